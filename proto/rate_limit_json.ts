@@ -1,0 +1,224 @@
+/**
+ * The request and the answer in proto3's JSON mapping
+ * (https://protobuf.dev/programming-guides/json).
+ *
+ * @module
+ */
+
+import { JsonFields } from "./json_fields.ts";
+import type {
+  DescriptorEntry,
+  RateLimitDescriptor,
+  RateLimitOverride,
+  RateLimitRequest,
+} from "./rate_limit_request.ts";
+import {
+  CODE,
+  type CurrentLimit,
+  type DescriptorStatus,
+  type RateLimitResponse,
+  UNIT,
+} from "./rate_limit_response.ts";
+import { MAX_HITS } from "./request_view.ts";
+
+/** What came of reading a request: the request, or why it is none. */
+export type JsonRequest =
+  | { readonly kind: "ok"; readonly request: RateLimitRequest }
+  | InvalidJson;
+
+/** The JSON is no request. */
+export interface InvalidJson {
+  /** Tells the outcomes apart. */
+  readonly kind: "invalid";
+  /** What is wrong, such as `Cannot read request: unknown field "descriptor" at "$"`. */
+  readonly reason: string;
+  /** Where, such as `descriptors[2].entries[0].value`; `$` is the whole; absent when the text is no JSON. */
+  readonly path?: string;
+}
+
+const UINT32_MAX = 4_294_967_295;
+
+// Both spellings of each field, as proto3 accepts them.
+const REQUEST_NAMES = {
+  domain: "domain",
+  descriptors: "descriptors",
+  hitsAddend: "hitsAddend",
+  hits_addend: "hitsAddend",
+} as const;
+const DESCRIPTOR_NAMES = {
+  entries: "entries",
+  limit: "limit",
+  hitsAddend: "hitsAddend",
+  hits_addend: "hitsAddend",
+  isNegativeHits: "isNegativeHits",
+  is_negative_hits: "isNegativeHits",
+} as const;
+const ENTRY_NAMES = { key: "key", value: "value" } as const;
+const LIMIT_NAMES = {
+  requestsPerUnit: "requestsPerUnit",
+  requests_per_unit: "requestsPerUnit",
+  unit: "unit",
+} as const;
+
+/**
+ * Reads a request from JSON text, or from the value such text stands for.
+ * Field names in camelCase and snake_case, enums by name or number, 64-bit
+ * numbers as text or number; `null` is an absent field. A field that is
+ * unknown, or that comes in both spellings, makes the request invalid. A name
+ * that comes twice in the same spelling is not noticed: the last one counts.
+ *
+ * The caller bounds the size of the text.
+ */
+export function requestFromJson(input: unknown): JsonRequest {
+  let value = input;
+  if (typeof input === "string") {
+    try {
+      value = JSON.parse(input);
+    } catch (error) {
+      return { kind: "invalid", reason: notJson(error) };
+    }
+  }
+  const fields = new JsonFields();
+  const request = requestOf(fields, value);
+  if (fields.invalid === undefined) return { kind: "ok", request };
+  const { what, path } = fields.invalid;
+  return { kind: "invalid", reason: `Cannot read request: ${what}`, path };
+}
+
+/**
+ * Writes an answer as compact JSON: camelCase names, enums by name and, where
+ * this version knows no name, by number, and no field that has its default.
+ * A number in the metadata that JSON has no form for becomes its name as text.
+ *
+ * @throws {TypeError} When the metadata holds itself.
+ */
+export function responseToJson(response: RateLimitResponse): string {
+  const { overallCode, statuses, responseHeadersToAdd } = response;
+  const { dynamicMetadata } = response;
+  return JSON.stringify({
+    ...(overallCode !== 0 && { overallCode: nameOf(CODE, overallCode) }),
+    ...(statuses.length > 0 && { statuses: statuses.map(statusToJson) }),
+    ...(responseHeadersToAdd.length > 0 && {
+      responseHeadersToAdd: responseHeadersToAdd.map(({ key, value }) => ({
+        ...(key !== "" && { key }),
+        ...(value !== "" && { value }),
+      })),
+    }),
+    ...(dynamicMetadata !== undefined && { dynamicMetadata }),
+  }, dynamicMetadata === undefined ? undefined : finiteOrName);
+}
+
+function requestOf(fields: JsonFields, value: unknown): RateLimitRequest {
+  const parts = fields.object("", { value, names: REQUEST_NAMES });
+  const hitsAddend = fields.uint("hitsAddend", {
+    value: parts.hitsAddend,
+    max: UINT32_MAX,
+  });
+  return {
+    domain: fields.text("domain", parts.domain) ?? "",
+    descriptors: fields.list("descriptors", {
+      value: parts.descriptors,
+      read: (item, path) => descriptorOf(fields, item, path),
+    }),
+    ...(hitsAddend !== undefined && { hitsAddend }),
+  };
+}
+
+function descriptorOf(
+  fields: JsonFields,
+  value: unknown,
+  path: string,
+): RateLimitDescriptor {
+  const parts = fields.object(path, { value, names: DESCRIPTOR_NAMES });
+  const limit = parts.limit === undefined
+    ? undefined
+    : limitOf(fields, parts.limit, `${path}.limit`);
+  const hitsAddend = fields.uint(`${path}.hitsAddend`, {
+    value: parts.hitsAddend,
+    max: MAX_HITS,
+  });
+  const isNegativeHits = fields.bool(
+    `${path}.isNegativeHits`,
+    parts.isNegativeHits,
+  );
+  return {
+    entries: fields.list(`${path}.entries`, {
+      value: parts.entries,
+      read: (item, itemPath) => entryOf(fields, item, itemPath),
+    }),
+    ...(limit !== undefined && { limit }),
+    ...(hitsAddend !== undefined && { hitsAddend }),
+    ...(isNegativeHits !== undefined && { isNegativeHits }),
+  };
+}
+
+function entryOf(
+  fields: JsonFields,
+  value: unknown,
+  path: string,
+): DescriptorEntry {
+  const parts = fields.object(path, { value, names: ENTRY_NAMES });
+  return {
+    key: fields.text(`${path}.key`, parts.key) ?? "",
+    value: fields.text(`${path}.value`, parts.value) ?? "",
+  };
+}
+
+function limitOf(
+  fields: JsonFields,
+  value: unknown,
+  path: string,
+): RateLimitOverride {
+  const parts = fields.object(path, { value, names: LIMIT_NAMES });
+  const requestsPerUnit = fields.uint(`${path}.requestsPerUnit`, {
+    value: parts.requestsPerUnit,
+    max: UINT32_MAX,
+  });
+  const unit = fields.enum(`${path}.unit`, {
+    value: parts.unit,
+    numbers: UNIT,
+  });
+  return { requestsPerUnit: requestsPerUnit ?? 0, unit: unit ?? 0 };
+}
+
+/** V8 says where it stopped; the text itself is not repeated. */
+function notJson(error: unknown): string {
+  const place = /\(line \d+ column \d+\)/.exec(String(error))?.[0];
+  const where = place === undefined ? "" : ` ${place}`;
+  return `Cannot read request: the text is not JSON${where}`;
+}
+
+function statusToJson(status: DescriptorStatus): Record<string, unknown> {
+  const { code, currentLimit, limitRemaining } = status;
+  const seconds = status.durationUntilResetSeconds;
+  return {
+    ...(code !== 0 && { code: nameOf(CODE, code) }),
+    ...(currentLimit !== undefined && {
+      currentLimit: limitToJson(currentLimit),
+    }),
+    ...(limitRemaining !== 0 && { limitRemaining }),
+    ...(seconds !== undefined && { durationUntilReset: `${seconds}s` }),
+  };
+}
+
+function limitToJson(limit: CurrentLimit): Record<string, unknown> {
+  const { requestsPerUnit, unit, name } = limit;
+  return {
+    ...(requestsPerUnit !== 0 && { requestsPerUnit }),
+    ...(unit !== 0 && { unit: nameOf(UNIT, unit) }),
+    ...(name !== undefined && name !== "" && { name }),
+  };
+}
+
+function nameOf(
+  numbers: Readonly<Record<string, number>>,
+  number: number,
+): string | number {
+  for (const name in numbers) if (numbers[name] === number) return name;
+  return number;
+}
+
+function finiteOrName(_name: string, value: unknown): unknown {
+  const isOdd = typeof value === "number" && !Number.isFinite(value);
+  return isOdd ? String(value) : value;
+}

@@ -1,0 +1,52 @@
+/**
+ * The .proto files read by protobufjs, the independent library the codecs are
+ * held against.
+ *
+ * @module
+ */
+
+import protobuf from "protobufjs";
+
+const FILES = [
+  "envoy/type/v3/ratelimit_unit.proto",
+  "envoy/config/core/v3/base.proto",
+  "envoy/extensions/common/ratelimit/v3/ratelimit.proto",
+  "envoy/service/ratelimit/v3/rls.proto",
+  "grpc/health/v1/health.proto",
+];
+const WELL_KNOWN = ["duration", "struct", "timestamp", "wrappers"];
+
+/** One message type of the .proto files, as the independent library has it. */
+export interface IndependentType {
+  /** Bytes of a message, given as protobufjs' plain form. */
+  encode(message: Readonly<Record<string, unknown>>): Uint8Array;
+  /** Plain form of a message: 64-bit numbers as numbers, enums as numbers, null for an absent message. */
+  decode(bytes: Uint8Array): Record<string, unknown>;
+}
+
+/** Reads the .proto files and gives the types by full name. */
+export async function loadSchema(): Promise<
+  (fullName: string) => IndependentType
+> {
+  const root = new protobuf.Root();
+  for (const name of WELL_KNOWN) {
+    const file = protobuf.common.get(`google/protobuf/${name}.proto`);
+    if (file?.nested === undefined) throw new Error(`No common proto ${name}`);
+    root.addJSON(file.nested);
+  }
+  for (const file of FILES) {
+    const source = await Deno.readTextFile(
+      new URL(`../${file}`, import.meta.url),
+    );
+    protobuf.parse(source, root);
+  }
+  root.resolveAll();
+  return (fullName) => {
+    const type = root.lookupType(fullName);
+    return {
+      encode: (message) => type.encode(type.fromObject(message)).finish(),
+      decode: (bytes) =>
+        type.toObject(type.decode(bytes), { defaults: true, longs: Number }),
+    };
+  };
+}

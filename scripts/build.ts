@@ -1,0 +1,73 @@
+/**
+ * Makes one executable of a service: `deno task build <service>`.
+ *
+ * @module
+ */
+
+import { dirname } from "node:path";
+import { parseArgs } from "node:util";
+import { compileService, packService } from "./build/compile.ts";
+import { isServiceName, SERVICE_NAMES } from "./permissions.ts";
+import { messageOf, print, tell } from "./terminal.ts";
+
+const HELP = `Makes one executable of a service.
+
+Usage: deno task build <service> [--fallback] [--out <path>]
+
+Services: ${SERVICE_NAMES.join(", ")}
+
+Options:
+  --fallback    Make a file that unpacks itself and needs sh, tar, gzip, tail and
+                mktemp where it runs. It takes the Deno that runs this task;
+                without it, Deno's runtime archive is downloaded, or the file
+                that DENORT_BIN names is taken.
+  --out <path>  Where to write the executable [default: dist/<service>]
+  --help        Show this text`;
+
+if (import.meta.main) {
+  try {
+    Deno.exit(await main(Deno.args));
+  } catch (error) {
+    tell(messageOf(error));
+    Deno.exit(2);
+  }
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      fallback: { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+      out: { type: "string" },
+    },
+  });
+  if (values.help) {
+    print(HELP);
+    return 0;
+  }
+  const [service] = positionals;
+  if (
+    service === undefined || positionals.length > 1 || !isServiceName(service)
+  ) {
+    throw new RangeError(
+      `Cannot build "${positionals.join(" ")}": name one service of ` +
+        SERVICE_NAMES.join(", "),
+    );
+  }
+  const output = values.out ?? `dist/${service}`;
+  await Deno.mkdir(dirname(output), { recursive: true });
+  const build = values.fallback ? packService : compileService;
+  const outcome = await build({
+    service,
+    entry: `services/${service}/main.ts`,
+    output,
+  });
+  if (outcome.kind === "failed") {
+    tell(outcome.advice);
+    return 1;
+  }
+  print(`Built ${output}`);
+  return 0;
+}

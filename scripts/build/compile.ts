@@ -1,0 +1,119 @@
+/**
+ * The two ways to make one executable of a service.
+ *
+ * @module
+ */
+
+import { decidedSource, runDeno, withStd } from "../launch/deno_process.ts";
+import { permissionFlags, type ServiceName } from "../permissions.ts";
+import { createSelfExtracting } from "./self_extracting.ts";
+
+/** What to build, and where to. */
+export interface BuildOptions {
+  /** The service. */
+  readonly service: ServiceName;
+  /** The module to start with. */
+  readonly entry: string;
+  /** The path of the executable. */
+  readonly output: string;
+}
+
+/** What became of a build. */
+export type BuildOutcome =
+  | { readonly kind: "built" }
+  /** `advice` says what to do next. */
+  | { readonly kind: "failed"; readonly advice: string };
+
+/** Builds with `deno compile`, which needs Deno's runtime archive. */
+export async function compileService(
+  options: BuildOptions,
+): Promise<BuildOutcome> {
+  const { output, entry } = options;
+  const fault = await runAndWatch(withStd([
+    "compile",
+    ...flagsOf(options.service),
+    `--output=${output}`,
+    entry,
+  ], decidedSource()));
+  if (fault === undefined) return { kind: "built" };
+  return { kind: "failed", advice: adviseAfter(fault, output) };
+}
+
+/**
+ * Says what to do after `deno compile` has failed.
+ *
+ * @param fault What it wrote to stderr.
+ * @param output The path of the executable.
+ */
+export function adviseAfter(fault: string, output: string): string {
+  return /denort|base binary/i.test(fault)
+    ? `Cannot build "${output}": Deno's runtime archive could not be had; ` +
+      "name a denort of this version in DENORT_BIN, or add --fallback"
+    : `Cannot build "${output}": deno compile failed`;
+}
+
+/**
+ * Builds without the runtime archive: this very Deno and the bundled program, in
+ * a file that unpacks itself.
+ */
+export async function packService(
+  options: BuildOptions,
+): Promise<BuildOutcome> {
+  const { output, entry, service } = options;
+  const folder = await Deno.makeTempDir({ prefix: "tercet-build-" });
+  try {
+    const bundle = `${folder}/app.js`;
+    const code = await runDeno(
+      withStd(
+        ["bundle", "--quiet", `--output=${bundle}`, entry],
+        decidedSource(),
+      ),
+    );
+    if (code !== 0) {
+      return {
+        kind: "failed",
+        advice: `Cannot build "${output}": deno bundle failed`,
+      };
+    }
+    const file = await createSelfExtracting({
+      name: service,
+      runtime: await Deno.readFile(Deno.execPath()),
+      program: await Deno.readFile(bundle),
+      flags: flagsOf(service),
+    });
+    await replaceFile(output, file);
+    return { kind: "built" };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function flagsOf(service: ServiceName): readonly string[] {
+  return permissionFlags(service, { execPath: Deno.execPath() });
+}
+
+/** An executable that runs cannot be written to, but it can be replaced. */
+async function replaceFile(path: string, content: Uint8Array): Promise<void> {
+  const part = `${path}.${Deno.pid}`;
+  await Deno.writeFile(part, content, { mode: 0o755 });
+  await Deno.rename(part, path);
+}
+
+/** Returns what a failed run wrote to stderr, which is shown as it comes. */
+async function runAndWatch(
+  args: readonly string[],
+): Promise<string | undefined> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...args],
+    stdin: "null",
+    stdout: "inherit",
+    stderr: "piped",
+  }).spawn();
+  const [shown, read] = child.stderr.tee();
+  const [text, status] = await Promise.all([
+    new Response(read).text(),
+    child.status,
+    shown.pipeTo(Deno.stderr.writable, { preventClose: true }),
+  ]);
+  return status.success ? undefined : text;
+}

@@ -1,0 +1,83 @@
+/**
+ * One file that holds a Deno and a program: a shell script with an archive
+ * behind it. The first start unpacks the archive into a cache folder, every
+ * start runs the program from there. It needs sh, tar, gzip, tail and mktemp.
+ *
+ * @module
+ */
+
+import { gzipSync } from "node:zlib";
+import { createTar } from "./tar.ts";
+
+/** What {@linkcode createSelfExtracting} puts together. */
+export interface SelfExtractingOptions {
+  /** What the program is called in messages. */
+  readonly name: string;
+  /** The executable of Deno. */
+  readonly runtime: Uint8Array;
+  /** The program, in one module. */
+  readonly program: Uint8Array;
+  /** Flags of `deno run`, the permissions of the program. */
+  readonly flags: readonly string[];
+}
+
+/**
+ * Returns the bytes of the executable. The same options always give the same
+ * bytes with the same Deno.
+ */
+export async function createSelfExtracting(
+  options: SelfExtractingOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
+  // The synchronous gzip: a stream's output depends on how it was cut.
+  const archive = new Uint8Array(gzipSync(createTar([
+    { name: "app.js", content: options.program, mode: 0o644 },
+    { name: "deno", content: options.runtime, mode: 0o755 },
+  ])));
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", archive))
+    .toHex().slice(0, 32);
+  const head = new TextEncoder().encode(createHead(options, hash));
+  const file = new Uint8Array(head.byteLength + archive.byteLength);
+  file.set(head);
+  file.set(archive, head.byteLength);
+  return file;
+}
+
+function createHead(options: SelfExtractingOptions, hash: string): string {
+  const flags = options.flags.map(quoteForShell).join(" ");
+  const withOffset = (offset: string) =>
+    `#!/bin/sh
+# ${options.name}: this script, and behind it an archive of Deno and the program.
+# It is unpacked once into \${TERCET_HOME:-\${XDG_CACHE_HOME:-~/.cache}}/tercet.
+set -eu
+cache="\${TERCET_HOME:-\${XDG_CACHE_HOME:-\${HOME:?set TERCET_HOME to a folder for the cache}/.cache}}/tercet"
+home="$cache/${hash}"
+if [ ! -x "$home/deno" ]; then
+  umask 077
+  mkdir -p "$home"
+  part=$(mktemp -d "$home/part.XXXXXX")
+  trap 'rm -rf "$part"' EXIT
+  trap 'exit 1' HUP INT TERM
+  tail -c +${offset} "$0" | tar -xzf - -C "$part"
+  # Renames put whole files in place, whoever else starts at the same time;
+  # deno comes last, it marks the folder as complete.
+  mv -f "$part/app.js" "$home/app.js"
+  mv -f "$part/deno" "$home/deno"
+  rm -rf "$part"
+  trap - EXIT HUP INT TERM
+fi
+export DENO_DIR="\${DENO_DIR:-$home/deno_dir}" DENO_NO_UPDATE_CHECK=1
+exec "$home/deno" run --quiet --no-config --no-lock --no-remote --no-npm ${flags} "$home/app.js" "$@"
+exit 1
+`;
+  // The offset has the same width before and after it is known.
+  const width = 8;
+  const length = new TextEncoder()
+    .encode(withOffset("0".repeat(width))).byteLength;
+  return withOffset(String(length + 1).padStart(width, "0"));
+}
+
+function quoteForShell(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text)
+    ? text
+    : `'${text.replaceAll("'", `'\\''`)}'`;
+}

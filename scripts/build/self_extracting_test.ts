@@ -1,0 +1,37 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { createSelfExtracting } from "./self_extracting.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** Stands for Deno: says what it was called with. */
+const RUNTIME = bytes(
+  '#!/bin/sh\nprintf "%s\\n" "$DENO_NO_UPDATE_CHECK" "$@"\n',
+);
+const PROGRAM = bytes("the program");
+
+async function createExecutable(): Promise<Uint8Array<ArrayBuffer>> {
+  return await createSelfExtracting({
+    name: "example",
+    runtime: RUNTIME,
+    program: PROGRAM,
+    flags: ["--allow-net", "--allow-env=A,B", "--allow-read=/with space/it's"],
+  });
+}
+
+Deno.test("createSelfExtracting() gives the same bytes for the same input", async () => {
+  assertEquals(await createExecutable(), await createExecutable());
+});
+
+Deno.test("createSelfExtracting() puts the archive where the script says", async () => {
+  const file = await createExecutable();
+  const head = new TextDecoder().decode(file.subarray(0, 4096));
+  const offset = Number(/tail -c \+(\d+) /.exec(head)?.[1]) - 1;
+  // The two bytes that begin a gzip file, RFC 1952.
+  assertEquals([...file.subarray(offset, offset + 2)], [0x1f, 0x8b]);
+  assertEquals(
+    new TextDecoder().decode(file.subarray(offset - 1, offset)),
+    "\n",
+  );
+  assertMatch(head, /^#!\/bin\/sh\n/);
+  assertEquals(head.includes(`'--allow-read=/with space/it'\\''s'`), true);
+});

@@ -1,0 +1,51 @@
+/**
+ * Reading the counts of JUnit reports, as `deno test --junit-path` writes them.
+ *
+ * @module
+ */
+
+/** How tests ended. */
+export interface TestCounts {
+  /** Tests that passed. */
+  readonly passed: number;
+  /** Tests that failed, by an assertion or otherwise. */
+  readonly failed: number;
+  /** Tests that were not run. */
+  readonly skipped: number;
+}
+
+/**
+ * Counts the tests of a report by the attributes of its suites.
+ *
+ * @throws {SyntaxError} When the text is no JUnit report.
+ */
+export function countReport(xml: string): TestCounts {
+  if (!xml.includes("<testsuites")) {
+    throw new SyntaxError("Cannot count tests: this is no JUnit report");
+  }
+  // The comments and texts of a report escape "<", so a tag is a tag.
+  const suites = xml.matchAll(/<testsuite\s([^>]*)>/g);
+  let counts: TestCounts = { passed: 0, failed: 0, skipped: 0 };
+  for (const [, attributes = ""] of suites) {
+    const failed = numberOf(attributes, "failures") +
+      numberOf(attributes, "errors");
+    const skipped = numberOf(attributes, "skipped") +
+      numberOf(attributes, "disabled");
+    const passed = numberOf(attributes, "tests") - failed - skipped;
+    counts = addCounts(counts, { passed, failed, skipped });
+  }
+  return counts;
+}
+
+/** Adds two counts. */
+export function addCounts(a: TestCounts, b: TestCounts): TestCounts {
+  return {
+    passed: a.passed + b.passed,
+    failed: a.failed + b.failed,
+    skipped: a.skipped + b.skipped,
+  };
+}
+
+function numberOf(attributes: string, name: string): number {
+  return Number(new RegExp(`\\b${name}="(\\d+)"`).exec(attributes)?.[1] ?? 0);
+}

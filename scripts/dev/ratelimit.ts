@@ -1,0 +1,64 @@
+/**
+ * How the rate limit service runs in development, and what is said of it.
+ *
+ * @module
+ */
+
+import type { Listener } from "./taken_ports.ts";
+
+/** The listeners of the service. */
+export const LISTENERS: readonly Listener[] = [
+  { name: "HTTP", hostVariable: "HOST", portVariable: "PORT" },
+  { name: "gRPC", hostVariable: "GRPC_HOST", portVariable: "GRPC_PORT" },
+  { name: "debug", hostVariable: "DEBUG_HOST", portVariable: "DEBUG_PORT" },
+];
+
+const DEFAULTS: Readonly<Record<string, string>> = {
+  HOST: "127.0.0.1",
+  PORT: "8080",
+  GRPC_HOST: "127.0.0.1",
+  GRPC_PORT: "8081",
+  DEBUG_HOST: "127.0.0.1",
+  DEBUG_PORT: "6070",
+  LOG_LEVEL: "info",
+  RUNTIME_ROOT: "services/ratelimit/example",
+  RUNTIME_WATCH_ROOT: "false",
+};
+
+/** The environment of the service: what is set, else what suits development. */
+export function devEnvironment(
+  read: (name: string) => string | undefined,
+): Record<string, string> {
+  const env = Object.fromEntries(
+    Object.entries(DEFAULTS).map(([name, value]) => [
+      name,
+      read(name) || value,
+    ]),
+  );
+  // Nobody listens for statistics on most machines, and /stats shows them.
+  if (!read("USE_STATSD") && !read("STATSD_HOST")) {
+    env.DISABLE_STATS = read("DISABLE_STATS") || "true";
+  }
+  return env;
+}
+
+/** What a newcomer needs to know once the service is ready. */
+export function announcement(env: Readonly<Record<string, string>>): string {
+  const http = `http://127.0.0.1:${env.PORT}`;
+  const body = JSON.stringify({
+    domain: "edge",
+    descriptors: [{ entries: [{ key: "login", value: "ada" }] }],
+  });
+  return `
+ratelimit is ready
+
+  HTTP    ${http}/json
+  gRPC    127.0.0.1:${env.GRPC_PORT}
+  debug   http://127.0.0.1:${env.DEBUG_PORT}/  (rules in force, statistics)
+  rules   ${env.RUNTIME_ROOT}/config/*.yaml, read again when you change them
+
+Four logins of one account; the limit is three a minute, so 200 turns into 429:
+
+  for i in 1 2 3 4; do curl -s -w ' %{http_code}\\n' ${http}/json -d '${body}'; done
+`;
+}

@@ -1,0 +1,77 @@
+/**
+ * Checks that everything exported is documented, in every file that is no test.
+ *
+ * @module
+ */
+
+import { decidedSource, runDeno } from "./launch/deno_process.ts";
+import { isTestCode } from "./lint/project_file.ts";
+import { writeRegistry } from "./offline/registry.ts";
+import { tell } from "./terminal.ts";
+
+/** The rooms whose exports others call. */
+const FOLDERS: readonly string[] = ["proto", "scripts", "sdk", "services"];
+
+if (import.meta.main) Deno.exit(await main());
+
+async function main(): Promise<number> {
+  const root = new URL("../", import.meta.url);
+  const files = ["mod.ts"];
+  for (const folder of FOLDERS) files.push(...await findSources(root, folder));
+  const present = await keepPresent(root, files);
+  tell(`${present.length} files`);
+  return decidedSource() === "jsr"
+    ? await lintDocs(present, {})
+    : await lintDocsOffline(present, root);
+}
+
+/** `deno doc` knows nothing of links; a registry it does know. */
+async function lintDocsOffline(
+  files: readonly string[],
+  root: URL,
+): Promise<number> {
+  const folder = await Deno.makeTempDir({ prefix: "tercet-registry-" });
+  try {
+    const registry = new URL(`file://${folder}/`);
+    await writeRegistry({
+      packages: new URL("scripts/offline/", root),
+      folder: registry,
+    });
+    return await lintDocs(files, { JSR_URL: registry.href });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function lintDocs(
+  files: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<number> {
+  return await runDeno(["doc", "--lint", "--no-lock", ...files], { env });
+}
+
+async function findSources(root: URL, folder: string): Promise<string[]> {
+  const files: string[] = [];
+  for await (const entry of Deno.readDir(new URL(`${folder}/`, root))) {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory) files.push(...await findSources(root, path));
+    else if (path.endsWith(".ts") && !isTestCode(path)) files.push(path);
+  }
+  return files.sort();
+}
+
+async function keepPresent(
+  root: URL,
+  files: readonly string[],
+): Promise<string[]> {
+  const present: string[] = [];
+  for (const file of files) {
+    try {
+      await Deno.stat(new URL(file, root));
+      present.push(file);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+  return present;
+}

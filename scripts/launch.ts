@@ -1,0 +1,80 @@
+/**
+ * Runs a subcommand of Deno with the `@std` packages that can be had: those of
+ * JSR, or the stand-ins under `scripts/offline/`. Every task goes through it.
+ * `--permissions=<set>` among the arguments becomes the flags of that set.
+ *
+ * ```sh
+ * deno run -A --no-config scripts/launch.ts test --permissions=test --parallel
+ * ```
+ *
+ * It imports local files only and runs without `deno.json`: it must start before
+ * anybody knows where a package comes from. It has all permissions because it
+ * starts other processes, which amounts to the same.
+ *
+ * @module
+ */
+
+import { isStdCached } from "./launch/cache_probe.ts";
+import { runDeno, withStd } from "./launch/deno_process.ts";
+import { writeOfflineConfig } from "./launch/offline_config.ts";
+import {
+  askRegistry,
+  DEFAULT_REGISTRY_URL,
+} from "./launch/registry_question.ts";
+import {
+  chooseStd,
+  DECIDED_VARIABLE,
+  FORCE_VARIABLE,
+  type StdSource,
+} from "./launch/std_choice.ts";
+import { STD_PACKAGES, stdSpecifiers } from "./launch/std_packages.ts";
+import { isTrue } from "./launch/truth.ts";
+import { expandPermissions } from "./permissions.ts";
+import { messageOf, tell } from "./terminal.ts";
+
+if (import.meta.main) {
+  try {
+    Deno.exit(await launch(Deno.args));
+  } catch (error) {
+    tell(messageOf(error));
+    Deno.exit(2);
+  }
+}
+
+async function launch(args: readonly string[]): Promise<number> {
+  if (args.length === 0) {
+    throw new RangeError(
+      "Cannot launch: no subcommand of Deno given; see `deno task`",
+    );
+  }
+  const expanded = expandPermissions(args, { execPath: Deno.execPath() });
+  const root = new URL("../", import.meta.url);
+  const source = await decide(root);
+  if (source === "offline") {
+    await writeOfflineConfig({ root, frozen: isTrue(Deno.env.get("CI")) });
+  }
+  return await runDeno(withStd(expanded, source), {
+    env: { [DECIDED_VARIABLE]: source },
+  });
+}
+
+async function decide(root: URL): Promise<StdSource> {
+  const choice = await chooseStd({
+    forced: Deno.env.get(FORCE_VARIABLE),
+    decided: Deno.env.get(DECIDED_VARIABLE),
+    isCached: async () =>
+      await isStdCached({
+        root,
+        specifiers: stdSpecifiers(
+          await Deno.readTextFile(new URL("deno.json", root)),
+        ),
+      }),
+    ask: () =>
+      askRegistry({
+        registryUrl: Deno.env.get("JSR_URL") || DEFAULT_REGISTRY_URL,
+        packages: STD_PACKAGES,
+      }),
+  });
+  if (choice.notice !== undefined) tell(choice.notice);
+  return choice.source;
+}

@@ -1,0 +1,76 @@
+/**
+ * The configuration of a run without JSR: the project's own one, with the
+ * stand-ins linked in and a lock file of its own.
+ *
+ * @module
+ */
+
+/** Where the derived configuration is kept; git ignores it. */
+export const OFFLINE_CONFIG_PATH = "deno.offline.json";
+
+/** How {@linkcode deriveOfflineConfig} derives. */
+export interface OfflineConfigOptions {
+  /** Whether a lock file that is out of date is an error, as in CI. */
+  readonly frozen: boolean;
+}
+
+/** Where {@linkcode writeOfflineConfig} reads and writes. */
+export interface WriteOfflineConfigOptions extends OfflineConfigOptions {
+  /** The folder of `deno.json`, with a slash at its end. */
+  readonly root: URL;
+}
+
+/**
+ * Returns the text of the offline configuration for the text of `deno.json`.
+ * The real packages stay mapped: a linked package of the same name stands in
+ * for them. The lock is another file because Deno would take the entries of the
+ * real packages out of `deno.lock`.
+ *
+ * @throws {SyntaxError} When `denoJson` is not a JSON object.
+ */
+export function deriveOfflineConfig(
+  denoJson: string,
+  options: OfflineConfigOptions,
+): string {
+  const config: unknown = JSON.parse(denoJson);
+  if (
+    typeof config !== "object" || config === null || Array.isArray(config)
+  ) {
+    throw new SyntaxError("Cannot derive from deno.json: it is no object");
+  }
+  const derived = {
+    ...config,
+    links: ["./scripts/offline/*"],
+    lock: { path: "deno.offline.lock", frozen: options.frozen },
+  };
+  return JSON.stringify(derived, null, 2) + "\n";
+}
+
+/**
+ * Brings `deno.offline.json` up to date. It is replaced in one step, and only
+ * when it differs, so that runs at the same time never read half a file.
+ *
+ * @throws {Deno.errors.NotFound} When there is no `deno.json`.
+ */
+export async function writeOfflineConfig(
+  options: WriteOfflineConfigOptions,
+): Promise<void> {
+  const path = new URL(OFFLINE_CONFIG_PATH, options.root);
+  const wanted = deriveOfflineConfig(
+    await Deno.readTextFile(new URL("deno.json", options.root)),
+    options,
+  );
+  if (await readIfPresent(path) === wanted) return;
+  const part = new URL(`${OFFLINE_CONFIG_PATH}.${Deno.pid}`, options.root);
+  await Deno.writeTextFile(part, wanted);
+  await Deno.rename(part, path);
+}
+
+async function readIfPresent(path: URL): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * Settings that are on or off.
+ *
+ * @module
+ */
+
+/**
+ * Tells whether a variable such as `CI` is on. Systems write `true` or `1`;
+ * whoever writes `false`, `0` or nothing means off.
+ */
+export function isTrue(value: string | undefined): boolean {
+  return value !== undefined && !["", "0", "false"].includes(value);
+}

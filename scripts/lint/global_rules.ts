@@ -1,0 +1,109 @@
+/**
+ * The rules about globals: what a pure folder and the SDK may not touch, and who
+ * reads the environment.
+ *
+ * @module
+ */
+
+import {
+  isPureFile,
+  isServiceMain,
+  isTestCode,
+  roomOf,
+} from "./project_file.ts";
+import { isMember, pathOf } from "./rule_context.ts";
+
+const IMPURE_OBJECTS: readonly string[] = [
+  "Deno",
+  "console",
+  "crypto",
+  "performance",
+  "process",
+];
+
+const IMPURE_FUNCTIONS: readonly string[] = [
+  "fetch",
+  "queueMicrotask",
+  "setInterval",
+  "setTimeout",
+];
+
+/** Reports I/O, clocks and chance in a pure folder. */
+export function checkPurity(
+  context: Deno.lint.RuleContext,
+): Deno.lint.LintVisitor {
+  if (!isPureFile(pathOf(context))) return {};
+  function report(node: Deno.lint.Node, what: string): void {
+    context.report({
+      node,
+      message: `Cannot use ${what} here: a pure folder has no I/O, no clock ` +
+        "and no chance; take the value as an argument",
+    });
+  }
+  return {
+    MemberExpression(node) {
+      const { object } = node;
+      if (
+        object.type === "Identifier" && IMPURE_OBJECTS.includes(object.name)
+      ) {
+        report(node, object.name);
+      }
+      if (isMember(node, "Date", "now")) report(node, "Date.now");
+      if (isMember(node, "Math", "random")) report(node, "Math.random");
+    },
+    CallExpression(node) {
+      const { callee } = node;
+      if (callee.type !== "Identifier") return;
+      if (IMPURE_FUNCTIONS.includes(callee.name)) report(node, callee.name);
+      if (callee.name === "Date") report(node, "Date()");
+    },
+    NewExpression(node) {
+      const { callee } = node;
+      if (callee.type !== "Identifier" || callee.name !== "Date") return;
+      if (node.arguments.length === 0) report(node, "new Date()");
+    },
+  };
+}
+
+/** Reports what the SDK cannot have in browsers and Node. */
+export function checkPlatform(
+  context: Deno.lint.RuleContext,
+): Deno.lint.LintVisitor {
+  const path = pathOf(context);
+  if (roomOf(path).kind !== "sdk" || isTestCode(path)) return {};
+  return {
+    MemberExpression(node) {
+      const { object } = node;
+      if (object.type !== "Identifier") return;
+      if (object.name !== "Deno" && object.name !== "process") return;
+      context.report({
+        node,
+        message:
+          `Cannot use ${object.name} here: the SDK runs in Deno, Node, ` +
+          "Bun and browsers",
+      });
+    },
+  };
+}
+
+/** Reports who reads the environment without being a service's main.ts. */
+export function checkEnvironment(
+  context: Deno.lint.RuleContext,
+): Deno.lint.LintVisitor {
+  const path = pathOf(context);
+  const room = roomOf(path).kind;
+  if (room === "scripts" || room === "tests") return {};
+  if (isServiceMain(path) || isTestCode(path)) return {};
+  return {
+    MemberExpression(node) {
+      if (!isMember(node, "Deno", "env") && !isMember(node, "process", "env")) {
+        return;
+      }
+      context.report({
+        node,
+        message:
+          "Cannot read the environment here: only a service's main.ts does",
+      });
+    },
+  };
+}

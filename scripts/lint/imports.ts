@@ -1,0 +1,114 @@
+/**
+ * Who may import whom.
+ *
+ * @module
+ */
+
+import { isPureFile, isTestCode, type Room, roomOf } from "./project_file.ts";
+
+/** One import of a file. */
+export interface ImportEdge {
+  /** The importing file's path within the project. */
+  readonly from: string;
+  /** What it imports, as written. */
+  readonly specifier: string;
+  /** Whether it is an `import()`. */
+  readonly isDynamic: boolean;
+}
+
+/** Returns what is wrong with an import; undefined when it is allowed. */
+export function importFault(edge: ImportEdge): string | undefined {
+  return isRelative(edge.specifier)
+    ? relativeFault(edge.from, resolve(edge.from, edge.specifier))
+    : packageFault(edge);
+}
+
+function isRelative(specifier: string): boolean {
+  return specifier.startsWith("./") || specifier.startsWith("../");
+}
+
+function resolve(from: string, specifier: string): string {
+  return new URL(specifier, `file:///${from}`).pathname.slice(1);
+}
+
+function relativeFault(from: string, to: string): string | undefined {
+  const [importer, imported] = [roomOf(from), roomOf(to)];
+  if (importer.kind === "tests") return undefined;
+  if (imported.kind === "tests") {
+    if (isTestCode(from) && to.startsWith("tests/support/")) return undefined;
+    return "nothing imports tests/, except that tests may import tests/support/";
+  }
+  if (importer.kind === "scripts") return undefined;
+  if (isTestCode(to) && !isTestCode(from)) {
+    return "what serves tests is imported by tests alone";
+  }
+  if (imported.kind === "scripts") return "nothing imports scripts/";
+  switch (importer.kind) {
+    case "sdk":
+      return imported.kind === "sdk" ? undefined : "sdk/ imports only itself";
+    case "proto":
+      return imported.kind === "proto"
+        ? undefined
+        : "proto/ imports only itself";
+    case "shared":
+      return sharedFault(imported);
+    case "service":
+      return serviceFault({ from, name: importer.name, to, imported });
+    case "other":
+      return undefined;
+  }
+}
+
+function sharedFault(imported: Room): string | undefined {
+  if (imported.kind === "shared" || imported.kind === "proto") return undefined;
+  return "services/shared/ imports no service and not the SDK";
+}
+
+interface ServiceImport {
+  readonly from: string;
+  readonly name: string;
+  readonly to: string;
+  readonly imported: Room;
+}
+
+function serviceFault(edge: ServiceImport): string | undefined {
+  const { from, name, to, imported } = edge;
+  if (imported.kind === "shared" || imported.kind === "proto") return undefined;
+  if (imported.kind === "service") {
+    return imported.name === name
+      ? undefined
+      : "a service imports no other service";
+  }
+  if (imported.kind === "sdk") {
+    const isVault = from.startsWith("services/relayer/vault/") &&
+      to.startsWith("sdk/vault/");
+    return isVault ? undefined : "a service does not import the SDK";
+  }
+  return undefined;
+}
+
+function packageFault(edge: ImportEdge): string | undefined {
+  const { from, specifier, isDynamic } = edge;
+  if (isTestCode(from)) return undefined;
+  if (isPureFile(from) && specifier.startsWith("node:")) {
+    return "a pure folder imports nothing of node:";
+  }
+  switch (roomOf(from).kind) {
+    case "proto":
+      return "proto/ imports only itself";
+    case "sdk":
+      return sdkPackageFault({ from, specifier, isDynamic });
+    default:
+      return undefined;
+  }
+}
+
+function sdkPackageFault(edge: ImportEdge): string | undefined {
+  const { from, specifier, isDynamic } = edge;
+  if (/^(node:|jsr:|https?:|@std\/)/.test(specifier)) {
+    return "sdk/ runs everywhere: no node:, no @std, no address";
+  }
+  if (specifier.startsWith("@noble/") || isDynamic) return undefined;
+  if (from === "sdk/ai.ts" && specifier === "ai") return undefined;
+  return "sdk/ imports an optional package only with import()";
+}

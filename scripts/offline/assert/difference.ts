@@ -1,0 +1,43 @@
+/**
+ * What a failed comparison shows of the two values.
+ *
+ * @module
+ */
+
+/** Returns a value as text, on one line for each of its parts. */
+export function format(value: unknown): string {
+  return Deno.inspect(value, {
+    colors: false,
+    compact: false,
+    depth: Infinity,
+    iterableLimit: Infinity,
+    sorted: true,
+    strAbbreviateSize: Infinity,
+    trailingComma: true,
+  });
+}
+
+/**
+ * Returns the lines of both texts: what they begin and end with alike once, and
+ * between that the lines of `actual` with a minus, then those of `expected` with
+ * a plus.
+ */
+export function difference(actual: string, expected: string): string {
+  const a = actual.split("\n");
+  const b = expected.split("\n");
+  const shorter = Math.min(a.length, b.length);
+  let head = 0;
+  while (head < shorter && a[head] === b[head]) head++;
+  let tail = 0;
+  while (
+    tail < shorter - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]
+  ) tail++;
+  const lines = [
+    ...a.slice(0, head).map((line) => `    ${line}`),
+    ...a.slice(head, a.length - tail).map((line) => `-   ${line}`),
+    ...b.slice(head, b.length - tail).map((line) => `+   ${line}`),
+    ...a.slice(a.length - tail).map((line) => `    ${line}`),
+  ];
+  return ["", "", "    [Diff] Actual / Expected", "", "", ...lines, ""]
+    .join("\n");
+}

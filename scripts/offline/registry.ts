@@ -1,0 +1,140 @@
+/**
+ * Lays the stand-ins out as a registry: a folder that Deno takes for JSR when
+ * `JSR_URL` names it.
+ *
+ * ```sh
+ * deno run --allow-read --allow-write scripts/offline/registry.ts <folder>
+ * ```
+ *
+ * @module
+ */
+
+import { tell } from "../terminal.ts";
+
+/** Where {@linkcode writeRegistry} reads and writes. */
+export interface RegistryOptions {
+  /** The folder that holds the packages, with a slash at its end. */
+  readonly packages: URL;
+  /** The folder to write to, with a slash at its end; made when missing. */
+  readonly folder: URL;
+}
+
+/** What the `deno.json` of a stand-in says. */
+interface PackageConfig {
+  readonly name: string;
+  readonly version: string;
+  readonly exports: Readonly<Record<string, string>>;
+}
+
+/** How JSR describes a file: its size in bytes, and its hash. */
+interface ManifestEntry {
+  readonly size: number;
+  readonly checksum: string;
+}
+
+/**
+ * Writes every package below `packages` in the layout of JSR's registry API:
+ * `@std/x/meta.json` lists the versions, `@std/x/<version>_meta.json` the files
+ * and exports of one, `@std/x/<version>/` holds the files.
+ *
+ * @returns The names of the packages.
+ * @throws {TypeError} When a `deno.json` there lacks what a package needs.
+ */
+export async function writeRegistry(
+  options: RegistryOptions,
+): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const entry of Deno.readDir(options.packages)) {
+    if (!entry.isDirectory) continue;
+    const source = new URL(`${entry.name}/`, options.packages);
+    names.push(await writePackage(source, options.folder));
+  }
+  return names.sort();
+}
+
+async function writePackage(source: URL, folder: URL): Promise<string> {
+  const { name, version, exports } = readPackageConfig(
+    await Deno.readTextFile(new URL("deno.json", source)),
+  );
+  const home = new URL(`${name}/`, folder);
+  const files = new URL(`${version}/`, home);
+  await Deno.mkdir(files, { recursive: true });
+  const manifest: Record<string, ManifestEntry> = {};
+  for await (const entry of Deno.readDir(source)) {
+    if (!entry.isFile) continue;
+    const content = await readForRegistry(new URL(entry.name, source));
+    await Deno.writeFile(new URL(entry.name, files), content);
+    manifest[`/${entry.name}`] = {
+      size: content.byteLength,
+      checksum: `sha256-${await sha256(content)}`,
+    };
+  }
+  const [scope, shortName] = name.split("/");
+  await writeJson(new URL("meta.json", home), {
+    scope: scope?.slice(1),
+    name: shortName,
+    latest: version,
+    versions: { [version]: {} },
+  });
+  await writeJson(new URL(`${version}_meta.json`, home), { manifest, exports });
+  return name;
+}
+
+/**
+ * Deno checks a module with a `file:` address as if it were the project's own,
+ * but what it checks of a package are stubs, whose parameters nobody uses. The
+ * modules of the real registry are never checked, and so these are not.
+ */
+async function readForRegistry(path: URL): Promise<Uint8Array<ArrayBuffer>> {
+  const content = await Deno.readFile(path);
+  if (!path.pathname.endsWith(".ts")) return content;
+  const text = new TextDecoder().decode(content);
+  return new TextEncoder().encode(`// @ts-nocheck\n${text}`);
+}
+
+function readPackageConfig(text: string): PackageConfig {
+  const config: unknown = JSON.parse(text);
+  if (typeof config === "object" && config !== null) {
+    const name: unknown = Reflect.get(config, "name");
+    const version: unknown = Reflect.get(config, "version");
+    const exports: unknown = Reflect.get(config, "exports");
+    if (typeof name === "string" && typeof version === "string") {
+      if (typeof exports === "string") {
+        return { name, version, exports: { ".": exports } };
+      }
+      if (isTextRecord(exports)) return { name, version, exports };
+    }
+  }
+  throw new TypeError(
+    `Cannot read a package: name, version or exports is missing in ${text}`,
+  );
+}
+
+function isTextRecord(value: unknown): value is Record<string, string> {
+  return typeof value === "object" && value !== null &&
+    Object.values(value).every((each) => typeof each === "string");
+}
+
+async function sha256(content: Uint8Array<ArrayBuffer>): Promise<string> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", content)).toHex();
+}
+
+async function writeJson(path: URL, value: unknown): Promise<void> {
+  await Deno.writeTextFile(path, JSON.stringify(value, null, 2) + "\n");
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const [folder] = args;
+  if (folder === undefined || args.length > 1) {
+    tell("Usage: deno run --allow-read --allow-write registry.ts <folder>");
+    return 2;
+  }
+  const names = await writeRegistry({
+    packages: new URL("./", import.meta.url),
+    folder: new URL(`${folder}/`, `file://${Deno.cwd()}/`),
+  });
+  tell(`Wrote ${names.join(", ")}`);
+  return 0;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

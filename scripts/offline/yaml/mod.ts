@@ -1,0 +1,106 @@
+// The package is named in full: a linked package has no import map.
+// deno-lint-ignore-file no-import-prefix
+
+/**
+ * Stands in for `@std/yaml` where JSR cannot be reached: what this project uses
+ * of it, on js-yaml 3, which the real package descends from. See the README
+ * beside this folder.
+ *
+ * @module
+ */
+
+// @ts-types="npm:@types/js-yaml@^3.12.0"
+import yaml from "npm:js-yaml@^3.15.0";
+
+/** How a document is read. */
+export interface ParseOptions {
+  /**
+   * What plain values become: `"failsafe"` leaves them texts, `"core"` makes
+   * numbers, booleans and null of them, `"default"` dates and binaries as well.
+   *
+   * @default {"default"}
+   */
+  readonly schema?: "failsafe" | "core" | "default";
+  /**
+   * Whether a key that comes again replaces the value; else it is an error.
+   *
+   * @default {false}
+   */
+  readonly allowDuplicateKeys?: boolean;
+}
+
+/** Thrown when a document cannot be read. */
+export class YamlSyntaxError extends SyntaxError {
+  /** The line of the fault, counted from 1; absent when it is in no line. */
+  readonly line?: number;
+
+  /** Says what js-yaml said. */
+  constructor(fault: yaml.YAMLException) {
+    super(fault.message, { cause: fault });
+    const mark: unknown = Reflect.get(fault, "mark");
+    if (typeof mark !== "object" || mark === null) return;
+    const line: unknown = Reflect.get(mark, "line");
+    if (typeof line === "number") this.line = line + 1;
+  }
+}
+
+/**
+ * Reads one document; an empty one is null.
+ *
+ * @throws {SyntaxError} When the text is no YAML, or more than one document.
+ */
+export function parse(content: string, options: ParseOptions = {}): unknown {
+  return translateFaults(() =>
+    yaml.safeLoad(content, loadOptions(options)) ?? null
+  );
+}
+
+/**
+ * Reads all documents.
+ *
+ * @throws {SyntaxError} When the text is no YAML.
+ */
+export function parseAll(
+  content: string,
+  options: ParseOptions = {},
+): unknown[] {
+  return translateFaults(() =>
+    yaml.safeLoadAll(content, undefined, loadOptions(options))
+  );
+}
+
+/**
+ * Writes a document.
+ *
+ * @throws {TypeError} When a value has no form in YAML, such as a function.
+ */
+export function stringify(data: unknown): string {
+  try {
+    return yaml.safeDump(data);
+  } catch (error) {
+    if (!(error instanceof yaml.YAMLException)) throw error;
+    throw new TypeError(error.message, { cause: error });
+  }
+}
+
+const SCHEMAS = {
+  failsafe: yaml.FAILSAFE_SCHEMA,
+  core: yaml.CORE_SCHEMA,
+  default: yaml.DEFAULT_SAFE_SCHEMA,
+} as const;
+
+function loadOptions(options: ParseOptions): yaml.LoadOptions {
+  return {
+    schema: SCHEMAS[options.schema ?? "default"],
+    json: options.allowDuplicateKeys ?? false,
+  };
+}
+
+function translateFaults<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof yaml.YAMLException) throw new YamlSyntaxError(error);
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Everything that CI checks, one after the other, up to the first failure.
+ * `--skip=<step>` leaves a step out, and may come more than once.
+ *
+ * @module
+ */
+
+import { parseArgs } from "node:util";
+import { decidedSource, runDeno, withStd } from "./launch/deno_process.ts";
+import { expandPermissions } from "./permissions.ts";
+import { messageOf, tell } from "./terminal.ts";
+
+/** One step: its name, and the subcommand of Deno that it is. */
+interface Step {
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+const STEPS: readonly Step[] = [
+  { name: "fmt", args: ["fmt", "--check"] },
+  { name: "lint", args: ["lint"] },
+  { name: "check", args: ["check"] },
+  {
+    name: "doc lint",
+    args: ["run", "--permissions=script", "scripts/doc_lint.ts"],
+  },
+  { name: "test", args: ["test", "--permissions=test", "--parallel"] },
+  {
+    name: "publish dry run",
+    args: ["publish", "--dry-run", "--allow-dirty"],
+  },
+];
+
+if (import.meta.main) {
+  try {
+    Deno.exit(await main(Deno.args));
+  } catch (error) {
+    tell(messageOf(error));
+    Deno.exit(2);
+  }
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { skip: { type: "string", multiple: true } },
+  });
+  const skipped = values.skip ?? [];
+  const unknown = skipped.find((name) =>
+    !STEPS.some((step) => step.name === name)
+  );
+  if (unknown !== undefined) {
+    throw new RangeError(
+      `Cannot skip "${unknown}": the steps are ` +
+        STEPS.map((step) => step.name).join(", "),
+    );
+  }
+  const steps = STEPS.filter((step) => !skipped.includes(step.name));
+  for (const [index, step] of steps.entries()) {
+    tell(`\n== ${index + 1}/${steps.length} ${step.name} ==`);
+    const code = await runStep(step);
+    if (code !== 0) {
+      tell(`\nNot ok: ${step.name} ended with ${code}`);
+      return code;
+    }
+  }
+  tell("\nOk");
+  return 0;
+}
+
+async function runStep(step: Step): Promise<number> {
+  const args = expandPermissions(step.args, { execPath: Deno.execPath() });
+  return await runDeno(withStd(args, decidedSource()));
+}

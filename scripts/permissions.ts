@@ -1,0 +1,116 @@
+/**
+ * The permissions of everything the tasks run, in the one place where they are
+ * written down. The tasks name a set; start, dev, build and its fallback all
+ * take it from here.
+ *
+ * It is part of the launcher, and so are the settings that it imports: none of
+ * them may import a package.
+ *
+ * @module
+ */
+
+import {
+  rateLimitSettings,
+  unavailableSettings,
+} from "../services/ratelimit/settings.ts";
+import { GRPC_JS_ENVIRONMENT } from "../services/shared/grpc/grpc_js_environment.ts";
+import { settingNames } from "../services/shared/settings.ts";
+
+/** The services, which have a set of their own each. */
+export const SERVICE_NAMES = ["ratelimit"] as const;
+
+/** The name of a service. */
+export type ServiceName = typeof SERVICE_NAMES[number];
+
+/** The name of a set of permissions. */
+export type PermissionSet = ServiceName | "test" | "script";
+
+/** What the flags depend on. */
+export interface PermissionOptions {
+  /** The Deno that runs this, which tests may start. */
+  readonly execPath: string;
+}
+
+/** Tells whether there is a service of that name. */
+export function isServiceName(name: string): name is ServiceName {
+  return SERVICE_NAMES.some((service) => service === name);
+}
+
+/** Returns the flags for `deno run`, `deno test` or `deno compile`. */
+export function permissionFlags(
+  name: PermissionSet,
+  options: PermissionOptions,
+): readonly string[] {
+  return SETS[name](options);
+}
+
+/**
+ * Replaces each `--permissions=<set>` by the flags of the set.
+ *
+ * @throws {RangeError} When there is no set of that name.
+ */
+export function expandPermissions(
+  args: readonly string[],
+  options: PermissionOptions,
+): readonly string[] {
+  return args.flatMap((arg) => {
+    const name = /^--permissions=(.*)$/.exec(arg)?.[1];
+    if (name === undefined) return [arg];
+    if (isPermissionSet(name)) return permissionFlags(name, options);
+    throw new RangeError(
+      `Cannot find the permissions "${name}": the sets are ` +
+        Object.keys(SETS).join(", "),
+    );
+  });
+}
+
+const SETS: Readonly<
+  Record<PermissionSet, (options: PermissionOptions) => readonly string[]>
+> = {
+  // Net, read and write: settings name the targets; write is for the unix socket
+  // alone. Never run, ffi or sys.
+  ratelimit: () => [
+    "--allow-net",
+    "--allow-read",
+    "--allow-write",
+    ...environmentFlags(settingNames(rateLimitSettings, unavailableSettings)),
+    "--no-prompt",
+  ],
+  // Tests start servers and services on this machine. Net has no list: a unix
+  // socket can be allowed by its whole path alone, and theirs are new each time.
+  test: ({ execPath }) => [
+    "--allow-net",
+    "--allow-read",
+    "--allow-write",
+    "--allow-env",
+    `--allow-run=${execPath},redis-server,memcached`,
+    "--no-prompt",
+  ],
+  // The project's own scripts start other processes, which have their own.
+  script: () => [
+    "--allow-net",
+    "--allow-read",
+    "--allow-write",
+    "--allow-env",
+    "--allow-run",
+    "--no-prompt",
+  ],
+};
+
+function isPermissionSet(name: string): name is PermissionSet {
+  return Object.hasOwn(SETS, name);
+}
+
+/**
+ * The settings and what the libraries of a service read; every other variable
+ * looks as if it were not set.
+ */
+function environmentFlags(settings: readonly string[]): readonly string[] {
+  const names = [...settings, ...GRPC_JS_ENVIRONMENT.filter(isNoProxy)].sort();
+  return [`--allow-env=${names.join(",")}`, "--ignore-env"];
+}
+
+/** A proxy is for what leaves a network; the services' peers are within it. */
+function isNoProxy(name: string): boolean {
+  return !name.endsWith("_proxy");
+}

@@ -1,0 +1,50 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { expandPermissions, permissionFlags } from "./permissions.ts";
+
+const options = { execPath: "/opt/deno" };
+
+Deno.test("expandPermissions() puts the flags of the set in its place", () => {
+  assertEquals(
+    expandPermissions(["test", "--permissions=test", "sdk/"], options),
+    ["test", ...permissionFlags("test", options), "sdk/"],
+  );
+});
+
+Deno.test("expandPermissions() throws when there is no such set", () => {
+  for (const name of ["", "all", "toString"]) {
+    assertThrows(
+      () => expandPermissions([`--permissions=${name}`], options),
+      RangeError,
+      `Cannot find the permissions "${name}": the sets are ratelimit, test, script`,
+    );
+  }
+});
+
+Deno.test("permissionFlags() never lets a service run, load or identify", () => {
+  const flags = permissionFlags("ratelimit", options).join(" ");
+  for (const flag of ["--allow-all", "-A", "run", "ffi", "sys"]) {
+    assertEquals(flags.includes(flag), false, flag);
+  }
+});
+
+Deno.test("permissionFlags() names every variable that a service reads, and hides the others", () => {
+  const flags = permissionFlags("ratelimit", options);
+  const names = flags.find((flag) => flag.startsWith("--allow-env="))
+    ?.slice("--allow-env=".length).split(",") ?? [];
+  for (const name of ["PORT", "KVSTORE_URL", "GRPC_VERBOSITY"]) {
+    assertEquals(names.includes(name), true, name);
+  }
+  for (const name of ["HOME", "PATH", "https_proxy", ""]) {
+    assertEquals(names.includes(name), false, name);
+  }
+  assertEquals(flags.includes("--ignore-env"), true);
+});
+
+Deno.test("permissionFlags() lets tests start Deno and two servers, and nothing else", () => {
+  const flags = permissionFlags("test", options);
+  assertEquals(
+    flags.filter((flag) => flag.includes("run")),
+    ["--allow-run=/opt/deno,redis-server,memcached"],
+  );
+  assertEquals(flags.join(" ").includes("ffi"), false);
+});

@@ -1,0 +1,52 @@
+/**
+ * Parts of READMEs that are made from the code, between `<!-- begin NAME -->`
+ * and `<!-- end NAME -->`.
+ *
+ * @module
+ */
+
+import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
+import { settingsMarkdown } from "../../services/shared/settings.ts";
+
+/** The made parts of one file, by name. */
+export interface ReadmeParts {
+  /** Path of the file within the project. */
+  readonly path: string;
+  /** The text of each part. */
+  readonly parts: Readonly<Record<string, () => string>>;
+}
+
+/** All made parts. */
+export const README_PARTS: readonly ReadmeParts[] = [
+  {
+    path: "services/ratelimit/README.md",
+    parts: { settings: () => settingsMarkdown(rateLimitSettings) },
+  },
+];
+
+/**
+ * Replaces the parts in a text.
+ *
+ * @throws {Error} When a part's marks are missing.
+ */
+export function updatedReadme(
+  text: string,
+  parts: ReadmeParts["parts"],
+): string {
+  let updated = text;
+  for (const [name, make] of Object.entries(parts)) {
+    const begin = `<!-- begin ${name} -->`;
+    const end = `<!-- end ${name} -->`;
+    const from = updated.indexOf(begin);
+    const to = updated.indexOf(end);
+    if (from === -1 || to < from) {
+      throw new Error(`Cannot write the part "${name}": its marks are missing`);
+    }
+    // The formatter would pad the tables, which only a person needs.
+    const made = `<!-- deno-fmt-ignore-start -->\n\n${make().trim()}\n\n` +
+      "<!-- deno-fmt-ignore-end -->";
+    updated = updated.slice(0, from + begin.length) + `\n\n${made}\n\n` +
+      updated.slice(to);
+  }
+  return updated;
+}

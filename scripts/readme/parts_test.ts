@@ -1,0 +1,33 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { README_PARTS, updatedReadme } from "./parts.ts";
+
+for (const { path, parts } of README_PARTS) {
+  Deno.test(`updatedReadme() finds nothing to change in ${path}`, async () => {
+    const url = new URL(`../../${path}`, import.meta.url);
+    const text = await Deno.readTextFile(url);
+    assertEquals(updatedReadme(text, parts), text, "run deno task readme");
+  });
+}
+
+Deno.test("updatedReadme() replaces what stands between the marks", () => {
+  const marks = "<!-- begin a -->old<!-- end a -->";
+  const updated = updatedReadme(`x ${marks} y`, { a: () => "new\n" });
+  assertEquals(
+    updated,
+    "x <!-- begin a -->\n\n<!-- deno-fmt-ignore-start -->\n\nnew\n\n" +
+      "<!-- deno-fmt-ignore-end -->\n\n<!-- end a --> y",
+  );
+});
+
+Deno.test("updatedReadme() refuses a text without the marks", () => {
+  assertThrows(() => updatedReadme("text", { a: () => "" }), Error, '"a"');
+});
+
+Deno.test("README.md names the pinned version of Deno, and this is it", async () => {
+  const read = async (path: string): Promise<string> =>
+    await Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
+  const pinned = (await read(".deno-version")).trim();
+  const named = (await read("README.md")).matchAll(/deno@(\d+\.\d+\.\d+)/g);
+  assertEquals([...named].map((match) => match[1]), [pinned, pinned]);
+  assertEquals(Deno.version.deno, pinned);
+});

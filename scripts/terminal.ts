@@ -1,0 +1,30 @@
+/**
+ * What the scripts say to the person who runs them.
+ *
+ * @module
+ */
+
+const encoder = new TextEncoder();
+
+/** Writes a line to stderr, where notices and faults go. */
+export function tell(line: string): void {
+  writeAll(Deno.stderr, `${line}\n`);
+}
+
+/** Writes a line to stdout, where results go. */
+export function print(line: string): void {
+  writeAll(Deno.stdout, `${line}\n`);
+}
+
+/** Returns the message of an error, without its stack. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function writeAll(
+  stream: { writeSync(bytes: Uint8Array): number },
+  text: string,
+): void {
+  let rest = encoder.encode(text);
+  while (rest.byteLength > 0) rest = rest.subarray(stream.writeSync(rest));
+}

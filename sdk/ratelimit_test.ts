@@ -1,0 +1,109 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { RateLimitClient, RateLimitError } from "./ratelimit.ts";
+
+const REQUEST = {
+  domain: "edge",
+  descriptors: [
+    { entries: [{ key: "login", value: "ada" }] },
+    { entries: [{ key: "path", value: "/" }], hits: 0 },
+  ],
+};
+
+function clientOf(answer: (request: Request) => Response): {
+  readonly client: RateLimitClient;
+  readonly requests: Request[];
+} {
+  const requests: Request[] = [];
+  const client = new RateLimitClient({
+    url: "http://service.test:8080",
+    fetch: (input, init) => {
+      const request = new Request(input, init);
+      requests.push(request.clone());
+      return Promise.resolve(answer(request));
+    },
+  });
+  return { client, requests };
+}
+
+Deno.test("RateLimitClient.check() sends the service's JSON when asked", async () => {
+  const { client, requests } = clientOf(() => Response.json({}));
+  await client.check(REQUEST);
+  assertEquals(requests[0]!.url, "http://service.test:8080/json");
+  assertEquals(requests[0]!.method, "POST");
+  assertEquals(await requests[0]!.json(), {
+    domain: "edge",
+    descriptors: [
+      { entries: [{ key: "login", value: "ada" }] },
+      { entries: [{ key: "path", value: "/" }], hitsAddend: 0 },
+    ],
+  });
+});
+
+Deno.test("RateLimitClient.check() tells of every descriptor when a limit is exceeded", async () => {
+  const { client } = clientOf(() =>
+    Response.json({
+      overallCode: "OVER_LIMIT",
+      statuses: [
+        {
+          code: "OVER_LIMIT",
+          currentLimit: { requestsPerUnit: 3, unit: "MINUTE" },
+          durationUntilReset: "17s",
+        },
+        { code: "OK" },
+      ],
+    }, { status: 429 })
+  );
+  assertEquals(await client.check(REQUEST), {
+    allowed: false,
+    statuses: [
+      { allowed: false, remaining: 0, limit: 3, resetSeconds: 17 },
+      {
+        allowed: true,
+        remaining: undefined,
+        limit: undefined,
+        resetSeconds: undefined,
+      },
+    ],
+  });
+});
+
+Deno.test("RateLimitClient.check() rejects with the service's words when there is no decision", async () => {
+  const { client } = clientOf(() =>
+    Response.json({ detail: "no rate limit configuration loaded" }, {
+      status: 503,
+    })
+  );
+  const error = await assertRejects(
+    () => client.check(REQUEST),
+    RateLimitError,
+    "no rate limit configuration loaded",
+  );
+  assertEquals(error.status, 503);
+});
+
+Deno.test("RateLimitClient.check() rejects when the answer is no JSON", async () => {
+  const { client } = clientOf(() => new Response("<html>"));
+  const error = await assertRejects(
+    () => client.check(REQUEST),
+    RateLimitError,
+  );
+  assertStringIncludes(error.message, "without JSON");
+});
+
+Deno.test("RateLimitClient.check() rejects when nobody answers in time", async () => {
+  const client = new RateLimitClient({
+    url: "http://service.test",
+    timeoutMs: 5,
+    fetch: (_input, init) =>
+      new Promise((_, reject) => {
+        const { signal } = init!;
+        signal!.addEventListener("abort", () => reject(signal!.reason));
+      }),
+  });
+  const error = await assertRejects(
+    () => client.check(REQUEST),
+    RateLimitError,
+    "within 5 ms",
+  );
+  assertEquals(error.status, undefined);
+});

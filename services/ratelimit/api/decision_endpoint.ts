@@ -1,0 +1,122 @@
+/**
+ * A decision from bytes: what the gRPC method and the JSON route share.
+ *
+ * @module
+ */
+
+import type { RateLimitResponse } from "../../../proto/rate_limit_response.ts";
+import { decodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
+import { RequestView } from "../../../proto/request_view.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { Decider, Decision } from "../decision/decide.ts";
+import type { Counter, Stats } from "../stats/stats.ts";
+import type { RefusalLog } from "./refusal_log.ts";
+
+/** Why a request got no decision. */
+export type RefusalKind =
+  /** The bytes or the text are no request. */
+  | "malformed"
+  /** A request that can't be decided: no domain, no descriptors, no unit. */
+  | "invalid"
+  /** More descriptors, or more bytes, than are taken. */
+  | "too_large"
+  /** No rules have been loaded yet. */
+  | "no_configuration"
+  /** The counter store did not answer. */
+  | "store_unavailable";
+
+/** A request that got no decision. */
+export interface Refusal {
+  /** Tells it from a decision. */
+  readonly kind: "refused";
+  /** The kind of refusal, which gives the status. */
+  readonly why: RefusalKind;
+  /** What the caller is told. */
+  readonly reason: string;
+}
+
+/** What became of a request. */
+export type EndpointOutcome =
+  | { readonly kind: "decided"; readonly response: RateLimitResponse }
+  | Refusal;
+
+/** The parts of a {@linkcode DecisionEndpoint}. */
+export interface DecisionEndpointOptions {
+  /** Decides. */
+  readonly decider: Decider;
+  /** Gives the time of a call. */
+  readonly clock: Clock;
+  /** Counts refusals. */
+  readonly stats: Stats;
+  /** Tells of refusals. */
+  readonly refusals: RefusalLog;
+  /**
+   * Most descriptors of one request.
+   *
+   * @default 10000
+   */
+  readonly maxDescriptors?: number;
+}
+
+const STAT = "ratelimit.service.call.should_rate_limit";
+
+/** Decodes, decides, and counts what could not be decided. */
+export class DecisionEndpoint {
+  readonly #decider: Decider;
+  readonly #clock: Clock;
+  readonly #refusals: RefusalLog;
+  readonly #serviceErrors: Counter;
+  readonly #storeErrors: Counter;
+  readonly #maxDescriptors: number;
+  // A decider is done with the view when it returns, so one serves all calls.
+  readonly #view = new RequestView();
+
+  /** An endpoint of its parts. */
+  constructor(options: DecisionEndpointOptions) {
+    this.#decider = options.decider;
+    this.#clock = options.clock;
+    this.#refusals = options.refusals;
+    this.#maxDescriptors = options.maxDescriptors ?? 10_000;
+    this.#serviceErrors = options.stats.counter(`${STAT}.service_error`);
+    this.#storeErrors = options.stats.counter(`${STAT}.store_error`);
+  }
+
+  /** Decides on an encoded `RateLimitRequest`. */
+  decide(request: Uint8Array): EndpointOutcome | Promise<EndpointOutcome> {
+    const view = this.#view;
+    const fault = decodeRateLimitRequest(request, view, {
+      maxDescriptors: this.#maxDescriptors,
+    });
+    if (fault !== undefined) {
+      const why = fault.kind === "malformed" ? "malformed" : "too_large";
+      return this.refuse(why, fault.reason);
+    }
+    const nowSeconds = Math.floor(this.#clock.nowMs() / 1000);
+    const decision = this.#decider.decide(view, nowSeconds);
+    return decision instanceof Promise
+      ? decision.then((settled) => this.#outcome(settled))
+      : this.#outcome(decision);
+  }
+
+  /** Counts and logs a refusal; for callers that see one before `decide` can. */
+  refuse(why: RefusalKind, reason: string): Refusal {
+    const isStore = why === "store_unavailable";
+    (isStore ? this.#storeErrors : this.#serviceErrors).add();
+    this.#refusals.note(why, reason);
+    return { kind: "refused", why, reason };
+  }
+
+  #outcome(decision: Decision): EndpointOutcome {
+    switch (decision.kind) {
+      case "decided":
+        return decision;
+      case "invalid":
+        return this.refuse("invalid", decision.reason);
+      case "unavailable":
+        return this.refuse(
+          decision.cause === "store" ? "store_unavailable" : "no_configuration",
+          decision.reason,
+        );
+    }
+  }
+}

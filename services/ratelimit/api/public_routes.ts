@@ -1,0 +1,114 @@
+/**
+ * The HTTP routes for everybody: decisions in JSON, and health.
+ *
+ * @module
+ */
+
+import {
+  requestFromJson,
+  responseToJson,
+} from "../../../proto/rate_limit_json.ts";
+import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
+import { CODE } from "../../../proto/rate_limit_response.ts";
+import { readBody } from "../../shared/http/body.ts";
+import { problem } from "../../shared/http/problem.ts";
+import type { Route } from "../../shared/http/router.ts";
+import type { DecisionEndpoint, EndpointOutcome } from "./decision_endpoint.ts";
+import type { HealthState } from "./health_state.ts";
+import { refusalProblem } from "./refusal_status.ts";
+
+/** The parts behind the routes. */
+export interface PublicRoutesOptions {
+  /** Decides. */
+  readonly endpoint: DecisionEndpoint;
+  /** Knows whether the service is healthy. */
+  readonly health: HealthState;
+  /** Largest body that is taken. */
+  readonly maxBytes: number;
+}
+
+const JSON_HEADERS = { "content-type": "application/json" } as const;
+
+/** `POST /json` and `/healthcheck`. */
+export function publicRoutes(options: PublicRoutesOptions): Route[] {
+  const { health } = options;
+  return [
+    {
+      method: "POST",
+      path: "/json",
+      handle: (request) => decideJson(request, options),
+    },
+    {
+      // Probes use whatever method they like.
+      method: "*",
+      path: "/healthcheck",
+      handle: () =>
+        health.isHealthy
+          ? new Response("OK", { headers: { "content-type": "text/plain" } })
+          : problem({ status: 503, detail: health.reasons.join("; ") }),
+    },
+  ];
+}
+
+async function decideJson(
+  request: Request,
+  { endpoint, maxBytes }: PublicRoutesOptions,
+): Promise<Response> {
+  const body = await readBody(request, { maxBytes });
+  switch (body.kind) {
+    case "too_large":
+      return refusalProblem(endpoint.refuse(
+        "too_large",
+        `Cannot take request: its body is larger than ${maxBytes} bytes`,
+      ));
+    case "aborted":
+      return body.reason === "timed_out"
+        ? problem({
+          status: 408,
+          detail: "Cannot take request: its body did not arrive in time",
+        })
+        // Either nobody listens, or the service stops and reads no further.
+        : problem({
+          status: 503,
+          detail: "Cannot take request: its body did not arrive whole",
+        });
+    case "ok":
+      return answerOf(await decideText(body.bytes, endpoint));
+  }
+}
+
+function decideText(
+  body: Uint8Array,
+  endpoint: DecisionEndpoint,
+): EndpointOutcome | Promise<EndpointOutcome> {
+  const text = textOf(body);
+  if (text === undefined) {
+    return endpoint.refuse(
+      "malformed",
+      "Cannot read request: its body is not UTF-8",
+    );
+  }
+  const parsed = requestFromJson(text);
+  return parsed.kind === "invalid"
+    ? endpoint.refuse("malformed", parsed.reason)
+    // One matcher for both protocols: it reads the bytes of the message.
+    : endpoint.decide(encodeRateLimitRequest(parsed.request));
+}
+
+function answerOf(outcome: EndpointOutcome): Response {
+  if (outcome.kind === "refused") return refusalProblem(outcome);
+  const { response } = outcome;
+  return new Response(responseToJson(response), {
+    status: response.overallCode === CODE.OVER_LIMIT ? 429 : 200,
+    headers: JSON_HEADERS,
+  });
+}
+
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}

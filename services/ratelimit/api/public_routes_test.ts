@@ -1,0 +1,149 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { HealthBoard } from "../../shared/grpc/health_board.ts";
+import { createRouter, type Router } from "../../shared/http/router.ts";
+import { createMemoryStore } from "../counters/memory_store.ts";
+import { Decider } from "../decision/decide.ts";
+import { DecisionTally } from "../decision/tally.ts";
+import { loadRules } from "../rules/load.ts";
+import { createStatsRegistry } from "../stats/registry.ts";
+import { createRuleStatsCache } from "../stats/rule_stats.ts";
+import { DecisionEndpoint } from "./decision_endpoint.ts";
+import { HealthState } from "./health_state.ts";
+import { publicRoutes } from "./public_routes.ts";
+import { RefusalLog } from "./refusal_log.ts";
+
+const RULES = `domain: edge
+descriptors:
+  - key: login
+    rate_limit: {unit: minute, requests_per_unit: 1}
+`;
+const LOGIN = {
+  domain: "edge",
+  descriptors: [{ entries: [{ key: "login", value: "ada" }] }],
+};
+
+function service(
+  options: { readonly rules?: string; readonly isStoreHealthy?: boolean } = {},
+): Router {
+  const logger = new RecordingLogger();
+  const clock = new FakeClock(1_000_000_020_000);
+  const registry = createStatsRegistry();
+  const store = createMemoryStore();
+  const decider = new Decider({
+    store,
+    tally: new DecisionTally(registry, createRuleStatsCache(registry)),
+  });
+  const text = options.rules ?? RULES;
+  if (text !== "") {
+    decider.adopt(loadRules([{ name: "a.yaml", text }]).snapshot!);
+  }
+  return createRouter({
+    routes: publicRoutes({
+      endpoint: new DecisionEndpoint({
+        decider,
+        clock,
+        stats: registry,
+        refusals: new RefusalLog(logger, clock),
+        maxDescriptors: 3,
+      }),
+      health: new HealthState({
+        board: new HealthBoard(),
+        isStoreHealthy: () => options.isStoreHealthy ?? true,
+        needsDomain: false,
+      }),
+      maxBytes: 1_000,
+    }),
+    logger,
+  });
+}
+
+async function post(router: Router, body: BodyInit): Promise<Response> {
+  return await router(
+    new Request("http://service.test/json", { method: "POST", body }),
+  );
+}
+
+Deno.test("publicRoutes() answers 200 within the limit and 429 over it", async () => {
+  const router = service();
+  const first = await post(router, JSON.stringify(LOGIN));
+  assertEquals(first.status, 200);
+  assertEquals(first.headers.get("content-type"), "application/json");
+  assertEquals(await first.json(), {
+    overallCode: "OK",
+    statuses: [{
+      code: "OK",
+      currentLimit: { requestsPerUnit: 1, unit: "MINUTE" },
+      durationUntilReset: "60s",
+    }],
+  });
+  const second = await post(router, JSON.stringify(LOGIN));
+  assertEquals(second.status, 429);
+  assertEquals((await second.json()).overallCode, "OVER_LIMIT");
+});
+
+Deno.test("publicRoutes() answers bad input with a problem that says what is wrong", async () => {
+  const four = Array(4).fill(LOGIN.descriptors[0]);
+  const rows: readonly [BodyInit, number, string][] = [
+    ["", 400, "Cannot read request"],
+    ["{", 400, "Cannot read request"],
+    ['{"domian":"edge"}', 400, 'unknown field "domian"'],
+    [new Uint8Array([0x22, 0xff, 0x22]), 400, "not UTF-8"],
+    ['{"descriptors":[]}', 400, "domain must not be empty"],
+    ['{"domain":"edge"}', 400, "descriptor list must not be empty"],
+    [
+      JSON.stringify({
+        domain: "edge",
+        descriptors: [{ ...LOGIN.descriptors[0], limit: { unit: "UNKNOWN" } }],
+      }),
+      400,
+      "no usable unit",
+    ],
+    [JSON.stringify({ domain: "edge", descriptors: four }), 413, "4"],
+    ["x".repeat(1_001), 413, "larger than 1000 bytes"],
+  ];
+  const router = service();
+  for (const [body, status, detail] of rows) {
+    const response = await post(router, body);
+    assertEquals(response.status, status, detail);
+    assertEquals(
+      response.headers.get("content-type"),
+      "application/problem+json",
+    );
+    assertStringIncludes((await response.json()).detail, detail);
+  }
+  assertEquals((await post(router, JSON.stringify(LOGIN))).status, 200);
+});
+
+Deno.test("publicRoutes() answers 503 when no rules are loaded", async () => {
+  const response = await post(service({ rules: "" }), JSON.stringify(LOGIN));
+  assertEquals(response.status, 503);
+  assertStringIncludes(
+    (await response.json()).detail,
+    "no rate limit configuration loaded",
+  );
+});
+
+Deno.test("publicRoutes() takes decisions by POST only and health by any method", async () => {
+  const router = service();
+  const get = await router(new Request("http://service.test/json"));
+  assertEquals(get.status, 405);
+  assertEquals(get.headers.get("allow"), "POST");
+  for (const method of ["GET", "POST", "HEAD"]) {
+    const health = await router(
+      new Request("http://service.test/healthcheck", { method }),
+    );
+    assertEquals(health.status, 200);
+  }
+});
+
+Deno.test("publicRoutes() names what is unhealthy", async () => {
+  const router = service({ isStoreHealthy: false });
+  const response = await router(
+    new Request("http://service.test/healthcheck"),
+  );
+  assertEquals(response.status, 503);
+  const { detail } = await response.json();
+  assert(detail.includes("counter store"), detail);
+});

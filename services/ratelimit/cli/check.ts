@@ -1,0 +1,102 @@
+/**
+ * `ratelimit check`: checks configuration files without starting the service.
+ *
+ * @module
+ */
+
+import {
+  flagsHelp,
+  parseFlags,
+  switchFlag,
+  textFlag,
+} from "../../shared/flags.ts";
+import { type ConfigFault, formatConfigFault } from "../rules/config_fault.ts";
+import { describeRules } from "../rules/describe.ts";
+import { loadRules } from "../rules/load.ts";
+import { readConfigFiles } from "../sources/read_config_files.ts";
+import type { CommandIo } from "./command_io.ts";
+
+const flags = {
+  configDir: textFlag({
+    default: ".",
+    help: "Directory whose *.yaml files are checked.",
+  }),
+  mergeDomainConfigs: switchFlag({
+    help: "Several files may hold rules of one domain.",
+  }),
+  json: switchFlag({ help: "Write the result as JSON." }),
+  rules: switchFlag({ help: "List the rules as well." }),
+} as const;
+
+const USAGE = "ratelimit check -config_dir DIRECTORY";
+
+/**
+ * Runs the command.
+ *
+ * @returns 0 when the files are right, 1 when they are not, 2 when the
+ * arguments are wrong.
+ */
+export async function runCheck(
+  args: readonly string[],
+  io: CommandIo,
+): Promise<number> {
+  const parsed = parseFlags(flags, args, { maxPositionals: 0 });
+  if (parsed.kind === "help") {
+    io.out(flagsHelp(flags, {
+      usage: USAGE,
+      about: "Checks configuration files. Exits with 0 when they are right, " +
+        "1 when they are not, 2 for wrong arguments.",
+    }));
+    return 0;
+  }
+  if (parsed.kind === "bad") {
+    io.err(parsed.problem);
+    io.err(`usage: ${USAGE}`);
+    return 2;
+  }
+  const { configDir, mergeDomainConfigs, json, rules } = parsed.values;
+  const read = await readConfigFiles(configDir);
+  if (read.kind === "unreadable") {
+    report(io, { json, faults: [], warnings: [], unreadable: read.reason });
+    return 1;
+  }
+  const loaded = loadRules(read.files, { mergeDomains: mergeDomainConfigs });
+  report(io, { json, faults: loaded.faults, warnings: loaded.warnings });
+  if (loaded.snapshot === undefined) return 1;
+  if (!json) {
+    if (rules) io.out(describeRules(loaded.snapshot).join("\n"));
+    io.out(
+      `all rate limit configs ok: ${read.files.length} files, ` +
+        `${loaded.snapshot.domainNames.length} domains, ` +
+        `${loaded.snapshot.rules.length} rules`,
+    );
+  }
+  return 0;
+}
+
+function report(
+  io: CommandIo,
+  result: {
+    readonly json: boolean;
+    readonly faults: readonly ConfigFault[];
+    readonly warnings: readonly ConfigFault[];
+    readonly unreadable?: string;
+  },
+): void {
+  const { json, faults, warnings, unreadable } = result;
+  if (json) {
+    const ok = faults.length === 0 && unreadable === undefined;
+    io.out(JSON.stringify({ ok, faults, warnings, unreadable }));
+    return;
+  }
+  for (const warning of warnings) {
+    io.err(`warning: ${formatConfigFault(warning)}`);
+  }
+  const reasons = [
+    ...(unreadable === undefined ? [] : [unreadable]),
+    ...faults.map(formatConfigFault),
+  ];
+  for (const reason of reasons) {
+    io.err(`error loading rate limit configs: ${reason}`);
+  }
+}

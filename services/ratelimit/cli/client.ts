@@ -1,0 +1,116 @@
+/**
+ * `ratelimit client`: asks a running service for one decision.
+ *
+ * @module
+ */
+
+import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
+import type { RateLimitRequest } from "../../../proto/rate_limit_request.ts";
+import { responseToJson } from "../../../proto/rate_limit_json.ts";
+import { CODE } from "../../../proto/rate_limit_response.ts";
+import { decodeRateLimitResponse } from "../../../proto/rate_limit_response_codec.ts";
+import { responseToText } from "../../../proto/text_format.ts";
+import {
+  durationFlag,
+  flagsHelp,
+  integerFlag,
+  parseFlags,
+  repeatedFlag,
+  switchFlag,
+  textFlag,
+} from "../../shared/flags.ts";
+import { createGrpcClient } from "../../shared/grpc/client.ts";
+import { GrpcFailure } from "../../shared/grpc/method.ts";
+import { SHOULD_RATE_LIMIT_PATH } from "../api/rate_limit_methods.ts";
+import { parseDescriptor } from "./parse_descriptor.ts";
+import type { CommandIo } from "./command_io.ts";
+
+const flags = {
+  dialString: textFlag({
+    default: "localhost:8081",
+    help: "Address of the service's gRPC listener.",
+  }),
+  domain: textFlag({ default: "", help: "Domain of the request." }),
+  descriptors: repeatedFlag({
+    valueName: "k=v,k=v",
+    help: "One descriptor; repeat the flag for more.",
+  }),
+  hits: integerFlag({ default: 1, min: 0, help: "Hits to add." }),
+  timeout: durationFlag({ default: "5s", help: "How long to wait." }),
+  json: switchFlag({ help: "Write the answer as JSON." }),
+} as const;
+
+const USAGE = "ratelimit client -domain DOMAIN -descriptors KEY=VALUE,… …";
+
+/**
+ * Runs the command.
+ *
+ * @returns 0 when the answer is OK, 3 when a limit is exceeded, 1 when there
+ * is no answer, 2 when the arguments are wrong.
+ */
+export async function runClient(
+  args: readonly string[],
+  io: CommandIo,
+): Promise<number> {
+  const parsed = parseFlags(flags, args, { maxPositionals: 0 });
+  if (parsed.kind === "help") {
+    io.out(flagsHelp(flags, {
+      usage: USAGE,
+      about: "Asks for one decision. Exits with 0 when it is OK, 3 when a " +
+        "limit is exceeded, 1 without an answer, 2 for wrong arguments.",
+    }));
+    return 0;
+  }
+  if (parsed.kind === "bad") return wrong(io, parsed.problem);
+  const { dialString, domain, descriptors, hits, timeout, json } =
+    parsed.values;
+  const request = requestOf({ domain, descriptors, hits });
+  if (typeof request === "string") return wrong(io, request);
+
+  const client = createGrpcClient({ target: dialString });
+  try {
+    const answer = await client.unary(
+      SHOULD_RATE_LIMIT_PATH,
+      encodeRateLimitRequest(request),
+      { deadlineMs: timeout },
+    );
+    if (answer instanceof GrpcFailure) {
+      io.err(`request error: ${answer.message} (status ${answer.code})`);
+      return 1;
+    }
+    const response = decodeRateLimitResponse(answer);
+    if ("kind" in response) {
+      io.err(`request error: ${response.reason}`);
+      return 1;
+    }
+    io.out(
+      json ? responseToJson(response) : `response: ${responseToText(response)}`,
+    );
+    return response.overallCode === CODE.OVER_LIMIT ? 3 : 0;
+  } finally {
+    client.close();
+  }
+}
+
+function requestOf(
+  from: {
+    readonly domain: string;
+    readonly descriptors: readonly string[];
+    readonly hits: number;
+  },
+): RateLimitRequest | string {
+  const descriptors: RateLimitRequest["descriptors"][number][] = [];
+  for (const text of from.descriptors) {
+    const parsed = parseDescriptor(text);
+    if (parsed.kind === "bad") return parsed.problem;
+    const looks = from.hits === 0 ? { hitsAddend: 0 } : {};
+    descriptors.push({ entries: parsed.entries, ...looks });
+  }
+  return { domain: from.domain, descriptors, hitsAddend: from.hits };
+}
+
+function wrong(io: CommandIo, problem: string): number {
+  io.err(problem);
+  io.err(`usage: ${USAGE}`);
+  return 2;
+}

@@ -1,0 +1,264 @@
+/**
+ * Changes of counters on their way to memcached.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import {
+  addCommand,
+  decrCommand,
+  incrCommand,
+} from "../../shared/memcached/command.ts";
+import type { MemcachedOutcome } from "../../shared/memcached/connection.ts";
+import type { MemcachedNode } from "../../shared/memcached/node.ts";
+import { altcacheExpiry } from "./altcache_expiry.ts";
+
+/** How {@linkcode AltcacheChanges} are made. */
+export interface AltcacheChangesOptions {
+  /** Bound on bringing one change to its server, in milliseconds. */
+  readonly timeoutMs: number;
+  /** The time. */
+  readonly clock: Clock;
+  /**
+   * Is called when changes have arrived, and with a reason when they have not.
+   */
+  readonly onSettled: (change: SettledChange) => void;
+}
+
+/** A change that is on its way no longer. */
+export interface SettledChange {
+  /** Name of the server. */
+  readonly server: string;
+  /** How many changes went together. */
+  readonly changes: number;
+  /** Why they did not arrive; absent when they did. */
+  readonly failure?: string;
+}
+
+/** One change of a counter. */
+export interface AltcacheChange {
+  /** What is added; less than 0 is given back. */
+  readonly hits: number;
+  /** How long the counter lives when this change makes it. */
+  readonly timeToLiveSeconds: number;
+  /** Whether the server was just seen not to have the counter. */
+  readonly isMissing: boolean;
+  /** Is called with the failure, if any, when it has arrived or is lost. */
+  readonly onSettled?: (failure: string | undefined) => void;
+}
+
+/** What this process knows of a counter that is in use. */
+export interface LocalCounter {
+  /** Its name. */
+  readonly key: string;
+  /** Where it is kept. */
+  readonly node: MemcachedNode;
+  /** Hits decided here, less those that are lost. */
+  decided: number;
+  /** Hits of those that the server has counted. */
+  arrived: number;
+  /** Reads and decisions under way. */
+  users: number;
+  /** Changes that go with the next command. */
+  next: AltcacheChange[];
+  /** Changes of the command under way. */
+  sent: AltcacheChange[];
+}
+
+/** Commands for one change: a counter may be made and lost meanwhile. */
+const MAX_STEPS = 6;
+
+/**
+ * Brings changes to their servers, those of one counter one command after the
+ * other; what is decided while a command is under way goes together with the
+ * next one. Since it also knows what has not arrived yet, a decision counts it
+ * in.
+ */
+export class AltcacheChanges {
+  readonly #options: AltcacheChangesOptions;
+  readonly #counters = new Map<string, LocalCounter>();
+  #pending = 0;
+  #drained: PromiseWithResolvers<void> | undefined;
+
+  /** Nothing is on its way. */
+  constructor(options: AltcacheChangesOptions) {
+    this.#options = options;
+  }
+
+  /** Number of changes that have not arrived. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** Number of counters in use. */
+  get size(): number {
+    return this.#counters.size;
+  }
+
+  /** Resolves when nothing is on its way. */
+  drained(): Promise<void> {
+    if (this.#pending === 0) return Promise.resolve();
+    this.#drained ??= Promise.withResolvers();
+    return this.#drained.promise;
+  }
+
+  /** Takes a counter into use; to be followed by one `release`. */
+  use(key: string, node: MemcachedNode): LocalCounter {
+    const known = this.#counters.get(key);
+    // After a change of the server list, the old server's count is no use.
+    if (known !== undefined && known.node === node) {
+      known.users++;
+      return known;
+    }
+    const counter = {
+      key,
+      node,
+      decided: 0,
+      arrived: 0,
+      users: 1,
+      next: [],
+      sent: [],
+    };
+    this.#counters.set(key, counter);
+    return counter;
+  }
+
+  /** Ends a use of a counter. */
+  release(counter: LocalCounter): void {
+    counter.users--;
+    this.#forget(counter);
+  }
+
+  /** Sends a change on its way. */
+  change(counter: LocalCounter, change: AltcacheChange): void {
+    this.#pending++;
+    counter.decided += change.hits;
+    counter.next.push(change);
+    if (counter.sent.length === 0) this.#send(counter, change.isMissing);
+  }
+
+  #send(counter: LocalCounter, isMissing: boolean): void {
+    counter.sent = counter.next;
+    counter.next = [];
+    let hits = 0;
+    let timeToLiveSeconds = 0;
+    for (const change of counter.sent) {
+      hits += change.hits;
+      timeToLiveSeconds = Math.max(timeToLiveSeconds, change.timeToLiveSeconds);
+    }
+    if (hits === 0) return this.#settle(counter, undefined);
+    const nowMs = this.#options.clock.nowMs();
+    new Delivery({
+      counter,
+      hits,
+      expiry: altcacheExpiry(timeToLiveSeconds, Math.floor(nowMs / 1000)),
+      deadlineMs: nowMs + this.#options.timeoutMs,
+      onEnd: (failure) => this.#settle(counter, failure),
+    }).begin(isMissing);
+  }
+
+  #settle(counter: LocalCounter, failure: string | undefined): void {
+    let settled = counter.sent;
+    counter.sent = [];
+    if (failure !== undefined) {
+      // What waits behind would meet the same server a moment later.
+      settled = settled.concat(counter.next);
+      counter.next = [];
+    }
+    const hits = settled.reduce((sum, change) => sum + change.hits, 0);
+    if (failure === undefined) counter.arrived += hits;
+    else counter.decided -= hits;
+    this.#pending -= settled.length;
+    this.#options.onSettled({
+      server: counter.node.name,
+      changes: settled.length,
+      ...(failure === undefined ? {} : { failure }),
+    });
+    for (const { onSettled } of settled) onSettled?.(failure);
+    if (counter.sent.length > 0) return;
+    if (counter.next.length > 0) this.#send(counter, false);
+    else this.#forget(counter);
+    if (this.#pending === 0) {
+      this.#drained?.resolve();
+      this.#drained = undefined;
+    }
+  }
+
+  #forget(counter: LocalCounter): void {
+    if (counter.users > 0 || counter.sent.length > 0) return;
+    if (this.#counters.get(counter.key) === counter) {
+      this.#counters.delete(counter.key);
+    }
+  }
+}
+
+interface DeliveryOptions {
+  readonly counter: LocalCounter;
+  readonly hits: number;
+  readonly expiry: number;
+  readonly deadlineMs: number;
+  readonly onEnd: (failure: string | undefined) => void;
+}
+
+/** One sum of hits on its way: added, or stored when the counter is new. */
+class Delivery {
+  readonly #options: DeliveryOptions;
+  #steps = 0;
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+  }
+
+  begin(isMissing: boolean): void {
+    const { counter, hits, deadlineMs } = this.#options;
+    if (hits > 0) return isMissing ? this.#add() : this.#incr();
+    counter.node.send(decrCommand(counter.key, -hits), {
+      deadlineMs,
+      done: (outcome) => this.#onReply(outcome),
+    });
+  }
+
+  #incr(): void {
+    const { counter, hits, deadlineMs } = this.#options;
+    counter.node.send(incrCommand(counter.key, hits), {
+      deadlineMs,
+      done: (outcome) => this.#onReply(outcome),
+    });
+  }
+
+  #add(): void {
+    const { counter, hits, expiry, deadlineMs } = this.#options;
+    counter.node.send(
+      addCommand(counter.key, { value: String(hits), expiry }),
+      {
+        deadlineMs,
+        done: (outcome) => this.#onReply(outcome),
+      },
+    );
+  }
+
+  #onReply(outcome: MemcachedOutcome): void {
+    const { hits, onEnd } = this.#options;
+    this.#steps++;
+    switch (outcome.kind) {
+      case "not_found":
+        // Where nothing is counted, nothing can be given back.
+        if (hits < 0) return onEnd(undefined);
+        if (this.#steps < MAX_STEPS) return this.#add();
+        break;
+      case "not_stored":
+        if (this.#steps < MAX_STEPS) return this.#incr();
+        break;
+      case "refused":
+      case "unavailable":
+        return onEnd(outcome.reason);
+      case "number":
+      case "stored":
+        return onEnd(undefined);
+      default:
+        return onEnd("an unexpected kind of reply");
+    }
+    onEnd("the counter was made and lost again and again");
+  }
+}

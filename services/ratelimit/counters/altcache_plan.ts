@@ -1,0 +1,115 @@
+/**
+ * A batch as counters to read, and what was read as results and changes.
+ *
+ * @module
+ */
+
+import { altcacheKey } from "./altcache_key.ts";
+import type { CounterBatch } from "./counter_store.ts";
+
+/** What one operation of a batch asks. */
+export interface AltcacheOperation {
+  /** Index of its counter's name. */
+  readonly key: number;
+  /** Hits to add. */
+  readonly hits: number;
+  /** Requests allowed in one window. */
+  readonly limit: number;
+}
+
+/** A batch, with nothing left of the caller's bytes. */
+export interface AltcachePlan {
+  /** Their names, each of them once. */
+  readonly keys: readonly string[];
+  /** The operations in their order. */
+  readonly operations: readonly AltcacheOperation[];
+  /** For each name how long its counter counts. */
+  readonly windowSeconds: readonly number[];
+  /** Whether a counter that goes over its limit stops the others. */
+  readonly stopWhenOver: boolean;
+}
+
+/** What becomes of the counters. */
+export interface AltcacheDecision {
+  /** For each operation the count after it. */
+  readonly results: readonly number[];
+  /** For each counter what is to be added to it. */
+  readonly changes: readonly number[];
+}
+
+/** Reads a batch: which counters it touches, and what it asks of them. */
+export function planAltcacheBatch(batch: CounterBatch): AltcachePlan {
+  const keys: string[] = [];
+  const windowSeconds: number[] = [];
+  const seen = new Map<string, number>();
+  const operations = batch.operations.map((operation) => {
+    const name = altcacheKey(batch, operation);
+    const { hits, limit } = operation;
+    const key = seen.get(name) ?? keys.length;
+    if (key === keys.length) {
+      seen.set(name, key);
+      keys.push(name);
+      windowSeconds.push(operation.windowSeconds);
+    } else {
+      windowSeconds[key] = Math.max(
+        windowSeconds[key]!,
+        operation.windowSeconds,
+      );
+    }
+    return { key, hits, limit };
+  });
+  const stopWhenOver = batch.stopWhenOver === true;
+  return { keys, operations, windowSeconds, stopWhenOver };
+}
+
+/**
+ * Applies the operations one after the other to the counts that were read.
+ * Counts end at 0 and at `Number.MAX_SAFE_INTEGER`, so a change never carries
+ * the server's 64 bits around to 0.
+ */
+export function decideAltcacheBatch(
+  plan: AltcachePlan,
+  counts: readonly number[],
+): AltcacheDecision {
+  const all = applyOperations(plan.operations, counts);
+  if (!plan.stopWhenOver) return all;
+  const over = new Set<number>();
+  for (const [i, { key, hits, limit }] of plan.operations.entries()) {
+    if (hits > 0 && all.results[i]! > limit) over.add(key);
+  }
+  if (over.size === 0) return all;
+  // All operations on a counter that is over count, or two small ones on it
+  // could pass as one.
+  return applyOperations(
+    plan.operations.map((operation) =>
+      operation.hits > 0 && !over.has(operation.key)
+        ? { ...operation, hits: 0 }
+        : operation
+    ),
+    counts,
+  );
+}
+
+/**
+ * The count in a counter's value; blanks may follow the digits, for the server
+ * writes them when a number gets shorter.
+ *
+ * @returns `undefined` when the value is no number.
+ */
+export function altcacheCount(value: string | undefined): number | undefined {
+  if (value === undefined) return 0;
+  if (!/^\d{1,20} *$/.test(value)) return undefined;
+  return Math.min(Number(value), Number.MAX_SAFE_INTEGER);
+}
+
+function applyOperations(
+  operations: readonly AltcacheOperation[],
+  counts: readonly number[],
+): AltcacheDecision {
+  const after = [...counts];
+  const results = operations.map(({ key, hits }) => {
+    const count = Math.max(0, after[key]! + hits);
+    return after[key] = Math.min(count, Number.MAX_SAFE_INTEGER);
+  });
+  return { results, changes: after.map((count, i) => count - counts[i]!) };
+}

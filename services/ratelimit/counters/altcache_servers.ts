@@ -1,0 +1,237 @@
+/**
+ * The memcached servers of a store.
+ *
+ * @module
+ */
+
+import type { Clock, Timer } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import {
+  formatMemcachedAddress,
+  type MemcachedAddress,
+  parseMemcachedAddresses,
+} from "../../shared/memcached/address.ts";
+import { MemcachedNode } from "../../shared/memcached/node.ts";
+import { Rendezvous } from "../../shared/memcached/rendezvous.ts";
+import type { MemcachedTls } from "../../shared/memcached/socket.ts";
+import {
+  type SrvResolver,
+  SrvWatch,
+} from "../../shared/memcached/srv_watch.ts";
+import { waitAtMost } from "../../shared/settled.ts";
+
+/** Where the list of servers comes from. */
+export type AltcacheSource =
+  | {
+    readonly kind: "list";
+    /** The servers. */
+    readonly addresses: readonly MemcachedAddress[];
+  }
+  | {
+    readonly kind: "srv";
+    /** Name of the SRV record. */
+    readonly name: string;
+    /** Milliseconds between two lookups; 0 looks up once. */
+    readonly refreshMs: number;
+  };
+
+/** The settings a source is read from; an empty text is one not given. */
+export interface AltcacheSourceSettings {
+  /**
+   * Servers as `host:port,host:port`.
+   *
+   * @default none
+   */
+  readonly hostPort?: string;
+  /**
+   * Name of an SRV record.
+   *
+   * @default none
+   */
+  readonly srv?: string;
+  /**
+   * Milliseconds between two lookups of the record; 0 looks up once.
+   *
+   * @default 0
+   */
+  readonly srvRefreshMs?: number;
+}
+
+/** What the settings say, or why they say nothing. */
+export type AltcacheSourceResult =
+  | { readonly kind: "parsed"; readonly source: AltcacheSource }
+  | { readonly kind: "invalid"; readonly reason: string };
+
+/** How {@linkcode AltcacheServers} are made. */
+export interface AltcacheServersOptions {
+  /** Where the list comes from. */
+  readonly source: AltcacheSource;
+  /** What the servers are called in logs. */
+  readonly label: string;
+  /**
+   * Encrypts the connections.
+   *
+   * @default not encrypted
+   */
+  readonly tls?: MemcachedTls;
+  /** Bound on dialling, on every reply and on a lookup, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Connections to a server that are kept while idle. */
+  readonly maxIdleConnections: number;
+  /**
+   * Looks SRV records up.
+   *
+   * @default the system's resolver
+   */
+  readonly resolveSrv?: SrvResolver;
+  /** The time. */
+  readonly clock: Clock;
+  /** Gives a number from 0 up to, not including, 1. */
+  readonly random: () => number;
+  /** Is told what changes. */
+  readonly logger: Logger;
+}
+
+/** Reads where the servers are: a list or an SRV record, not both. */
+export function parseAltcacheSource(
+  settings: AltcacheSourceSettings,
+): AltcacheSourceResult {
+  const { hostPort = "", srv = "", srvRefreshMs = 0 } = settings;
+  if (hostPort !== "" && srv !== "") {
+    return invalid("a host list and an SRV record are given; give one of them");
+  }
+  if (srv !== "") {
+    const source = { kind: "srv", name: srv, refreshMs: srvRefreshMs } as const;
+    return { kind: "parsed", source };
+  }
+  if (hostPort === "") {
+    return invalid("neither a host list nor an SRV record is given");
+  }
+  const parsed = parseMemcachedAddresses(hostPort);
+  if (parsed.kind === "invalid") return parsed;
+  const { addresses } = parsed;
+  return { kind: "parsed", source: { kind: "list", addresses } };
+}
+
+/**
+ * Keeps connections to all servers of the list, and follows the list. A server
+ * that left it is let go of when its last commands have had their time.
+ */
+export class AltcacheServers {
+  readonly #options: AltcacheServersOptions;
+  readonly #watch: SrvWatch | undefined;
+  readonly #leaving = new Map<MemcachedNode, Timer>();
+  #nodes = new Rendezvous<MemcachedNode>([]);
+  #isStarted = false;
+  #firstLook: PromiseWithResolvers<void> | undefined;
+  #reason = "not started";
+
+  /** Makes servers that are not connected yet. */
+  constructor(options: AltcacheServersOptions) {
+    this.#options = options;
+    const { source, resolveSrv } = options;
+    if (source.kind === "list") return;
+    this.#watch = new SrvWatch({
+      ...options,
+      name: source.name,
+      refreshMs: source.refreshMs,
+      ...(resolveSrv === undefined ? {} : { resolve: resolveSrv }),
+      onAddresses: (addresses) => this.#replace(addresses),
+      onFailure: (reason) => {
+        this.#reason = reason;
+        this.#endFirstLook();
+      },
+    });
+  }
+
+  /** True while a server can be used. */
+  get isUp(): boolean {
+    return this.#nodes.candidates.some((node) => node.isUp);
+  }
+
+  /** Why there is no server. */
+  get reason(): string {
+    return this.#reason;
+  }
+
+  /** The servers, by name. */
+  get nodes(): readonly MemcachedNode[] {
+    return this.#nodes.candidates;
+  }
+
+  /** The server that keeps a counter. */
+  choose(key: string): MemcachedNode | undefined {
+    return this.#nodes.choose(key);
+  }
+
+  /** Begins to connect, or to look the list up first. */
+  start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    if (this.#options.source.kind === "list") {
+      return this.#replace(this.#options.source.addresses);
+    }
+    this.#reason = "the server list has not been looked up yet";
+    this.#firstLook = Promise.withResolvers();
+    this.#watch?.start();
+  }
+
+  /** Waits for the end of the first lookup, if it is under way. */
+  async firstLook(): Promise<void> {
+    if (this.#firstLook === undefined) return;
+    const { clock, timeoutMs } = this.#options;
+    await waitAtMost(this.#firstLook.promise, { clock, timeoutMs });
+  }
+
+  /** Closes all connections. */
+  stop(): void {
+    if (!this.#isStarted) return;
+    this.#isStarted = false;
+    this.#reason = "stopped";
+    this.#watch?.stop();
+    this.#endFirstLook();
+    for (const [node, timer] of this.#leaving) {
+      timer.cancel();
+      node.stop();
+    }
+    this.#leaving.clear();
+    for (const node of this.#nodes.candidates) node.stop();
+    this.#nodes = new Rendezvous<MemcachedNode>([]);
+  }
+
+  #replace(addresses: readonly MemcachedAddress[]): void {
+    const kept = new Map(this.nodes.map((node) => [node.name, node]));
+    const fresh: MemcachedNode[] = [];
+    const nodes = addresses.map((address) => {
+      const name = formatMemcachedAddress(address);
+      const known = kept.get(name);
+      kept.delete(name);
+      if (known !== undefined) return known;
+      const node = new MemcachedNode({ ...this.#options, address });
+      fresh.push(node);
+      return node;
+    });
+    this.#nodes = new Rendezvous(nodes);
+    for (const node of fresh) node.start();
+    for (const node of kept.values()) this.#letGo(node);
+    this.#endFirstLook();
+  }
+
+  #letGo(node: MemcachedNode): void {
+    const { clock, timeoutMs } = this.#options;
+    const timer = clock.setTimer(() => {
+      this.#leaving.delete(node);
+      node.stop();
+    }, timeoutMs);
+    this.#leaving.set(node, timer);
+  }
+
+  #endFirstLook(): void {
+    this.#firstLook?.resolve();
+    this.#firstLook = undefined;
+  }
+}
+
+function invalid(what: string): AltcacheSourceResult {
+  return { kind: "invalid", reason: `Cannot find memcached servers: ${what}` };
+}

@@ -1,0 +1,253 @@
+/**
+ * Counters on memcached servers.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { getCommand } from "../../shared/memcached/command.ts";
+import type { MemcachedTls } from "../../shared/memcached/socket.ts";
+import type { SrvResolver } from "../../shared/memcached/srv_watch.ts";
+import { waitAtMost } from "../../shared/settled.ts";
+import { AltcacheCall } from "./altcache_call.ts";
+import { AltcacheChanges, type SettledChange } from "./altcache_changes.ts";
+import { type AltcachePlan, planAltcacheBatch } from "./altcache_plan.ts";
+import { AltcacheFaultLog } from "./altcache_fault_log.ts";
+import { AltcacheServers, type AltcacheSource } from "./altcache_servers.ts";
+import type {
+  CounterAnswer,
+  CounterBatch,
+  CounterStore,
+} from "./counter_store.ts";
+
+/** How an {@linkcode AltcacheStore} is made. */
+export interface AltcacheStoreOptions {
+  /** Where the list of servers comes from. */
+  readonly source: AltcacheSource;
+  /**
+   * What the servers are called in logs.
+   *
+   * @default "altcache"
+   */
+  readonly name?: string;
+  /**
+   * Encrypts the connections.
+   *
+   * @default not encrypted
+   */
+  readonly tls?: MemcachedTls;
+  /**
+   * Bound on dialling, on every call and on every background increment, in
+   * milliseconds.
+   *
+   * @default 10_000
+   */
+  readonly timeoutMs?: number;
+  /**
+   * Connections to each server that are kept while they have nothing to do.
+   *
+   * @default 2
+   */
+  readonly maxIdleConnections?: number;
+  /**
+   * Random whole seconds up to this, not included, lengthen a counter's life
+   * beyond its window, so that counters do not all end in the same moment.
+   *
+   * @default 300
+   */
+  readonly expirationJitterMaxSeconds?: number;
+  /**
+   * Whether the store is unhealthy while no server can be reached.
+   *
+   * @default false
+   */
+  readonly healthNeedsConnection?: boolean;
+  /**
+   * Increments that may be on their way after their calls were answered;
+   * beyond it, a call waits for its own.
+   *
+   * @default 10_000
+   */
+  readonly maxPendingIncrements?: number;
+  /**
+   * Is called with the number of counters whose increments are lost, or may be
+   * lost, after their calls were answered.
+   *
+   * @default nobody is told
+   */
+  readonly onIncrementError?: (lost: number) => void;
+  /**
+   * Looks SRV records up.
+   *
+   * @default the system's resolver
+   */
+  readonly resolveSrv?: SrvResolver;
+  /**
+   * Gives a number from 0 up to, not including, 1.
+   *
+   * @default Math.random
+   */
+  readonly random?: () => number;
+  /** The time. */
+  readonly clock: Clock;
+  /** Is told when a server becomes usable and unusable. */
+  readonly logger: Logger;
+}
+
+/** Makes a store that keeps its counters on memcached servers. */
+export function createAltcacheStore(
+  options: AltcacheStoreOptions,
+): AltcacheStore {
+  return new AltcacheStore(options);
+}
+
+/**
+ * Keeps counters on memcached servers. A call costs one read from each server
+ * that has one of its counters, all at once; what it counts is brought to the
+ * servers after the answer.
+ *
+ * What has been decided in this process and not arrived yet is counted in, so
+ * one process alone never admits too much. Several processes do not see each
+ * other's calls in flight: together they may admit more than the limit, by no
+ * more hits than the others' calls have that are being decided or whose
+ * increments have not arrived. While more than 2,048 commands wait for one
+ * server, further connections are used, whose order is not known, and counts
+ * may be off by the hits of the calls in flight within one process, too.
+ *
+ * A server that is away or hangs is an answer of the kind "unavailable", and
+ * nothing of that batch is counted. It recovers by itself.
+ */
+export class AltcacheStore implements CounterStore {
+  readonly #options: AltcacheStoreOptions;
+  readonly #timeoutMs: number;
+  readonly #maxPending: number;
+  readonly #jitterSeconds: number;
+  readonly #random: () => number;
+  readonly #servers: AltcacheServers;
+  readonly #changes: AltcacheChanges;
+  readonly #readFaults: AltcacheFaultLog;
+  readonly #changeFaults: AltcacheFaultLog;
+  #isStopping = false;
+
+  /** Makes a store that is not connected yet. */
+  constructor(options: AltcacheStoreOptions) {
+    const { clock, logger } = options;
+    const label = options.name ?? "altcache";
+    this.#options = options;
+    this.#timeoutMs = options.timeoutMs ?? 10_000;
+    this.#maxPending = options.maxPendingIncrements ?? 10_000;
+    this.#jitterSeconds = options.expirationJitterMaxSeconds ?? 300;
+    this.#random = options.random ?? Math.random;
+    this.#servers = new AltcacheServers({
+      source: options.source,
+      label,
+      ...(options.tls === undefined ? {} : { tls: options.tls }),
+      timeoutMs: this.#timeoutMs,
+      maxIdleConnections: options.maxIdleConnections ?? 2,
+      ...(options.resolveSrv === undefined
+        ? {}
+        : { resolveSrv: options.resolveSrv }),
+      clock,
+      random: this.#random,
+      logger,
+    });
+    this.#changes = new AltcacheChanges({
+      timeoutMs: this.#timeoutMs,
+      clock,
+      onSettled: (change) => this.#onSettled(change),
+    });
+    this.#readFaults = new AltcacheFaultLog({
+      clock,
+      logger,
+      failing: `${label} refuses reads`,
+      working: `${label} answers reads again`,
+    });
+    this.#changeFaults = new AltcacheFaultLog({
+      clock,
+      logger,
+      failing: `increments do not reach ${label}`,
+      working: `increments reach ${label} again`,
+    });
+  }
+
+  /** Number of increments that have not arrived at their servers. */
+  get pendingIncrements(): number {
+    return this.#changes.pending;
+  }
+
+  /** Number of counters whose state is kept because a call or increment needs it. */
+  get countersInUse(): number {
+    return this.#changes.size;
+  }
+
+  /** Number of connections that are up. */
+  get connections(): number {
+    return this.#servers.nodes.reduce((sum, node) => sum + node.connections, 0);
+  }
+
+  /** Decides on what the servers know; see {@linkcode CounterStore.apply}. */
+  async apply(batch: CounterBatch): Promise<CounterAnswer> {
+    if (batch.operations.length === 0) return { kind: "counted", results: [] };
+    if (this.#isStopping) return { kind: "unavailable", reason: "stopped" };
+    // Before the first wait, for the batch is the caller's afterwards.
+    const plan = planAltcacheBatch(batch);
+    const deadlineMs = this.#options.clock.nowMs() + this.#timeoutMs;
+    if (this.#servers.nodes.length === 0) await this.#servers.firstLook();
+    if (this.#servers.nodes.length === 0) {
+      return { kind: "unavailable", reason: this.#servers.reason };
+    }
+    return await this.#read(plan, deadlineMs);
+  }
+
+  /** False only when a connection is needed and none is up. */
+  isHealthy(): boolean {
+    return !this.#options.healthNeedsConnection || this.#servers.isUp;
+  }
+
+  /** Begins to connect and returns. */
+  start(): Promise<void> {
+    this.#isStopping = false;
+    this.#servers.start();
+    return Promise.resolve();
+  }
+
+  /**
+   * Waits until increments have arrived, no longer than the time limit, and
+   * closes the connections.
+   */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await waitAtMost(this.#changes.drained(), {
+      clock: this.#options.clock,
+      timeoutMs: this.#timeoutMs,
+    });
+    if (this.#isStopping) this.#servers.stop();
+  }
+
+  #read(plan: AltcachePlan, deadlineMs: number): Promise<CounterAnswer> {
+    return new Promise((resolve) => {
+      const call = new AltcacheCall(plan, {
+        clock: this.#options.clock,
+        deadlineMs,
+        changes: this.#changes,
+        mustWait: () => this.#changes.pending >= this.#maxPending,
+        timeToLive: (windowSeconds) =>
+          windowSeconds + Math.floor(this.#random() * this.#jitterSeconds),
+        onRead: (server, failure) => this.#readFaults.note(server, failure),
+        resolve,
+      });
+      for (const read of call.reads(this.#servers)) {
+        read.node.send(getCommand(read.keys), {
+          deadlineMs,
+          done: (outcome) => call.onReply(read, outcome),
+        });
+      }
+    });
+  }
+
+  #onSettled({ server, changes, failure }: SettledChange): void {
+    this.#changeFaults.note(server, failure);
+    if (failure !== undefined) this.#options.onIncrementError?.(changes);
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * A batch of counters as commands of a Redis server, and its replies as counts.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import type { RedisArgument, RedisCommand } from "../../shared/redis/client.ts";
+import { isRedisRefusal, type RedisReply } from "../../shared/redis/reply.ts";
+import type { CounterBatch } from "./counter_store.ts";
+import { windowStartSeconds } from "./fixed_window.ts";
+import refundScript from "./refund.lua" with { type: "text" };
+import stopScript from "./stop_when_over.lua" with { type: "text" };
+
+/** An operation on one counter, which keeps nothing of the batch it is from. */
+export interface KvstoreOperation {
+  /** The counter's name. */
+  readonly name: Buffer;
+  /** Hits to add; 0 reads, less than 0 gives back. */
+  readonly hits: number;
+  /** Requests allowed. */
+  readonly limit: number;
+  /** Seconds that the counter lives from now on, if there are hits to add. */
+  readonly lifeSeconds: number;
+}
+
+/** Commands for one batch. */
+export interface KvstoreCommands {
+  /** What to send, in one write. */
+  readonly commands: readonly RedisCommand[];
+  /** For each operation the index of the command whose reply is the count. */
+  readonly countAt: readonly number[];
+}
+
+/** The count in a reply, or why there is none. */
+export type KvstoreCount =
+  | { readonly kind: "count"; readonly count: number }
+  /** The server does not know the refund script (yet). */
+  | { readonly kind: "no_script" }
+  | { readonly kind: "refused"; readonly reason: string };
+
+const MAX_DIGITS = 16;
+
+/** How counters' lives are spread. */
+export interface KvstoreOperationOptions {
+  /** Whole seconds, this many at most less one, are added to a window. */
+  readonly expirationJitterMaxSeconds: number;
+  /** Gives a number from 0 up to, not including, 1. */
+  readonly random: () => number;
+}
+
+/**
+ * Takes from a batch what is needed. A counter's name is the key with the start
+ * of the window in decimal digits behind it; all names are in one block of
+ * memory of their own.
+ */
+export function kvstoreOperations(
+  batch: CounterBatch,
+  options: KvstoreOperationOptions,
+): readonly KvstoreOperation[] {
+  const { keys, operations, nowSeconds } = batch;
+  const { expirationJitterMaxSeconds, random } = options;
+  const bytes = operations.reduce(
+    (sum, { keyStart, keyEnd }) => sum + keyEnd - keyStart + MAX_DIGITS,
+    0,
+  );
+  const block = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  return operations.map((operation) => {
+    const { keyStart, keyEnd, windowSeconds, hits, limit } = operation;
+    const from = at;
+    block.set(keys.subarray(keyStart, keyEnd), at);
+    at += keyEnd - keyStart;
+    const start = windowStartSeconds(nowSeconds, windowSeconds);
+    at += block.write(String(start), at, "latin1");
+    const jitter = hits > 0
+      ? Math.floor(random() * expirationJitterMaxSeconds)
+      : 0;
+    return {
+      name: block.subarray(from, at),
+      hits,
+      limit,
+      lifeSeconds: windowSeconds + jitter,
+    };
+  });
+}
+
+/**
+ * Writes operations as commands: `INCRBY` and `EXPIRE` for hits, `GET` for a
+ * look (which must not make a counter), a script for hits given back.
+ */
+export function kvstoreCommands(
+  operations: readonly KvstoreOperation[],
+): KvstoreCommands {
+  const commands: RedisCommand[] = [];
+  const countAt: number[] = [];
+  operations.forEach(({ name, hits, lifeSeconds }, i) => {
+    countAt.push(commands.length);
+    if (hits === 0) {
+      commands.push(["GET", name]);
+    } else if (hits < 0) {
+      commands.push(
+        isTouchedLater(operations, i)
+          ? refundCommand(name, hits)
+          : ["EVALSHA", hashOf(refundScript), "1", name, digits(-hits)],
+      );
+    } else {
+      commands.push(["INCRBY", name, digits(hits)]);
+      commands.push(["EXPIRE", name, digits(lifeSeconds)]);
+    }
+  });
+  return { commands, countAt };
+}
+
+/** Writes operations as looks, whatever their hits. */
+export function lookCommands(
+  operations: readonly KvstoreOperation[],
+): readonly RedisCommand[] {
+  return operations.map(({ name }) => ["GET", name]);
+}
+
+/**
+ * The command that applies operations of which those that would not go over
+ * their limits are only read when another one would. All counters must be on
+ * one server; the reply is a list of counts.
+ *
+ * @param isByHash Whether the script is named by its hash, which a server may
+ * not know.
+ */
+export function stopCommand(
+  operations: readonly KvstoreOperation[],
+  isByHash: boolean,
+): RedisCommand {
+  return [
+    ...(isByHash ? ["EVALSHA", hashOf(stopScript)] : ["EVAL", stopScript]),
+    String(operations.length),
+    ...operations.map(({ name }) => name),
+    ...operations.flatMap(({ hits, limit, lifeSeconds }) => [
+      digits(hits),
+      digits(limit),
+      digits(lifeSeconds),
+    ]),
+  ];
+}
+
+/** The command for hits given back that works on every server. */
+export function refundCommand(
+  name: RedisArgument,
+  hits: number,
+): RedisCommand {
+  return ["EVAL", refundScript, "1", name, digits(-hits)];
+}
+
+/** Reads the reply to a command that a count is read from. */
+export function kvstoreCount(reply: RedisReply): KvstoreCount {
+  if (isRedisRefusal(reply)) {
+    const { refusal } = reply;
+    if (refusal.startsWith("NOSCRIPT")) return { kind: "no_script" };
+    // The server's counters end at 2^63 - 1: as much over as can be.
+    if (refusal.includes("would overflow")) {
+      return { kind: "count", count: Number.MAX_SAFE_INTEGER };
+    }
+    return { kind: "refused", reason: refusal };
+  }
+  const count = Array.isArray(reply) ? NaN : Number(reply ?? 0);
+  if (!Number.isFinite(count)) {
+    return { kind: "refused", reason: "the counter's value is not a number" };
+  }
+  return { kind: "count", count: Math.min(count, Number.MAX_SAFE_INTEGER) };
+}
+
+function hashOf(script: string): string {
+  return createHash("sha1").update(script).digest("hex");
+}
+
+/**
+ * A refund whose counter is touched again in the same batch must not be sent
+ * anew after all others have run, so it goes with its script from the start.
+ */
+function isTouchedLater(
+  operations: readonly KvstoreOperation[],
+  index: number,
+): boolean {
+  const { name } = operations[index]!;
+  return operations.some((other, i) => i > index && other.name.equals(name));
+}
+
+/** A whole number within what a server counts with exactly. */
+function digits(value: number): string {
+  const most = Number.MAX_SAFE_INTEGER;
+  return String(Math.max(-most, Math.min(value, most)));
+}

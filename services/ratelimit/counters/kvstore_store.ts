@@ -1,0 +1,220 @@
+/**
+ * Counters on a Redis server.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { RedisAuth } from "../../shared/redis/address.ts";
+import type { RedisLink } from "../../shared/redis/link.ts";
+import { openRedisLink } from "../../shared/redis/open_link.ts";
+import type { RedisTarget } from "../../shared/redis/target.ts";
+import type { RedisTls } from "../../shared/redis/tls.ts";
+import type {
+  CounterAnswer,
+  CounterBatch,
+  CounterStore,
+} from "./counter_store.ts";
+import {
+  count,
+  countOrStop,
+  countOrStopAtOnce,
+  type KvstoreOutcome,
+} from "./kvstore_calls.ts";
+import {
+  type KvstoreOperationOptions,
+  kvstoreOperations,
+} from "./kvstore_commands.ts";
+import { canStop } from "./stop_when_over.ts";
+
+/** How a {@linkcode KvstoreStore} is made. */
+export interface KvstoreStoreOptions {
+  /** One server, a failover group that sentinels watch over, or a cluster. */
+  readonly address: RedisTarget;
+  /**
+   * What to sign in with.
+   *
+   * @default not signing in
+   */
+  readonly auth?: RedisAuth;
+  /**
+   * What to sign in with at sentinels.
+   *
+   * @default not signing in
+   */
+  readonly sentinelAuth?: RedisAuth;
+  /**
+   * Number of the database; a cluster has one only.
+   *
+   * @default 0
+   */
+  readonly database?: number;
+  /**
+   * Encrypts the connections over TCP, those to sentinels as well.
+   *
+   * @default not encrypted
+   */
+  readonly tls?: RedisTls;
+  /**
+   * What the server is called in logs.
+   *
+   * @default "kvstore"
+   */
+  readonly name?: string;
+  /**
+   * Bound on dialling and on every call, in milliseconds.
+   *
+   * @default 10_000
+   */
+  readonly timeoutMs?: number;
+  /**
+   * Number of connections, for a cluster to each of its masters; each batch
+   * goes over the next one.
+   *
+   * @default 10
+   */
+  readonly poolSize?: number;
+  /**
+   * Milliseconds that a batch may wait for others, to leave in one write with
+   * them. Timers know whole milliseconds, and at most half of `timeoutMs` is
+   * waited; below 1 the batches of one turn of the event loop leave together
+   * without waiting. Without a window that is so for those that happen to take
+   * the same connection.
+   *
+   * @default 0
+   */
+  readonly pipelineWindowMs?: number;
+  /**
+   * Commands that end that waiting; 0 is no limit.
+   *
+   * @default 0
+   */
+  readonly pipelineLimit?: number;
+  /**
+   * Random whole seconds up to this, not included, lengthen a counter's life
+   * beyond its window, so that counters do not all end in the same moment.
+   *
+   * @default 300
+   */
+  readonly expirationJitterMaxSeconds?: number;
+  /**
+   * Whether the store is unhealthy while no connection is up.
+   *
+   * @default false
+   */
+  readonly healthNeedsConnection?: boolean;
+  /**
+   * Gives a number from 0 up to, not including, 1.
+   *
+   * @default Math.random
+   */
+  readonly random?: () => number;
+  /** The time. */
+  readonly clock: Clock;
+  /** Is told when the server becomes usable and unusable. */
+  readonly logger: Logger;
+}
+
+/** Makes a store that keeps its counters on Redis servers. */
+export function createKvstoreStore(options: KvstoreStoreOptions): KvstoreStore {
+  return new KvstoreStore(options);
+}
+
+/**
+ * Keeps counters on Redis servers: one write and one round trip for a batch,
+ * however many counters it has; in a cluster one for each node concerned, all
+ * at once. Servers that are away, hang or refuse are an answer of the kind
+ * "unavailable"; the connections recover by themselves.
+ *
+ * In a cluster a batch of which one node does not answer is unavailable as a
+ * whole; what the other nodes counted stays counted. `stopWhenOver` is one step
+ * on one server, and in a cluster a look and then a write, between which other
+ * calls may count.
+ */
+export class KvstoreStore implements CounterStore {
+  readonly #options: KvstoreStoreOptions;
+  readonly #name: string;
+  readonly #timeoutMs: number;
+  readonly #operationOptions: KvstoreOperationOptions;
+  readonly #link: RedisLink;
+  #refusal: string | undefined;
+
+  /** Makes a store that is not connected yet. */
+  constructor(options: KvstoreStoreOptions) {
+    const { poolSize, ...rest } = options;
+    const random = options.random ?? Math.random;
+    this.#options = options;
+    this.#name = options.name ?? "kvstore";
+    this.#timeoutMs = options.timeoutMs ?? 10_000;
+    this.#operationOptions = {
+      expirationJitterMaxSeconds: options.expirationJitterMaxSeconds ?? 300,
+      random,
+    };
+    this.#link = openRedisLink({
+      ...rest,
+      ...(poolSize === undefined ? {} : { size: poolSize }),
+      name: this.#name,
+      timeoutMs: this.#timeoutMs,
+      random,
+    });
+  }
+
+  /** Applies a batch; see {@linkcode CounterStore.apply}. */
+  async apply(batch: CounterBatch): Promise<CounterAnswer> {
+    const operations = kvstoreOperations(batch, this.#operationOptions);
+    const call = {
+      link: this.#link,
+      deadlineMs: this.#options.clock.nowMs() + this.#timeoutMs,
+    };
+    if (!batch.stopWhenOver || !canStop(operations)) {
+      return this.#answer(await count(operations, call));
+    }
+    return this.#answer(
+      this.#options.address.kind === "cluster"
+        ? await countOrStop(operations, call)
+        : await countOrStopAtOnce(operations, call),
+    );
+  }
+
+  /** False only when a connection is needed and none is up. */
+  isHealthy(): boolean {
+    return !this.#options.healthNeedsConnection || this.#link.isUp;
+  }
+
+  /** Begins to connect and returns. */
+  start(): Promise<void> {
+    this.#link.start();
+    return Promise.resolve();
+  }
+
+  /** Closes the connections. */
+  stop(): Promise<void> {
+    this.#link.stop();
+    return Promise.resolve();
+  }
+
+  #answer(outcome: KvstoreOutcome): CounterAnswer {
+    switch (outcome.kind) {
+      case "counted":
+        this.#noteRefusal(undefined);
+        return outcome;
+      case "refused":
+        this.#noteRefusal(outcome.reason);
+        return { kind: "unavailable", reason: outcome.reason };
+      case "unavailable":
+        return outcome;
+    }
+  }
+
+  /** Logs when servers begin to refuse, and when it ends, not every time. */
+  #noteRefusal(reason: string | undefined): void {
+    const { logger } = this.#options;
+    if (reason !== undefined && this.#refusal === undefined) {
+      logger.warn(`${this.#name} refuses commands`, { reason });
+    } else if (reason === undefined && this.#refusal !== undefined) {
+      logger.info(`${this.#name} carries out commands again`);
+    }
+    this.#refusal = reason;
+  }
+}

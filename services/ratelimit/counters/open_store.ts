@@ -1,0 +1,160 @@
+/**
+ * The counter store that the settings ask for.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import {
+  parseRedisAddress,
+  parseRedisAuth,
+} from "../../shared/redis/address.ts";
+import type { RateLimitSettings } from "../settings.ts";
+import type { Stats } from "../stats/stats.ts";
+import { parseAltcacheSource } from "./altcache_servers.ts";
+import { createAltcacheStore } from "./altcache_store.ts";
+import type { CounterStore } from "./counter_store.ts";
+import { createKvstoreStore } from "./kvstore_store.ts";
+import { layeredStore } from "./layered_store.ts";
+import { createMemoryStore } from "./memory_store.ts";
+import { readTlsFiles } from "./tls_files.ts";
+
+/** A store that isn't started yet, or why the settings name none. */
+export type OpenStoreOutcome =
+  | { readonly kind: "store"; readonly store: CounterStore }
+  | { readonly kind: "bad"; readonly problem: string };
+
+/** What stores need beside their settings. */
+export interface OpenStoreParts {
+  /** Time. */
+  readonly clock: Clock;
+  /** Hears of connections and of a full memory. */
+  readonly logger: Logger;
+  /** Counts failures. */
+  readonly stats: Stats;
+  /** Reads the files that settings name. */
+  readonly readText: (path: string) => Promise<string>;
+}
+
+/**
+ * Makes the store of `BACKEND_TYPE`, and puts the over-limit cache and the
+ * failure policy in front of it. Where the type is unset, it is KVSTORE if
+ * that has an address and memory otherwise.
+ */
+export async function openStore(
+  settings: RateLimitSettings,
+  parts: OpenStoreParts,
+): Promise<OpenStoreOutcome> {
+  const opened = await openBackend(settings, parts);
+  return opened.kind === "bad"
+    ? opened
+    : layeredStore(opened.store, { settings, stats: parts.stats });
+}
+
+async function openBackend(
+  settings: RateLimitSettings,
+  parts: OpenStoreParts,
+): Promise<OpenStoreOutcome> {
+  const type = settings.backendType ??
+    (settings.kvstoreUrl === "" ? "memory" : "kvstore");
+  switch (type) {
+    case "memory":
+      return { kind: "store", store: memoryStore(settings, parts) };
+    case "kvstore":
+      return kvstoreStore(settings, parts);
+    case "altcache":
+      return await altcacheStore(settings, parts);
+  }
+}
+
+function memoryStore(
+  settings: RateLimitSettings,
+  { logger }: OpenStoreParts,
+): CounterStore {
+  logger.warn(
+    "Counters are kept in memory: limits hold for this process alone and " +
+      "begin anew when it starts; set KVSTORE_URL to share them",
+  );
+  return createMemoryStore({
+    maxKeys: settings.memoryMaxKeys,
+    onFull: settings.memoryFullMode,
+    onBound: (fullTotal) =>
+      logger.warn("Memory is full of counters near their limits", {
+        fullTotal,
+        memoryMaxKeys: settings.memoryMaxKeys,
+        memoryFullMode: settings.memoryFullMode,
+      }),
+  });
+}
+
+function kvstoreStore(
+  settings: RateLimitSettings,
+  { clock, logger }: OpenStoreParts,
+): OpenStoreOutcome {
+  if (settings.kvstoreUrl === "") {
+    const problem = 'Cannot read settings: BACKEND_TYPE is "kvstore" but ' +
+      "KVSTORE_URL is not set; set it to host:port or the path of a socket";
+    return { kind: "bad", problem };
+  }
+  const parsed = parseRedisAddress(settings.kvstoreUrl, {
+    ...(settings.kvstoreSocketType === undefined
+      ? {}
+      : { socketType: settings.kvstoreSocketType }),
+  });
+  if (parsed.kind === "invalid") {
+    const problem =
+      `Cannot read settings: KVSTORE_URL (REDIS_URL): ${parsed.reason}`;
+    return { kind: "bad", problem };
+  }
+  const auth = parseRedisAuth(settings.kvstoreAuth) ?? parsed.auth;
+  const store = createKvstoreStore({
+    address: parsed.address,
+    ...(auth === undefined ? {} : { auth }),
+    database: parsed.database,
+    timeoutMs: settings.kvstoreTimeoutMs,
+    poolSize: settings.kvstorePoolSize,
+    expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
+    healthNeedsConnection: settings.kvstoreHealthNeedsConnection,
+    clock,
+    logger,
+  });
+  return { kind: "store", store };
+}
+
+async function altcacheStore(
+  settings: RateLimitSettings,
+  { clock, logger, stats, readText }: OpenStoreParts,
+): Promise<OpenStoreOutcome> {
+  const parsed = parseAltcacheSource({
+    hostPort: settings.altcacheHostPort,
+    srv: settings.altcacheSrv,
+    srvRefreshMs: settings.altcacheSrvRefreshMs,
+  });
+  if (parsed.kind === "invalid") {
+    const problem = "Cannot read settings: ALTCACHE_HOST_PORT and " +
+      `ALTCACHE_SRV: ${parsed.reason}`;
+    return { kind: "bad", problem };
+  }
+  const files = settings.altcacheTls
+    ? await readTlsFiles({
+      ca: settings.altcacheTlsCaCert,
+      cert: settings.altcacheTlsClientCert,
+      key: settings.altcacheTlsClientKey,
+      skipHostnameVerification: settings.altcacheTlsSkipHostname,
+    }, readText)
+    : undefined;
+  if (files?.kind === "bad") return files;
+  const lost = stats.counter("ratelimit.altcache.increments_lost");
+  const store = createAltcacheStore({
+    source: parsed.source,
+    ...(files === undefined ? {} : { tls: files.tls }),
+    timeoutMs: settings.altcacheTimeoutMs,
+    maxIdleConnections: settings.altcacheMaxIdleConnections,
+    expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
+    onIncrementError: (count) => lost.add(count),
+    clock,
+    logger,
+  });
+  return { kind: "store", store };
+}

@@ -1,0 +1,102 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { readSettings } from "../../shared/settings.ts";
+import { rateLimitSettings } from "../settings.ts";
+import { createStatsRegistry } from "../stats/registry.ts";
+import { openStore, type OpenStoreOutcome } from "./open_store.ts";
+
+async function open(
+  env: Readonly<Record<string, string>>,
+): Promise<{ outcome: OpenStoreOutcome; warnings: string[] }> {
+  const read = readSettings(rateLimitSettings, (name) => env[name]);
+  if (read.kind === "bad") throw new Error(read.problems.join("\n"));
+  const logger = new RecordingLogger();
+  const outcome = await openStore(read.values, {
+    clock: new FakeClock(),
+    logger,
+    stats: createStatsRegistry(),
+    readText: (path) =>
+      path === "/there.pem"
+        ? Promise.resolve("PEM")
+        : Promise.reject(new Error("No such file")),
+  });
+  if (outcome.kind === "store") await outcome.store.stop();
+  return { outcome, warnings: logger.messagesOf("warning") };
+}
+
+Deno.test("openStore() takes memory when nothing is set, and says what that means", async () => {
+  const { outcome, warnings } = await open({});
+  assertEquals(outcome.kind, "store");
+  assertStringIncludes(warnings[0]!, "limits hold for this process alone");
+});
+
+Deno.test("openStore() follows the address, the type and its older names", async () => {
+  const rows: readonly Record<string, string>[] = [
+    { KVSTORE_URL: "127.0.0.1:1" },
+    { REDIS_URL: "127.0.0.1:1", REDIS_SOCKET_TYPE: "TCP" },
+    { KVSTORE_URL: "/run/store.sock" },
+    { BACKEND_TYPE: "redis", REDIS_URL: "/run/store.sock" },
+    { BACKEND_TYPE: "memcache", MEMCACHE_HOST_PORT: "127.0.0.1:1" },
+    { BACKEND_TYPE: "altcache", ALTCACHE_SRV: "_memcache._tcp.store.test" },
+    {
+      BACKEND_TYPE: "altcache",
+      ALTCACHE_HOST_PORT: "127.0.0.1:1",
+      ALTCACHE_TLS: "true",
+      ALTCACHE_TLS_CACERT: "/there.pem",
+    },
+  ];
+  for (const env of rows) {
+    const { outcome, warnings } = await open(env);
+    assertEquals(outcome.kind, "store", JSON.stringify(env));
+    assertEquals(warnings, []);
+  }
+});
+
+Deno.test("openStore() names what is wrong with the settings", async () => {
+  const rows: readonly [Record<string, string>, string][] = [
+    [{ BACKEND_TYPE: "kvstore" }, "KVSTORE_URL is not set"],
+    [{ KVSTORE_URL: "/run/x", KVSTORE_SOCKET_TYPE: "tcp" }, "KVSTORE_URL"],
+    [{ BACKEND_TYPE: "altcache" }, "ALTCACHE_HOST_PORT"],
+    [
+      {
+        BACKEND_TYPE: "altcache",
+        ALTCACHE_HOST_PORT: "127.0.0.1:1",
+        ALTCACHE_SRV: "x",
+      },
+      "ALTCACHE_SRV",
+    ],
+    [
+      {
+        BACKEND_TYPE: "altcache",
+        ALTCACHE_HOST_PORT: "127.0.0.1:1",
+        ALTCACHE_TLS: "true",
+        ALTCACHE_TLS_CACERT: "/gone.pem",
+      },
+      'Cannot read "/gone.pem": No such file',
+    ],
+    [
+      {
+        BACKEND_TYPE: "altcache",
+        ALTCACHE_HOST_PORT: "127.0.0.1:1",
+        ALTCACHE_TLS: "true",
+        ALTCACHE_TLS_CLIENT_CERT: "/there.pem",
+      },
+      "go together",
+    ],
+    [{ STORE_FAILURE_MODE_BY_DOMAIN: "edge:open" }, 'has "open" for "edge"'],
+  ];
+  for (const [env, expected] of rows) {
+    const { outcome } = await open(env);
+    if (outcome.kind !== "bad") throw new Error(JSON.stringify(env));
+    assertStringIncludes(outcome.problem, expected);
+  }
+});
+
+Deno.test("openStore() shows no password when the address is wrong", async () => {
+  const { outcome } = await open({
+    KVSTORE_URL: "redis://user:hunter2@host:port:1/x",
+  });
+  if (outcome.kind !== "bad") throw new Error("Cannot be: opened");
+  assertEquals(outcome.problem.includes("hunter2"), false, outcome.problem);
+});

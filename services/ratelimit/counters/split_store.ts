@@ -1,0 +1,185 @@
+/**
+ * Two counter stores side by side: one for limits per second, one for all
+ * others.
+ *
+ * @module
+ */
+
+import type {
+  CounterAnswer,
+  CounterBatch,
+  CounterOperation,
+  CounterResult,
+  CounterStore,
+} from "./counter_store.ts";
+import {
+  canStop,
+  hitsWhenStopping,
+  stoppableOperations,
+} from "./stop_when_over.ts";
+
+/** How a {@linkcode SplitStore} is made. */
+export interface SplitStoreOptions {
+  /** Keeps counters whose window is one second. */
+  readonly perSecond: CounterStore;
+  /** Keeps all other counters. */
+  readonly other: CounterStore;
+}
+
+/** Operations of a batch by store, and where their results belong. */
+interface Division {
+  readonly perSecond: CounterOperation[];
+  readonly other: CounterOperation[];
+  /** For each operation of the batch whether it is a per-second one. */
+  readonly isPerSecond: readonly boolean[];
+}
+
+/** Makes a store of two stores. */
+export function createSplitStore(options: SplitStoreOptions): SplitStore {
+  return new SplitStore(options);
+}
+
+/**
+ * Gives each operation to one of two stores, to both at once, and answers at
+ * once when both do. When either is unavailable the batch is, with its reason;
+ * what the other one counted stays counted.
+ *
+ * `stopWhenOver` across both is a look and then a write, between which other
+ * calls may count.
+ */
+export class SplitStore implements CounterStore {
+  readonly #perSecond: CounterStore;
+  readonly #other: CounterStore;
+
+  /** Makes a store of two stores, which are started and stopped with it. */
+  constructor(options: SplitStoreOptions) {
+    this.#perSecond = options.perSecond;
+    this.#other = options.other;
+  }
+
+  /** Applies a batch; see {@linkcode CounterStore.apply}. */
+  apply(batch: CounterBatch): CounterAnswer | Promise<CounterAnswer> {
+    const division = divide(batch.operations);
+    if (division.perSecond.length === 0) return this.#other.apply(batch);
+    if (division.other.length === 0) return this.#perSecond.apply(batch);
+    return batch.stopWhenOver && canStop(batch.operations)
+      ? this.#applyStopping(batch)
+      : this.#applyBoth(batch, division);
+  }
+
+  /** True while both stores can be expected to answer. */
+  isHealthy(): boolean {
+    return this.#perSecond.isHealthy() && this.#other.isHealthy();
+  }
+
+  /** Starts both stores. */
+  async start(): Promise<void> {
+    await Promise.all([this.#perSecond.start(), this.#other.start()]);
+  }
+
+  /** Stops both stores, each of them even if the other one fails to. */
+  async stop(): Promise<void> {
+    const outcomes = await Promise.allSettled([
+      this.#perSecond.stop(),
+      this.#other.stop(),
+    ]);
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") throw outcome.reason;
+    }
+  }
+
+  #applyBoth(
+    batch: CounterBatch,
+    division: Division,
+  ): CounterAnswer | Promise<CounterAnswer> {
+    const { keys, nowSeconds } = batch;
+    const perSecond = this.#perSecond.apply({
+      keys,
+      nowSeconds,
+      operations: division.perSecond,
+    });
+    const other = this.#other.apply({
+      keys,
+      nowSeconds,
+      operations: division.other,
+    });
+    return isPending(perSecond) || isPending(other)
+      ? Promise.all([perSecond, other]).then(([first, second]) =>
+        merge(division, first, second)
+      )
+      : merge(division, perSecond, other);
+  }
+
+  #applyStopping(batch: CounterBatch): CounterAnswer | Promise<CounterAnswer> {
+    // The batch is the caller's again once this returns.
+    const own: CounterBatch = {
+      keys: batch.keys.slice(),
+      nowSeconds: batch.nowSeconds,
+      operations: batch.operations.map((operation) => ({ ...operation })),
+    };
+    const looks = this.#applyWithHits(own, own.operations.map(() => 0));
+    return isPending(looks)
+      ? looks.then((answer) => this.#applyAfterLooks(own, answer))
+      : this.#applyAfterLooks(own, looks);
+  }
+
+  #applyAfterLooks(
+    batch: CounterBatch,
+    looks: CounterAnswer,
+  ): CounterAnswer | Promise<CounterAnswer> {
+    if (looks.kind !== "counted") return looks;
+    const { operations } = batch;
+    const counts = looks.results.map((result, i) =>
+      typeof result === "number"
+        ? result
+        : operations[i]!.limit - result.remaining
+    );
+    return this.#applyWithHits(
+      batch,
+      hitsWhenStopping(stoppableOperations(batch), counts),
+    );
+  }
+
+  #applyWithHits(
+    batch: CounterBatch,
+    hits: readonly number[],
+  ): CounterAnswer | Promise<CounterAnswer> {
+    const operations = batch.operations.map((operation, i) => ({
+      ...operation,
+      hits: hits[i]!,
+    }));
+    return this.#applyBoth({ ...batch, operations }, divide(operations));
+  }
+}
+
+function divide(operations: readonly CounterOperation[]): Division {
+  const perSecond: CounterOperation[] = [];
+  const other: CounterOperation[] = [];
+  const isPerSecond = operations.map((operation) => {
+    const isShort = operation.windowSeconds === 1;
+    (isShort ? perSecond : other).push(operation);
+    return isShort;
+  });
+  return { perSecond, other, isPerSecond };
+}
+
+function merge(
+  division: Division,
+  perSecond: CounterAnswer,
+  other: CounterAnswer,
+): CounterAnswer {
+  if (perSecond.kind !== "counted") return perSecond;
+  if (other.kind !== "counted") return other;
+  let first = 0;
+  let second = 0;
+  const results: CounterResult[] = division.isPerSecond.map((isPerSecond) =>
+    isPerSecond ? perSecond.results[first++]! : other.results[second++]!
+  );
+  return { kind: "counted", results };
+}
+
+function isPending(
+  answer: CounterAnswer | Promise<CounterAnswer>,
+): answer is Promise<CounterAnswer> {
+  return answer instanceof Promise;
+}

@@ -1,0 +1,229 @@
+/**
+ * One decision from the request to the answer, in one pass: plan, ask the
+ * store once, judge, tally.
+ *
+ * @module
+ */
+
+import {
+  CODE,
+  type JsonObject,
+  type RateLimitResponse,
+} from "../../../proto/rate_limit_response.ts";
+import type { RequestView } from "../../../proto/request_view.ts";
+import type {
+  CounterAnswer,
+  CounterResult,
+  CounterStore,
+} from "../counters/counter_store.ts";
+import type { CounterKeyFormat } from "../rules/counter_key.ts";
+import type { Snapshot } from "../rules/snapshot.ts";
+import { composeResponse, judgedDescriptor } from "./compose_response.ts";
+import { requestMetadata } from "./dynamic_metadata.ts";
+import type { LimitHeaderNames } from "./headers.ts";
+import { judge, type Judgement } from "./judge.ts";
+import {
+  type InvalidRequest,
+  type Plan,
+  type PlannedDescriptor,
+  planRequest,
+} from "./plan.ts";
+import type { DecisionTally, RuleTally } from "./tally.ts";
+
+/** What became of a request. */
+export type Decision =
+  /** An answer. */
+  | { readonly kind: "decided"; readonly response: RateLimitResponse }
+  /** The request itself is wrong. */
+  | InvalidRequest
+  /** There are no rules, or the store did not answer. */
+  | {
+    readonly kind: "unavailable";
+    readonly cause: "configuration" | "store";
+    readonly reason: string;
+  };
+
+/** How decisions are made. */
+export interface DeciderOptions {
+  /** Keeps the counters. */
+  readonly store: CounterStore;
+  /** Takes the statistics. */
+  readonly tally: DecisionTally;
+  /**
+   * How counter keys are written; the same as the snapshots were compiled with.
+   *
+   * @default "escaped"
+   */
+  readonly keyFormat?: CounterKeyFormat;
+  /**
+   * Share of a limit above which hits count as near it.
+   *
+   * @default 0.8
+   */
+  readonly nearLimitRatio?: number;
+  /**
+   * The overall code is always OK; the statuses tell the truth.
+   *
+   * @default false
+   */
+  readonly shadowMode?: boolean;
+  /**
+   * Every descriptor is a quota.
+   *
+   * @default false
+   */
+  readonly quotaMode?: boolean;
+  /**
+   * When one limit of a request is exceeded, its other counters are only read.
+   *
+   * @default false
+   */
+  readonly stopWhenOver?: boolean;
+  /** Names of the headers to add; none are added without. */
+  readonly headers?: LimitHeaderNames;
+  /**
+   * Answers carry dynamic metadata.
+   *
+   * @default false
+   */
+  readonly dynamicMetadata?: boolean;
+}
+
+interface Serving {
+  readonly snapshot: Snapshot;
+  readonly rules: RuleTally;
+}
+
+interface Pending {
+  readonly plan: Plan;
+  readonly serving: Serving;
+  readonly nowSeconds: number;
+  readonly requestMetadata: JsonObject | undefined;
+}
+
+/** Decides requests by the snapshot it was given last. */
+export class Decider {
+  readonly #options: DeciderOptions;
+  readonly #keyFormat: CounterKeyFormat;
+  #serving: Serving | undefined;
+
+  /** A decider without rules; see `adopt`. */
+  constructor(options: DeciderOptions) {
+    this.#options = options;
+    this.#keyFormat = options.keyFormat ?? "escaped";
+  }
+
+  /** The rules in force; undefined before the first. */
+  get snapshot(): Snapshot | undefined {
+    return this.#serving?.snapshot;
+  }
+
+  /** Puts rules into force. A call in flight keeps those it began with. */
+  adopt(snapshot: Snapshot): void {
+    const rules = this.#options.tally.rulesOf(snapshot);
+    this.#serving = { snapshot, rules };
+  }
+
+  /**
+   * Decides one request. `view` is read before this returns and may be filled
+   * anew after it, even while a promise is pending.
+   *
+   * @param nowSeconds Time of the call in whole Unix seconds.
+   * @returns The decision, at once if the store has its counts at once.
+   */
+  decide(
+    view: RequestView,
+    nowSeconds: number,
+  ): Decision | Promise<Decision> {
+    const serving = this.#serving;
+    if (serving === undefined) {
+      return {
+        kind: "unavailable",
+        cause: "configuration",
+        reason: "no rate limit configuration loaded",
+      };
+    }
+    const plan = planRequest(view, {
+      snapshot: serving.snapshot,
+      keyFormat: this.#keyFormat,
+    });
+    if (plan.kind === "invalid") return plan;
+    if (plan.domain === undefined) {
+      this.#options.tally.domainNotFound(
+        view.text(view.domainStart, view.domainEnd),
+        view.descriptorCount,
+      );
+    }
+    const pending: Pending = {
+      plan,
+      serving,
+      nowSeconds,
+      requestMetadata: this.#options.dynamicMetadata === true
+        ? requestMetadata(view)
+        : undefined,
+    };
+    if (plan.operations.length === 0) return this.#answer([], pending);
+    const answer = this.#options.store.apply({
+      domain: plan.domain ?? "",
+      keys: plan.keys,
+      operations: plan.operations,
+      nowSeconds,
+      stopWhenOver: this.#options.stopWhenOver ?? false,
+    });
+    return answer instanceof Promise
+      ? answer.then((settled) => this.#settle(settled, pending))
+      : this.#settle(answer, pending);
+  }
+
+  #settle(answer: CounterAnswer, pending: Pending): Decision {
+    return answer.kind === "counted"
+      ? this.#answer(answer.results, pending)
+      : { kind: "unavailable", cause: "store", reason: answer.reason };
+  }
+
+  #answer(results: readonly CounterResult[], pending: Pending): Decision {
+    const judged = pending.plan.descriptors.map((planned) =>
+      judgedDescriptor(planned, this.#judge(planned, { results, pending }))
+    );
+    const response = composeResponse(judged, {
+      quotaMode: this.#options.quotaMode ?? false,
+      headers: this.#options.headers,
+      requestMetadata: pending.requestMetadata,
+    });
+    const isOver = response.overallCode === CODE.OVER_LIMIT;
+    if (!isOver || this.#options.shadowMode !== true) {
+      return { kind: "decided", response };
+    }
+    this.#options.tally.globalShadow();
+    return { kind: "decided", response: { ...response, overallCode: CODE.OK } };
+  }
+
+  /** Judges and tallies; undefined for what touched no counter. */
+  #judge(
+    planned: PlannedDescriptor,
+    from: {
+      readonly results: readonly CounterResult[];
+      readonly pending: Pending;
+    },
+  ): Judgement | undefined {
+    const { rules } = from.pending.serving;
+    switch (planned.kind) {
+      case "free":
+        return undefined;
+      case "unlimited":
+        rules.unlimited(planned);
+        return undefined;
+      case "limited": {
+        const judgement = judge(from.results[planned.operation]!, {
+          limit: planned.limit.requestsPerUnit,
+          hits: planned.hits,
+          windowSeconds: planned.limit.windowSeconds,
+          nowSeconds: from.pending.nowSeconds,
+          nearLimitRatio: this.#options.nearLimitRatio ?? 0.8,
+        });
+        rules.limited(planned, judgement);
+        return judgement;
+      }
+    }
+  }
+}

@@ -1,0 +1,410 @@
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertStringIncludes,
+} from "@std/assert";
+import {
+  CODE,
+  type DescriptorStatus,
+  type RateLimitResponse,
+} from "../../../proto/rate_limit_response.ts";
+import { DeciderBench, NOW } from "../../../tests/support/decider_bench.ts";
+import { type RequestOfTest, viewOf } from "../../../tests/support/view_of.ts";
+import { createStatsRegistry } from "../stats/registry.ts";
+import { createRuleStatsCache } from "../stats/rule_stats.ts";
+import { Decider } from "./decide.ts";
+import { DecisionTally } from "./tally.ts";
+
+function codes(response: RateLimitResponse): number[] {
+  return [response.overallCode, ...response.statuses.map((s) => s.code)];
+}
+
+const { OK, OVER_LIMIT } = CODE;
+const A_LIMIT = (limit: number, more = ""): string =>
+  `domain: d
+descriptors:
+  - key: a
+    ${more}
+    rate_limit: {unit: minute, requests_per_unit: ${limit}}
+`;
+
+Deno.test("Decider.decide() counts each value of a key on its own when the rule has no value", () => {
+  const bench = new DeciderBench(A_LIMIT(1));
+  assertEquals(codes(bench.ask([["a", "x"]])), [OK, OK]);
+  assertEquals(codes(bench.ask([["a", "y"]])), [OK, OK]);
+  const over = bench.ask([["a", "x"]]);
+  assertEquals(codes(over), [OVER_LIMIT, OVER_LIMIT]);
+  const expected: DescriptorStatus = {
+    code: OVER_LIMIT,
+    currentLimit: { requestsPerUnit: 1, unit: 2 },
+    limitRemaining: 0,
+    durationUntilResetSeconds: 60 - NOW % 60,
+  };
+  assertEquals(over.statuses, [expected]);
+  assertEquals(bench.stats(), {
+    "rate_limit.d.a.total_hits": 3,
+    "rate_limit.d.a.within_limit": 2,
+    "rate_limit.d.a.near_limit": 2,
+    "rate_limit.d.a.over_limit": 1,
+  });
+});
+
+Deno.test("Decider.decide() is over its limit when any descriptor is", () => {
+  const bench = new DeciderBench(`domain: d
+descriptors:
+  - {key: a, rate_limit: {unit: minute, requests_per_unit: 5}}
+  - {key: b, rate_limit: {unit: minute, requests_per_unit: 0}}
+`);
+  const response = bench.ask([["a", ""]], [["b", ""]], [["none", ""]]);
+  assertEquals(codes(response), [OVER_LIMIT, OK, OVER_LIMIT, OK]);
+  assertEquals(response.statuses[2], { code: OK, limitRemaining: 0 });
+  assertEquals(bench.store.calls, 1);
+});
+
+Deno.test("Decider.decide() answers OK without asking the store when nothing has a limit", () => {
+  const bench = new DeciderBench(`domain: d
+descriptors:
+  - {key: free}
+  - {key: a, rate_limit: {unlimited: true}}
+`);
+  const response = bench.ask([["free", ""]], [["a", "1"]]);
+  assertEquals(codes(response), [OK, OK, OK]);
+  assertEquals(response.statuses[1], {
+    code: OK,
+    limitRemaining: 4_294_967_295,
+  });
+  assertEquals(bench.store.calls, 0);
+  assertEquals(bench.stats(), {
+    "rate_limit.d.a.total_hits": 1,
+    "rate_limit.d.a.within_limit": 1,
+  });
+});
+
+Deno.test("Decider.decide() counts the descriptors of a domain that has no rules", () => {
+  const bench = new DeciderBench(A_LIMIT(1));
+  const decision = bench.decide({
+    domain: "other",
+    descriptors: [[["a", "1"]], [["b", "1"]]],
+  });
+  assertEquals(decision.kind, "decided");
+  assertEquals(bench.stats(), { "rate_limit.other.domain_not_found": 2 });
+});
+
+Deno.test("Decider.decide() leaves the replaced rule's counter alone when both rules match", () => {
+  const bench = new DeciderBench(`domain: d
+descriptors:
+  - key: a
+    rate_limit: {name: base, unit: minute, requests_per_unit: 5}
+  - key: b
+    rate_limit: {unit: minute, requests_per_unit: 9, replaces: [{name: base}]}
+`);
+  const both = bench.ask([["a", "x"]], [["b", "x"]]);
+  assertEquals(both.statuses.map((s) => s.currentLimit?.requestsPerUnit), [
+    undefined,
+    9,
+  ]);
+  assertEquals([...bench.store.counts.keys()], ["d_b_x_"]);
+  const alone = bench.ask([["a", "x"]]);
+  assertEquals(alone.statuses[0]!.currentLimit, {
+    requestsPerUnit: 5,
+    unit: 2,
+    name: "base",
+  });
+  assertEquals(bench.stats()["rate_limit.d.a.total_hits"], 1);
+});
+
+Deno.test("Decider.decide() drops both rules when they replace each other", () => {
+  const rule = (key: string, other: string): string =>
+    `  - key: ${key}
+    rate_limit: {name: ${key}, unit: minute, requests_per_unit: 1, replaces: [{name: ${other}}]}
+`;
+  const bench = new DeciderBench(
+    `domain: d\ndescriptors:\n${rule("a", "b")}${rule("b", "a")}`,
+  );
+  bench.ask([["a", "x"]], [["b", "x"]]);
+  assertEquals(bench.store.counts.size, 0);
+});
+
+Deno.test("Decider.decide() answers OK and counts the override when a rule is in shadow mode", () => {
+  const bench = new DeciderBench(A_LIMIT(1, "shadow_mode: true"));
+  bench.ask([["a", "x"]]);
+  const response = bench.ask([["a", "x"]]);
+  assertEquals(codes(response), [OK, OK]);
+  assertEquals(response.statuses[0]!.limitRemaining, 0);
+  assertEquals(bench.stats()["rate_limit.d.a.over_limit"], 1);
+  assertEquals(bench.stats()["rate_limit.d.a.shadow_mode"], 1);
+});
+
+Deno.test("Decider.decide() turns only the overall code when global shadow mode is on", () => {
+  const bench = new DeciderBench(A_LIMIT(0), { shadowMode: true });
+  assertEquals(codes(bench.ask([["a", "x"]])), [OK, OVER_LIMIT]);
+  assertEquals(bench.stats()["global_shadow_mode"], 1);
+});
+
+Deno.test("Decider.decide() names the matched value in statistics when the rule asks for detail", () => {
+  const bench = new DeciderBench(`domain: d
+descriptors:
+  - key: a
+    descriptors:
+      - key: b
+        detailed_metric: true
+        rate_limit: {unit: minute, requests_per_unit: 1}
+      - key: c
+        value: x*
+        value_to_metric: true
+        rate_limit: {unit: minute, requests_per_unit: 1}
+`);
+  bench.ask([["a", "1"], ["b", "10.0.0.1"]]);
+  bench.ask([["a", "1"], ["c", "xyz"]]);
+  assertEquals(bench.stats()["rate_limit.d.a_1.b_10_0_0_1.total_hits"], 1);
+  assertEquals(bench.stats()["rate_limit.d.a.c_xyz.total_hits"], 1);
+});
+
+Deno.test("Decider.decide() keeps one counter for all values when the threshold is shared", () => {
+  const bench = new DeciderBench(`domain: d
+descriptors:
+  - key: a
+    value: x*
+    share_threshold: true
+    detailed_metric: true
+    rate_limit: {unit: minute, requests_per_unit: 5}
+`);
+  bench.ask([["a", "x1"]], [["a", "x2"]]);
+  assertEquals(Object.fromEntries(bench.store.counts), { "d_a_x*_": 2 });
+  assertEquals(bench.stats()["rate_limit.d.a_x*.total_hits"], 2);
+});
+
+Deno.test("Decider.decide() refuses with quotas only when all of them are used up", () => {
+  const bench = new DeciderBench(`domain: d
+descriptors:
+  - {key: a, quota_mode: true, rate_limit: {unit: minute, requests_per_unit: 0}}
+  - {key: b, quota_mode: true, rate_limit: {unit: minute, requests_per_unit: 1}}
+`);
+  assertEquals(codes(bench.ask([["a", ""]], [["b", ""]])), [
+    OK,
+    OVER_LIMIT,
+    OK,
+  ]);
+  assertEquals(bench.ask([["a", ""]], [["b", ""]]).overallCode, OVER_LIMIT);
+});
+
+Deno.test("Decider.decide() takes unmatched descriptors for passed quotas when all are quotas", () => {
+  const bench = new DeciderBench(A_LIMIT(0), { quotaMode: true });
+  assertEquals(bench.ask([["a", ""]], [["none", ""]]).overallCode, OK);
+  assertEquals(bench.ask([["a", ""]]).overallCode, OVER_LIMIT);
+});
+
+Deno.test("Decider.decide() counts the hits that the request and its descriptors bring", () => {
+  const bench = new DeciderBench(A_LIMIT(10));
+  const decision = bench.decide({
+    domain: "d",
+    hitsAddend: 3,
+    descriptors: [
+      [["a", "request"]],
+      { entries: [["a", "own"]], hitsAddend: 5 },
+      { entries: [["a", "look"]], hitsAddend: 0 },
+      { entries: [["a", "back"]], hitsAddend: 2, isNegativeHits: true },
+    ],
+  });
+  assertEquals(decision.kind, "decided");
+  assertEquals(Object.fromEntries(bench.store.counts), {
+    "d_a_request_": 3,
+    "d_a_own_": 5,
+    "d_a_look_": 0,
+    "d_a_back_": 0,
+  });
+  assertEquals(bench.stats()["rate_limit.d.a.total_hits"], 8);
+  assertEquals(bench.stats()["rate_limit.d.a.total_negative_hits"], 2);
+});
+
+Deno.test("Decider.decide() lets the limit of the request win over every rule of a known domain", () => {
+  const bench = new DeciderBench(A_LIMIT(0, "shadow_mode: true"));
+  const descriptor = {
+    entries: [["a", "x"], ["b", ""]] as const,
+    limit: { requestsPerUnit: 1, unit: 3 },
+  };
+  assertEquals(codes(bench.ask(descriptor)), [OK, OK]);
+  const over = bench.ask(descriptor);
+  assertEquals(codes(over), [OVER_LIMIT, OVER_LIMIT]);
+  assertEquals(over.statuses[0]!.currentLimit, { requestsPerUnit: 1, unit: 3 });
+  assertEquals(bench.stats()["rate_limit.d.a_x.b.total_hits"], 2);
+});
+
+Deno.test("Decider.decide() calls the request invalid when domain, descriptors or unit are missing", () => {
+  const bench = new DeciderBench(A_LIMIT(1));
+  const rows: readonly [RequestOfTest, string][] = [
+    [{ domain: "", descriptors: [] }, "domain must not be empty"],
+    [{ domain: "d", descriptors: [] }, "list must not be empty"],
+    [
+      {
+        domain: "d",
+        descriptors: [[["a", "1"]], {
+          entries: [["a", "x"]],
+          limit: { requestsPerUnit: 1, unit: 0 },
+        }],
+      },
+      "no usable unit: 0",
+    ],
+    [
+      {
+        domain: "d",
+        descriptors: [{
+          entries: [["a", "x"]],
+          limit: { requestsPerUnit: 1, unit: 8 },
+        }],
+      },
+      "no usable unit: 8",
+    ],
+  ];
+  for (const [request, expected] of rows) {
+    const decision = bench.decide(request);
+    if (decision.kind !== "invalid") throw new Error(decision.kind);
+    assertStringIncludes(decision.reason, expected);
+  }
+  assertEquals(bench.store.calls, 0);
+});
+
+Deno.test("Decider.decide() is unavailable without rules and without its store", () => {
+  const bench = new DeciderBench(A_LIMIT(1));
+  bench.store.down = true;
+  const request = { domain: "d", descriptors: [[["a", "x"]] as const] };
+  assertEquals(bench.decide(request), {
+    kind: "unavailable",
+    cause: "store",
+    reason: "store is down",
+  });
+  assertEquals(bench.stats(), {});
+  const registry = createStatsRegistry({});
+  const empty = new Decider({
+    store: bench.store,
+    tally: new DecisionTally(registry, createRuleStatsCache(registry)),
+  });
+  assertEquals(empty.decide(viewOf(request), NOW), {
+    kind: "unavailable",
+    cause: "configuration",
+    reason: "no rate limit configuration loaded",
+  });
+});
+
+Deno.test("Decider.decide() keeps the rules a call began with when new ones come while the store works", async () => {
+  const bench = new DeciderBench(A_LIMIT(1));
+  const inner = bench.store;
+  const gate = Promise.withResolvers<void>();
+  const registry = createStatsRegistry({});
+  const decider = new Decider({
+    store: {
+      apply: async (batch) => {
+        const answer = inner.apply(batch);
+        await gate.promise;
+        return answer;
+      },
+      isHealthy: () => true,
+      start: () => Promise.resolve(),
+      stop: () => Promise.resolve(),
+    },
+    tally: new DecisionTally(registry, createRuleStatsCache(registry)),
+  });
+  decider.adopt(bench.decider.snapshot!);
+  const view = viewOf({ domain: "d", descriptors: [[["a", "x"]]] });
+  const pending = decider.decide(view, NOW);
+  assertInstanceOf(pending, Promise);
+  decider.adopt(new DeciderBench(A_LIMIT(7)).decider.snapshot!);
+  view.reset(new Uint8Array(0));
+  gate.resolve();
+  const decision = await pending;
+  if (decision.kind !== "decided") throw new Error(decision.kind);
+  const [status] = decision.response.statuses;
+  assertEquals(status!.currentLimit?.requestsPerUnit, 1);
+});
+
+Deno.test("Decider.decide() writes keys that no two descriptors share", () => {
+  const yaml = `domain: d
+descriptors:
+  - key: a
+    rate_limit: {unit: minute, requests_per_unit: 5}
+    descriptors:
+      - {key: b, rate_limit: {unit: minute, requests_per_unit: 5}}
+`;
+  const bench = new DeciderBench(yaml, { prefix: "p:" });
+  bench.ask([["a", "x_b"]], [["a", "x"], ["b", ""]], [["a", "x\\"]]);
+  assertEquals([...bench.store.counts.keys()], [
+    "p:d_a_x\\_b_",
+    "p:d_a_x_b__",
+    "p:d_a_x\\\\_",
+  ]);
+});
+
+Deno.test("Decider.decide() writes the reference's bytes when asked to", () => {
+  const bench = new DeciderBench(A_LIMIT(5), { keyFormat: "reference" });
+  bench.ask([["a", "x_y"]]);
+  bench.ask({
+    entries: [["a", "x_y"]],
+    limit: { requestsPerUnit: 9, unit: 2 },
+  });
+  assertEquals(Object.fromEntries(bench.store.counts), { "d_a_x_y_": 2 });
+});
+
+Deno.test("Decider.decide() adds headers of the status that matters most", () => {
+  const headers = { limit: "L", remaining: "R", reset: "S" };
+  const bench = new DeciderBench(
+    `domain: d
+descriptors:
+  - {key: a, rate_limit: {unit: minute, requests_per_unit: 5}}
+  - {key: b, rate_limit: {unit: hour, requests_per_unit: 3}}
+  - {key: c, rate_limit: {unit: second, requests_per_unit: 0}}
+  - {key: u, rate_limit: {unlimited: true}}
+`,
+    { headers },
+  );
+  const shown = (response: RateLimitResponse): string =>
+    response.responseHeadersToAdd.map((h) => `${h.key}=${h.value}`).join(" ");
+  assertEquals(shown(bench.ask([["u", ""]])), "");
+  assertEquals(
+    shown(bench.ask([["u", ""]], [["a", ""]], [["b", ""]])),
+    `L=3 R=2 S=${3600 - NOW % 3600}`,
+  );
+  assertEquals(shown(bench.ask([["c", ""]], [["a", ""]])), "L=0 R=0 S=1");
+});
+
+Deno.test("Decider.decide() hands out the metadata of rules that passed without changing the rules", () => {
+  const bench = new DeciderBench(
+    `domain: d
+descriptors:
+  - key: a
+    rate_limit: {unit: minute, requests_per_unit: 5}
+    metadata: {plan: gold, deep: {a: 1}}
+  - key: b
+    rate_limit: {unit: minute, requests_per_unit: 5}
+    metadata: {plan: silver, deep: {b: 2}}
+  - key: c
+    rate_limit: {unit: minute, requests_per_unit: 0}
+    metadata: {never: true}
+`,
+    { dynamicMetadata: true },
+  );
+  const all = bench.ask([["a", "1"]], [["b", ""]], [["c", ""]]);
+  assertEquals(all.dynamicMetadata, {
+    domain: "d",
+    descriptors: [
+      { entries: ["a=1"] },
+      { entries: ["b="] },
+      { entries: ["c="] },
+    ],
+    metadata: { plan: "gold", deep: { a: 1, b: 2 } },
+  });
+  const alone = bench.ask({
+    entries: [["a", "1"]],
+    hitsAddend: 2,
+  }, {
+    entries: [["z", "1"]],
+    limit: { requestsPerUnit: 4, unit: 3 },
+  });
+  assertEquals(alone.dynamicMetadata, {
+    domain: "d",
+    descriptors: [
+      { entries: ["a=1"], hitsAddend: 2 },
+      { entries: ["z=1"], limit: "requests_per_unit:4 unit:HOUR" },
+    ],
+    metadata: { plan: "gold", deep: { a: 1 } },
+  });
+});

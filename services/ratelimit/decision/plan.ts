@@ -1,0 +1,267 @@
+/**
+ * Which counters a request touches: every descriptor is matched, replaced
+ * rules are dropped, and what is left becomes one batch for the store.
+ *
+ * @module
+ */
+
+import type { RequestView } from "../../../proto/request_view.ts";
+import type { CounterOperation } from "../counters/counter_store.ts";
+import {
+  type CounterKeyFormat,
+  CounterKeyWriter,
+} from "../rules/counter_key.ts";
+import { matchDescriptor } from "../rules/match.ts";
+import type { DomainRules, Limit, Rule, Snapshot } from "../rules/snapshot.ts";
+import { UNIT_SECONDS, unitOfNumber } from "../rules/unit.ts";
+import { overrideStatPath, ruleStatPath } from "./stat_path.ts";
+
+/** What is to be done about one descriptor. */
+export type PlannedDescriptor =
+  /** No limit applies. */
+  | { readonly kind: "free" }
+  /** The rule that applies has no limit. */
+  | {
+    readonly kind: "unlimited";
+    readonly rule: Rule;
+    readonly hits: number;
+    readonly statPath: string | undefined;
+  }
+  /** A counter is touched. */
+  | {
+    readonly kind: "limited";
+    readonly limit: Limit;
+    /** Undefined when the limit came with the request. */
+    readonly rule: Rule | undefined;
+    /** Hits to count; less than 0 when they are given back. */
+    readonly hits: number;
+    /** Where statistics go; undefined for the rule's own path. */
+    readonly statPath: string | undefined;
+    /** Index of the operation in the batch. */
+    readonly operation: number;
+  };
+
+/** All that is to be done about a request. */
+export interface Plan {
+  /** Tells it from a request that is wrong. */
+  readonly kind: "plan";
+  /** One for each descriptor, in the order of the request. */
+  readonly descriptors: readonly PlannedDescriptor[];
+  /** The bytes of all counter keys. */
+  readonly keys: Uint8Array;
+  /** The counters to touch. */
+  readonly operations: readonly CounterOperation[];
+  /** The domain of the request; undefined when it has no rules. */
+  readonly domain: string | undefined;
+}
+
+/** A request that can't be answered, and why. */
+export interface InvalidRequest {
+  /** Tells it from a plan. */
+  readonly kind: "invalid";
+  /** What the caller is told. */
+  readonly reason: string;
+}
+
+const FREE: PlannedDescriptor = { kind: "free" };
+
+/** Plans one request against one snapshot. */
+export function planRequest(
+  view: RequestView,
+  options: {
+    readonly snapshot: Snapshot;
+    readonly keyFormat: CounterKeyFormat;
+  },
+): Plan | InvalidRequest {
+  if (view.domainStart === view.domainEnd) {
+    return invalid("rate limit domain must not be empty");
+  }
+  if (view.descriptorCount === 0) {
+    return invalid("rate limit descriptor list must not be empty");
+  }
+  const unit = invalidOverrideUnit(view);
+  if (unit !== undefined) {
+    return invalid(
+      `rate limit override has no usable unit: ${unit}, expected 1 (SECOND) ` +
+        "to 7 (WEEK)",
+    );
+  }
+  const domain = options.snapshot.domains.get(
+    view.bytes,
+    view.domainStart,
+    view.domainEnd,
+  );
+  if (domain === undefined) {
+    return {
+      kind: "plan",
+      descriptors: new Array<PlannedDescriptor>(view.descriptorCount).fill(
+        FREE,
+      ),
+      keys: new Uint8Array(0),
+      operations: [],
+      domain: undefined,
+    };
+  }
+  return new Planner(view, domain, options.keyFormat).plan();
+}
+
+class Planner {
+  readonly #view: RequestView;
+  readonly #domain: DomainRules;
+  readonly #keys: CounterKeyWriter;
+  readonly #operations: CounterOperation[] = [];
+
+  constructor(
+    view: RequestView,
+    domain: DomainRules,
+    keyFormat: CounterKeyFormat,
+  ) {
+    this.#view = view;
+    this.#domain = domain;
+    this.#keys = new CounterKeyWriter(keyFormat);
+  }
+
+  plan(): Plan {
+    const count = this.#view.descriptorCount;
+    const rules = new Array<Rule | undefined>(count);
+    let replaced: Set<string> | undefined;
+    for (let descriptor = 0; descriptor < count; descriptor++) {
+      if (this.#view.hasLimit(descriptor)) continue;
+      const rule = matchDescriptor(this.#domain, this.#view, descriptor)?.rule;
+      rules[descriptor] = rule;
+      if (rule !== undefined && rule.replaces.length > 0) {
+        replaced ??= new Set();
+        for (const name of rule.replaces) replaced.add(name);
+      }
+    }
+    const descriptors = new Array<PlannedDescriptor>(count);
+    for (let descriptor = 0; descriptor < count; descriptor++) {
+      descriptors[descriptor] = this.#view.hasLimit(descriptor)
+        ? this.#override(descriptor)
+        : this.#matched(descriptor, { rule: rules[descriptor], replaced });
+    }
+    return {
+      kind: "plan",
+      descriptors,
+      keys: this.#keys.bytes,
+      operations: this.#operations,
+      domain: this.#domain.domain,
+    };
+  }
+
+  #matched(
+    descriptor: number,
+    found: {
+      readonly rule: Rule | undefined;
+      readonly replaced: ReadonlySet<string> | undefined;
+    },
+  ): PlannedDescriptor {
+    const { rule, replaced } = found;
+    if (rule === undefined) return FREE;
+    const statPath = rule.hasDynamicPath
+      ? ruleStatPath(rule, { view: this.#view, descriptor })
+      : undefined;
+    const hits = hitsOf(this.#view, descriptor);
+    // Unlimited comes first: a replaced rule without a limit takes nothing.
+    if (rule.limit === undefined) {
+      return { kind: "unlimited", rule, hits, statPath };
+    }
+    if (rule.name !== "" && replaced?.has(rule.name)) return FREE;
+    const start = this.#keys.length;
+    this.#writeRuleKey(descriptor, rule);
+    return {
+      kind: "limited",
+      limit: rule.limit,
+      rule,
+      hits,
+      statPath,
+      operation: this.#operation({ start, hits, limit: rule.limit }),
+    };
+  }
+
+  #override(descriptor: number): PlannedDescriptor {
+    const view = this.#view;
+    const unit = unitOfNumber(view.limitUnit(descriptor))!;
+    const limit: Limit = {
+      requestsPerUnit: view.limitRequestsPerUnit(descriptor),
+      unit,
+      windowSeconds: UNIT_SECONDS[unit],
+    };
+    const hits = hitsOf(view, descriptor);
+    const start = this.#keys.length;
+    this.#writeOverrideKey(descriptor);
+    return {
+      kind: "limited",
+      limit,
+      rule: undefined,
+      hits,
+      statPath: overrideStatPath(this.#domain.domain, { view, descriptor }),
+      operation: this.#operation({ start, hits, limit }),
+    };
+  }
+
+  #writeRuleKey(descriptor: number, rule: Rule): void {
+    const view = this.#view;
+    const first = view.firstEntry(descriptor);
+    for (const part of rule.keyParts) {
+      this.#keys.raw(part.bytes);
+      if (part.valueOfEntry === -1) continue;
+      const entry = first + part.valueOfEntry;
+      this.#keys.text(view.bytes, view.valueStart(entry), view.valueEnd(entry));
+    }
+  }
+
+  #writeOverrideKey(descriptor: number): void {
+    const view = this.#view;
+    const { bytes } = view;
+    this.#keys.raw(this.#domain.keyPrefix);
+    const last = view.lastEntry(descriptor);
+    for (let entry = view.firstEntry(descriptor); entry < last; entry++) {
+      this.#keys.text(bytes, view.keyStart(entry), view.keyEnd(entry));
+      this.#keys.separator();
+      this.#keys.text(bytes, view.valueStart(entry), view.valueEnd(entry));
+      this.#keys.separator();
+    }
+  }
+
+  #operation(
+    from: {
+      readonly start: number;
+      readonly hits: number;
+      readonly limit: Limit;
+    },
+  ): number {
+    return this.#operations.push({
+      algorithm: "fixed_window",
+      keyStart: from.start,
+      keyEnd: this.#keys.length,
+      hits: from.hits,
+      limit: from.limit.requestsPerUnit,
+      windowSeconds: from.limit.windowSeconds,
+    }) - 1;
+  }
+}
+
+/**
+ * Hits of a descriptor: its own number if it brings one, where 0 only looks;
+ * else the request's, where 0 means that none was sent and counts as 1.
+ */
+function hitsOf(view: RequestView, descriptor: number): number {
+  const hits = view.hasHitsAddend(descriptor)
+    ? view.descriptorHitsAddend(descriptor)
+    : Math.max(1, view.hitsAddend);
+  return view.isNegativeHits(descriptor) && hits !== 0 ? -hits : hits;
+}
+
+function invalidOverrideUnit(view: RequestView): number | undefined {
+  for (let at = 0; at < view.descriptorCount; at++) {
+    if (!view.hasLimit(at)) continue;
+    const unit = view.limitUnit(at);
+    if (unitOfNumber(unit) === undefined) return unit;
+  }
+  return undefined;
+}
+
+function invalid(reason: string): InvalidRequest {
+  return { kind: "invalid", reason };
+}

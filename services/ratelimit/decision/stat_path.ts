@@ -1,0 +1,65 @@
+/**
+ * Where the statistics of a descriptor go: the part of the name between
+ * `rate_limit.` and the statistic.
+ *
+ * @module
+ */
+
+import type { RequestView } from "../../../proto/request_view.ts";
+import type { Rule } from "../rules/snapshot.ts";
+import { statSegment } from "../stats/stat_name.ts";
+
+/** A descriptor of a request. */
+export interface DescriptorOfRequest {
+  /** The request. */
+  readonly view: RequestView;
+  /** Index of the descriptor. */
+  readonly descriptor: number;
+}
+
+/** The path of a rule that is the same for every request. */
+export function fixedStatPath(rule: Rule): string {
+  return joined(rule.domain, rule.levels.map((level) => level.keyValue));
+}
+
+/**
+ * The path of a rule whose statistics show values of the request: at every
+ * level with `detailed_metric`, else at the levels with `value_to_metric`.
+ * A level with `share_threshold` shows its pattern in either case.
+ */
+export function ruleStatPath(rule: Rule, from: DescriptorOfRequest): string {
+  const { view, descriptor } = from;
+  const first = view.firstEntry(descriptor);
+  return joined(
+    rule.domain,
+    rule.levels.map((level, index) => {
+      const showsValue = !level.shareThreshold &&
+        (rule.detailedMetric || level.valueToMetric);
+      return showsValue ? entryText(view, first + index) : level.keyValue;
+    }),
+  );
+}
+
+/** The path of a limit that came with the request. */
+export function overrideStatPath(
+  domain: string,
+  from: DescriptorOfRequest,
+): string {
+  const { view, descriptor } = from;
+  const segments: string[] = [];
+  const last = view.lastEntry(descriptor);
+  for (let entry = view.firstEntry(descriptor); entry < last; entry++) {
+    segments.push(entryText(view, entry));
+  }
+  return joined(domain, segments);
+}
+
+function joined(domain: string, segments: readonly string[]): string {
+  return [domain, ...segments].map(statSegment).join(".");
+}
+
+function entryText(view: RequestView, entry: number): string {
+  const key = view.text(view.keyStart(entry), view.keyEnd(entry));
+  const value = view.text(view.valueStart(entry), view.valueEnd(entry));
+  return value === "" ? key : `${key}_${value}`;
+}

@@ -1,0 +1,105 @@
+/**
+ * Statistics of decisions, taken from the judgements after the fact.
+ *
+ * @module
+ */
+
+import { CODE } from "../../../proto/rate_limit_response.ts";
+import type { Snapshot } from "../rules/snapshot.ts";
+import type { RuleStats, RuleStatsCache } from "../stats/rule_stats.ts";
+import { statSegment } from "../stats/stat_name.ts";
+import type { Counter, Stats } from "../stats/stats.ts";
+import type { Judgement } from "./judge.ts";
+import type { PlannedDescriptor } from "./plan.ts";
+import { fixedStatPath } from "./stat_path.ts";
+
+/** What is planned for a descriptor, of one kind. */
+export type Planned<K extends PlannedDescriptor["kind"]> = Extract<
+  PlannedDescriptor,
+  { readonly kind: K }
+>;
+
+/** Takes the statistics of everything that isn't about one rule. */
+export class DecisionTally {
+  readonly #stats: Stats;
+  readonly #cache: RuleStatsCache;
+  readonly #globalShadow: Counter;
+
+  /** A tally that counts in `stats`, the counters of rules through `cache`. */
+  constructor(stats: Stats, cache: RuleStatsCache) {
+    this.#stats = stats;
+    this.#cache = cache;
+    this.#globalShadow = stats.counter("ratelimit.service.global_shadow_mode");
+  }
+
+  /** The tally of one snapshot's rules. */
+  rulesOf(snapshot: Snapshot): RuleTally {
+    return new RuleTally(snapshot, this.#cache);
+  }
+
+  /** Descriptors of a request whose domain has no rules. */
+  domainNotFound(domain: string, descriptors: number): void {
+    const segment = statSegment(domain);
+    this.#stats.counter(
+      `ratelimit.service.rate_limit.${segment}.domain_not_found`,
+    ).add(descriptors);
+  }
+
+  /** A request that was let through by global shadow mode alone. */
+  globalShadow(): void {
+    this.#globalShadow.add();
+  }
+}
+
+/** Takes the statistics of one snapshot's rules. */
+export class RuleTally {
+  readonly #cache: RuleStatsCache;
+  readonly #fixed: readonly RuleStats[];
+
+  /** Looks the statistics of all rules up once. */
+  constructor(snapshot: Snapshot, cache: RuleStatsCache) {
+    this.#cache = cache;
+    this.#fixed = snapshot.rules.map((rule) =>
+      cache.forPath(fixedStatPath(rule))
+    );
+  }
+
+  /** A descriptor whose rule has no limit. */
+  unlimited(planned: Planned<"unlimited">): void {
+    const stats = this.#statsOf(planned);
+    if (planned.hits < 0) {
+      stats.totalNegativeHits.add(-planned.hits);
+    } else {
+      stats.totalHits.add(planned.hits);
+      stats.withinLimit.add(planned.hits);
+    }
+  }
+
+  /** A descriptor that touched a counter. */
+  limited(planned: Planned<"limited">, judgement: Judgement): void {
+    const stats = this.#statsOf(planned);
+    if (planned.hits < 0) {
+      stats.totalNegativeHits.add(-planned.hits);
+      return;
+    }
+    stats.totalHits.add(planned.hits);
+    stats.overLimit.add(judgement.overHits);
+    stats.nearLimit.add(judgement.nearHits);
+    stats.withinLimit.add(judgement.withinHits);
+    if (judgement.isFromCache) {
+      stats.overLimitWithLocalCache.add(judgement.overHits);
+    }
+    const over = judgement.code === CODE.OVER_LIMIT;
+    if (over && planned.rule?.shadowMode === true) {
+      stats.shadowMode.add(judgement.overHits);
+    }
+  }
+
+  #statsOf(planned: Planned<"limited"> | Planned<"unlimited">): RuleStats {
+    if (planned.statPath !== undefined) {
+      return this.#cache.forPath(planned.statPath);
+    }
+    // Only a limit that came with the request has no rule, and its path is set.
+    return this.#fixed[planned.rule!.id]!;
+  }
+}

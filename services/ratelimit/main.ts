@@ -1,0 +1,167 @@
+/**
+ * The rate limit service: `ratelimit` serves, `ratelimit client` asks for a
+ * decision, `ratelimit check` checks configuration files.
+ *
+ * @module
+ */
+
+import { systemClock } from "../shared/clock.ts";
+import type { Part } from "../shared/lifecycle.ts";
+import { createLogger } from "../shared/log_writer.ts";
+import type { Logger } from "../shared/logger.ts";
+import { readSettings, settingsHelp } from "../shared/settings.ts";
+import { processSignals } from "../shared/signals.ts";
+import { stderrWriter } from "../shared/stderr_writer.ts";
+import { runCheck } from "./cli/check.ts";
+import { runClient } from "./cli/client.ts";
+import type { CommandIo } from "./cli/command_io.ts";
+import { openStore } from "./counters/open_store.ts";
+import { serve } from "./serve.ts";
+import {
+  type RateLimitSettings,
+  rateLimitSettings,
+  unavailableSettings,
+} from "./settings.ts";
+import { createLogSink } from "./stats/log_sink.ts";
+import { createStatsRegistry, type StatsRegistry } from "./stats/registry.ts";
+import { createStatsdSink } from "./stats/statsd_sink.ts";
+
+const HELP = `ratelimit: decides whether requests are within their limits
+
+usage: ratelimit            serve; settings come from the environment
+       ratelimit client …   ask a running service for a decision
+       ratelimit check …    check configuration files
+       ratelimit --help     this text; client and check have their own
+
+Settings:
+
+`;
+
+async function main(args: readonly string[], io: CommandIo): Promise<number> {
+  const [command, ...rest] = args;
+  switch (command) {
+    case undefined:
+      return await runService(io);
+    case "client":
+      return await runClient(rest, io);
+    case "check":
+      return await runCheck(rest, io);
+    case "help":
+    case "-h":
+    case "-help":
+    case "--help":
+      io.out(HELP + settingsHelp(rateLimitSettings));
+      return 0;
+    default:
+      io.err(`Cannot run "${command}": no such command; see ratelimit --help`);
+      return 2;
+  }
+}
+
+async function runService(io: CommandIo): Promise<number> {
+  const read = readSettings(rateLimitSettings, (name) => Deno.env.get(name), {
+    unavailable: unavailableSettings,
+  });
+  if (read.kind === "bad") {
+    for (const problem of read.problems) io.err(problem);
+    return 1;
+  }
+  const settings = read.values;
+  const logger = createLogger({
+    format: settings.logFormat,
+    level: settings.logLevel,
+    clock: systemClock,
+    write: stderrWriter(),
+  });
+  for (const notice of read.notices) logger.warn(notice);
+  const registry = createStatsRegistry({
+    maxNames: settings.statsMaxNames,
+    onOverflow: ({ name, reason }) =>
+      logger.warn("Statistics have no room for further names", {
+        name,
+        reason,
+      }),
+  });
+  const opened = await openStore(settings, {
+    clock: systemClock,
+    logger,
+    stats: registry,
+    readText: Deno.readTextFile,
+  });
+  if (opened.kind === "bad") {
+    io.err(opened.problem);
+    return 1;
+  }
+  try {
+    const outcome = await serve(settings, {
+      store: opened.store,
+      registry,
+      statsSink: statsSink(settings, { registry, logger, io }),
+      clock: systemClock,
+      logger,
+      signals: processSignals,
+    });
+    return outcome.exitCode;
+  } catch (error) {
+    io.err(error instanceof Error ? error.message : String(error));
+    return 1;
+  }
+}
+
+function statsSink(
+  settings: RateLimitSettings,
+  parts: {
+    readonly registry: StatsRegistry;
+    readonly logger: Logger;
+    readonly io: CommandIo;
+  },
+): Part | undefined {
+  if (settings.disableStats) return undefined;
+  const { registry, logger, io } = parts;
+  const common = {
+    flushIntervalMs: settings.statsFlushIntervalMs,
+    tags: Object.fromEntries(settings.extraTags),
+    registry,
+    clock: systemClock,
+    logger,
+  };
+  const sink = settings.useStatsd
+    ? createStatsdSink({
+      ...common,
+      host: settings.statsdHost,
+      port: settings.statsdPort,
+      protocol: settings.statsdProtocol,
+    })
+    : createLogSink({ ...common, write: io.out });
+  return {
+    name: "statistics",
+    start() {
+      sink.start();
+      return Promise.resolve();
+    },
+    async stop() {
+      await sink.stop();
+    },
+  };
+}
+
+function processIo(): CommandIo {
+  const encoder = new TextEncoder();
+  const line = (text: string): Uint8Array =>
+    encoder.encode(text.endsWith("\n") ? text : `${text}\n`);
+  const write = (
+    sink: { writeSync(bytes: Uint8Array): number },
+    text: string,
+  ): void => {
+    let rest = line(text);
+    while (rest.length > 0) rest = rest.subarray(sink.writeSync(rest));
+  };
+  return {
+    out: (text) => write(Deno.stdout, text),
+    err: (text) => write(Deno.stderr, text),
+  };
+}
+
+if (import.meta.main) {
+  Deno.exit(await main(Deno.args, processIo()));
+}

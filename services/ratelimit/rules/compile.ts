@@ -1,0 +1,283 @@
+/**
+ * From configurations to a snapshot: what the values mean together is checked
+ * here, in the same way for files and for discovery messages.
+ *
+ * @module
+ */
+
+import { ByteMap } from "../../shared/byte_map.ts";
+import type { DescriptorConfig, DomainConfig } from "./config.ts";
+import type { ConfigFault } from "./config_fault.ts";
+import type { CounterKeyFormat } from "./counter_key.ts";
+import { checkDescriptor } from "./check_descriptor.ts";
+import { domainKeyPrefix, type KeyLevel, keyPartsOf } from "./key_parts.ts";
+import type {
+  DomainRules,
+  KeyRules,
+  Limit,
+  Rule,
+  RuleLevel,
+  RuleNode,
+  RuleTable,
+  Snapshot,
+} from "./snapshot.ts";
+import { UNIT_SECONDS, unitOfWord } from "./unit.ts";
+import { Wildcard } from "./wildcard.ts";
+
+/** How configurations become a snapshot. */
+export interface CompileOptions {
+  /**
+   * Several configurations may name one domain.
+   *
+   * @default false
+   */
+  readonly mergeDomains?: boolean;
+  /**
+   * Text before every counter key.
+   *
+   * @default ""
+   */
+  readonly keyPrefix?: string;
+  /**
+   * How counter keys are written.
+   *
+   * @default "escaped"
+   */
+  readonly keyFormat?: CounterKeyFormat;
+}
+
+/** What compiling gave: a snapshot only where there are no faults. */
+export interface Compiled {
+  /** The rules. */
+  readonly snapshot: Snapshot | undefined;
+  /** All that is wrong. */
+  readonly faults: readonly ConfigFault[];
+}
+
+/** Checks and compiles all configurations of the service. */
+export function compileSnapshot(
+  configs: readonly DomainConfig[],
+  options: CompileOptions = {},
+): Compiled {
+  const compiler = new Compiler(options);
+  for (const config of configs) compiler.add(config);
+  return compiler.finish();
+}
+
+interface Level extends RuleLevel, KeyLevel {}
+
+interface Parent {
+  readonly config: DomainConfig;
+  readonly domainPrefix: Uint8Array;
+  readonly levels: readonly Level[];
+}
+
+class Compiler {
+  readonly #mergeDomains: boolean;
+  readonly #keyPrefix: string;
+  readonly #format: CounterKeyFormat;
+  readonly #encoder = new TextEncoder();
+  readonly #domains = new Map<
+    string,
+    { readonly rules: DomainRules; readonly table: TableBuilder }
+  >();
+  readonly #rules: Rule[] = [];
+  readonly #faults: ConfigFault[] = [];
+
+  constructor(options: CompileOptions) {
+    this.#mergeDomains = options.mergeDomains ?? false;
+    this.#keyPrefix = options.keyPrefix ?? "";
+    this.#format = options.keyFormat ?? "escaped";
+  }
+
+  add(config: DomainConfig): void {
+    const { domain } = config;
+    if (domain === "") {
+      this.#fault(config, [], "config file cannot have empty domain");
+      return;
+    }
+    let entry = this.#domains.get(domain);
+    if (entry !== undefined && !this.#mergeDomains) {
+      const reason = `duplicate domain '${domain}' in config file; ` +
+        "MERGE_DOMAIN_CONFIG=true allows several files for one domain";
+      this.#fault(config, ["domain"], reason);
+      return;
+    }
+    if (entry === undefined) {
+      const table = new TableBuilder();
+      const keyPrefix = domainKeyPrefix(domain, {
+        prefix: this.#keyPrefix,
+        format: this.#format,
+      });
+      entry = { rules: { domain, table: table.table, keyPrefix }, table };
+      this.#domains.set(domain, entry);
+    }
+    this.#fill(entry.table, {
+      descriptors: config.descriptors,
+      parent: {
+        config,
+        domainPrefix: entry.rules.keyPrefix,
+        levels: [],
+      },
+    });
+  }
+
+  finish(): Compiled {
+    if (this.#faults.length > 0) {
+      return { snapshot: undefined, faults: this.#faults };
+    }
+    const domains = new ByteMap<DomainRules>();
+    for (const [name, { rules }] of this.#domains) {
+      const bytes = this.#encoder.encode(name);
+      domains.set(bytes, 0, bytes.length, rules);
+    }
+    return {
+      snapshot: {
+        domains,
+        rules: this.#rules,
+        domainNames: [...this.#domains.keys()],
+      },
+      faults: [],
+    };
+  }
+
+  #fill(
+    table: TableBuilder,
+    from: {
+      readonly descriptors: readonly DescriptorConfig[];
+      readonly parent: Parent;
+    },
+  ): void {
+    for (const descriptor of from.descriptors) {
+      const { parent } = from;
+      const path = pathOf(parent.config.domain, parent.levels) + "." +
+        keyValueOf(descriptor);
+      const isNew = descriptor.key === "" || table.claim(descriptor);
+      for (
+        const { at, reason } of checkDescriptor(descriptor, { path, isNew })
+      ) {
+        this.#fault(parent.config, [...descriptor.path, ...at], reason);
+      }
+      const level = levelOf(descriptor);
+      const levels = [...parent.levels, level];
+      const rule = this.#rule(descriptor, { ...parent, levels });
+      const children = descriptor.descriptors.length === 0
+        ? undefined
+        : new TableBuilder();
+      table.add(descriptor, { rule, children: children?.table });
+      if (children !== undefined) {
+        this.#fill(children, {
+          descriptors: descriptor.descriptors,
+          parent: { ...parent, levels },
+        });
+      }
+    }
+  }
+
+  #rule(descriptor: DescriptorConfig, parent: Parent): Rule | undefined {
+    const { rateLimit } = descriptor;
+    if (rateLimit === undefined) return undefined;
+    const { levels } = parent;
+    const detailedMetric = descriptor.detailedMetric;
+    const rule: Rule = {
+      id: this.#rules.length,
+      domain: parent.config.domain,
+      limit: rateLimit.unlimited
+        ? undefined
+        : limitOf(rateLimit.unit, rateLimit.requestsPerUnit),
+      name: rateLimit.name,
+      replaces: rateLimit.replaces,
+      shadowMode: descriptor.shadowMode,
+      quotaMode: descriptor.quotaMode,
+      detailedMetric,
+      metadata: descriptor.metadata,
+      levels,
+      path: pathOf(parent.config.domain, levels),
+      hasDynamicPath: detailedMetric ||
+        levels.some((level) => level.valueToMetric),
+      keyParts: keyPartsOf(levels, {
+        domainPrefix: parent.domainPrefix,
+        format: this.#format,
+      }),
+    };
+    this.#rules.push(rule);
+    return rule;
+  }
+
+  #fault(
+    config: DomainConfig,
+    path: readonly (string | number)[],
+    reason: string,
+  ): void {
+    const line = config.lineOf(path);
+    this.#faults.push({ file: config.name, line, path, reason });
+  }
+}
+
+/** One level while it is being built. */
+class TableBuilder {
+  readonly table: RuleTable = { keys: new ByteMap() };
+  readonly #keys = new Map<string, {
+    readonly exact: ByteMap<RuleNode>;
+    readonly wildcards: { wildcard: Wildcard; node: RuleNode }[];
+    any: RuleNode | undefined;
+  }>();
+  readonly #claimed = new Map<string, Set<string>>();
+  readonly #encoder = new TextEncoder();
+
+  /** Takes a key and value for a descriptor; false when they are taken. */
+  claim(descriptor: DescriptorConfig): boolean {
+    const values = this.#claimed.get(descriptor.key) ?? new Set();
+    this.#claimed.set(descriptor.key, values);
+    if (values.has(descriptor.value)) return false;
+    values.add(descriptor.value);
+    return true;
+  }
+
+  add(descriptor: DescriptorConfig, node: RuleNode): void {
+    const { key, value } = descriptor;
+    let rules = this.#keys.get(key);
+    if (rules === undefined) {
+      rules = { exact: new ByteMap(), wildcards: [], any: undefined };
+      this.#keys.set(key, rules);
+      const bytes = this.#encoder.encode(key);
+      const typed: KeyRules = rules;
+      this.table.keys.set(bytes, 0, bytes.length, typed);
+    }
+    if (value === "") {
+      rules.any = node;
+    } else if (value.includes("*")) {
+      rules.wildcards.push({ wildcard: new Wildcard(value), node });
+    } else {
+      const bytes = this.#encoder.encode(value);
+      rules.exact.set(bytes, 0, bytes.length, node);
+    }
+  }
+}
+
+function levelOf(descriptor: DescriptorConfig): Level {
+  const { key, value, shareThreshold, valueToMetric } = descriptor;
+  const isWildcard = value.includes("*");
+  const isFixed = value !== "" && (!isWildcard || shareThreshold);
+  return {
+    key,
+    keyValue: keyValueOf(descriptor),
+    valueToMetric: valueToMetric && !shareThreshold,
+    shareThreshold,
+    fixedValue: isFixed ? value : undefined,
+  };
+}
+
+function keyValueOf({ key, value }: DescriptorConfig): string {
+  return value === "" ? key : `${key}_${value}`;
+}
+
+function pathOf(domain: string, levels: readonly RuleLevel[]): string {
+  return [domain, ...levels.map((level) => level.keyValue)].join(".");
+}
+
+function limitOf(unitWord: string, requestsPerUnit: number): Limit | undefined {
+  const unit = unitOfWord(unitWord);
+  if (unit === undefined) return undefined;
+  return { requestsPerUnit, unit, windowSeconds: UNIT_SECONDS[unit] };
+}

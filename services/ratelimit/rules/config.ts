@@ -1,0 +1,63 @@
+/**
+ * A rule configuration as plain values: what files and discovery messages are
+ * turned into before they are checked and compiled.
+ *
+ * @module
+ */
+
+import type { JsonObject } from "../../../proto/rate_limit_response.ts";
+
+/** A place within a configuration: `["descriptors", 0, "rate_limit"]`. */
+export type ConfigPath = readonly (string | number)[];
+
+/** The `rate_limit` block. */
+export interface RateLimitConfig {
+  /** The unit as written; empty when it is missing. */
+  readonly unit: string;
+  /** Requests allowed in one unit; 0 blocks all. */
+  readonly requestsPerUnit: number;
+  /** True when the rule has no limit. */
+  readonly unlimited: boolean;
+  /** Name that another rule may replace; empty for none. */
+  readonly name: string;
+  /** Names of the rules that this rule replaces. */
+  readonly replaces: readonly string[];
+}
+
+/** One item of a `descriptors` list. */
+export interface DescriptorConfig {
+  /** The key that an entry must have. */
+  readonly key: string;
+  /** The value that an entry must have; empty matches every value. */
+  readonly value: string;
+  /** The limit, where the item sets one. */
+  readonly rateLimit?: RateLimitConfig;
+  /** The decision of this rule is always OK. */
+  readonly shadowMode: boolean;
+  /** The rule is a quota: it refuses only when all quotas of a call are used up. */
+  readonly quotaMode: boolean;
+  /** Statistics are kept for each value that was matched. */
+  readonly detailedMetric: boolean;
+  /** The statistics path shows the request's value at this level. */
+  readonly valueToMetric: boolean;
+  /** All values that match the wildcard share one counter. */
+  readonly shareThreshold: boolean;
+  /** What is handed to the proxy when the rule matched. */
+  readonly metadata?: JsonObject;
+  /** The next level. */
+  readonly descriptors: readonly DescriptorConfig[];
+  /** Where the item stands in its file. */
+  readonly path: ConfigPath;
+}
+
+/** One file, or one resource of a discovery server. */
+export interface DomainConfig {
+  /** Name of the file or resource, for messages. */
+  readonly name: string;
+  /** The domain; empty when it is missing. */
+  readonly domain: string;
+  /** The top level. */
+  readonly descriptors: readonly DescriptorConfig[];
+  /** The line of a place, where it is known; lines count from 1. */
+  readonly lineOf: (path: ConfigPath) => number | undefined;
+}

@@ -1,0 +1,77 @@
+/**
+ * Counter keys as bytes: prefix, domain and every key and value of the
+ * descriptor, each followed by `_`. The start of the window is appended by the
+ * store that has windows.
+ *
+ * @module
+ */
+
+/**
+ * How separators inside a domain, key or value are written. `escaped` puts a
+ * backslash before each `_` and `\`, so that no two descriptors share a
+ * counter by accident. `reference` leaves them as they are, which gives the
+ * bytes of the service this one replaces.
+ */
+export type CounterKeyFormat = "escaped" | "reference";
+
+const SEPARATOR = 0x5f;
+const ESCAPE = 0x5c;
+
+/** A growing row of bytes into which the keys of one call are written. */
+export class CounterKeyWriter {
+  readonly #format: CounterKeyFormat;
+  #bytes: Uint8Array;
+  #length = 0;
+
+  /** An empty writer. */
+  constructor(format: CounterKeyFormat, initialBytes = 256) {
+    this.#format = format;
+    this.#bytes = new Uint8Array(initialBytes);
+  }
+
+  /** All bytes written so far; valid until the next write. */
+  get bytes(): Uint8Array {
+    return this.#bytes;
+  }
+
+  /** Where the next byte goes. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Appends bytes as they are. */
+  raw(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  /** Appends the bytes from `start` to `end` of a domain, key or value. */
+  text(bytes: Uint8Array, start: number, end: number): void {
+    this.#reserve(2 * (end - start));
+    const escape = this.#format === "escaped";
+    let at = this.#length;
+    for (let i = start; i < end; i++) {
+      const byte = bytes[i]!;
+      if (escape && (byte === SEPARATOR || byte === ESCAPE)) {
+        this.#bytes[at++] = ESCAPE;
+      }
+      this.#bytes[at++] = byte;
+    }
+    this.#length = at;
+  }
+
+  /** Appends the separator that ends a domain, key or value. */
+  separator(): void {
+    this.#reserve(1);
+    this.#bytes[this.#length++] = SEPARATOR;
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#length + count;
+    if (needed <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(needed, 2 * this.#bytes.length));
+    grown.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = grown;
+  }
+}

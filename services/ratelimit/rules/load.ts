@@ -1,0 +1,41 @@
+/**
+ * From the texts of all configuration files to a snapshot.
+ *
+ * @module
+ */
+
+import { type CompileOptions, compileSnapshot } from "./compile.ts";
+import type { ConfigFault } from "./config_fault.ts";
+import { type ConfigText, readDomain } from "./read_domain.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { unreachableRules } from "./unreachable.ts";
+
+/** What loading gave: a snapshot only where there are no faults. */
+export interface Loaded {
+  /** The rules; undefined when anything is wrong. */
+  readonly snapshot: Snapshot | undefined;
+  /** All that is wrong, in the order of the files. */
+  readonly faults: readonly ConfigFault[];
+  /** What was taken although it looks like a mistake. */
+  readonly warnings: readonly ConfigFault[];
+}
+
+/** Reads, checks and compiles all files; one fault in one file rejects all. */
+export function loadRules(
+  files: readonly ConfigText[],
+  options: CompileOptions = {},
+): Loaded {
+  const reads = files.map(readDomain);
+  const faults = reads.flatMap((read) => read.faults);
+  const domains = reads.flatMap((read) => read.domain ?? []);
+  const compiled = compileSnapshot(domains, options);
+  const allFaults = [...faults, ...compiled.faults];
+  return {
+    snapshot: allFaults.length === 0 ? compiled.snapshot : undefined,
+    faults: allFaults,
+    warnings: [
+      ...reads.flatMap((read) => read.warnings),
+      ...unreachableRules(domains),
+    ],
+  };
+}

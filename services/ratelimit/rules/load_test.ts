@@ -1,0 +1,253 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { formatConfigFault } from "./config_fault.ts";
+import { loadRules } from "./load.ts";
+
+const FAULTS: Readonly<Record<string, string>> = {
+  yaml_syntax: "yaml_syntax.yaml:4: error loading config file: ",
+  wrong_type_requests:
+    'wrong_type_requests.yaml:6: error loading config file: got "many", ' +
+    "expected a whole number from 0 to 4294967295 at " +
+    "descriptors[0].rate_limit.requests_per_unit",
+  negative_requests:
+    'negative_requests.yaml:6: error loading config file: got "-1", ' +
+    "expected a whole number",
+  too_many_requests: "too_many_requests.yaml:6: error loading config file: " +
+    'got "4294967296", expected a whole number from 0 to 4294967295',
+  list_for_map: "list_for_map.yaml:4: error loading config file: expected a " +
+    "map with unit and requests_per_unit at descriptors[0].rate_limit",
+  map_for_list:
+    "map_for_list.yaml:2: error loading config file: expected a list",
+  key_not_text:
+    "key_not_text.yaml:4: config error, key is not of type string: 0.25",
+  key_is_boolean_word:
+    "key_is_boolean_word.yaml:4: config error, key is not of type string: yes",
+  unknown_key: "unknown_key.yaml:4: config error, unknown key 'rate_limits', " +
+    "did you mean 'rate_limit' at descriptors[0].rate_limits",
+  unknown_key_case:
+    "unknown_key_case.yaml:2: config error, unknown key 'Descriptors', did " +
+    "you mean 'descriptors'",
+  misplaced_key: 'misplaced_key.yaml:7: config error, "shadow_mode" does not ' +
+    "belong into rate_limit; write it into an item of descriptors",
+  list_of_text:
+    "list_of_text.yaml:3: config error, yaml file contains list of type " +
+    "other than map: a at descriptors[0]",
+  decimal: "decimal.yaml:4: error checking config: 0.25 is a decimal number",
+  decimal_requests:
+    "decimal_requests.yaml:6: error checking config: 1.5 is not a whole number",
+  no_domain: "no_domain.yaml: config file cannot have empty domain",
+  empty_domain: "empty_domain.yaml: config file cannot have empty domain",
+  empty_file: "empty_file.yaml: config file cannot have empty domain",
+  empty_key: "empty_key.yaml:3: descriptor has empty key at descriptors[0]",
+  duplicate_descriptor: "duplicate_descriptor.yaml:6: duplicate descriptor " +
+    "composite key 'edge.a_b' at descriptors[2].key",
+  missing_unit: "missing_unit.yaml:4: invalid rate limit unit '', expected " +
+    "one of second, minute, hour, day, week, month, year",
+  unknown_unit:
+    "unknown_unit.yaml:5: invalid rate limit unit 'unknown', expected one of",
+  unit_with_unlimited: "unit_with_unlimited.yaml:5: should not specify rate " +
+    "limit unit when unlimited",
+  empty_replaces:
+    "empty_replaces.yaml:8: should not have an empty replaces entry",
+  replaces_itself: "replaces_itself.yaml:9: replaces should not contain name " +
+    "of same descriptor",
+  share_threshold_without_wildcard:
+    "share_threshold_without_wildcard.yaml:5: share_threshold can only be " +
+    "used with wildcard values (containing '*'), but found key 'a_b'",
+  metadata_not_a_struct:
+    'metadata_not_a_struct.yaml:4: error parsing metadata: ".inf" is no ' +
+    "value of a Struct",
+  metadata_not_a_map:
+    "metadata_not_a_map.yaml:4: error parsing metadata: expected a map",
+  asterisk_in_key: "asterisk_in_key.yaml:3: descriptor key 'path_*' has an " +
+    "asterisk, which only a value can have",
+};
+
+function fixture(name: string): { name: string; text: string } {
+  const url = new URL(`testdata/${name}.yaml`, import.meta.url);
+  return { name: `${name}.yaml`, text: Deno.readTextFileSync(url) };
+}
+
+for (const [name, expected] of Object.entries(FAULTS)) {
+  Deno.test(`loadRules() refuses ${name}.yaml with place and reason`, () => {
+    const { snapshot, faults } = loadRules([fixture(name)]);
+    assertEquals(snapshot, undefined);
+    assertEquals(faults.length, 1, faults.map(formatConfigFault).join("\n"));
+    assertStringIncludes(formatConfigFault(faults[0]!), expected);
+  });
+}
+
+Deno.test("loadRules() has a test for every fixture", () => {
+  const folder = new URL("testdata/", import.meta.url);
+  const names = [...Deno.readDirSync(folder)].map(({ name }) =>
+    name.replace(/\.yaml$/, "")
+  );
+  assertEquals(names.sort(), Object.keys(FAULTS).sort());
+});
+
+Deno.test("loadRules() refuses a domain in two files unless they are merged", () => {
+  const files = [
+    { name: "a.yaml", text: "domain: d\ndescriptors: [{key: x}]\n" },
+    { name: "b.yaml", text: "domain: d\ndescriptors: [{key: y}]\n" },
+  ];
+  const [fault] = loadRules(files).faults;
+  assertStringIncludes(
+    formatConfigFault(fault!),
+    "b.yaml:1: duplicate domain 'd' in config file",
+  );
+  assert(loadRules(files, { mergeDomains: true }).snapshot !== undefined);
+});
+
+Deno.test("loadRules() refuses a descriptor that two merged files both have", () => {
+  const text = "domain: d\ndescriptors: [{key: x, value: y}]\n";
+  const { faults } = loadRules([{ name: "a.yaml", text }, {
+    name: "b.yaml",
+    text,
+  }], { mergeDomains: true });
+  assertStringIncludes(
+    formatConfigFault(faults[0]!),
+    "b.yaml:2: duplicate descriptor composite key 'd.x_y'",
+  );
+});
+
+Deno.test("loadRules() reports the faults of all files at once", () => {
+  const { faults } = loadRules([
+    fixture("missing_unit"),
+    fixture("empty_key"),
+    fixture("unknown_key"),
+  ]);
+  assertEquals(faults.map((fault) => fault.file).sort(), [
+    "empty_key.yaml",
+    "missing_unit.yaml",
+    "unknown_key.yaml",
+  ]);
+});
+
+Deno.test("loadRules() takes unquoted numbers, booleans and dates as the text they are written as", () => {
+  const { snapshot, faults } = loadRules([{
+    name: "a.yaml",
+    text: `domain: 7
+descriptors:
+  - key: true
+    value: 010
+    rate_limit: {unit: Minute, requests_per_unit: 1_000}
+  - key: day
+    value: 2026-01-02
+    rate_limit: {unit: HOUR, requests_per_unit: 010, unlimited: no}
+`,
+  }]);
+  assertEquals(faults, []);
+  assertEquals(snapshot!.rules.map(({ path, limit }) => [path, limit]), [
+    ["7.true_010", {
+      requestsPerUnit: 1000,
+      unit: "MINUTE",
+      windowSeconds: 60,
+    }],
+    ["7.day_2026-01-02", {
+      requestsPerUnit: 8,
+      unit: "HOUR",
+      windowSeconds: 3600,
+    }],
+  ]);
+});
+
+Deno.test("loadRules() follows anchors, aliases and merge keys", () => {
+  const { snapshot, faults } = loadRules([{
+    name: "a.yaml",
+    text: `domain: d
+descriptors:
+  - &base
+    key: 007
+    rate_limit: &limit {unit: day, requests_per_unit: 3}
+  - <<: *base
+    key: 008
+  - key: c
+    rate_limit: *limit
+`,
+  }]);
+  assertEquals(faults, []);
+  assertEquals(snapshot!.rules.map(({ path }) => path), [
+    "d.007",
+    "d.008",
+    "d.c",
+  ]);
+  assertEquals(snapshot!.rules.map(({ limit }) => limit?.requestsPerUnit), [
+    3,
+    3,
+    3,
+  ]);
+});
+
+Deno.test("loadRules() takes the last of a repeated key and warns with its line", () => {
+  const { snapshot, warnings } = loadRules([{
+    name: "a.yaml",
+    text: "domain: one\ndomain: two\ndescriptors: []\n",
+  }]);
+  assertEquals(snapshot!.domainNames, ["two"]);
+  assertEquals(warnings.length, 1);
+  assertStringIncludes(formatConfigFault(warnings[0]!), "a.yaml:2: ");
+});
+
+Deno.test("loadRules() reads the first document of a stream and warns of the rest", () => {
+  const { snapshot, warnings } = loadRules([{
+    name: "a.yaml",
+    text: "domain: one\n---\ndomain: two\n",
+  }]);
+  assertEquals(snapshot!.domainNames, ["one"]);
+  assertStringIncludes(warnings[0]!.reason, "first document");
+});
+
+Deno.test("loadRules() refuses aliases that expand without end", () => {
+  const bomb = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
+  for (const [to, from] of ["ba", "cb", "dc", "ed", "fe", "gf", "hg"]) {
+    const aliases = Array(10).fill(`*${from}`).join(", ");
+    bomb.push(`${to}: &${to} [${aliases}]`);
+  }
+  const { faults } = loadRules([{ name: "a.yaml", text: bomb.join("\n") }]);
+  assertStringIncludes(faults[0]!.reason, "expands too far");
+});
+
+Deno.test("loadRules() keeps metadata as free values", () => {
+  const { snapshot } = loadRules([{
+    name: "a.yaml",
+    text: `domain: d
+descriptors:
+  - key: a
+    rate_limit: {unit: day, requests_per_unit: 3}
+    metadata: {score: 0.5, tags: [x, 1, null, true], since: 2026-01-02}
+`,
+  }]);
+  assertEquals(snapshot!.rules[0]!.metadata, {
+    score: 0.5,
+    tags: ["x", 1, null, true],
+    since: "2026-01-02",
+  });
+});
+
+Deno.test("loadRules() warns of a wildcard that an earlier one always beats", () => {
+  const { snapshot, warnings } = loadRules([{
+    name: "a.yaml",
+    text: `domain: d
+descriptors:
+  - {key: path, value: /api/*}
+  - {key: path, value: /api/v1/*}
+  - {key: path, value: /*/v1/*}
+`,
+  }]);
+  assert(snapshot !== undefined);
+  assertEquals(warnings.map(formatConfigFault), [
+    "a.yaml:4: value '/api/v1/*' can never match: '/api/*' stands before it " +
+    "and matches all that it matches at descriptors[1].value",
+  ]);
+});
+
+Deno.test("loadRules() warns when replaces names no rule of the domain", () => {
+  const rule = (name: string, replaces: string): string =>
+    `  - key: ${name}\n    rate_limit: {unit: day, requests_per_unit: 1, ` +
+    `name: ${name}, replaces: [{name: ${replaces}}]}\n`;
+  const { warnings } = loadRules([{
+    name: "a.yaml",
+    text: `domain: d\ndescriptors:\n${rule("a", "b")}${rule("b", "gone")}`,
+  }]);
+  assertEquals(warnings.length, 1);
+  assertStringIncludes(warnings[0]!.reason, "replaces names 'gone'");
+});

@@ -1,0 +1,299 @@
+/**
+ * From the text of a configuration file to plain values: shape, types and
+ * words. What the values mean together is checked when they are compiled.
+ *
+ * @module
+ */
+
+import { nearest } from "../../shared/did_you_mean.ts";
+import type {
+  ConfigPath,
+  DescriptorConfig,
+  DomainConfig,
+  RateLimitConfig,
+} from "./config.ts";
+import type { ConfigFault } from "./config_fault.ts";
+import { createLocator } from "./locate.ts";
+import { metadataOf } from "./metadata.ts";
+import {
+  asBoolean,
+  asCount,
+  asText,
+  isNotText,
+  type ScalarOutcome,
+} from "./yaml_scalar.ts";
+import {
+  readYaml,
+  type YamlList,
+  type YamlMap,
+  type YamlNode,
+} from "./yaml_tree.ts";
+
+/** A configuration file that has been read but not yet looked at. */
+export interface ConfigText {
+  /** Name for messages. */
+  readonly name: string;
+  /** The whole text. */
+  readonly text: string;
+}
+
+/** What reading a file gave: a domain only where there are no faults. */
+export interface ReadDomain {
+  /** The domain. */
+  readonly domain: DomainConfig | undefined;
+  /** All that is wrong. */
+  readonly faults: readonly ConfigFault[];
+  /** What was taken although it looks like a mistake. */
+  readonly warnings: readonly ConfigFault[];
+}
+
+const WORDS = {
+  top: ["domain", "descriptors"],
+  descriptor: [
+    "key",
+    "value",
+    "rate_limit",
+    "descriptors",
+    "shadow_mode",
+    "quota_mode",
+    "detailed_metric",
+    "value_to_metric",
+    "share_threshold",
+    "metadata",
+  ],
+  rate_limit: [
+    "unit",
+    "requests_per_unit",
+    "unlimited",
+    "name",
+    "replaces",
+  ],
+  replaces: ["name"],
+} as const;
+
+type Place = keyof typeof WORDS;
+
+const PLACE_NAMES: Readonly<Record<Place, string>> = {
+  top: "the top level",
+  descriptor: "an item of descriptors",
+  rate_limit: "rate_limit",
+  replaces: "an item of replaces",
+};
+
+/** Reads one file; collects every fault instead of stopping at the first. */
+export function readDomain(file: ConfigText): ReadDomain {
+  return new DomainReader(file).read();
+}
+
+class DomainReader {
+  readonly #file: ConfigText;
+  readonly #lineOf: (path: ConfigPath) => number | undefined;
+  readonly #faults: ConfigFault[] = [];
+  readonly #warnings: ConfigFault[] = [];
+
+  constructor(file: ConfigText) {
+    this.#file = file;
+    this.#lineOf = createLocator(file.text);
+  }
+
+  read(): ReadDomain {
+    const domain = this.#domain();
+    return {
+      domain: this.#faults.length === 0 ? domain : undefined,
+      faults: this.#faults,
+      warnings: this.#warnings,
+    };
+  }
+
+  #domain(): DomainConfig | undefined {
+    const file = this.#file.name;
+    const yaml = readYaml(this.#file.text);
+    if (yaml.kind === "fault") {
+      const reason = `error loading config file: ${yaml.fault.reason}`;
+      this.#faults.push({ file, line: yaml.fault.line, path: [], reason });
+      return undefined;
+    }
+    for (const { line, reason } of yaml.warnings) {
+      this.#warnings.push({ file, line, path: [], reason });
+    }
+    const { root } = yaml;
+    if (root.kind === "scalar" && root.type === "null") {
+      this.#fault([], "config file cannot have empty domain");
+      return undefined;
+    }
+    if (root.kind !== "map") {
+      this.#wrongType([], "a map with domain and descriptors");
+      return undefined;
+    }
+    this.#checkWords(root, { path: [], place: "top" });
+    const domain = this.#text(root, { path: [], word: "domain" });
+    if (domain === "" && !this.#hasFaultAt("domain")) {
+      this.#fault([], "config file cannot have empty domain");
+    }
+    return {
+      name: file,
+      domain,
+      descriptors: this.#descriptors(root, []),
+      lineOf: this.#lineOf,
+    };
+  }
+
+  #descriptors(map: YamlMap, path: ConfigPath): DescriptorConfig[] {
+    return this.#maps(map, { path, word: "descriptors" }).map(
+      ([item, itemPath]) => this.#descriptor(item, itemPath),
+    );
+  }
+
+  #descriptor(map: YamlMap, path: ConfigPath): DescriptorConfig {
+    this.#checkWords(map, { path, place: "descriptor" });
+    const rateLimit = this.#rateLimit(map, [...path, "rate_limit"]);
+    const metadata = metadataOf(map.entries.get("metadata"));
+    if (metadata.kind === "fault") {
+      this.#fault(
+        [...path, "metadata"],
+        `error parsing metadata: ${metadata.reason}`,
+      );
+    }
+    return {
+      key: this.#text(map, { path, word: "key" }),
+      value: this.#text(map, { path, word: "value" }),
+      ...(rateLimit === undefined ? {} : { rateLimit }),
+      shadowMode: this.#boolean(map, { path, word: "shadow_mode" }),
+      quotaMode: this.#boolean(map, { path, word: "quota_mode" }),
+      detailedMetric: this.#boolean(map, { path, word: "detailed_metric" }),
+      valueToMetric: this.#boolean(map, { path, word: "value_to_metric" }),
+      shareThreshold: this.#boolean(map, { path, word: "share_threshold" }),
+      ...(metadata.kind === "metadata" ? { metadata: metadata.value } : {}),
+      descriptors: this.#descriptors(map, path),
+      path,
+    };
+  }
+
+  #rateLimit(map: YamlMap, path: ConfigPath): RateLimitConfig | undefined {
+    const node = map.entries.get("rate_limit");
+    if (node === undefined || isNull(node)) return undefined;
+    if (node.kind !== "map") {
+      this.#wrongType(path, "a map with unit and requests_per_unit");
+      return undefined;
+    }
+    this.#checkWords(node, { path, place: "rate_limit" });
+    return {
+      unit: this.#text(node, { path, word: "unit" }),
+      requestsPerUnit: this.#scalar(node, {
+        path,
+        word: "requests_per_unit",
+        read: asCount,
+      }) ?? 0,
+      unlimited: this.#boolean(node, { path, word: "unlimited" }),
+      name: this.#text(node, { path, word: "name" }),
+      replaces: this.#maps(node, { path, word: "replaces" }).map(
+        ([item, itemPath]) => {
+          this.#checkWords(item, { path: itemPath, place: "replaces" });
+          return this.#text(item, { path: itemPath, word: "name" });
+        },
+      ),
+    };
+  }
+
+  /** The maps of a list; anything else in it is a fault. */
+  #maps(
+    map: YamlMap,
+    at: { readonly path: ConfigPath; readonly word: string },
+  ): [YamlMap, ConfigPath][] {
+    const path = [...at.path, at.word];
+    const node = map.entries.get(at.word);
+    if (node === undefined || isNull(node)) return [];
+    if (node.kind !== "list") {
+      this.#wrongType(path, "a list");
+      return [];
+    }
+    return node.items.flatMap((item, index): [YamlMap, ConfigPath][] => {
+      if (item.kind === "map") return [[item, [...path, index]]];
+      const shown = item.kind === "list" ? listText(item) : item.written;
+      this.#fault(
+        [...path, index],
+        `config error, yaml file contains list of type other than map: ${shown}`,
+      );
+      return [];
+    });
+  }
+
+  #text(
+    map: YamlMap,
+    at: { readonly path: ConfigPath; readonly word: string },
+  ): string {
+    return this.#scalar(map, { ...at, read: asText }) ?? "";
+  }
+
+  #boolean(
+    map: YamlMap,
+    at: { readonly path: ConfigPath; readonly word: string },
+  ): boolean {
+    return this.#scalar(map, { ...at, read: asBoolean }) ?? false;
+  }
+
+  #scalar<T>(
+    map: YamlMap,
+    at: {
+      readonly path: ConfigPath;
+      readonly word: string;
+      readonly read: (node: YamlNode) => ScalarOutcome<T>;
+    },
+  ): T | undefined {
+    const node = map.entries.get(at.word);
+    if (node === undefined || isNull(node)) return undefined;
+    const outcome = at.read(node);
+    if (outcome.kind === "value") return outcome.value;
+    this.#fault([...at.path, at.word], outcome.reason);
+    return undefined;
+  }
+
+  #checkWords(
+    map: YamlMap,
+    at: { readonly path: ConfigPath; readonly place: Place },
+  ): void {
+    const allowed: readonly string[] = WORDS[at.place];
+    for (const word of map.entries.keys()) {
+      if (allowed.includes(word)) continue;
+      this.#fault([...at.path, word], unknownWord(word, at.place));
+    }
+  }
+
+  #hasFaultAt(word: string): boolean {
+    return this.#faults.some((fault) => fault.path.at(-1) === word);
+  }
+
+  #wrongType(path: ConfigPath, accepted: string): void {
+    this.#fault(path, `error loading config file: expected ${accepted}`);
+  }
+
+  #fault(path: ConfigPath, reason: string): void {
+    const line = this.#lineOf(path);
+    this.#faults.push({ file: this.#file.name, line, path, reason });
+  }
+}
+
+function unknownWord(word: string, place: Place): string {
+  if (isNotText(word)) {
+    return `config error, key is not of type string: ${word}`;
+  }
+  const home = Object.entries(WORDS).find(([, words]) =>
+    (words as readonly string[]).includes(word)
+  )?.[0] as Place | undefined;
+  if (home !== undefined) {
+    return `config error, "${word}" does not belong into ${
+      PLACE_NAMES[place]
+    }; write it into ${PLACE_NAMES[home]}`;
+  }
+  const near = nearest(word, WORDS[place]);
+  return `config error, unknown key '${word}'` +
+    (near === undefined ? "" : `, did you mean '${near}'`);
+}
+
+function isNull(node: YamlNode): boolean {
+  return node.kind === "scalar" && node.type === "null";
+}
+
+function listText(list: YamlList): string {
+  return `a list of ${list.items.length}`;
+}

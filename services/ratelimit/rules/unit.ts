@@ -1,0 +1,46 @@
+/**
+ * Units of a rate limit and the length of their windows.
+ *
+ * @module
+ */
+
+import { UNIT, type UnitName } from "../../../proto/rate_limit_response.ts";
+
+const DAY_SECONDS = 86_400;
+
+/** A unit that has a window: every unit but `UNKNOWN`. */
+export type LimitUnit = Exclude<UnitName, "UNKNOWN">;
+
+/** Length of each unit's window in seconds; no calendar: a month is 30 days. */
+export const UNIT_SECONDS: Readonly<Record<LimitUnit, number>> = {
+  SECOND: 1,
+  MINUTE: 60,
+  HOUR: 3_600,
+  DAY: DAY_SECONDS,
+  WEEK: 7 * DAY_SECONDS,
+  MONTH: 30 * DAY_SECONDS,
+  YEAR: 365 * DAY_SECONDS,
+};
+
+/** Units as a configuration file writes them, shortest first. */
+export const UNIT_WORDS: readonly string[] = Object.keys(UNIT_SECONDS).map(
+  (name) => name.toLowerCase(),
+);
+
+/** The unit that a configuration names, in any case; undefined for no unit. */
+export function unitOfWord(word: string): LimitUnit | undefined {
+  const name = word.toUpperCase();
+  return isLimitUnit(name) ? name : undefined;
+}
+
+/** The unit of a number on the wire; undefined for `UNKNOWN` and for no unit. */
+export function unitOfNumber(number: number): LimitUnit | undefined {
+  for (const name of Object.keys(UNIT_SECONDS)) {
+    if (isLimitUnit(name) && UNIT[name] === number) return name;
+  }
+  return undefined;
+}
+
+function isLimitUnit(name: string): name is LimitUnit {
+  return Object.hasOwn(UNIT_SECONDS, name);
+}

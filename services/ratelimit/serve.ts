@@ -1,0 +1,252 @@
+/**
+ * The service, put together from its settings.
+ *
+ * @module
+ */
+
+import type { Clock, Timer } from "../shared/clock.ts";
+import { createGrpcJsServer } from "../shared/grpc/grpc_js_server.ts";
+import { HealthBoard } from "../shared/grpc/health_board.ts";
+import { healthMethods } from "../shared/grpc/health_methods.ts";
+import type { GrpcAddress } from "../shared/grpc/method.ts";
+import { createRouter } from "../shared/http/router.ts";
+import { HttpServer } from "../shared/http/server.ts";
+import { Lifecycle, type Part, type StopOutcome } from "../shared/lifecycle.ts";
+import type { Logger } from "../shared/logger.ts";
+import { repeatEvery } from "../shared/repeat.ts";
+import type { SignalSource } from "../shared/signals.ts";
+import { debugRoutes } from "./api/debug_routes.ts";
+import { DecisionEndpoint } from "./api/decision_endpoint.ts";
+import { HealthState } from "./api/health_state.ts";
+import { measuredMethods } from "./api/measured_methods.ts";
+import { publicRoutes } from "./api/public_routes.ts";
+import { rateLimitMethods } from "./api/rate_limit_methods.ts";
+import { RefusalLog } from "./api/refusal_log.ts";
+import type { CounterStore } from "./counters/counter_store.ts";
+import { Decider } from "./decision/decide.ts";
+import { DecisionTally } from "./decision/tally.ts";
+import { opened, shownHttpAddress } from "./open_listener.ts";
+import { PublicListeners } from "./public_listeners.ts";
+import type { RateLimitSettings } from "./settings.ts";
+import { ConfigLoader } from "./sources/config_loader.ts";
+import { createFileSource } from "./sources/files.ts";
+import type { StatsRegistry } from "./stats/registry.ts";
+import { createRuleStatsCache } from "./stats/rule_stats.ts";
+
+/** What the service gets from the process it runs in. */
+export interface ServeOptions {
+  /** Keeps the counters. */
+  readonly store: CounterStore;
+  /** Keeps the statistics. */
+  readonly registry: StatsRegistry;
+  /** Sends statistics somewhere; undefined sends them nowhere. */
+  readonly statsSink: Part | undefined;
+  /** Time. */
+  readonly clock: Clock;
+  /** Hears of everything worth telling. */
+  readonly logger: Logger;
+  /** SIGTERM, SIGINT and SIGHUP. */
+  readonly signals: SignalSource;
+}
+
+const HEALTH_REFRESH_MS = 1_000;
+
+/**
+ * Runs the service until it is stopped.
+ *
+ * @throws When a part can't start: the error says which and why.
+ */
+export async function serve(
+  settings: RateLimitSettings,
+  options: ServeOptions,
+): Promise<StopOutcome> {
+  const { store, registry, clock, logger } = options;
+  const decider = createDecider(settings, { store, registry });
+  const board = new HealthBoard();
+  const health = new HealthState({
+    board,
+    isStoreHealthy: () => store.isHealthy(),
+    needsDomain: settings.healthyWithConfig,
+  });
+  const loader = new ConfigLoader({
+    compile: {
+      mergeDomains: settings.mergeDomainConfig,
+      keyPrefix: settings.cacheKeyPrefix,
+      keyFormat: settings.cacheKeyFormat,
+    },
+    adopt(snapshot) {
+      decider.adopt(snapshot);
+      health.configured(snapshot.domainNames.length);
+    },
+    stats: registry,
+    logger,
+  });
+  const source = createFileSource({
+    root: settings.runtimeRoot,
+    subdirectory: settings.runtimeSubdirectory,
+    appDirectory: settings.runtimeAppDirectory,
+    ignoreDotFiles: settings.runtimeIgnoreDotFiles,
+    watchRoot: settings.runtimeWatchRoot,
+    onFiles: (outcome) => loader.take(outcome),
+    clock,
+    logger,
+  });
+  const endpoint = new DecisionEndpoint({
+    decider,
+    clock,
+    stats: registry,
+    refusals: new RefusalLog(logger, clock),
+    maxDescriptors: settings.maxDescriptors,
+  });
+
+  const lifecycle = new Lifecycle({
+    logger,
+    clock,
+    signals: options.signals,
+    graceMs: settings.shutdownGraceMs,
+    drainDelayMs: settings.shutdownDrainDelayMs,
+  });
+  let failure: unknown;
+  lifecycle
+    .onStopping(() => health.terminating())
+    .onReload(() => source.reload())
+    .add(debugListener(settings, { decider, registry, logger, clock }))
+    .add({
+      name: "counter store",
+      start: () => store.start(),
+      stop: () => store.stop(),
+    })
+    .add({
+      name: "configuration",
+      start: () => source.start(),
+      stop: () => source.stop(),
+    })
+    .add(healthRefresh(health, clock));
+  if (options.statsSink !== undefined) lifecycle.add(options.statsSink);
+  lifecycle.add(
+    new PublicListeners({
+      grpc: createGrpcJsServer({
+        methods: measuredMethods({
+          ...rateLimitMethods(endpoint),
+          ...healthMethods(board),
+        }, { stats: registry, clock }),
+        address: grpcAddress(settings),
+        maxReceiveBytes: settings.maxRequestBytes,
+        maxConnectionAgeMs: settings.grpcMaxConnectionAgeMs,
+        maxConnectionAgeGraceMs: settings.grpcMaxConnectionAgeGraceMs,
+        logger,
+      }),
+      http: new HttpServer({
+        hostname: settings.host,
+        port: settings.port,
+        handler: createRouter({
+          routes: publicRoutes({
+            endpoint,
+            health,
+            maxBytes: settings.maxRequestBytes,
+          }),
+          logger,
+        }),
+        logger,
+        clock,
+      }),
+      ready: () =>
+        settings.forceStart || loader.isLoaded ? undefined : loader.firstLoad,
+      onFailure(error) {
+        failure = error;
+        lifecycle.stop("a listener could not be opened");
+      },
+      logger,
+    }),
+  );
+  await lifecycle.start();
+  const outcome = await lifecycle.done;
+  if (failure !== undefined) throw failure;
+  return outcome;
+}
+
+function createDecider(
+  settings: RateLimitSettings,
+  parts: { readonly store: CounterStore; readonly registry: StatsRegistry },
+): Decider {
+  const cache = createRuleStatsCache(parts.registry, {
+    // Each path has seven counters.
+    maxPaths: Math.floor(settings.statsMaxNames / 8),
+  });
+  return new Decider({
+    store: parts.store,
+    tally: new DecisionTally(parts.registry, cache),
+    keyFormat: settings.cacheKeyFormat,
+    nearLimitRatio: settings.nearLimitRatio,
+    stopWhenOver: settings.stopWhenOver,
+    shadowMode: settings.shadowMode,
+    quotaMode: settings.quotaMode,
+    dynamicMetadata: settings.dynamicMetadata,
+    ...(settings.headersEnabled
+      ? {
+        headers: {
+          limit: settings.limitHeader,
+          remaining: settings.remainingHeader,
+          reset: settings.resetHeader,
+        },
+      }
+      : {}),
+  });
+}
+
+function debugListener(
+  settings: RateLimitSettings,
+  parts: {
+    readonly decider: Decider;
+    readonly registry: StatsRegistry;
+    readonly logger: Logger;
+    readonly clock: Clock;
+  },
+): Part {
+  const { decider, registry, logger, clock } = parts;
+  const server = new HttpServer({
+    hostname: settings.debugHost,
+    port: settings.debugPort,
+    handler: createRouter({
+      routes: debugRoutes({ snapshot: () => decider.snapshot, registry }),
+      logger,
+    }),
+    logger,
+    clock,
+  });
+  return {
+    name: "debug listener",
+    async start() {
+      const address = await opened(() => server.start(), {
+        what: "debug",
+        settings: "DEBUG_HOST and DEBUG_PORT",
+      });
+      logger.warn(`Listening for debug on ${shownHttpAddress(address)}`);
+    },
+    stop: (graceMs) => server.stop(graceMs),
+  };
+}
+
+function healthRefresh(health: HealthState, clock: Clock): Part {
+  let timer: Timer | undefined;
+  return {
+    name: "health",
+    start() {
+      timer = repeatEvery(clock, {
+        intervalMs: HEALTH_REFRESH_MS,
+        run: () => health.refresh(),
+      });
+      return Promise.resolve();
+    },
+    stop() {
+      timer?.cancel();
+      return Promise.resolve();
+    },
+  };
+}
+
+function grpcAddress(settings: RateLimitSettings): GrpcAddress {
+  return settings.grpcUds === ""
+    ? { kind: "tcp", host: settings.grpcHost, port: settings.grpcPort }
+    : { kind: "unix", path: settings.grpcUds };
+}

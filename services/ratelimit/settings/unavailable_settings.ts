@@ -1,0 +1,71 @@
+/**
+ * Settings of deployments that this version can't honour.
+ *
+ * @module
+ */
+
+import type { UnavailableSetting } from "../../shared/settings.ts";
+
+const OFF = ["false", "0", "f", "0s"];
+
+/**
+ * Settings that deployments of envoyproxy/ratelimit carry and that this
+ * version can't honour. Where to go on without would weaken what the operator
+ * relies on, the start is refused.
+ */
+export const unavailableSettings: readonly UnavailableSetting[] = [
+  {
+    name: "CONFIG_TYPE",
+    why: "this version reads its configuration from files (FILE) only",
+    severity: "refuse",
+    neutralValues: ["FILE"],
+  },
+  {
+    name: "GRPC_SERVER_USE_TLS",
+    why: "this version has no TLS on the gRPC port",
+    severity: "refuse",
+    neutralValues: OFF,
+  },
+  {
+    name: "KVSTORE_TYPE",
+    aliases: ["REDIS_TYPE"],
+    why: "this version connects to a single server only",
+    severity: "refuse",
+    neutralValues: ["single"],
+  },
+  {
+    name: "KVSTORE_TLS",
+    aliases: ["REDIS_TLS"],
+    why: "this version has no TLS to the store",
+    severity: "refuse",
+    neutralValues: OFF,
+  },
+  {
+    name: "KVSTORE_PERSECOND",
+    aliases: ["REDIS_PERSECOND"],
+    why: "per-second limits are kept on the main store",
+    severity: "warn",
+    neutralValues: OFF,
+  },
+  {
+    name: "USE_TAGGED_STATSD",
+    aliases: ["USE_DOG_STATSD"],
+    why: "this version speaks plain statsd only",
+    severity: "warn",
+    neutralValues: OFF,
+  },
+  {
+    name: "USE_PULLMETRICS",
+    aliases: ["USE_PROMETHEUS"],
+    why: "this version has no endpoint for pull metrics; see /stats on the " +
+      "debug port",
+    severity: "warn",
+    neutralValues: OFF,
+  },
+  {
+    name: "TRACING_ENABLED",
+    why: "this version emits no traces",
+    severity: "warn",
+    neutralValues: OFF,
+  },
+];

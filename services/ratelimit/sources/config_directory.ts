@@ -1,0 +1,177 @@
+/**
+ * Reads all configuration files of one directory, once.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { quote } from "../../shared/quote.ts";
+import { readBounded } from "./read_bounded.ts";
+
+/** A configuration file as it lies on disk. */
+export interface RawConfigFile {
+  /** The file's name within the directory. */
+  readonly name: string;
+  /** Its content. */
+  readonly bytes: Uint8Array;
+}
+
+/** What is read, and how much of it at most. */
+export interface ConfigDirectoryOptions {
+  /** Whether files whose name begins with a dot are passed over. */
+  readonly ignoreDotFiles: boolean;
+  /** The largest file that is taken, in bytes. */
+  readonly maxFileBytes: number;
+  /** The most files that are taken. */
+  readonly maxFiles: number;
+  /** The most bytes that all files may have together. */
+  readonly maxTotalBytes: number;
+}
+
+/** What one look at the directory gave. */
+export type DirectoryRead =
+  | {
+    readonly kind: "read";
+    /** The files in the byte order of their names. */
+    readonly files: readonly RawConfigFile[];
+    /** A hash of all names and bytes. */
+    readonly fingerprint: string;
+    /** The latest change of a file or of the directory, by the file system. */
+    readonly changedMs: number;
+    /** Names that look like configuration and are not read. */
+    readonly misnamed: readonly string[];
+  }
+  /** A file was listed and could not be found: look again. */
+  | { readonly kind: "changing"; readonly reason: string }
+  /** It cannot be read as it is. */
+  | { readonly kind: "unreadable"; readonly reason: string };
+
+/**
+ * Reads the files `*.yaml` directly in `directory`, following links. Nothing
+ * below a directory in it is read, so the hidden directories in a mounted
+ * Kubernetes ConfigMap are not read a second time.
+ */
+export async function readConfigDirectory(
+  directory: string,
+  options: ConfigDirectoryOptions,
+): Promise<DirectoryRead> {
+  try {
+    return await readAll(directory, options);
+  } catch (error) {
+    const why = error instanceof Deno.errors.NotFound
+      ? "it does not exist"
+      : error instanceof Deno.errors.NotADirectory
+      ? "it is not a directory"
+      : String(error);
+    return unreadable("directory", directory, why);
+  }
+}
+
+async function readAll(
+  directory: string,
+  options: ConfigDirectoryOptions,
+): Promise<DirectoryRead> {
+  const { mtime } = await Deno.stat(directory);
+  let changedMs = mtime?.getTime() ?? 0;
+  const listed = await list(directory, options);
+  if (listed === undefined) {
+    const why = `it has more than ${options.maxFiles} files`;
+    return unreadable("directory", directory, why);
+  }
+  const files: RawConfigFile[] = [];
+  let leftBytes = options.maxTotalBytes;
+  for (const name of listed.names) {
+    const read = await readBounded(join(directory, name), options.maxFileBytes);
+    switch (read.kind) {
+      case "not_a_file":
+        continue;
+      case "missing":
+        return { kind: "changing", reason: reasonFor("file", name, GONE) };
+      case "too_large": {
+        const why = `it is larger than ${options.maxFileBytes} bytes`;
+        return unreadable("file", name, why);
+      }
+      case "failed":
+        return unreadable("file", name, String(read.error));
+      case "read":
+        leftBytes -= read.bytes.byteLength;
+        changedMs = Math.max(changedMs, read.changedMs);
+        files.push({ name, bytes: read.bytes });
+    }
+    if (leftBytes < 0) {
+      const why = `its files have more than ${options.maxTotalBytes} bytes`;
+      return unreadable("directory", directory, why);
+    }
+  }
+  const { misnamed } = listed;
+  const fingerprint = fingerprintOf(files);
+  return { kind: "read", files, fingerprint, changedMs, misnamed };
+}
+
+const GONE = "it is listed but is not there, or is a link that leads nowhere";
+
+/** Returns nothing when there are too many files. */
+async function list(
+  directory: string,
+  options: ConfigDirectoryOptions,
+): Promise<{ names: string[]; misnamed: string[] } | undefined> {
+  const names: string[] = [];
+  const misnamed: string[] = [];
+  for await (const entry of Deno.readDir(directory)) {
+    const { name } = entry;
+    if (entry.isDirectory) continue;
+    if (options.ignoreDotFiles && name.startsWith(".")) continue;
+    if (name.endsWith(".yaml")) {
+      names.push(name);
+      if (names.length > options.maxFiles) return undefined;
+    } else if (/\.ya?ml$/i.test(name) && misnamed.length < options.maxFiles) {
+      misnamed.push(name);
+    }
+  }
+  return { names: sortedByBytes(names), misnamed };
+}
+
+/** Sorts by UTF-8, which differs from the order of strings above U+FFFF. */
+function sortedByBytes(names: readonly string[]): string[] {
+  const encoder = new TextEncoder();
+  return names
+    .map((name) => ({ name, bytes: encoder.encode(name) }))
+    .sort((a, b) => compareBytes(a.bytes, b.bytes))
+    .map(({ name }) => name);
+}
+
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const shared = Math.min(a.length, b.length);
+  for (let at = 0; at < shared; at++) {
+    const difference = (a[at] ?? 0) - (b[at] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+function fingerprintOf(files: readonly RawConfigFile[]): string {
+  const hash = createHash("sha256");
+  for (const { name, bytes } of files) {
+    // The lengths keep a name and a content from running into each other.
+    hash.update(`${JSON.stringify(name)} ${bytes.byteLength}\n`);
+    hash.update(bytes);
+  }
+  return hash.digest("hex");
+}
+
+function unreadable(
+  what: "directory" | "file",
+  name: string,
+  why: string,
+): DirectoryRead {
+  return { kind: "unreadable", reason: reasonFor(what, name, why) };
+}
+
+function reasonFor(
+  what: "directory" | "file",
+  name: string,
+  why: string,
+): string {
+  return `Cannot read configuration ${what} ${quote(name)}: ${why}`;
+}

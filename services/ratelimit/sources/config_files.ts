@@ -1,0 +1,51 @@
+/**
+ * What a source that reads files delivers.
+ *
+ * @module
+ */
+
+import { quote } from "../../shared/quote.ts";
+import type { RawConfigFile } from "./config_directory.ts";
+
+/** One configuration file. */
+export interface ConfigFile {
+  /** The file's name within the configuration directory. */
+  readonly name: string;
+  /** Its whole text. */
+  readonly text: string;
+}
+
+/** What was found when looking for configuration files. */
+export type ConfigFilesOutcome =
+  | {
+    readonly kind: "files";
+    /** The files in the byte order of their names; may be none. */
+    readonly files: readonly ConfigFile[];
+    /** A hash of all names and bytes. */
+    readonly fingerprint: string;
+  }
+  | {
+    readonly kind: "unreadable";
+    /** Why, naming the file or directory. */
+    readonly reason: string;
+  };
+
+/** Turns bytes into text; one file that is not UTF-8 spoils the lot. */
+export function decodeFiles(
+  files: readonly RawConfigFile[],
+  fingerprint: string,
+): ConfigFilesOutcome {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const decoded: ConfigFile[] = [];
+  for (const { name, bytes } of files) {
+    try {
+      decoded.push({ name, text: decoder.decode(bytes) });
+    } catch {
+      const reason = `Cannot read configuration file ${
+        quote(name)
+      }: it is not valid UTF-8`;
+      return { kind: "unreadable", reason };
+    }
+  }
+  return { kind: "files", files: decoded, fingerprint };
+}

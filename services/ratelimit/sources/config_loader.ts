@@ -1,0 +1,109 @@
+/**
+ * Takes what a source read: rules that are right come into force, anything
+ * else is told and leaves the old ones where they are.
+ *
+ * @module
+ */
+
+import type { Logger } from "../../shared/logger.ts";
+import type { CompileOptions } from "../rules/compile.ts";
+import { formatConfigFault } from "../rules/config_fault.ts";
+import { loadRules } from "../rules/load.ts";
+import type { Snapshot } from "../rules/snapshot.ts";
+import type { Counter, Stats } from "../stats/stats.ts";
+import type { ConfigFilesOutcome } from "./config_files.ts";
+
+/** The parts of a {@linkcode ConfigLoader}. */
+export interface ConfigLoaderOptions {
+  /** How configurations become rules. */
+  readonly compile: CompileOptions;
+  /** Puts rules into force. */
+  readonly adopt: (snapshot: Snapshot) => void;
+  /** Counts loads. */
+  readonly stats: Stats;
+  /** Hears of loads. */
+  readonly logger: Logger;
+}
+
+const MAX_FAULTS_LOGGED = 20;
+
+/** Turns readings into rules. */
+export class ConfigLoader {
+  readonly #options: ConfigLoaderOptions;
+  readonly #successes: Counter;
+  readonly #errors: Counter;
+  readonly #first = Promise.withResolvers<void>();
+  #isLoaded = false;
+
+  /** A loader that has loaded nothing. */
+  constructor(options: ConfigLoaderOptions) {
+    this.#options = options;
+    const { stats } = options;
+    this.#successes = stats.counter("ratelimit.service.config_load_success");
+    this.#errors = stats.counter("ratelimit.service.config_load_error");
+  }
+
+  /** True when rules have come into force. */
+  get isLoaded(): boolean {
+    return this.#isLoaded;
+  }
+
+  /** Settles with the first rules that come into force. */
+  get firstLoad(): Promise<void> {
+    return this.#first.promise;
+  }
+
+  /**
+   * Takes one reading.
+   *
+   * @returns Whether its rules have come into force.
+   */
+  take(outcome: ConfigFilesOutcome): boolean {
+    if (outcome.kind === "unreadable") {
+      return this.#refuse([outcome.reason]);
+    }
+    const { snapshot, faults, warnings } = loadRules(
+      outcome.files,
+      this.#options.compile,
+    );
+    const { logger } = this.#options;
+    for (const warning of warnings.slice(0, MAX_FAULTS_LOGGED)) {
+      logger.warn(`Configuration: ${formatConfigFault(warning)}`);
+    }
+    if (snapshot === undefined) {
+      return this.#refuse(faults.map(formatConfigFault));
+    }
+    this.#options.adopt(snapshot);
+    this.#successes.add();
+    this.#isLoaded = true;
+    logger.info("Loaded configuration", {
+      files: outcome.files.length,
+      domains: snapshot.domainNames.length,
+      rules: snapshot.rules.length,
+    });
+    if (snapshot.domainNames.length === 0) {
+      logger.warn("The configuration holds no domain: nothing is limited");
+    }
+    for (const rule of snapshot.rules) {
+      logger.debug("Loaded rule", { rule: rule.path });
+    }
+    this.#first.resolve();
+    return true;
+  }
+
+  #refuse(reasons: readonly string[]): false {
+    const { logger } = this.#options;
+    this.#errors.add();
+    const consequence = this.#isLoaded
+      ? "the rules loaded before stay in force"
+      : "there are no rules until it is mended";
+    for (const reason of reasons.slice(0, MAX_FAULTS_LOGGED)) {
+      logger.error(`Cannot load configuration: ${reason}; ${consequence}`);
+    }
+    if (reasons.length > MAX_FAULTS_LOGGED) {
+      const more = reasons.length - MAX_FAULTS_LOGGED;
+      logger.error(`Cannot load configuration: ${more} more faults`);
+    }
+    return false;
+  }
+}

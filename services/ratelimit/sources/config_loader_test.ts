@@ -1,0 +1,83 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import type { Snapshot } from "../rules/snapshot.ts";
+import { createStatsRegistry } from "../stats/registry.ts";
+import { ConfigLoader } from "./config_loader.ts";
+
+function bench(): {
+  readonly loader: ConfigLoader;
+  readonly logger: RecordingLogger;
+  readonly adopted: Snapshot[];
+  readonly loads: () => Record<string, unknown>;
+} {
+  const logger = new RecordingLogger();
+  const registry = createStatsRegistry();
+  const adopted: Snapshot[] = [];
+  const loader = new ConfigLoader({
+    compile: {},
+    adopt: (snapshot) => adopted.push(snapshot),
+    stats: registry,
+    logger,
+  });
+  const loads = (): Record<string, unknown> =>
+    Object.fromEntries(
+      registry.snapshot().map((reading) => [
+        reading.name.replace("ratelimit.service.config_load_", ""),
+        reading.kind === "timer" ? undefined : reading.value,
+      ]),
+    );
+  return { loader, logger, adopted, loads };
+}
+
+function files(text: string): Parameters<ConfigLoader["take"]>[0] {
+  return { kind: "files", files: [{ name: "a.yaml", text }], fingerprint: "" };
+}
+
+Deno.test("ConfigLoader.take() brings rules into force when they are right", async () => {
+  const { loader, adopted, loads } = bench();
+  assertEquals(loader.isLoaded, false);
+  loader.take(files("domain: d\n"));
+  await loader.firstLoad;
+  assertEquals(loader.isLoaded, true);
+  assertEquals(adopted.map(({ domainNames }) => domainNames), [["d"]]);
+  assertEquals(loads(), { success: 1, error: 0 });
+});
+
+Deno.test("ConfigLoader.take() keeps the old rules and names file, line and reason when a file is bad", () => {
+  const { loader, logger, adopted, loads } = bench();
+  loader.take(files("domain: d\n"));
+  loader.take(files("domain: d\ndescriptors:\n  - kye: a\n"));
+  assertEquals(adopted.length, 1);
+  assertEquals(loads(), { success: 1, error: 1 });
+  const [first] = logger.messagesOf("error");
+  assertStringIncludes(
+    first!,
+    "a.yaml:3: config error, unknown key 'kye', did you mean 'key'",
+  );
+  assertStringIncludes(first!, "the rules loaded before stay in force");
+});
+
+Deno.test("ConfigLoader.take() says what is unreadable when there are no rules yet", () => {
+  const { loader, logger, loads } = bench();
+  loader.take({ kind: "unreadable", reason: "Cannot read directory" });
+  assertEquals(loader.isLoaded, false);
+  assertEquals(loads(), { success: 0, error: 1 });
+  assertStringIncludes(
+    logger.messagesOf("error")[0]!,
+    "Cannot read directory; there are no rules until it is mended",
+  );
+});
+
+Deno.test("ConfigLoader.take() logs a bounded number of faults when a file is full of them", () => {
+  const { loader, logger } = bench();
+  const bad = "  - {}\n".repeat(500);
+  loader.take(files(`domain: d\ndescriptors:\n${bad}`));
+  assertEquals(logger.messagesOf("error").length, 21);
+});
+
+Deno.test("ConfigLoader.take() warns when the configuration limits nothing", () => {
+  const { loader, logger } = bench();
+  loader.take({ kind: "files", files: [], fingerprint: "" });
+  assertEquals(loader.isLoaded, true);
+  assertStringIncludes(logger.messagesOf("warning")[0]!, "nothing is limited");
+});

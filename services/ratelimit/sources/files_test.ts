@@ -1,0 +1,414 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { waitUntil } from "../../../tests/support/wait_until.ts";
+import { systemClock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { ConfigFilesOutcome } from "./config_files.ts";
+import type { ConfigSource } from "./config_source.ts";
+import { createFileSource, type FileSourceOptions } from "./files.ts";
+
+interface Bench {
+  /** A folder of its own for the test, by its real path. */
+  readonly base: string;
+  /** All that was delivered, one line each. */
+  readonly delivered: readonly string[];
+  readonly warnings: readonly string[];
+  /** Starts a source. */
+  readonly start: (
+    options: Partial<FileSourceOptions> & { readonly root: string },
+  ) => Promise<ConfigSource>;
+  /** Waits for exactly these deliveries, then for more that should not be. */
+  readonly expect: (...lines: readonly string[]) => Promise<void>;
+}
+
+async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
+  const base = await Deno.realPath(await Deno.makeTempDir());
+  const delivered: string[] = [];
+  const warnings: string[] = [];
+  const errors: string[] = [];
+  const logger: Logger = {
+    debug: () => {},
+    info: () => {},
+    warn: (message) => warnings.push(message),
+    error: (message) => errors.push(message),
+  };
+  const sources: ConfigSource[] = [];
+  try {
+    await use({
+      base,
+      delivered,
+      warnings,
+      async start(options) {
+        const source = createFileSource({
+          subdirectory: "",
+          appDirectory: "config",
+          ignoreDotFiles: false,
+          watchRoot: false,
+          clock: systemClock,
+          logger,
+          onFiles: (outcome) => {
+            delivered.push(lineOf(outcome));
+            return outcome.kind === "files" &&
+              !outcome.files.some(({ text }) => text.includes("refused"));
+          },
+          settleMs: 20,
+          // No poll may do what an event should have done.
+          pollMs: 3_600_000,
+          ...options,
+        });
+        sources.push(source);
+        await source.start();
+        return source;
+      },
+      async expect(...lines) {
+        const what = `${lines}; there is ${delivered}`;
+        await waitUntil(() => delivered.length >= lines.length, { what });
+        await rest();
+        assertEquals(delivered.splice(0), lines);
+      },
+    });
+  } finally {
+    for (const source of sources) await source.stop();
+    await Deno.remove(base, { recursive: true });
+  }
+  assertEquals(errors, []);
+}
+
+/** Some settling times: long enough for a delivery that should not be. */
+function rest(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 150));
+}
+
+function lineOf(outcome: ConfigFilesOutcome): string {
+  if (outcome.kind === "unreadable") return outcome.reason;
+  return outcome.files.map(({ name, text }) => `${name}=${text}`).join(" ");
+}
+
+async function writeAll(
+  directory: string,
+  files: Readonly<Record<string, string>>,
+): Promise<void> {
+  await Deno.mkdir(directory, { recursive: true });
+  for (const [name, text] of Object.entries(files)) {
+    await Deno.writeTextFile(`${directory}/${name}`, text);
+  }
+}
+
+async function swapLink(target: string, link: string): Promise<void> {
+  await Deno.symlink(target, `${link}.next`);
+  await Deno.rename(`${link}.next`, link);
+}
+
+Deno.test("createFileSource() delivers what lies below root, subdirectory and app directory", async () => {
+  await withBench(async ({ base, start, expect }) => {
+    await writeAll(`${base}/root/sub/app`, { "b.yaml": "2", "a.yaml": "1" });
+    await start({
+      root: `${base}/root`,
+      subdirectory: "sub",
+      appDirectory: "app",
+    });
+    await expect("a.yaml=1 b.yaml=2");
+    await writeAll(`${base}/flat`, { "c.yaml": "3" });
+    await start({ root: `${base}/flat`, appDirectory: "" });
+    await expect("c.yaml=3");
+  });
+});
+
+Deno.test("createFileSource() takes the first read at the start when the files are old", async () => {
+  await withBench(async ({ base, start, delivered }) => {
+    const directory = `${base}/config`;
+    await writeAll(directory, { "a.yaml": "1" });
+    await Deno.utime(`${directory}/a.yaml`, 100, 100);
+    await Deno.utime(directory, 100, 100);
+    // A clock without timers: a second read would never come.
+    const clock = {
+      nowMs: () => 101_000,
+      setTimer: () => ({ cancel: () => {} }),
+    };
+    await start({ root: base, clock });
+    assertEquals(delivered, ["a.yaml=1"]);
+  });
+});
+
+Deno.test("createFileSource() delivers that there is nothing to read, and waits", async () => {
+  for (const watchRoot of [true, false]) {
+    await withBench(async ({ base, start, expect }) => {
+      await start({ root: `${base}/current`, watchRoot });
+      await expect(
+        `Cannot read configuration directory "${base}/current/config": ` +
+          "it does not exist",
+      );
+      await Deno.mkdir(`${base}/current`);
+      await rest();
+      await writeAll(`${base}/current/config.next`, { "a.yaml": "1" });
+      await Deno.rename(
+        `${base}/current/config.next`,
+        `${base}/current/config`,
+      );
+      await expect("a.yaml=1");
+    });
+  }
+});
+
+Deno.test("createFileSource() reloads after each direct change", async () => {
+  await withBench(async ({ base, start, expect }) => {
+    const directory = `${base}/config`;
+    await writeAll(directory, { "a.yaml": "1" });
+    await start({ root: base });
+    await expect("a.yaml=1");
+    await Deno.writeTextFile(`${directory}/a.yaml`, "2");
+    await expect("a.yaml=2");
+    await Deno.writeTextFile(`${directory}/b.yaml`, "3");
+    await expect("a.yaml=2 b.yaml=3");
+    await Deno.rename(`${directory}/b.yaml`, `${base}/away`);
+    await expect("a.yaml=2");
+    await Deno.rename(`${base}/away`, `${directory}/c.yaml`);
+    await expect("a.yaml=2 c.yaml=3");
+    await Deno.remove(`${directory}/a.yaml`);
+    await expect("c.yaml=3");
+    await Deno.remove(`${directory}/c.yaml`);
+    await expect("");
+  });
+});
+
+Deno.test("createFileSource() delivers nothing when the content is the same", async () => {
+  await withBench(async ({ base, start, expect }) => {
+    const directory = `${base}/config`;
+    await writeAll(directory, { "a.yaml": "1" });
+    await start({ root: base });
+    await expect("a.yaml=1");
+    await Deno.chmod(`${directory}/a.yaml`, 0o600);
+    await Deno.writeTextFile(`${directory}/a.yaml`, "1");
+    await Deno.writeTextFile(`${directory}/other.txt`, "x");
+    await expect();
+  });
+});
+
+Deno.test("createFileSource() delivers on a reload even what is the same", async () => {
+  for (const watchRoot of [true, false]) {
+    await withBench(async ({ base, start, expect }) => {
+      await writeAll(`${base}/config`, { "a.yaml": "1" });
+      const source = await start({ root: base, watchRoot });
+      await expect("a.yaml=1");
+      await source.reload();
+      await expect("a.yaml=1");
+      await Deno.remove(`${base}/config`, { recursive: true });
+      await source.reload();
+      await rest();
+      await writeAll(`${base}/config`, { "a.yaml": "2" });
+      await source.reload();
+      await expect(
+        `Cannot read configuration directory "${base}/config": ` +
+          "it does not exist",
+        "a.yaml=2",
+      );
+    });
+  }
+});
+
+Deno.test("createFileSource() makes one delivery of a file written in two halves", async () => {
+  await withBench(async ({ base, start, expect }) => {
+    const directory = `${base}/config`;
+    await writeAll(directory, { "a.yaml": "1" });
+    await start({ root: base, settleMs: 150 });
+    await expect("a.yaml=1");
+    // The first half ends within a character, so alone it would be a fault.
+    const bytes = new TextEncoder().encode("first ü second");
+    using file = await Deno.open(`${directory}/a.yaml`, {
+      write: true,
+      truncate: true,
+    });
+    await file.write(bytes.subarray(0, 7));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await file.write(bytes.subarray(7));
+    await expect("a.yaml=first ü second");
+  });
+});
+
+Deno.test("createFileSource() reloads each time a mounted ConfigMap is swapped", async () => {
+  await withBench(async ({ base, start, expect }) => {
+    const directory = `${base}/config`;
+    await writeAll(`${directory}/..v1`, { "a.yaml": "1" });
+    await Deno.symlink("..v1", `${directory}/..data`);
+    await Deno.symlink("..data/a.yaml", `${directory}/a.yaml`);
+    await start({ root: base });
+    await expect("a.yaml=1");
+    for (const version of [2, 3]) {
+      await writeAll(`${directory}/..v${version}`, { "a.yaml": `${version}` });
+      await swapLink(`..v${version}`, `${directory}/..data`);
+      await Deno.remove(`${directory}/..v${version - 1}`, { recursive: true });
+      await expect(`a.yaml=${version}`);
+    }
+  });
+});
+
+Deno.test("createFileSource() reloads when a link on the way is swapped", async () => {
+  for (const watchRoot of [true, false]) {
+    await withBench(async ({ base, start, expect }) => {
+      for (const version of [1, 2, 3]) {
+        await writeAll(`${base}/releases/v${version}/config`, {
+          "a.yaml": `${version}`,
+        });
+      }
+      await writeAll(`${base}/other/current/config`, { "a.yaml": "other" });
+      await Deno.symlink("v1", `${base}/releases/current`);
+      await Deno.symlink("releases", `${base}/link`);
+      await start({ root: `${base}/link/current`, watchRoot });
+      await expect("a.yaml=1");
+      await swapLink("v2", `${base}/releases/current`);
+      await expect("a.yaml=2");
+      await swapLink("v3", `${base}/releases/current`);
+      await expect("a.yaml=3");
+      await swapLink("other", `${base}/link`);
+      await expect("a.yaml=other");
+    });
+  }
+});
+
+Deno.test("createFileSource() with watchRoot passes over edits until the root is swapped", async () => {
+  await withBench(async ({ base, start, expect }) => {
+    for (const version of ["v1", "v2"]) {
+      await writeAll(`${base}/${version}/config`, { "a.yaml": version });
+    }
+    await Deno.symlink("v1", `${base}/current`);
+    await start({ root: `${base}/current`, watchRoot: true });
+    await expect("a.yaml=v1");
+    await writeAll(`${base}/v1/config`, { "a.yaml": "edited" });
+    await writeAll(`${base}/v1/config`, { "b.yaml": "new" });
+    await Deno.writeTextFile(`${base}/v1/beside`, "x");
+    await Deno.writeTextFile(`${base}/beside`, "x");
+    await expect();
+    await swapLink("v2", `${base}/current`);
+    await expect("a.yaml=v2");
+    await swapLink("v1", `${base}/current`);
+    await expect("a.yaml=edited b.yaml=new");
+  });
+});
+
+Deno.test("createFileSource() with watchRoot sees files mended in place while what they hold is refused", async () => {
+  await withBench(async ({ base, start, expect }) => {
+    await writeAll(`${base}/v1/config`, { "a.yaml": "refused" });
+    await Deno.symlink("v1", `${base}/current`);
+    await start({ root: `${base}/current`, watchRoot: true });
+    await expect("a.yaml=refused");
+    await writeAll(`${base}/v1/config`, { "a.yaml": "mended" });
+    await expect("a.yaml=mended");
+    await writeAll(`${base}/v1/config`, { "a.yaml": "edited" });
+    await expect();
+  });
+});
+
+Deno.test("createFileSource() with watchRoot reloads when the root is made again with the same target", async () => {
+  await withBench(async ({ base, start, expect }) => {
+    await writeAll(`${base}/v1/config`, { "a.yaml": "1" });
+    await Deno.symlink("v1", `${base}/current`);
+    await start({ root: `${base}/current`, watchRoot: true });
+    await expect("a.yaml=1");
+    await writeAll(`${base}/v1/config`, { "a.yaml": "edited" });
+    await expect();
+    await swapLink("v1", `${base}/current`);
+    await expect("a.yaml=edited");
+  });
+});
+
+Deno.test("createFileSource() survives removal of the directory", async () => {
+  await withBench(async ({ base, start, expect }) => {
+    const directory = `${base}/config`;
+    await writeAll(directory, { "a.yaml": "1" });
+    await start({ root: base });
+    await expect("a.yaml=1");
+    await Deno.remove(directory, { recursive: true });
+    await expect(
+      `Cannot read configuration directory "${directory}": it does not exist`,
+    );
+    await writeAll(directory, { "a.yaml": "1" });
+    await expect("a.yaml=1");
+    await writeAll(directory, { "a.yaml": "2" });
+    await expect("a.yaml=2");
+  });
+});
+
+Deno.test("createFileSource() delivers a lasting fault once and its repair", async () => {
+  await withBench(async ({ base, start, expect }) => {
+    const directory = `${base}/config`;
+    await writeAll(directory, { "a.yaml": "1" });
+    await Deno.writeFile(`${directory}/b.yaml`, new Uint8Array([0xff]));
+    await start({ root: base });
+    await expect(
+      'Cannot read configuration file "b.yaml": it is not valid UTF-8',
+    );
+    await Deno.chmod(`${directory}/a.yaml`, 0o600);
+    await expect();
+    await Deno.remove(`${directory}/b.yaml`);
+    await Deno.symlink("nowhere", `${directory}/b.yaml`);
+    await expect(
+      'Cannot read configuration file "b.yaml": ' +
+        "it is listed but is not there, or is a link that leads nowhere",
+    );
+    await Deno.writeTextFile(`${base}/config/nowhere`, "2");
+    await expect("a.yaml=1 b.yaml=2");
+  });
+});
+
+Deno.test("createFileSource() warns of each misnamed file once", async () => {
+  await withBench(async ({ base, start, expect, warnings }) => {
+    await writeAll(`${base}/config`, { "a.yaml": "1", "b.yml": "2" });
+    const source = await start({ root: base });
+    await source.reload();
+    await expect("a.yaml=1", "a.yaml=1");
+    assertEquals(warnings.length, 1);
+    assertStringIncludes(warnings[0] ?? "", 'Ignored file "b.yml"');
+    assertStringIncludes(warnings[0] ?? "", "rename it");
+  });
+});
+
+Deno.test("createFileSource() looks at each poll", async () => {
+  await withBench(async ({ base, start, expect }) => {
+    await writeAll(`${base}/config`, {});
+    await Deno.writeTextFile(`${base}/target`, "1");
+    await Deno.symlink("../target", `${base}/config/a.yaml`);
+    await start({ root: base, appDirectory: "config", pollMs: 50 });
+    await expect("a.yaml=1");
+    // No event: the target lies elsewhere.
+    await Deno.writeTextFile(`${base}/target`, "2");
+    await expect("a.yaml=2");
+  });
+});
+
+Deno.test("createFileSource() delivers nothing after stop, and stops in the middle of a read", async () => {
+  await withBench(async ({ base, start, delivered }) => {
+    await writeAll(`${base}/config`, { "a.yaml": "1" });
+    const source = await start({ root: base });
+    const reload = source.reload();
+    const again = source.reload();
+    await source.stop();
+    await source.stop();
+    await reload;
+    await again;
+    await source.reload();
+    await writeAll(`${base}/config`, { "a.yaml": "2" });
+    await rest();
+    assertEquals(delivered, ["a.yaml=1"]);
+  });
+});
+
+Deno.test("createFileSource() tolerates stop before start", async () => {
+  const directory = await Deno.makeTempDir();
+  let delivered = 0;
+  const source = createFileSource({
+    root: directory,
+    subdirectory: "",
+    appDirectory: "",
+    ignoreDotFiles: false,
+    watchRoot: true,
+    clock: systemClock,
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    onFiles: () => {
+      delivered += 1;
+      return true;
+    },
+  });
+  await source.stop();
+  await source.start();
+  assert(delivered === 0);
+  await Deno.remove(directory);
+});

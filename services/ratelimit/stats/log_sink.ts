@@ -1,0 +1,139 @@
+/**
+ * Writes statistics as JSON lines, for who runs without a statistics server.
+ *
+ * @module
+ */
+
+import type { Clock, Timer } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { repeatEvery } from "../../shared/repeat.ts";
+import type { StatsRegistry } from "./registry.ts";
+import type { StatChange, StatsReader } from "./stats_reader.ts";
+import type { StatTags } from "./statsd_line.ts";
+import type { TimerIntervalValues } from "./timer_interval.ts";
+
+/** Settings of {@linkcode createLogSink}. */
+export interface LogSinkOptions {
+  /** Milliseconds between two flushes. */
+  readonly flushIntervalMs: number;
+  /** Where the statistics are. */
+  readonly registry: StatsRegistry;
+  /** Drives the flushes. */
+  readonly clock: Clock;
+  /** Takes one line of JSON, without a line end. */
+  readonly write: (line: string) => void;
+  /** Gets one warning when `write` throws, until it has worked again. */
+  readonly logger: Logger;
+  /**
+   * Written on every line as `tags`.
+   *
+   * @default no tags
+   */
+  readonly tags?: StatTags;
+}
+
+/** Writes statistics at intervals. */
+export interface LogSink {
+  /** Begins to flush. */
+  start(): void;
+  /** Writes what has changed now. */
+  flush(): void;
+  /** Flushes once more and ends. */
+  stop(): void;
+}
+
+/**
+ * Makes a sink that is idle until `start()`. Each flush writes a line for every
+ * statistic that has changed since the last one:
+ *
+ * - `{"name":"…","kind":"counter","value":2,"total":7}`, value = growth,
+ * - `{"name":"…","kind":"gauge","value":3}`,
+ * - `{"name":"…","kind":"timer","value":{"count":2,"sumMs":9,"p50Ms":4,"p99Ms":5,"maxMs":5}}`,
+ *   over the interval, percentiles from a sample of at most 100 values.
+ *
+ * When `write` throws, the rest of the flush is kept for the next one.
+ */
+export function createLogSink(options: LogSinkOptions): LogSink {
+  return new LineSink(options);
+}
+
+class LineSink implements LogSink {
+  readonly #options: LogSinkOptions;
+  readonly #tags: { readonly tags?: StatTags };
+  #reader: StatsReader | undefined;
+  #timer: Timer | undefined;
+  #stopped = false;
+  #warned = false;
+
+  constructor(options: LogSinkOptions) {
+    this.#options = options;
+    const { tags = {} } = options;
+    this.#tags = Object.keys(tags).length > 0 ? { tags } : {};
+  }
+
+  start(): void {
+    if (this.#reader !== undefined || this.#stopped) return;
+    const { clock, flushIntervalMs, registry } = this.#options;
+    this.#timer = repeatEvery(clock, {
+      intervalMs: flushIntervalMs,
+      run: () => this.flush(),
+    });
+    this.#reader = registry.openReader();
+  }
+
+  flush(): void {
+    const reader = this.#reader;
+    if (reader === undefined || this.#stopped) return;
+    for (const change of reader.changes()) {
+      if (change.kind === "gauge" && !change.changed) continue;
+      try {
+        this.#options.write(
+          JSON.stringify({ ...lineOf(change), ...this.#tags }),
+        );
+      } catch (error) {
+        reader.giveBack([change]);
+        this.#failed(error);
+        return;
+      }
+      this.#warned = false;
+    }
+  }
+
+  stop(): void {
+    if (this.#stopped) return;
+    this.flush();
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#reader?.close();
+  }
+
+  #failed(error: unknown): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#options.logger.warn(`Cannot write statistics: ${reason}`);
+  }
+}
+
+function lineOf(change: StatChange): Record<string, unknown> {
+  const { kind, name } = change;
+  if (kind === "timer") return { name, kind, value: figures(change.interval) };
+  if (kind === "gauge") return { name, kind, value: change.value };
+  return { name, kind, value: change.increase, total: change.total };
+}
+
+function figures(interval: TimerIntervalValues): Record<string, number> {
+  const sorted = interval.samplesMs.toSorted((a, b) => a - b);
+  return {
+    count: interval.count,
+    sumMs: interval.sumMs,
+    p50Ms: nearestRank(sorted, 0.5),
+    p99Ms: nearestRank(sorted, 0.99),
+    maxMs: interval.maxMs,
+  };
+}
+
+function nearestRank(sorted: readonly number[], quantile: number): number {
+  const rank = Math.ceil(quantile * sorted.length);
+  return sorted[Math.max(rank, 1) - 1] ?? 0;
+}

@@ -1,0 +1,101 @@
+/**
+ * Statistics for people: a page of text, or JSON.
+ *
+ * @module
+ */
+
+import { decimalText } from "./decimal_text.ts";
+import type { StatReading, TimerReading } from "./stat_reading.ts";
+import { estimateQuantileMs } from "./timer_histogram.ts";
+
+/** Settings of {@linkcode statsText} and {@linkcode statsJson}. */
+export interface StatsPageOptions {
+  /**
+   * Keeps only statistics whose name contains this text.
+   *
+   * @default all are kept
+   */
+  readonly filter?: string;
+}
+
+/** What is told of a timer; percentiles are estimates from its buckets. */
+export interface TimerFigures {
+  /** How many durations since the start. */
+  readonly count: number;
+  /** Half of them were not longer, in milliseconds. */
+  readonly p50Ms: number;
+  /** 99 of 100 were not longer, in milliseconds. */
+  readonly p99Ms: number;
+  /** The longest in milliseconds. */
+  readonly maxMs: number;
+}
+
+/** One statistic in the JSON form. */
+export interface StatsJsonEntry {
+  /** Full dotted name. */
+  readonly name: string;
+  /** Its kind. */
+  readonly kind: StatReading["kind"];
+  /** The number, or the figures of a timer. */
+  readonly value: number | TimerFigures;
+}
+
+/**
+ * Writes one line for each statistic, `name: value`, in the order of the
+ * snapshot; a timer reads `name: count=3 p50_ms=4 p99_ms=9 max_ms=9`.
+ */
+export function statsText(
+  snapshot: readonly StatReading[],
+  options: StatsPageOptions = {},
+): string {
+  let text = "";
+  for (const reading of kept(snapshot, options)) {
+    const value = reading.kind === "timer"
+      ? figuresText(timerFigures(reading))
+      : decimalText(reading.value);
+    text += `${reading.name}: ${value}\n`;
+  }
+  return text;
+}
+
+/** Gives the same as {@linkcode statsText}, ready for `JSON.stringify`. */
+export function statsJson(
+  snapshot: readonly StatReading[],
+  options: StatsPageOptions = {},
+): { readonly stats: readonly StatsJsonEntry[] } {
+  const stats = kept(snapshot, options).map((reading) => ({
+    name: reading.name,
+    kind: reading.kind,
+    value: reading.kind === "timer" ? timerFigures(reading) : reading.value,
+  }));
+  return { stats };
+}
+
+function kept(
+  snapshot: readonly StatReading[],
+  { filter = "" }: StatsPageOptions,
+): readonly StatReading[] {
+  return filter === ""
+    ? snapshot
+    : snapshot.filter(({ name }) => name.includes(filter));
+}
+
+function timerFigures({ summary }: TimerReading): TimerFigures {
+  return {
+    count: summary.count,
+    p50Ms: rounded(estimateQuantileMs(summary, 0.5)),
+    p99Ms: rounded(estimateQuantileMs(summary, 0.99)),
+    maxMs: summary.maxMs,
+  };
+}
+
+function figuresText(figures: TimerFigures): string {
+  return `count=${figures.count} p50_ms=${decimalText(figures.p50Ms)}` +
+    ` p99_ms=${decimalText(figures.p99Ms)} max_ms=${
+      decimalText(figures.maxMs)
+    }`;
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
+}

@@ -1,0 +1,177 @@
+/**
+ * All statistics of the process by name: bounded, readable at any time, and
+ * drained by any number of sinks.
+ *
+ * @module
+ */
+
+import {
+  CounterCell,
+  GaugeCell,
+  type StatCell,
+  TimerCell,
+} from "./stat_cell.ts";
+import { statName } from "./stat_name.ts";
+import { readStat, type StatReading } from "./stat_reading.ts";
+import type { Counter, Gauge, Stats, Timer } from "./stats.ts";
+import {
+  CellReader,
+  type StatsReader,
+  type StatsReaderOptions,
+} from "./stats_reader.ts";
+
+/** The kinds of statistics. */
+export type StatKind = StatReading["kind"];
+
+/** Why a name got no object of its own. */
+export interface StatOverflow {
+  /** `full`: no room for more names; `kind_taken`: the name has another kind. */
+  readonly reason: "full" | "kind_taken";
+  /** The first name this happened to. */
+  readonly name: string;
+  /** The kind that was asked for. */
+  readonly kind: StatKind;
+}
+
+/** Settings of {@linkcode createStatsRegistry}. */
+export interface StatsRegistryOptions {
+  /**
+   * Most names kept; they are never freed. The shared objects for the rest are
+   * not counted.
+   *
+   * @default 100_000
+   */
+  readonly maxNames?: number;
+  /**
+   * Called the first time a name gets no object of its own, once for each
+   * reason.
+   *
+   * @default nothing is called
+   */
+  readonly onOverflow?: (overflow: StatOverflow) => void;
+}
+
+/** Statistics that can be read. */
+export interface StatsRegistry extends Stats {
+  /** How many statistics there are. */
+  readonly size: number;
+  /** All statistics now, sorted by name. */
+  snapshot(): readonly StatReading[];
+  /** Opens a reader of changes, for one sink; everything is unseen at first. */
+  openReader(options?: StatsReaderOptions): StatsReader;
+}
+
+/** The name of the counter that stands in for counters without room. */
+export const overflowStatName = "ratelimit.stats.overflow";
+
+/**
+ * Makes an empty registry. Names are made fit by {@linkcode statName}. Handing
+ * out an object never throws: a new name beyond `maxNames`, or one that has
+ * another kind already, gets a shared object, called
+ * {@linkcode overflowStatName} for counters, with `_gauge` or `_timer` behind
+ * it for the other kinds.
+ *
+ * @throws {RangeError} when `maxNames` is not a positive whole number.
+ */
+export function createStatsRegistry(
+  options: StatsRegistryOptions = {},
+): StatsRegistry {
+  const { maxNames = 100_000, onOverflow = () => {} } = options;
+  if (!Number.isSafeInteger(maxNames) || maxNames < 1) {
+    throw new RangeError(
+      `Cannot create a statistics registry: maxNames is "${maxNames}", not a positive whole number`,
+    );
+  }
+  return new CellRegistry({ maxNames, onOverflow });
+}
+
+type CellClass<T extends StatCell> = new (name: string) => T;
+
+class CellRegistry implements StatsRegistry {
+  readonly #byName = new Map<string, StatCell>();
+  readonly #cells: StatCell[] = [];
+  readonly #readers = new Set<CellReader>();
+  readonly #told = new Set<StatOverflow["reason"]>();
+  readonly #options: Required<StatsRegistryOptions>;
+  #ownNames = 0;
+  #sorted: readonly StatCell[] | undefined;
+
+  constructor(options: Required<StatsRegistryOptions>) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#cells.length;
+  }
+
+  counter(name: string): Counter {
+    return this.#own(name, CounterCell) ??
+      this.#shared(overflowStatName, CounterCell, { name, kind: "counter" });
+  }
+
+  gauge(name: string): Gauge {
+    const shared = `${overflowStatName}_gauge`;
+    return this.#own(name, GaugeCell) ??
+      this.#shared(shared, GaugeCell, { name, kind: "gauge" });
+  }
+
+  timer(name: string): Timer {
+    const shared = `${overflowStatName}_timer`;
+    return this.#own(name, TimerCell) ??
+      this.#shared(shared, TimerCell, { name, kind: "timer" });
+  }
+
+  snapshot(): readonly StatReading[] {
+    this.#sorted ??= this.#cells.toSorted((a, b) => a.name < b.name ? -1 : 1);
+    return this.#sorted.map(readStat);
+  }
+
+  openReader(options: StatsReaderOptions = {}): StatsReader {
+    const reader: CellReader = new CellReader(this.#cells, {
+      ...options,
+      onClose: () => this.#readers.delete(reader),
+    });
+    this.#readers.add(reader);
+    return reader;
+  }
+
+  #own<T extends StatCell>(
+    rawName: string,
+    Cell: CellClass<T>,
+  ): T | undefined {
+    let cell = this.#byName.get(rawName);
+    if (cell === undefined) {
+      const name = statName(rawName);
+      cell = this.#byName.get(name);
+      if (cell === undefined) {
+        if (this.#ownNames >= this.#options.maxNames) return undefined;
+        this.#ownNames++;
+        return this.#list(new Cell(name));
+      }
+    }
+    return cell instanceof Cell ? cell : undefined;
+  }
+
+  #shared<T extends StatCell>(
+    name: string,
+    Cell: CellClass<T>,
+    refused: Omit<StatOverflow, "reason">,
+  ): T {
+    const taken = this.#byName.has(statName(refused.name));
+    const reason = taken ? "kind_taken" : "full";
+    if (!this.#told.has(reason)) {
+      this.#told.add(reason);
+      this.#options.onOverflow({ reason, ...refused });
+    }
+    const cell = this.#byName.get(name);
+    return cell instanceof Cell ? cell : this.#list(new Cell(name));
+  }
+
+  #list<T extends StatCell>(cell: T): T {
+    this.#byName.set(cell.name, cell);
+    this.#cells.push(cell);
+    this.#sorted = undefined;
+    for (const reader of this.#readers) reader.watch(cell);
+    return cell;
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * One sink's view of the registry: what has changed since that sink looked
+ * last. Each reader keeps its own marks, so sinks do not disturb each other.
+ *
+ * @module
+ */
+
+import type { StatCell, TimerCell } from "./stat_cell.ts";
+import { TimerInterval, type TimerIntervalValues } from "./timer_interval.ts";
+
+/** Something a sink should write. */
+export type StatChange = CounterChange | GaugeChange | TimerChange;
+
+/** A counter that grew. */
+export interface CounterChange {
+  /** Tells the kinds apart. */
+  readonly kind: "counter";
+  /** Full dotted name. */
+  readonly name: string;
+  /** By how much it grew since this reader saw it last; above 0. */
+  readonly increase: number;
+  /** Its total since the start. */
+  readonly total: number;
+  /** Where it stands in the registry. */
+  readonly index: number;
+}
+
+/** A gauge, changed or not. */
+export interface GaugeChange {
+  /** Tells the kinds apart. */
+  readonly kind: "gauge";
+  /** Full dotted name. */
+  readonly name: string;
+  /** Its value. */
+  readonly value: number;
+  /** Whether this reader has not seen that value yet. */
+  readonly changed: boolean;
+  /** Where it stands in the registry. */
+  readonly index: number;
+}
+
+/** A timer that took durations. */
+export interface TimerChange {
+  /** Tells the kinds apart. */
+  readonly kind: "timer";
+  /** Full dotted name. */
+  readonly name: string;
+  /** What it took since this reader saw it last. */
+  readonly interval: TimerIntervalValues;
+  /** Where it stands in the registry. */
+  readonly index: number;
+}
+
+/** Settings of a {@linkcode StatsReader}. */
+export interface StatsReaderOptions {
+  /**
+   * Most values of one timer handed out at a time; the rest are told by count,
+   * sum and maximum.
+   *
+   * @default 100
+   */
+  readonly maxTimerSamples?: number;
+  /**
+   * Numbers from 0 up to 1, for choosing samples.
+   *
+   * @default Math.random
+   */
+  readonly random?: () => number;
+}
+
+/** Reads changes for one sink. */
+export interface StatsReader {
+  /**
+   * Walks the counters that grew, all gauges and the timers that took
+   * something, in the order the names were first used. What has been walked
+   * over counts as seen; what has not stays for the next time.
+   */
+  changes(): IterableIterator<StatChange>;
+  /**
+   * Takes back changes that could not be written, so that the next walk hands
+   * them out again. Timers are not taken back: their interval is lost.
+   */
+  giveBack(changes: readonly StatChange[]): void;
+  /** Ends the reader; timers stop gathering for it. */
+  close(): void;
+}
+
+/** A {@linkcode StatsReader} over a list of cells that only grows. */
+export class CellReader implements StatsReader {
+  readonly #cells: readonly StatCell[];
+  readonly #seen: number[] = [];
+  readonly #intervals = new Map<TimerCell, TimerInterval>();
+  readonly #maxSamples: number;
+  readonly #random: () => number;
+  readonly #onClose: () => void;
+
+  /** Begins with everything unseen; `onClose` is called when it ends. */
+  constructor(
+    cells: readonly StatCell[],
+    options: StatsReaderOptions & { readonly onClose: () => void },
+  ) {
+    this.#cells = cells;
+    this.#maxSamples = options.maxTimerSamples ?? 100;
+    this.#random = options.random ?? Math.random;
+    this.#onClose = options.onClose;
+    for (const cell of cells) this.watch(cell);
+  }
+
+  /** Begins to gather for a cell; the registry calls it for each new one. */
+  watch(cell: StatCell): void {
+    if (cell.kind !== "timer") return;
+    const interval = new TimerInterval({
+      maxSamples: this.#maxSamples,
+      random: this.#random,
+    });
+    this.#intervals.set(cell, interval);
+    cell.attach(interval);
+  }
+
+  /** See {@linkcode StatsReader.changes}. */
+  *changes(): IterableIterator<StatChange> {
+    // By index: the list may grow meanwhile, and is mostly skipped over.
+    for (let index = 0; index < this.#cells.length; index++) {
+      const cell = this.#cells[index];
+      const change = cell && this.#changeOf(cell, index);
+      if (change !== undefined) yield change;
+    }
+  }
+
+  /** See {@linkcode StatsReader.giveBack}. */
+  giveBack(changes: readonly StatChange[]): void {
+    for (const change of changes) {
+      if (change.kind === "counter") {
+        const seen = this.#seen[change.index] ?? 0;
+        this.#seen[change.index] = Math.max(0, seen - change.increase);
+      } else if (change.kind === "gauge") {
+        this.#seen[change.index] = NaN;
+      }
+    }
+  }
+
+  /** See {@linkcode StatsReader.close}. */
+  close(): void {
+    for (const [cell, interval] of this.#intervals) cell.detach(interval);
+    this.#intervals.clear();
+    this.#onClose();
+  }
+
+  #changeOf(cell: StatCell, index: number): StatChange | undefined {
+    const { kind, name } = cell;
+    if (kind === "timer") {
+      const interval = this.#intervals.get(cell)?.take();
+      return interval && { kind, name, interval, index };
+    }
+    const seen = this.#seen[index];
+    if (kind === "gauge") {
+      const value = cell.value;
+      this.#seen[index] = value;
+      return { kind, name, value, changed: value !== seen, index };
+    }
+    const total = cell.total;
+    if (total === (seen ?? 0)) return undefined;
+    this.#seen[index] = total;
+    // Below what was seen: the total began again.
+    const increase = total < (seen ?? 0) ? total : total - (seen ?? 0);
+    return { kind, name, increase, total, index };
+  }
+}

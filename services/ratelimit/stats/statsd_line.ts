@@ -1,0 +1,72 @@
+/**
+ * The statsd line protocol: `name:value|type`, one statistic a line.
+ *
+ * @module
+ */
+
+import { decimalText } from "./decimal_text.ts";
+import { statSegment } from "./stat_name.ts";
+import type { StatChange } from "./stats_reader.ts";
+import type { TimerIntervalValues } from "./timer_interval.ts";
+
+/** Tags by key. */
+export type StatTags = Readonly<Record<string, string>>;
+
+const tagMark = ".__";
+
+/**
+ * Makes the function that puts tags behind a name as `.__key=value`, sorted by
+ * key. A tag the name has already stays and is sorted in; of two with the same
+ * key the name's own wins. Dots and `=` in keys and dots in values become `_`.
+ */
+export function nameTagger(tags: StatTags): (name: string) => string {
+  const common = new Map<string, string>();
+  for (const [rawKey, rawValue] of Object.entries(tags)) {
+    const key = statSegment(rawKey).replace(/[.=]/g, "_");
+    const value = statSegment(rawValue).replaceAll(".", "_");
+    common.set(key, `${key}=${value}`);
+  }
+  if (common.size === 0) return (name) => name;
+  const ending = joinTags(common);
+  return (name) => {
+    if (!name.includes(tagMark)) return name + ending;
+    const [bare = "", ...own] = name.split(tagMark);
+    const all = new Map(common);
+    for (const tag of own) all.set(tag.split("=", 1)[0] ?? "", tag);
+    return bare + joinTags(all);
+  };
+}
+
+/**
+ * The lines for one change, without line ends: a counter by how much it grew
+ * (`c`), a gauge (`g`), and each sample of a timer in milliseconds (`ms`, with
+ * `|@rate` when they stand for more).
+ *
+ * @param name The name to write, with its tags.
+ */
+export function statsdLines(
+  name: string,
+  change: StatChange,
+): readonly string[] {
+  if (change.kind === "timer") return timerLines(name, change.interval);
+  if (change.kind === "counter") {
+    return [`${name}:${decimalText(change.increase)}|c`];
+  }
+  const line = `${name}:${decimalText(change.value)}|g`;
+  // A sign makes a gauge relative: below zero takes two steps.
+  return change.value < 0 ? [`${name}:0|g`, line] : [line];
+}
+
+function timerLines(
+  name: string,
+  { count, samplesMs }: TimerIntervalValues,
+): readonly string[] {
+  const rate = samplesMs.length < count
+    ? `|@${decimalText(Math.max(samplesMs.length / count, 0.000001))}`
+    : "";
+  return samplesMs.map((ms) => `${name}:${decimalText(ms)}|ms${rate}`);
+}
+
+function joinTags(tags: ReadonlyMap<string, string>): string {
+  return [...tags.keys()].sort().map((key) => tagMark + tags.get(key)).join("");
+}

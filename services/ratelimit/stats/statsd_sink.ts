@@ -1,0 +1,283 @@
+/**
+ * Sends statistics to a statsd server, beside the requests and never in their
+ * way: nothing is queued while the server is away, since a counter remembers
+ * by how much it grew.
+ *
+ * @module
+ */
+
+import { setImmediate } from "node:timers/promises";
+import type { Clock, Timer } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { repeatEvery } from "../../shared/repeat.ts";
+import { LinePacker } from "./line_packer.ts";
+import type { StatsRegistry } from "./registry.ts";
+import type { StatChange, StatsReader } from "./stats_reader.ts";
+import { nameTagger, statsdLines, type StatTags } from "./statsd_line.ts";
+import type { StatsdDial, StatsdLink } from "./statsd_link.ts";
+import { dialStatsdTcp } from "./statsd_tcp.ts";
+import { dialStatsdUdp } from "./statsd_udp.ts";
+
+/** Settings of {@linkcode createStatsdSink}. */
+export interface StatsdSinkOptions {
+  /** Host name or address of the server. */
+  readonly host: string;
+  /** Port of the server. */
+  readonly port: number;
+  /**
+   * How lines travel.
+   *
+   * @default "tcp"
+   */
+  readonly protocol?: "tcp" | "udp";
+  /** Milliseconds between two flushes. */
+  readonly flushIntervalMs: number;
+  /**
+   * Put behind every name as `.__key=value`.
+   *
+   * @default no tags
+   */
+  readonly tags?: StatTags;
+  /** Where the statistics are. */
+  readonly registry: StatsRegistry;
+  /** Drives flushes, retries and deadlines. */
+  readonly clock: Clock;
+  /** Gets one warning when the server is lost, and a line when it is back. */
+  readonly logger: Logger;
+  /**
+   * Most values of one timer sent in a flush.
+   *
+   * @default 100
+   */
+  readonly maxTimerSamples?: number;
+  /**
+   * Milliseconds an attempt to connect, or the writing of one payload, may
+   * take before the connection is given up.
+   *
+   * @default 5_000
+   */
+  readonly linkTimeoutMs?: number;
+  /**
+   * Milliseconds `stop()` may take for the last flush.
+   *
+   * @default 2_000
+   */
+  readonly stopTimeoutMs?: number;
+  /**
+   * Numbers from 0 up to 1, for choosing samples and spreading retries.
+   *
+   * @default Math.random
+   */
+  readonly random?: () => number;
+}
+
+/** Sends statistics at intervals. */
+export interface StatsdSink {
+  /** Begins to connect, in the background, and to flush. Does not wait. */
+  start(): void;
+  /**
+   * Sends what has changed now. Resolves when it is sent or cannot be; never
+   * rejects. One already under way is waited for instead.
+   */
+  flush(): Promise<void>;
+  /** Flushes once more, within `stopTimeoutMs`, and lets the server go. */
+  stop(): Promise<void>;
+}
+
+const firstRetryMs = 500;
+const longestRetryMs = 30_000;
+
+/**
+ * Makes a sink that is idle until `start()`.
+ *
+ * A server that cannot be reached, goes away or takes no bytes costs one
+ * warning, until two flushes in a row went through one connection; it is tried
+ * again after 0.5 s to 30 s. Counters go on gathering meanwhile; the payload
+ * that was being written is told again, timers lose theirs. What the system had
+ * taken for a server that then went away is lost: the protocol has no receipts.
+ */
+export function createStatsdSink(options: StatsdSinkOptions): StatsdSink {
+  return new LinkSink(options);
+}
+
+class LinkSink implements StatsdSink {
+  readonly #options: StatsdSinkOptions;
+  readonly #dial: StatsdDial;
+  readonly #tagged: (name: string) => string;
+  readonly #random: () => number;
+  readonly #linkTimeoutMs: number;
+  #reader: StatsReader | undefined;
+  #link: StatsdLink | undefined;
+  #flushTimer: Timer | undefined;
+  #retryTimer: Timer | undefined;
+  #abort = new AbortController();
+  #dialling: Promise<void> | undefined;
+  #flushing: Promise<void> | undefined;
+  #stopped: Promise<void> | undefined;
+  #failures = 0;
+  #flushesOnLink = 0;
+  #warned = false;
+
+  constructor(options: StatsdSinkOptions) {
+    this.#options = options;
+    this.#dial = options.protocol === "udp" ? dialStatsdUdp : dialStatsdTcp;
+    this.#tagged = nameTagger(options.tags ?? {});
+    this.#random = options.random ?? Math.random;
+    this.#linkTimeoutMs = options.linkTimeoutMs ?? 5_000;
+  }
+
+  start(): void {
+    if (this.#reader !== undefined || this.#stopped !== undefined) return;
+    const { registry, clock, flushIntervalMs, maxTimerSamples = 100 } =
+      this.#options;
+    this.#flushTimer = repeatEvery(clock, {
+      intervalMs: flushIntervalMs,
+      run: () => void this.flush(),
+    });
+    this.#reader = registry.openReader({
+      maxTimerSamples,
+      random: this.#random,
+    });
+    this.#connect();
+  }
+
+  flush(): Promise<void> {
+    return this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = undefined;
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#stopped ??= this.#stop();
+  }
+
+  #connect(): void {
+    this.#dialling = this.#open().finally(() => {
+      this.#dialling = undefined;
+    });
+  }
+
+  async #open(): Promise<void> {
+    const { host, port, clock } = this.#options;
+    const abort = this.#abort = new AbortController();
+    const timer = clock.setTimer(
+      () => abort.abort(new Error(this.#tooSlow("no connection"))),
+      this.#linkTimeoutMs,
+    );
+    try {
+      const link = await this.#dial({ host, port, signal: abort.signal });
+      this.#link = link;
+      this.#flushesOnLink = 0;
+      link.closed.then((reason) => this.#lost(link, reason));
+    } catch (error) {
+      this.#failed(error instanceof Error ? error.message : String(error));
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #lost(link: StatsdLink, reason: string): void {
+    if (this.#link !== link) return;
+    this.#link = undefined;
+    this.#failed(reason);
+  }
+
+  #failed(reason: string): void {
+    if (this.#stopped !== undefined) return;
+    const { host, port, protocol = "tcp", clock, logger } = this.#options;
+    const ceilingMs = Math.min(
+      firstRetryMs * 2 ** this.#failures,
+      longestRetryMs,
+    );
+    // Between half and all of it, so that a fleet does not return as one.
+    const delayMs = Math.round(ceilingMs * (0.5 + this.#random() / 2));
+    this.#failures = Math.min(this.#failures + 1, 16);
+    const message = `Cannot send statistics: ${reason}`;
+    const fields = { host, port, protocol, retryInMs: delayMs };
+    if (this.#warned) logger.debug(message, fields);
+    else logger.warn(message, fields);
+    this.#warned = true;
+    this.#retryTimer = clock.setTimer(() => this.#connect(), delayMs);
+  }
+
+  async #flush(): Promise<void> {
+    const link = this.#link;
+    const reader = this.#reader;
+    if (link === undefined || reader === undefined) return;
+    const packer = new LinePacker(link.maxPayloadBytes);
+    let unsent: StatChange[] = [];
+    let sent = false;
+    const send = async (payload: Uint8Array | undefined) => {
+      if (payload === undefined) return;
+      await this.#send(link, payload);
+      sent = true;
+      // A write that succeeds at once would not let requests have a turn.
+      await setImmediate();
+    };
+    try {
+      for (const change of reader.changes()) {
+        unsent.push(change);
+        const name = this.#tagged(change.name);
+        for (const line of statsdLines(name, change)) {
+          if (packer.add(line)) continue;
+          await send(packer.take());
+          unsent = [change];
+          if (packer.add(line)) continue;
+          // Longer than a payload should be: it travels alone.
+          await send(new TextEncoder().encode(`${line}\n`));
+          unsent = [];
+        }
+      }
+      await send(packer.take());
+    } catch (error) {
+      reader.giveBack(unsent);
+      link.destroy(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    if (sent) this.#worked();
+  }
+
+  async #send(link: StatsdLink, payload: Uint8Array): Promise<void> {
+    const timer = this.#options.clock.setTimer(
+      () => link.destroy(this.#tooSlow("no bytes taken")),
+      this.#linkTimeoutMs,
+    );
+    try {
+      await link.send(payload);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #worked(): void {
+    this.#failures = 0;
+    this.#flushesOnLink++;
+    // The first bytes on a connection also go through when nobody takes them
+    // at the other end; the second time says that it stood.
+    if (!this.#warned || this.#flushesOnLink < 2) return;
+    this.#warned = false;
+    const { host, port, protocol = "tcp", logger } = this.#options;
+    logger.info("Statistics are sent again", { host, port, protocol });
+  }
+
+  async #stop(): Promise<void> {
+    this.#flushTimer?.cancel();
+    this.#retryTimer?.cancel();
+    const { clock, stopTimeoutMs = 2_000 } = this.#options;
+    const tooLate = clock.setTimer(() => {
+      const reason = `it took longer than ${stopTimeoutMs} ms to stop`;
+      this.#abort.abort(new Error(reason));
+      this.#link?.destroy(reason);
+    }, stopTimeoutMs);
+    await this.#dialling;
+    await this.#flushing;
+    await this.flush();
+    await this.#link?.end();
+    tooLate.cancel();
+    this.#reader?.close();
+  }
+
+  #tooSlow(what: string): string {
+    return `${what} for ${this.#linkTimeoutMs} ms`;
+  }
+}

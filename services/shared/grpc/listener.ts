@@ -1,0 +1,171 @@
+/**
+ * The listening socket under a gRPC server: opened, watched and closed apart
+ * from the protocol that runs on its connections.
+ *
+ * @module
+ */
+
+import { connect, createServer } from "node:net";
+import type { Server, Socket } from "node:net";
+import type { GrpcAddress } from "./method.ts";
+
+/** What is done with connections. */
+export interface ListenOptions {
+  /** Takes over a connection; called once for each. */
+  readonly onConnection: (socket: Socket) => void;
+  /**
+   * How long a Unix socket may take to show that somebody answers on it.
+   *
+   * @default 1000
+   */
+  readonly probeTimeoutMs?: number;
+}
+
+/** A listening socket and the connections it has accepted. */
+export interface Listener {
+  /** Where it listens, with the real port where 0 was asked. */
+  readonly address: GrpcAddress;
+  /** Accepts no further connections; those it has stay open. */
+  close(): void;
+  /** Resolves when the listener and all its connections are closed. */
+  closed(): Promise<void>;
+  /** Breaks the connections that are still open. */
+  destroyConnections(): void;
+}
+
+/** How long a caller may take to close its side once ours is closed. */
+const LINGER_MS = 1_000;
+
+/**
+ * Listens on `address`. The file of a Unix socket on which nobody answers any
+ * more is removed first.
+ *
+ * @throws {Deno.errors.AddrInUse} When the address is taken, or the path of a
+ * Unix socket holds something that is not a socket.
+ */
+export async function listen(
+  address: GrpcAddress,
+  options: ListenOptions,
+): Promise<Listener> {
+  if (address.kind === "unix") {
+    await removeStaleSocket(address.path, options.probeTimeoutMs ?? 1_000);
+  }
+  const server = createServer({ noDelay: true });
+  const sockets = new Set<Socket>();
+  let closing = false;
+  server.on("connection", (socket: Socket) => {
+    // A connection may still come out of the backlog after the close.
+    if (closing) return void socket.destroy();
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    destroyAfterFinish(socket);
+    options.onConnection(socket);
+  });
+  const closed = new Promise<void>((resolve) => server.once("close", resolve));
+  await opened(server, address);
+  return {
+    address: boundAddress(server, address),
+    close() {
+      if (closing) return;
+      closing = true;
+      server.close();
+    },
+    closed: () => closed,
+    destroyConnections() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+function opened(server: Server, address: GrpcAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: Error) => {
+      reject(isAddressInUse(error) ? addressInUse(address) : error);
+    });
+    if (address.kind === "unix") {
+      server.listen({ path: address.path }, resolve);
+    } else {
+      server.listen({ host: address.host, port: address.port }, resolve);
+    }
+  });
+}
+
+function boundAddress(server: Server, asked: GrpcAddress): GrpcAddress {
+  const bound = server.address();
+  if (asked.kind === "unix" || bound === null || typeof bound === "string") {
+    return asked;
+  }
+  return { kind: "tcp", host: bound.address, port: bound.port };
+}
+
+async function removeStaleSocket(
+  path: string,
+  probeTimeoutMs: number,
+): Promise<void> {
+  let info: Deno.FileInfo;
+  try {
+    info = await Deno.lstat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw error;
+  }
+  if (info.isSocket !== true) {
+    throw new Deno.errors.AddrInUse(
+      `Cannot listen on "${path}": the path holds something that is not a socket`,
+    );
+  }
+  if (await answers(path, probeTimeoutMs)) {
+    throw addressInUse({ kind: "unix", path });
+  }
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/**
+ * When our side has said its last, the other has a moment to close too. Without
+ * the moment a reset could overtake the last answer; without the end a caller
+ * that is stuck would hold the connection, and the stop with it.
+ */
+function destroyAfterFinish(socket: Socket): void {
+  socket.once("finish", () => {
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once("close", () => clearTimeout(timer));
+  });
+}
+
+/** Only a refused connection proves that nobody is there. */
+function answers(path: string, timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ path });
+    const timer = setTimeout(() => finish(true), timeoutMs);
+    const finish = (answered: boolean): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(answered);
+    };
+    socket.once("connect", () => finish(true));
+    socket.once("error", (error: Error) => {
+      finish(codeOf(error) !== "ECONNREFUSED" && codeOf(error) !== "ENOENT");
+    });
+  });
+}
+
+function isAddressInUse(error: Error): boolean {
+  return codeOf(error) === "EADDRINUSE";
+}
+
+function codeOf(error: Error): unknown {
+  return "code" in error ? error.code : undefined;
+}
+
+function addressInUse(address: GrpcAddress): Error {
+  const name = address.kind === "unix"
+    ? address.path
+    : `${address.host}:${address.port}`;
+  return new Deno.errors.AddrInUse(
+    `Cannot listen on "${name}": somebody else listens there`,
+  );
+}

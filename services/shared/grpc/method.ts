@@ -1,0 +1,94 @@
+/**
+ * The transport seam: a gRPC method as a function of bytes. Nothing of a
+ * library's types passes here, so one server can take another's place.
+ *
+ * @module
+ */
+
+/** Status codes of gRPC, by name (grpc/doc/statuscodes.md). */
+export const GRPC_STATUS = {
+  OK: 0,
+  CANCELLED: 1,
+  UNKNOWN: 2,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  ABORTED: 10,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  DATA_LOSS: 15,
+  UNAUTHENTICATED: 16,
+} as const;
+
+/** Number of a gRPC status. */
+export type GrpcStatus = typeof GRPC_STATUS[keyof typeof GRPC_STATUS];
+
+/** A call that did not succeed: a value, not an exception. */
+export class GrpcFailure {
+  /** The status the caller sees; never `OK`. */
+  readonly code: GrpcStatus;
+  /** The text the caller sees. */
+  readonly message: string;
+
+  /** A failure with its code and text. */
+  constructor(code: GrpcStatus, message: string) {
+    this.code = code;
+    this.message = message;
+  }
+}
+
+/** What a method may know of the call it answers. */
+export interface GrpcCall {
+  /** Aborted when the caller is gone or its deadline has passed. */
+  readonly signal: AbortSignal;
+}
+
+/** What a unary method gives back. */
+export type GrpcAnswer = Uint8Array | GrpcFailure;
+
+/** One request, one answer; at once where it can be had at once. */
+export type UnaryMethod = (
+  request: Uint8Array,
+  call: GrpcCall,
+) => GrpcAnswer | Promise<GrpcAnswer>;
+
+/** One request, a stream of answers; a failure ends it. */
+export type ServerStreamMethod = (
+  request: Uint8Array,
+  call: GrpcCall,
+) => AsyncIterable<GrpcAnswer>;
+
+/** A method and how it is called. */
+export type GrpcMethod =
+  | { readonly kind: "unary"; readonly handle: UnaryMethod }
+  | { readonly kind: "server_stream"; readonly handle: ServerStreamMethod };
+
+/** All methods of a server by full path, such as `/grpc.health.v1.Health/Check`. */
+export type GrpcMethods = Readonly<Record<string, GrpcMethod>>;
+
+/** Where a gRPC server listens. */
+export type GrpcAddress =
+  | { readonly kind: "tcp"; readonly host: string; readonly port: number }
+  | { readonly kind: "unix"; readonly path: string };
+
+/** A server of {@linkcode GrpcMethods}. */
+export interface GrpcServer {
+  /**
+   * Opens the listener.
+   *
+   * @returns The address it listens on, with the real port where 0 was asked.
+   * @throws {Deno.errors.AddrInUse} When the address is taken.
+   */
+  start(): Promise<GrpcAddress>;
+  /**
+   * Takes no new calls, waits for the running ones at most `graceMs`, then
+   * ends what is left. Tolerates a second call and a stop before the start.
+   */
+  stop(graceMs: number): Promise<void>;
+}

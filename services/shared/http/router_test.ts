@@ -1,0 +1,230 @@
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import type { LogFields, Logger } from "../logger.ts";
+import {
+  createRouter,
+  type Route,
+  type RouteContext,
+  type Router,
+} from "./router.ts";
+
+interface Line {
+  readonly message: string;
+  readonly fields: LogFields | undefined;
+}
+
+function routerOf(routes: readonly Route[], lines: Line[] = []): Router {
+  const unexpected = (message: string) => {
+    throw new Error(`Unexpected log line: ${message}`);
+  };
+  const logger: Logger = {
+    debug: unexpected,
+    info: unexpected,
+    warn: unexpected,
+    error: (message, fields) => lines.push({ message, fields }),
+  };
+  return createRouter({ routes, logger });
+}
+
+function saying(text: string): () => Response {
+  return () => new Response(text);
+}
+
+async function call(
+  router: Router,
+  request: string,
+): Promise<{ status: number; text: string; allow: string | null }> {
+  const [method = "", path = ""] = request.split(" ");
+  const response = await router(
+    new Request(`http://localhost:8080${path}`, { method }),
+  );
+  const allow = response.headers.get("allow");
+  return { status: response.status, text: await response.text(), allow };
+}
+
+Deno.test("createRouter() answers at once when the handler does", () => {
+  const response = new Response("ok");
+  const router = routerOf([
+    { method: "GET", path: "/json", handle: () => response },
+  ]);
+  assertStrictEquals(router(new Request("http://x/json?a=/b#c")), response);
+});
+
+Deno.test("createRouter() waits for a handler that answers later", async () => {
+  const router = routerOf([{
+    method: "POST",
+    path: "/json",
+    handle: () => Promise.resolve(new Response("later")),
+  }]);
+  const answer = router(new Request("http://x/json", { method: "POST" }));
+  assertInstanceOf(answer, Promise);
+  assertEquals(await (await answer).text(), "later");
+});
+
+Deno.test("createRouter() finds routes by path and method", async () => {
+  const router = routerOf([
+    { method: "GET", path: "/", handle: saying("root") },
+    { method: "GET", path: "/a", handle: saying("get a") },
+    { method: "POST", path: "/a", handle: saying("post a") },
+    { method: "*", path: "/any", handle: saying("any") },
+    { method: "PUT", path: "/any", handle: saying("put any") },
+  ]);
+  for (
+    const [request, text] of [
+      ["GET /", "root"],
+      ["GET /?x=1", "root"],
+      ["GET /a?/any", "get a"],
+      ["POST /a", "post a"],
+      ["DELETE /any", "any"],
+      ["OPTIONS /any", "any"],
+      ["PUT /any", "put any"],
+    ] as const
+  ) {
+    assertEquals((await call(router, request)).text, text, request);
+  }
+});
+
+Deno.test("createRouter() reads a URL without a path as the root", async () => {
+  const router = routerOf([
+    { method: "GET", path: "/", handle: saying("root") },
+  ]);
+  assertEquals((await call(router, "GET ")).text, "root");
+});
+
+Deno.test("createRouter() gives handlers the decoded segments and the connection", async () => {
+  const seen: RouteContext[] = [];
+  const router = routerOf([{
+    method: "GET",
+    path: "/tasks/:task/runs/:run",
+    handle: (_request, context) => {
+      seen.push(context);
+      return new Response("ok");
+    },
+  }]);
+  const info = {
+    remoteAddr: { transport: "tcp", hostname: "::1", port: 1 } as const,
+  };
+  await router(new Request("http://x/tasks/a%2Fb%20c/runs/__proto__"), info);
+  assertEquals(seen[0]?.params.task, "a/b c");
+  assertEquals(seen[0]?.params.run, "__proto__");
+  assertStrictEquals(seen[0]?.info, info);
+});
+
+Deno.test("createRouter() prefers a literal path to a pattern, method by method", async () => {
+  const router = routerOf([
+    { method: "GET", path: "/tasks/:id", handle: saying("one") },
+    { method: "DELETE", path: "/tasks/:id", handle: saying("gone") },
+    { method: "GET", path: "/tasks/stats", handle: saying("stats") },
+  ]);
+  assertEquals((await call(router, "GET /tasks/stats")).text, "stats");
+  assertEquals((await call(router, "GET /tasks/7")).text, "one");
+  assertEquals((await call(router, "DELETE /tasks/stats")).text, "gone");
+});
+
+Deno.test("createRouter() answers 404 as a problem when no path matches", async () => {
+  const router = routerOf([
+    { method: "GET", path: "/tasks/:id", handle: saying("one") },
+  ]);
+  for (
+    const path of [
+      "/",
+      "/tasks",
+      "/tasks/",
+      "/tasks/1/",
+      "/Tasks/1",
+      "/tasks/%",
+    ]
+  ) {
+    const { status, text } = await call(router, `GET ${path}`);
+    assertEquals([path, status, JSON.parse(text).status], [path, 404, 404]);
+  }
+});
+
+Deno.test("createRouter() answers 405 with the methods there are", async () => {
+  const router = routerOf([
+    { method: "POST", path: "/a", handle: saying("post") },
+    { method: "GET", path: "/a", handle: saying("get") },
+    { method: "PUT", path: "/:name", handle: saying("put") },
+  ]);
+  const { status, text, allow } = await call(router, "OPTIONS /a");
+  assertEquals([status, JSON.parse(text).status], [405, 405]);
+  assertEquals(allow, "GET, HEAD, POST, PUT");
+});
+
+Deno.test("createRouter() answers HEAD from GET without the body", async () => {
+  let cancelled = false;
+  const body = new ReadableStream({
+    cancel: () => {
+      cancelled = true;
+    },
+  });
+  const headers = { "content-length": "12", "x-y": "z" };
+  const router = routerOf([
+    {
+      method: "GET",
+      path: "/a",
+      handle: () => new Response(body, { status: 203, headers }),
+    },
+    { method: "POST", path: "/b", handle: saying("post") },
+  ]);
+  const response = await router(new Request("http://x/a", { method: "HEAD" }));
+  assertEquals(response.body, null);
+  assertEquals(response.status, 203);
+  assertEquals(response.headers.get("x-y"), "z");
+  assertEquals(response.headers.get("content-length"), "12");
+  assert(cancelled);
+  assertEquals((await call(router, "HEAD /b")).status, 405);
+});
+
+Deno.test("createRouter() answers 500 without internals when a handler throws", async () => {
+  const lines: Line[] = [];
+  const fail = () => {
+    throw new Error("password hunter2");
+  };
+  const router = routerOf([
+    { method: "GET", path: "/now/:secret", handle: fail },
+    {
+      method: "GET",
+      path: "/later",
+      handle: () => Promise.reject("a bare string"),
+    },
+  ], lines);
+  for (const path of ["/now/token", "/later"]) {
+    const { status, text } = await call(router, `GET ${path}`);
+    assertEquals(status, 500);
+    assertEquals(JSON.parse(text), {
+      title: "Internal Server Error",
+      status: 500,
+    });
+  }
+  assertEquals(lines.map((line) => line.fields?.route), [
+    "/now/:secret",
+    "/later",
+  ]);
+  assert(String(lines[0]?.fields?.error).includes("hunter2"));
+  assertEquals(lines[1]?.fields?.error, "a bare string");
+});
+
+Deno.test("createRouter() throws when a route cannot be reached", () => {
+  const handle = saying("x");
+  const get = "GET" as const;
+  assertThrows(
+    () => routerOf([{ method: get, path: "a", handle }]),
+    TypeError,
+    'Cannot add route "a": it does not begin with a slash',
+  );
+  assertThrows(
+    () =>
+      routerOf([
+        { method: get, path: "/a/:b", handle },
+        { method: get, path: "/a/:c", handle },
+      ]),
+    TypeError,
+    'Cannot add route "GET /a/:c": it is there already',
+  );
+});

@@ -1,0 +1,254 @@
+/**
+ * The life of a service: its parts start in order, reload on request and stop
+ * in reverse order within a bound.
+ *
+ * @module
+ */
+
+import type { Clock } from "./clock.ts";
+import type { Logger } from "./logger.ts";
+import { Reloader } from "./reloader.ts";
+import { describeError, settle, type Settled } from "./settled.ts";
+import type { ProcessSignal, SignalSource } from "./signals.ts";
+import { Stopper } from "./stopper.ts";
+
+/** Something that lives as long as the service. */
+export interface Part {
+  /** Name in logs. */
+  readonly name: string;
+  /**
+   * Starts it. A part that cannot start rejects and leaves nothing open.
+   */
+  start(): Promise<void>;
+  /**
+   * Stops it: waits at most `graceMs` milliseconds for work under way, then
+   * ends what is left. May be called while the start still runs, and must then
+   * end that.
+   */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** How a service ended. */
+export interface StopOutcome {
+  /**
+   * `clean` when everything stopped in time; `forced` when something was left
+   * running, because it took too long or a second signal came; `failed` when a
+   * part could not start or stop.
+   */
+  readonly kind: "clean" | "forced" | "failed";
+  /** What the process should exit with: 0 when clean, else 1. */
+  readonly exitCode: 0 | 1;
+  /** Why it stopped, such as `SIGTERM`. */
+  readonly reason: string;
+  /** Names of the parts that were left running. */
+  readonly unfinished: readonly string[];
+}
+
+/** Options of {@linkcode Lifecycle}. */
+export interface LifecycleOptions {
+  /** Hears about starts, stops and faults. */
+  readonly logger: Logger;
+  /** Measures the grace. */
+  readonly clock: Clock;
+  /** Milliseconds all parts together have for stopping. */
+  readonly graceMs: number;
+  /**
+   * Milliseconds between the stopping hooks and the stop of the first part, in
+   * which callers can learn that this service is going; not part of the grace.
+   *
+   * @default {0}
+   */
+  readonly drainDelayMs?: number;
+  /**
+   * Milliseconds each part may take beyond the grace it was given before it is
+   * left; so a part that uses its grace to the full is not taken for a hung
+   * one.
+   *
+   * @default {500}
+   */
+  readonly overrunMs?: number;
+  /** Where SIGTERM, SIGINT and SIGHUP come from; none when left out. */
+  readonly signals?: SignalSource;
+}
+
+/**
+ * Runs the parts of a service.
+ *
+ * SIGTERM and SIGINT stop it; the second of them ends the waiting at once.
+ * SIGHUP reloads. The signals are heard from {@linkcode Lifecycle.start} until
+ * it has stopped.
+ */
+export class Lifecycle {
+  /** Settles when the service has stopped; never rejects. */
+  readonly done: Promise<StopOutcome>;
+  readonly #options: LifecycleOptions;
+  readonly #parts: Part[] = [];
+  readonly #begun: Part[] = [];
+  readonly #reloader: Reloader;
+  readonly #stopper: Stopper;
+  readonly #stopAsked = Promise.withResolvers<"stopped">();
+  readonly #ended = Promise.withResolvers<StopOutcome>();
+  #unlisten: (() => void)[] = [];
+  #state: "new" | "starting" | "running" | "stopping" = "new";
+  #endSignals = 0;
+
+  /** A life that has not begun. */
+  constructor(options: LifecycleOptions) {
+    this.#options = options;
+    this.#reloader = new Reloader(options.logger);
+    this.#stopper = new Stopper(options);
+    this.done = this.#ended.promise;
+  }
+
+  /**
+   * Adds a part; parts start in the order of adding.
+   *
+   * @throws {TypeError} When the start has begun.
+   */
+  add(part: Part): this {
+    if (this.#state !== "new") {
+      throw new TypeError(
+        `Cannot add part "${part.name}": the service is ${this.#state}`,
+      );
+    }
+    this.#parts.push(part);
+    return this;
+  }
+
+  /**
+   * Adds what SIGHUP causes. The callbacks run one after the other; a fault in
+   * one is logged. A request during a reload leads to one more after it, one
+   * during the start is kept until then.
+   */
+  onReload(callback: () => void | Promise<void>): this {
+    this.#reloader.add(callback);
+    return this;
+  }
+
+  /**
+   * Adds what happens first when the service stops, such as turning its health
+   * to failing. The callbacks run in the order of adding, within the grace.
+   */
+  onStopping(callback: () => void | Promise<void>): this {
+    this.#stopper.addHook(callback);
+    return this;
+  }
+
+  /** Asks for a reload, as SIGHUP does. */
+  reload(): void {
+    this.#reloader.request();
+  }
+
+  /**
+   * Starts the parts, one after the other. When one fails, those before it are
+   * stopped. When a stop is asked for meanwhile, or was before, no further part
+   * starts and the promise fulfils once everything has stopped.
+   *
+   * @throws What the failing part threw.
+   * @throws {TypeError} When called twice.
+   */
+  async start(): Promise<void> {
+    if (this.#state === "stopping") return void await this.done;
+    if (this.#state !== "new") {
+      throw new TypeError(`Cannot start: the service is ${this.#state}`);
+    }
+    this.#state = "starting";
+    this.#listen();
+    for (const part of this.#parts) {
+      const result = await this.#startPart(part);
+      if (result === "stopped") return void await this.done;
+      if (result !== "started") {
+        await this.#end(`"${part.name}" could not start`, true);
+        throw result.error;
+      }
+    }
+    this.#state = "running";
+    this.#options.logger.info("Service started");
+    this.#reloader.open();
+  }
+
+  /**
+   * Stops the service; a second call waits for the same end.
+   *
+   * @param reason Why, for the log.
+   * @returns How it ended, the same as {@linkcode Lifecycle.done}.
+   */
+  stop(reason: string): Promise<StopOutcome> {
+    return this.#end(reason, false);
+  }
+
+  async #startPart(
+    part: Part,
+  ): Promise<"started" | "stopped" | { readonly error: unknown }> {
+    const { logger } = this.#options;
+    this.#begun.push(part);
+    const attempt = settle(() => part.start());
+    const result = await Promise.race([attempt, this.#stopAsked.promise]);
+    if (result === "stopped" || this.#isStopping()) {
+      void this.#noteLateFailure(part, attempt);
+      return "stopped";
+    }
+    if (result.kind === "ok") {
+      logger.debug("Part started", { part: part.name });
+      return "started";
+    }
+    this.#begun.pop();
+    logger.error("Part could not start", {
+      part: part.name,
+      error: describeError(result.error),
+    });
+    return { error: result.error };
+  }
+
+  /** Usually only the effect of the stop, but somebody may look for it. */
+  async #noteLateFailure(
+    part: Part,
+    attempt: Promise<Settled<void>>,
+  ): Promise<void> {
+    const result = await attempt;
+    if (result.kind === "ok") return;
+    this.#options.logger.debug("Part could not start while stopping", {
+      part: part.name,
+      error: describeError(result.error),
+    });
+  }
+
+  /** A method, because the state changes behind the back of the checker. */
+  #isStopping(): boolean {
+    return this.#state === "stopping";
+  }
+
+  #end(reason: string, failed: boolean): Promise<StopOutcome> {
+    if (this.#isStopping()) return this.done;
+    this.#state = "stopping";
+    this.#stopAsked.resolve("stopped");
+    this.#reloader.close();
+    void this.#stopAll(reason, failed);
+    return this.done;
+  }
+
+  async #stopAll(reason: string, failed: boolean): Promise<void> {
+    const parts = this.#begun.toReversed();
+    const outcome = await this.#stopper.stop(parts, { reason, failed });
+    for (const unlisten of this.#unlisten) unlisten();
+    this.#unlisten = [];
+    this.#ended.resolve(outcome);
+  }
+
+  #listen(): void {
+    const { signals } = this.#options;
+    if (signals === undefined) return;
+    const endOn = (signal: ProcessSignal) => () => this.#onEndSignal(signal);
+    this.#unlisten = [
+      signals.listen("SIGTERM", endOn("SIGTERM")),
+      signals.listen("SIGINT", endOn("SIGINT")),
+      signals.listen("SIGHUP", () => this.reload()),
+    ];
+  }
+
+  #onEndSignal(signal: ProcessSignal): void {
+    this.#endSignals++;
+    if (this.#endSignals > 1) this.#stopper.force(signal);
+    else void this.stop(signal);
+  }
+}

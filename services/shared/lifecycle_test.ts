@@ -1,0 +1,308 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { FakeClock } from "../../tests/support/fake_clock.ts";
+import { Lifecycle, type LifecycleOptions, type Part } from "./lifecycle.ts";
+import { createLogger } from "./log_writer.ts";
+import type { ProcessSignal, SignalSource } from "./signals.ts";
+
+Deno.test("Lifecycle starts in order and stops in reverse order", async () => {
+  const world = new World();
+  const life = world.life(["store", "api"]);
+  life.onStopping(() => void world.events.push("hook"));
+  await life.start();
+  const outcome = await life.stop("test");
+  assertEquals(world.events, [
+    "start store",
+    "start api",
+    "hook",
+    "stop api 1000",
+    "stop store 1000",
+  ]);
+  assertEquals(outcome, {
+    kind: "clean",
+    exitCode: 0,
+    reason: "test",
+    unfinished: [],
+  });
+  assertEquals(await life.done, outcome);
+  assertEquals(world.clock.pendingTimers, 0);
+});
+
+Deno.test("Lifecycle stops what had started when a part fails to start", async () => {
+  const world = new World();
+  const life = world.life(["store", "api", "never"]);
+  world.onStart.set("api", () => Promise.reject(new RangeError("port taken")));
+  await assertRejects(() => life.start(), RangeError, "port taken");
+  assertEquals(world.events, ["start store", "start api", "stop store 1000"]);
+  const outcome = await life.done;
+  assertEquals([outcome.kind, outcome.exitCode], ["failed", 1]);
+  assertEquals(world.signals.listeners, 0);
+});
+
+Deno.test("Lifecycle gives each part what is left of the grace", async () => {
+  const world = new World();
+  const life = world.life(["store", "api"]);
+  world.onStop.set("api", () => world.sleep(400));
+  await life.start();
+  const stopped = life.stop("test");
+  await world.clock.advanceAsync(400);
+  assertEquals((await stopped).kind, "clean");
+  assertEquals(world.events.slice(2), ["stop api 1000", "stop store 600"]);
+});
+
+Deno.test("Lifecycle leaves a part that exceeds the bound and says so", async () => {
+  const world = new World();
+  const life = world.life(["store", "stuck", "api"]);
+  world.onStop.set("stuck", () => new Promise(() => {}));
+  await life.start();
+  const stopped = life.stop("test");
+  await world.clock.advanceAsync(1499);
+  assertEquals(world.events.at(-1), "stop stuck 1000");
+  await world.clock.advanceAsync(1);
+  assertEquals(await stopped, {
+    kind: "forced",
+    exitCode: 1,
+    reason: "test",
+    unfinished: ["stuck"],
+  });
+  assertEquals(world.events.at(-1), "stop store 0");
+  assertEquals(world.logged("error"), [
+    'msg="Part did not stop in time and is left" part=stuck',
+  ]);
+});
+
+Deno.test("Lifecycle does not leave a part that uses its grace to the full", async () => {
+  const world = new World();
+  const life = world.life(["api"]);
+  world.onStop.set("api", () => world.sleep(1000));
+  await life.start();
+  const stopped = life.stop("test");
+  await world.clock.advanceAsync(1000);
+  assertEquals((await stopped).kind, "clean");
+});
+
+Deno.test("Lifecycle goes on when a part or a hook fails to stop", async () => {
+  const world = new World();
+  const life = world.life(["store", "api"]);
+  life.onStopping(() => {
+    throw new Error("hook fault");
+  });
+  world.onStop.set("api", () => Promise.reject(new Error("api fault")));
+  await life.start();
+  const outcome = await life.stop("test");
+  assertEquals([outcome.kind, outcome.exitCode], ["failed", 1]);
+  assertEquals(world.events.at(-1), "stop store 1000");
+  assertEquals(world.logged("error"), [
+    'msg="Part could not stop" part="stopping hook" error="hook fault"',
+    'msg="Part could not stop" part=api error="api fault"',
+  ]);
+});
+
+Deno.test("Lifecycle stops on SIGTERM and on SIGINT, and unlistens", async () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    const world = new World();
+    const life = world.life(["api"]);
+    await life.start();
+    assertEquals(world.signals.listeners, 3);
+    world.signals.send(signal);
+    const outcome = await life.done;
+    assertEquals([outcome.kind, outcome.reason], ["clean", signal]);
+    assertEquals(world.signals.listeners, 0);
+  }
+});
+
+Deno.test("Lifecycle ends the wait at once on the second signal", async () => {
+  const world = new World();
+  const life = world.life(["store", "stuck"]);
+  world.onStop.set("stuck", () => new Promise(() => {}));
+  await life.start();
+  world.signals.send("SIGTERM");
+  await world.clock.advanceAsync(10);
+  world.signals.send("SIGINT");
+  world.signals.send("SIGINT");
+  assertEquals(await life.done, {
+    kind: "forced",
+    exitCode: 1,
+    reason: "SIGTERM",
+    unfinished: ["stuck", "store"],
+  });
+  assertEquals(world.clock.pendingTimers, 0);
+  assertEquals(world.signals.listeners, 0);
+});
+
+Deno.test("Lifecycle waits the drain delay between hooks and parts", async () => {
+  const world = new World();
+  const life = world.life(["api"], { drainDelayMs: 300 });
+  life.onStopping(() => void world.events.push("hook"));
+  await life.start();
+  const stopped = life.stop("test");
+  await world.clock.advanceAsync(299);
+  assertEquals(world.events.at(-1), "hook");
+  await world.clock.advanceAsync(1);
+  assertEquals((await stopped).kind, "clean");
+  assertEquals(world.events.at(-1), "stop api 1000");
+});
+
+Deno.test("Lifecycle cuts the drain delay on the second signal", async () => {
+  const world = new World();
+  const life = world.life(["api"], { drainDelayMs: 60_000 });
+  await life.start();
+  world.signals.send("SIGINT");
+  await world.clock.advanceAsync(1);
+  world.signals.send("SIGINT");
+  assertEquals((await life.done).unfinished, ["api"]);
+});
+
+Deno.test("Lifecycle tolerates a double stop", async () => {
+  const world = new World();
+  const life = world.life(["api"]);
+  await life.start();
+  const [first, second] = await Promise.all([life.stop("a"), life.stop("b")]);
+  assertEquals(first, second);
+  assertEquals(first.reason, "a");
+  assertEquals(await life.stop("c"), first);
+  assertEquals(world.events, ["start api", "stop api 1000"]);
+});
+
+Deno.test("Lifecycle starts nothing after a stop", async () => {
+  const world = new World();
+  const life = world.life(["api"]);
+  assertEquals((await life.stop("early")).kind, "clean");
+  await life.start();
+  assertEquals(world.events, []);
+  assertEquals(world.signals.listeners, 0);
+});
+
+Deno.test("Lifecycle stops the part that is starting when told meanwhile", async () => {
+  const world = new World();
+  const life = world.life(["store", "source", "api"]);
+  const starting = Promise.withResolvers<void>();
+  world.onStart.set("source", () => starting.promise);
+  world.onStop.set("source", () => {
+    starting.reject(new Error("aborted"));
+    return Promise.resolve();
+  });
+  const started = life.start();
+  await world.clock.advanceAsync(0);
+  world.signals.send("SIGTERM");
+  await started;
+  assertEquals(world.events, [
+    "start store",
+    "start source",
+    "stop source 1000",
+    "stop store 1000",
+  ]);
+  assertEquals((await life.done).kind, "clean");
+});
+
+Deno.test("Lifecycle ends in time when a part never ends starting", async () => {
+  const world = new World();
+  const life = world.life(["source"]);
+  world.onStart.set("source", () => new Promise(() => {}));
+  const started = life.start();
+  await world.clock.advanceAsync(0);
+  assertEquals((await life.stop("test")).kind, "clean");
+  await started;
+});
+
+Deno.test("Lifecycle reloads on SIGHUP, once it runs and until it stops", async () => {
+  const world = new World();
+  const life = world.life(["api"]);
+  let reloads = 0;
+  life.onReload(() => void reloads++);
+  const started = life.start();
+  world.signals.send("SIGHUP");
+  assertEquals(reloads, 0);
+  await started;
+  await world.clock.advanceAsync(0);
+  assertEquals(reloads, 1);
+  world.signals.send("SIGHUP");
+  assertEquals(reloads, 2);
+  const stopped = life.stop("test");
+  world.signals.send("SIGHUP");
+  await stopped;
+  assertEquals(reloads, 2);
+});
+
+Deno.test("Lifecycle refuses a second start and late parts", async () => {
+  const world = new World();
+  const life = world.life(["api"]);
+  await life.start();
+  await assertRejects(() => life.start(), TypeError, "Cannot start");
+  assertThrows(() => life.add(world.part("late")), TypeError, '"late"');
+  await life.stop("test");
+});
+
+/** Parts that note what is done with them, and a machine to run them on. */
+class World {
+  readonly clock = new FakeClock();
+  readonly signals = new FakeSignals();
+  readonly events: string[] = [];
+  readonly lines: string[] = [];
+  readonly onStart = new Map<string, () => Promise<void>>();
+  readonly onStop = new Map<string, () => Promise<void>>();
+
+  life(
+    names: readonly string[],
+    more: Partial<LifecycleOptions> = {},
+  ): Lifecycle {
+    const { clock, signals } = this;
+    const logger = createLogger({
+      format: "text",
+      level: "debug",
+      clock,
+      write: (line) => this.lines.push(line),
+    });
+    const life = new Lifecycle({
+      logger,
+      clock,
+      signals,
+      graceMs: 1000,
+      ...more,
+    });
+    for (const name of names) life.add(this.part(name));
+    return life;
+  }
+
+  part(name: string): Part {
+    return {
+      name,
+      start: () => {
+        this.events.push(`start ${name}`);
+        return this.onStart.get(name)?.() ?? Promise.resolve();
+      },
+      stop: (graceMs) => {
+        this.events.push(`stop ${name} ${graceMs}`);
+        return this.onStop.get(name)?.() ?? Promise.resolve();
+      },
+    };
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.clock.setTimer(resolve, ms));
+  }
+
+  logged(level: string): readonly string[] {
+    return this.lines.filter((line) => line.includes(` level=${level} `))
+      .map((line) => line.slice(line.indexOf("msg=")));
+  }
+}
+
+class FakeSignals implements SignalSource {
+  readonly #listeners = new Set<readonly [ProcessSignal, () => void]>();
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  listen(signal: ProcessSignal, callback: () => void): () => void {
+    const listener = [signal, callback] as const;
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  send(signal: ProcessSignal): void {
+    for (const [wanted, callback] of [...this.#listeners]) {
+      if (wanted === signal) callback();
+    }
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * One connection to a memcached server, from dialling to its end.
+ *
+ * @module
+ */
+
+import type { Buffer } from "node:buffer";
+import type { Socket } from "node:net";
+import type { Clock, Timer } from "../clock.ts";
+import { formatMemcachedAddress, type MemcachedAddress } from "./address.ts";
+import { type MemcachedCommand, versionCommand } from "./command.ts";
+import { type MemcachedReply, readReply } from "./reply.ts";
+import { type MemcachedTls, openSocket } from "./socket.ts";
+
+/** What became of a command. */
+export type MemcachedOutcome =
+  | MemcachedReply
+  /** No reply in time; the command may have been carried out all the same. */
+  | { readonly kind: "unavailable"; readonly reason: string };
+
+/** Who waits for a reply, and how long. */
+export interface MemcachedCall {
+  /** When to give up, by the clock. */
+  readonly deadlineMs: number;
+  /**
+   * Is called exactly once, perhaps before the sending function returns. All
+   * calls of one connection are answered in the order of the replies, and
+   * nothing runs in between.
+   */
+  readonly done: (outcome: MemcachedOutcome) => void;
+}
+
+/** How a {@linkcode MemcachedConnection} is made. */
+export interface MemcachedConnectionOptions {
+  /** Where the server listens. */
+  readonly address: MemcachedAddress;
+  /**
+   * Encrypts the connection.
+   *
+   * @default not encrypted
+   */
+  readonly tls?: MemcachedTls;
+  /** Bound on dialling and on every reply, in milliseconds. */
+  readonly timeoutMs: number;
+  /** The time. */
+  readonly clock: Clock;
+  /** Is called once when the server has answered for the first time. */
+  readonly onUp: () => void;
+  /** Is called once when the connection has ended by itself. */
+  readonly onDown: (reason: string) => void;
+  /** Is called whenever no reply is missing any more. */
+  readonly onIdle: () => void;
+}
+
+interface Waiting {
+  readonly command: MemcachedCommand;
+  readonly sentMs: number;
+  readonly deadlineMs: number;
+  /** Absent once the caller was told that it takes too long. */
+  done: ((outcome: MemcachedOutcome) => void) | undefined;
+}
+
+/**
+ * Sends commands one behind the other without waiting for replies. What is
+ * sent in one turn of the event loop goes out in one write. A server that
+ * answers what it must not, or leaves a command without a reply for the time
+ * limit, loses the connection.
+ */
+export class MemcachedConnection {
+  readonly #options: MemcachedConnectionOptions;
+  #socket: Socket | undefined;
+  #state: "new" | "dialling" | "up" | "closed" = "new";
+  #waiting: Waiting[] = [];
+  #unread = "";
+  #unsent = "";
+  #flush: ReturnType<typeof setImmediate> | undefined;
+  #dialTimer: Timer | undefined;
+  #watchdog: Timer | undefined;
+  #watchdogMs = Infinity;
+
+  /** Makes a connection that is not dialled yet. */
+  constructor(options: MemcachedConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** Number of replies that are missing. */
+  get outstanding(): number {
+    return this.#waiting.length;
+  }
+
+  /** Dials; the connection is up when the server has answered a first command. */
+  open(): void {
+    const { address, clock, timeoutMs, tls, onUp } = this.#options;
+    const deadlineMs = clock.nowMs() + timeoutMs;
+    this.#state = "dialling";
+    this.#dialTimer = clock.setTimer(() => this.#fail(this.#late()), timeoutMs);
+    const onOpen = (): void => {
+      if (this.#state !== "dialling") return;
+      this.send(versionCommand(), {
+        deadlineMs,
+        done: (outcome) => {
+          if (this.#state !== "dialling") return;
+          if (outcome.kind === "version") {
+            this.#dialTimer?.cancel();
+            this.#state = "up";
+            onUp();
+          } else if (outcome.kind === "refused") {
+            this.#fail(outcome.reason);
+          }
+        },
+      });
+    };
+    try {
+      const socket = openSocket(address, {
+        ...(tls === undefined ? {} : { tls }),
+        onOpen,
+      });
+      this.#socket = socket;
+      socket.on("data", (chunk: Buffer) => this.#read(chunk));
+      socket.on("error", (error) => this.#fail(errorText(error)));
+      socket.on("close", () => this.#fail("the server closed the connection"));
+    } catch (error) {
+      this.#fail(errorText(error));
+    }
+  }
+
+  /** Sends a command; only while the connection is up. */
+  send(command: MemcachedCommand, call: MemcachedCall): void {
+    const { deadlineMs, done } = call;
+    if (this.#socket === undefined || this.#state === "closed") {
+      return done({ kind: "unavailable", reason: "not connected" });
+    }
+    const sentMs = this.#options.clock.nowMs();
+    this.#waiting.push({ command, sentMs, deadlineMs, done });
+    this.#watch(Math.min(deadlineMs, sentMs + this.#options.timeoutMs));
+    this.#unsent += command.text;
+    this.#flush ??= setImmediate(() => {
+      this.#flush = undefined;
+      const text = this.#unsent;
+      this.#unsent = "";
+      this.#socket?.write(text, "latin1");
+    });
+  }
+
+  /** Closes at once; calls that wait are answered as unavailable. */
+  close(reason: string): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#dialTimer?.cancel();
+    this.#watchdog?.cancel();
+    if (this.#flush !== undefined) clearImmediate(this.#flush);
+    this.#socket?.destroy();
+    this.#socket = undefined;
+    this.#unread = "";
+    this.#unsent = "";
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { done } of waiting) done?.({ kind: "unavailable", reason });
+  }
+
+  #fail(cause: string): void {
+    if (this.#state === "closed") return;
+    const name = formatMemcachedAddress(this.#options.address);
+    const reason = `Cannot use "${name}": ${cause}`;
+    // Who is told of the end must not find a connection that looks alive, and
+    // who waits for a reply must find out first that there is a new dial.
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.close(reason);
+    this.#options.onDown(reason);
+    for (const { done } of waiting) done?.({ kind: "unavailable", reason });
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#state === "closed") return;
+    const text = this.#unread + chunk.toString("latin1");
+    this.#unread = "";
+    let at = 0;
+    while (at < text.length) {
+      const head = this.#waiting[0];
+      if (head === undefined) return this.#fail("bytes nobody asked for");
+      const read = readReply(text, at, { expected: head.command.expected });
+      if (read.kind === "fault") return this.#fail(read.reason);
+      if (read.kind === "incomplete") {
+        this.#unread = text.slice(at);
+        return;
+      }
+      at = read.end;
+      this.#waiting.shift();
+      head.done?.(read.reply);
+      // Whoever was answered may have closed the connection.
+      if (this.isClosed) return;
+    }
+    if (this.#waiting.length === 0) this.#options.onIdle();
+  }
+
+  /** True after its end. */
+  get isClosed(): boolean {
+    return this.#state === "closed";
+  }
+
+  /** Sees to it that somebody looks at the calls at `dueMs`. */
+  #watch(dueMs: number): void {
+    if (dueMs >= this.#watchdogMs) return;
+    const { clock } = this.#options;
+    this.#watchdog?.cancel();
+    this.#watchdogMs = dueMs;
+    this.#watchdog = clock.setTimer(
+      () => this.#lookAtCalls(),
+      Math.max(0, dueMs - clock.nowMs()),
+    );
+  }
+
+  #lookAtCalls(): void {
+    const { clock, timeoutMs } = this.#options;
+    const nowMs = clock.nowMs();
+    this.#watchdog = undefined;
+    this.#watchdogMs = Infinity;
+    const head = this.#waiting[0];
+    if (head === undefined) return;
+    if (head.sentMs + timeoutMs <= nowMs) return this.#fail(this.#late());
+    let dueMs = head.sentMs + timeoutMs;
+    for (const call of [...this.#waiting]) {
+      if (call.done === undefined) continue;
+      if (call.deadlineMs > nowMs) {
+        dueMs = Math.min(dueMs, call.deadlineMs);
+        continue;
+      }
+      const { done } = call;
+      call.done = undefined;
+      done({ kind: "unavailable", reason: this.#late() });
+    }
+    if (this.#state !== "closed") this.#watch(dueMs);
+  }
+
+  #late(): string {
+    return `no answer within ${this.#options.timeoutMs} ms`;
+  }
+}
+
+function errorText(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    return errorText(error.errors[0]);
+  }
+  return error instanceof Error && error.message !== ""
+    ? error.message
+    : "the connection failed";
+}

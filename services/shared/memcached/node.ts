@@ -1,0 +1,235 @@
+/**
+ * One memcached server: its connections, dialled again for ever.
+ *
+ * @module
+ */
+
+import type { Clock, Timer } from "../clock.ts";
+import type { Logger } from "../logger.ts";
+import { redialDelayMs } from "../redis/redial_delay.ts";
+import { formatMemcachedAddress, type MemcachedAddress } from "./address.ts";
+import { type MemcachedCall, MemcachedConnection } from "./connection.ts";
+import type { MemcachedCommand } from "./command.ts";
+import type { MemcachedTls } from "./socket.ts";
+import { MemcachedWaiters } from "./waiters.ts";
+
+/** How a {@linkcode MemcachedNode} is made. */
+export interface MemcachedNodeOptions {
+  /** Where the server listens. */
+  readonly address: MemcachedAddress;
+  /** What the server is called in logs. */
+  readonly label: string;
+  /**
+   * Encrypts the connections.
+   *
+   * @default not encrypted
+   */
+  readonly tls?: MemcachedTls;
+  /** Bound on dialling and on every reply, in milliseconds. */
+  readonly timeoutMs: number;
+  /**
+   * Connections that are kept while they have nothing to do, at least 1.
+   *
+   * @default 2
+   */
+  readonly maxIdleConnections?: number;
+  /** The time. */
+  readonly clock: Clock;
+  /** Gives a number from 0 up to, not including, 1. */
+  readonly random: () => number;
+  /** Is told when the server becomes reachable and unreachable. */
+  readonly logger: Logger;
+}
+
+/** A connection that waits for this many replies calls for another one. */
+const BUSY = 2_048;
+/** A connection that waits for this many replies takes no more commands. */
+const FULL = 10_000;
+/** Connections at a time, however busy they are. */
+const MAX_CONNECTIONS = 8;
+/** A server that was up this long is dialled again at once when lost. */
+const STABLE_MS = 1_000;
+/** Different reasons logged while the server is unreachable. */
+const MAX_REASONS = 5;
+
+/**
+ * Sends commands to one server. All of them go over the first connection, in
+ * order, as long as fewer than 2,048 replies are missing on it; beyond that
+ * further connections are opened, of which a few are kept when the load is
+ * over. A lost server is dialled at once, then ever more slowly. Commands wait
+ * for the first dial, within their own deadlines; while the server is known to
+ * be unreachable they are answered at once.
+ */
+export class MemcachedNode {
+  readonly #options: MemcachedNodeOptions;
+  readonly #maxIdle: number;
+  readonly #waiters: MemcachedWaiters;
+  readonly #reasons = new Set<string>();
+  readonly #up: MemcachedConnection[] = [];
+  #dialling: MemcachedConnection | undefined;
+  #redial: Timer | undefined;
+  #isStarted = false;
+  #wasUp = false;
+  #failures = 0;
+  #upSinceMs = 0;
+  #growAfterMs = 0;
+  #lastReason = "not started";
+
+  /** Makes a node that is not connected yet. */
+  constructor(options: MemcachedNodeOptions) {
+    this.#options = options;
+    this.#maxIdle = Math.max(1, options.maxIdleConnections ?? 2);
+    this.#waiters = new MemcachedWaiters(options);
+  }
+
+  /** The server's name: its address as `host:port`. */
+  get name(): string {
+    return formatMemcachedAddress(this.#options.address);
+  }
+
+  /** True while commands can be sent. */
+  get isUp(): boolean {
+    return this.#up.length > 0;
+  }
+
+  /** Number of connections that are up. */
+  get connections(): number {
+    return this.#up.length;
+  }
+
+  /** Begins to connect; does nothing while it is started. */
+  start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    this.#failures = 0;
+    this.#dial();
+  }
+
+  /** Closes the connections; calls that wait are answered as unavailable. */
+  stop(): void {
+    if (!this.#isStarted) return;
+    this.#isStarted = false;
+    this.#wasUp = false;
+    this.#lastReason = "stopped";
+    this.#redial?.cancel();
+    const connections = [...this.#up];
+    if (this.#dialling !== undefined) connections.push(this.#dialling);
+    this.#up.length = 0;
+    this.#dialling = undefined;
+    for (const connection of connections) connection.close("stopped");
+    this.#waiters.answerAll("stopped");
+  }
+
+  /** Sends a command. */
+  send(command: MemcachedCommand, call: MemcachedCall): void {
+    const connection = this.#pick();
+    if (connection !== undefined) return connection.send(command, call);
+    if (this.#up.length > 0) {
+      const reason = `"${this.name}" has ${FULL} commands to answer already`;
+      return call.done({ kind: "unavailable", reason });
+    }
+    const isFirstDial = this.#dialling !== undefined && this.#failures === 0;
+    if (isFirstDial && this.#waiters.add(command, call)) return;
+    call.done({ kind: "unavailable", reason: this.#lastReason });
+  }
+
+  /** The first connection that is not busy, else the one that is least so. */
+  #pick(): MemcachedConnection | undefined {
+    let least: MemcachedConnection | undefined;
+    for (const connection of this.#up) {
+      const { outstanding } = connection;
+      if (outstanding < BUSY) return connection;
+      if (outstanding >= FULL) continue;
+      if (least === undefined || outstanding < least.outstanding) {
+        least = connection;
+      }
+    }
+    if (
+      this.#up.length > 0 && this.#up.length < MAX_CONNECTIONS &&
+      this.#dialling === undefined &&
+      this.#options.clock.nowMs() >= this.#growAfterMs
+    ) this.#dial();
+    return least;
+  }
+
+  #dial(): void {
+    const { address, clock, timeoutMs, tls } = this.#options;
+    const connection = new MemcachedConnection({
+      address,
+      timeoutMs,
+      clock,
+      ...(tls === undefined ? {} : { tls }),
+      onUp: () => this.#rise(connection),
+      onDown: (reason) => this.#lose(connection, reason),
+      onIdle: () => this.#shrink(),
+    });
+    this.#dialling = connection;
+    connection.open();
+  }
+
+  #rise(connection: MemcachedConnection): void {
+    const { label, logger, clock } = this.#options;
+    this.#dialling = undefined;
+    this.#up.push(connection);
+    if (this.#up.length > 1) return;
+    this.#upSinceMs = clock.nowMs();
+    this.#reasons.clear();
+    if (!this.#wasUp) {
+      logger.info(`connected to ${label}`, { address: this.name });
+    }
+    this.#wasUp = true;
+    for (const { command, call } of this.#waiters.take()) {
+      this.send(command, call);
+    }
+  }
+
+  #lose(connection: MemcachedConnection, reason: string): void {
+    const { clock, random } = this.#options;
+    const wasDialling = this.#dialling === connection;
+    if (wasDialling) this.#dialling = undefined;
+    const index = this.#up.indexOf(connection);
+    if (index >= 0) this.#up.splice(index, 1);
+    if (!this.#isStarted) return;
+    const nowMs = clock.nowMs();
+    if (this.#up.length > 0) {
+      // The others carry on; this one is opened again when it is needed.
+      this.#growAfterMs = nowMs + STABLE_MS;
+      return;
+    }
+    // A further connection that is being dialled becomes the first one.
+    if (this.#dialling !== undefined) return this.#note(reason);
+    const wasStable = !wasDialling && nowMs - this.#upSinceMs >= STABLE_MS;
+    this.#failures = wasStable ? 0 : this.#failures + 1;
+    if (wasStable) {
+      this.#dial();
+    } else {
+      this.#redial = clock.setTimer(
+        () => this.#dial(),
+        redialDelayMs(this.#failures, random),
+      );
+    }
+    this.#note(reason);
+    if (!wasStable) this.#waiters.answerAll(reason);
+  }
+
+  #note(reason: string): void {
+    const { label, logger } = this.#options;
+    this.#wasUp = false;
+    this.#lastReason = reason;
+    if (this.#reasons.has(reason) || this.#reasons.size >= MAX_REASONS) return;
+    this.#reasons.add(reason);
+    logger.warn(`no connection to ${label}`, { reason });
+  }
+
+  /** Closes idle connections that are too many, once the load is over. */
+  #shrink(): void {
+    const first = this.#up[0];
+    if (first === undefined || first.outstanding >= BUSY / 2) return;
+    for (let i = this.#up.length - 1; i >= this.#maxIdle; i--) {
+      const connection = this.#up.findLast((up) => up.outstanding === 0);
+      if (connection === undefined || connection === first) return;
+      this.#up.splice(this.#up.indexOf(connection), 1);
+      connection.close("idle");
+    }
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * A list of servers that is looked up as SRV records (RFC 2782).
+ *
+ * @module
+ */
+
+import { resolveSrv } from "node:dns/promises";
+import type { Clock, Timer } from "../clock.ts";
+import type { Logger } from "../logger.ts";
+import { redialDelayMs } from "../redis/redial_delay.ts";
+import { describeError, settle, waitAtMost } from "../settled.ts";
+import {
+  formatMemcachedAddress,
+  type MemcachedAddress,
+  memcachedAddress,
+} from "./address.ts";
+
+/** One SRV record, as far as it matters. */
+export interface SrvRecord {
+  /** The host. */
+  readonly name: string;
+  /** The port. */
+  readonly port: number;
+}
+
+/** Looks SRV records up; rejects when it can't. */
+export type SrvResolver = (name: string) => Promise<readonly SrvRecord[]>;
+
+/** How a {@linkcode SrvWatch} is made. */
+export interface SrvWatchOptions {
+  /** Name of the record, for instance `_memcache._tcp.example.com`. */
+  readonly name: string;
+  /** Milliseconds between two looks; 0 looks until it has found something. */
+  readonly refreshMs: number;
+  /** Bound on one look, in milliseconds. */
+  readonly timeoutMs: number;
+  /**
+   * Looks the records up.
+   *
+   * @default the system's resolver
+   */
+  readonly resolve?: SrvResolver;
+  /** The time. */
+  readonly clock: Clock;
+  /** Gives a number from 0 up to, not including, 1. */
+  readonly random: () => number;
+  /** Is told when the list changes, and when looks begin to fail. */
+  readonly logger: Logger;
+  /** Is called with a list that differs from the last one. */
+  readonly onAddresses: (addresses: readonly MemcachedAddress[]) => void;
+  /** Is called when a look failed. */
+  readonly onFailure: (reason: string) => void;
+}
+
+/** More servers than this are taken for a mistake. */
+const MAX_ADDRESSES = 1_000;
+
+/**
+ * Looks a list of servers up again and again. Priority and weight do not
+ * matter: every server of the list has its share of the keys. A look that
+ * fails or finds nothing leaves the list as it was.
+ */
+export class SrvWatch {
+  readonly #options: SrvWatchOptions;
+  #isStarted = false;
+  #run = 0;
+  #timer: Timer | undefined;
+  #failures = 0;
+  #known = "";
+
+  /** Makes a watch that does not look yet. */
+  constructor(options: SrvWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to look; does nothing while it is started. */
+  start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    void this.#look(++this.#run);
+  }
+
+  /** Looks no more; what a look that runs still finds is left out. */
+  stop(): void {
+    this.#isStarted = false;
+    this.#run++;
+    this.#timer?.cancel();
+  }
+
+  async #look(run: number): Promise<void> {
+    const { name, refreshMs, timeoutMs, clock, random } = this.#options;
+    const resolve = this.#options.resolve ?? resolveSrv;
+    const found = await waitAtMost(settle(() => resolve(name)), {
+      clock,
+      timeoutMs,
+    });
+    if (run !== this.#run) return;
+    if (found === "late") {
+      this.#fail(`no answer within ${timeoutMs} ms`);
+    } else if (found.kind === "failed") {
+      this.#fail(describeError(found.error));
+    } else {
+      this.#take(found.value);
+    }
+    // A list that nobody has yet is more urgent than one that may be old.
+    const delayMs = this.#known === ""
+      ? redialDelayMs(this.#failures, random)
+      : refreshMs;
+    if (delayMs <= 0 || run !== this.#run) return;
+    this.#timer = clock.setTimer(() => void this.#look(run), delayMs);
+  }
+
+  #take(records: readonly SrvRecord[]): void {
+    const { name, logger, onAddresses } = this.#options;
+    const found = new Map<string, MemcachedAddress>();
+    for (const record of records) {
+      const address = memcachedAddress(record.name, record.port);
+      if (address === undefined) {
+        return this.#fail("a record names no usable host and port");
+      }
+      found.set(formatMemcachedAddress(address), address);
+    }
+    if (found.size === 0) return this.#fail("there are no records");
+    if (found.size > MAX_ADDRESSES) {
+      return this.#fail(`there are more than ${MAX_ADDRESSES} records`);
+    }
+    if (this.#failures > 0) logger.info("SRV lookup succeeds again", { name });
+    this.#failures = 0;
+    const names = [...found.keys()].sort().join(",");
+    if (names === this.#known) return;
+    this.#known = names;
+    logger.info("server list changed", { name, servers: names });
+    onAddresses([...found.values()]);
+  }
+
+  #fail(cause: string): void {
+    const { name, logger, onFailure } = this.#options;
+    const reason = `Cannot look up SRV records of "${name}": ${cause}`;
+    if (++this.#failures === 1) logger.warn("SRV lookup failed", { reason });
+    onFailure(reason);
+  }
+}

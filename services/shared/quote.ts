@@ -1,0 +1,44 @@
+/**
+ * Foreign text in one line of a log or a message, without doing harm there.
+ *
+ * @module
+ */
+
+/**
+ * What JSON lets through and a terminal or a line reader might act on: control
+ * characters, invisible format characters (they can reverse what is shown) and
+ * the two line ends of Unicode.
+ */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Options of {@linkcode quote}. */
+export interface QuoteOptions {
+  /**
+   * Most characters of the text that are shown; the number of the rest is told.
+   *
+   * @default {200}
+   */
+  readonly maxChars?: number;
+}
+
+/**
+ * Puts `text` between double quotes and escapes what could end the quotes or
+ * the line, so that nothing in it can pass for something else. The result is
+ * also a valid JSON string.
+ */
+export function quote(text: string, options: QuoteOptions = {}): string {
+  return JSON.stringify(shorten(text, options.maxChars ?? 200))
+    .replace(UNSEEN, escapeUnits);
+}
+
+function shorten(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const rest = text.length - maxChars;
+  return `${text.slice(0, maxChars)}… (${rest} more characters)`;
+}
+
+function escapeUnits(character: string): string {
+  return character.split("").map((unit) =>
+    `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
+  ).join("");
+}

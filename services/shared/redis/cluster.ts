@@ -1,0 +1,225 @@
+/**
+ * Commands for a cluster of servers.
+ *
+ * @module
+ */
+
+import { formatRedisAddress } from "./address.ts";
+import type { RedisCommand } from "./client.ts";
+import {
+  collectReplies,
+  commandsOf,
+  type Errand,
+  errandsOf,
+  type Part,
+  type TurnedAway,
+} from "./cluster_errands.ts";
+import { ClusterNodes } from "./cluster_nodes.ts";
+import { ClusterTopology } from "./cluster_topology.ts";
+import type { RedisLink } from "./link.ts";
+import { Pauses } from "./pauses.ts";
+import { RedisPool, type RedisPoolOptions } from "./pool.ts";
+import type { RedisOutcome, RedisReply } from "./reply.ts";
+import type { RedisClusterNodes } from "./target.ts";
+import { WaitingCalls } from "./waiting_calls.ts";
+
+/** How a {@linkcode RedisCluster} is made; `size` is that of each node's pool. */
+export interface RedisClusterOptions extends
+  Omit<
+    RedisPoolOptions,
+    "address" | "database" | "mustBeMaster" | "onChange"
+  > {
+  /** Some nodes of the cluster. */
+  readonly seeds: RedisClusterNodes;
+}
+
+/** Times that a part is sent, the first one included. */
+const MAX_ROUNDS = 6;
+const FIRST_PAUSE_MS = 20;
+/** Nobody begins a round with less of its time limit left than this share. */
+const LAST_START = 0.25;
+
+/**
+ * Sends each command to the node that serves its key, all nodes at once, with
+ * one round trip when the map of slots is right. A node that says "elsewhere"
+ * or "later" has not carried the command out, so that part is sent again, a few
+ * times and within the time limit.
+ *
+ * A node that does not answer makes the whole call unavailable; what the others
+ * did is not undone.
+ */
+export class RedisCluster implements RedisLink {
+  readonly #options: RedisClusterOptions;
+  readonly #topology: ClusterTopology;
+  readonly #nodes: ClusterNodes;
+  readonly #waiting: WaitingCalls;
+  readonly #pauses: Pauses;
+  #isStopped = false;
+  #lastReason = "not started";
+
+  /** Makes a cluster that is not connected yet. */
+  constructor(options: RedisClusterOptions) {
+    this.#options = options;
+    this.#waiting = new WaitingCalls(options);
+    this.#pauses = new Pauses(options.clock);
+    this.#nodes = new ClusterNodes({
+      timeoutMs: options.timeoutMs,
+      clock: options.clock,
+      makePool: (address) =>
+        new RedisPool({
+          ...options,
+          address,
+          onChange: (reason) => {
+            if (reason !== undefined) this.#topology.refresh();
+          },
+        }),
+    });
+    this.#topology = new ClusterTopology({
+      ...options,
+      seeds: options.seeds.nodes,
+      isUp: (address) => this.#nodes.isUp(address),
+      onRefresh: (reason) => this.#onRefresh(reason),
+    });
+  }
+
+  /** True while at least one node is up. */
+  get isUp(): boolean {
+    return this.#nodes.isSomeUp;
+  }
+
+  /** Begins to look for the nodes; can't be started anew once stopped. */
+  start(): void {
+    if (this.#isStopped) return;
+    this.#lastReason = "not connected yet";
+    this.#topology.start();
+  }
+
+  /** Closes all connections; calls that wait are answered as unavailable. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#lastReason = "stopped";
+    this.#topology.stop();
+    this.#nodes.stop();
+    this.#pauses.end();
+    this.#waiting.giveUp(this.#lastReason);
+  }
+
+  /**
+   * Carries out commands, each of which has one key. Commands next to each
+   * other whose key is the very same object are one unit: when a node turns one
+   * of them away, those behind it are sent again with it, so they must be such
+   * that it does not matter, as `EXPIRE` is behind `INCRBY`.
+   *
+   * @param deadlineMs When to give up, by the clock.
+   */
+  send(
+    commands: readonly RedisCommand[],
+    deadlineMs: number,
+  ): Promise<RedisOutcome> {
+    if (this.#topology.map !== undefined) {
+      return this.#carryOut(commands, deadlineMs);
+    }
+    if (this.#topology.isFirstRound) {
+      return this.#waiting.add(commands, deadlineMs);
+    }
+    return Promise.resolve({ kind: "unavailable", reason: this.#lastReason });
+  }
+
+  #onRefresh(reason: string | undefined): void {
+    const { map } = this.#topology;
+    if (map !== undefined) {
+      this.#nodes.keep(map.masters);
+      this.#waiting.release((commands, deadlineMs) =>
+        this.send(commands, deadlineMs)
+      );
+    } else if (reason !== undefined) {
+      this.#lastReason = `no map of slots: ${reason}`;
+      this.#waiting.giveUp(this.#lastReason);
+    }
+  }
+
+  async #carryOut(
+    commands: readonly RedisCommand[],
+    deadlineMs: number,
+  ): Promise<RedisOutcome> {
+    const { clock, timeoutMs } = this.#options;
+    const lastStartMs = deadlineMs - timeoutMs * LAST_START;
+    const replies = new Array<RedisReply>(commands.length).fill(null);
+    let errands = errandsOf(commands);
+    for (let round = 1;; round++) {
+      const parts = this.#partsOf(errands);
+      if (typeof parts === "string") return this.#unavailable(parts);
+      const outcomes = await Promise.all(
+        parts.map((part) =>
+          part.node.pool.send(commandsOf(part, commands), deadlineMs)
+        ),
+      );
+      const turnedAway: TurnedAway[] = [];
+      for (const [i, part] of parts.entries()) {
+        const outcome = outcomes[i]!;
+        if (outcome.kind === "unavailable") {
+          return this.#unavailable(outcome.reason);
+        }
+        turnedAway.push(...collectReplies(part, outcome.replies, replies));
+      }
+      const last = turnedAway.at(-1)?.redirect;
+      if (last === undefined) return { kind: "replied", replies };
+      errands = turnedAway.map((one) => this.#redirected(one))
+        .sort((a, b) => a.from - b.from);
+      const pauseMs = pauseBefore(round + 1, turnedAway);
+      if (round === MAX_ROUNDS || clock.nowMs() + pauseMs > lastStartMs) {
+        return this.#unavailable(last.reason);
+      }
+      if (pauseMs > 0) await this.#pauses.pause(pauseMs);
+    }
+  }
+
+  /** Errands by node, or why some can't be carried out. */
+  #partsOf(errands: readonly Errand[]): readonly Part[] | string {
+    if (this.#isStopped) return this.#lastReason;
+    const parts = new Map<string, Part & { readonly errands: Errand[] }>();
+    for (const errand of errands) {
+      const { slot, asked } = errand;
+      const address = asked?.address ?? this.#topology.map?.masterOf(slot);
+      if (address === undefined) return `no node serves slot ${slot}`;
+      const isAsking = asked !== undefined;
+      const name = `${isAsking ? "ask " : ""}${formatRedisAddress(address)}`;
+      const part = parts.get(name);
+      if (part === undefined) {
+        const node = asked ?? this.#nodes.get(address);
+        parts.set(name, { node, isAsking, errands: [errand] });
+      } else {
+        part.errands.push(errand);
+      }
+    }
+    return [...parts.values()];
+  }
+
+  /** The errand for the next round, after we learnt from the redirection. */
+  #redirected({ errand, redirect }: TurnedAway): Errand {
+    switch (redirect.kind) {
+      case "moved":
+        this.#topology.move(redirect.slot, redirect.address);
+        return errand;
+      case "ask":
+        return { ...errand, asked: this.#nodes.get(redirect.address) };
+      case "later":
+        this.#topology.refresh();
+        return errand;
+    }
+  }
+
+  #unavailable(reason: string): RedisOutcome {
+    this.#topology.refresh();
+    return { kind: "unavailable", reason };
+  }
+}
+
+/** Milliseconds; redirections are followed at once, but not in a circle. */
+function pauseBefore(
+  round: number,
+  turnedAway: readonly TurnedAway[],
+): number {
+  const isLater = turnedAway.some(({ redirect }) => redirect.kind === "later");
+  return isLater || round > 3 ? FIRST_PAUSE_MS * 2 ** (round - 2) : 0;
+}

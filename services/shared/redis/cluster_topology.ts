@@ -1,0 +1,199 @@
+/**
+ * Keeps the map of a cluster's slots up to date.
+ *
+ * @module
+ */
+
+import type { Timer } from "../clock.ts";
+import type { Logger } from "../logger.ts";
+import { formatRedisAddress, type RedisAddress } from "./address.ts";
+import { type AskOptions, askRedis } from "./ask.ts";
+import { redialDelayMs } from "./redial_delay.ts";
+import { isRedisRefusal } from "./reply.ts";
+import { readSlots, type SlotMap, SLOTS_COMMAND } from "./slot_map.ts";
+
+/** How a {@linkcode ClusterTopology} is made. */
+export interface ClusterTopologyOptions
+  extends Omit<AskOptions, "address" | "signal"> {
+  /** Nodes to ask at first. */
+  readonly seeds: readonly RedisAddress[];
+  /** What the cluster is called in logs. */
+  readonly name: string;
+  /** Gives a number from 0 up to, not including, 1. */
+  readonly random: () => number;
+  /** Is told when the cluster gets other masters, or no map can be had. */
+  readonly logger: Logger;
+  /** Whether a node can be expected to answer; those are asked first. */
+  readonly isUp: (address: RedisAddress) => boolean;
+  /** Is called when nodes were asked, with the reason when none answered. */
+  readonly onRefresh: (reason?: string) => void;
+}
+
+/** Bound on one question. */
+const ASK_MS = 500;
+/** Longest wait between two refreshes while a node is away. */
+const RETRY_MS = 500;
+/** Wait between two refreshes while all is well. */
+const PERIOD_MS = 15_000;
+/** Different reasons logged while there is no map. */
+const MAX_REASONS = 5;
+
+/**
+ * Asks the nodes for the map at the start, when told that it may be wrong,
+ * again and again while a master is away, and every fifteen seconds otherwise.
+ * Never asks twice at a time, nor more often than every 25 milliseconds.
+ */
+export class ClusterTopology {
+  readonly #options: ClusterTopologyOptions;
+  readonly #aborter = new AbortController();
+  readonly #reasons = new Set<string>();
+  #map: SlotMap | undefined;
+  #known = "";
+  #isStarted = false;
+  #isAsking = false;
+  #isFirstRound = true;
+  #rounds = 0;
+  #timer: Timer | undefined;
+  #timerMs = Infinity;
+
+  /** Makes a topology that asks nobody yet. */
+  constructor(options: ClusterTopologyOptions) {
+    this.#options = options;
+  }
+
+  /** The map; `undefined` until a node has told it. */
+  get map(): SlotMap | undefined {
+    return this.#map;
+  }
+
+  /** True from the start until the first nodes were asked. */
+  get isFirstRound(): boolean {
+    return this.#isStarted && this.#isFirstRound;
+  }
+
+  /** Begins to ask; can't be started anew once stopped. */
+  start(): void {
+    if (this.#isStarted || this.#aborter.signal.aborted) return;
+    this.#isStarted = true;
+    this.#ask();
+  }
+
+  /** Asks nobody any more. */
+  stop(): void {
+    this.#aborter.abort();
+    this.#isFirstRound = false;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** Asks soon: the map may be wrong. */
+  refresh(): void {
+    if (!this.#isStarted || this.#isAsking) return;
+    this.#schedule(this.#retryDelayMs());
+  }
+
+  /** Notes that a node said who serves a slot, and asks for the rest soon. */
+  move(slot: number, address: RedisAddress): void {
+    this.#map = this.#map?.withMove(slot, address);
+    this.refresh();
+  }
+
+  async #ask(): Promise<void> {
+    if (this.#isAsking || this.#aborter.signal.aborted) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerMs = Infinity;
+    this.#isAsking = true;
+    this.#rounds++;
+    const reason = await this.#askNodes();
+    this.#isAsking = false;
+    if (this.#aborter.signal.aborted) return;
+    this.#isFirstRound = false;
+    if (reason === undefined) this.#noteMasters();
+    else this.#noteFailure(reason);
+    this.#options.onRefresh(reason);
+    if (this.#isSettled()) this.#rounds = 0;
+    this.#schedule(this.#rounds === 0 ? PERIOD_MS : this.#retryDelayMs());
+  }
+
+  /** Takes the first map that a node tells; else why there is none. */
+  async #askNodes(): Promise<string | undefined> {
+    const { timeoutMs } = this.#options;
+    const reasons: string[] = [];
+    for (const address of this.#candidates()) {
+      if (this.#aborter.signal.aborted) break;
+      const outcome = await askRedis({
+        ...this.#options,
+        address,
+        timeoutMs: Math.min(timeoutMs, ASK_MS),
+        signal: this.#aborter.signal,
+      }, [SLOTS_COMMAND]);
+      const place = formatRedisAddress(address);
+      if (outcome.kind === "unavailable") {
+        reasons.push(`"${place}": ${outcome.reason}`);
+        continue;
+      }
+      const reply = outcome.replies[0] ?? null;
+      const map = readSlots(reply, address);
+      if (map !== undefined && map.masters.length > 0) {
+        this.#map = map;
+        return undefined;
+      }
+      const problem = isRedisRefusal(reply)
+        ? reply.refusal
+        : "it knows no node that serves slots";
+      reasons.push(`"${place}": ${problem}`);
+    }
+    return reasons.join("; ") || "stopped";
+  }
+
+  #candidates(): readonly RedisAddress[] {
+    const { seeds, isUp } = this.#options;
+    const byName = new Map<string, RedisAddress>();
+    for (const address of [...this.#map?.masters ?? [], ...seeds]) {
+      byName.set(formatRedisAddress(address), address);
+    }
+    const all = [...byName.values()];
+    return [
+      ...all.filter((address) => isUp(address)),
+      ...all.filter((address) => !isUp(address)),
+    ];
+  }
+
+  #isSettled(): boolean {
+    const { isUp } = this.#options;
+    return this.#map?.masters.every((address) => isUp(address)) ?? false;
+  }
+
+  #noteMasters(): void {
+    this.#reasons.clear();
+    const masters = this.#map?.masters ?? [];
+    const known = masters.map(formatRedisAddress).sort().join(", ");
+    if (known === this.#known) return;
+    this.#known = known;
+    const { name, logger } = this.#options;
+    logger.info(`nodes of ${name}`, { masters: known });
+  }
+
+  #noteFailure(reason: string): void {
+    if (this.#reasons.has(reason) || this.#reasons.size >= MAX_REASONS) return;
+    this.#reasons.add(reason);
+    const { name, logger } = this.#options;
+    logger.warn(`no node of ${name} tells its slots`, { reason });
+  }
+
+  #retryDelayMs(): number {
+    const rounds = Math.max(1, this.#rounds);
+    return Math.min(redialDelayMs(rounds, this.#options.random), RETRY_MS);
+  }
+
+  /** Asks after `delayMs`, or earlier when that was decided before. */
+  #schedule(delayMs: number): void {
+    const { clock } = this.#options;
+    const timerMs = clock.nowMs() + delayMs;
+    if (timerMs >= this.#timerMs || this.#aborter.signal.aborted) return;
+    this.#timer?.cancel();
+    this.#timerMs = timerMs;
+    this.#timer = clock.setTimer(() => this.#ask(), delayMs);
+  }
+}

@@ -1,0 +1,203 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
+import { HandClient, HandClock, settle } from "./fake_redis.ts";
+
+interface Subject {
+  readonly connection: RedisConnection;
+  readonly clock: HandClock;
+  readonly clients: HandClient[];
+  readonly changes: Array<string | undefined>;
+}
+
+function makeSubject(
+  options: Partial<RedisConnectionOptions> = {},
+): Subject {
+  const clock = new HandClock();
+  const clients: HandClient[] = [];
+  const changes: Array<string | undefined> = [];
+  const connection = new RedisConnection({
+    address: { kind: "tcp", host: "host", port: 1 },
+    timeoutMs: 1_000,
+    clock,
+    random: () => 0,
+    onChange: (reason) => changes.push(reason),
+    openClient: (clientOptions) => {
+      const client = new HandClient(clientOptions);
+      clients.push(client);
+      return client;
+    },
+    ...options,
+  });
+  return { connection, clock, clients, changes };
+}
+
+async function upSubject(
+  options: Partial<RedisConnectionOptions> = {},
+): Promise<Subject> {
+  const subject = makeSubject(options);
+  subject.connection.start();
+  await subject.clients[0]!.accept();
+  return subject;
+}
+
+Deno.test("RedisConnection.start() dials once and is up after the PING", async () => {
+  const { connection, clients, changes } = makeSubject();
+  connection.start();
+  connection.start();
+  assertEquals(clients.length, 1);
+  assert(connection.isFreshDial);
+  clients[0]!.dial.resolve();
+  await settle();
+  assertEquals(clients[0]!.sent.map(({ command }) => command), [["PING"]]);
+  assert(!connection.isUp);
+  await clients[0]!.accept();
+  assert(connection.isUp);
+  assertEquals(changes, [undefined]);
+  connection.stop();
+});
+
+Deno.test("RedisConnection dials ever more slowly and for ever", async () => {
+  const { connection, clock, clients } = makeSubject();
+  connection.start();
+  for (const delayMs of [25, 50, 100, 200, 400, 800, 1_000, 1_000, 1_000]) {
+    const client = clients.at(-1)!;
+    client.dial.reject(new Error("refused"));
+    await settle();
+    assert(client.destroyed > 0);
+    assert(!connection.isFreshDial);
+    const dials = clients.length;
+    await clock.advance(delayMs - 1);
+    assertEquals(clients.length, dials);
+    await clock.advance(1);
+    assertEquals(clients.length, dials + 1);
+  }
+  await clients.at(-1)!.accept();
+  assert(connection.isUp);
+  connection.stop();
+});
+
+Deno.test("RedisConnection gives up a dial that hangs", async () => {
+  for (const isAccepted of [false, true]) {
+    const { connection, clock, clients, changes } = makeSubject();
+    connection.start();
+    if (isAccepted) clients[0]!.dial.resolve();
+    await clock.advance(999);
+    assertEquals(changes, []);
+    await clock.advance(1);
+    assertStringIncludes(changes[0]!, "no answer within 1000 ms");
+    assert(clients[0]!.destroyed > 0);
+    await clock.advance(25);
+    assertEquals(clients.length, 2);
+    connection.stop();
+    assertEquals(clock.timers, 0);
+  }
+});
+
+Deno.test("RedisConnection closes a dial that succeeds after it was given up", async () => {
+  const { connection, clients } = makeSubject();
+  connection.start();
+  connection.stop();
+  const [client] = clients;
+  const before = client!.destroyed;
+  await settle();
+  assert(client!.destroyed > before);
+  assert(!connection.isUp);
+});
+
+Deno.test("RedisConnection dials at once when it is lost after a while, later when lost at once", async () => {
+  const { connection, clock, clients, changes } = await upSubject();
+  await clock.advance(1_000);
+  await clients[0]!.lose();
+  assertEquals(clients.length, 2);
+  assert(connection.isFreshDial);
+  assertEquals(changes.at(-1), `Cannot use "host:1": lost`);
+  await clients[1]!.accept();
+  await clients[1]!.lose();
+  assertEquals(clients.length, 2);
+  await clock.advance(25);
+  assertEquals(clients.length, 3);
+  connection.stop();
+});
+
+Deno.test("RedisConnection.send() gives replies and refusals in order", async () => {
+  const { connection, clients } = await upSubject();
+  const outcome = connection.send([["A"], ["B"], ["C"]], Infinity);
+  const { sent } = clients[0]!;
+  assertEquals(sent.map(({ command }) => command), [["A"], ["B"], ["C"]]);
+  sent[2]!.resolve("third");
+  sent[0]!.resolve(1);
+  sent[1]!.resolve(null);
+  assertEquals(await outcome, {
+    kind: "replied",
+    replies: [1, null, "third"],
+  });
+  connection.stop();
+});
+
+Deno.test("RedisConnection.send() is unavailable at once when not up", async () => {
+  const { connection } = makeSubject();
+  const outcome = await connection.send([["A"]], Infinity);
+  assertEquals(outcome.kind, "unavailable");
+});
+
+Deno.test("RedisConnection takes a server that misses a deadline for lost", async () => {
+  const { connection, clock, clients } = await upSubject();
+  const first = connection.send([["A"]], clock.nowMs() + 1_000);
+  const second = connection.send([["B"], ["C"]], clock.nowMs() + 1_000);
+  clients[0]!.sent[0]!.resolve(1);
+  assertEquals((await first).kind, "replied");
+  await clock.advance(500);
+  const third = connection.send([["D"]], clock.nowMs() + 1_000);
+  await clock.advance(499);
+  assert(connection.isUp);
+  await clock.advance(1);
+  assert(!connection.isUp);
+  for (const outcome of [await second, await third]) {
+    assert(outcome.kind === "unavailable");
+    assertStringIncludes(outcome.reason, "no answer within 1000 ms");
+  }
+  assert(clients[0]!.destroyed > 0);
+  assertEquals(clients.length, 2);
+  connection.stop();
+  assertEquals(clock.timers, 0);
+});
+
+Deno.test("RedisConnection keeps a server that answers in time", async () => {
+  const { connection, clock, clients } = await upSubject();
+  for (let i = 0; i < 50; i++) {
+    const outcome = connection.send([["A"]], clock.nowMs() + 1_000);
+    await clock.advance(900);
+    clients[0]!.sent.shift()!.resolve(i);
+    assertEquals((await outcome).kind, "replied");
+  }
+  assert(connection.isUp);
+  assertEquals(clients.length, 1);
+  connection.stop();
+});
+
+Deno.test("RedisConnection.send() minds a deadline earlier than those before", async () => {
+  const { connection, clock } = await upSubject();
+  const late = connection.send([["A"]], clock.nowMs() + 1_000);
+  const early = connection.send([["B"]], clock.nowMs() + 100);
+  await clock.advance(100);
+  assertEquals((await early).kind, "unavailable");
+  assertEquals((await late).kind, "unavailable");
+  connection.stop();
+});
+
+Deno.test("RedisConnection.send() refuses when too many calls wait", async () => {
+  const { connection, clients } = await upSubject({ maxPending: 2 });
+  const waiting = [
+    connection.send([["A"]], Infinity),
+    connection.send([["B"]], Infinity),
+  ];
+  const outcome = await connection.send([["C"]], Infinity);
+  assert(outcome.kind === "unavailable");
+  clients[0]!.sent[0]!.resolve(1);
+  await waiting[0];
+  const further = connection.send([["D"]], Infinity);
+  clients[0]!.sent[2]!.resolve(2);
+  assertEquals((await further).kind, "replied");
+  connection.stop();
+  assertEquals((await waiting[1]!).kind, "unavailable");
+});

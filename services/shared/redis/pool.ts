@@ -1,0 +1,173 @@
+/**
+ * Several connections to one Redis server.
+ *
+ * @module
+ */
+
+import type { Logger } from "../logger.ts";
+import { formatRedisAddress } from "./address.ts";
+import type { RedisCommand } from "./client.ts";
+import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
+import { Gathering, type GatheringOptions } from "./gathering.ts";
+import type { RedisLink } from "./link.ts";
+import type { RedisOutcome } from "./reply.ts";
+import { WaitingCalls } from "./waiting_calls.ts";
+
+/** How a {@linkcode RedisPool} is made. */
+export interface RedisPoolOptions
+  extends
+    Omit<RedisConnectionOptions, "onChange">,
+    Omit<GatheringOptions, "timeoutMs" | "clock"> {
+  /** What the server is called in logs. */
+  readonly name: string;
+  /**
+   * Number of connections.
+   *
+   * @default 10
+   */
+  readonly size?: number;
+  /**
+   * Is called when a connection came up, and with a reason when one was lost
+   * or could not be made.
+   *
+   * @default nobody is told
+   */
+  readonly onChange?: (reason?: string) => void;
+  /** Is told when the server becomes reachable and unreachable. */
+  readonly logger: Logger;
+}
+
+/** Different reasons logged while the server is unreachable. */
+const MAX_REASONS = 5;
+
+/**
+ * Spreads calls over connections in turn. Without a connection a call is
+ * answered as unavailable at once; only while the first dial after the start
+ * or after a loss is under way does it wait, within its own time limit.
+ *
+ * All calls that one connection gets within one turn of the event loop leave in
+ * one write. With a pipeline window all calls of that time take one connection.
+ */
+export class RedisPool implements RedisLink {
+  readonly #options: RedisPoolOptions;
+  readonly #connections: readonly RedisConnection[];
+  readonly #waiting: WaitingCalls;
+  readonly #gathering: Gathering;
+  readonly #reasons = new Set<string>();
+  #next = 0;
+  #wasUp = false;
+  #lastReason = "not started";
+
+  /** Makes a pool that is not connected yet. */
+  constructor(options: RedisPoolOptions) {
+    this.#options = options;
+    this.#waiting = new WaitingCalls(options);
+    this.#gathering = new Gathering(options, (calls) => {
+      const connection = this.#pick();
+      for (const { commands, deadlineMs, resolve } of calls) {
+        this.#sendOver(connection, commands, deadlineMs).then(resolve);
+      }
+    });
+    this.#connections = Array.from(
+      { length: Math.max(1, options.size ?? 10) },
+      () =>
+        new RedisConnection({
+          ...options,
+          onChange: (reason) => this.#onChange(reason),
+        }),
+    );
+  }
+
+  /** True while at least one connection is up. */
+  get isUp(): boolean {
+    return this.#connections.some((connection) => connection.isUp);
+  }
+
+  /** True while a first dial is under way for which calls wait. */
+  get isFreshDial(): boolean {
+    return this.#connections.some((connection) => connection.isFreshDial);
+  }
+
+  /** Begins to dial all connections. */
+  start(): void {
+    this.#lastReason = "not connected yet";
+    for (const connection of this.#connections) connection.start();
+  }
+
+  /** Closes all connections; calls that wait are answered as unavailable. */
+  stop(): void {
+    this.#lastReason = "stopped";
+    for (const connection of this.#connections) connection.stop();
+    this.#wasUp = false;
+    this.#gathering.flush();
+    this.#waiting.giveUp(this.#lastReason);
+  }
+
+  /**
+   * Sends commands over one connection in one write.
+   *
+   * @param deadlineMs When to give up, by the clock; absent, the time limit
+   * from now.
+   */
+  send(
+    commands: readonly RedisCommand[],
+    deadlineMs: number = this.#options.clock.nowMs() + this.#options.timeoutMs,
+  ): Promise<RedisOutcome> {
+    return this.#gathering.isOn
+      ? this.#gathering.add(commands, deadlineMs)
+      : this.#sendOver(this.#pick(), commands, deadlineMs);
+  }
+
+  #sendOver(
+    connection: RedisConnection | undefined,
+    commands: readonly RedisCommand[],
+    deadlineMs: number,
+  ): Promise<RedisOutcome> {
+    if (connection !== undefined) return connection.send(commands, deadlineMs);
+    if (this.isFreshDial) return this.#waiting.add(commands, deadlineMs);
+    return Promise.resolve({ kind: "unavailable", reason: this.#lastReason });
+  }
+
+  #pick(): RedisConnection | undefined {
+    const count = this.#connections.length;
+    for (let tried = 0; tried < count; tried++) {
+      const connection = this.#connections[this.#next]!;
+      this.#next = (this.#next + 1) % count;
+      if (connection.isUp) return connection;
+    }
+    return undefined;
+  }
+
+  #onChange(reason: string | undefined): void {
+    if (reason !== undefined) this.#lastReason = reason;
+    const isUp = this.isUp;
+    this.#log(isUp, reason);
+    this.#wasUp = isUp;
+    if (isUp) {
+      this.#waiting.release((commands, deadlineMs) =>
+        this.#sendOver(this.#pick(), commands, deadlineMs)
+      );
+    } else if (!this.isFreshDial) {
+      this.#waiting.giveUp(this.#lastReason);
+    }
+    this.#options.onChange?.(reason);
+  }
+
+  #log(isUp: boolean, reason: string | undefined): void {
+    const { name, address, logger } = this.#options;
+    if (isUp) {
+      this.#reasons.clear();
+      if (!this.#wasUp) {
+        logger.info(`connected to ${name}`, {
+          address: formatRedisAddress(address),
+        });
+      }
+    } else if (
+      reason !== undefined && !this.#reasons.has(reason) &&
+      this.#reasons.size < MAX_REASONS
+    ) {
+      this.#reasons.add(reason);
+      logger.warn(`no connection to ${name}`, { reason });
+    }
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * Connections to the master of a failover group.
+ *
+ * @module
+ */
+
+import type { Timer } from "../clock.ts";
+import {
+  formatRedisAddress,
+  type RedisAddress,
+  type RedisAuth,
+} from "./address.ts";
+import type { RedisCommand } from "./client.ts";
+import type { RedisLink } from "./link.ts";
+import { RedisPool, type RedisPoolOptions } from "./pool.ts";
+import { redialDelayMs } from "./redial_delay.ts";
+import type { RedisOutcome } from "./reply.ts";
+import { findMaster, type MasterOutcome } from "./sentinel_query.ts";
+import type { RedisSentinelGroup } from "./target.ts";
+import { WaitingCalls } from "./waiting_calls.ts";
+
+/** How a {@linkcode RedisSentinelPool} is made. */
+export interface RedisSentinelPoolOptions
+  extends Omit<RedisPoolOptions, "address" | "mustBeMaster" | "onChange"> {
+  /** The failover group. */
+  readonly group: RedisSentinelGroup;
+  /**
+   * What to sign in with at the sentinels.
+   *
+   * @default not signing in
+   */
+  readonly sentinelAuth?: RedisAuth;
+}
+
+/** Bound on one question to a sentinel or to a master. */
+const ASK_MS = 500;
+/** Longest wait between two rounds of questions without a master. */
+const RETRY_MS = 500;
+/**
+ * Wait between two rounds of questions while all is well: after a failover that
+ * was asked for, the old master takes writes for some more seconds.
+ */
+const POLL_MS = 2_000;
+/** Different reasons logged while there is no master. */
+const MAX_REASONS = 5;
+
+/**
+ * Connections to whichever server is the master. The sentinels are asked at the
+ * start, whenever a connection is lost, again and again while none is up, and
+ * every two seconds otherwise. Only a server that says itself that it is a
+ * master is used, on every connection.
+ *
+ * While there is no master, calls are answered as unavailable at once; only
+ * during the first round of questions do they wait, within their time limit.
+ */
+export class RedisSentinelPool implements RedisLink {
+  readonly #options: RedisSentinelPoolOptions;
+  readonly #waiting: WaitingCalls;
+  readonly #aborter = new AbortController();
+  readonly #reasons = new Set<string>();
+  #sentinels: readonly RedisAddress[];
+  #master = "";
+  #pool: RedisPool | undefined;
+  #isStarted = false;
+  #isAsking = false;
+  #isFirstRound = true;
+  #rounds = 0;
+  #timer: Timer | undefined;
+  #lastReason = "not started";
+
+  /** Makes a pool that asks nobody yet. */
+  constructor(options: RedisSentinelPoolOptions) {
+    this.#options = options;
+    this.#sentinels = options.group.sentinels;
+    this.#waiting = new WaitingCalls(options);
+  }
+
+  /** True while at least one connection to a master is up. */
+  get isUp(): boolean {
+    return this.#pool?.isUp ?? false;
+  }
+
+  /** Begins to look for the master; can't be started anew once stopped. */
+  start(): void {
+    if (this.#isStarted || this.#aborter.signal.aborted) return;
+    this.#isStarted = true;
+    this.#ask();
+  }
+
+  /** Closes all connections; calls that wait are answered as unavailable. */
+  stop(): void {
+    this.#lastReason = "stopped";
+    this.#isFirstRound = false;
+    this.#aborter.abort();
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#pool?.stop();
+    this.#waiting.giveUp(this.#lastReason);
+  }
+
+  /** Sends commands to the master in one write. */
+  send(
+    commands: readonly RedisCommand[],
+    deadlineMs: number,
+  ): Promise<RedisOutcome> {
+    const pool = this.#pool;
+    if (pool?.isUp) return pool.send(commands, deadlineMs);
+    if (this.#isStarted && this.#mayComeUp()) {
+      return this.#waiting.add(commands, deadlineMs);
+    }
+    return Promise.resolve({ kind: "unavailable", reason: this.#lastReason });
+  }
+
+  #mayComeUp(): boolean {
+    return this.#isFirstRound || (this.#pool?.isFreshDial ?? false);
+  }
+
+  #ask(): void {
+    if (this.#isAsking || this.#aborter.signal.aborted) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#isAsking = true;
+    this.#rounds++;
+    const { group, timeoutMs } = this.#options;
+    findMaster({
+      ...this.#options,
+      masterName: group.masterName,
+      sentinels: this.#sentinels,
+      ...(this.isUp ? { proven: this.#master } : {}),
+      timeoutMs: Math.min(timeoutMs, ASK_MS),
+      signal: this.#aborter.signal,
+    }).then((outcome) => this.#onAnswer(outcome));
+  }
+
+  #onAnswer(outcome: MasterOutcome): void {
+    this.#isAsking = false;
+    if (this.#aborter.signal.aborted) return;
+    if (outcome.kind === "found") {
+      const { master, sentinel } = outcome;
+      this.#sentinels = [
+        sentinel,
+        ...this.#sentinels.filter((other) => other !== sentinel),
+      ];
+      this.#reasons.clear();
+      this.#use(master);
+    } else {
+      this.#note(outcome.reason);
+    }
+    this.#isFirstRound = false;
+    if (!this.isUp && !this.#mayComeUp()) {
+      this.#waiting.giveUp(this.#lastReason);
+    }
+    this.#schedule();
+  }
+
+  #use(master: RedisAddress): void {
+    const address = formatRedisAddress(master);
+    if (address === this.#master) return;
+    const { name, logger } = this.#options;
+    if (this.#master !== "") {
+      logger.info(`${name} has another master`, { address });
+    }
+    this.#master = address;
+    this.#pool?.stop();
+    const pool = new RedisPool({
+      ...this.#options,
+      address: master,
+      mustBeMaster: true,
+      onChange: (reason) => {
+        if (this.#pool === pool) this.#onPoolChange(reason);
+      },
+    });
+    this.#pool = pool;
+    pool.start();
+  }
+
+  #onPoolChange(reason: string | undefined): void {
+    if (this.#aborter.signal.aborted) return;
+    if (this.isUp) {
+      this.#waiting.release((commands, deadlineMs) =>
+        this.send(commands, deadlineMs)
+      );
+    }
+    if (reason === undefined) {
+      this.#rounds = 0;
+      this.#schedule();
+      return;
+    }
+    this.#lastReason = reason;
+    if (this.#rounds === 0) {
+      this.#isFirstRound = true;
+      this.#ask();
+    } else if (!this.isUp && !this.#mayComeUp()) {
+      this.#waiting.giveUp(reason);
+    }
+  }
+
+  /** Logs each reason once, as long as no sentinel knows better. */
+  #note(reason: string): void {
+    const { name, logger } = this.#options;
+    if (!this.isUp) this.#lastReason = `no master: ${reason}`;
+    if (this.#reasons.has(reason) || this.#reasons.size >= MAX_REASONS) return;
+    this.#reasons.add(reason);
+    logger.warn(`no sentinel knows the master of ${name}`, { reason });
+  }
+
+  #schedule(): void {
+    if (this.#isAsking) return;
+    this.#timer?.cancel();
+    const { clock, random } = this.#options;
+    const delayMs = this.isUp
+      ? POLL_MS
+      : Math.min(redialDelayMs(Math.max(1, this.#rounds), random), RETRY_MS);
+    this.#timer = clock.setTimer(() => this.#ask(), delayMs);
+  }
+}

@@ -1,0 +1,93 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  choiceSetting,
+  durationSetting,
+  portSetting,
+  secretSetting,
+  settingsHelp,
+  settingsMarkdown,
+  textSetting,
+} from "./settings.ts";
+
+const TABLE = {
+  port: portSetting({
+    name: "GRPC_PORT",
+    group: "Listeners",
+    default: 8081,
+    help: "Port of the gRPC listener",
+  }),
+  url: textSetting({
+    name: "KVSTORE_URL",
+    aliases: ["REDIS_URL"],
+    group: "Store",
+    default: "",
+    help: "Address of the store: host and port, or a|b.",
+  }),
+  retry: durationSetting({
+    name: "CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL",
+    group: "Store",
+    default: "24h",
+    help: "Wait between two tries to reach the configuration server",
+  }),
+  uds: textSetting({ name: "GRPC_UDS", group: "Listeners", help: "A socket" }),
+  auth: secretSetting({ name: "AUTH", default: "letmein", help: "Password" }),
+  type: choiceSetting({
+    name: "TYPE",
+    values: { a: "x", b: "x" },
+    default: "x",
+    help: "Kind",
+  }),
+} as const;
+
+Deno.test("settingsHelp() groups and aligns in the order of the table", () => {
+  assertEquals(
+    settingsHelp(TABLE),
+    `Listeners:
+  GRPC_PORT                     Port of the gRPC listener. Accepts a port number from 0 to
+                                65535. Default: 8081.
+  GRPC_UDS                      A socket.
+
+Store:
+  KVSTORE_URL                   Address of the store: host and port, or a|b. Also read as:
+                                REDIS_URL.
+  CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL
+                                Wait between two tries to reach the configuration server.
+                                Accepts a duration such as 10s or 1h30m. Default: 24h.
+
+General:
+  AUTH                          Password. Default: ****.
+  TYPE                          Kind. Accepts one of a, b. Default: a.
+`,
+  );
+});
+
+Deno.test("settingsHelp() stays within 90 columns", () => {
+  for (const line of settingsHelp(TABLE).split("\n")) assert(line.length <= 90);
+});
+
+Deno.test("settingsMarkdown() writes a table for each group", () => {
+  const markdown = settingsMarkdown(TABLE);
+  assertEquals(
+    markdown.slice(0, markdown.indexOf("### General")),
+    `### Listeners
+
+| Setting | Default | Meaning |
+| --- | --- | --- |
+| \`GRPC_PORT\` | \`8081\` | Port of the gRPC listener. Accepts a port number from 0 to 65535. |
+| \`GRPC_UDS\` | none | A socket. |
+
+### Store
+
+| Setting | Default | Meaning |
+| --- | --- | --- |
+| \`KVSTORE_URL\` (also \`REDIS_URL\`) | none | Address of the store: host and port, or a\\|b. |
+| \`CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL\` | \`24h\` | Wait between two tries to reach the configuration server. Accepts a duration such as 10s or 1h30m. |
+
+`,
+  );
+});
+
+Deno.test("settingsMarkdown() and settingsHelp() show no secret", () => {
+  assert(!settingsMarkdown(TABLE).includes("letmein"));
+  assert(!settingsHelp(TABLE).includes("letmein"));
+});

@@ -1,0 +1,287 @@
+import { assert, assertEquals, assertThrows, fail } from "@std/assert";
+import {
+  booleanSetting,
+  choiceSetting,
+  durationSetting,
+  integerSetting,
+  listSetting,
+  numberSetting,
+  pairsSetting,
+  portSetting,
+  readSettings,
+  secretSetting,
+  settingNames,
+  type SettingsTable,
+  type SettingsValues,
+  textSetting,
+  type UnavailableSetting,
+} from "./settings.ts";
+
+const help = "What it does";
+
+const TABLE = {
+  port: portSetting({ name: "PORT", default: 8081, help }),
+  adminPort: portSetting({ name: "ADMIN_PORT", help }),
+  url: textSetting({
+    name: "KVSTORE_URL",
+    aliases: ["REDIS_URL"],
+    default: "",
+    help,
+  }),
+  auth: secretSetting({
+    name: "KVSTORE_AUTH",
+    aliases: ["REDIS_AUTH"],
+    form: { matches: /^\S+$/, expected: "text without blanks" },
+    help,
+  }),
+  backend: choiceSetting({
+    name: "BACKEND_TYPE",
+    values: { memory: "memory", kvstore: "kvstore", redis: "kvstore" },
+    default: "memory",
+    ignoreCase: true,
+    help,
+  }),
+  poolSize: integerSetting({ name: "POOL_SIZE", min: 1, default: 10, help }),
+  ratio: numberSetting({ name: "RATIO", min: 0, max: 1, default: 0.8, help }),
+  shadow: booleanSetting({ name: "SHADOW_MODE", default: false, help }),
+  flush: durationSetting({ name: "FLUSH", default: "10s", help }),
+  hosts: listSetting({ name: "HOSTS", default: [], help }),
+  tags: pairsSetting({ name: "EXTRA_TAGS", default: [], help }),
+  metadata: pairsSetting({ name: "METADATA", separator: "=", help }),
+} as const;
+
+const DEFAULTS: SettingsValues<typeof TABLE> = {
+  port: 8081,
+  adminPort: undefined,
+  url: "",
+  auth: undefined,
+  backend: "memory",
+  poolSize: 10,
+  ratio: 0.8,
+  shadow: false,
+  flush: 10_000,
+  hosts: [],
+  tags: [],
+  metadata: undefined,
+};
+
+Deno.test("readSettings() gives the defaults when nothing is set", () => {
+  assertEquals(readOk({}), DEFAULTS);
+});
+
+Deno.test("readSettings() takes an empty variable as not set", () => {
+  const empty = Object.fromEntries(
+    settingNames(TABLE).map((name) => [name, ""]),
+  );
+  assertEquals(readOk(empty), DEFAULTS);
+});
+
+Deno.test("readSettings() reads each kind", () => {
+  const values = readOk({
+    PORT: "0",
+    ADMIN_PORT: "6070",
+    KVSTORE_URL: "localhost:6379",
+    KVSTORE_AUTH: "user:word",
+    BACKEND_TYPE: "Redis",
+    POOL_SIZE: "3",
+    RATIO: "0.5",
+    SHADOW_MODE: "T",
+    FLUSH: "1m150us",
+    HOSTS: "a:1,b:2",
+    EXTRA_TAGS: "zone:a,url:http://x",
+    METADATA: "k=v",
+  });
+  assertEquals(values, {
+    port: 0,
+    adminPort: 6070,
+    url: "localhost:6379",
+    auth: "user:word",
+    backend: "kvstore",
+    poolSize: 3,
+    ratio: 0.5,
+    shadow: true,
+    flush: 60_000.15,
+    hosts: ["a:1", "b:2"],
+    tags: [["zone", "a"], ["url", "http://x"]],
+    metadata: [["k", "v"]],
+  });
+});
+
+Deno.test("readSettings() reads an alias", () => {
+  assertEquals(readOk({ REDIS_URL: "h:1" }).url, "h:1");
+  assertEquals(readOk({ REDIS_URL: "h:1", KVSTORE_URL: "" }).url, "h:1");
+  assertEquals(readOk({ REDIS_URL: "h:1", KVSTORE_URL: "h:1" }).url, "h:1");
+});
+
+Deno.test("readSettings() refuses names that are set and differ", () => {
+  assertEquals(readBad({ REDIS_URL: "h:1", KVSTORE_URL: "h:2" }), [
+    "Cannot read settings: KVSTORE_URL and REDIS_URL are both set and differ; keep one",
+  ]);
+  const table = {
+    a: textSetting({ name: "A", aliases: ["B", "C"], help }),
+  } as const;
+  assertEquals(readBad({ A: "1", B: "1", C: "2" }, table), [
+    "Cannot read settings: A, B and C are all set and differ; keep one",
+  ]);
+});
+
+Deno.test("readSettings() tells every fault, one line each", () => {
+  const problems = readBad({
+    PORT: "80x81",
+    POOL_SIZE: "0",
+    BACKEND_TYPE: "disk\nPORT is fine",
+    FLUSH: "10",
+  });
+  assertEquals(problems, [
+    'Cannot read settings: PORT is "80x81", expected a port number from 0 to 65535',
+    'Cannot read settings: BACKEND_TYPE is "disk\\nPORT is fine", expected one of memory, kvstore, redis',
+    'Cannot read settings: POOL_SIZE is "0", expected a whole number of 1 or more',
+    'Cannot read settings: FLUSH is "10", expected a duration such as 10s or 1h30m',
+  ]);
+});
+
+Deno.test("readSettings() names the variable that was set and hides secrets", () => {
+  assertEquals(readBad({ REDIS_AUTH: "hunter 2" }), [
+    'Cannot read settings: REDIS_AUTH is "****", expected text without blanks',
+  ]);
+  const differing = readBad({ REDIS_AUTH: "hunter2", KVSTORE_AUTH: "hunter3" });
+  assert(!differing.join().includes("hunter"));
+});
+
+const UNAVAILABLE: readonly UnavailableSetting[] = [
+  {
+    name: "USE_TLS",
+    why: "TLS is not available in this version",
+    severity: "refuse",
+    neutralValues: ["false", "0"],
+  },
+  {
+    name: "PIPELINE_LIMIT",
+    aliases: ["OLD_PIPELINE_LIMIT"],
+    why: "commands are always sent together",
+    severity: "warn",
+    neutralValues: ["0"],
+  },
+  { name: "TOKEN", why: "no tokens", severity: "refuse", secret: true },
+];
+
+Deno.test("readSettings() lets unavailable settings pass when they ask for nothing", () => {
+  for (const text of [undefined, "", "false", "FALSE", "0"]) {
+    const outcome = readSettings(TABLE, readFrom({ USE_TLS: text }), {
+      unavailable: UNAVAILABLE,
+    });
+    assertEquals(outcome.kind, "ok", text);
+    if (outcome.kind === "ok") assertEquals(outcome.notices, []);
+  }
+});
+
+Deno.test("readSettings() refuses or warns about unavailable settings", () => {
+  const options = { unavailable: UNAVAILABLE };
+  const refused = readSettings(
+    TABLE,
+    readFrom({ USE_TLS: "true", TOKEN: "hush", OLD_PIPELINE_LIMIT: "8" }),
+    options,
+  );
+  assertEquals(refused, {
+    kind: "bad",
+    problems: [
+      'Cannot read settings: USE_TLS is "true": TLS is not available in this version; unset it to start without',
+      'Cannot read settings: TOKEN is "****": no tokens; unset it to start without',
+    ],
+  });
+  const warned = readSettings(
+    TABLE,
+    readFrom({ OLD_PIPELINE_LIMIT: "8" }),
+    options,
+  );
+  if (warned.kind !== "ok") fail("expected to be read");
+  assertEquals(warned.notices, [
+    'OLD_PIPELINE_LIMIT is "8" and has no effect: commands are always sent together',
+  ]);
+});
+
+Deno.test("readSettings() throws when two settings share a name", () => {
+  const table = {
+    a: textSetting({ name: "A", help }),
+    b: textSetting({ name: "B", aliases: ["A"], help }),
+  } as const;
+  assertThrows(() => readSettings(table, () => undefined), TypeError, '"A"');
+});
+
+Deno.test("settingNames() lists names and aliases sorted", () => {
+  const table = { url: TABLE.url, port: TABLE.port } as const;
+  assertEquals(settingNames(table), ["KVSTORE_URL", "PORT", "REDIS_URL"]);
+  assertEquals(settingNames({ port: TABLE.port }, UNAVAILABLE), [
+    "OLD_PIPELINE_LIMIT",
+    "PIPELINE_LIMIT",
+    "PORT",
+    "TOKEN",
+    "USE_TLS",
+  ]);
+});
+
+Deno.test("readSettings() asks for no variable that settingNames() leaves out", () => {
+  const asked = new Set<string>();
+  readSettings(TABLE, (name) => {
+    asked.add(name);
+    return undefined;
+  }, { unavailable: UNAVAILABLE });
+  assertEquals([...asked].sort(), [...settingNames(TABLE, UNAVAILABLE)]);
+});
+
+Deno.test("settings throw at once when their default is not acceptable", () => {
+  const declarations = [
+    () => portSetting({ name: "P", default: 70_000, help }),
+    () => durationSetting({ name: "D", default: "10 s", help }),
+    () => integerSetting({ name: "I", min: 1, default: 0, help }),
+    () => listSetting({ name: "L", default: ["a,b", ""], help }),
+  ];
+  for (const declare of declarations) {
+    assertThrows(declare, TypeError, "Cannot declare setting");
+  }
+});
+
+Deno.test("choiceSetting() has the type of what the words stand for", () => {
+  const table = {
+    open: choiceSetting({ name: "O", values: { a: "x" }, default: "", help }),
+    none: choiceSetting({ name: "N", values: { a: "x" }, help }),
+  } as const;
+  const values: {
+    readonly open: "x" | "";
+    readonly none: "x" | undefined;
+  } = readOk({}, table);
+  assertEquals(values, { open: "", none: undefined });
+});
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+function readFrom(
+  environment: Environment,
+): (name: string) => string | undefined {
+  return (name) => environment[name];
+}
+
+function readOk(environment: Environment): SettingsValues<typeof TABLE>;
+function readOk<const T extends SettingsTable>(
+  environment: Environment,
+  table: T,
+): SettingsValues<T>;
+function readOk(
+  environment: Environment,
+  table: SettingsTable = TABLE,
+): SettingsValues<SettingsTable> {
+  const outcome = readSettings(table, readFrom(environment));
+  return outcome.kind === "ok"
+    ? outcome.values
+    : fail(outcome.problems.join("\n"));
+}
+
+function readBad(
+  environment: Environment,
+  table: SettingsTable = TABLE,
+): readonly string[] {
+  const outcome = readSettings(table, readFrom(environment));
+  return outcome.kind === "bad"
+    ? outcome.problems
+    : fail("expected a problem, all settings were read");
+}

@@ -1,0 +1,59 @@
+/**
+ * Promises as values: what came of an attempt, and waiting with a bound.
+ *
+ * @module
+ */
+
+import type { Clock } from "./clock.ts";
+
+/** What came of an attempt. */
+export type Settled<T> =
+  | { readonly kind: "ok"; readonly value: T }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/** Runs `attempt`; a throw and a rejection become values. Never rejects. */
+export async function settle<T>(
+  attempt: () => T | Promise<T>,
+): Promise<Settled<T>> {
+  try {
+    return { kind: "ok", value: await attempt() };
+  } catch (error) {
+    return { kind: "failed", error };
+  }
+}
+
+/** Options of {@linkcode waitAtMost}. */
+export interface WaitAtMostOptions {
+  /** Measures the time. */
+  readonly clock: Clock;
+  /** Milliseconds to wait. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Waits for a promise, but no longer than told; leaves no timer behind.
+ *
+ * @returns What the promise gave, or `"late"`.
+ */
+export async function waitAtMost<T>(
+  promise: Promise<T>,
+  options: WaitAtMostOptions,
+): Promise<T | "late"> {
+  const late = Promise.withResolvers<"late">();
+  const timer = options.clock.setTimer(
+    () => late.resolve("late"),
+    options.timeoutMs,
+  );
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** An error as one text for a log: the message, or the value as text. */
+export function describeError(error: unknown): string {
+  return error instanceof Error && error.message !== ""
+    ? error.message
+    : String(error);
+}

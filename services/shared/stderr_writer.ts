@@ -1,0 +1,121 @@
+/**
+ * Lines to standard error, where supervisors collect logs.
+ *
+ * @module
+ */
+
+/** What a line writer writes to. */
+export interface SyncSink {
+  /**
+   * Writes bytes.
+   *
+   * @returns How many were taken; maybe not all.
+   */
+  writeSync(bytes: Uint8Array): number;
+}
+
+/** Options of {@linkcode stderrWriter}. */
+export interface StderrWriterOptions {
+  /**
+   * Where the bytes go.
+   *
+   * @default {Deno.stderr}
+   */
+  readonly sink?: SyncSink;
+  /**
+   * Milliseconds that one line may wait for a reader that does not read.
+   *
+   * @default {50}
+   */
+  readonly maxWaitMs?: number;
+  /** Stands still for some milliseconds; a real pause when left out. */
+  readonly pause?: (pauseMs: number) => void;
+  /** The line that tells how many lines were lost; text form when left out. */
+  readonly lossLine?: (lostLines: number) => string;
+}
+
+const PAUSE_MS = 5;
+
+/**
+ * Makes a function that writes one line a call, at once, so that the last
+ * words of a dying process are not lost. It never throws: a line that cannot
+ * be written (the reader is gone, or stands still for longer than `maxWaitMs`)
+ * is dropped, counted, and the loss told before the next line that gets
+ * through. After one loss no line waits until the reader reads again.
+ */
+export function stderrWriter(
+  options: StderrWriterOptions = {},
+): (line: string) => void {
+  const writer = new LineWriter(options);
+  return (line) => writer.write(line);
+}
+
+class LineWriter {
+  readonly #sink: SyncSink;
+  readonly #maxWaitMs: number;
+  readonly #pause: (pauseMs: number) => void;
+  readonly #lossLine: (lostLines: number) => string;
+  readonly #encoder = new TextEncoder();
+  #lostLines = 0;
+  #midLine = false;
+
+  constructor(options: StderrWriterOptions) {
+    this.#sink = options.sink ?? Deno.stderr;
+    this.#maxWaitMs = options.maxWaitMs ?? 50;
+    this.#pause = options.pause ?? pauseThread;
+    this.#lossLine = options.lossLine ?? textLossLine;
+  }
+
+  write(line: string): void {
+    if (this.#midLine && !this.#writeAll("\n", 0)) return this.#lose();
+    this.#midLine = false;
+    if (this.#lostLines > 0) {
+      const loss = this.#lossLine(this.#lostLines);
+      if (!this.#writeAll(`${loss}\n`, 0)) return this.#lose();
+      this.#lostLines = 0;
+    }
+    if (!this.#writeAll(`${line}\n`, this.#maxWaitMs)) this.#lose();
+  }
+
+  #lose(): void {
+    this.#lostLines++;
+  }
+
+  #writeAll(text: string, maxWaitMs: number): boolean {
+    const bytes = this.#encoder.encode(text);
+    let written = 0;
+    let waitedMs = 0;
+    while (written < bytes.length) {
+      const taken = this.#tryWrite(bytes.subarray(written));
+      if (taken === "failed" || (taken === 0 && waitedMs >= maxWaitMs)) {
+        this.#midLine ||= written > 0;
+        return false;
+      }
+      if (taken === 0) {
+        this.#pause(PAUSE_MS);
+        waitedMs += PAUSE_MS;
+      }
+      written += taken;
+    }
+    return true;
+  }
+
+  #tryWrite(bytes: Uint8Array): number | "failed" {
+    try {
+      return this.#sink.writeSync(bytes);
+    } catch (error) {
+      const again = error instanceof Deno.errors.WouldBlock ||
+        error instanceof Deno.errors.Interrupted;
+      return again ? 0 : "failed";
+    }
+  }
+}
+
+function textLossLine(lostLines: number): string {
+  return `level=warning msg="log lines were lost" lines=${lostLines}`;
+}
+
+/** Waiting for a value that nobody changes is a pause without a busy loop. */
+function pauseThread(pauseMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
+}

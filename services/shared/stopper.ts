@@ -1,0 +1,134 @@
+/**
+ * The stop of a service: hooks, a pause, then its parts, all within a bound.
+ *
+ * @module
+ */
+
+import type { LifecycleOptions, Part, StopOutcome } from "./lifecycle.ts";
+import { describeError, settle, type Settled, waitAtMost } from "./settled.ts";
+
+/** What a stop is told. */
+export interface StopRequest {
+  /** Why, for the log. */
+  readonly reason: string;
+  /** Whether something had failed before. */
+  readonly failed: boolean;
+}
+
+type Waited = "done" | "failed" | "late" | "forced";
+
+/** Stops the parts of a service, once. */
+export class Stopper {
+  readonly #options: LifecycleOptions;
+  readonly #hooks: (() => void | Promise<void>)[] = [];
+  readonly #forced = Promise.withResolvers<"forced">();
+  #isForced = false;
+
+  /** A stopper without hooks. */
+  constructor(options: LifecycleOptions) {
+    this.#options = options;
+  }
+
+  /** Adds what runs before the parts are stopped. */
+  addHook(hook: () => void | Promise<void>): void {
+    this.#hooks.push(hook);
+  }
+
+  /** Ends all waiting at once; what still runs is left. */
+  force(reason: string): void {
+    if (this.#isForced) return;
+    this.#isForced = true;
+    this.#options.logger.warn("Stop forced", { reason });
+    this.#forced.resolve("forced");
+  }
+
+  /**
+   * Runs the hooks, waits the drain delay and stops `parts` in their order.
+   * Never rejects.
+   */
+  async stop(
+    parts: readonly Part[],
+    request: StopRequest,
+  ): Promise<StopOutcome> {
+    const { logger, clock, graceMs, drainDelayMs = 0 } = this.#options;
+    logger.info("Service stopping", { reason: request.reason });
+    let deadlineMs = clock.nowMs() + graceMs;
+    let hadFault = await this.#runHooks(deadlineMs);
+    deadlineMs += await this.#drain(parts.length === 0 ? 0 : drainDelayMs);
+    const unfinished: string[] = [];
+    for (const part of parts) {
+      const waited = await this.#stopPart(part, deadlineMs);
+      if (waited === "failed") hadFault = true;
+      if (waited === "late" || waited === "forced") unfinished.push(part.name);
+    }
+    const failed = request.failed || hadFault;
+    const kind = this.#isForced || unfinished.length > 0
+      ? "forced"
+      : failed
+      ? "failed"
+      : "clean";
+    const exitCode = kind === "clean" ? 0 : 1;
+    logger.info("Service stopped", {
+      reason: request.reason,
+      outcome: kind,
+      unfinished: unfinished.length > 0 ? unfinished.join(",") : undefined,
+    });
+    return { kind, exitCode, reason: request.reason, unfinished };
+  }
+
+  async #runHooks(deadlineMs: number): Promise<boolean> {
+    let hadFault = false;
+    for (const hook of this.#hooks) {
+      const waited = await this.#wait("stopping hook", hook, deadlineMs);
+      hadFault ||= waited !== "done";
+    }
+    return hadFault;
+  }
+
+  /** Milliseconds that passed. */
+  async #drain(delayMs: number): Promise<number> {
+    if (delayMs <= 0 || this.#isForced) return 0;
+    const { clock } = this.#options;
+    const startMs = clock.nowMs();
+    await waitAtMost(this.#forced.promise, { clock, timeoutMs: delayMs });
+    return clock.nowMs() - startMs;
+  }
+
+  async #stopPart(part: Part, deadlineMs: number): Promise<Waited> {
+    if (this.#isForced) return "forced";
+    const { clock, logger } = this.#options;
+    const leftMs = Math.max(0, deadlineMs - clock.nowMs());
+    const waited = await this.#wait(
+      part.name,
+      () => part.stop(leftMs),
+      deadlineMs,
+    );
+    if (waited === "done") logger.debug("Part stopped", { part: part.name });
+    return waited;
+  }
+
+  async #wait(
+    name: string,
+    action: () => void | Promise<void>,
+    deadlineMs: number,
+  ): Promise<Waited> {
+    const { clock, logger, overrunMs = 500 } = this.#options;
+    const timeoutMs = Math.max(0, deadlineMs - clock.nowMs()) + overrunMs;
+    const first = Promise.race([settle(action), this.#forced.promise]);
+    const result: Settled<void> | "forced" | "late" = await waitAtMost(first, {
+      clock,
+      timeoutMs,
+    });
+    if (result === "forced") return result;
+    if (result === "late") {
+      logger.error("Part did not stop in time and is left", { part: name });
+      return result;
+    }
+    if (result.kind === "ok") return "done";
+    logger.error("Part could not stop", {
+      part: name,
+      error: describeError(result.error),
+    });
+    return "failed";
+  }
+}

@@ -1,0 +1,307 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  MemcachedServer,
+  startMemcachedServer,
+} from "../support/memcached_server.ts";
+import { serviceTest } from "../support/services.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import {
+  applyUntil,
+  batchOf,
+  batchOfKeys,
+  countsOf,
+  startStore,
+} from "./altcache_subject.ts";
+
+function faultTest(name: string, fn: () => Promise<void>): void {
+  serviceTest(["memcached"], { name, fn });
+}
+
+faultTest(
+  "AltcacheStore begins to count when a server that was away appears",
+  async () => {
+    const server = new MemcachedServer();
+    const { store, logger, lost } = await startStore({
+      servers: [server],
+      healthNeedsConnection: true,
+    });
+    const first = await store.apply(batchOf("a_"));
+    assert(first.kind === "unavailable");
+    assertStringIncludes(first.reason, server.name);
+    assertEquals(store.isHealthy(), false);
+    for (let i = 0; i < 50; i++) {
+      assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
+    }
+    await server.start();
+    await applyUntil(store, "counted");
+    assertEquals(store.isHealthy(), true);
+    // What was unavailable has not been counted.
+    assertEquals(countsOf(await store.apply(batchOf("a_"))), [1]);
+    assertEquals(logger.messages, [
+      "no connection to altcache",
+      "connected to altcache",
+    ]);
+    assertEquals(lost, []);
+    await store.stop();
+    await server.stop();
+  },
+);
+
+faultTest(
+  "AltcacheStore is healthy without a server unless told otherwise",
+  async () => {
+    const { store } = await startStore({ servers: [new MemcachedServer()] });
+    assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
+    assertEquals(store.isHealthy(), true);
+    await store.stop();
+  },
+);
+
+faultTest(
+  "AltcacheStore recovers by itself when the server is killed and restarted",
+  async () => {
+    const server = await startMemcachedServer();
+    const { store, logger } = await startStore({
+      servers: [server],
+      healthNeedsConnection: true,
+      timeoutMs: 2_000,
+    });
+    await applyUntil(store, "counted");
+    const flying = Array.from({ length: 20 }, () => store.apply(batchOf("a_")));
+    await server.kill();
+    await Promise.all(flying);
+    await applyUntil(store, "unavailable");
+    await waitUntil(() => !store.isHealthy(), { what: "the loss to be seen" });
+    await server.restart();
+    await applyUntil(store, "counted");
+    assertEquals(store.isHealthy(), true);
+    assertEquals(countsOf(await store.apply(batchOf("b_"))), [1]);
+    assertEquals(
+      logger.messages.filter((message) => message.startsWith("connected"))
+        .length,
+      2,
+    );
+    await store.stop();
+    await server.stop();
+  },
+);
+
+faultTest(
+  "AltcacheStore uses the other servers when one is away",
+  async () => {
+    const servers = await Promise.all(
+      Array.from({ length: 3 }, () => startMemcachedServer()),
+    );
+    const { store } = await startStore({
+      servers,
+      healthNeedsConnection: true,
+      timeoutMs: 1_000,
+    });
+    const keys = Array.from({ length: 60 }, (_, i) => `key ${i}_`);
+    assertEquals(
+      countsOf(await store.apply(batchOfKeys(keys))),
+      keys.map(() => 1),
+    );
+    await servers[1]!.kill();
+    let counted = 0;
+    let unavailable = 0;
+    for (const key of keys) {
+      const answer = await store.apply(batchOf(key));
+      if (answer.kind === "unavailable") {
+        unavailable++;
+        assertStringIncludes(answer.reason, servers[1]!.name);
+      } else {
+        counted++;
+        assertEquals(answer.results, [2]);
+      }
+    }
+    assert(counted > 20 && unavailable > 5, `${counted} and ${unavailable}`);
+    assertEquals(store.isHealthy(), true);
+    // One server that is away is enough: nothing is decided on half the counts.
+    const all = await store.apply(batchOfKeys(keys));
+    assertEquals(all.kind, "unavailable");
+    await servers[1]!.restart();
+    await waitUntil(
+      async () => (await store.apply(batchOfKeys(keys))).kind === "counted",
+      { what: "all servers to answer" },
+    );
+    await store.stop();
+    for (const server of servers) await server.stop();
+  },
+);
+
+faultTest(
+  "AltcacheStore answers within its time limit when the server hangs",
+  async () => {
+    const server = await startMemcachedServer();
+    const timeoutMs = 300;
+    const { store, logger } = await startStore({
+      servers: [server],
+      timeoutMs,
+      healthNeedsConnection: true,
+    });
+    await applyUntil(store, "counted");
+    server.pause();
+    const begun = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, () => store.apply(batchOf("a_"))),
+    );
+    const tookMs = performance.now() - begun;
+    for (const answer of answers) {
+      assert(answer.kind === "unavailable");
+      assertStringIncludes(answer.reason, `no answer within ${timeoutMs} ms`);
+    }
+    assert(tookMs >= timeoutMs - 5 && tookMs < timeoutMs + 400, `${tookMs} ms`);
+    assertEquals(store.isHealthy(), false);
+    // From now on answers come within the limit while it is dialled, and then
+    // at once.
+    for (let i = 0; i < 5; i++) {
+      const again = performance.now();
+      assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
+      assert(performance.now() - again < timeoutMs + 400);
+    }
+    server.resume();
+    await applyUntil(store, "counted");
+    assertEquals(store.isHealthy(), true);
+    assert(logger.lines.length < 8, logger.messages.join(", "));
+    await store.stop();
+    await server.stop();
+  },
+);
+
+faultTest(
+  "AltcacheStore tells once of increments that are lost, and counts them",
+  async () => {
+    const server = await startMemcachedServer();
+    const { store, logger, lost } = await startStore({
+      servers: [server],
+      timeoutMs: 300,
+    });
+    await applyUntil(store, "counted");
+    const answers = [];
+    for (let i = 0; i < 10; i++) answers.push(store.apply(batchOf(`k${i}_`)));
+    // The answers are there in one turn, their increments leave in a later one.
+    void answers[9]!.then(() => server.pause());
+    assertEquals(
+      (await Promise.all(answers)).every(({ kind }) => kind === "counted"),
+      true,
+    );
+    await waitUntil(() => store.pendingIncrements === 0, {
+      what: "increments to be given up",
+    });
+    const lines = logger.messages.filter((message) =>
+      message === "increments do not reach altcache"
+    );
+    const total = lost.reduce((sum, count) => sum + count, 0);
+    assert(total > 0 && total <= 10, `${total} lost`);
+    assertEquals(lines.length, 1);
+    assertEquals(store.countersInUse, 0);
+    server.resume();
+    await applyUntil(store, "counted");
+    await waitUntil(async () => {
+      await store.apply(batchOf("c_"));
+      return logger.messages.includes("increments reach altcache again");
+    }, { what: "increments to be reported as arriving", intervalMs: 50 });
+    await store.stop();
+    await server.stop();
+  },
+);
+
+faultTest(
+  "AltcacheStore stops within its time limit while the server hangs",
+  async () => {
+    const server = await startMemcachedServer();
+    const { store } = await startStore({ servers: [server], timeoutMs: 400 });
+    await applyUntil(store, "counted");
+    const answer = store.apply(batchOf("a_"));
+    void answer.then(() => server.pause());
+    assertEquals((await answer).kind, "counted");
+    const flying = store.apply(batchOf("b_"));
+    const begun = performance.now();
+    await store.stop();
+    assertEquals((await flying).kind, "unavailable");
+    assert(performance.now() - begun < 900);
+    assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
+    await server.stop();
+  },
+);
+
+faultTest(
+  "AltcacheStore.stop() waits until increments have arrived",
+  async () => {
+    const server = await startMemcachedServer();
+    const { store } = await startStore({ servers: [server] });
+    await applyUntil(store, "counted");
+    const keys = Array.from({ length: 500 }, (_, i) => `k${i}_`);
+    const answer = store.apply(batchOfKeys(keys));
+    assertEquals((await answer).kind, "counted");
+    assertEquals(store.pendingIncrements, 500);
+    await store.stop();
+    assertEquals(store.pendingIncrements, 0);
+    assertEquals(await server.stat("curr_items"), 500);
+    await server.stop();
+  },
+);
+
+faultTest(
+  "AltcacheStore waits for its own increments when too many are on their way",
+  async () => {
+    const server = await startMemcachedServer();
+    const { store } = await startStore({
+      servers: [server],
+      maxPendingIncrements: 0,
+      timeoutMs: 500,
+    });
+    await applyUntil(store, "counted");
+    for (let count = 1; count <= 5; count++) {
+      assertEquals(countsOf(await store.apply(batchOf("a_"))), [count]);
+      assertEquals(store.pendingIncrements, 0);
+    }
+    assertEquals(countsOf(await store.apply(batchOf("a_", 0))), [5]);
+    assertEquals(countsOf(await store.apply(batchOf("a_", -2))), [3]);
+    assertStringIncludes(await server.command("get a_1795219200"), "\r\n3");
+    await store.stop();
+    await server.stop();
+  },
+);
+
+faultTest(
+  "AltcacheStore is unavailable for a counter that is no number",
+  async () => {
+    const server = await startMemcachedServer();
+    const { store } = await startStore({ servers: [server] });
+    await server.command("set a_1795219200 0 0 2\r\nno");
+    const answer = await store.apply(batchOf("a_"));
+    assertEquals(answer, {
+      kind: "unavailable",
+      reason: "the value of a counter is not a number",
+    });
+    assertEquals(countsOf(await store.apply(batchOf("b_"))), [1]);
+    await store.stop();
+    await server.stop();
+  },
+);
+
+faultTest(
+  "AltcacheStore counts lost increments when the server is out of memory",
+  async () => {
+    // No eviction, and next to no memory: an increment of a new counter is refused.
+    const server = await startMemcachedServer({ args: ["-M", "-m", "2"] });
+    const { store, lost, logger } = await startStore({ servers: [server] });
+    for (let round = 0; round < 100 && lost.length === 0; round++) {
+      const keys = Array.from(
+        { length: 200 },
+        (_, i) => `${"k".repeat(200)}${round}_${i}_`,
+      );
+      await store.apply(batchOfKeys(keys));
+      await waitUntil(() => store.pendingIncrements === 0, { what: "the end" });
+    }
+    assert(lost.length > 0, "never out of memory");
+    const line = logger.lines.find(({ level }) => level === "warning");
+    assertEquals(line?.message, "increments do not reach altcache");
+    assertStringIncludes(String(line?.fields.reason), "SERVER_ERROR");
+    assertEquals(store.connections, 1);
+    await store.stop();
+    await server.stop();
+  },
+);

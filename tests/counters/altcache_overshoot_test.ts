@@ -1,0 +1,48 @@
+import { assert, assertEquals } from "@std/assert";
+import { startMemcachedServer } from "../support/memcached_server.ts";
+import { serviceTest } from "../support/services.ts";
+import { batchOf, countsOf, startStore } from "./altcache_subject.ts";
+
+serviceTest(["memcached"], {
+  name:
+    "AltcacheStore admits no more beyond the limit than other processes have in flight",
+  fn: async () => {
+    const server = await startMemcachedServer();
+    const stores = [
+      (await startStore({ servers: [server] })).store,
+      (await startStore({ servers: [server] })).store,
+    ];
+    const callers = 32;
+    const limit = 2_000;
+    const rounds = 80;
+    const admitted = [0, 0];
+    const mostPending = [0, 0];
+    await Promise.all(
+      stores.flatMap((store, which) =>
+        Array.from({ length: callers }, async () => {
+          for (let round = 0; round < rounds; round++) {
+            const [count] = countsOf(await store.apply(batchOf("a_")));
+            if (count! <= limit) admitted[which]!++;
+            mostPending[which] = Math.max(
+              mostPending[which]!,
+              store.pendingIncrements,
+            );
+          }
+        })
+      ),
+    );
+    const total = admitted[0]! + admitted[1]!;
+    const overshoot = total - limit;
+    // Calls being decided, and increments of answered calls, at the other one.
+    const bound = callers + Math.max(...mostPending);
+    assert(overshoot <= bound, `${overshoot} beyond the limit, bound ${bound}`);
+    assert(overshoot >= 0, `only ${total} admitted`);
+    for (const store of stores) await store.stop();
+    // Every answered call has been counted all the same.
+    assertEquals(
+      await server.command("get a_1795219200"),
+      `VALUE a_1795219200 0 4\r\n${2 * callers * rounds}\r\nEND\r\n`,
+    );
+    await server.stop();
+  },
+});

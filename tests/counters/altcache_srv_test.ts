@@ -1,0 +1,135 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { SrvRecord } from "../../services/shared/memcached/srv_watch.ts";
+import {
+  type MemcachedServer,
+  startMemcachedServer,
+} from "../support/memcached_server.ts";
+import { serviceTest } from "../support/services.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import {
+  type AltcacheSubject,
+  batchOf,
+  batchOfKeys,
+  countsOf,
+  startStore,
+} from "./altcache_subject.ts";
+
+const NAME = "_memcache._tcp.example.com";
+const KEYS = Array.from({ length: 100 }, (_, i) => `k${i}_`);
+
+/** A resolver whose answer a test sets. */
+class FakeDns {
+  /** The records; none of them is a failure. */
+  servers: readonly MemcachedServer[] = [];
+  /** Number of lookups. */
+  asked = 0;
+
+  readonly resolve = (name: string): Promise<readonly SrvRecord[]> => {
+    assertEquals(name, NAME);
+    this.asked++;
+    if (this.servers.length === 0) return Promise.reject(new Error("SERVFAIL"));
+    return Promise.resolve(
+      this.servers.map(({ host, port }) => ({ name: host, port })),
+    );
+  };
+}
+
+function storeOf(dns: FakeDns, refreshMs: number): Promise<AltcacheSubject> {
+  return startStore({
+    source: { kind: "srv", name: NAME, refreshMs },
+    resolveSrv: dns.resolve,
+    timeoutMs: 1_000,
+    healthNeedsConnection: true,
+  });
+}
+
+function srvTest(name: string, fn: () => Promise<void>): void {
+  serviceTest(["memcached"], { name, fn });
+}
+
+srvTest(
+  "AltcacheStore counts on the servers of an SRV record from the first call on",
+  async () => {
+    const dns = new FakeDns();
+    dns.servers = [await startMemcachedServer(), await startMemcachedServer()];
+    const { store } = await storeOf(dns, 0);
+    assertEquals(
+      countsOf(await store.apply(batchOfKeys(KEYS))),
+      KEYS.map(() => 1),
+    );
+    assertEquals(store.isHealthy(), true);
+    assertEquals(store.connections, 2);
+    assertEquals(dns.asked, 1);
+    await store.stop();
+    for (const server of dns.servers) await server.stop();
+  },
+);
+
+srvTest(
+  "AltcacheStore is unavailable until an SRV record can be looked up",
+  async () => {
+    const dns = new FakeDns();
+    const server = await startMemcachedServer();
+    const { store } = await storeOf(dns, 0);
+    const answer = await store.apply(batchOf("a_"));
+    assert(answer.kind === "unavailable");
+    assertStringIncludes(answer.reason, NAME);
+    assertStringIncludes(answer.reason, "SERVFAIL");
+    assertEquals(store.isHealthy(), false);
+    dns.servers = [server];
+    await waitUntil(
+      async () => (await store.apply(batchOf("a_"))).kind === "counted",
+      { what: "the record to be found" },
+    );
+    await store.stop();
+    await server.stop();
+  },
+);
+
+srvTest(
+  "AltcacheStore follows a changed SRV record and keeps most counters",
+  async () => {
+    const servers = [
+      await startMemcachedServer(),
+      await startMemcachedServer(),
+      await startMemcachedServer(),
+    ];
+    const dns = new FakeDns();
+    dns.servers = servers.slice(0, 2);
+    const { store, lost } = await storeOf(dns, 20);
+    assertEquals(
+      countsOf(await store.apply(batchOfKeys(KEYS))),
+      KEYS.map(() => 1),
+    );
+    dns.servers = servers;
+    await waitUntil(() => store.connections === 3, {
+      what: "the third server",
+    });
+    const counts = countsOf(await store.apply(batchOfKeys(KEYS)));
+    const moved = counts.filter((count) => count === 1).length;
+    assert(moved > 10 && moved < 60, `${moved} of ${KEYS.length} moved`);
+    assertEquals(
+      counts.filter((count) => count === 2).length,
+      KEYS.length - moved,
+    );
+
+    // A failing lookup changes nothing.
+    dns.servers = [];
+    const { asked } = dns;
+    await waitUntil(() => dns.asked > asked + 2, { what: "failing lookups" });
+    assertEquals(store.connections, 3);
+
+    // A server that leaves is let go of after its commands have had their time.
+    dns.servers = servers.slice(0, 2);
+    await waitUntil(() => store.connections === 2, { what: "two servers" });
+    assertEquals((await store.apply(batchOfKeys(KEYS))).kind, "counted");
+    await waitUntil(() => store.pendingIncrements === 0, { what: "the end" });
+    await waitUntil(
+      async () => await servers[2]!.stat("curr_connections") <= 2,
+      { what: "the third server to be let go of", intervalMs: 50 },
+    );
+    assertEquals(lost, []);
+    await store.stop();
+    for (const server of servers) await server.stop();
+  },
+);

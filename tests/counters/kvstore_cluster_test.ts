@@ -1,0 +1,258 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { Buffer } from "node:buffer";
+import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
+import { keySlot } from "../../services/shared/redis/key_slot.ts";
+import type { RedisClusterNodes } from "../../services/shared/redis/target.ts";
+import { freePort } from "../support/redis_server.ts";
+import {
+  type RedisTestCluster,
+  startTestCluster,
+} from "../support/redis_test_cluster.ts";
+import { serviceTest } from "../support/services.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { batchOf, batchOfKeys, startStore } from "./kvstore_subject.ts";
+import { makeTlsMaterial } from "./kvstore_tls_subject.ts";
+
+const TIMEOUT_MS = 1_000;
+const NAME_END = "1795219200";
+
+function targetOf(cluster: RedisTestCluster): RedisClusterNodes {
+  return {
+    kind: "cluster",
+    nodes: cluster.nodes.map(({ host, port }) => ({ kind: "tcp", host, port })),
+  };
+}
+
+function clusterTest(
+  name: string,
+  replicas: number,
+  fn: (cluster: RedisTestCluster) => Promise<void>,
+): void {
+  serviceTest(["redis-server"], {
+    name,
+    fn: async () => {
+      const cluster = await startTestCluster({ replicas });
+      try {
+        await fn(cluster);
+      } finally {
+        await cluster.stop();
+      }
+    },
+  });
+}
+
+/** A key for each of the three nodes. */
+function keysOfAllNodes(): readonly string[] {
+  const keys: string[] = [];
+  for (let i = 0; keys.length < 3; i++) {
+    const key = `key ${i}_`;
+    const slot = keySlot(Buffer.from(`${key}${NAME_END}`));
+    if (Math.floor(slot / 5_462) === keys.length) keys.push(key);
+  }
+  return keys;
+}
+
+async function countsOf(
+  store: CounterStore,
+  keys: readonly string[],
+): Promise<readonly unknown[]> {
+  const answer = await store.apply(batchOfKeys(keys));
+  if (answer.kind !== "counted") throw new Error(answer.reason);
+  return answer.results;
+}
+
+clusterTest(
+  "KvstoreStore counts on while slots move from node to node",
+  0,
+  async (cluster) => {
+    const { store, logger } = await startStore({
+      address: targetOf(cluster),
+      poolSize: 2,
+      timeoutMs: TIMEOUT_MS,
+    });
+    const keys = ["{move}a_", "{move}b_", "{move}c_", "{stay}d_"];
+    assertEquals(await countsOf(store, keys), [1, 1, 1, 1]);
+    let calls = 1;
+    let isOver = false;
+    async function caller(): Promise<void> {
+      while (!isOver) {
+        // One counter twice, for the second one must see the first.
+        const all = [...keys, keys[0]!];
+        const counts = await countsOf(store, all);
+        calls++;
+        const [a, , , , again] = counts as readonly number[];
+        assert(again! > a!, `${a} and then ${again}`);
+      }
+    }
+    const callers = Array.from({ length: 4 }, caller);
+    const slot = keySlot(Buffer.from("move"));
+    for (let round = 0; round < 3; round++) {
+      const from = await cluster.masterOf(slot);
+      const to = cluster.nodes[(cluster.nodes.indexOf(from) + 1) % 3]!;
+      await cluster.moveSlot({ slot, from, to }, async () => {
+        // The first key is there, the others are not; nor is one that is new.
+        const before = calls;
+        await countsOf(store, [`{move}new${round}_`, keys[3]!]);
+        calls++;
+        await waitUntil(() => calls > before + 20, { what: "some calls" });
+      });
+      const before = calls;
+      await waitUntil(() => calls > before + 20, { what: "some calls" });
+    }
+    isOver = true;
+    await Promise.all(callers);
+    // The last one counts each key once; the calls before it counted the first
+    // twice, but for the very first and those of the moves.
+    const [a, b, c, d] = await countsOf(store, keys);
+    assertEquals(b, c);
+    assertEquals(d, Number(b) + 3);
+    assertEquals(d, calls + 1);
+    assertEquals(a, 2 * (calls - 4) + 1 + 1);
+    const ttl = await (await cluster.masterOf(slot)).ask(
+      "TTL",
+      `{move}new0_${NAME_END}`,
+    );
+    assert(Number(ttl) > 80_000, `life of ${ttl} s`);
+    assert(logger.lines.length < 20, `${logger.lines.length} lines`);
+    await store.stop();
+  },
+);
+
+clusterTest(
+  "KvstoreStore goes on at the replica when a master is killed",
+  1,
+  async (cluster) => {
+    const { store, logger } = await startStore({
+      address: targetOf(cluster),
+      poolSize: 2,
+      timeoutMs: TIMEOUT_MS,
+      healthNeedsConnection: true,
+    });
+    const keys = keysOfAllNodes();
+    for (let count = 1; count <= 3; count++) {
+      assertEquals(await countsOf(store, keys), [count, count, count]);
+    }
+    const [first, second] = cluster.masters;
+    await first!.command("WAIT", "1", "5000");
+    await first!.kill();
+    let unavailable = 0;
+    const endMs = Date.now() + 15_000;
+    for (;;) {
+      const begun = performance.now();
+      const answer = await store.apply(batchOf(keys[0]!));
+      assert(performance.now() - begun < TIMEOUT_MS + 500);
+      if (answer.kind === "counted") {
+        assertEquals(answer.results, [4]);
+        break;
+      }
+      if (++unavailable === 1) {
+        // The other nodes do not mind, as long as the cluster is whole.
+        assertEquals(store.isHealthy(), true);
+        const whole = await store.apply(batchOfKeys(keys));
+        assertEquals(whole.kind, "unavailable");
+      }
+      assert(Date.now() < endMs, answer.reason);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    assert(unavailable > 0);
+    assertEquals((await countsOf(store, keys))[0], 5);
+    assertEquals(await second!.ask("CLUSTER", "INFO").then(stateOf), "ok");
+    assert(logger.lines.length < 20, `${logger.lines.length} lines`);
+    await store.stop();
+  },
+);
+
+clusterTest(
+  "KvstoreStore asks each node once for a batch, and in one write",
+  0,
+  async (cluster) => {
+    const { store } = await startStore({
+      address: targetOf(cluster),
+      poolSize: 1,
+    });
+    const keys = Array.from({ length: 30 }, (_, i) => `key ${i}_`);
+    await countsOf(store, keys);
+    const before = await readsOf(cluster);
+    for (let i = 2; i < 102; i++) {
+      assertEquals(await countsOf(store, keys), keys.map(() => i));
+    }
+    for (const [i, reads] of (await readsOf(cluster)).entries()) {
+      const own = reads - before[i]!;
+      // A few more are those of the other nodes, and of this test.
+      assert(own >= 100 && own < 130, `${own} reads`);
+    }
+    await store.stop();
+  },
+);
+
+clusterTest(
+  "KvstoreStore is unavailable while no node serves a slot",
+  0,
+  async (cluster) => {
+    const { store } = await startStore({
+      address: targetOf(cluster),
+      poolSize: 1,
+      timeoutMs: TIMEOUT_MS,
+    });
+    const key = "{move}a_";
+    assertEquals(await countsOf(store, [key]), [1]);
+    const slot = keySlot(Buffer.from("move"));
+    const owner = await cluster.masterOf(slot);
+    await owner.command("CLUSTER", "DELSLOTS", String(slot));
+    const begun = performance.now();
+    const answer = await store.apply(batchOf(key));
+    assert(answer.kind === "unavailable");
+    assertMatch(answer.reason, /CLUSTERDOWN|no node serves slot/);
+    assert(performance.now() - begun < TIMEOUT_MS + 500);
+    await owner.command("CLUSTER", "ADDSLOTS", String(slot));
+    await waitUntil(
+      async () => (await store.apply(batchOf(key))).kind === "counted",
+      { what: "the slot to be served again" },
+    );
+    await store.stop();
+  },
+);
+
+serviceTest(["redis-server"], {
+  name: "KvstoreStore finds a cluster that was away, by any of its nodes",
+  fn: async () => {
+    const dead = { kind: "tcp", host: "127.0.0.1", port: freePort() } as const;
+    const away = await startStore({
+      address: { kind: "cluster", nodes: [dead] },
+      healthNeedsConnection: true,
+    });
+    const answer = await away.store.apply(batchOf("a_"));
+    assert(answer.kind === "unavailable");
+    assertStringIncludes(answer.reason, "no map of slots");
+    assertEquals(away.store.isHealthy(), false);
+    await away.store.stop();
+
+    const { files, tls, remove } = await makeTlsMaterial();
+    const cluster = await startTestCluster({ replicas: 0, tls: files });
+    const { nodes } = targetOf(cluster);
+    const { store } = await startStore({
+      address: { kind: "cluster", nodes: [dead, nodes[2]!] },
+      tls,
+    });
+    assertEquals(await countsOf(store, keysOfAllNodes()), [1, 1, 1]);
+    await store.stop();
+    await cluster.stop();
+    await remove();
+  },
+});
+
+function stateOf(info: string): string | undefined {
+  return /cluster_state:(\w+)/.exec(info)?.[1];
+}
+
+async function readsOf(cluster: RedisTestCluster): Promise<readonly number[]> {
+  return await Promise.all(cluster.nodes.map(async (node) => {
+    const stats = await node.ask("INFO", "stats");
+    return Number(/total_reads_processed:(\d+)/.exec(stats)?.[1]);
+  }));
+}

@@ -1,0 +1,269 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  freePort,
+  RedisServer,
+  startRedisServer,
+} from "../support/redis_server.ts";
+import { serviceTest } from "../support/services.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import {
+  applyUntil,
+  batchOf,
+  messagesOf,
+  startStore,
+} from "./kvstore_subject.ts";
+
+function faultTest(name: string, fn: () => Promise<void>): void {
+  serviceTest(["redis-server"], { name, fn });
+}
+
+faultTest(
+  "KvstoreStore begins to count when a server that was away appears",
+  async () => {
+    const server = new RedisServer({ port: freePort() });
+    const { store, logger } = await startStore({
+      address: { kind: "tcp", host: server.host, port: server.port },
+      healthNeedsConnection: true,
+      poolSize: 2,
+    });
+    const first = await store.apply(batchOf("a_"));
+    assert(first.kind === "unavailable");
+    assertStringIncludes(first.reason, `${server.host}:${server.port}`);
+    assertEquals(store.isHealthy(), false);
+    for (let i = 0; i < 50; i++) {
+      assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
+    }
+    await server.start();
+    await applyUntil(store, "counted");
+    assertEquals(store.isHealthy(), true);
+    assertEquals(await store.apply(batchOf("a_")), {
+      kind: "counted",
+      results: [1],
+    });
+    assertEquals(messagesOf(logger), [
+      "no connection to kvstore",
+      "connected to kvstore",
+    ]);
+    await store.stop();
+    await server.stop();
+  },
+);
+
+faultTest(
+  "KvstoreStore recovers by itself when the server is killed and restarted",
+  async () => {
+    const server = await startRedisServer();
+    const { store, logger } = await startStore({
+      address: { kind: "tcp", host: server.host, port: server.port },
+      healthNeedsConnection: true,
+      timeoutMs: 2_000,
+    });
+    await applyUntil(store, "counted");
+    const flying = Array.from({ length: 20 }, () => store.apply(batchOf("a_")));
+    await server.kill();
+    await Promise.all(flying);
+    await applyUntil(store, "unavailable");
+    assertEquals(store.isHealthy(), false);
+    await server.restart();
+    await applyUntil(store, "counted");
+    assertEquals(store.isHealthy(), true);
+    assertEquals(messagesOf(logger).at(-1), "connected to kvstore");
+    assert(logger.lines.length <= 8, `${logger.lines.length} lines`);
+    await store.stop();
+    await server.stop();
+  },
+);
+
+faultTest(
+  "KvstoreStore takes up connections again that the server closed",
+  async () => {
+    const server = await startRedisServer();
+    const { store } = await startStore({
+      address: { kind: "unix", path: server.socketPath },
+      poolSize: 2,
+    });
+    await applyUntil(store, "counted");
+    await server.ask("CLIENT", "KILL", "TYPE", "normal");
+    await applyUntil(store, "counted");
+    await store.stop();
+    await server.stop();
+  },
+);
+
+faultTest(
+  "KvstoreStore answers within its time limit when the server hangs",
+  async () => {
+    const server = await startRedisServer();
+    const timeoutMs = 300;
+    const { store } = await startStore({
+      address: { kind: "tcp", host: server.host, port: server.port },
+      poolSize: 2,
+      timeoutMs,
+      healthNeedsConnection: true,
+    });
+    await applyUntil(store, "counted");
+    server.pause();
+    const begun = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, () => store.apply(batchOf("a_"))),
+    );
+    const tookMs = performance.now() - begun;
+    for (const answer of answers) {
+      assert(answer.kind === "unavailable");
+      assertStringIncludes(answer.reason, `no answer within ${timeoutMs} ms`);
+    }
+    assert(tookMs >= timeoutMs - 5 && tookMs < timeoutMs + 400, `${tookMs} ms`);
+    assertEquals(store.isHealthy(), false);
+    // Later calls do not wait for the dials that hang as well.
+    const refused = performance.now();
+    assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
+    assert(performance.now() - refused < timeoutMs - 100);
+    server.resume();
+    await applyUntil(store, "counted");
+    assertEquals(store.isHealthy(), true);
+    await store.stop();
+    await server.stop();
+  },
+);
+
+faultTest("KvstoreStore stops at once while the server hangs", async () => {
+  const server = await startRedisServer();
+  const { store } = await startStore({
+    address: { kind: "tcp", host: server.host, port: server.port },
+    timeoutMs: 60_000,
+  });
+  await applyUntil(store, "counted");
+  server.pause();
+  const flying = store.apply(batchOf("a_"));
+  const begun = performance.now();
+  await store.stop();
+  assertEquals((await flying).kind, "unavailable");
+  assert(performance.now() - begun < 2_000);
+  await server.stop();
+});
+
+faultTest("KvstoreStore signs in with a password", async () => {
+  const server = await startRedisServer({ args: ["--requirepass", "s3cret!"] });
+  const address = {
+    kind: "tcp",
+    host: server.host,
+    port: server.port,
+  } as const;
+  const { store } = await startStore({
+    address,
+    auth: { password: "s3cret!" },
+  });
+  assertEquals((await store.apply(batchOf("a_"))).kind, "counted");
+  await store.stop();
+
+  const wrong = await startStore({ address, auth: { password: "wr0ng" } });
+  const answer = await wrong.store.apply(batchOf("a_"));
+  assert(answer.kind === "unavailable");
+  assertStringIncludes(answer.reason, "WRONGPASS");
+  assert(!JSON.stringify(wrong.logger.lines).includes("wr0ng"));
+  await wrong.store.stop();
+
+  const none = await startStore({ address });
+  const refused = await none.store.apply(batchOf("a_"));
+  assert(refused.kind === "unavailable");
+  assertStringIncludes(refused.reason, "NOAUTH");
+  await none.store.stop();
+  await server.stop();
+});
+
+faultTest("KvstoreStore signs in as a user of the access list", async () => {
+  const server = await startRedisServer({
+    args: ["--user", "alice", "on", ">s3cret!", "~*", "+@all"],
+  });
+  const address = { kind: "unix", path: server.socketPath } as const;
+  const { store } = await startStore({
+    address,
+    auth: { username: "alice", password: "s3cret!" },
+  });
+  assertEquals((await store.apply(batchOf("a_"))).kind, "counted");
+  await store.stop();
+  const wrong = await startStore({
+    address,
+    auth: { username: "bob", password: "s3cret!" },
+  });
+  const answer = await wrong.store.apply(batchOf("a_"));
+  assert(answer.kind === "unavailable");
+  assertStringIncludes(answer.reason, "WRONGPASS");
+  await wrong.store.stop();
+  await server.stop();
+});
+
+faultTest(
+  "KvstoreStore keeps the password out of a server's complaint about signing in",
+  async () => {
+    const server = await startRedisServer({
+      args: ["--rename-command", "AUTH", ""],
+    });
+    const { store, logger } = await startStore({
+      address: { kind: "tcp", host: server.host, port: server.port },
+      auth: { password: "s3cret!" },
+    });
+    const answer = await store.apply(batchOf("a_"));
+    assert(answer.kind === "unavailable");
+    assertStringIncludes(answer.reason, "unknown command");
+    assert(!answer.reason.includes("s3cret!"));
+    assert(!JSON.stringify(logger.lines).includes("s3cret!"));
+    await store.stop();
+    await server.stop();
+  },
+);
+
+faultTest(
+  "KvstoreStore takes no server that turned into a replica until it is a master again",
+  async () => {
+    const server = await startRedisServer();
+    const { store, logger } = await startStore({
+      address: { kind: "tcp", host: server.host, port: server.port },
+      poolSize: 2,
+    });
+    await applyUntil(store, "counted");
+    const before = await connectionsOf(server);
+    await server.ask("REPLICAOF", "127.0.0.1", String(freePort()));
+    for (let i = 0; i < 20; i++) {
+      assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
+    }
+    await waitUntil(
+      () =>
+        logger.lines.some(({ fields }) =>
+          String(fields.reason).includes("it is a replica")
+        ),
+      { what: "the next dial" },
+    );
+    await server.ask("REPLICAOF", "NO", "ONE");
+    await applyUntil(store, "counted");
+    assertEquals((await store.apply(batchOf("a_"))).kind, "counted");
+    assert(await connectionsOf(server) > before, "the connections were kept");
+    assert(logger.lines.length < 10, `${logger.lines.length} lines`);
+    await store.stop();
+    await server.stop();
+  },
+);
+
+faultTest(
+  "KvstoreStore is unavailable when it may not set a counter's life",
+  async () => {
+    const server = await startRedisServer({
+      args: ["--user", "alice", "on", ">pass", "~*", "+@all", "-expire"],
+    });
+    const { store } = await startStore({
+      address: { kind: "tcp", host: server.host, port: server.port },
+      auth: { username: "alice", password: "pass" },
+    });
+    const answer = await store.apply(batchOf("a_"));
+    assert(answer.kind === "unavailable");
+    assertStringIncludes(answer.reason, "NOPERM");
+    await store.stop();
+    await server.stop();
+  },
+);
+
+/** Connections that a server has taken so far. */
+async function connectionsOf(server: RedisServer): Promise<number> {
+  const stats = await server.ask("INFO", "stats");
+  return Number(/total_connections_received:(\d+)/.exec(stats)?.[1]);
+}

@@ -1,0 +1,141 @@
+import { assert, assertEquals } from "@std/assert";
+import { type RedisServer, startRedisServer } from "../support/redis_server.ts";
+import { serviceTest } from "../support/services.ts";
+import { batchOf, startStore } from "./kvstore_subject.ts";
+
+serviceTest(["redis-server"], {
+  name: "KvstoreStore names counters by key and window start and lets them end",
+  fn: async () => {
+    const server = await startRedisServer();
+    const { store } = await startStore({
+      address: { kind: "tcp", host: server.host, port: server.port },
+      expirationJitterMaxSeconds: 300,
+      random: () => 0.999,
+    });
+    await store.apply(batchOf("d_k_v_", 2));
+    assertEquals(await server.ask("KEYS", "*"), "d_k_v_1795219200");
+    assertEquals(await server.ask("GET", "d_k_v_1795219200"), "2");
+    const ttl = Number(await server.ask("TTL", "d_k_v_1795219200"));
+    assert(ttl > 86_400 + 290 && ttl <= 86_400 + 299, `${ttl} s`);
+    await store.stop();
+    await server.stop();
+  },
+});
+
+serviceTest(["redis-server"], {
+  name:
+    "KvstoreStore makes no counter by looking or giving back, and keeps none at zero",
+  fn: async () => {
+    const server = await startRedisServer();
+    const { store } = await startStore({
+      address: { kind: "unix", path: server.socketPath },
+    });
+    await store.apply(batchOf("a_", 0));
+    await store.apply(batchOf("a_", -1));
+    assertEquals(await server.ask("DBSIZE"), "0");
+    await store.apply(batchOf("a_", 3));
+    await store.apply(batchOf("a_", -1));
+    const ttl = Number(await server.ask("TTL", "a_1795219200"));
+    assert(ttl > 86_000, `${ttl} s`);
+    await store.apply(batchOf("a_", -2));
+    assertEquals(await server.ask("DBSIZE"), "0");
+    await store.stop();
+    await server.stop();
+  },
+});
+
+serviceTest(["redis-server"], {
+  name: "KvstoreStore sends the refund script again when the server forgot it",
+  fn: async () => {
+    const server = await startRedisServer();
+    const { store } = await startStore({
+      address: { kind: "tcp", host: server.host, port: server.port },
+    });
+    await store.apply(batchOf("a_", 50));
+    for (let left = 49; left > 40; left--) {
+      if (left % 3 === 0) await server.ask("SCRIPT", "FLUSH");
+      assertEquals(await store.apply(batchOf("a_", -1)), {
+        kind: "counted",
+        results: [left],
+      });
+    }
+    const stats = await server.ask("INFO", "commandstats");
+    assert(/cmdstat_evalsha:calls=9,/.test(stats), stats);
+    assert(/cmdstat_eval:calls=4,/.test(stats), stats);
+    await store.stop();
+    await server.stop();
+  },
+});
+
+serviceTest(["redis-server"], {
+  name: "KvstoreStore spreads batches over all connections",
+  fn: async () => {
+    const server = await startRedisServer();
+    const { store } = await startStore({
+      address: { kind: "tcp", host: server.host, port: server.port },
+      poolSize: 4,
+    });
+    for (let i = 0; i < 40; i++) await store.apply(batchOf("a_"));
+    const clients = (await server.ask("CLIENT", "LIST")).split("\n")
+      .filter((line) => line.includes("cmd=expire"));
+    assertEquals(clients.length, 4);
+    await store.stop();
+    await server.stop();
+  },
+});
+
+serviceTest(["redis-server"], {
+  name: "KvstoreStore answers with the most there is when a counter is full",
+  fn: async () => {
+    const server = await startRedisServer();
+    const { store } = await startStore({
+      address: { kind: "tcp", host: server.host, port: server.port },
+    });
+    await server.ask("SET", "a_1795219200", "9223372036854775807");
+    assertEquals(await store.apply(batchOf("a_", 5)), {
+      kind: "counted",
+      results: [Number.MAX_SAFE_INTEGER],
+    });
+    await server.ask("SET", "a_1795219200", "no number");
+    assertEquals((await store.apply(batchOf("a_", 0))).kind, "unavailable");
+    await store.stop();
+    await server.stop();
+  },
+});
+
+for (const kind of ["tcp", "unix"] as const) {
+  serviceTest(["redis-server"], {
+    name: `KvstoreStore sends each batch in one write over ${kind}`,
+    fn: async () => {
+      const server = await startRedisServer();
+      const { store } = await startStore({
+        address: kind === "tcp"
+          ? { kind, host: server.host, port: server.port }
+          : { kind, path: server.socketPath },
+        poolSize: 1,
+      });
+      const keys = new TextEncoder().encode("key_".repeat(8));
+      const operations = Array.from({ length: 8 }, (_, i) => ({
+        ...batchOf("key_").operations[0]!,
+        keyStart: i * 4,
+        keyEnd: i * 4 + 4,
+      }));
+      await store.apply({ ...batchOf(""), keys, operations });
+      const before = await readsOf(server);
+      for (let i = 0; i < 300; i++) {
+        await store.apply({ ...batchOf(""), keys, operations });
+      }
+      // A server of its own reads what is there as soon as it is there, so
+      // that further writes of a batch make further reads.
+      const reads = await readsOf(server) - before;
+      assert(reads >= 300 && reads < 310, `${reads} reads`);
+      await store.stop();
+      await server.stop();
+    },
+  });
+}
+
+async function readsOf(server: RedisServer): Promise<number> {
+  const stats = await server.ask("INFO", "stats");
+  return Number(/total_reads_processed:(\d+)/.exec(stats)?.[1]);
+}

@@ -1,0 +1,87 @@
+/**
+ * A real server that speaks TLS and wants certificates of its clients.
+ *
+ * @module
+ */
+
+import type { RedisTls } from "../../services/shared/redis/tls.ts";
+import {
+  type RedisServer,
+  type RedisServerTls,
+  startRedisServer,
+} from "../support/redis_server.ts";
+import {
+  createTestAuthority,
+  type TestAuthority,
+} from "../support/test_certificates.ts";
+
+/** Files for servers, and what clients need. */
+export interface TlsMaterial {
+  /** Who signs the certificates of both sides. */
+  readonly authority: TestAuthority;
+  /** The servers' files. */
+  readonly files: RedisServerTls;
+  /** What a client is told that the servers accept. */
+  readonly tls: RedisTls;
+  /** Removes the files. */
+  remove(): Promise<void>;
+}
+
+/** A server, and what a store needs for it. */
+export interface TlsServer extends TlsMaterial {
+  /** The server. */
+  readonly server: RedisServer;
+  /** Where it speaks TLS. */
+  readonly address: {
+    readonly kind: "tcp";
+    readonly host: string;
+    readonly port: number;
+  };
+  /** Ends the server and removes the files. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Makes certificates for servers.
+ *
+ * @param certified The name in them.
+ */
+export async function makeTlsMaterial(
+  certified = "127.0.0.1",
+): Promise<TlsMaterial> {
+  const authority = createTestAuthority();
+  const { certPem, keyPem } = authority.issue(certified);
+  const folder = await Deno.makeTempDir({ prefix: "redis_tls_" });
+  const files = {
+    certPath: `${folder}/server.pem`,
+    keyPath: `${folder}/server.key`,
+    caPath: `${folder}/ca.pem`,
+  };
+  await Deno.writeTextFile(files.certPath, certPem);
+  await Deno.writeTextFile(files.keyPath, keyPem);
+  await Deno.writeTextFile(files.caPath, authority.caPem);
+  return {
+    authority,
+    files,
+    tls: { caPem: authority.caPem, ...authority.issue("client.example") },
+    remove: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+/** Starts a server with a certificate for `certified`. */
+export async function startTlsServer(
+  certified = "127.0.0.1",
+): Promise<TlsServer> {
+  const material = await makeTlsMaterial(certified);
+  const server = await startRedisServer({ tls: material.files });
+  const { host, port } = server;
+  return {
+    ...material,
+    server,
+    address: { kind: "tcp", host, port },
+    stop: async () => {
+      await server.stop();
+      await material.remove();
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  type RatelimitRun,
+  runRatelimit,
+  startRatelimit,
+} from "../support/ratelimit_process.ts";
+import { ConfigFolder } from "./config_folder.ts";
+import { quietPort } from "./quiet_port.ts";
+import { dailyRule } from "./requests.ts";
+
+const RULE = dailyRule("cli", { key: "user", limit: 2 });
+
+function run(...args: readonly string[]): Promise<RatelimitRun> {
+  return runRatelimit({ args });
+}
+
+Deno.test("ratelimit client asks a running service", async () => {
+  await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
+  await using service = await startRatelimit({
+    env: { RUNTIME_ROOT: folder.root },
+  });
+  const ask = (...args: readonly string[]): Promise<RatelimitRun> =>
+    run("client", "-dial_string", service.grpcTarget, ...args);
+  const user = ["-domain", "cli", "-descriptors", "user=a"];
+
+  const first = await ask(...user);
+  assertEquals(first.code, 0, first.stderr);
+  assert(first.stdout.startsWith("response: "), first.stdout);
+  assert(first.stdout.includes("limit_remaining:"), first.stdout);
+  const looked = await ask(...user, "-hits", "0", "-json");
+  assertEquals(looked.code, 0, looked.stderr);
+  assertEquals(JSON.parse(looked.stdout).statuses[0].limitRemaining, 1);
+  const over = await ask(...user, "-hits=5", "-json");
+  assertEquals(over.code, 3, over.stderr);
+  assertEquals(JSON.parse(over.stdout).overallCode, "OVER_LIMIT");
+  const several = await ask(...user, "-descriptors", "other=b", "-json");
+  assertEquals(several.code, 3);
+  assertEquals(
+    JSON.parse(several.stdout).statuses.map(
+      ({ code }: { code: string }) => code,
+    ),
+    ["OVER_LIMIT", "OK"],
+  );
+  const refused = await ask("-descriptors", "user=a");
+  assertEquals([refused.code, refused.stdout], [1, ""]);
+  assert(refused.stderr.startsWith("request error: "), refused.stderr);
+});
+
+Deno.test("ratelimit client tells of wrong arguments and of a missing service", async () => {
+  const wrong = await run("client", "-descriptors", "user");
+  assertEquals([wrong.code, wrong.stdout], [2, ""]);
+  assert(wrong.stderr.includes('"user" is not of the form key=value'));
+  assert(wrong.stderr.includes("usage: ratelimit client"), wrong.stderr);
+  const away = await run(
+    ...["client", "-dial_string", `127.0.0.1:${quietPort()}`],
+    ...["-timeout", "10s", "-domain", "cli", "-descriptors", "user=a"],
+  );
+  assertEquals([away.code, away.stdout], [1, ""]);
+  assert(away.stderr.startsWith("request error: "), away.stderr);
+});
+
+Deno.test("ratelimit check accepts right files and tells what they hold", async () => {
+  await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
+  const right = await run("check", "-config_dir", `${folder.root}/config`);
+  assertEquals(right, {
+    code: 0,
+    stdout: "all rate limit configs ok: 1 files, 1 domains, 1 rules\n",
+    stderr: "",
+  });
+});
+
+Deno.test("ratelimit check tells all faults of wrong files", async () => {
+  await using folder = await ConfigFolder.make({
+    "rules.yaml": RULE,
+    "syntax.yaml": "domain: [",
+    "unit.yaml": RULE.replace("domain: cli", "domain: other")
+      .replace("unit: day", "unit: fortnight"),
+  });
+  const directory = `${folder.root}/config`;
+  const wrong = await run("check", "-config_dir", directory);
+  assertEquals([wrong.code, wrong.stdout], [1, ""]);
+  const lines = wrong.stderr.trimEnd().split("\n");
+  assertEquals(lines.length, 2, wrong.stderr);
+  for (const file of ["syntax.yaml:", "unit.yaml:5: "]) {
+    const prefix = `error loading rate limit configs: ${file}`;
+    assert(lines.some((line) => line.startsWith(prefix)), wrong.stderr);
+  }
+  const json = await run("check", "-json", "-config_dir", directory);
+  assertEquals(json.code, 1);
+  const { ok, faults } = JSON.parse(json.stdout);
+  assertEquals([ok, faults.length], [false, 2]);
+  const missing = await run("check", "-config_dir", `${folder.base}/nothing`);
+  assertEquals(missing.code, 1);
+  assert(missing.stderr.includes("it does not exist"), missing.stderr);
+  assertEquals((await run("check", "-no_such_flag")).code, 2);
+});

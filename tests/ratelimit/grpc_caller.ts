@@ -1,0 +1,229 @@
+/**
+ * A gRPC client of the service that shares no code with it: the gRPC library,
+ * and messages written and read by protobufjs from the .proto files.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import { Client, credentials, Metadata } from "@grpc/grpc-js";
+import type { ServiceError } from "@grpc/grpc-js";
+import {
+  type IndependentType,
+  loadSchema,
+} from "../../proto/testing/schema.ts";
+import { waitUntil } from "../support/wait_until.ts";
+
+/** Full path of the method that decides. */
+export const DECIDE_PATH =
+  "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+
+/** `overall_code` and `code` as they are on the wire. */
+export const CODES = { OK: 1, OVER_LIMIT: 2 } as const;
+
+/** `status` of the health service as it is on the wire. */
+export const HEALTH = { SERVING: 1, NOT_SERVING: 2 } as const;
+
+/** The status codes that tests ask for. */
+export const STATUS = {
+  OK: 0,
+  INVALID_ARGUMENT: 3,
+  NOT_FOUND: 5,
+  RESOURCE_EXHAUSTED: 8,
+  UNIMPLEMENTED: 12,
+  UNAVAILABLE: 14,
+} as const;
+
+/** One status of an answer. */
+export interface AnswerStatus {
+  /** The decision, see {@linkcode CODES}. */
+  readonly code: number;
+  /** The limit; null when none applied. */
+  readonly currentLimit:
+    | { readonly requestsPerUnit: number; readonly unit: number }
+    | null;
+  /** Requests that remain. */
+  readonly limitRemaining: number;
+  /** Time to the end of the window; null without a limit. */
+  readonly durationUntilReset: { readonly seconds: number } | null;
+}
+
+/** What a call came to. */
+export interface CallOutcome {
+  /** gRPC status code, see {@linkcode STATUS}. */
+  readonly status: number;
+  /** What the server says about a failure. */
+  readonly details: string;
+  /** Overall decision; 0 when the call failed. */
+  readonly overallCode: number;
+  /** One for each descriptor. */
+  readonly statuses: readonly AnswerStatus[];
+}
+
+/** A stream of health statuses. */
+export interface HealthWatch {
+  /** All statuses so far. */
+  readonly seen: readonly number[];
+  /** Waits until the last one is `status`. */
+  waitFor(status: number): Promise<void>;
+  /** Ends it. */
+  cancel(): void;
+}
+
+const DEADLINE_MS = 10_000;
+const RECONNECT_MS = 50;
+const PACKAGE = "envoy.service.ratelimit.v3";
+
+/** Makes a client; it connects at its first call. */
+export async function grpcCaller(target: string): Promise<GrpcCaller> {
+  return new GrpcCaller(target, await loadSchema());
+}
+
+/** One connection to the service. */
+export class GrpcCaller {
+  readonly #client: Client;
+  readonly #types: (fullName: string) => IndependentType;
+  #wasUnavailable = false;
+
+  /** A client that knows the messages. */
+  constructor(target: string, types: (fullName: string) => IndependentType) {
+    this.#types = types;
+    this.#client = new Client(target, credentials.createInsecure(), {
+      "grpc.enable_http_proxy": 0,
+      "grpc.service_config_disable_resolution": 1,
+      "grpc.use_local_subchannel_pool": 1,
+      "grpc.initial_reconnect_backoff_ms": RECONNECT_MS,
+      "grpc.max_reconnect_backoff_ms": RECONNECT_MS,
+    });
+  }
+
+  /** Asks for a decision; the request is in protobufjs' plain form. */
+  async decide(
+    request: object,
+    deadlineMs?: number,
+  ): Promise<CallOutcome> {
+    return await this.decideBytes(this.encodeRequest(request), deadlineMs);
+  }
+
+  /** Bytes of a request in protobufjs' plain form. */
+  encodeRequest(request: object): Uint8Array {
+    return this.#types(`${PACKAGE}.RateLimitRequest`).encode({ ...request });
+  }
+
+  /** Asks for a decision with bytes that may be no request. */
+  async decideBytes(
+    request: Uint8Array,
+    deadlineMs?: number,
+  ): Promise<CallOutcome> {
+    const answer = await this.unary(DECIDE_PATH, request, deadlineMs);
+    const { status, details } = answer;
+    if (answer.bytes === undefined) {
+      return { status, details, overallCode: 0, statuses: [] };
+    }
+    const message = this.#types(`${PACKAGE}.RateLimitResponse`)
+      .decode(answer.bytes) as unknown as CallOutcome;
+    return { ...message, status, details };
+  }
+
+  /** Health of one service; undefined when it is not known. */
+  async checkHealth(service: string): Promise<number | undefined> {
+    const request = this.#types("grpc.health.v1.HealthCheckRequest")
+      .encode({ service });
+    const { status, bytes } = await this.unary(
+      "/grpc.health.v1.Health/Check",
+      request,
+    );
+    if (status === STATUS.NOT_FOUND) return undefined;
+    return statusOf(this.#healthResponse(), bytes);
+  }
+
+  /** Health of all services by name. */
+  async listHealth(): Promise<Readonly<Record<string, unknown>>> {
+    const { bytes } = await this.unary(
+      "/grpc.health.v1.Health/List",
+      new Uint8Array(),
+    );
+    if (bytes === undefined) throw new Error("Cannot list health");
+    const { statuses } = this.#types("grpc.health.v1.HealthListResponse")
+      .decode(bytes);
+    return statuses as Record<string, unknown>;
+  }
+
+  /** Follows the health of one service. */
+  watchHealth(service: string): HealthWatch {
+    const type = this.#healthResponse();
+    const request = this.#types("grpc.health.v1.HealthCheckRequest")
+      .encode({ service });
+    const call = this.#client.makeServerStreamRequest(
+      "/grpc.health.v1.Health/Watch",
+      (bytes: Uint8Array) => Buffer.from(bytes),
+      (bytes: Buffer) => new Uint8Array(bytes),
+      request,
+    );
+    const seen: number[] = [];
+    call.on("data", (bytes: Uint8Array) => seen.push(statusOf(type, bytes)));
+    // The stream ends with an error when the service stops.
+    call.on("error", () => {});
+    return {
+      seen,
+      waitFor: (status) =>
+        waitUntil(() => seen.at(-1) === status, {
+          what: `health status ${status}`,
+        }),
+      cancel: () => call.cancel(),
+    };
+  }
+
+  /** Calls any method with any bytes. */
+  unary(
+    path: string,
+    request: Uint8Array,
+    deadlineMs: number = DEADLINE_MS,
+  ): Promise<
+    {
+      readonly status: number;
+      readonly details: string;
+      readonly bytes?: Uint8Array;
+    }
+  > {
+    return new Promise((resolve) => {
+      this.#client.makeUnaryRequest(
+        path,
+        (bytes: Uint8Array) => Buffer.from(bytes),
+        (bytes: Buffer) => new Uint8Array(bytes),
+        request,
+        new Metadata(),
+        { deadline: Date.now() + deadlineMs },
+        (error: ServiceError | null, bytes?: Uint8Array) => {
+          const { code: status, details } = error ?? { code: 0, details: "" };
+          this.#wasUnavailable ||= status === STATUS.UNAVAILABLE;
+          resolve({
+            status,
+            details,
+            ...(bytes === undefined ? {} : { bytes }),
+          });
+        },
+      );
+    });
+  }
+
+  /** Closes the connection. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#client.close();
+    if (!this.#wasUnavailable) return;
+    // The library leaves the timers of its next attempts to connect running.
+    await new Promise((resolve) => setTimeout(resolve, 8 * RECONNECT_MS));
+  }
+
+  #healthResponse(): IndependentType {
+    return this.#types("grpc.health.v1.HealthCheckResponse");
+  }
+}
+
+function statusOf(
+  type: IndependentType,
+  bytes: Uint8Array | undefined,
+): number {
+  if (bytes === undefined) throw new Error("Cannot read health: no answer");
+  return Number(type.decode(bytes).status);
+}

@@ -1,0 +1,58 @@
+/**
+ * Requests for decisions, in the form that JSON and protobufjs share.
+ *
+ * @module
+ */
+
+/** A request. */
+export interface PlainRequest {
+  /** The domain. */
+  readonly domain: string;
+  /** The descriptors. */
+  readonly descriptors: readonly {
+    readonly entries: readonly {
+      readonly key: string;
+      readonly value: string;
+    }[];
+  }[];
+}
+
+/** A request with one descriptor for each group of `key=value` pairs. */
+export function requestOf(
+  domain: string,
+  ...descriptors: readonly (Readonly<Record<string, string>>)[]
+): PlainRequest {
+  return {
+    domain,
+    descriptors: descriptors.map((pairs) => ({
+      entries: Object.entries(pairs).map(([key, value]) => ({ key, value })),
+    })),
+  };
+}
+
+/** A file with one rule: `key` is limited to `limit` requests a day. */
+export function dailyRule(
+  domain: string,
+  rule: { readonly key: string; readonly limit: number },
+): string {
+  return `domain: ${domain}
+descriptors:
+  - key: ${rule.key}
+    rate_limit:
+      unit: day
+      requests_per_unit: ${rule.limit}
+`;
+}
+
+/**
+ * Waits, if need be, until the window of `windowSeconds` has at least
+ * `neededMs` left, so that a case doesn't run across its border.
+ */
+export async function awayFromBorder(
+  windowSeconds: number,
+  neededMs: number,
+): Promise<void> {
+  const leftMs = windowSeconds * 1_000 - Date.now() % (windowSeconds * 1_000);
+  if (leftMs >= neededMs) return;
+  await new Promise((resolve) => setTimeout(resolve, leftMs + 20));
+}

@@ -1,0 +1,210 @@
+import { assert, assertEquals } from "@std/assert";
+import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
+import {
+  RatelimitProcess,
+  runRatelimit,
+  startRatelimit,
+} from "../support/ratelimit_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { ConfigFolder } from "./config_folder.ts";
+import { CODES, grpcCaller, STATUS } from "./grpc_caller.ts";
+import { postJson, readStat, request } from "./http_caller.ts";
+import { quietPort } from "./quiet_port.ts";
+import { dailyRule, requestOf } from "./requests.ts";
+
+const RULE = dailyRule("start", { key: "user", limit: 10 });
+const REQUEST = requestOf("start", { user: "anybody" });
+
+Deno.test("ratelimit opens its ports without configuration when told to", async () => {
+  await using folder = await ConfigFolder.make();
+  await using service = await startRatelimit({
+    env: {
+      RUNTIME_ROOT: `${folder.base}/later`,
+      FORCE_START_WITHOUT_INITIAL_CONFIG: "true",
+    },
+  });
+  await using caller = await grpcCaller(service.grpcTarget);
+  const overHttp = await postJson(service.httpUrl, REQUEST);
+  assertEquals(overHttp.status, 503);
+  assertEquals(
+    overHttp.headers.get("content-type"),
+    "application/problem+json",
+  );
+  const overGrpc = await caller.decide(REQUEST);
+  assertEquals(overGrpc.status, STATUS.UNAVAILABLE);
+  assertEquals(overGrpc.details, "no rate limit configuration loaded");
+  await folder.makeRoot("later", { "rules.yaml": RULE });
+  await waitUntil(
+    async () => (await postJson(service.httpUrl, REQUEST)).status === 200,
+    { what: "the first rules" },
+  );
+  assertEquals((await caller.decide(REQUEST)).overallCode, CODES.OK);
+});
+
+Deno.test("ratelimit keeps gRPC and HTTP closed until the first valid configuration", async () => {
+  await using folder = await ConfigFolder.make({
+    "rules.yaml": RULE.replace("key: user", "kee: user"),
+  });
+  const port = quietPort();
+  const socket = `${folder.base}/grpc.sock`;
+  await using service = new RatelimitProcess({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      FORCE_START_WITHOUT_INITIAL_CONFIG: "false",
+      RUNTIME_WATCH_ROOT: "false",
+      PORT: String(port),
+      GRPC_UDS: socket,
+    },
+  });
+  await service.waitForListener("debug");
+  const line = await service.waitForLine("Cannot load configuration");
+  assert(line.includes("rules.yaml:3: "), line);
+  await service.waitForLine("open with the first valid configuration");
+  assertEquals(
+    await readStat(service.debugUrl, "ratelimit.service.config_load_error"),
+    1,
+  );
+  assertEquals(await isRefused(port), true);
+  assertEquals(await exists(socket), false);
+
+  await folder.write("rules.yaml", RULE);
+  await service.waitForListener("HTTP");
+  assertEquals(service.grpcTarget, socket);
+  assertEquals(service.httpUrl, `http://127.0.0.1:${port}`);
+  assertEquals((await postJson(service.httpUrl, REQUEST)).status, 200);
+  {
+    await using caller = await grpcCaller(`unix:${socket}`);
+    const { overallCode, statuses, details } = await caller.decide(REQUEST);
+    assertEquals([overallCode, details], [CODES.OK, ""]);
+    assertEquals(statuses[0]?.limitRemaining, 8);
+  }
+  assertEquals(await service.stop(), 0);
+  assertEquals(await exists(socket), false);
+});
+
+Deno.test("ratelimit takes a mended first file also where it watches its root alone", async () => {
+  await using folder = await ConfigFolder.make({ "rules.yaml": "domain: [" });
+  await using service = new RatelimitProcess({
+    env: { RUNTIME_ROOT: folder.root, RUNTIME_WATCH_ROOT: "true" },
+  });
+  await service.waitForLine("open with the first valid configuration");
+  await folder.write("rules.yaml", RULE);
+  await service.waitForLine("Listening for HTTP on ");
+  assertEquals((await postJson(service.httpUrl, REQUEST)).status, 200);
+});
+
+Deno.test("ratelimit stops on SIGTERM while it waits for its configuration", async () => {
+  await using folder = await ConfigFolder.make();
+  await using service = new RatelimitProcess({
+    env: { RUNTIME_ROOT: `${folder.base}/nothing` },
+  });
+  await service.waitForLine("open with the first valid configuration");
+  const page = await request(`${service.debugUrl}/rlconfig`);
+  assertEquals(page.text, "no rate limit configuration loaded\n");
+  assertEquals(await service.stop(), 0);
+});
+
+Deno.test("ratelimit tells all faults of its settings and exits with 1", async () => {
+  const faults = {
+    NEAR_LIMIT_RATIO: "7",
+    REDIS_TIMEOUT: "soon",
+    GRPC_SERVER_USE_TLS: "true",
+    SHADOW_MODE: "perhaps",
+  };
+  const { code, stdout, stderr } = await runRatelimit({ env: faults });
+  assertEquals(code, 1);
+  assertEquals(stdout, "");
+  const lines = stderr.trimEnd().split("\n");
+  assertEquals(lines.length, 4, stderr);
+  for (const [name, value] of Object.entries(faults)) {
+    const line = lines.find((one) => one.includes(`${name} is "${value}"`));
+    assert(line?.startsWith("Cannot read settings: "), stderr);
+  }
+});
+
+Deno.test("ratelimit refuses an address of the store that it cannot read", async () => {
+  for (
+    const [env, text] of [
+      [{ BACKEND_TYPE: "redis" }, "KVSTORE_URL is not set"],
+      [{ REDIS_URL: "localhost:somewhere" }, "KVSTORE_URL"],
+    ] as const
+  ) {
+    const { code, stderr } = await runRatelimit({ env });
+    assertEquals(code, 1);
+    assert(stderr.startsWith("Cannot read settings: "), stderr);
+    assert(stderr.includes(text), stderr);
+  }
+});
+
+Deno.test("ratelimit names the setting that moves a taken port and exits with 1", async () => {
+  await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const port = String(taken.addr.port);
+  for (
+    const [name, text] of [
+      ["DEBUG_PORT", "move it with DEBUG_HOST and DEBUG_PORT"],
+      ["GRPC_PORT", "move it with GRPC_HOST and GRPC_PORT"],
+      ["PORT", "move it with HOST and PORT"],
+    ] as const
+  ) {
+    const { code, stderr } = await runRatelimit({
+      env: { RUNTIME_ROOT: folder.root, [name]: port },
+    });
+    assertEquals(code, 1, name);
+    assert(stderr.includes("its address is taken"), stderr);
+    assert(stderr.includes(text), stderr);
+  }
+});
+
+Deno.test("ratelimit --help lists all settings", async () => {
+  const { code, stdout } = await runRatelimit({ args: ["--help"] });
+  assertEquals(code, 0);
+  for (const { name } of Object.values(rateLimitSettings)) {
+    assert(stdout.includes(`\n  ${name}`), name);
+  }
+  const unknown = await runRatelimit({ args: ["serve"] });
+  assertEquals(unknown.code, 2);
+  assert(unknown.stderr.includes('Cannot run "serve"'), unknown.stderr);
+});
+
+Deno.test("ratelimit warns once when the statistics server is missing", async () => {
+  await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
+  await using service = await startRatelimit({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      DISABLE_STATS: "false",
+      STATSD_HOST: "127.0.0.1",
+      STATSD_PORT: String(quietPort()),
+      STATS_FLUSH_INTERVAL: "100ms",
+      LOG_LEVEL: "debug",
+    },
+  });
+  const attempts = (): readonly string[] =>
+    service.lines.filter((line) => line.includes("Cannot send statistics"));
+  await waitUntil(() => attempts().length >= 3, { what: "three attempts" });
+  assertEquals((await postJson(service.httpUrl, REQUEST)).status, 200);
+  assertEquals(await service.stop(), 0);
+  const warnings = attempts().filter((line) => !line.includes("level=debug"));
+  assertEquals(warnings.length, 1, warnings.join("\n"));
+  assert(warnings[0]?.includes("level=warning"), warnings[0]);
+});
+
+async function isRefused(port: number): Promise<boolean> {
+  try {
+    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    return false;
+  } catch (error) {
+    if (error instanceof Deno.errors.ConnectionRefused) return true;
+    throw error;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}

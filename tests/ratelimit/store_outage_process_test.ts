@@ -1,0 +1,124 @@
+import { assert, assertEquals } from "@std/assert";
+import { startRatelimit } from "../support/ratelimit_process.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { serviceTest } from "../support/services.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { ConfigFolder } from "./config_folder.ts";
+import {
+  type CallOutcome,
+  type GrpcCaller,
+  grpcCaller,
+  HEALTH,
+  STATUS,
+} from "./grpc_caller.ts";
+import { type HttpAnswer, postJson, readStat, request } from "./http_caller.ts";
+import { quietPort } from "./quiet_port.ts";
+import { dailyRule, requestOf } from "./requests.ts";
+
+const FILES = {
+  "rules.yaml": dailyRule("store", { key: "user", limit: 1_000 }),
+};
+const REQUEST = requestOf("store", { user: "anybody" });
+const TIMEOUT_MS = 500;
+
+/** Beyond the time-out of the store; the machine may be busy. */
+const SLACK_MS = 1_500;
+
+serviceTest(["redis-server"], {
+  name: "ratelimit outlives every outage of its store",
+  async fn(t) {
+    const server = new RedisServer({ port: quietPort() });
+    await using folder = await ConfigFolder.make(FILES);
+    // The start itself doesn't need the store: no port waits for it.
+    await using service = await startRatelimit({
+      env: {
+        RUNTIME_ROOT: folder.root,
+        REDIS_URL: `redis://${server.host}:${server.port}`,
+        REDIS_TIMEOUT: `${TIMEOUT_MS}ms`,
+        REDIS_HEALTH_CHECK_ACTIVE_CONNECTION: "true",
+      },
+    });
+    const { httpUrl } = service;
+    await using caller = await grpcCaller(service.grpcTarget);
+    const health = async (): Promise<number> =>
+      (await request(`${httpUrl}/healthcheck`)).status;
+    try {
+      await t.step("a store that is away at the start", async () => {
+        await assertUnavailable(caller, httpUrl);
+        assertEquals(await health(), 503);
+        assertEquals(await caller.checkHealth(""), HEALTH.SERVING);
+        assertEquals(
+          await caller.checkHealth("ratelimit"),
+          HEALTH.NOT_SERVING,
+        );
+        await server.start();
+        await waitUntilDecided(caller, httpUrl);
+        assertEquals(await health(), 200);
+        await waitUntil(
+          async () => await caller.checkHealth("ratelimit") === HEALTH.SERVING,
+          { what: "health over gRPC" },
+        );
+      });
+
+      await t.step("a store that is killed and restarted", async () => {
+        await server.kill();
+        await waitUntil(async () => await health() === 503, {
+          what: "failing health",
+        });
+        await assertUnavailable(caller, httpUrl);
+        await server.restart();
+        await waitUntilDecided(caller, httpUrl);
+        assertEquals(await health(), 200);
+      });
+
+      await t.step("a store that hangs", async () => {
+        server.pause();
+        await assertUnavailable(caller, httpUrl);
+        server.resume();
+        await waitUntilDecided(caller, httpUrl);
+      });
+
+      await t.step("what it has told of that", async () => {
+        const name = "ratelimit.service.call.should_rate_limit.store_error";
+        assert(await readStat(service.debugUrl, name) >= 6);
+        // A line for each change, not for each call.
+        assert(service.lines.length < 25, service.stderr);
+      });
+    } finally {
+      await server.stop();
+    }
+  },
+});
+
+async function assertUnavailable(
+  caller: GrpcCaller,
+  httpUrl: string,
+): Promise<void> {
+  const began = performance.now();
+  const [overGrpc, overHttp]: [CallOutcome, HttpAnswer] = await Promise.all([
+    caller.decide(REQUEST),
+    postJson(httpUrl, REQUEST),
+  ]);
+  const tookMs = performance.now() - began;
+  assert(tookMs < TIMEOUT_MS + SLACK_MS, `${tookMs} ms`);
+  assertEquals(overGrpc.status, STATUS.UNAVAILABLE, overGrpc.details);
+  assert(overGrpc.details !== "");
+  assertEquals(overHttp.status, 503, overHttp.text);
+  assertEquals(
+    overHttp.headers.get("content-type"),
+    "application/problem+json",
+  );
+  assertEquals(JSON.parse(overHttp.text).status, 503);
+}
+
+async function waitUntilDecided(
+  caller: GrpcCaller,
+  httpUrl: string,
+): Promise<void> {
+  await waitUntil(
+    async () =>
+      (await caller.decide(REQUEST)).status === STATUS.OK &&
+      (await postJson(httpUrl, REQUEST)).status === 200,
+    { what: "decisions again", timeoutMs: 15_000, intervalMs: 20 },
+  );
+}

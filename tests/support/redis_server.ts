@@ -1,0 +1,286 @@
+/**
+ * A real Redis server for a test.
+ *
+ * @module
+ */
+
+import { systemClock } from "../../services/shared/clock.ts";
+import { askRedis } from "../../services/shared/redis/ask.ts";
+import type { RedisAddress } from "../../services/shared/redis/address.ts";
+import {
+  isRedisRefusal,
+  type RedisReply,
+} from "../../services/shared/redis/reply.ts";
+
+/** How a {@linkcode RedisServer} is started. */
+export interface RedisServerOptions {
+  /**
+   * Lines of a configuration file that the server may rewrite. With them it is
+   * a sentinel, which keeps nothing else.
+   *
+   * @default it is no sentinel
+   */
+  readonly sentinelConfig?: readonly string[];
+  /**
+   * Further arguments of the program, for instance
+   * `["--requirepass", "secret"]`.
+   *
+   * @default []
+   */
+  readonly args?: readonly string[];
+  /**
+   * The password that clients need.
+   *
+   * @default none
+   */
+  readonly password?: string;
+  /**
+   * Makes the server speak TLS on its port, and no clear text; clients need a
+   * certificate as well. The unix socket stays as it is.
+   *
+   * @default clear text
+   */
+  readonly tls?: RedisServerTls;
+  /**
+   * The port to listen on.
+   *
+   * @default a free one
+   */
+  readonly port?: number;
+}
+
+/** Files of a server that speaks TLS. */
+export interface RedisServerTls {
+  /** The server's certificate. */
+  readonly certPath: string;
+  /** Its key. */
+  readonly keyPath: string;
+  /** Certificates that sign those of clients. */
+  readonly caPath: string;
+}
+
+const HOST = "127.0.0.1";
+const START_MS = 10_000;
+const ASK_MS = 5_000;
+const PORT_TRIES = 5;
+
+/** Starts a server and waits until it answers. */
+export async function startRedisServer(
+  options: RedisServerOptions = {},
+): Promise<RedisServer> {
+  const server = new RedisServer(options);
+  await server.start();
+  return server;
+}
+
+/** A port of the loopback interface on which nobody listens. */
+export function freePort(): number {
+  const listener = Deno.listen({ hostname: HOST, port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}
+
+/**
+ * A `redis-server` on a loopback port and on a unix socket within a folder of
+ * its own, which writes nothing to disk.
+ */
+export class RedisServer {
+  readonly #options: RedisServerOptions;
+  readonly #folder = Deno.makeTempDirSync({ prefix: "redis_server_" });
+  #port: number;
+  #child: Deno.ChildProcess | undefined;
+  #output: Promise<void> = Promise.resolve();
+
+  /** Makes a server that is not started yet. */
+  constructor(options: RedisServerOptions = {}) {
+    this.#options = options;
+    this.#port = options.port ?? freePort();
+  }
+
+  /** The host it listens on. */
+  get host(): string {
+    return HOST;
+  }
+
+  /** The port it listens on. */
+  get port(): number {
+    return this.#port;
+  }
+
+  /** The path of the unix socket it listens on. */
+  get socketPath(): string {
+    return `${this.#folder}/redis.sock`;
+  }
+
+  /** Starts the server and waits until it answers. */
+  async start(): Promise<void> {
+    for (let tries = 1;; tries++) {
+      if (await this.#spawn()) return;
+      // Somebody else took the port between our looking and the start.
+      if (this.#options.port !== undefined || tries === PORT_TRIES) {
+        throw new Error(`Cannot start redis-server on port ${this.#port}`);
+      }
+      this.#port = freePort();
+    }
+  }
+
+  /** Ends the server and removes its folder; tolerates a second call. */
+  async stop(): Promise<void> {
+    // There is nothing to save, and a polite end takes it a tenth of a second.
+    await this.#end();
+    await Deno.remove(this.#folder, { recursive: true }).catch((error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
+  }
+
+  /** Ends the server as a crash would. */
+  async kill(): Promise<void> {
+    await this.#end();
+  }
+
+  /** Ends the server and starts it on the same port, without its data. */
+  async restart(): Promise<void> {
+    await this.#end();
+    if (!await this.#spawn()) {
+      throw new Error(`Cannot restart redis-server on port ${this.#port}`);
+    }
+  }
+
+  /** Makes the server hang: connections stay open, nothing is answered. */
+  pause(): void {
+    this.#child?.kill("SIGSTOP");
+  }
+
+  /** Lets a paused server go on. */
+  resume(): void {
+    this.#child?.kill("SIGCONT");
+  }
+
+  /**
+   * Carries out one command over a connection of its own.
+   *
+   * @throws {Error} When nobody answers, or the server refuses it.
+   */
+  async command(...args: readonly string[]): Promise<RedisReply> {
+    const { password } = this.#options;
+    const outcome = await askRedis({
+      address: this.#askAddress,
+      ...(password === undefined ? {} : { auth: { password } }),
+      timeoutMs: ASK_MS,
+      clock: systemClock,
+    }, [args]);
+    if (outcome.kind === "unavailable") throw new Error(outcome.reason);
+    const reply = outcome.replies[0] ?? null;
+    if (isRedisRefusal(reply)) throw new Error(reply.refusal);
+    return reply;
+  }
+
+  /** The reply as text; "" when there is none, or nothing in it. */
+  async ask(...args: readonly string[]): Promise<string> {
+    const reply = await this.command(...args).catch(() => null);
+    return textOf(reply);
+  }
+
+  /** The socket takes no TLS, so tests need none to look into a server. */
+  get #askAddress(): RedisAddress {
+    return this.#options.sentinelConfig === undefined
+      ? { kind: "unix", path: this.socketPath }
+      : { kind: "tcp", host: HOST, port: this.#port };
+  }
+
+  /** False when the server ended before it was ready. */
+  async #spawn(): Promise<boolean> {
+    const child = new Deno.Command("redis-server", {
+      args: await this.#args(),
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    this.#child = child;
+    const ready = Promise.withResolvers<boolean>();
+    this.#output = watchOutput(child.stdout, () => ready.resolve(true))
+      .finally(() => ready.resolve(false));
+    const timer = setTimeout(() => ready.resolve(false), START_MS);
+    const isReady = await ready.promise;
+    clearTimeout(timer);
+    if (!isReady) await this.#end();
+    return isReady;
+  }
+
+  async #args(): Promise<string[]> {
+    const { args = [], password, sentinelConfig, tls } = this.#options;
+    const common = [
+      ...["--bind", HOST, "--dir", this.#folder, "--daemonize", "no"],
+      ...portArgs(this.#port, tls),
+      ...(password === undefined ? [] : ["--requirepass", password]),
+      ...args,
+    ];
+    if (sentinelConfig === undefined) {
+      return [
+        ...[
+          "--unixsocket",
+          this.socketPath,
+          "--save",
+          "",
+          "--appendonly",
+          "no",
+        ],
+        ...common,
+      ];
+    }
+    const path = `${this.#folder}/sentinel.conf`;
+    await Deno.writeTextFile(path, sentinelConfig.join("\n") + "\n");
+    return [path, "--sentinel", ...common];
+  }
+
+  async #end(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    this.#child = undefined;
+    try {
+      child.kill("SIGKILL");
+    } catch (error) {
+      // It has ended by itself.
+      if (!(error instanceof TypeError)) throw error;
+    }
+    await child.status;
+    await this.#output;
+  }
+}
+
+function textOf(reply: RedisReply): string {
+  if (reply === null) return "";
+  return Array.isArray(reply) ? reply.map(textOf).join("\n") : String(reply);
+}
+
+function portArgs(
+  port: number,
+  tls: RedisServerTls | undefined,
+): readonly string[] {
+  if (tls === undefined) return ["--port", String(port)];
+  return [
+    ...["--port", "0", "--tls-port", String(port), "--tls-auth-clients", "yes"],
+    ...["--tls-cert-file", tls.certPath, "--tls-key-file", tls.keyPath],
+    ...["--tls-ca-cert-file", tls.caPath],
+    // Between nodes and with replicas as well.
+    ...["--tls-replication", "yes", "--tls-cluster", "yes"],
+  ];
+}
+
+/** Reads to the end, so that the server never waits for us to read. */
+async function watchOutput(
+  output: ReadableStream<Uint8Array>,
+  onReady: () => void,
+): Promise<void> {
+  const decoder = new TextDecoder();
+  let seen = "";
+  let isReady = false;
+  for await (const chunk of output) {
+    if (isReady) continue;
+    seen += decoder.decode(chunk, { stream: true });
+    isReady = /ready to accept connections (at|unix)|Sentinel ID is/i
+      .test(seen);
+    if (isReady) onReady();
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Random values from a seed, so that a failing property test can be repeated.
+ *
+ * @module
+ */
+
+/** A source of random values that a seed determines (mulberry32). */
+export class SeededRandom {
+  #state: number;
+
+  /** A source that gives the same values for the same seed. */
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** A number from 0 to before 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  }
+
+  /** A whole number from 0 to before `bound`. */
+  below(bound: number): number {
+    return Math.floor(this.next() * bound);
+  }
+
+  /** True in `share` of all cases. */
+  chance(share: number): boolean {
+    return this.next() < share;
+  }
+
+  /** One of `items`. */
+  pick<Item>(items: readonly Item[]): Item {
+    const item = items[this.below(items.length)];
+    if (item === undefined) {
+      throw new RangeError("Cannot pick: the list is empty");
+    }
+    return item;
+  }
+
+  /** From 0 to before `bound` items. */
+  list<Item>(bound: number, item: () => Item): Item[] {
+    return Array.from({ length: this.below(bound) }, item);
+  }
+
+  /** `length` random bytes. */
+  bytes(length: number): Uint8Array {
+    return Uint8Array.from({ length }, () => this.below(256));
+  }
+}

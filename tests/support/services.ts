@@ -1,0 +1,53 @@
+/**
+ * Tests that need a server program of the machine.
+ *
+ * @module
+ */
+
+/** A server program that tests may need. */
+export type ServiceName = "redis-server" | "memcached";
+
+/**
+ * Registers a test that runs when all named programs are on the path. Without
+ * one of them the test is ignored, and a line says so; with REQUIRE_SERVICES=1
+ * in the environment it fails instead. Needs permission to run the programs and
+ * to read that variable while tests are registered.
+ */
+export function serviceTest(
+  names: readonly ServiceName[],
+  definition: Deno.TestDefinition,
+): void {
+  const missing = names.filter((name) => !canRun(name));
+  if (missing.length === 0) {
+    Deno.test(definition);
+    return;
+  }
+  const text = `Cannot run "${definition.name}": ${
+    missing.join(" and ")
+  } not found on the path`;
+  if (Deno.env.get("REQUIRE_SERVICES") === "1") {
+    Deno.test({
+      ...definition,
+      fn: () => {
+        throw new Error(text);
+      },
+    });
+    return;
+  }
+  Deno.stderr.writeSync(new TextEncoder().encode(`${text}\n`));
+  Deno.test({ ...definition, ignore: true });
+}
+
+function canRun(name: ServiceName): boolean {
+  try {
+    return new Deno.Command(name, {
+      args: ["--version"],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).outputSync().success;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
