@@ -169,13 +169,19 @@ function createDecider(
   settings: RateLimitSettings,
   parts: { readonly store: CounterStore; readonly registry: StatsRegistry },
 ): Decider {
-  const cache = createRuleStatsCache(parts.registry, {
-    // Each path has seven counters.
-    maxPaths: Math.floor(settings.statsMaxNames / 8),
-  });
+  // Each path has seven counters; callers' paths get a third of the room.
+  const maxPaths = (share: number): number =>
+    Math.floor(settings.statsMaxNames * share / 7);
   return new Decider({
     store: parts.store,
-    tally: new DecisionTally(parts.registry, cache),
+    tally: new DecisionTally(parts.registry, {
+      configured: createRuleStatsCache(parts.registry, {
+        maxPaths: maxPaths(0.6),
+      }),
+      requested: createRuleStatsCache(parts.registry, {
+        maxPaths: maxPaths(0.3),
+      }),
+    }),
     keyFormat: settings.cacheKeyFormat,
     nearLimitRatio: settings.nearLimitRatio,
     stopWhenOver: settings.stopWhenOver,

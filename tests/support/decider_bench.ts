@@ -114,12 +114,15 @@ export class DeciderBench {
     const { maxStatNames = 100_000, maxStatPaths = 10_000 } = options;
     this.#options = options;
     this.#registry = createStatsRegistry({ maxNames: maxStatNames });
-    const cache = createRuleStatsCache(this.#registry, {
-      maxPaths: maxStatPaths,
-    });
+    const caches = {
+      configured: createRuleStatsCache(this.#registry),
+      requested: createRuleStatsCache(this.#registry, {
+        maxPaths: maxStatPaths,
+      }),
+    };
     this.decider = new Decider({
       store: this.store,
-      tally: new DecisionTally(this.#registry, cache),
+      tally: new DecisionTally(this.#registry, caches),
       ...options,
     });
     this.reload(yaml);

@@ -33,7 +33,10 @@ function service(
   const store = createMemoryStore();
   const decider = new Decider({
     store,
-    tally: new DecisionTally(registry, createRuleStatsCache(registry)),
+    tally: new DecisionTally(registry, {
+      configured: createRuleStatsCache(registry),
+      requested: createRuleStatsCache(registry),
+    }),
   });
   const text = options.rules ?? RULES;
   if (text !== "") {

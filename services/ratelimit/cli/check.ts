@@ -4,17 +4,13 @@
  * @module
  */
 
-import {
-  flagsHelp,
-  parseFlags,
-  switchFlag,
-  textFlag,
-} from "../../shared/flags.ts";
+import { switchFlag, textFlag } from "../../shared/flags.ts";
 import { type ConfigFault, formatConfigFault } from "../rules/config_fault.ts";
 import { describeRules } from "../rules/describe.ts";
 import { loadRules } from "../rules/load.ts";
 import { readConfigFiles } from "../sources/read_config_files.ts";
 import type { CommandIo } from "./command_io.ts";
+import { readFlags } from "./read_flags.ts";
 
 const flags = {
   configDir: textFlag({
@@ -28,7 +24,11 @@ const flags = {
   rules: switchFlag({ help: "List the rules as well." }),
 } as const;
 
-const USAGE = "ratelimit check -config_dir DIRECTORY";
+const help = {
+  usage: "ratelimit check -config_dir DIRECTORY",
+  about: "Checks configuration files. Exits with 0 when they are right, 1 " +
+    "when they are not, 2 for wrong arguments.",
+} as const;
 
 /**
  * Runs the command.
@@ -40,20 +40,8 @@ export async function runCheck(
   args: readonly string[],
   io: CommandIo,
 ): Promise<number> {
-  const parsed = parseFlags(flags, args, { maxPositionals: 0 });
-  if (parsed.kind === "help") {
-    io.out(flagsHelp(flags, {
-      usage: USAGE,
-      about: "Checks configuration files. Exits with 0 when they are right, " +
-        "1 when they are not, 2 for wrong arguments.",
-    }));
-    return 0;
-  }
-  if (parsed.kind === "bad") {
-    io.err(parsed.problem);
-    io.err(`usage: ${USAGE}`);
-    return 2;
-  }
+  const parsed = readFlags(flags, { args, io, help });
+  if (parsed.kind === "done") return parsed.exitCode;
   const { configDir, mergeDomainConfigs, json, rules } = parsed.values;
   const read = await readConfigFiles(configDir);
   if (read.kind === "unreadable") {

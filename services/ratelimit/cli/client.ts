@@ -12,9 +12,7 @@ import { decodeRateLimitResponse } from "../../../proto/rate_limit_response_code
 import { responseToText } from "../../../proto/text_format.ts";
 import {
   durationFlag,
-  flagsHelp,
   integerFlag,
-  parseFlags,
   repeatedFlag,
   switchFlag,
   textFlag,
@@ -23,6 +21,7 @@ import { createGrpcClient } from "../../shared/grpc/client.ts";
 import { GrpcFailure } from "../../shared/grpc/method.ts";
 import { SHOULD_RATE_LIMIT_PATH } from "../api/rate_limit_methods.ts";
 import { parseDescriptor } from "./parse_descriptor.ts";
+import { readFlags, wrongArguments } from "./read_flags.ts";
 import type { CommandIo } from "./command_io.ts";
 
 const flags = {
@@ -40,7 +39,11 @@ const flags = {
   json: switchFlag({ help: "Write the answer as JSON." }),
 } as const;
 
-const USAGE = "ratelimit client -domain DOMAIN -descriptors KEY=VALUE,… …";
+const help = {
+  usage: "ratelimit client -domain DOMAIN -descriptors KEY=VALUE,… …",
+  about: "Asks for one decision. Exits with 0 when it is OK, 3 when a limit " +
+    "is exceeded, 1 without an answer, 2 for wrong arguments.",
+} as const;
 
 /**
  * Runs the command.
@@ -52,20 +55,14 @@ export async function runClient(
   args: readonly string[],
   io: CommandIo,
 ): Promise<number> {
-  const parsed = parseFlags(flags, args, { maxPositionals: 0 });
-  if (parsed.kind === "help") {
-    io.out(flagsHelp(flags, {
-      usage: USAGE,
-      about: "Asks for one decision. Exits with 0 when it is OK, 3 when a " +
-        "limit is exceeded, 1 without an answer, 2 for wrong arguments.",
-    }));
-    return 0;
-  }
-  if (parsed.kind === "bad") return wrong(io, parsed.problem);
+  const parsed = readFlags(flags, { args, io, help });
+  if (parsed.kind === "done") return parsed.exitCode;
   const { dialString, domain, descriptors, hits, timeout, json } =
     parsed.values;
   const request = requestOf({ domain, descriptors, hits });
-  if (typeof request === "string") return wrong(io, request);
+  if (typeof request === "string") {
+    return wrongArguments(request, { io, help }).exitCode;
+  }
 
   const client = createGrpcClient({ target: dialString });
   try {
@@ -107,10 +104,4 @@ function requestOf(
     descriptors.push({ entries: parsed.entries, ...looks });
   }
   return { domain: from.domain, descriptors, hitsAddend: from.hits };
-}
-
-function wrong(io: CommandIo, problem: string): number {
-  io.err(problem);
-  io.err(`usage: ${USAGE}`);
-  return 2;
 }

@@ -47,6 +47,7 @@ export function layeredStore(
     store,
     maxBytes: Math.max(LEAST_CACHE_BYTES, settings.localCacheBytes),
     maxAgeSeconds: settings.localCacheMaxAgeMs / 1000,
+    stats,
   });
   return {
     kind: "store",

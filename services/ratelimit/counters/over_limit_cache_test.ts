@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { CounterBatch, CounterResult } from "./counter_store.ts";
+import { createStatsRegistry } from "../stats/registry.ts";
 import { createMemoryStore } from "./memory_store.ts";
 import { OverLimitCache } from "./over_limit_cache.ts";
 
@@ -62,6 +63,7 @@ class Bench {
       },
       maxBytes: options.maxBytes ?? 524_288,
       maxAgeSeconds: options.maxAgeSeconds ?? 60,
+      stats: createStatsRegistry(),
     });
   }
 

@@ -277,7 +277,10 @@ Deno.test("Decider.decide() is unavailable without rules and without its store",
   const registry = createStatsRegistry({});
   const empty = new Decider({
     store: bench.store,
-    tally: new DecisionTally(registry, createRuleStatsCache(registry)),
+    tally: new DecisionTally(registry, {
+      configured: createRuleStatsCache(registry),
+      requested: createRuleStatsCache(registry),
+    }),
   });
   assertEquals(empty.decide(viewOf(request), NOW), {
     kind: "unavailable",
@@ -302,7 +305,10 @@ Deno.test("Decider.decide() keeps the rules a call began with when new ones come
       start: () => Promise.resolve(),
       stop: () => Promise.resolve(),
     },
-    tally: new DecisionTally(registry, createRuleStatsCache(registry)),
+    tally: new DecisionTally(registry, {
+      configured: createRuleStatsCache(registry),
+      requested: createRuleStatsCache(registry),
+    }),
   });
   decider.adopt(bench.decider.snapshot!);
   const view = viewOf({ domain: "d", descriptors: [[["a", "x"]]] });

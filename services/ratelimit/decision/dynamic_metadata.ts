@@ -31,7 +31,10 @@ export function dynamicMetadata(
   rules: readonly JsonObject[],
 ): JsonObject {
   if (rules.length === 0) return request;
-  return { ...request, metadata: rules.reduce(merged) };
+  const metadata: Draft = {};
+  // Many descriptors may have passed one rule.
+  for (const rule of new Set(rules)) merge(metadata, rule);
+  return { ...request, metadata };
 }
 
 function descriptorMetadata(view: RequestView, at: number): JsonObject {
@@ -57,16 +60,42 @@ function limitText(view: RequestView, at: number): string {
   return `requests_per_unit:${view.limitRequestsPerUnit(at)} unit:${unit}`;
 }
 
-/** A new object: what came first wins, maps are merged; nothing is changed. */
-function merged(first: JsonObject, second: JsonObject): JsonObject {
-  const result: Record<string, JsonValue> = { ...second, ...first };
-  for (const [name, value] of Object.entries(first)) {
-    const other = Object.hasOwn(second, name) ? second[name] : undefined;
-    if (isObject(value) && isObject(other)) {
-      result[name] = merged(value, other);
+/** An object made here, which may be written to. */
+type Draft = Record<string, JsonValue>;
+
+/** Adds what `draft` lacks; maps are merged, and `source` is never changed. */
+function merge(draft: Draft, source: JsonObject): void {
+  for (const [name, value] of Object.entries(source)) {
+    if (!Object.hasOwn(draft, name)) {
+      setOwn(draft, name, copyOf(value));
+    } else {
+      const own = draft[name];
+      if (isDraft(own) && isObject(value)) merge(own, value);
     }
   }
-  return result;
+}
+
+/** Objects are copied, so that what is merged into them is ours. */
+function copyOf(value: JsonValue): JsonValue {
+  if (!isObject(value)) return value;
+  const copy: Draft = {};
+  merge(copy, value);
+  return copy;
+}
+
+/** Assigning would take `__proto__` for the prototype. */
+function setOwn(draft: Draft, name: string, value: JsonValue): void {
+  Object.defineProperty(draft, name, {
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  });
+}
+
+/** Every object within a draft was made by `copyOf`. */
+function isDraft(value: JsonValue | undefined): value is Draft {
+  return isObject(value);
 }
 
 function isObject(value: JsonValue | undefined): value is JsonObject {

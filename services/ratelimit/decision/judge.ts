@@ -97,5 +97,7 @@ function nearHitsWithin(after: number, options: JudgeOptions): number {
 
 /** In 32-bit floats, so that thresholds agree with the service this replaces. */
 function nearThreshold(limit: number, ratio: number): number {
-  return Math.floor(Math.fround(Math.fround(limit) * Math.fround(ratio)));
+  const product = Math.fround(Math.fround(limit) * Math.fround(ratio));
+  // Rounding may lift the product of a great limit above the limit itself.
+  return Math.min(limit, Math.floor(product));
 }

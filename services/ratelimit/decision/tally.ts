@@ -7,7 +7,7 @@
 import { CODE } from "../../../proto/rate_limit_response.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
 import type { RuleStats, RuleStatsCache } from "../stats/rule_stats.ts";
-import { statSegment } from "../stats/stat_name.ts";
+import { maxStatNameLength, statSegment } from "../stats/stat_name.ts";
 import type { Counter, Stats } from "../stats/stats.ts";
 import type { Judgement } from "./judge.ts";
 import type { PlannedDescriptor } from "./plan.ts";
@@ -19,30 +19,54 @@ export type Planned<K extends PlannedDescriptor["kind"]> = Extract<
   { readonly kind: K }
 >;
 
+/** Where the counters of rules are found. */
+export interface RuleStatsCaches {
+  /** For the paths of the configuration. */
+  readonly configured: RuleStatsCache;
+  /**
+   * For paths that callers make: with a bound of its own, so that no caller
+   * takes the room of a rule that comes with the next configuration.
+   */
+  readonly requested: RuleStatsCache;
+}
+
+/** Most unknown domains with a counter of their own. */
+const MAX_UNKNOWN_DOMAINS = 1_000;
+
 /** Takes the statistics of everything that isn't about one rule. */
 export class DecisionTally {
   readonly #stats: Stats;
-  readonly #cache: RuleStatsCache;
+  readonly #caches: RuleStatsCaches;
   readonly #globalShadow: Counter;
+  readonly #unknownDomains = new Map<string, Counter>();
 
-  /** A tally that counts in `stats`, the counters of rules through `cache`. */
-  constructor(stats: Stats, cache: RuleStatsCache) {
+  /** A tally that counts in `stats`, the counters of rules through `caches`. */
+  constructor(stats: Stats, caches: RuleStatsCaches) {
     this.#stats = stats;
-    this.#cache = cache;
+    this.#caches = caches;
     this.#globalShadow = stats.counter("ratelimit.service.global_shadow_mode");
   }
 
   /** The tally of one snapshot's rules. */
   rulesOf(snapshot: Snapshot): RuleTally {
-    return new RuleTally(snapshot, this.#cache);
+    return new RuleTally(snapshot, this.#caches);
   }
 
   /** Descriptors of a request whose domain has no rules. */
   domainNotFound(domain: string, descriptors: number): void {
-    const segment = statSegment(domain);
-    this.#stats.counter(
+    const known = this.#unknownDomains.get(domain);
+    if (known !== undefined) {
+      known.add(descriptors);
+      return;
+    }
+    const isFull = this.#unknownDomains.size >= MAX_UNKNOWN_DOMAINS ||
+      domain.length > maxStatNameLength;
+    const segment = isFull ? "overflow" : statSegment(domain);
+    const counter = this.#stats.counter(
       `ratelimit.service.rate_limit.${segment}.domain_not_found`,
-    ).add(descriptors);
+    );
+    if (!isFull) this.#unknownDomains.set(domain, counter);
+    counter.add(descriptors);
   }
 
   /** A request that was let through by global shadow mode alone. */
@@ -53,14 +77,14 @@ export class DecisionTally {
 
 /** Takes the statistics of one snapshot's rules. */
 export class RuleTally {
-  readonly #cache: RuleStatsCache;
+  readonly #requested: RuleStatsCache;
   readonly #fixed: readonly RuleStats[];
 
   /** Looks the statistics of all rules up once. */
-  constructor(snapshot: Snapshot, cache: RuleStatsCache) {
-    this.#cache = cache;
+  constructor(snapshot: Snapshot, caches: RuleStatsCaches) {
+    this.#requested = caches.requested;
     this.#fixed = snapshot.rules.map((rule) =>
-      cache.forPath(fixedStatPath(rule))
+      caches.configured.forPath(fixedStatPath(rule))
     );
   }
 
@@ -97,7 +121,7 @@ export class RuleTally {
 
   #statsOf(planned: Planned<"limited"> | Planned<"unlimited">): RuleStats {
     if (planned.statPath !== undefined) {
-      return this.#cache.forPath(planned.statPath);
+      return this.#requested.forPath(planned.statPath);
     }
     // Only a limit that came with the request has no rule, and its path is set.
     return this.#fixed[planned.rule!.id]!;

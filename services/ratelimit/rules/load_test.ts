@@ -251,3 +251,53 @@ Deno.test("loadRules() warns when replaces names no rule of the domain", () => {
   assertEquals(warnings.length, 1);
   assertStringIncludes(warnings[0]!.reason, "replaces names 'gone'");
 });
+
+Deno.test("loadRules() takes a decimal for one whatever its value", () => {
+  for (const value of ["1.0", "1e3", "2.0E1"]) {
+    const text = `domain: d\ndescriptors:\n  - {key: a, value: ${value}}\n`;
+    const { faults } = loadRules([{ name: "a.yaml", text }]);
+    assertStringIncludes(faults[0]!.reason, "error checking config");
+  }
+  const text = 'domain: d\ndescriptors: [{key: a, value: "1.0"}]\n';
+  assertEquals(loadRules([{ name: "a.yaml", text }]).faults, []);
+});
+
+Deno.test("loadRules() warns when requests_per_unit is missing, which refuses all", () => {
+  const text = "domain: d\ndescriptors:\n  - key: a\n" +
+    "    rate_limit: {unit: day}\n";
+  const { snapshot, warnings } = loadRules([{ name: "a.yaml", text }]);
+  assertEquals(snapshot!.rules[0]!.limit!.requestsPerUnit, 0);
+  assertEquals(warnings.map(formatConfigFault), [
+    "a.yaml:4: requests_per_unit is missing: all is refused at " +
+    "descriptors[0].rate_limit",
+  ]);
+});
+
+Deno.test("loadRules() warns of words that do nothing without a limit", () => {
+  const text = "domain: d\ndescriptors:\n  - key: a\n" +
+    "    shadow_mode: true\n    value_to_metric: true\n";
+  const { warnings } = loadRules([{ name: "a.yaml", text }]);
+  assertEquals(warnings.map(({ reason }) => reason), [
+    "shadow_mode does nothing without rate_limit",
+  ]);
+});
+
+Deno.test("loadRules() takes a time that grows with the size of the files, faults or not", () => {
+  const many = (line: (index: number) => string): string =>
+    "domain: d\ndescriptors:\n" +
+    Array.from({ length: 20_000 }, (_, index) => line(index)).join("");
+  const texts = [
+    many((index) => `  - {key: a, value: v${index}*}\n`),
+    many((index) => `  - key: a${index}\n    vlaue: x\n`),
+    many((index) =>
+      `  - key: a${index}\n    rate_limit: {unit: day, requests_per_unit: ` +
+      `1, replaces: [{name: gone${index}}]}\n`
+    ),
+  ];
+  for (const text of texts) {
+    const started = performance.now();
+    loadRules([{ name: "a.yaml", text }]);
+    // Each took half a minute when lines were searched anew for every fault.
+    assert(performance.now() - started < 10_000);
+  }
+});

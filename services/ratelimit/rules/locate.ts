@@ -18,11 +18,44 @@ interface Line {
 export function createLocator(
   text: string,
 ): (path: ConfigPath) => number | undefined {
-  let lines: readonly Line[] | undefined;
+  let root: Block | undefined;
   return (path) => {
-    lines ??= readLines(text);
-    return locate(lines, path);
+    let block = root ??= new Block(readLines(text));
+    let found: number | undefined;
+    for (const step of path) {
+      const next = block.find(step);
+      if (next === undefined) return found;
+      found = next.line;
+      block = next.block;
+    }
+    return found;
   };
+}
+
+interface Found {
+  readonly line: number;
+  readonly block: Block;
+}
+
+/** Lines that belong together; looked through once, however often asked. */
+class Block {
+  readonly #lines: readonly Line[];
+  #values: ReadonlyMap<string, Found> | undefined;
+  #items: readonly Found[] | undefined;
+
+  constructor(lines: readonly Line[]) {
+    this.#lines = lines;
+  }
+
+  /** What stands under a key, or at a place of a sequence. */
+  find(step: string | number): Found | undefined {
+    if (typeof step === "number") {
+      this.#items ??= itemsOf(this.#lines);
+      return this.#items[step];
+    }
+    this.#values ??= valuesOf(this.#lines);
+    return this.#values.get(step);
+  }
 }
 
 function readLines(text: string): Line[] {
@@ -44,65 +77,43 @@ function readLines(text: string): Line[] {
   return lines;
 }
 
-function locate(
-  lines: readonly Line[],
-  path: ConfigPath,
-): number | undefined {
-  let block = lines;
-  let found: number | undefined;
-  for (const step of path) {
-    const next = typeof step === "number"
-      ? itemBlock(block, step)
-      : valueBlock(block, step);
-    if (next === undefined) return found;
-    found = next.line;
-    block = next.block;
-  }
-  return found;
-}
-
-interface Found {
-  readonly line: number;
-  readonly block: readonly Line[];
-}
-
-/** The block under `key` in a block mapping. */
-function valueBlock(block: readonly Line[], key: string): Found | undefined {
-  const indent = block[0]?.indent;
-  for (const [at, line] of block.entries()) {
-    if (line.indent !== indent || keyOf(line.text) !== key) continue;
+/** The blocks of a block mapping by key; of a key given twice the first. */
+function valuesOf(lines: readonly Line[]): ReadonlyMap<string, Found> {
+  const values = new Map<string, Found>();
+  const starts = lines.flatMap((line, at) =>
     // A list may stand at the indentation of its key.
-    const end = block.findIndex((other, i) =>
-      i > at && other.indent <= line.indent &&
-      !(other.indent === line.indent && isItem(other.text))
-    );
-    return {
-      line: line.number,
-      block: block.slice(at + 1, end === -1 ? undefined : end),
-    };
+    line.indent === lines[0]?.indent && !isItem(line.text) ? [at] : []
+  );
+  for (const [index, start] of starts.entries()) {
+    const line = lines[start]!;
+    const key = keyOf(line.text);
+    if (key === undefined || values.has(key)) continue;
+    const block = new Block(lines.slice(start + 1, starts[index + 1]));
+    values.set(key, { line: line.number, block });
   }
-  return undefined;
+  return values;
 }
 
-/** The item number `index` of a block sequence, its dash taken off. */
-function itemBlock(block: readonly Line[], index: number): Found | undefined {
-  const indent = block[0]?.indent;
-  const starts = block.flatMap((line, at) =>
-    line.indent === indent && isItem(line.text) ? [at] : []
+/** The items of a block sequence, their dashes taken off. */
+function itemsOf(lines: readonly Line[]): readonly Found[] {
+  const starts = lines.flatMap((line, at) =>
+    line.indent === lines[0]?.indent && isItem(line.text) ? [at] : []
   );
-  const start = starts[index];
-  if (start === undefined) return undefined;
-  const first = block[start]!;
-  const rest = first.text.slice(1);
-  const content = rest.trimStart();
-  const inside = block.slice(start + 1, starts[index + 1]);
-  if (content === "") return { line: first.number, block: inside };
-  const head: Line = {
-    number: first.number,
-    indent: first.indent + 1 + rest.length - content.length,
-    text: content,
-  };
-  return { line: first.number, block: [head, ...inside] };
+  return starts.map((start, index) => {
+    const first = lines[start]!;
+    const rest = first.text.slice(1);
+    const content = rest.trimStart();
+    const inside = lines.slice(start + 1, starts[index + 1]);
+    const head: Line = {
+      number: first.number,
+      indent: first.indent + 1 + rest.length - content.length,
+      text: content,
+    };
+    return {
+      line: first.number,
+      block: new Block(content === "" ? inside : [head, ...inside]),
+    };
+  });
 }
 
 function isItem(text: string): boolean {

@@ -5,7 +5,6 @@
  * @module
  */
 
-import { nearest } from "../../shared/did_you_mean.ts";
 import type {
   ConfigPath,
   DescriptorConfig,
@@ -15,11 +14,11 @@ import type {
 import type { ConfigFault } from "./config_fault.ts";
 import { createLocator } from "./locate.ts";
 import { metadataOf } from "./metadata.ts";
+import { allowedWords, type Place, unknownWord } from "./words.ts";
 import {
   asBoolean,
   asCount,
   asText,
-  isNotText,
   type ScalarOutcome,
 } from "./yaml_scalar.ts";
 import {
@@ -47,38 +46,13 @@ export interface ReadDomain {
   readonly warnings: readonly ConfigFault[];
 }
 
-const WORDS = {
-  top: ["domain", "descriptors"],
-  descriptor: [
-    "key",
-    "value",
-    "rate_limit",
-    "descriptors",
-    "shadow_mode",
-    "quota_mode",
-    "detailed_metric",
-    "value_to_metric",
-    "share_threshold",
-    "metadata",
-  ],
-  rate_limit: [
-    "unit",
-    "requests_per_unit",
-    "unlimited",
-    "name",
-    "replaces",
-  ],
-  replaces: ["name"],
-} as const;
-
-type Place = keyof typeof WORDS;
-
-const PLACE_NAMES: Readonly<Record<Place, string>> = {
-  top: "the top level",
-  descriptor: "an item of descriptors",
-  rate_limit: "rate_limit",
-  replaces: "an item of replaces",
-};
+/** Words of a descriptor that mean something beside a limit only. */
+const LIMIT_WORDS = [
+  "shadow_mode",
+  "quota_mode",
+  "detailed_metric",
+  "metadata",
+] as const;
 
 /** Reads one file; collects every fault instead of stopping at the first. */
 export function readDomain(file: ConfigText): ReadDomain {
@@ -147,6 +121,12 @@ class DomainReader {
   #descriptor(map: YamlMap, path: ConfigPath): DescriptorConfig {
     this.#checkWords(map, { path, place: "descriptor" });
     const rateLimit = this.#rateLimit(map, [...path, "rate_limit"]);
+    if (rateLimit === undefined) {
+      for (const word of LIMIT_WORDS) {
+        if (!map.entries.has(word)) continue;
+        this.#warn([...path, word], `${word} does nothing without rate_limit`);
+      }
+    }
     const metadata = metadataOf(map.entries.get("metadata"));
     if (metadata.kind === "fault") {
       this.#fault(
@@ -177,14 +157,19 @@ class DomainReader {
       return undefined;
     }
     this.#checkWords(node, { path, place: "rate_limit" });
+    const requestsPerUnit = this.#scalar(node, {
+      path,
+      word: "requests_per_unit",
+      read: asCount,
+    });
+    const unlimited = this.#boolean(node, { path, word: "unlimited" });
+    if (requestsPerUnit === undefined && !unlimited) {
+      this.#warn(path, "requests_per_unit is missing: all is refused");
+    }
     return {
       unit: this.#text(node, { path, word: "unit" }),
-      requestsPerUnit: this.#scalar(node, {
-        path,
-        word: "requests_per_unit",
-        read: asCount,
-      }) ?? 0,
-      unlimited: this.#boolean(node, { path, word: "unlimited" }),
+      requestsPerUnit: requestsPerUnit ?? 0,
+      unlimited,
       name: this.#text(node, { path, word: "name" }),
       replaces: this.#maps(node, { path, word: "replaces" }).map(
         ([item, itemPath]) => {
@@ -252,7 +237,7 @@ class DomainReader {
     map: YamlMap,
     at: { readonly path: ConfigPath; readonly place: Place },
   ): void {
-    const allowed: readonly string[] = WORDS[at.place];
+    const allowed = allowedWords(at.place);
     for (const word of map.entries.keys()) {
       if (allowed.includes(word)) continue;
       this.#fault([...at.path, word], unknownWord(word, at.place));
@@ -267,27 +252,15 @@ class DomainReader {
     this.#fault(path, `error loading config file: expected ${accepted}`);
   }
 
+  #warn(path: ConfigPath, reason: string): void {
+    const line = this.#lineOf(path);
+    this.#warnings.push({ file: this.#file.name, line, path, reason });
+  }
+
   #fault(path: ConfigPath, reason: string): void {
     const line = this.#lineOf(path);
     this.#faults.push({ file: this.#file.name, line, path, reason });
   }
-}
-
-function unknownWord(word: string, place: Place): string {
-  if (isNotText(word)) {
-    return `config error, key is not of type string: ${word}`;
-  }
-  const home = Object.entries(WORDS).find(([, words]) =>
-    (words as readonly string[]).includes(word)
-  )?.[0] as Place | undefined;
-  if (home !== undefined) {
-    return `config error, "${word}" does not belong into ${
-      PLACE_NAMES[place]
-    }; write it into ${PLACE_NAMES[home]}`;
-  }
-  const near = nearest(word, WORDS[place]);
-  return `config error, unknown key '${word}'` +
-    (near === undefined ? "" : `, did you mean '${near}'`);
 }
 
 function isNull(node: YamlNode): boolean {

@@ -8,6 +8,9 @@ import type { DescriptorConfig, DomainConfig } from "./config.ts";
 import type { ConfigFault } from "./config_fault.ts";
 import { Wildcard } from "./wildcard.ts";
 
+/** Wildcards of one key that later ones are compared with. */
+const MAX_COMPARED = 200;
+
 /**
  * Warnings for wildcards that an earlier wildcard of the same key always
  * beats, and for `replaces` that name no rule of their domain.
@@ -79,7 +82,8 @@ function shadowedWildcards(
     // A pattern that matches another pattern's own text, asterisks standing
     // for themselves, matches everything the other one matches.
     const bytes = encoder.encode(value);
-    const winner = before.find((w) => w.matches(bytes, 0, bytes.length));
+    const winner = before.slice(0, MAX_COMPARED)
+      .find((other) => other.matches(bytes, 0, bytes.length));
     if (winner !== undefined) {
       warnings.push({
         file: config.name,

@@ -180,15 +180,18 @@ function scalar(value: unknown, written: unknown): YamlScalar {
     : value === null || value === undefined
     ? ""
     : String(value);
-  return { kind: "scalar", type: typeOf(value), written: text, value };
+  return { kind: "scalar", type: typeOf(value, text), written: text, value };
 }
 
-function typeOf(value: unknown): YamlScalar["type"] {
+function typeOf(value: unknown, written: string): YamlScalar["type"] {
   if (value === null || value === undefined) return "null";
   if (typeof value === "string") return "text";
   if (typeof value === "boolean") return "boolean";
   if (typeof value === "number") {
-    return Number.isInteger(value) ? "integer" : "decimal";
+    // 1.0 and 1e3 are decimals, whatever their value; 0x1e is none.
+    return Number.isInteger(value) && !/^[-+]?[\d_]*[.eE]|:/.test(written)
+      ? "integer"
+      : "decimal";
   }
   // A date is what YAML makes of an unquoted one; a rule means its text.
   return value instanceof Date ? "text" : "other";

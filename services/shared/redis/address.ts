@@ -126,6 +126,13 @@ function parseHostPort(text: string): RedisAddressResult {
 }
 
 function parseUrl(text: string): RedisAddressResult {
+  if (/^rediss:/i.test(text)) {
+    return invalid(
+      `Cannot use ${
+        quote(text)
+      } as a TCP address: TLS is not turned on by "rediss"; write "redis" and set TLS itself`,
+    );
+  }
   const url = URL.parse(text);
   if (url === null || url.protocol !== "redis:" || url.hostname === "") {
     return invalid(

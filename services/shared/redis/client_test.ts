@@ -47,6 +47,24 @@ Deno.test("RedisClient.connect() fails when nobody listens", async () => {
   client.destroy();
 });
 
+Deno.test("openRedisClient() makes clients of many servers quickly", () => {
+  function makeClients(count: number): void {
+    for (let port = 1; port <= count; port++) {
+      openRedisClient({
+        address: { kind: "tcp", host: HOST, port },
+        timeoutMs: 1_000,
+        onError: () => {},
+      }).destroy();
+    }
+  }
+  makeClients(1);
+  const begun = performance.now();
+  makeClients(50);
+  // A class for each of them takes two seconds and more.
+  const tookMs = performance.now() - begun;
+  assert(tookMs < 500, `${tookMs} ms`);
+});
+
 /** A port that greets one connection with one byte. */
 function greetOnce(): number {
   const listener = Deno.listen({ hostname: HOST, port: 0 });

@@ -1,0 +1,202 @@
+/**
+ * How many decisions each counter store answers in a second, with 64 callers
+ * and two counters each. Starts the servers it needs; stores whose server
+ * program is not on the path are left out.
+ *
+ * Run it with `deno run`: a benchmark of one call after the other says nothing
+ * of stores that live from many calls at a time.
+ *
+ * @module
+ */
+
+import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache_servers.ts";
+import { createAltcacheStore } from "../../services/ratelimit/counters/altcache_store.ts";
+import type {
+  CounterBatch,
+  CounterStore,
+} from "../../services/ratelimit/counters/counter_store.ts";
+import {
+  createKvstoreStore,
+  type KvstoreStoreOptions,
+} from "../../services/ratelimit/counters/kvstore_store.ts";
+import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
+import { createSplitStore } from "../../services/ratelimit/counters/split_store.ts";
+import { systemClock } from "../../services/shared/clock.ts";
+import type { Logger } from "../../services/shared/logger.ts";
+import type { RedisAddress } from "../../services/shared/redis/address.ts";
+import { print, tell } from "../terminal.ts";
+import {
+  type BenchServer,
+  startMemcached,
+  startRedis,
+} from "./bench_servers.ts";
+
+interface Candidate {
+  readonly name: string;
+  readonly store: CounterStore;
+  readonly perSecond: number[];
+}
+
+const CALLERS = 64;
+const ROUNDS = 3;
+const ROUND_MS = 2_000;
+const WARM_UP_MS = 300;
+const KEYS = 1_000;
+const TIMEOUT_MS = 5_000;
+
+/** Only a failure is of interest, and that ends the run. */
+const logger: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: (message, fields) => tell(`${message} ${JSON.stringify(fields)}`),
+  error: (message, fields) => tell(`${message} ${JSON.stringify(fields)}`),
+};
+
+if (import.meta.main) await main();
+
+async function main(): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "stores_bench_" });
+  const servers: BenchServer[] = [];
+  async function keep(
+    starting: Promise<BenchServer | undefined>,
+  ): Promise<BenchServer | undefined> {
+    const server = await starting;
+    if (server !== undefined) servers.push(server);
+    return server;
+  }
+  try {
+    const first = await keep(startRedis(folder));
+    const second = await keep(startRedis(folder));
+    const memcached = await keep(startMemcached());
+    const candidates = [
+      candidate("memory", createMemoryStore()),
+      ...(first && second ? kvstoreCandidates(first, second) : []),
+      ...(memcached ? [altcacheCandidate(memcached)] : []),
+    ];
+    for (const { store } of candidates) {
+      await store.start();
+      await decisionsPerSecond(store, WARM_UP_MS);
+    }
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const { store, perSecond } of candidates) {
+        perSecond.push(await decisionsPerSecond(store, ROUND_MS));
+      }
+    }
+    for (const { name, store, perSecond } of candidates) {
+      await store.stop();
+      const [, median] = perSecond.sort((a, b) => a - b);
+      const text = Math.round(median!).toLocaleString("en-US");
+      print(`${name.padEnd(36)}${text.padStart(12)} decisions/s`);
+    }
+  } finally {
+    for (const server of servers) await server.stop();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function candidate(name: string, store: CounterStore): Candidate {
+  return { name, store, perSecond: [] };
+}
+
+function kvstoreCandidates(
+  first: BenchServer,
+  second: BenchServer,
+): readonly Candidate[] {
+  const unix: RedisAddress = { kind: "unix", path: first.socketPath };
+  return [
+    candidate("kvstore, tcp, pool of 1", kvstore(tcp(first), 1)),
+    candidate("kvstore, tcp, pool of 10", kvstore(tcp(first), 10)),
+    candidate(
+      "kvstore, tcp, pool of 10, one turn",
+      kvstore(tcp(first), 10, { pipelineWindowMs: 0.1 }),
+    ),
+    candidate("kvstore, unix, pool of 1", kvstore(unix, 1)),
+    candidate("kvstore, unix, pool of 10", kvstore(unix, 10)),
+    candidate(
+      "kvstore, tcp, two servers",
+      createSplitStore({
+        perSecond: kvstore(tcp(second), 10),
+        other: kvstore(tcp(first), 10),
+      }),
+    ),
+  ];
+}
+
+function kvstore(
+  address: RedisAddress,
+  poolSize: number,
+  options: Partial<KvstoreStoreOptions> = {},
+): CounterStore {
+  return createKvstoreStore({
+    ...options,
+    address,
+    poolSize,
+    timeoutMs: TIMEOUT_MS,
+    clock: systemClock,
+    logger,
+  });
+}
+
+function altcacheCandidate({ port }: BenchServer): Candidate {
+  const parsed = parseAltcacheSource({ hostPort: `127.0.0.1:${port}` });
+  if (parsed.kind === "invalid") throw new Error(parsed.reason);
+  return candidate(
+    "altcache, one server",
+    createAltcacheStore({
+      source: parsed.source,
+      timeoutMs: TIMEOUT_MS,
+      clock: systemClock,
+      logger,
+    }),
+  );
+}
+
+function tcp({ port }: BenchServer): RedisAddress {
+  return { kind: "tcp", host: "127.0.0.1", port };
+}
+
+/**
+ * Applies batches from all callers for a while.
+ *
+ * @throws {Error} When the store is unavailable.
+ */
+async function decisionsPerSecond(
+  store: CounterStore,
+  ms: number,
+): Promise<number> {
+  const batches = Array.from({ length: KEYS }, (_, i) => batchOf(i));
+  let decisions = 0;
+  const begun = performance.now();
+  const end = begun + ms;
+  async function caller(index: number): Promise<void> {
+    for (let i = index; performance.now() < end; i++) {
+      const pending = store.apply(batches[i % KEYS]!);
+      const answer = pending instanceof Promise ? await pending : pending;
+      if (answer.kind !== "counted") throw new Error(answer.reason);
+      decisions++;
+    }
+  }
+  await Promise.all(Array.from({ length: CALLERS }, (_, i) => caller(i * 7)));
+  return decisions / (performance.now() - begun) * 1_000;
+}
+
+/** A counter of its own for the second, and one of a few for the minute. */
+function batchOf(index: number): CounterBatch {
+  const own = `domain_key_value ${index}_`;
+  const shared = `domain_shared_${index % 10}_`;
+  const keys = new TextEncoder().encode(own + shared);
+  const common = { algorithm: "fixed_window", hits: 1, limit: 1_000 } as const;
+  return {
+    keys,
+    nowSeconds: Math.floor(Date.now() / 1_000),
+    operations: [
+      { ...common, keyStart: 0, keyEnd: own.length, windowSeconds: 1 },
+      {
+        ...common,
+        keyStart: own.length,
+        keyEnd: keys.length,
+        windowSeconds: 60,
+      },
+    ],
+  };
+}

@@ -1,0 +1,74 @@
+import { assert, assertEquals } from "@std/assert";
+import { formatRedisAddress, type RedisAddress } from "./address.ts";
+import type { RedisReply } from "./reply.ts";
+import { readSlots } from "./slot_map.ts";
+
+const asked: RedisAddress = { kind: "tcp", host: "asked", port: 1 };
+
+function nodeAt(reply: RedisReply, slot: number): string | undefined {
+  const address = readSlots(reply, asked)?.masterOf(slot);
+  return address === undefined ? undefined : formatRedisAddress(address);
+}
+
+Deno.test("readSlots() takes the first node of each range", () => {
+  const reply = [
+    [0, 99, ["10.0.0.1", 7000, "id", []], ["10.0.0.2", 7001, "id", []]],
+    [100, 100, ["10.0.0.3", 7000, "id"]],
+    [101, 16_383, ["10.0.0.1", 7000, "id"]],
+  ];
+  assertEquals(nodeAt(reply, 0), "10.0.0.1:7000");
+  assertEquals(nodeAt(reply, 99), "10.0.0.1:7000");
+  assertEquals(nodeAt(reply, 100), "10.0.0.3:7000");
+  assertEquals(nodeAt(reply, 16_383), "10.0.0.1:7000");
+  assertEquals(readSlots(reply, asked)!.masters.length, 2);
+});
+
+Deno.test("readSlots() leaves slots empty that nobody serves", () => {
+  const reply = [[5, 6, ["host", 7000]]];
+  assertEquals(nodeAt(reply, 4), undefined);
+  assertEquals(nodeAt(reply, 5), "host:7000");
+  assertEquals(nodeAt(reply, 7), undefined);
+  assertEquals(nodeAt([], 0), undefined);
+});
+
+Deno.test("readSlots() fills in the host of the node that was asked", () => {
+  assertEquals(nodeAt([[0, 1, [null, 7000]]], 0), "asked:7000");
+  assertEquals(nodeAt([[0, 1, ["", 7000]]], 0), "asked:7000");
+  assertEquals(nodeAt([[0, 1, ["?", 7000]]], 0), undefined);
+});
+
+for (
+  const reply of [
+    null,
+    "OK",
+    { refusal: "ERR This instance has cluster support disabled" },
+    [[0, 1]],
+    [[0, 16_384, ["host", 7000]]],
+    [[-1, 5, ["host", 7000]]],
+    [["0", "5", ["host", 7000]]],
+    [[0, 5, "host"]],
+    ["0-5"],
+  ]
+) {
+  Deno.test(`readSlots() refuses ${JSON.stringify(reply)}`, () => {
+    assertEquals(readSlots(reply, asked), undefined);
+  });
+}
+
+Deno.test("readSlots() leaves out nodes whose address is none", () => {
+  assertEquals(nodeAt([[0, 1, ["host", 0]]], 0), undefined);
+  assertEquals(nodeAt([[0, 1, ["host", 65_536]]], 0), undefined);
+});
+
+Deno.test("SlotMap.withMove() changes one slot of a copy", () => {
+  const map = readSlots([[0, 10, ["a", 1]], [11, 20, ["b", 2]]], asked);
+  assert(map !== undefined);
+  const toKnown = map.withMove(3, { kind: "tcp", host: "b", port: 2 });
+  assertEquals(toKnown.masters.length, 2);
+  const toNew = toKnown.withMove(4, { kind: "tcp", host: "c", port: 3 });
+  const names = [2, 3, 4, 5].map((slot) =>
+    formatRedisAddress(toNew.masterOf(slot)!)
+  );
+  assertEquals(names, ["a:1", "b:2", "c:3", "a:1"]);
+  assertEquals(formatRedisAddress(map.masterOf(3)!), "a:1");
+});

@@ -1,0 +1,119 @@
+import { assertEquals } from "@std/assert";
+import { altcacheKey } from "../../services/ratelimit/counters/altcache_key.ts";
+import type {
+  CounterAnswer,
+  CounterBatch,
+  CounterStore,
+} from "../../services/ratelimit/counters/counter_store.ts";
+import { kvstoreOperations } from "../../services/ratelimit/counters/kvstore_commands.ts";
+import { DeciderBench } from "../support/decider_bench.ts";
+
+const MIDNIGHT = 1_795_219_200;
+
+/** Names that the servers would see, one for each counter that is touched. */
+class NamingStore implements CounterStore {
+  readonly kvstore: string[] = [];
+  readonly altcache: string[] = [];
+
+  apply(batch: CounterBatch): CounterAnswer {
+    const jitter = { expirationJitterMaxSeconds: 0, random: () => 0 };
+    this.kvstore.push(
+      ...kvstoreOperations(batch, jitter).map(({ name }) => name.toString()),
+    );
+    const { operations } = batch;
+    this.altcache.push(...operations.map((one) => altcacheKey(batch, one)));
+    return { kind: "counted", results: operations.map(() => 1) };
+  }
+
+  isHealthy(): boolean {
+    return true;
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function names(
+  options: {
+    readonly unit?: string;
+    readonly keyFormat?: "escaped" | "reference";
+    readonly prefix?: string;
+    readonly value?: string;
+  },
+): NamingStore {
+  const { unit = "day", keyFormat = "reference", prefix = "" } = options;
+  const store = new NamingStore();
+  const bench = new DeciderBench(
+    `domain: d
+descriptors:
+  - key: k
+    rate_limit: {unit: ${unit}, requests_per_unit: 5}
+    descriptors:
+      - {key: l, value: w*, rate_limit: {unit: ${unit}, requests_per_unit: 5}}
+`,
+    { store, keyFormat, prefix },
+  );
+  bench.nowSeconds = MIDNIGHT + 4_321;
+  const value = options.value ?? "v";
+  bench.ask([["k", value]], [["k", value], ["l", "w1"]]);
+  return store;
+}
+
+Deno.test("a counter is named by prefix, domain, keys and values, and the start of its window", () => {
+  assertEquals(names({}).kvstore, [
+    "d_k_v_1795219200",
+    "d_k_v_l_w1_1795219200",
+  ]);
+  assertEquals(names({ unit: "hour", prefix: "p:" }).kvstore, [
+    "p:d_k_v_1795222800",
+    "p:d_k_v_l_w1_1795222800",
+  ]);
+});
+
+Deno.test("both servers see the same names", () => {
+  for (const keyFormat of ["escaped", "reference"] as const) {
+    const { kvstore, altcache } = names({ keyFormat });
+    assertEquals(altcache, kvstore);
+  }
+});
+
+Deno.test("separators within keys and values are escaped, unless the names of the other service are asked for", () => {
+  const value = "x_y\\z";
+  assertEquals(
+    names({ keyFormat: "reference", value }).kvstore[0],
+    "d_k_x_y\\z_1795219200",
+  );
+  assertEquals(
+    names({ keyFormat: "escaped", value }).kvstore[0],
+    "d_k_x\\_y\\\\z_1795219200",
+  );
+});
+
+Deno.test("the limit is not part of a counter's name", () => {
+  const store = new NamingStore();
+  const bench = new DeciderBench(
+    "domain: d\ndescriptors: [{key: k, rate_limit: {unit: day, requests_per_unit: 1}}]",
+    { store },
+  );
+  bench.nowSeconds = MIDNIGHT;
+  bench.ask([["k", "v"]], {
+    entries: [["k", "v"]],
+    limit: { requestsPerUnit: 77, unit: 4 },
+  });
+  assertEquals(store.kvstore, ["d_k_v_1795219200", "d_k_v_1795219200"]);
+});
+
+Deno.test("a value with a blank or of any length has a counter of its own on a server that takes neither", () => {
+  const long = "v".repeat(300);
+  const values = ["a b", "a  b", "a\tb", "ü", long, `${long}w`];
+  const seen = new Set(values.map((value) => names({ value }).altcache[0]));
+  assertEquals(seen.size, values.length);
+  for (const name of seen) {
+    assertEquals(/^[\x21-\x7e]{1,250}$/.test(name!), true, name);
+  }
+});

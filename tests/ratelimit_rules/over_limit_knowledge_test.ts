@@ -1,0 +1,79 @@
+import { assertEquals } from "@std/assert";
+import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
+import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
+import { DeciderBench } from "../support/decider_bench.ts";
+import { type DescriptorOfTest, viewOf } from "../support/view_of.ts";
+import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
+import { codesOf } from "./answers.ts";
+import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
+
+const rules = (limit: number): string =>
+  `domain: d\ndescriptors:\n  - {key: a, rate_limit: {unit: minute, requests_per_unit: ${limit}}}\n  - {key: b, rate_limit: {unit: minute, requests_per_unit: 9}}\n`;
+function benchOf(
+  limit: number,
+  options: { store?: CounterStore; stopWhenOver?: boolean } = {},
+): DeciderBench {
+  const { store = createMemoryStore(), ...rest } = options;
+  return new DeciderBench(rules(limit), {
+    ...rest,
+    store: new OverLimitCache({
+      store,
+      maxBytes: 524_288,
+      maxAgeSeconds: 60,
+      stats: createStatsRegistry(),
+    }),
+  });
+}
+const hits = (
+  hitsAddend: number,
+  isNegativeHits = false,
+): DescriptorOfTest => ({
+  entries: [["a", "x"]] as const,
+  hitsAddend,
+  isNegativeHits,
+});
+
+Deno.test("a counter over a small limit of one request is not refused to a rule with a larger one", () => {
+  const bench = benchOf(100);
+  bench.ask({ ...hits(2), limit: { requestsPerUnit: 1, unit: 2 } });
+  assertEquals(codesOf(bench.ask(hits(1))), "OK: OK");
+});
+Deno.test("a raised limit is in force at once although the counter was over the old one", () => {
+  const bench = benchOf(1);
+  bench.ask(hits(2));
+  bench.reload(rules(100));
+  assertEquals(codesOf(bench.ask(hits(1))), "OK: OK");
+});
+Deno.test("hits taken and given back in one call leave nothing remembered", () => {
+  const bench = benchOf(2);
+  bench.ask(hits(3), hits(3, true));
+  assertEquals(codesOf(bench.ask(hits(1))), "OK: OK");
+});
+Deno.test("hits given back while the hits are on their way leave nothing remembered", async () => {
+  const memory = createMemoryStore();
+  const bench = benchOf(2, {
+    store: {
+      apply: (batch) => Promise.resolve(memory.apply(batch)),
+      isHealthy: () => true,
+      start: () => Promise.resolve(),
+      stop: () => Promise.resolve(),
+    },
+  });
+  const ask = (descriptor: DescriptorOfTest) =>
+    bench.decider.decide(
+      viewOf({ domain: "d", descriptors: [descriptor] }),
+      bench.nowSeconds,
+    );
+  await Promise.all([ask(hits(3)), ask(hits(3, true))]);
+  const decision = await ask(hits(1));
+  if (decision.kind !== "decided") throw new Error(decision.reason);
+  assertEquals(codesOf(decision.response), "OK: OK");
+});
+Deno.test("a look at a counter known to be over stops no other", () => {
+  const memory = createMemoryStore();
+  const bench = benchOf(1, { store: memory, stopWhenOver: true });
+  bench.ask(hits(2));
+  bench.ask(hits(0), { entries: [["b", "x"]], hitsAddend: 1 });
+  const [status] = bench.ask({ entries: [["b", "x"]], hitsAddend: 0 }).statuses;
+  assertEquals(status!.limitRemaining, 8);
+});
