@@ -10,6 +10,7 @@ import { configurationSettings } from "./settings/configuration_settings.ts";
 import { decisionSettings } from "./settings/decision_settings.ts";
 import { kvstoreSettings } from "./settings/kvstore_settings.ts";
 import { listenerSettings } from "./settings/listener_settings.ts";
+import { perSecondSettings } from "./settings/per_second_settings.ts";
 import { statisticsSettings } from "./settings/statistics_settings.ts";
 import { storeSettings } from "./settings/store_settings.ts";
 
@@ -22,6 +23,7 @@ export type RateLimitSettingsTable =
   & typeof decisionSettings
   & typeof storeSettings
   & typeof kvstoreSettings
+  & typeof perSecondSettings
   & typeof altcacheSettings
   & typeof statisticsSettings;
 
@@ -32,6 +34,7 @@ export const rateLimitSettings: RateLimitSettingsTable = {
   ...decisionSettings,
   ...storeSettings,
   ...kvstoreSettings,
+  ...perSecondSettings,
   ...altcacheSettings,
   ...statisticsSettings,
 };

@@ -138,7 +138,7 @@ clusterTest(
       assertEquals(await countsOf(store, keys), [count, count, count]);
     }
     const [first, second] = cluster.masters;
-    await first!.command("WAIT", "1", "5000");
+    await cluster.nodes[3]!.catchUpWith(first!);
     await first!.kill();
     let unavailable = 0;
     const endMs = Date.now() + 15_000;

@@ -1,7 +1,11 @@
-import { assert, assertEquals } from "@std/assert";
-import { type RedisServer, startRedisServer } from "../support/redis_server.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  freePort,
+  type RedisServer,
+  startRedisServer,
+} from "../support/redis_server.ts";
 import { serviceTest } from "../support/services.ts";
-import { batchOf, startStore } from "./kvstore_subject.ts";
+import { batchOf, batchOfKeys, startStore } from "./kvstore_subject.ts";
 
 serviceTest(["redis-server"], {
   name: "KvstoreStore names counters by key and window start and lets them end",
@@ -134,6 +138,93 @@ for (const kind of ["tcp", "unix"] as const) {
     },
   });
 }
+
+serviceTest(["redis-server"], {
+  name:
+    "KvstoreStore stops others in one step, though the server forgets scripts",
+  fn: async () => {
+    const server = await startRedisServer();
+    const { store } = await startStore({
+      address: { kind: "unix", path: server.socketPath },
+      expirationJitterMaxSeconds: 0,
+    });
+    const limits = { stopWhenOver: true, limit: 10 };
+    const [shared] = batchOfKeys(["a_", "b_"], limits).operations;
+    let next = 0;
+    const answers = await Promise.all(Array.from({ length: 64 }, async () => {
+      if (++next % 20 === 0) await server.ask("SCRIPT", "FLUSH");
+      const batch = batchOfKeys(["a_", "b_"], { ...limits, limit: 1_000 });
+      return await store.apply({
+        ...batch,
+        operations: [shared!, batch.operations[1]!],
+      });
+    }));
+    const counts = answers.map((answer) =>
+      answer.kind === "counted" ? answer.results : []
+    );
+    assertEquals(
+      counts.map(([count]) => Number(count)).sort((a, b) => a - b),
+      Array.from({ length: 64 }, (_, i) => i + 1),
+    );
+    // Every call that was refused left the second counter alone.
+    assertEquals(await server.ask("GET", "a_1795219200"), "64");
+    assertEquals(await server.ask("GET", "b_1795219200"), "10");
+    for (const name of ["a_1795219200", "b_1795219200"]) {
+      const ttl = Number(await server.ask("TTL", name));
+      assert(ttl > 86_000 && ttl <= 86_400, `${ttl} s`);
+    }
+    await server.ask("SET", "b_1795219200", "no number");
+    const answer = await store.apply(batchOfKeys(["a_", "b_"], limits));
+    assert(answer.kind === "unavailable");
+    assertStringIncludes(answer.reason, "not a number");
+    assertEquals(await server.ask("GET", "a_1795219200"), "64");
+
+    await server.ask("DEL", "b_1795219200");
+    await server.ask("REPLICAOF", "127.0.0.1", String(freePort()));
+    const refused = await store.apply(batchOfKeys(["a_", "b_"], limits));
+    assert(refused.kind === "unavailable");
+    assertStringIncludes(refused.reason, "READONLY");
+    await store.stop();
+    await server.stop();
+  },
+});
+
+serviceTest(["redis-server"], {
+  name: "KvstoreStore sends the calls of a pipeline window in one write",
+  fn: async () => {
+    const server = await startRedisServer();
+    const address = { kind: "unix", path: server.socketPath } as const;
+    const reads: number[] = [];
+    for (
+      const options of [
+        { poolSize: 10 },
+        // The calls of one turn of the event loop share a write as it is.
+        { poolSize: 1 },
+        { poolSize: 10, pipelineWindowMs: 0.2 },
+        { poolSize: 10, pipelineWindowMs: 1 },
+        { poolSize: 10, pipelineWindowMs: 1, pipelineLimit: 64 },
+      ]
+    ) {
+      const { store } = await startStore({ address, ...options });
+      await store.apply(batchOf("a_"));
+      const before = await readsOf(server);
+      for (let i = 0; i < 50; i++) {
+        const answers = await Promise.all(
+          Array.from({ length: 64 }, () => store.apply(batchOf("a_"))),
+        );
+        assert(answers.every(({ kind }) => kind === "counted"));
+      }
+      reads.push(await readsOf(server) - before);
+      await store.stop();
+    }
+    // Two commands a call: with the limit they leave in two writes.
+    for (const [i, expected] of [500, 50, 50, 50, 100].entries()) {
+      const own = reads[i]!;
+      assert(own >= expected && own < expected * 1.1 + 20, reads.join(", "));
+    }
+    await server.stop();
+  },
+});
 
 async function readsOf(server: RedisServer): Promise<number> {
   const stats = await server.ask("INFO", "stats");

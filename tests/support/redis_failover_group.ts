@@ -64,11 +64,6 @@ export class RedisFailoverGroup {
     this.sentinels = sentinels;
   }
 
-  /** Waits until the replica has what the master has. */
-  async waitForReplica(): Promise<void> {
-    await this.master.command("WAIT", "1", "5000");
-  }
-
   /** Waits until a server says that it is a "master" or a "slave". */
   async waitForRole(server: RedisServer, role: string): Promise<void> {
     await waitUntil(

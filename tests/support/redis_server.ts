@@ -11,6 +11,7 @@ import {
   isRedisRefusal,
   type RedisReply,
 } from "../../services/shared/redis/reply.ts";
+import { waitUntil } from "./wait_until.ts";
 
 /** How a {@linkcode RedisServer} is started. */
 export interface RedisServerOptions {
@@ -187,6 +188,21 @@ export class RedisServer {
     return this.#options.sentinelConfig === undefined
       ? { kind: "unix", path: this.socketPath }
       : { kind: "tcp", host: HOST, port: this.#port };
+  }
+
+  /** Waits until this replica has what its master has by now. */
+  async catchUpWith(master: RedisServer): Promise<void> {
+    const offset = await master.#offset("master_repl_offset");
+    await waitUntil(
+      async () => await this.#offset("slave_repl_offset") >= offset,
+      { what: "a replica to catch up" },
+    );
+  }
+
+  async #offset(name: string): Promise<number> {
+    const info = await this.ask("INFO", "replication");
+    const digits = new RegExp(`${name}:(\\d+)`).exec(info)?.[1];
+    return Number(digits ?? NaN);
   }
 
   /** False when the server ended before it was ready. */

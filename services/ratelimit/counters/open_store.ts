@@ -6,18 +6,14 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import {
-  parseRedisAddress,
-  parseRedisAuth,
-} from "../../shared/redis/address.ts";
 import type { RateLimitSettings } from "../settings.ts";
 import type { Stats } from "../stats/stats.ts";
 import { parseAltcacheSource } from "./altcache_servers.ts";
 import { createAltcacheStore } from "./altcache_store.ts";
 import type { CounterStore } from "./counter_store.ts";
-import { createKvstoreStore } from "./kvstore_store.ts";
 import { layeredStore } from "./layered_store.ts";
 import { createMemoryStore } from "./memory_store.ts";
+import { openKvstore } from "./open_kvstore.ts";
 import { readTlsFiles } from "./tls_files.ts";
 
 /** A store that isn't started yet, or why the settings name none. */
@@ -62,7 +58,7 @@ async function openBackend(
     case "memory":
       return { kind: "store", store: memoryStore(settings, parts) };
     case "kvstore":
-      return kvstoreStore(settings, parts);
+      return await kvstoreStore(settings, parts);
     case "altcache":
       return await altcacheStore(settings, parts);
   }
@@ -88,38 +84,22 @@ function memoryStore(
   });
 }
 
-function kvstoreStore(
+async function kvstoreStore(
   settings: RateLimitSettings,
-  { clock, logger }: OpenStoreParts,
-): OpenStoreOutcome {
-  if (settings.kvstoreUrl === "") {
-    const problem = 'Cannot read settings: BACKEND_TYPE is "kvstore" but ' +
-      "KVSTORE_URL is not set; set it to host:port or the path of a socket";
-    return { kind: "bad", problem };
-  }
-  const parsed = parseRedisAddress(settings.kvstoreUrl, {
-    ...(settings.kvstoreSocketType === undefined
-      ? {}
-      : { socketType: settings.kvstoreSocketType }),
-  });
-  if (parsed.kind === "invalid") {
-    const problem =
-      `Cannot read settings: KVSTORE_URL (REDIS_URL): ${parsed.reason}`;
-    return { kind: "bad", problem };
-  }
-  const auth = parseRedisAuth(settings.kvstoreAuth) ?? parsed.auth;
-  const store = createKvstoreStore({
-    address: parsed.address,
-    ...(auth === undefined ? {} : { auth }),
-    database: parsed.database,
-    timeoutMs: settings.kvstoreTimeoutMs,
-    poolSize: settings.kvstorePoolSize,
-    expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
-    healthNeedsConnection: settings.kvstoreHealthNeedsConnection,
-    clock,
-    logger,
-  });
-  return { kind: "store", store };
+  { clock, logger, readText }: OpenStoreParts,
+): Promise<OpenStoreOutcome> {
+  const usesTls = settings.kvstoreTls ||
+    (settings.perSecond && settings.perSecondTls);
+  const files = usesTls
+    ? await readTlsFiles({
+      ca: settings.kvstoreTlsCaCert,
+      cert: settings.kvstoreTlsClientCert,
+      key: settings.kvstoreTlsClientKey,
+      skipHostnameVerification: settings.kvstoreTlsSkipHostname,
+    }, readText)
+    : undefined;
+  if (files?.kind === "bad") return files;
+  return openKvstore(settings, { clock, logger, tls: files?.tls });
 }
 
 async function altcacheStore(

@@ -37,6 +37,18 @@ Deno.test("openStore() follows the address, the type and its older names", async
     { REDIS_URL: "127.0.0.1:1", REDIS_SOCKET_TYPE: "TCP" },
     { KVSTORE_URL: "/run/store.sock" },
     { BACKEND_TYPE: "redis", REDIS_URL: "/run/store.sock" },
+    { REDIS_TYPE: "SENTINEL", REDIS_URL: "mymaster,127.0.0.1:1" },
+    { KVSTORE_TYPE: "cluster", KVSTORE_URL: "127.0.0.1:1,127.0.0.1:2" },
+    {
+      KVSTORE_URL: "127.0.0.1:1",
+      KVSTORE_PERSECOND: "true",
+      KVSTORE_PERSECOND_URL: "/run/second.sock",
+    },
+    {
+      KVSTORE_URL: "127.0.0.1:1",
+      KVSTORE_TLS: "true",
+      KVSTORE_TLS_CACERT: "/there.pem",
+    },
     { BACKEND_TYPE: "memcache", MEMCACHE_HOST_PORT: "127.0.0.1:1" },
     { BACKEND_TYPE: "altcache", ALTCACHE_SRV: "_memcache._tcp.store.test" },
     {
@@ -55,7 +67,20 @@ Deno.test("openStore() follows the address, the type and its older names", async
 
 Deno.test("openStore() names what is wrong with the settings", async () => {
   const rows: readonly [Record<string, string>, string][] = [
-    [{ BACKEND_TYPE: "kvstore" }, "KVSTORE_URL is not set"],
+    [{ BACKEND_TYPE: "kvstore" }, "KVSTORE_URL (REDIS_URL): it is not set"],
+    [{ KVSTORE_TYPE: "sentinel", KVSTORE_URL: "mymaster" }, "KVSTORE_URL"],
+    [
+      { KVSTORE_URL: "127.0.0.1:1", KVSTORE_PERSECOND: "true" },
+      "KVSTORE_PERSECOND_URL (REDIS_PERSECOND_URL): it is not set",
+    ],
+    [
+      {
+        KVSTORE_URL: "127.0.0.1:1",
+        KVSTORE_TLS: "true",
+        KVSTORE_TLS_CACERT: "/gone.pem",
+      },
+      'Cannot read "/gone.pem"',
+    ],
     [{ KVSTORE_URL: "/run/x", KVSTORE_SOCKET_TYPE: "tcp" }, "KVSTORE_URL"],
     [{ BACKEND_TYPE: "altcache" }, "ALTCACHE_HOST_PORT"],
     [

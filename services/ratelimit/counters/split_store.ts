@@ -92,17 +92,13 @@ export class SplitStore implements CounterStore {
     batch: CounterBatch,
     division: Division,
   ): CounterAnswer | Promise<CounterAnswer> {
-    const { keys, nowSeconds } = batch;
+    // Who stops whom across both has been decided when this is called.
+    const common = { ...batch, stopWhenOver: false };
     const perSecond = this.#perSecond.apply({
-      keys,
-      nowSeconds,
+      ...common,
       operations: division.perSecond,
     });
-    const other = this.#other.apply({
-      keys,
-      nowSeconds,
-      operations: division.other,
-    });
+    const other = this.#other.apply({ ...common, operations: division.other });
     return isPending(perSecond) || isPending(other)
       ? Promise.all([perSecond, other]).then(([first, second]) =>
         merge(division, first, second)
@@ -113,8 +109,8 @@ export class SplitStore implements CounterStore {
   #applyStopping(batch: CounterBatch): CounterAnswer | Promise<CounterAnswer> {
     // The batch is the caller's again once this returns.
     const own: CounterBatch = {
+      ...batch,
       keys: batch.keys.slice(),
-      nowSeconds: batch.nowSeconds,
       operations: batch.operations.map((operation) => ({ ...operation })),
     };
     const looks = this.#applyWithHits(own, own.operations.map(() => 0));

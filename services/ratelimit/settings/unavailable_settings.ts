@@ -27,27 +27,6 @@ export const unavailableSettings: readonly UnavailableSetting[] = [
     neutralValues: OFF,
   },
   {
-    name: "KVSTORE_TYPE",
-    aliases: ["REDIS_TYPE"],
-    why: "this version connects to a single server only",
-    severity: "refuse",
-    neutralValues: ["single"],
-  },
-  {
-    name: "KVSTORE_TLS",
-    aliases: ["REDIS_TLS"],
-    why: "this version has no TLS to the store",
-    severity: "refuse",
-    neutralValues: OFF,
-  },
-  {
-    name: "KVSTORE_PERSECOND",
-    aliases: ["REDIS_PERSECOND"],
-    why: "per-second limits are kept on the main store",
-    severity: "warn",
-    neutralValues: OFF,
-  },
-  {
     name: "USE_TAGGED_STATSD",
     aliases: ["USE_DOG_STATSD"],
     why: "this version speaks plain statsd only",

@@ -17,7 +17,7 @@ interface Subject {
 }
 
 const TWO_HALVES = [[0, 8_191, ["a", 1]], [8_192, 16_383, ["b", 2]]];
-/** Slots 3443 and 12182, so of the first and of the second half. */
+/** Keys of the first and of the second half. */
 const LOW = Buffer.from("bar1");
 const HIGH = Buffer.from("foo");
 
@@ -69,7 +69,7 @@ function logOf({ servers }: Subject): readonly string[] {
   return servers.log.filter((line) => !line.includes("CLUSTER"));
 }
 
-Deno.test("keys of these tests are in both halves", () => {
+Deno.test("the keys of these tests are in both halves", () => {
   assert(keySlot(LOW) < 8_192 && keySlot(HIGH) >= 8_192);
 });
 
@@ -197,6 +197,7 @@ Deno.test("RedisCluster.send() tries later when told so, a few times", async () 
   );
   let outcome: unknown;
   send(subject, ["GET", LOW]).then((value) => outcome = value);
+  await settle();
   await subject.clock.advance(19);
   assertEquals(logOf(subject).length, 1);
   await subject.clock.advance(1);

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
 import { HandClient, HandClock, settle } from "./fake_redis.ts";
+import { errorReply } from "./fake_servers.ts";
 
 interface Subject {
   readonly connection: RedisConnection;
@@ -200,4 +201,50 @@ Deno.test("RedisConnection.send() refuses when too many calls wait", async () =>
   assertEquals((await further).kind, "replied");
   connection.stop();
   assertEquals((await waiting[1]!).kind, "unavailable");
+});
+
+const READONLY = "READONLY You can't write against a read only replica.";
+
+Deno.test("RedisConnection leaves a server that turns out to be a replica until it is a master", async () => {
+  const { connection, clock, clients, changes } = await upSubject();
+  await clock.advance(1_000);
+  const outcome = connection.send([["INCRBY"], ["EXPIRE"]], Infinity);
+  clients[0]!.sent[0]!.reject(errorReply(READONLY));
+  const answer = await outcome;
+  assert(answer.kind === "unavailable");
+  assertStringIncludes(answer.reason, READONLY);
+  assert(!connection.isUp && clients[0]!.destroyed > 0);
+
+  for (const [i, role] of ["slave", "master"].entries()) {
+    await clients[i + 1]!.accept();
+    assert(!connection.isUp);
+    const { command, resolve } = clients[i + 1]!.sent.shift()!;
+    assertEquals(command, ["ROLE"]);
+    resolve([role]);
+    await settle();
+    assertEquals(connection.isUp, role === "master");
+    await clock.advance(1_000);
+  }
+  assertStringIncludes(changes.at(-2)!, "it is a replica");
+  connection.stop();
+  assertEquals(clock.timers, 0);
+});
+
+Deno.test("RedisConnection takes no replica when it is to be a master", async () => {
+  const { connection, clients } = makeSubject({ mustBeMaster: true });
+  connection.start();
+  await clients[0]!.accept();
+  clients[0]!.sent.shift()!.resolve(["slave"]);
+  await settle();
+  assert(!connection.isUp);
+  connection.stop();
+
+  const proxied = makeSubject({ mustBeMaster: true });
+  proxied.connection.start();
+  await proxied.clients[0]!.accept();
+  const unknown = errorReply("ERR unknown command 'ROLE'");
+  proxied.clients[0]!.sent.shift()!.reject(unknown);
+  await settle();
+  assert(proxied.connection.isUp);
+  proxied.connection.stop();
 });

@@ -1,0 +1,214 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { counterStoreConformance } from "./counter_store_conformance.ts";
+import type {
+  CounterAnswer,
+  CounterBatch,
+  CounterStore,
+} from "./counter_store.ts";
+import { createMemoryStore } from "./memory_store.ts";
+import { createSplitStore } from "./split_store.ts";
+
+counterStoreConformance("split", () =>
+  Promise.resolve({
+    store: createSplitStore({
+      perSecond: createMemoryStore(),
+      other: createMemoryStore(),
+    }),
+    close: () => Promise.resolve(),
+  }));
+
+const NOW = 1_795_219_200;
+
+/** A store that notes its batches and answers as told. */
+class NotingStore implements CounterStore {
+  readonly batches: CounterBatch[] = [];
+  readonly calls: string[] = [];
+  isWell = true;
+  answer: (batch: CounterBatch) => CounterAnswer | Promise<CounterAnswer>;
+
+  constructor(answer: CounterStore["apply"]) {
+    this.answer = answer;
+  }
+
+  apply(batch: CounterBatch): CounterAnswer | Promise<CounterAnswer> {
+    this.batches.push(batch);
+    return this.answer(batch);
+  }
+
+  isHealthy(): boolean {
+    return this.isWell;
+  }
+
+  start(): Promise<void> {
+    this.calls.push("start");
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    this.calls.push("stop");
+    return Promise.resolve();
+  }
+}
+
+/** Counts from `first` on, in the order of the operations. */
+function countingFrom(first: number): NotingStore {
+  return new NotingStore(({ operations }) => ({
+    kind: "counted",
+    results: operations.map((_, i) => first + i),
+  }));
+}
+
+function batchOf(
+  windows: readonly number[],
+  options: { readonly stopWhenOver?: boolean; readonly limit?: number } = {},
+): CounterBatch {
+  const { limit = 100, ...rest } = options;
+  return {
+    ...rest,
+    keys: new Uint8Array(windows.length).map((_, i) => 0x61 + i),
+    nowSeconds: NOW,
+    operations: windows.map((windowSeconds, i) => ({
+      algorithm: "fixed_window",
+      keyStart: i,
+      keyEnd: i + 1,
+      hits: 1,
+      limit,
+      windowSeconds,
+    })),
+  };
+}
+
+Deno.test("SplitStore.apply() divides by window and answers in order, at once", () => {
+  const perSecond = countingFrom(1);
+  const other = countingFrom(101);
+  const store = createSplitStore({ perSecond, other });
+  const batch = { ...batchOf([60, 1, 3_600, 1]), domain: "d" };
+  const answer = store.apply(batch);
+  assertEquals(answer, { kind: "counted", results: [101, 1, 102, 2] });
+  function windowsOf({ batches }: NotingStore): unknown {
+    return batches.map(({ operations }) =>
+      operations.map(({ keyStart, windowSeconds }) => [keyStart, windowSeconds])
+    );
+  }
+  for (const { batches: [own] } of [perSecond, other]) {
+    assertEquals([own?.domain, own?.nowSeconds], ["d", NOW]);
+  }
+  assertEquals(windowsOf(perSecond), [[[1, 1], [3, 1]]]);
+  assertEquals(windowsOf(other), [[[0, 60], [2, 3_600]]]);
+});
+
+Deno.test("SplitStore.apply() asks only the store that is concerned", () => {
+  const perSecond = countingFrom(1);
+  const other = countingFrom(101);
+  const store = createSplitStore({ perSecond, other });
+  const short = batchOf([1, 1], { stopWhenOver: true });
+  const long = batchOf([60]);
+  assertEquals(store.apply(short), { kind: "counted", results: [1, 2] });
+  assertEquals(store.apply(long), { kind: "counted", results: [101] });
+  assertEquals(perSecond.batches, [short]);
+  assertEquals(perSecond.batches[0]!.stopWhenOver, true);
+  assertEquals(other.batches, [long]);
+});
+
+Deno.test("SplitStore.apply() asks both stores before either has answered", async () => {
+  const pending = Promise.withResolvers<CounterAnswer>();
+  const perSecond = new NotingStore(() => pending.promise);
+  const other = countingFrom(101);
+  const store = createSplitStore({ perSecond, other });
+  const answer = store.apply(batchOf([1, 60]));
+  assert(answer instanceof Promise);
+  assertEquals(other.batches.length, 1);
+  pending.resolve({ kind: "counted", results: [5] });
+  assertEquals(await answer, { kind: "counted", results: [5, 101] });
+});
+
+Deno.test("SplitStore.apply() is unavailable when either store is, and says why", async () => {
+  const well = countingFrom(1);
+  const atOnce = new NotingStore(() => ({
+    kind: "unavailable",
+    reason: "away",
+  }));
+  const later = new NotingStore(() =>
+    Promise.resolve({ kind: "unavailable", reason: "away" })
+  );
+  for (const ill of [atOnce, later]) {
+    for (const stopWhenOver of [false, true]) {
+      for (
+        const stores of [
+          { perSecond: ill, other: well },
+          { perSecond: well, other: ill },
+        ]
+      ) {
+        const batch = batchOf([1, 60], { stopWhenOver });
+        assertEquals(await createSplitStore(stores).apply(batch), {
+          kind: "unavailable",
+          reason: "away",
+        });
+      }
+    }
+  }
+});
+
+Deno.test("SplitStore.apply() stops one store's counters when the other's go over", async () => {
+  for (const isLater of [false, true]) {
+    const stores = [createMemoryStore(), createMemoryStore()].map((memory) =>
+      new NotingStore((batch) => {
+        const answer = memory.apply(batch);
+        return isLater ? Promise.resolve(answer) : answer;
+      })
+    );
+    const store = createSplitStore({
+      perSecond: stores[0]!,
+      other: stores[1]!,
+    });
+    const batch = batchOf([1, 60], { stopWhenOver: true, limit: 1 });
+    // The caller may use the batch again as soon as it has the answer's promise.
+    const keys = batch.keys.slice();
+    const first = store.apply({ ...batch, keys });
+    keys.fill(0x7a);
+    assertEquals(first instanceof Promise, isLater);
+    assertEquals(await first, { kind: "counted", results: [1, 1] });
+    const [operation] = batch.operations;
+    await store.apply({ ...batch, operations: [operation!] });
+    await store.apply({
+      ...batch,
+      operations: [batch.operations[0]!, { ...batch.operations[1]!, limit: 9 }],
+    });
+    const last = await store.apply(batchOf([1, 60]));
+    assertEquals(last, { kind: "counted", results: [4, 2] });
+  }
+});
+
+Deno.test("SplitStore.apply() goes by what remains of a verdict", () => {
+  const other = new NotingStore(({ operations }) => ({
+    kind: "counted",
+    results: operations.map(({ hits }) => ({
+      isOver: true,
+      hitsOver: hits,
+      remaining: 0,
+      resetSeconds: 1,
+    })),
+  }));
+  const perSecond = createMemoryStore();
+  const store = createSplitStore({ perSecond, other });
+  store.apply(batchOf([1, 60], { stopWhenOver: true }));
+  assertEquals(perSecond.size, 0);
+});
+
+Deno.test("SplitStore is healthy while both stores are, and starts and stops both", async () => {
+  const perSecond = countingFrom(1);
+  const other = countingFrom(1);
+  const store = createSplitStore({ perSecond, other });
+  await store.start();
+  for (const one of [perSecond, other]) {
+    assertEquals(store.isHealthy(), true);
+    one.isWell = false;
+    assertEquals(store.isHealthy(), false);
+    one.isWell = true;
+  }
+  await store.stop();
+  perSecond.stop = () => Promise.reject(new Error("stuck"));
+  await assertRejects(() => store.stop(), Error, "stuck");
+  assertEquals(perSecond.calls, ["start", "stop"]);
+  assertEquals(other.calls, ["start", "stop", "stop"]);
+});
