@@ -9,8 +9,8 @@
  * @module
  */
 
-import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache_servers.ts";
-import { createAltcacheStore } from "../../services/ratelimit/counters/altcache_store.ts";
+import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache/altcache_servers.ts";
+import { createAltcacheStore } from "../../services/ratelimit/counters/altcache/altcache_store.ts";
 import type {
   CounterBatch,
   CounterStore,
@@ -18,7 +18,7 @@ import type {
 import {
   createKvstoreStore,
   type KvstoreStoreOptions,
-} from "../../services/ratelimit/counters/kvstore_store.ts";
+} from "../../services/ratelimit/counters/kvstore/kvstore_store.ts";
 import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { createSplitStore } from "../../services/ratelimit/counters/split_store.ts";
 import { systemClock } from "../../services/shared/clock.ts";

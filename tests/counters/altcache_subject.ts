@@ -8,8 +8,8 @@ import {
   type AltcacheStore,
   type AltcacheStoreOptions,
   createAltcacheStore,
-} from "../../services/ratelimit/counters/altcache_store.ts";
-import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache_servers.ts";
+} from "../../services/ratelimit/counters/altcache/altcache_store.ts";
+import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache/altcache_servers.ts";
 import type {
   CounterAnswer,
   CounterBatch,

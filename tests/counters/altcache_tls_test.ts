@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache_servers.ts";
+import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache/altcache_servers.ts";
 import type { MemcachedTls } from "../../services/shared/memcached/socket.ts";
 import {
   type MemcachedServerOptions,

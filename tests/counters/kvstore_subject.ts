@@ -13,7 +13,7 @@ import {
   createKvstoreStore,
   type KvstoreStore,
   type KvstoreStoreOptions,
-} from "../../services/ratelimit/counters/kvstore_store.ts";
+} from "../../services/ratelimit/counters/kvstore/kvstore_store.ts";
 import { systemClock } from "../../services/shared/clock.ts";
 import { RecordingLogger } from "../support/recording_logger.ts";
 

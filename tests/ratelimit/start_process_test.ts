@@ -125,7 +125,7 @@ Deno.test("ratelimit tells all faults of its settings and exits with 1", async (
 Deno.test("ratelimit refuses an address of the store that it cannot read", async () => {
   for (
     const [env, text] of [
-      [{ BACKEND_TYPE: "redis" }, "KVSTORE_URL is not set"],
+      [{ BACKEND_TYPE: "redis" }, "KVSTORE_URL (REDIS_URL): it is not set"],
       [{ REDIS_URL: "localhost:somewhere" }, "KVSTORE_URL"],
     ] as const
   ) {

@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
-import { altcacheKey } from "../../services/ratelimit/counters/altcache_key.ts";
+import { altcacheKey } from "../../services/ratelimit/counters/altcache/altcache_key.ts";
 import type {
   CounterAnswer,
   CounterBatch,
   CounterStore,
 } from "../../services/ratelimit/counters/counter_store.ts";
-import { kvstoreOperations } from "../../services/ratelimit/counters/kvstore_commands.ts";
+import { kvstoreOperations } from "../../services/ratelimit/counters/kvstore/kvstore_commands.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 
 const MIDNIGHT = 1_795_219_200;

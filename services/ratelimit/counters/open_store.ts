@@ -8,18 +8,13 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { RateLimitSettings } from "../settings.ts";
 import type { Stats } from "../stats/stats.ts";
-import { parseAltcacheSource } from "./altcache_servers.ts";
-import { createAltcacheStore } from "./altcache_store.ts";
+import { openAltcache } from "./altcache/open_altcache.ts";
 import type { CounterStore } from "./counter_store.ts";
 import { layeredStore } from "./layered_store.ts";
+import type { OpenStoreOutcome } from "./open_outcome.ts";
 import { createMemoryStore } from "./memory_store.ts";
-import { openKvstore } from "./open_kvstore.ts";
+import { openKvstore } from "./kvstore/open_kvstore.ts";
 import { readTlsFiles } from "./tls_files.ts";
-
-/** A store that isn't started yet, or why the settings name none. */
-export type OpenStoreOutcome =
-  | { readonly kind: "store"; readonly store: CounterStore }
-  | { readonly kind: "bad"; readonly problem: string };
 
 /** What stores need beside their settings. */
 export interface OpenStoreParts {
@@ -60,7 +55,7 @@ async function openBackend(
     case "kvstore":
       return await kvstoreStore(settings, parts);
     case "altcache":
-      return await altcacheStore(settings, parts);
+      return await openAltcache(settings, parts);
   }
 }
 
@@ -100,41 +95,4 @@ async function kvstoreStore(
     : undefined;
   if (files?.kind === "bad") return files;
   return openKvstore(settings, { clock, logger, tls: files?.tls });
-}
-
-async function altcacheStore(
-  settings: RateLimitSettings,
-  { clock, logger, stats, readText }: OpenStoreParts,
-): Promise<OpenStoreOutcome> {
-  const parsed = parseAltcacheSource({
-    hostPort: settings.altcacheHostPort,
-    srv: settings.altcacheSrv,
-    srvRefreshMs: settings.altcacheSrvRefreshMs,
-  });
-  if (parsed.kind === "invalid") {
-    const problem = "Cannot read settings: ALTCACHE_HOST_PORT and " +
-      `ALTCACHE_SRV: ${parsed.reason}`;
-    return { kind: "bad", problem };
-  }
-  const files = settings.altcacheTls
-    ? await readTlsFiles({
-      ca: settings.altcacheTlsCaCert,
-      cert: settings.altcacheTlsClientCert,
-      key: settings.altcacheTlsClientKey,
-      skipHostnameVerification: settings.altcacheTlsSkipHostname,
-    }, readText)
-    : undefined;
-  if (files?.kind === "bad") return files;
-  const lost = stats.counter("ratelimit.altcache.increments_lost");
-  const store = createAltcacheStore({
-    source: parsed.source,
-    ...(files === undefined ? {} : { tls: files.tls }),
-    timeoutMs: settings.altcacheTimeoutMs,
-    maxIdleConnections: settings.altcacheMaxIdleConnections,
-    expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
-    onIncrementError: (count) => lost.add(count),
-    clock,
-    logger,
-  });
-  return { kind: "store", store };
 }

@@ -4,7 +4,8 @@ import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { readSettings } from "../../shared/settings.ts";
 import { rateLimitSettings } from "../settings.ts";
 import { createStatsRegistry } from "../stats/registry.ts";
-import { openStore, type OpenStoreOutcome } from "./open_store.ts";
+import type { OpenStoreOutcome } from "./open_outcome.ts";
+import { openStore } from "./open_store.ts";
 
 async function open(
   env: Readonly<Record<string, string>>,

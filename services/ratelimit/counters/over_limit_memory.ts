@@ -24,7 +24,7 @@ export interface OverLimitMemoryOptions {
 }
 
 /** Where a counter is looked up. */
-interface Place {
+export interface Place {
   /** The bytes the operation's key stands in. */
   readonly keys: Uint8Array;
   /** Time of the call. */

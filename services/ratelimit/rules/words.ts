@@ -7,7 +7,10 @@
 import { nearest } from "../../shared/did_you_mean.ts";
 import { isNotText } from "./yaml_scalar.ts";
 
-const WORDS = {
+/** A place in a file that has words of its own. */
+export type Place = "top" | "descriptor" | "rate_limit" | "replaces";
+
+const WORDS: Readonly<Record<Place, readonly string[]>> = {
   top: ["domain", "descriptors"],
   descriptor: [
     "key",
@@ -29,10 +32,7 @@ const WORDS = {
     "replaces",
   ],
   replaces: ["name"],
-} as const;
-
-/** A place in a file that has words of its own. */
-export type Place = keyof typeof WORDS;
+};
 
 const PLACE_NAMES: Readonly<Record<Place, string>> = {
   top: "the top level",

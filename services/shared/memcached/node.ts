@@ -6,7 +6,7 @@
 
 import type { Clock, Timer } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import { redialDelayMs } from "../redis/redial_delay.ts";
+import { redialDelayMs } from "../redial_delay.ts";
 import { formatMemcachedAddress, type MemcachedAddress } from "./address.ts";
 import { type MemcachedCall, MemcachedConnection } from "./connection.ts";
 import type { MemcachedCommand } from "./command.ts";

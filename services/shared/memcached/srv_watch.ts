@@ -7,7 +7,7 @@
 import { resolveSrv } from "node:dns/promises";
 import type { Clock, Timer } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import { redialDelayMs } from "../redis/redial_delay.ts";
+import { redialDelayMs } from "../redial_delay.ts";
 import { describeError, settle, waitAtMost } from "../settled.ts";
 import {
   formatMemcachedAddress,

@@ -17,10 +17,11 @@ import {
   type RedisClientOptions,
   type RedisCommand,
 } from "./client.ts";
-import { redialDelayMs } from "./redial_delay.ts";
+import { greet } from "./greeting.ts";
+import { redialDelayMs } from "../redial_delay.ts";
 import { redisErrorText } from "./error_text.ts";
 import { type RedisOutcome, type RedisReply, redisReply } from "./reply.ts";
-import { isReadOnlyRefusal, ROLE_COMMAND, roleProblem } from "./role.ts";
+import { isReadOnlyRefusal } from "./role.ts";
 import type { RedisTls } from "./tls.ts";
 
 /** Where and how to connect. */
@@ -213,7 +214,7 @@ export class RedisConnection {
       () => this.#lose(timeout(timeoutMs)),
       timeoutMs,
     );
-    client.connect().then(() => this.#greet(client)).then(
+    client.connect().then(() => greet(client, this.#mustBeMaster)).then(
       () => {
         if (this.#client === client) this.#rise();
         else client.destroy();
@@ -223,18 +224,6 @@ export class RedisConnection {
         else client.destroy();
       },
     );
-  }
-
-  /** Rejects unless the server can be used. */
-  async #greet(client: RedisClient): Promise<void> {
-    await client.send(["PING"]);
-    if (!this.#mustBeMaster) return;
-    const reply = await client.send(ROLE_COMMAND).catch((error) => {
-      if (isRedisErrorReply(error)) return error;
-      throw error;
-    });
-    const problem = roleProblem(redisReply(reply, this.#secrets));
-    if (problem !== undefined) throw new Error(problem);
   }
 
   #rise(): void {

@@ -5,7 +5,7 @@
  */
 
 import { altcacheKey } from "./altcache_key.ts";
-import type { CounterBatch } from "./counter_store.ts";
+import type { CounterBatch } from "../counter_store.ts";
 
 /** What one operation of a batch asks. */
 export interface AltcacheOperation {

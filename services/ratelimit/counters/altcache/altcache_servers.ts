@@ -4,21 +4,21 @@
  * @module
  */
 
-import type { Clock, Timer } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Clock, Timer } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
 import {
   formatMemcachedAddress,
   type MemcachedAddress,
   parseMemcachedAddresses,
-} from "../../shared/memcached/address.ts";
-import { MemcachedNode } from "../../shared/memcached/node.ts";
-import { Rendezvous } from "../../shared/memcached/rendezvous.ts";
-import type { MemcachedTls } from "../../shared/memcached/socket.ts";
+} from "../../../shared/memcached/address.ts";
+import { MemcachedNode } from "../../../shared/memcached/node.ts";
+import { Rendezvous } from "../../../shared/memcached/rendezvous.ts";
+import type { MemcachedTls } from "../../../shared/memcached/socket.ts";
 import {
   type SrvResolver,
   SrvWatch,
-} from "../../shared/memcached/srv_watch.ts";
-import { waitAtMost } from "../../shared/settled.ts";
+} from "../../../shared/memcached/srv_watch.ts";
+import { waitAtMost } from "../../../shared/settled.ts";
 
 /** Where the list of servers comes from. */
 export type AltcacheSource =

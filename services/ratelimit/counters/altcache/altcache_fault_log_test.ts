@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { AltcacheFaultLog } from "./altcache_fault_log.ts";
 
 Deno.test("AltcacheFaultLog.note() logs a change of state once for each server", () => {

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { RedisCommand } from "../../shared/redis/client.ts";
-import type { RedisLink } from "../../shared/redis/link.ts";
-import type { RedisReply } from "../../shared/redis/reply.ts";
+import type { RedisCommand } from "../../../shared/redis/client.ts";
+import type { RedisLink } from "../../../shared/redis/link.ts";
+import type { RedisReply } from "../../../shared/redis/reply.ts";
 import {
   kvstoreCommands,
   kvstoreCount,
@@ -15,7 +15,7 @@ import {
   refundCommand,
   stopCommand,
 } from "./kvstore_commands.ts";
-import { hitsWhenStopping } from "./stop_when_over.ts";
+import { hitsWhenStopping } from "../stop_when_over.ts";
 
 /** Over what, and until when. */
 export interface KvstoreCall {

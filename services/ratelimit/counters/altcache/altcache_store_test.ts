@@ -1,13 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
-import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import {
   type ScriptedClient,
   startScriptedServer,
-} from "../../../tests/support/scripted_server.ts";
-import { waitUntil } from "../../../tests/support/wait_until.ts";
-import { systemClock } from "../../shared/clock.ts";
+} from "../../../../tests/support/scripted_server.ts";
+import { waitUntil } from "../../../../tests/support/wait_until.ts";
+import { systemClock } from "../../../shared/clock.ts";
 import { type AltcacheStore, createAltcacheStore } from "./altcache_store.ts";
-import type { CounterAnswer } from "./counter_store.ts";
+import type { CounterAnswer } from "../counter_store.ts";
 
 function storeOn(
   port: number,

@@ -4,7 +4,7 @@ import {
   decideAltcacheBatch,
   planAltcacheBatch,
 } from "./altcache_plan.ts";
-import type { CounterBatch, CounterOperation } from "./counter_store.ts";
+import type { CounterBatch, CounterOperation } from "../counter_store.ts";
 
 const MOST = Number.MAX_SAFE_INTEGER;
 

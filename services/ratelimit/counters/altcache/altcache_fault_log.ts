@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
 
 /** How an {@linkcode AltcacheFaultLog} is made. */
 export interface AltcacheFaultLogOptions {

@@ -4,12 +4,12 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { getCommand } from "../../shared/memcached/command.ts";
-import type { MemcachedTls } from "../../shared/memcached/socket.ts";
-import type { SrvResolver } from "../../shared/memcached/srv_watch.ts";
-import { waitAtMost } from "../../shared/settled.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { getCommand } from "../../../shared/memcached/command.ts";
+import type { MemcachedTls } from "../../../shared/memcached/socket.ts";
+import type { SrvResolver } from "../../../shared/memcached/srv_watch.ts";
+import { waitAtMost } from "../../../shared/settled.ts";
 import { AltcacheCall } from "./altcache_call.ts";
 import { AltcacheChanges, type SettledChange } from "./altcache_changes.ts";
 import { type AltcachePlan, planAltcacheBatch } from "./altcache_plan.ts";
@@ -19,7 +19,7 @@ import type {
   CounterAnswer,
   CounterBatch,
   CounterStore,
-} from "./counter_store.ts";
+} from "../counter_store.ts";
 
 /** How an {@linkcode AltcacheStore} is made. */
 export interface AltcacheStoreOptions {

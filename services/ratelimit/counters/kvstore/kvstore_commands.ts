@@ -6,10 +6,16 @@
 
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { RedisArgument, RedisCommand } from "../../shared/redis/client.ts";
-import { isRedisRefusal, type RedisReply } from "../../shared/redis/reply.ts";
-import type { CounterBatch } from "./counter_store.ts";
-import { windowStartSeconds } from "./fixed_window.ts";
+import type {
+  RedisArgument,
+  RedisCommand,
+} from "../../../shared/redis/client.ts";
+import {
+  isRedisRefusal,
+  type RedisReply,
+} from "../../../shared/redis/reply.ts";
+import type { CounterBatch } from "../counter_store.ts";
+import { windowStartSeconds } from "../fixed_window.ts";
 import refundScript from "./refund.lua" with { type: "text" };
 import stopScript from "./stop_when_over.lua" with { type: "text" };
 

@@ -4,14 +4,14 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
+import type { Clock } from "../../../shared/clock.ts";
 import {
   addCommand,
   decrCommand,
   incrCommand,
-} from "../../shared/memcached/command.ts";
-import type { MemcachedOutcome } from "../../shared/memcached/connection.ts";
-import type { MemcachedNode } from "../../shared/memcached/node.ts";
+} from "../../../shared/memcached/command.ts";
+import type { MemcachedOutcome } from "../../../shared/memcached/connection.ts";
+import type { MemcachedNode } from "../../../shared/memcached/node.ts";
 import { altcacheExpiry } from "./altcache_expiry.ts";
 
 /** How {@linkcode AltcacheChanges} are made. */

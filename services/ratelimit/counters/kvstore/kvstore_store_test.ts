@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { waitUntil } from "../../../tests/support/wait_until.ts";
-import { systemClock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { CounterBatch } from "./counter_store.ts";
-import type { RedisAddress } from "../../shared/redis/address.ts";
+import { waitUntil } from "../../../../tests/support/wait_until.ts";
+import { systemClock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { CounterBatch } from "../counter_store.ts";
+import type { RedisAddress } from "../../../shared/redis/address.ts";
 import { createKvstoreStore, type KvstoreStore } from "./kvstore_store.ts";
 
 /** A server that answers as the test says. */

@@ -4,7 +4,7 @@ import {
   assertMatch,
   assertNotEquals,
 } from "@std/assert";
-import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { altcacheKey } from "./altcache_key.ts";
 
 function keyOf(

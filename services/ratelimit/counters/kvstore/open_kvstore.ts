@@ -4,18 +4,18 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { parseRedisAuth } from "../../shared/redis/address.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { parseRedisAuth } from "../../../shared/redis/address.ts";
 import {
   parseRedisTarget,
   type RedisTargetType,
-} from "../../shared/redis/target.ts";
-import type { RateLimitSettings } from "../settings.ts";
+} from "../../../shared/redis/target.ts";
+import type { RateLimitSettings } from "../../settings.ts";
 import { createKvstoreStore } from "./kvstore_store.ts";
-import type { OpenStoreOutcome } from "./open_store.ts";
-import { createSplitStore } from "./split_store.ts";
-import type { TlsMaterial } from "./tls_files.ts";
+import type { OpenStoreOutcome } from "../open_outcome.ts";
+import { createSplitStore } from "../split_store.ts";
+import type { TlsMaterial } from "../tls_files.ts";
 
 /** What a KVSTORE needs beside its settings. */
 export interface OpenKvstoreParts {
@@ -79,6 +79,9 @@ function openServer(
   });
   if (parsed.kind === "invalid") return bad(server, parsed.reason);
   const { clock, logger, tls } = from.parts;
+  if (usesTls && tls === undefined) {
+    return bad(server, "TLS is on and its files have not been read");
+  }
   const auth = parseRedisAuth(server.auth) ?? parsed.auth;
   const sentinelAuth = parseRedisAuth(server.sentinelAuth);
   const store = createKvstoreStore({

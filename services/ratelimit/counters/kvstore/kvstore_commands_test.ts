@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { CounterBatch } from "./counter_store.ts";
+import type { CounterBatch } from "../counter_store.ts";
 import {
   kvstoreCommands,
   kvstoreCount,

@@ -4,16 +4,16 @@
  * @module
  */
 
-import type { Clock, Timer } from "../../shared/clock.ts";
-import type { MemcachedOutcome } from "../../shared/memcached/connection.ts";
-import type { MemcachedNode } from "../../shared/memcached/node.ts";
+import type { Clock, Timer } from "../../../shared/clock.ts";
+import type { MemcachedOutcome } from "../../../shared/memcached/connection.ts";
+import type { MemcachedNode } from "../../../shared/memcached/node.ts";
 import type { AltcacheChanges, LocalCounter } from "./altcache_changes.ts";
 import {
   altcacheCount,
   type AltcachePlan,
   decideAltcacheBatch,
 } from "./altcache_plan.ts";
-import type { CounterAnswer } from "./counter_store.ts";
+import type { CounterAnswer } from "../counter_store.ts";
 
 /** What a call needs. */
 export interface AltcacheCallOptions {

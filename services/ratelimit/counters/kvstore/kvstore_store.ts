@@ -4,18 +4,18 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { RedisAuth } from "../../shared/redis/address.ts";
-import type { RedisLink } from "../../shared/redis/link.ts";
-import { openRedisLink } from "../../shared/redis/open_link.ts";
-import type { RedisTarget } from "../../shared/redis/target.ts";
-import type { RedisTls } from "../../shared/redis/tls.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { RedisAuth } from "../../../shared/redis/address.ts";
+import type { RedisLink } from "../../../shared/redis/link.ts";
+import { openRedisLink } from "../../../shared/redis/open_link.ts";
+import type { RedisTarget } from "../../../shared/redis/target.ts";
+import type { RedisTls } from "../../../shared/redis/tls.ts";
 import type {
   CounterAnswer,
   CounterBatch,
   CounterStore,
-} from "./counter_store.ts";
+} from "../counter_store.ts";
 import {
   count,
   countOrStop,
@@ -26,7 +26,7 @@ import {
   type KvstoreOperationOptions,
   kvstoreOperations,
 } from "./kvstore_commands.ts";
-import { canStop } from "./stop_when_over.ts";
+import { canStop } from "../stop_when_over.ts";
 
 /** How a {@linkcode KvstoreStore} is made. */
 export interface KvstoreStoreOptions {

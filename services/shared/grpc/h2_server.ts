@@ -1,0 +1,208 @@
+/**
+ * A gRPC server on an HTTP/2 engine of its own: fast, and without native code
+ * that a peer could make abort the process.
+ *
+ * @module
+ */
+
+import type { Socket } from "node:net";
+import { type Clock, systemClock } from "../clock.ts";
+import { H2Connection } from "../h2/connection.ts";
+import { Alarm } from "../h2/connection_alarms.ts";
+import { H2Engine } from "../h2/engine.ts";
+import type { H2Limits } from "../h2/limits.ts";
+import type { H2Stream } from "../h2/stream.ts";
+import type { Logger } from "../logger.ts";
+import { callUnary } from "./h2_call.ts";
+import { callServerStream, type OpenServerStreams } from "./h2_server_stream.ts";
+import { attachSocket } from "./h2_socket.ts";
+import { listen, type Listener } from "./listener.ts";
+import type { GrpcAddress, GrpcMethods, GrpcServer } from "./method.ts";
+
+/** How a server answers and where. */
+export interface H2GrpcServerOptions {
+  /** The methods it answers. */
+  readonly methods: GrpcMethods;
+  /** Where it listens. */
+  readonly address: GrpcAddress;
+  /**
+   * Largest request it takes; a larger one gets `RESOURCE_EXHAUSTED`.
+   *
+   * @default 4194304
+   */
+  readonly maxReceiveBytes?: number;
+  /**
+   * Age at which a connection is asked to close, give or take a tenth.
+   *
+   * @default no limit
+   */
+  readonly maxConnectionAgeMs?: number;
+  /**
+   * How long running calls may keep a connection past its age.
+   *
+   * @default no limit
+   */
+  readonly maxConnectionAgeGraceMs?: number;
+  /**
+   * Calls one connection may have open at a time; further ones wait with the
+   * caller.
+   *
+   * @default 1000
+   */
+  readonly maxConcurrentStreams?: number;
+  /**
+   * Connections it has open at a time; further ones are closed at once.
+   *
+   * @default 10000
+   */
+  readonly maxConnections?: number;
+  /**
+   * Bounds of single connections that differ from `DEFAULT_LIMITS`; those
+   * above come before them.
+   *
+   * @default none differ
+   */
+  readonly limits?: Partial<H2Limits>;
+  /** Takes the errors of methods, and lines about peers. */
+  readonly logger: Logger;
+  /**
+   * The time source.
+   *
+   * @default systemClock
+   */
+  readonly clock?: Clock;
+}
+
+/** A server of `methods` at `address`; nothing is open before `start()`. */
+export function createH2GrpcServer(options: H2GrpcServerOptions): GrpcServer {
+  return new H2GrpcServer(options);
+}
+
+class H2GrpcServer implements GrpcServer {
+  readonly #options: H2GrpcServerOptions;
+  readonly #engine: H2Engine;
+  readonly #connections = new Set<H2Connection>();
+  readonly #serverStreams: OpenServerStreams = new Set();
+  #isFull = false;
+  #starting: Promise<Listener> | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: H2GrpcServerOptions) {
+    this.#options = options;
+    this.#engine = new H2Engine({
+      paths: Object.keys(options.methods),
+      handler: { request: requestHandler(options, this.#serverStreams) },
+      logger: options.logger,
+      clock: options.clock ?? systemClock,
+      limits: limitsOf(options),
+    });
+  }
+
+  async start(): Promise<GrpcAddress> {
+    if (this.#stopping !== undefined) {
+      throw new Error("Cannot start: the server has been stopped");
+    }
+    if (this.#starting !== undefined) {
+      throw new Error("Cannot start: the server has been started before");
+    }
+    this.#starting = listen(this.#options.address, {
+      onConnection: (socket) => this.#accept(socket),
+    });
+    return (await this.#starting).address;
+  }
+
+  stop(graceMs: number): Promise<void> {
+    this.#stopping ??= this.#stop(graceMs);
+    return this.#stopping;
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    // The caller of start() gets its error; here only an open listener counts.
+    const listener = await this.#starting?.catch(() => undefined);
+    if (listener === undefined) return;
+    listener.close();
+    for (const connection of this.#connections) connection.shutdown();
+    for (const stream of this.#serverStreams) stream.abort();
+    const timer = this.#engine.clock.setTimer(
+      () => listener.destroyConnections(),
+      graceMs,
+    );
+    await listener.closed();
+    timer.cancel();
+  }
+
+  #accept(socket: Socket): void {
+    const { maxConnections = 10_000, logger } = this.#options;
+    if (this.#connections.size >= maxConnections) {
+      socket.destroy();
+      // Once for each time it happens, however many are turned away.
+      if (!this.#isFull) {
+        logger.warn("Turns connections away: as many as allowed are open", {
+          maxConnections,
+        });
+      }
+      this.#isFull = true;
+      return;
+    }
+    this.#isFull = false;
+    const connection = attachSocket(socket, this.#engine);
+    this.#connections.add(connection);
+    const stopAge = this.#watchAge(connection, socket);
+    socket.once("close", () => {
+      stopAge();
+      this.#connections.delete(connection);
+    });
+  }
+
+  #watchAge(connection: H2Connection, socket: Socket): () => void {
+    const { maxConnectionAgeMs, maxConnectionAgeGraceMs } = this.#options;
+    if (maxConnectionAgeMs === undefined) return () => {};
+    const { wheel } = this.#engine;
+    const grace = new Alarm(() => socket.destroy());
+    const age = new Alarm(() => {
+      connection.retire();
+      if (maxConnectionAgeGraceMs !== undefined) {
+        wheel.add(grace, maxConnectionAgeGraceMs);
+      }
+    });
+    // Connections that were opened together shall not all end together.
+    const jitter = 0.9 + 0.2 * Math.random();
+    wheel.add(age, maxConnectionAgeMs * jitter);
+    return () => {
+      wheel.remove(age);
+      wheel.remove(grace);
+    };
+  }
+}
+
+function requestHandler(
+  options: H2GrpcServerOptions,
+  open: OpenServerStreams,
+): (stream: H2Stream, message: Uint8Array) => void {
+  const { logger } = options;
+  const entries = Object.entries(options.methods);
+  const methods = entries.map(([, method]) => method);
+  const callOptions = entries.map(([path]) => ({ path, logger, open }));
+  return (stream, message) => {
+    const { path } = stream.head;
+    const method = methods[path]!;
+    if (method.kind === "unary") {
+      callUnary(method.handle, { stream, message }, callOptions[path]!);
+    } else {
+      callServerStream(method.handle, { stream, message }, callOptions[path]!);
+    }
+  };
+}
+
+function limitsOf(options: H2GrpcServerOptions): Partial<H2Limits> {
+  const { limits, maxReceiveBytes, maxConcurrentStreams } = options;
+  return {
+    ...limits,
+    ...(maxReceiveBytes === undefined ? {} : {
+      maxReceiveBytes,
+      maxBufferedBytes: Math.max(4 * maxReceiveBytes, 1_048_576),
+      maxServerBufferedBytes: Math.max(64 * maxReceiveBytes, 16_777_216),
+    }),
+    ...(maxConcurrentStreams === undefined ? {} : { maxConcurrentStreams }),
+  };
+}

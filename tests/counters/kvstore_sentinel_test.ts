@@ -1,0 +1,218 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type {
+  CounterAnswer,
+  CounterStore,
+} from "../../services/ratelimit/counters/counter_store.ts";
+import type { RedisSentinelGroup } from "../../services/shared/redis/target.ts";
+import {
+  type RedisFailoverGroup,
+  startFailoverGroup,
+} from "../support/redis_failover_group.ts";
+import { freePort } from "../support/redis_server.ts";
+import { serviceTest } from "../support/services.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import {
+  applyUntil,
+  batchOf,
+  messagesOf,
+  startStore,
+} from "./kvstore_subject.ts";
+
+const TIMEOUT_MS = 1_000;
+
+function targetOf(group: RedisFailoverGroup): RedisSentinelGroup {
+  return {
+    kind: "sentinel",
+    masterName: group.masterName,
+    sentinels: group.sentinels.map(({ host, port }) => ({
+      kind: "tcp",
+      host,
+      port,
+    })),
+  };
+}
+
+function sentinelTest(
+  name: string,
+  fn: (group: RedisFailoverGroup) => Promise<void>,
+): void {
+  serviceTest(["redis-server"], {
+    name,
+    fn: async () => {
+      const group = await startFailoverGroup();
+      try {
+        await fn(group);
+      } finally {
+        await group.stop();
+      }
+    },
+  });
+}
+
+/** The count after one more hit; fails unless the answer was in time. */
+async function hit(store: CounterStore): Promise<CounterAnswer> {
+  const begun = performance.now();
+  const answer = await store.apply(batchOf("a_"));
+  const tookMs = performance.now() - begun;
+  assert(tookMs < TIMEOUT_MS + 500, `${tookMs} ms`);
+  return answer;
+}
+
+sentinelTest(
+  "KvstoreStore goes on at the new master when the old one is killed",
+  async (group) => {
+    const { store, logger } = await startStore({
+      address: targetOf(group),
+      poolSize: 3,
+      timeoutMs: TIMEOUT_MS,
+      healthNeedsConnection: true,
+    });
+    for (let count = 1; count <= 5; count++) {
+      assertEquals(await hit(store), { kind: "counted", results: [count] });
+    }
+    await group.replica.catchUpWith(group.master);
+    await group.master.kill();
+    let unavailable = 0;
+    for (;;) {
+      const answer = await hit(store);
+      if (answer.kind === "counted") {
+        assertEquals(answer.results, [6]);
+        break;
+      }
+      if (++unavailable === 1) {
+        await waitUntil(() => !store.isHealthy(), {
+          what: "all connections to be lost",
+          intervalMs: 1,
+        });
+      }
+      assert(unavailable < 5_000, answer.reason);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assert(unavailable > 0);
+    assertEquals(store.isHealthy(), true);
+    assertEquals(await group.replica.ask("GET", "a_1795219200"), "6");
+    assert(messagesOf(logger).includes("kvstore has another master"));
+    assert(logger.lines.length < 20, `${logger.lines.length} lines`);
+    await store.stop();
+  },
+);
+
+sentinelTest(
+  "KvstoreStore goes on at the new master when the roles are changed over",
+  async (group) => {
+    const { store } = await startStore({
+      address: targetOf(group),
+      poolSize: 3,
+      timeoutMs: TIMEOUT_MS,
+    });
+    for (let count = 1; count <= 5; count++) {
+      assertEquals(await hit(store), { kind: "counted", results: [count] });
+    }
+    await group.replica.catchUpWith(group.master);
+    await group.sentinels[1]!.command("SENTINEL", "FAILOVER", group.masterName);
+    let isOver = false;
+    const changed = group.waitForRole(group.replica, "master")
+      .finally(() => isOver = true);
+    while (!isOver) {
+      await hit(store);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await changed;
+    await group.waitForRole(group.master, "slave");
+    await applyUntil(store, "counted");
+    const answer = await hit(store);
+    assert(answer.kind === "counted");
+    assertEquals(
+      await group.replica.ask("GET", "a_1795219200"),
+      String(answer.results[0]),
+    );
+    await store.stop();
+  },
+);
+
+sentinelTest(
+  "KvstoreStore leaves a master that hangs for the new one",
+  async (group) => {
+    const { store } = await startStore({
+      address: targetOf(group),
+      poolSize: 2,
+      timeoutMs: TIMEOUT_MS,
+    });
+    assertEquals((await hit(store)).kind, "counted");
+    await group.replica.catchUpWith(group.master);
+    group.master.pause();
+    assertEquals((await hit(store)).kind, "unavailable");
+    await applyUntil(store, "counted", 15_000);
+    assertEquals((await hit(store)).kind, "counted");
+    // A master that comes back is made a replica before anybody uses it.
+    group.master.resume();
+    await group.waitForRole(group.master, "slave");
+    const answer = await hit(store);
+    assert(answer.kind === "counted");
+    assertEquals(
+      await group.replica.ask("GET", "a_1795219200"),
+      String(answer.results[0]),
+    );
+    await store.stop();
+  },
+);
+
+serviceTest(["redis-server"], {
+  name: "KvstoreStore signs in at sentinels and finds one that lives",
+  fn: async () => {
+    const group = await startFailoverGroup({ sentinelPassword: "s3cret!" });
+    const target = targetOf(group);
+    const dead = { kind: "tcp", host: "127.0.0.1", port: freePort() } as const;
+    const { store } = await startStore({
+      address: { ...target, sentinels: [dead, ...target.sentinels] },
+      sentinelAuth: { password: "s3cret!" },
+    });
+    assertEquals((await store.apply(batchOf("a_"))).kind, "counted");
+    await store.stop();
+
+    const wrong = await startStore({
+      address: target,
+      sentinelAuth: { password: "wr0ng" },
+    });
+    const answer = await wrong.store.apply(batchOf("a_"));
+    assert(answer.kind === "unavailable");
+    assertStringIncludes(answer.reason, "WRONGPASS");
+    assert(!JSON.stringify(wrong.logger.lines).includes("wr0ng"));
+    await wrong.store.stop();
+
+    const stranger = await startStore({
+      address: { ...target, masterName: "other" },
+      sentinelAuth: { password: "s3cret!" },
+    });
+    const unknown = await stranger.store.apply(batchOf("a_"));
+    assert(unknown.kind === "unavailable");
+    assertStringIncludes(unknown.reason, 'it knows no master "other"');
+    assertEquals(messagesOf(stranger.logger), [
+      "no sentinel knows the master of kvstore",
+    ]);
+    await stranger.store.stop();
+    await group.stop();
+  },
+});
+
+serviceTest(["redis-server"], {
+  name: "KvstoreStore stops while it looks for a master",
+  fn: async () => {
+    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { port } = listener.addr;
+    const { store } = await startStore({
+      address: {
+        kind: "sentinel",
+        masterName: "mymaster",
+        sentinels: [{ kind: "tcp", host: "127.0.0.1", port }],
+      },
+      timeoutMs: 60_000,
+    });
+    const flying = store.apply(batchOf("a_"));
+    const connection = await listener.accept();
+    await store.stop();
+    assertEquals(await flying, { kind: "unavailable", reason: "stopped" });
+    connection.close();
+    listener.close();
+  },
+});
