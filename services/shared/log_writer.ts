@@ -10,18 +10,6 @@ import type { LogFields, Logger, LogLevel } from "./logger.ts";
 import { formatJsonLine } from "./logger_json.ts";
 import { formatTextLine } from "./logger_text.ts";
 
-/** What a line holds before it has a form. */
-export interface LogLine {
-  /** Milliseconds since the Unix epoch, UTC. */
-  readonly timeMs: number;
-  /** How much it matters. */
-  readonly level: LogLevel;
-  /** What happened. */
-  readonly message: string;
-  /** What stands beside the message. */
-  readonly fields: LogFields;
-}
-
 /** The forms of a line. */
 export type LogFormat = "text" | "json";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { LogLine } from "./log_writer.ts";
+import type { LogLine } from "./log_line.ts";
 import { quote } from "./quote.ts";
 
 const OWN_KEYS: ReadonlySet<string> = new Set([

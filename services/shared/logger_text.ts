@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { LogLine } from "./log_writer.ts";
+import type { LogLine } from "./log_line.ts";
 import { quote } from "./quote.ts";
 
 /** Values of these characters stand without quotes. */

@@ -7,7 +7,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { RefusalKind } from "./decision_endpoint.ts";
+import type { RefusalKind } from "./refusal.ts";
 
 const QUIET_MS = 60_000;
 

@@ -10,7 +10,7 @@ import {
   type GrpcStatus,
 } from "../../shared/grpc/method.ts";
 import { problem } from "../../shared/http/problem.ts";
-import type { Refusal, RefusalKind } from "./decision_endpoint.ts";
+import type { Refusal, RefusalKind } from "./refusal.ts";
 
 const STATUS: Readonly<
   Record<RefusalKind, { readonly grpc: GrpcStatus; readonly http: number }>

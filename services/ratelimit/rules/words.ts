@@ -34,6 +34,12 @@ const WORDS: Readonly<Record<Place, readonly string[]>> = {
   replaces: ["name"],
 };
 
+const PLACES: readonly Place[] = [
+  "top",
+  "descriptor",
+  "rate_limit",
+  "replaces",
+];
 const PLACE_NAMES: Readonly<Record<Place, string>> = {
   top: "the top level",
   descriptor: "an item of descriptors",
@@ -51,9 +57,7 @@ export function unknownWord(word: string, place: Place): string {
   if (isNotText(word)) {
     return `config error, key is not of type string: ${word}`;
   }
-  const home = Object.entries(WORDS).find(([, words]) =>
-    (words as readonly string[]).includes(word)
-  )?.[0] as Place | undefined;
+  const home = PLACES.find((other) => WORDS[other].includes(word));
   if (home !== undefined) {
     return `config error, "${word}" does not belong into ${
       PLACE_NAMES[place]
