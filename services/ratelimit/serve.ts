@@ -5,7 +5,7 @@
  */
 
 import type { Clock, Timer } from "../shared/clock.ts";
-import { createGrpcJsServer } from "../shared/grpc/grpc_js_server.ts";
+import { createH2GrpcServer } from "../shared/grpc/h2_server.ts";
 import { HealthBoard } from "../shared/grpc/health_board.ts";
 import { healthMethods } from "../shared/grpc/health_methods.ts";
 import type { GrpcAddress } from "../shared/grpc/method.ts";
@@ -125,7 +125,7 @@ export async function serve(
   if (options.statsSink !== undefined) lifecycle.add(options.statsSink);
   lifecycle.add(
     new PublicListeners({
-      grpc: createGrpcJsServer({
+      grpc: createH2GrpcServer({
         methods: measuredMethods({
           ...rateLimitMethods(endpoint),
           ...healthMethods(board),

@@ -7,14 +7,17 @@
 
 import type { Socket } from "node:net";
 import { type Clock, systemClock } from "../clock.ts";
-import { H2Connection } from "../h2/connection.ts";
+import type { H2Connection } from "../h2/connection.ts";
 import { Alarm } from "../h2/connection_alarms.ts";
 import { H2Engine } from "../h2/engine.ts";
 import type { H2Limits } from "../h2/limits.ts";
 import type { H2Stream } from "../h2/stream.ts";
 import type { Logger } from "../logger.ts";
 import { callUnary } from "./h2_call.ts";
-import { callServerStream, type OpenServerStreams } from "./h2_server_stream.ts";
+import {
+  callServerStream,
+  type OpenServerStreams,
+} from "./h2_server_stream.ts";
 import { attachSocket } from "./h2_socket.ts";
 import { listen, type Listener } from "./listener.ts";
 import type { GrpcAddress, GrpcMethods, GrpcServer } from "./method.ts";

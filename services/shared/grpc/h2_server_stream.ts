@@ -45,8 +45,10 @@ export function callServerStream(
   stream.owner = owner;
   options.open.add(controller);
   const { signal } = controller;
-  void pump({ stream, owner, options }, () =>
-    method(request.message, { signal })[Symbol.asyncIterator]())
+  void pump(
+    { stream, owner, options },
+    () => method(request.message, { signal })[Symbol.asyncIterator](),
+  )
     .finally(() => {
       options.open.delete(controller);
       stream.release();

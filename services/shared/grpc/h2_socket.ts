@@ -12,9 +12,9 @@ import type { H2Engine } from "../h2/engine.ts";
 /** Runs a connection on `socket`, a TLS socket as well as a plain one. */
 export function attachSocket(socket: Socket, engine: H2Engine): H2Connection {
   const connection = new H2Connection(engine, {
-    write(bytes) {
-      const { length } = bytes;
-      socket.write(bytes, () => connection.sent(length));
+    write: (bytes) => void socket.write(bytes),
+    get unsentBytes(): number {
+      return socket.writableLength;
     },
     end: () => void socket.end(),
     destroy: () => void socket.destroy(),
@@ -25,6 +25,7 @@ export function attachSocket(socket: Socket, engine: H2Engine): H2Connection {
       new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength),
     );
   });
+  socket.on("drain", () => connection.drained());
   // "close" follows and says the same.
   socket.on("error", (error: Error) => {
     engine.logger.debug("A connection broke", { error: error.message });

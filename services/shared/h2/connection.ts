@@ -1,0 +1,361 @@
+/**
+ * One HTTP/2 connection of a gRPC server, as bytes in and bytes out
+ * (RFC 9113).
+ *
+ * @module
+ */
+
+import {
+  Alarm,
+  type AlarmHost,
+  ConnectionAlarms,
+} from "./connection_alarms.ts";
+import { ControlReceiver } from "./control_receiver.ts";
+import { ConnectionStreams, type StreamsHost } from "./connection_streams.ts";
+import {
+  writeFrame,
+  writeGoaway,
+  writeWindowUpdate,
+} from "./control_frames.ts";
+import type { H2Engine } from "./engine.ts";
+import { H2_ERROR, type H2ErrorCode } from "./error_code.ts";
+import { FloodGuard } from "./flood_guard.ts";
+import {
+  DEFAULT_WINDOW_BYTES,
+  FLAG,
+  type Frame,
+  FRAME_TYPE,
+  MAX_31_BITS,
+} from "./frame.ts";
+import { FrameReader, type FrameSink } from "./frame_reader.ts";
+import { OutputBatch } from "./output_batch.ts";
+import { serverSettings } from "./peer_settings.ts";
+import { type ReceiverHost, RequestReceiver } from "./request_receiver.ts";
+
+/** The way to the peer. */
+export interface OutputPort {
+  /**
+   * Takes bytes, which nobody changes later. Once those that wait are more
+   * than 64 KiB, `H2Connection.drained()` is called when none wait any more.
+   */
+  write(bytes: Uint8Array): void;
+  /** Bytes taken that wait to be sent. */
+  readonly unsentBytes: number;
+  /** Closes the way once all is sent. */
+  end(): void;
+  /** Breaks the connection. */
+  destroy(): void;
+}
+
+/** What is put into a PING to see when the peer has heard of the GOAWAY. */
+const RETIRE_PING = Uint8Array.of(0x72, 0x65, 0x74, 0x69, 0x72, 0x65, 0, 1);
+const KEEPALIVE_PING = Uint8Array.of(0x61, 0x6c, 0x69, 0x76, 0x65, 0, 0, 1);
+/** How long the answer to the first may take. */
+const RETIRE_TIMEOUT_MS = 5_000;
+/** Frames without a request that each answered request makes up for. */
+const CONTROL_PER_ANSWER = 4;
+
+/** A connection; its life begins with its first bytes. */
+export class H2Connection {
+  readonly #engine: H2Engine;
+  readonly #port: OutputPort;
+  readonly #output: OutputBatch;
+  readonly #reader: FrameReader;
+  readonly #streams: ConnectionStreams;
+  readonly #receiver: RequestReceiver;
+  readonly #controls: ControlReceiver;
+  readonly #alarms: ConnectionAlarms;
+  readonly #retireAlarm: Alarm = new Alarm(() => this.shutdown());
+  readonly #control: FloodGuard;
+  readonly #resets: FloodGuard;
+  #writtenBytes = 0;
+  #frames = 0;
+  #hasSettings = false;
+  #isReading = false;
+  #isFlushPlanned = false;
+  #isRetiring = false;
+  #isStopping = false;
+  #isOver = false;
+  #isShut = false;
+
+  /** A connection with a peer that is reached through `port`. */
+  constructor(engine: H2Engine, port: OutputPort) {
+    const { limits, clock, wheel } = engine;
+    this.#engine = engine;
+    this.#port = port;
+    this.#output = new OutputBatch(engine.pool, (bytes) => this.#write(bytes));
+    this.#reader = new FrameReader(this.#frameSink());
+    this.#streams = new ConnectionStreams(this.#streamsHost(), {
+      engine,
+      output: this.#output,
+    });
+    this.#receiver = new RequestReceiver(this.#receiverHost(), {
+      engine,
+      streams: this.#streams,
+      output: this.#output,
+    });
+    this.#controls = new ControlReceiver(this.#receiverHost(), {
+      streams: this.#streams,
+      output: this.#output,
+      onPong: (payload) => this.#pong(payload),
+    });
+    this.#control = new FloodGuard({
+      clock,
+      burst: limits.controlBurst,
+      perSecond: limits.controlPerSecond,
+    });
+    this.#resets = new FloodGuard({
+      clock,
+      burst: limits.resetBurst,
+      perSecond: limits.resetPerSecond,
+    });
+    this.#alarms = new ConnectionAlarms(this.#alarmHost(), { wheel, limits });
+  }
+
+  /**
+   * Takes bytes of the peer, which nobody may change later. Answers that are
+   * there at once have been written when it returns. Never throws.
+   */
+  receive(bytes: Uint8Array): void {
+    if (this.#isOver) return;
+    this.#isReading = true;
+    try {
+      this.#reader.feed(bytes);
+      this.#streams.table.park();
+    } catch (error) {
+      // A fault of ours on one connection must not end the others.
+      this.#engine.logger.error("Closed a connection: internal error", {
+        error: error instanceof Error ? error.stack : String(error),
+      });
+      this.#fail(H2_ERROR.INTERNAL_ERROR, "internal error");
+    }
+    this.#isReading = false;
+    if (!this.#isOver) this.#alarms.heard();
+    this.#output.flush();
+  }
+
+  /** Everything that was written is on its way. */
+  drained(): void {
+    const { writer } = this.#streams;
+    if (this.#isOver || !writer.isCongested) return;
+    writer.isCongested = false;
+    writer.pump();
+    this.#output.flush();
+  }
+
+  /**
+   * Lets the peer know that it should use another connection, and takes what
+   * it sends before it knows; then as {@linkcode H2Connection.shutdown}.
+   */
+  retire(): void {
+    if (this.#isOver || this.#isRetiring || this.#isStopping) return;
+    if (!this.#hasSettings) return this.shutdown();
+    this.#isRetiring = true;
+    this.#goaway(MAX_31_BITS, H2_ERROR.NO_ERROR);
+    const type = FRAME_TYPE.PING;
+    writeFrame(this.#output, RETIRE_PING, { type, streamId: 0 });
+    this.#engine.wheel.add(this.#retireAlarm, RETIRE_TIMEOUT_MS);
+    this.#written();
+  }
+
+  /** Takes no further requests and closes once the open ones are answered. */
+  shutdown(): void {
+    if (this.#isOver || this.#isStopping) return;
+    this.#isStopping = true;
+    this.#engine.wheel.remove(this.#retireAlarm);
+    const { lastId, openCount } = this.#streams.table;
+    this.#receiver.lastAcceptedId = lastId;
+    if (this.#hasSettings) this.#goaway(lastId, H2_ERROR.NO_ERROR);
+    if (openCount === 0) this.#end();
+    this.#written();
+  }
+
+  /** The peer sends nothing more, so it takes no answers either. */
+  ended(): void {
+    this.#end();
+  }
+
+  /** The connection is gone. */
+  closed(): void {
+    this.#end();
+    this.#alarms.clear();
+  }
+
+  #frameSink(): FrameSink {
+    return {
+      frame: (frame) => this.#frame(frame),
+      preface: () => this.#begin(),
+      unreadable: (reason) => {
+        if (reason === "frame_size") {
+          this.#fail(H2_ERROR.FRAME_SIZE_ERROR, "a frame is too large");
+        } else {
+          this.#fail(H2_ERROR.PROTOCOL_ERROR, "this is not HTTP/2");
+        }
+      },
+    };
+  }
+
+  #streamsHost(): StreamsHost {
+    return {
+      written: () => this.#written(),
+      answered: () => {
+        this.#control.earn(CONTROL_PER_ANSWER);
+        this.#resets.earn(1);
+      },
+      idle: () => {
+        if (this.#isStopping) this.#end();
+      },
+    };
+  }
+
+  #receiverHost(): ReceiverHost {
+    return {
+      fail: (code, reason) => this.#fail(code, reason),
+      countControl: () => this.#countControl(),
+      countReset: () => this.#countReset(),
+    };
+  }
+
+  #alarmHost(): AlarmHost {
+    return {
+      unfinished: () => {
+        const isWithin = this.#reader.isWithinFrame ||
+          this.#receiver.openBlockId !== 0;
+        return isWithin ? this.#frames + 1 : 0;
+      },
+      unsentBytes: () => this.#port.unsentBytes,
+      sentBytes: () => this.#writtenBytes - this.#port.unsentBytes,
+      ping: () => {
+        const type = FRAME_TYPE.PING;
+        writeFrame(this.#output, KEEPALIVE_PING, { type, streamId: 0 });
+        this.#written();
+      },
+      giveUp: (reason) => this.#giveUp(reason),
+    };
+  }
+
+  /** The server's first words (RFC 9113, section 3.4). */
+  #begin(): void {
+    const { limits } = this.#engine;
+    const type = FRAME_TYPE.SETTINGS;
+    writeFrame(this.#output, serverSettings(limits), { type, streamId: 0 });
+    const more = limits.connectionWindowBytes - DEFAULT_WINDOW_BYTES;
+    if (more > 0) writeWindowUpdate(this.#output, 0, more);
+  }
+
+  /** Takes a frame; false when nothing more is to be read. */
+  #frame(frame: Frame): boolean {
+    const { type } = frame;
+    if (!this.#hasSettings) return this.#firstFrame(frame);
+    if (this.#receiver.openBlockId === 0) this.#frames++;
+    else if (type !== FRAME_TYPE.CONTINUATION) {
+      return this.#protocolError("headers are not continued");
+    }
+    switch (type) {
+      case FRAME_TYPE.HEADERS:
+        return this.#receiver.headers(frame) && !this.#isOver;
+      case FRAME_TYPE.DATA:
+        return this.#receiver.data(frame) && !this.#isOver;
+      case FRAME_TYPE.CONTINUATION:
+        return this.#receiver.continuation(frame) && !this.#isOver;
+      default:
+        // All others carry no request.
+        return this.#countControl() && this.#controls.frame(frame) &&
+          !this.#isOver;
+    }
+  }
+
+  #firstFrame(frame: Frame): boolean {
+    const isAck = (frame.flags & FLAG.ACK) !== 0;
+    if (frame.type !== FRAME_TYPE.SETTINGS || isAck) {
+      return this.#protocolError("SETTINGS do not come first");
+    }
+    this.#hasSettings = true;
+    this.#alarms.shaken();
+    return this.#controls.frame(frame);
+  }
+
+  #pong(payload: Uint8Array): void {
+    if (!this.#isRetiring) return;
+    // All that the peer sent before it heard of the GOAWAY is here now.
+    if (payload.every((byte, at) => byte === RETIRE_PING[at])) this.shutdown();
+  }
+
+  #countControl(): boolean {
+    return this.#control.pass() ||
+      this.#fail(H2_ERROR.ENHANCE_YOUR_CALM, "too many frames without use");
+  }
+
+  #countReset(): boolean {
+    return this.#resets.pass() ||
+      this.#fail(H2_ERROR.ENHANCE_YOUR_CALM, "too many streams are reset");
+  }
+
+  #protocolError(reason: string): false {
+    return this.#fail(H2_ERROR.PROTOCOL_ERROR, reason);
+  }
+
+  /** A connection error (RFC 9113, section 5.4.1). */
+  #fail(code: H2ErrorCode, reason: string): false {
+    if (this.#isOver) return false;
+    const { logger } = this.#engine;
+    const message = "Closed a connection: its peer broke the rules of HTTP/2";
+    // A caller that is only eager should be noticed, for its own good.
+    if (code === H2_ERROR.ENHANCE_YOUR_CALM) {
+      logger.warn(message, { reason, code });
+    } else logger.debug(message, { reason, code });
+    this.#goaway(this.#streams.table.lastId, code, reason);
+    this.#end();
+    return false;
+  }
+
+  #goaway(lastStreamId: number, code: H2ErrorCode, reason = ""): void {
+    writeGoaway(this.#output, { lastStreamId, code, reason });
+  }
+
+  /** Sends what there is to send, and nothing after it. */
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#reader.end();
+    this.#streams.cancelAll();
+    this.#alarms.clear();
+    this.#engine.wheel.remove(this.#retireAlarm);
+    // Sets the alarm for a peer that doesn't take the last words.
+    this.#output.flush();
+    this.#isShut = true;
+    this.#port.end();
+  }
+
+  /**
+   * What answers bring outside of a read goes out together: what has become
+   * ready with them, such as the replies of one read of a store, comes along.
+   */
+  #written(): void {
+    if (this.#isReading || this.#isFlushPlanned) return;
+    this.#isFlushPlanned = true;
+    queueMicrotask(() => {
+      this.#isFlushPlanned = false;
+      this.#output.flush();
+    });
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (this.#isShut) return;
+    const { limits } = this.#engine;
+    this.#writtenBytes += bytes.length;
+    this.#port.write(bytes);
+    this.#alarms.sending();
+    const { unsentBytes } = this.#port;
+    if (unsentBytes <= limits.highWaterBytes) return;
+    this.#streams.writer.isCongested = true;
+    if (unsentBytes <= limits.maxUnsentBytes || this.#isOver) return;
+    this.#giveUp("the peer takes no answers");
+  }
+
+  #giveUp(reason: string): void {
+    this.#engine.logger.debug("Gave up a connection", { reason });
+    this.#end();
+    this.#port.destroy();
+  }
+}

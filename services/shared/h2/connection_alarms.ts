@@ -1,0 +1,140 @@
+/**
+ * The times within which a peer must do what it began.
+ *
+ * @module
+ */
+
+import type { H2Limits } from "./limits.ts";
+import type { Expiring, TimerWheel } from "./timer_wheel.ts";
+
+/** Calls back when its time has come. */
+export class Alarm implements Expiring {
+  /** Kept by the timer wheel. */
+  wheelTick: number | undefined = undefined;
+  readonly #onExpire: () => void;
+
+  /** An alarm that is not set. */
+  constructor(onExpire: () => void) {
+    this.#onExpire = onExpire;
+  }
+
+  /** Calls back. */
+  expire(): void {
+    this.#onExpire();
+  }
+}
+
+/** What is looked at when an alarm goes off, and what it leads to. */
+export interface AlarmHost {
+  /** Number of a frame or header block that has begun; 0 when none has. */
+  unfinished(): number;
+  /** Bytes that wait to be sent. */
+  unsentBytes(): number;
+  /** Bytes that have been sent since the beginning. */
+  sentBytes(): number;
+  /** Asks the peer whether it is there. */
+  ping(): void;
+  /** Ends the connection. */
+  giveUp(reason: string): void;
+}
+
+/** Options of {@linkcode ConnectionAlarms}. */
+export interface ConnectionAlarmsOptions {
+  /** Runs the alarms. */
+  readonly wheel: TimerWheel;
+  /** The times. */
+  readonly limits: H2Limits;
+}
+
+/**
+ * The alarms of a connection. They are set seldom and look back when they go
+ * off, so reading and writing have nothing to do for them.
+ */
+export class ConnectionAlarms {
+  readonly #host: AlarmHost;
+  readonly #wheel: TimerWheel;
+  readonly #limits: H2Limits;
+  readonly #handshake = new Alarm(() =>
+    this.#host.giveUp("the handshake takes too long")
+  );
+  readonly #frame = new Alarm(() => this.#checkFrame());
+  readonly #stall = new Alarm(() => this.#checkStall());
+  readonly #keepalive = new Alarm(() => this.#checkKeepalive());
+  #unfinished = 0;
+  #hasHeard = false;
+  #sentBytes = 0;
+  #isProbing = false;
+
+  /** Sets the alarms a connection begins with. */
+  constructor(host: AlarmHost, options: ConnectionAlarmsOptions) {
+    this.#host = host;
+    this.#wheel = options.wheel;
+    this.#limits = options.limits;
+    this.#wheel.add(this.#handshake, this.#limits.handshakeTimeoutMs);
+    this.#wheel.add(this.#keepalive, this.#limits.keepaliveMs);
+  }
+
+  /** The peer has shown that it speaks HTTP/2. */
+  shaken(): void {
+    this.#wheel.remove(this.#handshake);
+  }
+
+  /** Something has come in. */
+  heard(): void {
+    this.#hasHeard = true;
+    if (this.#frame.wheelTick !== undefined) return;
+    this.#unfinished = this.#host.unfinished();
+    if (this.#unfinished > 0) {
+      this.#wheel.add(this.#frame, this.#limits.frameTimeoutMs);
+    }
+  }
+
+  /** Something is to be sent. */
+  sending(): void {
+    if (this.#stall.wheelTick !== undefined) return;
+    this.#sentBytes = this.#host.sentBytes();
+    this.#wheel.add(this.#stall, this.#limits.stallTimeoutMs);
+  }
+
+  /** Stops all alarms. */
+  clear(): void {
+    this.#wheel.remove(this.#handshake);
+    this.#wheel.remove(this.#frame);
+    this.#wheel.remove(this.#stall);
+    this.#wheel.remove(this.#keepalive);
+  }
+
+  #checkFrame(): void {
+    const unfinished = this.#host.unfinished();
+    if (unfinished > 0 && unfinished === this.#unfinished) {
+      return this.#host.giveUp("a frame takes too long");
+    }
+    this.#unfinished = unfinished;
+    if (unfinished > 0) {
+      this.#wheel.add(this.#frame, this.#limits.frameTimeoutMs);
+    }
+  }
+
+  #checkStall(): void {
+    if (this.#host.unsentBytes() === 0) return;
+    if (this.#host.sentBytes() === this.#sentBytes) {
+      return this.#host.giveUp("the peer takes no answers");
+    }
+    this.sending();
+  }
+
+  #checkKeepalive(): void {
+    if (!this.#hasHeard) {
+      if (this.#isProbing) {
+        return this.#host.giveUp("the peer does not answer a PING");
+      }
+      this.#isProbing = true;
+      this.#host.ping();
+      this.#wheel.add(this.#keepalive, this.#limits.keepaliveTimeoutMs);
+      return;
+    }
+    this.#hasHeard = false;
+    this.#isProbing = false;
+    this.#wheel.add(this.#keepalive, this.#limits.keepaliveMs);
+  }
+}

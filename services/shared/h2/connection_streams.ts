@@ -1,0 +1,151 @@
+/**
+ * The answering side of a connection: what becomes of its streams.
+ *
+ * @module
+ */
+
+import { writeReset } from "./control_frames.ts";
+import type { H2Engine } from "./engine.ts";
+import { H2_ERROR, type H2ErrorCode } from "./error_code.ts";
+import type { OutputBatch } from "./output_batch.ts";
+import type { StatusText } from "./response_headers.ts";
+import { type ResponseEvents, ResponseWriter } from "./response_writer.ts";
+import type { H2Stream, StreamHost } from "./stream.ts";
+import { DEADLINE_STATUS } from "./stream_refusal.ts";
+import { StreamTable } from "./stream_table.ts";
+
+/** Told by the streams of a connection. */
+export interface StreamsHost {
+  /** Something has been added to the output. */
+  written(): void;
+  /** An answer has been given in full. */
+  answered(): void;
+  /** No stream is open any more. */
+  idle(): void;
+}
+
+/** Options of {@linkcode ConnectionStreams}. */
+export interface ConnectionStreamsOptions {
+  /** What connections have in common. */
+  readonly engine: H2Engine;
+  /** Takes what is sent. */
+  readonly output: OutputBatch;
+}
+
+/** The streams of a connection and their answers. */
+export class ConnectionStreams implements StreamHost, ResponseEvents {
+  /** The streams. */
+  readonly table: StreamTable;
+  /** Writes the answers. */
+  readonly writer: ResponseWriter;
+  readonly #host: StreamsHost;
+  readonly #engine: H2Engine;
+  readonly #output: OutputBatch;
+
+  /** No streams yet. */
+  constructor(host: StreamsHost, options: ConnectionStreamsOptions) {
+    this.#host = host;
+    this.#engine = options.engine;
+    this.#output = options.output;
+    this.writer = new ResponseWriter(options.output, this);
+    // Only a call that is not over at once needs its deadline watched.
+    this.table = new StreamTable((stream) => {
+      const { timeoutMs } = stream.head;
+      if (timeoutMs >= 0) this.#engine.wheel.add(stream, timeoutMs);
+    });
+  }
+
+  /** Sends the only message and ends the answer with OK. */
+  answer(stream: H2Stream, message: Uint8Array): void {
+    if (stream.isClosed || stream.ending !== undefined) return;
+    if (this.writer.answer(stream, message)) this.finished(stream);
+    this.#host.written();
+  }
+
+  /** Sends one of several messages; false when it must wait. */
+  send(stream: H2Stream, message: Uint8Array): boolean {
+    if (stream.isClosed || stream.ending !== undefined) return true;
+    const isGone = this.writer.send(stream, message);
+    this.#host.written();
+    return isGone;
+  }
+
+  /** Ends the answer, after what waits. */
+  finish(stream: H2Stream, status: StatusText): void {
+    if (stream.isClosed || stream.ending !== undefined) return;
+    if (this.writer.finish(stream, status)) this.finished(stream);
+    this.#host.written();
+  }
+
+  /** Answers with an HTTP status and nothing else. */
+  refuse(stream: H2Stream, httpStatus: number): void {
+    this.writer.refuse(stream.id, httpStatus);
+    this.finished(stream);
+  }
+
+  /** Nobody works on the request any more. */
+  release(stream: H2Stream): void {
+    this.table.release(stream);
+  }
+
+  /** The caller's deadline has passed: it is told, whatever waits. */
+  expired(stream: H2Stream): void {
+    const { owner } = stream;
+    this.writer.forget(stream);
+    this.writer.finish(stream, DEADLINE_STATUS);
+    this.finished(stream);
+    this.#host.written();
+    owner?.cancelled();
+  }
+
+  /** The last frame of an answer is written. */
+  finished(stream: H2Stream): void {
+    if (stream.isClosed) return;
+    this.#host.answered();
+    if (!stream.isRemoteClosed) {
+      // What the peer still wants to say need not be said (RFC 9113, 8.1).
+      this.reset(stream.id, H2_ERROR.NO_ERROR);
+    }
+    this.#close(stream);
+  }
+
+  /** A message that had to wait is written. */
+  drained(stream: H2Stream): void {
+    stream.owner?.drained();
+  }
+
+  /** Ends a stream with an error of the peer. */
+  fail(stream: H2Stream, code: H2ErrorCode): void {
+    if (stream.isRemoteClosed) writeReset(this.#output, stream.id, code);
+    else this.reset(stream.id, code);
+    this.cancel(stream);
+  }
+
+  /** Tells the peer that a stream is over of which more may come. */
+  reset(streamId: number, code: H2ErrorCode): void {
+    writeReset(this.#output, streamId, code);
+    this.table.remember(streamId);
+  }
+
+  /** Ends a stream of which the peer wants no answer, or can get none. */
+  cancel(stream: H2Stream): void {
+    const { owner } = stream;
+    this.#close(stream);
+    owner?.cancelled();
+  }
+
+  /** The same for all. */
+  cancelAll(): void {
+    for (const stream of [...this.table.open()]) this.cancel(stream);
+  }
+
+  #close(stream: H2Stream): void {
+    if (!this.table.close(stream)) return;
+    stream.owner = undefined;
+    this.#engine.wheel.remove(stream);
+    this.writer.forget(stream);
+    stream.reader?.release();
+    stream.reader = undefined;
+    if (this.table.openCount === 0) this.#host.idle();
+  }
+}

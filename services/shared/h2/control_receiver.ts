@@ -1,0 +1,174 @@
+/**
+ * Takes the frames that carry no request: SETTINGS, PING, WINDOW_UPDATE and the
+ * like (RFC 9113, section 6).
+ *
+ * @module
+ */
+
+import type { ConnectionStreams } from "./connection_streams.ts";
+import { writeFrame } from "./control_frames.ts";
+import { H2_ERROR } from "./error_code.ts";
+import { FLAG, type Frame, FRAME_TYPE, read31Bits } from "./frame.ts";
+import type { OutputBatch } from "./output_batch.ts";
+import { readSettings } from "./peer_settings.ts";
+import type { ReceiverHost } from "./request_receiver.ts";
+
+/** Options of {@linkcode ControlReceiver}. */
+export interface ControlReceiverOptions {
+  /** The streams. */
+  readonly streams: ConnectionStreams;
+  /** Takes what is sent. */
+  readonly output: OutputBatch;
+  /** Takes what stands in the answer to a PING of ours. */
+  readonly onPong: (payload: Uint8Array) => void;
+}
+
+/** Turns control frames into what they ask for. */
+export class ControlReceiver {
+  readonly #host: ReceiverHost;
+  readonly #options: ControlReceiverOptions;
+
+  /** A receiver of the connection `host`. */
+  constructor(host: ReceiverHost, options: ControlReceiverOptions) {
+    this.#host = host;
+    this.#options = options;
+  }
+
+  /** Takes a frame; false when nothing more is to be read. */
+  frame(frame: Frame): boolean {
+    const { type, streamId, start, end } = frame;
+    const length = end - start;
+    switch (type) {
+      case FRAME_TYPE.SETTINGS:
+        return this.#settings(frame);
+      case FRAME_TYPE.PING:
+        if (length !== 8) return this.#sizeError("PING");
+        return streamId === 0 ? this.#ping(frame) : this.#misplaced("PING");
+      case FRAME_TYPE.WINDOW_UPDATE:
+        if (length !== 4) return this.#sizeError("WINDOW_UPDATE");
+        return this.#windowUpdate(frame);
+      case FRAME_TYPE.RST_STREAM:
+        if (length !== 4) return this.#sizeError("RST_STREAM");
+        return this.#reset(frame);
+      case FRAME_TYPE.GOAWAY:
+        // The peer takes no streams of ours, and there are none. It says so
+        // as often as it likes; the end comes when it closes the connection.
+        if (length < 8) return this.#sizeError("GOAWAY");
+        return streamId === 0 || this.#misplaced("GOAWAY");
+      case FRAME_TYPE.PRIORITY:
+        if (streamId === 0) return this.#misplaced("PRIORITY");
+        // What it says means nothing any more (RFC 9113, section 5.3.2).
+        return length === 5 || this.#sizeError("PRIORITY");
+      case FRAME_TYPE.PUSH_PROMISE:
+        return this.#protocolError("PUSH_PROMISE of a client");
+      default:
+        return true;
+    }
+  }
+
+  #settings(frame: Frame): boolean {
+    if (frame.streamId !== 0) return this.#misplaced("SETTINGS");
+    if ((frame.flags & FLAG.ACK) !== 0) {
+      return frame.start === frame.end || this.#sizeError("SETTINGS");
+    }
+    const outcome = readSettings(frame);
+    if (outcome.kind === "failed") {
+      return this.#host.fail(outcome.code, "SETTINGS are not valid");
+    }
+    const { change } = outcome;
+    const { writer, table } = this.#options.streams;
+    if (change.headerTableBytes !== undefined) {
+      writer.headers.resize(
+        change.headerTableBytes,
+        change.leastHeaderTableBytes ?? change.headerTableBytes,
+      );
+    }
+    if (change.initialWindowBytes !== undefined) {
+      if (!writer.resizeWindows(change.initialWindowBytes, table.open())) {
+        return this.#host.fail(
+          H2_ERROR.FLOW_CONTROL_ERROR,
+          "a window is too large",
+        );
+      }
+    }
+    const type = FRAME_TYPE.SETTINGS;
+    writeFrame(this.#options.output, new Uint8Array(0), {
+      type,
+      flags: FLAG.ACK,
+      streamId: 0,
+    });
+    writer.pump();
+    return true;
+  }
+
+  #ping(frame: Frame): boolean {
+    const payload = frame.bytes.subarray(frame.start, frame.end);
+    if ((frame.flags & FLAG.ACK) === 0) {
+      writeFrame(this.#options.output, payload, {
+        type: FRAME_TYPE.PING,
+        flags: FLAG.ACK,
+        streamId: 0,
+      });
+    } else this.#options.onPong(payload);
+    return true;
+  }
+
+  #windowUpdate({ streamId, bytes, start }: Frame): boolean {
+    const more = read31Bits(bytes, start);
+    const { writer, table } = this.#options.streams;
+    if (streamId === 0) {
+      if (more === 0) return this.#protocolError("WINDOW_UPDATE by 0");
+      if (!writer.grow(more)) {
+        return this.#host.fail(
+          H2_ERROR.FLOW_CONTROL_ERROR,
+          "window is too large",
+        );
+      }
+      writer.pump();
+      return true;
+    }
+    const stream = table.get(streamId);
+    if (stream === undefined) {
+      // It may have been sent before the answer was read to its end.
+      return streamId <= table.lastId ||
+        this.#protocolError("WINDOW_UPDATE on an idle stream");
+    }
+    if (more === 0) {
+      this.#options.streams.fail(stream, H2_ERROR.PROTOCOL_ERROR);
+      return this.#host.countReset();
+    }
+    if (!writer.growStream(stream, more)) {
+      this.#options.streams.fail(stream, H2_ERROR.FLOW_CONTROL_ERROR);
+      return this.#host.countReset();
+    }
+    writer.pump();
+    return true;
+  }
+
+  #reset({ streamId }: Frame): boolean {
+    if (streamId === 0) return this.#misplaced("RST_STREAM");
+    const { table } = this.#options.streams;
+    const stream = table.get(streamId);
+    if (stream === undefined) {
+      return streamId <= table.lastId ||
+        this.#protocolError("RST_STREAM on an idle stream");
+    }
+    this.#options.streams.cancel(stream);
+    return this.#host.countReset();
+  }
+
+  #protocolError(reason: string): false {
+    return this.#host.fail(H2_ERROR.PROTOCOL_ERROR, reason);
+  }
+
+  #misplaced(name: string): false {
+    return this.#protocolError(`${name} on a stream of the other kind`);
+  }
+
+  #sizeError(name: string): false {
+    return this.#host.fail(
+      H2_ERROR.FRAME_SIZE_ERROR,
+      `${name} of a wrong size`,
+    );
+  }
+}

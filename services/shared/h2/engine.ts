@@ -1,0 +1,80 @@
+/**
+ * What the connections of a server have in common.
+ *
+ * @module
+ */
+
+import type { Clock } from "../clock.ts";
+import type { Logger } from "../logger.ts";
+import { ByteBudget } from "./byte_budget.ts";
+import type { HeadShared } from "./head_decoder.ts";
+import { hpackShared } from "./hpack_decoder.ts";
+import { huffmanSteps } from "./huffman.ts";
+import { DEFAULT_LIMITS, type H2Limits } from "./limits.ts";
+import { BufferPool } from "./output_batch.ts";
+import { RequestHeadReader } from "./request_head_reader.ts";
+import type { H2Stream } from "./stream.ts";
+import { TimerWheel } from "./timer_wheel.ts";
+
+/** Answers requests. */
+export interface RequestHandler {
+  /**
+   * Takes a whole request. The answer goes to the stream, at once or later;
+   * `stream.release()` follows it, or comes in its place when the stream has
+   * been closed meanwhile. The message may be kept.
+   */
+  request(stream: H2Stream, message: Uint8Array): void;
+}
+
+/** Options of {@linkcode H2Engine}. */
+export interface H2EngineOptions {
+  /** Full paths of the methods; requests tell theirs by its number here. */
+  readonly paths: readonly string[];
+  /** Answers the requests. */
+  readonly handler: RequestHandler;
+  /** Takes lines about peers. */
+  readonly logger: Logger;
+  /** The time source. */
+  readonly clock: Clock;
+  /**
+   * Bounds that differ from {@linkcode DEFAULT_LIMITS}.
+   *
+   * @default none differ
+   */
+  readonly limits?: Partial<H2Limits>;
+}
+
+/** Tables, memory and bounds for all connections of a server. */
+export class H2Engine {
+  /** Answers the requests. */
+  readonly handler: RequestHandler;
+  /** Takes lines about peers. */
+  readonly logger: Logger;
+  /** The time source. */
+  readonly clock: Clock;
+  /** Bounds of a connection. */
+  readonly limits: H2Limits;
+  /** Deadlines of calls and connections. */
+  readonly wheel: TimerWheel;
+  /** Buffers for output. */
+  readonly pool: BufferPool = new BufferPool();
+  /** Reads headers. */
+  readonly heads: HeadShared;
+  /** Unfinished messages of all connections. */
+  readonly budget: ByteBudget;
+
+  /** Prepares everything; nothing runs yet. */
+  constructor(options: H2EngineOptions) {
+    this.handler = options.handler;
+    this.logger = options.logger;
+    this.clock = options.clock;
+    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.wheel = new TimerWheel({ clock: options.clock });
+    const reader = new RequestHeadReader({
+      paths: options.paths,
+      maxListBytes: this.limits.maxHeaderListBytes,
+    });
+    this.heads = { reader, hpack: hpackShared(reader, huffmanSteps()) };
+    this.budget = new ByteBudget(this.limits.maxServerBufferedBytes);
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * Reads header blocks (RFC 7541).
+ *
+ * @module
+ */
+
+import type { ByteSpan } from "./byte_span.ts";
+import { HuffmanDecoder, type HuffmanSteps } from "./huffman.ts";
+import {
+  DynamicTable,
+  ENTRY_OVERHEAD_BYTES,
+  STATIC_FIELDS,
+  type TableEntry,
+} from "./hpack_table.ts";
+
+/**
+ * Understands header fields. Bytes it is given last for the call only; what it
+ * makes of a field is kept in the tables of the decoder in place of the field.
+ */
+export interface FieldReader<Meaning> {
+  /** What a name means, as a number. */
+  nameKind(name: ByteSpan): number;
+  /** What a value means under such a name. */
+  meaning(nameKind: number, value: ByteSpan): Meaning;
+  /** Takes a field; `sizeBytes` is what it counts in a list of headers. */
+  field(meaning: Meaning, sizeBytes: number): void;
+}
+
+/** What decoders of many connections have in common. */
+export interface HpackShared<Meaning> {
+  /** Understands the fields. */
+  readonly reader: FieldReader<Meaning>;
+  /** The fixed table. */
+  readonly staticTable: readonly TableEntry<Meaning>[];
+  /** Decodes names. */
+  readonly names: HuffmanDecoder;
+  /** Decodes values. */
+  readonly values: HuffmanDecoder;
+}
+
+/** Makes what decoders have in common. */
+export function hpackShared<Meaning>(
+  reader: FieldReader<Meaning>,
+  steps: HuffmanSteps,
+): HpackShared<Meaning> {
+  const encoder = new TextEncoder();
+  const span = (text: string): ByteSpan => {
+    const bytes = encoder.encode(text);
+    return { bytes, start: 0, end: bytes.length };
+  };
+  const staticTable = STATIC_FIELDS.map(([name, value]) => {
+    const nameKind = reader.nameKind(span(name));
+    const sizeBytes = name.length + value.length + ENTRY_OVERHEAD_BYTES;
+    const meaning = reader.meaning(nameKind, span(value));
+    return { nameKind, nameBytes: name.length, meaning, sizeBytes };
+  });
+  const names = new HuffmanDecoder(steps);
+  const values = new HuffmanDecoder(steps);
+  return { reader, staticTable, names, values };
+}
+
+/** Decodes the header blocks of one connection, in their order. */
+export class HpackDecoder<Meaning> {
+  readonly #shared: HpackShared<Meaning>;
+  readonly #table = new DynamicTable<Meaning>();
+  readonly #name: ByteSpan = { bytes: new Uint8Array(0), start: 0, end: 0 };
+  readonly #value: ByteSpan = { bytes: new Uint8Array(0), start: 0, end: 0 };
+  #bytes = new Uint8Array(0);
+  #at = 0;
+  #end = 0;
+
+  /** A decoder whose table is empty. */
+  constructor(shared: HpackShared<Meaning>) {
+    this.#shared = shared;
+  }
+
+  /** The entries the peer has added. */
+  get table(): DynamicTable<Meaning> {
+    return this.#table;
+  }
+
+  /**
+   * Decodes a whole block and hands its fields to the reader.
+   *
+   * @returns False when the block breaks the rules; the connection's tables
+   * are not the peer's any more then.
+   */
+  decode(block: ByteSpan): boolean {
+    this.#bytes = block.bytes as Uint8Array<ArrayBuffer>;
+    this.#at = block.start;
+    this.#end = block.end;
+    const { reader } = this.#shared;
+    let begun = false;
+    while (this.#at < this.#end) {
+      const byte = this.#bytes[this.#at]!;
+      if ((byte & 0x80) !== 0) {
+        const entry = this.#entry(this.#integer(0x7f));
+        if (entry === undefined) return false;
+        reader.field(entry.meaning, entry.sizeBytes);
+        begun = true;
+      } else if ((byte & 0x60) === 0x20) {
+        // Only at the beginning of a block (RFC 7541, section 4.2).
+        if (begun) return false;
+        const maxBytes = this.#integer(0x1f);
+        if (maxBytes < 0 || !this.#table.resize(maxBytes)) return false;
+      } else {
+        if (!this.#literal((byte & 0x40) !== 0)) return false;
+        begun = true;
+      }
+    }
+    return true;
+  }
+
+  #literal(isIndexed: boolean): boolean {
+    const { reader, names, values } = this.#shared;
+    const index = this.#integer(isIndexed ? 0x3f : 0x0f);
+    let nameKind: number;
+    let nameBytes: number;
+    if (index === 0) {
+      if (!this.#string(this.#name, names)) return false;
+      nameKind = reader.nameKind(this.#name);
+      nameBytes = this.#name.end - this.#name.start;
+    } else {
+      const entry = this.#entry(index);
+      if (entry === undefined) return false;
+      nameKind = entry.nameKind;
+      nameBytes = entry.nameBytes;
+    }
+    const value = this.#value;
+    if (!this.#string(value, values)) return false;
+    const meaning = reader.meaning(nameKind, value);
+    const sizeBytes = nameBytes + value.end - value.start +
+      ENTRY_OVERHEAD_BYTES;
+    if (isIndexed) {
+      this.#table.add({ nameKind, nameBytes, meaning, sizeBytes });
+    }
+    reader.field(meaning, sizeBytes);
+    return true;
+  }
+
+  /** An index of both tables; undefined for 0, -1 and what is not there. */
+  #entry(index: number): TableEntry<Meaning> | undefined {
+    if (index < 1) return undefined;
+    const { staticTable } = this.#shared;
+    if (index <= staticTable.length) return staticTable[index - 1];
+    return this.#table.at(index - 1 - staticTable.length);
+  }
+
+  #string(span: ByteSpan, decoder: HuffmanDecoder): boolean {
+    if (this.#at >= this.#end) return false;
+    const isCoded = (this.#bytes[this.#at]! & 0x80) !== 0;
+    const length = this.#integer(0x7f);
+    if (length < 0 || length > this.#end - this.#at) return false;
+    span.bytes = this.#bytes;
+    span.start = this.#at;
+    span.end = this.#at + length;
+    this.#at += length;
+    return !isCoded || decoder.decode(span);
+  }
+
+  /**
+   * An integer whose first bits are those of `mask` (RFC 7541, section 5.1).
+   * Nothing that is sent in earnest has more than four further bytes.
+   *
+   * @returns -1 when it is not whole or too large.
+   */
+  #integer(mask: number): number {
+    const first = this.#bytes[this.#at++]! & mask;
+    if (first < mask) return first;
+    let value = mask;
+    for (let shift = 0; shift < 28; shift += 7) {
+      if (this.#at >= this.#end) return -1;
+      const byte = this.#bytes[this.#at++]!;
+      value += (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    return -1;
+  }
+}

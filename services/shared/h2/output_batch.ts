@@ -1,0 +1,79 @@
+/**
+ * Output gathered before it is written: one write for all answers of a read.
+ *
+ * @module
+ */
+
+/** Room for a frame of the largest size, and for many small answers. */
+const BUFFER_BYTES = 65_536;
+/** Buffers kept for the next use; more are in use only for a moment. */
+const MAX_KEPT = 4;
+const NO_BYTES = new Uint8Array(0);
+
+/** Buffers in turn, so that idle connections hold none. */
+export class BufferPool {
+  readonly #kept: Uint8Array[] = [];
+
+  /** A buffer of at least 64 KiB with any content. */
+  take(): Uint8Array {
+    return this.#kept.pop() ?? new Uint8Array(BUFFER_BYTES);
+  }
+
+  /** Takes back what nobody uses any more. */
+  give(buffer: Uint8Array): void {
+    if (this.#kept.length < MAX_KEPT) this.#kept.push(buffer);
+  }
+}
+
+/** Collects output and hands it on in pieces of its own. */
+export class OutputBatch {
+  /** What is collected, up to `length`; undefined content after it. */
+  bytes: Uint8Array = NO_BYTES;
+  /** How much is collected. */
+  length = 0;
+  readonly #pool: BufferPool;
+  readonly #emit: (bytes: Uint8Array) => void;
+
+  /** Collects into buffers of `pool`; `emit` gets what is collected. */
+  constructor(pool: BufferPool, emit: (bytes: Uint8Array) => void) {
+    this.#pool = pool;
+    this.#emit = emit;
+  }
+
+  /** Makes room for `size` bytes, at most 64 KiB, after `length`. */
+  reserve(size: number): void {
+    if (this.bytes.length - this.length < size) this.#makeRoom();
+  }
+
+  /** Appends `bytes`, for which there is room. */
+  append(bytes: Uint8Array): void {
+    this.bytes.set(bytes, this.length);
+    this.length += bytes.length;
+  }
+
+  /** Appends a 32-bit number, for which there is room. */
+  append32Bits(value: number): void {
+    const { bytes, length } = this;
+    bytes[length] = value >>> 24;
+    bytes[length + 1] = value >>> 16;
+    bytes[length + 2] = value >>> 8;
+    bytes[length + 3] = value;
+    this.length = length + 4;
+  }
+
+  /** Hands on what is collected and gives the buffer back. */
+  flush(): void {
+    if (this.bytes === NO_BYTES) return;
+    const buffer = this.bytes;
+    const collected = buffer.slice(0, this.length);
+    this.bytes = NO_BYTES;
+    this.length = 0;
+    this.#pool.give(buffer);
+    if (collected.length > 0) this.#emit(collected);
+  }
+
+  #makeRoom(): void {
+    this.flush();
+    this.bytes = this.#pool.take();
+  }
+}

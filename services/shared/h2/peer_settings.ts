@@ -1,0 +1,104 @@
+/**
+ * The SETTINGS of HTTP/2, both ways (RFC 9113, section 6.5).
+ *
+ * @module
+ */
+
+import type { ByteSpan } from "./byte_span.ts";
+import { H2_ERROR, type H2ErrorCode } from "./error_code.ts";
+import { MAX_31_BITS, MAX_FRAME_BYTES, read32Bits } from "./frame.ts";
+import type { H2Limits } from "./limits.ts";
+
+const SETTING = {
+  HEADER_TABLE_SIZE: 1,
+  ENABLE_PUSH: 2,
+  MAX_CONCURRENT_STREAMS: 3,
+  INITIAL_WINDOW_SIZE: 4,
+  MAX_FRAME_SIZE: 5,
+  MAX_HEADER_LIST_SIZE: 6,
+} as const;
+
+const SETTING_BYTES = 6;
+
+/** What a SETTINGS frame of the peer changes. */
+export interface SettingsChange {
+  /** How large the table of our header encoder may be. */
+  readonly headerTableBytes: number | undefined;
+  /** The smallest such size the frame mentions. */
+  readonly leastHeaderTableBytes: number | undefined;
+  /** The window a stream begins with, for what we send. */
+  readonly initialWindowBytes: number | undefined;
+  /** The largest frame the peer takes. */
+  readonly maxFrameBytes: number | undefined;
+}
+
+/** A change, or what is wrong with the frame. */
+export type SettingsOutcome =
+  | { readonly kind: "ok"; readonly change: SettingsChange }
+  | { readonly kind: "failed"; readonly code: H2ErrorCode };
+
+/**
+ * Reads the payload of a SETTINGS frame. Of a setting that is told more than
+ * once the last value counts, so a frame costs the same whatever it repeats.
+ */
+export function readSettings(payload: ByteSpan): SettingsOutcome {
+  const { bytes, start, end } = payload;
+  if ((end - start) % SETTING_BYTES !== 0) {
+    return failed(H2_ERROR.FRAME_SIZE_ERROR);
+  }
+  let headerTableBytes: number | undefined;
+  let leastHeaderTableBytes: number | undefined;
+  let initialWindowBytes: number | undefined;
+  let maxFrameBytes: number | undefined;
+  for (let at = start; at < end; at += SETTING_BYTES) {
+    const value = read32Bits(bytes, at + 2);
+    switch (bytes[at]! << 8 | bytes[at + 1]!) {
+      case SETTING.HEADER_TABLE_SIZE:
+        headerTableBytes = value;
+        leastHeaderTableBytes = Math.min(leastHeaderTableBytes ?? value, value);
+        break;
+      case SETTING.ENABLE_PUSH:
+        if (value > 1) return failed(H2_ERROR.PROTOCOL_ERROR);
+        break;
+      case SETTING.INITIAL_WINDOW_SIZE:
+        if (value > MAX_31_BITS) return failed(H2_ERROR.FLOW_CONTROL_ERROR);
+        initialWindowBytes = value;
+        break;
+      case SETTING.MAX_FRAME_SIZE:
+        if (value < MAX_FRAME_BYTES || value > 0xff_ffff) {
+          return failed(H2_ERROR.PROTOCOL_ERROR);
+        }
+        maxFrameBytes = value;
+        break;
+    }
+  }
+  return {
+    kind: "ok",
+    change: {
+      headerTableBytes,
+      leastHeaderTableBytes,
+      initialWindowBytes,
+      maxFrameBytes,
+    },
+  };
+}
+
+/** The payload of the SETTINGS frame with which a server begins. */
+export function serverSettings(limits: H2Limits): Uint8Array {
+  const settings = [
+    [SETTING.MAX_CONCURRENT_STREAMS, limits.maxConcurrentStreams],
+    [SETTING.INITIAL_WINDOW_SIZE, limits.streamWindowBytes],
+    [SETTING.MAX_HEADER_LIST_SIZE, limits.maxHeaderListBytes],
+  ] as const;
+  const payload = new Uint8Array(settings.length * SETTING_BYTES);
+  const view = new DataView(payload.buffer);
+  for (const [index, [id, value]] of settings.entries()) {
+    view.setUint16(index * SETTING_BYTES, id);
+    view.setUint32(index * SETTING_BYTES + 2, value);
+  }
+  return payload;
+}
+
+function failed(code: H2ErrorCode): SettingsOutcome {
+  return { kind: "failed", code };
+}

@@ -1,0 +1,344 @@
+/**
+ * The receiving side of a connection: requests from HEADERS, CONTINUATION and
+ * DATA frames (RFC 9113, sections 6.1, 6.2, 6.10 and 8).
+ *
+ * @module
+ */
+
+import { ByteBudget } from "./byte_budget.ts";
+import type { ConnectionStreams } from "./connection_streams.ts";
+import { writeReset, writeWindowUpdate } from "./control_frames.ts";
+import type { H2Engine } from "./engine.ts";
+import { H2_ERROR, type H2ErrorCode } from "./error_code.ts";
+import { FLAG, type Frame } from "./frame.ts";
+import { HeadDecoder } from "./head_decoder.ts";
+import { HeaderAssembler } from "./header_assembler.ts";
+import { MESSAGE_PREFIX_BYTES, MessageReader } from "./message_reader.ts";
+import type { OutputBatch } from "./output_batch.ts";
+import { HEAD_STATE, type RequestHead } from "./request_head.ts";
+import { H2Stream } from "./stream.ts";
+import {
+  BAD_TIMEOUT_STATUS,
+  DEADLINE_STATUS,
+  faultStatus,
+  NO_MESSAGE_STATUS,
+  UNKNOWN_METHOD_STATUS,
+} from "./stream_refusal.ts";
+
+/** What ends a connection or counts against its peer. */
+export interface ReceiverHost {
+  /** Ends the connection with an error; always false. */
+  fail(code: H2ErrorCode, reason: string): false;
+  /** Counts a frame without use; false when that ended the connection. */
+  countControl(): boolean;
+  /** Counts a faulty or cancelled stream; false as above. */
+  countReset(): boolean;
+}
+
+/** Options of {@linkcode RequestReceiver}. */
+export interface RequestReceiverOptions {
+  /** What connections have in common. */
+  readonly engine: H2Engine;
+  /** The streams. */
+  readonly streams: ConnectionStreams;
+  /** Takes what is sent. */
+  readonly output: OutputBatch;
+}
+
+/** Turns frames into requests. All methods tell whether to read on. */
+export class RequestReceiver {
+  /** No stream beyond this is taken any more. */
+  lastAcceptedId: number = Infinity;
+  readonly #host: ReceiverHost;
+  readonly #engine: H2Engine;
+  readonly #streams: ConnectionStreams;
+  readonly #output: OutputBatch;
+  readonly #heads: HeadDecoder;
+  readonly #assembler: HeaderAssembler;
+  readonly #budget: ByteBudget;
+  readonly #windowBytes: number;
+  #window: number;
+
+  /** A receiver that has received nothing. */
+  constructor(host: ReceiverHost, options: RequestReceiverOptions) {
+    const { engine } = options;
+    this.#host = host;
+    this.#engine = engine;
+    this.#streams = options.streams;
+    this.#output = options.output;
+    this.#heads = new HeadDecoder(engine.heads);
+    this.#assembler = new HeaderAssembler(engine.limits);
+    this.#budget = new ByteBudget(
+      engine.limits.maxBufferedBytes,
+      engine.budget,
+    );
+    this.#windowBytes = engine.limits.connectionWindowBytes;
+    this.#window = this.#windowBytes;
+  }
+
+  /** The stream whose header block has begun and not ended; 0 when none. */
+  get openBlockId(): number {
+    return this.#assembler.streamId;
+  }
+
+  /** Takes a HEADERS frame. */
+  headers(frame: Frame): boolean {
+    const { flags, streamId } = frame;
+    if (streamId === 0) return this.#protocolError("HEADERS on stream 0");
+    if (!unpad(frame)) return this.#protocolError("padding is too long");
+    if ((flags & FLAG.PRIORITY) !== 0) {
+      frame.start += 5;
+      if (frame.start > frame.end) {
+        return this.#host.fail(H2_ERROR.FRAME_SIZE_ERROR, "HEADERS too short");
+      }
+    }
+    const endsStream = (flags & FLAG.END_STREAM) !== 0;
+    if ((flags & FLAG.END_HEADERS) !== 0) {
+      return this.#block(frame, streamId, endsStream);
+    }
+    return this.#assembler.begin(frame, streamId, endsStream) ||
+      this.#tooManyHeaders();
+  }
+
+  /** Takes a CONTINUATION frame. */
+  continuation(frame: Frame): boolean {
+    const { streamId, endsStream } = this.#assembler;
+    if (streamId === 0 || frame.streamId !== streamId) {
+      return this.#protocolError("CONTINUATION without HEADERS");
+    }
+    if (!this.#assembler.append(frame)) return this.#tooManyHeaders();
+    if ((frame.flags & FLAG.END_HEADERS) === 0) return true;
+    return this.#block(this.#assembler.end(), streamId, endsStream);
+  }
+
+  /** Takes a DATA frame. */
+  data(frame: Frame): boolean {
+    const { streamId } = frame;
+    if (streamId === 0) return this.#protocolError("DATA on stream 0");
+    const length = frame.end - frame.start;
+    if (!this.#receive(length)) return false;
+    const stream = this.#streams.table.get(streamId);
+    if (stream === undefined) return this.#dataOfClosed(streamId);
+    if (stream.isRemoteClosed) {
+      this.#streams.fail(stream, H2_ERROR.STREAM_CLOSED);
+      return this.#host.countReset();
+    }
+    if (!unpad(frame)) return this.#protocolError("padding is too long");
+    const endsStream = (frame.flags & FLAG.END_STREAM) !== 0;
+    if (frame.start === frame.end && !endsStream) {
+      if (!this.#host.countControl()) return false;
+    }
+    stream.receiveWindow -= length;
+    if (stream.receiveWindow < 0) {
+      this.#streams.fail(stream, H2_ERROR.FLOW_CONTROL_ERROR);
+      return this.#host.countReset();
+    }
+    return this.#body(stream, frame, endsStream);
+  }
+
+  /** Takes the window of the connection; more of it is given at half. */
+  #receive(length: number): boolean {
+    this.#window -= length;
+    if (this.#window < 0) {
+      return this.#host.fail(
+        H2_ERROR.FLOW_CONTROL_ERROR,
+        "more DATA than the window",
+      );
+    }
+    if (this.#window < this.#windowBytes / 2) {
+      writeWindowUpdate(this.#output, 0, this.#windowBytes - this.#window);
+      this.#window = this.#windowBytes;
+    }
+    return true;
+  }
+
+  #dataOfClosed(streamId: number): boolean {
+    const { table } = this.#streams;
+    if (streamId > table.lastId) {
+      return this.#protocolError("DATA on an idle stream");
+    }
+    if (!table.isRemembered(streamId)) {
+      writeReset(this.#output, streamId, H2_ERROR.STREAM_CLOSED);
+    }
+    return this.#host.countControl();
+  }
+
+  /** A whole block of headers. */
+  #block(
+    block: Frame | ReturnType<HeaderAssembler["end"]>,
+    streamId: number,
+    endsStream: boolean,
+  ): boolean {
+    const { table } = this.#streams;
+    if (streamId <= table.lastId) {
+      return this.#trailers(block, streamId, endsStream);
+    }
+    if ((streamId & 1) === 0) return this.#protocolError("even stream number");
+    const head = this.#heads.request(block);
+    if (head === undefined) return this.#compressionError();
+    table.begin(streamId);
+    if (
+      streamId > this.lastAcceptedId ||
+      table.busyCount >= this.#engine.limits.maxConcurrentStreams
+    ) {
+      if (endsStream) {
+        writeReset(this.#output, streamId, H2_ERROR.REFUSED_STREAM);
+      } else this.#streams.reset(streamId, H2_ERROR.REFUSED_STREAM);
+      return this.#host.countControl();
+    }
+    const stream = new H2Stream(this.#streams, {
+      id: streamId,
+      head,
+      sendWindow: this.#streams.writer.initialWindow,
+      receiveWindow: this.#engine.limits.streamWindowBytes,
+    });
+    stream.isRemoteClosed = endsStream;
+    table.add(stream);
+    return this.#begin(stream, head);
+  }
+
+  /** What can be told from the headers alone is told at once. */
+  #begin(stream: H2Stream, head: RequestHead): boolean {
+    switch (head.state) {
+      case HEAD_STATE.OK:
+        break;
+      case HEAD_STATE.MALFORMED:
+        this.#streams.fail(stream, H2_ERROR.PROTOCOL_ERROR);
+        return this.#host.countReset();
+      case HEAD_STATE.TOO_LARGE:
+        this.#streams.refuse(stream, 431);
+        return this.#host.countControl();
+      case HEAD_STATE.NOT_POST:
+        this.#streams.refuse(stream, 405);
+        return true;
+      case HEAD_STATE.NOT_GRPC:
+        this.#streams.refuse(stream, 415);
+        return true;
+      case HEAD_STATE.BAD_TIMEOUT:
+        this.#streams.finish(stream, BAD_TIMEOUT_STATUS);
+        return true;
+    }
+    if (head.path < 0) this.#streams.finish(stream, UNKNOWN_METHOD_STATUS);
+    else if (head.timeoutMs === 0) {
+      this.#streams.finish(stream, DEADLINE_STATUS);
+    } else if (stream.isRemoteClosed) this.#endOfBody(stream, undefined);
+    return true;
+  }
+
+  /** A block on a stream that has begun: trailers, or a fault. */
+  #trailers(
+    block: Frame | ReturnType<HeaderAssembler["end"]>,
+    streamId: number,
+    endsStream: boolean,
+  ): boolean {
+    const trailers = this.#heads.trailers(block);
+    if (trailers === undefined) return this.#compressionError();
+    const { table } = this.#streams;
+    const stream = table.get(streamId);
+    if (stream === undefined) {
+      if (table.isRemembered(streamId)) return this.#host.countControl();
+      return this.#host.fail(
+        H2_ERROR.STREAM_CLOSED,
+        "HEADERS on a closed stream",
+      );
+    }
+    if (stream.isRemoteClosed) {
+      this.#streams.fail(stream, H2_ERROR.STREAM_CLOSED);
+      return this.#host.countReset();
+    }
+    if (!endsStream || trailers.state !== HEAD_STATE.OK) {
+      this.#streams.fail(stream, H2_ERROR.PROTOCOL_ERROR);
+      return this.#host.countReset();
+    }
+    stream.isRemoteClosed = true;
+    this.#endOfBody(stream, stream.reader?.message);
+    return true;
+  }
+
+  #body(stream: H2Stream, frame: Frame, endsStream: boolean): boolean {
+    const { bytes, start, end } = frame;
+    stream.receivedBytes += end - start;
+    const whole = endsStream && stream.reader === undefined
+      ? this.#wholeMessage(frame)
+      : undefined;
+    if (whole === undefined && start < end) {
+      const reader = stream.reader ??= new MessageReader({
+        maxBytes: this.#engine.limits.maxReceiveBytes,
+        budget: this.#budget,
+      });
+      const fault = reader.append({ bytes, start, end });
+      if (fault !== undefined) {
+        stream.isRemoteClosed = endsStream;
+        const { isEncoded } = stream.head;
+        this.#streams.finish(stream, faultStatus(fault, isEncoded));
+        return true;
+      }
+    }
+    if (endsStream) {
+      stream.isRemoteClosed = true;
+      this.#endOfBody(stream, whole ?? stream.reader?.message);
+      return true;
+    }
+    const { streamWindowBytes } = this.#engine.limits;
+    if (stream.receiveWindow < streamWindowBytes / 2) {
+      const more = streamWindowBytes - stream.receiveWindow;
+      writeWindowUpdate(this.#output, stream.id, more);
+      stream.receiveWindow = streamWindowBytes;
+    }
+    return true;
+  }
+
+  /** The message of a body that is one frame, as nearly all are: in place. */
+  #wholeMessage({ bytes, start, end }: Frame): Uint8Array | undefined {
+    const length = end - start - MESSAGE_PREFIX_BYTES;
+    if (length < 0 || length > this.#engine.limits.maxReceiveBytes) {
+      return undefined;
+    }
+    const told = bytes[start + 1]! << 24 | bytes[start + 2]! << 16 |
+      bytes[start + 3]! << 8 | bytes[start + 4]!;
+    if (bytes[start] !== 0 || told !== length) return undefined;
+    return new Uint8Array(
+      bytes.buffer,
+      bytes.byteOffset + start + MESSAGE_PREFIX_BYTES,
+      length,
+    );
+  }
+
+  #endOfBody(stream: H2Stream, message: Uint8Array | undefined): void {
+    const { contentLength } = stream.head;
+    if (contentLength >= 0 && contentLength !== stream.receivedBytes) {
+      this.#streams.fail(stream, H2_ERROR.PROTOCOL_ERROR);
+      this.#host.countReset();
+    } else if (message === undefined) {
+      this.#streams.finish(stream, NO_MESSAGE_STATUS);
+    } else {
+      stream.isHeld = true;
+      this.#engine.handler.request(stream, message);
+    }
+  }
+
+  #protocolError(reason: string): false {
+    return this.#host.fail(H2_ERROR.PROTOCOL_ERROR, reason);
+  }
+
+  #compressionError(): false {
+    return this.#host.fail(
+      H2_ERROR.COMPRESSION_ERROR,
+      "headers cannot be decoded",
+    );
+  }
+
+  #tooManyHeaders(): false {
+    return this.#host.fail(H2_ERROR.ENHANCE_YOUR_CALM, "too many headers");
+  }
+}
+
+/** Leaves the padding out; false when it is longer than the frame. */
+function unpad(frame: Frame): boolean {
+  if ((frame.flags & FLAG.PADDED) === 0) return true;
+  if (frame.start >= frame.end) return false;
+  const padding = frame.bytes[frame.start]!;
+  frame.start++;
+  frame.end -= padding;
+  return frame.end >= frame.start;
+}

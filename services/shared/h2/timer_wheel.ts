@@ -1,0 +1,114 @@
+/**
+ * Many deadlines on one timer. Setting and removing a deadline is cheap, which
+ * matters where nearly all are removed again, such as those of calls.
+ *
+ * @module
+ */
+
+import type { Clock, Timer } from "../clock.ts";
+
+/** Something that may expire. An object waits for one time at most. */
+export interface Expiring {
+  /** Where it waits: kept by the wheel, undefined outside of it. */
+  wheelTick: number | undefined;
+  /** Called once when the time has come; it may wait again then. */
+  expire(): void;
+}
+
+/** Options of {@linkcode TimerWheel}. */
+export interface TimerWheelOptions {
+  /** The time source. */
+  readonly clock: Clock;
+  /**
+   * How late something may expire; never early.
+   *
+   * @default 10
+   */
+  readonly tickMs?: number;
+}
+
+/** The longest delay that timers take. */
+const MAX_DELAY_MS = 0x7fff_ffff;
+
+/** Deadlines, gathered by the tick in which they pass. */
+export class TimerWheel {
+  readonly #clock: Clock;
+  readonly #tickMs: number;
+  readonly #ticks = new Map<number, Set<Expiring>>();
+  #timer: Timer | undefined;
+  #timerTick = Infinity;
+
+  /** A wheel without deadlines; a timer runs only while there are some. */
+  constructor(options: TimerWheelOptions) {
+    this.#clock = options.clock;
+    this.#tickMs = options.tickMs ?? 10;
+  }
+
+  /** Has `item` expire in `delayMs`, and not when it would have before. */
+  add(item: Expiring, delayMs: number): void {
+    this.remove(item);
+    const atMs = this.#clock.nowMs() + Math.max(0, delayMs);
+    const tick = Math.ceil(atMs / this.#tickMs);
+    let items = this.#ticks.get(tick);
+    if (items === undefined) {
+      items = new Set();
+      this.#ticks.set(tick, items);
+      if (tick < this.#timerTick) this.#arm(tick);
+    }
+    items.add(item);
+    item.wheelTick = tick;
+  }
+
+  /** Has `item` not expire; harmless when it doesn't wait. */
+  remove(item: Expiring): void {
+    const tick = item.wheelTick;
+    if (tick === undefined) return;
+    item.wheelTick = undefined;
+    const items = this.#ticks.get(tick);
+    items?.delete(item);
+    if (items?.size === 0) {
+      this.#ticks.delete(tick);
+      // With the last deadline the timer must go, or it would hold a process
+      // back; while others remain it may fire in vain.
+      if (this.#ticks.size === 0) this.#disarm();
+    }
+  }
+
+  #arm(tick: number): void {
+    this.#timer?.cancel();
+    this.#timerTick = tick;
+    const delayMs = tick * this.#tickMs - this.#clock.nowMs();
+    this.#timer = this.#clock.setTimer(
+      () => this.#fire(),
+      Math.min(Math.max(0, delayMs), MAX_DELAY_MS),
+    );
+  }
+
+  #disarm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerTick = Infinity;
+  }
+
+  #fire(): void {
+    this.#timer = undefined;
+    this.#timerTick = Infinity;
+    const nowTick = Math.floor(this.#clock.nowMs() / this.#tickMs);
+    const due = [...this.#ticks.keys()].filter((tick) => tick <= nowTick);
+    for (const tick of due.sort((a, b) => a - b)) this.#expire(tick);
+    let next = Infinity;
+    for (const tick of this.#ticks.keys()) if (tick < next) next = tick;
+    if (next < this.#timerTick) this.#arm(next);
+  }
+
+  #expire(tick: number): void {
+    const items = this.#ticks.get(tick);
+    if (items === undefined) return;
+    // One may remove others, or wait again, in the same tick even.
+    for (const item of [...items]) {
+      if (item.wheelTick !== tick) continue;
+      this.remove(item);
+      item.expire();
+    }
+  }
+}
