@@ -21,15 +21,20 @@ interface Sandbox extends AsyncDisposable {
   ): Promise<{ code: number; stdout: string; stderr: string }>;
 }
 
-async function openSandbox(): Promise<Sandbox> {
+async function openSandbox(
+  options: { readonly withProject?: boolean } = {},
+): Promise<Sandbox> {
   const folder = await Deno.makeTempDir({ prefix: "tercet-launch-" });
+  const launcher = options.withProject === true
+    ? await copyProject(`${folder}/project`)
+    : LAUNCHER;
   const decoder = new TextDecoder();
   function command(
     args: readonly string[],
     env: Record<string, string> = {},
   ): Deno.Command {
     return new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--no-config", LAUNCHER, ...args],
+      args: ["run", "-A", "--no-config", launcher, ...args],
       clearEnv: true,
       cwd: folder,
       env: {
@@ -57,6 +62,32 @@ async function openSandbox(): Promise<Sandbox> {
     },
     [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
   };
+}
+
+/**
+ * A copy of what the launcher needs, without a lock file: what that pins of the
+ * real packages would speak against those of a test.
+ *
+ * @returns The launcher of the copy.
+ */
+async function copyProject(folder: string): Promise<string> {
+  const root = new URL("../", import.meta.url);
+  for (const name of ["scripts", "services"]) {
+    await copyFolder(new URL(`${name}/`, root), `${folder}/${name}`);
+  }
+  await Deno.copyFile(new URL("deno.json", root), `${folder}/deno.json`);
+  return `${folder}/scripts/launch.ts`;
+}
+
+async function copyFolder(from: URL, to: string): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for await (const { name, isDirectory, isFile } of Deno.readDir(from)) {
+    if (isDirectory) {
+      await copyFolder(new URL(`${name}/`, from), `${to}/${name}`);
+    } else if (isFile) {
+      await Deno.copyFile(new URL(name, from), `${to}/${name}`);
+    }
+  }
 }
 
 /** A registry with packages of the right names and nothing in them. */
@@ -156,7 +187,7 @@ Deno.test("launch.ts says it once when it runs itself", async () => {
 });
 
 Deno.test("launch.ts asks the registry first, and nobody once the packages are cached", async () => {
-  await using sandbox = await openSandbox();
+  await using sandbox = await openSandbox({ withProject: true });
   // Deno keeps what a registry gives under its address, so it is the same one.
   let address = "";
   {

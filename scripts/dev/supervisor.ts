@@ -26,7 +26,8 @@ type Happening =
   | { readonly kind: "stop"; readonly signal: Deno.Signal };
 
 const CODE_FILE = /\.(ts|json|lua)$/;
-const STOP_SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM"];
+// A terminal that is closed says SIGHUP, which the service takes for "reload".
+const STOP_SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** Runs the process until it is told to stop. */
 export class Supervisor {
@@ -38,7 +39,7 @@ export class Supervisor {
   }
 
   /**
-   * Runs until SIGINT or SIGTERM. A process that ends by itself is started
+   * Runs until SIGINT, SIGTERM or SIGHUP. A process that ends by itself is started
    * anew after the next change, but for the first one: where that fails,
    * nothing has ever worked.
    *

@@ -25,12 +25,16 @@ export async function takenPorts(
     const port = Number(env[portVariable]);
     if (await isTaken(hostname, port)) {
       lines.push(
-        `Cannot start: port ${port} (${name}) is taken; free it, or move ` +
-          `the listener with ${portVariable}=${port + 1000}`,
+        `Cannot start: port ${port} (${name}) is taken; free it, or start ` +
+          `with ${portVariable}=${otherPort(port)} deno task dev`,
       );
     }
   }
   return lines;
+}
+
+function otherPort(port: number): number {
+  return port > 60_000 ? port - 1_000 : port + 1_000;
 }
 
 // deno-lint-ignore require-await -- a promise, so that callers may wait

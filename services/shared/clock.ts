@@ -18,11 +18,20 @@ export interface Clock {
   setTimer(callback: () => void, delayMs: number): Timer;
 }
 
+/** The longest delay that the runtime's timers know; more of it fires at once. */
+const MAX_DELAY_MS = 2_147_483_647;
+
 /** The clock of the machine. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   setTimer(callback, delayMs) {
-    const id = setTimeout(callback, delayMs);
+    let id: ReturnType<typeof setTimeout>;
+    const wait = (leftMs: number): void => {
+      id = leftMs <= MAX_DELAY_MS
+        ? setTimeout(callback, leftMs)
+        : setTimeout(() => wait(leftMs - MAX_DELAY_MS), MAX_DELAY_MS);
+    };
+    wait(delayMs);
     return { cancel: () => clearTimeout(id) };
   },
 };

@@ -72,9 +72,17 @@ export interface LifecycleOptions {
 }
 
 /**
+ * A signal that comes again within this time is the same one: a supervisor
+ * that signals the whole group is heard once directly and once through a
+ * launcher.
+ */
+const SAME_SIGNAL_MS = 1_000;
+
+/**
  * Runs the parts of a service.
  *
- * SIGTERM and SIGINT stop it; the second of them ends the waiting at once.
+ * SIGTERM and SIGINT stop it; another of them a second later or more ends the
+ * waiting at once.
  * SIGHUP reloads. The signals are heard from {@linkcode Lifecycle.start} until
  * it has stopped.
  */
@@ -90,7 +98,7 @@ export class Lifecycle {
   readonly #ended = Promise.withResolvers<StopOutcome>();
   #unlisten: (() => void)[] = [];
   #state: "new" | "starting" | "running" | "stopping" = "new";
-  #endSignals = 0;
+  #endSignalMs: number | undefined;
 
   /** A life that has not begun. */
   constructor(options: LifecycleOptions) {
@@ -247,8 +255,12 @@ export class Lifecycle {
   }
 
   #onEndSignal(signal: ProcessSignal): void {
-    this.#endSignals++;
-    if (this.#endSignals > 1) this.#stopper.force(signal);
-    else void this.stop(signal);
+    const nowMs = this.#options.clock.nowMs();
+    if (this.#endSignalMs === undefined) {
+      this.#endSignalMs = nowMs;
+      void this.stop(signal);
+    } else if (nowMs - this.#endSignalMs >= SAME_SIGNAL_MS) {
+      this.#stopper.force(signal);
+    }
   }
 }

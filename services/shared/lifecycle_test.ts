@@ -116,7 +116,7 @@ Deno.test("Lifecycle ends the wait at once on the second signal", async () => {
   world.onStop.set("stuck", () => new Promise(() => {}));
   await life.start();
   world.signals.send("SIGTERM");
-  await world.clock.advanceAsync(10);
+  await world.clock.advanceAsync(1_000);
   world.signals.send("SIGINT");
   world.signals.send("SIGINT");
   assertEquals(await life.done, {
@@ -147,9 +147,20 @@ Deno.test("Lifecycle cuts the drain delay on the second signal", async () => {
   const life = world.life(["api"], { drainDelayMs: 60_000 });
   await life.start();
   world.signals.send("SIGINT");
-  await world.clock.advanceAsync(1);
+  await world.clock.advanceAsync(1_000);
   world.signals.send("SIGINT");
   assertEquals((await life.done).unfinished, ["api"]);
+});
+
+Deno.test("Lifecycle takes a signal that comes twice within a second for one", async () => {
+  const world = new World();
+  const life = world.life(["api"], { drainDelayMs: 2_000 });
+  await life.start();
+  world.signals.send("SIGTERM");
+  await world.clock.advanceAsync(999);
+  world.signals.send("SIGTERM");
+  await world.clock.advanceAsync(1_001);
+  assertEquals((await life.done).kind, "clean");
 });
 
 Deno.test("Lifecycle tolerates a double stop", async () => {

@@ -168,7 +168,10 @@ export function resetFrame(streamId: number, code = 8): Uint8Array {
 }
 
 /** PING. */
-export function pingFrame(payload = new Uint8Array(8), flags = 0): Uint8Array {
+export function pingFrame(
+  payload: Uint8Array = new Uint8Array(8),
+  flags = 0,
+): Uint8Array {
   return frameOf({ type: FRAME_TYPE.PING, flags, payload });
 }
 

@@ -48,6 +48,11 @@ export async function runCheck(
     report(io, { json, faults: [], warnings: [], unreadable: read.reason });
     return 1;
   }
+  if (read.files.length === 0) {
+    const unreadable = `no *.yaml file in "${configDir}"`;
+    report(io, { json, faults: [], warnings: [], unreadable });
+    return 1;
+  }
   const loaded = loadRules(read.files, { mergeDomains: mergeDomainConfigs });
   report(io, { json, faults: loaded.faults, warnings: loaded.warnings });
   if (loaded.snapshot === undefined) return 1;

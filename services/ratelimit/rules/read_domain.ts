@@ -163,7 +163,7 @@ class DomainReader {
       read: asCount,
     });
     const unlimited = this.#boolean(node, { path, word: "unlimited" });
-    if (requestsPerUnit === undefined && !unlimited) {
+    if (!node.entries.has("requests_per_unit") && !unlimited) {
       this.#warn(path, "requests_per_unit is missing: all is refused");
     }
     return {

@@ -121,12 +121,18 @@ function writtenForm(
     const { allowDuplicateKeys } = options;
     return documents(text, { allowDuplicateKeys, schema: "failsafe" })[0];
   } catch (error) {
-    if (error instanceof SyntaxError) return options.fallback;
+    if (error instanceof SyntaxError || error instanceof RangeError) {
+      return options.fallback;
+    }
     throw error;
   }
 }
 
 function faultOf(error: unknown): YamlFault {
+  // The parser calls itself for each level, until the stack is full.
+  if (error instanceof RangeError) {
+    return { reason: "it nests too deeply", line: undefined };
+  }
   if (!(error instanceof SyntaxError)) throw error;
   const own = "line" in error && typeof error.line === "number"
     ? error.line

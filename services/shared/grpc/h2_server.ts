@@ -126,12 +126,11 @@ class H2GrpcServer implements GrpcServer {
     listener.close();
     for (const connection of this.#connections) connection.shutdown();
     for (const stream of this.#serverStreams) stream.abort();
-    const timer = this.#engine.clock.setTimer(
-      () => listener.destroyConnections(),
-      graceMs,
-    );
+    const { wheel } = this.#engine;
+    const end = new Alarm(() => listener.destroyConnections());
+    wheel.add(end, graceMs);
     await listener.closed();
-    timer.cancel();
+    wheel.remove(end);
   }
 
   #accept(socket: Socket): void {

@@ -319,9 +319,8 @@ export class H2Connection {
     this.#isOver = true;
     this.#reader.end();
     this.#streams.cancelAll();
-    this.#alarms.clear();
+    this.#alarms.ending();
     this.#engine.wheel.remove(this.#retireAlarm);
-    // Sets the alarm for a peer that doesn't take the last words.
     this.#output.flush();
     this.#isShut = true;
     this.#port.end();

@@ -7,6 +7,9 @@
 import type { H2Limits } from "./limits.ts";
 import type { Expiring, TimerWheel } from "./timer_wheel.ts";
 
+/** How long the last bytes of a connection may make no progress. */
+const LAST_WORDS_MS = 5_000;
+
 /** Calls back when its time has come. */
 export class Alarm implements Expiring {
   /** Kept by the timer wheel. */
@@ -60,6 +63,7 @@ export class ConnectionAlarms {
   readonly #frame = new Alarm(() => this.#checkFrame());
   readonly #stall = new Alarm(() => this.#checkStall());
   readonly #keepalive = new Alarm(() => this.#checkKeepalive());
+  #stallMs: number;
   #unfinished = 0;
   #hasHeard = false;
   #sentBytes = 0;
@@ -70,6 +74,7 @@ export class ConnectionAlarms {
     this.#host = host;
     this.#wheel = options.wheel;
     this.#limits = options.limits;
+    this.#stallMs = options.limits.stallTimeoutMs;
     this.#wheel.add(this.#handshake, this.#limits.handshakeTimeoutMs);
     this.#wheel.add(this.#keepalive, this.#limits.keepaliveMs);
   }
@@ -93,7 +98,14 @@ export class ConnectionAlarms {
   sending(): void {
     if (this.#stall.wheelTick !== undefined) return;
     this.#sentBytes = this.#host.sentBytes();
-    this.#wheel.add(this.#stall, this.#limits.stallTimeoutMs);
+    this.#wheel.add(this.#stall, this.#stallMs);
+  }
+
+  /** Nothing more is read; what is still to be sent has a moment for it. */
+  ending(): void {
+    this.clear();
+    this.#stallMs = Math.min(this.#stallMs, LAST_WORDS_MS);
+    if (this.#host.unsentBytes() > 0) this.sending();
   }
 
   /** Stops all alarms. */

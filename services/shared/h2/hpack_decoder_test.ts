@@ -128,12 +128,8 @@ Deno.test("HpackDecoder refuses blocks that break the rules", () => {
 
 Deno.test("HpackDecoder empties its table when it is told to", () => {
   const decoder = new HeaderTexts();
-  decode(
-    decoder,
-    "400161016240016301643f01400165016640016701683fe11f"
-      .slice(0, -6),
-  );
-  assert(decoder.tableEntries.length > 0);
+  decode(decoder, "40016101624001630164");
+  assertEquals(decoder.tableEntries, ["c: d", "a: b"]);
   // Down to nothing, and up again, in one block.
   assertEquals(decode(decoder, "203fe11f82"), [":method: GET"]);
   assertEquals(decoder.tableEntries, []);

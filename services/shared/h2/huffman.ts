@@ -25,11 +25,12 @@ const CODE_LENGTHS = [
 
 const END_OF_STRING = 256;
 
-/** What a step does beside going on; the low byte is the next state. */
-const EMIT = 0x1_0000;
-const FAIL = 0x2_0000;
+// A step as one number: the next state in the lowest byte, above it up to two
+// symbols that are complete, above them how many, and these two flags.
+const COUNT_SHIFT = 24;
+const FAIL = 1 << 26;
 /** The string may end here: only ones, fewer than eight, are left over. */
-const MAY_END = 0x4_0000;
+const MAY_END = 1 << 27;
 
 /** Codes by symbol: their bits, and how many. */
 export interface HuffmanCodes {
@@ -60,21 +61,23 @@ export function huffmanCodes(): HuffmanCodes {
 }
 
 /**
- * The steps of a decoder that takes half a byte at a time: at 16 times the
- * state plus the four bits stand the next state, in the second byte the symbol
- * that is complete, if one is, and the flags. The shortest code has five bits,
- * so no step completes two.
+ * The steps of a decoder that takes a byte at a time, at 256 times the state
+ * plus the byte. The shortest code has five bits, so no byte completes three.
  */
 export type HuffmanSteps = Int32Array;
 
 /** Makes the steps; one table serves all decoders. */
 export function huffmanSteps(): HuffmanSteps {
   const nodes = tree();
-  const steps = new Int32Array(nodes.length * 16);
-  for (const [state] of nodes.entries()) {
-    for (let bits = 0; bits < 16; bits++) {
-      steps[state * 16 + bits] = step(nodes, state, bits);
-    }
+  const halves = new Int32Array(nodes.length * 16);
+  for (let at = 0; at < halves.length; at++) {
+    halves[at] = halfStep(nodes, at >> 4, at & 15);
+  }
+  const steps = new Int32Array(nodes.length * 256);
+  for (let at = 0; at < steps.length; at++) {
+    const first = halves[at >> 4]!;
+    const second = halves[(first & 0xff) << 4 | at & 15]!;
+    steps[at] = joined(first, second);
   }
   return steps;
 }
@@ -101,30 +104,24 @@ export class HuffmanDecoder {
     const steps = this.#steps;
     const output = this.#room((end - start) * 2);
     let length = 0;
-    let state = 0;
     let step = MAY_END;
+    let flags = 0;
     for (let at = start; at < end; at++) {
-      const byte = bytes[at]!;
-      step = steps[state << 4 | byte >>> 4]!;
-      if ((step & (EMIT | FAIL)) !== 0) {
-        if ((step & FAIL) !== 0) return false;
-        output[length++] = step >>> 8;
-      }
-      step = steps[(step & 0xff) << 4 | byte & 15]!;
-      if ((step & (EMIT | FAIL)) !== 0) {
-        if ((step & FAIL) !== 0) return false;
-        output[length++] = step >>> 8;
-      }
-      state = step & 0xff;
+      step = steps[(step & 0xff) << 8 | bytes[at]!]!;
+      // Both places are written; what counts is how far they move on.
+      output[length] = step >>> 8;
+      output[length + 1] = step >>> 16;
+      length += step >>> COUNT_SHIFT & 3;
+      flags |= step;
     }
-    if ((step & MAY_END) === 0) return false;
+    if ((flags & FAIL) !== 0 || (step & MAY_END) === 0) return false;
     span.bytes = output;
     span.start = 0;
     span.end = length;
     return true;
   }
 
-  /** A byte holds one whole symbol and parts of two others at most. */
+  /** A byte completes two symbols at most. */
   #room(bytes: number): Uint8Array {
     if (this.#output.length < bytes) this.#output = new Uint8Array(bytes);
     return this.#output;
@@ -165,9 +162,10 @@ function tree(): readonly Node[] {
   return nodes;
 }
 
-function step(nodes: readonly Node[], from: number, bits: number): number {
+/** A step of four bits, which complete one symbol at most. */
+function halfStep(nodes: readonly Node[], from: number, bits: number): number {
   let state = from;
-  let emitted = 0;
+  let completed = 0;
   for (let shift = 3; shift >= 0; shift--) {
     const next = nodes[state]!.children[bits >>> shift & 1]!;
     if (next >= 0) {
@@ -176,8 +174,20 @@ function step(nodes: readonly Node[], from: number, bits: number): number {
     }
     const symbol = -1 - next;
     if (symbol === END_OF_STRING) return FAIL;
-    emitted = EMIT | symbol << 8;
+    completed = 1 << COUNT_SHIFT | symbol << 8;
     state = 0;
   }
-  return state | emitted | (nodes[state]!.ones < 8 ? MAY_END : 0);
+  return state | completed | (nodes[state]!.ones < 8 ? MAY_END : 0);
+}
+
+/** Two halves as one step. */
+function joined(first: number, second: number): number {
+  if (((first | second) & FAIL) !== 0) return FAIL;
+  const end = second & (0xff | MAY_END);
+  const firstCount = first >>> COUNT_SHIFT & 3;
+  const secondCount = second >>> COUNT_SHIFT & 3;
+  const symbols = firstCount === 0
+    ? second & 0xff00
+    : first & 0xff00 | (second & 0xff00) << 8;
+  return end | symbols | (firstCount + secondCount) << COUNT_SHIFT;
 }

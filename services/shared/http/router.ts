@@ -66,6 +66,8 @@ interface Match {
   readonly params: Readonly<Record<string, string>>;
 }
 
+/** What ends a host within a URL; the rest would pass for the path. */
+const NO_HOST = /[/?#\\@]/;
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
 /**
@@ -91,6 +93,10 @@ export function createRouter(options: RouterOptions): Router {
 
   return (request, info) => {
     const { method } = request;
+    const host = request.headers.get("host");
+    if (host !== null && NO_HOST.test(host)) {
+      return problem({ status: 400, detail: "The Host header names no host" });
+    }
     const path = pathOf(request.url);
     const answering = { request, method, info, logger: options.logger };
     const literal = literals.get(path)?.find((one) => one.method === method);

@@ -41,8 +41,8 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** How long connections may take to end once their requests are cut. */
-const CUT_WAIT_MS = 1000;
+/** How long connections may take to end once all requests are answered. */
+const CUT_WAIT_MS = 250;
 
 /** An HTTP/1.1 and HTTP/2 (prior knowledge) server without TLS. */
 export class HttpServer {
@@ -52,6 +52,8 @@ export class HttpServer {
   readonly #running = new Set<() => void>();
   #server: Deno.HttpServer<Deno.NetAddr> | undefined;
   #stopping: Promise<void> | undefined;
+  /** Called when the last running request is answered. */
+  #onIdle: (() => void) | undefined;
 
   /** Prepares a server; nothing is opened yet. */
   constructor(options: HttpServerOptions) {
@@ -95,9 +97,9 @@ export class HttpServer {
   /**
    * Stops: takes no more connections, closes idle ones and lets running
    * requests finish. Those that still run after `graceMs` milliseconds are
-   * answered with 503. Resolves at most a second later, even when a client
-   * that takes no answer keeps its connection; only the end of the process
-   * closes that one.
+   * answered with 503. Once all are answered it resolves within a quarter of a
+   * second, even when a client keeps its connection or never ends its body;
+   * only the end of the process closes such a one.
    *
    * A second call waits for the first; a server stopped before its start
    * never starts.
@@ -116,7 +118,10 @@ export class HttpServer {
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const cut = () => resolve(problem({ status: 503 }));
     this.#running.add(cut);
-    answer.then(resolve, reject).finally(() => this.#running.delete(cut));
+    answer.then(resolve, reject).finally(() => {
+      this.#running.delete(cut);
+      if (this.#running.size === 0) this.#onIdle?.();
+    });
     return promise;
   }
 
@@ -124,7 +129,12 @@ export class HttpServer {
     const server = this.#server;
     if (server === undefined) return;
     const ended = server.shutdown();
-    if (await this.#within(ended, graceMs)) return;
+    if (await this.#within(Promise.race([ended, this.#idle()]), graceMs)) {
+      if (!await this.#within(ended, CUT_WAIT_MS)) {
+        this.#tellOfLeftConnections();
+      }
+      return;
+    }
     // The server's abort signal is of no use here: after shutdown() it throws
     // where nobody can catch it.
     const requests = this.#running.size;
@@ -134,7 +144,19 @@ export class HttpServer {
     });
     for (const cut of this.#running) cut();
     if (await this.#within(ended, CUT_WAIT_MS)) return;
-    this.#options.logger.warn("Left connections that do not end");
+    this.#tellOfLeftConnections();
+  }
+
+  #tellOfLeftConnections(): void {
+    this.#options.logger.info("Left connections that do not end");
+  }
+
+  /** Settles when no request runs. */
+  #idle(): Promise<void> {
+    if (this.#running.size === 0) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onIdle = resolve;
+    return promise;
   }
 
   /** Waits at most `boundMs`; tells whether the promise settled in time. */

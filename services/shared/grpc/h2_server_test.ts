@@ -1,0 +1,190 @@
+import { assert, assertEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
+import { connect } from "node:http2";
+import type { ClientHttp2Session } from "node:http2";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { waitUntil } from "../../../tests/support/wait_until.ts";
+import { createH2GrpcServer, type H2GrpcServerOptions } from "./h2_server.ts";
+import type { GrpcServer } from "./method.ts";
+
+const PATH = "/test.Test/Wait";
+
+Deno.test("createH2GrpcServer() tells how many calls a connection may have open", async () => {
+  for (const [asked, told] of [[undefined, 1_000], [7, 7]] as const) {
+    const options = asked === undefined ? {} : { maxConcurrentStreams: asked };
+    await withServer(options, async ({ session }) => {
+      const client = session();
+      const settings = await once<{ maxConcurrentStreams?: number }>(
+        client,
+        "remoteSettings",
+      );
+      assertEquals(settings.maxConcurrentStreams, told);
+    });
+  }
+});
+
+Deno.test("createH2GrpcServer() closes a connection at its age and lets its calls finish", async () => {
+  await withServer({ maxConnectionAgeMs: 60 }, async ({ session, gate }) => {
+    const client = session();
+    const status = callOn(client);
+    await gate.entered;
+    assertEquals(await once<number>(client, "goaway"), 0);
+    gate.release();
+    assertEquals(await status, "0");
+    await once(client, "close");
+  });
+});
+
+Deno.test("createH2GrpcServer() breaks a connection when the grace past its age is over", async () => {
+  const options = { maxConnectionAgeMs: 30, maxConnectionAgeGraceMs: 30 };
+  await withServer(options, async ({ session, gate }) => {
+    const client = session();
+    const status = callOn(client);
+    await gate.entered;
+    await once(client, "close");
+    assert(await status !== "0");
+  });
+});
+
+Deno.test("GrpcServer.stop() waits for the calls of a connection past its age", async () => {
+  await withServer({ maxConnectionAgeMs: 30 }, async (opened) => {
+    const client = opened.session();
+    const status = callOn(client);
+    await opened.gate.entered;
+    await once<number>(client, "goaway");
+    let over = false;
+    const stopped = opened.server.stop(10_000).then(() => over = true);
+    // Far more turns than a stop without anything to wait for takes.
+    for (let turn = 0; turn < 50; turn++) await nextTurn();
+    assertEquals(over, false);
+    opened.gate.release();
+    assertEquals(await status, "0");
+    await stopped;
+  });
+});
+
+Deno.test("createH2GrpcServer() turns connections away beyond its limit, with one line", async () => {
+  await withServer({ maxConnections: 2 }, async ({ session, gate, log }) => {
+    gate.release();
+    const first = session();
+    assertEquals(await callOn(first), "0");
+    const second = session();
+    assertEquals(await callOn(second), "0");
+    for (let count = 0; count < 3; count++) {
+      const third = session();
+      await once(third, "close");
+    }
+    assertEquals(log.messagesOf("warning").length, 1);
+    // The others go on, and who leaves makes room.
+    assertEquals(await callOn(first), "0");
+    const closed = once(second, "close");
+    second.destroy();
+    await closed;
+    await waitUntil(async () => await callOn(session()) === "0", {
+      what: "room for another connection",
+    });
+  });
+});
+
+Deno.test("createH2GrpcServer() answers a message larger than all windows", async () => {
+  const big = new Uint8Array(3_000_000).map((_, at) => at % 251);
+  const methods = {
+    [PATH]: { kind: "unary", handle: () => big },
+  } as const;
+  await withServer({ methods }, async ({ session }) => {
+    const client = session();
+    const stream = client.request(HEADERS);
+    stream.end(Buffer.alloc(5));
+    const parts: Uint8Array[] = [];
+    stream.on("data", (part: Uint8Array) => parts.push(part));
+    await new Promise((resolve) => stream.once("close", resolve));
+    const body = new Uint8Array(Buffer.concat(parts));
+    assertEquals(body.length, 3_000_005);
+    assert(body.subarray(5).every((byte, at) => byte === at % 251));
+  });
+});
+
+const HEADERS = {
+  ":method": "POST",
+  ":path": PATH,
+  "content-type": "application/grpc",
+};
+
+interface Opened {
+  readonly server: GrpcServer;
+  readonly log: RecordingLogger;
+  readonly gate: { readonly entered: Promise<void>; release(): void };
+  /** Opens a further connection, which is closed at the end. */
+  session(): ClientHttp2Session;
+}
+
+async function withServer(
+  options: Partial<H2GrpcServerOptions>,
+  body: (opened: Opened) => Promise<void>,
+): Promise<void> {
+  const entered = Promise.withResolvers<void>();
+  const open = Promise.withResolvers<void>();
+  const log = new RecordingLogger();
+  const server = createH2GrpcServer({
+    address: { kind: "tcp", host: "127.0.0.1", port: 0 },
+    logger: log,
+    methods: {
+      [PATH]: {
+        kind: "unary",
+        async handle(request) {
+          entered.resolve();
+          await open.promise;
+          return request;
+        },
+      },
+    },
+    ...options,
+  });
+  const address = await server.start();
+  assert(address.kind === "tcp");
+  const sessions: ClientHttp2Session[] = [];
+  try {
+    await body({
+      server,
+      log,
+      gate: { entered: entered.promise, release: open.resolve },
+      session() {
+        const session = connect(`http://127.0.0.1:${address.port}`);
+        session.on("error", () => {});
+        sessions.push(session);
+        return session;
+      },
+    });
+  } finally {
+    open.resolve();
+    for (const session of sessions.filter(({ destroyed }) => !destroyed)) {
+      const closed = once(session, "close");
+      session.destroy();
+      await closed;
+    }
+    await server.stop(0);
+  }
+}
+
+/** `grpc-status`, or undefined when the call was broken. */
+function callOn(session: ClientHttp2Session): Promise<string | undefined> {
+  const stream = session.request(HEADERS);
+  let status: string | undefined;
+  stream.on("trailers", (trailers) => status = String(trailers["grpc-status"]));
+  stream.on("error", () => {});
+  stream.resume();
+  stream.end(Buffer.alloc(5));
+  return new Promise((resolve) => stream.once("close", () => resolve(status)));
+}
+
+function once<T>(session: ClientHttp2Session, event: string): Promise<T> {
+  return new Promise((resolve) => {
+    if (event === "close" && session.destroyed && session.closed) {
+      resolve(undefined as T);
+    } else session.once(event, resolve);
+  });
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}

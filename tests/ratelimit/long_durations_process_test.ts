@@ -1,0 +1,67 @@
+import { assertEquals } from "@std/assert";
+import { startRatelimit } from "../support/ratelimit_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { ConfigFolder } from "./config_folder.ts";
+import { CODES, grpcCaller } from "./grpc_caller.ts";
+import { request } from "./http_caller.ts";
+import { quietPort } from "./quiet_port.ts";
+import { dailyRule, requestOf } from "./requests.ts";
+
+const FILES = {
+  "rules.yaml": dailyRule("long", { key: "user", limit: 1_000_000 }),
+};
+const REQUEST = requestOf("long", { user: "anybody" });
+
+/** More milliseconds than the runtime's timers can count, 2 to the 31. */
+const SIX_WEEKS = "1008h";
+
+/** What the runtime says when it takes such a time for one millisecond. */
+const OVERFLOW = "TimeoutOverflowWarning";
+
+Deno.test("ratelimit keeps gRPC connections whose greatest age is six weeks", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using service = await startRatelimit({
+    env: { RUNTIME_ROOT: folder.root, GRPC_MAX_CONNECTION_AGE: SIX_WEEKS },
+  });
+  await using caller = await grpcCaller(service.grpcTarget);
+  for (let call = 0; call < 20; call++) {
+    const { overallCode, details } = await caller.decide(REQUEST);
+    assertEquals([overallCode, details], [CODES.OK, ""], service.stderr);
+  }
+  assertEquals(service.stderr.includes(OVERFLOW), false, service.stderr);
+});
+
+Deno.test("ratelimit serves on for a drain delay of six weeks", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using service = await startRatelimit({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      LOG_LEVEL: "info",
+      SHUTDOWN_DRAIN_DELAY: SIX_WEEKS,
+    },
+  });
+  service.signal("SIGTERM");
+  await service.waitForLine("Service stopping");
+  await waitUntil(
+    async () =>
+      (await request(`${service.httpUrl}/healthcheck`)).status === 503,
+    { what: "failing health" },
+  );
+  assertEquals(service.exitCode, undefined, service.stderr);
+  assertEquals(service.stderr.includes(OVERFLOW), false, service.stderr);
+});
+
+Deno.test("ratelimit flushes statistics no oftener than every six weeks", async () => {
+  await using folder = await ConfigFolder.make(FILES);
+  await using service = await startRatelimit({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      DISABLE_STATS: "false",
+      STATSD_HOST: "127.0.0.1",
+      STATSD_PORT: String(quietPort()),
+      STATS_FLUSH_INTERVAL: SIX_WEEKS,
+    },
+  });
+  await request(`${service.httpUrl}/healthcheck`);
+  assertEquals(service.stderr.includes(OVERFLOW), false, service.stderr);
+});
