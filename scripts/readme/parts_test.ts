@@ -23,11 +23,16 @@ Deno.test("updatedReadme() refuses a text without the marks", () => {
   assertThrows(() => updatedReadme("text", { a: () => "" }), Error, '"a"');
 });
 
-Deno.test("README.md names the pinned version of Deno, and this is it", async () => {
+Deno.test("READMEs name the pinned version of Deno, and this is it", async () => {
   const read = async (path: string): Promise<string> =>
     await Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
   const pinned = (await read(".deno-version")).trim();
-  const named = (await read("README.md")).matchAll(/deno@(\d+\.\d+\.\d+)/g);
-  assertEquals([...named].map((match) => match[1]), [pinned, pinned]);
+  for (const path of ["README.md", "services/ratelimit/README.md"]) {
+    const named = (await read(path)).matchAll(/deno@(\d+\.\d+\.\d+)/g);
+    assertEquals(
+      new Set([...named].map((match) => match[1])),
+      new Set([pinned]),
+    );
+  }
   assertEquals(Deno.version.deno, pinned);
 });

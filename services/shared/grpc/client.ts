@@ -5,43 +5,17 @@
  */
 
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
-import type {
-  ChannelCredentials,
-  ClientUnaryCall,
-  ServiceError,
-  status,
-} from "@grpc/grpc-js";
-import { Buffer } from "node:buffer";
+import type { ClientUnaryCall, ServiceError, status } from "@grpc/grpc-js";
 import type { Logger } from "../logger.ts";
 import { bufferOf, bytesOf } from "./grpc_js_bytes.ts";
 import { forwardGrpcJsLog } from "./grpc_js_log.ts";
 import { GRPC_STATUS, GrpcFailure } from "./method.ts";
 import type { GrpcAnswer, GrpcStatus } from "./method.ts";
 
-/** How the connection is encrypted. PEM text, or its bytes. */
-export interface GrpcClientTls {
-  /**
-   * Certificates of the authorities that the server may be signed by.
-   *
-   * @default the authorities the runtime trusts
-   */
-  readonly ca?: string | Uint8Array;
-  /** The client's own certificate chain; goes with `key`. */
-  readonly cert?: string | Uint8Array;
-  /** The private key of `cert`. */
-  readonly key?: string | Uint8Array;
-}
-
 /** Whom a client talks to, and how. */
 export interface GrpcClientOptions {
   /** `host:port`, `[address]:port` or `unix:/path`. */
   readonly target: string;
-  /**
-   * Encrypts the connection.
-   *
-   * @default a plain connection
-   */
-  readonly tls?: GrpcClientTls;
   /**
    * Takes the library's own lines. The library has one logger for a process.
    *
@@ -77,11 +51,10 @@ export interface GrpcClient {
 }
 
 /**
- * A client of the server at `options.target`. It honours the proxy variables
+ * A client of the server at `options.target`, without TLS. It honours the proxy variables
  * of the environment, `grpc_proxy` first, unless `no_grpc_proxy` names the host.
  *
- * @throws {TypeError} When the target cannot be read, a certificate comes
- * without its key, or one of the TLS files holds no PEM text.
+ * @throws {TypeError} When the target cannot be read.
  */
 export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
   forwardGrpcJsLog(options.logger);
@@ -136,7 +109,7 @@ class GrpcJsClient implements GrpcClient {
 
 function openClient(options: GrpcClientOptions): Client {
   try {
-    return new Client(options.target, channelCredentials(options.tls), {
+    return new Client(options.target, credentials.createInsecure(), {
       "grpc.enable_channelz": 0,
       // Nobody keeps a service configuration in DNS for this; saves a lookup.
       "grpc.service_config_disable_resolution": 1,
@@ -149,33 +122,6 @@ function openClient(options: GrpcClientOptions): Client {
       cause,
     });
   }
-}
-
-function channelCredentials(
-  tls: GrpcClientTls | undefined,
-): ChannelCredentials {
-  if (tls === undefined) return credentials.createInsecure();
-  if ((tls.cert === undefined) !== (tls.key === undefined)) {
-    throw new TypeError("certificate and key must be given together");
-  }
-  return credentials.createSsl(
-    pem(tls.ca, "the authorities hold"),
-    pem(tls.key, "the key holds"),
-    pem(tls.cert, "the certificate holds"),
-  );
-}
-
-/** The runtime takes anything for a certificate and fails at the first call. */
-function pem(
-  text: string | Uint8Array | undefined,
-  what: string,
-): Buffer | null {
-  if (text === undefined) return null;
-  const bytes = Buffer.from(text);
-  if (!bytes.includes("-----BEGIN ")) {
-    throw new TypeError(`${what} no PEM text`);
-  }
-  return bytes;
 }
 
 function failure(error: ServiceError): GrpcFailure {

@@ -1,0 +1,174 @@
+/**
+ * What becomes of slots that have passed: after downtime, or because a run took
+ * longer than the schedule's interval.
+ *
+ * @module
+ */
+
+import {
+  nextOccurrence,
+  runsLeft,
+  type Schedule,
+  type ScheduleFrame,
+} from "./schedule.ts";
+import { countOccurrences, lastOccurrence, occurrenceAfter } from "./timing.ts";
+
+/**
+ * What to do with slots that have passed: run once for all of them, run each of
+ * them that is recent enough, or wait for the next one.
+ */
+export type CatchUpMode = "one" | "all" | "none";
+
+/** Options of {@linkcode catchUp}. */
+export interface CatchUpOptions extends ScheduleFrame {
+  /** The slot that was settled last; the ones after it are looked at. */
+  readonly scheduledMs: number;
+  /** The present. A slot of this very instant has passed. */
+  readonly nowMs: number;
+  /** What to do with slots that have passed. */
+  readonly mode: CatchUpMode;
+  /** How old a slot may be to be run in the mode "all". */
+  readonly windowMs: number;
+  /** Most runs that are returned at once, at least 1. */
+  readonly limit: number;
+  /**
+   * Whether the slot `scheduledMs` is still to be run, as when the service was
+   * down at that time; then it is the first of those that are looked at.
+   *
+   * @default {false}
+   */
+  readonly isPending?: boolean;
+  /**
+   * How late a slot may be and still count as on time in the mode "none", which
+   * would else skip a slot that is found due a moment late.
+   *
+   * @default {0}
+   */
+  readonly graceMs?: number;
+}
+
+/** What becomes of slots that have passed. */
+export interface CatchUp {
+  /** The slots to run now, rising. */
+  readonly runs: readonly number[];
+  /**
+   * The slot after those in `runs` that is not passed over. It lies ahead, unless
+   * `runs` holds as many as were asked for and more are to be run. Undefined when
+   * the schedule ends.
+   */
+  readonly nextMs: number | undefined;
+  /** Slots that were passed over; see {@linkcode countOccurrences} for its bound. */
+  readonly missed: number;
+}
+
+/**
+ * Decides what becomes of the slots after `scheduledMs` up to `nowMs`.
+ *
+ * - "one" runs once, for the latest of them, and misses the others.
+ * - "all" runs each that is no older than the window and misses the older ones.
+ * - "none" misses them all, but for the latest if that is on time.
+ *
+ * Then it goes on with the first slot ahead. The schedule's limit counts runs,
+ * not slots, so what is missed takes nothing from it. However many slots have
+ * passed, the work is bounded by `limit`.
+ */
+export function catchUp(schedule: Schedule, options: CatchUpOptions): CatchUp {
+  if (runsLeft(schedule, options) <= 0) {
+    return { runs: [], nextMs: undefined, missed: 0 };
+  }
+  const { scheduledMs, nowMs } = options;
+  if (options.isPending && scheduledMs > nowMs) {
+    return { runs: [], nextMs: scheduledMs, missed: 0 };
+  }
+  const slots = overdueSlots(schedule, options);
+  if (slots.lastMs === undefined) {
+    const afterMs = Math.max(scheduledMs, nowMs);
+    const nextMs = nextOccurrence(schedule, { ...options, afterMs });
+    return { runs: [], nextMs, missed: 0 };
+  }
+  if (options.mode === "all") return runAll(schedule, options, slots);
+  const runs =
+    options.mode === "one" || slots.lastMs >= nowMs - (options.graceMs ?? 0)
+      ? [slots.lastMs]
+      : [];
+  return {
+    runs,
+    nextMs: slotAfter(schedule, options, { afterMs: nowMs, runs }),
+    missed: slots.count - runs.length,
+  };
+}
+
+interface OverdueSlots {
+  /** The latest of them; undefined when there is none. */
+  readonly lastMs: number | undefined;
+  readonly count: number;
+  /** The last instant that was looked at. */
+  readonly throughMs: number;
+}
+
+function overdueSlots(
+  schedule: Schedule,
+  options: CatchUpOptions,
+): OverdueSlots {
+  const { scheduledMs, isPending = false } = options;
+  const throughMs = Math.min(options.nowMs, schedule.untilMs ?? Infinity);
+  const span = { afterMs: scheduledMs, throughMs };
+  const lastMs = lastOccurrence(schedule.timing, span, options);
+  return {
+    lastMs: lastMs ?? (isPending ? scheduledMs : undefined),
+    count: countOccurrences(schedule.timing, span, options) +
+      (isPending ? 1 : 0),
+    throughMs,
+  };
+}
+
+function runAll(
+  schedule: Schedule,
+  options: CatchUpOptions,
+  slots: OverdueSlots,
+): CatchUp {
+  const { scheduledMs, nowMs, isPending = false } = options;
+  const oldestMs = nowMs - options.windowMs;
+  const span = {
+    afterMs: Math.max(scheduledMs, oldestMs - 1),
+    throughMs: slots.throughMs,
+  };
+  const runs = isPending && scheduledMs >= oldestMs ? [scheduledMs] : [];
+  const wanted = runs.length +
+    countOccurrences(schedule.timing, span, options);
+  const most = Math.min(
+    wanted,
+    Math.max(1, options.limit),
+    runsLeft(schedule, options),
+  );
+  let lastMs = span.afterMs;
+  while (runs.length < most) {
+    const atMs = occurrenceAfter(schedule.timing, lastMs, options);
+    if (atMs === undefined || atMs > span.throughMs) break;
+    runs.push(atMs);
+    lastMs = atMs;
+  }
+  const afterMs = runs.length < wanted ? lastMs : nowMs;
+  return {
+    runs,
+    nextMs: slotAfter(schedule, options, { afterMs, runs }),
+    missed: slots.count - wanted,
+  };
+}
+
+interface SlotAfterOptions {
+  readonly afterMs: number;
+  readonly runs: readonly number[];
+}
+
+function slotAfter(
+  schedule: Schedule,
+  frame: ScheduleFrame,
+  { afterMs, runs }: SlotAfterOptions,
+): number | undefined {
+  return nextOccurrence(schedule, {
+    ...frame,
+    afterMs,
+    runs: (frame.runs ?? 0) + runs.length,
+  });
+}

@@ -1,0 +1,198 @@
+/**
+ * Cron expressions: which are good, and which readings of a wall clock they
+ * match. Clock changes are no matter of this module.
+ *
+ * @module
+ */
+
+import { Cron, CronPattern } from "croner";
+import { quote } from "../../shared/quote.ts";
+
+/** What reading a cron expression comes to. */
+export type CronOutcome =
+  | { readonly kind: "ok"; readonly cron: CronExpression }
+  | {
+    readonly kind: "invalid";
+    /** The code of the problem. */
+    readonly code: "bad_cron" | "never_fires";
+    /** What is wrong, as a message for the client. */
+    readonly reason: string;
+  };
+
+/** The values of a day's time that an expression matches. */
+export interface CronTimes {
+  /** Matching hours, rising. */
+  readonly hours: readonly number[];
+  /** Matching minutes, rising. */
+  readonly minutes: readonly number[];
+  /** Matching seconds, rising. */
+  readonly seconds: readonly number[];
+}
+
+interface Field {
+  readonly name: string;
+  readonly takes: string;
+}
+
+/** In the order of an expression with six fields. */
+const FIELDS: readonly Field[] = [
+  { name: "second", takes: "0-59" },
+  { name: "minute", takes: "0-59" },
+  { name: "hour", takes: "0-23" },
+  { name: "day of the month", takes: "1-31, L, W" },
+  { name: "month", takes: "1-12 or JAN-DEC" },
+  { name: "day of the week", takes: "0-7 or SUN-SAT, L, #" },
+];
+
+const MAX_LENGTH = 512;
+
+/**
+ * The matches themselves are searched for in UTC, where every wall time exists
+ * once. The rule makes lists and ranges of hours fixed times too.
+ */
+const ENGINE_OPTIONS = {
+  mode: "5-or-6-parts",
+  utcOffset: 0,
+  fixedTimeRule: "no-wildcard",
+} as const;
+
+/** A cron expression that matches something. */
+export class CronExpression {
+  /** The expression as it was written. */
+  readonly text: string;
+  /**
+   * Whether second, minute and hour have neither `*` nor `?` nor a step. Such an
+   * expression means fixed times of the day, any other one means an interval;
+   * the two differ at clock changes.
+   */
+  readonly isFixedTime: boolean;
+  /** The times of a day that match. */
+  readonly times: CronTimes;
+  readonly #matches: Cron;
+  readonly #days: Cron;
+
+  /**
+   * Use {@linkcode parseCron} for what clients write.
+   *
+   * @throws {Error} When the expression is malformed.
+   */
+  constructor(text: string) {
+    this.text = text;
+    const pattern = new CronPattern(text, undefined, ENGINE_OPTIONS);
+    this.isFixedTime = pattern.isFixedTime;
+    this.times = {
+      hours: ones(pattern.hour),
+      minutes: ones(pattern.minute),
+      seconds: ones(pattern.second),
+    };
+    this.#matches = new Cron(text, ENGINE_OPTIONS);
+    const dayFields = split(pattern.pattern).slice(-3).join(" ");
+    this.#days = new Cron(`0 0 ${dayFields}`, ENGINE_OPTIONS);
+  }
+
+  /**
+   * The first matching wall time after `wallMs`; undefined when there is none up
+   * to the year 3000.
+   */
+  nextWall(wallMs: number): number | undefined {
+    return this.#matches.nextRun(new Date(wallMs))?.getTime();
+  }
+
+  /** The first matching wall time at or after `wallMs`, as {@linkcode nextWall}. */
+  wallFrom(wallMs: number): number | undefined {
+    return this.nextWall(wallMs - 1);
+  }
+
+  /** The beginning of the first day after `wallMs` that has matches. */
+  nextDay(wallMs: number): number | undefined {
+    return this.#days.nextRun(new Date(wallMs))?.getTime();
+  }
+}
+
+/**
+ * Reads a cron expression: five fields (minute, hour, day of the month, month,
+ * day of the week) or six with the second first. Fields take numbers, lists,
+ * ranges, `*` and `?`, steps of `*` or of a range, names of months and days in
+ * any case, 7 for Sunday; `L` is the last day, `5#L` or `5L` the last Friday,
+ * `5#2` the second one, `15W` the weekday next to the 15th, `LW` the last
+ * weekday. When both day fields are restricted either may match, or both must
+ * with `+` before the day of the week. The nicknames are `@hourly`, `@daily`,
+ * `@midnight`, `@weekly`, `@monthly`, `@yearly` and `@annually`.
+ */
+export function parseCron(input: unknown): CronOutcome {
+  if (typeof input !== "string") {
+    return invalid("bad_cron", "Cannot read cron: it is no text");
+  }
+  const shown = quote(input, { maxChars: 100 });
+  if (input.length > MAX_LENGTH) {
+    return invalid(
+      "bad_cron",
+      `Cannot read cron ${shown}: it has more than ${MAX_LENGTH} characters`,
+    );
+  }
+  const cron = build(input);
+  if (cron === undefined) {
+    return invalid("bad_cron", `Cannot read cron ${shown}: ${fault(input)}`);
+  }
+  if (cron.nextWall(0) === undefined) {
+    return invalid(
+      "never_fires",
+      `Cannot use cron ${shown}: no day of any year matches`,
+    );
+  }
+  return { kind: "ok", cron };
+}
+
+function build(text: string): CronExpression | undefined {
+  // The engine takes an ISO 8601 date for a single run, which is no cron.
+  if (text.includes(":")) return undefined;
+  try {
+    return new CronExpression(text);
+  } catch (error) {
+    if (error instanceof Error) return undefined;
+    throw error;
+  }
+}
+
+/** What is wrong with an expression that the engine refuses, in words of ours. */
+function fault(text: string): string {
+  const fields = split(text);
+  if (text.trim().startsWith("@")) {
+    return `the nicknames are @hourly, @daily, @midnight, @weekly, @monthly, ` +
+      `@yearly and @annually`;
+  }
+  if (fields.length !== 5 && fields.length !== 6) {
+    return `it has ${fields.length} fields, not 5, or 6 with seconds`;
+  }
+  const skipped = FIELDS.length - fields.length;
+  for (const [index, value] of fields.entries()) {
+    const field = FIELDS[index + skipped];
+    if (field === undefined || isGoodField(value, index + skipped)) continue;
+    const hint = /^\d+\/\d+$/.test(value)
+      ? `; a step follows "*" or a range`
+      : "";
+    return `the ${field.name} ${quote(value, { maxChars: 40 })} is wrong, ` +
+      `it takes ${field.takes}${hint}`;
+  }
+  return "its fields do not go together";
+}
+
+function isGoodField(value: string, position: number): boolean {
+  const fields = FIELDS.map((_, index) => index === position ? value : "*");
+  return build(fields.join(" ")) !== undefined;
+}
+
+function split(text: string): readonly string[] {
+  return text.match(/\S+/g) ?? [];
+}
+
+function ones(flags: readonly number[]): readonly number[] {
+  return flags.flatMap((flag, value) => flag ? [value] : []);
+}
+
+function invalid(
+  code: "bad_cron" | "never_fires",
+  reason: string,
+): CronOutcome {
+  return { kind: "invalid", code, reason };
+}

@@ -1,0 +1,152 @@
+import { assertEquals, assertStringIncludes, fail } from "@std/assert";
+import {
+  DEFAULT_RETRY_POLICY,
+  NO_RETRY_POLICY,
+  parseRetryPolicy,
+} from "./parse_retry_policy.ts";
+import type { RetryPolicy } from "./retry_policy.ts";
+
+function read(input: unknown): RetryPolicy {
+  const outcome = parseRetryPolicy(input);
+  if (outcome.kind === "ok") return outcome.policy;
+  fail(JSON.stringify(outcome.problems));
+}
+
+Deno.test("parseRetryPolicy() fills in what is not sent", () => {
+  const fixed = (intervalMs: number) =>
+    ({ kind: "fixed", intervalMs }) as const;
+  const exponential = (intervalMs: number, factor = 2) =>
+    ({ kind: "exponential", intervalMs, factor }) as const;
+  const cases: readonly [unknown, RetryPolicy][] = [
+    [undefined, DEFAULT_RETRY_POLICY],
+    [{}, DEFAULT_RETRY_POLICY],
+    [{ limit: null, interval: null }, DEFAULT_RETRY_POLICY],
+    [null, NO_RETRY_POLICY],
+    [{ limit: 5 }, { ...DEFAULT_RETRY_POLICY, limit: 5 }],
+    // What is sent alone is meant as it is.
+    [{ limit: 2, interval: "PT1M" }, {
+      limit: 2,
+      backoff: fixed(60_000),
+      jitter: "none",
+    }],
+    [{ limit: 2, interval: "P1D" }, {
+      limit: 2,
+      backoff: fixed(86_400_000),
+      jitter: "none",
+    }],
+    [{ limit: 2, interval: { minute: 1 }, for: 600, on: ["5xx"] }, {
+      limit: 2,
+      backoff: fixed(60_000),
+      jitter: "none",
+      forMs: 600_000,
+      on: [{ kind: "status_class", hundreds: 5 }],
+    }],
+    // Without a limit for ever.
+    [{ interval: 30 }, { backoff: fixed(30_000), jitter: "none" }],
+    [{ interval: 30, backoff: "exponential" }, {
+      backoff: exponential(30_000),
+      maxIntervalMs: 3_600_000,
+      jitter: "equal",
+    }],
+    [{ limit: 2, interval: 1, jitter: "full" }, {
+      limit: 2,
+      backoff: exponential(1_000),
+      maxIntervalMs: 3_600_000,
+      jitter: "full",
+    }],
+    [{ limit: 2, interval: 1, backoff: "fixed" }, {
+      limit: 2,
+      backoff: fixed(1_000),
+      jitter: "equal",
+    }],
+    [{ backoff: "linear" }, {
+      limit: 3,
+      backoff: { kind: "linear", intervalMs: 10_000 },
+      maxIntervalMs: 3_600_000,
+      jitter: "equal",
+    }],
+    [{ factor: 3, max_interval: "PT5M" }, {
+      limit: 3,
+      backoff: exponential(10_000, 3),
+      maxIntervalMs: 300_000,
+      jitter: "equal",
+    }],
+    [{ limit: 9, interval: "PT2H", backoff: "exponential" }, {
+      limit: 9,
+      backoff: exponential(7_200_000),
+      maxIntervalMs: 7_200_000,
+      jitter: "equal",
+    }],
+    // A list ends with its last delay.
+    [{ interval: ["PT5S", "PT5M", 1_800] }, {
+      limit: 3,
+      backoff: { kind: "list", intervalsMs: [5_000, 300_000, 1_800_000] },
+      jitter: "none",
+    }],
+    [{ interval: [5], backoff: "list", limit: 9, max_interval: 60 }, {
+      limit: 9,
+      backoff: { kind: "list", intervalsMs: [5_000] },
+      maxIntervalMs: 60_000,
+      jitter: "equal",
+    }],
+    [{ limit: 0 }, { ...DEFAULT_RETRY_POLICY, limit: 0 }],
+    [{ limit: 1, interval: 0 }, {
+      limit: 1,
+      backoff: fixed(0),
+      jitter: "none",
+    }],
+  ];
+  for (const [input, policy] of cases) {
+    assertEquals(read(input), policy, JSON.stringify(input));
+  }
+});
+
+Deno.test("parseRetryPolicy() tells what is wrong, and where", () => {
+  const cases: readonly [unknown, string, string][] = [
+    ["never", "", "it is no object"],
+    [[], "", "it is no object"],
+    [{ limit: -1 }, "/limit", "no whole number from 0"],
+    [{ limit: 1.5 }, "/limit", "no whole number from 0"],
+    [{ limit: "3" }, "/limit", "no whole number from 0"],
+    [{ limit: 1e9 }, "/limit", "no whole number from 0"],
+    [{ interval: "5m" }, "/interval", "Cannot read duration"],
+    [{ interval: 0 }, "/interval", "at least a second"],
+    [{ interval: 0.5, backoff: "linear" }, "/interval", "at least a second"],
+    [{ interval: [] }, "/interval", "1 to 100 intervals"],
+    [{ interval: ["PT5S", "x"] }, "/interval/1", "Cannot read duration"],
+    [{ interval: [5], backoff: "fixed" }, "/interval", `"list" alone`],
+    [{ interval: 5, backoff: "list" }, "/interval", "a list of intervals"],
+    [{ backoff: "list" }, "/interval", "a list of intervals"],
+    [{ backoff: "quadratic" }, "/backoff", "none of fixed, linear"],
+    [{ factor: 0.5 }, "/factor", "from 1 to 100"],
+    [{ factor: "2" }, "/factor", "from 1 to 100"],
+    [{ factor: 2, backoff: "linear" }, "/factor", "exponential backoff alone"],
+    [{ limit: 1, interval: 60, max_interval: 5 }, "/max_interval", "shorter"],
+    [{ jitter: "some" }, "/jitter", "none of none, equal, full"],
+    [{ for: "soon" }, "/for", "Cannot read duration"],
+    [{ on: "5xx" }, "/on", "no list"],
+    [{ on: [] }, "/on", "no list"],
+    [{ on: ["5xx", 7] }, "/on/1", "neither a status"],
+    [{ limits: 5 }, "/limits", `did you mean "limit"?`],
+    [{ "a/b~": 1 }, "/a~1b~0", "the fields are limit"],
+  ];
+  for (const [input, pointer, part] of cases) {
+    const outcome = parseRetryPolicy(input);
+    if (outcome.kind === "ok") fail(`${JSON.stringify(input)} was taken`);
+    assertEquals(
+      outcome.problems.map((problem) => problem.pointer),
+      [pointer],
+      JSON.stringify(outcome),
+    );
+    assertStringIncludes(outcome.problems[0]?.reason ?? "", part);
+  }
+});
+
+Deno.test("parseRetryPolicy() tells all that is wrong at once", () => {
+  const outcome = parseRetryPolicy({ limit: -1, jitter: 5, for: "x", y: 1 });
+  if (outcome.kind === "ok") fail("it was taken");
+  assertEquals(
+    outcome.problems.map(({ pointer }) => pointer).sort(),
+    ["/for", "/jitter", "/limit", "/y"],
+  );
+});

@@ -1,0 +1,136 @@
+import { assertEquals } from "@std/assert";
+import { MAX_PREVIEW, preview, type PreviewedOccurrence } from "./preview.ts";
+import type { Schedule } from "./schedule.ts";
+import { parseTiming, type TimingInput } from "./timing.ts";
+
+interface Asked {
+  readonly from: string;
+  readonly anchor?: string;
+  readonly zone?: string;
+  readonly count?: number;
+  readonly runs?: number;
+}
+
+function schedule(
+  input: TimingInput,
+  bounds: Partial<Schedule> = {},
+): Schedule {
+  const outcome = parseTiming(input, { timezone: "UTC", afterMs: 0 });
+  if (outcome.kind === "invalid") throw new Error(outcome.reason);
+  return { timing: outcome.timing, ...bounds };
+}
+
+function ask(of: Schedule, asked: Asked): readonly PreviewedOccurrence[] {
+  return preview(of, {
+    fromMs: Date.parse(asked.from),
+    anchorMs: Date.parse(asked.anchor ?? asked.from),
+    timezone: asked.zone ?? "UTC",
+    count: asked.count ?? 3,
+    runs: asked.runs ?? 0,
+  });
+}
+
+function brief(found: readonly PreviewedOccurrence[]): readonly string[] {
+  return found.map(({ local, offset, warnings }) =>
+    [local + offset, ...warnings].join(" ")
+  );
+}
+
+Deno.test("preview() shows local times, offsets and what is odd", () => {
+  const stockholm = { zone: "Europe/Stockholm" };
+  const cases: readonly [TimingInput, Asked, readonly string[]][] = [
+    [
+      { cron: "30 2 * * *" },
+      { ...stockholm, from: "2026-03-28T00:00Z" },
+      [
+        "2026-03-28T02:30:00+01:00",
+        "2026-03-29T03:00:00+02:00 gap_moved",
+        "2026-03-30T02:30:00+02:00",
+      ],
+    ],
+    [
+      { cron: "30 2 * * *" },
+      { ...stockholm, from: "2026-10-24T12:00Z", count: 2 },
+      [
+        "2026-10-25T02:30:00+02:00 overlap_once",
+        "2026-10-26T02:30:00+01:00",
+      ],
+    ],
+    [
+      { cron: "*/30 2 * * *" },
+      { ...stockholm, from: "2026-10-24T12:00Z", count: 4 },
+      [
+        "2026-10-25T02:00:00+02:00",
+        "2026-10-25T02:30:00+02:00",
+        "2026-10-25T02:00:00+01:00",
+        "2026-10-25T02:30:00+01:00",
+      ],
+    ],
+    [
+      { interval: "P1M" },
+      { from: "2026-01-31T10:00Z", count: 4 },
+      [
+        "2026-01-31T10:00:00+00:00",
+        "2026-02-28T10:00:00+00:00 month_short",
+        "2026-03-31T10:00:00+00:00",
+        "2026-04-30T10:00:00+00:00 month_short",
+      ],
+    ],
+    [
+      { interval: "P1D" },
+      { ...stockholm, from: "2026-03-28T01:30Z" },
+      [
+        "2026-03-28T02:30:00+01:00",
+        "2026-03-29T03:30:00+02:00 gap_moved",
+        "2026-03-30T02:30:00+02:00",
+      ],
+    ],
+    [
+      { interval: "P1M" },
+      {
+        zone: "Europe/Stockholm",
+        anchor: "2026-08-25T00:30Z",
+        from: "2026-10-01T00:00Z",
+        count: 2,
+      },
+      [
+        "2026-10-25T02:30:00+02:00 overlap_once",
+        "2026-11-25T02:30:00+01:00",
+      ],
+    ],
+    [
+      { interval: "PT24H" },
+      { ...stockholm, from: "2026-03-28T01:30Z", count: 2 },
+      ["2026-03-28T02:30:00+01:00", "2026-03-29T03:30:00+02:00"],
+    ],
+  ];
+  for (const [input, asked, expected] of cases) {
+    assertEquals(brief(ask(schedule(input), asked)), expected);
+  }
+});
+
+Deno.test("preview() begins with its first instant, not behind it", () => {
+  const [first] = ask(schedule({ cron: "0 12 * * *" }), {
+    from: "2026-05-05T12:00Z",
+  });
+  assertEquals(first?.atMs, Date.parse("2026-05-05T12:00Z"));
+});
+
+Deno.test("preview() ends with the schedule's bounds", () => {
+  const from = "2026-05-05T12:00Z";
+  const limited = schedule({ interval: "PT1H" }, { limit: 2 });
+  assertEquals(ask(limited, { from, count: 9 }).length, 3);
+  assertEquals(ask(limited, { from, count: 9, runs: 2 }).length, 1);
+  assertEquals(ask(limited, { from, count: 9, runs: 3 }).length, 0);
+  const untilMs = Date.parse("2026-05-05T13:00Z");
+  const ending = schedule({ interval: "PT1H" }, { untilMs });
+  assertEquals(ask(ending, { from, count: 9 }).length, 2);
+});
+
+Deno.test("preview() gives a bounded number of times", () => {
+  const found = ask(schedule({ interval: "PT1H" }), {
+    from: "2026-05-05T12:00Z",
+    count: 1e9,
+  });
+  assertEquals(found.length, MAX_PREVIEW);
+});

@@ -1,0 +1,155 @@
+/**
+ * When a failed run is tried again, and when that ends.
+ *
+ * @module
+ */
+
+import {
+  type Failure,
+  isRetryable,
+  type RetryCondition,
+} from "./retry_condition.ts";
+
+/** How the delay grows from one retry to the next. */
+export type Backoff =
+  | { readonly kind: "fixed"; readonly intervalMs: number }
+  /** Each delay is longer by the first one. */
+  | { readonly kind: "linear"; readonly intervalMs: number }
+  /** Each delay is `factor` times the one before it. */
+  | {
+    readonly kind: "exponential";
+    readonly intervalMs: number;
+    readonly factor: number;
+  }
+  /** Delays one by one; the last of them serves all retries after it. */
+  | { readonly kind: "list"; readonly intervalsMs: readonly number[] };
+
+/**
+ * How chance spreads a delay, so that what failed together is not tried again
+ * together: not at all, over its second half, or over all of it.
+ */
+export type Jitter = "none" | "equal" | "full";
+
+/** When failed runs are tried again. */
+export interface RetryPolicy {
+  /** Most retries after the first try; no bound when absent. */
+  readonly limit?: number;
+  /** How the delay grows. */
+  readonly backoff: Backoff;
+  /** Longest delay before chance shortens it; no bound when absent. */
+  readonly maxIntervalMs?: number;
+  /** How chance spreads the delay. */
+  readonly jitter: Jitter;
+  /** How long after the first try a retry may begin; no bound when absent. */
+  readonly forMs?: number;
+  /**
+   * Which failures are tried again; when absent, all but those that
+   * {@linkcode isRetryable} takes for lasting.
+   */
+  readonly on?: readonly RetryCondition[];
+}
+
+/** Circumstances of a failure. */
+export interface NextRetryOptions {
+  /** Retries of this run so far; 0 when the first try failed. */
+  readonly retries: number;
+  /** When the attempt failed, in milliseconds since the epoch. */
+  readonly failedAtMs: number;
+  /** When the run was tried first, in milliseconds since the epoch. */
+  readonly firstTriedAtMs: number;
+  /** Why it failed. */
+  readonly failure: Failure;
+  /** How long the worker asked to be left alone, as with `Retry-After`. */
+  readonly retryAfterMs?: number;
+  /** Gives a number from 0 to before 1. */
+  readonly random: () => number;
+}
+
+/** What follows a failure. */
+export type RetryDecision =
+  | {
+    readonly kind: "retry";
+    /** When to try again, in whole milliseconds since the epoch. */
+    readonly atMs: number;
+  }
+  | {
+    readonly kind: "stop";
+    /**
+     * The failure is none to try again, all retries are spent, or the next one
+     * would begin too long after the first try.
+     */
+    readonly reason: "not_retryable" | "limit" | "for";
+  };
+
+/** Longest wait that a worker can ask for, unless the policy's own are longer. */
+export const MAX_RETRY_AFTER_MS = 86_400_000;
+
+/**
+ * Decides what follows a failure. The delay counts from the failure. A wait that
+ * the worker asked for can make it longer, up to a day or the policy's longest
+ * delay, whichever is more; it never makes it shorter.
+ */
+export function nextRetry(
+  policy: RetryPolicy,
+  options: NextRetryOptions,
+): RetryDecision {
+  if (!isRetryable(options.failure, policy.on)) {
+    return { kind: "stop", reason: "not_retryable" };
+  }
+  if (options.retries >= (policy.limit ?? Infinity)) {
+    return { kind: "stop", reason: "limit" };
+  }
+  const cappedMs = retryDelayMs(policy, options.retries);
+  const delayMs = Math.max(
+    spread(cappedMs, policy.jitter, options.random),
+    Math.min(
+      Math.max(0, options.retryAfterMs ?? 0),
+      Math.max(MAX_RETRY_AFTER_MS, cappedMs),
+    ),
+  );
+  const atMs = options.failedAtMs + Math.round(delayMs);
+  return atMs > options.firstTriedAtMs + (policy.forMs ?? Infinity)
+    ? { kind: "stop", reason: "for" }
+    : { kind: "retry", atMs };
+}
+
+/**
+ * The delay before a retry in milliseconds, before chance shortens it.
+ *
+ * @param retries Retries before this one.
+ */
+export function retryDelayMs(policy: RetryPolicy, retries: number): number {
+  return Math.min(
+    rawDelayMs(policy.backoff, retries),
+    policy.maxIntervalMs ?? LONGEST_DELAY_MS,
+  );
+}
+
+/** Without a bound of its own, a growing delay stops at a hundred years. */
+const LONGEST_DELAY_MS = 36_525 * 86_400_000;
+
+function rawDelayMs(backoff: Backoff, retries: number): number {
+  switch (backoff.kind) {
+    case "fixed":
+      return backoff.intervalMs;
+    case "linear":
+      return backoff.intervalMs * (retries + 1);
+    case "exponential":
+      return backoff.intervalMs === 0
+        ? 0
+        : backoff.intervalMs * backoff.factor ** retries;
+    case "list":
+      return backoff.intervalsMs[retries] ?? backoff.intervalsMs.at(-1) ?? 0;
+  }
+}
+
+function spread(delayMs: number, jitter: Jitter, random: () => number): number {
+  switch (jitter) {
+    case "none":
+      return delayMs;
+    case "equal":
+      return delayMs / 2 + random() * delayMs / 2;
+    case "full":
+      return random() * delayMs;
+  }
+}
