@@ -9,6 +9,7 @@ import { createH2GrpcServer } from "../shared/grpc/h2_server.ts";
 import { HealthBoard } from "../shared/grpc/health_board.ts";
 import { healthMethods } from "../shared/grpc/health_methods.ts";
 import type { GrpcAddress } from "../shared/grpc/method.ts";
+import { BodyBudget } from "../shared/http/body_budget.ts";
 import { createRouter } from "../shared/http/router.ts";
 import { HttpServer } from "../shared/http/server.ts";
 import { Lifecycle, type Part, type StopOutcome } from "../shared/lifecycle.ts";
@@ -50,6 +51,8 @@ export interface ServeOptions {
 }
 
 const HEALTH_REFRESH_MS = 1_000;
+/** So many requests of the largest size may be on their way at a time. */
+const MAX_LARGE_BODIES = 16;
 
 /**
  * Runs the service until it is stopped.
@@ -144,6 +147,7 @@ export async function serve(
             endpoint,
             health,
             maxBytes: settings.maxRequestBytes,
+            budget: new BodyBudget(MAX_LARGE_BODIES * settings.maxRequestBytes),
           }),
           logger,
         }),

@@ -10,6 +10,7 @@ import {
 } from "../../../proto/rate_limit_json.ts";
 import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
 import { CODE } from "../../../proto/rate_limit_response.ts";
+import type { BodyBudget } from "../../shared/http/body_budget.ts";
 import { readBody } from "../../shared/http/body.ts";
 import { problem } from "../../shared/http/problem.ts";
 import type { Route } from "../../shared/http/router.ts";
@@ -25,6 +26,8 @@ export interface PublicRoutesOptions {
   readonly health: HealthState;
   /** Largest body that is taken. */
   readonly maxBytes: number;
+  /** Bounds the large bodies of all requests together. */
+  readonly budget: BodyBudget;
 }
 
 const JSON_HEADERS = { "content-type": "application/json" } as const;
@@ -52,15 +55,21 @@ export function publicRoutes(options: PublicRoutesOptions): Route[] {
 
 async function decideJson(
   request: Request,
-  { endpoint, maxBytes }: PublicRoutesOptions,
+  { endpoint, maxBytes, budget }: PublicRoutesOptions,
 ): Promise<Response> {
-  const body = await readBody(request, { maxBytes });
+  const body = await readBody(request, { maxBytes, budget });
   switch (body.kind) {
     case "too_large":
       return refusalProblem(endpoint.refuse(
         "too_large",
         `Cannot take request: its body is larger than ${maxBytes} bytes`,
       ));
+    case "busy":
+      return problem({
+        status: 503,
+        detail: "Cannot take request: the bodies of other requests use up " +
+          "the memory for them; try again",
+      });
     case "aborted":
       return body.reason === "timed_out"
         ? problem({

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { HealthBoard } from "../../shared/grpc/health_board.ts";
+import { BodyBudget } from "../../shared/http/body_budget.ts";
 import { createRouter, type Router } from "../../shared/http/router.ts";
 import { createMemoryStore } from "../counters/memory_store.ts";
 import { Decider } from "../decision/decide.ts";
@@ -25,7 +26,12 @@ const LOGIN = {
 };
 
 function service(
-  options: { readonly rules?: string; readonly isStoreHealthy?: boolean } = {},
+  options: {
+    readonly rules?: string;
+    readonly isStoreHealthy?: boolean;
+    readonly maxBytes?: number;
+    readonly budgetBytes?: number;
+  } = {},
 ): Router {
   const logger = new RecordingLogger();
   const clock = new FakeClock(1_000_000_020_000);
@@ -56,7 +62,8 @@ function service(
         isStoreHealthy: () => options.isStoreHealthy ?? true,
         needsDomain: false,
       }),
-      maxBytes: 1_000,
+      maxBytes: options.maxBytes ?? 1_000,
+      budget: new BodyBudget(options.budgetBytes ?? 1_000_000),
     }),
     logger,
   });
@@ -149,4 +156,17 @@ Deno.test("publicRoutes() names what is unhealthy", async () => {
   assertEquals(response.status, 503);
   const { detail } = await response.json();
   assert(detail.includes("counter store"), detail);
+});
+
+Deno.test("publicRoutes() answers 503 to a large body that the budget has no room for, and takes small ones", async () => {
+  const router = service({ maxBytes: 200_000, budgetBytes: 50_000 });
+  const large = new Request("http://service.test/json", {
+    method: "POST",
+    body: JSON.stringify(LOGIN).padEnd(100_000, " "),
+    headers: { "content-length": "100000" },
+  });
+  const refused = await router(large);
+  assertEquals(refused.status, 503);
+  await refused.body?.cancel();
+  assertEquals((await post(router, JSON.stringify(LOGIN))).status, 200);
 });

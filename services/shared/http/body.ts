@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { BodyBudget } from "./body_budget.ts";
 import { type Clock, systemClock, type Timer } from "../clock.ts";
 
 /** How a body is read. */
@@ -21,6 +22,11 @@ export interface ReadBodyOptions {
    * @default the clock of the machine
    */
   readonly clock?: Clock;
+  /**
+   * What the bodies of all requests may hold while they come in.
+   * @default no bound
+   */
+  readonly budget?: BodyBudget;
 }
 
 /** What became of a body. */
@@ -28,11 +34,16 @@ export type BodyOutcome =
   | { readonly kind: "ok"; readonly bytes: Uint8Array<ArrayBuffer> }
   /** More bytes than allowed, declared or sent: answer 413. */
   | { readonly kind: "too_large" }
+  /** The bodies under way have used up the budget: answer 503. */
+  | { readonly kind: "busy" }
   /** Not all of it came: answer 408 when timed out; else nobody listens. */
   | {
     readonly kind: "aborted";
     readonly reason: "timed_out" | "disconnected";
   };
+
+/** A declared length up to which a body is outside the budget. */
+const SMALL_BODY_BYTES = 65_536;
 
 /** The time a client has for its body unless told otherwise. */
 export const DEFAULT_BODY_TIMEOUT_MS = 30_000;
@@ -59,8 +70,13 @@ export async function readBody(
   if (request.bodyUsed) {
     throw new TypeError("Cannot read body: it was read before");
   }
-  // Asking for `body` costs a stream; with a length there is a faster way.
-  if (declaredBytes !== undefined) return await readWhole(request, options);
+  // Asking for `body` costs a stream; with a length there is a faster way. A
+  // small body needs no budget, so those are served whatever large ones do.
+  const isSmall = declaredBytes !== undefined &&
+    declaredBytes <= SMALL_BODY_BYTES;
+  if (isSmall || (declaredBytes !== undefined && !options.budget)) {
+    return await readWhole(request, options);
+  }
   if (request.body === null) return { kind: "ok", bytes: new Uint8Array(0) };
   return await readCounting(request.body, options);
 }
@@ -108,6 +124,7 @@ async function readCounting(
   });
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
+  let takenBytes = 0;
   try {
     while (true) {
       const { done, value } = await reader.read();
@@ -118,12 +135,18 @@ async function readCounting(
         discard(reader);
         return { kind: "too_large" };
       }
+      if (options.budget?.take(value.byteLength) === false) {
+        discard(reader);
+        return { kind: "busy" };
+      }
+      takenBytes += value.byteLength;
       chunks.push(value);
     }
   } catch {
     // A stream of a request fails for one reason: the client is gone.
     return timedOut ? TIMED_OUT : DISCONNECTED;
   } finally {
+    options.budget?.giveBack(takenBytes);
     timer.cancel();
   }
 }

@@ -1,3 +1,4 @@
+import { BodyBudget } from "./body_budget.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { type BodyOutcome, readBody } from "./body.ts";
@@ -217,3 +218,20 @@ async function postRaw(port: number, options: RawPost): Promise<string> {
     connection.close();
   }
 }
+
+Deno.test("readBody() takes from the budget while it reads, and gives all of it back", async () => {
+  const budget = new BodyBudget(100_000);
+  const large = (): Request =>
+    new Request("http://service.test/", {
+      method: "POST",
+      body: new Uint8Array(80_000),
+      headers: { "content-length": "80000" },
+    });
+  const read = await readBody(large(), { maxBytes: 200_000, budget });
+  assertEquals(read.kind, "ok");
+  assertEquals(budget.takenBytes, 0);
+  budget.take(50_000);
+  const busy = await readBody(large(), { maxBytes: 200_000, budget });
+  assertEquals(busy.kind, "busy");
+  assertEquals(budget.takenBytes, 50_000);
+});

@@ -47,6 +47,12 @@ const FIELDS: readonly Field[] = [
 const MAX_LENGTH = 512;
 
 /**
+ * The year 2600. The calendar repeats every 400 years and the engine searches up
+ * to the year 3000, so what matches in none of these years matches in no year.
+ */
+const LAST_CYCLE_MS = 19_880_899_200_000;
+
+/**
  * The matches themselves are searched for in UTC, where every wall time exists
  * once. The rule makes lists and ranges of hours fixed times too.
  */
@@ -134,7 +140,7 @@ export function parseCron(input: unknown): CronOutcome {
   if (cron === undefined) {
     return invalid("bad_cron", `Cannot read cron ${shown}: ${fault(input)}`);
   }
-  if (cron.nextWall(0) === undefined) {
+  if (cron.wallFrom(LAST_CYCLE_MS) === undefined) {
     return invalid(
       "never_fires",
       `Cannot use cron ${shown}: no day of any year matches`,
