@@ -29,14 +29,19 @@ export async function compileService(
   options: BuildOptions,
 ): Promise<BuildOutcome> {
   const { output, entry } = options;
+  // The compiler writes over its own executables only, not over a packed one.
+  const fresh = `${output}.new`;
   const fault = await runAndWatch(withStd([
     "compile",
     ...flagsOf(options.service),
-    `--output=${output}`,
+    `--output=${fresh}`,
     entry,
   ], decidedSource()));
-  if (fault === undefined) return { kind: "built" };
-  return { kind: "failed", advice: adviseAfter(fault, output) };
+  if (fault !== undefined) {
+    return { kind: "failed", advice: adviseAfter(fault, output) };
+  }
+  await Deno.rename(fresh, output);
+  return { kind: "built" };
 }
 
 /**
