@@ -61,8 +61,9 @@ async function openBackend(
 
 function memoryStore(
   settings: RateLimitSettings,
-  { logger }: OpenStoreParts,
+  { logger, stats }: OpenStoreParts,
 ): CounterStore {
+  const full = stats.gauge("ratelimit.memory.operations_when_full");
   logger.warn(
     "Counters are kept in memory: limits hold for this process alone and " +
       "begin anew when it starts; set KVSTORE_URL to share them",
@@ -70,12 +71,14 @@ function memoryStore(
   return createMemoryStore({
     maxKeys: settings.memoryMaxKeys,
     onFull: settings.memoryFullMode,
-    onBound: (fullTotal) =>
+    onBound: (fullTotal) => {
+      full.set(fullTotal);
       logger.warn("Memory is full of counters near their limits", {
         fullTotal,
         memoryMaxKeys: settings.memoryMaxKeys,
         memoryFullMode: settings.memoryFullMode,
-      }),
+      });
+    },
   });
 }
 
