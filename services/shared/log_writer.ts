@@ -39,17 +39,6 @@ const RANK: Readonly<Record<LogLevel, number>> = {
   error: 3,
 };
 
-const LEVEL_WORDS: ReadonlyMap<string, LogLevel> = new Map([
-  ["trace", "debug"],
-  ["debug", "debug"],
-  ["info", "info"],
-  ["warn", "warning"],
-  ["warning", "warning"],
-  ["error", "error"],
-  ["fatal", "error"],
-  ["panic", "error"],
-]);
-
 /** Makes a logger that writes one line a call, none below its level. */
 export function createLogger(options: CreateLoggerOptions): Logger {
   const { clock, level: least, maxChars = 8192, write } = options;
@@ -64,12 +53,4 @@ export function createLogger(options: CreateLoggerOptions): Logger {
     warn: (message, fields = {}) => log("warning", message, fields),
     error: (message, fields = {}) => log("error", message, fields),
   };
-}
-
-/**
- * The level of a word, in any case: the four levels, `warn`, `trace` (as
- * debug), `fatal` and `panic` (as error). `undefined` for any other word.
- */
-export function parseLogLevel(text: string): LogLevel | undefined {
-  return LEVEL_WORDS.get(text.toLowerCase());
 }

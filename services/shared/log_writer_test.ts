@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { createLogger, type LogFormat, parseLogLevel } from "./log_writer.ts";
+import { createLogger, type LogFormat } from "./log_writer.ts";
 import type { LogFields, Logger, LogLevel } from "./logger.ts";
 
 const TIME_MS = Date.UTC(2026, 10, 21, 1, 2, 3, 45);
@@ -120,23 +120,6 @@ Deno.test("createLogger() drops lines below its level", () => {
     const written = lines.map((line) => /level=(\w+)/.exec(line)?.[1] ?? line);
     assertEquals(written, [...expected]);
   }
-});
-
-Deno.test("parseLogLevel() takes the words of common loggers in any case", () => {
-  const words: readonly (readonly [string, LogLevel | undefined])[] = [
-    ["trace", "debug"],
-    ["DEBUG", "debug"],
-    ["Info", "info"],
-    ["WARN", "warning"],
-    ["warning", "warning"],
-    ["error", "error"],
-    ["fatal", "error"],
-    ["panic", "error"],
-    ["loud", undefined],
-    ["", undefined],
-    ["constructor", undefined],
-  ];
-  for (const [word, level] of words) assertEquals(parseLogLevel(word), level);
 });
 
 interface Collected {
