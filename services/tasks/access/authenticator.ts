@@ -1,0 +1,262 @@
+/**
+ * From the credential of a request to who calls.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import { parseAuthorization } from "./authorization.ts";
+import type { Caller } from "./caller.ts";
+import {
+  type ApiKey,
+  checkCredential,
+  type Credential,
+  type WorkerCredential,
+} from "./credential.ts";
+import type { CredentialCache } from "./credential_cache.ts";
+import { type CredentialToken, digestOf } from "./credential_token.ts";
+import type { HeaderValues } from "./host.ts";
+import type { JwtOutcome, JwtVerifier } from "./jwt.ts";
+import type { TokenSubject } from "./jwt_claims.ts";
+import type { Role } from "./role.ts";
+import { scopesOfRole } from "./scope.ts";
+import type { UserStatus } from "./user_rules.ts";
+
+/** A user as far as logging in goes. */
+export interface UserRecord {
+  /** The id of the user. */
+  readonly id: string;
+  /** The role. */
+  readonly role: Role;
+  /** Where the user stands. */
+  readonly status: UserStatus;
+  /** Whether it sees the data and results of tasks. */
+  readonly payloads: boolean;
+}
+
+/** What is asked of the store; every question is about one tenant. */
+export interface CredentialStore {
+  /** An API key, by its id with the prefix. */
+  findApiKey(tenantId: string, id: string): Promise<ApiKey | undefined>;
+  /** A worker's credential, by its id with the prefix. */
+  findWorkerCredential(
+    tenantId: string,
+    id: string,
+  ): Promise<WorkerCredential | undefined>;
+  /**
+   * The user that a token names: by issuer and subject, else, on the first
+   * use, by the verified address, which then ties the two together.
+   */
+  findUser(
+    tenantId: string,
+    subject: TokenSubject,
+  ): Promise<UserRecord | undefined>;
+}
+
+/** Options of {@linkcode Authenticator}. */
+export interface AuthenticatorOptions {
+  /** Where credentials are looked up. */
+  readonly store: CredentialStore;
+  /** API keys at hand. */
+  readonly apiKeys: CredentialCache<ApiKey>;
+  /** Workers' credentials at hand. */
+  readonly workerCredentials: CredentialCache<WorkerCredential>;
+  /** Verifies tokens of the identity provider; absent when there is none. */
+  readonly tokens?: Pick<JwtVerifier, "verify">;
+  /** Tells the time. */
+  readonly clock: Clock;
+}
+
+/** What of a request says who calls. */
+export interface AuthenticationRequest {
+  /** The `Authorization` header. */
+  readonly authorization: HeaderValues;
+  /** The tenant that the host names. */
+  readonly tenant: {
+    /** Its id. */
+    readonly id: string;
+    /** Its domain. */
+    readonly domain: string;
+  };
+  /** Where the request came from; `undefined` when that is not known. */
+  readonly clientAddress: string | undefined;
+}
+
+/** Who calls, or why nobody is let in. */
+export type AuthenticationOutcome =
+  | { readonly kind: "ok"; readonly caller: Caller }
+  | {
+    readonly kind: "refused";
+    /** Which problem to answer with. */
+    readonly code:
+      | "missing_credentials"
+      | "invalid_credentials"
+      | "token_expired"
+      | "bad_header"
+      | "forbidden";
+    /** Why, as a message for the client; holds nothing secret. */
+    readonly reason: string;
+  }
+  | {
+    /** The identity provider's keys cannot be had now. */
+    readonly kind: "unavailable";
+    /** After how many milliseconds another try is worth it. */
+    readonly retryAfterMs: number;
+  };
+
+/** What a credential that was found lets its bearer be. */
+interface Presented<C extends Credential> {
+  readonly credential: C | undefined;
+  readonly token: CredentialToken;
+  readonly request: AuthenticationRequest;
+}
+
+/** Tells who calls. */
+export class Authenticator {
+  readonly #options: AuthenticatorOptions;
+
+  /** An authenticator over a store. */
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Tells who calls a tenant. Credentials are looked up in that tenant and
+   * nowhere else, so one of another tenant gets the answer of a made-up one.
+   *
+   * @returns A value at once where everything is at hand.
+   */
+  authenticate(
+    request: AuthenticationRequest,
+  ): AuthenticationOutcome | Promise<AuthenticationOutcome> {
+    const authorization = parseAuthorization(request.authorization);
+    switch (authorization.kind) {
+      case "missing":
+        return MISSING;
+      case "malformed": {
+        const { code, reason } = authorization;
+        return { kind: "refused", code, reason };
+      }
+      case "api_key":
+        return this.#apiKey(authorization.token, request);
+      case "worker": {
+        const { token, tenant } = authorization.login;
+        const isElsewhere = tenant !== undefined &&
+          tenant !== request.tenant.domain;
+        return isElsewhere ? INVALID : this.#worker(token, request);
+      }
+      case "jwt": {
+        const { tokens } = this.#options;
+        if (tokens === undefined) return INVALID;
+        return when(
+          tokens.verify(authorization.token),
+          (outcome) => this.#user(outcome, request),
+        );
+      }
+    }
+  }
+
+  #apiKey(
+    token: CredentialToken,
+    request: AuthenticationRequest,
+  ): AuthenticationOutcome | Promise<AuthenticationOutcome> {
+    const { apiKeys, store } = this.#options;
+    const tenantId = request.tenant.id;
+    const found = apiKeys.find(
+      tenantId,
+      token.id,
+      () => store.findApiKey(tenantId, token.id),
+    );
+    return when(
+      found,
+      (credential) =>
+        this.#letIn({ credential, token, request }, (key) => ({
+          kind: "api_key",
+          tenantId,
+          keyId: key.id,
+          scopes: key.scopes,
+          payloads: key.payloads,
+          ...(key.madeBy === undefined ? {} : { madeBy: key.madeBy }),
+        })),
+    );
+  }
+
+  #worker(
+    token: CredentialToken,
+    request: AuthenticationRequest,
+  ): AuthenticationOutcome | Promise<AuthenticationOutcome> {
+    const { workerCredentials, store } = this.#options;
+    const tenantId = request.tenant.id;
+    const found = workerCredentials.find(
+      tenantId,
+      token.id,
+      () => store.findWorkerCredential(tenantId, token.id),
+    );
+    return when(
+      found,
+      (credential) =>
+        this.#letIn({ credential, token, request }, (own) => ({
+          kind: "worker",
+          tenantId,
+          workerId: own.workerId,
+          credentialId: own.id,
+          secrets: own.secrets,
+        })),
+    );
+  }
+
+  #letIn<C extends Credential>(
+    presented: Presented<C>,
+    callerOf: (credential: C) => Caller,
+  ): AuthenticationOutcome {
+    const { credential, token, request } = presented;
+    const checked = checkCredential(credential, {
+      digest: digestOf(token.secret),
+      nowMs: this.#options.clock.nowMs(),
+      clientAddress: request.clientAddress,
+    });
+    if (checked.kind !== "ok") return checked;
+    return credential === undefined
+      ? INVALID
+      : { kind: "ok", caller: callerOf(credential) };
+  }
+
+  #user(
+    outcome: JwtOutcome,
+    request: AuthenticationRequest,
+  ): AuthenticationOutcome | Promise<AuthenticationOutcome> {
+    if (outcome.kind !== "ok") return outcome;
+    const tenantId = request.tenant.id;
+    const found = this.#options.store.findUser(tenantId, outcome.subject);
+    return when(found, (user) => {
+      if (user === undefined || user.status === "disabled") return INVALID;
+      const { id: userId, role, payloads } = user;
+      const scopes = scopesOfRole(role);
+      return {
+        kind: "ok",
+        caller: { kind: "user", tenantId, userId, role, scopes, payloads },
+      };
+    });
+  }
+}
+
+const MISSING: AuthenticationOutcome = {
+  kind: "refused",
+  code: "missing_credentials",
+  reason: "Cannot tell who calls: there is no Authorization header, " +
+    'send "Authorization: Bearer <token>"',
+};
+
+const INVALID: AuthenticationOutcome = {
+  kind: "refused",
+  code: "invalid_credentials",
+  reason: "Cannot accept credentials: they are not valid here",
+};
+
+/** Goes on at once with a value, and later with a promise. */
+function when<A, B>(
+  value: A | Promise<A>,
+  next: (value: A) => B | Promise<B>,
+): B | Promise<B> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}

@@ -1,0 +1,287 @@
+import { assert, assertEquals } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { mintApiKey } from "./api_key.ts";
+import {
+  type AuthenticationOutcome,
+  Authenticator,
+  type CredentialStore,
+  type UserRecord,
+} from "./authenticator.ts";
+import {
+  actorOf,
+  administratorOf,
+  type Caller,
+  mayLease,
+  scopeLackedBy,
+  seesPayloads,
+} from "./caller.ts";
+import type { ApiKey, WorkerCredential } from "./credential.ts";
+import { CredentialCache } from "./credential_cache.ts";
+import type { JwtOutcome } from "./jwt.ts";
+import { scopesOfRole } from "./scope.ts";
+import { mintWorkerCredential } from "./worker_credential.ts";
+
+const KEY = mintApiKey();
+const WORKER = mintWorkerCredential("acme");
+const JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln";
+const ACME = { id: "ten_1", domain: "acme" };
+const OTHER = { id: "ten_2", domain: "other" };
+
+const API_KEY: ApiKey = {
+  id: KEY.id,
+  digest: KEY.digest,
+  networks: [],
+  scopes: scopesOfRole("member"),
+  payloads: false,
+  madeBy: "usr_1",
+};
+
+const WORKER_CREDENTIAL: WorkerCredential = {
+  id: WORKER.id,
+  digest: WORKER.digest,
+  networks: [],
+  workerId: "wrk_1",
+  secrets: true,
+};
+
+const USER: UserRecord = {
+  id: "usr_1",
+  role: "admin",
+  status: "active",
+  payloads: true,
+};
+
+interface Setup {
+  user: UserRecord | undefined;
+  token: JwtOutcome;
+  apiKey: ApiKey | undefined;
+  lookups: number;
+  readonly apiKeys: CredentialCache<ApiKey>;
+  readonly authenticator: Authenticator;
+}
+
+function setUp(): Setup {
+  const clock = new FakeClock();
+  const store: CredentialStore = {
+    findApiKey(tenantId, id) {
+      setup.lookups++;
+      const isThere = tenantId === ACME.id && id === KEY.id;
+      return Promise.resolve(isThere ? setup.apiKey : undefined);
+    },
+    findWorkerCredential(tenantId, id) {
+      const isThere = tenantId === ACME.id && id === WORKER.id;
+      return Promise.resolve(isThere ? WORKER_CREDENTIAL : undefined);
+    },
+    findUser: (tenantId) =>
+      Promise.resolve(tenantId === ACME.id ? setup.user : undefined),
+  };
+  const apiKeys = new CredentialCache<ApiKey>({ clock });
+  const workerCredentials = new CredentialCache<WorkerCredential>({ clock });
+  const setup: Setup = {
+    user: USER,
+    token: {
+      kind: "ok",
+      subject: { issuer: "i", subject: "s", expiresAtMs: clock.nowMs() + 1 },
+    },
+    apiKey: API_KEY,
+    lookups: 0,
+    apiKeys,
+    authenticator: new Authenticator({
+      store,
+      apiKeys,
+      workerCredentials,
+      tokens: { verify: () => setup.token },
+      clock,
+    }),
+  };
+  return setup;
+}
+
+async function authenticate(
+  setup: Setup,
+  authorization: string | undefined,
+  tenant = ACME,
+): Promise<AuthenticationOutcome> {
+  const request = { authorization, tenant, clientAddress: "192.0.2.1" };
+  return await setup.authenticator.authenticate(request);
+}
+
+async function callerOf(setup: Setup, authorization: string): Promise<Caller> {
+  const outcome = await authenticate(setup, authorization);
+  assert(outcome.kind === "ok");
+  return outcome.caller;
+}
+
+function codeOf(outcome: AuthenticationOutcome): string {
+  return outcome.kind === "refused" ? outcome.code : outcome.kind;
+}
+
+Deno.test("Authenticator lets an API key in, the second time at once", async () => {
+  const setup = setUp();
+  const caller = await callerOf(setup, `Bearer ${KEY.text}`);
+  assertEquals(caller, {
+    kind: "api_key",
+    tenantId: "ten_1",
+    keyId: KEY.id,
+    scopes: scopesOfRole("member"),
+    payloads: false,
+    madeBy: "usr_1",
+  });
+  const again = setup.authenticator.authenticate({
+    authorization: `Bearer ${KEY.text}`,
+    tenant: ACME,
+    clientAddress: undefined,
+  });
+  assertEquals(again, { kind: "ok", caller });
+  assertEquals(setup.lookups, 1);
+});
+
+Deno.test("Authenticator checks the secret each time, also of a key at hand", async () => {
+  const setup = setUp();
+  await callerOf(setup, `Bearer ${KEY.text}`);
+  const other = mintApiKey();
+  // The id of one key with the secret of another: the checksum is wrong.
+  const mixed = KEY.id + other.text.slice(19);
+  const wrong = await authenticate(setup, `Bearer ${mixed}`);
+  assertEquals(codeOf(wrong), "invalid_credentials");
+  setup.apiKeys.forget(ACME.id, KEY.id);
+  setup.apiKey = { ...API_KEY, digest: other.digest };
+  assertEquals(
+    codeOf(await authenticate(setup, `Bearer ${KEY.text}`)),
+    "invalid_credentials",
+  );
+});
+
+Deno.test("Authenticator refuses a revoked key as soon as it is forgotten", async () => {
+  const setup = setUp();
+  await callerOf(setup, `Bearer ${KEY.text}`);
+  setup.apiKey = undefined;
+  setup.apiKeys.forget(ACME.id, KEY.id);
+  const outcome = await authenticate(setup, `Bearer ${KEY.text}`);
+  assertEquals(codeOf(outcome), "invalid_credentials");
+});
+
+Deno.test("Authenticator answers a key of another tenant like one that never was", async () => {
+  const setup = setUp();
+  const authorizations = [
+    `Bearer ${KEY.text}`,
+    `Bearer ${WORKER.secret}`,
+    `Basic ${btoa(`acme:${WORKER.id}:${WORKER.secret}`)}`,
+    `Bearer ${JWT}`,
+  ];
+  const madeUp = await authenticate(setup, `Bearer ${mintApiKey().text}`);
+  assertEquals(codeOf(madeUp), "invalid_credentials");
+  for (const authorization of authorizations) {
+    assertEquals((await authenticate(setup, authorization)).kind, "ok");
+    assertEquals(await authenticate(setup, authorization, OTHER), madeUp);
+  }
+});
+
+Deno.test("Authenticator makes no lookup for what cannot be a credential", async () => {
+  const setup = setUp();
+  const wrong = KEY.text.slice(0, -1) + (KEY.text.endsWith("0") ? "1" : "0");
+  const outcomes: Readonly<Record<string, string>> = {
+    [`Bearer ${wrong}`]: "invalid_credentials",
+    [`Bearer ${KEY.text}, Bearer ${KEY.text}`]: "bad_header",
+    "": "missing_credentials",
+  };
+  for (const [authorization, code] of Object.entries(outcomes)) {
+    assertEquals(codeOf(await authenticate(setup, authorization)), code);
+  }
+  assertEquals(
+    codeOf(await authenticate(setup, undefined)),
+    "missing_credentials",
+  );
+  assertEquals(setup.lookups, 0);
+});
+
+Deno.test("Authenticator lets a worker in for its own tasks and nothing else", async () => {
+  const setup = setUp();
+  for (
+    const authorization of [
+      `Bearer ${WORKER.secret}`,
+      `Basic ${btoa(`${WORKER.key}:${WORKER.secret}`)}`,
+    ]
+  ) {
+    const caller = await callerOf(setup, authorization);
+    assertEquals(caller, {
+      kind: "worker",
+      tenantId: "ten_1",
+      workerId: "wrk_1",
+      credentialId: WORKER.id,
+      secrets: true,
+    });
+    assert(mayLease(caller, "wrk_1"));
+    assert(!mayLease(caller, "wrk_2"));
+    assertEquals(scopeLackedBy(caller, "tasks:read"), "tasks:read");
+    assertEquals(actorOf(caller), { type: "worker", id: "wrk_1" });
+    assert(seesPayloads(caller));
+  }
+});
+
+Deno.test("Authenticator refuses a worker's key that names another tenant", async () => {
+  const text = `other:${WORKER.id}:${WORKER.secret}`;
+  const outcome = await authenticate(setUp(), `Basic ${btoa(text)}`);
+  assertEquals(codeOf(outcome), "invalid_credentials");
+});
+
+Deno.test("Authenticator gives a user the role of its record", async () => {
+  const setup = setUp();
+  const caller = await callerOf(setup, `Bearer ${JWT}`);
+  assert(caller.kind === "user");
+  assertEquals(caller.role, "admin");
+  assertEquals(caller.scopes, scopesOfRole("admin"));
+  assertEquals(actorOf(caller), { type: "user", id: "usr_1" });
+  assertEquals(administratorOf(caller).userId, "usr_1");
+  assert(mayLease(caller, "wrk_9"));
+  assertEquals(scopeLackedBy(caller, "account:write"), "account:write");
+});
+
+Deno.test("Authenticator refuses users that are locked out or not there", async () => {
+  const setup = setUp();
+  setup.user = { ...USER, status: "disabled" };
+  assertEquals(
+    codeOf(await authenticate(setup, `Bearer ${JWT}`)),
+    "invalid_credentials",
+  );
+  setup.user = undefined;
+  assertEquals(
+    codeOf(await authenticate(setup, `Bearer ${JWT}`)),
+    "invalid_credentials",
+  );
+  setup.token = { kind: "refused", code: "token_expired", reason: "old" };
+  assertEquals(await authenticate(setup, `Bearer ${JWT}`), setup.token);
+  setup.token = { kind: "unavailable", retryAfterMs: 7 };
+  assertEquals(await authenticate(setup, `Bearer ${JWT}`), setup.token);
+});
+
+Deno.test("Authenticator takes no JWT where no identity provider is configured", async () => {
+  const { apiKeys } = setUp();
+  const clock = new FakeClock();
+  const gone = () => Promise.resolve(undefined);
+  const authenticator = new Authenticator({
+    store: { findApiKey: gone, findWorkerCredential: gone, findUser: gone },
+    apiKeys,
+    workerCredentials: new CredentialCache({ clock }),
+    clock,
+  });
+  const outcome = await authenticator.authenticate({
+    authorization: `Bearer ${JWT}`,
+    tenant: ACME,
+    clientAddress: undefined,
+  });
+  assertEquals(codeOf(outcome), "invalid_credentials");
+});
+
+Deno.test("administratorOf() names the user who made a key", async () => {
+  const setup = setUp();
+  const caller = await callerOf(setup, `Bearer ${KEY.text}`);
+  assertEquals(administratorOf(caller), {
+    scopes: scopesOfRole("member"),
+    userId: "usr_1",
+  });
+  assertEquals(actorOf(caller), { type: "key", id: KEY.id });
+  assert(!seesPayloads(caller));
+  assert(!seesPayloads({ kind: "operator" }));
+  assertEquals(scopeLackedBy({ kind: "operator" }, "tasks:read"), "tasks:read");
+});

@@ -1,0 +1,158 @@
+/**
+ * The `Authorization` header: what kind of credential it carries.
+ *
+ * @module
+ */
+
+import { type CredentialToken, parseToken } from "./credential_token.ts";
+import { type HeaderValues, singleValue } from "./host.ts";
+import { parseWorkerLogin, type WorkerLogin } from "./worker_credential.ts";
+
+/** What an `Authorization` header carries; nothing of it is verified yet. */
+export type Authorization =
+  /** There is no such header. */
+  | { readonly kind: "missing" }
+  /** An API key whose checksum is right. */
+  | { readonly kind: "api_key"; readonly token: CredentialToken }
+  /** A worker's credential whose checksum is right. */
+  | { readonly kind: "worker"; readonly login: WorkerLogin }
+  /** Three parts with dots, as tokens of identity providers have. */
+  | { readonly kind: "jwt"; readonly token: string }
+  | {
+    readonly kind: "malformed";
+    /** Which problem to answer with. */
+    readonly code: "bad_header" | "invalid_credentials";
+    /** Why, as a message for the client; holds nothing of the header. */
+    readonly reason: string;
+  };
+
+/** What a header with a bearer token carries. */
+export type BearerOutcome =
+  | { readonly kind: "ok"; readonly token: string }
+  | Extract<Authorization, { readonly kind: "missing" | "malformed" }>;
+
+/** Longest header that is read, in characters. */
+export const MAX_AUTHORIZATION_LENGTH = 8_192;
+
+/** `token68` of RFC 9110, 11.2, which is also what RFC 6750 calls `b64token`. */
+const TOKEN68 = /^[A-Za-z0-9._~+/-]+=*$/;
+
+const JWT_SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * Tells what an `Authorization` header carries: `Bearer` with an API key, a
+ * worker's credential or a JWT, or `Basic` with a worker's key and secret.
+ */
+export function parseAuthorization(header: HeaderValues): Authorization {
+  const parts = schemeAndToken(header);
+  if (parts.kind !== "ok") return parts;
+  switch (parts.scheme) {
+    case "bearer":
+      return classify(parts.token);
+    case "basic":
+      return basicLogin(parts.token);
+    default:
+      return UNKNOWN_SCHEME;
+  }
+}
+
+/**
+ * Reads any bearer token, for places that have tokens of their own kind, such
+ * as the operator's.
+ */
+export function parseBearer(header: HeaderValues): BearerOutcome {
+  const parts = schemeAndToken(header);
+  if (parts.kind !== "ok") return parts;
+  return parts.scheme === "bearer"
+    ? { kind: "ok", token: parts.token }
+    : UNKNOWN_SCHEME;
+}
+
+type Malformed = Extract<Authorization, { readonly kind: "malformed" }>;
+
+type SchemeAndToken =
+  | { readonly kind: "ok"; readonly scheme: string; readonly token: string }
+  | Extract<Authorization, { readonly kind: "missing" }>
+  | Malformed;
+
+const MISSING: Authorization & { readonly kind: "missing" } = {
+  kind: "missing",
+};
+
+const DOUBLED: Malformed = malformed("bad_header", "it is there twice");
+
+const TOO_LONG: Malformed = malformed(
+  "bad_header",
+  `it is longer than ${MAX_AUTHORIZATION_LENGTH} characters`,
+);
+
+const NO_TOKEN: Malformed = malformed(
+  "invalid_credentials",
+  'it has not the form "Bearer <token>"',
+);
+
+const UNKNOWN_SCHEME: Malformed = malformed(
+  "invalid_credentials",
+  'its scheme is not one that is taken here, use "Bearer <token>"',
+);
+
+const UNKNOWN_TOKEN: Malformed = malformed(
+  "invalid_credentials",
+  "its token is incomplete or of an unknown kind",
+);
+
+const BAD_BASIC: Malformed = malformed(
+  "invalid_credentials",
+  "Basic takes the key and the secret of a worker and nothing else",
+);
+
+function schemeAndToken(header: HeaderValues): SchemeAndToken {
+  if (header === null || header === undefined) return MISSING;
+  const value = singleValue(header);
+  if (value === undefined) return header.length === 0 ? MISSING : DOUBLED;
+  if (value.length > MAX_AUTHORIZATION_LENGTH) return TOO_LONG;
+  const text = value.trim();
+  const spaceAt = text.indexOf(" ");
+  if (spaceAt === -1) return text === "" ? MISSING : NO_TOKEN;
+  // More than one space is allowed (RFC 9110, 11.4).
+  const token = text.slice(spaceAt + 1).trimStart();
+  // Several headers that a server has joined have a comma between them.
+  if (!TOKEN68.test(token)) return token.includes(",") ? DOUBLED : NO_TOKEN;
+  return { kind: "ok", scheme: text.slice(0, spaceAt).toLowerCase(), token };
+}
+
+function classify(token: string): Authorization {
+  if (token.startsWith("dk_") || token.startsWith("wk_")) {
+    const parsed = parseToken(token);
+    if (parsed === undefined) return UNKNOWN_TOKEN;
+    return parsed.prefix === "dk"
+      ? { kind: "api_key", token: parsed }
+      : { kind: "worker", login: { token: parsed } };
+  }
+  return JWT_SHAPE.test(token) ? { kind: "jwt", token } : UNKNOWN_TOKEN;
+}
+
+function basicLogin(token: string): Authorization {
+  const text = decodeBase64(token);
+  const login = text === undefined ? undefined : parseWorkerLogin(text);
+  return login === undefined ? BAD_BASIC : { kind: "worker", login };
+}
+
+function decodeBase64(text: string): string | undefined {
+  try {
+    return UTF8.decode(Uint8Array.fromBase64(text));
+  } catch {
+    // Not base64, or not UTF-8: the one way these two tell it.
+    return undefined;
+  }
+}
+
+function malformed(code: Malformed["code"], why: string): Malformed {
+  return {
+    kind: "malformed",
+    code,
+    reason: `Cannot read Authorization header: ${why}`,
+  };
+}

@@ -1,0 +1,148 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { mintApiKey } from "./api_key.ts";
+import { parseAuthorization, parseBearer } from "./authorization.ts";
+import { digestOf, parseToken } from "./credential_token.ts";
+import { isOperatorToken, operatorTokenFault } from "./operator_token.ts";
+import { mintWorkerCredential } from "./worker_credential.ts";
+
+const KEY = mintApiKey();
+const WORKER = mintWorkerCredential("acme");
+const JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln";
+
+Deno.test("parseAuthorization() tells the kinds of credential apart", () => {
+  const { prefix, id, secret } = KEY;
+  const token = { prefix, id, secret };
+  for (const scheme of ["Bearer", "bearer", "BEARER", "Bearer  "]) {
+    assertEquals(
+      parseAuthorization(`${scheme} ${KEY.text}`),
+      { kind: "api_key", token },
+    );
+  }
+  assertEquals(parseAuthorization([` Bearer ${KEY.text} `]).kind, "api_key");
+  assertEquals(parseAuthorization(`Bearer ${JWT}`), {
+    kind: "jwt",
+    token: JWT,
+  });
+  const workerToken = parseToken(WORKER.secret);
+  assert(workerToken !== undefined);
+  assertEquals(
+    parseAuthorization(`Bearer ${WORKER.secret}`),
+    { kind: "worker", login: { token: workerToken } },
+  );
+  assertEquals(
+    parseAuthorization(`basic ${btoa(`${WORKER.key}:${WORKER.secret}`)}`),
+    { kind: "worker", login: { token: workerToken, tenant: "acme" } },
+  );
+});
+
+Deno.test("parseAuthorization() knows that there is no header", () => {
+  for (const header of [undefined, null, [], "", "  "]) {
+    assertEquals(parseAuthorization(header), { kind: "missing" });
+  }
+});
+
+Deno.test("parseAuthorization() refuses a doubled and an endless header", () => {
+  const one = `Bearer ${KEY.text}`;
+  for (const header of [[one, one], `${one}, ${one}`, [one, "Basic x"]]) {
+    const outcome = parseAuthorization(header);
+    assert(outcome.kind === "malformed");
+    assertEquals(outcome.code, "bad_header");
+  }
+  const long = parseAuthorization(`Bearer ${"a".repeat(8_186)}`);
+  assert(long.kind === "malformed");
+  assertEquals(long.code, "bad_header");
+  const longest = parseAuthorization(`Bearer a.b.${"c".repeat(8_181)}`);
+  assertEquals(longest.kind, "jwt");
+});
+
+Deno.test("parseAuthorization() refuses everything else and repeats none of it", () => {
+  const cases = [
+    "Bearer",
+    "Bearer ",
+    KEY.text,
+    `Token ${KEY.text}`,
+    `Bearer${KEY.text}`,
+    `Bearer\t${KEY.text}`,
+    `Bearer ${KEY.text} x`,
+    `Bearer ${KEY.text.slice(0, -1)}`,
+    `Bearer ${KEY.text.replace(/.$/, "-")}`,
+    `Bearer DK${KEY.text.slice(2)}`,
+    "Bearer a.b",
+    "Bearer a.b.c.d",
+    "Bearer a..c",
+    "Bearer a.b.c=",
+    "Bearer hello",
+    `Basic ${KEY.text}`,
+    "Basic !!!",
+    `Basic ${btoa("user:pass")}`,
+    `Basic ${btoa(`${KEY.text}:`)}`,
+    `Basic ${btoa("\xff\xfe:a:b")}`,
+    `Digest username="a"`,
+    "Negotiate YII=",
+  ];
+  for (const header of cases) {
+    const outcome = parseAuthorization(header);
+    assert(outcome.kind === "malformed", header);
+    assertEquals(outcome.code, "invalid_credentials", header);
+    assert(!outcome.reason.includes(KEY.secret));
+  }
+});
+
+Deno.test("parseAuthorization() stands any text", () => {
+  const random = new SeededRandom(31);
+  const pieces = [
+    "Bearer ",
+    "Basic ",
+    "dk_",
+    "wk_",
+    KEY.id,
+    KEY.secret,
+    KEY.text,
+    ".",
+    ",",
+    " ",
+    "=",
+    "\u0000",
+    "\u00e9",
+    JWT,
+    btoa("a:b:c"),
+  ];
+  const kinds = new Set<string>();
+  for (let round = 0; round < 20_000; round++) {
+    const text = random.list(5, () => random.pick(pieces)).join("");
+    const outcome = parseAuthorization(text);
+    kinds.add(outcome.kind);
+    if (outcome.kind === "api_key") assertStringIncludes(text, KEY.text);
+  }
+  assertEquals(kinds, new Set(["missing", "malformed", "api_key", "jwt"]));
+});
+
+Deno.test("parseBearer() gives tokens of any kind", () => {
+  assertEquals(parseBearer("bearer abc/+~=="), {
+    kind: "ok",
+    token: "abc/+~==",
+  });
+  assertEquals(parseBearer(undefined), { kind: "missing" });
+  assertEquals(parseBearer("Basic abc").kind, "malformed");
+  assertEquals(parseBearer(["Bearer a", "Bearer b"]).kind, "malformed");
+});
+
+Deno.test("isOperatorToken() takes the configured tokens and no others", () => {
+  const digests = [digestOf("first-token"), digestOf("second-token")];
+  assert(isOperatorToken("first-token", digests));
+  assert(isOperatorToken("second-token", digests));
+  assert(!isOperatorToken("third-token", digests));
+  assert(!isOperatorToken(digests[0] ?? "", digests));
+  assert(!isOperatorToken("", []));
+});
+
+Deno.test("operatorTokenFault() refuses short tokens and what no header can have", () => {
+  assertEquals(operatorTokenFault("a".repeat(22)), undefined);
+  assertEquals(operatorTokenFault(KEY.text), undefined);
+  for (const token of ["", "changeme", `${"a".repeat(30)} b`, "é".repeat(30)]) {
+    const fault = operatorTokenFault(token);
+    assertStringIncludes(fault ?? "", "Cannot use operator token");
+    assert(token === "" || !fault?.includes(token));
+  }
+});

@@ -1,0 +1,109 @@
+/**
+ * Calls to other servers that end: within a time, and with an answer of no
+ * more than so many bytes.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import { describeError, settle, waitAtMost } from "../../shared/settled.ts";
+
+/** What makes a call; the platform's `fetch` is one. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** Options of {@linkcode fetchText}. */
+export interface FetchTextOptions {
+  /** Makes the call. */
+  readonly fetch: Fetch;
+  /** Measures the time. */
+  readonly clock: Clock;
+  /** Milliseconds until the whole answer has to be there. */
+  readonly timeoutMs: number;
+  /** Most bytes of an answer's body. */
+  readonly maxBytes: number;
+  /** Method, headers and body; a redirect is an answer and never followed. */
+  readonly init?: Pick<RequestInit, "method" | "headers" | "body">;
+  /** Ends the call early. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a call comes to. */
+export type FetchOutcome =
+  | {
+    readonly kind: "ok";
+    /** The status of the answer, whatever it is. */
+    readonly status: number;
+    /** The headers of the answer. */
+    readonly headers: Headers;
+    /** The body as text. */
+    readonly text: string;
+  }
+  | {
+    readonly kind: "failed";
+    /** Why there is no answer, for a log. */
+    readonly reason: string;
+  };
+
+/** Makes a call and reads the whole answer. Never rejects. */
+export async function fetchText(
+  url: string,
+  options: FetchTextOptions,
+): Promise<FetchOutcome> {
+  const { clock, timeoutMs, signal } = options;
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  if (signal?.aborted) end();
+  signal?.addEventListener("abort", end);
+  const exchange = settle(() => exchangeOnce(url, options, ending.signal));
+  try {
+    const settled = await waitAtMost(exchange, { clock, timeoutMs });
+    if (settled === "late") {
+      end();
+      return failed(`no answer within ${timeoutMs} ms`);
+    }
+    return settled.kind === "ok"
+      ? settled.value
+      : failed(describeError(settled.error));
+  } finally {
+    signal?.removeEventListener("abort", end);
+  }
+}
+
+async function exchangeOnce(
+  url: string,
+  options: FetchTextOptions,
+  signal: AbortSignal,
+): Promise<FetchOutcome> {
+  const response = await options.fetch(url, {
+    ...options.init,
+    redirect: "manual",
+    signal,
+  });
+  const { status, headers } = response;
+  const text = await readText(response, options.maxBytes);
+  return text === undefined
+    ? failed(`the answer has more than ${options.maxBytes} bytes`)
+    : { kind: "ok", status, headers, text };
+}
+
+/** `undefined` when there is more of it than allowed. */
+async function readText(
+  response: Response,
+  maxBytes: number,
+): Promise<string | undefined> {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let length = 0;
+  // Leaving the loop early cancels the stream.
+  for await (const chunk of response.body) {
+    length += chunk.byteLength;
+    if (length > maxBytes) return undefined;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function failed(reason: string): FetchOutcome {
+  return { kind: "failed", reason };
+}

@@ -1,0 +1,134 @@
+/**
+ * Who calls: what is known of a caller once its credential was checked.
+ *
+ * @module
+ */
+
+import type { Actor } from "../domain/actor.ts";
+import type { Role } from "./role.ts";
+import type { Scope, ScopeSet } from "./scope.ts";
+import type { UserAdministrator } from "./user_rules.ts";
+
+/** A program with an API key. */
+export interface ApiKeyCaller {
+  /** What it is. */
+  readonly kind: "api_key";
+  /** The tenant the key belongs to. */
+  readonly tenantId: string;
+  /** The key. */
+  readonly keyId: string;
+  /** What it may do. */
+  readonly scopes: ScopeSet;
+  /** Whether it sees the data and results of tasks. */
+  readonly payloads: boolean;
+  /** The user who made the key; absent for the first key of a tenant. */
+  readonly madeBy?: string;
+}
+
+/** A person, by a token of the identity provider. */
+export interface UserCaller {
+  /** What it is. */
+  readonly kind: "user";
+  /** The tenant of the user. */
+  readonly tenantId: string;
+  /** The user. */
+  readonly userId: string;
+  /** The role, from the user's record and never from the token. */
+  readonly role: Role;
+  /** What the role may do. */
+  readonly scopes: ScopeSet;
+  /** Whether it sees the data and results of tasks. */
+  readonly payloads: boolean;
+}
+
+/** A worker that asks for its tasks. */
+export interface WorkerCaller {
+  /** What it is. */
+  readonly kind: "worker";
+  /** The tenant of the worker. */
+  readonly tenantId: string;
+  /** The worker, and the only one, whose tasks it may take. */
+  readonly workerId: string;
+  /** The credential it used. */
+  readonly credentialId: string;
+  /** Whether leases may carry the worker's secrets. */
+  readonly secrets: boolean;
+}
+
+/** Who runs the service; belongs to no tenant. */
+export interface OperatorCaller {
+  /** What it is. */
+  readonly kind: "operator";
+}
+
+/** Who calls. */
+export type Caller = ApiKeyCaller | UserCaller | WorkerCaller | OperatorCaller;
+
+const NO_SCOPES: ScopeSet = new Set();
+
+/** The caller as histories and the audit trail name it. */
+export function actorOf(caller: Caller): Actor {
+  switch (caller.kind) {
+    case "api_key":
+      return { type: "key", id: caller.keyId };
+    case "user":
+      return { type: "user", id: caller.userId };
+    case "worker":
+      return { type: "worker", id: caller.workerId };
+    case "operator":
+      return { type: "system", id: "operator" };
+  }
+}
+
+/**
+ * What a caller may do on the tenant's routes. Workers and the operator have
+ * none of it: workers have the lease routes of one worker, see
+ * {@linkcode mayLease}, and the operator has routes of its own.
+ */
+export function scopesOf(caller: Caller): ScopeSet {
+  return caller.kind === "api_key" || caller.kind === "user"
+    ? caller.scopes
+    : NO_SCOPES;
+}
+
+/** The scope that a caller lacks; `undefined` when it may go on. */
+export function scopeLackedBy(
+  caller: Caller,
+  needed: Scope,
+): Scope | undefined {
+  return scopesOf(caller).has(needed) ? undefined : needed;
+}
+
+/** Tells whether a caller may take tasks of a worker and report on them. */
+export function mayLease(caller: Caller, workerId: string): boolean {
+  return caller.kind === "worker"
+    ? caller.workerId === workerId
+    : scopesOf(caller).has("leases:write");
+}
+
+/**
+ * Tells whether a caller sees the data and results of tasks. A worker does,
+ * of what it is given.
+ */
+export function seesPayloads(caller: Caller): boolean {
+  switch (caller.kind) {
+    case "api_key":
+    case "user":
+      return caller.payloads;
+    case "worker":
+      return true;
+    case "operator":
+      return false;
+  }
+}
+
+/** The caller as the rules about users see it. */
+export function administratorOf(caller: Caller): UserAdministrator {
+  const scopes = scopesOf(caller);
+  const userId = caller.kind === "user"
+    ? caller.userId
+    : caller.kind === "api_key"
+    ? caller.madeBy
+    : undefined;
+  return userId === undefined ? { scopes } : { scopes, userId };
+}

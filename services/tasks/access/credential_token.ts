@@ -1,0 +1,155 @@
+/**
+ * The text of API keys and worker credentials:
+ *
+ *     dk_<16 characters of id>_<43 characters of secret><6 of checksum>
+ *
+ * `dk` is an API key, `wk` a worker's credential. All characters are letters
+ * and digits, so that a double click takes all of it, and the fixed shape with
+ * a checksum lets scanners find lost keys and lets us refuse typing errors
+ * before anything is looked up. 43 of 62 characters are 256 bits.
+ *
+ * @module
+ */
+
+import { getRandomValues, hash } from "node:crypto";
+import { crc32 } from "./crc32.ts";
+
+/** What begins a token, and so what it is. */
+export type TokenPrefix = "dk" | "wk";
+
+/** A token taken apart. */
+export interface CredentialToken {
+  /** What it is. */
+  readonly prefix: TokenPrefix;
+  /** The public part, prefix included: `dk_` and 16 characters. */
+  readonly id: string;
+  /** The secret part, 43 characters; never to be stored or logged. */
+  readonly secret: string;
+}
+
+/** A token that was just made. */
+export interface MintedToken extends CredentialToken {
+  /** The whole token, to be shown once. */
+  readonly text: string;
+  /** What to store: see {@linkcode digestOf}. */
+  readonly digest: string;
+}
+
+/** Gives random bytes that nobody can guess. */
+export type RandomBytes = (length: number) => Uint8Array;
+
+const ALPHABET =
+  "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+const ID_LENGTH = 16;
+const SECRET_LENGTH = 43;
+const CHECKSUM_LENGTH = 6;
+
+/** Characters of the id with its prefix. */
+const FULL_ID_LENGTH = 3 + ID_LENGTH;
+/** Characters that the checksum covers. */
+const CHECKED_LENGTH = FULL_ID_LENGTH + 1 + SECRET_LENGTH;
+
+/** Characters of a whole token. */
+export const TOKEN_LENGTH: number = CHECKED_LENGTH + CHECKSUM_LENGTH;
+
+const SHAPE = new RegExp(
+  `^[dw]k_[0-9A-Za-z]{${ID_LENGTH}}_[0-9A-Za-z]{${
+    SECRET_LENGTH + CHECKSUM_LENGTH
+  }}$`,
+);
+
+/** A digest that belongs to no secret, to compare with where there is none. */
+const NO_DIGEST = "0".repeat(64);
+
+/**
+ * Makes a token.
+ *
+ * @param randomBytes Where chance comes from; the system's generator, but for
+ * tests.
+ */
+export function mintToken(
+  prefix: TokenPrefix,
+  randomBytes: RandomBytes = systemRandomBytes,
+): MintedToken {
+  const id = `${prefix}_${randomText(ID_LENGTH, randomBytes)}`;
+  const secret = randomText(SECRET_LENGTH, randomBytes);
+  const checked = `${id}_${secret}`;
+  return {
+    prefix,
+    id,
+    secret,
+    text: checked + checksumOf(checked),
+    digest: digestOf(secret),
+  };
+}
+
+/**
+ * Takes a token apart.
+ *
+ * @returns `undefined` when it has not the shape of one or the checksum is
+ * wrong.
+ */
+export function parseToken(text: string): CredentialToken | undefined {
+  if (text.length !== TOKEN_LENGTH || !SHAPE.test(text)) return undefined;
+  const checked = text.slice(0, CHECKED_LENGTH);
+  if (checksumOf(checked) !== text.slice(CHECKED_LENGTH)) return undefined;
+  return {
+    prefix: text.startsWith("d") ? "dk" : "wk",
+    id: text.slice(0, FULL_ID_LENGTH),
+    secret: text.slice(FULL_ID_LENGTH + 1, CHECKED_LENGTH),
+  };
+}
+
+/**
+ * What is stored of a secret: its SHA-256 in hexadecimal. A slow hash would
+ * add nothing, since nobody can try out 256 bits.
+ */
+export function digestOf(secret: string): string {
+  return hash("sha256", secret, "hex");
+}
+
+/**
+ * Compares a digest with the one that is stored, in a time that does not tell
+ * how much of it fits. Without a stored one it takes as long and says no.
+ */
+export function digestMatches(
+  presented: string,
+  stored: string | undefined,
+): boolean {
+  const other = stored ?? NO_DIGEST;
+  if (presented.length !== other.length) return false;
+  let difference = stored === undefined ? 1 : 0;
+  for (let index = 0; index < presented.length; index++) {
+    difference |= presented.charCodeAt(index) ^ other.charCodeAt(index);
+  }
+  return difference === 0;
+}
+
+function checksumOf(checked: string): string {
+  let rest = crc32(checked);
+  let text = "";
+  for (let count = 0; count < CHECKSUM_LENGTH; count++) {
+    text = ALPHABET.charAt(rest % ALPHABET.length) + text;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return text;
+}
+
+function randomText(length: number, randomBytes: RandomBytes): string {
+  let text = "";
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      // The two bits more than six, and 62 and 63, would favour some letters.
+      const value = byte & 63;
+      if (value < ALPHABET.length && text.length < length) {
+        text += ALPHABET.charAt(value);
+      }
+    }
+  }
+  return text;
+}
+
+function systemRandomBytes(length: number): Uint8Array {
+  return getRandomValues(new Uint8Array(length));
+}

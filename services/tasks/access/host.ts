@@ -1,0 +1,135 @@
+/**
+ * Which part of the service a request is for, told by its `Host` header.
+ *
+ * @module
+ */
+
+import { parseAddress } from "./network.ts";
+import { isLabel } from "./tenant_domain.ts";
+
+/** Which part of the service a host name stands for. */
+export type HostOutcome =
+  | {
+    readonly kind: "tenant";
+    /** The tenant's domain, in lower case; whether it exists is not known. */
+    readonly label: string;
+  }
+  /** `accounts.<host>`: where tenants are created. */
+  | { readonly kind: "accounts" }
+  /** `accounts.admin.<host>`: where the operator is at work. */
+  | { readonly kind: "accounts_admin" }
+  /** The service's host itself: plans and prices. */
+  | { readonly kind: "apex" }
+  /** A good host name that is none of ours. */
+  | { readonly kind: "unknown" }
+  /** No host name, or more than one. */
+  | { readonly kind: "bad_host" };
+
+/** A header as servers report it: its value, all its values, or nothing. */
+export type HeaderValues = string | readonly string[] | null | undefined;
+
+/** Options of {@linkcode parseHost}. */
+export interface ParseHostOptions {
+  /** The host name of the service, as {@linkcode parseServiceHost} gives it. */
+  readonly serviceHost: string;
+}
+
+/** Longest host name with its port (RFC 1035, 2.3.4). */
+const MAX_HOST_LENGTH = 253 + 1 + ":65535".length;
+
+/** A label of a name as it may stand in a URL; wider than what tenants get. */
+const NAME_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+/**
+ * The one value of a header that must not be doubled.
+ *
+ * @returns `undefined` when there is none, or more than one.
+ */
+export function singleValue(header: HeaderValues): string | undefined {
+  if (typeof header === "string") return header;
+  return header?.length === 1 ? header[0] : undefined;
+}
+
+/**
+ * Tells which part of the service a `Host` header stands for. Upper case, a
+ * port and one dot at the end do not matter (RFC 9110, 4.2.3 and 7.2).
+ */
+export function parseHost(
+  header: HeaderValues,
+  options: ParseHostOptions,
+): HostOutcome {
+  const name = hostName(header);
+  if (name === undefined) return { kind: "bad_host" };
+  return partOf(name, options.serviceHost);
+}
+
+/**
+ * Reads the host name of the service as it is configured: a name or an
+ * address, without scheme and port.
+ *
+ * @returns The name in the form hosts are compared in, or `undefined` when it
+ * is no host name.
+ */
+export function parseServiceHost(text: string): string | undefined {
+  return portOf(text) === undefined ? hostName(text) : undefined;
+}
+
+/**
+ * The name in a `Host` header, in lower case, without port and final dot; an
+ * IPv6 address keeps its brackets.
+ *
+ * @returns `undefined` for what cannot be a host, and for several values.
+ */
+export function hostName(header: HeaderValues): string | undefined {
+  const value = singleValue(header);
+  if (value === undefined || value.length > MAX_HOST_LENGTH) return undefined;
+  const port = portOf(value);
+  if (port !== undefined && !isPort(port)) return undefined;
+  const host = port === undefined ? value : value.slice(0, -port.length - 1);
+  if (host.startsWith("[")) return ipv6Literal(host);
+  const undotted = host.endsWith(".") ? host.slice(0, -1) : host;
+  // Checked before it is lowered: some letters become ASCII in lower case.
+  if (!/^[A-Za-z0-9._-]{1,253}$/.test(undotted)) return undefined;
+  const name = undotted.toLowerCase();
+  return name.split(".").every((label) => NAME_LABEL.test(label))
+    ? name
+    : undefined;
+}
+
+/** The part of the service that a name stands for. */
+function partOf(name: string, serviceHost: string): HostOutcome {
+  if (name === serviceHost) return { kind: "apex" };
+  if (!name.endsWith(`.${serviceHost}`)) return { kind: "unknown" };
+  return partNamed(name.slice(0, -serviceHost.length - 1));
+}
+
+/** The part of the service that the labels before its host stand for. */
+export function partNamed(labels: string): HostOutcome {
+  if (labels === "accounts") return { kind: "accounts" };
+  if (labels === "accounts.admin") return { kind: "accounts_admin" };
+  // What is reserved is looked up all the same: a tenant may have been there
+  // before the name was.
+  return isLabel(labels) && !labels.startsWith("xn--")
+    ? { kind: "tenant", label: labels }
+    : { kind: "unknown" };
+}
+
+/** What stands behind the colon; `undefined` without one. */
+function portOf(host: string): string | undefined {
+  const colonAt = host.lastIndexOf(":");
+  if (colonAt === -1 || host.endsWith("]")) return undefined;
+  return host.slice(colonAt + 1);
+}
+
+/** An empty port is the scheme's own (RFC 3986, 3.2.3). */
+function isPort(text: string): boolean {
+  return /^\d{0,5}$/.test(text) && Number(text) <= 65_535;
+}
+
+function ipv6Literal(text: string): string | undefined {
+  if (!text.endsWith("]")) return undefined;
+  const address = text.slice(1, -1);
+  const isIpv6 = address.includes(":") && !address.includes("%") &&
+    parseAddress(address) !== undefined;
+  return isIpv6 ? text.toLowerCase() : undefined;
+}

@@ -1,0 +1,219 @@
+/**
+ * The identity provider's management API, as Auth0 has it:
+ * `{idp_url}/api/v2/` with `authorization: Bearer <ACCESS_TOKEN>`.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import { describeError, settle } from "../../shared/settled.ts";
+import { type Fetch, type FetchOutcome, fetchText } from "./bounded_fetch.ts";
+import { mintToken } from "./credential_token.ts";
+import { parseJsonObject } from "./json_object.ts";
+import type {
+  MirroredUser,
+  MirroredUserChange,
+  MirrorOutcome,
+  UserMirror,
+} from "./user_mirror.ts";
+
+/** Options of {@linkcode IdentityProvider}. */
+export interface IdentityProviderOptions {
+  /** The provider's address, with or without a slash at the end. */
+  readonly url: string;
+  /** Gives the access token of the management API; asked for each call. */
+  readonly accessToken: () => string | Promise<string>;
+  /** Makes the calls. */
+  readonly fetch: Fetch;
+  /** Measures the time. */
+  readonly clock: Clock;
+  /**
+   * Milliseconds a call may take.
+   *
+   * @default {5000}
+   */
+  readonly timeoutMs?: number;
+  /**
+   * The connection that new users belong to.
+   *
+   * @default {"Username-Password-Authentication"}
+   */
+  readonly connection?: string;
+  /**
+   * What password new users get: a random one, which nobody knows and which
+   * they replace by "forgot password", or none, for connections without.
+   *
+   * @default {"random"}
+   */
+  readonly password?: "random" | "none";
+}
+
+/** Whether the provider's management API is at our service. */
+export type ReadinessOutcome =
+  | { readonly kind: "ok" }
+  | {
+    /** It does not take the token, or does not answer as it should. */
+    readonly kind: "refused" | "unavailable";
+    /** Why, for a log; holds nothing secret. */
+    readonly reason: string;
+  };
+
+/** Largest answer that is read, in bytes. */
+const MAX_ANSWER_BYTES = 262_144;
+
+/** What a header may hold: visible ASCII (RFC 9110, 5.5). */
+const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
+
+interface Call {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Behind `/api/v2/`. */
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+/** Calls the management API. The access token is never told to anybody else. */
+export class IdentityProvider implements UserMirror {
+  readonly #options: Required<IdentityProviderOptions>;
+  readonly #baseUrl: string;
+
+  /** A connector that has not called yet. */
+  constructor(options: IdentityProviderOptions) {
+    this.#options = {
+      timeoutMs: 5_000,
+      connection: "Username-Password-Authentication",
+      password: "random",
+      ...options,
+    };
+    this.#baseUrl = `${options.url.replace(/\/+$/, "")}/api/v2/`;
+  }
+
+  /**
+   * Asks whether the management API answers and takes our token: with
+   * `GET {idp_url}/api/v2/`. Any status of the 200s is a yes.
+   */
+  async check(): Promise<ReadinessOutcome> {
+    const answer = await this.#call({ method: "GET", path: "" });
+    if (answer.kind === "failed") return unavailable(answer.reason);
+    const { status } = answer;
+    if (status >= 200 && status < 300) return { kind: "ok" };
+    return status === 401 || status === 403
+      ? { kind: "refused", reason: "the access token is not taken" }
+      : unavailable(`the answer has status ${status}`);
+  }
+
+  /** Adds a user: `POST /api/v2/users`. */
+  async create(user: MirroredUser): Promise<MirrorOutcome> {
+    const { connection, password } = this.#options;
+    const answer = await this.#call({
+      method: "POST",
+      path: "users",
+      body: {
+        connection,
+        ...membersOf(user),
+        // The end satisfies the usual rules about kinds of characters.
+        ...(password === "random"
+          ? { password: `${mintToken("dk").secret}aA1!` }
+          : {}),
+        app_metadata: { tenant: user.tenant, user_id: user.userId },
+      },
+    });
+    const outcome = outcomeOf(answer, "");
+    if (outcome.kind !== "ok" || answer.kind !== "ok") return outcome;
+    const subject = parseJsonObject(answer.text)?.user_id;
+    return typeof subject === "string" && subject !== ""
+      ? { kind: "ok", subject }
+      : unavailable("the answer names no user");
+  }
+
+  /** Changes a user: `PATCH /api/v2/users/{id}`. */
+  async update(
+    subject: string,
+    change: MirroredUserChange,
+  ): Promise<MirrorOutcome> {
+    return await this.#callUser(subject, {
+      method: "PATCH",
+      body: membersOf(change),
+    });
+  }
+
+  /** Removes a user: `DELETE /api/v2/users/{id}`. */
+  async remove(subject: string): Promise<MirrorOutcome> {
+    return await this.#callUser(subject, { method: "DELETE" });
+  }
+
+  async #callUser(
+    subject: string,
+    call: Pick<Call, "method" | "body">,
+  ): Promise<MirrorOutcome> {
+    // A dot segment would name another resource (RFC 3986, 5.2.4).
+    if (/^\.{0,2}$/.test(subject)) return { kind: "not_found" };
+    const path = `users/${encodeURIComponent(subject)}`;
+    return outcomeOf(await this.#call({ ...call, path }), subject);
+  }
+
+  async #call(call: Call): Promise<FetchOutcome> {
+    const { fetch, clock, timeoutMs, accessToken } = this.#options;
+    const given = await settle(accessToken);
+    if (given.kind === "failed") {
+      const reason = `there is no access token: ${describeError(given.error)}`;
+      return { kind: "failed", reason };
+    }
+    const token = given.value;
+    // An error about a bad header would quote it.
+    if (!ACCESS_TOKEN.test(token)) {
+      return { kind: "failed", reason: "the access token is no header value" };
+    }
+    const headers = new Headers({ authorization: `Bearer ${token}` });
+    if (call.body !== undefined) {
+      headers.set("content-type", "application/json");
+    }
+    const outcome = await fetchText(this.#baseUrl + call.path, {
+      fetch,
+      clock,
+      timeoutMs,
+      maxBytes: MAX_ANSWER_BYTES,
+      init: {
+        method: call.method,
+        headers,
+        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      },
+    });
+    if (outcome.kind === "ok") return outcome;
+    return { ...outcome, reason: outcome.reason.replaceAll(token, "***") };
+  }
+}
+
+function membersOf(
+  user: MirroredUserChange,
+): Readonly<Record<string, unknown>> {
+  // JSON leaves members out that are undefined.
+  return { email: user.email, name: user.name, blocked: user.isBlocked };
+}
+
+function outcomeOf(answer: FetchOutcome, subject: string): MirrorOutcome {
+  if (answer.kind === "failed") return unavailable(answer.reason);
+  const { status } = answer;
+  if (status >= 200 && status < 300) return { kind: "ok", subject };
+  const reason = `the answer has status ${status}`;
+  switch (status) {
+    case 404:
+      return { kind: "not_found" };
+    case 409:
+      return { kind: "exists" };
+    case 429: {
+      const seconds = answer.headers.get("retry-after") ?? "";
+      return /^\d{1,6}$/.test(seconds)
+        ? { ...unavailable(reason), retryAfterMs: Number(seconds) * 1_000 }
+        : unavailable(reason);
+    }
+  }
+  return status >= 400 && status < 500
+    ? { kind: "refused", reason }
+    : unavailable(reason);
+}
+
+function unavailable(
+  reason: string,
+): { readonly kind: "unavailable"; readonly reason: string } {
+  return { kind: "unavailable", reason };
+}

@@ -1,0 +1,414 @@
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertThrows,
+} from "@std/assert";
+import { createHmac } from "node:crypto";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { Jwks } from "./jwks.ts";
+import { type JwtOutcome, JwtVerifier } from "./jwt.ts";
+import { JWT_ALGORITHMS, type JwtAlgorithm } from "./jwt_algorithm.ts";
+import { IdentityProviderServer } from "./testing/identity_provider_server.ts";
+
+const AUDIENCE = "https://tasks.example.com";
+const ALGORITHMS = Object.keys(JWT_ALGORITHMS) as JwtAlgorithm[];
+
+interface Setup extends AsyncDisposable {
+  readonly clock: FakeClock;
+  readonly provider: IdentityProviderServer;
+  readonly verifier: JwtVerifier;
+  claims(changes?: Record<string, unknown>): Record<string, unknown>;
+}
+
+async function setUp(algorithms?: readonly JwtAlgorithm[]): Promise<Setup> {
+  const clock = new FakeClock();
+  const provider = await IdentityProviderServer.start(algorithms);
+  const keys = new Jwks({
+    url: provider.keySetUrl,
+    fetch,
+    clock,
+    logger: new RecordingLogger(),
+  });
+  return {
+    clock,
+    provider,
+    verifier: new JwtVerifier({
+      issuer: provider.url,
+      audiences: ["other", AUDIENCE],
+      keys,
+      clock,
+      maxRemembered: 5,
+    }),
+    claims: (changes = {}) => ({
+      ...provider.claimsAt(clock.nowMs(), AUDIENCE),
+      ...changes,
+    }),
+    async [Symbol.asyncDispose]() {
+      await keys.stop();
+      await provider[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function codeOf(outcome: JwtOutcome): string {
+  return outcome.kind === "refused" ? outcome.code : outcome.kind;
+}
+
+function encode(part: unknown): string {
+  const text = typeof part === "string" ? part : JSON.stringify(part);
+  return new TextEncoder().encode(text)
+    .toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+Deno.test("JwtVerifier takes tokens of every algorithm, with their own key only", async () => {
+  await using setup = await setUp(ALGORITHMS);
+  const { provider, verifier, claims } = setup;
+  for (const algorithm of ALGORITHMS) {
+    const token = await provider.mint(claims(), { algorithm });
+    const outcome = await verifier.verify(token);
+    assert(outcome.kind === "ok", algorithm);
+    assertEquals(outcome.subject, {
+      issuer: provider.url,
+      subject: "auth0|ada",
+      verifiedEmail: "ada@example.com",
+      name: "Ada",
+      expiresAtMs: setup.clock.nowMs() + 3_600_000,
+    });
+    for (const other of ALGORITHMS) {
+      if (other === algorithm) continue;
+      // Says one algorithm and key, is signed with another; and the key of
+      // another algorithm by its id.
+      const forged = await provider.mint(claims(), {
+        algorithm: other,
+        header: { alg: algorithm, kid: `${algorithm}-1` },
+      });
+      const crossed = await provider.mint(claims(), {
+        algorithm,
+        header: { kid: `${other}-1` },
+      });
+      assertEquals(
+        codeOf(await verifier.verify(forged)),
+        "invalid_credentials",
+      );
+      assertEquals(
+        codeOf(await verifier.verify(crossed)),
+        "invalid_credentials",
+      );
+    }
+  }
+});
+
+Deno.test("JwtVerifier takes no symmetric, missing or other algorithm", async () => {
+  await using setup = await setUp(["RS256"]);
+  const { provider, verifier, claims } = setup;
+  const jwk = provider.publicJwk("RS256");
+  const body = encode(claims());
+  for (
+    const alg of ["HS256", "none", "None", "RS384", "ES256K", "", undefined, [
+      "RS256",
+    ], "toString"]
+  ) {
+    const signed = `${encode({ alg, kid: jwk.kid })}.${body}`;
+    // The old trick: the public key as the secret of an HMAC.
+    const mac = createHmac("sha256", String(jwk.n)).update(signed).digest(
+      "base64url",
+    );
+    for (const signature of [mac, "", await provider.sign("RS256", signed)]) {
+      const outcome = await verifier.verify(`${signed}.${signature}`);
+      assertEquals(codeOf(outcome), "invalid_credentials", String(alg));
+    }
+  }
+});
+
+Deno.test("JwtVerifier looks at the times of a token", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, clock } = setup;
+  const now = clock.nowMs() / 1_000;
+  const cases: readonly [Record<string, unknown>, string][] = [
+    [{}, "ok"],
+    [{ exp: now + 0.001 }, "ok"],
+    [{ exp: now }, "token_expired"],
+    [{ exp: now - 1 }, "token_expired"],
+    [{ exp: 0 }, "token_expired"],
+    [{ exp: undefined }, "invalid_credentials"],
+    [{ exp: null }, "invalid_credentials"],
+    [{ exp: String(now + 60) }, "invalid_credentials"],
+    [{ exp: [now + 60] }, "invalid_credentials"],
+    [{ nbf: now + 60 }, "ok"],
+    [{ nbf: now + 61 }, "invalid_credentials"],
+    [{ nbf: "soon" }, "invalid_credentials"],
+    [{ iat: now + 60 }, "ok"],
+    [{ iat: now + 61 }, "invalid_credentials"],
+    [{ iat: undefined }, "ok"],
+  ];
+  for (const [changes, code] of cases) {
+    const token = await provider.mint(setup.claims(changes));
+    assertEquals(
+      codeOf(await verifier.verify(token)),
+      code,
+      JSON.stringify(changes),
+    );
+  }
+});
+
+Deno.test("JwtVerifier looks at who a token is from, for and about", async () => {
+  await using setup = await setUp();
+  const { provider, verifier } = setup;
+  const cases: readonly [Record<string, unknown>, string][] = [
+    [{ aud: ["x", AUDIENCE] }, "ok"],
+    [{ aud: "other" }, "ok"],
+    [{ aud: "x" }, "invalid_credentials"],
+    [{ aud: [] }, "invalid_credentials"],
+    [{ aud: [[AUDIENCE]] }, "invalid_credentials"],
+    [{ aud: { 0: AUDIENCE } }, "invalid_credentials"],
+    [{ aud: undefined }, "invalid_credentials"],
+    [{ iss: "https://evil.example" }, "invalid_credentials"],
+    [{ iss: `${provider.url}/` }, "invalid_credentials"],
+    [{ iss: undefined }, "invalid_credentials"],
+    [{ sub: "" }, "invalid_credentials"],
+    [{ sub: 7 }, "invalid_credentials"],
+    [{ sub: "s".repeat(256) }, "invalid_credentials"],
+    [{ sub: undefined }, "invalid_credentials"],
+  ];
+  for (const [changes, code] of cases) {
+    const token = await provider.mint(setup.claims(changes));
+    assertEquals(
+      codeOf(await verifier.verify(token)),
+      code,
+      JSON.stringify(changes),
+    );
+  }
+});
+
+Deno.test("JwtVerifier gives an address only where it was verified", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, claims } = setup;
+  for (const email_verified of [false, "true", 1, undefined]) {
+    const outcome = await verifier.verify(
+      await provider.mint(claims({ email_verified })),
+    );
+    assert(outcome.kind === "ok");
+    assertEquals(outcome.subject.verifiedEmail, undefined);
+  }
+});
+
+Deno.test("JwtVerifier follows no key that a token brings, and no extension", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, claims } = setup;
+  await using evil = await IdentityProviderServer.start();
+  const brought = {
+    kid: "ES256-1",
+    jku: evil.keySetUrl,
+    jwk: evil.publicJwk("ES256"),
+    x5u: evil.keySetUrl,
+  };
+  const forged = await evil.mint(claims(), { header: brought });
+  assertEquals(codeOf(await verifier.verify(forged)), "invalid_credentials");
+  assertEquals(evil.keySetCalls, 0);
+  for (
+    const header of [
+      { crit: ["exp"] },
+      { crit: [] },
+      { crit: ["b64"], b64: false },
+      { typ: "logout+jwt" },
+      { typ: 7 },
+      { kid: 7 },
+      { kid: "k".repeat(300) },
+    ]
+  ) {
+    const token = await provider.mint(claims(), { header });
+    assertEquals(
+      codeOf(await verifier.verify(token)),
+      "invalid_credentials",
+      JSON.stringify(header),
+    );
+  }
+  for (
+    const header of [{ typ: undefined }, { typ: "at+jwt" }, { kid: undefined }]
+  ) {
+    const token = await provider.mint(claims(), { header });
+    assertEquals(
+      codeOf(await verifier.verify(token)),
+      "ok",
+      JSON.stringify(header),
+    );
+  }
+});
+
+Deno.test("JwtVerifier stands malformed tokens", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, claims } = setup;
+  const good = await provider.mint(claims());
+  const [header = "", body = "", signature = ""] = good.split(".");
+  const deep = `${"[".repeat(3_000)}${"]".repeat(3_000)}`;
+  const cases = [
+    "",
+    "..",
+    good.slice(0, -4),
+    `${good}AAAA`,
+    `${good}.`,
+    `${good}=`,
+    `${header}.${body}`,
+    `${header}.${body}.`,
+    `${header}.${body}.A`,
+    `${header}.${encode("{")}.${signature}`,
+    `${header}.${encode("[]")}.${signature}`,
+    `${header}.${encode("null")}.${signature}`,
+    `${header}.${encode(deep)}.${signature}`,
+    `${encode('"ES256"')}.${body}.${signature}`,
+    `${encode('\ufeff{"alg":"ES256"}')}.${body}.${signature}`,
+    `${header}.wyh_.${signature}`,
+    ` ${good}`,
+    "a".repeat(8_193),
+  ];
+  for (const token of cases) {
+    assertEquals(
+      codeOf(await verifier.verify(token)),
+      "invalid_credentials",
+      token.slice(0, 80),
+    );
+  }
+  // 8 KiB are the most, signed or not.
+  const padding = "p".repeat(8_193);
+  const long = await provider.mint(claims({ padding }));
+  assertEquals(codeOf(await verifier.verify(long)), "invalid_credentials");
+});
+
+Deno.test("JwtVerifier reads doubled and odd members one way only", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, claims } = setup;
+  async function sign(header: string, body: string): Promise<string> {
+    const signed = `${encode(header)}.${encode(body)}`;
+    return `${signed}.${await provider.sign("ES256", signed)}`;
+  }
+  const text = JSON.stringify(claims());
+  const header = '{"alg":"ES256","kid":"ES256-1"}';
+  const last = await verifier.verify(
+    await sign(
+      '{"alg":"none","alg":"ES256","kid":"ES256-1"}',
+      text.replace('"sub":', '"sub":"mallory","sub":'),
+    ),
+  );
+  assert(last.kind === "ok");
+  assertEquals(last.subject.subject, "auth0|ada");
+  const hidden = '{"__proto__":{"alg":"ES256","kid":"ES256-1"}}';
+  assertEquals(
+    codeOf(await verifier.verify(await sign(hidden, text))),
+    "invalid_credentials",
+  );
+  const inherited = `{"__proto__":${text}}`;
+  assertEquals(
+    codeOf(await verifier.verify(await sign(header, inherited))),
+    "invalid_credentials",
+  );
+});
+
+Deno.test("JwtVerifier refuses a token with any character changed", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, claims } = setup;
+  const token = await provider.mint(claims());
+  const random = new SeededRandom(37);
+  const signatureAt = token.lastIndexOf(".");
+  for (let round = 0; round < 300; round++) {
+    // The last character has bits that are in no byte.
+    const place = random.below(token.length - 1);
+    const letter = random.pick([..."ABCabc019-_."]);
+    if (token[place] === letter || place === signatureAt) continue;
+    const wrong = token.slice(0, place) + letter + token.slice(place + 1);
+    assertEquals(
+      codeOf(await verifier.verify(wrong)),
+      "invalid_credentials",
+      wrong,
+    );
+  }
+});
+
+Deno.test("JwtVerifier remembers a token until it ends", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, clock, claims } = setup;
+  const exp = clock.nowMs() / 1_000 + 100;
+  const token = await provider.mint(claims({ exp }));
+  assertInstanceOf(verifier.verify(token), Promise);
+  await verifier.verify(token);
+  const again = verifier.verify(token);
+  assert(!(again instanceof Promise));
+  assertEquals(codeOf(again), "ok");
+  clock.advance(99_999);
+  assert(!(verifier.verify(token) instanceof Promise));
+  clock.advance(1);
+  assertEquals(codeOf(await verifier.verify(token)), "token_expired");
+});
+
+Deno.test("JwtVerifier remembers for a bounded time and a bounded number", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, clock, claims } = setup;
+  const first = await provider.mint(claims());
+  await verifier.verify(first);
+  clock.advance(299_999);
+  assert(!(verifier.verify(first) instanceof Promise));
+  clock.advance(1);
+  const second = verifier.verify(first);
+  assertInstanceOf(second, Promise);
+  await second;
+  for (let count = 0; count < 5; count++) {
+    await verifier.verify(
+      await provider.mint(claims({ sub: `user-${count}` })),
+    );
+  }
+  const forgotten = verifier.verify(first);
+  assertInstanceOf(forgotten, Promise);
+  assertEquals(codeOf(await forgotten), "ok");
+});
+
+Deno.test("JwtVerifier forgets tokens of keys that are gone", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, claims } = setup;
+  const old = await provider.mint(claims());
+  assertEquals(codeOf(await verifier.verify(old)), "ok");
+  await provider.rotate();
+  const fresh = await provider.mint(claims());
+  // A key nobody knows makes it fetch the set, in which the old one is missing.
+  assertEquals(codeOf(await verifier.verify(fresh)), "ok");
+  assertEquals(codeOf(await verifier.verify(old)), "invalid_credentials");
+});
+
+Deno.test("JwtVerifier fetches nothing for tokens of other issuers", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, claims } = setup;
+  const token = await provider.mint(claims({ iss: "https://evil.example" }));
+  await verifier.verify(token);
+  assertEquals(provider.keySetCalls, 0);
+});
+
+Deno.test("JwtVerifier is neither for nor against a token while there are no keys", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, claims } = setup;
+  provider.keySetFault = { kind: "status", status: 503 };
+  const token = await provider.mint(claims());
+  assertEquals(await verifier.verify(token), {
+    kind: "unavailable",
+    retryAfterMs: 10_000,
+  });
+});
+
+Deno.test("JwtVerifier needs an issuer and an audience", () => {
+  const clock = new FakeClock();
+  const keys = {
+    generation: 0,
+    find: () => Promise.resolve({ kind: "unknown" } as const),
+  };
+  for (
+    const options of [{ issuer: "", audiences: ["a"] }, {
+      issuer: "i",
+      audiences: [],
+    }]
+  ) {
+    assertThrows(
+      () => new JwtVerifier({ ...options, keys, clock }),
+      RangeError,
+    );
+  }
+});

@@ -1,0 +1,146 @@
+/**
+ * Scopes: the single things a caller may do, and which of them a role implies.
+ *
+ * @module
+ */
+
+import { nearest } from "../../shared/did_you_mean.ts";
+import { quote } from "../../shared/quote.ts";
+import { allows, type Role } from "./role.ts";
+
+/**
+ * Every scope with the least role that implies it. The order is that in which
+ * scopes are shown.
+ */
+export const LEAST_ROLE = {
+  "tasks:read": "viewer",
+  "tasks:write": "member",
+  "workers:read": "viewer",
+  "workers:write": "admin",
+  "leases:write": "admin",
+  "secrets:read": "admin",
+  "secrets:write": "admin",
+  "users:read": "viewer",
+  "users:write": "admin",
+  "keys:read": "admin",
+  "keys:write": "admin",
+  "webhooks:read": "admin",
+  "webhooks:write": "admin",
+  "events:read": "viewer",
+  "account:read": "viewer",
+  "account:write": "owner",
+  "audit:read": "admin",
+} as const satisfies Readonly<Record<string, Role>>;
+
+/** One thing a caller may do: a resource, and to read or to write it. */
+export type Scope = keyof typeof LEAST_ROLE;
+
+/** What a caller may do. */
+export type ScopeSet = ReadonlySet<Scope>;
+
+/** All scopes, in the order they are shown in. */
+export const SCOPES: readonly Scope[] = Object.keys(LEAST_ROLE) as Scope[];
+
+/** What reading a list of scopes comes to. */
+export type ScopesOutcome =
+  | {
+    readonly kind: "ok";
+    /** What the list allows, with `workers:*` and its like spelt out. */
+    readonly scopes: ScopeSet;
+    /** The list as it is kept and shown: no doubles, in the usual order. */
+    readonly names: readonly string[];
+  }
+  | {
+    readonly kind: "invalid";
+    /** The place of the wrong item in the list; absent for the whole list. */
+    readonly index?: number;
+    /** What is wrong, as a message for the client. */
+    readonly reason: string;
+  };
+
+/** Each resource with all scopes that there are for it. */
+const BY_WILDCARD: ReadonlyMap<string, readonly Scope[]> = Map.groupBy(
+  SCOPES,
+  (scope) => `${scope.slice(0, scope.indexOf(":"))}:*`,
+);
+
+const ACCEPTED: readonly string[] = [...SCOPES, ...BY_WILDCARD.keys()];
+
+const BY_ROLE: Readonly<Record<Role, ScopeSet>> = {
+  viewer: impliedBy("viewer"),
+  member: impliedBy("member"),
+  admin: impliedBy("admin"),
+  owner: impliedBy("owner"),
+};
+
+/**
+ * Reads a list of scopes as a client writes it. `workers:*` stands for all
+ * scopes of that resource; there is no wildcard for everything, a role is.
+ */
+export function parseScopes(list: readonly string[]): ScopesOutcome {
+  if (list.length === 0) {
+    return {
+      kind: "invalid",
+      reason: "Cannot take scopes: the list is empty",
+    };
+  }
+  const names = new Set<string>();
+  for (const [index, name] of list.entries()) {
+    if (!ACCEPTED.includes(name)) {
+      return { kind: "invalid", index, reason: unknownScope(name) };
+    }
+    names.add(name);
+  }
+  const scopes = new Set<Scope>();
+  for (const name of names) {
+    for (const scope of scopesNamed(name)) scopes.add(scope);
+  }
+  return {
+    kind: "ok",
+    scopes,
+    names: ACCEPTED.filter((name) => names.has(name)),
+  };
+}
+
+/** What a role may do. */
+export function scopesOfRole(role: Role): ScopeSet {
+  return BY_ROLE[role];
+}
+
+/** Tells whether `needed` is among the scopes. */
+export function scopesAllow(scopes: ScopeSet, needed: Scope): boolean {
+  return scopes.has(needed);
+}
+
+/**
+ * The first scope that is needed and not there, for the answer that names it;
+ * `undefined` when nothing is missing.
+ */
+export function missingScope(
+  scopes: ScopeSet,
+  needed: Scope | Iterable<Scope>,
+): Scope | undefined {
+  const wanted = typeof needed === "string" ? [needed] : needed;
+  for (const scope of wanted) {
+    if (!scopes.has(scope)) return scope;
+  }
+  return undefined;
+}
+
+function scopesNamed(name: string): readonly Scope[] {
+  return BY_WILDCARD.get(name) ?? SCOPES.filter((scope) => scope === name);
+}
+
+function unknownScope(name: string): string {
+  const guess = nearest(name, ACCEPTED);
+  const hint = guess === undefined
+    ? `known are ${ACCEPTED.join(", ")}`
+    : `did you mean ${quote(guess)}?`;
+  return `Cannot take scope ${
+    quote(name)
+  }: there is none of that name, ${hint}`;
+}
+
+function impliedBy(role: Role): ScopeSet {
+  return new Set(SCOPES.filter((scope) => allows(role, LEAST_ROLE[scope])));
+}

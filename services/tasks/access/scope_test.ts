@@ -1,0 +1,88 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { allows, parseRole, ROLES } from "./role.ts";
+import {
+  missingScope,
+  parseScopes,
+  type Scope,
+  SCOPES,
+  scopesAllow,
+  scopesOfRole,
+} from "./scope.ts";
+
+Deno.test("allows() puts the roles in their order", () => {
+  assertEquals(ROLES, ["viewer", "member", "admin", "owner"]);
+  for (const [place, role] of ROLES.entries()) {
+    for (const [neededPlace, needed] of ROLES.entries()) {
+      assertEquals(allows(role, needed), place >= neededPlace);
+    }
+  }
+});
+
+Deno.test("parseRole() takes the names of roles and nothing else", () => {
+  for (const role of ROLES) assertEquals(parseRole(role), role);
+  for (const text of ["", "Owner", "root", "constructor", "admin "]) {
+    assertEquals(parseRole(text), undefined, text);
+  }
+});
+
+Deno.test("scopesOfRole() gives each role what the one before it has, and more", () => {
+  const gained: readonly (readonly Scope[])[] = [
+    ["tasks:read", "workers:read", "users:read", "events:read", "account:read"],
+    ["tasks:write"],
+    [
+      "workers:write",
+      "leases:write",
+      "secrets:read",
+      "secrets:write",
+      "users:write",
+      "keys:read",
+      "keys:write",
+      "webhooks:read",
+      "webhooks:write",
+      "audit:read",
+    ],
+    ["account:write"],
+  ];
+  const expected = new Set<Scope>();
+  for (const [place, role] of ROLES.entries()) {
+    for (const scope of gained[place] ?? []) expected.add(scope);
+    assertEquals(scopesOfRole(role), expected, role);
+  }
+  assertEquals(scopesOfRole("owner"), new Set(SCOPES));
+});
+
+Deno.test("parseScopes() spells out wildcards and keeps the list as written", () => {
+  const outcome = parseScopes(["workers:*", "tasks:read", "tasks:read"]);
+  assert(outcome.kind === "ok");
+  assertEquals(outcome.names, ["tasks:read", "workers:*"]);
+  assertEquals(
+    outcome.scopes,
+    new Set<Scope>(["tasks:read", "workers:read", "workers:write"]),
+  );
+});
+
+Deno.test("parseScopes() refuses what is no scope and names its place", () => {
+  const cases = ["*", "*:read", "tasks:", "tasks", "TASKS:READ", "__proto__"];
+  for (const name of cases) {
+    const outcome = parseScopes(["tasks:read", name]);
+    assert(outcome.kind === "invalid", name);
+    assertEquals(outcome.index, 1);
+    assertStringIncludes(outcome.reason, `"${name}"`);
+  }
+  const typo = parseScopes(["task:read"]);
+  assert(typo.kind === "invalid");
+  assertStringIncludes(typo.reason, 'did you mean "tasks:read"?');
+  assertEquals(parseScopes([]).kind, "invalid");
+});
+
+Deno.test("missingScope() names the first scope that is not there", () => {
+  const viewer = scopesOfRole("viewer");
+  assertEquals(missingScope(viewer, "tasks:read"), undefined);
+  assertEquals(missingScope(viewer, "tasks:write"), "tasks:write");
+  assertEquals(
+    missingScope(viewer, ["tasks:read", "keys:read", "keys:write"]),
+    "keys:read",
+  );
+  assert(scopesAllow(viewer, "tasks:read"));
+  assert(!scopesAllow(viewer, "secrets:write"));
+});

@@ -1,0 +1,142 @@
+/**
+ * The names of tenants, which are labels of a host name.
+ *
+ * @module
+ */
+
+import { quote } from "../../shared/quote.ts";
+
+/** What reading a tenant's domain comes to. */
+export type TenantDomainOutcome =
+  | {
+    readonly kind: "ok";
+    /** The domain as it is kept: in lower case. */
+    readonly domain: string;
+  }
+  | {
+    /** Not a label, or one that no tenant can have. */
+    readonly kind: "invalid" | "reserved";
+    /** What is wrong, as a message for the client. */
+    readonly reason: string;
+  };
+
+/** Most characters of a label (RFC 1123, 2.1 and RFC 1035, 2.3.4). */
+export const MAX_LABEL_LENGTH = 63;
+
+/** Letters, digits and hyphens, none of them at the ends (RFC 1123, 2.1). */
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/**
+ * Names that are the service's own, that mail and name servers have by
+ * convention, or that people would take for the operator's.
+ */
+const RESERVED: ReadonlySet<string> = new Set([
+  "abuse",
+  "account",
+  "accounts",
+  "admin",
+  "administrator",
+  "api",
+  "app",
+  "assets",
+  "auth",
+  "autoconfig",
+  "autodiscover",
+  "billing",
+  "blog",
+  "cdn",
+  "console",
+  "dashboard",
+  "docs",
+  "ftp",
+  "health",
+  "healthz",
+  "help",
+  "hostmaster",
+  "imap",
+  "internal",
+  "invalid",
+  "isatap",
+  "local",
+  "localdomain",
+  "localhost",
+  "login",
+  "mail",
+  "metrics",
+  "mx",
+  "news",
+  "ns",
+  "ns1",
+  "ns2",
+  "ns3",
+  "ns4",
+  "oauth",
+  "operator",
+  "plans",
+  "pop",
+  "postmaster",
+  "prices",
+  "private",
+  "public",
+  "root",
+  "security",
+  "signup",
+  "smtp",
+  "ssl",
+  "sso",
+  "static",
+  "status",
+  "support",
+  "system",
+  "test",
+  "webmail",
+  "webmaster",
+  "wpad",
+  "www",
+]);
+
+/** Tells whether the text is a label in lower case, of any meaning. */
+export function isLabel(text: string): boolean {
+  return LABEL.test(text);
+}
+
+/**
+ * Reads the domain a tenant wishes for. Upper case becomes lower case; labels
+ * of internationalised names (`xn--`, RFC 5890) are refused, since they can
+ * look like another tenant's.
+ */
+export function parseTenantDomain(input: string): TenantDomainOutcome {
+  // Only ASCII is lowered: some other letters become ASCII in lower case.
+  const domain = input.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  if (!isLabel(domain)) {
+    return {
+      kind: "invalid",
+      reason: `Cannot use domain ${quote(input)}: ${faultOf(domain)}`,
+    };
+  }
+  if (domain.startsWith("xn--")) {
+    return {
+      kind: "invalid",
+      reason: `Cannot use domain ${quote(domain)}: names in punycode ` +
+        '("xn--") are not taken',
+    };
+  }
+  if (RESERVED.has(domain)) {
+    return {
+      kind: "reserved",
+      reason: `Cannot use domain ${quote(domain)}: it is reserved`,
+    };
+  }
+  return { kind: "ok", domain };
+}
+
+function faultOf(domain: string): string {
+  if (domain === "") return "it is empty";
+  if (domain.length > MAX_LABEL_LENGTH) {
+    return `it has ${domain.length} characters, ${MAX_LABEL_LENGTH} are the most`;
+  }
+  if (domain.includes(".")) return "it is one label, without dots";
+  return /^-|-$/.test(domain)
+    ? "it begins or ends with a hyphen"
+    : "letters a to z, digits and hyphens are all it may have";
+}

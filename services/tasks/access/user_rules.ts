@@ -1,0 +1,146 @@
+/**
+ * Who may give whom which role, as decisions over values.
+ *
+ * @module
+ */
+
+import { quote } from "../../shared/quote.ts";
+import { allows, type Role } from "./role.ts";
+import { missingScope, type ScopeSet, scopesOfRole } from "./scope.ts";
+
+/** Where a user stands: asked to join, at work, or locked out. */
+export type UserStatus = "invited" | "active" | "disabled";
+
+/** Who wants to change users. */
+export interface UserAdministrator {
+  /** What it may do. */
+  readonly scopes: ScopeSet;
+  /**
+   * The user behind the credential: the one that is signed in, or the one that
+   * made the key. Absent where there is none.
+   */
+  readonly userId?: string;
+}
+
+/** A user as the rules see one. */
+export interface UserStanding {
+  /** The id of the user. */
+  readonly id: string;
+  /** Its role. */
+  readonly role: Role;
+  /** Where it stands. */
+  readonly status: UserStatus;
+}
+
+/** What is to become of a user. */
+export type UserChange =
+  | { readonly kind: "remove" }
+  | {
+    readonly kind: "update";
+    /** The new role; absent when it stays. */
+    readonly role?: Role;
+    /** The new status; absent when it stays. */
+    readonly status?: UserStatus;
+  };
+
+/** Whether something may be done to a user. */
+export type UserPermission =
+  | { readonly kind: "ok" }
+  | {
+    readonly kind: "forbidden" | "last_owner";
+    /** Why not, as a message for the client. */
+    readonly reason: string;
+  };
+
+const OK: UserPermission = { kind: "ok" };
+
+/**
+ * Tells whether somebody may give a role to somebody: only one that can do
+ * nothing it cannot do itself. So admins go up to admin, and a key that holds
+ * `users:write` and little else cannot make itself a user who may do more.
+ */
+export function mayGrantRole(
+  actor: UserAdministrator,
+  role: Role,
+): UserPermission {
+  if (!actor.scopes.has("users:write")) {
+    return forbidden(
+      `Cannot give role ${quote(role)}: scope "users:write" is missing`,
+    );
+  }
+  const missing = missingScope(actor.scopes, scopesOfRole(role));
+  if (missing === undefined) return OK;
+  return forbidden(
+    `Cannot give role ${quote(role)}: it includes scope ${quote(missing)}, ` +
+      "which you do not have",
+  );
+}
+
+/** What {@linkcode mayChangeUser} judges by. */
+export interface MayChangeUserOptions {
+  /** The user as it is. */
+  readonly user: UserStanding;
+  /** What is to become of it. */
+  readonly change: UserChange;
+  /** How many active owners the tenant has, the user included. */
+  readonly activeOwners: number;
+}
+
+/**
+ * Tells whether somebody may change or remove a user: nobody touches a user
+ * who may do more, nobody raises their own role, and the last active owner
+ * stays one.
+ */
+export function mayChangeUser(
+  actor: UserAdministrator,
+  options: MayChangeUserOptions,
+): UserPermission {
+  const { user, change } = options;
+  const overUser = mayGrantRole(actor, user.role);
+  if (overUser.kind !== "ok") {
+    return forbidden(
+      `Cannot change user ${quote(user.id)}: the user's role is ${
+        quote(user.role)
+      }, ` +
+        "and you may not give that role",
+    );
+  }
+  const role = change.kind === "update" ? change.role : undefined;
+  if (role !== undefined) {
+    const isOwn = actor.userId === user.id;
+    if (isOwn && role !== user.role && allows(role, user.role)) {
+      return forbidden(
+        `Cannot raise own role to ${quote(role)}: somebody else has to do it`,
+      );
+    }
+    const overRole = mayGrantRole(actor, role);
+    if (overRole.kind !== "ok") return overRole;
+  }
+  return keepsAnOwner(options);
+}
+
+/**
+ * Tells whether a tenant keeps an active owner through a change. To be asked
+ * again where the change is stored, with the count of that moment.
+ */
+export function keepsAnOwner(options: MayChangeUserOptions): UserPermission {
+  const { user, change, activeOwners } = options;
+  if (!isActiveOwner(user.role, user.status) || activeOwners > 1) return OK;
+  const staysOwner = change.kind === "update" &&
+    isActiveOwner(change.role ?? user.role, change.status ?? user.status);
+  if (staysOwner) return OK;
+  const what = change.kind === "remove" ? "remove" : "lower";
+  return {
+    kind: "last_owner",
+    reason: `Cannot ${what} user ${quote(user.id)}: it is the last active ` +
+      "owner, make another user an owner first",
+  };
+}
+
+function isActiveOwner(role: Role, status: UserStatus): boolean {
+  return role === "owner" && status === "active";
+}
+
+function forbidden(reason: string): UserPermission {
+  return { kind: "forbidden", reason };
+}

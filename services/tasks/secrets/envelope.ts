@@ -1,0 +1,158 @@
+/**
+ * Sealed text: AES-256-GCM (NIST SP 800-38D) in one compact string.
+ *
+ * The string is base64url without padding of: a format byte (1), the length of
+ * the key id (1 byte), the key id, a random nonce (12 bytes), the ciphertext and
+ * its tag (16 bytes). All before the nonce is authenticated too.
+ *
+ * It uses `node:crypto` rather than Web Crypto: the same bytes at a tenth of the
+ * time for texts this short, and no await in the middle of a store's turn.
+ *
+ * @module
+ */
+
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import type { SealingKey } from "./master_keys.ts";
+
+/** Options of {@linkcode seal}. */
+export interface SealOptions {
+  /** The key to seal with. */
+  readonly key: SealingKey;
+  /** What the text is bound to: it opens with the very same only. */
+  readonly associatedData: Uint8Array;
+}
+
+/** Options of {@linkcode open}. */
+export interface OpenOptions {
+  /** Finds the key that the text names. */
+  readonly findKey: (id: string) => SealingKey | undefined;
+  /** What the text was bound to when it was sealed. */
+  readonly associatedData: Uint8Array;
+}
+
+/** Why sealed text doesn't open. */
+export type OpenFailure =
+  | {
+    /** It was sealed with a key that isn't there. */
+    readonly kind: "wrong_key";
+    /** The id of that key. */
+    readonly keyId: string;
+  }
+  | {
+    /** It was changed, or it belongs to another place, or is no sealed text. */
+    readonly kind: "tampered";
+  };
+
+/** What opening sealed bytes comes to. */
+export type OpenOutcome =
+  | { readonly kind: "ok"; readonly bytes: Uint8Array }
+  | OpenFailure;
+
+const FORMAT = 1;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const MAX_KEY_ID_BYTES = 64;
+const CIPHER = "aes-256-gcm";
+
+/** The letters of ids, so that what a failure names is always fit to be shown. */
+const KEY_ID = /^[A-Za-z0-9._-]+$/;
+
+/**
+ * Seals bytes under a nonce of its own. Random nonces of 96 bits are safe for
+ * 2^32 texts under one key, far more than a tenant has versions of secrets.
+ *
+ * @throws {RangeError} When the key's id is empty, longer than 64 or has other
+ * characters than letters, digits, ".", "_" and "-".
+ */
+export function seal(plaintext: Uint8Array, options: SealOptions): string {
+  const { key, associatedData } = options;
+  const header = headerOf(key.id);
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, key.secret, nonce, {
+    authTagLength: TAG_BYTES,
+  });
+  cipher.setAAD(concat([header, associatedData]));
+  const ciphertext = [cipher.update(plaintext), cipher.final()];
+  return concat([header, nonce, ...ciphertext, cipher.getAuthTag()])
+    .toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+/** Opens what {@linkcode seal} made. */
+export function open(sealed: string, options: OpenOptions): OpenOutcome {
+  const bytes = decode(sealed);
+  const keyId = bytes === undefined ? undefined : readKeyId(bytes);
+  if (bytes === undefined || keyId === undefined) return { kind: "tampered" };
+  const key = options.findKey(keyId);
+  if (key === undefined) return { kind: "wrong_key", keyId };
+  const headerBytes = 2 + keyId.length;
+  const body = bytes.subarray(headerBytes);
+  const decipher = createDecipheriv(
+    CIPHER,
+    key.secret,
+    body.subarray(0, NONCE_BYTES),
+    { authTagLength: TAG_BYTES },
+  );
+  const header = bytes.subarray(0, headerBytes);
+  decipher.setAAD(concat([header, options.associatedData]));
+  decipher.setAuthTag(body.subarray(body.length - TAG_BYTES));
+  const first = decipher.update(
+    body.subarray(NONCE_BYTES, body.length - TAG_BYTES),
+  );
+  try {
+    return { kind: "ok", bytes: concat([first, decipher.final()]) };
+  } catch {
+    // With a key, a nonce and a tag of the right lengths, the last step has no
+    // other way to fail than a tag that doesn't fit.
+    return { kind: "tampered" };
+  }
+}
+
+/** The id of the key a text was sealed with; `undefined` for no sealed text. */
+export function sealedKeyId(sealed: string): string | undefined {
+  const bytes = decode(sealed);
+  return bytes === undefined ? undefined : readKeyId(bytes);
+}
+
+function headerOf(keyId: string): Uint8Array {
+  if (keyId.length > MAX_KEY_ID_BYTES || !KEY_ID.test(keyId)) {
+    throw new RangeError("Cannot seal: the id of the key is no key id");
+  }
+  const id = new TextEncoder().encode(keyId);
+  return concat([Uint8Array.of(FORMAT, id.length), id]);
+}
+
+/** Only the one spelling that {@linkcode seal} writes, so that no bit is free. */
+function decode(sealed: string): Uint8Array | undefined {
+  if (!/^[A-Za-z0-9_-]+$/.test(sealed)) return undefined;
+  try {
+    return Uint8Array.fromBase64(sealed + "=".repeat(-sealed.length & 3), {
+      alphabet: "base64url",
+      lastChunkHandling: "strict",
+    });
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The key id, when format and lengths are those of sealed text. */
+function readKeyId(bytes: Uint8Array): string | undefined {
+  const [format, length] = bytes;
+  if (format !== FORMAT || length === undefined) return undefined;
+  if (length > MAX_KEY_ID_BYTES) return undefined;
+  if (bytes.length < 2 + length + NONCE_BYTES + TAG_BYTES) return undefined;
+  const id = new TextDecoder().decode(bytes.subarray(2, 2 + length));
+  return KEY_ID.test(id) ? id : undefined;
+}
+
+function concat(chunks: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(
+    chunks.reduce((sum, chunk) => sum + chunk.length, 0),
+  );
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,148 @@
+/**
+ * Taking secrets out of what workers send back: results, errors, log lines.
+ *
+ * @module
+ */
+
+import { ByteMatcher } from "./byte_matcher.ts";
+import { type ByteView, endOf, startOf, viewOf } from "./byte_view.ts";
+import {
+  decodeBase64,
+  unescapeJson,
+  unescapePercent,
+} from "./decoded_views.ts";
+import { scrubJson } from "./scrub_json.ts";
+import type { NamedSecret } from "./secret_request.ts";
+
+/** Characters a value has at least to be looked for: less is found by chance. */
+export const MIN_SCRUBBED_CHARS = 8;
+
+/** A number as JSON writes it. */
+const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+
+/**
+ * Replaces values of secrets by `[secret NAME]`, wherever they stand as they are,
+ * with escapes of JSON (also twice), percent-encoded or in base64, alone or in
+ * the middle of something, as in Basic credentials. Of values within one another
+ * the longest counts; of those that overlap, nothing is left of either.
+ *
+ * Texts must be scrubbed before they are shortened: a value that was cut is not
+ * found. A scrubbed text can be longer than what it was made from.
+ */
+export class Scrubber {
+  readonly #names: readonly string[];
+  readonly #matcher: ByteMatcher;
+  readonly #minBytes: number;
+  readonly #hasNumbers: boolean;
+  readonly #hasSpaces: boolean;
+
+  /**
+   * A scrubber of these secrets; values with less than
+   * {@linkcode MIN_SCRUBBED_CHARS} characters are left out. It takes some 12
+   * bytes of memory for each byte of the values.
+   */
+  constructor(secrets: Iterable<NamedSecret>) {
+    const used = [...secrets]
+      .filter(({ value }) => value.length >= MIN_SCRUBBED_CHARS);
+    const patterns = used.map(({ value }) => viewOf(value).bytes);
+    this.#names = used.map(({ name }) => name);
+    this.#matcher = new ByteMatcher(patterns);
+    this.#minBytes = patterns.reduce(
+      (least, { length }) => Math.min(least, length),
+      Infinity,
+    );
+    this.#hasNumbers = used.some(({ value }) => NUMBER.test(value));
+    this.#hasSpaces = used.some(({ value }) => value.includes(" "));
+  }
+
+  /** The text without secrets; the very same when it holds none. */
+  scrubText(text: string): string {
+    // In UTF-8 a character takes three bytes at most for each code unit.
+    if (text.length * 3 < this.#minBytes) return text;
+    const source = viewOf(text);
+    if (source.bytes.length < this.#minBytes) return text;
+    const finds = this.#views(source).flatMap((view) => this.#search(view));
+    return finds.length === 0 ? text : replace(source.bytes, finds);
+  }
+
+  /**
+   * A copy of a JSON value without secrets in its strings and names of members.
+   * A number that is a secret becomes a string.
+   */
+  scrubJson(value: unknown): unknown {
+    return scrubJson(value, {
+      scrubText: (text) => this.scrubText(text),
+      scrubsNumbers: this.#hasNumbers,
+    });
+  }
+
+  /** The text in each form that can show a secret. */
+  #views(source: ByteView): ByteView[] {
+    const views = [source];
+    const unescaped = unescapeJson(source);
+    if (unescaped !== undefined) {
+      views.push(unescaped);
+      // JSON in a string of JSON is what errors of other services are made of.
+      const twice = unescapeJson(unescaped);
+      if (twice !== undefined) views.push(twice);
+    }
+    for (const view of [...views]) {
+      const plain = unescapePercent(view);
+      if (plain !== undefined) views.push(plain);
+      if (!this.#hasSpaces) continue;
+      const form = unescapePercent(view, { plusIsSpace: true });
+      if (form !== undefined) views.push(form);
+    }
+    for (const view of [...views]) {
+      const decoded = decodeBase64(view, { minBytes: this.#minBytes });
+      if (decoded !== undefined) views.push(decoded);
+    }
+    return views;
+  }
+
+  #search(view: ByteView): Find[] {
+    const finds: Find[] = [];
+    let last: { name: string; start: number; end: number } | undefined;
+    this.#matcher.search(view.bytes, (match) => {
+      const name = this.#names[match.pattern] ?? "";
+      const start = startOf(view, match.start);
+      const end = endOf(view, match.end - 1);
+      // A value that repeats itself overlaps itself: one find instead of many.
+      const isOneMore = last?.name === name && start >= last.start &&
+        start < last.end;
+      if (last !== undefined && isOneMore) last.end = Math.max(last.end, end);
+      else finds.push(last = { name, start, end });
+    });
+    return finds;
+  }
+}
+
+/** Where in the source a secret is. */
+interface Find {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Puts names in the place of finds; of those within others nothing is said. */
+function replace(source: Uint8Array, finds: readonly Find[]): string {
+  const ordered = finds.toSorted((left, right) =>
+    left.start - right.start || right.end - left.end
+  );
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const pieces: string[] = [];
+  let position = 0;
+  let name: string | undefined;
+  for (const find of ordered) {
+    if (find.end <= position) continue;
+    const overlaps = find.start < position;
+    if (find.start > position) {
+      pieces.push(decoder.decode(source.subarray(position, find.start)));
+    }
+    if (!overlaps || find.name !== name) pieces.push(`[secret ${find.name}]`);
+    name = find.name;
+    position = find.end;
+  }
+  pieces.push(decoder.decode(source.subarray(position)));
+  return pieces.join("");
+}

@@ -1,0 +1,228 @@
+import { assert, assertEquals, assertStrictEquals } from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { Scrubber } from "./scrub.ts";
+
+Deno.test("Scrubber.scrubText() puts the name in the place of a value", () => {
+  const scrubber = scrubberOf({ KEY: "correct-horse" });
+  assertEquals(
+    scrubber.scrubText("é correct-horse, correct-horsecorrect-horse."),
+    "é [secret KEY], [secret KEY][secret KEY].",
+  );
+  assertEquals(scrubber.scrubText("correct-horse"), "[secret KEY]");
+});
+
+Deno.test("Scrubber.scrubText() gives back the very text without secrets", () => {
+  const scrubber = scrubberOf({ KEY: "hunter2hunter2" });
+  const texts = [
+    "",
+    "short",
+    "hunter2hunter",
+    "x\ud800".repeat(20),
+    "\uFEFFa".repeat(9),
+  ];
+  for (const text of texts) assertStrictEquals(scrubber.scrubText(text), text);
+});
+
+Deno.test("Scrubber.scrubText() finds values of eight characters, not of seven", () => {
+  const scrubber = scrubberOf({
+    SEVEN: "1234567",
+    EIGHT: "abcdefgh",
+    BITS: "é".repeat(7),
+  });
+  assertEquals(
+    scrubber.scrubText(`1234567 abcdefgh ${"é".repeat(7)}`),
+    `1234567 [secret EIGHT] ${"é".repeat(7)}`,
+  );
+  assertEquals(
+    new Scrubber([]).scrubText("anything at all"),
+    "anything at all",
+  );
+});
+
+Deno.test("Scrubber.scrubText() prefers the longest value", () => {
+  const scrubber = scrubberOf({
+    INNER: "middle-part",
+    OUTER: "left-middle-part-right",
+    TAIL: "part-right",
+  });
+  assertEquals(
+    scrubber.scrubText("left-middle-part-right left-middle-part middle-part"),
+    "[secret OUTER] left-[secret INNER] [secret INNER]",
+  );
+});
+
+Deno.test("Scrubber.scrubText() leaves nothing of values that overlap", () => {
+  const scrubber = scrubberOf({
+    A: "aaaa-bbbb",
+    B: "bbbb-cccc",
+    C: "xyxyxyxy",
+  });
+  assertEquals(
+    scrubber.scrubText("<aaaa-bbbb-cccc>"),
+    "<[secret A][secret B]>",
+  );
+  assertEquals(scrubber.scrubText(`<${"xy".repeat(9)}>`), "<[secret C]>");
+});
+
+Deno.test("Scrubber.scrubText() finds encoded values", () => {
+  const value = 'p"ä/s\\s w+o&r=d\n🔑\u2028';
+  const scrubber = scrubberOf({ KEY: value });
+  const json = JSON.stringify(value).slice(1, -1);
+  const ascii = json.replace(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  const percent = encodeURIComponent(value);
+  const base64 = base64Of(value);
+  const forms = [
+    value,
+    json,
+    ascii,
+    ascii.toUpperCase().replaceAll("\\U", "\\u").replaceAll("\\N", "\\n")
+      .replace("P", "p").replace("S", "s").replace("S W+O&R=D", "s w+o&r=d"),
+    json.replaceAll("/", "\\/"),
+    JSON.stringify(json).slice(1, -1),
+    percent,
+    percent.toLowerCase(),
+    new URLSearchParams([["", value]]).toString().slice(1),
+    [...new TextEncoder().encode(value)]
+      .map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join(""),
+    base64,
+    base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, ""),
+    base64.replace(/.{10}/g, "$&\r\n"),
+    JSON.stringify(base64).slice(1, -1).replaceAll("/", "\\/"),
+    encodeURIComponent(base64),
+  ];
+  for (const form of forms) {
+    const text = `<${form}> and "${form}"`;
+    assertEquals(
+      scrubber.scrubText(text),
+      '<[secret KEY]> and "[secret KEY]"',
+      form,
+    );
+  }
+});
+
+Deno.test("Scrubber.scrubText() finds values in the middle of base64", () => {
+  const value = "s3cr3t-value";
+  const scrubber = scrubberOf({ KEY: value });
+  for (const user of ["", "a", "ab", "abc", "user:", "someone:"]) {
+    for (const end of ["", "x", "xy", "xyz", "\n"]) {
+      const encoded = btoa(user + value + end);
+      const scrubbed = scrubber.scrubText(`authorization: Basic ${encoded}`);
+      const [before, after] = scrubbed.split("[secret KEY]");
+      assert(before !== undefined && after !== undefined, scrubbed);
+      // What is left decodes to nothing but what stood around it.
+      const head = before.slice("authorization: Basic ".length);
+      assert(btoa(user).startsWith(head), scrubbed);
+      assert(after.length <= 8, scrubbed);
+    }
+  }
+});
+
+Deno.test("Scrubber.scrubText() finds encodings within one another", () => {
+  const value = "~~~???>>>ÿÿÿ";
+  const scrubber = scrubberOf({ KEY: value });
+  const base64 = base64Of(value);
+  assert(base64.includes("/") && base64.includes("+"), base64);
+  const forms = [
+    encodeURIComponent(base64),
+    base64.replaceAll("/", "\\/"),
+    base64.replaceAll("/", "\\\\/"),
+    `\\n${encodeURIComponent(value)}`.replaceAll("%3F", "\\u00253F").slice(2),
+  ];
+  for (const form of forms) {
+    assertEquals(scrubber.scrubText(`<${form}>`), "<[secret KEY]>", form);
+  }
+});
+
+Deno.test("Scrubber.scrubText() keeps the text around an encoded value", () => {
+  const scrubber = scrubberOf({ KEY: "top secret" });
+  assertEquals(
+    scrubber.scrubText('GET /?a=%20&k=top%20secret&b=%2F "q\\n" top+secret'),
+    'GET /?a=%20&k=[secret KEY]&b=%2F "q\\n" [secret KEY]',
+  );
+});
+
+Deno.test("Scrubber.scrubText() takes half a surrogate pair beside a secret", () => {
+  const scrubber = scrubberOf({ KEY: "hunter2hunter2" });
+  assertEquals(
+    scrubber.scrubText("\ud83d hunter2hunter2 \udd11"),
+    "\ufffd [secret KEY] \ufffd",
+  );
+});
+
+Deno.test("Scrubber.scrubJson() scrubs strings, names and numbers", () => {
+  const scrubber = scrubberOf({ PIN: "12345678", KEY: 'a"b\\c\nd/e' });
+  assertEquals(
+    scrubber.scrubJson({
+      note: 'is a"b\\c\nd/e',
+      'x a"b\\c\nd/e': [12345678, 1234567, { deep: "12345678" }],
+      raw: JSON.stringify({ inner: 'a"b\\c\nd/e' }),
+    }),
+    {
+      note: "is [secret KEY]",
+      "x [secret KEY]": ["[secret PIN]", 1234567, { deep: "[secret PIN]" }],
+      raw: '{"inner":"[secret KEY]"}',
+    },
+  );
+});
+
+Deno.test("Scrubber.scrubText() leaves no value in any text", () => {
+  const random = new SeededRandom(8);
+  const letters = [...'aab"\\/%+ é🔑\n'];
+  const word = (least: number) =>
+    Array.from({ length: least + random.below(6) }, () => random.pick(letters))
+      .join("");
+  const encoders = [
+    (text: string) => text,
+    (text: string) => JSON.stringify(text).slice(1, -1),
+    (text: string) => encodeURIComponent(text),
+    base64Of,
+  ];
+  for (let round = 0; round < 2_000; round++) {
+    const values = Array.from({ length: 1 + random.below(5) }, () => word(8));
+    const scrubber = new Scrubber(
+      values.map((value, n) => ({ name: `N${n}`, value })),
+    );
+    const pieces = random.list(
+      8,
+      () =>
+        random.chance(0.5)
+          ? random.pick(encoders)(random.pick(values))
+          : random.pick(encoders)(word(0)),
+    );
+    const scrubbed = scrubber.scrubText(pieces.join(","));
+    for (const value of values) {
+      for (const encoder of encoders) {
+        assert(
+          !scrubbed.includes(encoder(value)),
+          JSON.stringify({ values, pieces, scrubbed }),
+        );
+      }
+    }
+  }
+});
+
+Deno.test("Scrubber.scrubText() takes no longer for secrets alike", () => {
+  const scrubber = new Scrubber(Array.from({ length: 100 }, (_, n) => ({
+    name: `N${n}`,
+    value: `${"%61".repeat(1_000 + n)}\\n`,
+  })));
+  const text = "%61".repeat(20_000) + "\\n";
+  const before = performance.now();
+  const scrubbed = scrubber.scrubText(text);
+  const tookMs = performance.now() - before;
+  assert(scrubbed.endsWith("[secret N99]"));
+  assert(tookMs < 2_000, `${tookMs} ms`);
+});
+
+function scrubberOf(secrets: Readonly<Record<string, string>>): Scrubber {
+  return new Scrubber(
+    Object.entries(secrets).map(([name, value]) => ({ name, value })),
+  );
+}
+
+function base64Of(text: string): string {
+  return new TextEncoder().encode(text).toBase64();
+}

@@ -1,0 +1,26 @@
+/**
+ * Keys for the tests of this folder.
+ *
+ * @module
+ */
+
+import { createSecretKey, randomBytes } from "node:crypto";
+import { KEY_BYTES, MasterKeys, type SealingKey } from "../master_keys.ts";
+
+/** A random key with this id. */
+export function keyNamed(id: string): SealingKey {
+  return { id, secret: createSecretKey(randomBytes(KEY_BYTES)) };
+}
+
+/** A ring of random keys with these ids, the first being the current one. */
+export function ringOf(current: string, ...older: string[]): MasterKeys {
+  return new MasterKeys(keyNamed(current), older.map(keyNamed));
+}
+
+/** The text with one bit of what it encodes in base64url flipped. */
+export function flipBit(sealed: string, bit: number): string {
+  const bytes = Uint8Array.fromBase64(sealed, { alphabet: "base64url" });
+  const byte = bit >> 3;
+  bytes[byte] = (bytes[byte] ?? 0) ^ (1 << (bit & 7));
+  return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
+}

@@ -1,0 +1,164 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { parseUrlTemplate, type UrlTemplate } from "./url_template.ts";
+
+Deno.test("UrlTemplate.render() encodes values for path and query", () => {
+  const template = parse(
+    "https://example.com/a/{{secrets.A}}/b?k={{ secrets.A }}&l=x{{secrets.B}}y#z",
+  );
+  assertEquals(template.names, ["A", "B"]);
+  const values = new Map([["A", "a/b?c#d&e=f+g h%2F"], ["B", "é'\\@:"]]);
+  assertEquals(template.render((name) => values.get(name)), {
+    kind: "ok",
+    text: "https://example.com/a/a%2Fb%3Fc%23d%26e%3Df%2Bg%20h%252F/b" +
+      "?k=a%2Fb%3Fc%23d%26e%3Df%2Bg%20h%252F&l=x%C3%A9%27%5C%40%3Ay#z",
+  });
+});
+
+Deno.test("UrlTemplate.render() gives addresses without references as URLs", () => {
+  const text = textOf(
+    parse("HTTPS://EXAMPLE.com:443/a/../b c".replace(" ", "%20")),
+  );
+  assertEquals(text, "https://example.com/b%20c");
+});
+
+Deno.test("UrlTemplate.render() names unknown secrets", () => {
+  const outcome = parse("http://h/{{secrets.A}}").render(() => undefined);
+  assertEquals(outcome, { kind: "unknown_secret", names: ["A"] });
+});
+
+Deno.test("UrlTemplate.render() refuses values that lead upwards", () => {
+  for (
+    const path of ["/a/{{secrets.A}}/b", "/a/{{secrets.A}}", "/{{secrets.A}}?q"]
+  ) {
+    for (const value of [".", ".."]) {
+      const outcome = parse(`https://h${path}`).render(() => value);
+      assert(outcome.kind === "unusable_secret");
+      assertEquals(outcome.name, "A");
+    }
+  }
+  const joined = parse("https://h/a/{{secrets.B}}{{secrets.A}}/b");
+  assertEquals(joined.render(() => ".").kind, "unusable_secret");
+  const halves = parse("https://h/a/.{{secrets.A}}/b");
+  assertEquals(halves.render(() => ".").kind, "unusable_secret");
+  // Elsewhere dots are but dots.
+  assertEquals(
+    textOf(parse("https://h/a/{{secrets.A}}?q={{secrets.B}}"), "...", ".."),
+    "https://h/a/...?q=..",
+  );
+});
+
+Deno.test("UrlTemplate.render() refuses half a surrogate pair", () => {
+  const outcome = parse("https://h/{{secrets.A}}").render(() => "\udfff");
+  assert(outcome.kind === "unusable_secret");
+});
+
+Deno.test("parseUrlTemplate() refuses references in what says where to call", () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ["https://{{secrets.A}}/", "in the host"],
+    ["https://{{secrets.A}}", "in the host"],
+    ["https://h.{{secrets.A}}.example/", "in the host"],
+    ["https://h{{secrets.A}}", "in the host"],
+    ["https://h:{{secrets.A}}/", "in the host"],
+    ["https://h:80{{secrets.A}}/", "in the host"],
+    ["https://{{secrets.A}}@h/", "in the host"],
+    ["https://u:{{secrets.A}}@h/", "in the host"],
+    ["https://a/@{{secrets.A}}\\", `a "\\"`],
+    ["{{secrets.A}}", "where the scheme is"],
+    ["{{secrets.A}}://h/", "where the scheme is"],
+    ["http{{secrets.A}}://h/", "begins with neither"],
+    ["https:{{secrets.A}}", "begins with neither"],
+    ["https:/{{secrets.A}}/", "begins with neither"],
+    ["https:///{{secrets.A}}/", "begins with neither"],
+    ["https:////{{secrets.A}}/", "begins with neither"],
+    ["https:\\\\{{secrets.A}}/", `a "\\"`],
+    ["https://h\\{{secrets.A}}", `a "\\"`],
+    ["https://h/#{{secrets.A}}", `after "#"`],
+  ];
+  for (const [text, state] of cases) {
+    assertStringIncludes(reasonOf(text), `Cannot read URL: `);
+    assertStringIncludes(reasonOf(text), state);
+  }
+});
+
+Deno.test("parseUrlTemplate() refuses what is no address to call", () => {
+  const texts = [
+    "",
+    "example.com/",
+    "//example.com/",
+    "ftp://h/",
+    "javascript:alert(1)",
+    "file:///etc/passwd",
+    "https://",
+    "https:///h",
+    "https://h:99999/",
+    "https://a b/",
+    "https://h/a b",
+    " https://h/",
+    "https://h/\n",
+    "https://h\t/",
+    "https://h/%{{secrets.A}}",
+    "https://h/?q=%2{{secrets.A}}",
+    "https://h/{{secrets.a}}",
+    "https://h/{{",
+  ];
+  for (const text of texts) {
+    assertStringIncludes(reasonOf(text), "Cannot read URL: ");
+  }
+});
+
+Deno.test("parseUrlTemplate() isn't misled by its own marks", () => {
+  const text = textOf(
+    parse("https://h/~secret0~A./{{secrets.A}}~secret1~"),
+    "v",
+  );
+  assertEquals(text, "https://h/~secret0~A./v~secret1~");
+});
+
+Deno.test("UrlTemplate.render() never lets a value leave its place", () => {
+  const random = new SeededRandom(11);
+  const letters = [..."ab./\\?#%&=+@:;[]{}<>\"'`| \t\r\n\0é🔑2eEfF~!$()*,-_^"];
+  const template = parse(
+    "https://h.example:8443/a/{{secrets.A}}/b?k={{secrets.B}}&l=1",
+  );
+  for (let round = 0; round < 20_000; round++) {
+    const [a, b] = [value(), value()];
+    const outcome = template.render((name) => name === "A" ? a : b);
+    if (outcome.kind !== "ok") {
+      assert(a === "." || a === "..", JSON.stringify(a));
+      continue;
+    }
+    const url = new URL(outcome.text);
+    assertEquals(url.origin, "https://h.example:8443");
+    assertEquals(url.username + url.password + url.hash, "");
+    const segments = url.pathname.split("/");
+    assertEquals(segments.length, 4);
+    assertEquals(decodeURIComponent(segments[2] ?? ""), a);
+    assertEquals([...url.searchParams], [["k", b], ["l", "1"]]);
+  }
+
+  function value(): string {
+    return random.list(6, () => random.pick(letters)).join("") ||
+      random.pick(letters);
+  }
+});
+
+function parse(text: string): UrlTemplate {
+  const outcome = parseUrlTemplate(text);
+  assert(outcome.kind === "ok", JSON.stringify(outcome));
+  return outcome.template;
+}
+
+function textOf(template: UrlTemplate, ...values: string[]): string {
+  const outcome = template.render((name) =>
+    values[template.names.indexOf(name)]
+  );
+  assert(outcome.kind === "ok", JSON.stringify(outcome));
+  return outcome.text;
+}
+
+function reasonOf(text: string): string {
+  const outcome = parseUrlTemplate(text);
+  assert(outcome.kind === "invalid", text);
+  return outcome.reason;
+}
