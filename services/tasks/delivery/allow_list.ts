@@ -1,0 +1,135 @@
+/**
+ * The operator's list of targets that may be called though they are not public:
+ * for those who run the service beside their workers.
+ *
+ * @module
+ */
+
+import { quote } from "../../shared/quote.ts";
+import { normalizeHostName } from "./host_name.ts";
+import {
+  type IpNetwork,
+  isWithin,
+  networkOf,
+  parseIpAddress,
+  parseIpNetwork,
+} from "./ip_address.ts";
+
+/** One entry of the list. */
+export type AllowListEntry =
+  | {
+    readonly kind: "network";
+    /** Addresses that may be called. */
+    readonly network: IpNetwork;
+    /** The one port of them; any when left out. */
+    readonly port?: number;
+  }
+  | {
+    readonly kind: "host";
+    /** A name that may be called, whatever address it has. */
+    readonly host: string;
+    /** The one port of it; any when left out. */
+    readonly port?: number;
+  };
+
+/** What may be called besides public addresses. */
+export type AllowList = readonly AllowListEntry[];
+
+/** What reading the list comes to. */
+export type AllowListOutcome =
+  | { readonly kind: "ok"; readonly allowList: AllowList }
+  | {
+    readonly kind: "invalid";
+    /** One message for each entry that is no good. */
+    readonly problems: readonly string[];
+  };
+
+/** What is about to be called. */
+export interface CallPoint {
+  /** The host of the URL: a name in its normal form, or an address. */
+  readonly host: string;
+  /** The TCP port. */
+  readonly port: number;
+  /** The address of the host; left out as long as it is not known. */
+  readonly address?: string;
+}
+
+type EntryOutcome =
+  | { readonly kind: "ok"; readonly entry: AllowListEntry }
+  | { readonly kind: "invalid"; readonly reason: string };
+
+/** An address in brackets, or what holds no colon; a port may follow. */
+const FORM = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/;
+
+const EXPECTED = 'it is no IP address, network ("10.0.0.0/8") or host name, ' +
+  'with or without a port ("worker:8080", "[::1]:8080")';
+
+/**
+ * Reads the entries of the list: IP addresses, networks such as `10.0.0.0/8`,
+ * and host names; addresses and names with a port or without.
+ */
+export function parseAllowList(entries: readonly string[]): AllowListOutcome {
+  const allowList: AllowListEntry[] = [];
+  const problems: string[] = [];
+  for (const text of entries) {
+    const outcome = parseEntry(text.trim());
+    if (outcome.kind === "ok") allowList.push(outcome.entry);
+    else {
+      problems.push(
+        `Cannot allow calls to ${quote(text)}: ${outcome.reason}`,
+      );
+    }
+  }
+  return problems.length > 0
+    ? { kind: "invalid", problems }
+    : { kind: "ok", allowList };
+}
+
+/** Tells whether the list allows a call, public or not. */
+export function isAllowed(list: AllowList, point: CallPoint): boolean {
+  const address = parseIpAddress(point.address ?? "");
+  return list.some((entry) => {
+    if (entry.port !== undefined && entry.port !== point.port) return false;
+    if (entry.kind === "host") return entry.host === point.host;
+    return address !== undefined && isWithin(address, entry.network);
+  });
+}
+
+function parseEntry(text: string): EntryOutcome {
+  if (text.includes("/")) return parseNetworkEntry(text);
+  const bare = parseIpAddress(text);
+  if (bare !== undefined) {
+    return { kind: "ok", entry: { kind: "network", network: networkOf(bare) } };
+  }
+  const [, bracketed, plain, digits] = FORM.exec(text) ?? [];
+  const port = digits === undefined ? undefined : Number(digits);
+  if (port !== undefined && (port < 1 || port > 65_535)) {
+    return invalid("a port lies between 1 and 65535");
+  }
+  const withPort = port === undefined ? {} : { port };
+  const address = parseIpAddress(bracketed ?? plain ?? "");
+  if (address !== undefined) {
+    const network = networkOf(address);
+    return { kind: "ok", entry: { kind: "network", network, ...withPort } };
+  }
+  const host = plain === undefined ? undefined : normalizeHostName(plain);
+  if (host === undefined) return invalid(EXPECTED);
+  return { kind: "ok", entry: { kind: "host", host, ...withPort } };
+}
+
+function parseNetworkEntry(text: string): EntryOutcome {
+  const network = parseIpNetwork(text);
+  if (network !== undefined) {
+    return { kind: "ok", entry: { kind: "network", network } };
+  }
+  const base = parseIpAddress(text.slice(0, text.indexOf("/")));
+  return invalid(
+    base === undefined
+      ? EXPECTED
+      : "its prefix is too long, or the address has bits beyond it",
+  );
+}
+
+function invalid(reason: string): EntryOutcome {
+  return { kind: "invalid", reason };
+}

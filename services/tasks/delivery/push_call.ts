@@ -1,0 +1,209 @@
+/**
+ * Calls to the URLs of push workers: judged, bounded in time and size, and told
+ * as a value whatever happens.
+ *
+ * @module
+ */
+
+import { createSecureContext, type SecureContext } from "node:tls";
+import { type Clock, systemClock } from "../../shared/clock.ts";
+import { quote } from "../../shared/quote.ts";
+import type { AllowList } from "./allow_list.ts";
+import {
+  createGuardedLookup,
+  type Resolve,
+  systemResolve,
+} from "./guarded_lookup.ts";
+import { readAnswer } from "./push_answer.ts";
+import { exchange } from "./push_exchange.ts";
+import { failureOf } from "./push_failure.ts";
+import { judgeHeaders } from "./push_headers.ts";
+import type { PushOutcome, PushRefusal } from "./push_outcome.ts";
+import { judgeTarget, type Target } from "./target.ts";
+
+/** One call. */
+export interface PushRequest {
+  /** The worker's URL. */
+  readonly url: string;
+  /**
+   * The HTTP method.
+   *
+   * @default {"POST"}
+   */
+  readonly method?: string;
+  /** The headers. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body. */
+  readonly body: string;
+  /** Milliseconds for all of it, name resolution and the answer's body too. */
+  readonly timeoutMs: number;
+  /** Ends the call before its time; its outcome is `canceled` then. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of {@linkcode PushCaller}. */
+export interface PushCallerOptions {
+  /**
+   * What may be called besides public addresses.
+   *
+   * @default {[]}
+   */
+  readonly allowList?: AllowList;
+  /**
+   * Whether calls without TLS are allowed.
+   *
+   * @default {false}
+   */
+  readonly allowHttp?: boolean;
+  /**
+   * Authorities that are trusted in place of the runtime's, as PEM. To trust
+   * one more, name its file in `NODE_EXTRA_CA_CERTS`.
+   *
+   * @default the runtime's
+   */
+  readonly trustedCaPem?: string;
+  /**
+   * Most bytes of an answer's body that are kept.
+   *
+   * @default {65536}
+   */
+  readonly maxBodyBytes?: number;
+  /**
+   * Finds the addresses of a host.
+   *
+   * @default the resolver of the operating system
+   */
+  readonly resolve?: Resolve;
+  /**
+   * Measures time-outs and tells the time of day.
+   *
+   * @default the clock of the machine
+   */
+  readonly clock?: Clock;
+}
+
+const METHODS: readonly string[] = ["DELETE", "GET", "PATCH", "POST", "PUT"];
+
+const DEFAULT_MAX_BODY_BYTES = 65_536;
+
+/** Makes push calls, as many at once as are asked for. */
+export class PushCaller {
+  readonly #allowList: AllowList;
+  readonly #allowHttp: boolean;
+  readonly #maxBodyBytes: number;
+  readonly #resolve: Resolve;
+  readonly #clock: Clock;
+  /** Shared, because to read the authorities for each call is costly. */
+  readonly #secureContext: SecureContext;
+  readonly #running = new Map<AbortController, Promise<PushOutcome>>();
+  #isClosed = false;
+
+  /** A caller whose rules stay as they are. */
+  constructor(options: PushCallerOptions = {}) {
+    this.#allowList = options.allowList ?? [];
+    this.#allowHttp = options.allowHttp ?? false;
+    this.#maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
+    this.#resolve = options.resolve ?? systemResolve;
+    this.#clock = options.clock ?? systemClock;
+    this.#secureContext = createSecureContext(
+      options.trustedCaPem === undefined ? {} : { ca: options.trustedCaPem },
+    );
+  }
+
+  /**
+   * Makes a call. What the request, the network or the worker gets wrong is in
+   * the outcome; this never rejects, and takes no longer than the request's
+   * time-out.
+   */
+  async call(request: PushRequest): Promise<PushOutcome> {
+    const verdict = judgeTarget(request.url, {
+      allowHttp: this.#allowHttp,
+      allowList: this.#allowList,
+    });
+    if (verdict.kind === "refused") return verdict;
+    const refusal = refusalOf(request);
+    if (refusal !== undefined) return refusal;
+    // One controller for each call: a composite of signals would be kept alive
+    // by the long-lived ones among them.
+    const ending = new AbortController();
+    const call = this.#exchange(request, { target: verdict.target, ending });
+    this.#running.set(ending, call);
+    try {
+      return await call;
+    } finally {
+      this.#running.delete(ending);
+    }
+  }
+
+  /**
+   * Ends all calls, whose outcome is `canceled` then, as is that of later ones.
+   * Resolves when nothing is left of them.
+   */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const ending of this.#running.keys()) ending.abort();
+    await Promise.all(this.#running.values());
+  }
+
+  async #exchange(
+    request: PushRequest,
+    call: { readonly target: Target; readonly ending: AbortController },
+  ): Promise<PushOutcome> {
+    const { target, ending } = call;
+    const beginMs = performance.now();
+    const cancel = (): void => ending.abort();
+    let isLate = false;
+    const timer = this.#clock.setTimer(() => {
+      isLate = !ending.signal.aborted;
+      ending.abort();
+    }, request.timeoutMs);
+    if (this.#isClosed || request.signal?.aborted) cancel();
+    request.signal?.addEventListener("abort", cancel);
+    try {
+      const result = await exchange({
+        target,
+        method: request.method ?? "POST",
+        headers: request.headers,
+        body: request.body,
+        lookup: createGuardedLookup({
+          port: target.port,
+          allowList: this.#allowList,
+          resolve: this.#resolve,
+        }),
+        secureContext: this.#secureContext,
+        maxBodyBytes: this.#maxBodyBytes,
+        signal: ending.signal,
+      });
+      const durationMs = Math.round(performance.now() - beginMs);
+      if (result.kind === "answered") {
+        const nowMs = this.#clock.nowMs();
+        return readAnswer(result.answer, { nowMs, durationMs });
+      }
+      return failureOf(result, {
+        origin: target.origin,
+        durationMs,
+        ...(isLate ? { timeoutMs: request.timeoutMs } : {}),
+      });
+    } finally {
+      timer.cancel();
+      request.signal?.removeEventListener("abort", cancel);
+    }
+  }
+}
+
+/** What of the request can't be sent. */
+function refusalOf(request: PushRequest): PushRefusal | undefined {
+  const { method = "POST", headers } = request;
+  if (!METHODS.includes(method)) {
+    return {
+      kind: "refused",
+      code: "bad_method",
+      reason: `Cannot call with method ${quote(method, { maxChars: 32 })}: ` +
+        `it is none of ${METHODS.join(", ")}`,
+    };
+  }
+  const verdict = judgeHeaders(headers);
+  return verdict.kind === "ok"
+    ? undefined
+    : { kind: "refused", code: "bad_header", reason: verdict.reason };
+}

@@ -1,0 +1,164 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import {
+  newSigningKey,
+  newSigningSecret,
+  parseSigningSecret,
+  parseVerifyingKey,
+  type SigningSecret,
+  type VerifyingKey,
+} from "./signing_secret.ts";
+import {
+  signWebhook,
+  verifyWebhook,
+  type WebhookMessage,
+} from "./webhook_signature.ts";
+
+/** The vectors that the libraries of Standard Webhooks and other senders share. */
+const VECTOR: WebhookMessage = {
+  id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
+  atMs: 1_614_265_330_000,
+  body: '{"test": 2432232314}',
+};
+const SHARED = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const SHARED_SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
+const PRIVATE =
+  "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==";
+const PUBLIC = "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=";
+const PAIR_SIGNATURE =
+  "v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==";
+
+function signing(text: string): SigningSecret {
+  const outcome = parseSigningSecret(text);
+  assert(outcome.kind === "ok");
+  return outcome.key;
+}
+
+function verifying(text: string): VerifyingKey {
+  const outcome = parseVerifyingKey(text);
+  assert(outcome.kind === "ok");
+  return outcome.key;
+}
+
+/** What a receiver with these keys says to the vector with this signature. */
+function verdictOf(
+  signature: string,
+  ...keys: readonly string[]
+): string {
+  const verdict = verifyWebhook({
+    headers: {
+      "webhook-id": VECTOR.id,
+      "webhook-timestamp": "1614265330",
+      "webhook-signature": signature,
+    },
+    body: VECTOR.body,
+  }, { keys: keys.map(verifying), nowMs: VECTOR.atMs });
+  return verdict.kind === "ok" ? "ok" : verdict.code;
+}
+
+Deno.test("signWebhook() gives the signatures of the public vectors", () => {
+  assertEquals(signWebhook(VECTOR, [signing(SHARED)]), {
+    "webhook-id": VECTOR.id,
+    "webhook-timestamp": "1614265330",
+    "webhook-signature": SHARED_SIGNATURE,
+  });
+  const both = signWebhook(VECTOR, [signing(PRIVATE), signing(SHARED)]);
+  assertEquals(
+    both["webhook-signature"],
+    `${PAIR_SIGNATURE} ${SHARED_SIGNATURE}`,
+  );
+});
+
+Deno.test("signWebhook() signs whole seconds", () => {
+  const later = signWebhook({ ...VECTOR, atMs: VECTOR.atMs + 999 }, [
+    signing(SHARED),
+  ]);
+  assertEquals(later["webhook-signature"], SHARED_SIGNATURE);
+});
+
+Deno.test("signWebhook() throws without a secret and for an id that is no header", () => {
+  assertThrows(() => signWebhook(VECTOR, []), RangeError);
+  for (const id of ["", "a b", "a\nb", "ä", "a".repeat(256)]) {
+    const sign = (): unknown =>
+      signWebhook({ ...VECTOR, id }, [signing(SHARED)]);
+    assertThrows(sign, RangeError);
+  }
+});
+
+Deno.test("verifyWebhook() accepts any one good signature of the list", () => {
+  const other = newSigningSecret();
+  assertEquals(verdictOf(SHARED_SIGNATURE, SHARED), "ok");
+  assertEquals(verdictOf(PAIR_SIGNATURE, PUBLIC), "ok");
+  assertEquals(verdictOf(SHARED_SIGNATURE, other, SHARED), "ok");
+  assertEquals(verdictOf(`v1,AAAA x v9,z ${SHARED_SIGNATURE}`, SHARED), "ok");
+  assertEquals(verdictOf(SHARED_SIGNATURE, other), "no_match");
+  assertEquals(verdictOf(SHARED_SIGNATURE, PUBLIC), "no_match");
+  assertEquals(verdictOf(SHARED_SIGNATURE), "no_match");
+  for (const bad of ["v1", "v1,", "v1a,AAAA", ",", " ", "v1a", "v1 ,"]) {
+    assertEquals(verdictOf(bad, SHARED, PUBLIC), "no_match", bad);
+  }
+  const renamed = SHARED_SIGNATURE.replace("v1,", "v1a,");
+  assertEquals(verdictOf(renamed, SHARED, PUBLIC), "no_match");
+});
+
+Deno.test("verifyWebhook() refuses what is too old, too new or without headers", () => {
+  const headers = { ...signWebhook(VECTOR, [signing(SHARED)]) };
+  const keys = [verifying(SHARED)];
+  const at = (nowMs: number): unknown =>
+    verifyWebhook({ headers, body: VECTOR.body }, { keys, nowMs });
+  assertEquals(at(VECTOR.atMs + 300_000), { kind: "ok" });
+  assertEquals(at(VECTOR.atMs - 300_000), { kind: "ok" });
+  assertEquals(at(VECTOR.atMs + 300_001), {
+    kind: "rejected",
+    code: "too_old",
+  });
+  assertEquals(at(VECTOR.atMs - 300_001), {
+    kind: "rejected",
+    code: "too_new",
+  });
+  for (const name of Object.keys(headers)) {
+    assertEquals(
+      verifyWebhook(
+        { headers: { ...headers, [name]: undefined }, body: VECTOR.body },
+        { keys, nowMs: VECTOR.atMs },
+      ),
+      { kind: "rejected", code: "missing_header" },
+    );
+  }
+  for (const timestamp of ["x", "1614265330.0", "-1", "1e9"]) {
+    const changed = { ...headers, "webhook-timestamp": timestamp };
+    assertEquals(
+      verifyWebhook({ headers: changed, body: VECTOR.body }, {
+        keys,
+        nowMs: VECTOR.atMs,
+      }),
+      { kind: "rejected", code: "bad_timestamp" },
+    );
+  }
+});
+
+Deno.test("verifyWebhook() accepts what was signed, and nothing else, whatever it is", () => {
+  const random = new SeededRandom(2_024);
+  const texts = ["", "{}", "ä😀", '{"a":"\\u0000"}', "a.b.c", " "];
+  for (let round = 0; round < 200; round++) {
+    const isPair = random.chance(0.5);
+    const randomBytes = (length: number): Uint8Array => random.bytes(length);
+    const key = signing(
+      isPair
+        ? newSigningKey({ randomBytes })
+        : newSigningSecret({ randomBytes }),
+    );
+    const check: VerifyingKey = key.kind === "symmetric"
+      ? key
+      : verifying(key.publicKeyText);
+    const atMs = random.below(4_000_000_000) * 1_000;
+    const body = random.pick(texts) + random.pick(texts);
+    const headers = { ...signWebhook({ id: "tsk_1.0", atMs, body }, [key]) };
+    const options = { keys: [check], nowMs: atMs };
+    assertEquals(verifyWebhook({ headers, body }, options).kind, "ok");
+    const changed = { headers, body: `${body} ` };
+    assertEquals(verifyWebhook(changed, options).kind, "rejected");
+    const renamed = { headers: { ...headers, "webhook-id": "tsk_1.1" }, body };
+    assertEquals(verifyWebhook(renamed, options).kind, "rejected");
+  }
+});
