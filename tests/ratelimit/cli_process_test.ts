@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import {
-  type RatelimitRun,
   runRatelimit,
+  type ServiceRun,
   startRatelimit,
 } from "../support/ratelimit_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
@@ -10,7 +10,7 @@ import { dailyRule } from "./requests.ts";
 
 const RULE = dailyRule("cli", { key: "user", limit: 2 });
 
-function run(...args: readonly string[]): Promise<RatelimitRun> {
+function run(...args: readonly string[]): Promise<ServiceRun> {
   return runRatelimit({ args });
 }
 
@@ -19,7 +19,7 @@ Deno.test("ratelimit client asks a running service", async () => {
   await using service = await startRatelimit({
     env: { RUNTIME_ROOT: folder.root },
   });
-  const ask = (...args: readonly string[]): Promise<RatelimitRun> =>
+  const ask = (...args: readonly string[]): Promise<ServiceRun> =>
     run("client", "-dial_string", service.grpcTarget, ...args);
   const user = ["-domain", "cli", "-descriptors", "user=a"];
 
