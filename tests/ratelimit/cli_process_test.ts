@@ -1,9 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  runRatelimit,
-  type ServiceRun,
-  startRatelimit,
-} from "../support/ratelimit_process.ts";
+import { runRatelimit, startRatelimit } from "../support/ratelimit_process.ts";
+import type { ServiceRun } from "../support/service_process.ts";
 import { ConfigFolder } from "./config_folder.ts";
 import { quietPort } from "./quiet_port.ts";
 import { dailyRule } from "./requests.ts";
