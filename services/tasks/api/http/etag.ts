@@ -1,0 +1,106 @@
+/**
+ * Conditional requests by the version of a thing (RFC 9110, 8.8.3 and 13.1).
+ *
+ * @module
+ */
+
+/** What the conditions of a request come to. */
+export type ConditionOutcome =
+  /** Go on. */
+  | { readonly kind: "ok" }
+  /** Answer 412: it is not the version the client knows. */
+  | { readonly kind: "failed" }
+  /** Answer 304: the client has this very version. */
+  | { readonly kind: "not_modified" }
+  /** Answer 400: the header cannot be read. */
+  | { readonly kind: "malformed"; readonly header: string };
+
+/** The conditional headers of a request. */
+export interface Conditions {
+  /** The If-Match header. */
+  readonly ifMatch?: string | undefined;
+  /** The If-None-Match header. */
+  readonly ifNoneMatch?: string | undefined;
+}
+
+interface EntityTag {
+  readonly isWeak: boolean;
+  readonly tag: string;
+}
+
+/** Longest list of tags; more is refused as malformed. */
+const MAX_LENGTH = 4_096;
+
+/** One tag and what separates it from the next (RFC 9110, 8.8.3 and 5.6.1). */
+const NEXT_TAG = /[ \t,]*(W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,|$)/y;
+
+/** The strong entity tag of a version. */
+export function etagOf(version: number | string): string {
+  return `"${version}"`;
+}
+
+/**
+ * Checks the conditions of a request that reads: If-Match, then If-None-Match.
+ */
+export function checkRead(
+  conditions: Conditions,
+  etag: string,
+): ConditionOutcome {
+  const outcome = checkMatch(conditions.ifMatch, etag);
+  if (outcome.kind !== "ok") return outcome;
+  const fits = noneMatchFits(conditions.ifNoneMatch, etag);
+  if (fits === undefined) return { kind: "malformed", header: "If-None-Match" };
+  return fits ? { kind: "not_modified" } : { kind: "ok" };
+}
+
+/**
+ * Checks the conditions of a request that changes a thing: a tag that If-Match
+ * has, or one that If-None-Match has not. Weak tags never fit If-Match.
+ */
+export function checkChange(
+  conditions: Conditions,
+  etag: string,
+): ConditionOutcome {
+  const outcome = checkMatch(conditions.ifMatch, etag);
+  if (outcome.kind !== "ok") return outcome;
+  const fits = noneMatchFits(conditions.ifNoneMatch, etag);
+  if (fits === undefined) return { kind: "malformed", header: "If-None-Match" };
+  return { kind: fits ? "failed" : "ok" };
+}
+
+function checkMatch(
+  header: string | undefined,
+  etag: string,
+): ConditionOutcome {
+  if (header === undefined || header.trim() === "*") return { kind: "ok" };
+  const tags = parseTags(header);
+  if (tags === undefined) return { kind: "malformed", header: "If-Match" };
+  const fits = tags.some((one) => !one.isWeak && one.tag === etag);
+  return { kind: fits ? "ok" : "failed" };
+}
+
+/** Whether a tag fits, weak or not; `undefined` for a malformed header. */
+function noneMatchFits(
+  header: string | undefined,
+  etag: string,
+): boolean | undefined {
+  if (header === undefined) return false;
+  if (header.trim() === "*") return true;
+  return parseTags(header)?.some((one) => one.tag === etag);
+}
+
+function parseTags(header: string): readonly EntityTag[] | undefined {
+  const tags: EntityTag[] = [];
+  if (header.length > MAX_LENGTH) return undefined;
+  const next = new RegExp(NEXT_TAG);
+  let offset = 0;
+  while (offset < header.length) {
+    next.lastIndex = offset;
+    const match = next.exec(header);
+    if (match === null) break;
+    tags.push({ isWeak: match[1] !== undefined, tag: match[2] ?? "" });
+    offset = next.lastIndex;
+  }
+  const rest = header.slice(offset);
+  return tags.length > 0 && /^[ \t,]*$/.test(rest) ? tags : undefined;
+}

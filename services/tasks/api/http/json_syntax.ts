@@ -1,0 +1,152 @@
+/**
+ * Where a text stops being JSON (RFC 8259), for the message about it; the
+ * parser of the runtime does not always tell.
+ *
+ * @module
+ */
+
+/** The first thing in a text that is no JSON. */
+export interface JsonSyntaxFault {
+  /** The line, from 1. */
+  readonly line: number;
+  /** The column within the line in UTF-16 units, from 1. */
+  readonly column: number;
+  /** What should be there. */
+  readonly expected: string;
+  /** Whether the text ends there. */
+  readonly isEnd: boolean;
+}
+
+const SPACE = " \t\n\r";
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORD = /true|false|null/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+
+type State = "value" | "first_item" | "first_name" | "name" | "colon" | "after";
+
+/** Finds the first fault of a text; `undefined` when it is JSON. */
+export function jsonSyntaxFault(text: string): JsonSyntaxFault | undefined {
+  return new Scanner(text).scan();
+}
+
+class Scanner {
+  readonly #text: string;
+  // Own copies, since sticky expressions carry the place they look at.
+  readonly #number = new RegExp(NUMBER);
+  readonly #word = new RegExp(WORD);
+  readonly #escape = new RegExp(ESCAPE);
+  readonly #open: ("list" | "object")[] = [];
+  #offset = 0;
+  #state: State = "value";
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  scan(): JsonSyntaxFault | undefined {
+    while (true) {
+      this.#skipSpace();
+      if (this.#state === "after" && this.#open.length === 0) {
+        return this.#offset === this.#text.length
+          ? undefined
+          : this.#fault("the end");
+      }
+      const expected = this.#step();
+      if (expected !== undefined) return this.#fault(expected);
+    }
+  }
+
+  /** Takes the next token; answers what it should have been if it is wrong. */
+  #step(): string | undefined {
+    const next = this.#text[this.#offset];
+    switch (this.#state) {
+      case "after":
+        return this.#separator(next);
+      case "colon":
+        if (next !== ":") return '":"';
+        this.#offset++;
+        this.#state = "value";
+        return undefined;
+      case "first_name":
+        if (next === "}") return this.#close();
+        return next === '"' ? this.#string("colon") : 'a name or "}"';
+      case "name":
+        return next === '"' ? this.#string("colon") : "a name";
+      case "first_item":
+        if (next === "]") return this.#close();
+        return this.#value(next, 'a value or "]"');
+      case "value":
+        return this.#value(next, "a value");
+    }
+  }
+
+  #separator(next: string | undefined): string | undefined {
+    const isList = this.#open.at(-1) === "list";
+    if (next === ",") {
+      this.#offset++;
+      this.#state = isList ? "value" : "name";
+      return undefined;
+    }
+    const end = isList ? "]" : "}";
+    return next === end ? this.#close() : `"," or "${end}"`;
+  }
+
+  #value(next: string | undefined, expected: string): string | undefined {
+    if (next === '"') return this.#string("after");
+    if (next === "{" || next === "[") {
+      this.#offset++;
+      this.#open.push(next === "[" ? "list" : "object");
+      this.#state = next === "[" ? "first_item" : "first_name";
+      return undefined;
+    }
+    if (!this.#skip(this.#number) && !this.#skip(this.#word)) return expected;
+    this.#state = "after";
+    return undefined;
+  }
+
+  #string(state: State): string | undefined {
+    this.#offset++;
+    while (true) {
+      const next = this.#text[this.#offset];
+      if (next === '"') break;
+      if (next === undefined || next < " ") {
+        return "a character that strings may have, or their end";
+      }
+      if (next !== "\\") this.#offset++;
+      else if (!this.#skip(this.#escape)) return "an escape of JSON";
+    }
+    this.#offset++;
+    this.#state = state;
+    return undefined;
+  }
+
+  #close(): undefined {
+    this.#offset++;
+    this.#open.pop();
+    this.#state = "after";
+    return undefined;
+  }
+
+  #skipSpace(): void {
+    while (SPACE.includes(this.#text[this.#offset] ?? "?")) this.#offset++;
+  }
+
+  /** Moves past what the pattern finds here; tells whether it was anything. */
+  #skip(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#offset;
+    const length = pattern.exec(this.#text)?.[0].length ?? 0;
+    this.#offset += length;
+    return length > 0;
+  }
+
+  #fault(expected: string): JsonSyntaxFault {
+    const before = this.#text.slice(0, this.#offset);
+    const lineStart = before.lastIndexOf("\n") + 1;
+    return {
+      line: before.split("\n").length,
+      column: this.#offset - lineStart + 1,
+      expected,
+      isEnd: this.#offset >= this.#text.length,
+    };
+  }
+}

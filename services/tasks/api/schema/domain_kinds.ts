@@ -1,0 +1,165 @@
+/**
+ * Schemas of what tasks are made of: durations, instants, time zones, cron
+ * expressions, retry policies. The domain's own parsers read them.
+ *
+ * @module
+ */
+
+import {
+  type CronExpression,
+  parseCron,
+} from "../../domain/cron_expression.ts";
+import {
+  type Duration,
+  formatDuration,
+  nominalMs,
+} from "../../domain/duration.ts";
+import { parseDuration } from "../../domain/parse_duration.ts";
+import { parseTimeZone } from "../../domain/time_zone.ts";
+import { named } from "./annotated.ts";
+import { asGiven, type Parsed, parsed } from "./derived.ts";
+import { LAST_INSTANT_MS, parseInstant } from "./instant.ts";
+import type { JsonSchema } from "./json_schema.ts";
+import type { Schema } from "./schema.ts";
+import { text } from "./text.ts";
+
+/** Bounds and forms of a duration. */
+export interface DurationOptions {
+  /**
+   * What a plain number counts.
+   * @default {"seconds"}
+   */
+  readonly numberUnit?: "seconds" | "milliseconds";
+  /**
+   * The shortest, in milliseconds; months count with their average length.
+   * @default {0}
+   */
+  readonly minimumMs?: number;
+  /**
+   * The longest, in milliseconds.
+   * @default a hundred years
+   */
+  readonly maximumMs?: number;
+}
+
+const UNITS = [
+  "year",
+  "month",
+  "week",
+  "day",
+  "hour",
+  "minute",
+  "second",
+  "millisecond",
+] as const;
+
+const DURATION_OBJECT: JsonSchema = {
+  type: "object",
+  properties: Object.fromEntries(
+    UNITS.flatMap((unit) => [unit, `${unit}s`]).map((name) =>
+      [name, { type: "number", minimum: 0 }] as const
+    ),
+  ),
+  additionalProperties: false,
+};
+
+/**
+ * A duration: ISO 8601 text, an object of units, or a number of seconds (or of
+ * milliseconds, where the option says so).
+ */
+export function duration(options: DurationOptions = {}): Schema<Duration> {
+  const { numberUnit = "seconds", minimumMs, maximumMs } = options;
+  const inMs = numberUnit === "milliseconds";
+  const schema = parsed(
+    asGiven({
+      description:
+        `ISO 8601 text, an object of units, or a number of ${numberUnit}`,
+      anyOf: [
+        { type: "string", format: "duration", maxLength: 100 },
+        { type: "number", minimum: 0 },
+        DURATION_OBJECT,
+      ],
+      examples: ["PT30S", { hours: 1, seconds: 5 }, inMs ? 30_000 : 30],
+    }),
+    (value): Parsed<Duration> => {
+      const outcome = parseDuration(value, { numberUnit });
+      if (outcome.kind === "invalid") {
+        return { ...outcome, code: "bad_duration" };
+      }
+      const ms = nominalMs(outcome.duration);
+      if (minimumMs !== undefined && ms < minimumMs) {
+        return outOfBounds("too_small", minimumMs);
+      }
+      if (maximumMs !== undefined && ms > maximumMs) {
+        return outOfBounds("too_large", maximumMs);
+      }
+      return { kind: "ok", value: outcome.duration };
+    },
+  );
+  return named(inMs ? "DurationOrMilliseconds" : "Duration", schema);
+}
+
+/** A duration as its length in milliseconds; months have their average one. */
+export function durationMs(options: DurationOptions = {}): Schema<number> {
+  return parsed(
+    duration(options),
+    (value) => ({ kind: "ok", value: Math.round(nominalMs(value)) }),
+  );
+}
+
+/**
+ * An instant from 1970 to 9999, RFC 3339 with a zone, as milliseconds since the
+ * epoch. What is beyond milliseconds is rounded up, so that nothing set for
+ * that instant comes before it.
+ */
+export function dateTime(): Schema<number> {
+  return parsed(
+    text({ maxLength: 64, format: "date-time" }),
+    (value): Parsed<number> => {
+      const outcome = parseInstant(value);
+      if (outcome.kind === "invalid") return { ...outcome, code: "bad_time" };
+      const atMs = outcome.atMs + (outcome.isCut ? 1 : 0);
+      if (atMs >= 0 && atMs <= LAST_INSTANT_MS) {
+        return { kind: "ok", value: atMs };
+      }
+      return {
+        kind: "invalid",
+        code: "bad_time",
+        reason: "Cannot read time: the years 1970 to 9999 are taken, in UTC",
+      };
+    },
+  );
+}
+
+/** The name of an IANA time zone, read as the database spells it. */
+export function timeZone(): Schema<string> {
+  return parsed(text({ maxLength: 64 }), (value): Parsed<string> => {
+    const outcome = parseTimeZone(value);
+    return outcome.kind === "ok"
+      ? { kind: "ok", value: outcome.timezone }
+      : outcome;
+  });
+}
+
+/** A cron expression that matches something. */
+export function cron(): Schema<CronExpression> {
+  return parsed(text({ maxLength: 1_000 }), (value): Parsed<CronExpression> => {
+    const outcome = parseCron(value);
+    return outcome.kind === "ok"
+      ? { kind: "ok", value: outcome.cron }
+      : outcome;
+  });
+}
+
+function outOfBounds(
+  code: "too_small" | "too_large",
+  boundMs: number,
+): Parsed<never> {
+  const comparison = code === "too_small" ? "shorter" : "longer";
+  const bound = formatDuration({ months: 0, days: 0, ms: boundMs });
+  return {
+    kind: "invalid",
+    code,
+    reason: `Cannot take duration: it is ${comparison} than ${bound}`,
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * What is wrong with a value a client sent, and where.
+ *
+ * @module
+ */
+
+/** One thing that is wrong with a body. */
+export interface Fault {
+  /** Where, as a JSON pointer (RFC 6901); empty for the whole body. */
+  readonly pointer: string;
+  /** The kind of fault, for programs. */
+  readonly code: string;
+  /** What is wrong, as a message for the client. */
+  readonly detail: string;
+}
+
+/** Most faults that are told at once; nobody reads more. */
+export const MAX_FAULTS = 50;
+
+/**
+ * Adds a fault unless there are {@linkcode MAX_FAULTS} already.
+ *
+ * @returns `undefined`, which is what a reader answers that found a fault.
+ */
+export function report(faults: Fault[], fault: Fault): undefined {
+  if (faults.length < MAX_FAULTS) faults.push(fault);
+  return undefined;
+}
+
+/** The pointer to a member of the value at `parent` (RFC 6901, 3). */
+export function pointerTo(parent: string, key: string | number): string {
+  return typeof key === "number"
+    ? `${parent}/${key}`
+    : `${parent}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}
+
+/** The message about a value that is not taken; it never holds the value. */
+export function cannotTake(state: string): string {
+  return `Cannot take value: ${state}`;
+}
+
+/** What a value is, in words, for messages. */
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  switch (typeof value) {
+    case "string":
+      return "text";
+    case "number":
+      return "a number";
+    case "boolean":
+      return "a boolean";
+    default:
+      return "an object";
+  }
+}
+
+/** Reports a value of another kind than `wanted`, such as `"text"`. */
+export function reportKind(
+  value: unknown,
+  { at, faults, wanted }: {
+    readonly at: string;
+    readonly faults: Fault[];
+    readonly wanted: string;
+  },
+): undefined {
+  return report(faults, {
+    pointer: at,
+    code: "wrong_type",
+    detail: cannotTake(`it is ${kindOf(value)}, not ${wanted}`),
+  });
+}

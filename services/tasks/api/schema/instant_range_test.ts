@@ -1,0 +1,191 @@
+import { assert, assertEquals } from "@std/assert";
+import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import { formatWall } from "../../domain/time_zone.ts";
+import { parsePeriod } from "./calendar_period.ts";
+import {
+  type InstantRange,
+  type InstantRangeInput,
+  parseInstantRange,
+} from "./instant_range.ts";
+
+const ZONES = [
+  "UTC",
+  "Europe/Stockholm",
+  "America/Sao_Paulo",
+  "America/Havana",
+  "Australia/Lord_Howe",
+  "Asia/Kathmandu",
+  "Pacific/Apia",
+  "Africa/Cairo",
+];
+
+Deno.test("parseInstantRange() includes both ends at the precision written", () => {
+  const cases: readonly [InstantRangeInput, string, string][] = [
+    [
+      { start: "2016", end: "2017" },
+      "2016-01-01T00:00:00.000Z",
+      "2017-12-31T23:59:59.999Z",
+    ],
+    [
+      { start: "2016", end: "2016" },
+      "2016-01-01T00:00:00.000Z",
+      "2016-12-31T23:59:59.999Z",
+    ],
+    [
+      { start: "2016-02", end: "2016-02" },
+      "2016-02-01T00:00:00.000Z",
+      "2016-02-29T23:59:59.999Z",
+    ],
+    [
+      { start: "2016-12-31", end: "2016-12-31" },
+      "2016-12-31T00:00:00.000Z",
+      "2016-12-31T23:59:59.999Z",
+    ],
+    [
+      { start: "2016-06", end: "2016" },
+      "2016-06-01T00:00:00.000Z",
+      "2016-12-31T23:59:59.999Z",
+    ],
+    [
+      { start: "2016-01-01T10:00:00Z", end: "2016-01-01T10:00:00Z" },
+      "2016-01-01T10:00:00.000Z",
+      "2016-01-01T10:00:00.999Z",
+    ],
+    [
+      { start: "2016-01-01T10:00:00.5 02:00", end: "2016-01-01T10:00:00.25Z" },
+      "2016-01-01T08:00:00.500Z",
+      "2016-01-01T10:00:00.259Z",
+    ],
+    [
+      { start: "2016-01-01T10:00:00.123Z", end: "2016-01-01T10:00:00.123Z" },
+      "2016-01-01T10:00:00.123Z",
+      "2016-01-01T10:00:00.123Z",
+    ],
+    [
+      { start: "2016-07", end: "2016-07", tz: "europe/stockholm" },
+      "2016-06-30T22:00:00.000Z",
+      "2016-07-31T21:59:59.999Z",
+    ],
+    [
+      // Midnight does not exist on this day: the clock goes from 24 to 1.
+      { start: "2018-11-04", end: "2018-11-04", tz: "America/Sao_Paulo" },
+      "2018-11-04T03:00:00.000Z",
+      "2018-11-05T01:59:59.999Z",
+    ],
+    [
+      { start: "0099", end: "9999" },
+      "0099-01-01T00:00:00.000Z",
+      "9999-12-31T23:59:59.999Z",
+    ],
+  ];
+  for (const [input, from, to] of cases) {
+    const range = rangeOf(input);
+    assertEquals(shown(range.fromMs), from, JSON.stringify(input));
+    assertEquals(shown(range.toMs), to, JSON.stringify(input));
+  }
+});
+
+Deno.test("parseInstantRange() leaves an end open that is not given", () => {
+  assertEquals(rangeOf({}), {});
+  assertEquals(rangeOf({ start: "1970" }), { fromMs: 0 });
+  assertEquals(rangeOf({ end: "1970-01-01" }), { toMs: 86_399_999 });
+});
+
+Deno.test("parseInstantRange() names each parameter that is malformed", () => {
+  for (
+    const text of [
+      "2016-13",
+      "2016-00",
+      "2016-02-30",
+      "16",
+      "20166",
+      "2016-1",
+      "2016-01-01T10",
+      "2016-01-01T10:00:00",
+      "2016-01-01T10:00:00.1234Z",
+      "",
+      "now",
+    ]
+  ) {
+    assertEquals(problemsOf({ start: text, end: text }), [
+      "start bad_time",
+      "end bad_time",
+    ], text);
+  }
+  assertEquals(problemsOf({ start: "2016", tz: "Mars/Base" }), [
+    "tz bad_timezone",
+  ]);
+});
+
+Deno.test("parseInstantRange() refuses an end before the start", () => {
+  const refused = ["end end_before_start"];
+  assertEquals(problemsOf({ start: "2017", end: "2016" }), refused);
+  assertEquals(
+    problemsOf({
+      start: "2016-01-01T00:00:00.001Z",
+      end: "2016-01-01T00:00:00.000Z",
+    }),
+    refused,
+  );
+});
+
+Deno.test("parseInstantRange() holds nothing on a day that a zone passed over", () => {
+  const day = "2011-12-30";
+  const { fromMs, toMs } = rangeOf({
+    start: day,
+    end: day,
+    tz: "Pacific/Apia",
+  });
+  assert(fromMs !== undefined && toMs !== undefined);
+  assertEquals(toMs, fromMs - 1);
+});
+
+Deno.test("parsePeriod() parts time without gap or overlap, whatever the zone", () => {
+  const random = new SeededRandom(21);
+  for (let round = 0; round < 1_500; round++) {
+    const timezone = random.pick(ZONES);
+    const atMs = Math.floor(random.next() * 2_000_000_000_000);
+    const wall = formatWall(atMs, timezone);
+    for (
+      const length of ["2016".length, "2016-01".length, "2016-01-01".length]
+    ) {
+      const period = periodOf(wall.slice(0, length), timezone);
+      // Every instant is in the period that the zone's clock shows it in.
+      assert(
+        period.firstMs <= atMs && atMs <= period.lastMs,
+        `${wall} ${timezone}`,
+      );
+      // What the clock shows next belongs to the next period.
+      const next = formatWall(period.lastMs + 1, timezone).slice(0, length);
+      assert(next > wall.slice(0, length), `${wall} ${next} ${timezone}`);
+      const following = periodOf(next, timezone);
+      assertEquals(following.firstMs, period.lastMs + 1, `${wall} ${timezone}`);
+    }
+  }
+});
+
+function periodOf(
+  text: string,
+  timezone: string,
+): { readonly firstMs: number; readonly lastMs: number } {
+  const outcome = parsePeriod(text, timezone);
+  assert(outcome.kind === "ok", JSON.stringify(outcome));
+  return outcome;
+}
+
+function rangeOf(input: InstantRangeInput): InstantRange {
+  const outcome = parseInstantRange(input);
+  assert(outcome.kind === "ok", JSON.stringify([input, outcome]));
+  return outcome.value;
+}
+
+function problemsOf(input: InstantRangeInput): readonly string[] {
+  const outcome = parseInstantRange(input);
+  return outcome.kind === "ok"
+    ? []
+    : outcome.problems.map(({ parameter, code }) => `${parameter} ${code}`);
+}
+
+function shown(atMs: number | undefined): string | undefined {
+  return atMs === undefined ? undefined : new Date(atMs).toISOString();
+}

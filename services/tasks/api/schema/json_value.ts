@@ -1,0 +1,160 @@
+/**
+ * Schemas of any JSON, and the bounds that any JSON has.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import { cannotTake, type Fault, report } from "./fault.ts";
+import type { JsonSchema, JsonValue } from "./json_schema.ts";
+import { definitionsOf, type Schema } from "./schema.ts";
+
+/** The bounds of any JSON. */
+export interface AnyJsonOptions {
+  /** Most bytes of its shortest JSON text in UTF-8. */
+  readonly maxBytes: number;
+  /**
+   * Most lists and objects within each other.
+   * @default {64}
+   */
+  readonly maxDepth?: number;
+}
+
+/** Why a value that was parsed from JSON is not taken. */
+export interface JsonFault {
+  /** The kind of fault. */
+  readonly code: "too_deep" | "number_too_large";
+  /** The outermost member or item it is in, as pointer; empty for the whole. */
+  readonly pointer: string;
+}
+
+/** Most lists and objects within each other that a body may have. */
+export const MAX_DEPTH = 64;
+
+/** Any JSON value. */
+export function anyJson(options: AnyJsonOptions): Schema<JsonValue> {
+  const read = (
+    value: unknown,
+    at: string,
+    faults: Fault[],
+  ): JsonValue | undefined =>
+    textOf(value, { at, faults, ...options }) === undefined
+      ? undefined
+      // What has a JSON text is a JSON value.
+      : value as JsonValue;
+  return { read, json: ANYTHING, definitions: definitionsOf([]) };
+}
+
+/** Any JSON value, read as its shortest JSON text. */
+export function jsonText(options: AnyJsonOptions): Schema<string> {
+  const read = (
+    value: unknown,
+    at: string,
+    faults: Fault[],
+  ): string | undefined => textOf(value, { at, faults, ...options });
+  return { read, json: ANYTHING, definitions: definitionsOf([]) };
+}
+
+/** Bytes of a text in UTF-8. */
+export function byteLength(text: string): number {
+  return Buffer.byteLength(text, "utf8");
+}
+
+/**
+ * Finds what makes parsed JSON unfit to be kept: more than `maxDepth` lists and
+ * objects within each other, and numbers such as 1e999, which are infinite once
+ * parsed and would become null.
+ */
+export function jsonFault(
+  value: unknown,
+  maxDepth = MAX_DEPTH,
+): JsonFault | undefined {
+  if (typeof value !== "object" || value === null) {
+    return plainFault(value, maxDepth);
+  }
+  if (maxDepth < 1) return { code: "too_deep", pointer: "" };
+  const isList = Array.isArray(value);
+  for (const key of Object.keys(value)) {
+    // The keys are those of this very value.
+    const member = (value as Readonly<Record<string, unknown>>)[key];
+    if (typeof member === "string") continue;
+    const code = faultWithin(member, maxDepth - 1);
+    if (code === undefined) continue;
+    const token = isList
+      ? key
+      : key.slice(0, 256).replaceAll("~", "~0").replaceAll("/", "~1");
+    return { code, pointer: `/${token}` };
+  }
+  return undefined;
+}
+
+/** The message of a {@linkcode JsonFault}. */
+export function jsonFaultDetail(
+  code: JsonFault["code"],
+  maxDepth: number,
+): string {
+  return cannotTake(
+    code === "too_deep"
+      ? `it has more than ${maxDepth} lists and objects within each other`
+      : "it holds a number that is too large for JSON readers (2^1024)",
+  );
+}
+
+const ANYTHING: JsonSchema = {};
+
+interface Reading extends AnyJsonOptions {
+  readonly at: string;
+  readonly faults: Fault[];
+}
+
+function textOf(value: unknown, reading: Reading): string | undefined {
+  const { at, faults, maxBytes, maxDepth = MAX_DEPTH } = reading;
+  const fault = jsonFault(value, maxDepth);
+  if (fault !== undefined) {
+    return report(faults, {
+      pointer: at + fault.pointer,
+      code: fault.code,
+      detail: jsonFaultDetail(fault.code, maxDepth),
+    });
+  }
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) {
+    return report(faults, {
+      pointer: at,
+      code: "wrong_type",
+      detail: cannotTake("it is no JSON value"),
+    });
+  }
+  // A character has three bytes at most, so most texts need no counting.
+  if (text.length * 3 <= maxBytes || byteLength(text) <= maxBytes) return text;
+  return report(faults, {
+    pointer: at,
+    code: "too_many_bytes",
+    detail: cannotTake(`it has more than ${maxBytes} bytes as JSON text`),
+  });
+}
+
+function plainFault(value: unknown, maxDepth: number): JsonFault | undefined {
+  const code = faultWithin(value, maxDepth);
+  return code === undefined ? undefined : { code, pointer: "" };
+}
+
+function faultWithin(
+  value: unknown,
+  maxDepth: number,
+): JsonFault["code"] | undefined {
+  if (typeof value === "number") {
+    return Number.isFinite(value) ? undefined : "number_too_large";
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  if (maxDepth < 1) return "too_deep";
+  // A list's items and an object's members, in both cases its own values.
+  const members: readonly unknown[] = Array.isArray(value)
+    ? value
+    : Object.values(value);
+  for (const member of members) {
+    const code = faultWithin(member, maxDepth - 1);
+    if (code !== undefined) return code;
+  }
+  return undefined;
+}

@@ -1,0 +1,71 @@
+/**
+ * Members that the service alone decides, sent back by a client.
+ *
+ * @module
+ */
+
+import { type Fault, MAX_FAULTS, pointerTo } from "./fault.ts";
+import type { Fields } from "./field.ts";
+
+/** What a client sent and what holds. */
+export interface ReadOnlyCheck {
+  /** What was read of the client's object. */
+  readonly given: Readonly<Record<string, unknown>>;
+  /** The object as the client was told it; absent when there is none yet. */
+  readonly current: Readonly<Record<string, unknown>> | undefined;
+  /** The members of the object. */
+  readonly fields: Fields;
+  /**
+   * The pointer of the object within the body.
+   * @default "", the whole body
+   */
+  readonly at?: string;
+}
+
+/**
+ * Compares the read-only members that were sent with those that hold. The same
+ * value is fine, so that an object can be read, changed and sent back whole.
+ */
+export function readOnlyFaults(check: ReadOnlyCheck): readonly Fault[] {
+  const { given, current, fields, at = "" } = check;
+  const faults: Fault[] = [];
+  for (const [name, field] of Object.entries(fields)) {
+    if (!("kind" in field) || field.kind !== "read_only") continue;
+    const sent = given[name];
+    if (sent === undefined || jsonEquals(sent, current?.[name])) continue;
+    faults.push({
+      pointer: pointerTo(at, name),
+      code: "read_only",
+      detail: `Cannot change field "${name}": the service decides it; ` +
+        "leave it out or send it as it is",
+    });
+  }
+  return faults.slice(0, MAX_FAULTS);
+}
+
+/**
+ * Tells whether two JSON values are equal, whatever the order of members.
+ * What is absent equals null.
+ */
+export function jsonEquals(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (left === undefined || left === null) {
+    return right === undefined || right === null;
+  }
+  if (typeof left !== "object" || typeof right !== "object") return false;
+  if (right === null || Array.isArray(left) !== Array.isArray(right)) {
+    return false;
+  }
+  const leftMembers = new Map<string, unknown>(Object.entries(left));
+  const rightMembers = new Map<string, unknown>(Object.entries(right));
+  if (Array.isArray(left) && leftMembers.size !== rightMembers.size) {
+    return false;
+  }
+  const names = new Set([...leftMembers.keys(), ...rightMembers.keys()]);
+  for (const name of names) {
+    if (!jsonEquals(leftMembers.get(name), rightMembers.get(name))) {
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,208 @@
+/**
+ * What holds a task back.
+ *
+ * @module
+ */
+
+import type { RunningCounts } from "./running_counts.ts";
+import type { Task } from "./task.ts";
+import type { WorkerDefinition } from "./worker.ts";
+
+/** One thing that holds a task back, or says that nothing does. */
+export interface Hindrance {
+  /** A word for programs. */
+  readonly code:
+    | "finished"
+    | "running"
+    | "paused"
+    | "worker_missing"
+    | "worker_paused"
+    | "worker_silent"
+    | "not_due"
+    | "blocked"
+    | "concurrency"
+    | "group_concurrency"
+    | "rate_limit"
+    | "quota"
+    | "behind_others"
+    | "next_in_line";
+  /** A sentence for people. */
+  readonly message: string;
+  /** When it ends by itself, in milliseconds since the epoch. */
+  readonly untilMs?: number;
+}
+
+/** What is known around a task. */
+export interface ExplainFacts {
+  /** The present, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** Its worker, if it is still there. */
+  readonly worker: WorkerDefinition | undefined;
+  /** When the worker last asked for tasks; absent when it has not. */
+  readonly workerSeenAtMs?: number;
+  /** What the worker has under way. */
+  readonly running: RunningCounts;
+  /** When the worker's rate limit lets the next task start. */
+  readonly nextSlotMs?: number;
+  /** Ids of dependencies that are not settled. */
+  readonly waitsFor: readonly string[];
+  /** The plan's bound on a worker's tasks under way. */
+  readonly planConcurrency?: number;
+  /** Tasks of the worker that come before it, as far as they were counted. */
+  readonly ahead?: { readonly count: number; readonly isExact: boolean };
+}
+
+/** A worker that has not asked for so long takes nothing. */
+export const SILENT_AFTER_MS = 60_000;
+
+/**
+ * Lists what holds a task back now, the weightiest first; never empty. The last
+ * entry of a task that could start is its place in line.
+ */
+export function explain(task: Task, facts: ExplainFacts): readonly Hindrance[] {
+  const state = explainState(task, facts);
+  if (state !== undefined) return [state];
+  const hindrances = [
+    ...explainTime(task, facts),
+    ...explainWorker(facts),
+    ...explainLimits(task, facts),
+  ];
+  return hindrances.length > 0 ? hindrances : [explainLine(facts)];
+}
+
+function explainState(
+  task: Task,
+  { nowMs, waitsFor }: ExplainFacts,
+): Hindrance | undefined {
+  const { status, attempt } = task;
+  switch (status) {
+    case "complete":
+    case "failed":
+    case "canceled":
+    case "expired":
+      return {
+        code: "finished",
+        message: `It is ${status} and does nothing more; retry it to run it ` +
+          "again",
+      };
+    case "running": {
+      const untilMs = attempt?.expiresAtMs;
+      const forMs = nowMs - (task.startedAtMs ?? nowMs);
+      return {
+        code: "running",
+        message: `It has been running for ${span(forMs)}`,
+        ...(untilMs === undefined ? {} : { untilMs }),
+      };
+    }
+    case "paused":
+      return { code: "paused", message: "It is paused; resume it" };
+    case "blocked":
+      return {
+        code: "blocked",
+        message: `It waits for ${waitsFor.join(", ")}`,
+      };
+    default:
+      return undefined;
+  }
+}
+
+function explainTime(task: Task, { nowMs }: ExplainFacts): Hindrance[] {
+  return task.dateMs <= nowMs ? [] : [{
+    code: "not_due",
+    message: `It is not due for ${span(task.dateMs - nowMs)}`,
+    untilMs: task.dateMs,
+  }];
+}
+
+function explainWorker(facts: ExplainFacts): Hindrance[] {
+  const { worker, workerSeenAtMs, nowMs } = facts;
+  if (worker === undefined) {
+    return [{
+      code: "worker_missing",
+      message: "Its worker is not there any more",
+    }];
+  }
+  const found: Hindrance[] = [];
+  if (worker.isPaused) {
+    const by = worker.pausedBy === undefined ? "" : ` by ${worker.pausedBy}`;
+    found.push({
+      code: "worker_paused",
+      message: `Its worker "${worker.name}" was paused${by}; resume it`,
+    });
+  }
+  if (worker.kind === "pull") {
+    const silentMs = workerSeenAtMs === undefined
+      ? undefined
+      : nowMs - workerSeenAtMs;
+    if (silentMs === undefined || silentMs > SILENT_AFTER_MS) {
+      const since = silentMs === undefined
+        ? "has not asked for tasks since the service started"
+        : `last asked for tasks ${span(silentMs)} ago`;
+      found.push({
+        code: "worker_silent",
+        message: `Its worker "${worker.name}" ${since}; start one`,
+      });
+    }
+  }
+  return found;
+}
+
+function explainLimits(task: Task, facts: ExplainFacts): Hindrance[] {
+  const { worker, running, nextSlotMs, nowMs, planConcurrency } = facts;
+  if (worker === undefined) return [];
+  const found: Hindrance[] = [];
+  const bounds = [worker.concurrency, planConcurrency ?? 0]
+    .filter((bound) => bound > 0);
+  const bound = Math.min(...bounds);
+  if (bounds.length > 0 && running.all >= bound) {
+    found.push({
+      code: "concurrency",
+      message: `Its worker has ${running.all} of ${bound} tasks running`,
+    });
+  }
+  const groupBound = worker.limits?.groupConcurrency;
+  const inGroup = running.groups.get(task.group) ?? 0;
+  if (groupBound !== undefined && task.group !== "" && inGroup >= groupBound) {
+    found.push({
+      code: "group_concurrency",
+      message: `Its group "${task.group}" has ${inGroup} of ${groupBound} ` +
+        "tasks running",
+    });
+  }
+  if (nextSlotMs !== undefined && nextSlotMs > nowMs) {
+    found.push({
+      code: "rate_limit",
+      message: `Its worker's rate limit is reached for ${
+        span(nextSlotMs - nowMs)
+      }`,
+      untilMs: nextSlotMs,
+    });
+  }
+  return found;
+}
+
+function explainLine({ ahead }: ExplainFacts): Hindrance {
+  if (ahead === undefined || ahead.count === 0) {
+    return { code: "next_in_line", message: "Nothing: it is next in line" };
+  }
+  const more = ahead.isExact ? "" : " or more";
+  return {
+    code: "behind_others",
+    message: `${ahead.count}${more} tasks of its worker come before it`,
+  };
+}
+
+/** A length of time in words, as long as it matters. */
+function span(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000));
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), "d"],
+    [Math.floor(seconds / 3_600) % 24, "h"],
+    [Math.floor(seconds / 60) % 60, "min"],
+    [seconds % 60, "s"],
+  ];
+  const shown = parts.filter(([count]) => count > 0).slice(0, 2);
+  return shown.length === 0
+    ? "0 s"
+    : shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
+}

@@ -1,0 +1,177 @@
+/**
+ * How a task begins.
+ *
+ * @module
+ */
+
+import type { Actor } from "./actor.ts";
+import type { HistoryDraft, HistoryType } from "./history.ts";
+import type { Task, TaskDefinition } from "./task.ts";
+import type { EventContext, TaskRules } from "./task_event.ts";
+import { isFinal } from "./task_status.ts";
+import { compactTask } from "./transitions/compact_task.ts";
+import { definitionPatchOf } from "./transitions/definition_patch.ts";
+import { settleDate } from "./transitions/due.ts";
+import { end, endSchedule } from "./transitions/ending.ts";
+import { firstSlot } from "./transitions/redate.ts";
+import { dateOfSlot, repetitionOf } from "./transitions/repetition.ts";
+import { patched } from "./transitions/step.ts";
+
+/** Options of {@linkcode newTask}. */
+export interface NewTaskOptions {
+  /** The tenant it belongs to. */
+  readonly tenantId: string;
+  /** `tsk_` and 26 characters. */
+  readonly id: string;
+  /** The present, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /**
+   * When it is to run first; a cron expression counts from here.
+   *
+   * @default {nowMs}
+   */
+  readonly dateMs?: number;
+  /** Who makes it. */
+  readonly createdBy: Actor;
+  /**
+   * Whether it is paused from the beginning.
+   *
+   * @default {as its date and its dependencies say}
+   */
+  readonly initialStatus?: "paused";
+  /** Whether a dependency is not settled. */
+  readonly isBlocked: boolean;
+  /**
+   * The task whose schedule makes it.
+   *
+   * @default {none}
+   */
+  readonly parentId?: string;
+  /** The rules in force. */
+  readonly rules: TaskRules;
+  /**
+   * Gives a number from 0 to before 1, by which the schedule's jitter delays the
+   * first run, too, unless that is at the date asked for.
+   *
+   * @default {no delay}
+   */
+  readonly random?: () => number;
+}
+
+/** A task and the beginning of its history. */
+export interface NewTask {
+  /** The task. */
+  readonly task: Task;
+  /** What there is to tell of it. */
+  readonly history: readonly HistoryDraft[];
+}
+
+/**
+ * Makes a task. Its first run is at the date, or where its cron expression
+ * matches from there on. A date that has passed is due at once; the schedule's
+ * catch-up rule decides which of its slots that passed is run, and none of them
+ * counts as missed, since there was no task yet. What has expired already, or
+ * has no slot at all, is `expired` from the beginning.
+ *
+ * @throws {TypeError} when the task repeats and the rules hold no schedule
+ */
+export function newTask(
+  definition: TaskDefinition,
+  options: NewTaskOptions,
+): NewTask {
+  const { nowMs, createdBy, rules } = options;
+  const random = options.random ?? (() => 0);
+  const context = { nowMs, actor: createdBy, rules, random };
+  const task = placed(dated(blank(definition, options), context), {
+    options,
+    context,
+  });
+  const types: readonly HistoryType[] = isFinal(task.status)
+    ? ["created", "expired"]
+    : ["created"];
+  const isPending = task.status !== "expired" && !task.isDue;
+  return {
+    task,
+    history: types.map((type) => ({
+      atMs: nowMs,
+      type,
+      status: task.status,
+      run: 0,
+      actor: createdBy,
+      ...(isPending ? { nextDateMs: task.dateMs } : {}),
+    })),
+  };
+}
+
+function blank(definition: TaskDefinition, options: NewTaskOptions): Task {
+  const { tenantId, id, nowMs, createdBy, parentId } = options;
+  const dateMs = options.dateMs ?? nowMs;
+  return compactTask({
+    tenantId,
+    id,
+    version: 1,
+    createdBy,
+    createdAtMs: nowMs,
+    parentId,
+    ...definitionPatchOf(definition),
+    status: "scheduled",
+    dateMs,
+    firstDateMs: dateMs,
+    slotMs: dateMs,
+    isDue: false,
+    run: 0,
+    executions: 0,
+    retries: 0,
+    repetitions: 0,
+    lost: 0,
+    lostInRow: 0,
+    missed: 0,
+    fence: 0,
+    updatedAtMs: nowMs,
+    historyCount: 0,
+    historyHash: "",
+  });
+}
+
+/** With the date of its first run; final when there is none. */
+function dated(task: Task, context: EventContext): Task {
+  const repetition = repetitionOf(task, context.rules);
+  if (repetition === undefined) return task;
+  const slotMs = firstSlot(task, repetition);
+  if (slotMs === undefined) return endSchedule(task, context).task;
+  const dateMs = slotMs === task.dateMs
+    ? slotMs
+    : dateOfSlot(slotMs, repetition.rule, context);
+  return patched(task, { slotMs, dateMs });
+}
+
+function placed(
+  task: Task,
+  { options, context }: {
+    readonly options: NewTaskOptions;
+    readonly context: EventContext;
+  },
+): Task {
+  if (isFinal(task.status)) return task;
+  if (context.nowMs >= (task.expiresAtMs ?? Infinity)) {
+    return end(task, { status: "expired" }, context).task;
+  }
+  const live = options.isBlocked
+    ? patched(task, { status: "blocked" })
+    : settledFirst(task, context);
+  if (options.initialStatus !== "paused" || isFinal(live.status)) return live;
+  return patched(live, {
+    status: "paused",
+    pausedFrom: live.status,
+    isDue: false,
+  });
+}
+
+/** A slot from before the task was made is neither missed nor late. */
+function settledFirst(task: Task, context: EventContext): Task {
+  const { task: settled } = settleDate(task, context);
+  return settled.missed === 0 ? settled : patched(settled, {
+    missed: 0,
+    dateMs: settled.isDue ? settled.slotMs : settled.dateMs,
+  });
+}

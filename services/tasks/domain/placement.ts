@@ -1,0 +1,56 @@
+/**
+ * Where the store has to keep a task so that it is found when something is to
+ * be done: among those that a worker may take, and in the order of the instants
+ * at which the clock has to look at them.
+ *
+ * @module
+ */
+
+import type { Task } from "./task.ts";
+import { isFinal } from "./task_status.ts";
+
+/** How much earlier one step of priority counts: one minute of waiting. */
+export const PRIORITY_STEP_MS = 60_000;
+
+/** How a store finds a task. */
+export interface Placement {
+  /**
+   * The order among the worker's tasks that may be taken, lowest first; absent
+   * when it may not be taken now. A step of priority is worth a minute of
+   * waiting, so the order of two tasks never changes with time and can be
+   * stored.
+   */
+  readonly rank?: number;
+  /** When the clock has to look at it; absent when never. */
+  readonly wakeAtMs?: number;
+  /** The key that no other live task of the worker may have. */
+  readonly liveKey?: string;
+}
+
+/** Returns where a task is to be kept. */
+export function placementOf(task: Task): Placement {
+  const { status, key } = task;
+  const isTakeable = task.isDue &&
+    (status === "waiting" || status === "retry" || status === "done");
+  const wakeAtMs = wakeOf(task);
+  return {
+    ...(isTakeable
+      ? { rank: task.dateMs - task.priority * PRIORITY_STEP_MS }
+      : {}),
+    ...(wakeAtMs === undefined ? {} : { wakeAtMs }),
+    ...(key === undefined || isFinal(status) ? {} : { liveKey: key }),
+  };
+}
+
+function wakeOf(task: Task): number | undefined {
+  const { status, attempt, expiresAtMs } = task;
+  if (isFinal(status)) return task.purgeAtMs;
+  if (status === "running") {
+    return attempt === undefined
+      ? 0
+      : Math.min(attempt.expiresAtMs, attempt.deadlineMs);
+  }
+  if (status === "paused") return undefined;
+  if (status === "blocked" || task.isDue) return expiresAtMs;
+  return Math.min(task.dateMs, expiresAtMs ?? Infinity);
+}

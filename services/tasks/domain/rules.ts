@@ -1,0 +1,155 @@
+/**
+ * The rules of a task, found where they are written: on the task, on its job, on
+ * its worker, or nowhere.
+ *
+ * @module
+ */
+
+import {
+  DEFAULT_RETRY_POLICY,
+  parseRetryPolicy,
+} from "./parse_retry_policy.ts";
+import type { RetryPolicy } from "./retry_policy.ts";
+import type { Schedule } from "./schedule.ts";
+import type { TaskDefinition } from "./task.ts";
+import type { TaskRules } from "./task_event.ts";
+import { parseTiming, type Timing } from "./timing.ts";
+import type { WorkerDefinition, WorkerJob } from "./worker.ts";
+
+/** Keeps what was read from texts, so that the same text is read once. */
+export interface RuleCache {
+  /** The policy that a text of JSON gives, made when it is not kept. */
+  retry(text: string, make: () => RetryPolicy): RetryPolicy;
+  /** The timing that a text gives, made when it is not kept. */
+  timing(text: string, make: () => Timing): Timing;
+}
+
+/** Options of {@linkcode rulesOf}. */
+export interface RulesOptions {
+  /** Where what is read is kept. */
+  readonly cache: RuleCache;
+  /**
+   * How long the tenant's plan keeps a task after its end.
+   *
+   * @default {for ever}
+   */
+  readonly retentionMs?: number;
+}
+
+/** What of a task its rules depend on. */
+export type RuledTask = Pick<
+  TaskDefinition,
+  "job" | "retry" | "timeoutMs" | "repeat" | "timezone"
+>;
+
+/** What of a worker its tasks' rules depend on. */
+export type RulingWorker = Pick<
+  WorkerDefinition,
+  "jobs" | "retry" | "timeoutMs" | "maxLost"
+>;
+
+/**
+ * Returns the rules of a task.
+ *
+ * @throws {TypeError} when a stored policy or schedule can't be read; what is
+ * stored was checked before, so it was written by something else
+ */
+export function rulesOf(
+  task: RuledTask,
+  worker: RulingWorker,
+  options: RulesOptions,
+): TaskRules {
+  const { cache, retentionMs } = options;
+  const job = jobOf(task, worker);
+  const schedule = scheduleOf(task, cache);
+  return {
+    retry: retryOf(firstGiven([task.retry, job?.retry, worker.retry]), cache),
+    ...(schedule === undefined ? {} : { schedule }),
+    timeoutMs: task.timeoutMs ?? job?.timeoutMs ?? worker.timeoutMs,
+    maxLost: worker.maxLost,
+    ...(retentionMs === undefined ? {} : { retentionMs }),
+  };
+}
+
+/**
+ * Makes a cache for {@linkcode rulesOf}. When it is full, the entry that was
+ * made first is forgotten.
+ *
+ * @param maxEntries Most policies, and most timings, that are kept.
+ */
+export function createRuleCache(maxEntries: number): RuleCache {
+  const policies = new Map<string, RetryPolicy>();
+  const timings = new Map<string, Timing>();
+  return {
+    retry: (text, make) => kept(policies, text, { make, maxEntries }),
+    timing: (text, make) => kept(timings, text, { make, maxEntries }),
+  };
+}
+
+function kept<Value>(
+  entries: Map<string, Value>,
+  text: string,
+  { make, maxEntries }: {
+    readonly make: () => Value;
+    readonly maxEntries: number;
+  },
+): Value {
+  const known = entries.get(text);
+  if (known !== undefined) return known;
+  const value = make();
+  for (const oldest of entries.keys()) {
+    if (entries.size < maxEntries) break;
+    entries.delete(oldest);
+  }
+  if (maxEntries > 0) entries.set(text, value);
+  return value;
+}
+
+/** A job may be called like a property that all objects have. */
+function jobOf(
+  { job }: RuledTask,
+  { jobs }: RulingWorker,
+): WorkerJob | undefined {
+  return jobs !== undefined && Object.hasOwn(jobs, job) ? jobs[job] : undefined;
+}
+
+/** Null is given: it means no retries. */
+function firstGiven(values: readonly unknown[]): unknown {
+  return values.find((value) => value !== undefined);
+}
+
+function retryOf(input: unknown, cache: RuleCache): RetryPolicy {
+  if (input === undefined) return DEFAULT_RETRY_POLICY;
+  return cache.retry(JSON.stringify(input), () => {
+    const outcome = parseRetryPolicy(input);
+    if (outcome.kind === "ok") return outcome.policy;
+    const reasons = outcome.problems.map(({ reason }) => reason).join("; ");
+    throw new TypeError(reasons);
+  });
+}
+
+function scheduleOf(
+  { repeat, timezone }: RuledTask,
+  cache: RuleCache,
+): Schedule | undefined {
+  if (repeat === undefined) return undefined;
+  const { untilMs, limit } = repeat;
+  return {
+    timing: timingOf(repeat, { timezone, cache }),
+    ...(untilMs === undefined ? {} : { untilMs }),
+    ...(limit === undefined ? {} : { limit }),
+  };
+}
+
+function timingOf(
+  { interval, cron }: { readonly interval?: string; readonly cron?: string },
+  { timezone, cache }: { readonly timezone: string; readonly cache: RuleCache },
+): Timing {
+  const text = JSON.stringify([interval, cron, timezone]);
+  return cache.timing(text, () => {
+    // That the expression fires was checked when it was written, for that time.
+    const outcome = parseTiming({ interval, cron }, { timezone, afterMs: 0 });
+    if (outcome.kind === "ok") return outcome.timing;
+    throw new TypeError(outcome.reason);
+  });
+}

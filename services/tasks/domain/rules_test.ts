@@ -1,0 +1,134 @@
+import {
+  assert,
+  assertEquals,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import { DEFAULT_RETRY_POLICY, NO_RETRY_POLICY } from "./parse_retry_policy.ts";
+import {
+  createRuleCache,
+  type RuleCache,
+  rulesOf,
+  type RulingWorker,
+} from "./rules.ts";
+import type { TaskDefinition } from "./task.ts";
+import { definitionWith, repeatWith } from "./testing/task_story.ts";
+
+const PLAIN: RulingWorker = { timeoutMs: 30_000, maxLost: 3 };
+
+function rules(
+  fields: Partial<TaskDefinition>,
+  worker: RulingWorker = PLAIN,
+  cache: RuleCache = createRuleCache(10),
+): ReturnType<typeof rulesOf> {
+  return rulesOf(definitionWith(fields), worker, { cache });
+}
+
+Deno.test("rulesOf() takes the service's rules where nobody has any", () => {
+  assertEquals(rules({}), {
+    retry: DEFAULT_RETRY_POLICY,
+    timeoutMs: 30_000,
+    maxLost: 3,
+  });
+});
+
+Deno.test("rulesOf() asks the task, then its job, then the worker", () => {
+  const worker: RulingWorker = {
+    ...PLAIN,
+    retry: { limit: 1, interval: 1 },
+    jobs: { mail: { timeoutMs: 2_000, retry: { limit: 2, interval: 1 } } },
+  };
+  const limits = [
+    rules({ job: "mail", retry: { limit: 3, interval: 1 } }, worker),
+    rules({ job: "mail" }, worker),
+    rules({ job: "other" }, worker),
+  ].map(({ retry }) => retry.limit);
+  assertEquals(limits, [3, 2, 1]);
+  const timeouts = [
+    rules({ job: "mail", timeoutMs: 1_000 }, worker),
+    rules({ job: "mail" }, worker),
+    rules({ job: "other" }, worker),
+  ].map(({ timeoutMs }) => timeoutMs);
+  assertEquals(timeouts, [1_000, 2_000, 30_000]);
+});
+
+Deno.test("rulesOf() takes null for no retries, wherever it is", () => {
+  const none = NO_RETRY_POLICY;
+  assertEquals(rules({ retry: null }).retry, none);
+  assertEquals(rules({}, { ...PLAIN, retry: null }).retry, none);
+  const worker = {
+    ...PLAIN,
+    retry: { limit: 1 },
+    jobs: { a: { retry: null } },
+  };
+  assertEquals(rules({ job: "a" }, worker).retry, none);
+});
+
+Deno.test("rulesOf() finds no job in what objects inherit", () => {
+  const jobs = Object.create({ mail: { timeoutMs: 1_000 } });
+  assertEquals(rules({ job: "mail" }, { ...PLAIN, jobs }).timeoutMs, 30_000);
+});
+
+Deno.test("rulesOf() reads the schedule with its bounds", () => {
+  const { schedule } = rules({
+    repeat: repeatWith({ cron: "0 2 * * *", limit: 4, untilMs: 9 }),
+  });
+  assertEquals(schedule?.timing.kind, "cron");
+  assertEquals([schedule?.limit, schedule?.untilMs], [4, 9]);
+  const endless = rules({ repeat: repeatWith() }).schedule;
+  assert(endless !== undefined);
+  assertEquals(Object.keys(endless), ["timing"]);
+});
+
+Deno.test("rulesOf() keeps how long tasks are kept", () => {
+  const cache = createRuleCache(1);
+  const options = { cache, retentionMs: 5 };
+  assertEquals(rulesOf(definitionWith(), PLAIN, options).retentionMs, 5);
+});
+
+Deno.test("rulesOf() throws when what is stored can't be read", () => {
+  assertThrows(() => rules({ retry: { limit: -1 } }), TypeError, "limit");
+  assertThrows(
+    () => rules({ repeat: repeatWith({ cron: "nonsense" }) }),
+    TypeError,
+    "nonsense",
+  );
+});
+
+Deno.test("createRuleCache() gives the same value for the same text", () => {
+  const cache = createRuleCache(10);
+  const repeat = repeatWith({ cron: "0 2 * * *" });
+  const retry = { limit: 1 };
+  const first = rules({ repeat, retry }, PLAIN, cache);
+  const again = rules(
+    { repeat: { ...repeat }, retry: { limit: 1 } },
+    PLAIN,
+    cache,
+  );
+  assertStrictEquals(first.retry, again.retry);
+  assertStrictEquals(first.schedule?.timing, again.schedule?.timing);
+  const timezone = "Europe/Stockholm";
+  const elsewhere = rules({ repeat, timezone }, PLAIN, cache);
+  assert(elsewhere.schedule?.timing !== first.schedule?.timing);
+});
+
+Deno.test("createRuleCache() forgets the oldest when it is full", () => {
+  const cache = createRuleCache(2);
+  let made = 0;
+  const read = (text: string): void => {
+    cache.retry(text, () => {
+      made++;
+      return NO_RETRY_POLICY;
+    });
+  };
+  ["a", "b", "a", "c", "b", "c"].forEach(read);
+  assertEquals(made, 3);
+  read("a");
+  assertEquals(made, 4);
+});
+
+Deno.test("createRuleCache() keeps nothing when it may not", () => {
+  const cache = createRuleCache(0);
+  const make = (): typeof NO_RETRY_POLICY => ({ ...NO_RETRY_POLICY });
+  assert(cache.retry("a", make) !== cache.retry("a", make));
+});

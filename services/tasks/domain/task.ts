@@ -1,0 +1,207 @@
+/**
+ * A task as the service keeps it.
+ *
+ * Times are milliseconds since the epoch. What clients wrote as JSON of any
+ * shape stays text, so that nothing reads it on the way.
+ *
+ * @module
+ */
+
+import type { Actor } from "./actor.ts";
+import type { TaskStatus } from "./task_status.ts";
+
+/** A task: what its owner asked for, and what has become of it. */
+export interface Task extends TaskDefinition, TaskState {
+  /** The tenant it belongs to. */
+  readonly tenantId: string;
+  /** `tsk_` and 26 characters that sort by the time of creation. */
+  readonly id: string;
+  /** 1 at first, one more with each change. */
+  readonly version: number;
+  /** Who made it. */
+  readonly createdBy: Actor;
+  /** When it was made. */
+  readonly createdAtMs: number;
+  /** The task whose schedule made it, if one did. */
+  readonly parentId?: string;
+}
+
+/** What the owner of a task decides. */
+export interface TaskDefinition {
+  /** The id of its worker. */
+  readonly workerId: string;
+  /** The handler's name within the worker. */
+  readonly job: string;
+  /** The payload as JSON text. */
+  readonly dataJson: string;
+  /** The IANA time zone of its schedule. */
+  readonly timezone: string;
+  /** How it repeats, if it does. */
+  readonly repeat?: RepeatRule;
+  /**
+   * The retry policy as the client wrote it; null means none, absent the
+   * worker's.
+   */
+  readonly retry?: unknown;
+  /** How long an attempt may take; absent means the worker's time. */
+  readonly timeoutMs?: number;
+  /** Behind this instant no run is started any more. */
+  readonly expiresAtMs?: number;
+  /** Ids of tasks that have to succeed before. */
+  readonly dependencies: readonly string[];
+  /** What a failed dependency means. */
+  readonly onDependencyFailure: "fail" | "run" | "wait";
+  /** From -9 to 9; higher goes first. */
+  readonly priority: number;
+  /** The group whose tasks share fairly; empty when there is none. */
+  readonly group: string;
+  /** At most one live task of a worker has this key. */
+  readonly key?: string;
+  /** Who is called at the end. */
+  readonly callback?: TaskCallback;
+  /** Labels. */
+  readonly tags: readonly string[];
+  /** Named labels. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** How a task repeats. Exactly one of interval and cron is given. */
+export interface RepeatRule {
+  /** A duration as ISO 8601 text. */
+  readonly interval?: string;
+  /** A cron expression. */
+  readonly cron?: string;
+  /** Most repetitions after the first run; no bound when absent. */
+  readonly limit?: number;
+  /** The last instant at which a run may be due. */
+  readonly untilMs?: number;
+  /** What becomes of slots that passed. */
+  readonly catchUp: "one" | "all" | "none";
+  /** How old a slot may be to be run in the mode "all". */
+  readonly catchUpWindowMs: number;
+  /** Most milliseconds by which chance delays a run. */
+  readonly jitterMs: number;
+  /** Whether the same task runs again or each slot makes a task of its own. */
+  readonly mode: "same" | "spawn";
+  /** Whether a run that failed for good ends the schedule. */
+  readonly onFailure: "stop" | "continue";
+}
+
+/** A call at the end of a task. */
+export interface TaskCallback {
+  /** Where to. */
+  readonly url: string;
+  /** At which ends. */
+  readonly on: readonly ("complete" | "failed" | "canceled" | "expired")[];
+}
+
+/** What has become of a task. */
+export interface TaskState {
+  /** The status. */
+  readonly status: TaskStatus;
+  /** Where a paused task goes on. */
+  readonly pausedFrom?: TaskStatus;
+  /** When the next attempt is due, or the last one was. */
+  readonly dateMs: number;
+  /** The anchor of its schedule: the date it was made for. */
+  readonly firstDateMs: number;
+  /** The slot of the schedule that the current or next run is for. */
+  readonly slotMs: number;
+  /** Whether the date has come, so that a worker may take it. */
+  readonly isDue: boolean;
+  /** The number of the current run, 0 for the first. */
+  readonly run: number;
+  /** Attempts that were made, by all runs. */
+  readonly executions: number;
+  /** Retries of the current run. */
+  readonly retries: number;
+  /** Runs after the first that were made by the schedule. */
+  readonly repetitions: number;
+  /** Attempts that were lost with their worker. */
+  readonly lost: number;
+  /** Attempts that were lost since one was not. */
+  readonly lostInRow: number;
+  /** Slots of the schedule that were passed over. */
+  readonly missed: number;
+  /** How late the last attempt started. */
+  readonly lagMs?: number;
+  /** How long the last attempt took. */
+  readonly durationMs?: number;
+  /** What became of the last run. */
+  readonly lastOutcome?: "succeeded" | "failed";
+  /** What the last success returned, as JSON text. */
+  readonly resultJson?: string;
+  /** Whether the result was too long to be kept whole. */
+  readonly isResultTruncated?: boolean;
+  /** Why the last attempt failed. */
+  readonly error?: TaskError;
+  /** The attempt under way; present exactly while the status is `running`. */
+  readonly attempt?: Attempt;
+  /** How the attempt before ended, so that its worker may say it twice. */
+  readonly settled?: SettledAttempt;
+  /** The number of the last attempt; it grows with each. */
+  readonly fence: number;
+  /** When the current run was first tried. */
+  readonly firstTriedAtMs?: number;
+  /** The last change. */
+  readonly updatedAtMs: number;
+  /** The start of the last attempt. */
+  readonly startedAtMs?: number;
+  /** When it reached a final status. */
+  readonly finishedAtMs?: number;
+  /** When a task that has ended is removed; absent means never. */
+  readonly purgeAtMs?: number;
+  /** The number of records in its history. */
+  readonly historyCount: number;
+  /** The hash of the last record of its history. */
+  readonly historyHash: string;
+}
+
+/** Why an attempt failed. */
+export interface TaskError {
+  /** A word for programs, such as `timed_out`. */
+  readonly code: string;
+  /** A sentence for people. */
+  readonly message: string;
+  /** What else the worker said, as JSON text. */
+  readonly detailJson?: string;
+  /** The status of the worker's answer. */
+  readonly httpStatus?: number;
+  /** When. */
+  readonly atMs: number;
+}
+
+/** An attempt under way, which is a lease that ends. */
+export interface Attempt {
+  /** `lse_`, the task's 26 characters, `_` and the fence. */
+  readonly id: string;
+  /** SHA-256 of the lease's token in base64url; empty while only the service holds it. */
+  readonly tokenHash: string;
+  /**
+   * The start of the server that makes the push call; absent when a worker
+   * holds the lease. Of another start the attempt is lost.
+   */
+  readonly bootId?: string;
+  /** When it began. */
+  readonly startedAtMs: number;
+  /** When the lease ends unless it is extended. */
+  readonly expiresAtMs: number;
+  /** When the attempt fails with `timed_out`, extended or not. */
+  readonly deadlineMs: number;
+  /** By how much a heartbeat extends it unless it says so. */
+  readonly leaseMs: number;
+  /** The worker's name for the process that has it. */
+  readonly instance?: string;
+  /** What the worker last said of its progress, as JSON text. */
+  readonly progressJson?: string;
+}
+
+/** An attempt that has ended. */
+export interface SettledAttempt {
+  /** Its id. */
+  readonly id: string;
+  /** The hash of its token. */
+  readonly tokenHash: string;
+  /** How it ended. */
+  readonly outcome: "completed" | "failed" | "released" | "lost" | "canceled";
+}

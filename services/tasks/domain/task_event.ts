@@ -1,0 +1,183 @@
+/**
+ * What can happen to a task, and what comes of it.
+ *
+ * @module
+ */
+
+import type { Actor } from "./actor.ts";
+import type { FieldChange, HistoryDraft } from "./history.ts";
+import type { Failure } from "./retry_condition.ts";
+import type { RetryPolicy } from "./retry_policy.ts";
+import type { Schedule } from "./schedule.ts";
+import type { Task, TaskDefinition } from "./task.ts";
+
+/** Something that happens to a task. */
+export type TaskEvent =
+  /** The clock looks at it: its date, its expiry, its lease or its end in store may have come. */
+  | { readonly kind: "wake" }
+  /** A worker takes it, or the service begins a push call. */
+  | {
+    readonly kind: "start";
+    readonly tokenHash: string;
+    readonly bootId?: string;
+    readonly leaseMs: number;
+    readonly instance?: string;
+  }
+  /** The receiver of a push call answered that it will finish later. */
+  | {
+    readonly kind: "accept";
+    readonly lease: LeaseProof;
+    readonly leaseMs: number;
+    readonly http?: HttpFact;
+  }
+  /** The worker is alive; the lease goes on. */
+  | {
+    readonly kind: "heartbeat";
+    readonly lease: LeaseProof;
+    readonly extendMs?: number;
+    readonly progressJson?: string;
+  }
+  /** The worker has something to say. */
+  | {
+    readonly kind: "log";
+    readonly lease: LeaseProof;
+    readonly lines: readonly string[];
+  }
+  /** The attempt succeeded. */
+  | {
+    readonly kind: "complete";
+    readonly lease: LeaseProof;
+    readonly resultJson?: string;
+    readonly isResultTruncated?: boolean;
+    readonly http?: HttpFact;
+  }
+  /** The attempt failed. */
+  | {
+    readonly kind: "fail";
+    readonly lease: LeaseProof;
+    readonly failure: Failure;
+    readonly message: string;
+    readonly detailJson?: string;
+    readonly retryAfterMs?: number;
+    readonly http?: HttpFact;
+  }
+  /** The worker gives it back untouched; no retry is spent. */
+  | {
+    readonly kind: "release";
+    readonly lease: LeaseProof;
+    readonly delayMs?: number;
+    readonly reason?: string;
+  }
+  /** The server that made the push call is gone, or the attempt is found without a lease. */
+  | {
+    readonly kind: "lose";
+    readonly lease: LeaseProof;
+    readonly reason: string;
+  }
+  /** All dependencies are settled well enough. */
+  | { readonly kind: "unblock" }
+  /** A dependency ended badly. */
+  | { readonly kind: "dependency_failed"; readonly dependency: string }
+  /** Somebody cancels it. */
+  | { readonly kind: "cancel"; readonly reason?: string }
+  /** Somebody pauses it. */
+  | { readonly kind: "pause" }
+  /** Somebody lets it go on. */
+  | { readonly kind: "resume" }
+  /** Somebody wants it tried again: a final task as a new run, one in `retry` at once. */
+  | { readonly kind: "retry" }
+  /** Somebody wants it run now, whatever its date. */
+  | { readonly kind: "run" }
+  /** Somebody changes what it is; `dateMs` moves it. */
+  | {
+    readonly kind: "update";
+    readonly definition: TaskDefinition;
+    readonly dateMs?: number;
+    readonly changes: readonly FieldChange[];
+  }
+  /** A call at its end was made or given up. */
+  | {
+    readonly kind: "callback";
+    readonly isSent: boolean;
+    readonly message: string;
+    readonly http?: HttpFact;
+  }
+  /** The reconciler found something that cannot be and puts it right. */
+  | {
+    readonly kind: "repair";
+    readonly reason: string;
+    readonly patch: RepairPatch;
+  };
+
+/** The kinds of events. */
+export type TaskEventKind = TaskEvent["kind"];
+
+/** What proves that one holds the lease. */
+export interface LeaseProof {
+  /** The lease's id. */
+  readonly id: string;
+  /** The hash of its token; absent for the service itself. */
+  readonly tokenHash?: string;
+}
+
+/** The answer to a push call. */
+export interface HttpFact {
+  /** Its status. */
+  readonly status: number;
+  /** How long it took. */
+  readonly durationMs: number;
+}
+
+/** What the reconciler may put right. */
+export type RepairPatch =
+  /** A running task without a lease goes back to waiting. */
+  | { readonly kind: "requeue" }
+  /** A blocked task whose dependencies are settled goes on. */
+  | { readonly kind: "unblock" };
+
+/** What decides beside the task: the rules of its worker and its plan. */
+export interface TaskRules {
+  /** The retry policy in force. */
+  readonly retry: RetryPolicy;
+  /** The schedule in force, if the task repeats. */
+  readonly schedule?: Schedule;
+  /** How long an attempt may take. */
+  readonly timeoutMs: number;
+  /** Lost attempts in a row after which one counts as a failure. */
+  readonly maxLost: number;
+  /** How long a task is kept after its end; for ever when absent. */
+  readonly retentionMs?: number;
+}
+
+/** The circumstances of an event. */
+export interface EventContext {
+  /** The present, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** Who causes it. */
+  readonly actor: Actor;
+  /** The rules in force. */
+  readonly rules: TaskRules;
+  /** Gives a number from 0 to before 1. */
+  readonly random: () => number;
+}
+
+/** What comes of an event. */
+export type Transition =
+  /** The task changes; its version is one more. `history` may be empty only when nothing but the lease moved. */
+  | {
+    readonly kind: "changed";
+    readonly next: Task;
+    readonly history: readonly HistoryDraft[];
+    /** Slots for which a task of its own is to be made (mode "spawn"), with their dates. */
+    readonly spawnSlotsMs: readonly number[];
+  }
+  /** Nothing happens, and that is right: it was so already, or it is too early. */
+  | { readonly kind: "unchanged" }
+  /** It is kept long enough after its end: the store may forget it. */
+  | { readonly kind: "purge" }
+  /** It may not happen. */
+  | {
+    readonly kind: "refused";
+    readonly code: "wrong_state" | "lease_gone";
+    readonly reason: string;
+  };

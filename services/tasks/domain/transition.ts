@@ -1,0 +1,89 @@
+/**
+ * The status machine: what an event makes of a task. It reads no clock and
+ * touches nothing; who calls it writes the outcome, and takes it back if the
+ * task has changed meanwhile.
+ *
+ * @module
+ */
+
+import type { Task } from "./task.ts";
+import type {
+  EventContext,
+  TaskEvent,
+  TaskEventKind,
+  Transition,
+} from "./task_event.ts";
+import { callback } from "./transitions/callback_event.ts";
+import { dependencyFailed, unblock } from "./transitions/dependencies.ts";
+import { fail } from "./transitions/failure.ts";
+import { accept, heartbeat, log, release } from "./transitions/lease_events.ts";
+import { lose } from "./transitions/loss.ts";
+import { cancel, pause, resume } from "./transitions/owner_events.ts";
+import { repair } from "./transitions/repair.ts";
+import { retry, run } from "./transitions/rerun.ts";
+import { start } from "./transitions/start.ts";
+import type { EventOf } from "./transitions/step.ts";
+import { complete } from "./transitions/success.ts";
+import { update } from "./transitions/update.ts";
+import { wake } from "./transitions/wake.ts";
+
+/**
+ * Tells what comes of an event.
+ *
+ * A changed task has the next version and the present as its last change; the
+ * count and the hash of its history are left for whoever chains the records.
+ *
+ * @throws {TypeError} when the task repeats and the rules hold no schedule
+ */
+export function transition(
+  task: Task,
+  event: TaskEvent,
+  context: EventContext,
+): Transition {
+  return dispatch(event.kind, event, { task, context });
+}
+
+type Events = { readonly [Kind in TaskEventKind]: EventOf<Kind> };
+
+type Handlers = {
+  readonly [Kind in TaskEventKind]: (
+    task: Task,
+    event: Events[Kind],
+    context: EventContext,
+  ) => Transition;
+};
+
+const HANDLERS: Handlers = {
+  wake,
+  start,
+  accept,
+  heartbeat,
+  log,
+  complete,
+  fail,
+  release,
+  lose,
+  unblock,
+  dependency_failed: dependencyFailed,
+  cancel,
+  pause,
+  resume,
+  retry,
+  run,
+  update,
+  callback,
+  repair,
+};
+
+interface Circumstances {
+  readonly task: Task;
+  readonly context: EventContext;
+}
+
+function dispatch<Kind extends TaskEventKind>(
+  kind: Kind,
+  event: Events[Kind],
+  { task, context }: Circumstances,
+): Transition {
+  return HANDLERS[kind](task, event, context);
+}

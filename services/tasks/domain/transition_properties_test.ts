@@ -1,0 +1,303 @@
+import { assert, assertEquals } from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import type { HistoryDraft } from "./history.ts";
+import { placementOf } from "./placement.ts";
+import type { RepeatRule, Task, TaskDefinition } from "./task.ts";
+import type { TaskEvent, Transition } from "./task_event.ts";
+import { FINAL_STATUSES, isFinal, TASK_STATUSES } from "./task_status.ts";
+import {
+  type Changed,
+  definitionWith,
+  NOON_MS,
+  repeatWith,
+  START,
+  TaskStory,
+  WORKER,
+} from "./testing/task_story.ts";
+import { MAX_SPAWNED } from "./transitions/spawn.ts";
+
+const HOUR_MS = 3_600_000;
+const SEEDS = 1_500;
+const EVENTS = 60;
+
+Deno.test("transition() holds its promises when anything happens in any order", () => {
+  const seen = new Set<string>();
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const random = new SeededRandom(seed);
+    const story = drawStory(random);
+    try {
+      assertSound(story.task);
+      for (let count = 0; count < EVENTS; count++) {
+        story.nowMs += drawStepMs(random, story.task);
+        const before = story.task;
+        const event = drawEvent(random, before);
+        const outcome = story.outcome(event);
+        seen.add(`${before.status} ${outcome.kind}`);
+        if (event.kind === "wake") assertWakesOnTime(before, outcome, story);
+        if (outcome.kind !== "changed") continue;
+        assertFollows(before, { event, outcome, nowMs: story.nowMs });
+        story.take(outcome);
+        seen.add(`${before.status} to ${story.task.status}`);
+      }
+      assertLimit(story);
+    } catch (cause) {
+      throw new Error(`seed ${seed}: ${JSON.stringify(story.task)}`, { cause });
+    }
+  }
+  for (const status of TASK_STATUSES) assert(seen.has(`${status} changed`));
+  for (const status of FINAL_STATUSES) {
+    assert(seen.has(`running to ${status}`) || status === "expired");
+  }
+  for (const status of ["retry", "done", "waiting", "scheduled"]) {
+    assert(seen.has(`running to ${status}`), status);
+  }
+});
+
+Deno.test("transition() leaves nothing to do at an instant when the clock has done it", () => {
+  for (let seed = 1; seed <= 500; seed++) {
+    const random = new SeededRandom(seed);
+    const story = drawStory(random);
+    for (let count = 0; count < 30; count++) {
+      const event = drawEvent(random, story.task);
+      if (story.outcome(event).kind === "changed") story.happens(event);
+      story.nowMs += drawStepMs(random, story.task);
+      // A spawning schedule may have several batches to make.
+      const most = story.spawnedMs.length / MAX_SPAWNED + 50;
+      let wakes = 0;
+      while ((placementOf(story.task).wakeAtMs ?? Infinity) <= story.nowMs) {
+        if (isFinal(story.task.status)) break;
+        story.happens({ kind: "wake" });
+        wakes++;
+        assert(wakes <= most, `seed ${seed}: ${JSON.stringify(story.task)}`);
+      }
+    }
+  }
+});
+
+interface Followed {
+  readonly event: TaskEvent;
+  readonly outcome: Changed;
+  readonly nowMs: number;
+}
+
+function assertFollows(
+  before: Task,
+  { event, outcome, nowMs }: Followed,
+): void {
+  const { next, history, spawnSlotsMs } = outcome;
+  assertSound(next);
+  assertEquals(next.version, before.version + 1);
+  assertEquals(next.updatedAtMs, nowMs);
+  assertEquals(next.historyCount, before.historyCount);
+  assertEquals(next.historyHash, before.historyHash);
+  assertEquals(next.fence, before.fence + (event.kind === "start" ? 1 : 0));
+  assert(next.executions >= before.executions);
+  assert(next.executions <= next.fence);
+  assert(next.run >= before.run);
+  assert(next.missed >= before.missed);
+  assert(next.lost >= before.lost);
+  assertEquals(history.at(-1)?.status ?? before.status, next.status);
+  if (history.length === 0) {
+    assertEquals(event.kind, "heartbeat");
+  }
+  if (next.isDue) {
+    assert(next.dateMs <= nowMs || before.isDue || isLoss(history));
+  }
+  if (next.status === "running" && before.status !== "running") {
+    assertEquals(event.kind, "start");
+    assert(nowMs >= before.dateMs, "never before its date");
+    assert(nowMs < (before.expiresAtMs ?? Infinity), "never behind its expiry");
+    assert(placementOf(before).rank !== undefined);
+  }
+  if (event.kind !== "update") {
+    assertEquals(next.firstDateMs, before.firstDateMs, "the grid stays");
+  }
+  if (next.status === "retry" && before.status === "running") {
+    assertEquals(next.slotMs, before.slotMs, "a retry keeps the slot");
+    assertEquals(next.run, before.run);
+    assertEquals(next.retries, before.retries + 1);
+    assert(next.retries <= WORKER.retry.limit);
+  }
+  assert(spawnSlotsMs.every((slotMs) => slotMs <= nowMs));
+}
+
+/** A limit that came later may be less than what was done before. */
+function assertLimit({ task, history }: TaskStory): void {
+  if (history.some(({ type }) => type === "updated")) return;
+  const { limit = Infinity } = task.repeat ?? {};
+  assert(task.repetitions <= limit, "not more than the limit");
+  assertEquals(
+    task.executions >= task.repetitions || task.repeat?.mode === "spawn",
+    true,
+  );
+}
+
+function isLoss(history: readonly HistoryDraft[]): boolean {
+  return history.some(({ type }) =>
+    ["lost", "released", "repaired"].includes(type)
+  );
+}
+
+function assertSound(task: Task): void {
+  const { status, attempt } = task;
+  assertEquals(status === "running", attempt !== undefined);
+  assertEquals(isFinal(status), task.finishedAtMs !== undefined);
+  assertEquals(isFinal(status), task.purgeAtMs !== undefined);
+  assertEquals(status === "paused", task.pausedFrom !== undefined);
+  if (task.isDue) assert(["waiting", "retry", "done"].includes(status));
+  if (status === "waiting") assert(task.isDue);
+  if (attempt !== undefined) {
+    assertEquals(attempt.id, `lse_${task.id.slice(4)}_${task.fence}`);
+    if (attempt.bootId === undefined) {
+      assert(attempt.expiresAtMs <= attempt.deadlineMs);
+    }
+  }
+  for (const [key, value] of Object.entries(task)) {
+    assert(value !== undefined, `${key} is there and has no value`);
+  }
+  assertPlaced(task);
+}
+
+function assertPlaced(task: Task): void {
+  const { rank, wakeAtMs } = placementOf(task);
+  const isTakeable = task.isDue && !isFinal(task.status) &&
+    task.status !== "paused" && task.status !== "running";
+  assertEquals(rank !== undefined, isTakeable);
+  const waitsOnTime = task.status === "running" ||
+    ["scheduled", "retry", "done"].includes(task.status) && !task.isDue;
+  if (waitsOnTime) assert(wakeAtMs !== undefined, "it is looked at");
+  if (isFinal(task.status)) assertEquals(wakeAtMs, task.purgeAtMs);
+}
+
+/** A look at the right time changes something, and one before it nothing. */
+function assertWakesOnTime(
+  before: Task,
+  outcome: Transition,
+  { nowMs }: TaskStory,
+): void {
+  const { wakeAtMs = Infinity } = placementOf(before);
+  if (nowMs >= wakeAtMs) {
+    assert(outcome.kind === "changed" || outcome.kind === "purge");
+  } else if (!before.isDue || before.dateMs <= nowMs) {
+    assertEquals(outcome.kind, "unchanged");
+  }
+}
+
+function drawStory(random: SeededRandom): TaskStory {
+  const story = new TaskStory({
+    definition: drawDefinition(random),
+    made: {
+      isBlocked: random.chance(0.1),
+      ...(random.chance(0.5)
+        ? { dateMs: NOON_MS + (random.below(48) - 24) * HOUR_MS / 4 }
+        : {}),
+      ...(random.chance(0.1) ? { initialStatus: "paused" } : {}),
+    },
+    retentionMs: HOUR_MS,
+    random: () => random.next(),
+  });
+  return story;
+}
+
+function drawDefinition(random: SeededRandom): TaskDefinition {
+  const repeat = drawRepeat(random);
+  return definitionWith({
+    timezone: random.pick(["UTC", "Europe/Stockholm"]),
+    ...(repeat === undefined ? {} : { repeat }),
+    ...(random.chance(0.2)
+      ? { expiresAtMs: NOON_MS + random.below(20) * HOUR_MS }
+      : {}),
+    ...(random.chance(0.2) ? { retry: null } : {}),
+    onDependencyFailure: random.pick(["fail", "run", "wait"]),
+    priority: random.below(19) - 9,
+  });
+}
+
+function drawRepeat(random: SeededRandom): RepeatRule | undefined {
+  if (random.chance(0.3)) return undefined;
+  const timing = random.pick<Partial<RepeatRule>>([
+    { interval: "PT1H" },
+    { interval: "P1D" },
+    { interval: "P1M" },
+    { interval: "PT30S" },
+    { cron: "*/15 * * * *" },
+    { cron: "30 2 * * *" },
+  ]);
+  return repeatWith({
+    ...timing,
+    ...(random.chance(0.5) ? { limit: random.below(5) } : {}),
+    ...(random.chance(0.2)
+      ? { untilMs: NOON_MS + random.below(40) * HOUR_MS }
+      : {}),
+    catchUp: random.pick(["one", "all", "none"]),
+    catchUpWindowMs: random.pick([0, HOUR_MS, 24 * HOUR_MS]),
+    jitterMs: random.pick([0, 0, 60_000]),
+    mode: random.chance(0.2) ? "spawn" : "same",
+    onFailure: random.pick(["stop", "continue"]),
+  });
+}
+
+function drawStepMs(random: SeededRandom, task: Task): number {
+  if (random.chance(0.05)) return random.pick([-HOUR_MS, HOUR_MS]);
+  if (random.chance(0.4)) return random.below(2_000);
+  if (random.chance(0.5)) {
+    // To about when something comes.
+    const wakeAtMs = placementOf(task).wakeAtMs ?? task.dateMs;
+    return Math.max(0, wakeAtMs - task.updatedAtMs) + random.below(3) - 1;
+  }
+  return random.below(3 * HOUR_MS);
+}
+
+function drawEvent(random: SeededRandom, task: Task): TaskEvent {
+  const id = random.chance(0.9)
+    ? task.attempt?.id ?? task.settled?.id ?? "lse_none"
+    : "lse_other";
+  const lease = random.chance(0.2) ? { id } : { id, tokenHash: "hash" };
+  const draws: readonly (() => TaskEvent)[] = [
+    () => ({ kind: "accept", lease, leaseMs: 10_000 }),
+    () => ({ kind: "heartbeat", lease }),
+    () => ({ kind: "heartbeat", lease, progressJson: "1" }),
+    () => ({ kind: "log", lease, lines: ["a"] }),
+    () => ({ kind: "release", lease, delayMs: random.below(2) * 60_000 }),
+    () => ({ kind: "lose", lease, reason: "gone" }),
+    () => ({ kind: "unblock" }),
+    () => ({ kind: "dependency_failed", dependency: "tsk_a" }),
+    () => ({ kind: "cancel" }),
+    () => ({ kind: "pause" }),
+    () => ({ kind: "resume" }),
+    () => ({ kind: "resume" }),
+    () => ({ kind: "retry" }),
+    () => ({ kind: "run" }),
+    () => drawUpdate(random, task),
+    () => ({ kind: "callback", isSent: false, message: "refused" }),
+    () => ({ kind: "repair", reason: "r", patch: { kind: "requeue" } }),
+  ];
+  if (random.chance(0.25)) return random.pick(draws)();
+  if (task.status === "running") {
+    return random.pick<TaskEvent>([
+      { kind: "wake" },
+      { kind: "complete", lease, resultJson: "1" },
+      { kind: "complete", lease },
+      { kind: "fail", lease, failure: { code: "x" }, message: "x" },
+    ]);
+  }
+  return random.chance(0.5) ? { kind: "wake" } : {
+    ...START,
+    ...(random.chance(0.3) ? { bootId: "boot" } : {}),
+  };
+}
+
+function drawUpdate(random: SeededRandom, task: Task): TaskEvent {
+  const definition = random.chance(0.5) ? task : drawDefinition(random);
+  const changes = definition === task
+    ? []
+    : [{ field: "repeat", from: null, to: null }];
+  return {
+    kind: "update",
+    definition,
+    changes,
+    ...(random.chance(0.7)
+      ? { dateMs: task.updatedAtMs + (random.below(9) - 4) * HOUR_MS }
+      : {}),
+  };
+}

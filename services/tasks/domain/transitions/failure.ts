@@ -1,0 +1,165 @@
+/**
+ * An attempt that failed, by its worker's word, by its deadline, or because its
+ * worker was lost too often.
+ *
+ * @module
+ */
+
+import type { Failure } from "../retry_condition.ts";
+import { nextRetry, type RetryDecision } from "../retry_policy.ts";
+import type { Attempt, Task, TaskError } from "../task.ts";
+import type { EventContext, HttpFact, Transition } from "../task_event.ts";
+import { endingOf } from "./ending.ts";
+import { attemptNote, settledAs, withLease } from "./lease.ts";
+import { repetitionOf, repetitionsAfterRun } from "./repetition.ts";
+import { followRun } from "./run_end.ts";
+import {
+  changed,
+  type EventOf,
+  type Note,
+  patched,
+  type Step,
+} from "./step.ts";
+
+/** A failure and what was said of it. */
+export interface FailedAttempt {
+  /** The attempt. */
+  readonly attempt: Attempt;
+  /** What is told of it first. */
+  readonly type: "failed" | "timed_out" | "lost";
+  /** Why it failed. */
+  readonly failure: Failure;
+  /** The same for people. */
+  readonly message: string;
+  /**
+   * What else the worker said, as JSON text.
+   *
+   * @default {nothing}
+   */
+  readonly detailJson?: string;
+  /**
+   * How long the worker asked to be left alone.
+   *
+   * @default {not at all}
+   */
+  readonly retryAfterMs?: number;
+  /**
+   * The answer to a push call.
+   *
+   * @default {there was none}
+   */
+  readonly http?: HttpFact;
+}
+
+/** Ends the attempt badly. */
+export function fail(
+  task: Task,
+  event: EventOf<"fail">,
+  context: EventContext,
+): Transition {
+  const { lease } = event;
+  const claim = { lease, action: "fail", outcome: "failed" } as const;
+  return withLease(task, claim, (attempt) => {
+    const failed = failAttempt(
+      task,
+      { ...event, attempt, type: "failed" },
+      context,
+    );
+    return changed(task, failed, context);
+  });
+}
+
+/**
+ * Decides what follows a failure: another try, and when there is none, the end
+ * of the run. That ends the task too, unless its schedule goes on.
+ */
+export function failAttempt(
+  task: Task,
+  failed: FailedAttempt,
+  context: EventContext,
+): Step {
+  const { nowMs, rules, random } = context;
+  const { attempt, retryAfterMs } = failed;
+  const error = errorOf(failed, nowMs);
+  const failedTask = patched(task, {
+    executions: task.executions + 1,
+    lostInRow: 0,
+    durationMs: Math.max(0, nowMs - attempt.startedAtMs),
+    error,
+    settled: settledAs(attempt, failed.type === "lost" ? "lost" : "failed"),
+    attempt: undefined,
+  });
+  const note = noteOf(failed, error);
+  const decision = nextRetry(rules.retry, {
+    retries: task.retries,
+    failedAtMs: nowMs,
+    firstTriedAtMs: task.firstTriedAtMs ?? attempt.startedAtMs,
+    failure: failed.failure,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    random,
+  });
+  return decision.kind === "stop"
+    ? endRun(failedTask, [note, exhaustedNote(decision)], context)
+    : {
+      task: patched(failedTask, {
+        status: "retry",
+        retries: task.retries + 1,
+        dateMs: decision.atMs,
+        isDue: decision.atMs <= nowMs,
+      }),
+      notes: [note, { type: "retrying", nextDateMs: decision.atMs }],
+    };
+}
+
+function endRun(
+  task: Task,
+  notes: readonly Note[],
+  context: EventContext,
+): Step {
+  const ended = patched(task, { lastOutcome: "failed" });
+  const repetition = repetitionOf(task, context.rules);
+  if (repetition === undefined) {
+    return { task: patched(ended, endingOf("failed", context)), notes };
+  }
+  const { rule, schedule } = repetition;
+  if (rule.onFailure === "stop") {
+    const repetitions = repetitionsAfterRun(ended, schedule);
+    const ending = { ...endingOf("failed", context), repetitions };
+    return { task: patched(ended, ending), notes };
+  }
+  const followed = followRun(ended, repetition, context);
+  return { ...followed, notes: [...notes, ...followed.notes] };
+}
+
+function errorOf(failed: FailedAttempt, atMs: number): TaskError {
+  const { failure: { code, httpStatus }, message, detailJson } = failed;
+  return {
+    code,
+    message,
+    ...(detailJson === undefined ? {} : { detailJson }),
+    ...(httpStatus === undefined ? {} : { httpStatus }),
+    atMs,
+  };
+}
+
+function noteOf(failed: FailedAttempt, error: TaskError): Note {
+  const { attempt, type, http } = failed;
+  return attemptNote(
+    attempt,
+    http === undefined ? { type, error } : { type, error, http },
+  );
+}
+
+const STOP_REASONS: Readonly<
+  Record<Extract<RetryDecision, { kind: "stop" }>["reason"], string>
+> = {
+  not_retryable: "the failure is none to try again",
+  limit: "all retries are spent",
+  for: "the next retry would begin too long after the first try",
+};
+
+function exhaustedNote(
+  { reason }: Extract<RetryDecision, { kind: "stop" }>,
+): Note {
+  return { type: "exhausted", message: STOP_REASONS[reason] };
+}

@@ -1,0 +1,206 @@
+/**
+ * The slots of a repeating task: for which one it runs, and which one is next.
+ *
+ * A run by hand is for no slot of the schedule and uses up none of its
+ * repetitions, unless it is the first run. Nothing has to be kept for that: its
+ * slot is the instant at which it was asked for, which is not on the grid.
+ *
+ * @module
+ */
+
+import { catchUp } from "../catch_up.ts";
+import type { Grid } from "../interval_schedule.ts";
+import { nextOccurrence, runsLeft, type Schedule } from "../schedule.ts";
+import type { RepeatRule, Task } from "../task.ts";
+import type { EventContext, TaskRules } from "../task_event.ts";
+import { occurrenceAfter } from "../timing.ts";
+
+/**
+ * How late a slot may be found due and still count as on time where slots that
+ * passed are not caught up: a restart of the service takes less.
+ */
+export const ON_TIME_MS = 10_000;
+
+/** Cron knows whole seconds, so a run that begins on time needs no look at it. */
+const CRON_STEP_MS = 1_000;
+
+/** How a task repeats. */
+export interface Repetition {
+  /** As its owner wants it. */
+  readonly rule: RepeatRule;
+  /** As the calendar has it. */
+  readonly schedule: Schedule;
+}
+
+/** What becomes of the slot that a task is dated for. */
+export type PendingSlot =
+  | {
+    readonly kind: "run";
+    /** The slot to run for. */
+    readonly slotMs: number;
+    /** Slots that are passed over. */
+    readonly missed: number;
+  }
+  | {
+    /** All slots up to now are passed over. */
+    readonly kind: "later";
+    readonly slotMs: number;
+    readonly missed: number;
+  }
+  | {
+    /** They are passed over, and there are no more. */
+    readonly kind: "ended";
+    readonly missed: number;
+  };
+
+/** What follows the end of a run. */
+export interface NextSlot {
+  /** Repetitions, the run that has ended among them. */
+  readonly repetitions: number;
+  /** The slot of the next run; undefined when the schedule has ended. */
+  readonly slotMs: number | undefined;
+  /** Slots that are passed over. */
+  readonly missed: number;
+}
+
+/**
+ * Returns how a task repeats, if it does.
+ *
+ * @throws {TypeError} when the task repeats and the rules hold no schedule
+ */
+export function repetitionOf(
+  task: Task,
+  rules: TaskRules,
+): Repetition | undefined {
+  const { repeat: rule } = task;
+  if (rule === undefined) return undefined;
+  const { schedule } = rules;
+  if (schedule === undefined) {
+    throw new TypeError(
+      `Cannot find the next slot of task "${task.id}": its rules hold no schedule`,
+    );
+  }
+  return { rule, schedule };
+}
+
+/** Tells whether each slot of the task makes a task of its own. */
+export function isSpawning(task: Task): boolean {
+  return task.repeat?.mode === "spawn";
+}
+
+/** Where the grid of a task's slots begins and what its calendar is. */
+export function gridOf(task: Task): Grid {
+  return { anchorMs: task.firstDateMs, timezone: task.timezone };
+}
+
+/** Runs that count for the schedule's limit and have ended. */
+export function runsHad(task: Task): number {
+  return task.run > 0 ? task.repetitions + 1 : 0;
+}
+
+/** Tells whether another slot has come since the one that the task is for. */
+export function hasSlotPassed(
+  task: Task,
+  { schedule }: Repetition,
+  nowMs: number,
+): boolean {
+  const { timing } = schedule;
+  if (timing.kind === "cron" && nowMs < task.slotMs + CRON_STEP_MS) {
+    return false;
+  }
+  const nextMs = occurrenceAfter(timing, task.slotMs, gridOf(task));
+  return nextMs !== undefined &&
+    nextMs <= Math.min(nowMs, schedule.untilMs ?? Infinity);
+}
+
+/**
+ * Applies the catch-up rule to a task whose date has come. A run that was tried
+ * before keeps its slot, and so does one by hand that the limit doesn't allow
+ * any more. How late a slot is counts from the task's date, if that was moved
+ * behind the slot.
+ */
+export function pendingSlot(
+  task: Task,
+  repetition: Repetition,
+  nowMs: number,
+): PendingSlot {
+  const { rule, schedule } = repetition;
+  const { slotMs, firstTriedAtMs, dateMs } = task;
+  const asItIs: PendingSlot = { kind: "run", slotMs, missed: 0 };
+  const runs = runsHad(task);
+  if (
+    slotMs > nowMs || firstTriedAtMs !== undefined ||
+    runsLeft(schedule, { runs }) <= 0 ||
+    rule.catchUp === "one" && !hasSlotPassed(task, repetition, nowMs)
+  ) {
+    return asItIs;
+  }
+  const movedMs = Math.max(0, dateMs - slotMs);
+  const { runs: slots, nextMs, missed } = catchUp(schedule, {
+    ...gridOf(task),
+    runs,
+    scheduledMs: slotMs,
+    isPending: true,
+    nowMs,
+    mode: rule.catchUp,
+    windowMs: rule.catchUpWindowMs + movedMs,
+    graceMs: ON_TIME_MS + movedMs,
+    limit: 1,
+  });
+  const [first] = slots;
+  if (first !== undefined) return { kind: "run", slotMs: first, missed };
+  return nextMs === undefined
+    ? { kind: "ended", missed }
+    : { kind: "later", slotMs: nextMs, missed };
+}
+
+/** The repetitions when the current run has ended, that run among them. */
+export function repetitionsAfterRun(task: Task, schedule: Schedule): number {
+  return task.repetitions + (isRepetition(task, schedule) ? 1 : 0);
+}
+
+/** Finds what follows a run that has just ended. */
+export function slotAfterRun(
+  task: Task,
+  { rule, schedule }: Repetition,
+  nowMs: number,
+): NextSlot {
+  const { slotMs } = task;
+  const repetitions = repetitionsAfterRun(task, schedule);
+  const frame = { ...gridOf(task), runs: repetitions + 1 };
+  const soonestMs = nextOccurrence(schedule, { ...frame, afterMs: slotMs });
+  if (soonestMs === undefined || soonestMs > nowMs) {
+    return { repetitions, slotMs: soonestMs, missed: 0 };
+  }
+  const { runs: [pendingMs], nextMs, missed } = catchUp(schedule, {
+    ...frame,
+    scheduledMs: slotMs,
+    nowMs,
+    mode: rule.catchUp,
+    windowMs: rule.catchUpWindowMs,
+    limit: 1,
+  });
+  return { repetitions, slotMs: pendingMs ?? nextMs, missed };
+}
+
+/** The date of a slot: itself when it has passed, else delayed by chance. */
+export function dateOfSlot(
+  slotMs: number,
+  rule: RepeatRule,
+  { nowMs, random }: Pick<EventContext, "nowMs" | "random">,
+): number {
+  return slotMs <= nowMs
+    ? slotMs
+    : slotMs + Math.floor(random() * rule.jitterMs);
+}
+
+/**
+ * Tells whether the run is one of the repetitions that the limit counts: not the
+ * first run, not one by hand, and not one by hand that happens to be at the
+ * instant of a slot when there are no repetitions left.
+ */
+function isRepetition(task: Task, { timing, limit }: Schedule): boolean {
+  const { run, repetitions, slotMs } = task;
+  if (run === 0 || repetitions >= (limit ?? Infinity)) return false;
+  return occurrenceAfter(timing, slotMs - 1, gridOf(task)) === slotMs;
+}

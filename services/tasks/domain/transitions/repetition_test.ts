@@ -1,0 +1,63 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { nextOccurrence } from "../schedule.ts";
+import { NOON_MS, repeatWith, TaskStory } from "../testing/task_story.ts";
+import {
+  dateOfSlot,
+  hasSlotPassed,
+  repetitionOf,
+  slotAfterRun,
+} from "./repetition.ts";
+
+const HOUR_MS = 3_600_000;
+
+Deno.test("repetitionOf() throws rather than end a repeating task for want of its schedule", () => {
+  const { task } = new TaskStory({ definition: { repeat: repeatWith() } });
+  const { schedule: _schedule, ...rules } = new TaskStory().rules(task);
+  assertThrows(() => repetitionOf(task, rules), TypeError, task.id);
+  assertEquals(repetitionOf(new TaskStory().task, rules), undefined);
+});
+
+Deno.test("hasSlotPassed() is true from the next slot on, and never behind the schedule's end", () => {
+  for (const timing of [{ interval: "PT1H" }, { cron: "0 * * * *" }]) {
+    for (const untilMs of [undefined, NOON_MS + HOUR_MS - 1]) {
+      const repeat = repeatWith({
+        ...timing,
+        ...(untilMs === undefined ? {} : { untilMs }),
+      });
+      const story = new TaskStory({ definition: { repeat } });
+      const repetition = repetitionOf(story.task, story.rules(story.task));
+      if (repetition === undefined) throw new Error("it repeats");
+      const passed = [0, 999, 1_000, HOUR_MS - 1, HOUR_MS].map((afterMs) =>
+        hasSlotPassed(story.task, repetition, NOON_MS + afterMs)
+      );
+      const isEndless = untilMs === undefined;
+      assertEquals(passed, [false, false, false, false, isEndless]);
+    }
+  }
+});
+
+Deno.test("slotAfterRun() gives the schedule's next occurrence when none has passed", () => {
+  const repeat = repeatWith({ cron: "*/7 3 * * *" });
+  const story = new TaskStory({ definition: { repeat } });
+  const { schedule } = story.rules(story.task);
+  if (schedule === undefined) throw new Error("it repeats");
+  const { slotMs } = story.task;
+  const expected = nextOccurrence(schedule, {
+    anchorMs: NOON_MS,
+    timezone: "UTC",
+    afterMs: slotMs,
+  });
+  for (const nowMs of [slotMs - HOUR_MS, slotMs, slotMs + 1_000]) {
+    const next = slotAfterRun(story.task, { rule: repeat, schedule }, nowMs);
+    assertEquals(next, { repetitions: 0, slotMs: expected, missed: 0 });
+  }
+});
+
+Deno.test("dateOfSlot() delays slots ahead by less than the jitter, and no others", () => {
+  const rule = repeatWith({ jitterMs: 1_000 });
+  const at = (nowMs: number, chance: number): number =>
+    dateOfSlot(NOON_MS, rule, { nowMs, random: () => chance }) - NOON_MS;
+  assertEquals(at(NOON_MS - 1, 0.999_999), 999);
+  assertEquals(at(NOON_MS - 1, 0), 0);
+  assertEquals(at(NOON_MS, 0.5), 0);
+});

@@ -1,0 +1,135 @@
+/**
+ * Running a task by hand: again, or before its date.
+ *
+ * @module
+ */
+
+import type { FieldChange } from "../history.ts";
+import { nextOccurrence } from "../schedule.ts";
+import type { Task } from "../task.ts";
+import type { EventContext, Transition } from "../task_event.ts";
+import { isFinal } from "../task_status.ts";
+import { gridOf, isSpawning, repetitionOf, runsHad } from "./repetition.ts";
+import {
+  changed,
+  type EventOf,
+  type Note,
+  patched,
+  type Step,
+  UNCHANGED,
+  wrongState,
+} from "./step.ts";
+
+/**
+ * Tries a task again: a final one as a new run, one in `retry` at once. Who asks
+ * for that knows of its dependencies and of its expiry; neither holds it back. A
+ * schedule that makes tasks goes on with its next slot.
+ */
+export function retry(
+  task: Task,
+  _event: EventOf<"retry">,
+  context: EventContext,
+): Transition {
+  const { status } = task;
+  const { nowMs } = context;
+  if (status === "retry") {
+    return changed(task, {
+      task: patched(task, { status: "waiting", dateMs: nowMs, isDue: true }),
+      notes: [{ type: "requeued" }],
+    }, context);
+  }
+  if (!isFinal(status)) {
+    return wrongState(
+      `Cannot retry: the task is "${status}"; only one that has ended or is in "retry" can be`,
+    );
+  }
+  if (isSpawning(task)) return reopenSchedule(task, context);
+  const reopened = reopen(task, nowMs);
+  return changed(task, {
+    ...reopened,
+    task: patched(reopened.task, { status: "waiting", isDue: true }),
+  }, context);
+}
+
+/**
+ * Runs a task now, whatever its date and its dependencies. In a repeating task
+ * this is a run beside the schedule: the slot ahead stays. A schedule that makes
+ * tasks makes one more.
+ */
+export function run(
+  task: Task,
+  _event: EventOf<"run">,
+  context: EventContext,
+): Transition {
+  const { status, isDue, slotMs } = task;
+  const { nowMs } = context;
+  const refusal = runRefusal(task);
+  if (refusal !== undefined) return wrongState(`Cannot run: ${refusal}`);
+  if (isSpawning(task) && task.firstTriedAtMs === undefined) {
+    const notes: readonly Note[] = [{ type: "spawned", amount: 1 }];
+    return changed(task, { task, notes, spawnSlotsMs: [nowMs] }, context);
+  }
+  if (isDue && task.dateMs <= nowMs) return UNCHANGED;
+  const due = patched(task, {
+    status: status === "retry" || status === "done" ? status : "waiting",
+    dateMs: nowMs,
+    slotMs: task.firstTriedAtMs === undefined
+      ? Math.min(slotMs, nowMs)
+      : slotMs,
+    isDue: true,
+  });
+  const notes: readonly Note[] = [{ type: "moved", nextDateMs: nowMs }];
+  return changed(task, { task: due, notes }, context);
+}
+
+/**
+ * Makes a final task live again as a new run with a date, `scheduled` for the
+ * time being. An expiry that would end it before is lifted.
+ */
+export function reopen(task: Task, dateMs: number): Step {
+  const { expiresAtMs } = task;
+  const isLifted = expiresAtMs !== undefined && expiresAtMs <= dateMs;
+  const reopened = patched(task, {
+    status: "scheduled",
+    run: task.run + 1,
+    retries: 0,
+    lostInRow: 0,
+    dateMs,
+    slotMs: dateMs,
+    isDue: false,
+    expiresAtMs: isLifted ? undefined : expiresAtMs,
+    firstTriedAtMs: undefined,
+    finishedAtMs: undefined,
+    purgeAtMs: undefined,
+  });
+  const note: Note = { type: "requeued", nextDateMs: dateMs };
+  return {
+    task: reopened,
+    notes: [isLifted ? { ...note, changes: [lifted(expiresAtMs)] } : note],
+    run: reopened.run,
+  };
+}
+
+function reopenSchedule(task: Task, context: EventContext): Transition {
+  const { nowMs, rules } = context;
+  const schedule = repetitionOf(task, rules)?.schedule;
+  const nextMs = schedule === undefined ? undefined : nextOccurrence(schedule, {
+    ...gridOf(task),
+    afterMs: nowMs - 1,
+    runs: runsHad(task),
+  });
+  return nextMs === undefined
+    ? wrongState("Cannot retry: the task's schedule has no more slots")
+    : changed(task, reopen(task, nextMs), context);
+}
+
+function runRefusal({ status }: Task): string | undefined {
+  if (status === "paused") return `the task is "paused"; resume it first`;
+  if (status === "running") return `the task is "running"`;
+  return isFinal(status) ? `the task is "${status}"; retry it` : undefined;
+}
+
+function lifted(expiresAtMs: number): FieldChange {
+  const from = new Date(expiresAtMs).toISOString();
+  return { field: "expires", from, to: null };
+}

@@ -1,0 +1,157 @@
+import { assertEquals } from "@std/assert";
+import {
+  NOON_MS,
+  repeatWith,
+  START,
+  TaskStory,
+} from "../testing/task_story.ts";
+
+const HOUR_MS = 3_600_000;
+
+Deno.test("retry() opens a task again as a new run, and history only grows", () => {
+  const story = new TaskStory({ retentionMs: 1_000 });
+  for (let count = 0; count < 3; count++) story.fails();
+  const records = story.history.length;
+  story.nowMs += 500;
+  const [record] = story.happens({ kind: "retry" });
+  assertEquals([record?.type, record?.run], ["requeued", 1]);
+  assertEquals(story.history.length, records + 1);
+  const { task } = story;
+  assertEquals([task.status, task.isDue, task.run], ["waiting", true, 1]);
+  assertEquals([task.dateMs, task.retries, task.executions], [
+    story.nowMs,
+    0,
+    3,
+  ]);
+  assertEquals(["finishedAtMs" in task, "purgeAtMs" in task], [false, false]);
+  assertEquals([task.error?.code, task.lastOutcome], ["broken", "failed"]);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.repetitions], ["complete", 0]);
+});
+
+Deno.test("retry() lifts an expiry that has passed and tells so", () => {
+  const story = new TaskStory({
+    definition: { expiresAtMs: NOON_MS + 1_000 },
+  });
+  story.nowMs += 1_000;
+  story.happens({ kind: "wake" });
+  const [record] = story.happens({ kind: "retry" });
+  assertEquals(record?.changes, [{
+    field: "expires",
+    from: "2026-01-01T12:00:01.000Z",
+    to: null,
+  }]);
+  assertEquals("expiresAtMs" in story.task, false);
+  assertEquals(story.outcome(START).kind, "changed");
+});
+
+Deno.test("retry() lets a schedule that had stopped go on, and takes nothing from its limit", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ limit: 2 }), retry: null },
+  });
+  story.succeeds();
+  story.fails();
+  assertEquals([story.task.status, story.task.repetitions], ["failed", 1]);
+  story.nowMs += 60_000;
+  story.happens({ kind: "retry" });
+  story.succeeds();
+  const { task } = story;
+  assertEquals([task.status, task.repetitions], ["done", 1]);
+  assertEquals(task.dateMs, NOON_MS + 2 * HOUR_MS);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.repetitions], ["complete", 2]);
+});
+
+Deno.test("retry() runs a task once more whose schedule is used up", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ limit: 0 }) },
+  });
+  story.succeeds();
+  story.happens({ kind: "retry" });
+  story.happens({ kind: "pause" });
+  story.nowMs += 5 * HOUR_MS;
+  story.happens({ kind: "resume" });
+  story.succeeds();
+  const { task } = story;
+  assertEquals([task.status, task.executions, task.repetitions], [
+    "complete",
+    2,
+    0,
+  ]);
+});
+
+Deno.test("retry() does not wait for the date of a retry", () => {
+  const story = new TaskStory();
+  story.fails();
+  story.happens({ kind: "retry" });
+  const { task } = story;
+  assertEquals([task.status, task.isDue, task.retries], ["waiting", true, 1]);
+  assertEquals([task.run, task.dateMs], [0, story.nowMs]);
+});
+
+Deno.test("run() stands beside the schedule", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ limit: 1 }) },
+  });
+  story.succeeds();
+  story.nowMs = NOON_MS + 600_000;
+  const [record] = story.happens({ kind: "run" });
+  assertEquals([record?.type, record?.nextDateMs], ["moved", story.nowMs]);
+  assertEquals([story.task.status, story.task.isDue], ["done", true]);
+  story.succeeds();
+  const { task } = story;
+  assertEquals([task.status, task.dateMs], ["done", NOON_MS + HOUR_MS]);
+  assertEquals([task.repetitions, task.run], [0, 2]);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.repetitions], ["complete", 1]);
+});
+
+Deno.test("run() before the first date leaves that date a run of its own", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ cron: "0 2 * * *" }) },
+  });
+  const { dateMs } = story.task;
+  story.happens({ kind: "run" });
+  assertEquals([story.task.status, story.task.dateMs], ["waiting", NOON_MS]);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.dateMs], ["done", dateMs]);
+});
+
+Deno.test("run() does not wait for a retry's date, and keeps the run's slot", () => {
+  const story = new TaskStory({ definition: { repeat: repeatWith() } });
+  story.fails();
+  story.happens({ kind: "run" });
+  const { task } = story;
+  assertEquals([task.status, task.isDue, task.slotMs], [
+    "retry",
+    true,
+    NOON_MS,
+  ]);
+  assertEquals(task.dateMs, story.nowMs);
+});
+
+Deno.test("run() and retry() go before dependencies", () => {
+  const story = new TaskStory({ made: { isBlocked: true } });
+  story.happens({ kind: "run" });
+  assertEquals(story.task.status, "waiting");
+  const failed = new TaskStory({ made: { isBlocked: true } });
+  failed.happens({ kind: "dependency_failed", dependency: "tsk_a" });
+  failed.happens({ kind: "retry" });
+  assertEquals(failed.task.status, "waiting");
+});
+
+Deno.test("run() tells what to do with a task that is paused or has ended", () => {
+  const story = new TaskStory();
+  story.happens({ kind: "pause" });
+  assertEquals(story.outcome({ kind: "run" }), {
+    kind: "refused",
+    code: "wrong_state",
+    reason: `Cannot run: the task is "paused"; resume it first`,
+  });
+  story.happens({ kind: "cancel" });
+  assertEquals(story.outcome({ kind: "run" }), {
+    kind: "refused",
+    code: "wrong_state",
+    reason: `Cannot run: the task is "canceled"; retry it`,
+  });
+});

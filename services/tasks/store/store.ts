@@ -1,0 +1,294 @@
+/**
+ * The port to the store of the tasks service.
+ *
+ * A store keeps values, compares versions and finds things; it decides nothing.
+ * What is to be written together comes as one unit, which is applied as a whole
+ * or not at all; there are no callbacks and no open transactions, so a group
+ * commit and a script in a cluster both fit. All writes of a unit belong to one
+ * tenant, but for the registry of tenants itself.
+ *
+ * @module
+ */
+
+import type { HistoryRecord } from "../domain/history.ts";
+import type { Task } from "../domain/task.ts";
+import type { TaskStatus } from "../domain/task_status.ts";
+import type { HistoryPage, HistoryQuery } from "./history_query.ts";
+import type {
+  RecordKind,
+  RecordPage,
+  RecordQuery,
+  StoredRecord,
+} from "./record.ts";
+import type { TaskPage, TaskQuery } from "./task_query.ts";
+
+/** Keeps everything. Methods that read see every commit that was answered. */
+export interface Store {
+  /**
+   * Opens it; migrates what an earlier version left.
+   *
+   * @throws {Error} when it cannot be opened or is of a later version
+   */
+  start(): Promise<void>;
+  /** Finishes the commits under way and closes it. */
+  stop(): Promise<void>;
+
+  /**
+   * Applies units in the order given, each as a whole or not at all, and answers
+   * after all of them are durable.
+   *
+   * @throws {StoreBusyError} when too much waits to be written; nothing was
+   * @throws {Error} when the store fails; whether it was written is unknown
+   */
+  commit(units: readonly Unit[]): Promise<readonly UnitResult[]>;
+
+  /** A task, if the tenant has one of that id. */
+  task(tenantId: string, id: string): Promise<Task | undefined>;
+  /** Several tasks, in the order of the ids. */
+  tasks(
+    tenantId: string,
+    ids: readonly string[],
+  ): Promise<readonly (Task | undefined)[]>;
+  /** The live task of a worker with that key. */
+  taskByKey(
+    options: {
+      readonly tenantId: string;
+      readonly workerId: string;
+      readonly key: string;
+    },
+  ): Promise<Task | undefined>;
+  /** A page of tasks. */
+  listTasks(query: TaskQuery): Promise<TaskPage>;
+  /** A page of a task's history. */
+  history(query: HistoryQuery): Promise<HistoryPage>;
+  /** Ids of live tasks that depend on a task, at most `limit` after `afterId`. */
+  dependents(
+    options: {
+      readonly tenantId: string;
+      readonly id: string;
+      readonly limit: number;
+      readonly afterId?: string;
+    },
+  ): Promise<readonly string[]>;
+
+  /**
+   * Tasks that workers may take, for each claim in its order of rank, groups
+   * taking turns. Proposals only: the commit decides.
+   */
+  candidates(claims: readonly Claim[]): Promise<readonly (readonly Task[])[]>;
+  /** Workers that have tasks that may be taken, at most `limit`, after `afterWorkerId`. */
+  workersWithDueTasks(
+    options: { readonly limit: number; readonly afterWorkerId?: string },
+  ): Promise<
+    readonly { readonly tenantId: string; readonly workerId: string }[]
+  >;
+  /** Tasks whose instant to be looked at has come, earliest first, at most `limit`. */
+  waking(nowMs: number, limit: number): Promise<readonly Task[]>;
+  /** The earliest instant at which a task is to be looked at. */
+  nextWakeMs(): Promise<number | undefined>;
+  /** How many tasks a worker has under way, in all and in each group that has some. */
+  running(tenantId: string, workerId: string): Promise<RunningCounts>;
+  /** Tasks of a status across all tenants, for recovery and the reconciler: at most `limit` after `after`. */
+  scan(
+    options: {
+      readonly statuses: readonly TaskStatus[];
+      readonly limit: number;
+      readonly after?: ScanPosition;
+    },
+  ): Promise<{ readonly tasks: readonly Task[]; readonly next?: ScanPosition }>;
+  /** How many tasks a tenant has in each status, of one worker or of all; counting stops at `cap` for each status. */
+  counts(
+    options: {
+      readonly tenantId: string;
+      readonly workerId?: string;
+      readonly cap: number;
+    },
+  ): Promise<Readonly<Partial<Record<TaskStatus, number>>>>;
+
+  /** A record by its id. */
+  record(
+    kind: RecordKind,
+    tenantId: string,
+    id: string,
+  ): Promise<StoredRecord | undefined>;
+  /** A record by its alias. */
+  recordByAlias(
+    kind: RecordKind,
+    tenantId: string,
+    alias: string,
+  ): Promise<StoredRecord | undefined>;
+  /** A page of records, by id. */
+  records(query: RecordQuery): Promise<RecordPage>;
+
+  /** What was answered to a request with that key, unless it has expired. */
+  idempotency(
+    tenantId: string,
+    key: string,
+    nowMs: number,
+  ): Promise<IdempotencyEntry | undefined>;
+  /** Counted use of a tenant in a period. */
+  usage(tenantId: string, period: string): Promise<Usage>;
+  /** A page of the audit log, newest first. */
+  audit(
+    options: {
+      readonly tenantId: string;
+      readonly limit: number;
+      readonly before?: number;
+    },
+  ): Promise<readonly AuditEntry[]>;
+  /** Removes what has outlived its time (idempotency entries, histories of removed tasks), at most `limit` of it; tells how many. */
+  sweep(nowMs: number, limit: number): Promise<number>;
+}
+
+/** What is written together or not at all. */
+export interface Unit {
+  /** The writes, in their order. */
+  readonly writes: readonly Write[];
+}
+
+/** One write of a unit. */
+export type Write =
+  /** Puts, changes or removes a task; the history is added in the same breath. */
+  | {
+    readonly kind: "task";
+    readonly tenantId: string;
+    readonly id: string;
+    /** The version that must be there; 0 when there must be none. */
+    readonly expectedVersion: number;
+    /** The task as it is to be; undefined removes it with its history. */
+    readonly next: Task | undefined;
+    /** Records to add. */
+    readonly history: readonly HistoryRecord[];
+  }
+  /** Puts, changes or removes a record. */
+  | {
+    readonly kind: "record";
+    readonly recordKind: RecordKind;
+    readonly tenantId: string;
+    readonly id: string;
+    /** The version that must be there; 0 when there must be none. */
+    readonly expectedVersion: number;
+    /** The record as it is to be; undefined removes it. */
+    readonly next: StoredRecord | undefined;
+  }
+  /** Demands that a record is there, as a worker that a new task names. */
+  | {
+    readonly kind: "require";
+    readonly recordKind: RecordKind;
+    readonly tenantId: string;
+    readonly id: string;
+  }
+  /** Remembers an answer; conflicts when the key is there and has not expired. */
+  | {
+    readonly kind: "idempotency";
+    readonly tenantId: string;
+    readonly key: string;
+    readonly entry: IdempotencyEntry;
+  }
+  /** Adds to the audit log. */
+  | {
+    readonly kind: "audit";
+    readonly tenantId: string;
+    readonly entry: Omit<AuditEntry, "number">;
+  }
+  /** Counts use. */
+  | {
+    readonly kind: "usage";
+    readonly tenantId: string;
+    readonly period: string;
+    readonly executions: number;
+  };
+
+/** What became of a unit. */
+export type UnitResult =
+  | { readonly kind: "ok" }
+  | {
+    readonly kind: "conflict";
+    /** The index of the write that did not fit. */
+    readonly write: number;
+    /**
+     * `version`: the task or record is another one by now, is there already or
+     * is gone; `key`: another live task of the worker has the key; `alias`:
+     * another record has the alias; `missing`: a required record is not there;
+     * `idempotency`: the key is there.
+     */
+    readonly reason: "version" | "key" | "alias" | "missing" | "idempotency";
+  };
+
+/** How much a claim wants. */
+export interface Claim {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The worker. */
+  readonly workerId: string;
+  /** Most tasks wanted. */
+  readonly limit: number;
+  /** Only tasks of these jobs; all when absent. */
+  readonly jobs?: readonly string[];
+  /** Groups that are full, which are left out. */
+  readonly fullGroups?: ReadonlySet<string>;
+  /** Most further tasks of each group; no bound when absent. */
+  readonly room?: (group: string) => number;
+  /** The group that had its turn last; the next one begins. */
+  readonly afterGroup?: string;
+}
+
+/** Tasks under way. */
+export interface RunningCounts {
+  /** All of the worker. */
+  readonly all: number;
+  /** By group, those without one left out. */
+  readonly groups: ReadonlyMap<string, number>;
+}
+
+/** Where a scan goes on. */
+export interface ScanPosition {
+  /** Opaque to the caller. */
+  readonly position: string;
+}
+
+/** An answer that was given to a request with a key. */
+export interface IdempotencyEntry {
+  /** SHA-256 of the request's body. */
+  readonly bodyHash: string;
+  /** The status of the answer. */
+  readonly status: number;
+  /** Headers worth repeating. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The answer's body. */
+  readonly body: string;
+  /** When it may be forgotten. */
+  readonly expiresAtMs: number;
+}
+
+/** Counted use of a tenant in a period. */
+export interface Usage {
+  /** Attempts that were started. */
+  readonly executions: number;
+}
+
+/** A line of the audit log. */
+export interface AuditEntry {
+  /** Rising within the tenant. */
+  readonly number: number;
+  /** When. */
+  readonly atMs: number;
+  /** What was done, such as `worker.created`. */
+  readonly action: string;
+  /** Who did it, what to, and what is worth knowing, as JSON text. */
+  readonly text: string;
+}
+
+/** Too much waits to be written; to be tried again later. */
+export class StoreBusyError extends Error {
+  /** The name of the class. */
+  override readonly name = "StoreBusyError";
+  /** After how many milliseconds it is worth another try. */
+  readonly retryAfterMs: number;
+
+  /** An error that asks for another try after `retryAfterMs` milliseconds. */
+  constructor(retryAfterMs: number) {
+    super("Cannot write: too much waits to be written already");
+    this.retryAfterMs = retryAfterMs;
+  }
+}
