@@ -9,12 +9,13 @@ import { systemClock } from "../shared/clock.ts";
 import type { Part } from "../shared/lifecycle.ts";
 import { createLogger } from "../shared/log_writer.ts";
 import type { Logger } from "../shared/logger.ts";
+import { processIo } from "../shared/process_io.ts";
 import { readSettings, settingsHelp } from "../shared/settings.ts";
 import { processSignals } from "../shared/signals.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { runCheck } from "./cli/check.ts";
 import { runClient } from "./cli/client.ts";
-import type { CommandIo } from "./cli/command_io.ts";
+import type { CommandIo } from "../shared/command_io.ts";
 import { openStore } from "./counters/open_store.ts";
 import { serve } from "./serve.ts";
 import {
@@ -142,23 +143,6 @@ function statsSink(
     async stop() {
       await sink.stop();
     },
-  };
-}
-
-function processIo(): CommandIo {
-  const encoder = new TextEncoder();
-  const line = (text: string): Uint8Array =>
-    encoder.encode(text.endsWith("\n") ? text : `${text}\n`);
-  const write = (
-    sink: { writeSync(bytes: Uint8Array): number },
-    text: string,
-  ): void => {
-    let rest = line(text);
-    while (rest.length > 0) rest = rest.subarray(sink.writeSync(rest));
-  };
-  return {
-    out: (text) => write(Deno.stdout, text),
-    err: (text) => write(Deno.stderr, text),
   };
 }
 

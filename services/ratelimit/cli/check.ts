@@ -9,7 +9,7 @@ import { type ConfigFault, formatConfigFault } from "../rules/config_fault.ts";
 import { describeRules } from "../rules/describe.ts";
 import { loadRules } from "../rules/load.ts";
 import { readConfigFiles } from "../sources/read_config_files.ts";
-import type { CommandIo } from "./command_io.ts";
+import type { CommandIo } from "../../shared/command_io.ts";
 import { readFlags } from "./read_flags.ts";
 
 const flags = {

@@ -22,7 +22,7 @@ import { GrpcFailure } from "../../shared/grpc/method.ts";
 import { SHOULD_RATE_LIMIT_PATH } from "../api/rate_limit_methods.ts";
 import { parseDescriptor } from "./parse_descriptor.ts";
 import { readFlags, wrongArguments } from "./read_flags.ts";
-import type { CommandIo } from "./command_io.ts";
+import type { CommandIo } from "../../shared/command_io.ts";
 
 const flags = {
   dialString: textFlag({

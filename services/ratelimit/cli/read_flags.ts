@@ -10,7 +10,7 @@ import {
   type FlagValues,
   parseFlags,
 } from "../../shared/flags.ts";
-import type { CommandIo } from "./command_io.ts";
+import type { CommandIo } from "../../shared/command_io.ts";
 
 /** Exit code for arguments that can't be taken. */
 export const WRONG_ARGUMENTS = 2;
