@@ -1,0 +1,89 @@
+/**
+ * A request and its answer as the APIs of the services see them: no type of a
+ * runtime or a library, so that the transport can be replaced.
+ *
+ * @module
+ */
+
+import type { BodyOutcome } from "./body.ts";
+
+/** The header fields of a request. */
+export interface HttpHeaders {
+  /**
+   * The value of a field; `undefined` when it wasn't sent. A field that was
+   * sent more than once gives its values in order, joined with a comma and a
+   * space (RFC 9110, 5.3).
+   */
+  get(name: string): string | undefined;
+  /**
+   * Every value of a field, in the order they were sent, so that a doubled
+   * field that must be single can be seen.
+   */
+  all(name: string): readonly string[];
+}
+
+/** The other end of a connection. */
+export interface HttpPeer {
+  /** Its IP address; an IPv4 address is never in its IPv6-mapped form. */
+  readonly address: string;
+  /** Its port. */
+  readonly port: number;
+}
+
+/** A request. */
+export interface HttpRequest {
+  /** The method, upper case. */
+  readonly method: string;
+  /** Path and query as they were sent; begins with "/". */
+  readonly target: string;
+  /** The header fields. */
+  readonly headers: HttpHeaders;
+  /** Who sent it, or the last proxy before us. */
+  readonly peer: HttpPeer;
+  /** Whether it came over TLS that ends here. */
+  readonly isTls: boolean;
+  /**
+   * Whether the client has gone away. One that closed its sending side only
+   * counts as gone too, but an answer given nevertheless is sent.
+   */
+  isGone(): boolean;
+  /**
+   * Calls `listener` once when the client goes away before it has its answer;
+   * at once when it has gone already.
+   *
+   * @returns Stops listening.
+   */
+  onGone(listener: () => void): () => void;
+  /**
+   * Takes in the body, at most `maxBytes` of it. A body that breaks the rules
+   * of its coding shows as "disconnected"; what the handler answers then is of
+   * no account.
+   *
+   * @throws {TypeError} when the body was asked for before
+   */
+  body(maxBytes: number): Promise<BodyOutcome>;
+}
+
+/** An answer. */
+export interface HttpResponse {
+  /** The status code, 200 to 599. */
+  readonly status: number;
+  /**
+   * Header fields in printable ASCII. Those that say how the message is framed
+   * (`content-length`, `transfer-encoding`, `connection`) and `date` are the
+   * transport's.
+   */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  /**
+   * The content. An answer to HEAD has the one that GET would have; it isn't
+   * sent, but its length is told.
+   *
+   * @default none
+   */
+  readonly body?: string | Uint8Array;
+}
+
+/** Answers requests. An exception becomes a 500 that tells nothing. */
+export type HttpHandler = (
+  request: HttpRequest,
+) => HttpResponse | Promise<HttpResponse>;

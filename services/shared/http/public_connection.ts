@@ -1,0 +1,264 @@
+/**
+ * A connection to a public server: one request after the other, each wait
+ * within a bound.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import { Alarm } from "../h2/connection_alarms.ts";
+import { describeError } from "../settled.ts";
+import type { HttpResponse } from "./exchange.ts";
+import { PublicBody, type PublicBodyHost } from "./public_body.ts";
+import type { PublicEngine } from "./public_engine.ts";
+import { PublicExchange } from "./public_exchange.ts";
+import type { RequestHead } from "./public_head.ts";
+import { PublicHeadReader } from "./public_head_reader.ts";
+import { PublicInput } from "./public_input.ts";
+import { DRAIN_TIMEOUT_MS, MAX_DRAIN_BYTES } from "./public_limits.ts";
+import { PublicRequest, type RequestOrigin } from "./public_request.ts";
+import {
+  type EncodedResponse,
+  type EncodeOptions,
+  encodeResponse,
+  plainProblem,
+} from "./public_response.ts";
+import type { Wire } from "./public_wire.ts";
+
+/** Options of {@linkcode PublicConnection}. */
+export interface PublicConnectionOptions {
+  /** The connection's bytes; owned from now on. */
+  readonly wire: Wire;
+  /** Where requests of it come from. */
+  readonly origin: RequestOrigin;
+  /** What all connections share. */
+  readonly engine: PublicEngine;
+  /**
+   * Called whenever the client begins, or ceases, to owe us something; while it
+   * does the connection may be given to somebody else.
+   */
+  readonly onOwing: (connection: PublicConnection, isOwing: boolean) => void;
+}
+
+type State =
+  /** No request has come in whole. */
+  | "waiting"
+  /** A request is being answered. */
+  | "busy"
+  /** All is said; the client is given time to hear it. */
+  | "lingering";
+
+const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
+
+/** A part of an answer that the client must take within the time for it. */
+const WRITE_BYTES = 65_536;
+
+/** One connection. */
+export class PublicConnection {
+  readonly #options: PublicConnectionOptions;
+  readonly #engine: PublicEngine;
+  readonly #wire: Wire;
+  readonly #input: PublicInput;
+  readonly #heads: PublicHeadReader;
+  readonly #bodyHost: PublicBodyHost;
+  readonly #inputAlarm = new Alarm(() => this.#input.interrupt());
+  readonly #endAlarm = new Alarm(() => this.destroy());
+  #state: State = "waiting";
+  #isStopping = false;
+  #exchange: PublicExchange | undefined;
+  /** Whether the client waits to be told that it may send the body. */
+  #awaitsContinue = false;
+  #continued: Promise<void> | undefined;
+
+  /** Nothing runs before `run()`. */
+  constructor(options: PublicConnectionOptions) {
+    const { engine, wire } = options;
+    const { limits, wheel } = engine;
+    this.#options = options;
+    this.#engine = engine;
+    this.#wire = wire;
+    this.#input = new PublicInput(wire, limits.maxHeaderBytes);
+    this.#heads = new PublicHeadReader({
+      input: this.#input,
+      maxBytes: limits.maxHeaderBytes,
+      startIdle: () => wheel.add(this.#inputAlarm, limits.idleTimeoutMs),
+      startHead: () => wheel.add(this.#inputAlarm, limits.headerTimeoutMs),
+      stop: () => wheel.remove(this.#inputAlarm),
+    });
+    this.#bodyHost = {
+      input: this.#input,
+      budget: engine.budget,
+      beforeWait: () => this.#sendContinue(),
+      startDeadline: () => {
+        this.#setOwing(true);
+        wheel.add(this.#inputAlarm, limits.requestTimeoutMs);
+      },
+      stopDeadline: () => {
+        this.#setOwing(false);
+        wheel.remove(this.#inputAlarm);
+      },
+    };
+  }
+
+  /** Serves until the connection ends, and closes it. Never rejects. */
+  async run(): Promise<void> {
+    const { wheel, limits, logger } = this.#engine;
+    this.#setOwing(true);
+    try {
+      wheel.add(this.#endAlarm, limits.headerTimeoutMs);
+      await this.#wire.opened();
+      wheel.remove(this.#endAlarm);
+      while (await this.#serveOne());
+    } catch (error) {
+      // Clients go away at any time, and anybody can be one.
+      logger.debug("A connection broke", { error: describeError(error) });
+    } finally {
+      wheel.remove(this.#inputAlarm);
+      wheel.remove(this.#endAlarm);
+      this.#setOwing(false);
+      this.destroy();
+    }
+  }
+
+  /** Ends when the request under way, if there is one, has been answered. */
+  shutdown(): void {
+    this.#isStopping = true;
+    if (this.#state === "waiting") this.destroy();
+  }
+
+  /** Answers 503 to the request under way, if it has no answer yet. */
+  cut(): void {
+    this.#exchange?.cut();
+  }
+
+  /** Ends at once. */
+  destroy(): void {
+    this.#wire.close();
+  }
+
+  /** Whether another request may follow. */
+  async #serveOne(): Promise<boolean> {
+    const next = await this.#heads.next();
+    this.#state = "busy";
+    this.#setOwing(false);
+    if (next.kind === "ended") return false;
+    if (next.kind === "ok") return await this.#serve(next.head);
+    const { status, detail } = next.refusal;
+    await this.#write(encodeResponse(plainProblem(status, detail), {
+      isHead: false,
+      connection: "close",
+      date: this.#engine.date(),
+    }));
+    await this.#linger(true);
+    return false;
+  }
+
+  async #serve(head: RequestHead): Promise<boolean> {
+    const body = new PublicBody(head.framing, this.#bodyHost);
+    this.#awaitsContinue = head.expectsContinue;
+    const { handler, logger } = this.#engine;
+    const request = new PublicRequest(head, body, this.#options.origin);
+    const exchange = new PublicExchange({ request, body, handler, logger });
+    const response = await this.#answerOf(exchange);
+    request.release();
+    body.giveUp();
+    // Who was not told to continue may send the body or leave it.
+    const isCutShort = !body.isComplete &&
+      (this.#awaitsContinue || !body.isSkippable);
+    const isLast = isCutShort || this.#isStopping || !head.keepsAlive;
+    await this.#write(this.#encode(response, { head, isLast, exchange }));
+    if (isLast || this.#isStopping) {
+      await this.#linger(!body.isComplete);
+      return false;
+    }
+    this.#state = "waiting";
+    this.#setOwing(true);
+    return body.isComplete || await this.#skip(body);
+  }
+
+  async #answerOf(exchange: PublicExchange): Promise<HttpResponse> {
+    const answer = exchange.answer();
+    if (!(answer instanceof Promise)) return answer;
+    this.#exchange = exchange;
+    this.#input.watch(() => exchange.markGone());
+    try {
+      return await answer;
+    } finally {
+      this.#input.unwatch();
+      this.#exchange = undefined;
+    }
+  }
+
+  #encode(
+    response: HttpResponse,
+    { head, isLast, exchange }: EncodeContext,
+  ): EncodedResponse {
+    const options: EncodeOptions = {
+      isHead: head.method === "HEAD",
+      connection: isLast
+        ? "close"
+        : head.isOldVersion
+        ? "keep-alive"
+        : undefined,
+      date: this.#engine.date(),
+    };
+    try {
+      return encodeResponse(response, options);
+    } catch (error) {
+      return encodeResponse(exchange.failed(error), options);
+    }
+  }
+
+  async #write(pieces: EncodedResponse): Promise<void> {
+    const { wheel, limits } = this.#engine;
+    if (this.#continued !== undefined) await this.#continued;
+    this.#continued = undefined;
+    for (const piece of pieces) {
+      for (let start = 0; start < piece.length; start += WRITE_BYTES) {
+        wheel.add(this.#endAlarm, limits.requestTimeoutMs);
+        await this.#wire.write(piece.subarray(start, start + WRITE_BYTES));
+      }
+    }
+    wheel.remove(this.#endAlarm);
+  }
+
+  #sendContinue(): void {
+    if (!this.#awaitsContinue) return;
+    this.#awaitsContinue = false;
+    this.#continued = this.#wire.write(CONTINUE);
+    // The answer comes after it, and fails where it has failed.
+    this.#continued.catch(() => {});
+  }
+
+  async #skip(body: PublicBody): Promise<boolean> {
+    const { wheel } = this.#engine;
+    wheel.add(this.#inputAlarm, DRAIN_TIMEOUT_MS);
+    const hasCome = await body.skip();
+    wheel.remove(this.#inputAlarm);
+    return hasCome;
+  }
+
+  /** Says that nothing follows and, where more may come, lets it come. */
+  async #linger(mayCome: boolean): Promise<void> {
+    this.#state = "lingering";
+    this.#setOwing(true);
+    this.#engine.wheel.add(this.#endAlarm, DRAIN_TIMEOUT_MS);
+    await this.#wire.closeWrite();
+    if (!mayCome && this.#input.length === 0) return;
+    let leftBytes = MAX_DRAIN_BYTES;
+    do {
+      leftBytes -= this.#input.length;
+      this.#input.consume(this.#input.length);
+    } while (leftBytes > 0 && await this.#input.more() === "bytes");
+  }
+
+  #setOwing(isOwing: boolean): void {
+    this.#options.onOwing(this, isOwing);
+  }
+}
+
+interface EncodeContext {
+  readonly head: RequestHead;
+  readonly isLast: boolean;
+  readonly exchange: PublicExchange;
+}
