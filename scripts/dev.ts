@@ -7,7 +7,9 @@
  * @module
  */
 
-import { announcement, devEnvironment, LISTENERS } from "./dev/ratelimit.ts";
+import type { DevService } from "./dev/dev_service.ts";
+import { RATELIMIT } from "./dev/ratelimit.ts";
+import { TASKS } from "./dev/tasks.ts";
 import { takenPorts } from "./dev/taken_ports.ts";
 import { Supervisor } from "./dev/supervisor.ts";
 import { decidedSource, withStd } from "./launch/deno_process.ts";
@@ -15,6 +17,9 @@ import { permissionFlags } from "./permissions.ts";
 import { messageOf, print, tell } from "./terminal.ts";
 
 const READY_TIMEOUT_MS = 60_000;
+
+/** All services; each is run and started anew on its own. */
+const SERVICES: readonly DevService[] = [RATELIMIT, TASKS];
 
 if (import.meta.main) {
   try {
@@ -26,17 +31,35 @@ if (import.meta.main) {
 }
 
 async function dev(): Promise<number> {
-  const env = devEnvironment((name) => Deno.env.get(name));
-  const taken = await takenPorts(LISTENERS, env);
-  for (const line of taken) tell(line);
-  if (taken.length > 0) return 1;
+  const runs = SERVICES.map((service) => ({
+    service,
+    env: service.environment((name) => Deno.env.get(name)),
+  }));
+  let isFree = true;
+  for (const { service, env } of runs) {
+    for (const line of await takenPorts(service.listeners, env)) {
+      tell(line);
+      isFree = false;
+    }
+  }
+  if (!isFree) return 1;
+  const codes = await Promise.all(runs.map(run));
+  return codes.find((code) => code !== 0) ?? 0;
+}
 
+/** Runs one service until it is told to stop. */
+async function run(
+  { service, env }: {
+    readonly service: DevService;
+    readonly env: Readonly<Record<string, string>>;
+  },
+): Promise<number> {
   const root = new URL("../", import.meta.url);
   const execPath = Deno.execPath();
   const args = withStd([
     "run",
-    ...permissionFlags("ratelimit", { execPath }),
-    "services/ratelimit/main.ts",
+    ...permissionFlags(service.name, { execPath }),
+    `services/${service.name}/main.ts`,
   ], decidedSource());
   const supervisor = new Supervisor({
     command: () =>
@@ -49,9 +72,9 @@ async function dev(): Promise<number> {
   const ended = supervisor.run();
   const ready = await Promise.race([
     ended.then(() => false),
-    healthy(`http://127.0.0.1:${env.PORT}/healthcheck`),
+    healthy(service.readyUrl(env)),
   ]);
-  if (ready) print(announcement(env));
+  if (ready) print(await service.announcement(env));
   return await ended;
 }
 

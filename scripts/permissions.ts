@@ -15,9 +15,10 @@ import {
 } from "../services/ratelimit/settings.ts";
 import { GRPC_JS_ENVIRONMENT } from "../services/shared/grpc/grpc_js_environment.ts";
 import { settingNames } from "../services/shared/settings.ts";
+import { tasksSettings } from "../services/tasks/settings.ts";
 
 /** The services, which have a set of their own each. */
-export const SERVICE_NAMES = ["ratelimit"] as const;
+export const SERVICE_NAMES = ["ratelimit", "tasks"] as const;
 
 /** The name of a service. */
 export type ServiceName = typeof SERVICE_NAMES[number];
@@ -74,6 +75,16 @@ const SETS: Readonly<
     "--allow-read",
     "--allow-write",
     ...environmentFlags(settingNames(rateLimitSettings, unavailableSettings)),
+    "--no-prompt",
+  ],
+  // Net, read and write: settings name the listener, the data folder, the key
+  // files and whom push workers call. Never run, ffi or sys.
+  tasks: () => [
+    "--allow-net",
+    "--allow-read",
+    "--allow-write",
+    `--allow-env=${[...settingNames(tasksSettings)].sort().join(",")}`,
+    "--ignore-env",
     "--no-prompt",
   ],
   // Tests start servers and services on this machine. Net has no list: a unix

@@ -1,5 +1,9 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { expandPermissions, permissionFlags } from "./permissions.ts";
+import {
+  expandPermissions,
+  permissionFlags,
+  SERVICE_NAMES,
+} from "./permissions.ts";
 
 const options = { execPath: "/opt/deno" };
 
@@ -15,15 +19,17 @@ Deno.test("expandPermissions() throws when there is no such set", () => {
     assertThrows(
       () => expandPermissions([`--permissions=${name}`], options),
       RangeError,
-      `Cannot find the permissions "${name}": the sets are ratelimit, test, script`,
+      `Cannot find the permissions "${name}": the sets are ratelimit, tasks, test, script`,
     );
   }
 });
 
 Deno.test("permissionFlags() never lets a service run, load or identify", () => {
-  const flags = permissionFlags("ratelimit", options).join(" ");
-  for (const flag of ["--allow-all", "-A", "run", "ffi", "sys"]) {
-    assertEquals(flags.includes(flag), false, flag);
+  for (const service of SERVICE_NAMES) {
+    const flags = permissionFlags(service, options).join(" ");
+    for (const flag of ["--allow-all", "-A", "run", "ffi", "sys"]) {
+      assertEquals(flags.includes(flag), false, `${service} ${flag}`);
+    }
   }
 });
 

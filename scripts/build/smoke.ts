@@ -1,13 +1,27 @@
 /**
- * Tries an executable of the rate limit service:
+ * Tries an executable of a service, which its file is named after:
  * `deno task smoke dist/ratelimit`.
  *
  * @module
  */
 
-import { resolve } from "node:path";
-import { smokeRatelimit } from "../smoke/ratelimit_smoke.ts";
+import { basename, resolve } from "node:path";
+import {
+  isServiceName,
+  SERVICE_NAMES,
+  type ServiceName,
+} from "../permissions.ts";
+import { ratelimitSmoke } from "../smoke/ratelimit_smoke.ts";
+import { smoke, type SmokeService } from "../smoke/smoke.ts";
+import { tasksSmoke } from "../smoke/tasks_smoke.ts";
 import { messageOf, print, tell } from "../terminal.ts";
+
+const SMOKES: Readonly<
+  Record<
+    ServiceName,
+    (folder: string) => SmokeService | Promise<SmokeService>
+  >
+> = { ratelimit: ratelimitSmoke, tasks: tasksSmoke };
 
 if (import.meta.main) Deno.exit(await main(Deno.args));
 
@@ -17,12 +31,25 @@ async function main(args: readonly string[]): Promise<number> {
     tell("Usage: deno task smoke <executable>");
     return 2;
   }
+  const service = basename(path);
+  if (!isServiceName(service)) {
+    tell(
+      `Cannot try "${path}": its name is none of ${SERVICE_NAMES.join(", ")}`,
+    );
+    return 2;
+  }
+  const folder = await Deno.makeTempDir({ prefix: "tercet-smoke-" });
   try {
-    await smokeRatelimit({ command: resolve(path), args: [] });
+    await smoke([await SMOKES[service](folder)], {
+      command: resolve(path),
+      args: [],
+    });
     print(`Smoke test passed: ${path}`);
     return 0;
   } catch (error) {
     tell(`Smoke test failed: ${messageOf(error)}`);
     return 1;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
   }
 }

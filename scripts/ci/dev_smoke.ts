@@ -6,7 +6,9 @@
  * @module
  */
 
-import { smokeRatelimit } from "../smoke/ratelimit_smoke.ts";
+import { ratelimitSmoke } from "../smoke/ratelimit_smoke.ts";
+import { smoke } from "../smoke/smoke.ts";
+import { tasksSmoke } from "../smoke/tasks_smoke.ts";
 import { messageOf, print, tell } from "../terminal.ts";
 
 /** The first start may have to download everything. */
@@ -15,8 +17,13 @@ const HEALTHY_WITHIN_MS = 180_000;
 if (import.meta.main) Deno.exit(await main());
 
 async function main(): Promise<number> {
+  const folder = await Deno.makeTempDir({ prefix: "tercet-smoke-" });
   try {
-    await smokeRatelimit({
+    const tasksData = `${folder}/tasks`;
+    await Deno.mkdir(tasksData);
+    // Variables that both have are those of the last one; the tasks service gets
+    // its own by their TASKS_ names.
+    await smoke([tasksSmoke(tasksData), await ratelimitSmoke(folder)], {
       command: Deno.execPath(),
       args: ["task", "dev"],
       inheritEnv: true,
@@ -27,5 +34,7 @@ async function main(): Promise<number> {
   } catch (error) {
     tell(`Smoke test failed: ${messageOf(error)}`);
     return 1;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
   }
 }

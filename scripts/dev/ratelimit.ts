@@ -4,10 +4,10 @@
  * @module
  */
 
+import type { DevService } from "./dev_service.ts";
 import type { Listener } from "./taken_ports.ts";
 
-/** The listeners of the service. */
-export const LISTENERS: readonly Listener[] = [
+const LISTENERS: readonly Listener[] = [
   { name: "HTTP", hostVariable: "HOST", portVariable: "PORT" },
   { name: "gRPC", hostVariable: "GRPC_HOST", portVariable: "GRPC_PORT" },
   { name: "debug", hostVariable: "DEBUG_HOST", portVariable: "DEBUG_PORT" },
@@ -25,8 +25,16 @@ const DEFAULTS: Readonly<Record<string, string>> = {
   RUNTIME_WATCH_ROOT: "false",
 };
 
-/** The environment of the service: what is set, else what suits development. */
-export function devEnvironment(
+/** The rate limit service in development. */
+export const RATELIMIT: DevService = {
+  name: "ratelimit",
+  listeners: LISTENERS,
+  environment: devEnvironment,
+  readyUrl: (env) => `http://127.0.0.1:${env.PORT}/healthcheck`,
+  announcement,
+};
+
+function devEnvironment(
   read: (name: string) => string | undefined,
 ): Record<string, string> {
   const env = Object.fromEntries(
@@ -42,8 +50,7 @@ export function devEnvironment(
   return env;
 }
 
-/** What a newcomer needs to know once the service is ready. */
-export function announcement(env: Readonly<Record<string, string>>): string {
+function announcement(env: Readonly<Record<string, string>>): string {
   const http = `http://127.0.0.1:${env.PORT}`;
   const body = JSON.stringify({
     domain: "edge",

@@ -7,6 +7,7 @@
 
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import { settingsMarkdown } from "../../services/shared/settings.ts";
+import { tasksSettings } from "../../services/tasks/settings.ts";
 
 /** The made parts of one file, by name. */
 export interface ReadmeParts {
@@ -21,6 +22,10 @@ export const README_PARTS: readonly ReadmeParts[] = [
   {
     path: "services/ratelimit/README.md",
     parts: { settings: () => settingsMarkdown(rateLimitSettings) },
+  },
+  {
+    path: "services/tasks/README.md",
+    parts: { settings: () => settingsMarkdown(tasksSettings) },
   },
 ];
 

@@ -1,0 +1,26 @@
+/**
+ * A service as `deno task dev` runs it.
+ *
+ * @module
+ */
+
+import type { ServiceName } from "../permissions.ts";
+import type { Listener } from "./taken_ports.ts";
+
+/** How a service runs in development. */
+export interface DevService {
+  /** Its name. */
+  readonly name: ServiceName;
+  /** Its listeners. */
+  readonly listeners: readonly Listener[];
+  /** Its environment: what is set, else what suits development. */
+  readonly environment: (
+    read: (name: string) => string | undefined,
+  ) => Readonly<Record<string, string>>;
+  /** What answers 200 once it is ready. */
+  readonly readyUrl: (env: Readonly<Record<string, string>>) => string;
+  /** What a newcomer needs to know once it is ready. */
+  readonly announcement: (
+    env: Readonly<Record<string, string>>,
+  ) => string | Promise<string>;
+}

@@ -1,0 +1,96 @@
+/**
+ * How the tasks service runs in development, and what is said of it.
+ *
+ * @module
+ */
+
+import type { DevService } from "./dev_service.ts";
+
+/** The tenant that is there from the beginning. */
+const TENANT = "acme";
+
+const DEFAULTS: Readonly<Record<string, string>> = {
+  TASKS_HOST: "127.0.0.1",
+  TASKS_PORT: "8070",
+  TASKS_DATA_DIR: ".tercet/tasks",
+};
+
+/** The tasks service in development. Two services, so its variables begin with TASKS_. */
+export const TASKS: DevService = {
+  name: "tasks",
+  listeners: [
+    {
+      name: "tasks",
+      hostVariable: "TASKS_HOST",
+      portVariable: "TASKS_PORT",
+    },
+  ],
+  environment(read) {
+    const own = Object.fromEntries(
+      Object.entries(DEFAULTS).map(([name, value]) => [
+        name,
+        read(name) || value,
+      ]),
+    );
+    return {
+      ...own,
+      HOST: own.TASKS_HOST ?? "",
+      PORT: own.TASKS_PORT ?? "",
+      DATA_DIR: own.TASKS_DATA_DIR ?? "",
+      SERVICE_HOST: "localhost",
+      ACCOUNTS_MODE: "open",
+      DEV_TENANT_FALLBACK: "true",
+      // What runs on this machine may be called.
+      PUSH_ALLOW: read("PUSH_ALLOW") || "127.0.0.1,localhost,::1",
+      PUSH_ALLOW_HTTP: "true",
+      LOG_LEVEL: read("LOG_LEVEL") || "info",
+    };
+  },
+  readyUrl: (env) => `http://127.0.0.1:${env.PORT}/healthz`,
+  async announcement(env) {
+    const key = await ownerKey(env);
+    const { PORT: port } = env;
+    const list = "/api/v1/tasks";
+    return `
+tasks is ready
+
+  API     http://${TENANT}.localhost:${port}/api/v1/
+  data    ${env.DATA_DIR}
+
+The tasks of the tenant "${TENANT}"; the second line is for resolvers that don't know
+*.localhost:
+
+  curl -s http://${TENANT}.localhost:${port}${list} -H 'authorization: Bearer ${key}'
+  curl -s http://127.0.0.1:${port}${list} -H 'host: ${TENANT}.localhost' -H 'authorization: Bearer ${key}'
+`;
+  },
+};
+
+/** The key of the tenant's owner; the tenant is made when it is not there. */
+async function ownerKey(
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  const file = `${env.DATA_DIR}/${TENANT}.key`;
+  try {
+    return (await Deno.readTextFile(file)).trim();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  const response = await fetch(`http://127.0.0.1:${env.PORT}/accounts`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ domain: TENANT }),
+  });
+  const made: unknown = await response.json();
+  if (
+    response.status !== 201 || typeof made !== "object" || made === null ||
+    !("owner_key" in made) || typeof made.owner_key !== "string"
+  ) {
+    throw new Error(
+      `Cannot make the tenant "${TENANT}": the service answered ` +
+        `${response.status}; remove ${env.DATA_DIR} to begin anew`,
+    );
+  }
+  await Deno.writeTextFile(file, `${made.owner_key}\n`, { mode: 0o600 });
+  return made.owner_key;
+}

@@ -1,0 +1,101 @@
+/**
+ * Who calls, and whether they may.
+ *
+ * @module
+ */
+
+import type { Authenticator } from "../access/authenticator.ts";
+import { parseBearer } from "../access/authorization.ts";
+import { type Caller, mayLease, scopeLackedBy } from "../access/caller.ts";
+import { isOperatorToken } from "../access/operator_token.ts";
+import type { Access } from "./http/access_rule.ts";
+import { problem, type ProblemAnswer } from "./http/problem_answer.ts";
+import type { Incoming } from "./locate.ts";
+
+/** What is needed to tell who calls. */
+export interface AdmitOptions {
+  /** Digests of the operator's tokens. */
+  readonly operatorDigests: readonly string[];
+  /** Tells who calls a tenant. */
+  readonly authenticator: Authenticator;
+}
+
+/** What a route asks of its callers. */
+export interface Gate {
+  /** Who may call it. */
+  readonly access: Access;
+  /** The values of its path's parameters. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** Who calls, or why nobody is let in. */
+export type Admission =
+  | { readonly kind: "ok"; readonly caller: Caller | undefined }
+  | ProblemAnswer;
+
+/** Tells who calls, and whether they may. */
+export async function admit(
+  incoming: Incoming,
+  options: AdmitOptions & Gate,
+): Promise<Admission> {
+  const { access, params, operatorDigests, authenticator } = options;
+  const authorization = incoming.request.headers.all("authorization");
+  // A lease's token is checked against the lease, and so is what the accounts
+  // ask for.
+  if (access.kind === "public" || access.kind === "lease") {
+    return { kind: "ok", caller: undefined };
+  }
+  if (access.kind === "operator") {
+    const bearer = parseBearer(authorization);
+    return bearer.kind === "ok" &&
+        isOperatorToken(bearer.token, operatorDigests)
+      ? { kind: "ok", caller: { kind: "operator" } }
+      : problem("invalid_credentials", {
+        detail: "Cannot accept the token: it is not the operator's",
+      });
+  }
+  const { tenant, origin } = incoming;
+  if (tenant === undefined) {
+    throw new TypeError("Cannot tell who calls: the host is no tenant's");
+  }
+  const outcome = await authenticator.authenticate({
+    authorization,
+    tenant,
+    clientAddress: origin.clientAddress,
+  });
+  switch (outcome.kind) {
+    case "refused":
+      return problem(outcome.code, { detail: outcome.reason });
+    case "unavailable":
+      return problem("overloaded", {
+        detail: "Cannot tell who calls: the identity provider cannot be " +
+          "reached",
+        retryAfterMs: outcome.retryAfterMs,
+      });
+    case "ok":
+      return deny(outcome.caller, { access, params }) ?? outcome;
+  }
+}
+
+/** Why a caller may not use a route; undefined when it may. */
+function deny(
+  caller: Caller,
+  { access, params }: Gate,
+): ProblemAnswer | undefined {
+  if (access.kind === "worker") {
+    // The route compares the worker itself, which may be named by its name.
+    const isWorker = caller.kind === "worker" ||
+      mayLease(caller, params["id"] ?? "");
+    return isWorker ? undefined : lacking("leases:write");
+  }
+  if (access.kind !== "member") return undefined;
+  const scope = scopeLackedBy(caller, access.scope);
+  return scope === undefined ? undefined : lacking(scope);
+}
+
+function lacking(scope: string): ProblemAnswer {
+  return problem("forbidden", {
+    detail: `Cannot go on: the scope "${scope}" is missing`,
+    extensions: { scope },
+  });
+}

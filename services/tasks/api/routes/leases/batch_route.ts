@@ -1,0 +1,148 @@
+/**
+ * The route that says something with many leases at once.
+ *
+ * @module
+ */
+
+import type { LeaseOutcome } from "../../../engine/leases.ts";
+import type { ApiParts } from "../../api_parts.ts";
+import { type Answer, json, renderProblem } from "../../http/answer.ts";
+import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import {
+  invalidRequest,
+  type ProblemAnswer,
+} from "../../http/problem_answer.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { requiredBody } from "../../http/route_body.ts";
+import { named } from "../../schema/annotated.ts";
+import { asGiven } from "../../schema/derived.ts";
+import type { Fault } from "../../schema/fault.ts";
+import { list } from "../../schema/list.ts";
+import { object } from "../../schema/object.ts";
+import { speak, type SpokenWord } from "./lease_answer.ts";
+import { LEASE_RESULTS } from "./lease_schema.ts";
+import type { LeaseScrubbers } from "./lease_scrubbers.ts";
+import { HELD_WORD, type HeldWord } from "./word_schema.ts";
+
+/** Most words of a batch. */
+const MAX_WORDS = 1_000;
+
+/** Largest body. */
+const MAX_BODY_BYTES = 4 * 1_048_576;
+
+/** Words are read one by one: a bad one takes nothing from the others. */
+const WORDS = named(
+  "LeaseBatch",
+  object({
+    leases: list(asGiven(HELD_WORD.json, [HELD_WORD]), {
+      minItems: 1,
+      maxItems: MAX_WORDS,
+    }),
+  }),
+);
+
+type BatchCall = Call<unknown, { readonly leases: readonly unknown[] }>;
+
+/** The route that says something with many leases at once, in one commit. */
+export function batchRoute(
+  parts: ApiParts,
+  scrubbers: LeaseScrubbers,
+): AnyRoute {
+  return defineRoute({
+    method: "POST",
+    path: "/v1/leases/batch",
+    hosts: "tenant",
+    operationId: "sayLeases",
+    summary: "Say something with many leases at once",
+    description: "Each word stands for itself and is answered in its place, " +
+      "as it would be alone. All of them are written in one commit. Words " +
+      "about the same lease are heard in their order. A worker's credential " +
+      "speaks for its own leases only.",
+    tags: ["leases"],
+    access: { kind: "worker" },
+    body: requiredBody(WORDS, {
+      maxBytes: () => MAX_BODY_BYTES,
+      example: {
+        leases: [{
+          id: "lse_01h455vb4pex5vsknk084sn02q_1",
+          token: "lt_Qm9ndXMgdG9rZW4gZm9yIHRoZSBkb2N1bWVudGF0aW9u",
+          action: "complete",
+          result: { sent: true },
+        }],
+      },
+    }),
+    answers: {
+      200: { description: "What came of each", shape: LEASE_RESULTS },
+    },
+    problems: [],
+    handle: (call) => sayAll(call, { parts, scrubbers }),
+  });
+}
+
+/** A word of a batch, or what is wrong with it. */
+type ReadWord =
+  | { readonly kind: "word"; readonly word: HeldWord }
+  | ProblemAnswer;
+
+async function sayAll(
+  call: BatchCall,
+  { parts, scrubbers }: {
+    readonly parts: ApiParts;
+    readonly scrubbers: LeaseScrubbers;
+  },
+): Promise<Answer> {
+  const caller = callerOf(call);
+  const tenantId = tenantOf(call).id;
+  const only = caller.kind === "worker" ? { workerId: caller.workerId } : {};
+  const read = call.body.leases.map(readWord);
+  const words = read.filter((one) => one.kind === "word");
+  const found = await scrubbers.ofAll(
+    tenantId,
+    words.map(({ word }) => word.id),
+  );
+  const spoken = words.map(({ word }, index) =>
+    speak(word, {
+      tenantId,
+      leaseId: word.id,
+      token: word.token,
+      scrubber: found[index],
+      ...only,
+    })
+  );
+  const outcomes = spoken.length === 0
+    ? []
+    : await parts.engine.leases.sayAll(spoken.map(({ heard }) => heard));
+  let next = 0;
+  const results = read.map((one) => {
+    if (one.kind === "problem") return resultOf(one, call);
+    const index = next++;
+    return resultOf(answered(spoken[index], outcomes[index]), call);
+  });
+  return json({ results });
+}
+
+function readWord(given: unknown, index: number): ReadWord {
+  const faults: Fault[] = [];
+  const word = HELD_WORD.read(given, `/leases/${index}`, faults);
+  return word === undefined ? invalidRequest(faults) : { kind: "word", word };
+}
+
+function answered(
+  spoken: SpokenWord | undefined,
+  outcome: LeaseOutcome | undefined,
+): ReturnType<SpokenWord["answer"]> {
+  if (spoken !== undefined && outcome !== undefined) {
+    return spoken.answer(outcome);
+  }
+  throw new TypeError("Cannot answer a word: nothing is known of it");
+}
+
+function resultOf(
+  answer: ReturnType<SpokenWord["answer"]>,
+  { requestId, baseUrl }: BatchCall,
+): Readonly<Record<string, unknown>> {
+  if (answer.kind === "json") return { status: 200, lease: answer.value };
+  const { host } = new URL(baseUrl);
+  const { status, body = "null" } = renderProblem(answer, { requestId, host });
+  return { status, problem: JSON.parse(body) };
+}

@@ -1,0 +1,165 @@
+/**
+ * The routes of those who hold a lease.
+ *
+ * @module
+ */
+
+import { parseBearer } from "../../../access/authorization.ts";
+import type { ApiParts } from "../../api_parts.ts";
+import type { Answer } from "../../http/answer.ts";
+import { type Call, tenantOf } from "../../http/call.ts";
+import { problem } from "../../http/problem_answer.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { optionalBody, requiredBody } from "../../http/route_body.ts";
+import type { RouteBody, RouteBodyOptions } from "../../http/route_body.ts";
+import { noSuchLease, speak } from "./lease_answer.ts";
+import { LEASE_STATE } from "./lease_schema.ts";
+import type { LeaseScrubbers } from "./lease_scrubbers.ts";
+import {
+  COMPLETE_BODY,
+  FAIL_BODY,
+  HEARTBEAT_BODY,
+  type LeaseAction,
+  LOG_BODY,
+  RELEASE_BODY,
+  type Word,
+} from "./word_schema.ts";
+
+/** Results are read whole and kept in part, so they may be longer than that. */
+const RESULT_BODY = {
+  maxBytes: ({ payloadBytes }) => Math.max(payloadBytes, 65_536) + 16_384,
+} as const satisfies RouteBodyOptions;
+
+/** The routes that say something with one lease. */
+export function sayRoutes(
+  parts: ApiParts,
+  scrubbers: LeaseScrubbers,
+): readonly AnyRoute[] {
+  const common = { parts, scrubbers };
+  return [
+    sayRoute({
+      ...common,
+      action: "heartbeat",
+      operationId: "heartbeatLease",
+      summary: "Go on with a lease",
+      description: "Extends the lease, never beyond the time the attempt may " +
+        "take. `canceled` tells that the work is to be stopped.",
+      body: optionalBody(HEARTBEAT_BODY, {
+        example: { progress: { done: 40, of: 100 } },
+      }),
+      word: (body) => ({ ...body, action: "heartbeat" }),
+    }),
+    sayRoute({
+      ...common,
+      action: "complete",
+      operationId: "completeLease",
+      summary: "Tell that the work is done",
+      description: "To say so twice is fine.",
+      body: optionalBody(COMPLETE_BODY, {
+        ...RESULT_BODY,
+        example: { result: { sent: true } },
+      }),
+      word: (body) => ({ ...body, action: "complete" }),
+    }),
+    sayRoute({
+      ...common,
+      action: "fail",
+      operationId: "failLease",
+      summary: "Tell that the work has failed",
+      description: "The retry policy decides what follows, unless `retry` is " +
+        "false. To say so twice is fine.",
+      body: optionalBody(FAIL_BODY, {
+        ...RESULT_BODY,
+        example: {
+          error: { code: "mailbox_full", message: "The mailbox is full" },
+          retry_after: "PT10M",
+        },
+      }),
+      word: (body) => ({ retry: true, ...body, action: "fail" }),
+    }),
+    sayRoute({
+      ...common,
+      action: "release",
+      operationId: "releaseLease",
+      summary: "Give a task back",
+      description: "No try is spent. To say so twice is fine.",
+      body: optionalBody(RELEASE_BODY, {
+        example: { reason: "shutting down" },
+      }),
+      word: (body) => ({ ...body, action: "release" }),
+    }),
+    sayRoute({
+      ...common,
+      action: "log",
+      operationId: "logLease",
+      summary: "Add lines to the history of a task",
+      description: "Lines that are sent twice are there twice.",
+      body: requiredBody(LOG_BODY, {
+        maxBytes: () => 262_144,
+        example: { lines: ["connected", "sent 40 of 100"] },
+      }),
+      word: (body) => ({ ...body, action: "log" }),
+    }),
+  ];
+}
+
+interface Saying<Body> {
+  readonly parts: ApiParts;
+  readonly scrubbers: LeaseScrubbers;
+  readonly action: LeaseAction;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly body: RouteBody<Body>;
+  readonly word: (body: Body) => Word;
+}
+
+function sayRoute<Body>(saying: Saying<Body>): AnyRoute {
+  const { action, operationId, summary, description, body, word } = saying;
+  return defineRoute({
+    method: "POST",
+    path: `/v1/leases/:id/${action}`,
+    hosts: "tenant",
+    operationId,
+    summary,
+    description,
+    tags: ["leases"],
+    access: { kind: "lease" },
+    body,
+    answers: {
+      200: { description: "What has become of it", shape: LEASE_STATE },
+    },
+    problems: ["lease_gone"],
+    handle: (call) => say(call, word(call.body), saying),
+  });
+}
+
+async function say(
+  call: Call<unknown, unknown>,
+  word: Word,
+  { parts, scrubbers }: {
+    readonly parts: ApiParts;
+    readonly scrubbers: LeaseScrubbers;
+  },
+): Promise<Answer> {
+  const bearer = parseBearer(call.header("authorization"));
+  if (bearer.kind === "missing") {
+    return problem("missing_credentials", {
+      detail: "Cannot tell whose lease it is: there is no Authorization " +
+        'header, send "Authorization: Bearer <the lease\'s token>"',
+    });
+  }
+  if (bearer.kind === "malformed") {
+    return problem(bearer.code, { detail: bearer.reason });
+  }
+  const leaseId = call.params.id ?? "";
+  const tenantId = tenantOf(call).id;
+  if (!leaseId.startsWith("lse_")) return noSuchLease();
+  const spoken = speak(word, {
+    tenantId,
+    leaseId,
+    token: bearer.token,
+    scrubber: await scrubbers.of(tenantId, leaseId),
+  });
+  return spoken.answer(await parts.engine.leases.say(spoken.heard));
+}

@@ -1,0 +1,148 @@
+/**
+ * The route that makes many tasks in one commit.
+ *
+ * @module
+ */
+
+import { actorOf } from "../../../access/caller.ts";
+import type { Answer } from "../../http/answer.ts";
+import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import type { ProblemAnswer } from "../../http/problem_answer.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { requiredBody } from "../../http/route_body.ts";
+import type { Fault } from "../../schema/fault.ts";
+import { BATCH, BATCH_RESULTS, type BatchInput } from "./batch_schema.ts";
+import {
+  batchAnswer,
+  problemOfAll,
+  tooManyDependencies,
+  tooManyTasks,
+} from "./batch_answer.ts";
+import { type JudgedTask, judgeNewTask } from "./judge_new_task.ts";
+import { problemOfFaults } from "./problem_of_faults.ts";
+import type { Made } from "./task_creator.ts";
+import { NEW_TASK_EXAMPLE } from "./task_example.ts";
+import { NEW_TASK, type NewTaskInput } from "./task_schema.ts";
+import { readSurroundings } from "./task_surroundings.ts";
+import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
+
+/** Most different tasks that the tasks of a batch depend on. */
+const MAX_DEPENDENCIES = 10_000;
+
+/** Makes the route. */
+export function createBatchRoute(parts: TasksParts): AnyRoute {
+  return defineRoute({
+    method: "POST",
+    path: "/v1/tasks/batch",
+    hosts: "tenant",
+    operationId: "createTasks",
+    summary: "Create many tasks",
+    description:
+      "All are written in one commit. Unless `atomic` is set, each " +
+      "task stands for itself and `results` tells what became of it.",
+    tags: ["tasks"],
+    access: WRITES_TASKS,
+    body: requiredBody(BATCH, {
+      maxBytes: (limits) =>
+        Math.max(1, limits.batchSize) * taskBodyBytes(limits),
+      example: { tasks: [NEW_TASK_EXAMPLE] },
+    }),
+    answers: {
+      200: { description: "What became of each task", shape: BATCH_RESULTS },
+    },
+    isIdempotent: true,
+    problems: [
+      "quota_exceeded",
+      "key_conflict",
+      "wrong_state",
+      "unknown_worker",
+      "read_only",
+      "bad_cron",
+      "never_fires",
+      "bad_timezone",
+    ],
+    handle: (call) => createBatch(parts, call),
+  });
+}
+
+/** A task of the batch as far as it could be read. */
+interface ReadTask {
+  readonly at: string;
+  readonly input: NewTaskInput | undefined;
+  readonly faults: Fault[];
+}
+
+async function createBatch(
+  parts: TasksParts,
+  call: Call<unknown, BatchInput>,
+): Promise<Answer> {
+  const { engine, creator } = parts;
+  const { atomic: isAtomic, tasks } = call.body;
+  const tenant = tenantOf(call);
+  const { batchSize } = await engine.parts.limitsOf(tenant.id);
+  if (tasks.length > batchSize) return tooManyTasks(batchSize);
+  const read = tasks.map(readTask);
+  const references = referencesOf(read);
+  if (references.tasks.size > MAX_DEPENDENCIES) {
+    return tooManyDependencies(MAX_DEPENDENCIES);
+  }
+  const surroundings = await readSurroundings(
+    engine.parts,
+    tenant.id,
+    references,
+  );
+  const options = {
+    surroundings,
+    timezone: tenant.timezone,
+    nowMs: engine.parts.clock.nowMs(),
+    targets: parts.targets,
+  };
+  const judged = read.map(
+    ({ input, at, faults }): JudgedTask | ProblemAnswer =>
+      (input && judgeNewTask(input, { ...options, at, faults })) ??
+        problemOfFaults(faults, surroundings.limits),
+  );
+  const answers = new Map<readonly Made[], Answer>();
+  const answerOf = (made: readonly Made[]): Answer => {
+    const known = answers.get(made);
+    if (known !== undefined) return known;
+    const answer = batchAnswer(call, made);
+    answers.set(made, answer);
+    return answer;
+  };
+  const outcome = await creator.create(judged, {
+    tenantId: tenant.id,
+    plan: tenant.plan,
+    actor: actorOf(callerOf(call)),
+    surroundings,
+    isAtomic,
+    along: (made) => call.along(answerOf(made)),
+  });
+  switch (outcome.kind) {
+    case "problem":
+      return outcome;
+    case "refused":
+      return problemOfAll(outcome.made);
+    case "ok":
+      return answerOf(outcome.made);
+  }
+}
+
+function readTask(value: unknown, index: number): ReadTask {
+  const at = `/tasks/${index}`;
+  const faults: Fault[] = [];
+  return { at, input: NEW_TASK.read(value, at, faults), faults };
+}
+
+function referencesOf(
+  read: readonly ReadTask[],
+): { readonly workers: Set<string>; readonly tasks: Set<string> } {
+  const workers = new Set<string>();
+  const tasks = new Set<string>();
+  for (const { input } of read) {
+    if (input === undefined) continue;
+    workers.add(input.worker);
+    for (const id of input.dependencies ?? []) tasks.add(id);
+  }
+  return { workers, tasks };
+}

@@ -1,0 +1,95 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { faultsOf, openTasksApi } from "./testing/tasks_api.ts";
+
+const DAY_MS = 86_400_000;
+
+Deno.test("POST /v1/tasks keeps to the jobs that the worker lists", async () => {
+  const api = await openTasksApi();
+  await api.addWorker({ name: "picky", jobs: { send: {}, default: {} } });
+  const create = (body: Record<string, unknown>) =>
+    api.create({ worker: "picky", ...body });
+  assertEquals((await create({ job: "send" })).status, 201);
+  assertEquals((await create({})).status, 201);
+  const refused = await create({ job: "toString" });
+  assertEquals(faultsOf(refused), [["/job", "unknown_job"]]);
+  assertStringIncludes(refused.textAt("detail"), '"send"');
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks keeps to the limits of the plan", async () => {
+  const api = await openTasksApi({
+    limits: {
+      payloadBytes: 100,
+      maxDelayMs: 30 * DAY_MS,
+      minIntervalMs: 60_000,
+    },
+  });
+  const large = await api.create({ data: "ä".repeat(50) });
+  assertEquals([large.status, large.at("code")], [413, "too_large"]);
+  assertEquals(large.at("limit"), 100);
+  assertEquals((await api.create({ data: "ä".repeat(49) })).status, 201);
+  assertEquals(faultsOf(await api.create({ delay: "P31D" })), [[
+    "/delay",
+    "too_late",
+  ]]);
+  assertEquals((await api.create({ delay: "P30D" })).status, 201);
+  assertEquals(
+    faultsOf(await api.create({ repeat: { cron: "*/30 * * * * *" } })),
+    [["/repeat/cron", "too_frequent"]],
+  );
+  assertEquals(
+    (await api.create({ repeat: { cron: "* * * * *" } })).status,
+    201,
+  );
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks keeps to the number of active tasks", async () => {
+  const api = await openTasksApi({ limits: { activeTasks: 2 } });
+  const first = await api.create();
+  await api.create();
+  const third = await api.create();
+  assertEquals([third.status, third.at("code")], [403, "quota_exceeded"]);
+  assertEquals([third.at("limit"), third.at("used"), third.at("plan")], [
+    2,
+    2,
+    "test",
+  ]);
+  await api.call("POST", `/v1/tasks/${first.textAt("id")}/cancel`);
+  assertEquals((await api.create()).status, 201);
+  const together = await Promise.all([api.create(), api.create()]);
+  assertEquals(together.map(({ status }) => status), [403, 403]);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks keeps to the executions of the month", async () => {
+  const api = await openTasksApi({ limits: { executionsPerMonth: 1 } });
+  await api.create();
+  await api.work("complete");
+  const next = await api.create();
+  assertEquals([next.status, next.at("limit")], [403, 1]);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks needs a scope that writes", async () => {
+  const api = await openTasksApi();
+  const key = await api.addKey({ scopes: ["tasks:read"] });
+  const answer = await api.send("POST", "/v1/tasks", { worker: "mailer" }, {
+    key,
+  });
+  assertEquals([answer.status, answer.at("scope")], [403, "tasks:write"]);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks hides data from callers that see none", async () => {
+  const api = await openTasksApi();
+  const key = await api.addKey({ payloads: false });
+  const answer = await api.send("POST", "/v1/tasks", {
+    worker: "mailer",
+    data: { secret: 1 },
+  }, { key });
+  assertEquals([answer.status, answer.at("data")], [201, undefined]);
+  const seen = await api.call("GET", `/v1/tasks/${answer.textAt("id")}`);
+  assertEquals(seen.at("data"), { secret: 1 });
+  await api.close();
+});

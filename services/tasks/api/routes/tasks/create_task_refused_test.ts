@@ -1,0 +1,142 @@
+import { assertEquals } from "@std/assert";
+import { faultsOf, openTasksApi } from "./testing/tasks_api.ts";
+
+const REFUSED: readonly (readonly [
+  string,
+  Readonly<Record<string, unknown>>,
+  readonly (readonly [string, string])[],
+])[] = [
+  ["a misspelt field", { retires: {} }, [["/retires", "unknown_field"]]],
+  ["a field of the service", { executions: 3 }, [["/executions", "read_only"]]],
+  ["a worker that is not there", { worker: "nobody" }, [[
+    "/worker",
+    "unknown_worker",
+  ]]],
+  ["a worker that is no text", { worker: 7 }, [["/worker", "wrong_type"]]],
+  ["a long job", { job: "j".repeat(129) }, [["/job", "too_long"]]],
+  ["an empty job", { job: "" }, [["/job", "too_short"]]],
+  ["a date without a zone", { date: "2030-01-01T00:00:00" }, [[
+    "/date",
+    "bad_time",
+  ]]],
+  ["a date in the year 10000", { date: "10000-01-01T00:00:00Z" }, [[
+    "/date",
+    "bad_time",
+  ]]],
+  ["a date before 1970", { date: "1969-12-31T23:59:59Z" }, [[
+    "/date",
+    "bad_time",
+  ]]],
+  ["a negative delay", { delay: -1 }, [["/delay", "bad_duration"]]],
+  ["an unknown zone", { timezone: "Mars/Base" }, [[
+    "/timezone",
+    "bad_timezone",
+  ]]],
+  ["a repeat without timing", { repeat: {} }, [["/repeat", "bad_repeat"]]],
+  [
+    "a repeat with two timings",
+    { repeat: { cron: "@daily", interval: "P1D" } },
+    [["/repeat", "bad_repeat"]],
+  ],
+  ["an interval of nothing", { repeat: { interval: "PT0S" } }, [[
+    "/repeat/interval",
+    "bad_repeat",
+  ]]],
+  ["bad cron", { repeat: { cron: "61 * * * *" } }, [[
+    "/repeat/cron",
+    "bad_cron",
+  ]]],
+  ["cron that never fires", { repeat: { cron: "0 0 30 2 *" } }, [[
+    "/repeat/cron",
+    "never_fires",
+  ]]],
+  ["an end before the first slot", {
+    repeat: { cron: "0 0 1 1 *", until: "2027-01-20T00:00:00Z" },
+  }, [["/repeat/until", "never_fires"]]],
+  ["an interval below a second", { repeat: { interval: "PT0.5S" } }, [[
+    "/repeat/interval",
+    "too_frequent",
+  ]]],
+  ["jitter beyond the spacing", {
+    repeat: { interval: "PT1M", jitter: "PT2M" },
+  }, [["/repeat/jitter", "too_large"]]],
+  ["an unknown catch-up", { repeat: { interval: "P1D", catch_up: "two" } }, [[
+    "/repeat/catch_up",
+    "unknown_choice",
+  ]]],
+  ["a negative repeat limit", { repeat: { interval: "P1D", limit: -1 } }, [[
+    "/repeat/limit",
+    "too_small",
+  ]]],
+  ["bad retries", { retry: { limit: -1, backof: "fixed" } }, [[
+    "/retry/backof",
+    "bad_retry",
+  ], ["/retry/limit", "bad_retry"]]],
+  ["a short timeout", { timeout: 999 }, [["/timeout", "too_small"]]],
+  ["a long timeout", { timeout: "P2D" }, [["/timeout", "too_large"]]],
+  ["a dependency that is not there", {
+    dependencies: ["tsk_00000000000000000000000000", "x"],
+  }, [["/dependencies/0", "unknown_task"], [
+    "/dependencies/1",
+    "unknown_task",
+  ]]],
+  ["101 dependencies", {
+    dependencies: Array.from({ length: 101 }, (_, i) => `t${i}`),
+  }, [["/dependencies", "too_many"]]],
+  ["a priority of 10", { priority: 10 }, [["/priority", "too_large"]]],
+  ["a broken priority", { priority: 1.5 }, [["/priority", "wrong_type"]]],
+  ["a long group", { group: "g".repeat(201) }, [["/group", "too_long"]]],
+  ["a long key", { key: "k".repeat(201) }, [["/key", "too_long"]]],
+  ["on_conflict without a key", { on_conflict: "reject" }, [[
+    "/on_conflict",
+    "needs_key",
+  ]]],
+  ["a callback in clear", { callback: "http://example.com" }, [[
+    "/callback",
+    "http_not_allowed",
+  ]]],
+  ["a callback within", { callback: { url: "https://127.0.0.1/" } }, [[
+    "/callback",
+    "address_not_public",
+  ]]],
+  ["a callback at no known end", {
+    callback: { url: "https://example.com", on: ["done"] },
+  }, [["/callback/on/0", "unknown_choice"]]],
+  ["21 tags", { tags: Array.from({ length: 21 }, (_, i) => `t${i}`) }, [[
+    "/tags",
+    "too_many",
+  ]]],
+  ["a tag twice", { tags: ["a", "a"] }, [["/tags/1", "repeated"]]],
+  ["51 labels", {
+    metadata: Object.fromEntries(
+      Array.from({ length: 51 }, (_, i) => [`k${i}`, ""]),
+    ),
+  }, [["/metadata", "too_many"]]],
+  ["a label that is no text", { metadata: { a: 1 } }, [[
+    "/metadata/a",
+    "wrong_type",
+  ]]],
+];
+
+for (const [name, body, faults] of REFUSED) {
+  Deno.test(`POST /v1/tasks refuses ${name}`, async () => {
+    const api = await openTasksApi();
+    const answer = await api.create(body);
+    assertEquals(answer.status, 422);
+    assertEquals(faultsOf(answer), faults);
+    await api.close();
+  });
+}
+
+Deno.test("POST /v1/tasks has codes of their own for some problems", async () => {
+  const api = await openTasksApi();
+  const codeOf = async (body: Record<string, unknown>): Promise<unknown> =>
+    (await api.create(body)).at("code");
+  assertEquals(await codeOf({ worker: "nobody" }), "unknown_worker");
+  assertEquals(await codeOf({ repeat: { cron: "x" } }), "bad_cron");
+  assertEquals(await codeOf({ repeat: { cron: "0 0 30 2 *" } }), "never_fires");
+  assertEquals(await codeOf({ timezone: "x" }), "bad_timezone");
+  assertEquals(await codeOf({ id: "x" }), "read_only");
+  assertEquals(await codeOf({ id: "x", nope: 1 }), "invalid");
+  await api.close();
+});

@@ -1,0 +1,197 @@
+/**
+ * What a change of a task comes to, given the task as it is.
+ *
+ * @module
+ */
+
+import type { Task, TaskDefinition } from "../../../domain/task.ts";
+import type { TaskEvent } from "../../../domain/task_event.ts";
+import { definitionOf } from "../../../domain/definition_of.ts";
+import type { WorkerDefinition } from "../../../domain/worker.ts";
+import type { Tenant } from "../../http/call.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import type { ApiParts } from "../../api_parts.ts";
+import type { Fault } from "../../schema/fault.ts";
+import { isJsonObject } from "../../schema/json_schema.ts";
+import { readOnlyFaults } from "../../schema/read_only.ts";
+import { readWhole } from "../../schema/schema.ts";
+import { viewTask } from "../../views/task_view.ts";
+import { defineTask } from "./define_task.ts";
+import { definitionChanges } from "./definition_changes.ts";
+import { dependencyRefusal } from "./dependency_rule.ts";
+import { statesOf, workerOf } from "./judge_new_task.ts";
+import { patchedMembers } from "./merge_patch.ts";
+import { problemOfFaults } from "./problem_of_faults.ts";
+import { statusWish } from "./status_change.ts";
+import { wrongState } from "./task_answer.ts";
+import {
+  COMPARED_FIELDS,
+  TASK_CHANGES,
+  type TaskChangesInput,
+} from "./task_schema.ts";
+import { readSurroundings } from "./task_surroundings.ts";
+
+/** What a change is judged in. */
+export interface RevisionOptions {
+  /** What the client sent. */
+  readonly body: unknown;
+  /** Whether members of objects are merged, as a merge patch has it. */
+  readonly isPatch: boolean;
+  /** The tenant. */
+  readonly tenant: Tenant;
+  /** The parts of the API. */
+  readonly api: Pick<ApiParts, "engine" | "targets">;
+  /** Whether the client sees data and results. */
+  readonly payloads: boolean;
+}
+
+/** What is to happen to the task. */
+export interface Revision {
+  /** What it is. */
+  readonly kind: "revision";
+  /** The events, in their order. */
+  readonly events: readonly TaskEvent[];
+  /** What the owner decides from now on. */
+  readonly definition: TaskDefinition;
+  /** The worker of that. */
+  readonly worker: WorkerDefinition;
+}
+
+/** Judges a change of a task. */
+export async function reviseTask(
+  task: Task,
+  options: RevisionOptions,
+): Promise<Revision | ProblemAnswer> {
+  const { api: { engine: { parts }, targets }, tenant } = options;
+  const current = await parts.workers.get(task.tenantId, task.workerId);
+  const workerName = current?.name ?? task.workerId;
+  const read = readChanges(task, { ...options, workerName });
+  if (read.kind === "problem") return read;
+  const { input } = read;
+  const surroundings = await readSurroundings(parts, tenant.id, {
+    workers: input.worker === undefined ? [] : [input.worker],
+    tasks: input.dependencies ?? [],
+  });
+  const faults: Fault[] = [...read.faults];
+  const place = { surroundings, at: "", faults };
+  // A task whose worker was removed keeps its id, and is shown with it.
+  const isSameWorker = input.worker === undefined ||
+    input.worker === workerName || input.worker === task.workerId;
+  const worker = isSameWorker ? current : workerOf(input.worker, place);
+  if (isSameWorker && current === undefined) return orphaned(task);
+  const states = statesOf(input.dependencies ?? [], place);
+  const before = definitionOf(task);
+  const defined = worker && defineTask(input, {
+    base: before,
+    baseDateMs: task.dateMs,
+    worker,
+    nowMs: parts.clock.nowMs(),
+    timezone: tenant.timezone,
+    limits: surroundings.limits,
+    targets,
+    at: "",
+    faults,
+  });
+  if (worker === undefined || defined === undefined || faults.length > 0) {
+    return problemOfFaults(faults, surroundings.limits);
+  }
+  const { definition, dateMs } = defined;
+  const refusal = workerRefusal(task, worker) ??
+    (input.dependencies === undefined
+      ? undefined
+      : dependencyRefusal(task, { definition, states }));
+  if (refusal !== undefined) return wrongState(refusal, task);
+  const changes = definitionChanges(task, {
+    next: definition,
+    workerNames: { from: workerName, to: worker.name },
+  });
+  const update: TaskEvent = {
+    kind: "update",
+    definition,
+    changes,
+    ...(dateMs === undefined ? {} : { dateMs }),
+  };
+  return withStatus(task, { input, update, definition, worker });
+}
+
+function readChanges(
+  task: Task,
+  { body, isPatch, payloads, workerName }: RevisionOptions & {
+    readonly workerName: string;
+  },
+):
+  | {
+    readonly kind: "ok";
+    readonly input: TaskChangesInput;
+    readonly faults: readonly Fault[];
+  }
+  | ProblemAnswer {
+  const whole = viewTask(task, { workerName, payloads: true });
+  const given = isPatch && isJsonObject(body)
+    ? patchedMembers(whole, body)
+    : body;
+  const outcome = readWhole(TASK_CHANGES, given);
+  if (outcome.kind === "invalid") {
+    return problemOfFaults(outcome.faults, { payloadBytes: 0 });
+  }
+  const faults = readOnlyFaults({
+    given: { ...outcome.value },
+    current: viewTask(task, { workerName, payloads }),
+    fields: COMPARED_FIELDS,
+  });
+  return { kind: "ok", input: outcome.value, faults };
+}
+
+function withStatus(
+  task: Task,
+  { input, update, definition, worker }: {
+    readonly input: TaskChangesInput;
+    readonly update: TaskEvent;
+    readonly definition: TaskDefinition;
+    readonly worker: WorkerDefinition;
+  },
+): Revision | ProblemAnswer {
+  const { status } = input;
+  const revision = { kind: "revision", definition, worker } as const;
+  const wish = status === undefined || status === null
+    ? { kind: "nothing" } as const
+    : statusWish(task, status);
+  switch (wish.kind) {
+    case "nothing":
+      return { ...revision, events: [update] };
+    case "event": {
+      const { event, isFirst } = wish;
+      const events = isFirst ? [event, update] : [update, event];
+      return { ...revision, events };
+    }
+    case "read_only": {
+      const detail = `Cannot make the status "${status}": the service ` +
+        'decides it; "canceled", "paused" and "waiting" can be asked for';
+      return problem("read_only", {
+        detail,
+        errors: [{ pointer: "/status", code: "read_only", detail }],
+      });
+    }
+    case "wrong_state":
+      return wrongState(wish.reason, task);
+  }
+}
+
+function workerRefusal(
+  task: Task,
+  worker: WorkerDefinition,
+): string | undefined {
+  return task.status === "running" && worker.id !== task.workerId
+    ? "Cannot give the task to another worker: it is running; wait for the " +
+      "attempt's end or cancel it"
+    : undefined;
+}
+
+function orphaned(task: Task): ProblemAnswer {
+  const detail = `Cannot change task: its worker "${task.workerId}" was ` +
+    "removed; name another worker";
+  return problem("unknown_worker", {
+    detail,
+    errors: [{ pointer: "/worker", code: "unknown_worker", detail }],
+  });
+}

@@ -1,0 +1,94 @@
+/**
+ * Answers that show one task.
+ *
+ * @module
+ */
+
+import { type Caller, seesPayloads } from "../../../access/caller.ts";
+import type { Task } from "../../../domain/task.ts";
+import type { EngineParts } from "../../../engine/parts.ts";
+import { json, type JsonAnswer } from "../../http/answer.ts";
+import { type CallContext, callerOf } from "../../http/call.ts";
+import { etagOf } from "../../http/etag.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import { type TaskView, viewTask } from "../../views/task_view.ts";
+import { nextDates } from "./next_dates.ts";
+
+/** What an answer with a task needs to know. */
+export interface TaskAnswerOptions {
+  /** The name of the task's worker. */
+  readonly workerName: string;
+  /** The engine's parts. */
+  readonly parts: EngineParts;
+  /**
+   * The status of the answer.
+   * @default {200}
+   */
+  readonly status?: number;
+  /**
+   * Whether the answer tells where the task is.
+   * @default {false}
+   */
+  readonly hasLocation?: boolean;
+}
+
+/** The answer that shows a task, with its version as entity tag. */
+export function taskAnswer(
+  call: CallContext,
+  task: Task,
+  options: TaskAnswerOptions,
+): JsonAnswer {
+  const { status = 200, hasLocation = false } = options;
+  return json(singleView(callerOf(call), task, options), {
+    status,
+    headers: {
+      etag: etagOf(task.version),
+      ...(hasLocation
+        ? { location: `${call.baseUrl}/v1/tasks/${task.id}` }
+        : {}),
+    },
+  });
+}
+
+/** A task as it is shown by itself: with its next dates. */
+export function singleView(
+  caller: Caller,
+  task: Task,
+  { workerName, parts }: Pick<TaskAnswerOptions, "workerName" | "parts">,
+): TaskView {
+  return viewTask(task, {
+    workerName,
+    payloads: seesPayloads(caller),
+    nextMs: nextDates(task, {
+      nowMs: parts.clock.nowMs(),
+      cache: parts.ruleCache,
+    }),
+  });
+}
+
+/** The name of a task's worker; its id when that is gone. */
+export async function workerNameOf(
+  task: Task,
+  parts: Pick<EngineParts, "workers">,
+): Promise<string> {
+  const worker = await parts.workers.get(task.tenantId, task.workerId);
+  return worker?.name ?? task.workerId;
+}
+
+/** The problem of a task that is not there, or is another tenant's. */
+export function noTask(): ProblemAnswer {
+  return problem("not_found", {
+    detail: "Cannot find task: there is none with this id",
+  });
+}
+
+/** The problem of a task whose status does not allow something. */
+export function wrongState(
+  reason: string,
+  task: Pick<Task, "status">,
+): ProblemAnswer {
+  return problem("wrong_state", {
+    detail: reason,
+    extensions: { state: task.status },
+  });
+}

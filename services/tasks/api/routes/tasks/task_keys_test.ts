@@ -1,0 +1,139 @@
+import { assertEquals, assertNotEquals } from "@std/assert";
+import { openTasksApi } from "./testing/tasks_api.ts";
+
+Deno.test("POST /v1/tasks returns the live task that has the key", async () => {
+  const api = await openTasksApi();
+  const first = await api.create({ key: "k", data: 1 });
+  const second = await api.create({ key: "k", data: 2 });
+  assertEquals([first.status, second.status], [201, 200]);
+  assertEquals(second.json, first.json);
+  assertEquals(second.headers.location, first.headers.location);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks makes a new task with the key of one that has ended", async () => {
+  const api = await openTasksApi();
+  const first = await api.create({ key: "k" });
+  await api.work("complete");
+  const second = await api.create({ key: "k" });
+  assertEquals(second.status, 201);
+  assertNotEquals(second.at("id"), first.at("id"));
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks keeps keys of different workers apart", async () => {
+  const api = await openTasksApi();
+  await api.addWorker({ name: "other" });
+  await api.create({ key: "k" });
+  assertEquals((await api.create({ worker: "other", key: "k" })).status, 201);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks refuses a second task with the key when asked to", async () => {
+  const api = await openTasksApi();
+  await api.create({ key: "k" });
+  const second = await api.create({ key: "k", on_conflict: "reject" });
+  assertEquals([second.status, second.at("code")], [409, "key_conflict"]);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks gives the live task new values and a new date", async () => {
+  const api = await openTasksApi();
+  const first = await api.create({
+    key: "k",
+    data: 1,
+    delay: 60,
+    tags: ["old"],
+    repeat: { interval: "P1D" },
+  });
+  const second = await api.create({
+    key: "k",
+    data: 2,
+    delay: 90,
+    on_conflict: "replace",
+  });
+  assertEquals(second.status, 200);
+  assertEquals(second.at("id"), first.at("id"));
+  assertEquals(second.at("data"), 2);
+  assertEquals(second.at("tags"), []);
+  assertEquals(second.at("repeat"), null);
+  assertEquals(second.at("version"), 2);
+  const date = new Date(api.clock.nowMs() + 90_000).toISOString();
+  assertEquals(second.at("date"), date);
+  const history = await api.call(
+    "GET",
+    `/v1/tasks/${first.textAt("id")}/history`,
+  );
+  assertEquals(history.at("data", 1, "type"), "updated");
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks gives the live task new values and leaves its date", async () => {
+  const api = await openTasksApi();
+  const first = await api.create({ key: "k", data: 1, delay: 60 });
+  const second = await api.create({
+    key: "k",
+    data: 2,
+    delay: 90,
+    on_conflict: "keep_date",
+  });
+  assertEquals([second.status, second.at("data")], [200, 2]);
+  assertEquals(second.at("date"), first.at("date"));
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks does not replace what runs", async () => {
+  const api = await openTasksApi();
+  await api.create({ key: "k" });
+  await api.take();
+  const second = await api.create({ key: "k", on_conflict: "replace" });
+  assertEquals([second.status, second.at("code")], [409, "key_conflict"]);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks makes one task of many at once with a key", async () => {
+  const api = await openTasksApi();
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => api.create({ key: "k" })),
+  );
+  const ids = new Set(answers.map((answer) => answer.textAt("id")));
+  assertEquals(ids.size, 1);
+  assertEquals(answers.filter(({ status }) => status === 201).length, 1);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks/batch settles keys within the batch", async () => {
+  const api = await openTasksApi();
+  const old = await api.create({ key: "old", data: 0 });
+  const task = (key: string, data: unknown, on_conflict = "return") => ({
+    worker: "mailer",
+    key,
+    data,
+    on_conflict,
+  });
+  const answer = await api.send("POST", "/v1/tasks/batch", {
+    tasks: [
+      task("old", 1),
+      task("old", 2, "reject"),
+      task("old", 3, "replace"),
+      task("new", 4),
+      task("new", 5),
+      task("new", 6, "reject"),
+      task("new", 7, "replace"),
+    ],
+  });
+  const statuses = [0, 1, 2, 3, 4, 5, 6].map((index) =>
+    answer.at("results", index, "status")
+  );
+  assertEquals(statuses, [200, 409, 200, 201, 200, 409, 200]);
+  for (const index of [0, 2]) {
+    assertEquals(answer.at("results", index, "task", "id"), old.at("id"));
+    assertEquals(answer.at("results", index, "task", "data"), 3);
+  }
+  for (const index of [3, 4, 6]) {
+    assertEquals(answer.at("results", index, "task", "data"), 7);
+  }
+  const list = await api.call("GET", "/v1/tasks?count=true");
+  assertEquals(list.at("count"), 2);
+  await api.close();
+});

@@ -1,0 +1,344 @@
+/**
+ * The API over an engine in memory, called without a server: for tests of
+ * routes. Each answer is checked against what the API's document promises.
+ *
+ * @module
+ */
+
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import { mintApiKey } from "../../access/api_key.ts";
+import { Authenticator } from "../../access/authenticator.ts";
+import { CredentialCache } from "../../access/credential_cache.ts";
+import type { UserMirror } from "../../access/user_mirror.ts";
+import { PushCaller } from "../../delivery/push_call.ts";
+import {
+  type Plan,
+  type PlanLimits,
+  type Price,
+  UNLIMITED_PLAN,
+} from "../../domain/plan.ts";
+import type { ApiKey, Tenant } from "../../domain/tenant.ts";
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import { Engine } from "../../engine/engine.ts";
+import { openParts } from "../../engine/open_parts.ts";
+import { Vault } from "../../engine/vault.ts";
+import { ringOf } from "../../secrets/testing/keys.ts";
+import type { Store, Write } from "../../store/store.ts";
+import { createTaskIds } from "../../store/task_id.ts";
+import { createMemoryStore } from "../../store/testing/memory_store.ts";
+import type { AccountRules, ApiParts, Readiness } from "../api_parts.ts";
+import { CredentialRecords } from "../credential_records.ts";
+import { createHandler } from "../handler.ts";
+import { Cursors } from "../http/cursor.ts";
+import type { AnyRoute } from "../http/route.ts";
+import { IdempotentAnswers } from "../idempotent_answers.ts";
+import { PlanBook } from "../plan_book.ts";
+import { type TestAnswer, type TestCall, TestCaller } from "./test_caller.ts";
+
+/** The host name of the service in tests. */
+export const SERVICE_HOST = "tercet.test";
+
+/** Options of {@linkcode openTestApi}. */
+export interface TestApiOptions {
+  /** The routes under test. */
+  readonly routes: (parts: ApiParts) => readonly AnyRoute[];
+  /**
+   * Where everything is kept.
+   * @default a new one in memory
+   */
+  readonly store?: Store;
+  /**
+   * The time.
+   * @default a new one
+   */
+  readonly clock?: FakeClock;
+  /**
+   * Limits of the plan of all tenants that differ from the unlimited one's.
+   * @default none
+   */
+  readonly limits?: Partial<PlanLimits>;
+  /**
+   * The plans; the first is the tenants' one.
+   * @default one, called "test", with `limits`
+   */
+  readonly plans?: readonly Plan[];
+  /**
+   * What the plans cost.
+   * @default nothing
+   */
+  readonly prices?: readonly Price[];
+  /**
+   * Whether a master key is set.
+   * @default {true}
+   */
+  readonly hasMasterKey?: boolean;
+  /**
+   * How accounts are made.
+   * @default by anybody
+   */
+  readonly accounts?: Partial<AccountRules>;
+  /**
+   * Where users are mirrored.
+   * @default nowhere
+   */
+  readonly mirror?: UserMirror;
+  /**
+   * Makes push calls.
+   * @default one that resolves no name
+   */
+  readonly caller?: PushCaller;
+  /**
+   * What may be called.
+   * @default public addresses with TLS
+   */
+  readonly targets?: ApiParts["targets"];
+  /**
+   * Digests of the operator's tokens.
+   * @default none
+   */
+  readonly operatorDigests?: readonly string[];
+  /**
+   * Whether the service is ready.
+   * @default it is
+   */
+  readonly readiness?: () => Promise<Readonly<Record<string, Readiness>>>;
+  /**
+   * Largest body of any request, in bytes.
+   * @default 8 MiB
+   */
+  readonly maxBodyBytes?: number;
+  /**
+   * What chance follows from.
+   * @default {1}
+   */
+  readonly seed?: number;
+}
+
+/** A tenant of a test and a key that may do everything there. */
+export interface TestTenant {
+  /** The tenant. */
+  readonly tenant: Tenant;
+  /** The text of its key with the role of an owner. */
+  readonly ownerKey: string;
+}
+
+/** The API of a test. */
+export interface TestApi extends TestTenant {
+  /** What the routes were made with. */
+  readonly parts: ApiParts;
+  /** The engine; not started. */
+  readonly engine: Engine;
+  /** Its store, without the memory in front of it. */
+  readonly store: Store;
+  /** The clock of everything. */
+  readonly clock: FakeClock;
+  /** What was logged. */
+  readonly logger: RecordingLogger;
+  /**
+   * Calls a route. Paths that begin with `/v1/` are below `/api`; the host is
+   * that of the tenant "acme" and the key its owner's unless the call says
+   * something else.
+   *
+   * @throws {Error} when the answer is not what the document promises
+   */
+  call(method: string, path: string, call?: TestCall): Promise<TestAnswer>;
+  /** Adds a tenant with a key of its owner. */
+  addTenant(domain: string, patch?: Partial<Tenant>): Promise<TestTenant>;
+  /** Adds a key and returns its text. */
+  addKey(patch?: Partial<ApiKey>): Promise<string>;
+  /** Adds a worker, of the tenant "acme" unless the patch says another. */
+  addWorker(patch?: Partial<WorkerDefinition>): Promise<WorkerDefinition>;
+  /** Writes anything, and fails when it conflicts. */
+  write(...writes: readonly Write[]): Promise<void>;
+  /** Ends everything. */
+  close(): Promise<void>;
+}
+
+/** Opens the API over an engine that has not been started. */
+export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
+  const clock = options.clock ?? new FakeClock();
+  const logger = new RecordingLogger();
+  const store = options.store ?? createMemoryStore({ clock });
+  await store.start();
+  const plans = planBookOf(options);
+  const engine = engineOver({ store, plans, clock, logger, options });
+  const { books } = engine.parts;
+  const apiKeys: ApiParts["apiKeys"] = new CredentialCache({ clock });
+  const workerCredentials: ApiParts["workerCredentials"] = new CredentialCache({
+    clock,
+  });
+  const targets = options.targets ?? { allowHttp: false, allowList: [] };
+  const caller = options.caller ??
+    new PushCaller({ ...targets, resolve: () => Promise.resolve([]) });
+  const parts: ApiParts = {
+    engine,
+    vault: new Vault({
+      books,
+      clock,
+      ...(options.hasMasterKey === false ? {} : { masterKeys: ringOf("test") }),
+    }),
+    plans,
+    cursors: new Cursors(new Uint8Array(32).fill(7)),
+    caller,
+    targets,
+    apiKeys,
+    workerCredentials,
+    ...(options.mirror === undefined ? {} : { mirror: options.mirror }),
+    accounts: {
+      mode: "open",
+      tokenDigests: [],
+      perHour: 1_000,
+      shownHost: SERVICE_HOST,
+      ...options.accounts,
+    },
+    readiness: options.readiness ??
+      (() => Promise.resolve({ store: { isReady: true } })),
+    durability: "strict",
+  };
+  const routes = options.routes(parts);
+  const handler = createHandler({
+    routes,
+    serviceHost: SERVICE_HOST,
+    devFallback: false,
+    trustedProxies: [],
+    books,
+    limitsOf: engine.parts.limitsOf,
+    operatorDigests: options.operatorDigests ?? [],
+    authenticator: new Authenticator({
+      store: new CredentialRecords(engine.parts),
+      apiKeys,
+      workerCredentials,
+      clock,
+    }),
+    maxBodyBytes: options.maxBodyBytes ?? 8 * 1_048_576,
+    answers: new IdempotentAnswers({ store: engine.parts.store, clock }),
+    clock,
+    logger,
+  });
+
+  const write = async (...writes: readonly Write[]): Promise<void> => {
+    const [result] = await engine.parts.store.commit([{ writes }]);
+    if (result?.kind !== "ok") throw new Error(JSON.stringify(result));
+  };
+  const addKey = async (patch: Partial<ApiKey> = {}): Promise<string> => {
+    const { id, text, digest } = mintApiKey();
+    const hasScopes = patch.scopes !== undefined;
+    await write(books.keys.adding({
+      tenantId: patch.tenantId ?? acme.tenant.id,
+      id,
+      version: 1,
+      name: "test",
+      digest,
+      ...(hasScopes ? {} : { role: "owner" as const }),
+      payloads: true,
+      createdAtMs: clock.nowMs(),
+      ...patch,
+    }));
+    return text;
+  };
+  const addTenant = async (
+    domain: string,
+    patch: Partial<Tenant> = {},
+  ): Promise<TestTenant> => {
+    const tenant: Tenant = {
+      id: engine.parts.newId("ten"),
+      version: 1,
+      domain,
+      status: "active",
+      plan: plans.defaultPlan.id,
+      timezone: "UTC",
+      createdAtMs: clock.nowMs(),
+      updatedAtMs: clock.nowMs(),
+      ...patch,
+    };
+    await write(books.tenants.adding(tenant));
+    return { tenant, ownerKey: await addKey({ tenantId: tenant.id }) };
+  };
+  // Its key is given its tenant, so addKey() reads nothing of `acme` too early.
+  const acme: TestTenant = await addTenant("acme");
+  const calls = new TestCaller(handler, {
+    routes,
+    serviceHost: SERVICE_HOST,
+    key: acme.ownerKey,
+  });
+
+  return {
+    ...acme,
+    parts,
+    engine,
+    store,
+    clock,
+    logger,
+    call: (method, path, call) => calls.call(method, path, call),
+    addTenant,
+    addKey,
+    async addWorker(patch = {}) {
+      const worker: WorkerDefinition = {
+        tenantId: acme.tenant.id,
+        id: engine.parts.newId("wrk"),
+        version: 1,
+        name: "mailer",
+        kind: "pull",
+        method: "POST",
+        headers: {},
+        concurrency: 0,
+        timeoutMs: 60_000,
+        leaseMs: 30_000,
+        maxLost: 3,
+        isPaused: false,
+        signing: [],
+        createdAtMs: clock.nowMs(),
+        updatedAtMs: clock.nowMs(),
+        ...patch,
+      };
+      await write(books.workers.adding(worker));
+      return worker;
+    },
+    write,
+    async close() {
+      await engine.stop();
+      await caller.close();
+    },
+  };
+}
+
+function planBookOf(options: TestApiOptions): PlanBook {
+  const { plans, limits, prices } = options;
+  const test: Plan = {
+    ...UNLIMITED_PLAN,
+    id: "test",
+    name: "Test",
+    limits: { ...UNLIMITED_PLAN.limits, ...limits },
+  };
+  return new PlanBook(
+    plans ?? [test],
+    prices === undefined ? {} : { prices },
+  );
+}
+
+function engineOver(
+  { store, plans, clock, logger, options }: {
+    readonly store: Store;
+    readonly plans: PlanBook;
+    readonly clock: FakeClock;
+    readonly logger: RecordingLogger;
+    readonly options: TestApiOptions;
+  },
+): Engine {
+  const random = new SeededRandom(options.seed ?? 1);
+  const ids = createTaskIds({
+    clock,
+    randomBytes: (length) =>
+      Uint8Array.from({ length }, () => Math.floor(random.next() * 256)),
+  });
+  return new Engine(openParts({
+    store,
+    limitsOfPlan: (plan) => plans.plan(plan).limits,
+    clock,
+    random: () => random.next(),
+    newId: (prefix) => `${prefix}_${ids.next().slice(4)}`,
+    logger,
+  }));
+}

@@ -1,0 +1,25 @@
+/**
+ * An API key as the API shows it: everything but the secret.
+ *
+ * @module
+ */
+
+import type { ApiKey } from "../../domain/tenant.ts";
+import type { JsonObject } from "../schema/json_schema.ts";
+import { optionalTime, time } from "./task_view.ts";
+
+/** Returns a key as the API shows it. */
+export function viewKey(key: ApiKey): JsonObject {
+  return {
+    id: key.id,
+    name: key.name,
+    role: key.role ?? null,
+    scopes: key.scopes ?? null,
+    networks: key.networks ?? [],
+    payloads: key.payloads,
+    made_by: key.madeBy ?? null,
+    created_at: time(key.createdAtMs),
+    expires_at: optionalTime(key.expiresAtMs),
+    last_used_at: optionalTime(key.lastUsedAtMs),
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * A lease as the API shows it to who was given it.
+ *
+ * @module
+ */
+
+import type { Grant } from "../../engine/claim_demand.ts";
+import { viewTask } from "./task_view.ts";
+import { utcTime } from "./utc_time.ts";
+
+/** What a view of a lease shows. */
+export interface LeaseViewOptions {
+  /** The worker's name. */
+  readonly workerName: string;
+  /** Whether the data of its task is shown. */
+  readonly payloads: boolean;
+  /** The worker's secrets by name; absent when none are to come along. */
+  readonly secrets: Readonly<Record<string, string>> | undefined;
+}
+
+/** A lease as the API shows it. */
+export type LeaseView = Readonly<Record<string, unknown>>;
+
+/** Returns a lease with its token and its task. */
+export function viewLease(
+  { task, token }: Pick<Grant, "task" | "token">,
+  { workerName, payloads, secrets }: LeaseViewOptions,
+): LeaseView {
+  const { attempt } = task;
+  return {
+    id: attempt?.id ?? null,
+    token,
+    fence: task.fence,
+    task: viewTask(task, { workerName, payloads }),
+    run: task.run,
+    attempt: task.retries + 1,
+    expires_at: attempt === undefined ? null : utcTime(attempt.expiresAtMs),
+    ...(secrets === undefined ? {} : { secrets }),
+  };
+}

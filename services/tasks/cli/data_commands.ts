@@ -1,0 +1,120 @@
+/**
+ * `tasks backup`, `tasks restore` and `tasks check`: what is done to the data
+ * folder itself. They need no running service; backup and check may run beside
+ * one.
+ *
+ * @module
+ */
+
+import type { CommandIo } from "../../shared/command_io.ts";
+import { type FlagTable, switchFlag, textFlag } from "../../shared/flags.ts";
+import { backupDatabase, restoreDatabase } from "../store/sqlite/backup.ts";
+import { integrityCheck } from "../store/sqlite/integrity.ts";
+import { type CommandShape, readCommand } from "./read_command.ts";
+
+const FLAGS = {
+  "data-dir": textFlag({
+    default: "",
+    help: "The data folder; DATA_DIR when not given.",
+  }),
+  json: switchFlag({ help: "Write one JSON object." }),
+} as const satisfies FlagTable;
+
+const BACKUP: CommandShape = {
+  usage: "tasks backup FILE",
+  about: "Copies everything that has been written so far to one new file, " +
+    "while the service runs or not. The master key is not in it. Exits with " +
+    "0, with 1 when it cannot, 2 for wrong arguments.",
+  positionals: 1,
+};
+
+const RESTORE: CommandShape = {
+  usage: "tasks restore FILE",
+  about: "Puts a backup into the data folder of a service that does not run, " +
+    "after checking that it is whole; what was there is kept beside it. Exits " +
+    "with 0, with 1 when it cannot, 2 for wrong arguments.",
+  positionals: 1,
+};
+
+const CHECK: CommandShape = {
+  usage: "tasks check",
+  about: "Reads every page of the database and tells what is wrong with it. " +
+    "Exits with 0 when it is whole, 1 when it is not, 2 for wrong arguments.",
+  positionals: 0,
+};
+
+/** Options of the commands. */
+export interface DataCommandOptions {
+  /** Where the command writes to. */
+  readonly io: CommandIo;
+  /** The data folder unless arguments say otherwise. */
+  readonly dataDir: string;
+}
+
+/** Runs `tasks backup`; returns the exit code. */
+export async function runBackup(
+  args: readonly string[],
+  { io, dataDir }: DataCommandOptions,
+): Promise<number> {
+  const read = readCommand(FLAGS, { args, io, command: BACKUP });
+  if (read.kind === "done") return read.exitCode;
+  const { values, positionals: [to = ""] } = read;
+  const dataFolder = values["data-dir"] || dataDir;
+  return await attempt(io, async () => {
+    await backupDatabase({ dataFolder, to });
+    io.out(values.json ? JSON.stringify({ file: to }) : `Wrote "${to}"`);
+  });
+}
+
+/** Runs `tasks restore`; returns the exit code. */
+export async function runRestore(
+  args: readonly string[],
+  { io, dataDir }: DataCommandOptions,
+): Promise<number> {
+  const read = readCommand(FLAGS, { args, io, command: RESTORE });
+  if (read.kind === "done") return read.exitCode;
+  const { values, positionals: [from = ""] } = read;
+  const dataFolder = values["data-dir"] || dataDir;
+  return await attempt(io, async () => {
+    await restoreDatabase({ dataFolder, from });
+    io.out(
+      values.json
+        ? JSON.stringify({ dataDir: dataFolder })
+        : `Restored "${from}" to "${dataFolder}"`,
+    );
+  });
+}
+
+/** Runs `tasks check`; returns the exit code. */
+export async function runCheck(
+  args: readonly string[],
+  { io, dataDir }: DataCommandOptions,
+): Promise<number> {
+  const read = readCommand(FLAGS, { args, io, command: CHECK });
+  if (read.kind === "done") return read.exitCode;
+  const { values } = read;
+  const dataFolder = values["data-dir"] || dataDir;
+  let faults: readonly string[] = [];
+  const code = await attempt(io, () => {
+    faults = integrityCheck(dataFolder);
+    if (values.json) io.out(JSON.stringify({ faults }));
+    else {io.out(
+        faults.length === 0 ? "The database is whole" : faults.join("\n"),
+      );}
+    return Promise.resolve();
+  });
+  return code === 0 && faults.length > 0 ? 1 : code;
+}
+
+async function attempt(
+  io: CommandIo,
+  work: () => Promise<void>,
+): Promise<number> {
+  try {
+    await work();
+    return 0;
+  } catch (error) {
+    io.err(error instanceof Error ? error.message : String(error));
+    return 1;
+  }
+}

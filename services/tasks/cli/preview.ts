@@ -1,0 +1,126 @@
+/**
+ * `tasks preview`: shows the next times of a schedule. It asks the functions
+ * that the scheduler asks, and needs no running service.
+ *
+ * @module
+ */
+
+import type { CommandIo } from "../../shared/command_io.ts";
+import { integerFlag, switchFlag, textFlag } from "../../shared/flags.ts";
+import {
+  MAX_PREVIEW,
+  type OccurrenceWarning,
+  preview,
+  type PreviewedOccurrence,
+} from "../domain/preview.ts";
+import { parseTimeZone } from "../domain/time_zone.ts";
+import { parseTiming } from "../domain/timing.ts";
+import { readCommand, wrongArguments } from "./read_command.ts";
+
+const FLAGS = {
+  tz: textFlag({ default: "UTC", help: "IANA time zone of the schedule." }),
+  count: integerFlag({
+    default: 10,
+    min: 1,
+    max: MAX_PREVIEW,
+    aliases: ["n"],
+    help: "How many times are shown.",
+  }),
+  from: textFlag({
+    help: "First instant that counts, as 2030-01-31T08:30:00Z; where an " +
+      "interval begins. Now when not given.",
+  }),
+  json: switchFlag({ help: "Write one JSON object a line." }),
+} as const;
+
+const COMMAND = {
+  usage: 'tasks preview "CRON" | tasks preview INTERVAL',
+  about: "Shows the next times of a cron expression or of an ISO 8601 " +
+    "interval such as P1M, with what is odd about them. Exits with 0, with 1 " +
+    "when the schedule is none, 2 for wrong arguments.",
+  positionals: 1,
+} as const;
+
+const MEANINGS: Readonly<Record<OccurrenceWarning, string>> = {
+  gap_moved: "the clock skips the time that was meant",
+  overlap_once: "the clock shows the time twice, it runs once",
+  month_short: "the month lacks the day that was meant",
+};
+
+/** RFC 3339, as `Date` reads it. */
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** Options of {@linkcode runPreview}. */
+export interface RunPreviewOptions {
+  /** Where the command writes to. */
+  readonly io: CommandIo;
+  /** The time, in milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/**
+ * Runs the command.
+ *
+ * @returns 0, 1 when the schedule is none, 2 when the arguments are wrong.
+ */
+export function runPreview(
+  args: readonly string[],
+  { io, nowMs }: RunPreviewOptions,
+): number {
+  const read = readCommand(FLAGS, { args, io, command: COMMAND });
+  if (read.kind === "done") return read.exitCode;
+  const { values: { tz, count, from, json }, positionals } = read;
+  const fail = (problem: string): number =>
+    wrongArguments(problem, { io, command: COMMAND }).exitCode;
+  const zone = parseTimeZone(tz);
+  if (zone.kind !== "ok") return fail(zone.reason);
+  const fromMs = from === undefined ? nowMs : instantOf(from);
+  if (fromMs === undefined) {
+    return fail(
+      `Cannot read time "${from}": it is not of the form 2030-01-31T08:30:00Z`,
+    );
+  }
+  const [text = ""] = positionals;
+  const isInterval = /^p/i.test(text);
+  const { timezone } = zone;
+  const outcome = parseTiming(
+    isInterval ? { interval: text } : { cron: text },
+    {
+      timezone,
+      afterMs: fromMs - 1,
+    },
+  );
+  if (outcome.kind !== "ok") {
+    io.err(outcome.reason);
+    return 1;
+  }
+  const occurrences = preview({ timing: outcome.timing }, {
+    anchorMs: fromMs,
+    timezone,
+    fromMs,
+    count,
+  });
+  for (const occurrence of occurrences) {
+    io.out(json ? jsonOf(occurrence) : lineOf(occurrence, timezone));
+  }
+  return 0;
+}
+
+function instantOf(text: string): number | undefined {
+  const atMs = INSTANT.test(text) ? Date.parse(text) : NaN;
+  return Number.isNaN(atMs) ? undefined : atMs;
+}
+
+function jsonOf(occurrence: PreviewedOccurrence): string {
+  const { atMs, local, offset, warnings } = occurrence;
+  const at = new Date(atMs).toISOString();
+  return JSON.stringify({ at, local, offset, warnings });
+}
+
+function lineOf(occurrence: PreviewedOccurrence, timezone: string): string {
+  const { atMs, local, offset, warnings } = occurrence;
+  const notes = warnings.map((warning) => MEANINGS[warning]);
+  const note = notes.length === 0 ? "" : `  (${notes.join("; ")})`;
+  const at = new Date(atMs).toISOString();
+  return `${at}  ${local}${offset} ${timezone}${note}`;
+}

@@ -1,0 +1,50 @@
+/**
+ * Which demands have been seen by a round of claims.
+ *
+ * @module
+ */
+
+import type { Demand } from "./claim_demand.ts";
+
+/** Knows which demands were seen, so that nobody goes home unseen. */
+export class ClaimSight {
+  /** Demands that no round has seen yet. */
+  readonly #unseen = new Map<Demand, PromiseWithResolvers<void>>();
+  /** Demands of the round that runs. */
+  #seeing: ReadonlySet<Demand> = new Set();
+  #roundEnd: Promise<void> = Promise.resolve();
+
+  /** A demand has come; a round is to follow. */
+  add(demand: Demand): void {
+    this.#unseen.set(demand, Promise.withResolvers());
+  }
+
+  /** A demand has been seen, or has gone. */
+  drop(demand: Demand): void {
+    this.#unseen.get(demand)?.resolve();
+    this.#unseen.delete(demand);
+  }
+
+  /** Waits until a demand has been seen by a round, and by the one that runs. */
+  async lastLook(demand: Demand): Promise<void> {
+    await this.#unseen.get(demand)?.promise;
+    if (this.#seeing.has(demand)) await this.#roundEnd;
+  }
+
+  /** Does a round in the sight of the demands that are there now. */
+  async during(
+    demands: Iterable<Demand>,
+    round: () => Promise<void>,
+  ): Promise<void> {
+    const end = Promise.withResolvers<void>();
+    this.#seeing = new Set(demands);
+    this.#roundEnd = end.promise;
+    try {
+      await round();
+    } finally {
+      for (const demand of this.#seeing) this.drop(demand);
+      this.#seeing = new Set();
+      end.resolve();
+    }
+  }
+}

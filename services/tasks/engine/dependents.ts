@@ -1,0 +1,127 @@
+/**
+ * Lets tasks go on whose dependencies are settled.
+ *
+ * @module
+ */
+
+import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import {
+  type DependencyVerdict,
+  judgeDependencies,
+} from "../domain/dependencies.ts";
+import type { Task } from "../domain/task.ts";
+import type { TaskEvent } from "../domain/task_event.ts";
+import type { TaskChanges } from "./changes.ts";
+import type { EngineParts } from "./parts.ts";
+
+/** Dependents that are looked at in one go. */
+const PAGE = 100;
+
+/** Follows the tasks that others depend on. */
+export class Dependents {
+  readonly #parts: EngineParts;
+  readonly #changes: TaskChanges;
+  readonly #running = new Set<Promise<void>>();
+  #isStopped = false;
+
+  /** Listens to what changes. */
+  constructor(parts: EngineParts, changes: TaskChanges) {
+    this.#parts = parts;
+    this.#changes = changes;
+    changes.onChange((previous, next) => this.#heard(previous, next));
+  }
+
+  /** Ends, after what runs. What is left undone the reconciler finds. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  /**
+   * Looks at a blocked task's dependencies and lets it go on, or fail, where
+   * they allow it.
+   *
+   * @returns whether it changed
+   */
+  async judge(task: Task): Promise<boolean> {
+    const event = await this.eventOf(task);
+    if (event === undefined) return false;
+    const outcome = await this.#changes.apply({
+      tenantId: task.tenantId,
+      id: task.id,
+      event: (now) => now.status === "blocked" ? event : undefined,
+      actor: SYSTEM_ACTOR,
+    });
+    return outcome.kind === "changed";
+  }
+
+  /** What a blocked task's dependencies mean for it; undefined when it waits. */
+  async eventOf(task: Task): Promise<TaskEvent | undefined> {
+    const { store } = this.#parts;
+    const states = await store.tasks(task.tenantId, task.dependencies);
+    const verdict = judgeDependencies(task, states);
+    switch (verdict.kind) {
+      case "ready":
+        return { kind: "unblock" };
+      case "failed":
+        return { kind: "dependency_failed", dependency: verdict.dependency };
+      case "waits":
+        return undefined;
+    }
+  }
+
+  #heard(previous: Task | undefined, next: Task | undefined): void {
+    if (next?.status === "blocked") {
+      // A dependency may have been settled while the task was being made, was
+      // paused or had others.
+      const isNews = previous?.status !== "blocked" ||
+        previous.dependencies !== next.dependencies ||
+        previous.onDependencyFailure !== next.onDependencyFailure;
+      if (isNews) this.#run(() => this.judge(next));
+      return;
+    }
+    const task = next ?? previous;
+    if (task === undefined || previous === undefined) return;
+    const now = meaningOf(next);
+    if (now === "waits" || now === meaningOf(previous)) return;
+    this.#run(() => this.#settle(task));
+  }
+
+  async #settle(task: Task): Promise<void> {
+    const { store } = this.#parts;
+    let afterId: string | undefined;
+    while (!this.#isStopped) {
+      const ids = await store.dependents({
+        tenantId: task.tenantId,
+        id: task.id,
+        limit: PAGE,
+        ...(afterId === undefined ? {} : { afterId }),
+      });
+      const dependents = await store.tasks(task.tenantId, ids);
+      for (const dependent of dependents) {
+        if (dependent?.status === "blocked") await this.judge(dependent);
+      }
+      afterId = ids.at(-1);
+      if (ids.length < PAGE) return;
+    }
+  }
+
+  #run(work: () => Promise<unknown>): void {
+    const running: Promise<void> = work().then(() => {}, (error: unknown) => {
+      this.#parts.logger.error(
+        "Cannot let dependent tasks go on: the store failed; " +
+          "the reconciler tries again",
+        { error: String(error) },
+      );
+    }).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+}
+
+/** What a task means for those that depend on it. */
+function meaningOf(state: Task | undefined): DependencyVerdict["kind"] {
+  const dependencies = [state?.id ?? ""];
+  return judgeDependencies({ dependencies, onDependencyFailure: "fail" }, [
+    state,
+  ]).kind;
+}

@@ -1,0 +1,92 @@
+/**
+ * The engine: everything that happens to tasks, whoever asks for it.
+ *
+ * @module
+ */
+
+import { TaskChanges } from "./changes.ts";
+import { Claims } from "./claims.ts";
+import { Creation } from "./creation.ts";
+import { Dependents } from "./dependents.ts";
+import { DueClock } from "./due_clock.ts";
+import { Leases } from "./leases.ts";
+import { Liveness } from "./liveness.ts";
+import type { EngineParts } from "./parts.ts";
+import { Reconciler } from "./reconciler.ts";
+import { recoverAttempts } from "./recovery.ts";
+import { UsageCounter } from "./usage_counter.ts";
+
+/**
+ * Runs tasks. The store must be open before the start, and stay so until after
+ * the stop.
+ */
+export class Engine {
+  /** What all parts share. */
+  readonly parts: EngineParts;
+  /** Applies events to tasks. */
+  readonly changes: TaskChanges;
+  /** Makes tasks. */
+  readonly creation: Creation;
+  /** Hands out tasks. */
+  readonly claims: Claims;
+  /** The leases of pull workers. */
+  readonly leases: Leases;
+  /** When workers were seen. */
+  readonly liveness = new Liveness();
+  /** Counted use. */
+  readonly usage: UsageCounter;
+  /** Looks for what is stuck. */
+  readonly reconciler: Reconciler;
+  readonly #clock: DueClock;
+  readonly #dependents: Dependents;
+
+  /** An engine that does not run yet. */
+  constructor(parts: EngineParts) {
+    this.parts = parts;
+    this.changes = new TaskChanges(parts);
+    this.creation = new Creation(parts, this.changes);
+    this.usage = new UsageCounter(parts);
+    this.claims = new Claims({
+      parts,
+      changes: this.changes,
+      count: (tenantId, executions) => this.usage.count(tenantId, executions),
+    });
+    this.leases = new Leases({
+      claims: this.claims,
+      changes: this.changes,
+      liveness: this.liveness,
+      clock: parts.clock,
+    });
+    this.#dependents = new Dependents(parts, this.changes);
+    this.reconciler = new Reconciler({
+      parts,
+      changes: this.changes,
+      dependents: this.#dependents,
+    });
+    this.#clock = new DueClock(parts, this.changes);
+  }
+
+  /**
+   * Recovers what an earlier start left under way, then begins.
+   *
+   * @returns how many attempts were given back
+   * @throws {Error} when the store fails
+   */
+  async start(): Promise<number> {
+    const recovered = await recoverAttempts(this.parts, this.changes);
+    this.#clock.start();
+    this.claims.start();
+    this.reconciler.start();
+    return recovered;
+  }
+
+  /** Ends: hands out nothing more, and finishes what is being written. */
+  async stop(): Promise<void> {
+    this.leases.stop();
+    await this.claims.stop();
+    await this.reconciler.stop();
+    await this.#clock.stop();
+    await this.#dependents.stop();
+    await this.usage.stop();
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * What every part of the engine works with.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { PlanLimits } from "../domain/plan.ts";
+import type { RuleCache } from "../domain/rules.ts";
+import type { Store } from "../store/store.ts";
+import type { Books } from "./books.ts";
+import type { Workers } from "./workers.ts";
+
+/** The parts that are made once and shared. */
+export interface EngineParts {
+  /** Keeps everything. Commits go through the memory in front of it. */
+  readonly store: Store;
+  /** Typed records. */
+  readonly books: Books;
+  /** Workers, the service's own among them. */
+  readonly workers: Workers;
+  /** What is read of policies and schedules. */
+  readonly ruleCache: RuleCache;
+  /** The limits of a tenant's plan. */
+  readonly limitsOf: (tenantId: string) => Promise<PlanLimits>;
+  /** Whether a tenant's tasks are started: not while it is suspended. */
+  readonly isServed: (tenantId: string) => Promise<boolean>;
+  /** The time. */
+  readonly clock: Clock;
+  /** Gives a number from 0 to before 1. */
+  readonly random: () => number;
+  /** Makes ids: 26 characters that sort by time, behind the prefix. */
+  readonly newId: (prefix: string) => string;
+  /** Names this start of the server. */
+  readonly bootId: string;
+  /** Hears about faults. */
+  readonly logger: Logger;
+}

@@ -1,0 +1,205 @@
+/**
+ * The reconciler proves once a minute that nothing is stuck, and puts right what
+ * is, with a record in the task's history.
+ *
+ * @module
+ */
+
+import { repeatEvery } from "../../shared/repeat.ts";
+import type { Timer } from "../../shared/clock.ts";
+import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import { type CheckOptions, checkTask } from "../domain/check_task.ts";
+import type { Task } from "../domain/task.ts";
+import type { TaskEvent } from "../domain/task_event.ts";
+import { LIVE_STATUSES } from "../domain/task_status.ts";
+import type { ScanPosition } from "../store/store.ts";
+import type { EventRequest, TaskChanges } from "./changes.ts";
+import type { Dependents } from "./dependents.ts";
+import type { EngineParts } from "./parts.ts";
+
+/** Time between two rounds. */
+const INTERVAL_MS = 60_000;
+/**
+ * How long a blocked task that could go on is given: where all is well, somebody
+ * is about to see to it.
+ */
+const PATIENCE_MS = 1_000;
+/** From this many on the next round has to see to the others. */
+const MAX_SUSPECTS = 1_000;
+/** Tasks that are looked at before others get their turn. */
+const PAGE = 200;
+/** Statuses in which a task may be stuck; the others have a date that the clock asks for. */
+const LOOKED_AT = LIVE_STATUSES.filter((status) =>
+  status === "running" || status === "blocked"
+);
+
+/** What a round found. */
+export interface ReconcilerReport {
+  /** When it ended, in milliseconds since the epoch. */
+  readonly atMs: number;
+  /** Tasks that were looked at. */
+  readonly checked: number;
+  /** Tasks that were put right. */
+  readonly repaired: number;
+  /** Tasks that are still overdue. */
+  readonly stuck: number;
+}
+
+/** Options of {@linkcode Reconciler}. */
+export interface ReconcilerOptions {
+  /** The engine's parts. */
+  readonly parts: EngineParts;
+  /** Changes tasks. */
+  readonly changes: TaskChanges;
+  /** Judges blocked tasks. */
+  readonly dependents: Dependents;
+}
+
+/** Looks for what is stuck. */
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  #timer: Timer | undefined;
+  #round: Promise<void> | undefined;
+  #pause: PromiseWithResolvers<void> | undefined;
+  #isStopped = false;
+  #report: ReconcilerReport | undefined;
+
+  /** A reconciler that does not run yet. */
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** What the last round found; undefined before its end. */
+  get report(): ReconcilerReport | undefined {
+    return this.#report;
+  }
+
+  /** Begins with a round at once. */
+  start(): void {
+    const { clock } = this.#options.parts;
+    const run = (): void => {
+      this.#round ??= this.#safely().finally(() => this.#round = undefined);
+    };
+    run();
+    this.#timer = repeatEvery(clock, { intervalMs: INTERVAL_MS, run });
+  }
+
+  /** Ends, after what is being looked at. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    this.#pause?.resolve();
+    await this.#round;
+  }
+
+  /**
+   * Does one round.
+   *
+   * @throws {Error} when the store fails
+   */
+  async runOnce(): Promise<ReconcilerReport> {
+    const { parts } = this.#options;
+    let checked = 0;
+    let repaired = 0;
+    const suspects: Task[] = [];
+    let after: ScanPosition | undefined;
+    do {
+      const page = await parts.store.scan({
+        statuses: LOOKED_AT,
+        limit: PAGE,
+        ...(after === undefined ? {} : { after }),
+      });
+      checked += page.tasks.length;
+      repaired += await this.#repair(page.tasks);
+      if (suspects.length < MAX_SUSPECTS) {
+        suspects.push(...await this.#suspects(page.tasks));
+      }
+      after = page.next;
+    } while (after !== undefined && !this.#isStopped);
+    repaired += await this.#release(suspects);
+    const nowMs = parts.clock.nowMs();
+    const overdue = await parts.store.waking(nowMs - INTERVAL_MS, PAGE);
+    this.#report = { atMs: nowMs, checked, repaired, stuck: overdue.length };
+    if (repaired > 0 || overdue.length > 0) {
+      parts.logger.warn("The reconciler found tasks that were stuck", {
+        repaired,
+        overdue: overdue.length,
+      });
+    }
+    return this.#report;
+  }
+
+  /** Blocked tasks that could go on. */
+  async #suspects(tasks: readonly Task[]): Promise<readonly Task[]> {
+    const suspects: Task[] = [];
+    for (const task of tasks) {
+      const isSuspect = task.status === "blocked" &&
+        await this.#options.dependents.eventOf(task) !== undefined;
+      if (isSuspect) suspects.push(task);
+    }
+    return suspects;
+  }
+
+  /** Lets those go on that nobody else has seen to meanwhile. */
+  async #release(suspects: readonly Task[]): Promise<number> {
+    if (suspects.length === 0) return 0;
+    const { dependents, parts } = this.#options;
+    const over = Promise.withResolvers<void>();
+    this.#pause = over;
+    const timer = parts.clock.setTimer(() => over.resolve(), PATIENCE_MS);
+    await over.promise;
+    timer.cancel();
+    let released = 0;
+    for (const task of suspects) {
+      if (this.#isStopped) break;
+      if (await dependents.judge(task)) released++;
+    }
+    return released;
+  }
+
+  /** Puts running tasks right. */
+  async #repair(tasks: readonly Task[]): Promise<number> {
+    const { changes, parts } = this.#options;
+    const nowMs = parts.clock.nowMs();
+    const requests = tasks.flatMap((task): EventRequest[] => {
+      const event = repairOf(task, { nowMs, bootId: parts.bootId });
+      return event === undefined ? [] : [{
+        tenantId: task.tenantId,
+        id: task.id,
+        event: (now) => now.version === task.version ? event : undefined,
+        actor: SYSTEM_ACTOR,
+      }];
+    });
+    const outcomes = await changes.applyAll(requests);
+    return outcomes.filter(({ kind }) => kind === "changed").length;
+  }
+
+  async #safely(): Promise<void> {
+    try {
+      await this.runOnce();
+    } catch (error) {
+      this.#options.parts.logger.error("Cannot reconcile: the store failed", {
+        error: String(error),
+      });
+    }
+  }
+}
+
+/** What puts a task right, if something is wrong with it. */
+function repairOf(task: Task, now: CheckOptions): TaskEvent | undefined {
+  const { attempt } = task;
+  const reason = checkTask(task, now);
+  if (attempt === undefined) {
+    return reason === undefined
+      ? undefined
+      : { kind: "repair", reason, patch: { kind: "requeue" } };
+  }
+  const lease = { id: attempt.id };
+  if (reason !== undefined) return { kind: "lose", lease, reason };
+  // The clock was set back. The lease lasts as long as if it began now, or its
+  // end would be as far off as the clock was set.
+  const { startedAtMs, expiresAtMs, leaseMs } = attempt;
+  const isOfLater = startedAtMs > now.nowMs &&
+    expiresAtMs > now.nowMs + leaseMs;
+  return isOfLater ? { kind: "heartbeat", lease } : undefined;
+}

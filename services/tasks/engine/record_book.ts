@@ -1,0 +1,175 @@
+/**
+ * Typed access to one kind of record.
+ *
+ * @module
+ */
+
+import type { RecordKind, StoredRecord } from "../store/record.ts";
+import type { Store, Write } from "../store/store.ts";
+import type { RecordCache } from "./record_cache.ts";
+
+/** What every record's value has. */
+export interface RecordValue {
+  /** Unique among the tenant's records of the kind. */
+  readonly id: string;
+  /** 1 at first, one more with each change. */
+  readonly version: number;
+}
+
+/** How values become records. */
+export interface RecordBookOptions<T extends RecordValue> {
+  /** The kind of record. */
+  readonly kind: RecordKind;
+  /** The tenant a value belongs to. */
+  readonly tenantOf: (value: T) => string;
+  /**
+   * A second name, unique in the tenant.
+   * @default none
+   */
+  readonly aliasOf?: (value: T) => string;
+  /**
+   * The record it belongs to.
+   * @default none
+   */
+  readonly parentOf?: (value: T) => string;
+}
+
+/** A page of values. */
+export interface ValuePage<T> {
+  /** The values, by id. */
+  readonly values: readonly T[];
+  /** Whether there are more. */
+  readonly hasMore: boolean;
+}
+
+/** Which values of a page are wanted. */
+export interface PageOptions {
+  /** Only those that belong to this record. */
+  readonly parentId?: string;
+  /** Most values of the page. */
+  readonly limit: number;
+  /** Only those behind this id. */
+  readonly afterId?: string;
+}
+
+/** Reads values of one kind and makes the writes that change them. */
+export class RecordBook<T extends RecordValue> {
+  readonly #cache: RecordCache;
+  readonly #store: Pick<Store, "records">;
+  readonly #options: RecordBookOptions<T>;
+  readonly #read = new WeakMap<StoredRecord, T>();
+
+  /** A book over a store and the memory in front of it. */
+  constructor(
+    parts: {
+      readonly cache: RecordCache;
+      readonly store: Pick<Store, "records">;
+    },
+    options: RecordBookOptions<T>,
+  ) {
+    this.#cache = parts.cache;
+    this.#store = parts.store;
+    this.#options = options;
+  }
+
+  /** The value of that id, if the tenant has it. */
+  async get(tenantId: string, id: string): Promise<T | undefined> {
+    const { kind } = this.#options;
+    return this.#value(await this.#cache.record(kind, tenantId, id));
+  }
+
+  /** The value of that alias, if the tenant has it. */
+  async byAlias(tenantId: string, alias: string): Promise<T | undefined> {
+    const { kind } = this.#options;
+    return this.#value(await this.#cache.recordByAlias(kind, tenantId, alias));
+  }
+
+  /** A page of the tenant's values. */
+  async list(tenantId: string, options: PageOptions): Promise<ValuePage<T>> {
+    const { kind } = this.#options;
+    const page = await this.#store.records({ kind, tenantId, ...options });
+    return {
+      values: page.records.map((record) => this.#parse(record)),
+      hasMore: page.hasMore,
+    };
+  }
+
+  /** All of the tenant's values; for kinds whose number a plan or a rule bounds. */
+  async all(tenantId: string, parentId?: string): Promise<readonly T[]> {
+    const values: T[] = [];
+    let afterId: string | undefined;
+    while (true) {
+      const page = await this.list(tenantId, {
+        limit: 1_000,
+        ...(parentId === undefined ? {} : { parentId }),
+        ...(afterId === undefined ? {} : { afterId }),
+      });
+      values.push(...page.values);
+      afterId = values.at(-1)?.id;
+      if (!page.hasMore) return values;
+    }
+  }
+
+  /** The write that puts a new value; its version is 1. */
+  adding(next: T): Write {
+    return this.#write(0, next);
+  }
+
+  /** The write that puts `next`, whose version is one more, in the place of `previous`. */
+  changing(previous: T, next: T): Write {
+    return this.#write(previous.version, next);
+  }
+
+  /** The write that removes a value. */
+  removing(previous: T): Write {
+    const { kind, tenantOf } = this.#options;
+    return {
+      kind: "record",
+      recordKind: kind,
+      tenantId: tenantOf(previous),
+      id: previous.id,
+      expectedVersion: previous.version,
+      next: undefined,
+    };
+  }
+
+  /** The write that demands that the value is still there. */
+  requiring(tenantId: string, id: string): Write {
+    return { kind: "require", recordKind: this.#options.kind, tenantId, id };
+  }
+
+  #write(expectedVersion: number, next: T): Write {
+    const { kind, tenantOf, aliasOf, parentOf } = this.#options;
+    const tenantId = tenantOf(next);
+    return {
+      kind: "record",
+      recordKind: kind,
+      tenantId,
+      id: next.id,
+      expectedVersion,
+      next: {
+        kind,
+        tenantId,
+        id: next.id,
+        version: next.version,
+        ...(aliasOf === undefined ? {} : { alias: aliasOf(next) }),
+        ...(parentOf === undefined ? {} : { parentId: parentOf(next) }),
+        text: JSON.stringify(next),
+      },
+    };
+  }
+
+  #value(record: StoredRecord | undefined): T | undefined {
+    return record === undefined ? undefined : this.#parse(record);
+  }
+
+  #parse(record: StoredRecord): T {
+    let value = this.#read.get(record);
+    if (value === undefined) {
+      // Only this book writes records of its kind, so the text is of its type.
+      value = JSON.parse(record.text) as T;
+      this.#read.set(record, value);
+    }
+    return value;
+  }
+}

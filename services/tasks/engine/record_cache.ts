@@ -1,0 +1,103 @@
+/**
+ * Keeps records that are asked for at every request in memory.
+ *
+ * @module
+ */
+
+import type { RecordKind, StoredRecord } from "../store/record.ts";
+import type { Store, Unit, UnitResult } from "../store/store.ts";
+
+/** Most records that are kept. */
+const MAX_ENTRIES = 20_000;
+
+/** The part of a store that this stands in for. */
+export type RecordSource = Pick<Store, "record" | "recordByAlias" | "commit">;
+
+/**
+ * A store's records with a memory. What is committed through it is forgotten,
+ * so whoever reads after the commit's answer reads the new state. Absence is
+ * not remembered: strangers choose what is looked for.
+ */
+export class RecordCache implements RecordSource {
+  readonly #source: RecordSource;
+  readonly #records = new Map<string, StoredRecord>();
+  readonly #aliases = new Map<string, string>();
+  /** Changes with each commit, so that a read that began before is not kept. */
+  #generation = 0;
+
+  /** A memory in front of `source`. */
+  constructor(source: RecordSource) {
+    this.#source = source;
+  }
+
+  /** As {@linkcode Store.record}. */
+  async record(
+    kind: RecordKind,
+    tenantId: string,
+    id: string,
+  ): Promise<StoredRecord | undefined> {
+    const known = this.#records.get(nameOf(kind, tenantId, id));
+    if (known !== undefined) return known;
+    const generation = this.#generation;
+    const record = await this.#source.record(kind, tenantId, id);
+    if (record !== undefined) this.#keep(record, generation);
+    return record;
+  }
+
+  /** As {@linkcode Store.recordByAlias}. */
+  async recordByAlias(
+    kind: RecordKind,
+    tenantId: string,
+    alias: string,
+  ): Promise<StoredRecord | undefined> {
+    const name = this.#aliases.get(nameOf(kind, tenantId, alias));
+    const known = name === undefined ? undefined : this.#records.get(name);
+    if (known?.alias === alias) return known;
+    const generation = this.#generation;
+    const record = await this.#source.recordByAlias(kind, tenantId, alias);
+    if (record !== undefined) this.#keep(record, generation);
+    return record;
+  }
+
+  /** As {@linkcode Store.commit}; forgets what was written. */
+  async commit(units: readonly Unit[]): Promise<readonly UnitResult[]> {
+    try {
+      return await this.#source.commit(units);
+    } finally {
+      for (const { writes } of units) {
+        for (const write of writes) {
+          if (write.kind !== "record") continue;
+          this.#generation++;
+          this.#records.delete(
+            nameOf(write.recordKind, write.tenantId, write.id),
+          );
+        }
+      }
+    }
+  }
+
+  #keep(record: StoredRecord, generation: number): void {
+    if (generation !== this.#generation) return;
+    for (const map of [this.#records, this.#aliases]) {
+      const oldest = map.size < MAX_ENTRIES ? undefined : firstOf(map);
+      if (oldest !== undefined) map.delete(oldest);
+    }
+    const name = nameOf(record.kind, record.tenantId, record.id);
+    this.#records.set(name, record);
+    if (record.alias !== undefined) {
+      this.#aliases.set(
+        nameOf(record.kind, record.tenantId, record.alias),
+        name,
+      );
+    }
+  }
+}
+
+/** No id and no alias holds a line feed. */
+function nameOf(kind: RecordKind, tenantId: string, id: string): string {
+  return `${kind}\n${tenantId}\n${id}`;
+}
+
+function firstOf(map: ReadonlyMap<string, unknown>): string | undefined {
+  return map.keys().next().value;
+}

@@ -1,0 +1,130 @@
+/**
+ * The server of a push worker in a simulation.
+ *
+ * @module
+ */
+
+import type { PushRequest } from "../../delivery/push_call.ts";
+import type { PushAnswer, PushOutcome } from "../../delivery/push_outcome.ts";
+import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
+import type { Life, SimulatedWorld } from "./simulation_world.ts";
+
+/** Most calls that the process makes at once. */
+export const MAX_IN_FLIGHT = 4;
+
+interface CallBody {
+  readonly data: {
+    readonly task: { readonly id: string };
+    readonly attempt: {
+      readonly id: string;
+      readonly token: string;
+      readonly fence: number;
+    };
+  };
+}
+
+/** Answers calls, each in its own way. */
+export class PushReceiver {
+  readonly #world: SimulatedWorld;
+  readonly #underWay = new Map<Life, number>();
+
+  /** A receiver in a world. */
+  constructor(world: SimulatedWorld) {
+    this.#world = world;
+  }
+
+  /** Answers a call that a process makes; never, when that dies meanwhile. */
+  async call(life: Life, request: PushRequest): Promise<PushOutcome> {
+    this.#count(life, 1);
+    try {
+      return await this.#call(life, request);
+    } finally {
+      this.#count(life, -1);
+    }
+  }
+
+  #count(life: Life, change: number): void {
+    const calls = (this.#underWay.get(life) ?? 0) + change;
+    this.#underWay.set(life, calls);
+    if (calls <= MAX_IN_FLIGHT) return;
+    this.#world.ledger.broken(`${calls} calls are under way`);
+  }
+
+  async #call(life: Life, request: PushRequest): Promise<PushOutcome> {
+    const { clock, random, profile, isHealed } = this.#world;
+    const { data }: CallBody = JSON.parse(request.body);
+    this.#world.noteAttempt(`${data.task.id} ${data.attempt.fence}`);
+    const aborted = Promise.withResolvers<"aborted">();
+    const onAbort = (): void => aborted.resolve("aborted");
+    if (request.signal?.aborted) onAbort();
+    request.signal?.addEventListener("abort", onAbort);
+    const isSluggish = !isHealed && random.chance(profile.sluggishShare);
+    const takesMs = isSluggish ? request.timeoutMs : random.below(5_000);
+    const ended = await Promise.race([
+      clock.sleep(Math.min(takesMs, request.timeoutMs)),
+      aborted.promise,
+    ]);
+    request.signal?.removeEventListener("abort", onAbort);
+    if (life.isDead) return await new Promise<never>(() => {});
+    const durationMs = takesMs;
+    if (ended === "aborted") return failed("canceled", durationMs);
+    if (takesMs >= request.timeoutMs) return failed("timed_out", durationMs);
+    return this.#answer(data, durationMs);
+  }
+
+  #answer(data: CallBody["data"], durationMs: number): PushOutcome {
+    const { random, profile, isHealed } = this.#world;
+    if (!isHealed && random.chance(profile.failShare)) {
+      return random.chance(0.5)
+        ? failed("connection_failed", durationMs)
+        : answered(503, { durationMs, retryAfterMs: random.below(5_000) });
+    }
+    if (!isHealed && random.chance(0.2)) {
+      void this.#finishLater(data);
+      return answered(202, { durationMs, leaseMs: 15_000 });
+    }
+    return answered(200, { durationMs });
+  }
+
+  /** A receiver that accepted says later how it went, or is never heard of. */
+  async #finishLater({ attempt }: CallBody["data"]): Promise<void> {
+    const { clock, random, profile, ledger } = this.#world;
+    await clock.sleep(100 + random.below(8_000));
+    if (random.chance(profile.vanishShare)) return;
+    const outcome = await this.#world.insist(({ leases }) =>
+      leases.say({
+        tenantId: SIMULATED_TENANT_ID,
+        leaseId: attempt.id,
+        token: attempt.token,
+        event: (lease) => ({ kind: "complete", lease }),
+      })
+    );
+    const isRight = outcome?.kind === "ok" || outcome === undefined ||
+      ledger.canceledAttempts.has(attempt.id);
+    if (this.#world.profile.isCalm && !isRight) {
+      ledger.broken(`${attempt.id} was accepted and cannot be completed`);
+    }
+  }
+}
+
+function failed(
+  code: "canceled" | "timed_out" | "connection_failed",
+  durationMs: number,
+): PushOutcome {
+  return { kind: "failed", code, message: `the call was ${code}`, durationMs };
+}
+
+function answered(
+  status: number,
+  fields: Pick<PushAnswer, "durationMs" | "retryAfterMs" | "leaseMs">,
+): PushAnswer {
+  return {
+    kind: "answered",
+    status,
+    headers: {},
+    bodyText: "{}",
+    isTruncated: false,
+    isFinal: false,
+    ...fields,
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * A simulation of the engine: a seed decides what its clients, its workers and
+ * its machine do to it, and its promises are checked at each step.
+ *
+ * @module
+ */
+
+import { checkEnd } from "./simulation_checks.ts";
+import { SIMULATED_WORKERS } from "./simulated_workers.ts";
+import { addWorkers, SimulatedWorld } from "./simulation_world.ts";
+import { TaskOwner } from "./task_owner.ts";
+import { WorkerProcess } from "./worker_process.ts";
+
+/** What a run came to. */
+export interface SimulationReport {
+  /** What it began with. */
+  readonly seed: number;
+  /** Promises that were broken; empty when all were kept. */
+  readonly violations: readonly string[];
+  /** Whether nothing was made to go wrong. */
+  readonly isCalm: boolean;
+  /** Writes that were applied. */
+  readonly writes: number;
+  /** Tasks that were made. */
+  readonly tasks: number;
+  /** Attempts that were started. */
+  readonly starts: number;
+  /** Deaths of the process. */
+  readonly crashes: number;
+}
+
+/** Processes that race for the tasks. */
+const PROCESSES = 8;
+/** How long a run may take in the time of its world. */
+const MAX_RUN_MS = 6 * 3_600_000;
+/** Time for everything to come to rest. */
+const QUIET_MS = 1_200_000;
+const TICK_MS = 10_000;
+
+/** Runs the world of a seed to its end, or to the first broken promise. */
+export async function simulate(seed: number): Promise<SimulationReport> {
+  const world = new SimulatedWorld(seed);
+  const { clock, ledger } = world;
+  const isBroken = (): boolean => ledger.violations.length > 0;
+  await addWorkers(world.store, SIMULATED_WORKERS);
+  void world.boot();
+  const owner = new TaskOwner(world);
+  for (let index = 0; index < PROCESSES; index++) {
+    const workers = SIMULATED_WORKERS.filter(({ kind }) => kind === "pull");
+    const workerId = workers[index % workers.length]?.id ?? "";
+    const process = new WorkerProcess(world, {
+      workerId,
+      instance: `${index}`,
+    });
+    process.run().catch((error) => ledger.broken(`a worker broke: ${error}`));
+  }
+  let isDone = false;
+  owner.run().then(
+    () => isDone = true,
+    (error) => ledger.broken(`the owner broke: ${error.stack}`),
+  );
+  while (!isDone && !isBroken() && clock.elapsedMs < MAX_RUN_MS) {
+    await clock.advance(TICK_MS);
+  }
+  if (!isDone && !isBroken()) ledger.broken("the owner waits for ever");
+  world.isHealed = true;
+  for (let quietMs = 0; quietMs < QUIET_MS && !isBroken(); quietMs += TICK_MS) {
+    await clock.advance(TICK_MS);
+  }
+  if (!isBroken()) await stop(world);
+  if (!isBroken()) await checkEnd(world, owner);
+  return {
+    seed,
+    violations: ledger.violations,
+    isCalm: world.profile.isCalm,
+    writes: ledger.writes,
+    tasks: ledger.tasks.size,
+    starts: ledger.starts,
+    crashes: world.crashes,
+  };
+}
+
+/** Stops the process; it leaves no timer behind. */
+async function stop(world: SimulatedWorld): Promise<void> {
+  const { clock, ledger, life } = world;
+  world.isOver = true;
+  if (life === undefined) return ledger.broken("no process runs at the end");
+  let isStopped = false;
+  const stopping = life.push.stop(5_000).then(() => life.engine.stop());
+  stopping.then(
+    () => isStopped = true,
+    (error) => ledger.broken(`it cannot stop: ${error}`),
+  );
+  for (let passedMs = 0; passedMs < 60_000 && !isStopped; passedMs += 1_000) {
+    await clock.advance(1_000);
+  }
+  if (!isStopped) ledger.broken("it does not stop");
+  if (life.timers.size > 0) ledger.broken("it left timers behind");
+}

@@ -1,0 +1,143 @@
+/**
+ * What must hold at the end of a simulation, when all has come to rest.
+ *
+ * @module
+ */
+
+import { judgeDependencies } from "../../domain/dependencies.ts";
+import { verifyChain } from "../../domain/history.ts";
+import type { HistoryDraft, HistoryType } from "../../domain/history.ts";
+import type { Task } from "../../domain/task.ts";
+import { isFinal } from "../../domain/task_status.ts";
+import type { Store } from "../../store/store.ts";
+import { sha256 } from "../digest.ts";
+import { usagePeriod } from "../usage_counter.ts";
+import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
+import { draftOf } from "./simulation_ledger.ts";
+import type { SimulatedWorld } from "./simulation_world.ts";
+import type { TaskOwner } from "./task_owner.ts";
+
+/** How late something may be at the end. */
+const PATIENCE_MS = 10_000;
+
+/** Checks what was acknowledged, what is stuck, and what the histories say. */
+export async function checkEnd(
+  world: SimulatedWorld,
+  owner: TaskOwner,
+): Promise<void> {
+  const { ledger, store } = world;
+  for (const [id, version] of owner.acknowledged) {
+    const task = await store.task(SIMULATED_TENANT_ID, id);
+    if (task === undefined ? ledger.removed.has(id) : task.version >= version) {
+      continue;
+    }
+    ledger.broken(`${id} was acknowledged as ${version} and is lost`);
+  }
+  for (const task of ledger.tasks.values()) {
+    const reason = await stuckReason(world, task);
+    if (reason !== undefined) ledger.broken(`${task.id} is stuck: ${reason}`);
+    await checkHistory(world, task);
+  }
+  if (world.profile.isCalm) await checkCalm(world);
+}
+
+/** Without faults nobody had to repair anything, and each start was counted. */
+async function checkCalm(world: SimulatedWorld): Promise<void> {
+  const { ledger, store, clock, logger } = world;
+  for (const { level, message, fields } of logger.lines) {
+    if (level !== "warning" && level !== "error") continue;
+    ledger.broken(`it was said: ${message} ${JSON.stringify(fields)}`);
+  }
+  for (const { id, lost } of ledger.tasks.values()) {
+    if (lost > 0) ledger.broken(`${id} was lost ${lost} times`);
+  }
+  const period = usagePeriod(clock.nowMs());
+  const { executions } = await store.usage(SIMULATED_TENANT_ID, period);
+  if (executions === ledger.starts) return;
+  ledger.broken(`${ledger.starts} starts, of which ${executions} were counted`);
+}
+
+/** Why a task does not go on, if it should; undefined when it is well. */
+async function stuckReason(
+  { store, clock }: SimulatedWorld,
+  task: Task,
+): Promise<string | undefined> {
+  const { status, isDue, dateMs, attempt, expiresAtMs = Infinity } = task;
+  const latestMs = clock.nowMs() - PATIENCE_MS;
+  if (isFinal(status) || status === "paused") return undefined;
+  if (status === "running") {
+    const endMs = attempt?.expiresAtMs ?? 0;
+    return endMs < latestMs ? "its lease has ended" : undefined;
+  }
+  if (expiresAtMs < latestMs) return `it is ${status} and has expired`;
+  if (status === "blocked") return await blockedReason(store, task);
+  if (isDue) {
+    return task.updatedAtMs < latestMs
+      ? `it is due since ${dateMs}`
+      : undefined;
+  }
+  return dateMs < latestMs
+    ? `it is ${status} and its date has passed`
+    : undefined;
+}
+
+async function blockedReason(
+  store: Store,
+  task: Task,
+): Promise<string | undefined> {
+  const states = await store.tasks(task.tenantId, task.dependencies);
+  const { kind } = judgeDependencies(task, states);
+  return kind === "waits" ? undefined : `its dependencies are ${kind}`;
+}
+
+/** Attempts that are counted as made. */
+const EXECUTIONS: readonly HistoryType[] = ["succeeded", "failed", "timed_out"];
+/** What ends an attempt. */
+const ENDS: readonly HistoryType[] = [
+  ...EXECUTIONS,
+  "lost",
+  "released",
+  "canceled",
+];
+
+async function checkHistory(
+  { store, ledger }: SimulatedWorld,
+  task: Task,
+): Promise<void> {
+  const { id, tenantId } = task;
+  const { records } = await store.history({
+    tenantId,
+    taskId: id,
+    order: "asc",
+    limit: 100_000,
+  });
+  const chain = verifyChain(records, { count: 0, hash: "" }, sha256);
+  const isWhole = chain.kind === "ok" && chain.end.hash === task.historyHash &&
+    chain.end.count === task.historyCount;
+  if (!isWhole) ledger.broken(`${id} has a broken chain`);
+  const drafts = records.map(draftOf);
+  const count = (isCounted: (draft: HistoryDraft) => boolean): number =>
+    drafts.filter(isCounted).length;
+  const facts: readonly (readonly [string, number, number])[] = [
+    ["executions", task.executions, count(isExecution)],
+    ["fence", task.fence, count(({ type }) => type === "started")],
+    ["lost", task.lost, count(({ type }) => type === "lost")],
+    [
+      "open attempts",
+      task.status === "running" ? 1 : 0,
+      count(({ type }) => type === "started") -
+      count(({ type, attempt }) =>
+        attempt !== undefined && ENDS.includes(type)
+      ),
+    ],
+  ];
+  for (const [what, kept, told] of facts) {
+    if (kept === told) continue;
+    ledger.broken(`${id} has ${kept} ${what}, its history ${told}`);
+  }
+}
+
+/** One lost attempt too many is counted as a failure. */
+function isExecution({ type, error }: HistoryDraft): boolean {
+  return EXECUTIONS.includes(type) || type === "lost" && error !== undefined;
+}

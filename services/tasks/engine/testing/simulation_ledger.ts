@@ -1,0 +1,241 @@
+/**
+ * The ledger of a simulation: it sees every write that was applied, and checks
+ * what must hold after each.
+ *
+ * @module
+ */
+
+import type {
+  HistoryDraft,
+  HistoryRecord,
+  HistoryType,
+} from "../../domain/history.ts";
+import type { Task } from "../../domain/task.ts";
+import { isFinal } from "../../domain/task_status.ts";
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { Unit, UnitResult, Write } from "../../store/store.ts";
+
+/** What a task has under way, by the worker and by the worker and group. */
+type RunningCounts = Map<string, number>;
+
+/** A change that was written. */
+interface Change {
+  readonly next: Task;
+  readonly drafts: readonly HistoryDraft[];
+}
+
+/** What an owner does to a schedule so that slots may come again. */
+const REDATES: readonly HistoryType[] = ["updated", "moved", "requeued"];
+
+/** Sees what is written. */
+export class SimulationLedger {
+  /** Promises that were broken. */
+  readonly violations: string[] = [];
+  /** All tasks as they were last written. */
+  readonly tasks = new Map<string, Task>();
+  /** Tasks that were removed. */
+  readonly removed = new Set<string>();
+  /** Attempts that were canceled under way. */
+  readonly canceledAttempts = new Set<string>();
+  /** Attempts that were started. */
+  starts = 0;
+  /** Writes that were applied. */
+  writes = 0;
+  readonly #workers: ReadonlyMap<string, WorkerDefinition>;
+  readonly #running: RunningCounts = new Map();
+  readonly #succeeded = new Set<string>();
+  readonly #completedRuns = new Set<string>();
+  readonly #settled = new Set<string>();
+  /** Slots that have made a task, by the task whose schedule it is. */
+  readonly #slots = new Map<string, Set<number>>();
+  /** Times of starts by worker, for the rate limits. */
+  readonly #startsOf = new Map<string, number[]>();
+
+  /** A ledger of tasks of these workers. */
+  constructor(workers: readonly WorkerDefinition[]) {
+    this.#workers = new Map(workers.map((worker) => [worker.id, worker]));
+  }
+
+  /** Sees a commit that was applied. */
+  applied(
+    units: readonly Unit[],
+    options: {
+      readonly results: readonly UnitResult[];
+      /** Whether rate limits and slots are checked, too. */
+      readonly isCalm: boolean;
+    },
+  ): void {
+    for (const [index, { writes }] of units.entries()) {
+      if (options.results[index]?.kind !== "ok") continue;
+      for (const write of writes) {
+        this.writes++;
+        if (write.kind === "task") this.#written(write, options.isCalm);
+      }
+    }
+  }
+
+  /** Notes a broken promise. */
+  broken(what: string): void {
+    this.violations.push(what);
+  }
+
+  #written(
+    write: Extract<Write, { readonly kind: "task" }>,
+    isCalm: boolean,
+  ): void {
+    const { id, next, history } = write;
+    const previous = this.tasks.get(id);
+    if (next === undefined) {
+      this.tasks.delete(id);
+      this.removed.add(id);
+      this.#settled.add(id);
+      return;
+    }
+    const drafts = history.map(draftOf);
+    this.#checkShape(previous, { next, drafts });
+    this.tasks.set(id, next);
+    if (next.lastOutcome === "succeeded" || isSuccess(next)) {
+      this.#succeeded.add(id);
+    }
+    if (isFinal(next.status) || next.status === "done") this.#settled.add(id);
+    this.#checkDependencies(previous, { next, drafts });
+    for (const draft of drafts) this.#checkDraft(next, draft);
+    if (next.settled?.outcome === "canceled") {
+      this.canceledAttempts.add(next.settled.id);
+    }
+    if (next.status === "running" && previous?.status !== "running") {
+      this.#started(previous, next, isCalm);
+    } else if (next.status !== "running" && previous?.status === "running") {
+      this.#ended(previous);
+    }
+    if (isCalm) this.#checkSlot(previous, { next, drafts });
+  }
+
+  /** A slot makes one task, unless the owner has set the schedule back. */
+  #checkSlot(
+    previous: Task | undefined,
+    { next, drafts }: Change,
+  ): void {
+    const { id, parentId, firstDateMs } = next;
+    if (drafts.some(({ type }) => REDATES.includes(type))) {
+      this.#slots.delete(id);
+    }
+    if (previous !== undefined || parentId === undefined) return;
+    const slots = this.#slots.get(parentId) ?? new Set();
+    this.#slots.set(parentId, slots);
+    if (slots.has(firstDateMs)) {
+      this.broken(`slot ${firstDateMs} of ${parentId} made two tasks`);
+    }
+    slots.add(firstDateMs);
+  }
+
+  #checkShape(
+    previous: Task | undefined,
+    { next, drafts }: Change,
+  ): void {
+    const { id, version, status, attempt, historyCount } = next;
+    const expected = (previous?.version ?? 0) + 1;
+    if (version !== expected) {
+      this.broken(`${id} has version ${version} after ${expected - 1}`);
+    }
+    if ((status === "running") !== (attempt !== undefined)) {
+      this.broken(`${id} is ${status} and its attempt ${attempt?.id}`);
+    }
+    if (historyCount !== (previous?.historyCount ?? 0) + drafts.length) {
+      this.broken(`${id} counts ${historyCount} records`);
+    }
+    const told = drafts.at(-1)?.status ?? previous?.status;
+    if (told !== status) {
+      this.broken(`${id} is ${status} and its history says ${told}`);
+    }
+  }
+
+  #checkDependencies(
+    previous: Task | undefined,
+    { next, drafts }: Change,
+  ): void {
+    const isBorn = previous === undefined && next.parentId === undefined &&
+      next.status !== "blocked" && next.pausedFrom !== "blocked" &&
+      next.status !== "expired";
+    const isFreed = drafts.some(({ type }) => type === "unblocked");
+    if (!isBorn && !isFreed) return;
+    const wanted = next.onDependencyFailure === "run"
+      ? this.#settled
+      : this.#succeeded;
+    for (const id of next.dependencies) {
+      if (wanted.has(id) || this.#succeeded.has(id)) continue;
+      this.broken(`${next.id} goes on before its dependency ${id}`);
+    }
+  }
+
+  #checkDraft(next: Task, { type, run }: HistoryDraft): void {
+    if (type !== "succeeded") return;
+    const name = `${next.id} run ${run}`;
+    if (this.#completedRuns.has(name)) this.broken(`${name} completed twice`);
+    this.#completedRuns.add(name);
+  }
+
+  #started(previous: Task | undefined, next: Task, isCalm: boolean): void {
+    const { id, workerId, group, attempt } = next;
+    this.starts++;
+    const startedAtMs = attempt?.startedAtMs ?? 0;
+    if (previous === undefined || startedAtMs < previous.dateMs) {
+      this.broken(`${id} was started before its date`);
+    }
+    if (startedAtMs >= (next.expiresAtMs ?? Infinity)) {
+      this.broken(`${id} was started after its expiry`);
+    }
+    const worker = this.#workers.get(workerId);
+    if (worker === undefined) return;
+    const all = this.#count(workerId, 1);
+    if (worker.concurrency > 0 && all > worker.concurrency) {
+      this.broken(`${worker.name} has ${all} tasks under way`);
+    }
+    const ofGroup = this.#count(`${workerId} ${group}`, 1);
+    const bound = worker.limits?.groupConcurrency ?? Infinity;
+    if (group !== "" && ofGroup > bound) {
+      this.broken(`${worker.name} has ${ofGroup} under way of "${group}"`);
+    }
+    if (isCalm) this.#checkRate(worker, { group, startedAtMs });
+  }
+
+  #ended({ workerId, group }: Task): void {
+    this.#count(workerId, -1);
+    this.#count(`${workerId} ${group}`, -1);
+  }
+
+  #count(name: string, change: number): number {
+    const count = (this.#running.get(name) ?? 0) + change;
+    this.#running.set(name, count);
+    return count;
+  }
+
+  #checkRate(
+    worker: WorkerDefinition,
+    start: { readonly group: string; readonly startedAtMs: number },
+  ): void {
+    const rate = worker.limits?.rate;
+    if (rate === undefined || rate.per === "group" && start.group === "") {
+      return;
+    }
+    const name = rate.per === "group"
+      ? `${worker.id} ${start.group}`
+      : worker.id;
+    const starts = this.#startsOf.get(name) ?? [];
+    this.#startsOf.set(name, starts);
+    starts.push(start.startedAtMs);
+    const earlier = starts[starts.length - 1 - rate.count];
+    if (
+      earlier !== undefined && start.startedAtMs - earlier < rate.periodMs
+    ) this.broken(`${name} started more than ${rate.count} in a period`);
+  }
+}
+
+/** What a record tells. */
+export function draftOf({ text }: HistoryRecord): HistoryDraft {
+  return JSON.parse(text);
+}
+
+function isSuccess({ status }: Task): boolean {
+  return status === "complete" || status === "done";
+}

@@ -1,0 +1,63 @@
+/**
+ * What a run of the simulation is like.
+ *
+ * @module
+ */
+
+import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import { NO_TROUBLE, type StoreTrouble } from "./crashing_store.ts";
+
+/** What a run of the simulation is like. */
+export interface SimulationProfile {
+  /** Whether nothing goes wrong, so that each run has to happen exactly once. */
+  readonly isCalm: boolean;
+  /** What goes wrong with commits. */
+  readonly trouble: StoreTrouble;
+  /** The share of attempts whose worker is never heard of again. */
+  readonly vanishShare: number;
+  /** The share of attempts that take longer than their lease, without a sign of life. */
+  readonly sluggishShare: number;
+  /** The share of attempts that fail. */
+  readonly failShare: number;
+  /** The share of attempts that are given back. */
+  readonly releaseShare: number;
+  /** The share of the owner's deeds before which the clock is set. */
+  readonly stepShare: number;
+  /** How many deeds the owners do. */
+  readonly deeds: number;
+}
+
+/** Draws the profile of a run; every third one is calm. */
+export function drawProfile(random: SeededRandom): SimulationProfile {
+  const isCalm = random.chance(0.33);
+  const common = {
+    isCalm,
+    failShare: random.pick([0.05, 0.15, 0.4]),
+    releaseShare: random.pick([0, 0.05, 0.1]),
+    deeds: random.pick([60, 120, 200]),
+  };
+  if (isCalm) {
+    return {
+      ...common,
+      trouble: NO_TROUBLE,
+      vanishShare: 0,
+      sluggishShare: 0,
+      stepShare: 0,
+    };
+  }
+  const crash = random.pick([0, 0.002, 0.01, 0.03]);
+  const fault = random.pick([0, 0, 0.01, 0.05]);
+  return {
+    ...common,
+    trouble: {
+      crashBefore: crash,
+      crashAfter: crash,
+      busy: fault,
+      failBefore: fault / 2,
+      failAfter: fault / 2,
+    },
+    vanishShare: random.pick([0, 0.05, 0.15]),
+    sluggishShare: random.pick([0, 0.05]),
+    stepShare: random.pick([0, 0, 0.02, 0.08]),
+  };
+}

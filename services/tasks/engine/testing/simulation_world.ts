@@ -1,0 +1,260 @@
+/**
+ * The world of a simulation: one clock, one store, and the process that stands
+ * on them, which may die and be started again.
+ *
+ * @module
+ */
+
+import type { Clock, Timer } from "../../../shared/clock.ts";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import { UNLIMITED_PLAN } from "../../domain/plan.ts";
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { Store } from "../../store/store.ts";
+import { createTaskIds } from "../../store/task_id.ts";
+import { createMemoryStore } from "../../store/testing/memory_store.ts";
+import { Delivery } from "../delivery.ts";
+import { Engine } from "../engine.ts";
+import { openParts } from "../open_parts.ts";
+import { Push } from "../push.ts";
+import { Vault } from "../vault.ts";
+import { MAX_IN_FLIGHT, PushReceiver } from "./push_receiver.ts";
+import { crashingStore, NO_TROUBLE } from "./crashing_store.ts";
+import { SimulationLedger } from "./simulation_ledger.ts";
+import { drawProfile, type SimulationProfile } from "./simulation_profile.ts";
+import { SIMULATED_WORKERS } from "./simulated_workers.ts";
+import { SteppingClock } from "./stepping_clock.ts";
+
+/** The process has died while it was asked. */
+export class ConnectionLostError extends Error {
+  /** The name of the class. */
+  override readonly name = "ConnectionLostError";
+}
+
+/** A process, from its start to its death. */
+export interface Life {
+  /** What it runs. */
+  readonly engine: Engine;
+  /** What calls push workers. */
+  readonly push: Push;
+  /** Whether it is over. */
+  isDead: boolean;
+  /** Timers that are set. */
+  readonly timers: Set<Timer>;
+  /** Rejects at its death. */
+  readonly death: PromiseWithResolvers<never>;
+}
+
+/** Longest time until a dead process is started again. */
+const MAX_DOWN_MS = 15_000;
+
+/** The world of a simulation. */
+export class SimulatedWorld {
+  /** The time. */
+  readonly clock = new SteppingClock();
+  /** Decides everything. */
+  readonly random: SeededRandom;
+  /** What the run is like. */
+  readonly profile: SimulationProfile;
+  /** Sees what is written. */
+  readonly ledger = new SimulationLedger(SIMULATED_WORKERS);
+  /** What the processes said. */
+  readonly logger = new RecordingLogger();
+  /** What lasts. */
+  readonly store: Store = createMemoryStore({ clock: this.clock });
+  /** Answers the calls to push workers. */
+  readonly receiver: PushReceiver = new PushReceiver(this);
+  /** The process, while one runs. */
+  life: Life | undefined;
+  /** Processes that died. */
+  crashes = 0;
+  /** Whether nothing goes wrong any more. */
+  isHealed = false;
+  /** Whether all is over. */
+  isOver = false;
+  readonly #attempts = new Set<string>();
+  #ids = 0;
+
+  /** The world that a seed makes. */
+  constructor(seed: number) {
+    this.random = new SeededRandom(seed);
+    this.profile = drawProfile(this.random);
+  }
+
+  /** Starts a process on what the last one left. */
+  async boot(): Promise<void> {
+    const life = this.#life();
+    this.life = life;
+    try {
+      await this.call(life, life.engine.start());
+      life.push.start();
+      this.#checkRecovery(life);
+    } catch (error) {
+      if (error instanceof ConnectionLostError) return;
+      // It could not start, as the store failed: whoever runs it tries again.
+      this.crash(life);
+    }
+  }
+
+  /** Notes that somebody works at an attempt, whose name is task and fence. */
+  noteAttempt(name: string): void {
+    if (this.#attempts.has(name)) this.ledger.broken(`two work at ${name}`);
+    this.#attempts.add(name);
+  }
+
+  /** Lets a process die. */
+  crash(life: Life): void {
+    if (life.isDead) return;
+    life.isDead = true;
+    this.crashes++;
+    for (const timer of life.timers) timer.cancel();
+    life.death.reject(new ConnectionLostError());
+    if (this.life === life) this.life = undefined;
+    const downMs = this.random.below(MAX_DOWN_MS);
+    this.clock.setTimer(() => void this.boot(), downMs);
+  }
+
+  /** Waits for the answer of a process; it rejects when that dies meanwhile. */
+  async call<T>(life: Life, answer: Promise<T>): Promise<T> {
+    if (life.isDead) throw new ConnectionLostError();
+    return await Promise.race([answer, life.death.promise]);
+  }
+
+  /**
+   * Asks the process until there is an answer, as a client does that insists.
+   * Undefined when it gave up, or all is over.
+   */
+  async insist<T>(
+    ask: (engine: Engine) => Promise<T>,
+    tries = 1_000,
+  ): Promise<T | undefined> {
+    for (let count = 0; count < tries && !this.isOver; count++) {
+      const { life } = this;
+      if (life !== undefined) {
+        try {
+          return await this.call(life, ask(life.engine));
+        } catch (error) {
+          if (error instanceof TypeError || error instanceof RangeError) {
+            this.ledger.broken(`a call threw ${error.stack}`);
+            return undefined;
+          }
+        }
+      }
+      await this.clock.sleep(50 + this.random.below(1_000));
+    }
+    return undefined;
+  }
+
+  /** A process that has started has taken back what earlier ones called. */
+  #checkRecovery({ engine }: Life): void {
+    for (const { id, attempt } of this.ledger.tasks.values()) {
+      const { bootId } = attempt ?? {};
+      if (bootId === undefined || bootId === engine.parts.bootId) continue;
+      this.ledger.broken(`${id} waits for the call of a dead process`);
+    }
+  }
+
+  #life(): Life {
+    const { random } = this;
+    const timers = new Set<Timer>();
+    const clock = lifeClock(this.clock, timers);
+    const ids = createTaskIds({
+      clock: this.clock,
+      randomBytes: (length) => random.bytes(length),
+    });
+    const death = Promise.withResolvers<never>();
+    death.promise.catch(() => {});
+    let life: Life | undefined = undefined;
+    const store = crashingStore(this.store, {
+      clock: this.clock,
+      random,
+      trouble: () => this.isHealed ? NO_TROUBLE : this.profile.trouble,
+      isDead: () => life?.isDead === true,
+      crash: () => life !== undefined && this.crash(life),
+      onApplied: (units, results) => {
+        const { isCalm } = this.profile;
+        this.ledger.applied(units, { results, isCalm });
+      },
+    });
+    const limits = { ...UNLIMITED_PLAN.limits, retentionMs: null };
+    const parts = openParts({
+      store,
+      limitsOfPlan: () => limits,
+      clock,
+      random: () => random.next(),
+      newId: (prefix) =>
+        prefix === "boot"
+          ? `boot_${this.#ids++}`
+          : `${prefix}_${ids.next().slice(4)}`,
+      logger: this.logger,
+    });
+    const engine = new Engine(parts);
+    const { changes, claims } = engine;
+    const made: Life = {
+      engine,
+      isDead: false,
+      timers,
+      death,
+      push: new Push({
+        parts,
+        changes,
+        claims,
+        maxInFlight: MAX_IN_FLIGHT,
+        delivery: new Delivery({
+          parts,
+          changes,
+          vault: new Vault({ books: parts.books, clock }),
+          caller: { call: (request) => this.receiver.call(made, request) },
+          view: ({ id, tenantId }) => ({ id, tenantId }),
+        }),
+      }),
+    };
+    life = made;
+    return made;
+  }
+}
+
+/** A clock whose timers end with the process that set them. */
+function lifeClock(clock: SteppingClock, timers: Set<Timer>): Clock {
+  return {
+    nowMs: () => clock.nowMs(),
+    setTimer(callback, delayMs) {
+      const timer = clock.setTimer(() => {
+        timers.delete(handle);
+        callback();
+      }, delayMs);
+      const handle: Timer = {
+        cancel() {
+          timers.delete(handle);
+          timer.cancel();
+        },
+      };
+      timers.add(handle);
+      return handle;
+    },
+  };
+}
+
+/** Puts the workers of the simulation into a store. */
+export async function addWorkers(
+  store: Store,
+  workers: readonly WorkerDefinition[],
+): Promise<void> {
+  await store.commit(workers.map((worker) => ({
+    writes: [{
+      kind: "record",
+      recordKind: "worker",
+      tenantId: worker.tenantId,
+      id: worker.id,
+      expectedVersion: 0,
+      next: {
+        kind: "worker",
+        tenantId: worker.tenantId,
+        id: worker.id,
+        version: 1,
+        alias: worker.name,
+        text: JSON.stringify(worker),
+      },
+    }],
+  })));
+}

@@ -1,0 +1,179 @@
+/**
+ * The owner of the tasks of a simulation, who cannot leave them alone.
+ *
+ * @module
+ */
+
+import { definitionOf } from "../../domain/definition_of.ts";
+import type { Task } from "../../domain/task.ts";
+import type { TaskEvent } from "../../domain/task_event.ts";
+import { isFinal } from "../../domain/task_status.ts";
+import type { EventOutcome } from "../changes.ts";
+import type { Engine } from "../engine.ts";
+import { removalOf } from "../sealed_write.ts";
+import {
+  drawDefinition,
+  drawDependencies,
+  type DrawOptions,
+  drawRepeat,
+} from "./drawn_task.ts";
+import { SIMULATED_TENANT_ID, SIMULATED_WORKERS } from "./simulated_workers.ts";
+import type { SimulatedWorld } from "./simulation_world.ts";
+
+const OWNER = { type: "user", id: "usr_simulated" } as const;
+const HOUR_MS = 3_600_000;
+
+/** Makes tasks and meddles with them. */
+export class TaskOwner {
+  /** Tasks that were acknowledged, with the version that was. */
+  readonly acknowledged = new Map<string, number>();
+  readonly #world: SimulatedWorld;
+  readonly #known: string[] = [];
+
+  /** An owner who has done nothing yet. */
+  constructor(world: SimulatedWorld) {
+    this.#world = world;
+  }
+
+  /** Does as many deeds as the profile says. */
+  async run(): Promise<void> {
+    const { random, clock, profile } = this.#world;
+    for (let deed = 0; deed < profile.deeds && !this.#world.isOver; deed++) {
+      await clock.sleep(random.below(6_000));
+      if (random.chance(profile.stepShare)) {
+        clock.step(random.pick([-HOUR_MS, HOUR_MS, -3_000, 3_000]));
+      }
+      if (this.#known.length === 0 || random.chance(0.4)) await this.#create();
+      else await this.#meddle(random.pick(this.#known));
+    }
+  }
+
+  #drawing(): DrawOptions {
+    const { random, clock, profile } = this.#world;
+    return {
+      random,
+      worker: random.pick(SIMULATED_WORKERS),
+      nowMs: clock.nowMs(),
+      known: this.#known,
+      isCalm: profile.isCalm,
+    };
+  }
+
+  async #create(): Promise<void> {
+    const { random } = this.#world;
+    const drawing = this.#drawing();
+    const count = random.chance(0.1) ? random.below(20) : 1;
+    const requests = Array.from({ length: count }, () => ({
+      tenantId: SIMULATED_TENANT_ID,
+      definition: drawDefinition(drawing),
+      worker: drawing.worker,
+      dateMs: random.chance(0.4)
+        ? drawing.nowMs
+        : drawing.nowMs + random.below(400_000) - 100_000,
+      isPaused: random.chance(0.05),
+      actor: OWNER,
+    }));
+    const made = await this.#world.insist(async ({ creation }) => {
+      const prepared = [];
+      for (const request of requests) {
+        prepared.push(await creation.prepare(request));
+      }
+      const outcome = await creation.write(prepared);
+      return outcome.kind === "created" ? prepared : [];
+    });
+    for (const { task } of made ?? []) {
+      this.#known.push(task.id);
+      this.#acknowledge(task);
+    }
+  }
+
+  async #meddle(id: string): Promise<void> {
+    const { random } = this.#world;
+    const make = random.pick(this.#deeds());
+    if (random.chance(0.05)) return await this.#remove(id);
+    const outcome = await this.#world.insist(({ changes }) =>
+      changes.apply({
+        tenantId: SIMULATED_TENANT_ID,
+        id,
+        event: make,
+        actor: OWNER,
+      })
+    );
+    if (outcome?.kind === "changed") this.#acknowledge(outcome.task);
+    else this.#check(id, outcome);
+  }
+
+  #check(id: string, outcome: EventOutcome | undefined): void {
+    const { ledger } = this.#world;
+    if (outcome?.kind !== "missing" || ledger.removed.has(id)) return;
+    ledger.broken(`${id} was acknowledged and is missing`);
+  }
+
+  #acknowledge({ id, version }: Task): void {
+    const { ledger } = this.#world;
+    this.acknowledged.set(id, version);
+    const there = ledger.tasks.get(id)?.version ?? 0;
+    if (there >= version || ledger.removed.has(id)) return;
+    ledger.broken(`${id} was acknowledged as ${version} and is ${there}`);
+  }
+
+  #deeds(): readonly ((task: Task) => TaskEvent | undefined)[] {
+    const { random } = this.#world;
+    const drawing = this.#drawing();
+    const update = (
+      field: string,
+      patch: Partial<Task>,
+    ) =>
+    (task: Task): TaskEvent => ({
+      kind: "update",
+      definition: definitionOf({ ...task, ...patch }),
+      changes: [{ field, from: null, to: null }],
+    });
+    return [
+      () => ({ kind: "cancel", reason: "it was made to" }),
+      () => ({ kind: "pause" }),
+      () => ({ kind: "resume" }),
+      () => ({ kind: "resume" }),
+      () => ({ kind: "retry" }),
+      () => ({ kind: "run" }),
+      (task) => ({
+        kind: "update",
+        definition: definitionOf(task),
+        dateMs: drawing.nowMs + random.below(300_000) - 100_000,
+        changes: [],
+      }),
+      update("priority", { priority: random.below(19) - 9 }),
+      update("repeat", { repeat: drawRepeat(drawing) }),
+      // The same group, or a bound on it would hold for those under way, too.
+      update("data", { dataJson: "1" }),
+      // Only what is blocked by dependencies can come to have others.
+      (task) =>
+        task.status === "blocked"
+          ? update("dependencies", {
+            dependencies: drawDependencies(drawing),
+          })(task)
+          : undefined,
+    ];
+  }
+
+  /** Cancels a task and removes it, as a client's DELETE does. */
+  async #remove(id: string): Promise<void> {
+    await this.#world.insist(async (engine) => {
+      await engine.changes.apply({
+        tenantId: SIMULATED_TENANT_ID,
+        id,
+        event: (task) => isFinal(task.status) ? undefined : { kind: "cancel" },
+        actor: OWNER,
+      });
+      await remove(engine, id);
+    });
+  }
+}
+
+async function remove(engine: Engine, id: string): Promise<void> {
+  const { store } = engine.parts;
+  const task = await store.task(SIMULATED_TENANT_ID, id);
+  if (task === undefined || !isFinal(task.status)) return;
+  const [result] = await store.commit([{ writes: [removalOf(task)] }]);
+  if (result?.kind === "ok") engine.changes.announce(task, undefined);
+}

@@ -1,0 +1,249 @@
+/**
+ * An engine over a store in memory, for tests.
+ *
+ * @module
+ */
+
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import { type PlanLimits, UNLIMITED_PLAN } from "../../domain/plan.ts";
+import type { Task, TaskDefinition } from "../../domain/task.ts";
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { Store, Write } from "../../store/store.ts";
+import { createTaskIds } from "../../store/task_id.ts";
+import { createMemoryStore } from "../../store/testing/memory_store.ts";
+import {
+  type ConflictingStoreOptions,
+  createConflictingStore,
+} from "../../store/testing/conflicting_store.ts";
+import type { Actor } from "../../domain/actor.ts";
+import type { LeaseProof, TaskEvent } from "../../domain/task_event.ts";
+import type { EventOutcome } from "../changes.ts";
+import type { Grant } from "../claim_demand.ts";
+import { Engine } from "../engine.ts";
+import type { LeaseOutcome, LeaseWish } from "../leases.ts";
+import { openParts } from "../open_parts.ts";
+import type { EngineParts } from "../parts.ts";
+import { SteppingClock } from "./stepping_clock.ts";
+
+/** Who owns the tasks of the tests. */
+export const OWNER: Actor = { type: "user", id: "usr_test" };
+
+/** The tenant of the tests. */
+export const TENANT_ID = "ten_test";
+
+/** Options of {@linkcode openTestEngine}. */
+export interface TestEngineOptions {
+  /** @default a new one in memory */
+  readonly store?: Store;
+  /** @default a new one */
+  readonly clock?: SteppingClock;
+  /** Limits that differ from those of the unlimited plan. */
+  readonly limits?: Partial<PlanLimits>;
+  /** @default 1 */
+  readonly seed?: number;
+  /** What the store does to commits of the engine. */
+  readonly trouble?: Omit<ConflictingStoreOptions, "random">;
+  /**
+   * Puts something between the engine and the store.
+   * @default nothing
+   */
+  readonly wrap?: (store: Store) => Store;
+}
+
+/** An engine, and what it stands on. */
+export interface TestEngine {
+  readonly engine: Engine;
+  readonly parts: EngineParts;
+  /** The store without its troubles. */
+  readonly store: Store;
+  readonly clock: SteppingClock;
+  readonly logger: RecordingLogger;
+  /** Adds a worker. */
+  worker(patch?: Partial<WorkerDefinition>): Promise<WorkerDefinition>;
+  /** Changes a worker. */
+  changeWorker(
+    worker: WorkerDefinition,
+    patch: Partial<WorkerDefinition>,
+  ): Promise<WorkerDefinition>;
+  /** Adds a task. */
+  task(worker: WorkerDefinition, patch?: TaskPatch): Promise<Task>;
+  /** Lets something happen to a task. */
+  apply(task: Pick<Task, "id">, event: TaskEvent): Promise<EventOutcome>;
+  /** Takes tasks that are there; one at most unless told otherwise. */
+  lease(
+    worker: WorkerDefinition,
+    wish?: Partial<LeaseWish>,
+  ): Promise<readonly Grant[]>;
+  /** Says something about a lease. */
+  say(
+    grant: Grant | undefined,
+    event: (lease: LeaseProof) => TaskEvent,
+  ): Promise<LeaseOutcome>;
+  /** Says that an attempt succeeded. */
+  complete(grant: Grant | undefined): Promise<LeaseOutcome>;
+  /** Says that an attempt failed. */
+  fail(grant: Grant | undefined): Promise<LeaseOutcome>;
+  /** The task as it is now. */
+  read(task: Pick<Task, "id">): Promise<Task>;
+  /** The types of a task's history. */
+  history(task: Pick<Task, "id">): Promise<readonly string[]>;
+}
+
+/** What differs in a task of the tests. */
+export type TaskPatch = Partial<TaskDefinition> & {
+  readonly dateMs?: number;
+  readonly isPaused?: boolean;
+};
+
+/** Opens an engine that has not been started. */
+export async function openTestEngine(
+  options: TestEngineOptions = {},
+): Promise<TestEngine> {
+  const clock = options.clock ?? new SteppingClock();
+  const random = new SeededRandom(options.seed ?? 1);
+  const logger = new RecordingLogger();
+  const ids = createTaskIds({
+    clock,
+    randomBytes: (length) =>
+      Uint8Array.from({ length }, () => Math.floor(random.next() * 256)),
+  });
+  const store = options.store ?? createMemoryStore({ clock });
+  await store.start();
+  const troubled = options.trouble === undefined
+    ? store
+    : createConflictingStore(store, {
+      random: () => random.next(),
+      ...options.trouble,
+    });
+  const limits = { ...UNLIMITED_PLAN.limits, ...options.limits };
+  const parts = openParts({
+    store: options.wrap?.(troubled) ?? troubled,
+    limitsOfPlan: () => limits,
+    clock,
+    random: () => random.next(),
+    newId: (prefix) => `${prefix}_${ids.next().slice(4)}`,
+    logger,
+  });
+  const engine = new Engine(parts);
+  const worked: TestEngine = {
+    engine,
+    parts,
+    store,
+    clock,
+    logger,
+    async worker(patch = {}) {
+      const worker: WorkerDefinition = {
+        tenantId: TENANT_ID,
+        id: parts.newId("wrk"),
+        version: 1,
+        name: "mailer",
+        kind: "pull",
+        method: "POST",
+        headers: {},
+        concurrency: 0,
+        timeoutMs: 60_000,
+        leaseMs: 30_000,
+        maxLost: 3,
+        isPaused: false,
+        signing: [],
+        createdAtMs: clock.nowMs(),
+        updatedAtMs: clock.nowMs(),
+        ...patch,
+      };
+      await commitRecord(parts.books.workers.adding(worker));
+      return worker;
+    },
+    async changeWorker(worker, patch) {
+      const previous = await parts.workers.get(TENANT_ID, worker.id) ?? worker;
+      const next = { ...previous, ...patch, version: previous.version + 1 };
+      await commitRecord(parts.books.workers.changing(previous, next));
+      return next;
+    },
+    async apply({ id }, event) {
+      const tenantId = TENANT_ID;
+      return await engine.changes.apply({ tenantId, id, event, actor: OWNER });
+    },
+    async lease({ id }, wish = {}) {
+      return await engine.leases.lease({
+        tenantId: TENANT_ID,
+        workerId: id,
+        max: 1,
+        waitMs: 0,
+        ...wish,
+      });
+    },
+    async say(grant, event) {
+      return await engine.leases.say({
+        tenantId: TENANT_ID,
+        leaseId: grant?.task.attempt?.id ?? "",
+        token: grant?.token ?? "",
+        event,
+      });
+    },
+    async complete(grant) {
+      return await worked.say(grant, (lease) => ({ kind: "complete", lease }));
+    },
+    async fail(grant) {
+      return await worked.say(grant, (lease) => ({
+        kind: "fail",
+        lease,
+        failure: { code: "broken" },
+        message: "it broke",
+      }));
+    },
+    async task(worker, { dateMs, isPaused = false, ...patch } = {}) {
+      const prepared = await engine.creation.prepare({
+        tenantId: TENANT_ID,
+        worker,
+        definition: {
+          workerId: worker.id,
+          job: "default",
+          dataJson: "null",
+          timezone: "UTC",
+          dependencies: [],
+          onDependencyFailure: "fail",
+          priority: 0,
+          group: "",
+          tags: [],
+          metadata: {},
+          ...patch,
+        },
+        ...(dateMs === undefined ? {} : { dateMs }),
+        isPaused,
+        actor: OWNER,
+      });
+      let outcome = await engine.creation.write([prepared]);
+      // Made up by the store, when it was told to.
+      while (outcome.kind === "conflict" && options.trouble !== undefined) {
+        outcome = await engine.creation.write([prepared]);
+      }
+      if (outcome.kind !== "created") throw new Error(JSON.stringify(outcome));
+      return prepared.task;
+    },
+    async read({ id }) {
+      const task = await store.task(TENANT_ID, id);
+      if (task === undefined) throw new Error(`no task ${id}`);
+      return task;
+    },
+    async history({ id }) {
+      const page = await store.history({
+        tenantId: TENANT_ID,
+        taskId: id,
+        order: "asc",
+        limit: 1_000,
+      });
+      return page.records.map(({ text }) => JSON.parse(text).type);
+    },
+  };
+  return worked;
+
+  /** Through the memory in front of the store, whatever the store's troubles. */
+  async function commitRecord(write: Write): Promise<void> {
+    for (let tries = 0; tries < 100; tries++) {
+      const [result] = await parts.store.commit([{ writes: [write] }]);
+      if (result?.kind === "ok") return;
+    }
+    throw new Error("Cannot write worker: the store has too many troubles");
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * A pull worker of a simulation, with the habits of real ones: it fails, gives
+ * back, falls asleep, says things twice, and dies without a word.
+ *
+ * @module
+ */
+
+import type { TaskEvent } from "../../domain/task_event.ts";
+import type { Grant } from "../claim_demand.ts";
+import type { LeaseOutcome } from "../leases.ts";
+import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
+import {
+  ConnectionLostError,
+  type SimulatedWorld,
+} from "./simulation_world.ts";
+
+/** What a worker has to say at the end of an attempt. */
+export type LastWord = "complete" | "fail" | "release";
+
+const LEASE_MS = 15_000;
+
+/** A process that takes tasks of one worker. */
+export class WorkerProcess {
+  readonly #world: SimulatedWorld;
+  readonly #workerId: string;
+  readonly #instance: string;
+
+  /** A process that does not work yet. */
+  constructor(
+    world: SimulatedWorld,
+    name: { readonly workerId: string; readonly instance: string },
+  ) {
+    this.#world = world;
+    this.#workerId = name.workerId;
+    this.#instance = name.instance;
+  }
+
+  /** Works until all is over. */
+  async run(): Promise<void> {
+    const { random, clock } = this.#world;
+    while (!this.#world.isOver) {
+      const grants = await this.#lease();
+      if (grants.length === 0) await clock.sleep(random.below(2_000));
+      await Promise.all(grants.map((grant) => this.#work(grant)));
+    }
+  }
+
+  async #lease(): Promise<readonly Grant[]> {
+    const { random, isHealed, life } = this.#world;
+    if (life === undefined) return [];
+    try {
+      return await this.#world.call(
+        life,
+        life.engine.leases.lease({
+          tenantId: SIMULATED_TENANT_ID,
+          workerId: this.#workerId,
+          instance: this.#instance,
+          max: 1 + random.below(5),
+          waitMs: random.pick([0, 1_000, 20_000]),
+          leaseMs: LEASE_MS,
+          ...(isHealed || random.chance(0.7)
+            ? {}
+            : { jobs: [random.pick(["default", "a", "b"])] }),
+        }),
+      );
+    } catch (error) {
+      if (error instanceof ConnectionLostError) return [];
+      throw error;
+    }
+  }
+
+  async #work(grant: Grant): Promise<void> {
+    const { random, clock, profile, isHealed } = this.#world;
+    noteGrant(this.#world, grant);
+    if (!isHealed && random.chance(profile.vanishShare)) return;
+    if (!isHealed && random.chance(profile.sluggishShare)) {
+      await clock.sleep(LEASE_MS + random.below(60_000));
+    } else if (random.chance(0.2)) {
+      if (!await this.#workLong(grant)) return;
+    } else await clock.sleep(random.below(4_000));
+    const word = lastWord(this.#world);
+    const outcome = await say(this.#world, { grant, word });
+    checkWord(this.#world, { grant, word, outcome });
+    if (random.chance(0.1)) await this.#sayMore(grant, { word, outcome });
+  }
+
+  /** Works with signs of life; false when there is no use in going on. */
+  async #workLong(grant: Grant): Promise<boolean> {
+    const { random, clock, ledger } = this.#world;
+    for (let beats = 1 + random.below(5); beats > 0; beats--) {
+      await clock.sleep(5_000);
+      const leaseId = grant.task.attempt?.id;
+      const isOver = ledger.tasks.get(grant.task.id)?.attempt?.id !== leaseId;
+      const outcome = await this.#world.insist(({ leases }) =>
+        leases.say({
+          ...wordOf(grant),
+          event: (lease) => ({
+            kind: "heartbeat",
+            lease,
+            ...(random.chance(0.3) ? { progressJson: `${beats}` } : {}),
+          }),
+        })
+      );
+      if (isOver && outcome?.kind === "ok") {
+        ledger.broken(`${leaseId} has ended, and a heartbeat was accepted`);
+      }
+      if (outcome?.kind !== "ok") {
+        checkWord(this.#world, { grant, word: "heartbeat", outcome });
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The same again is right, or too late; another outcome is always wrong. */
+  async #sayMore(
+    grant: Grant,
+    said: {
+      readonly word: LastWord;
+      readonly outcome: LeaseOutcome | undefined;
+    },
+  ): Promise<void> {
+    if (said.outcome?.kind !== "ok") return;
+    await say(this.#world, { grant, word: said.word });
+    const word = said.word === "complete" ? "fail" : "complete";
+    const outcome = await say(this.#world, { grant, word });
+    if (outcome?.kind !== "ok") return;
+    this.#world.ledger.broken(
+      `${grant.task.attempt?.id} was settled by ${said.word} and by ${word}`,
+    );
+  }
+}
+
+/** Notes that an attempt was handed out; nobody gets the same one. */
+export function noteGrant(
+  world: SimulatedWorld,
+  { task, previous }: Pick<Grant, "task" | "previous">,
+): void {
+  const { attempt, id } = task;
+  if (attempt === undefined || previous.fence + 1 !== task.fence) {
+    world.ledger.broken(`${id} was handed out without an attempt of its own`);
+  }
+  world.noteAttempt(`${id} ${task.fence}`);
+}
+
+/** How an attempt ends. */
+export function lastWord(
+  { random, profile, isHealed }: SimulatedWorld,
+): LastWord {
+  if (isHealed) return "complete";
+  const chance = random.next();
+  if (chance < profile.failShare) return "fail";
+  return chance < profile.failShare + profile.releaseShare
+    ? "release"
+    : "complete";
+}
+
+/** Says how an attempt ended until there is an answer. */
+export async function say(
+  world: SimulatedWorld,
+  { grant, word }: { readonly grant: Grant; readonly word: LastWord },
+): Promise<LeaseOutcome | undefined> {
+  const { random } = world;
+  const delayMs = random.chance(0.5) ? random.below(5_000) : 0;
+  const retryAfterMs = random.chance(0.2) ? random.below(5_000) : undefined;
+  return await world.insist(({ leases }) =>
+    leases.say({
+      ...wordOf(grant),
+      event: (lease): TaskEvent => {
+        switch (word) {
+          case "complete":
+            return { kind: "complete", lease, resultJson: `"${lease.id}"` };
+          case "fail":
+            return {
+              kind: "fail",
+              lease,
+              failure: { code: "simulated" },
+              message: "it was made to fail",
+              ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+            };
+          case "release":
+            return { kind: "release", lease, delayMs };
+        }
+      },
+    })
+  );
+}
+
+/** Without faults a word is always heard, unless the task was canceled. */
+export function checkWord(
+  world: SimulatedWorld,
+  { grant, word, outcome }: {
+    readonly grant: Grant;
+    readonly word: string;
+    readonly outcome: LeaseOutcome | undefined;
+  },
+): void {
+  if (!world.profile.isCalm || outcome === undefined || world.isOver) return;
+  const id = grant.task.attempt?.id;
+  const isRight = outcome.kind === "ok" &&
+      (word === "heartbeat" || !outcome.isRepeated) ||
+    outcome.kind === "lease_gone" && outcome.isCanceled ||
+    outcome.kind === "missing" && world.ledger.removed.has(grant.task.id);
+  if (isRight || wasCanceled(world, grant)) return;
+  world.ledger.broken(
+    `${word} of ${id} was answered with ${JSON.stringify(outcome.kind)}`,
+  );
+}
+
+/** A canceled task may have been opened and started again since. */
+function wasCanceled({ ledger }: SimulatedWorld, { task }: Grant): boolean {
+  return ledger.canceledAttempts.has(task.attempt?.id ?? "");
+}
+
+function wordOf(
+  grant: Grant,
+): {
+  readonly tenantId: string;
+  readonly leaseId: string;
+  readonly token: string;
+} {
+  return {
+    tenantId: grant.task.tenantId,
+    leaseId: grant.task.attempt?.id ?? "",
+    token: grant.token,
+  };
+}

@@ -1,0 +1,328 @@
+/**
+ * The claims of one worker. One round runs at a time, for all who want tasks
+ * then: it asks the store for candidates, starts them in one commit and hands
+ * them out. So claims of one server never fight over a task, and what arrives
+ * during a round shares the next one.
+ *
+ * @module
+ */
+
+import type { Timer } from "../../shared/clock.ts";
+import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import type { Task } from "../domain/task.ts";
+import type { WorkerDefinition } from "../domain/worker.ts";
+import type { Claim } from "../store/store.ts";
+import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
+import type { Demand, Grant } from "./claim_demand.ts";
+import {
+  deal,
+  demandsByJobs,
+  type Proposal,
+  type Start,
+  startRequest,
+} from "./claim_starts.ts";
+import { ClaimSight } from "./claim_sight.ts";
+import type { EngineParts } from "./parts.ts";
+import { WorkerRates } from "./worker_rates.ts";
+
+/** Most tasks of one round. */
+const MAX_ROUND = 1_000;
+/** How long a round waits when nothing that was proposed could be started. */
+const RETRY_PAUSE_MS = 50;
+/** How long a round that failed waits before the next one. */
+const FAULT_PAUSE_MS = 1_000;
+/** How long it is remembered which group had its turn last. */
+const TURN_MEMORY_MS = 600_000;
+
+/** Options of {@linkcode WorkerClaims}. */
+export interface WorkerClaimsOptions {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The worker's id. */
+  readonly workerId: string;
+  /** The engine's parts. */
+  readonly parts: EngineParts;
+  /** Starts the tasks. */
+  readonly changes: TaskChanges;
+  /** Counts the attempts that were started. */
+  readonly count: (tenantId: string, executions: number) => void;
+}
+
+/** Hands out the tasks of one worker. */
+export class WorkerClaims {
+  readonly #options: WorkerClaimsOptions;
+  readonly #demands = new Set<Demand>();
+  readonly #rates = new WorkerRates();
+  readonly #sight = new ClaimSight();
+  readonly #givingBack = new Set<Promise<void>>();
+  #isRunning = false;
+  #isAskedAgain = false;
+  #isClosed = false;
+  #lastGroup: string | undefined;
+  #lastTurnAtMs = -Infinity;
+  #timer: Timer | undefined;
+  #idle = Promise.withResolvers<void>();
+
+  /** Claims without demands. */
+  constructor(options: WorkerClaimsOptions) {
+    this.#options = options;
+    this.#idle.resolve();
+  }
+
+  /** Whether it can be forgotten. */
+  get isIdle(): boolean {
+    const nowMs = this.#options.parts.clock.nowMs();
+    return this.#demands.size === 0 && !this.#isRunning &&
+      nowMs - this.#lastTurnAtMs > TURN_MEMORY_MS && this.#rates.isIdle(nowMs);
+  }
+
+  /** Whether somebody wants tasks. */
+  get hasDemands(): boolean {
+    return this.#demands.size > 0;
+  }
+
+  /** Waits until no round runs and what it left over is given back. */
+  async settled(): Promise<void> {
+    await this.#idle.promise;
+    while (this.#givingBack.size > 0) await Promise.all(this.#givingBack);
+  }
+
+  /** Adds a demand and looks for tasks at once. */
+  add(demand: Demand): void {
+    this.#demands.add(demand);
+    this.#sight.add(demand);
+    this.trigger();
+  }
+
+  /** Withdraws a demand; what is being claimed for it is given back. */
+  remove(demand: Demand): void {
+    this.#demands.delete(demand);
+    this.#sight.drop(demand);
+  }
+
+  /** Waits until a demand has been seen by a round, and by the one that runs. */
+  async lastLook(demand: Demand): Promise<void> {
+    await this.#sight.lastLook(demand);
+  }
+
+  /** Looks for tasks, as something has changed. */
+  trigger(): void {
+    if (this.#demands.size === 0) return;
+    if (this.#isRunning) {
+      this.#isAskedAgain = true;
+      return;
+    }
+    this.#isRunning = true;
+    this.#idle = Promise.withResolvers();
+    void this.#rounds();
+  }
+
+  /** Forgets all demands and ends the waiting for a rate limit. */
+  close(): void {
+    this.#isClosed = true;
+    for (const demand of [...this.#demands]) this.remove(demand);
+    this.#timer?.cancel();
+  }
+
+  async #rounds(): Promise<void> {
+    try {
+      do {
+        this.#isAskedAgain = false;
+        await this.#sight.during(this.#demands, () => this.#round());
+      } while (this.#isAskedAgain && this.#demands.size > 0);
+    } catch (error) {
+      const { logger } = this.#options.parts;
+      logger.error("Cannot hand out tasks: the store failed", {
+        worker: this.#options.workerId,
+        error: String(error),
+      });
+      this.#triggerIn(FAULT_PAUSE_MS);
+    } finally {
+      this.#isRunning = false;
+      this.#idle.resolve();
+    }
+  }
+
+  async #round(): Promise<void> {
+    const { tenantId, workerId, parts, changes } = this.#options;
+    const worker = await parts.workers.get(tenantId, workerId);
+    if (worker === undefined || worker.isPaused) return;
+    if (!await parts.isServed(tenantId)) return;
+    const starts = deal(await this.#choose(worker));
+    if (starts.length === 0) return;
+    let outcomes: readonly EventOutcome[] = [];
+    try {
+      outcomes = await changes.applyAll(
+        starts.map((start) => startRequest(start, { worker, parts })),
+      );
+    } finally {
+      for (const [index, { demand }] of starts.entries()) {
+        if (outcomes[index]?.kind !== "changed") demand.letGo?.(1);
+      }
+    }
+    this.#handOut(starts, outcomes);
+    await this.#wake(outcomes);
+  }
+
+  /**
+   * A task that may be taken and cannot be started is one from before the clock
+   * was set back. It would be proposed again and again, and keep others from it.
+   */
+  async #wake(outcomes: readonly EventOutcome[]): Promise<void> {
+    const refused = outcomes.flatMap((outcome): EventRequest[] =>
+      outcome.kind !== "refused" ? [] : [{
+        tenantId: outcome.task.tenantId,
+        id: outcome.task.id,
+        event: { kind: "wake" },
+        actor: SYSTEM_ACTOR,
+      }]
+    );
+    const woken = await this.#options.changes.applyAll(refused);
+    if (woken.some(({ kind }) => kind === "changed")) this.#isAskedAgain = true;
+  }
+
+  /** Picks the tasks for the demands of now, first come first served. */
+  async #choose(worker: WorkerDefinition): Promise<readonly Proposal[]> {
+    const { tenantId, workerId, parts } = this.#options;
+    const nowMs = parts.clock.nowMs();
+    const limits = await parts.limitsOf(tenantId);
+    const bounds = [worker.concurrency, limits.concurrency ?? 0]
+      .filter((bound) => bound > 0);
+    const groupBound = worker.limits?.groupConcurrency;
+    const counts = bounds.length > 0 || groupBound !== undefined
+      ? await parts.store.running(tenantId, workerId)
+      : undefined;
+    const free = Math.min(...bounds) - (counts?.all ?? 0);
+    const room = Math.min(MAX_ROUND, free, this.#rates.room(worker, nowMs));
+    if (room <= 0) {
+      const nextAtMs = this.#rates.nextAtMs(worker, nowMs);
+      if (nextAtMs > nowMs) this.#triggerIn(nextAtMs - nowMs);
+      return [];
+    }
+    const groupRoom = this.#groupRoom(worker, {
+      running: counts?.groups,
+      nowMs,
+    });
+    const proposals: Proposal[] = [];
+    const taken = new Set<string>();
+    const takenOf = new Map<string, number>();
+    for (const [jobs, demands] of demandsByJobs(this.#demands, worker)) {
+      const wanted = demands.reduce((sum, demand) => sum + demand.max(), 0);
+      const limit = Math.min(wanted, room - taken.size);
+      if (limit <= 0) continue;
+      const claim: Claim = {
+        tenantId,
+        workerId,
+        limit: limit + taken.size,
+        ...(jobs === undefined ? {} : { jobs }),
+        ...(this.#lastGroup === undefined
+          ? {}
+          : { afterGroup: this.#lastGroup }),
+        ...(groupRoom === undefined ? {} : { room: groupRoom }),
+      };
+      const [candidates = []] = await parts.store.candidates([claim]);
+      const tasks: Task[] = [];
+      for (const task of candidates) {
+        const { id, group } = task;
+        const ofGroup = takenOf.get(group) ?? 0;
+        if (tasks.length === limit) break;
+        if (taken.has(id) || ofGroup >= (groupRoom?.(group) ?? Infinity)) {
+          continue;
+        }
+        taken.add(id);
+        takenOf.set(group, ofGroup + 1);
+        tasks.push(task);
+      }
+      proposals.push({ demands, tasks });
+    }
+    // There may be more for those who are still waiting.
+    if (taken.size === MAX_ROUND) this.#isAskedAgain = true;
+    return proposals;
+  }
+
+  #groupRoom(
+    worker: WorkerDefinition,
+    now: {
+      readonly running: ReadonlyMap<string, number> | undefined;
+      readonly nowMs: number;
+    },
+  ): Claim["room"] {
+    const bound = worker.limits?.groupConcurrency;
+    const isRatePerGroup = worker.limits?.rate?.per === "group";
+    if (bound === undefined && !isRatePerGroup) return undefined;
+    return (group) => {
+      // Tasks without a group share nothing.
+      if (group === "") return Infinity;
+      const free = bound === undefined
+        ? Infinity
+        : bound - (now.running?.get(group) ?? 0);
+      return Math.min(
+        free,
+        this.#rates.groupRoom(worker, { group, nowMs: now.nowMs }),
+      );
+    };
+  }
+
+  #handOut(
+    starts: readonly Start[],
+    outcomes: readonly EventOutcome[],
+  ): void {
+    const { tenantId, parts, count } = this.#options;
+    const grants = new Map<Demand, Grant[]>();
+    let started = 0;
+    for (const [index, { demand, token }] of starts.entries()) {
+      const outcome = outcomes[index];
+      if (outcome?.kind !== "changed") continue;
+      const { task, previous } = outcome;
+      started++;
+      this.#lastGroup = task.group;
+      this.#lastTurnAtMs = parts.clock.nowMs();
+      this.#rates.add(task.group, parts.clock.nowMs());
+      const mine = grants.get(demand);
+      if (mine === undefined) grants.set(demand, [{ task, token, previous }]);
+      else mine.push({ task, token, previous });
+    }
+    if (started > 0) count(tenantId, started);
+    // What was proposed and could not be started leaves others to be found, but
+    // without haste when it is all that is proposed.
+    if (started === 0) this.#triggerIn(RETRY_PAUSE_MS);
+    else if (started < starts.length) this.#isAskedAgain = true;
+    for (const [demand, mine] of grants) {
+      if (!demand.isLasting) this.#demands.delete(demand);
+      if (!demand.take(mine)) this.#giveBack(mine);
+      else if (demand.isLasting && demand.max() > 0) this.#isAskedAgain = true;
+    }
+  }
+
+  #giveBack(grants: readonly Grant[]): void {
+    const { changes, parts } = this.#options;
+    const requests = grants.flatMap(({ task }): EventRequest[] =>
+      task.attempt === undefined ? [] : [{
+        tenantId: task.tenantId,
+        id: task.id,
+        event: {
+          kind: "release",
+          lease: { id: task.attempt.id },
+          reason: "the worker had gone",
+        },
+        actor: SYSTEM_ACTOR,
+      }]
+    );
+    const givingBack = changes.applyAll(requests).then(() => {}, (error) => {
+      // Their leases end by themselves.
+      parts.logger.warn("Cannot give tasks back: the store failed", {
+        error: String(error),
+      });
+    }).finally(() => this.#givingBack.delete(givingBack));
+    this.#givingBack.add(givingBack);
+  }
+
+  #triggerIn(delayMs: number): void {
+    this.#timer?.cancel();
+    if (this.#isClosed) return;
+    this.#timer = this.#options.parts.clock.setTimer(
+      () => this.trigger(),
+      delayMs,
+    );
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The rate limit of a worker, for all of it or for each group.
+ *
+ * @module
+ */
+
+import type { WorkerDefinition } from "../domain/worker.ts";
+import { type RateBound, RateWindow } from "./rate_window.ts";
+
+type WorkerRate = NonNullable<NonNullable<WorkerDefinition["limits"]>["rate"]>;
+
+/** Most groups whose starts are remembered. */
+const MAX_GROUPS = 10_000;
+
+/**
+ * Counts starts. They are remembered by this process alone: after a restart the
+ * limit begins anew.
+ */
+export class WorkerRates {
+  readonly #all = new RateWindow();
+  readonly #groups = new Map<string, RateWindow>();
+  #bound: WorkerRate | undefined;
+
+  /** How many tasks of the worker may start now. */
+  room(worker: WorkerDefinition, nowMs: number): number {
+    const rate = worker.limits?.rate;
+    this.#bound = rate;
+    if (rate === undefined || rate.per !== "worker") return Infinity;
+    return this.#all.room(rate, nowMs);
+  }
+
+  /** How many tasks of a group may start now. */
+  groupRoom(
+    worker: WorkerDefinition,
+    { group, nowMs }: { readonly group: string; readonly nowMs: number },
+  ): number {
+    const rate = worker.limits?.rate;
+    if (rate === undefined || rate.per !== "group") return Infinity;
+    return this.#groups.get(group)?.room(rate, nowMs) ?? rate.count;
+  }
+
+  /** When the next task may start, where a limit holds it back. */
+  nextAtMs(worker: WorkerDefinition, nowMs: number): number {
+    const rate = worker.limits?.rate;
+    if (rate === undefined || rate.per !== "worker") return nowMs;
+    return this.#all.nextAtMs(rate, nowMs);
+  }
+
+  /** Counts a start. */
+  add(group: string, nowMs: number): void {
+    if (this.#bound === undefined) return;
+    this.#all.add(1, nowMs);
+    if (this.#bound.per === "worker") return;
+    let window = this.#groups.get(group);
+    if (window === undefined) {
+      this.#dropIdle(this.#bound, nowMs);
+      window = new RateWindow();
+      this.#groups.set(group, window);
+    }
+    window.add(1, nowMs);
+  }
+
+  /** Whether nothing would change if this were thrown away. */
+  isIdle(nowMs: number): boolean {
+    return this.#bound === undefined || this.#all.isIdle(this.#bound, nowMs);
+  }
+
+  #dropIdle(bound: RateBound, nowMs: number): void {
+    if (this.#groups.size < MAX_GROUPS) return;
+    for (const [group, window] of this.#groups) {
+      if (window.isIdle(bound, nowMs)) this.#groups.delete(group);
+    }
+    // Rather a group that may go faster than memory without a bound.
+    for (const group of this.#groups.keys()) {
+      if (this.#groups.size < MAX_GROUPS) break;
+      this.#groups.delete(group);
+    }
+  }
+}

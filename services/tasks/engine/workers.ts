@@ -1,0 +1,87 @@
+/**
+ * Finds workers: those of tenants, and the service's own that makes the calls
+ * at the end of tasks.
+ *
+ * @module
+ */
+
+import type { WorkerDefinition } from "../domain/worker.ts";
+import type { RecordBook } from "./record_book.ts";
+
+/** The tasks of the service itself belong to a tenant nobody can name. */
+const INTERNAL_PREFIX = "internal:";
+const CALLBACK_WORKER_ID = "wrk_callbacks";
+
+/** The tenant under which the service keeps its own tasks for a tenant. */
+export function internalTenant(tenantId: string): string {
+  return INTERNAL_PREFIX + tenantId;
+}
+
+/** The tenant that an internal one belongs to; undefined for any other. */
+export function tenantOfInternal(tenantId: string): string | undefined {
+  return tenantId.startsWith(INTERNAL_PREFIX)
+    ? tenantId.slice(INTERNAL_PREFIX.length)
+    : undefined;
+}
+
+/** The worker that makes the calls at the end of a tenant's tasks. */
+export function callbackWorker(tenantId: string): WorkerDefinition {
+  return {
+    tenantId: internalTenant(tenantId),
+    id: CALLBACK_WORKER_ID,
+    version: 1,
+    name: "callbacks",
+    kind: "push",
+    method: "POST",
+    headers: {},
+    concurrency: 50,
+    timeoutMs: 30_000,
+    leaseMs: 30_000,
+    retry: {
+      interval: ["PT5S", "PT5M", "PT30M", "PT2H", "PT5H", "PT10H"],
+      jitter: "equal",
+    },
+    maxLost: 3,
+    isPaused: false,
+    signing: [],
+    isInternal: true,
+    createdAtMs: 0,
+    updatedAtMs: 0,
+  };
+}
+
+/** Workers by id or by name. */
+export class Workers {
+  readonly #book: RecordBook<WorkerDefinition>;
+
+  /** Looks in the book of workers. */
+  constructor(book: RecordBook<WorkerDefinition>) {
+    this.#book = book;
+  }
+
+  /** The worker of that id, if the tenant has it. */
+  async get(
+    tenantId: string,
+    id: string,
+  ): Promise<WorkerDefinition | undefined> {
+    const owner = tenantOfInternal(tenantId);
+    if (owner !== undefined) {
+      return id === CALLBACK_WORKER_ID ? callbackWorker(owner) : undefined;
+    }
+    return await this.#book.get(tenantId, id);
+  }
+
+  /** The worker of that id or, whatever the case, that name. */
+  async find(
+    tenantId: string,
+    idOrName: string,
+  ): Promise<WorkerDefinition | undefined> {
+    const byName = (): Promise<WorkerDefinition | undefined> =>
+      this.#book.byAlias(tenantId, idOrName.toLowerCase());
+    // What is there is remembered, what is not is looked for in the store: so
+    // the likelier one comes first.
+    return idOrName.startsWith("wrk_")
+      ? await this.get(tenantId, idOrName) ?? await byName()
+      : await byName() ?? await this.get(tenantId, idOrName);
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * The tasks service: `tasks` serves, other commands look after its data.
+ *
+ * The store writes in a thread of its own, which runs this same program; so one
+ * executable is all there is.
+ *
+ * @module
+ */
+
+import { randomBytes } from "node:crypto";
+import { systemClock } from "../shared/clock.ts";
+import type { CommandIo } from "../shared/command_io.ts";
+import { createLogger } from "../shared/log_writer.ts";
+import { processIo } from "../shared/process_io.ts";
+import { readSettings, settingsHelp } from "../shared/settings.ts";
+import { processSignals } from "../shared/signals.ts";
+import { stderrWriter } from "../shared/stderr_writer.ts";
+import { openCertificate } from "./certificate.ts";
+import { runBackup, runCheck, runRestore } from "./cli/data_commands.ts";
+import { postJson } from "./cli/post_json.ts";
+import { runPreview } from "./cli/preview.ts";
+import { runTenant } from "./cli/tenant.ts";
+import { processFiles } from "./process_files.ts";
+import { readParts } from "./read_parts.ts";
+import { serve } from "./serve.ts";
+import { type TasksSettings, tasksSettings } from "./settings.ts";
+import { createSqliteStore } from "./store/sqlite/sqlite_store.ts";
+import { serveThread, startThreadOf } from "./store/sqlite/thread.ts";
+
+const HELP = `tasks: multi-tenant task scheduling over REST
+
+usage: tasks             serve; settings come from the environment
+       tasks preview …   show the next times of a schedule
+       tasks tenant …    create a tenant of a running service
+       tasks backup …    copy the data while the service runs
+       tasks restore …   put such a copy back
+       tasks check …     look whether the data is whole
+       tasks --help      this text; commands have their own
+
+Settings:
+
+`;
+
+async function main(args: readonly string[], io: CommandIo): Promise<number> {
+  const [command, ...rest] = args;
+  switch (command) {
+    case undefined:
+      return await runService(io);
+    case "preview":
+      return runPreview(rest, { io, nowMs: systemClock.nowMs() });
+    case "backup":
+      return await runBackup(rest, { io, dataDir: dataDir() });
+    case "restore":
+      return await runRestore(rest, { io, dataDir: dataDir() });
+    case "check":
+      return await runCheck(rest, { io, dataDir: dataDir() });
+    case "tenant":
+      return await runTenant(rest, {
+        io,
+        post: postJson,
+        readText: Deno.readTextFile,
+      });
+    case "help":
+    case "-h":
+    case "--help":
+      io.out(HELP + settingsHelp(tasksSettings));
+      return 0;
+    default:
+      io.err(`Cannot run "${command}": no such command; see tasks --help`);
+      return 2;
+  }
+}
+
+/** The data folder of the service, for commands that take no other setting. */
+function dataDir(): string {
+  return Deno.env.get("DATA_DIR") || "tasks-data";
+}
+
+async function runService(io: CommandIo): Promise<number> {
+  const read = readSettings(tasksSettings, (name) => Deno.env.get(name));
+  if (read.kind === "bad") {
+    for (const problem of read.problems) io.err(problem);
+    return 1;
+  }
+  for (const notice of read.notices) io.err(notice);
+  try {
+    return await serveWith(read.values, io);
+  } catch (error) {
+    io.err(error instanceof Error ? error.message : String(error));
+    return 1;
+  }
+}
+
+async function serveWith(
+  settings: TasksSettings,
+  io: CommandIo,
+): Promise<number> {
+  const logger = createLogger({
+    format: settings.logFormat,
+    level: settings.logLevel,
+    clock: systemClock,
+    write: stderrWriter(),
+  });
+  await processFiles.makeFolder(settings.dataDir);
+  const named = await readParts(settings, {
+    files: processFiles,
+    clock: systemClock,
+    logger,
+  });
+  if (named.kind === "invalid") {
+    for (const problem of named.problems) io.err(problem);
+    return 1;
+  }
+  const tls = settings.tlsCertFile === "" ? undefined : await openCertificate({
+    certFile: settings.tlsCertFile,
+    keyFile: settings.tlsKeyFile,
+    read: processFiles.read,
+    logger,
+  });
+  const outcome = await serve(settings, {
+    ...named.parts,
+    store: createSqliteStore({
+      dataFolder: settings.dataDir,
+      durability: settings.durability === "strict" ? "full" : "relaxed",
+      maxQueuedRows: settings.maxQueuedWrites,
+      clock: systemClock,
+      logger,
+      startThread: (name) => startThreadOf(import.meta.url, name),
+    }),
+    tls,
+    randomBytes,
+    clock: systemClock,
+    logger,
+    signals: processSignals,
+  });
+  return outcome.exitCode;
+}
+
+// A thread of the store runs this file as well, under the name of its task.
+if (!serveThread(globalThis) && import.meta.main) {
+  Deno.exit(await main(Deno.args, processIo()));
+}

@@ -1,0 +1,234 @@
+/**
+ * The service, put together from its settings.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import type { HttpHandler } from "../shared/http/exchange.ts";
+import { PublicServer } from "../shared/http/public_server.ts";
+import { Lifecycle, type StopOutcome } from "../shared/lifecycle.ts";
+import type { Logger } from "../shared/logger.ts";
+import type { SignalSource } from "../shared/signals.ts";
+import type { IdentityProvider } from "./access/identity_provider.ts";
+import type { JwtVerifier } from "./access/jwt.ts";
+import { LastUsed } from "./api/last_used.ts";
+import type { PlanBook } from "./api/plan_book.ts";
+import { Operations } from "./api/routes/tasks/operations.ts";
+import { TenantEraser } from "./api/tenant_eraser.ts";
+import { viewTask } from "./api/views/task_view.ts";
+import type { AllowList } from "./delivery/allow_list.ts";
+import { PushCaller } from "./delivery/push_call.ts";
+import type { Network } from "./access/network.ts";
+import { Delivery } from "./engine/delivery.ts";
+import { Engine } from "./engine/engine.ts";
+import { openParts } from "./engine/open_parts.ts";
+import { Push } from "./engine/push.ts";
+import { Vault } from "./engine/vault.ts";
+import { openApi } from "./open_api.ts";
+import type { MasterKeys } from "./secrets/master_keys.ts";
+import type { TasksSettings } from "./settings.ts";
+import type { Store } from "./store/store.ts";
+import { createTaskIds } from "./store/task_id.ts";
+
+/** What the service gets from the process it runs in. */
+export interface ServeOptions {
+  /** Keeps everything. */
+  readonly store: Store;
+  /** What secrets are sealed with; without it there are none. */
+  readonly masterKeys: MasterKeys | undefined;
+  /** Plans and prices. */
+  readonly plans: PlanBook;
+  /** What of the settings had to be read first. */
+  readonly parsed: ParsedSettings;
+  /** Verifies the tokens of people; absent when there is no identity provider. */
+  readonly tokens: JwtVerifier | undefined;
+  /** The identity provider's management API; absent when none is set. */
+  readonly identityProvider: IdentityProvider | undefined;
+  /** The certificate, when the port speaks https. */
+  readonly tls: ServeTls | undefined;
+  /** Gives random bytes fit for keys. */
+  readonly randomBytes: (length: number) => Uint8Array;
+  /** Time. */
+  readonly clock: Clock;
+  /** Hears of everything worth telling. */
+  readonly logger: Logger;
+  /** SIGTERM, SIGINT and SIGHUP. */
+  readonly signals: SignalSource;
+}
+
+/** Settings that are lists of things with a form of their own. */
+export interface ParsedSettings {
+  /** Proxies whose words count. */
+  readonly trustedProxies: readonly Network[];
+  /** Whom push workers may be though they are not public. */
+  readonly allowList: AllowList;
+}
+
+/** A certificate that may change. */
+export interface ServeTls {
+  /** The chain and the key as PEM. */
+  readonly certificate: () => { readonly cert: string; readonly key: string };
+  /** Reads them again; tells whether they could be read. */
+  readonly reload: () => Promise<boolean>;
+}
+
+/**
+ * Runs the service until it is stopped.
+ *
+ * @throws When a part can't start: the error says which and why.
+ */
+export async function serve(
+  settings: TasksSettings,
+  options: ServeOptions,
+): Promise<StopOutcome> {
+  const { store, plans, clock, logger } = options;
+  const ids = createTaskIds({ clock, randomBytes: options.randomBytes });
+  const parts = openParts({
+    store,
+    limitsOfPlan: (plan) => plans.plan(plan).limits,
+    clock,
+    random: Math.random,
+    newId: (prefix) => `${prefix}_${ids.next().slice(4)}`,
+    logger,
+  });
+  const engine = new Engine(parts);
+  const vault = new Vault({
+    books: parts.books,
+    clock,
+    ...(options.masterKeys === undefined
+      ? {}
+      : { masterKeys: options.masterKeys }),
+  });
+  const caller = new PushCaller({
+    allowList: options.parsed.allowList,
+    allowHttp: settings.pushAllowHttp,
+    clock,
+  });
+  const push = new Push({
+    parts,
+    changes: engine.changes,
+    claims: engine.claims,
+    delivery: new Delivery({
+      parts,
+      changes: engine.changes,
+      vault,
+      caller,
+      view: (task, workerName) =>
+        viewTask(task, { workerName, payloads: true }),
+    }),
+    maxInFlight: settings.pushMaxInFlight,
+  });
+  const operations = new Operations(engine);
+  const eraser = new TenantEraser({
+    engine,
+    vault,
+    mirror: settings.idpMirrorUsers ? options.identityProvider : undefined,
+  });
+  const lastUsed = new LastUsed({ ...parts });
+  const lifecycle = new Lifecycle({
+    logger,
+    clock,
+    graceMs: settings.shutdownGraceMs,
+    signals: options.signals,
+  });
+  let server: PublicServer | undefined;
+  lifecycle
+    .add({
+      name: "store",
+      start: () => store.start(),
+      stop: () => store.stop(),
+    })
+    .add({
+      name: "engine",
+      async start() {
+        const recovered = await engine.start();
+        if (recovered > 0) {
+          logger.warn("Gave back push calls of an earlier start", {
+            tasks: recovered,
+          });
+        }
+      },
+      stop: () => engine.stop(),
+    })
+    .add({
+      name: "push",
+      start() {
+        push.start();
+        return Promise.resolve();
+      },
+      async stop(graceMs) {
+        await push.stop(graceMs);
+        await caller.close();
+      },
+    })
+    .add({
+      name: "background work",
+      async start() {
+        await operations.start();
+        eraser.start();
+        lastUsed.start();
+      },
+      async stop() {
+        await operations.stop();
+        await eraser.stop();
+        await lastUsed.stop();
+      },
+    })
+    .add({
+      name: "listener",
+      async start() {
+        const handler = await openApi(settings, {
+          ...options,
+          running: { engine, vault, caller },
+          lastUsed,
+          background: {
+            operations,
+            onTenantRemoved: () => eraser.wake(),
+          },
+        });
+        server = await listen(settings, { ...options, handler });
+      },
+      async stop(graceMs) {
+        await server?.stop(graceMs);
+      },
+    })
+    // Workers that wait for tasks go home before the port waits for them.
+    .onStopping(() => engine.leases.stop())
+    .onReload(async () => {
+      if (options.tls !== undefined && await options.tls.reload()) {
+        await server?.reloadTls();
+      }
+    });
+  await lifecycle.start();
+  return await lifecycle.done;
+}
+
+/** Opens the public port. */
+async function listen(
+  settings: TasksSettings,
+  options: Pick<ServeOptions, "clock" | "logger" | "tls"> & {
+    readonly handler: HttpHandler;
+  },
+): Promise<PublicServer> {
+  const { clock, logger, tls, handler } = options;
+  const server = new PublicServer({
+    hostname: settings.host,
+    port: settings.port,
+    handler,
+    logger,
+    clock,
+    headerTimeoutMs: settings.headerTimeoutMs,
+    requestTimeoutMs: settings.requestTimeoutMs,
+    idleTimeoutMs: settings.idleTimeoutMs,
+    maxConnections: settings.maxConnections,
+    maxBodyBytesInFlight: settings.maxBodiesBytes,
+    ...(tls === undefined ? {} : { tls: { certificate: tls.certificate } }),
+  });
+  const { hostname, port } = await server.start();
+  const scheme = tls === undefined ? "http" : "https";
+  logger.info(`Listening on ${scheme}://${hostname}:${port}`, {
+    tenants: `<domain>.${settings.serviceHost}`,
+  });
+  return server;
+}

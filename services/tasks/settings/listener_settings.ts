@@ -1,0 +1,128 @@
+/**
+ * Where the service listens, and what a stranger's connection may take.
+ *
+ * @module
+ */
+
+import {
+  choiceSetting,
+  durationSetting,
+  integerSetting,
+  listSetting,
+  portSetting,
+  textSetting,
+} from "../../shared/settings.ts";
+
+const GROUP = "Listener";
+
+/** The settings of this group, by the name the service knows them under. */
+export const listenerSettings = {
+  host: textSetting({
+    name: "HOST",
+    default: "127.0.0.1",
+    group: GROUP,
+    help: "Address to listen on; 0.0.0.0 for all. Loopback unless set, so " +
+      "nothing is open by accident.",
+  }),
+  port: portSetting({
+    name: "PORT",
+    default: 8070,
+    group: GROUP,
+    help: "Port to listen on.",
+  }),
+  serviceHost: textSetting({
+    name: "SERVICE_HOST",
+    default: "localhost",
+    group: GROUP,
+    help: "Host whose subdomains are the tenants; accounts.<host> and " +
+      "accounts.admin.<host> belong to the service.",
+  }),
+  tlsCertFile: textSetting({
+    name: "TLS_CERT_FILE",
+    default: "",
+    group: GROUP,
+    help: "Certificate chain as PEM, for every tenant's host name; with it " +
+      "the port speaks https. Read again on SIGHUP and when it changes.",
+  }),
+  tlsKeyFile: textSetting({
+    name: "TLS_KEY_FILE",
+    default: "",
+    group: GROUP,
+    help: "Private key of the certificate as PEM.",
+  }),
+  trustedProxies: listSetting({
+    name: "TRUSTED_PROXIES",
+    default: [],
+    group: GROUP,
+    help: "Addresses or networks of proxies whose X-Forwarded-Host, " +
+      "X-Forwarded-Proto and X-Forwarded-For count.",
+  }),
+  maxConnections: integerSetting({
+    name: "MAX_CONNECTIONS",
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    group: GROUP,
+    help: "Connections that are kept open at once.",
+  }),
+  headerTimeoutMs: durationSetting({
+    name: "HEADER_TIMEOUT",
+    default: "10s",
+    min: "100ms",
+    group: GROUP,
+    help: "Time a client has for the head of a request.",
+  }),
+  requestTimeoutMs: durationSetting({
+    name: "REQUEST_TIMEOUT",
+    default: "60s",
+    min: "100ms",
+    group: GROUP,
+    help: "Time a client has for all of a request.",
+  }),
+  idleTimeoutMs: durationSetting({
+    name: "IDLE_TIMEOUT",
+    default: "75s",
+    min: "1s",
+    group: GROUP,
+    help: "How long a connection may be idle between requests.",
+  }),
+  maxBodyBytes: integerSetting({
+    name: "MAX_BODY_BYTES",
+    default: 16_777_216,
+    min: 1_024,
+    max: 268_435_456,
+    group: GROUP,
+    help: "Longest body of a request in bytes; a batch of tasks is the " +
+      "longest there is. Plans bound a single task's data.",
+  }),
+  maxBodiesBytes: integerSetting({
+    name: "MAX_BODIES_BYTES",
+    default: 134_217_728,
+    min: 65_536,
+    group: GROUP,
+    help: "Bytes that the bodies of all requests together may hold while " +
+      "they arrive; beyond it 503.",
+  }),
+  shutdownGraceMs: durationSetting({
+    name: "SHUTDOWN_GRACE",
+    default: "20s",
+    min: "0s",
+    group: GROUP,
+    help: "Time that requests and push calls have to end when the service " +
+      "stops; push calls that take longer are given back.",
+  }),
+  logLevel: choiceSetting({
+    name: "LOG_LEVEL",
+    values: { debug: "debug", info: "info", warn: "warning", error: "error" },
+    default: "info",
+    group: GROUP,
+    help: "The least severe messages that are logged.",
+  }),
+  logFormat: choiceSetting({
+    name: "LOG_FORMAT",
+    values: { text: "text", json: "json" },
+    default: "text",
+    group: GROUP,
+    help: "How log lines are written.",
+  }),
+};

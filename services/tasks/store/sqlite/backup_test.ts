@@ -1,0 +1,171 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { backupDatabase, restoreDatabase } from "./backup.ts";
+import { integrityCheck } from "./integrity.ts";
+import {
+  creation,
+  sampleIds,
+  sampleTask,
+  unitsOf,
+} from "../testing/sample_tasks.ts";
+import { withFolder, withStore } from "./testing/open_store.ts";
+
+const task = sampleTask({ id: sampleIds(1).next() });
+const later = sampleTask({ id: sampleIds(2).next() });
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir(folder)) names.push(name);
+  return names.sort();
+}
+
+Deno.test("a backup of a store in use holds what was answered", async () => {
+  await withFolder(async (folder) => {
+    const [data, copy] = [`${folder}/data`, `${folder}/copy`];
+    const to = `${folder}/tasks.backup`;
+    await Deno.mkdir(data);
+    await withStore(data, async (store) => {
+      await store.commit(unitsOf(creation(task)));
+      await backupDatabase({ dataFolder: data, to });
+      await store.commit(unitsOf(creation(later)));
+      assertEquals(await store.task("tnt_a", later.id), later);
+    });
+    assertEquals(await namesIn(folder), ["data", "tasks.backup"]);
+    await restoreDatabase({ from: to, dataFolder: copy });
+    assertEquals(integrityCheck(copy), []);
+    await withStore(copy, async (store) => {
+      assertEquals(await store.task("tnt_a", task.id), task);
+      assertEquals(await store.task("tnt_a", later.id), undefined);
+    });
+  });
+});
+
+Deno.test("a restore keeps what it replaces", async () => {
+  await withFolder(async (folder) => {
+    const to = `${folder}/tasks.backup`;
+    const data = `${folder}/data`;
+    await Deno.mkdir(data);
+    await withStore(data, (store) => add(store, task));
+    await backupDatabase({ dataFolder: data, to });
+    await withStore(data, (store) => add(store, later));
+    await restoreDatabase({ from: to, dataFolder: data });
+    await withStore(data, async (store) => {
+      assertEquals(await store.task("tnt_a", later.id), undefined);
+    });
+    const old = new DatabaseSync(`${data}/tasks.db.replaced`);
+    const row = old.prepare("SELECT count(*) AS count FROM tasks").get();
+    old.close();
+    assertEquals(row?.["count"], 2);
+    await restoreDatabase({ from: to, dataFolder: data });
+  });
+});
+
+Deno.test("backupDatabase() refuses a folder without database and a file that is there", async () => {
+  await withFolder(async (folder) => {
+    const to = `${folder}/tasks.backup`;
+    await assertRejects(
+      () => backupDatabase({ dataFolder: folder, to }),
+      Error,
+      "it has no database",
+    );
+    await withStore(folder, async () => {
+      await Deno.writeTextFile(to, "precious");
+      await assertRejects(
+        () => backupDatabase({ dataFolder: folder, to }),
+        Error,
+        "there is a file already",
+      );
+    });
+    assertEquals(await Deno.readTextFile(to), "precious");
+  });
+});
+
+Deno.test("restoreDatabase() refuses a folder in use", async () => {
+  await withFolder(async (folder) => {
+    const to = `${folder}/tasks.backup`;
+    await withStore(folder, async (store) => {
+      await backupDatabase({ dataFolder: folder, to });
+      await assertRejects(
+        () => restoreDatabase({ from: to, dataFolder: folder }),
+        Error,
+        "another process has it",
+      );
+      await store.commit(unitsOf(creation(task)));
+    });
+  });
+});
+
+Deno.test("restoreDatabase() refuses what is not whole and changes nothing", async () => {
+  await withFolder(async (folder) => {
+    const data = `${folder}/data`;
+    await Deno.mkdir(data);
+    await withStore(data, (store) => add(store, task));
+    const good = `${folder}/good`;
+    await backupDatabase({ dataFolder: data, to: good });
+    const bytes = await Deno.readFile(good);
+    const before = await namesIn(data);
+    const faulty: Record<string, Uint8Array> = {
+      text: new TextEncoder().encode("no database"),
+      empty: new Uint8Array(0),
+      cut: bytes.slice(0, Math.floor(bytes.length / 2)),
+      scribbled: bytes.map((byte, index) =>
+        index > 9_000 && index < 60_000 ? byte ^ 0x5a : byte
+      ),
+    };
+    for (const [name, content] of Object.entries(faulty)) {
+      const from = `${folder}/${name}`;
+      await Deno.writeFile(from, content);
+      await assertRejects(
+        () => restoreDatabase({ from, dataFolder: data }),
+        Error,
+        "Cannot restore",
+        name,
+      );
+    }
+    const later = `${folder}/later`;
+    await Deno.copyFile(good, later);
+    const db = new DatabaseSync(later);
+    db.exec("INSERT INTO migrations VALUES(99, 'later', 5)");
+    db.close();
+    await assertRejects(
+      () => restoreDatabase({ from: later, dataFolder: data }),
+      Error,
+      "it is of version 99",
+    );
+    await Deno.writeTextFile(`${good}-wal`, "the newest commits");
+    await assertRejects(
+      () => restoreDatabase({ from: good, dataFolder: data }),
+      Error,
+      "a log stands beside it",
+    );
+    await assertRejects(
+      () => restoreDatabase({ from: `${folder}/none`, dataFolder: data }),
+      Error,
+      "there is no such file",
+    );
+    assertEquals(await namesIn(data), before);
+    await withStore(data, async (store) => {
+      assertEquals(await store.task("tnt_a", task.id), task);
+    });
+  });
+});
+
+Deno.test("integrityCheck() finds a page that was scribbled on", async () => {
+  await withFolder(async (folder) => {
+    await withStore(folder, (store) => add(store, task));
+    assertEquals(integrityCheck(folder), []);
+    const path = `${folder}/tasks.db`;
+    const bytes = await Deno.readFile(path);
+    bytes.fill(0x5a, 3 * 8_192, 6 * 8_192);
+    await Deno.writeFile(path, bytes);
+    assertEquals(integrityCheck(folder).length > 0, true);
+    assertThrows(() => integrityCheck(`${folder}/none`));
+  });
+});
+
+async function add(
+  store: Parameters<Parameters<typeof withStore>[1]>[0],
+  fresh: typeof task,
+): Promise<void> {
+  await store.commit(unitsOf(creation(fresh)));
+}

@@ -1,0 +1,188 @@
+/**
+ * Proposals for claims: groups take turns, the first tasks of each first.
+ *
+ * @module
+ */
+
+import type { Task } from "../../domain/task.ts";
+import type { Claim } from "../store.ts";
+import { type GroupSource, groupSource, isBefore } from "./group_source.ts";
+import type { Names } from "./names.ts";
+import { numberOf, type Reader, textOf } from "./reader.ts";
+import type { TaskReads } from "./task_reads.ts";
+
+/**
+ * Most groups without room that a claim walks over, beside those that the claim
+ * names as full. The next claim goes on where it ended.
+ */
+const MAX_PASSED_GROUPS = 1_000;
+
+/** What finding candidates needs. */
+export interface CandidateParts {
+  /** The connection. */
+  readonly reader: Reader;
+  /** Numbers of tenants and workers. */
+  readonly names: Names;
+  /** Reads the tasks that are proposed. */
+  readonly tasks: TaskReads;
+}
+
+/** A group in turn. */
+interface Turn {
+  readonly group: string;
+  /** Most tasks that may be taken of it. */
+  readonly room: number;
+}
+
+/** Finds tasks that may be taken. */
+export class CandidateReads {
+  readonly #parts: CandidateParts;
+  /** Where the walk over a worker's groups ended for being too long. */
+  readonly #walkEnds = new Map<number, string>();
+
+  /** Reads from `parts`. */
+  constructor(parts: CandidateParts) {
+    this.#parts = parts;
+  }
+
+  /** What each claim may take; no task is proposed twice. */
+  candidates(claims: readonly Claim[]): readonly (readonly Task[])[] {
+    return this.#parts.reader.snapshot(() => {
+      const taken = new Map<number, Set<number>>();
+      return claims.map((claim) => {
+        const lane = this.#parts.names.lane(claim.tenantId, claim.workerId);
+        if (lane === undefined || claim.limit <= 0) return [];
+        const before = taken.get(lane) ?? new Set();
+        taken.set(lane, before);
+        const numbers = this.#numbers(claim, { lane, taken: before });
+        for (const n of numbers) before.add(n);
+        return this.#parts.tasks.numbered(numbers);
+      });
+    });
+  }
+
+  /** Workers that have tasks which may be taken. */
+  workers(
+    limit: number,
+    afterWorkerId: string | undefined,
+  ): readonly { readonly tenantId: string; readonly workerId: string }[] {
+    const { reader, names } = this.#parts;
+    return reader.snapshot(() => {
+      let lane = afterWorkerId === undefined ? 0 : reader.number(
+        "SELECT max(lane) FROM lanes WHERE worker = ?",
+        afterWorkerId,
+      ) ?? 0;
+      const workers: { tenantId: string; workerId: string }[] = [];
+      while (workers.length < limit) {
+        const row = reader.row(
+          "SELECT lane FROM tasks INDEXED BY tasks_to_take " +
+            "WHERE lane > ? AND rank IS NOT NULL ORDER BY lane LIMIT 1",
+          lane,
+        );
+        if (row === undefined) break;
+        lane = numberOf(row, "lane");
+        const named = reader.row(
+          "SELECT tenant, worker FROM lanes WHERE lane = ?",
+          lane,
+        );
+        if (named === undefined) continue;
+        workers.push({
+          tenantId: names.tenantId(numberOf(named, "tenant")),
+          workerId: textOf(named, "worker"),
+        });
+      }
+      return workers;
+    });
+  }
+
+  #numbers(
+    claim: Claim,
+    options: { readonly lane: number; readonly taken: ReadonlySet<number> },
+  ): readonly number[] {
+    const { lane, taken } = options;
+    const { limit, jobs } = claim;
+    const source = groupSource(this.#parts.reader, { lane, jobs });
+    const turns = this.#turns(claim, {
+      lane,
+      source,
+      wanted: limit + taken.size,
+    });
+    if (turns.length === 0) return [];
+    function firstOf({ group, room }: Turn, count: number): readonly number[] {
+      return source.numbers(group, Math.min(room, count) + taken.size)
+        .filter((n) => !taken.has(n))
+        .slice(0, Math.min(room, count));
+    }
+    // Each gives its share first; only when some have less, the others give more.
+    const share = Math.ceil(limit / turns.length);
+    let queues = turns.map((turn) => firstOf(turn, share));
+    const found = queues.reduce((sum, queue) => sum + queue.length, 0);
+    if (found < limit) {
+      queues = turns.map((turn, index) => {
+        const queue = queues[index] ?? [];
+        return queue.length < share || turn.room <= share
+          ? queue
+          : firstOf(turn, limit);
+      });
+    }
+    return inTurns(queues, limit);
+  }
+
+  /** The groups with room, up to as many as are wanted, in the order of turns. */
+  #turns(
+    claim: Claim,
+    options: {
+      readonly lane: number;
+      readonly source: GroupSource;
+      readonly wanted: number;
+    },
+  ): readonly Turn[] {
+    const { lane, source, wanted } = options;
+    const { fullGroups, room } = claim;
+    const start = this.#walkEnds.get(lane) ?? claim.afterGroup;
+    this.#walkEnds.delete(lane);
+    const turns: Turn[] = [];
+    let passed = -(fullGroups?.size ?? 0);
+    let hasWrapped = start === undefined;
+    let group = start;
+    while (turns.length < wanted) {
+      group = source.groupAfter(group);
+      if (group === undefined) {
+        if (hasWrapped) break;
+        hasWrapped = true;
+        continue;
+      }
+      if (
+        hasWrapped && start !== undefined && isBefore(start, group)
+      ) break;
+      const left = group === ""
+        ? Infinity
+        : fullGroups?.has(group) === true
+        ? 0
+        : room?.(group) ?? Infinity;
+      if (left > 0) turns.push({ group, room: left });
+      else if (++passed >= MAX_PASSED_GROUPS) {
+        this.#walkEnds.set(lane, group);
+        break;
+      }
+    }
+    return turns;
+  }
+}
+
+/** One of each queue, then another one of each. */
+function inTurns(
+  queues: readonly (readonly number[])[],
+  limit: number,
+): readonly number[] {
+  const numbers: number[] = [];
+  for (let round = 0; numbers.length < limit; round++) {
+    const before = numbers.length;
+    for (const queue of queues) {
+      const n = queue[round];
+      if (n !== undefined && numbers.length < limit) numbers.push(n);
+    }
+    if (numbers.length === before) break;
+  }
+  return numbers;
+}

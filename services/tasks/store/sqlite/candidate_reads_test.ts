@@ -1,0 +1,92 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  creation,
+  SAMPLE_MS,
+  sampleIds,
+  sampleTask,
+  unitsOf,
+} from "../testing/sample_tasks.ts";
+import { isBefore } from "./group_source.ts";
+import { withFolder, withStore } from "./testing/open_store.ts";
+
+const CLAIM = { tenantId: "tnt_a", workerId: "wrk_a", limit: 10 } as const;
+
+Deno.test("claims walk on where a walk over groups without room ended", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      const ids = sampleIds();
+      const name = (index: number) => `g${String(index).padStart(5, "0")}`;
+      const tasks = Array.from(
+        { length: 3_500 },
+        (_, index) => sampleTask({ id: ids.next(), group: name(index) }),
+      );
+      await store.commit(unitsOf(...tasks.map(creation)));
+      let asked = 0;
+      const room = (group: string) => {
+        asked++;
+        return group >= name(3_490) ? 1 : 0;
+      };
+      const found: string[] = [];
+      for (let claim = 0; claim < 4 && found.length === 0; claim++) {
+        asked = 0;
+        const [some = []] = await store.candidates([{ ...CLAIM, room }]);
+        found.push(...some.map(({ group }) => group));
+        assert(asked <= 1_100, `it asked of ${asked} groups`);
+      }
+      assertEquals(
+        found,
+        Array.from({ length: 10 }, (_, index) => name(3_490 + index)),
+      );
+    })
+  );
+});
+
+Deno.test("claims pass over any number of groups that are named as full", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      const ids = sampleIds();
+      const tasks = Array.from(
+        { length: 2_500 },
+        (_, index) => sampleTask({ id: ids.next(), group: `g${index}` }),
+      );
+      await store.commit(unitsOf(...tasks.map(creation)));
+      const fullGroups = new Set(tasks.map(({ group }) => group));
+      fullGroups.delete("g999");
+      const [found = []] = await store.candidates([{ ...CLAIM, fullGroups }]);
+      assertEquals(found.map(({ group }) => group), ["g999"]);
+    })
+  );
+});
+
+Deno.test("a claim for one job does not walk over the tasks of others", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      const ids = sampleIds();
+      const tasks = Array.from({ length: 60_000 }, (_, index) =>
+        sampleTask({
+          id: ids.next(),
+          job: index === 59_999 ? "rare" : "common",
+          dateMs: SAMPLE_MS + index,
+        }));
+      await store.commit(unitsOf(...tasks.map(creation)));
+      const claim = { ...CLAIM, jobs: ["rare"] };
+      const startedMs = performance.now();
+      for (let count = 0; count < 100; count++) {
+        const [found = []] = await store.candidates([claim]);
+        assertEquals(found.length, 1);
+      }
+      const tookMs = performance.now() - startedMs;
+      // Walking over them would take more than 5 ms each time.
+      assert(tookMs < 300, `100 claims took ${tookMs} ms`);
+    })
+  );
+});
+
+Deno.test("isBefore() orders as the database does", () => {
+  const sorted = ["", "a", "ab", "b", "é", "\uffee", "😀"];
+  for (const [index, left] of sorted.entries()) {
+    for (const [other, right] of sorted.entries()) {
+      assertEquals(isBefore(left, right), index < other, `${left} ${right}`);
+    }
+  }
+});

@@ -1,0 +1,164 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { StoreBusyError } from "../store.ts";
+import { CommitQueue, type QueuedBatch } from "./commit_queue.ts";
+
+interface Batch extends QueuedBatch {
+  readonly name: string;
+}
+
+function batch(name: string, over: Partial<Batch> = {}): Batch {
+  return { name, units: 1, rows: 1, chars: 1, ...over };
+}
+
+/** A queue whose turns and writes a test ends by hand. */
+class Bench {
+  readonly groups: string[] = [];
+  readonly queue: CommitQueue<Batch>;
+  #turn: (() => void) | undefined;
+  #write: PromiseWithResolvers<readonly number[]> | undefined;
+
+  constructor(bounds: { rows?: number; chars?: number; queued?: number } = {}) {
+    const { rows = 100, chars = 1_000, queued = 1_000 } = bounds;
+    this.queue = new CommitQueue<Batch>({
+      write: (group) => {
+        this.groups.push(group.map(({ name }) => name).join(""));
+        this.#write = Promise.withResolvers();
+        return this.#write.promise;
+      },
+      atEndOfTurn: (callback) => this.#turn = callback,
+      monotonicMs: () => 0,
+      maxGroupRows: rows,
+      maxGroupChars: chars,
+      maxQueuedRows: queued,
+      maxQueuedChars: queued,
+    });
+  }
+
+  endTurn(): void {
+    this.#turn?.();
+    this.#turn = undefined;
+  }
+
+  async endWrite(codes: readonly number[] = []): Promise<void> {
+    this.#write?.resolve(codes);
+    await settled();
+  }
+
+  async failWrite(error: Error): Promise<void> {
+    this.#write?.reject(error);
+    await settled();
+  }
+}
+
+/** Everything that can go on has gone on. */
+async function settled(): Promise<void> {
+  for (let hop = 0; hop < 20; hop++) await Promise.resolve();
+}
+
+Deno.test("CommitQueue writes what came in one turn together", async () => {
+  const bench = new Bench();
+  const answers = ["a", "b", "c"].map((name) => bench.queue.add([batch(name)]));
+  assertEquals(bench.groups, []);
+  bench.endTurn();
+  assertEquals(bench.groups, ["abc"]);
+  await bench.endWrite();
+  assertEquals(await Promise.all(answers), [[[]], [[]], [[]]]);
+});
+
+Deno.test("CommitQueue gathers what comes while a group is written", async () => {
+  const bench = new Bench();
+  const first = bench.queue.add([batch("a")]);
+  bench.endTurn();
+  const rest = ["b", "c"].map((name) => bench.queue.add([batch(name)]));
+  assertEquals(bench.groups, ["a"]);
+  await bench.endWrite();
+  await first;
+  assertEquals(bench.groups, ["a", "bc"]);
+  await bench.endWrite();
+  await Promise.all(rest);
+  await bench.queue.idle();
+});
+
+Deno.test("CommitQueue gives each batch the results of its units", async () => {
+  const bench = new Bench();
+  const first = bench.queue.add([batch("a", { units: 2 })]);
+  const second = bench.queue.add([batch("b"), batch("c", { units: 3 })]);
+  bench.endTurn();
+  await bench.endWrite([1, 2, 3, 4, 5, 6]);
+  assertEquals(await first, [[1, 2]]);
+  assertEquals(await second, [[3], [4, 5, 6]]);
+});
+
+Deno.test("CommitQueue bounds groups by rows and characters", async () => {
+  const bench = new Bench({ rows: 5, chars: 50 });
+  const all = bench.queue.add([
+    batch("a", { rows: 3 }),
+    batch("b", { rows: 3 }),
+    batch("c", { chars: 45 }),
+    batch("d", { chars: 45 }),
+    batch("e", { rows: 99 }),
+    batch("f"),
+  ]);
+  bench.endTurn();
+  for (let group = 0; group < 6; group++) await bench.endWrite();
+  await all;
+  assertEquals(bench.groups, ["a", "bc", "d", "e", "f"]);
+});
+
+Deno.test("CommitQueue fails a group and goes on with the next", async () => {
+  const bench = new Bench();
+  const first = bench.queue.add([batch("a")]);
+  const failed = assertRejects(() => first, Error, "disk");
+  bench.endTurn();
+  const second = bench.queue.add([batch("b")]);
+  await bench.failWrite(new Error("the disk is full"));
+  await failed;
+  await bench.endWrite();
+  assertEquals(await second, [[]]);
+});
+
+Deno.test("CommitQueue refuses what there is no room for", async () => {
+  const bench = new Bench({ queued: 10 });
+  const first = bench.queue.add([batch("a", { rows: 8 })]);
+  await assertRejects(
+    () => bench.queue.add([batch("b", { rows: 2 }), batch("c")]),
+    StoreBusyError,
+  );
+  await assertRejects(
+    () => bench.queue.add([batch("d", { chars: 10 })]),
+    StoreBusyError,
+  );
+  const last = bench.queue.add([batch("e", { rows: 2 })]);
+  const error = assertThrows(
+    () => bench.queue.demandRoom({ rows: 1, chars: 0 }),
+    StoreBusyError,
+  );
+  assert(error.retryAfterMs > 0 && error.retryAfterMs <= 5_000);
+  bench.endTurn();
+  await bench.endWrite();
+  await Promise.all([first, last]);
+  assertEquals(bench.groups, ["ae"]);
+  bench.queue.demandRoom({ rows: 10, chars: 10 });
+});
+
+Deno.test("CommitQueue takes one that is larger than itself when nothing waits", async () => {
+  const bench = new Bench({ queued: 10, rows: 100 });
+  const large = bench.queue.add([batch("a", { rows: 50, chars: 50 })]);
+  await assertRejects(() => bench.queue.add([batch("b")]), StoreBusyError);
+  bench.endTurn();
+  await bench.endWrite();
+  await large;
+});
+
+Deno.test("CommitQueue.idle() waits for all that was added", async () => {
+  const bench = new Bench();
+  await bench.queue.idle();
+  const added = bench.queue.add([batch("a")]);
+  let isIdle = false;
+  const idle = bench.queue.idle().then(() => isIdle = true);
+  await settled();
+  assertEquals(isIdle, false);
+  bench.endTurn();
+  await bench.endWrite();
+  await Promise.all([added, idle]);
+});

@@ -1,0 +1,56 @@
+/**
+ * The database's file and how connections to it are opened.
+ *
+ * @module
+ */
+
+import { DatabaseSync } from "node:sqlite";
+
+/** The bytes of a page; the page's size decides much of what a commit writes. */
+export const PAGE_BYTES = 8_192;
+
+/** How long a connection waits for another one's lock. */
+const BUSY_TIMEOUT_MS = 5_000;
+const CACHE_KIB = 65_536;
+
+/** What a commit waits for: the disk, or only the operating system. */
+export type Durability = "full" | "relaxed";
+
+/** The path of the database in a data folder. */
+export function databasePath(dataFolder: string): string {
+  return `${dataFolder}/tasks.db`;
+}
+
+/** Opens the connection that writes; makes the file when there is none. */
+export function openWriting(
+  path: string,
+  durability: Durability,
+): DatabaseSync {
+  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
+    db.exec("PRAGMA journal_mode = WAL");
+    // In this mode only FULL waits for the disk with each commit.
+    const synchronous = durability === "full" ? "FULL" : "NORMAL";
+    db.exec(`PRAGMA synchronous = ${synchronous}`);
+    // Another thread moves what is in the log to the file.
+    db.exec("PRAGMA wal_autocheckpoint = 0");
+    db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+    db.exec("PRAGMA temp_store = MEMORY");
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Opens a connection that only reads. */
+export function openReading(path: string): DatabaseSync {
+  const db = new DatabaseSync(path, {
+    timeout: BUSY_TIMEOUT_MS,
+    readOnly: true,
+  });
+  db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+  db.exec("PRAGMA temp_store = MEMORY");
+  return db;
+}

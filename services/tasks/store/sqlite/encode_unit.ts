@@ -1,0 +1,287 @@
+/**
+ * Units as lists of operations.
+ *
+ * @module
+ */
+
+import { isFinal } from "../../domain/task_status.ts";
+import type { Unit, Write } from "../store.ts";
+import {
+  nameLane,
+  type Names,
+  nameTenant,
+  type NumberedName,
+} from "./names.ts";
+import { OPERATION, type OperationValue, UNIT_FORM } from "./operation.ts";
+import type {
+  PayloadCache,
+  PayloadKind,
+  StoredPayload,
+} from "./payload_cache.ts";
+import {
+  encodeColumns,
+  type EncodedPayload,
+  encodePayload,
+  numberOfTask,
+} from "./task_row.ts";
+
+/** Some units as operations. */
+export interface EncodedBatch {
+  /** The operations. */
+  readonly values: readonly OperationValue[];
+  /** How many units. */
+  readonly units: number;
+  /** How many rows they are about. */
+  readonly rows: number;
+  /** About how much memory they take. */
+  readonly chars: number;
+  /** Names that the database has when they are written. */
+  readonly names: readonly NumberedName[];
+  /** What becomes of payloads beside the row when a unit is applied. */
+  readonly payloads: readonly PayloadChange[];
+}
+
+/** What is known of a payload beside the row once a unit has its result. */
+export interface PayloadChange {
+  /** The result it follows from. */
+  readonly after: "applied" | "conflict";
+  /** The unit's place in the batch. */
+  readonly unit: number;
+  /** What it is. */
+  readonly kind: PayloadKind;
+  /** The task. */
+  readonly id: string;
+  /** The payload; undefined when it is to be forgotten. */
+  readonly payload: StoredPayload | undefined;
+}
+
+/** Options of {@linkcode encodeBatch}. */
+export interface EncodeBatchOptions {
+  /** Numbers of tenants and workers. */
+  readonly names: Names;
+  /** Payloads that are in the database. */
+  readonly payloads: PayloadCache;
+  /** Tells which idempotency entries have expired. */
+  readonly nowMs: number;
+}
+
+/**
+ * Encodes units.
+ *
+ * @throws {TypeError} when a task or a record is not what the port allows
+ */
+export function encodeBatch(
+  units: readonly Unit[],
+  options: EncodeBatchOptions,
+): EncodedBatch {
+  const encoder = new BatchEncoder(options);
+  for (const unit of units) encoder.addUnit(unit);
+  return encoder.finish();
+}
+
+type WriteOf<Kind extends Write["kind"]> = Extract<Write, { kind: Kind }>;
+
+class BatchEncoder {
+  readonly #options: EncodeBatchOptions;
+  readonly #values: OperationValue[] = [];
+  readonly #names: NumberedName[] = [];
+  readonly #payloads: PayloadChange[] = [];
+  #units = 0;
+  #rows = 0;
+
+  constructor(options: EncodeBatchOptions) {
+    this.#options = options;
+  }
+
+  addUnit(unit: Unit): void {
+    const { writes } = unit;
+    for (const write of writes) this.#nameAll(write);
+    const values = this.#values;
+    values.push(OPERATION.unit, writes.length, formOf(writes));
+    const lengthAt = values.push(0) - 1;
+    for (const write of writes) this.#addWrite(write);
+    values[lengthAt] = values.length - lengthAt - 1;
+    this.#units++;
+    this.#rows++;
+  }
+
+  finish(): EncodedBatch {
+    let chars = 0;
+    for (const value of this.#values) {
+      chars += typeof value === "string" ? value.length + 16 : 16;
+    }
+    return {
+      values: this.#values,
+      units: this.#units,
+      rows: this.#rows,
+      chars,
+      names: this.#names,
+      payloads: this.#payloads,
+    };
+  }
+
+  /** Names come before the unit, so that undoing the unit leaves them there. */
+  #nameAll(write: Write): void {
+    const { names } = this.#options;
+    const tenant = names.useTenant(write.tenantId);
+    if (!tenant.isStored) {
+      this.#values.push(...nameTenant(tenant, write.tenantId));
+      this.#names.push(tenant);
+    }
+    if (write.kind !== "task" || write.next === undefined) return;
+    const { workerId } = write.next;
+    const lane = names.useLane(write.tenantId, workerId);
+    if (lane.isStored) return;
+    this.#values.push(...nameLane(lane, tenant.number, workerId));
+    this.#names.push(lane);
+  }
+
+  #addWrite(write: Write): void {
+    const tenant = this.#options.names.useTenant(write.tenantId).number;
+    switch (write.kind) {
+      case "task":
+        return this.#addTask(write, tenant);
+      case "record":
+        return this.#addRecord(write, tenant);
+      case "require":
+        this.#values.push(
+          OPERATION.requireRecord,
+          tenant,
+          write.recordKind,
+          write.id,
+        );
+        return;
+      case "idempotency": {
+        const { expiresAtMs, bodyHash, status, headers, body } = write.entry;
+        this.#values.push(OPERATION.putAnswer, this.#options.nowMs);
+        this.#values.push(tenant, write.key, expiresAtMs, bodyHash, status);
+        this.#values.push(JSON.stringify(headers), body);
+        return;
+      }
+      case "audit": {
+        const { atMs, action, text } = write.entry;
+        this.#values.push(OPERATION.addAudit, tenant, atMs, action, text);
+        return;
+      }
+      case "usage":
+        this.#values.push(OPERATION.addUsage, tenant, write.period);
+        this.#values.push(write.executions);
+        return;
+    }
+  }
+
+  #addTask(write: WriteOf<"task">, tenant: number): void {
+    const { id, expectedVersion, next, history } = write;
+    const values = this.#values;
+    const n = numberOfTask(id);
+    if (next === undefined) {
+      values.push(OPERATION.removeTask, n, tenant, id, expectedVersion);
+      this.#noteRemoval(id);
+      return;
+    }
+    demandSame(write, next);
+    const { names, payloads: cache } = this.#options;
+    const lane = names.useLane(write.tenantId, next.workerId).number;
+    const data = this.#encodePayload("data", next, cache);
+    const result = this.#encodePayload("result", next, cache);
+    values.push(OPERATION.putTask, expectedVersion);
+    values.push(n, id, tenant, next.createdAtMs);
+    values.push(...encodeColumns(next, { lane, data, result }));
+    values.push(data.aside, result.aside);
+    const dependencies = isFinal(next.status)
+      ? []
+      : [...new Set(next.dependencies)];
+    values.push(dependencies.length, ...dependencies, history.length);
+    for (const { seq, text, hash } of history) values.push(seq, text, hash);
+    this.#rows += 1 + dependencies.length + history.length;
+  }
+
+  #encodePayload(
+    kind: PayloadKind,
+    next: NonNullable<WriteOf<"task">["next"]>,
+    cache: PayloadCache,
+  ): EncodedPayload {
+    const text = kind === "data" ? next.dataJson : next.resultJson;
+    const encoded = encodePayload(next, { kind, text, cache });
+    const change = { unit: this.#units, kind, id: next.id };
+    if (encoded.at === null || encoded.aside !== null) {
+      cache.delete(kind, next.id);
+    }
+    if (encoded.at !== null) {
+      // It conflicts when another payload was there than the one that is known.
+      this.#payloads.push(
+        encoded.aside === null
+          ? { ...change, after: "conflict", payload: undefined }
+          : {
+            ...change,
+            after: "applied",
+            payload: { at: encoded.at, text: encoded.aside },
+          },
+      );
+    }
+    return encoded;
+  }
+
+  #noteRemoval(id: string): void {
+    for (const kind of ["data", "result"] as const) {
+      this.#payloads.push({
+        after: "applied",
+        unit: this.#units,
+        kind,
+        id,
+        payload: undefined,
+      });
+    }
+  }
+
+  #addRecord(write: WriteOf<"record">, tenant: number): void {
+    const { recordKind, id, expectedVersion, next } = write;
+    const values = this.#values;
+    if (next === undefined) {
+      values.push(OPERATION.removeRecord, tenant, recordKind, id);
+      values.push(expectedVersion);
+      return;
+    }
+    demandSame(write, next);
+    values.push(OPERATION.putRecord, tenant, recordKind, id, expectedVersion);
+    values.push(next.version, next.alias ?? null, next.parentId ?? null);
+    values.push(next.text);
+  }
+}
+
+/**
+ * Most units conflict before anything is changed and need no undoing, and most
+ * new tasks can be put in the database together with others.
+ */
+function formOf(writes: readonly Write[]): number {
+  let hasChanged = false;
+  let isCreation = false;
+  for (const write of writes) {
+    const { kind } = write;
+    const mayConflict = kind !== "audit" && kind !== "usage";
+    if (hasChanged && mayConflict) return UNIT_FORM.undoable;
+    if (kind !== "require") {
+      isCreation = !hasChanged && isPlainCreation(write);
+      hasChanged = true;
+    }
+  }
+  return isCreation && writes.at(-1)?.kind === "task"
+    ? UNIT_FORM.creation
+    : UNIT_FORM.straight;
+}
+
+function isPlainCreation(write: Write): boolean {
+  return write.kind === "task" && write.expectedVersion === 0 &&
+    write.next !== undefined && write.next.dependencies.length === 0;
+}
+
+function demandSame(
+  write: { readonly tenantId: string; readonly id: string },
+  next: { readonly tenantId: string; readonly id: string },
+): void {
+  if (write.id === next.id && write.tenantId === next.tenantId) return;
+  throw new TypeError(
+    `Cannot write "${write.id}": what it is to be has the id "${next.id}" or ` +
+      "another tenant",
+  );
+}

@@ -1,0 +1,199 @@
+/**
+ * Groups of units applied in one transaction.
+ *
+ * @module
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import {
+  CONFLICT_REASONS,
+  type ConflictReason,
+  OPERATION,
+  OperationCursor,
+  type OperationValue,
+  UNIT_FORM,
+} from "./operation.ts";
+import { RecordWriter } from "./record_writer.ts";
+import { SideTableWriter } from "./side_table_writer.ts";
+import { isConstraintError } from "./sqlite_error.ts";
+import { BatchMismatch, TaskWriter } from "./task_writer.ts";
+
+/** The number that stands for a unit that was applied. */
+export const APPLIED = 0;
+
+const REASON_COUNT = CONFLICT_REASONS.length;
+
+/** The number that stands for a conflict. */
+export function conflictCode(write: number, reason: ConflictReason): number {
+  return 1 + write * REASON_COUNT + CONFLICT_REASONS.indexOf(reason);
+}
+
+/** The conflict that a number stands for. */
+export function conflictOf(
+  code: number,
+): { readonly write: number; readonly reason: ConflictReason } {
+  const reason = CONFLICT_REASONS[(code - 1) % REASON_COUNT] ?? "version";
+  return { write: Math.floor((code - 1) / REASON_COUNT), reason };
+}
+
+/** Applies groups to a database. */
+export class GroupApplier {
+  readonly #db: DatabaseSync;
+  readonly #tasks: TaskWriter;
+  readonly #records: RecordWriter;
+  readonly #sides: SideTableWriter;
+  readonly #nameTenant: StatementSync;
+  readonly #nameLane: StatementSync;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #savepoint: StatementSync;
+  readonly #undo: StatementSync;
+  readonly #release: StatementSync;
+
+  /** An applier for a connection that writes. */
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#tasks = new TaskWriter(db);
+    this.#records = new RecordWriter(db);
+    this.#sides = new SideTableWriter(db);
+    this.#nameTenant = db.prepare("INSERT OR IGNORE INTO tenants VALUES(?, ?)");
+    this.#nameLane = db.prepare("INSERT OR IGNORE INTO lanes VALUES(?, ?, ?)");
+    this.#begin = db.prepare("BEGIN IMMEDIATE");
+    this.#commit = db.prepare("COMMIT");
+    this.#savepoint = db.prepare("SAVEPOINT unit");
+    this.#undo = db.prepare("ROLLBACK TO unit");
+    this.#release = db.prepare("RELEASE unit");
+  }
+
+  /**
+   * Applies the units of lists of operations and answers with a number for each:
+   * {@linkcode APPLIED} or a {@linkcode conflictCode}. When it returns they are
+   * durable; when it throws none of them is there.
+   */
+  apply(lists: readonly (readonly OperationValue[])[]): number[] {
+    try {
+      return this.#applyAll(lists, false);
+    } catch (error) {
+      if (!(error instanceof BatchMismatch) && !isConstraintError(error)) {
+        throw error;
+      }
+      // Something was there that seldom is; only its unit is to suffer.
+      return this.#applyAll(lists, true);
+    }
+  }
+
+  #applyAll(
+    lists: readonly (readonly OperationValue[])[],
+    isCareful: boolean,
+  ): number[] {
+    this.#begin.run();
+    try {
+      this.#tasks.beginGroup();
+      this.#records.beginGroup();
+      this.#sides.beginGroup();
+      const codes: number[] = [];
+      for (const list of lists) this.#applyList(list, codes, isCareful);
+      this.#tasks.flush();
+      this.#sides.endGroup();
+      this.#commit.run();
+      return codes;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  #rollBack(): void {
+    // After some errors SQLite has rolled back by itself.
+    if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+    this.#tasks.forget();
+  }
+
+  #applyList(
+    list: readonly OperationValue[],
+    codes: number[],
+    isCareful: boolean,
+  ): void {
+    const cursor = new OperationCursor(list);
+    while (!cursor.isAtEnd) {
+      const operation = cursor.number();
+      switch (operation) {
+        case OPERATION.nameTenant:
+          this.#nameTenant.run(...cursor.take(2));
+          break;
+        case OPERATION.nameLane:
+          this.#nameLane.run(...cursor.take(3));
+          break;
+        case OPERATION.unit:
+          codes.push(this.#applyUnit(cursor, isCareful));
+          break;
+        default:
+          throw new TypeError(`Cannot apply operation ${operation}: unknown`);
+      }
+    }
+  }
+
+  #applyUnit(cursor: OperationCursor, isCareful: boolean): number {
+    const writes = cursor.number();
+    const form = cursor.number();
+    const end = cursor.number() + cursor.index;
+    const needsUndoing = isCareful || form === UNIT_FORM.undoable;
+    if (needsUndoing) {
+      this.#tasks.flush();
+      this.#savepoint.run();
+    }
+    this.#tasks.beginUnit({
+      mayWait: !needsUndoing,
+      isCreation: form === UNIT_FORM.creation,
+    });
+    let code = APPLIED;
+    for (let write = 0; write < writes && code === APPLIED; write++) {
+      const reason = this.#attempt(cursor, isCareful);
+      if (reason !== undefined) code = conflictCode(write, reason);
+    }
+    cursor.moveTo(end);
+    if (code !== APPLIED && needsUndoing) {
+      this.#undo.run();
+      this.#records.beginGroup();
+    }
+    if (needsUndoing) this.#release.run();
+    this.#sides.endUnit(code === APPLIED);
+    return code;
+  }
+
+  #attempt(
+    cursor: OperationCursor,
+    isCareful: boolean,
+  ): ConflictReason | undefined {
+    try {
+      return this.#applyWrite(cursor);
+    } catch (error) {
+      if (isCareful && isConstraintError(error)) return "version";
+      throw error;
+    }
+  }
+
+  #applyWrite(cursor: OperationCursor): ConflictReason | undefined {
+    const operation = cursor.number();
+    switch (operation) {
+      case OPERATION.putTask:
+        return this.#tasks.put(cursor);
+      case OPERATION.removeTask:
+        return this.#tasks.remove(cursor);
+      case OPERATION.putRecord:
+        return this.#records.put(cursor);
+      case OPERATION.removeRecord:
+        return this.#records.remove(cursor);
+      case OPERATION.requireRecord:
+        return this.#records.require(cursor);
+      case OPERATION.putAnswer:
+        return this.#sides.putAnswer(cursor);
+      case OPERATION.addAudit:
+        return this.#sides.addAudit(cursor);
+      case OPERATION.addUsage:
+        return this.#sides.addUsage(cursor);
+      default:
+        throw new TypeError(`Cannot apply operation ${operation}: unknown`);
+    }
+  }
+}

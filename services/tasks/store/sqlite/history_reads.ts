@@ -1,0 +1,116 @@
+/**
+ * Pages of histories.
+ *
+ * @module
+ */
+
+import type { HistoryRecord } from "../../domain/history.ts";
+import type { HistoryPage, HistoryQuery } from "../history_query.ts";
+import { taskNumber } from "../task_id.ts";
+import type { Names } from "./names.ts";
+import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
+
+/** Most records that a page looks at. */
+const MAX_LOOKED_AT = 5_000;
+
+/** What reading histories needs. */
+export interface HistoryParts {
+  /** The connection. */
+  readonly reader: Reader;
+  /** Numbers of tenants and workers. */
+  readonly names: Names;
+}
+
+/** Reads histories. */
+export class HistoryReads {
+  readonly #parts: HistoryParts;
+
+  /** Reads from `parts`. */
+  constructor(parts: HistoryParts) {
+    this.#parts = parts;
+  }
+
+  /** A page of a task's history. */
+  page(query: HistoryQuery): HistoryPage {
+    const { reader, names } = this.#parts;
+    const n = taskNumber(query.taskId);
+    const tenant = names.tenant(query.tenantId);
+    if (n === undefined || tenant === undefined) return { records: [] };
+    return reader.snapshot(() => {
+      const isThere = reader.row(
+        "SELECT 1 FROM tasks WHERE n = ? AND id = ? AND tenant = ?",
+        n,
+        query.taskId,
+        tenant,
+      ) !== undefined;
+      return isThere ? this.#read(n, query) : { records: [] };
+    });
+  }
+
+  #read(n: number, query: HistoryQuery): HistoryPage {
+    const { limit, types, run } = query;
+    const isFiltered = types !== undefined || run !== undefined;
+    const piece = isFiltered ? Math.max(limit + 1, 200) : limit + 1;
+    const records: HistoryRecord[] = [];
+    let lastSeq = query.afterSeq;
+    for (let left = isFiltered ? MAX_LOOKED_AT : piece; left > 0;) {
+      const rows = this.#rows(n, query, { afterSeq: lastSeq, limit: piece });
+      for (const row of rows) {
+        const record = recordOf(row);
+        if (isFiltered && !isWanted(record, query)) {
+          lastSeq = record.seq;
+          continue;
+        }
+        if (records.length === limit) return more(records, lastSeq);
+        lastSeq = record.seq;
+        records.push(record);
+      }
+      if (rows.length < piece) return { records };
+      left -= rows.length;
+    }
+    return more(records, lastSeq);
+  }
+
+  #rows(
+    n: number,
+    { order }: HistoryQuery,
+    options: { readonly afterSeq: number | undefined; readonly limit: number },
+  ): readonly Row[] {
+    const isRising = order === "asc";
+    const { afterSeq = isRising ? 0 : Number.MAX_SAFE_INTEGER, limit } =
+      options;
+    return this.#parts.reader.rows(
+      "SELECT now.seq, now.text, now.hash, before.hash AS prev " +
+        "FROM history AS now LEFT JOIN history AS before " +
+        "ON before.n = now.n AND before.seq = now.seq - 1 " +
+        `WHERE now.n = ? AND now.seq ${isRising ? ">" : "<"} ? ` +
+        `ORDER BY now.seq ${order} LIMIT ?`,
+      n,
+      afterSeq,
+      limit,
+    );
+  }
+}
+
+function more(
+  records: readonly HistoryRecord[],
+  lastSeq: number | undefined,
+): HistoryPage {
+  return lastSeq === undefined
+    ? { records }
+    : { records, nextAfterSeq: lastSeq };
+}
+
+function recordOf(row: Row): HistoryRecord {
+  return {
+    seq: numberOf(row, "seq"),
+    text: textOf(row, "text"),
+    prev: row["prev"] === null ? "" : textOf(row, "prev"),
+    hash: textOf(row, "hash"),
+  };
+}
+
+function isWanted({ text }: HistoryRecord, query: HistoryQuery): boolean {
+  const { type, run } = JSON.parse(text);
+  return (query.types?.includes(type) ?? true) && run === (query.run ?? run);
+}

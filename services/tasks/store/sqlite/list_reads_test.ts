@@ -1,0 +1,121 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Task } from "../../domain/task.ts";
+import type { Store } from "../store.ts";
+import type { TaskQuery } from "../task_query.ts";
+import { readList } from "../testing/conformance/read_list.ts";
+import {
+  creation,
+  SAMPLE_MS,
+  sampleIds,
+  sampleTask,
+  unitsOf,
+} from "../testing/sample_tasks.ts";
+import { withFolder, withStore } from "./testing/open_store.ts";
+
+const QUERY = {
+  tenantId: "tnt_a",
+  by: "date",
+  sort: "date",
+  order: "asc",
+  limit: 50,
+} as const satisfies TaskQuery;
+
+async function fill(
+  store: Store,
+  count: number,
+  over: (index: number) => Partial<Task>,
+): Promise<readonly Task[]> {
+  const ids = sampleIds(count);
+  const tasks = Array.from(
+    { length: count },
+    (_, index) => sampleTask({ id: ids.next(), ...over(index) }),
+  );
+  await store.commit(unitsOf(...tasks.map(creation)));
+  return tasks;
+}
+
+Deno.test("a list bounds the work of a page and skips nothing", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      const tasks = await fill(store, 50_000, (index) => ({
+        workerId: `wrk_${index % 3}`,
+        status: index % 2 === 0 ? "waiting" : "complete",
+        dateMs: SAMPLE_MS + index % 7,
+        tags: index % 9_001 === 0 ? ["rare"] : ["common"],
+      }));
+      const rare = tasks.filter(({ tags }) => tags.includes("rare"));
+      for (const sort of ["date", "created_at"] as const) {
+        for (const order of ["asc", "desc"] as const) {
+          let pages = 1;
+          const query = { ...QUERY, sort, order, tags: ["rare"] };
+          const found = await readList(store, query, () => {
+            pages++;
+            return Promise.resolve();
+          });
+          assert(pages >= 3, `it took ${pages} pages`);
+          assert(pages < 20, `it took ${pages} pages`);
+          assertEquals(
+            found.tasks.map(({ id }) => id).toSorted(),
+            rare.map(({ id }) => id),
+          );
+        }
+      }
+      const { count } = await store.listTasks({ ...QUERY, count: true });
+      assertEquals(count, { value: 10_000, isExact: false });
+      const counted = await store.listTasks({
+        ...QUERY,
+        tags: ["rare"],
+        count: true,
+      });
+      assertEquals(counted.count?.isExact, false);
+    })
+  );
+});
+
+Deno.test("a list of many workers is merged in order", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      const tasks = await fill(store, 3_000, (index) => ({
+        workerId: `wrk_${index % 700}`,
+        dateMs: SAMPLE_MS + index * 7_919 % 1_009,
+      }));
+      const wanted = tasks.toSorted((left, right) =>
+        left.dateMs - right.dateMs || (left.id < right.id ? -1 : 1)
+      );
+      const found = await readList(store, { ...QUERY, limit: 200 });
+      assertEquals(
+        found.tasks.map(({ id }) => id),
+        wanted.map(({ id }) => id),
+      );
+    })
+  );
+});
+
+Deno.test("a scan bounds the work of a call and skips nothing", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      const tasks = await fill(store, 12_000, (index) => ({
+        workerId: `wrk_${index}`,
+        status: index % 4_000 === 3_999 ? "failed" : "complete",
+      }));
+      const found: Task[] = [];
+      let calls = 0;
+      let after: { readonly position: string } | undefined;
+      do {
+        const page = await store.scan({
+          statuses: ["failed", "expired"],
+          limit: 10,
+          ...(after === undefined ? {} : { after }),
+        });
+        found.push(...page.tasks);
+        after = page.next;
+        calls++;
+      } while (after !== undefined && calls < 100);
+      assert(calls > 1 && calls < 10, `it took ${calls} calls`);
+      assertEquals(
+        found.map(({ id }) => id),
+        tasks.filter(({ status }) => status === "failed").map(({ id }) => id),
+      );
+    })
+  );
+});

@@ -1,0 +1,140 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { databaseVersion, migrate, MIGRATIONS } from "./migrations.ts";
+import { withFolder, withStore } from "./testing/open_store.ts";
+import {
+  FIXTURE_TASK,
+  FIXTURE_TENANT,
+  makeV1Fixture,
+} from "./testing/v1_fixture.ts";
+
+const LATEST = MIGRATIONS.length;
+
+function withDatabase(use: (db: DatabaseSync) => void): void {
+  const db = new DatabaseSync(":memory:");
+  try {
+    use(db);
+  } finally {
+    db.close();
+  }
+}
+
+function tablesOf(db: DatabaseSync): readonly string[] {
+  return db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .all().map((row) => String(row["name"]));
+}
+
+Deno.test("MIGRATIONS are numbered without a gap", () => {
+  assertEquals(
+    MIGRATIONS.map(({ version }) => version),
+    MIGRATIONS.map((_, index) => index + 1),
+  );
+});
+
+Deno.test("migrate() applies each step once", () =>
+  withDatabase((db) => {
+    migrate(db, { nowMs: 5 });
+    assertEquals(databaseVersion(db), LATEST);
+    const tables = tablesOf(db);
+    migrate(db, { nowMs: 6 });
+    assertEquals(tablesOf(db), tables);
+    assertEquals(
+      db.prepare("SELECT DISTINCT applied_ms AS at FROM migrations").all()
+        .map((row) => row["at"]),
+      [5],
+    );
+  }));
+
+Deno.test("migrate() applies only what is lacking", () =>
+  withDatabase((db) => {
+    migrate(db, { nowMs: 5 });
+    const next = {
+      version: LATEST + 1,
+      name: "next",
+      sql: "CREATE TABLE later(x INTEGER)",
+    };
+    migrate(db, { nowMs: 6, migrations: [...MIGRATIONS, next] });
+    assertEquals(databaseVersion(db), LATEST + 1);
+    assertEquals(tablesOf(db).includes("later"), true);
+  }));
+
+Deno.test("migrate() leaves nothing of steps that fail", () =>
+  withDatabase((db) => {
+    const migrations = [
+      { version: 1, name: "good", sql: "CREATE TABLE good(x INTEGER)" },
+      { version: 2, name: "bad", sql: "CREATE TABLE good(x INTEGER)" },
+    ];
+    assertThrows(() => migrate(db, { nowMs: 5, migrations }), Error, "good");
+    assertEquals(tablesOf(db), []);
+    assertEquals(db.isTransaction, false);
+  }));
+
+Deno.test("migrate() refuses a database of a later version", () =>
+  withDatabase((db) => {
+    migrate(db, { nowMs: 5 });
+    db.prepare("INSERT INTO migrations VALUES(?, 'later', 5)").run(LATEST + 1);
+    assertThrows(
+      () => migrate(db, { nowMs: 6 }),
+      Error,
+      `Cannot open the database: it is of version ${LATEST + 1}`,
+    );
+    assertEquals(db.isTransaction, false);
+  }));
+
+Deno.test("a store reads what version 1 left", async () => {
+  await withFolder(async (folder) => {
+    makeV1Fixture(folder);
+    await withStore(folder, async (store) => {
+      const tenantId = FIXTURE_TENANT;
+      const { id, workerId } = FIXTURE_TASK;
+      assertEquals(await store.task(tenantId, id), FIXTURE_TASK);
+      assertEquals(
+        await store.taskByKey({ tenantId, workerId, key: "k" }),
+        FIXTURE_TASK,
+      );
+      assertEquals(
+        await store.dependents({
+          tenantId,
+          id: FIXTURE_TASK.dependencies[0] ?? "",
+          limit: 9,
+        }),
+        [id],
+      );
+      assertEquals(
+        await store.waking(FIXTURE_TASK.dateMs, 9),
+        [FIXTURE_TASK],
+      );
+      const { records } = await store.history({
+        tenantId,
+        taskId: id,
+        order: "asc",
+        limit: 9,
+      });
+      assertEquals(records.map(({ seq, hash }) => [seq, hash]), [[1, "hash"]]);
+      assertEquals(
+        (await store.recordByAlias("worker", tenantId, "Mail"))?.id,
+        "wrk_1",
+      );
+      assertEquals((await store.idempotency(tenantId, "key", 5))?.status, 201);
+      assertEquals(await store.usage(tenantId, "2026-12"), { executions: 7 });
+      assertEquals(
+        (await store.audit({ tenantId, limit: 9 })).length,
+        1,
+      );
+    });
+  });
+});
+
+Deno.test("a store does not open a database of a later version", async () => {
+  await withFolder(async (folder) => {
+    makeV1Fixture(folder);
+    const db = new DatabaseSync(`${folder}/tasks.db`);
+    db.exec("INSERT INTO migrations VALUES(99, 'later', 5)");
+    db.close();
+    let message = "";
+    await withStore(folder, () => Promise.resolve()).catch((error) => {
+      message = String(error);
+    });
+    assertEquals(message.includes("it is of version 99"), true, message);
+  });
+});

@@ -1,0 +1,111 @@
+/**
+ * The connection that answers questions.
+ *
+ * @module
+ */
+
+import type {
+  DatabaseSync,
+  SQLInputValue,
+  SQLOutputValue,
+  StatementSync,
+} from "node:sqlite";
+
+/** A row by the names of its columns. */
+export type Row = Readonly<Record<string, SQLOutputValue>>;
+
+/**
+ * Most statements that are kept ready. Lists make theirs from their filters, so
+ * the number of different ones has no bound of its own.
+ */
+const MAX_STATEMENTS = 200;
+
+/**
+ * Asks a database. All rows of an answer are taken at once: a statement that is
+ * left in the middle would keep the log from being emptied.
+ */
+export class Reader {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #isInSnapshot = false;
+
+  /** A reader over a connection. */
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  /** All rows of a question. */
+  rows(sql: string, ...values: readonly SQLInputValue[]): readonly Row[] {
+    return this.#statement(sql).all(...values);
+  }
+
+  /** The first row of a question. */
+  row(sql: string, ...values: readonly SQLInputValue[]): Row | undefined {
+    return this.#statement(sql).get(...values);
+  }
+
+  /** The number that a question answers with first. */
+  number(sql: string, ...values: readonly SQLInputValue[]): number | undefined {
+    const value = this.#value(sql, values);
+    return typeof value === "number" ? value : undefined;
+  }
+
+  /** The text that a question answers with first. */
+  text(sql: string, ...values: readonly SQLInputValue[]): string | undefined {
+    const value = this.#value(sql, values);
+    return typeof value === "string" ? value : undefined;
+  }
+
+  /** Asks several questions of one state of the database. */
+  snapshot<Answer>(ask: () => Answer): Answer {
+    if (this.#isInSnapshot) return ask();
+    this.#statement("BEGIN").run();
+    this.#isInSnapshot = true;
+    try {
+      return ask();
+    } finally {
+      this.#isInSnapshot = false;
+      this.#statement("COMMIT").run();
+    }
+  }
+
+  /** Closes the connection. */
+  close(): void {
+    this.#statements.clear();
+    this.#db.close();
+  }
+
+  #value(
+    sql: string,
+    values: readonly SQLInputValue[],
+  ): SQLOutputValue | undefined {
+    const row = this.#statement(sql).get(...values);
+    return row === undefined ? undefined : Object.values(row)[0];
+  }
+
+  #statement(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    for (const oldest of this.#statements.keys()) {
+      if (this.#statements.size < MAX_STATEMENTS) break;
+      this.#statements.delete(oldest);
+    }
+    const statement = this.#db.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+/** A column that is a number. */
+export function numberOf(row: Row, column: string): number {
+  const value = row[column];
+  if (typeof value === "number") return value;
+  throw new TypeError(`Cannot read column "${column}": it holds no number`);
+}
+
+/** A column that is a text. */
+export function textOf(row: Row, column: string): string {
+  const value = row[column];
+  if (typeof value === "string") return value;
+  throw new TypeError(`Cannot read column "${column}": it holds no text`);
+}

@@ -1,0 +1,98 @@
+/**
+ * Writes of idempotency entries, the audit log and counted use.
+ *
+ * @module
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { ConflictReason, OperationCursor } from "./operation.ts";
+
+/** Use of one tenant in one period. */
+interface Use {
+  readonly tenant: number;
+  readonly period: string;
+  executions: number;
+}
+
+/** Writes what stands beside tasks and records. */
+export class SideTableWriter {
+  readonly #putAnswer: StatementSync;
+  readonly #removeExpired: StatementSync;
+  readonly #addAudit: StatementSync;
+  readonly #addUsage: StatementSync;
+  /** Use is summed up, as each start of a task counts one for the same row. */
+  readonly #groupUse = new Map<string, Use>();
+  #unitUse: Use[] = [];
+
+  /** Prepares the statements. */
+  constructor(db: DatabaseSync) {
+    this.#removeExpired = db.prepare(
+      "DELETE FROM idempotency " +
+        "WHERE tenant = ? AND key = ? AND expires_ms <= ?",
+    );
+    this.#putAnswer = db.prepare(
+      "INSERT OR IGNORE INTO idempotency VALUES(?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#addAudit = db.prepare(
+      "INSERT INTO audit SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4 " +
+        "FROM audit WHERE tenant = ?1",
+    );
+    this.#addUsage = db.prepare(
+      "INSERT INTO usage VALUES(?, ?, ?) ON CONFLICT(tenant, period) " +
+        "DO UPDATE SET executions = executions + excluded.executions",
+    );
+  }
+
+  /** A group begins. */
+  beginGroup(): void {
+    this.#groupUse.clear();
+    this.#unitUse = [];
+  }
+
+  /** A unit ends; what it counted stays or is forgotten. */
+  endUnit(isApplied: boolean): void {
+    if (this.#unitUse.length === 0) return;
+    if (isApplied) {
+      for (const use of this.#unitUse) this.#count(use);
+    }
+    this.#unitUse = [];
+  }
+
+  /** The group is about to be committed. */
+  endGroup(): void {
+    for (const { tenant, period, executions } of this.#groupUse.values()) {
+      this.#addUsage.run(tenant, period, executions);
+    }
+  }
+
+  /** Remembers an answer. */
+  putAnswer(cursor: OperationCursor): ConflictReason | undefined {
+    const nowMs = cursor.number();
+    const values = cursor.take(7);
+    const [tenant = null, key = null] = values;
+    this.#removeExpired.run(tenant, key, nowMs);
+    const { changes } = this.#putAnswer.run(...values);
+    return changes === 0 ? "idempotency" : undefined;
+  }
+
+  /** Adds to the audit log. */
+  addAudit(cursor: OperationCursor): undefined {
+    this.#addAudit.run(...cursor.take(4));
+  }
+
+  /** Counts use. */
+  addUsage(cursor: OperationCursor): undefined {
+    this.#unitUse.push({
+      tenant: cursor.number(),
+      period: cursor.text(),
+      executions: cursor.number(),
+    });
+  }
+
+  #count(use: Use): void {
+    const key = `${use.tenant} ${use.period}`;
+    const there = this.#groupUse.get(key);
+    if (there === undefined) this.#groupUse.set(key, use);
+    else there.executions += use.executions;
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Everything that is written, from units to their results.
+ *
+ * @module
+ */
+
+import type { Unit, UnitResult } from "../store.ts";
+import { CommitQueue } from "./commit_queue.ts";
+import { encodeBatch, type EncodedBatch } from "./encode_unit.ts";
+import { APPLIED, conflictOf } from "./group_applier.ts";
+import type { StoreReads } from "./store_reads.ts";
+import type { Writer } from "./writer.ts";
+
+/** Options of {@linkcode StoreWrites}. */
+export interface StoreWritesOptions {
+  /** The thread that writes. */
+  readonly writer: Writer;
+  /** Knows what is in the database. */
+  readonly reads: StoreReads;
+  /** Tells the time. */
+  readonly nowMs: () => number;
+  /** Calls back at the end of the turn. */
+  readonly atEndOfTurn: (callback: () => void) => void;
+  /** Most rows that wait. */
+  readonly maxQueuedRows: number;
+  /** Most characters that wait. */
+  readonly maxQueuedChars: number;
+}
+
+/** Most units that are encoded together. */
+const MAX_BATCH_UNITS = 100;
+const MAX_GROUP_ROWS = 5_000;
+const MAX_GROUP_CHARS = 8_000_000;
+
+const OK: UnitResult = { kind: "ok" };
+
+/** Writes units. */
+export class StoreWrites {
+  readonly #options: StoreWritesOptions;
+  readonly #queue: CommitQueue<EncodedBatch>;
+
+  /** Writes with nothing waiting. */
+  constructor(options: StoreWritesOptions) {
+    this.#options = options;
+    const { writer, atEndOfTurn, maxQueuedRows, maxQueuedChars } = options;
+    this.#queue = new CommitQueue({
+      write: (group) =>
+        writer.ask({ kind: "apply", lists: group.map(({ values }) => values) }),
+      atEndOfTurn,
+      monotonicMs: () => performance.now(),
+      maxGroupRows: MAX_GROUP_ROWS,
+      maxGroupChars: MAX_GROUP_CHARS,
+      maxQueuedRows,
+      maxQueuedChars,
+    });
+  }
+
+  /** Applies units and answers after they are durable. */
+  async commit(units: readonly Unit[]): Promise<readonly UnitResult[]> {
+    this.#queue.demandRoom({ rows: units.length, chars: 0 });
+    const batches = this.#encode(units);
+    const answers = await this.#queue.add(batches);
+    return batches.flatMap((batch, index) =>
+      this.#settle(batch, answers[index] ?? [])
+    );
+  }
+
+  /** Removes what has expired. */
+  async sweep(nowMs: number, limit: number): Promise<number> {
+    const { writer } = this.#options;
+    const [removed = 0] = await writer.ask({ kind: "sweep", nowMs, limit });
+    return removed;
+  }
+
+  /** Resolves when nothing waits. */
+  finish(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  #encode(units: readonly Unit[]): readonly EncodedBatch[] {
+    const { reads: { names, payloads }, nowMs } = this.#options;
+    const options = { names, payloads, nowMs: nowMs() };
+    const batches: EncodedBatch[] = [];
+    for (let from = 0; from < units.length; from += MAX_BATCH_UNITS) {
+      const part = units.slice(from, from + MAX_BATCH_UNITS);
+      batches.push(encodeBatch(part, options));
+    }
+    return batches;
+  }
+
+  #settle(
+    batch: EncodedBatch,
+    codes: readonly number[],
+  ): readonly UnitResult[] {
+    const { payloads } = this.#options.reads;
+    for (const name of batch.names) name.isStored = true;
+    for (const { after, unit, kind, id, payload } of batch.payloads) {
+      const isApplied = (codes[unit] ?? APPLIED) === APPLIED;
+      if (isApplied !== (after === "applied")) continue;
+      if (payload === undefined) payloads.delete(kind, id);
+      else payloads.set(kind, id, payload);
+    }
+    return Array.from({ length: batch.units }, (_, unit): UnitResult => {
+      const code = codes[unit] ?? APPLIED;
+      return code === APPLIED ? OK : { kind: "conflict", ...conflictOf(code) };
+    });
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Removal of what has outlived its time, a bounded part at once.
+ *
+ * @module
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+
+/** Sweeps a database. */
+export class Sweeper {
+  readonly #db: DatabaseSync;
+  readonly #removeExpired: StatementSync;
+  readonly #nextRemoved: StatementSync;
+  readonly #lastSeq: StatementSync;
+  readonly #removeHistory: StatementSync;
+  readonly #forget: StatementSync;
+
+  /** A sweeper for a connection that writes. */
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#removeExpired = db.prepare(
+      "DELETE FROM idempotency WHERE (tenant, key) IN (" +
+        "SELECT tenant, key FROM idempotency WHERE expires_ms <= ? LIMIT ?)",
+    );
+    this.#nextRemoved = db.prepare("SELECT n FROM removed_histories LIMIT 1");
+    this.#lastSeq = db.prepare(
+      "SELECT max(seq) AS seq FROM history WHERE n = ?",
+    );
+    this.#removeHistory = db.prepare(
+      "DELETE FROM history WHERE n = ? AND seq > ?",
+    );
+    this.#forget = db.prepare("DELETE FROM removed_histories WHERE n = ?");
+  }
+
+  /** Removes at most `limit` rows and tells how many. */
+  sweep(nowMs: number, limit: number): number {
+    this.#db.exec("BEGIN IMMEDIATE");
+    try {
+      const expired = Number(this.#removeExpired.run(nowMs, limit).changes);
+      const removed = expired + this.#sweepHistories(limit - expired);
+      this.#db.exec("COMMIT");
+      return removed;
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  #sweepHistories(limit: number): number {
+    let left = limit;
+    while (left > 0) {
+      const n = this.#nextRemoved.get()?.["n"];
+      if (n === undefined) break;
+      const last = Number(this.#lastSeq.get(n)?.["seq"] ?? 0);
+      const from = Math.max(0, last - left);
+      left -= Number(this.#removeHistory.run(n, from).changes);
+      if (from === 0) this.#forget.run(n);
+    }
+    return limit - left;
+  }
+}

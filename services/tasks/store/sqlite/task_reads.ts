@@ -1,0 +1,209 @@
+/**
+ * Tasks by their ids, keys and instants.
+ *
+ * @module
+ */
+
+import type { SQLInputValue } from "node:sqlite";
+import type { Task } from "../../domain/task.ts";
+import type { RunningCounts } from "../store.ts";
+import { taskNumber } from "../task_id.ts";
+import type { Names } from "./names.ts";
+import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
+import { RUNNING_CODE } from "./status_code.ts";
+import { READ_COLUMNS, type TaskDecoder } from "./task_row.ts";
+
+/**
+ * Most characters of payloads that an answer of several tasks holds, so that a
+ * page of large tasks does not fill the memory. The first task always fits.
+ */
+export const MAX_ANSWER_CHARS = 8_000_000;
+
+/** What reading needs. */
+export interface ReadParts {
+  /** The connection. */
+  readonly reader: Reader;
+  /** Numbers of tenants and workers. */
+  readonly names: Names;
+  /** Makes tasks of rows. */
+  readonly decoder: TaskDecoder;
+}
+
+const BY_NUMBER = `SELECT ${READ_COLUMNS}, tenant FROM tasks WHERE n = ?`;
+
+/** Finds tasks. */
+export class TaskReads {
+  readonly #parts: ReadParts;
+
+  /** Reads from `parts`. */
+  constructor(parts: ReadParts) {
+    this.#parts = parts;
+  }
+
+  /** A task of a tenant. */
+  task(tenantId: string, id: string): Task | undefined {
+    const { reader, names, decoder } = this.#parts;
+    const n = taskNumber(id);
+    const tenant = names.tenant(tenantId);
+    if (n === undefined || tenant === undefined) return undefined;
+    return reader.snapshot(() => {
+      const row = reader.row(BY_NUMBER, n);
+      return row?.["id"] === id && row["tenant"] === tenant
+        ? decoder.decode(row, tenantId)
+        : undefined;
+    });
+  }
+
+  /** Several tasks of a tenant. */
+  tasks(
+    tenantId: string,
+    ids: readonly string[],
+  ): readonly (Task | undefined)[] {
+    const { reader, names, decoder } = this.#parts;
+    const tenant = names.tenant(tenantId);
+    const numbers = ids.map((id) => taskNumber(id));
+    return reader.snapshot(() => {
+      const rows = this.#rows(numbers.filter((n) => n !== undefined));
+      return ids.map((id, index) => {
+        const row = rows.get(numbers[index] ?? -1);
+        return row?.["id"] === id && row["tenant"] === tenant
+          ? decoder.decode(row, tenantId)
+          : undefined;
+      });
+    });
+  }
+
+  /** The tasks of numbers that were just found, up to the bound on payloads. */
+  numbered(numbers: readonly number[]): readonly Task[] {
+    const rows = this.#rows(numbers);
+    return this.#decodeAll(numbers, (n) => rows.get(n));
+  }
+
+  /** The live task with a key. */
+  byKey(
+    options: {
+      readonly tenantId: string;
+      readonly workerId: string;
+      readonly key: string;
+    },
+  ): Task | undefined {
+    const { reader, names, decoder } = this.#parts;
+    const lane = names.lane(options.tenantId, options.workerId);
+    if (lane === undefined) return undefined;
+    return reader.snapshot(() => {
+      const row = reader.row(
+        `SELECT ${READ_COLUMNS} FROM tasks INDEXED BY live_keys ` +
+          "WHERE lane = ? AND key = ? AND key IS NOT NULL AND status < 7",
+        lane,
+        options.key,
+      );
+      return row && decoder.decode(row, options.tenantId);
+    });
+  }
+
+  /** Ids of live tasks that depend on a task. */
+  dependents(
+    options: {
+      readonly tenantId: string;
+      readonly id: string;
+      readonly limit: number;
+      readonly afterId?: string;
+    },
+  ): readonly string[] {
+    const { reader, names } = this.#parts;
+    const { id, limit, afterId } = options;
+    const tenant = names.tenant(options.tenantId);
+    if (tenant === undefined) return [];
+    const after = afterId === undefined ? -1 : taskNumber(afterId) ?? -1;
+    return reader.rows(
+      "SELECT tasks.id FROM dependents JOIN tasks USING(n) " +
+        "WHERE dependents.tenant = ? AND dependency = ? AND dependents.n > ? " +
+        "ORDER BY dependents.n LIMIT ?",
+      tenant,
+      id,
+      after,
+      limit,
+    ).map((row) => textOf(row, "id"));
+  }
+
+  /** Tasks that are to be looked at. */
+  waking(nowMs: number, limit: number): readonly Task[] {
+    return this.#query(
+      "WHERE wake_ms IS NOT NULL AND wake_ms <= ? ORDER BY wake_ms, n LIMIT ?",
+      nowMs,
+      limit,
+    );
+  }
+
+  /** The earliest instant at which one is. */
+  nextWakeMs(): number | undefined {
+    return this.#parts.reader.number(
+      "SELECT wake_ms FROM tasks INDEXED BY tasks_to_wake " +
+        "WHERE wake_ms IS NOT NULL ORDER BY wake_ms LIMIT 1",
+    );
+  }
+
+  /** What a worker has under way. */
+  running(tenantId: string, workerId: string): RunningCounts {
+    const { reader, names } = this.#parts;
+    const lane = names.lane(tenantId, workerId);
+    const groups = new Map<string, number>();
+    if (lane === undefined) return { all: 0, groups };
+    let all = 0;
+    const rows = reader.rows(
+      "SELECT grp, count(*) AS count FROM tasks INDEXED BY tasks_running " +
+        `WHERE lane = ? AND status = ${RUNNING_CODE} GROUP BY grp`,
+      lane,
+    );
+    for (const row of rows) {
+      const count = numberOf(row, "count");
+      const group = textOf(row, "grp");
+      all += count;
+      if (group !== "") groups.set(group, count);
+    }
+    return { all, groups };
+  }
+
+  #query(tail: string, ...values: readonly SQLInputValue[]): readonly Task[] {
+    const { reader } = this.#parts;
+    return reader.snapshot(() =>
+      this.#decodeAll(
+        reader.rows(
+          `SELECT ${READ_COLUMNS}, tenant FROM tasks ${tail}`,
+          ...values,
+        ),
+        (row) => row,
+      )
+    );
+  }
+
+  /** Rows by their numbers, which is much faster in one question. */
+  #rows(numbers: readonly number[]): ReadonlyMap<number, Row> {
+    const { reader } = this.#parts;
+    const rows = numbers.length === 0 ? [] : reader.rows(
+      `SELECT ${READ_COLUMNS}, tenant FROM tasks ` +
+        "WHERE n IN (SELECT value FROM json_each(?))",
+      JSON.stringify(numbers),
+    );
+    return new Map(rows.map((row) => [numberOf(row, "n"), row]));
+  }
+
+  #decodeAll<Item>(
+    items: readonly Item[],
+    rowOf: (item: Item) => Row | undefined,
+  ): readonly Task[] {
+    const { names, decoder } = this.#parts;
+    const tasks: Task[] = [];
+    let chars = 0;
+    for (const item of items) {
+      const row = rowOf(item);
+      if (row === undefined) continue;
+      const tenantId = names.tenantId(numberOf(row, "tenant"));
+      const task = decoder.decode(row, tenantId);
+      chars += task.dataJson.length + (task.resultJson?.length ?? 0);
+      if (chars > MAX_ANSWER_CHARS && tasks.length > 0) break;
+      tasks.push(task);
+    }
+    return tasks;
+  }
+}

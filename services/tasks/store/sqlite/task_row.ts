@@ -1,0 +1,170 @@
+/**
+ * Tasks as rows: the columns that are asked for, and everything else as JSON.
+ *
+ * @module
+ */
+
+import { placementOf } from "../../domain/placement.ts";
+import type { Task } from "../../domain/task.ts";
+import { taskNumber } from "../task_id.ts";
+import type { OperationValue } from "./operation.ts";
+import type { PayloadCache, PayloadKind } from "./payload_cache.ts";
+import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
+import { statusCode } from "./status_code.ts";
+import { decodeBody, encodeBody } from "./task_body.ts";
+
+/** The columns that a change may set, in the order of {@linkcode encodeColumns}. */
+export const CHANGING_COLUMNS = [
+  "version",
+  "status",
+  "lane",
+  "grp",
+  "job",
+  "key",
+  "date_ms",
+  "finished_ms",
+  "rank",
+  "wake_ms",
+  "body",
+  "data",
+  "data_at",
+  "result",
+  "result_at",
+] as const;
+
+/** The columns that {@linkcode TaskDecoder} reads. */
+export const READ_COLUMNS: string =
+  "tasks.n, tasks.id, tasks.version, tasks.body, tasks.data, tasks.data_at, " +
+  "tasks.result, tasks.result_at";
+
+/** Longer payloads are kept beside the row. */
+const MAX_INLINE_CHARS = 2_048;
+
+/** A payload on its way to the database. */
+export interface EncodedPayload {
+  /** In the row. */
+  readonly inline: string | null;
+  /** The version that wrote it beside the row. */
+  readonly at: number | null;
+  /** To be written beside the row; null with `at` means that it is there. */
+  readonly aside: string | null;
+}
+
+/**
+ * The number in a task's id.
+ *
+ * @throws {TypeError} when it is no id of a task
+ */
+export function numberOfTask(id: string): number {
+  const number = taskNumber(id);
+  if (number === undefined) {
+    throw new TypeError(`Cannot store the task: its id "${id}" is none`);
+  }
+  return number;
+}
+
+/** Options of {@linkcode encodePayload}. */
+export interface EncodePayloadOptions {
+  /** What it is. */
+  readonly kind: PayloadKind;
+  /** The payload. */
+  readonly text: string | undefined;
+  /** Payloads that are in the database. */
+  readonly cache: PayloadCache;
+}
+
+/** Decides where a task's payload goes. */
+export function encodePayload(
+  task: Task,
+  options: EncodePayloadOptions,
+): EncodedPayload {
+  const { kind, text, cache } = options;
+  if (text === undefined || text.length <= MAX_INLINE_CHARS) {
+    return { inline: text ?? null, at: null, aside: null };
+  }
+  const there = cache.get(kind, task.id);
+  return there?.text === text
+    ? { inline: null, at: there.at, aside: null }
+    : { inline: null, at: task.version, aside: text };
+}
+
+/** Options of {@linkcode encodeColumns}. */
+export interface EncodeColumnsOptions {
+  /** The number of its worker. */
+  readonly lane: number;
+  /** Where its data goes. */
+  readonly data: EncodedPayload;
+  /** Where its result goes. */
+  readonly result: EncodedPayload;
+}
+
+/** The values of {@linkcode CHANGING_COLUMNS}. */
+export function encodeColumns(
+  task: Task,
+  options: EncodeColumnsOptions,
+): OperationValue[] {
+  const { data, result } = options;
+  const { rank, wakeAtMs } = placementOf(task);
+  return [
+    task.version,
+    statusCode(task.status),
+    options.lane,
+    task.group,
+    task.job,
+    task.key ?? null,
+    task.dateMs,
+    task.finishedAtMs ?? null,
+    rank ?? null,
+    wakeAtMs ?? null,
+    encodeBody(task),
+    data.inline,
+    data.at,
+    result.inline,
+    result.at,
+  ];
+}
+
+/** Makes tasks of rows with {@linkcode READ_COLUMNS}. */
+export class TaskDecoder {
+  readonly #reader: Reader;
+  readonly #cache: PayloadCache;
+
+  /** A decoder that reads payloads beside the row from `reader`. */
+  constructor(reader: Reader, cache: PayloadCache) {
+    this.#reader = reader;
+    this.#cache = cache;
+  }
+
+  /** The task of a row; both must come from one snapshot. */
+  decode(row: Row, tenantId: string): Task {
+    const id = textOf(row, "id");
+    const resultJson = this.#payload(row, "result", id);
+    return {
+      ...decodeBody(textOf(row, "body")),
+      tenantId,
+      id,
+      version: numberOf(row, "version"),
+      dataJson: this.#payload(row, "data", id) ?? "null",
+      ...(resultJson === undefined ? {} : { resultJson }),
+    };
+  }
+
+  #payload(row: Row, kind: PayloadKind, id: string): string | undefined {
+    const at = row[`${kind}_at`];
+    if (typeof at !== "number") {
+      return row[kind] === null ? undefined : textOf(row, kind);
+    }
+    const cached = this.#cache.get(kind, id);
+    if (cached?.at === at) return cached.text;
+    const table = kind === "data" ? "task_data" : "task_results";
+    const text = this.#reader.text(
+      `SELECT text FROM ${table} WHERE n = ?`,
+      numberOf(row, "n"),
+    );
+    if (text === undefined) {
+      throw new Error(`Cannot read task "${id}": its ${kind} is not there`);
+    }
+    this.#cache.set(kind, id, { at, text });
+    return text;
+  }
+}

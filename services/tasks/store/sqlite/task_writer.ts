@@ -1,0 +1,286 @@
+/**
+ * Writes of tasks, with their history and all that belongs to them.
+ *
+ * @module
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type {
+  ConflictReason,
+  OperationCursor,
+  OperationValue,
+} from "./operation.ts";
+import { CHANGING_COLUMNS } from "./task_row.ts";
+
+/**
+ * Most records of a history that are removed together with their task; of a
+ * longer one the rest is left to sweeping.
+ */
+const MAX_REMOVED_RECORDS = 1_000;
+
+const IDENTITY_COLUMNS = ["n", "id", "tenant", "created_ms"] as const;
+const DATA_AT = CHANGING_COLUMNS.indexOf("data_at");
+const RESULT_AT = CHANGING_COLUMNS.indexOf("result_at");
+const TASK_WIDTH = IDENTITY_COLUMNS.length + CHANGING_COLUMNS.length;
+const HISTORY_WIDTH = 4;
+/** Rows that one statement inserts: half the work is calling the statement. */
+const BATCH_ROWS = 16;
+
+/** A task that was put in the database together with others did not fit. */
+export class BatchMismatch extends Error {
+  /** The name of the class. */
+  override readonly name = "BatchMismatch";
+
+  /** An error that asks for the tasks to be put there one by one. */
+  constructor() {
+    super("Cannot put the tasks together: one of them does not fit");
+  }
+}
+
+/** Writes tasks. */
+export class TaskWriter {
+  readonly #insert: StatementSync;
+  readonly #inserts: StatementSync;
+  readonly #update: StatementSync;
+  readonly #find: StatementSync;
+  readonly #remove: StatementSync;
+  readonly #putData: StatementSync;
+  readonly #putResult: StatementSync;
+  readonly #removeData: StatementSync;
+  readonly #removeResult: StatementSync;
+  readonly #addHistory: StatementSync;
+  readonly #addHistories: StatementSync;
+  readonly #lastSeq: StatementSync;
+  readonly #removeHistory: StatementSync;
+  readonly #leaveHistory: StatementSync;
+  readonly #hasDependents: StatementSync;
+  readonly #addDependent: StatementSync;
+  readonly #removeDependents: StatementSync;
+  /** While no task depends on another there is nothing to look for. */
+  #mayHaveDependents: boolean;
+  /** Rows of new tasks and of histories that are written several at once. */
+  #waitingTasks: OperationValue[] = [];
+  #waitingHistory: OperationValue[] = [];
+  #mayTaskWait = false;
+  #mayHistoryWait = false;
+
+  /** Prepares the statements. */
+  constructor(db: DatabaseSync) {
+    const columns = [...IDENTITY_COLUMNS, ...CHANGING_COLUMNS];
+    // What stands in the way of IGNORE is a taken number or a taken key.
+    const insert = `INSERT OR IGNORE INTO tasks(${columns.join()}) VALUES`;
+    this.#insert = db.prepare(insert + places(columns.length, 1));
+    this.#inserts = db.prepare(insert + places(columns.length, BATCH_ROWS));
+    this.#update = db.prepare(
+      `UPDATE OR IGNORE tasks SET ` +
+        CHANGING_COLUMNS.map((column) => `${column} = ?`).join() +
+        " WHERE n = ? AND id = ? AND tenant = ? AND version = ?",
+    );
+    this.#find = db.prepare(
+      "SELECT id, tenant, version, data_at, result_at FROM tasks WHERE n = ?",
+    );
+    this.#remove = db.prepare(
+      "DELETE FROM tasks WHERE n = ? AND id = ? AND tenant = ? AND version = ?",
+    );
+    const putAside = (table: string) =>
+      db.prepare(`INSERT OR REPLACE INTO ${table} VALUES(?, ?)`);
+    this.#putData = putAside("task_data");
+    this.#putResult = putAside("task_results");
+    this.#removeData = db.prepare("DELETE FROM task_data WHERE n = ?");
+    this.#removeResult = db.prepare("DELETE FROM task_results WHERE n = ?");
+    const addHistory = "INSERT INTO history VALUES";
+    this.#addHistory = db.prepare(addHistory + places(HISTORY_WIDTH, 1));
+    this.#addHistories = db.prepare(
+      addHistory + places(HISTORY_WIDTH, BATCH_ROWS),
+    );
+    this.#lastSeq = db.prepare(
+      "SELECT max(seq) AS seq FROM history WHERE n = ?",
+    );
+    this.#removeHistory = db.prepare(
+      "DELETE FROM history WHERE n = ? AND seq > ?",
+    );
+    this.#leaveHistory = db.prepare(
+      "INSERT OR IGNORE INTO removed_histories VALUES(?)",
+    );
+    this.#hasDependents = db.prepare(
+      "SELECT EXISTS(SELECT 1 FROM dependents) AS there",
+    );
+    this.#addDependent = db.prepare(
+      "INSERT INTO dependents VALUES(?, ?, ?)",
+    );
+    this.#removeDependents = db.prepare("DELETE FROM dependents WHERE n = ?");
+    this.#mayHaveDependents = this.#hasDependents.get()?.["there"] === 1;
+  }
+
+  /** Forgets what it knows of the tables, after a group was rolled back. */
+  forget(): void {
+    this.#mayHaveDependents = this.#hasDependents.get()?.["there"] === 1;
+  }
+
+  /** A group begins. */
+  beginGroup(): void {
+    this.#waitingTasks = [];
+    this.#waitingHistory = [];
+  }
+
+  /** A unit begins; its rows may wait for others unless it may be undone. */
+  beginUnit(
+    unit: { readonly mayWait: boolean; readonly isCreation: boolean },
+  ): void {
+    this.#mayHistoryWait = unit.mayWait;
+    this.#mayTaskWait = unit.mayWait && unit.isCreation;
+  }
+
+  /**
+   * Writes the rows that wait.
+   *
+   * @throws {BatchMismatch} when a task of them cannot be put there
+   */
+  flush(): void {
+    this.#flushTasks();
+    const rows = this.#waitingHistory;
+    this.#waitingHistory = [];
+    insertRows(rows, {
+      width: HISTORY_WIDTH,
+      many: this.#addHistories,
+      one: this.#addHistory,
+    });
+  }
+
+  /** Puts or changes a task. */
+  put(cursor: OperationCursor): ConflictReason | undefined {
+    const expectedVersion = cursor.number();
+    const identity = cursor.take(IDENTITY_COLUMNS.length);
+    const changing = cursor.take(CHANGING_COLUMNS.length);
+    const [data, result] = cursor.take(2);
+    const [n = null, id = null, tenant = null] = identity;
+    if (this.#mayTaskWait) {
+      this.#waitingTasks.push(...identity, ...changing);
+    } else {
+      this.#flushTasks();
+      const kept: KeptPayloads = {
+        data_at: data === null ? changing[DATA_AT] ?? null : null,
+        result_at: result === null ? changing[RESULT_AT] ?? null : null,
+      };
+      if (!this.#isKept(n, kept)) return "version";
+      const { changes } = expectedVersion === 0
+        ? this.#insert.run(...identity, ...changing)
+        : this.#update.run(...changing, n, id, tenant, expectedVersion);
+      if (changes === 0) return this.#reasonOf(identity, expectedVersion);
+    }
+    if (typeof data === "string") this.#putData.run(n, data);
+    if (typeof result === "string") this.#putResult.run(n, result);
+    this.#putDependents(cursor, n, tenant);
+    for (let left = cursor.number(); left > 0; left--) {
+      const record = cursor.take(HISTORY_WIDTH - 1);
+      if (this.#mayHistoryWait) this.#waitingHistory.push(n, ...record);
+      else this.#addHistory.run(n, ...record);
+    }
+    return undefined;
+  }
+
+  /** Removes a task, or demands that there is none. */
+  remove(cursor: OperationCursor): ConflictReason | undefined {
+    const n = cursor.number();
+    const [tenant = null, id = null, version = null] = cursor.take(3);
+    this.flush();
+    if (version === 0) {
+      return this.#find.get(n) === undefined ? undefined : "version";
+    }
+    const { changes } = this.#remove.run(n, id, tenant, version);
+    if (changes === 0) return "version";
+    this.#removeData.run(n);
+    this.#removeResult.run(n);
+    if (this.#mayHaveDependents) this.#removeDependents.run(n);
+    // From its end: while the beginning is there, no other task of that number
+    // can begin a history.
+    const last = Number(this.#lastSeq.get(n)?.["seq"] ?? 0);
+    const left = Math.max(0, last - MAX_REMOVED_RECORDS);
+    this.#removeHistory.run(n, left);
+    if (left > 0) this.#leaveHistory.run(n);
+    return undefined;
+  }
+
+  #flushTasks(): void {
+    const rows = this.#waitingTasks;
+    if (rows.length === 0) return;
+    this.#waitingTasks = [];
+    const changes = insertRows(rows, {
+      width: TASK_WIDTH,
+      many: this.#inserts,
+      one: this.#insert,
+    });
+    if (changes !== rows.length / TASK_WIDTH) throw new BatchMismatch();
+  }
+
+  /**
+   * Payloads that were not sent must be those that are there. They are, unless
+   * the caller read an older version of the task.
+   */
+  #isKept(n: OperationValue, kept: KeptPayloads): boolean {
+    if (kept.data_at === null && kept.result_at === null) return true;
+    const there = this.#find.get(n);
+    return (kept.data_at === null || kept.data_at === there?.["data_at"]) &&
+      (kept.result_at === null || kept.result_at === there?.["result_at"]);
+  }
+
+  #reasonOf(
+    [n = null, id, tenant]: readonly OperationValue[],
+    expectedVersion: number,
+  ): ConflictReason {
+    const there = this.#find.get(n);
+    const isKey = expectedVersion === 0
+      ? there === undefined
+      : there?.["id"] === id && there?.["tenant"] === tenant &&
+        there?.["version"] === expectedVersion;
+    return isKey ? "key" : "version";
+  }
+
+  #putDependents(
+    cursor: OperationCursor,
+    n: OperationValue,
+    tenant: OperationValue,
+  ): void {
+    const count = cursor.number();
+    if (this.#mayHaveDependents) this.#removeDependents.run(n);
+    if (count > 0) this.#mayHaveDependents = true;
+    for (let left = count; left > 0; left--) {
+      this.#addDependent.run(tenant, cursor.text(), n);
+    }
+  }
+}
+
+/** Versions that wrote payloads which stay as they are; null when sent anew. */
+interface KeptPayloads {
+  readonly data_at: OperationValue;
+  readonly result_at: OperationValue;
+}
+
+/** Placeholders of rows. */
+function places(width: number, rows: number): string {
+  const row = `(${new Array(width).fill("?").join()})`;
+  return new Array(rows).fill(row).join();
+}
+
+/** Inserts rows, most of them several at once, and tells how many it were. */
+function insertRows(
+  values: readonly OperationValue[],
+  options: {
+    readonly width: number;
+    readonly many: StatementSync;
+    readonly one: StatementSync;
+  },
+): number {
+  const { width, many, one } = options;
+  let changes = 0;
+  let from = 0;
+  while (from + width * BATCH_ROWS <= values.length) {
+    const to = from + width * BATCH_ROWS;
+    changes += Number(many.run(...values.slice(from, to)).changes);
+    from = to;
+  }
+  for (; from < values.length; from += width) {
+    changes += Number(one.run(...values.slice(from, from + width)).changes);
+  }
+  return changes;
+}

@@ -1,0 +1,43 @@
+/**
+ * Stores in folders of their own, for tests.
+ *
+ * @module
+ */
+
+import { RecordingLogger } from "../../../../../tests/support/recording_logger.ts";
+import { systemClock } from "../../../../shared/clock.ts";
+import type { Store } from "../../store.ts";
+import { createSqliteStore, type SqliteStoreOptions } from "../sqlite_store.ts";
+
+/** Makes a folder, has it used and removes it. */
+export async function withFolder(
+  use: (folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "sqlite_store_" });
+  try {
+    await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Opens a store in a folder, has it used and stops it. */
+export async function withStore(
+  dataFolder: string,
+  use: (store: Store, logger: RecordingLogger) => Promise<void>,
+  options: Partial<SqliteStoreOptions> = {},
+): Promise<void> {
+  const logger = new RecordingLogger();
+  const store = createSqliteStore({
+    dataFolder,
+    clock: systemClock,
+    logger,
+    ...options,
+  });
+  await store.start();
+  try {
+    await use(store, logger);
+  } finally {
+    await store.stop();
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * The writing thread as the serving thread sees it.
+ *
+ * @module
+ */
+
+import type { Logger } from "../../../shared/logger.ts";
+import type { Durability } from "./database_file.ts";
+import { startOwnThread, type StartThread } from "./thread.ts";
+import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
+
+/** Options of {@linkcode Writer}. */
+export interface WriterOptions {
+  /** The database's path. */
+  readonly path: string;
+  /** What a commit waits for. */
+  readonly durability: Durability;
+  /** Hears when the thread dies. */
+  readonly logger: Logger;
+  /** Tells the time that migrations are noted with. */
+  readonly nowMs: () => number;
+  /**
+   * Starts the thread.
+   *
+   * @default {startOwnThread}
+   */
+  readonly startThread?: StartThread;
+}
+
+interface Waiting {
+  readonly resolve: (numbers: readonly number[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Sends requests to the thread that writes. When the thread dies, what it was
+ * asked fails and the next request finds a new one.
+ */
+export class Writer {
+  readonly #options: WriterOptions;
+  #worker: Worker | undefined;
+  #opening: Promise<unknown> | undefined;
+  #waiting: Waiting[] = [];
+  #isClosed = false;
+
+  /** A writer whose thread is not started yet. */
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts the thread and opens the database.
+   *
+   * @throws {Error} when it cannot be opened
+   */
+  async open(): Promise<void> {
+    try {
+      await this.#opened();
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
+  }
+
+  /**
+   * Asks for something; answers in the order of asking.
+   *
+   * @throws {Error} when it failed, or the thread died of it
+   */
+  async ask(request: WriterRequest): Promise<readonly number[]> {
+    if (this.#opening !== undefined) return await this.#send(request);
+    await this.#opened();
+    return await this.#send(request);
+  }
+
+  /** Closes the database, which empties its log, and ends the thread. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#worker === undefined) return;
+    try {
+      await this.#send({ kind: "close" });
+    } finally {
+      this.#end();
+    }
+  }
+
+  #opened(): Promise<unknown> {
+    if (this.#opening !== undefined) return this.#opening;
+    if (this.#isClosed) return Promise.reject(closedError());
+    const { path, durability, nowMs, startThread = startOwnThread } =
+      this.#options;
+    const worker = startThread("writer");
+    this.#worker = worker;
+    worker.onmessage = ({ data }: MessageEvent<WriterAnswer>) => {
+      this.#settle(data);
+    };
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.#die(worker, event.message);
+    };
+    worker.onmessageerror = () => this.#die(worker, "an answer was unreadable");
+    const opening = this.#send({
+      kind: "open",
+      path,
+      durability,
+      nowMs: nowMs(),
+    });
+    this.#opening = opening;
+    // A thread that cannot open is of no use to the next request.
+    opening.catch(() => {
+      if (this.#worker === worker) this.#end();
+    });
+    return opening;
+  }
+
+  #send(request: WriterRequest): Promise<readonly number[]> {
+    const worker = this.#worker;
+    if (worker === undefined) {
+      return Promise.reject(closedError());
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      worker.postMessage(request);
+    });
+  }
+
+  #settle(answer: WriterAnswer): void {
+    const waiting = this.#waiting.shift();
+    if (answer.kind === "done") waiting?.resolve(answer.numbers);
+    else waiting?.reject(new Error(`Cannot write: ${answer.message}`));
+  }
+
+  #die(worker: Worker, reason: string): void {
+    if (this.#worker !== worker) return;
+    this.#options.logger.error("the thread that writes died", { reason });
+    this.#end();
+  }
+
+  #end(): void {
+    this.#worker?.terminate();
+    this.#worker = undefined;
+    this.#opening = undefined;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { reject } of waiting) {
+      reject(new Error("Cannot write: the thread that writes has ended"));
+    }
+  }
+}
+
+function closedError(): Error {
+  return new Error("Cannot write: the store is closed");
+}

@@ -1,0 +1,36 @@
+/**
+ * What the thread that serves and the thread that writes say to each other.
+ *
+ * @module
+ */
+
+import type { Durability } from "./database_file.ts";
+import type { OperationValue } from "./operation.ts";
+
+/** What the writing thread is asked for. Each is answered in its turn. */
+export type WriterRequest =
+  /** Open the database and bring its tables up to date. */
+  | {
+    readonly kind: "open";
+    readonly path: string;
+    readonly durability: Durability;
+    readonly nowMs: number;
+  }
+  /** Apply units in one transaction. */
+  | {
+    readonly kind: "apply";
+    readonly lists: readonly (readonly OperationValue[])[];
+  }
+  /** Remove what has expired. */
+  | { readonly kind: "sweep"; readonly nowMs: number; readonly limit: number }
+  /** Begin the log anew, after another thread has moved most of it. */
+  | { readonly kind: "restart_log"; readonly truncate: boolean }
+  /** Close the database. */
+  | { readonly kind: "close" };
+
+/** What the writing thread answers. */
+export type WriterAnswer =
+  /** Numbers of {@linkcode WriterRequest}: results of units, or of removed rows. */
+  | { readonly kind: "done"; readonly numbers: readonly number[] }
+  /** It failed; nothing was written. */
+  | { readonly kind: "failed"; readonly message: string };

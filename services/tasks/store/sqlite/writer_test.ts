@@ -1,0 +1,102 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import {
+  creation,
+  sampleIds,
+  sampleTask,
+  unitsOf,
+} from "../testing/sample_tasks.ts";
+import { withFolder, withStore } from "./testing/open_store.ts";
+import { startOwnThread, type ThreadName } from "./thread.ts";
+import { Writer, type WriterOptions } from "./writer.ts";
+
+function writerOptions(
+  path: string,
+  over: Partial<WriterOptions> = {},
+): WriterOptions {
+  return {
+    path,
+    durability: "full",
+    logger: new RecordingLogger(),
+    nowMs: () => 5,
+    ...over,
+  };
+}
+
+function startDyingThread(): Worker {
+  const url = new URL("./testing/dying_writer_worker.ts", import.meta.url);
+  return new Worker(url, { type: "module" });
+}
+
+Deno.test("Writer opens, answers in order and closes", async () => {
+  await withFolder(async (folder) => {
+    const writer = new Writer(writerOptions(`${folder}/tasks.db`));
+    await writer.open();
+    const order: number[] = [];
+    await Promise.all([0, 1, 2, 3].map(async (index) => {
+      await writer.ask({ kind: "apply", lists: [] });
+      order.push(index);
+    }));
+    assertEquals(order, [0, 1, 2, 3]);
+    await writer.close();
+    await writer.close();
+    await assertRejects(
+      () => writer.ask({ kind: "apply", lists: [] }),
+      Error,
+      "Cannot write: the store is closed",
+    );
+  });
+});
+
+Deno.test("Writer rejects when the database cannot be opened", async () => {
+  await withFolder(async (folder) => {
+    const writer = new Writer(writerOptions(`${folder}/missing/tasks.db`));
+    await assertRejects(() => writer.open(), Error, "Cannot write");
+    await writer.close();
+  });
+});
+
+Deno.test("a request that fails does not end the thread", async () => {
+  await withFolder(async (folder) => {
+    const writer = new Writer(writerOptions(`${folder}/tasks.db`));
+    await writer.open();
+    await assertRejects(
+      () => writer.ask({ kind: "apply", lists: [[999]] }),
+      Error,
+      "Cannot write: Cannot apply operation 999",
+    );
+    assertEquals(await writer.ask({ kind: "apply", lists: [] }), []);
+    await writer.close();
+  });
+});
+
+Deno.test("a store goes on when its writing thread dies", async () => {
+  await withFolder(async (folder) => {
+    let threads = 0;
+    const startThread = (name: ThreadName) => {
+      if (name === "log_keeper") return startOwnThread(name);
+      return threads++ === 1 ? startDyingThread() : startOwnThread(name);
+    };
+    await withStore(folder, () => Promise.resolve(), { startThread });
+    await withStore(folder, async (store, logger) => {
+      const ids = sampleIds();
+      const [first, second] = [
+        sampleTask({ id: ids.next() }),
+        sampleTask({ id: ids.next() }),
+      ];
+      await assertRejects(
+        () => store.commit(unitsOf(creation(first))),
+        Error,
+        "Cannot write: the thread that writes has ended",
+      );
+      assertEquals(logger.lines.map(({ level }) => level), ["error"]);
+      assertEquals(await store.task("tnt_a", first.id), undefined);
+      assertEquals(
+        await store.commit(unitsOf(creation(first), creation(second))),
+        [{ kind: "ok" }, { kind: "ok" }],
+      );
+      assertEquals(await store.task("tnt_a", second.id), second);
+    }, { startThread });
+    assertEquals(threads, 3);
+  });
+});

@@ -1,0 +1,83 @@
+/**
+ * The thread that writes, so that waiting for the disk keeps nobody else.
+ *
+ * @module
+ */
+
+import type { DatabaseSync } from "node:sqlite";
+import { openWriting } from "./database_file.ts";
+import { GroupApplier } from "./group_applier.ts";
+import { migrate } from "./migrations.ts";
+import { Sweeper } from "./sweeper.ts";
+import type { ThreadScope } from "./thread_scope.ts";
+import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
+
+interface Open {
+  readonly db: DatabaseSync;
+  readonly applier: GroupApplier;
+  readonly sweeper: Sweeper;
+}
+
+/** Serves the one that started the thread, until it is ended. */
+export function serveWriter(
+  scope: ThreadScope<WriterRequest, WriterAnswer>,
+): void {
+  let open: Open | undefined;
+  scope.onmessage = ({ data: request }) => {
+    scope.postMessage(answerTo(() => {
+      if (request.kind === "open") {
+        open = openAll(request);
+        return [];
+      }
+      if (open === undefined) throw new Error("the database is not open");
+      if (request.kind === "close") {
+        open.db.close();
+        open = undefined;
+        return [];
+      }
+      return perform(open, request);
+    }));
+  };
+}
+
+function answerTo(work: () => readonly number[]): WriterAnswer {
+  try {
+    return { kind: "done", numbers: work() };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { kind: "failed", message };
+  }
+}
+
+function openAll(
+  request: Extract<WriterRequest, { kind: "open" }>,
+): Open {
+  const db = openWriting(request.path, request.durability);
+  try {
+    migrate(db, { nowMs: request.nowMs });
+    return { db, applier: new GroupApplier(db), sweeper: new Sweeper(db) };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function perform(
+  { db, applier, sweeper }: Open,
+  request: Exclude<WriterRequest, { kind: "open" | "close" }>,
+): readonly number[] {
+  switch (request.kind) {
+    case "apply": {
+      const codes = applier.apply(request.lists);
+      // Usually none conflicts, and nothing is cheaper to hand over than nothing.
+      return codes.some((code) => code !== 0) ? codes : [];
+    }
+    case "sweep":
+      return [sweeper.sweep(request.nowMs, request.limit)];
+    case "restart_log":
+      db.exec(
+        `PRAGMA wal_checkpoint(${request.truncate ? "TRUNCATE" : "RESTART"})`,
+      );
+      return [];
+  }
+}

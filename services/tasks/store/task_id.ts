@@ -1,0 +1,130 @@
+/**
+ * Ids of tasks: they sort by the time they were made, and the first 53 of their
+ * 130 bits are a number that a store can use as its key.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+
+/** Options of {@linkcode createTaskIds}. */
+export interface TaskIdsOptions {
+  /** Tells the time. */
+  readonly clock: Clock;
+  /** Gives that many random bytes, which nobody can foretell. */
+  readonly randomBytes: (length: number) => Uint8Array;
+}
+
+/** Makes ids of tasks. */
+export interface TaskIds {
+  /**
+   * A new id, greater than all before it.
+   *
+   * @throws {RangeError} when the clock is before 2020 or behind 2089
+   */
+  next(): string;
+}
+
+/** What all ids of tasks begin with. */
+export const TASK_ID_PREFIX = "tsk_";
+
+/** The characters of Crockford's base 32, which leaves out those that look alike. */
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const VALUES: ReadonlyMap<string, number> = new Map(
+  [...ALPHABET].map((character, value) => [character, value]),
+);
+const FORM = /^tsk_[0-9a-hjkmnp-tv-z]{26}$/;
+
+/** Milliseconds of an id count from 2020. */
+const EPOCH_MS = 1_577_836_800_000;
+const MAX_NUMBER = Number.MAX_SAFE_INTEGER;
+const PER_MS = 4_096;
+/** A millisecond's first number is drawn from the lower half, see below. */
+const FIRST_BOUND = PER_MS / 2;
+
+/** Characters that hold nothing but chance. */
+const TAIL_CHARS = 15;
+const BYTES_PER_ID = TAIL_CHARS + 2;
+const IDS_PER_DRAW = 256;
+/** 2^23: what the number's last five characters hold, without the two random bits. */
+const LOW_RANGE = 0x80_0000;
+
+/**
+ * Makes ids that rise strictly, also when the clock steps back or more are made
+ * in a millisecond than it has numbers for: then they run ahead of the clock.
+ *
+ * Each millisecond's numbers begin at random, so that a process started after
+ * the clock was set back seldom makes a number that is taken already. When it
+ * does, the store reports a conflict and the caller makes another id.
+ */
+export function createTaskIds(options: TaskIdsOptions): TaskIds {
+  const { clock, randomBytes } = options;
+  let pool: Uint8Array = new Uint8Array(0);
+  let used = 0;
+  let last = -1;
+  return {
+    next() {
+      if (used + BYTES_PER_ID > pool.length) {
+        pool = randomBytes(BYTES_PER_ID * IDS_PER_DRAW);
+        used = 0;
+      }
+      const first = ((byteAt(pool, used) << 8) | byteAt(pool, used + 1)) %
+        FIRST_BOUND;
+      const fresh = (clock.nowMs() - EPOCH_MS) * PER_MS + first;
+      const number = last < 0 || isLaterMs(fresh, last) ? fresh : last + 1;
+      if (number < 0 || number > MAX_NUMBER) {
+        throw new RangeError(
+          "Cannot make the id of a task: the clock is not between 2020 and 2089",
+        );
+      }
+      last = number;
+      const id = idOf(number, pool.subarray(used + 2, used + BYTES_PER_ID));
+      used += BYTES_PER_ID;
+      return id;
+    },
+  };
+}
+
+/**
+ * The number in an id: milliseconds since 2020 and 12 bits more. Undefined when
+ * it is no id of a task.
+ */
+export function taskNumber(id: string): number | undefined {
+  if (!FORM.test(id)) return undefined;
+  let value = 0;
+  for (let index = 4; index < 14; index++) {
+    value = value * 32 + digit(id, index);
+  }
+  return value * 8 + (digit(id, 14) >> 2);
+}
+
+function isLaterMs(fresh: number, last: number): boolean {
+  return Math.floor(fresh / PER_MS) > Math.floor(last / PER_MS);
+}
+
+function idOf(number: number, chance: Uint8Array): string {
+  let high = Math.floor(number / LOW_RANGE);
+  const low = number % LOW_RANGE;
+  let text = "";
+  for (let index = 0; index < 6; index++) {
+    text = character(high) + text;
+    high = Math.floor(high / 32);
+  }
+  // 20 bits in four characters, then 3 with two random ones beside them.
+  for (let shift = 18; shift >= 3; shift -= 5) text += character(low >> shift);
+  text += character(((low & 7) << 2) | (byteAt(chance, 0) >> 6));
+  for (const byte of chance) text += character(byte);
+  return TASK_ID_PREFIX + text;
+}
+
+function character(value: number): string {
+  return ALPHABET.charAt(value & 31);
+}
+
+function digit(id: string, index: number): number {
+  return VALUES.get(id.charAt(index)) ?? 0;
+}
+
+function byteAt(bytes: Uint8Array, index: number): number {
+  return bytes[index] ?? 0;
+}

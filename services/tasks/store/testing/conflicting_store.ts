@@ -1,0 +1,155 @@
+/**
+ * A store that gets in the way: it answers conflicts that another writer might
+ * have caused and fails commits, so that tests see whether callers cope.
+ *
+ * @module
+ */
+
+import { placementOf } from "../../domain/placement.ts";
+import type { Store, Unit, UnitResult, Write } from "../store.ts";
+
+/** Options of {@linkcode createConflictingStore}. */
+export interface ConflictingStoreOptions {
+  /** Gives a number from 0 to before 1. */
+  readonly random: () => number;
+  /**
+   * The share of units that are answered with a conflict and not applied.
+   *
+   * @default {0}
+   */
+  readonly conflictShare?: number;
+  /**
+   * The share of commits that fail; half of these have been applied nevertheless,
+   * as when the answer is lost.
+   *
+   * @default {0}
+   */
+  readonly failureShare?: number;
+}
+
+/** What a {@linkcode createConflictingStore} has done so far. */
+export interface Mischief {
+  /** Conflicts that were made up. */
+  readonly conflicts: number;
+  /** Commits that were failed. */
+  readonly failures: number;
+}
+
+/** A store in front of another one. */
+export type ConflictingStore = Store & {
+  /** What it has done so far. */
+  readonly mischief: Mischief;
+};
+
+/**
+ * Puts conflicts and failures in front of a store. Conflicts are those that
+ * another writer can cause at any time: they say that a version changed, or that
+ * a key, an alias or an idempotency key was taken. A required record is never
+ * said to be missing, as callers need not ask again after that.
+ */
+export function createConflictingStore(
+  inner: Store,
+  options: ConflictingStoreOptions,
+): ConflictingStore {
+  const { random, conflictShare = 0, failureShare = 0 } = options;
+  const mischief = { conflicts: 0, failures: 0 };
+
+  async function commit(
+    units: readonly Unit[],
+  ): Promise<readonly UnitResult[]> {
+    const failure = random() < failureShare
+      ? random() < 0.5 ? "before" : "after"
+      : undefined;
+    if (failure !== undefined) mischief.failures++;
+    if (failure === "before") throw failed();
+    const madeUp = units.map((unit) =>
+      random() < conflictShare ? conflictOf(unit, random) : undefined
+    );
+    const results = await inner.commit(
+      units.filter((_, index) => madeUp[index] === undefined),
+    );
+    if (failure === "after") throw failed();
+    mischief.conflicts += madeUp.filter((one) => one !== undefined).length;
+    let next = 0;
+    return madeUp.map((conflict) => conflict ?? resultAt(results, next++));
+  }
+
+  return {
+    mischief,
+    commit,
+    start: () => inner.start(),
+    stop: () => inner.stop(),
+    task: (...args) => inner.task(...args),
+    tasks: (...args) => inner.tasks(...args),
+    taskByKey: (...args) => inner.taskByKey(...args),
+    listTasks: (...args) => inner.listTasks(...args),
+    history: (...args) => inner.history(...args),
+    dependents: (...args) => inner.dependents(...args),
+    candidates: (...args) => inner.candidates(...args),
+    workersWithDueTasks: (...args) => inner.workersWithDueTasks(...args),
+    waking: (...args) => inner.waking(...args),
+    nextWakeMs: () => inner.nextWakeMs(),
+    running: (...args) => inner.running(...args),
+    scan: (...args) => inner.scan(...args),
+    counts: (...args) => inner.counts(...args),
+    record: (...args) => inner.record(...args),
+    recordByAlias: (...args) => inner.recordByAlias(...args),
+    records: (...args) => inner.records(...args),
+    idempotency: (...args) => inner.idempotency(...args),
+    usage: (...args) => inner.usage(...args),
+    audit: (...args) => inner.audit(...args),
+    sweep: (...args) => inner.sweep(...args),
+  };
+}
+
+/** A conflict that a unit could have met; undefined when it cannot meet any. */
+function conflictOf(
+  unit: Unit,
+  random: () => number,
+): UnitResult | undefined {
+  const possible = unit.writes.flatMap((write, index) =>
+    reasonsOf(write).map((reason) => ({
+      kind: "conflict" as const,
+      write: index,
+      reason,
+    }))
+  );
+  return possible[Math.floor(random() * possible.length)];
+}
+
+type Reason = Extract<UnitResult, { kind: "conflict" }>["reason"];
+
+function reasonsOf(write: Write): Reason[] {
+  switch (write.kind) {
+    case "task": {
+      const hasKey = write.next !== undefined &&
+        placementOf(write.next).liveKey !== undefined;
+      return hasKey ? ["version", "key"] : ["version"];
+    }
+    case "record":
+      return write.next?.alias === undefined
+        ? ["version"]
+        : ["version", "alias"];
+    case "idempotency":
+      return ["idempotency"];
+    default:
+      return [];
+  }
+}
+
+function failed(): Error {
+  return new Error("Cannot commit: the store was made to fail");
+}
+
+function resultAt(
+  results: readonly UnitResult[],
+  index: number,
+): UnitResult {
+  const result = results[index];
+  if (result === undefined) {
+    throw new RangeError(
+      `Cannot answer for unit ${index}: the store gave ${results.length} results`,
+    );
+  }
+  return result;
+}

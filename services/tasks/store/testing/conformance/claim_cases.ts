@@ -1,0 +1,309 @@
+/**
+ * What workers may take: ranks, groups, rooms, jobs, turns.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import type { Task } from "../../../domain/task.ts";
+import { TASK_STATUSES } from "../../../domain/task_status.ts";
+import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
+import type { Claim, Store } from "../../store.ts";
+import { removal, SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
+import {
+  collectCases,
+  commitEach,
+  create,
+  idsOf,
+  type StoreCase,
+  update,
+} from "./store_case.ts";
+
+const TENANT = "tnt_a";
+
+/** The demands on proposals. */
+export function claimCases(): readonly StoreCase[] {
+  return collectCases((check) => {
+    check("proposes in the order of rank, then of id", async (store) => {
+      const ids = sampleIds();
+      const dated = (dateMs: number, priority = 0) =>
+        sampleTask({ id: ids.next(), dateMs, priority });
+      const late = dated(SAMPLE_MS + 1_000);
+      const early = dated(SAMPLE_MS - 1_000);
+      const tied = dated(SAMPLE_MS - 1_000);
+      const urgent = dated(SAMPLE_MS + 60_000, 2);
+      const patient = dated(SAMPLE_MS - 540_000, -9);
+      await create(store, late, early, tied, urgent, patient);
+      const wanted = [urgent, early, tied, patient, late];
+      assertEquals(await candidates(store, {}), wanted);
+      assertEquals(await candidates(store, { limit: 2 }), wanted.slice(0, 2));
+      assertEquals(await candidates(store, { limit: 0 }), []);
+      assertEquals(await candidates(store, { workerId: "wrk_b" }), []);
+      const moved = await update(store, urgent, { priority: -9 });
+      assertEquals(await candidates(store, {}), [...wanted.slice(1), moved]);
+    });
+
+    check("proposes only what may be taken", async (store) => {
+      const ids = sampleIds();
+      const tasks = TASK_STATUSES.flatMap((status) =>
+        [true, false].map((isDue) =>
+          sampleTask({ id: ids.next(), status, isDue })
+        )
+      );
+      await create(store, ...tasks);
+      const found = await candidates(store, { limit: 100 });
+      assertEquals(
+        found.map(({ status, isDue }) => [status, isDue]),
+        [["waiting", true], ["retry", true], ["done", true]],
+      );
+      for (const task of found) await update(store, task, { isDue: false });
+      assertEquals(await candidates(store, {}), []);
+    });
+
+    check("lets groups take turns after the one that had it", async (store) => {
+      const tasks = await createGroups(store, { a: 3, b: 1, c: 2, d: 4 });
+      const groups = async (claim: Partial<Claim>) =>
+        (await candidates(store, claim)).map(({ group }) => group).join("");
+      assertEquals(await groups({}), "abcdacdadd");
+      assertEquals(await groups({ limit: 5 }), "abcda");
+      assertEquals(await groups({ limit: 5, afterGroup: "a" }), "bcdac");
+      assertEquals(await groups({ limit: 1, afterGroup: "c" }), "d");
+      assertEquals(await groups({ limit: 3, afterGroup: "d" }), "abc");
+      assertEquals(await groups({ limit: 2, afterGroup: "bb" }), "cd");
+      assertEquals(await groups({ limit: 2, afterGroup: "zz" }), "ab");
+      const inGroup = (await candidates(store, {}))
+        .filter(({ group }) => group === "d");
+      assertEquals(inGroup, tasks.filter(({ group }) => group === "d"));
+    });
+
+    check("counts tasks without a group as one in turn", async (store) => {
+      await createGroups(store, { "": 2, g: 2 });
+      const found = await candidates(store, {});
+      assertEquals(found.map(({ group }) => group), ["", "g", "", "g"]);
+      const next = await candidates(store, { afterGroup: "" });
+      assertEquals(next.map(({ group }) => group), ["g", "", "g", ""]);
+    });
+
+    check(
+      "leaves out full groups and keeps within their room",
+      async (store) => {
+        await createGroups(store, { "": 2, a: 5, b: 5, c: 5 });
+        const groups = async (claim: Partial<Claim>) =>
+          (await candidates(store, claim)).map(({ group }) => group || "-")
+            .join("");
+        assertEquals(
+          await groups({ fullGroups: new Set(["a", "c", "x"]) }),
+          "-b-bbbb",
+        );
+        assertEquals(
+          await groups({ room: (group) => group === "a" ? 0 : 2 }),
+          "-bc-bc",
+        );
+        assertEquals(
+          await groups({
+            limit: 3,
+            fullGroups: new Set(["a", "b", "c"]),
+            afterGroup: "b",
+          }),
+          "--",
+        );
+        assertEquals(
+          await groups({
+            limit: 4,
+            fullGroups: new Set(["b"]),
+            room: () => 1,
+            afterGroup: "a",
+          }),
+          "c-a-",
+        );
+      },
+    );
+
+    check("proposes only tasks of the jobs asked for", async (store) => {
+      const ids = sampleIds();
+      const jobs = ["mail", "pdf", "sms"];
+      const tasks = Array.from({ length: 12 }, (_, index) =>
+        sampleTask({
+          id: ids.next(),
+          job: jobs[index % 3] ?? "",
+          group: index < 6 ? "" : `g${index % 2}`,
+          dateMs: SAMPLE_MS - index,
+        }));
+      await create(store, ...tasks);
+      const jobsOf = async (claim: Partial<Claim>) =>
+        (await candidates(store, claim)).map(({ job }) => job);
+      assertEquals(new Set(await jobsOf({ jobs: ["pdf"] })), new Set(["pdf"]));
+      assertEquals((await jobsOf({ jobs: ["pdf"] })).length, 4);
+      assertEquals((await jobsOf({ jobs: ["pdf", "sms"] })).length, 8);
+      assertEquals((await jobsOf({ jobs: ["pdf", "pdf"] })).length, 4);
+      assertEquals(await jobsOf({ jobs: ["fax"] }), []);
+      assertEquals(await jobsOf({ jobs: [] }), []);
+      const ungrouped = await candidates(store, {
+        jobs: ["sms", "mail"],
+        fullGroups: new Set(["g0", "g1"]),
+      });
+      assertEquals(
+        idsOf(ungrouped),
+        idsOf([5, 3, 2, 0].map((index) => tasks[index])),
+      );
+    });
+
+    check(
+      "answers several claims and proposes no task twice",
+      async (store) => {
+        await createGroups(store, { "": 3, a: 2 });
+        await create(
+          store,
+          sampleTask({ id: sampleIds(5).next(), workerId: "wrk_b" }),
+        );
+        const base = { tenantId: TENANT, workerId: "wrk_a" };
+        const found = await store.candidates([
+          { ...base, limit: 2 },
+          { ...base, workerId: "wrk_b", limit: 9 },
+          { ...base, workerId: "wrk_none", limit: 9 },
+          { ...base, limit: 2 },
+          { ...base, limit: 9 },
+        ]);
+        assertEquals(found.map((tasks) => tasks.length), [2, 1, 0, 2, 1]);
+        assertEquals(new Set(found.flat().map(({ id }) => id)).size, 6);
+        assertEquals(await store.candidates([]), []);
+      },
+    );
+
+    check("gives every group its turn when claims are small", async (store) => {
+      const names = Array.from({ length: 40 }, (_, index) => `g${index}`);
+      await createGroups(
+        store,
+        Object.fromEntries(names.map((name) => [name, 5])),
+      );
+      const turns = new Map<string, number>();
+      let afterGroup: string | undefined;
+      for (let count = 0; count < 80; count++) {
+        const found = await candidates(store, {
+          limit: 1,
+          ...(afterGroup === undefined ? {} : { afterGroup }),
+        });
+        for (const task of found) {
+          afterGroup = task.group;
+          turns.set(task.group, (turns.get(task.group) ?? 0) + 1);
+          await commitEach(store, removal(task));
+        }
+      }
+      assertEquals(new Set(turns.values()), new Set([2]));
+      assertEquals(turns.size, 40);
+    });
+
+    check("proposes as the rules say, whatever the claim", async (store) => {
+      const random = new SeededRandom(7);
+      const ids = sampleIds();
+      const groups = ["", "a", "b", "ä", "c d"];
+      const jobs = ["x", "y", "z"];
+      const tasks = Array.from({ length: 120 }, () =>
+        sampleTask({
+          id: ids.next(),
+          group: random.pick(groups),
+          job: random.pick(jobs),
+          dateMs: SAMPLE_MS - random.below(20) * 1_000,
+          priority: random.below(19) - 9,
+          isDue: random.chance(0.9),
+        }));
+      await create(store, ...tasks);
+      for (let round = 0; round < 60; round++) {
+        const room = random.below(6);
+        const claim: Claim = {
+          tenantId: TENANT,
+          workerId: "wrk_a",
+          limit: random.below(40),
+          ...(random.chance(0.5)
+            ? { jobs: jobs.filter(() => random.chance(0.6)) }
+            : {}),
+          ...(random.chance(0.5)
+            ? { fullGroups: new Set(groups.filter(() => random.chance(0.4))) }
+            : {}),
+          ...(random.chance(0.5) ? { room: () => room } : {}),
+          ...(random.chance(0.7) ? { afterGroup: random.pick(groups) } : {}),
+        };
+        const [found] = await store.candidates([claim]);
+        assertEquals(idsOf(found ?? []), idsOf(expected(tasks, claim)));
+      }
+    });
+
+    check("names the workers that have tasks to take", async (store) => {
+      const ids = sampleIds();
+      const workers = Array.from({ length: 9 }, (_, index) => ({
+        tenantId: `tnt_${index % 2}`,
+        workerId: `wrk_${index}`,
+      }));
+      const idle = { tenantId: TENANT, workerId: "wrk_idle" };
+      await create(
+        store,
+        ...[...workers, ...workers].map((worker) =>
+          sampleTask({ id: ids.next(), ...worker, group: ids.next() })
+        ),
+        sampleTask({ id: ids.next(), ...idle, isDue: false }),
+      );
+      const found = [];
+      let afterWorkerId: string | undefined;
+      do {
+        const page = await store.workersWithDueTasks({
+          limit: 4,
+          ...(afterWorkerId === undefined ? {} : { afterWorkerId }),
+        });
+        assertEquals(page.length <= 4, true);
+        found.push(...page);
+        afterWorkerId = page.at(-1)?.workerId;
+      } while (afterWorkerId !== undefined && found.length < 20);
+      const byId = (left: { workerId: string }, right: { workerId: string }) =>
+        left.workerId < right.workerId ? -1 : 1;
+      assertEquals(found.sort(byId), workers);
+    });
+  });
+}
+
+async function candidates(
+  store: Store,
+  claim: Partial<Claim>,
+): Promise<readonly Task[]> {
+  const [found] = await store.candidates([
+    { tenantId: TENANT, workerId: "wrk_a", limit: 100, ...claim },
+  ]);
+  return found ?? [];
+}
+
+async function createGroups(
+  store: Store,
+  sizes: Readonly<Record<string, number>>,
+): Promise<readonly Task[]> {
+  const ids = sampleIds();
+  const tasks = Object.entries(sizes).flatMap(([group, size]) =>
+    Array.from({ length: size }, () => sampleTask({ id: ids.next(), group }))
+  );
+  await create(store, ...tasks);
+  return tasks;
+}
+
+/** The rules once more, in the plainest form. */
+function expected(tasks: readonly Task[], claim: Claim): readonly Task[] {
+  const { limit, jobs, fullGroups, room, afterGroup } = claim;
+  const rank = (task: Task) => task.dateMs - task.priority * 60_000;
+  const open = tasks
+    .filter((task) => task.isDue && (jobs?.includes(task.job) ?? true))
+    .filter(({ group }) => group === "" || fullGroups?.has(group) !== true)
+    .sort((left, right) =>
+      rank(left) - rank(right) || (left.id < right.id ? -1 : 1)
+    );
+  const names = [...new Set(open.map(({ group }) => group))].sort();
+  const order = afterGroup === undefined ? names : [
+    ...names.filter((name) => name > afterGroup),
+    ...names.filter((name) => name <= afterGroup),
+  ];
+  const turns = order.flatMap((name, place) =>
+    open.filter(({ group }) => group === name)
+      .slice(0, name === "" ? undefined : room?.(name))
+      .map((task, round) => ({ task, round, place }))
+  );
+  return turns
+    .sort((left, right) => left.round - right.round || left.place - right.place)
+    .slice(0, limit)
+    .map(({ task }) => task);
+}

@@ -1,0 +1,222 @@
+/**
+ * Writes drawn by chance, checked against the plainest store there is.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
+import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
+import type { Task } from "../../../domain/task.ts";
+import { TASK_STATUSES } from "../../../domain/task_status.ts";
+import type { Store, Unit, Write } from "../../store.ts";
+import { createMemoryStore } from "../memory_store.ts";
+import {
+  change,
+  changed,
+  creation,
+  removal,
+  SAMPLE_MS,
+  sampleIds,
+  sampleTask,
+  withHistory,
+} from "../sample_tasks.ts";
+import { readList } from "./read_list.ts";
+import { collectCases, type StoreCase } from "./store_case.ts";
+
+const TENANTS = ["tnt_a", "tnt_b"];
+const WORKERS = ["wrk_a", "wrk_b"];
+const ROUNDS = 120;
+
+/** The demands that chance draws. */
+export function drawnCases(): readonly StoreCase[] {
+  return collectCases((check) => {
+    check("does what a plain store does, whatever is drawn", async (store) => {
+      const random = new SeededRandom(42);
+      const model = createMemoryStore({ clock: new FakeClock(SAMPLE_MS) });
+      const pool = new TaskPool(random);
+      for (let round = 0; round < ROUNDS; round++) {
+        const commits = random.list(5, () => pool.drawUnits());
+        const expected = [];
+        for (const units of commits) {
+          const results = await model.commit(units);
+          expected.push(results);
+          units.forEach((unit, index) => {
+            if (results[index]?.kind === "ok") pool.note(unit);
+          });
+        }
+        const results = await Promise.all(
+          commits.map((units) => store.commit(units)),
+        );
+        assertEquals(results, expected, `round ${round}`);
+        if (round % 20 === 19) await compare(store, model);
+      }
+      await compare(store, model);
+    });
+  });
+}
+
+/** Tasks as they are believed to be; some beliefs are old. */
+class TaskPool {
+  readonly #random: SeededRandom;
+  readonly #ids = sampleIds(42);
+  readonly #tasks: Task[] = [];
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+  }
+
+  drawUnits(): readonly Unit[] {
+    return this.#random.list(12, () => ({
+      writes: this.#random.list(4, () => this.#drawWrite()),
+    }));
+  }
+
+  /** Remembers what was written, the older state often with it. */
+  note(unit: Unit): void {
+    for (const write of unit.writes) {
+      if (write.kind !== "task" || write.next === undefined) continue;
+      const index = this.#tasks.findIndex(({ id }) => id === write.id);
+      if (index >= 0 && this.#random.chance(0.8)) this.#tasks.splice(index, 1);
+      this.#tasks.push(write.next);
+    }
+  }
+
+  #drawWrite(): Write {
+    const random = this.#random;
+    const tenantId = random.pick(TENANTS);
+    const draw = random.next();
+    if (draw < 0.35 || this.#tasks.length === 0) return this.#drawCreation();
+    if (draw < 0.75) return this.#drawChange(random.pick(this.#tasks));
+    if (draw < 0.8) return removal(random.pick(this.#tasks));
+    const id = `wrk_${random.below(4)}`;
+    if (draw < 0.88) {
+      return { kind: "require", recordKind: "worker", tenantId, id };
+    }
+    if (draw < 0.94) {
+      const version = 1 + random.below(3);
+      const alias = random.chance(0.5) ? { alias: `a${random.below(4)}` } : {};
+      const next = random.chance(0.8)
+        ? {
+          kind: "worker" as const,
+          tenantId,
+          id,
+          version,
+          text: `{"v":${random.below(9)}}`,
+          ...alias,
+        }
+        : undefined;
+      return {
+        kind: "record",
+        recordKind: "worker",
+        tenantId,
+        id,
+        expectedVersion: version - 1,
+        next,
+      };
+    }
+    return random.chance(0.5)
+      ? {
+        kind: "usage",
+        tenantId,
+        period: "2026-06",
+        executions: random.below(5),
+      }
+      : {
+        kind: "idempotency",
+        tenantId,
+        key: `k${random.below(20)}`,
+        entry: {
+          bodyHash: "b",
+          status: 200,
+          headers: {},
+          body: String(random.below(100)),
+          expiresAtMs: Date.UTC(2090, 0, 1),
+        },
+      };
+  }
+
+  #drawCreation(): Write {
+    const random = this.#random;
+    const { task, history } = withHistory(
+      sampleTask({
+        id: this.#ids.next(),
+        tenantId: random.pick(TENANTS),
+        ...this.#drawFields(),
+      }),
+      random.list(3, () => ({ message: String(random.below(100)) })),
+    );
+    return { ...creation(task), history };
+  }
+
+  #drawChange(from: Task): Write {
+    const random = this.#random;
+    const { task, history } = withHistory(
+      changed(from, this.#drawFields()),
+      random.list(3, () => ({ run: random.below(3) })),
+    );
+    return { ...change(task), history };
+  }
+
+  #drawFields(): Partial<Task> {
+    const random = this.#random;
+    const size = random.chance(0.1) ? 3_000 : 3;
+    return {
+      workerId: random.pick(WORKERS),
+      status: random.pick(TASK_STATUSES),
+      isDue: random.chance(0.6),
+      group: random.pick(["", "g", "h"]),
+      job: random.pick(["x", "y"]),
+      dateMs: SAMPLE_MS + random.below(50) * 1_000,
+      priority: random.below(3) - 1,
+      ...(random.chance(0.3) ? { key: `k${random.below(15)}` } : {}),
+      ...(random.chance(0.5)
+        ? { dataJson: JSON.stringify(`${random.below(5)}`.repeat(size)) }
+        : {}),
+      ...(random.chance(0.2) && this.#tasks.length > 0
+        ? { dependencies: [random.pick(this.#tasks).id] }
+        : {}),
+    };
+  }
+}
+
+/** Asks both stores the same and demands the same answers. */
+async function compare(store: Store, model: Store): Promise<void> {
+  async function same<Answer>(
+    ask: (of: Store) => Promise<Answer>,
+  ): Promise<Answer> {
+    const answer = await ask(model);
+    assertEquals(await ask(store), answer);
+    return answer;
+  }
+  const wholeList = {
+    by: "date",
+    sort: "date",
+    order: "asc",
+    limit: 37,
+  } as const;
+  for (const tenantId of TENANTS) {
+    const { tasks } = await same((of) =>
+      readList(of, { tenantId, ...wholeList })
+    );
+    for (const { id, workerId, key = "none" } of tasks) {
+      const query = { tenantId, taskId: id, order: "asc", limit: 50 } as const;
+      await same((of) => of.history(query));
+      await same((of) => of.dependents({ tenantId, id, limit: 50 }));
+      await same((of) => of.taskByKey({ tenantId, workerId, key }));
+    }
+    for (const workerId of WORKERS) {
+      const claim = { tenantId, workerId, limit: 25 };
+      await same((of) => of.candidates([claim, { ...claim, jobs: ["x"] }]));
+      await same((of) => of.running(tenantId, workerId));
+      await same((of) => of.counts({ tenantId, workerId, cap: 1_000 }));
+    }
+    await same((of) => of.records({ kind: "worker", tenantId, limit: 50 }));
+    await same((of) => of.usage(tenantId, "2026-06"));
+    for (let key = 0; key < 20; key++) {
+      await same((of) => of.idempotency(tenantId, `k${key}`, 0));
+    }
+  }
+  await same((of) => of.waking(Number.MAX_SAFE_INTEGER, 1_000));
+  await same((of) => of.nextWakeMs());
+}

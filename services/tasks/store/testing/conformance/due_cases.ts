@@ -1,0 +1,149 @@
+/**
+ * What the clock has to look at, and what is under way.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import {
+  removal,
+  SAMPLE_MS,
+  sampleAttempt,
+  sampleIds,
+  sampleTask,
+} from "../sample_tasks.ts";
+import {
+  collectCases,
+  commitEach,
+  create,
+  idsOf,
+  type StoreCase,
+  update,
+} from "./store_case.ts";
+
+/** The demands on waking and running tasks. */
+export function dueCases(): readonly StoreCase[] {
+  return collectCases((check) => {
+    check("wakes tasks in the order of their instants", async (store) => {
+      const ids = sampleIds();
+      const scheduled = (dateMs: number, tenantId = "tnt_a") =>
+        sampleTask({
+          id: ids.next(),
+          tenantId,
+          status: "scheduled",
+          isDue: false,
+          dateMs,
+        });
+      const third = scheduled(SAMPLE_MS + 30);
+      const first = scheduled(SAMPLE_MS + 10, "tnt_b");
+      const second = scheduled(SAMPLE_MS + 20);
+      const tied = scheduled(SAMPLE_MS + 20);
+      assertEquals(await store.nextWakeMs(), undefined);
+      await create(
+        store,
+        third,
+        first,
+        second,
+        tied,
+        sampleTask({ id: ids.next() }),
+      );
+      assertEquals(await store.nextWakeMs(), SAMPLE_MS + 10);
+      assertEquals(await store.waking(SAMPLE_MS + 9, 10), []);
+      assertEquals(await store.waking(SAMPLE_MS + 10, 10), [first]);
+      assertEquals(await store.waking(SAMPLE_MS + 99, 10), [
+        first,
+        second,
+        tied,
+        third,
+      ]);
+      assertEquals(await store.waking(SAMPLE_MS + 99, 2), [first, second]);
+      const moved = await update(store, first, { dateMs: SAMPLE_MS + 40 });
+      assertEquals(await store.nextWakeMs(), SAMPLE_MS + 20);
+      assertEquals((await store.waking(SAMPLE_MS + 99, 10)).at(-1), moved);
+      await commitEach(store, removal(second), removal(tied), removal(third));
+      assertEquals(await store.nextWakeMs(), SAMPLE_MS + 40);
+      await update(store, moved, { status: "paused" });
+      assertEquals(await store.nextWakeMs(), undefined);
+    });
+
+    check("wakes for leases, expiries and the end in store", async (store) => {
+      const ids = sampleIds();
+      const running = sampleTask({ id: ids.next(), status: "running" });
+      await create(
+        store,
+        { ...running, attempt: sampleAttempt(running) },
+        sampleTask({ id: ids.next(), expiresAtMs: SAMPLE_MS + 40_000 }),
+        sampleTask({
+          id: ids.next(),
+          status: "failed",
+          purgeAtMs: SAMPLE_MS + 20_000,
+        }),
+        sampleTask({ id: ids.next(), status: "complete" }),
+      );
+      const woken = await store.waking(SAMPLE_MS + 40_000, 10);
+      assertEquals(
+        woken.map(({ status }) => status),
+        ["failed", "running", "waiting"],
+      );
+    });
+
+    check("counts what a worker has under way", async (store) => {
+      const ids = sampleIds();
+      const run = (group: string, over = {}) => {
+        const task = sampleTask({ id: ids.next(), status: "running", group });
+        return { ...task, attempt: sampleAttempt(task), ...over };
+      };
+      const last = run("b");
+      await create(
+        store,
+        run(""),
+        run(""),
+        run("a"),
+        run("a"),
+        last,
+        run("b", { workerId: "wrk_b" }),
+        run("b", { tenantId: "tnt_b" }),
+        sampleTask({ id: ids.next(), group: "a" }),
+      );
+      assertEquals(await store.running("tnt_a", "wrk_a"), {
+        all: 5,
+        groups: new Map([["a", 2], ["b", 1]]),
+      });
+      const { attempt: _, ...ended } = last;
+      await update(store, ended, { status: "complete" });
+      assertEquals(await store.running("tnt_a", "wrk_a"), {
+        all: 4,
+        groups: new Map([["a", 2]]),
+      });
+      assertEquals(await store.running("tnt_a", "wrk_none"), {
+        all: 0,
+        groups: new Map(),
+      });
+    });
+
+    check(
+      "wakes short when payloads are large, and never nothing",
+      async (store) => {
+        const ids = sampleIds();
+        const dataJson = JSON.stringify("x".repeat(900_000));
+        const tasks = Array.from({ length: 20 }, (_, index) =>
+          sampleTask({
+            id: ids.next(),
+            status: "scheduled",
+            isDue: false,
+            dateMs: SAMPLE_MS + index,
+            dataJson,
+          }));
+        await create(store, ...tasks);
+        const woken: (string | undefined)[] = [];
+        for (let count = 0; count < 40 && woken.length < 20; count++) {
+          const some = await store.waking(SAMPLE_MS + 99, 20);
+          assertEquals(some.length > 0, true);
+          woken.push(...idsOf(some));
+          await commitEach(store, ...some.map(removal));
+        }
+        assertEquals(woken, idsOf(tasks));
+      },
+    );
+  });
+}

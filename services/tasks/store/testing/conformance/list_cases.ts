@@ -1,0 +1,227 @@
+/**
+ * Lists: each filter, alone and with others.
+ *
+ * @module
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
+import type { Task } from "../../../domain/task.ts";
+import { isFinal, TASK_STATUSES } from "../../../domain/task_status.ts";
+import type { TaskQuery } from "../../task_query.ts";
+import { SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
+import { readList } from "./read_list.ts";
+import { collectCases, create, idsOf, type StoreCase } from "./store_case.ts";
+
+const WORKERS = ["wrk_a", "wrk_b", "wrk_c"];
+const JOBS = ["mail", "pdf"];
+const GROUPS = ["", "g", "ä"];
+const TAGS = ["red", "green", 'qu"ote', "per%cent", "\\", "😀"];
+const FILTER = { by: "date", sort: "date", order: "asc", limit: 50 } as const;
+
+/** A filter and what it lets through. */
+type FilterCase = readonly [Partial<TaskQuery>, (task: Task) => boolean];
+
+/** The demands on what lists hold. */
+export function listCases(): readonly StoreCase[] {
+  return collectCases((check) => {
+    check("filters lists by each field", async (store) => {
+      const tasks = drawTasks(60);
+      await create(store, ...tasks);
+      const filters: readonly FilterCase[] = [
+        [{}, () => true],
+        [{ workerIds: ["wrk_b"] }, (task) => task.workerId === "wrk_b"],
+        [
+          { workerIds: ["wrk_b", "wrk_c", "wrk_none"] },
+          (task) => task.workerId !== "wrk_a",
+        ],
+        [{ workerIds: ["wrk_none"] }, () => false],
+        [{ statuses: ["retry"] }, (task) => task.status === "retry"],
+        [
+          { statuses: ["retry", "failed", "complete"] },
+          (task) => ["retry", "failed", "complete"].includes(task.status),
+        ],
+        [{ statuses: [] }, () => false],
+        [{ job: "pdf" }, (task) => task.job === "pdf"],
+        [{ group: "ä" }, (task) => task.group === "ä"],
+        [{ group: "" }, (task) => task.group === ""],
+        [{ key: "key 3" }, (task) => task.key === "key 3"],
+        [{ key: "key" }, () => false],
+        [{ isDue: true }, isTakeable],
+        [{ isDue: false }, (task) => !isTakeable(task)],
+        [
+          { errorCode: "timed_out" },
+          (task) => task.error?.code === "timed_out",
+        ],
+        [{ errorCode: "timed" }, () => false],
+        ...TAGS.map((tag) =>
+          [{ tags: [tag] }, (task: Task) => task.tags.includes(tag)] as const
+        ),
+        [
+          { tags: ["red", "green"] },
+          (task) => task.tags.includes("red") && task.tags.includes("green"),
+        ],
+        [{ tags: ["re", "reda", ""] }, () => false],
+        [{ metadata: { a: "1" } }, (task) => task.metadata["a"] === "1"],
+        [
+          { metadata: { 'b."c': "x'y" } },
+          (task) => task.metadata['b."c'] === "x'y",
+        ],
+        [
+          { metadata: { a: "1", 'b."c': "x'y" } },
+          (task) =>
+            task.metadata["a"] === "1" && task.metadata['b."c'] === "x'y",
+        ],
+        [{ metadata: { toString: "1" } }, () => false],
+        [
+          { fromMs: SAMPLE_MS, toMs: SAMPLE_MS + 5 },
+          (task) => task.dateMs >= SAMPLE_MS && task.dateMs <= SAMPLE_MS + 5,
+        ],
+        [
+          { by: "created_at", toMs: SAMPLE_MS },
+          (task) => task.createdAtMs <= SAMPLE_MS,
+        ],
+        [
+          { by: "finished_at", fromMs: SAMPLE_MS + 3 },
+          (task) => (task.finishedAtMs ?? 0) >= SAMPLE_MS + 3,
+        ],
+        [{ by: "finished_at" }, () => true],
+      ];
+      for (const [filter, matches] of filters) {
+        const wanted = idsOf(tasks.filter(matches)).toSorted();
+        for (const sort of ["date", "created_at"] as const) {
+          const query = { ...FILTER, tenantId: "tnt_a", ...filter, sort };
+          const list = await readList(store, { ...query, count: true });
+          assertEquals(
+            idsOf(list.tasks).toSorted(),
+            wanted,
+            JSON.stringify(query),
+          );
+          assertEquals(list.count, { value: wanted.length, isExact: true });
+        }
+      }
+    });
+
+    check("takes all conditions together", async (store) => {
+      const random = new SeededRandom(11);
+      const tasks = drawTasks(150);
+      await create(store, ...tasks);
+      let found = 0;
+      for (let round = 0; round < 80; round++) {
+        const query: TaskQuery = {
+          tenantId: "tnt_a",
+          by: random.pick(["date", "created_at", "finished_at"] as const),
+          sort: random.pick(["date", "created_at"] as const),
+          order: random.pick(["asc", "desc"] as const),
+          limit: 1 + random.below(30),
+          ...(random.chance(0.4)
+            ? { workerIds: WORKERS.filter(() => random.chance(0.6)) }
+            : {}),
+          ...(random.chance(0.4)
+            ? { statuses: TASK_STATUSES.filter(() => random.chance(0.6)) }
+            : {}),
+          ...(random.chance(0.3) ? { job: random.pick(JOBS) } : {}),
+          ...(random.chance(0.3) ? { group: random.pick(GROUPS) } : {}),
+          ...(random.chance(0.3) ? { tags: [random.pick(TAGS)] } : {}),
+          ...(random.chance(0.2) ? { metadata: { a: "1" } } : {}),
+          ...(random.chance(0.2) ? { isDue: random.chance(0.5) } : {}),
+          ...(random.chance(0.3)
+            ? { fromMs: SAMPLE_MS + random.below(8) - 4 }
+            : {}),
+          ...(random.chance(0.3) ? { toMs: SAMPLE_MS + random.below(8) } : {}),
+        };
+        const wanted = tasks.filter((task) => isWanted(task, query))
+          .sort((left, right) => compareBy(query, left, right));
+        const list = await readList(store, query);
+        assertEquals(idsOf(list.tasks), idsOf(wanted), JSON.stringify(query));
+        found += wanted.length;
+      }
+      assert(found > 300, `only ${found} tasks were found in all`);
+    });
+
+    check("counts the whole list, not what is left of it", async (store) => {
+      await create(store, ...drawTasks(30));
+      const query = { ...FILTER, tenantId: "tnt_a", limit: 7, count: true };
+      const first = await store.listTasks(query);
+      assertEquals(first.count, { value: 30, isExact: true });
+      if (first.next === undefined) throw new Error("There is no next page");
+      const second = await store.listTasks({ ...query, after: first.next });
+      assertEquals(second.count, { value: 30, isExact: true });
+      const { count: _, ...plain } = query;
+      assertEquals((await store.listTasks(plain)).count, undefined);
+    });
+
+    check("keeps pages of large payloads short", async (store) => {
+      const ids = sampleIds();
+      const dataJson = JSON.stringify("x".repeat(1_000_000));
+      const tasks = Array.from(
+        { length: 30 },
+        () => sampleTask({ id: ids.next(), dataJson }),
+      );
+      await create(store, ...tasks);
+      const query = { ...FILTER, tenantId: "tnt_a", limit: 30 };
+      assertEquals((await readList(store, query)).tasks, tasks);
+    });
+  });
+}
+
+function drawTasks(count: number): Task[] {
+  const random = new SeededRandom(count);
+  const ids = sampleIds();
+  let createdAtMs = SAMPLE_MS - 10;
+  return Array.from({ length: count }, (_, index) => {
+    const status = random.pick(TASK_STATUSES);
+    createdAtMs += random.below(2);
+    return sampleTask({
+      id: ids.next(),
+      status,
+      workerId: random.pick(WORKERS),
+      job: random.pick(JOBS),
+      group: random.pick(GROUPS),
+      ...(random.chance(0.5) ? { key: `key ${index % 7} ${index}` } : {}),
+      ...(index === 3 ? { key: "key 3" } : {}),
+      tags: TAGS.filter(() => random.chance(0.3)),
+      metadata: {
+        ...(random.chance(0.5) ? { a: random.pick(["1", "2"]) } : {}),
+        ...(random.chance(0.5) ? { 'b."c': "x'y" } : {}),
+      },
+      isDue: random.chance(0.5),
+      dateMs: SAMPLE_MS + random.below(12) - 4,
+      createdAtMs,
+      ...(isFinal(status) ? { finishedAtMs: SAMPLE_MS + random.below(6) } : {}),
+      ...(random.chance(0.3)
+        ? { error: { code: "timed_out", message: "red", atMs: SAMPLE_MS } }
+        : {}),
+    });
+  });
+}
+
+function isTakeable({ status, isDue }: Task): boolean {
+  return isDue && ["waiting", "retry", "done"].includes(status);
+}
+
+function isWanted(task: Task, query: TaskQuery): boolean {
+  const ms = query.by === "date"
+    ? task.dateMs
+    : query.by === "created_at"
+    ? task.createdAtMs
+    : task.finishedAtMs;
+  const { fromMs, toMs } = query;
+  if (fromMs !== undefined && !(ms !== undefined && ms >= fromMs)) return false;
+  if (toMs !== undefined && !(ms !== undefined && ms <= toMs)) return false;
+  return (query.workerIds ?? WORKERS).includes(task.workerId) &&
+    (query.statuses ?? TASK_STATUSES).includes(task.status) &&
+    (query.job ?? task.job) === task.job &&
+    (query.group ?? task.group) === task.group &&
+    (query.tags ?? []).every((tag) => task.tags.includes(tag)) &&
+    (query.metadata === undefined || task.metadata["a"] === "1") &&
+    (query.isDue ?? isTakeable(task)) === isTakeable(task);
+}
+
+function compareBy(query: TaskQuery, left: Task, right: Task): number {
+  const byTime = query.sort === "date"
+    ? left.dateMs - right.dateMs
+    : left.createdAtMs - right.createdAtMs;
+  const order = byTime !== 0 ? byTime : left.id < right.id ? -1 : 1;
+  return query.order === "asc" ? order : -order;
+}

@@ -1,0 +1,89 @@
+/**
+ * What the demands on a store have in common.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import type { Task } from "../../../domain/task.ts";
+import type { Store, UnitResult, Write } from "../../store.ts";
+import { change, changed, creation, unitsOf } from "../sample_tasks.ts";
+
+/** A store under test. */
+export interface ConformanceSubject {
+  /** The store, started and empty. */
+  readonly store: Store;
+  /** Stops it and opens what it left; absent when it leaves nothing. */
+  reopen?(): Promise<Store>;
+  /** Stops it and removes what was made for it. */
+  close(): Promise<void>;
+}
+
+/** One demand. */
+export interface StoreCase {
+  /** What is demanded. */
+  readonly title: string;
+  /** Looks whether the store does it. */
+  run(subject: ConformanceSubject): Promise<void>;
+}
+
+/** Collects the demands of one area. */
+export function collectCases(
+  register: (
+    check: (
+      title: string,
+      run: (store: Store, subject: ConformanceSubject) => Promise<void>,
+    ) => void,
+  ) => void,
+): readonly StoreCase[] {
+  const cases: StoreCase[] = [];
+  register((title, run) =>
+    cases.push({ title, run: (subject) => run(subject.store, subject) })
+  );
+  return cases;
+}
+
+/** Commits writes, each in a unit of its own, all of which must succeed. */
+export async function commitEach(
+  store: Store,
+  ...writes: readonly Write[]
+): Promise<void> {
+  const results = await store.commit(unitsOf(...writes));
+  assertEquals(results, writes.map(() => ({ kind: "ok" })));
+}
+
+/** Commits writes as one unit and tells what became of it. */
+export async function commitUnit(
+  store: Store,
+  ...writes: readonly Write[]
+): Promise<UnitResult | undefined> {
+  const results = await store.commit([{ writes }]);
+  assertEquals(results.length, 1);
+  return results[0];
+}
+
+/** Puts new tasks in the store. */
+export async function create(
+  store: Store,
+  ...tasks: readonly Task[]
+): Promise<void> {
+  await commitEach(store, ...tasks.map(creation));
+}
+
+/** Changes a task in the store and gives it back as it is now. */
+export async function update(
+  store: Store,
+  task: Task,
+  patch: Partial<Task>,
+): Promise<Task> {
+  const next = changed(task, patch);
+  await commitEach(store, change(next));
+  return next;
+}
+
+/** The ids of tasks. */
+export function idsOf(
+  tasks: readonly (Task | undefined)[],
+): readonly (string | undefined)[] {
+  return tasks.map((task) => task?.id);
+}

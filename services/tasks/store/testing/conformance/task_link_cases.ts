@@ -1,0 +1,194 @@
+/**
+ * What hangs on tasks: keys, dependents, and what goes with them.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import { FINAL_STATUSES } from "../../../domain/task_status.ts";
+import type { Store } from "../../store.ts";
+import {
+  change,
+  changed,
+  creation,
+  removal,
+  SAMPLE_MS,
+  sampleIds,
+  sampleTask,
+  withHistory,
+} from "../sample_tasks.ts";
+import {
+  collectCases,
+  commitEach,
+  commitUnit,
+  create,
+  type StoreCase,
+  update,
+} from "./store_case.ts";
+
+const TENANT = "tnt_a";
+
+/** The demands on what hangs on tasks. */
+export function taskLinkCases(): readonly StoreCase[] {
+  return collectCases((check) => {
+    check("allows one live task for a key of a worker", async (store) => {
+      const ids = sampleIds();
+      const find = { tenantId: TENANT, workerId: "wrk_a", key: "k" };
+      const first = sampleTask({ id: ids.next(), key: "k" });
+      await create(store, first);
+      assertEquals(await store.taskByKey(find), first);
+      assertEquals(
+        await store.taskByKey({ ...find, workerId: "wrk_b" }),
+        undefined,
+      );
+      assertEquals(await store.taskByKey({ ...find, key: "K" }), undefined);
+      const rival = sampleTask({ id: ids.next(), key: "k" });
+      const conflict = { kind: "conflict", write: 0, reason: "key" };
+      assertEquals(
+        await commitUnit(store, creation(rival)),
+        conflict as unknown,
+      );
+      await create(
+        store,
+        sampleTask({ id: ids.next(), key: "k", workerId: "wrk_b" }),
+        sampleTask({ id: ids.next(), key: "k", tenantId: "tnt_b" }),
+      );
+      const { key: _, ...keyless } = rival;
+      await create(store, keyless);
+      assertEquals(
+        await commitUnit(store, change(changed(rival, {}))),
+        conflict as unknown,
+      );
+      assertEquals(
+        await store.task(TENANT, rival.id),
+        keyless,
+      );
+    });
+
+    check("frees a key with the end of its task", async (store) => {
+      const ids = sampleIds();
+      const find = { tenantId: TENANT, workerId: "wrk_a", key: "k" };
+      for (const status of FINAL_STATUSES) {
+        const first = sampleTask({ id: ids.next(), key: "k" });
+        await create(store, first);
+        const ended = await update(store, first, { status, isDue: false });
+        assertEquals(await store.taskByKey(find), undefined);
+        const second = sampleTask({ id: ids.next(), key: "k" });
+        await create(store, second);
+        assertEquals(
+          await commitUnit(
+            store,
+            change(changed(ended, { status: "waiting" })),
+          ),
+          { kind: "conflict", write: 0, reason: "key" },
+        );
+        await commitEach(store, removal(second));
+        const reopened = await update(store, ended, { status: "waiting" });
+        assertEquals(await store.taskByKey(find), reopened);
+        await commitEach(store, removal(reopened));
+      }
+    });
+
+    check("finds live dependents", async (store) => {
+      const ids = sampleIds();
+      const [parent, other] = [ids.next(), ids.next()];
+      const children = Array.from({ length: 5 }, (_, index) =>
+        sampleTask({
+          id: ids.next(),
+          status: "blocked",
+          isDue: false,
+          dependencies: index === 4 ? [other] : [other, parent],
+        }));
+      await create(store, sampleTask({ id: parent }), ...children);
+      const wanted = children.slice(0, 4).map(({ id }) => id);
+      assertEquals(await dependentsOf(store, parent), wanted);
+      const [first, second] = children;
+      if (first === undefined || second === undefined) return;
+      const page = { tenantId: TENANT, id: parent, limit: 2 };
+      assertEquals(await store.dependents(page), wanted.slice(0, 2));
+      assertEquals(
+        await store.dependents({ ...page, afterId: second.id }),
+        wanted.slice(2),
+      );
+      assertEquals(
+        await store.dependents({ ...page, tenantId: "tnt_b" }),
+        [],
+      );
+      const ended = await update(store, first, { status: "failed" });
+      assertEquals(await dependentsOf(store, parent), wanted.slice(1));
+      await update(store, ended, { status: "blocked" });
+      assertEquals(await dependentsOf(store, parent), wanted);
+      const freed = await update(store, second, { dependencies: [other] });
+      assertEquals(await dependentsOf(store, parent), [
+        first.id,
+        ...wanted.slice(2),
+      ]);
+      await commitEach(store, removal(freed));
+      assertEquals(
+        (await dependentsOf(store, other)).includes(second.id),
+        false,
+      );
+    });
+
+    check("removes a task with all that belongs to it", async (store) => {
+      const ids = sampleIds();
+      const { task, history } = withHistory(
+        sampleTask({
+          id: ids.next(),
+          key: "k",
+          dataJson: JSON.stringify("z".repeat(10_000)),
+          dependencies: [ids.next()],
+        }),
+        [{ type: "created" }, {}],
+      );
+      await commitEach(store, { ...creation(task), history });
+      await commitEach(store, removal(task));
+      const gone = { tenantId: TENANT, taskId: task.id };
+      assertEquals(await store.task(TENANT, task.id), undefined);
+      assertEquals(
+        await store.history({ ...gone, order: "asc", limit: 9 }),
+        { records: [] },
+      );
+      assertEquals(await dependentsOf(store, task.dependencies[0] ?? ""), []);
+      await create(store, sampleTask({ id: ids.next(), key: "k" }));
+      assertEquals(
+        await commitUnit(store, removal(task)),
+        { kind: "conflict", write: 0, reason: "version" },
+      );
+    });
+
+    check("removes a long history by and by", async (store) => {
+      let { task, history } = withHistory(
+        sampleTask({ id: sampleIds().next() }),
+        Array.from({ length: 4_000 }, () => ({})),
+      );
+      await commitEach(store, { ...creation(task), history });
+      await commitEach(store, removal(task));
+      const query = {
+        tenantId: TENANT,
+        taskId: task.id,
+        order: "asc",
+        limit: 9,
+      } as const;
+      assertEquals(await store.history(query), { records: [] });
+      let swept = 0;
+      for (let count = 0; count < 1_000; count++) {
+        const now = await store.sweep(SAMPLE_MS, 500);
+        if (now === 0) break;
+        swept += now;
+        assertEquals(now <= 500, true);
+      }
+      assertEquals(swept <= 4_000, true);
+      ({ task, history } = withHistory(sampleTask({ id: task.id }), [{}]));
+      await commitEach(store, { ...creation(task), history });
+      assertEquals((await store.history(query)).records, history);
+    });
+  });
+}
+
+async function dependentsOf(
+  store: Store,
+  id: string,
+): Promise<readonly string[]> {
+  return await store.dependents({ tenantId: TENANT, id, limit: 100 });
+}

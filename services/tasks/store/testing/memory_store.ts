@@ -1,0 +1,352 @@
+/**
+ * A store that forgets everything at the end, for tests of what uses a store:
+ * plain maps, every question answered by looking at everything.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../../shared/clock.ts";
+import type { HistoryRecord } from "../../domain/history.ts";
+import { placementOf } from "../../domain/placement.ts";
+import type { Task } from "../../domain/task.ts";
+import {
+  isFinal,
+  TASK_STATUSES,
+  type TaskStatus,
+} from "../../domain/task_status.ts";
+import type { HistoryPage, HistoryQuery } from "../history_query.ts";
+import type {
+  RecordKind,
+  RecordPage,
+  RecordQuery,
+  StoredRecord,
+} from "../record.ts";
+import type {
+  AuditEntry,
+  Claim,
+  IdempotencyEntry,
+  RunningCounts,
+  ScanPosition,
+  Store,
+  Unit,
+  UnitResult,
+  Usage,
+} from "../store.ts";
+import type { TaskPage, TaskQuery } from "../task_query.ts";
+import { memoryCandidates } from "./memory_candidates.ts";
+import { memoryPage } from "./memory_page.ts";
+import { type MemoryTables, newMemoryTables } from "./memory_tables.ts";
+import { applyUnit, recordKey, twoPartKey } from "./memory_writes.ts";
+
+/** Options of {@linkcode createMemoryStore}. */
+export interface MemoryStoreOptions {
+  /** Tells whether what expires has expired when something is written. */
+  readonly clock: Clock;
+}
+
+/** Makes an empty store in memory. What is read is what was written, not a copy. */
+export function createMemoryStore(options: MemoryStoreOptions): Store {
+  return new MemoryStore(options.clock);
+}
+
+class MemoryStore implements Store {
+  readonly #clock: Clock;
+  readonly #tables: MemoryTables = newMemoryTables();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  commit(units: readonly Unit[]): Promise<readonly UnitResult[]> {
+    const nowMs = this.#clock.nowMs();
+    return Promise.resolve(
+      units.map((unit) => applyUnit(this.#tables, unit, nowMs)),
+    );
+  }
+
+  task(tenantId: string, id: string): Promise<Task | undefined> {
+    return Promise.resolve(this.#find(tenantId, id));
+  }
+
+  tasks(
+    tenantId: string,
+    ids: readonly string[],
+  ): Promise<readonly (Task | undefined)[]> {
+    return Promise.resolve(ids.map((id) => this.#find(tenantId, id)));
+  }
+
+  taskByKey(
+    options: {
+      readonly tenantId: string;
+      readonly workerId: string;
+      readonly key: string;
+    },
+  ): Promise<Task | undefined> {
+    const { tenantId, workerId, key } = options;
+    return Promise.resolve(
+      this.#ofTenant(tenantId).find((task) =>
+        task.workerId === workerId && placementOf(task).liveKey === key
+      ),
+    );
+  }
+
+  listTasks(query: TaskQuery): Promise<TaskPage> {
+    return Promise.resolve(memoryPage(this.#ofTenant(query.tenantId), query));
+  }
+
+  history(query: HistoryQuery): Promise<HistoryPage> {
+    const task = this.#find(query.tenantId, query.taskId);
+    const all = task === undefined
+      ? []
+      : this.#tables.histories.get(task.id) ?? [];
+    const ordered = query.order === "asc" ? all : all.toReversed();
+    const wanted = ordered.filter((record) => isWantedRecord(record, query));
+    const records = wanted.slice(0, query.limit);
+    const last = records.at(-1);
+    return Promise.resolve(
+      wanted.length > records.length && last !== undefined
+        ? { records, nextAfterSeq: last.seq }
+        : { records },
+    );
+  }
+
+  dependents(
+    options: {
+      readonly tenantId: string;
+      readonly id: string;
+      readonly limit: number;
+      readonly afterId?: string;
+    },
+  ): Promise<readonly string[]> {
+    const { tenantId, id, limit, afterId = "" } = options;
+    return Promise.resolve(
+      this.#ofTenant(tenantId)
+        .filter((task) =>
+          task.id > afterId && !isFinal(task.status) &&
+          task.dependencies.includes(id)
+        )
+        .map((task) => task.id)
+        .sort()
+        .slice(0, limit),
+    );
+  }
+
+  candidates(claims: readonly Claim[]): Promise<readonly (readonly Task[])[]> {
+    return Promise.resolve(memoryCandidates(this.#all(), claims));
+  }
+
+  workersWithDueTasks(
+    options: { readonly limit: number; readonly afterWorkerId?: string },
+  ): Promise<
+    readonly { readonly tenantId: string; readonly workerId: string }[]
+  > {
+    const workers = new Map<string, { tenantId: string; workerId: string }>();
+    for (const task of this.#all()) {
+      const { tenantId, workerId } = task;
+      if (placementOf(task).rank === undefined) continue;
+      if (workerId <= (options.afterWorkerId ?? "")) continue;
+      workers.set(twoPartKey(workerId, tenantId), { tenantId, workerId });
+    }
+    return Promise.resolve(
+      [...workers].sort(([left], [right]) => compare(left, right))
+        .map(([, worker]) => worker).slice(0, options.limit),
+    );
+  }
+
+  waking(nowMs: number, limit: number): Promise<readonly Task[]> {
+    return Promise.resolve(
+      this.#all()
+        .map((task) => ({ task, atMs: placementOf(task).wakeAtMs ?? Infinity }))
+        .filter(({ atMs }) => atMs <= nowMs)
+        .sort((left, right) =>
+          left.atMs - right.atMs || compare(left.task.id, right.task.id)
+        )
+        .map(({ task }) => task)
+        .slice(0, limit),
+    );
+  }
+
+  nextWakeMs(): Promise<number | undefined> {
+    const earliestMs = this.#all().reduce(
+      (ms, task) => Math.min(ms, placementOf(task).wakeAtMs ?? Infinity),
+      Infinity,
+    );
+    return Promise.resolve(earliestMs === Infinity ? undefined : earliestMs);
+  }
+
+  running(tenantId: string, workerId: string): Promise<RunningCounts> {
+    const running = this.#ofTenant(tenantId).filter((task) =>
+      task.workerId === workerId && task.status === "running"
+    );
+    const groups = new Map<string, number>();
+    for (const { group } of running) {
+      if (group !== "") groups.set(group, (groups.get(group) ?? 0) + 1);
+    }
+    return Promise.resolve({ all: running.length, groups });
+  }
+
+  scan(
+    options: {
+      readonly statuses: readonly TaskStatus[];
+      readonly limit: number;
+      readonly after?: ScanPosition;
+    },
+  ): Promise<
+    { readonly tasks: readonly Task[]; readonly next?: ScanPosition }
+  > {
+    const { statuses, limit, after } = options;
+    const wanted = this.#all()
+      .filter((task) =>
+        statuses.includes(task.status) && task.id > (after?.position ?? "")
+      )
+      .sort((left, right) => compare(left.id, right.id));
+    const tasks = wanted.slice(0, limit);
+    const last = tasks.at(-1);
+    return Promise.resolve(
+      wanted.length > tasks.length && last !== undefined
+        ? { tasks, next: { position: last.id } }
+        : { tasks },
+    );
+  }
+
+  counts(
+    options: {
+      readonly tenantId: string;
+      readonly workerId?: string;
+      readonly cap: number;
+    },
+  ): Promise<Readonly<Partial<Record<TaskStatus, number>>>> {
+    const { tenantId, workerId, cap } = options;
+    const counts: Partial<Record<TaskStatus, number>> = {};
+    for (const status of TASK_STATUSES) {
+      const count = this.#ofTenant(tenantId).filter((task) =>
+        task.status === status &&
+        (workerId === undefined || task.workerId === workerId)
+      ).length;
+      if (count > 0) {
+        counts[status] = Math.min(cap, count);
+      }
+    }
+    return Promise.resolve(counts);
+  }
+
+  record(
+    kind: RecordKind,
+    tenantId: string,
+    id: string,
+  ): Promise<StoredRecord | undefined> {
+    return Promise.resolve(
+      this.#tables.records.get(recordKey(kind, tenantId, id)),
+    );
+  }
+
+  recordByAlias(
+    kind: RecordKind,
+    tenantId: string,
+    alias: string,
+  ): Promise<StoredRecord | undefined> {
+    return Promise.resolve(
+      this.#records(kind, tenantId).find((record) => record.alias === alias),
+    );
+  }
+
+  records(query: RecordQuery): Promise<RecordPage> {
+    const { kind, tenantId, parentId, afterId = "", limit } = query;
+    const wanted = this.#records(kind, tenantId)
+      .filter((record) =>
+        (parentId === undefined || record.parentId === parentId) &&
+        record.id > afterId
+      )
+      .sort((left, right) => compare(left.id, right.id));
+    const records = wanted.slice(0, limit);
+    return Promise.resolve({
+      records,
+      hasMore: wanted.length > records.length,
+    });
+  }
+
+  idempotency(
+    tenantId: string,
+    key: string,
+    nowMs: number,
+  ): Promise<IdempotencyEntry | undefined> {
+    const entry = this.#tables.answers.get(twoPartKey(tenantId, key));
+    return Promise.resolve(
+      entry !== undefined && entry.expiresAtMs > nowMs ? entry : undefined,
+    );
+  }
+
+  usage(tenantId: string, period: string): Promise<Usage> {
+    const executions = this.#tables.usage.get(twoPartKey(tenantId, period));
+    return Promise.resolve({ executions: executions ?? 0 });
+  }
+
+  audit(
+    options: {
+      readonly tenantId: string;
+      readonly limit: number;
+      readonly before?: number;
+    },
+  ): Promise<readonly AuditEntry[]> {
+    const { tenantId, limit, before = Infinity } = options;
+    return Promise.resolve(
+      (this.#tables.audit.get(tenantId) ?? [])
+        .filter((entry) => entry.number < before)
+        .toReversed()
+        .slice(0, limit),
+    );
+  }
+
+  sweep(nowMs: number, limit: number): Promise<number> {
+    const { answers } = this.#tables;
+    const expired = [...answers]
+      .filter(([, entry]) => entry.expiresAtMs <= nowMs)
+      .slice(0, limit);
+    for (const [key] of expired) answers.delete(key);
+    return Promise.resolve(expired.length);
+  }
+
+  #find(tenantId: string, id: string): Task | undefined {
+    const task = this.#tables.tasks.get(id);
+    return task?.tenantId === tenantId ? task : undefined;
+  }
+
+  #all(): Task[] {
+    return [...this.#tables.tasks.values()];
+  }
+
+  #ofTenant(tenantId: string): Task[] {
+    return this.#all().filter((task) => task.tenantId === tenantId);
+  }
+
+  #records(kind: RecordKind, tenantId: string): StoredRecord[] {
+    return [...this.#tables.records.values()].filter((record) =>
+      record.kind === kind && record.tenantId === tenantId
+    );
+  }
+}
+
+function isWantedRecord(record: HistoryRecord, query: HistoryQuery): boolean {
+  const { types, run, afterSeq, order } = query;
+  if (afterSeq !== undefined) {
+    const isBehind = order === "asc"
+      ? record.seq > afterSeq
+      : record.seq < afterSeq;
+    if (!isBehind) return false;
+  }
+  const draft = JSON.parse(record.text);
+  return (types === undefined || types.includes(draft.type)) &&
+    (run === undefined || draft.run === run);
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

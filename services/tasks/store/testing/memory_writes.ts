@@ -1,0 +1,159 @@
+/**
+ * Units applied to the tables in memory, as a whole or not at all.
+ *
+ * @module
+ */
+
+import { placementOf } from "../../domain/placement.ts";
+import type { RecordKind } from "../record.ts";
+import type { Unit, UnitResult, Write } from "../store.ts";
+import type { MemoryTables } from "./memory_tables.ts";
+
+type Reason = Extract<UnitResult, { kind: "conflict" }>["reason"];
+type WriteOf<Kind extends Write["kind"]> = Extract<Write, { kind: Kind }>;
+
+/** Puts a map back as it was. */
+type Undo = () => void;
+
+/** Applies one unit; after a conflict the tables are as before. */
+export function applyUnit(
+  tables: MemoryTables,
+  unit: Unit,
+  nowMs: number,
+): UnitResult {
+  const undos: Undo[] = [];
+  for (const [write, content] of unit.writes.entries()) {
+    const reason = applyWrite({ tables, nowMs, undos }, content);
+    if (reason === undefined) continue;
+    for (const undo of undos.reverse()) undo();
+    return { kind: "conflict", write, reason };
+  }
+  return { kind: "ok" };
+}
+
+/** The key of a record in its table. */
+export function recordKey(
+  kind: RecordKind,
+  tenantId: string,
+  id: string,
+): string {
+  return `${kind}\n${twoPartKey(tenantId, id)}`;
+}
+
+/** A key of two texts that no other two give. */
+export function twoPartKey(first: string, second: string): string {
+  return `${JSON.stringify(first)}\n${second}`;
+}
+
+interface Circumstances {
+  readonly tables: MemoryTables;
+  readonly nowMs: number;
+  readonly undos: Undo[];
+}
+
+function applyWrite(to: Circumstances, write: Write): Reason | undefined {
+  const { tables, nowMs } = to;
+  switch (write.kind) {
+    case "task":
+      return applyTask(to, write);
+    case "record":
+      return applyRecord(to, write);
+    case "require":
+      return tables.records.has(
+          recordKey(write.recordKind, write.tenantId, write.id),
+        )
+        ? undefined
+        : "missing";
+    case "idempotency": {
+      const key = twoPartKey(write.tenantId, write.key);
+      const there = tables.answers.get(key);
+      if (there !== undefined && there.expiresAtMs > nowMs) {
+        return "idempotency";
+      }
+      put(to, tables.answers, [key, write.entry]);
+      return undefined;
+    }
+    case "audit": {
+      const lines = tables.audit.get(write.tenantId) ?? [];
+      const number = (lines.at(-1)?.number ?? 0) + 1;
+      const line = { ...write.entry, number };
+      put(to, tables.audit, [write.tenantId, [...lines, line]]);
+      return undefined;
+    }
+    case "usage": {
+      const key = twoPartKey(write.tenantId, write.period);
+      const before = tables.usage.get(key) ?? 0;
+      put(to, tables.usage, [key, before + write.executions]);
+      return undefined;
+    }
+  }
+}
+
+function applyTask(
+  to: Circumstances,
+  write: WriteOf<"task">,
+): Reason | undefined {
+  const { tables } = to;
+  const { id, tenantId, next } = write;
+  const there = tables.tasks.get(id);
+  const fits = write.expectedVersion === 0
+    ? there === undefined
+    : there?.tenantId === tenantId && there.version === write.expectedVersion;
+  if (!fits) return "version";
+  if (next === undefined) {
+    put(to, tables.tasks, [id, undefined]);
+    put(to, tables.histories, [id, undefined]);
+    return undefined;
+  }
+  const { liveKey } = placementOf(next);
+  if (liveKey !== undefined) {
+    for (const other of tables.tasks.values()) {
+      const isTaken = other.id !== id && other.tenantId === tenantId &&
+        other.workerId === next.workerId &&
+        placementOf(other).liveKey === liveKey;
+      if (isTaken) return "key";
+    }
+  }
+  put(to, tables.tasks, [id, next]);
+  const history = tables.histories.get(id) ?? [];
+  put(to, tables.histories, [id, [...history, ...write.history]]);
+  return undefined;
+}
+
+function applyRecord(
+  to: Circumstances,
+  write: WriteOf<"record">,
+): Reason | undefined {
+  const { tables } = to;
+  const { recordKind, tenantId, next } = write;
+  const key = recordKey(recordKind, tenantId, write.id);
+  const there = tables.records.get(key);
+  if ((there?.version ?? 0) !== write.expectedVersion) return "version";
+  if (next?.alias !== undefined) {
+    for (const [otherKey, other] of tables.records) {
+      const isTaken = otherKey !== key && other.kind === recordKind &&
+        other.tenantId === tenantId && other.alias === next.alias;
+      if (isTaken) return "alias";
+    }
+  }
+  put(to, tables.records, [key, next]);
+  return undefined;
+}
+
+function put<Value>(
+  to: Circumstances,
+  table: Map<string, Value>,
+  [key, value]: readonly [string, Value | undefined],
+): void {
+  const before = table.get(key);
+  set(table, key, value);
+  to.undos.push(() => set(table, key, before));
+}
+
+function set<Value>(
+  table: Map<string, Value>,
+  ...[key, value]: [string, Value | undefined]
+): void {
+  if (value === undefined) table.delete(key);
+  else table.set(key, value);
+}

@@ -1,0 +1,156 @@
+/**
+ * Tasks for tests of stores.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
+import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import {
+  chain,
+  type HistoryDraft,
+  type HistoryRecord,
+} from "../../domain/history.ts";
+import type { Task } from "../../domain/task.ts";
+import type { Unit, Write } from "../store.ts";
+import { createTaskIds, type TaskIds } from "../task_id.ts";
+
+/** The instant that the sample tasks live around. */
+export const SAMPLE_MS = Date.UTC(2026, 5, 15, 12);
+
+/** Makes ids in rising order, the same ones for the same seed and no others. */
+export function sampleIds(seed = 1): TaskIds {
+  const random = new SeededRandom(seed);
+  return createTaskIds({
+    clock: new FakeClock(SAMPLE_MS + seed * 60_000),
+    randomBytes: (length) => random.bytes(length),
+  });
+}
+
+/** A new task that waits and may be taken, with what `over` says instead. */
+export function sampleTask(
+  over: Partial<Task> & { readonly id: string },
+): Task {
+  return {
+    tenantId: "tnt_a",
+    version: 1,
+    createdBy: { type: "key", id: "key_1" },
+    createdAtMs: SAMPLE_MS,
+    workerId: "wrk_a",
+    job: "default",
+    dataJson: '{"to":"someone"}',
+    timezone: "UTC",
+    dependencies: [],
+    onDependencyFailure: "fail",
+    priority: 0,
+    group: "",
+    tags: [],
+    metadata: {},
+    status: "waiting",
+    dateMs: SAMPLE_MS,
+    firstDateMs: SAMPLE_MS,
+    slotMs: SAMPLE_MS,
+    isDue: true,
+    run: 0,
+    executions: 0,
+    retries: 0,
+    repetitions: 0,
+    lost: 0,
+    lostInRow: 0,
+    missed: 0,
+    fence: 0,
+    updatedAtMs: SAMPLE_MS,
+    historyCount: 0,
+    historyHash: "",
+    ...over,
+  };
+}
+
+/** The write of a task. */
+export type TaskWrite = Extract<Write, { kind: "task" }>;
+
+/** The write that creates a task. */
+export function creation(task: Task): TaskWrite {
+  const { tenantId, id } = task;
+  return {
+    kind: "task",
+    tenantId,
+    id,
+    expectedVersion: 0,
+    next: task,
+    history: [],
+  };
+}
+
+/** A task after a change, its version one more. */
+export function changed(task: Task, patch: Partial<Task>): Task {
+  return { ...task, ...patch, version: task.version + 1 };
+}
+
+/** The write that puts a changed task in place of the version before. */
+export function change(next: Task): TaskWrite {
+  return { ...creation(next), expectedVersion: next.version - 1 };
+}
+
+/** The write that removes a task. */
+export function removal(task: Task): TaskWrite {
+  const { tenantId, id, version } = task;
+  return {
+    kind: "task",
+    tenantId,
+    id,
+    expectedVersion: version,
+    next: undefined,
+    history: [],
+  };
+}
+
+/** Each write as a unit of its own. */
+export function unitsOf(...writes: readonly Write[]): readonly Unit[] {
+  return writes.map((write) => ({ writes: [write] }));
+}
+
+/** An attempt under way. */
+export function sampleAttempt(task: Task): NonNullable<Task["attempt"]> {
+  return {
+    id: `lse_${task.id.slice(4)}_1`,
+    tokenHash: "hash of the token",
+    startedAtMs: SAMPLE_MS,
+    expiresAtMs: SAMPLE_MS + 30_000,
+    deadlineMs: SAMPLE_MS + 60_000,
+    leaseMs: 30_000,
+  };
+}
+
+/** What {@linkcode withHistory} gives. */
+export interface WithHistory {
+  /** The task with its history counted in. */
+  readonly task: Task;
+  /** The records to add. */
+  readonly history: readonly HistoryRecord[];
+}
+
+/** Adds records to the end of a task's history. */
+export function withHistory(
+  task: Task,
+  drafts: readonly Partial<HistoryDraft>[],
+): WithHistory {
+  const history = chain(
+    drafts.map((draft) => ({
+      atMs: SAMPLE_MS,
+      type: "log",
+      status: task.status,
+      run: 0,
+      actor: { type: "system", id: "system" },
+      ...draft,
+    })),
+    { count: task.historyCount, hash: task.historyHash },
+    (text) => createHash("sha256").update(text).digest("base64url"),
+  );
+  const last = history.at(-1);
+  return last === undefined ? { task, history } : {
+    task: { ...task, historyCount: last.seq, historyHash: last.hash },
+    history,
+  };
+}

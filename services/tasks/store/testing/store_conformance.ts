@@ -1,0 +1,62 @@
+/**
+ * What every store must do, as one test with a step for each demand.
+ *
+ * @module
+ */
+
+import { claimCases } from "./conformance/claim_cases.ts";
+import type {
+  ConformanceSubject,
+  StoreCase,
+} from "./conformance/store_case.ts";
+import { drawnCases } from "./conformance/drawn_cases.ts";
+import { dueCases } from "./conformance/due_cases.ts";
+import { historyCases } from "./conformance/history_cases.ts";
+import { listCases } from "./conformance/list_cases.ts";
+import { listOrderCases } from "./conformance/list_order_cases.ts";
+import { recordCases } from "./conformance/record_cases.ts";
+import { sideTableCases } from "./conformance/side_table_cases.ts";
+import { statusCases } from "./conformance/status_cases.ts";
+import { taskCases } from "./conformance/task_cases.ts";
+import { taskLinkCases } from "./conformance/task_link_cases.ts";
+import { unitCases } from "./conformance/unit_cases.ts";
+
+export type { ConformanceSubject } from "./conformance/store_case.ts";
+
+/**
+ * Registers the test of a store.
+ *
+ * @param open Opens a store with nothing in it, started. Its clock stands
+ * somewhere between 2020 and 2089.
+ */
+export function storeConformance(
+  name: string,
+  open: () => Promise<ConformanceSubject>,
+): void {
+  const cases: readonly StoreCase[] = [
+    ...unitCases(),
+    ...taskCases(),
+    ...taskLinkCases(),
+    ...drawnCases(),
+    ...recordCases(),
+    ...sideTableCases(),
+    ...claimCases(),
+    ...dueCases(),
+    ...listCases(),
+    ...listOrderCases(),
+    ...statusCases(),
+    ...historyCases(),
+  ];
+  Deno.test(`${name} store does what the port asks`, async (context) => {
+    for (const { title, run } of cases) {
+      await context.step(title, async () => {
+        const subject = await open();
+        try {
+          await run(subject);
+        } finally {
+          await subject.close();
+        }
+      });
+    }
+  });
+}
