@@ -11,6 +11,7 @@ import {
 } from "../domain/dependencies.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
+import { BlockedCensus } from "./blocked_census.ts";
 import type { TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
 
@@ -22,6 +23,8 @@ export class Dependents {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
   readonly #running = new Set<Promise<void>>();
+  /** Tenants with blocked tasks, as far as is known: most have none to look for. */
+  readonly #census = new BlockedCensus();
   #isStopped = false;
 
   /** Listens to what changes. */
@@ -29,6 +32,11 @@ export class Dependents {
     this.#parts = parts;
     this.#changes = changes;
     changes.onChange((previous, next) => this.#heard(previous, next));
+  }
+
+  /** Who has blocked tasks; the reconciler, which sees them all, tells. */
+  get census(): BlockedCensus {
+    return this.#census;
   }
 
   /** Ends, after what runs. What is left undone the reconciler finds. */
@@ -49,7 +57,11 @@ export class Dependents {
     const outcome = await this.#changes.apply({
       tenantId: task.tenantId,
       id: task.id,
-      event: (now) => now.status === "blocked" ? event : undefined,
+      // With other dependencies it is judged anew, by whoever gave it those.
+      event: (now) =>
+        now.status === "blocked" && hasSameDependencies(now, task)
+          ? event
+          : undefined,
       actor: SYSTEM_ACTOR,
     });
     return outcome.kind === "changed";
@@ -72,16 +84,17 @@ export class Dependents {
 
   #heard(previous: Task | undefined, next: Task | undefined): void {
     if (next?.status === "blocked") {
+      this.#census.add(next.tenantId);
       // A dependency may have been settled while the task was being made, was
       // paused or had others.
       const isNews = previous?.status !== "blocked" ||
-        previous.dependencies !== next.dependencies ||
-        previous.onDependencyFailure !== next.onDependencyFailure;
+        !hasSameDependencies(previous, next);
       if (isNews) this.#run(() => this.judge(next));
       return;
     }
     const task = next ?? previous;
     if (task === undefined || previous === undefined) return;
+    if (!this.#census.mayHave(task.tenantId)) return;
     const now = meaningOf(next);
     if (now === "waits" || now === meaningOf(previous)) return;
     this.#run(() => this.#settle(task));
@@ -124,4 +137,10 @@ function meaningOf(state: Task | undefined): DependencyVerdict["kind"] {
   return judgeDependencies({ dependencies, onDependencyFailure: "fail" }, [
     state,
   ]).kind;
+}
+
+function hasSameDependencies(left: Task, right: Task): boolean {
+  return left.onDependencyFailure === right.onDependencyFailure &&
+    left.dependencies.length === right.dependencies.length &&
+    left.dependencies.every((id, index) => id === right.dependencies[index]);
 }

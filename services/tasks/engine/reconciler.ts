@@ -102,6 +102,9 @@ export class Reconciler {
     let checked = 0;
     let repaired = 0;
     const suspects: Task[] = [];
+    const { census } = this.#options.dependents;
+    const blocked = new Set<string>();
+    census.begin();
     let after: ScanPosition | undefined;
     do {
       const page = await parts.store.scan({
@@ -110,12 +113,16 @@ export class Reconciler {
         ...(after === undefined ? {} : { after }),
       });
       checked += page.tasks.length;
+      for (const { status, tenantId } of page.tasks) {
+        if (status === "blocked") blocked.add(tenantId);
+      }
       repaired += await this.#repair(page.tasks);
       if (suspects.length < MAX_SUSPECTS) {
         suspects.push(...await this.#suspects(page.tasks));
       }
       after = page.next;
     } while (after !== undefined && !this.#isStopped);
+    if (after === undefined) census.end(blocked);
     repaired += await this.#release(suspects);
     const nowMs = parts.clock.nowMs();
     const overdue = await parts.store.waking(nowMs - INTERVAL_MS, PAGE);

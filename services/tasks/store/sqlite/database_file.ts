@@ -7,7 +7,7 @@
 import { DatabaseSync } from "node:sqlite";
 
 /** The bytes of a page; the page's size decides much of what a commit writes. */
-export const PAGE_BYTES = 8_192;
+export const PAGE_BYTES = 4_096;
 
 /** How long a connection waits for another one's lock. */
 const BUSY_TIMEOUT_MS = 5_000;
