@@ -5,6 +5,7 @@
  * @module
  */
 
+import { GenerationMap } from "../../../../shared/generation_map.ts";
 import { describeError } from "../../../../shared/settled.ts";
 import { taskOfLease } from "../../../engine/lease_id.ts";
 import type { Scrubber } from "../../../secrets/scrub.ts";
@@ -19,7 +20,7 @@ const MAX_LEASES = 20_000;
  */
 export class LeaseScrubbers {
   readonly #parts: Pick<ApiParts, "engine" | "vault">;
-  readonly #workers = new Map<string, string>();
+  readonly #workers = new GenerationMap<string, string>(MAX_LEASES);
 
   /** Remembers nothing yet. */
   constructor(parts: Pick<ApiParts, "engine" | "vault">) {
@@ -29,10 +30,6 @@ export class LeaseScrubbers {
   /** Remembers the worker that was given a lease. */
   remember(leaseId: string, workerId: string): void {
     if (!this.#parts.vault.isAvailable) return;
-    if (this.#workers.size >= MAX_LEASES) {
-      const oldest = this.#workers.keys().next().value;
-      if (oldest !== undefined) this.#workers.delete(oldest);
-    }
     this.#workers.set(leaseId, workerId);
   }
 
