@@ -182,7 +182,7 @@ export class Delivery {
     ) {
       return { kind: "release", lease, reason: "the server stops" };
     }
-    const verdict = judgeAnswer(outcome);
+    const verdict = judgeAnswer(withoutSecrets(outcome, plan.scrubber));
     const isCallback = tenantOfInternal(task.tenantId) !== undefined;
     // There is nothing to finish later for the receiver of a call at an end.
     const settled: PushVerdict = isCallback && verdict.kind === "accepted"
@@ -269,6 +269,21 @@ export class Delivery {
       actor: SYSTEM_ACTOR,
     });
   }
+}
+
+/**
+ * What a worker says to a failure is cut when it is judged, and half a secret
+ * would not be found any more.
+ */
+function withoutSecrets(
+  outcome: PushOutcome,
+  scrubber: Scrubber | undefined,
+): PushOutcome {
+  const isFailure = outcome.kind === "answered" &&
+    (outcome.status < 200 || outcome.status > 299);
+  return isFailure && scrubber !== undefined
+    ? { ...outcome, bodyText: scrubber.scrubText(outcome.bodyText) }
+    : outcome;
 }
 
 function eventOf(

@@ -28,6 +28,7 @@ export class DueClock {
   #askedForMs = Infinity;
   #nextMs = Infinity;
   #round: Promise<void> | undefined;
+  #isStarted = false;
   #isStopped = false;
 
   /** A clock that does not run yet. */
@@ -44,6 +45,7 @@ export class DueClock {
 
   /** Begins; looks at once. */
   start(): void {
+    this.#isStarted = true;
     this.#arm(0);
   }
 
@@ -85,7 +87,7 @@ export class DueClock {
   }
 
   #arm(atMs: number): void {
-    if (this.#isStopped) return;
+    if (!this.#isStarted || this.#isStopped) return;
     if (this.#round !== undefined) {
       // It may have asked the store for the next instant already.
       this.#askedForMs = Math.min(this.#askedForMs, atMs);

@@ -42,9 +42,11 @@ export class Liveness {
     if (life === undefined) {
       life = { lastSeenAtMs: nowMs, instances: new Map() };
       makeRoom(this.#workers, MAX_WORKERS);
-      this.#workers.set(name, life);
     }
     life.lastSeenAtMs = nowMs;
+    // At the end: who was seen longest ago makes room first.
+    this.#workers.delete(name);
+    this.#workers.set(name, life);
     if (instance === undefined) return;
     life.instances.delete(instance);
     makeRoom(life.instances, MAX_INSTANCES);

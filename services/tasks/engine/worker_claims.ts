@@ -11,7 +11,7 @@ import type { Timer } from "../../shared/clock.ts";
 import { SYSTEM_ACTOR } from "../domain/actor.ts";
 import type { Task } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/worker.ts";
-import type { Claim } from "../store/store.ts";
+import { type Claim, StoreBusyError } from "../store/store.ts";
 import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
 import type { Demand, Grant } from "./claim_demand.ts";
 import {
@@ -22,6 +22,7 @@ import {
   startRequest,
 } from "./claim_starts.ts";
 import { ClaimSight } from "./claim_sight.ts";
+import { sha256 } from "./digest.ts";
 import type { EngineParts } from "./parts.ts";
 import { WorkerRates } from "./worker_rates.ts";
 
@@ -55,6 +56,8 @@ export class WorkerClaims {
   readonly #rates = new WorkerRates();
   readonly #sight = new ClaimSight();
   readonly #givingBack = new Set<Promise<void>>();
+  /** Starts of a commit that failed, which may have been applied all the same. */
+  #unanswered: readonly Start[] = [];
   #isRunning = false;
   #isAskedAgain = false;
   #isClosed = false;
@@ -72,7 +75,8 @@ export class WorkerClaims {
   /** Whether it can be forgotten. */
   get isIdle(): boolean {
     const nowMs = this.#options.parts.clock.nowMs();
-    return this.#demands.size === 0 && !this.#isRunning &&
+    return this.#demands.size === 0 && this.#unanswered.length === 0 &&
+      !this.#isRunning &&
       nowMs - this.#lastTurnAtMs > TURN_MEMORY_MS && this.#rates.isIdle(nowMs);
   }
 
@@ -107,7 +111,7 @@ export class WorkerClaims {
 
   /** Looks for tasks, as something has changed. */
   trigger(): void {
-    if (this.#demands.size === 0) return;
+    if (this.#demands.size === 0 && this.#unanswered.length === 0) return;
     if (this.#isRunning) {
       this.#isAskedAgain = true;
       return;
@@ -145,6 +149,7 @@ export class WorkerClaims {
 
   async #round(): Promise<void> {
     const { tenantId, workerId, parts, changes } = this.#options;
+    await this.#settleUnanswered();
     const worker = await parts.workers.get(tenantId, workerId);
     if (worker === undefined || worker.isPaused) return;
     if (!await parts.isServed(tenantId)) return;
@@ -155,6 +160,9 @@ export class WorkerClaims {
       outcomes = await changes.applyAll(
         starts.map((start) => startRequest(start, { worker, parts })),
       );
+    } catch (error) {
+      if (!(error instanceof StoreBusyError)) this.#unanswered = starts;
+      throw error;
     } finally {
       for (const [index, { demand }] of starts.entries()) {
         if (outcomes[index]?.kind !== "changed") demand.letGo?.(1);
@@ -162,6 +170,28 @@ export class WorkerClaims {
     }
     this.#handOut(starts, outcomes);
     await this.#wake(outcomes);
+  }
+
+  /**
+   * Gives back what was started without an answer: nobody has its token, so it
+   * would fail for being late without ever having been tried.
+   */
+  async #settleUnanswered(): Promise<void> {
+    if (this.#unanswered.length === 0) return;
+    await this.#options.changes.applyAll(
+      this.#unanswered.map(({ task, token }): EventRequest => ({
+        tenantId: task.tenantId,
+        id: task.id,
+        event: ({ attempt }) =>
+          attempt?.tokenHash !== sha256(token) ? undefined : {
+            kind: "release",
+            lease: { id: attempt.id },
+            reason: "the store failed before the task was handed out",
+          },
+        actor: SYSTEM_ACTOR,
+      })),
+    );
+    this.#unanswered = [];
   }
 
   /**

@@ -33,7 +33,9 @@ export interface SimulationReport {
 const PROCESSES = 8;
 /** How long a run may take in the time of its world. */
 const MAX_RUN_MS = 6 * 3_600_000;
-/** Time for everything to come to rest. */
+/** All is at rest when nothing was written for so long. */
+const REST_MS = 90_000;
+/** Longest time for everything to come to rest. */
 const QUIET_MS = 1_200_000;
 const TICK_MS = 10_000;
 
@@ -64,9 +66,7 @@ export async function simulate(seed: number): Promise<SimulationReport> {
   }
   if (!isDone && !isBroken()) ledger.broken("the owner waits for ever");
   world.isHealed = true;
-  for (let quietMs = 0; quietMs < QUIET_MS && !isBroken(); quietMs += TICK_MS) {
-    await clock.advance(TICK_MS);
-  }
+  await rest(world);
   if (!isBroken()) await stop(world);
   if (!isBroken()) await checkEnd(world, owner);
   return {
@@ -78,6 +78,18 @@ export async function simulate(seed: number): Promise<SimulationReport> {
     starts: ledger.starts,
     crashes: world.crashes,
   };
+}
+
+/** Waits until nothing happens any more, or will not for a while. */
+async function rest({ clock, ledger }: SimulatedWorld): Promise<void> {
+  const endMs = clock.elapsedMs + QUIET_MS;
+  let [writes, sinceMs] = [-1, clock.elapsedMs];
+  while (clock.elapsedMs < endMs && ledger.violations.length === 0) {
+    if (ledger.writes !== writes) {
+      [writes, sinceMs] = [ledger.writes, clock.elapsedMs];
+    } else if (clock.elapsedMs - sinceMs >= REST_MS) return;
+    await clock.advance(TICK_MS);
+  }
 }
 
 /** Stops the process; it leaves no timer behind. */

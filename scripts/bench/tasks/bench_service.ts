@@ -1,0 +1,156 @@
+/**
+ * The tasks service as a process of its own, with its production permissions.
+ *
+ * @module
+ */
+
+import { decidedSource, withStd } from "../../launch/deno_process.ts";
+import { permissionFlags } from "../../permissions.ts";
+import { freePort } from "./free_port.ts";
+import { HttpSocket, requestBytes } from "./http_socket.ts";
+
+/** The host whose subdomains are the tenants. */
+export const SERVICE_HOST = "bench.test";
+
+const ROOT = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
+const READY_MS = 120_000;
+const STOP_MS = 60_000;
+
+/** Variables that Deno itself needs to find programs and packages. */
+const RUNTIME_VARIABLE = /^(PATH|HOME|TMPDIR|XDG_CACHE_HOME|DENO_\w+)$/;
+
+/** A process of the service. */
+export class BenchService {
+  /** The port on which it listens. */
+  readonly port: number;
+  /** Milliseconds from its start to its first answer that it is ready. */
+  readonly readyMs: number;
+  readonly #child: Deno.ChildProcess;
+  readonly #log: Promise<string>;
+
+  private constructor(
+    child: Deno.ChildProcess,
+    started: {
+      readonly port: number;
+      readonly readyMs: number;
+      readonly log: Promise<string>;
+    },
+  ) {
+    this.#child = child;
+    this.port = started.port;
+    this.readyMs = started.readyMs;
+    this.#log = started.log;
+  }
+
+  /**
+   * Starts the service on a data folder and waits until it is ready.
+   *
+   * @throws {Error} When it ends, or is not ready in two minutes.
+   */
+  static async start(dataDir: string): Promise<BenchService> {
+    const port = freePort();
+    const beginMs = performance.now();
+    const child = spawn(
+      [`${ROOT}services/tasks/main.ts`],
+      {
+        PORT: String(port),
+        DATA_DIR: dataDir,
+        SERVICE_HOST,
+        ACCOUNTS_MODE: "open",
+        LOG_LEVEL: "warn",
+      },
+    );
+    const log = new Response(child.stderr).text();
+    const ended = child.status.then(() => "ended" as const);
+    const ready = await Promise.race([
+      isReady(port, beginMs + READY_MS),
+      ended,
+    ]);
+    const readyMs = performance.now() - beginMs;
+    const service = new BenchService(child, { port, readyMs, log });
+    if (ready === true) return service;
+    await service.kill();
+    throw new Error(`Cannot start the service: its log:\n${await log}`);
+  }
+
+  /** The process id. */
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Ends it as a crash would; gives its log. */
+  async kill(): Promise<string> {
+    signal(this.#child, "SIGKILL");
+    await this.#child.status;
+    return await this.#log;
+  }
+
+  /**
+   * Stops it as a supervisor would.
+   *
+   * @throws {Error} When it does not end well.
+   */
+  async stop(): Promise<void> {
+    signal(this.#child, "SIGTERM");
+    const timer = setTimeout(() => signal(this.#child, "SIGKILL"), STOP_MS);
+    const { code } = await this.#child.status;
+    clearTimeout(timer);
+    if (code === 0) return;
+    throw new Error(`Cannot stop the service: its log:\n${await this.#log}`);
+  }
+}
+
+/** Milliseconds that the runtime takes to start and end with an empty program. */
+export async function runtimeStartMs(): Promise<number> {
+  const beginMs = performance.now();
+  const child = spawn([new URL("empty_program.ts", import.meta.url).pathname]);
+  await child.stderr.cancel();
+  await child.status;
+  return performance.now() - beginMs;
+}
+
+function spawn(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Deno.ChildProcess {
+  const execPath = Deno.execPath();
+  const flags = permissionFlags("tasks", { execPath });
+  const runtime = Object.entries(Deno.env.toObject())
+    .filter(([name]) => RUNTIME_VARIABLE.test(name));
+  return new Deno.Command(execPath, {
+    args: [...withStd(["run", ...flags], decidedSource()), ...args],
+    cwd: ROOT,
+    clearEnv: true,
+    env: { ...Object.fromEntries(runtime), ...env },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+}
+
+async function isReady(port: number, endMs: number): Promise<boolean> {
+  const request = requestBytes({
+    method: "GET",
+    path: "/readyz",
+    host: SERVICE_HOST,
+  });
+  while (performance.now() < endMs) {
+    try {
+      using socket = await HttpSocket.connect(port);
+      if ((await socket.exchange(request)).status === 200) return true;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  return false;
+}
+
+function signal(child: Deno.ChildProcess, name: Deno.Signal): void {
+  try {
+    child.kill(name);
+  } catch (error) {
+    // It has ended by itself.
+    if (!(error instanceof TypeError)) throw error;
+  }
+}

@@ -1,0 +1,7 @@
+/**
+ * A program that does nothing, by which the start of the runtime is measured.
+ *
+ * @module
+ */
+
+export {};

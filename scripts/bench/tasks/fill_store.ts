@@ -1,0 +1,133 @@
+/**
+ * Fills a data folder through the store, much faster than requests could.
+ *
+ * @module
+ */
+
+import { systemClock } from "../../../services/shared/clock.ts";
+import type { Logger } from "../../../services/shared/logger.ts";
+import type { Task } from "../../../services/tasks/domain/task.ts";
+import { createSqliteStore } from "../../../services/tasks/store/sqlite/sqlite_store.ts";
+import type { Unit } from "../../../services/tasks/store/store.ts";
+import { createTaskIds } from "../../../services/tasks/store/task_id.ts";
+import {
+  creation,
+  sampleTask,
+  withHistory,
+} from "../../../services/tasks/store/testing/sample_tasks.ts";
+import { tell } from "../../terminal.ts";
+import { type BenchTenant, taskBody } from "./bench_tenant.ts";
+
+/** How a folder is filled. */
+export interface FillOptions {
+  /** The folder; nobody else uses it meanwhile. */
+  readonly dataDir: string;
+  /** Whose tasks they are. */
+  readonly tenant: BenchTenant;
+  /** How many tasks. */
+  readonly tasks: number;
+  /** How many of them wait to be taken; the others have ended or are far ahead. */
+  readonly waiting: number;
+}
+
+const UNITS = 2_000;
+const DAY_MS = 86_400_000;
+const TELL_EVERY = 500_000;
+
+const logger: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: (message, fields) => tell(`${message} ${JSON.stringify(fields)}`),
+  error: (message, fields) => tell(`${message} ${JSON.stringify(fields)}`),
+};
+
+/** Adds tasks, a history with each. */
+export async function fillStore(options: FillOptions): Promise<void> {
+  const { dataDir, tasks } = options;
+  const store = createSqliteStore({
+    dataFolder: dataDir,
+    clock: systemClock,
+    logger,
+    // What is lost by a crash of the machine is filled again.
+    durability: "relaxed",
+  });
+  const makeUnit = unitMaker(options);
+  await store.start();
+  try {
+    for (let made = 0; made < tasks; made += UNITS) {
+      const length = Math.min(UNITS, tasks - made);
+      const units = Array.from(
+        { length },
+        (_, index) => makeUnit(made + index),
+      );
+      const results = await store.commit(units);
+      if (results.some(({ kind }) => kind !== "ok")) {
+        throw new Error("Cannot fill the store: a task was refused");
+      }
+      if (made > 0 && made % TELL_EVERY === 0) {
+        tell(`  ${made.toLocaleString("en-US")} tasks stored`);
+      }
+    }
+  } finally {
+    await store.stop();
+  }
+}
+
+function unitMaker(options: FillOptions): (index: number) => Unit {
+  const { tenant, tasks, waiting } = options;
+  const ids = createTaskIds({
+    clock: systemClock,
+    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+  });
+  const every = Math.max(1, Math.floor(tasks / Math.max(1, waiting)));
+  return (index) => {
+    const nowMs = Date.now();
+    const state = index % every === 0 && waiting > 0
+      ? waitingState(nowMs)
+      : index % 2 === 0
+      ? endedState(nowMs)
+      : aheadState(nowMs, index);
+    const { task, history } = withHistory(
+      sampleTask({
+        id: ids.next(),
+        tenantId: tenant.tenantId,
+        workerId: tenant.workerId,
+        dataJson: JSON.stringify(taskBody(index).data),
+        createdAtMs: nowMs,
+        updatedAtMs: nowMs,
+        ...state,
+      }),
+      [{ type: "created", atMs: nowMs }],
+    );
+    return { writes: [{ ...creation(task), history }] };
+  };
+}
+
+function waitingState(nowMs: number): Partial<Task> {
+  return { dateMs: nowMs, firstDateMs: nowMs, slotMs: nowMs };
+}
+
+function endedState(nowMs: number): Partial<Task> {
+  return {
+    ...waitingState(nowMs),
+    status: "complete",
+    executions: 1,
+    fence: 1,
+    lastOutcome: "succeeded",
+    resultJson: '{"ok":true}',
+    startedAtMs: nowMs,
+    finishedAtMs: nowMs,
+    purgeAtMs: nowMs + 30 * DAY_MS,
+  };
+}
+
+function aheadState(nowMs: number, index: number): Partial<Task> {
+  const dateMs = nowMs + DAY_MS + index * 10;
+  return {
+    status: "scheduled",
+    dateMs,
+    firstDateMs: dateMs,
+    slotMs: dateMs,
+    isDue: false,
+  };
+}

@@ -1,0 +1,11 @@
+/**
+ * Ports for servers that must be told theirs.
+ *
+ * @module
+ */
+
+/** A port of the loopback interface that nobody uses at the moment. */
+export function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}

@@ -1,0 +1,63 @@
+/**
+ * Taking tasks and completing them.
+ *
+ * @module
+ */
+
+import type { Bar } from "./bar.ts";
+import { batchRequest } from "./bench_tenant.ts";
+import {
+  type BenchRun,
+  drainOf,
+  flawless,
+  perSecond,
+  WARM_UP_MS,
+} from "./bench_run.ts";
+import { HttpSocket, requestBytes } from "./http_socket.ts";
+import { type LoadResult, quantile } from "./load_job.ts";
+
+/** More than can be done in a second. */
+const TASKS_PER_SECOND = 25_000;
+
+/** Leases 50 and completes 50, over several connections. */
+export async function measureDrain(run: BenchRun): Promise<readonly Bar[]> {
+  const bars: Bar[] = [];
+  await drain(run, 4, WARM_UP_MS);
+  for (const connections of [1, 4, 8]) {
+    const result = await drain(run, connections, run.ms);
+    bars.push({
+      name: `lease 50 + complete 50, ${connections} connections`,
+      value: perSecond(result),
+      unit: "tasks/s",
+      note: `p50 of both ${quantile(result.latenciesMs, 0.5).toFixed(1)} ms`,
+    });
+  }
+  const best = Math.max(...bars.map(({ value }) => value));
+  return bars.map((bar) =>
+    bar.value === best ? { ...bar, atLeast: 15_000 } : bar
+  );
+}
+
+async function drain(
+  run: BenchRun,
+  connections: number,
+  ms: number,
+): Promise<LoadResult> {
+  const tasks = Math.ceil(ms / 1_000) * TASKS_PER_SECOND;
+  await prepareTasks(run, tasks);
+  const job = { ...drainOf(run), connections, completes: true, tasks, ms };
+  return flawless(await run.load.drain(job));
+}
+
+/** Makes tasks that are due at once. */
+export async function prepareTasks(
+  { port, tenant }: Pick<BenchRun, "port" | "tenant">,
+  count: number,
+): Promise<void> {
+  using socket = await HttpSocket.connect(port);
+  const thousand = requestBytes(batchRequest(tenant, 1_000));
+  for (let made = 0; made < count; made += 1_000) {
+    const { status } = await socket.exchange(thousand);
+    if (status !== 200) throw new Error(`Cannot prepare tasks: ${status}`);
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * What a store that has grown does to the service: how fast tasks are taken, and
+ * how long it takes to start after a crash.
+ *
+ * @module
+ */
+
+import { tell } from "../../terminal.ts";
+import type { Bar } from "./bar.ts";
+import { BenchService, runtimeStartMs } from "./bench_service.ts";
+import { createRequest, makeTenant } from "./bench_tenant.ts";
+import { type BenchRun, drainOf, flawless, perSecond } from "./bench_run.ts";
+import { fillStore } from "./fill_store.ts";
+import { requestBytes } from "./http_socket.ts";
+import { median } from "./load_job.ts";
+import { prepareTasks } from "./measure_drain.ts";
+
+/** What is measured. */
+export interface StoredOptions {
+  /** Where the folders are made. */
+  readonly folder: string;
+  /** Sends requests. */
+  readonly load: BenchRun["load"];
+  /** How many tasks the large store has. */
+  readonly tasks: number;
+  /** Whether the claim rate is measured. */
+  readonly claims: boolean;
+  /** Whether the start after a crash is measured. */
+  readonly starts: boolean;
+}
+
+const SMALL = 10_000;
+const ROUNDS = 7;
+const TASKS_OF_ROUND = 6_000;
+const CONNECTIONS = 4;
+const STARTS = 3;
+const CRASH_LOAD_MS = 2_000;
+/** The bar is for this many; the start does not depend on more. */
+const START_TASKS = 1_000_000;
+
+/** Claims with few and with many tasks stored, and starts with many. */
+export async function measureStored(
+  options: StoredOptions,
+): Promise<readonly Bar[]> {
+  const bars: Bar[] = [];
+  const { tasks, claims, starts } = options;
+  const small = claims
+    ? await withStored({ ...options, tasks: SMALL }, measureClaims)
+    : undefined;
+  if (small !== undefined) bars.push(claimBar(SMALL, small));
+  const large = await withStored(options, async (run, dataDir, service) => {
+    const rate = claims ? await measureClaims(run) : undefined;
+    if (starts) {
+      bars.push(...await measureStarts(run, { dataDir, service, tasks }));
+    }
+    return rate;
+  });
+  if (small !== undefined && large !== undefined) {
+    bars.unshift(claimBar(tasks, large), {
+      name: `claim rate, ${count(tasks)} : ${count(SMALL)} stored`,
+      atLeast: 0.5,
+      value: large / small,
+      unit: "×",
+      digits: 2,
+    });
+  }
+  return bars;
+}
+
+/** Makes a filled folder and a service on it, for a while. */
+async function withStored<Value>(
+  { folder, load, tasks }: StoredOptions,
+  use: (
+    run: BenchRun,
+    dataDir: string,
+    service: BenchService,
+  ) => Promise<Value>,
+): Promise<Value> {
+  const dataDir = `${folder}/stored_${tasks}`;
+  await Deno.mkdir(dataDir);
+  const first = await BenchService.start(dataDir);
+  const tenant = await makeTenant(first.port);
+  await first.stop();
+  tell(`  storing ${count(tasks)} tasks`);
+  const beginMs = performance.now();
+  const waiting = Math.max(TASKS_OF_ROUND, tasks / 10);
+  await fillStore({ dataDir, tenant, tasks, waiting });
+  tell(`  stored in ${Math.round((performance.now() - beginMs) / 1_000)} s`);
+  const service = await BenchService.start(dataDir);
+  try {
+    const { port } = service;
+    return await use({ port, tenant, load, ms: 0 }, dataDir, service);
+  } catch (error) {
+    tell(await service.kill());
+    throw error;
+  } finally {
+    await service.kill();
+    await Deno.remove(dataDir, { recursive: true });
+  }
+}
+
+/** Tasks that are taken in a second: the median of some rounds. */
+async function measureClaims(run: BenchRun): Promise<number> {
+  const rates: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const result = flawless(
+      await run.load.drain({
+        ...drainOf(run),
+        connections: CONNECTIONS,
+        completes: false,
+        tasks: TASKS_OF_ROUND,
+        ms: 60_000,
+      }),
+    );
+    rates.push(perSecond(result));
+    // As many wait in each round.
+    await prepareTasks(run, TASKS_OF_ROUND);
+  }
+  return median(rates);
+}
+
+/** Kills the service under load and starts it again. */
+async function measureStarts(
+  run: BenchRun,
+  { dataDir, service, tasks }: {
+    readonly dataDir: string;
+    readonly service: BenchService;
+    readonly tasks: number;
+  },
+): Promise<readonly Bar[]> {
+  const times: number[] = [];
+  let running = service;
+  for (let start = 0; start < STARTS; start++) {
+    const cut = run.load.load({
+      port: running.port,
+      connections: 20,
+      requests: [requestBytes(createRequest(run.tenant, start))],
+      status: 201,
+      warmUpMs: 0,
+      ms: CRASH_LOAD_MS * 2,
+    });
+    // It ends with the service, which is what is wanted.
+    const ended = cut.then(() => {}, () => {});
+    await new Promise((resolve) => setTimeout(resolve, CRASH_LOAD_MS));
+    await running.kill();
+    await ended;
+    running = await BenchService.start(dataDir);
+    times.push(running.readyMs);
+  }
+  await running.kill();
+  const runtime: number[] = [];
+  for (let start = 0; start < STARTS; start++) {
+    runtime.push(await runtimeStartMs());
+  }
+  return [{
+    name: `start after kill -9, ${count(tasks)} stored`,
+    ...(tasks >= START_TASKS ? { atMost: 2 } : {}),
+    value: Math.max(...times) / 1_000,
+    unit: "s",
+    digits: 2,
+    note: `the slowest of ${STARTS}, median ${
+      Math.round(median(times))
+    } ms; the runtime's own start and end ${Math.round(median(runtime))} ms`,
+  }];
+}
+
+function claimBar(tasks: number, value: number): Bar {
+  return { name: `claim 50, ${count(tasks)} stored`, value, unit: "tasks/s" };
+}
+
+function count(tasks: number): string {
+  return tasks.toLocaleString("en-US");
+}

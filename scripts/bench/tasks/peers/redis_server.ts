@@ -1,0 +1,44 @@
+/**
+ * A Redis server that keeps each write on disk before it answers.
+ *
+ * @module
+ */
+
+/** A server that runs. */
+export interface RedisServer {
+  /** Ends it. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts it.
+ *
+ * @returns `undefined` when there is no redis-server on the path.
+ */
+export function startDurableRedis(
+  folder: string,
+  port: number,
+): RedisServer | undefined {
+  const args = [
+    ...["--bind", "127.0.0.1", "--port", String(port), "--dir", folder],
+    ...["--save", "", "--appendonly", "yes", "--appendfsync", "always"],
+    ...["--maxmemory-policy", "noeviction"],
+  ];
+  try {
+    const child = new Deno.Command("redis-server", {
+      args,
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    return {
+      async stop() {
+        child.kill("SIGKILL");
+        await child.status;
+      },
+    };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}

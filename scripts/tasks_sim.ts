@@ -1,0 +1,87 @@
+/**
+ * Runs the simulation of the tasks engine with one seed after another, until a
+ * promise is broken. Progress goes to stderr, what was broken to stdout; exits
+ * with 1 then, with 2 when it was called wrongly.
+ *
+ * @module
+ */
+
+import {
+  flagsHelp,
+  integerFlag,
+  parseFlags,
+} from "../services/shared/flags.ts";
+import {
+  simulate,
+  type SimulationReport,
+} from "../services/tasks/engine/testing/simulation.ts";
+import { print, tell } from "./terminal.ts";
+
+const FLAGS = {
+  seed: integerFlag({
+    help: "The first seed; each run takes the next one.",
+    default: 1,
+    min: 0,
+    max: 4_294_967_295,
+  }),
+  runs: integerFlag({
+    help: "How many runs; 0 goes on until a promise is broken.",
+    default: 0,
+    min: 0,
+  }),
+} as const;
+
+/** Runs between two lines of progress. */
+const PROGRESS_RUNS = 25;
+
+if (import.meta.main) Deno.exit(await main(Deno.args));
+
+async function main(args: readonly string[]): Promise<number> {
+  const outcome = parseFlags(FLAGS, args, { maxPositionals: 0 });
+  if (outcome.kind === "help") {
+    print(
+      flagsHelp(FLAGS, {
+        usage: "deno task sim [flags]",
+        about:
+          "Lets seeded clients, workers, crashes and clock changes loose " +
+          "on the tasks\nengine, and checks its promises after each step.",
+      }).trimEnd(),
+    );
+    return 0;
+  }
+  if (outcome.kind === "bad") {
+    tell(`${outcome.problem}; see --help`);
+    return 2;
+  }
+  return await run(outcome.values);
+}
+
+async function run(
+  { seed, runs }: { readonly seed: number; readonly runs: number },
+): Promise<number> {
+  const beginMs = performance.now();
+  let writes = 0;
+  for (let count = 1; runs === 0 || count <= runs; count++) {
+    const report = await simulate(seed + count - 1);
+    writes += report.writes;
+    if (report.violations.length > 0) return broken(report);
+    if (count % PROGRESS_RUNS === 0 || count === runs) {
+      const seconds = (performance.now() - beginMs) / 1_000;
+      tell(
+        `${count} runs, last seed ${report.seed}, all promises kept; ` +
+          `${Math.round(writes / seconds)} writes/s`,
+      );
+    }
+  }
+  return 0;
+}
+
+function broken(
+  { seed, isCalm, crashes, violations }: SimulationReport,
+): number {
+  const kind = isCalm ? "calm" : `rough, ${crashes} crashes`;
+  print(`Seed ${seed} (${kind}) breaks a promise:`);
+  for (const violation of violations) print(`  ${violation}`);
+  print(`Again: deno task sim --seed ${seed} --runs 1`);
+  return 1;
+}

@@ -1,0 +1,197 @@
+import { assertEquals } from "@std/assert";
+import { definitionOf } from "../domain/definition_of.ts";
+import type { Task } from "../domain/task.ts";
+import type { WorkerDefinition } from "../domain/worker.ts";
+import { removalOf } from "./sealed_write.ts";
+import { interceptStore } from "./testing/intercepted_store.ts";
+import {
+  openTestEngine,
+  type TestEngine,
+  type TestEngineOptions,
+} from "./testing/test_engine.ts";
+
+/** An engine whose clock and reconciler do not run: only events are heard. */
+async function open(
+  options: TestEngineOptions = {},
+): Promise<
+  TestEngine & {
+    readonly mailer: WorkerDefinition;
+    end(task: Task, how: "complete" | "fail"): Promise<void>;
+    status(task: Task): Promise<string>;
+  }
+> {
+  const world = await openTestEngine(options);
+  const mailer = await world.worker();
+  return {
+    ...world,
+    mailer,
+    async end(task, how) {
+      const [grant] = await world.lease(mailer, { jobs: [task.job] });
+      if (grant?.task.id !== task.id) throw new Error("another task is first");
+      await world[how](grant);
+      await world.clock.advance(0);
+    },
+    async status({ id }) {
+      await world.clock.advance(0);
+      return (await world.read({ id })).status;
+    },
+  };
+}
+
+Deno.test("Dependents lets a task go on when all of its dependencies have succeeded", async () => {
+  const world = await open();
+  const one = await world.task(world.mailer, { job: "one" });
+  const two = await world.task(world.mailer, { job: "two" });
+  const dependencies = [one.id, two.id];
+  const waits = await world.task(world.mailer, { dependencies, job: "x" });
+  assertEquals(await world.status(waits), "blocked");
+  await world.end(one, "complete");
+  assertEquals(await world.status(waits), "blocked");
+  assertEquals(await world.lease(world.mailer, { jobs: ["x"] }), []);
+  await world.end(two, "complete");
+  assertEquals(await world.status(waits), "waiting");
+  const late = await world.task(world.mailer, { dependencies });
+  assertEquals(late.status, "waiting");
+});
+
+Deno.test("Dependents does what a task wants when a dependency fails, is canceled or removed", async () => {
+  const expected = { fail: "failed", run: "waiting", wait: "blocked" } as const;
+  for (const how of ["fail", "cancel", "remove"] as const) {
+    for (const policy of ["fail", "run", "wait"] as const) {
+      const world = await open();
+      const one = await world.task(world.mailer, { job: "a", retry: null });
+      const waits = await world.task(world.mailer, {
+        dependencies: [one.id],
+        onDependencyFailure: policy,
+      });
+      if (how === "fail") await world.end(one, "fail");
+      else {
+        await world.apply(one, { kind: "cancel" });
+        if (how === "remove") {
+          const task = await world.read(one);
+          await world.parts.store.commit([{ writes: [removalOf(task)] }]);
+          world.engine.changes.announce(task, undefined);
+        }
+      }
+      assertEquals(await world.status(waits), expected[policy], how);
+    }
+  }
+});
+
+Deno.test("Dependents lets a task run after a failure only when the others are settled", async () => {
+  const world = await open();
+  const one = await world.task(world.mailer, { job: "one", retry: null });
+  const two = await world.task(world.mailer, { job: "two" });
+  const waits = await world.task(world.mailer, {
+    dependencies: [one.id, two.id],
+    onDependencyFailure: "run",
+  });
+  await world.end(one, "fail");
+  assertEquals(await world.status(waits), "blocked");
+  await world.end(two, "complete");
+  assertEquals(await world.status(waits), "waiting");
+});
+
+Deno.test("Dependents sees a dependency that ends while the task is being made", async () => {
+  let meanwhile: (() => Promise<void>) | undefined;
+  const world: Awaited<ReturnType<typeof open>> = await open({
+    wrap: (store) =>
+      interceptStore(store, {
+        async tasks(proceed) {
+          const answer = await proceed();
+          const act = meanwhile;
+          meanwhile = undefined;
+          await act?.();
+          return answer;
+        },
+      }),
+  });
+  const one = await world.task(world.mailer);
+  const [grant] = await world.lease(world.mailer);
+  meanwhile = async () => {
+    await world.complete(grant);
+  };
+  const waits = await world.task(world.mailer, { dependencies: [one.id] });
+  assertEquals(waits.status, "blocked");
+  assertEquals(await world.status(waits), "waiting");
+});
+
+Deno.test("Dependents judges a task again when it is resumed or gets other dependencies", async () => {
+  const world = await open();
+  const one = await world.task(world.mailer, { job: "one" });
+  const two = await world.task(world.mailer, { job: "two" });
+  const paused = await world.task(world.mailer, { dependencies: [one.id] });
+  const changed = await world.task(world.mailer, { dependencies: [two.id] });
+  await world.apply(paused, { kind: "pause" });
+  await world.end(one, "complete");
+  assertEquals(await world.status(paused), "paused");
+  await world.apply(paused, { kind: "resume" });
+  assertEquals(await world.status(paused), "waiting");
+  await world.apply(changed, {
+    kind: "update",
+    definition: { ...definitionOf(changed), dependencies: [one.id] },
+    changes: [{ field: "dependencies", from: [two.id], to: [one.id] }],
+  });
+  assertEquals(await world.status(changed), "waiting");
+});
+
+Deno.test("Dependents hears of a success that leaves its task scheduled", async () => {
+  const world = await open();
+  const one = await world.task(world.mailer, { job: "one" });
+  const waits = await world.task(world.mailer, { dependencies: [one.id] });
+  const [grant] = await world.lease(world.mailer, { jobs: ["one"] });
+  await world.apply(one, {
+    kind: "update",
+    definition: {
+      ...definitionOf(one),
+      repeat: {
+        interval: "PT1H",
+        catchUp: "one",
+        catchUpWindowMs: 0,
+        jitterMs: 0,
+        mode: "spawn",
+        onFailure: "stop",
+      },
+    },
+    changes: [{ field: "repeat", from: null, to: null }],
+  });
+  await world.complete(grant);
+  assertEquals(await world.status(one), "scheduled");
+  assertEquals(await world.status(waits), "waiting");
+});
+
+Deno.test("Dependents sees to all of a task's many dependents", async () => {
+  const world = await open();
+  const one = await world.task(world.mailer, { job: "one" });
+  const tasks: Task[] = [];
+  for (let index = 0; index < 250; index++) {
+    tasks.push(
+      await world.task(world.mailer, { dependencies: [one.id], job: "x" }),
+    );
+  }
+  await world.end(one, "complete");
+  for (const task of tasks) {
+    assertEquals(await world.status(task), "waiting");
+  }
+});
+
+Deno.test("Dependents leaves to the reconciler what the store did not let it do", async () => {
+  let fails = false;
+  const world = await open({
+    wrap: (store) =>
+      interceptStore(store, {
+        dependents: (proceed) =>
+          fails ? Promise.reject(new Error("no disk")) : proceed(),
+      }),
+  });
+  const one = await world.task(world.mailer);
+  const waits = await world.task(world.mailer, { dependencies: [one.id] });
+  fails = true;
+  await world.end(one, "complete");
+  assertEquals(await world.status(waits), "blocked");
+  assertEquals(world.logger.messagesOf("error").length, 1);
+  const round = world.engine.reconciler.runOnce();
+  await world.clock.advance(2_000);
+  assertEquals((await round).repaired, 1);
+  assertEquals(await world.status(waits), "waiting");
+});

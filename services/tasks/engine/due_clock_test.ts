@@ -1,0 +1,210 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Task } from "../domain/task.ts";
+import { DueClock } from "./due_clock.ts";
+import { interceptStore } from "./testing/intercepted_store.ts";
+import {
+  openTestEngine,
+  type TestEngine,
+  type TestEngineOptions,
+} from "./testing/test_engine.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** A clock alone, with tasks and the times at which they became due. */
+async function open(
+  options: TestEngineOptions = {},
+): Promise<
+  TestEngine & {
+    readonly due: DueClock;
+    readonly dueAtMs: Map<string, number>;
+    at(delayMs: number, patch?: Partial<Task>): Promise<Task>;
+  }
+> {
+  const world = await openTestEngine(options);
+  const mailer = await world.worker();
+  const due = new DueClock(world.parts, world.engine.changes);
+  const dueAtMs = new Map<string, number>();
+  const startMs = world.clock.nowMs();
+  world.engine.changes.onChange((_previous, next) => {
+    if (next?.status !== "waiting") return;
+    dueAtMs.set(next.id, world.clock.nowMs() - startMs);
+  });
+  return {
+    ...world,
+    due,
+    dueAtMs,
+    at: (delayMs, patch) =>
+      world.task(mailer, { dateMs: startMs + delayMs, ...patch }),
+  };
+}
+
+Deno.test("DueClock makes a task due at its date, to the millisecond", async () => {
+  const world = await open();
+  world.due.start();
+  const tasks = [];
+  for (const delayMs of [5_000, 1, 999, 3_600_001]) {
+    tasks.push([delayMs, await world.at(delayMs)] as const);
+  }
+  await world.clock.advance(HOUR_MS + 10);
+  for (const [delayMs, { id }] of tasks) {
+    assertEquals(world.dueAtMs.get(id), delayMs);
+  }
+  await world.due.stop();
+  assertEquals(world.clock.pendingTimers, 0);
+});
+
+Deno.test("DueClock looks earlier when a task comes that is due before", async () => {
+  const world = await open();
+  world.due.start();
+  await world.at(900);
+  await world.clock.advance(100);
+  const sooner = await world.at(300);
+  await world.clock.advance(500);
+  assertEquals(world.dueAtMs.get(sooner.id), 300);
+  await world.due.stop();
+});
+
+Deno.test("DueClock is not late for a task that comes while it asks what is next", async () => {
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  const world: Awaited<ReturnType<typeof open>> = await open({
+    wrap: (store) =>
+      interceptStore(store, {
+        async nextWakeMs(proceed) {
+          const answer = await proceed();
+          await meanwhile?.();
+          meanwhile = undefined;
+          return answer;
+        },
+      }),
+  });
+  let task: Task | undefined;
+  await world.at(60_000);
+  meanwhile = async () => task = await world.at(200);
+  world.due.start();
+  await world.clock.advance(1_000);
+  assertEquals(world.dueAtMs.get(task?.id ?? ""), 200);
+  await world.due.stop();
+});
+
+Deno.test("DueClock finds what somebody else has written, within a second", async () => {
+  const world = await open();
+  world.due.start();
+  await world.clock.advance(500);
+  const { store, clock } = world;
+  const other = await openTestEngine({ store, clock, seed: 2 });
+  const mailer = await other.worker({ name: "other" });
+  const task = await other.task(mailer, { dateMs: clock.nowMs() + 10 });
+  await clock.advance(1_000);
+  assert((world.dueAtMs.get(task.id) ?? Infinity) <= 1_500);
+  await world.due.stop();
+});
+
+Deno.test("DueClock keeps up when the time of day is set forward or back", async () => {
+  const world = await open();
+  world.due.start();
+  const later = await world.at(HOUR_MS);
+  const soon = await world.at(2_000);
+  await world.clock.advance(1_000);
+  world.clock.step(HOUR_MS);
+  await world.clock.advance(1_000);
+  assert(world.dueAtMs.has(later.id));
+  assert(world.dueAtMs.has(soon.id));
+  world.clock.step(-HOUR_MS);
+  const next = await world.at(2_500);
+  await world.clock.advance(400);
+  assertEquals(world.dueAtMs.has(next.id), false);
+  await world.clock.advance(200);
+  assertEquals(world.dueAtMs.get(next.id), 2_500);
+  await world.due.stop();
+});
+
+Deno.test("DueClock goes on by itself after the store has failed", async () => {
+  let fails = true;
+  const world = await open({
+    wrap: (store) =>
+      interceptStore(store, {
+        waking: (proceed) =>
+          fails ? Promise.reject(new Error("no disk")) : proceed(),
+      }),
+  });
+  world.due.start();
+  const task = await world.at(100);
+  await world.clock.advance(5_000);
+  assertEquals(world.dueAtMs.size, 0);
+  fails = false;
+  await world.clock.advance(1_000);
+  assert(world.dueAtMs.has(task.id));
+  assert(world.logger.messagesOf("error").length <= 7);
+  await world.due.stop();
+});
+
+Deno.test("DueClock expires, times out and removes when that is due", async () => {
+  const world = await open({ limits: { retentionMs: 60_000 } });
+  world.due.start();
+  const nowMs = world.clock.nowMs();
+  const expiring = await world.at(10_000, { expiresAtMs: nowMs + 5_000 });
+  await world.clock.advance(4_999);
+  assertEquals((await world.read(expiring)).status, "scheduled");
+  await world.clock.advance(1);
+  assertEquals((await world.read(expiring)).status, "expired");
+  await world.clock.advance(59_999);
+  assertEquals((await world.read(expiring)).status, "expired");
+  await world.clock.advance(1);
+  assertEquals(await world.store.task("ten_test", expiring.id), undefined);
+  await world.due.stop();
+});
+
+Deno.test("DueClock fails an attempt that takes too long, though its worker is alive", async () => {
+  const world = await open();
+  world.due.start();
+  const task = await world.at(0, { timeoutMs: 5_000, retry: null });
+  const mailer = await world.parts.workers.get("ten_test", task.workerId);
+  assert(mailer !== undefined);
+  const [grant] = await world.lease(mailer);
+  await world.clock.advance(4_000);
+  await world.say(grant, (lease) => ({ kind: "heartbeat", lease }));
+  await world.clock.advance(999);
+  assertEquals((await world.read(task)).status, "running");
+  await world.clock.advance(1);
+  const { status, error } = await world.read(task);
+  assertEquals([status, error?.code], ["failed", "timed_out"]);
+  await world.due.stop();
+});
+
+Deno.test("DueClock.runOnce() sees to more tasks than one commit holds", async () => {
+  const world = await open();
+  for (let index = 0; index < 1_201; index++) await world.at(1_000);
+  await world.clock.advance(1_000);
+  assertEquals(await world.due.runOnce(), 1_201);
+  assertEquals(await world.due.runOnce(), 0);
+});
+
+Deno.test("DueClock runs a repeating task on its grid, once after an outage", async () => {
+  const world = await open();
+  const first = await world.at(0, {
+    repeat: {
+      interval: "PT1M",
+      catchUp: "one",
+      catchUpWindowMs: HOUR_MS,
+      jitterMs: 0,
+      mode: "same",
+      onFailure: "stop",
+    },
+  });
+  const mailer = await world.parts.workers.get("ten_test", first.workerId);
+  assert(mailer !== undefined);
+  const [grant] = await world.lease(mailer);
+  await world.complete(grant);
+  assertEquals((await world.read(first)).status, "done");
+  // Nobody is there for an hour.
+  await world.clock.advance(HOUR_MS + 30_000);
+  world.due.start();
+  await world.clock.advance(10);
+  const [late, none] = await world.lease(mailer, { max: 10 });
+  assertEquals([late?.task.id, none], [first.id, undefined]);
+  await world.complete(late);
+  const task = await world.read(first);
+  assertEquals(task.dateMs, first.firstDateMs + HOUR_MS + 60_000);
+  assertEquals([task.executions, task.repetitions, task.missed], [2, 1, 59]);
+  await world.due.stop();
+});

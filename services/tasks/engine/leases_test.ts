@@ -1,0 +1,232 @@
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { openTestEngine, TENANT_ID } from "./testing/test_engine.ts";
+
+Deno.test("Leases.say() takes the same outcome twice, and no other one", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  const made = await world.task(mailer);
+  const [grant] = await world.lease(mailer);
+  const first = await world.complete(grant);
+  assertEquals([first.kind, first.kind === "ok" && first.isRepeated], [
+    "ok",
+    false,
+  ]);
+  const again = await world.complete(grant);
+  assertEquals([again.kind, again.kind === "ok" && again.isRepeated], [
+    "ok",
+    true,
+  ]);
+  assertEquals((await world.fail(grant)).kind, "lease_gone");
+  assertEquals(
+    (await world.say(grant, (lease) => ({ kind: "release", lease }))).kind,
+    "lease_gone",
+  );
+  const task = await world.read(made);
+  assertEquals([task.status, task.executions], ["complete", 1]);
+});
+
+Deno.test("Leases.sayAll() takes the same outcome twice in one go, and once in effect", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  const made = await world.task(mailer);
+  const [grant] = await world.lease(mailer);
+  const word = {
+    tenantId: TENANT_ID,
+    leaseId: grant?.task.attempt?.id ?? "",
+    token: grant?.token ?? "",
+    event: (lease: { readonly id: string }) => ({
+      kind: "complete" as const,
+      lease,
+    }),
+  };
+  const outcomes = await world.engine.leases.sayAll([
+    word,
+    { ...word, leaseId: "lse_nonsense" },
+    word,
+  ]);
+  assertEquals(outcomes.map(({ kind }) => kind), ["ok", "missing", "ok"]);
+  assertEquals((await world.read(made)).executions, 1);
+});
+
+Deno.test("Leases.say() refuses a wrong token, another's lease and another tenant", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  await world.task(mailer);
+  await world.task(mailer);
+  const [one, two] = await world.lease(mailer, { max: 2 });
+  assert(one !== undefined && two !== undefined);
+  assertNotEquals(one.token, two.token);
+  assertEquals(
+    (await world.complete({ ...one, token: two.token })).kind,
+    "lease_gone",
+  );
+  assertEquals(
+    (await world.complete({ ...one, token: "" })).kind,
+    "lease_gone",
+  );
+  const other = await world.engine.leases.say({
+    tenantId: "ten_other",
+    leaseId: one.task.attempt?.id ?? "",
+    token: one.token,
+    event: (lease) => ({ kind: "complete", lease }),
+  });
+  assertEquals(other.kind, "missing");
+  assertEquals((await world.read(one.task)).status, "running");
+  assertEquals((await world.complete(one)).kind, "ok");
+});
+
+Deno.test("Leases.say() keeps no token that could be stolen from the store", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  const made = await world.task(mailer);
+  const [grant] = await world.lease(mailer);
+  const kept = JSON.stringify(await world.read(made));
+  assert(grant !== undefined && grant.token.length > 40);
+  assertEquals(kept.includes(grant.token), false);
+});
+
+Deno.test("Leases.say() tells a worker at its next sign of life that its task was canceled", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker({ timeoutMs: 10_000, leaseMs: 30_000 });
+  const made = await world.task(mailer);
+  const [grant] = await world.lease(mailer);
+  const beat = () =>
+    world.say(grant, (lease) => ({ kind: "heartbeat", lease }));
+  // The lease ends with the deadline, so there is nothing to extend.
+  assertEquals((await beat()).kind, "ok");
+  await world.apply(made, { kind: "cancel" });
+  const told = await beat();
+  assert(told.kind === "lease_gone" && told.isCanceled);
+  const late = await world.complete(grant);
+  assert(late.kind === "lease_gone" && late.isCanceled);
+  assertEquals((await world.read(made)).status, "canceled");
+});
+
+Deno.test("Leases.say() tells of a cancellation that another process wrote", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker({ timeoutMs: 10_000, leaseMs: 30_000 });
+  const made = await world.task(mailer);
+  const [grant] = await world.lease(mailer);
+  const { store, clock } = world;
+  const other = await openTestEngine({ store, clock });
+  await other.apply(made, { kind: "cancel" });
+  const told = await world.say(
+    grant,
+    (lease) => ({ kind: "heartbeat", lease }),
+  );
+  assert(told.kind === "lease_gone" && told.isCanceled);
+});
+
+Deno.test("Leases.say() extends a lease, keeps its progress and its words", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  await world.engine.start();
+  const made = await world.task(mailer, { timeoutMs: 100_000 });
+  const [grant] = await world.lease(mailer);
+  for (let beat = 1; beat <= 3; beat++) {
+    await world.clock.advance(20_000);
+    const outcome = await world.say(grant, (lease) => ({
+      kind: "heartbeat",
+      lease,
+      progressJson: `${beat}`,
+    }));
+    assertEquals(outcome.kind, "ok");
+  }
+  await world.say(
+    grant,
+    (lease) => ({ kind: "log", lease, lines: ["a", "b"] }),
+  );
+  const task = await world.read(made);
+  assertEquals([task.status, task.attempt?.progressJson], ["running", "3"]);
+  assertEquals(await world.history(made), [
+    "created",
+    "started",
+    "progress",
+    "progress",
+    "progress",
+    "log",
+  ]);
+  assertEquals((await world.complete(grant)).kind, "ok");
+  await world.engine.stop();
+});
+
+Deno.test("Leases.say() gives a task back with a delay and without an attempt spent", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  const made = await world.task(mailer, { retry: null });
+  const [grant] = await world.lease(mailer);
+  await world.say(grant, (lease) => ({
+    kind: "release",
+    lease,
+    delayMs: 5_000,
+  }));
+  assertEquals(await world.lease(mailer), []);
+  await world.engine.start();
+  const waiting = world.lease(mailer, { waitMs: 10_000 });
+  await world.clock.advance(5_000);
+  const [again] = await waiting;
+  assertEquals(again?.task.id, made.id);
+  await world.complete(again);
+  const task = await world.read(made);
+  assertEquals([task.executions, task.retries, task.fence], [1, 0, 2]);
+  await world.engine.stop();
+});
+
+Deno.test("Leases.say() ends in failure after too many lost workers, and says why", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker({ maxLost: 2 });
+  await world.engine.start();
+  const made = await world.task(mailer, { retry: null });
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const [grant] = await world.lease(mailer, { waitMs: 5_000 });
+    assertEquals(grant?.task.fence, attempt + 1);
+    await world.clock.advance(31_000);
+  }
+  const task = await world.read(made);
+  assertEquals([task.status, task.lost, task.executions], ["failed", 3, 1]);
+  assertEquals(task.error?.code, "worker_lost");
+  await world.engine.stop();
+});
+
+Deno.test("Leases.lease() sees a worker, and waiting is what counts", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  const of = { tenantId: TENANT_ID, workerId: mailer.id };
+  assertEquals(world.engine.liveness.of(of), undefined);
+  await world.lease(mailer, { instance: "host-1" });
+  const seenAtMs = world.clock.nowMs();
+  await world.clock.advance(1_000);
+  assertEquals(world.engine.liveness.of(of)?.lastSeenAtMs, seenAtMs);
+  assertEquals(
+    world.engine.liveness.of(of)?.instances.get("host-1"),
+    seenAtMs,
+  );
+});
+
+Deno.test("Leases.stop() lets all who wait go home", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  await world.engine.start();
+  const waiting = [1, 2, 3].map(() => world.lease(mailer, { waitMs: 30_000 }));
+  await world.clock.advance(100);
+  await world.engine.stop();
+  assertEquals(await Promise.all(waiting), [[], [], []]);
+  assertEquals(world.clock.pendingTimers, 0);
+});
+
+Deno.test("Leases refuses a second completion after the task was handed to another", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  await world.engine.start();
+  const made = await world.task(mailer);
+  const [zombie] = await world.lease(mailer);
+  await world.clock.advance(31_000);
+  const [second] = await world.lease(mailer, { waitMs: 1_000 });
+  assert(second !== undefined && zombie !== undefined);
+  assert(second.task.fence > zombie.task.fence);
+  assertEquals((await world.complete(zombie)).kind, "lease_gone");
+  assertEquals((await world.read(made)).status, "running");
+  assertEquals((await world.complete(second)).kind, "ok");
+  assertEquals((await world.complete(zombie)).kind, "lease_gone");
+  await world.engine.stop();
+});

@@ -1,0 +1,162 @@
+import { assertEquals } from "@std/assert";
+import type { Task } from "../domain/task.ts";
+import type { ReconcilerReport } from "./reconciler.ts";
+import {
+  openTestEngine,
+  TENANT_ID,
+  type TestEngine,
+} from "./testing/test_engine.ts";
+
+/** Writes a task as it could only be by a fault. */
+async function forge(
+  { store, read }: TestEngine,
+  task: Pick<Task, "id">,
+  change: (task: Task) => Task,
+): Promise<Task> {
+  const now = await read(task);
+  const next = { ...change(now), version: now.version + 1 };
+  await store.commit([{
+    writes: [{
+      kind: "task",
+      tenantId: TENANT_ID,
+      id: task.id,
+      expectedVersion: now.version,
+      next,
+      history: [],
+    }],
+  }]);
+  return next;
+}
+
+async function round(
+  { engine, clock }: TestEngine,
+): Promise<Omit<ReconcilerReport, "atMs">> {
+  const done = engine.reconciler.runOnce();
+  await clock.advance(2_000);
+  const { atMs: _atMs, ...report } = await done;
+  return report;
+}
+
+Deno.test("Reconciler.runOnce() finds nothing where all is well", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  const one = await world.task(mailer);
+  await world.task(mailer, { dependencies: [one.id] });
+  await world.lease(mailer);
+  assertEquals(await round(world), { checked: 2, repaired: 0, stuck: 0 });
+  assertEquals(world.logger.messagesOf("warning"), []);
+  assertEquals(world.engine.reconciler.report?.checked, 2);
+});
+
+Deno.test("Reconciler.runOnce() lets a task wait again that runs without a lease", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  const made = await world.task(mailer);
+  await forge(world, made, (task) => ({ ...task, status: "running" }));
+  assertEquals(await round(world), { checked: 1, repaired: 1, stuck: 0 });
+  assertEquals((await world.read(made)).status, "waiting");
+  assertEquals(await world.history(made), ["created", "repaired"]);
+  assertEquals((await world.lease(mailer)).length, 1);
+});
+
+Deno.test("Reconciler.runOnce() ends an attempt that nobody took note of, or whose server is gone", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  const late = await world.task(mailer);
+  const orphan = await world.task(mailer);
+  await world.lease(mailer, { max: 2 });
+  await forge(world, orphan, (task) => ({
+    ...task,
+    ...(task.attempt === undefined ? {} : {
+      attempt: { ...task.attempt, bootId: "boot_gone" },
+    }),
+  }));
+  assertEquals((await round(world)).repaired, 1);
+  assertEquals((await world.read(orphan)).status, "waiting");
+  // The clock of the engine does not run, so that the lease's end is missed.
+  await world.clock.advance(120_000);
+  assertEquals((await round(world)).repaired, 1);
+  const { status, lost } = await world.read(late);
+  assertEquals([status, lost], ["waiting", 1]);
+});
+
+Deno.test("Reconciler.runOnce() lets a blocked task go on that nobody has seen to", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  const one = await world.task(mailer);
+  const waits = await world.task(mailer, { dependencies: [one.id] });
+  await forge(world, one, (task) => ({
+    ...task,
+    status: "complete",
+    isDue: false,
+    lastOutcome: "succeeded",
+  }));
+  assertEquals((await round(world)).repaired, 1);
+  assertEquals((await world.read(waits)).status, "waiting");
+});
+
+Deno.test("Reconciler.runOnce() does not take for stuck what somebody is about to see to", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  const one = await world.task(mailer);
+  const waits = await world.task(mailer, { dependencies: [one.id] });
+  const [grant] = await world.lease(mailer);
+  const done = world.complete(grant);
+  const report = await round(world);
+  await done;
+  assertEquals(report.repaired, 0);
+  assertEquals((await world.read(waits)).status, "waiting");
+});
+
+Deno.test("Reconciler.runOnce() lets a lease from before the clock was set back end in time", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  await world.engine.start();
+  const made = await world.task(mailer);
+  await world.lease(mailer);
+  world.clock.step(-3_600_000);
+  await world.clock.advance(60_000 + 30_000 + 2_000);
+  const { status, lost } = await world.read(made);
+  assertEquals([status, lost], ["waiting", 1]);
+  await world.engine.stop();
+});
+
+Deno.test("Reconciler counts what is overdue", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  await world.task(mailer, { dateMs: world.clock.nowMs() + 1_000 });
+  await world.clock.advance(30_000);
+  assertEquals((await round(world)).stuck, 0);
+  await world.clock.advance(60_000);
+  assertEquals((await round(world)).stuck, 1);
+  assertEquals(world.logger.messagesOf("warning").length, 1);
+});
+
+Deno.test("Reconciler.runOnce() looks at more tasks than a page holds", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  for (let index = 0; index < 450; index++) {
+    const made = await world.task(mailer);
+    await forge(world, made, (task) => ({ ...task, status: "running" }));
+  }
+  assertEquals(await round(world), { checked: 450, repaired: 450, stuck: 0 });
+});
+
+Deno.test("Reconciler goes round once a minute, also after the store has failed", async () => {
+  const world = await openTestEngine({ trouble: { failureShare: 1 } });
+  const { store, clock, parts } = world;
+  const other = await openTestEngine({ store, clock, seed: 2 });
+  const mailer = await other.worker();
+  const made = await other.task(mailer);
+  await forge(other, made, (task) => ({ ...task, status: "running" }));
+  world.engine.reconciler.start();
+  await clock.advance(1_000);
+  assertEquals(
+    parts.logger === world.logger && world.logger.messagesOf("error"),
+    ["Cannot reconcile: the store failed"],
+  );
+  await clock.advance(120_000);
+  assertEquals(world.logger.messagesOf("error").length, 3);
+  await world.engine.reconciler.stop();
+  assertEquals(clock.pendingTimers, 0);
+});

@@ -1,0 +1,57 @@
+import { assert, assertEquals } from "@std/assert";
+import { Scrubber } from "../secrets/scrub.ts";
+import { keptResult, MAX_RESULT_BYTES } from "./result.ts";
+
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).byteLength;
+}
+
+Deno.test("keptResult() keeps a result as it is", () => {
+  assertEquals(keptResult({ a: [1, "x"] }), { resultJson: '{"a":[1,"x"]}' });
+  assertEquals(keptResult(undefined), { resultJson: "null" });
+  assertEquals(keptResult("half", { isTruncated: true }), {
+    resultJson: '"half"',
+    isResultTruncated: true,
+  });
+});
+
+Deno.test("keptResult() keeps all that fits, to the byte", () => {
+  const fits = "x".repeat(MAX_RESULT_BYTES - 2);
+  assertEquals(keptResult(fits), { resultJson: `"${fits}"` });
+  assertEquals(keptResult(`${fits}x`).isResultTruncated, true);
+  const wide = "é".repeat((MAX_RESULT_BYTES - 2) / 2);
+  assertEquals(keptResult(wide), { resultJson: `"${wide}"` });
+  assertEquals(keptResult(`${wide}é`).isResultTruncated, true);
+});
+
+Deno.test("keptResult() keeps the beginning of what is too long, as valid JSON", () => {
+  for (const unit of ["x", "é", "漢", "😀", '"', "\\", "\u0001", "\ud800"]) {
+    for (const pad of ["", "a"]) {
+      const long = pad + unit.repeat(70_000);
+      const { resultJson, isResultTruncated } = keptResult(long);
+      assertEquals(isResultTruncated, true);
+      assert(bytesOf(resultJson) <= MAX_RESULT_BYTES);
+      const text: string = JSON.parse(resultJson);
+      assert(text.isWellFormed());
+      assert(text.length > 4_000);
+      const begin = text.slice(0, -1);
+      assert(long.toWellFormed().startsWith(begin));
+    }
+  }
+});
+
+Deno.test("keptResult() keeps the beginning of a long object's text", () => {
+  const { resultJson } = keptResult({ list: new Array(50_000).fill(1) });
+  assert(JSON.parse(resultJson).startsWith('{"list":[1,1,1'));
+});
+
+Deno.test("keptResult() takes secrets out before it cuts", () => {
+  const scrubber = new Scrubber([{ name: "KEY", value: "hunter2hunter2" }]);
+  const { resultJson } = keptResult({ a: "it is hunter2hunter2!" }, {
+    scrubber,
+  });
+  assertEquals(resultJson.includes("hunter2"), false);
+  const atTheEdge = "x".repeat(MAX_RESULT_BYTES - 8) + "hunter2hunter2";
+  const cut = keptResult(atTheEdge, { scrubber });
+  assertEquals(cut.resultJson.includes("hunt"), false);
+});

@@ -1,0 +1,182 @@
+/**
+ * A test engine that calls push workers, with a caller that does as a test says.
+ *
+ * @module
+ */
+
+import type { PushRequest } from "../../delivery/push_call.ts";
+import type { PushAnswer, PushOutcome } from "../../delivery/push_outcome.ts";
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { MasterKeys, SealingKey } from "../../secrets/master_keys.ts";
+import { sealSecret } from "../../secrets/sealed.ts";
+import type { SecretRecord } from "../books.ts";
+import { Delivery } from "../delivery.ts";
+import { Push } from "../push.ts";
+import { Vault } from "../vault.ts";
+import {
+  openTestEngine,
+  TENANT_ID,
+  type TestEngine,
+  type TestEngineOptions,
+} from "./test_engine.ts";
+
+/** Options of {@linkcode openTestPush}. */
+export interface TestPushOptions extends TestEngineOptions {
+  /** What the receivers answer; a call that is ended is `canceled` in any case. */
+  readonly answer: (
+    request: PushRequest,
+  ) => PushOutcome | Promise<PushOutcome>;
+  /** @default none */
+  readonly masterKeys?: MasterKeys;
+  /** @default 100 */
+  readonly maxInFlight?: number;
+}
+
+/** An engine that calls push workers. */
+export interface TestPush extends TestEngine {
+  readonly push: Push;
+  readonly vault: Vault;
+  /** All calls that were made, with the time of each. */
+  readonly calls: (PushRequest & { readonly atMs: number })[];
+  /** Adds a push worker. */
+  pushWorker(patch?: Partial<WorkerDefinition>): Promise<WorkerDefinition>;
+  /** Adds secrets of a worker. */
+  addSecrets(
+    worker: WorkerDefinition,
+    values: Readonly<Record<string, string>>,
+  ): Promise<void>;
+  /** Starts the engine and the calls. */
+  start(): Promise<void>;
+  /** Stops both. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+/** An answer with a status. */
+export function answered(
+  status: number,
+  fields: Partial<PushAnswer> = {},
+): PushAnswer {
+  return {
+    kind: "answered",
+    status,
+    headers: {},
+    bodyText: "",
+    isTruncated: false,
+    isFinal: false,
+    durationMs: 5,
+    ...fields,
+  };
+}
+
+/** The body of a call. */
+export function bodyOf(
+  request: Pick<PushRequest, "body"> | undefined,
+): {
+  readonly type: string;
+  readonly data: {
+    readonly task: { readonly id: string };
+    readonly run: number;
+    readonly attempt: { readonly id: string; readonly token: string };
+  };
+} {
+  return JSON.parse(request?.body ?? "null");
+}
+
+/** A secret as it is kept. */
+export function sealedRecord(
+  worker: WorkerDefinition,
+  secret: {
+    readonly name: string;
+    readonly value: string;
+    readonly key: SealingKey;
+    readonly version?: number;
+  },
+): SecretRecord {
+  const { tenantId, id: workerId } = worker;
+  const { name, value, key, version = 1 } = secret;
+  const row = { tenantId, workerId, name, version };
+  return {
+    ...row,
+    id: `${workerId}:${name}`,
+    sealed: sealSecret(value, { key, row }),
+    createdAtMs: 0,
+    updatedAtMs: 0,
+  };
+}
+
+/** Opens an engine that calls push workers; nothing is started. */
+export async function openTestPush(
+  options: TestPushOptions,
+): Promise<TestPush> {
+  const { answer, masterKeys, maxInFlight = 100, ...rest } = options;
+  const world = await openTestEngine(rest);
+  const { engine, parts, clock } = world;
+  const vault = new Vault({
+    books: parts.books,
+    clock,
+    ...(masterKeys === undefined ? {} : { masterKeys }),
+  });
+  const calls: (PushRequest & { readonly atMs: number })[] = [];
+  const delivery = new Delivery({
+    parts,
+    changes: engine.changes,
+    vault,
+    view: ({ id, status }) => ({ id, status }),
+    caller: {
+      async call(request) {
+        calls.push({ ...request, atMs: clock.nowMs() });
+        const canceled = Promise.withResolvers<PushOutcome>();
+        const end = (): void => {
+          const message = "the call was ended";
+          const code = "canceled";
+          canceled.resolve({ kind: "failed", code, message, durationMs: 1 });
+        };
+        if (request.signal?.aborted) end();
+        request.signal?.addEventListener("abort", end);
+        try {
+          return await Promise.race([canceled.promise, answer(request)]);
+        } finally {
+          request.signal?.removeEventListener("abort", end);
+        }
+      },
+    },
+  });
+  const { changes, claims } = engine;
+  const push = new Push({ parts, changes, claims, delivery, maxInFlight });
+  return {
+    ...world,
+    push,
+    vault,
+    calls,
+    async pushWorker(patch = {}) {
+      return await world.worker({
+        kind: "push",
+        name: "push",
+        url: "https://worker.example/run",
+        ...patch,
+      });
+    },
+    async addSecrets(worker, values) {
+      for (const [name, value] of Object.entries(values)) {
+        const { key, writes } = await vault.ticket(TENANT_ID);
+        const record = sealedRecord(worker, { name, value, key });
+        const write = parts.books.secrets.adding(record);
+        await parts.store.commit([{ writes: [...writes, write] }]);
+      }
+    },
+    async start() {
+      await engine.start();
+      push.start();
+      await clock.advance(0);
+    },
+    async stop(graceMs = 0) {
+      const stopping = push.stop(graceMs).then(() => engine.stop());
+      let isStopped = false;
+      stopping.then(() => isStopped = true, () => isStopped = true);
+      for (let passedMs = 0; passedMs < 60_000 && !isStopped; passedMs += 50) {
+        await clock.advance(50);
+      }
+      await stopping;
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  backupDatabase,
+  restoreDatabase,
+} from "../../services/tasks/store/sqlite/backup.ts";
+import { startTasks } from "../support/tasks_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { DataFolder } from "./data_folder.ts";
+import { type TaskJson, TasksClient } from "./tasks_client.ts";
+import { ownerKeyOf, targetOf } from "./tenant_client.ts";
+
+Deno.test("tasks goes on from a backup that was taken while it was written to", async () => {
+  await using folder = await DataFolder.make();
+  const [dataDir, restoredDir] = [
+    `${folder.path}/data`,
+    `${folder.path}/restored`,
+  ];
+  const file = `${folder.path}/backup.db`;
+  await using service = await startTasks({ dataDir });
+  const token = await ownerKeyOf(service, "acme");
+  const host = "acme.tasks.test";
+  using client = new TasksClient({
+    target: () => targetOf(service),
+    host,
+    token,
+  });
+  await client.expect(201, ["POST", "/api/v1/workers", { name: "mailer" }]);
+  let isWriting = true;
+  const ids: string[] = [];
+  const writing = Array.from({ length: 4 }, async () => {
+    while (isWriting) {
+      const { id } = await client.expect<TaskJson>(201, [
+        "POST",
+        "/api/v1/tasks",
+        { worker: "mailer" },
+      ]);
+      ids.push(id);
+    }
+  });
+  await waitUntil(() => ids.length >= 100, { what: "some tasks" });
+  const before = ids.length;
+  await backupDatabase({ dataFolder: dataDir, to: file });
+  const during = ids.length;
+  await waitUntil(() => ids.length >= during + 50, { what: "more tasks" });
+  isWriting = false;
+  await Promise.all(writing);
+  assertEquals(await service.stop(), 0);
+
+  await restoreDatabase({ from: file, dataFolder: restoredDir });
+  await using restored = await startTasks({ dataDir: restoredDir });
+  using later = new TasksClient({
+    target: () => targetOf(restored),
+    host,
+    token,
+  });
+  const there: boolean[] = [];
+  for (const id of ids) {
+    const { status } = await later.call("GET", `/api/v1/tasks/${id}`);
+    there.push(status === 200);
+  }
+  // All that was answered before, nothing with a gap in it.
+  assertEquals(there.slice(0, before), Array(before).fill(true));
+  const { id } = await later.expect<TaskJson>(201, ["POST", "/api/v1/tasks", {
+    worker: "mailer",
+  }]);
+  assert(!ids.includes(id));
+  assertEquals(await restored.stop(), 0);
+});

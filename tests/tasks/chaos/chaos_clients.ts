@@ -1,0 +1,146 @@
+/**
+ * Clients that create and cancel tasks until the service is killed.
+ *
+ * @module
+ */
+
+import type { SeededRandom } from "../../support/seeded_random.ts";
+import type { TaskJson, TasksClient } from "../tasks_client.ts";
+import type { Acknowledged, KeyedRequest } from "./acknowledged.ts";
+
+/** Whom clients talk to and what they note. */
+export interface ChaosWorld {
+  /** Calls the service. */
+  readonly client: TasksClient;
+  /** Keeps what was answered. */
+  readonly known: Acknowledged;
+  /** Chance. */
+  readonly random: SeededRandom;
+  /** Whether the load goes on. */
+  isOpen(): boolean;
+}
+
+const BATCH = 20;
+const PAUSE_MS = 6;
+
+/** Creates tasks one by one, some of them with a key. */
+export async function createSingles(world: ChaosWorld): Promise<void> {
+  const { client, known, random } = world;
+  while (world.isOpen()) {
+    const request = keyedRequest(world);
+    if (random.chance(0.5)) {
+      await sendKeyed(world, request);
+    } else {
+      const answer = await client.call<TaskJson>("POST", request.path, {
+        body: request.body,
+      });
+      if (answer.status === 201) known.created(answer.json, request.runs);
+      else known.fault(`create answered ${JSON.stringify(answer)}`);
+    }
+    await pause(random.below(PAUSE_MS));
+  }
+}
+
+/** Creates tasks in batches with a key. */
+export async function createBatches(world: ChaosWorld): Promise<void> {
+  const { random } = world;
+  while (world.isOpen()) {
+    const tasks = Array.from({ length: BATCH }, () => onceBody(random));
+    await sendKeyed(world, {
+      key: keyOf(random),
+      path: "/api/v1/tasks/batch",
+      body: { tasks, atomic: random.chance(0.5) },
+      runs: 1,
+    });
+    await pause(random.below(PAUSE_MS) * BATCH);
+  }
+}
+
+/** Cancels tasks, running ones among them. */
+export async function cancelSome(world: ChaosWorld): Promise<void> {
+  const { client, known, random } = world;
+  while (world.isOpen()) {
+    await pause(random.below(PAUSE_MS) * 8);
+    const live = [...known.tasks.values()].filter(({ end }) =>
+      end === undefined
+    );
+    if (live.length === 0) continue;
+    const { id } = random.pick(live);
+    known.canceling(id);
+    const { status, json } = await client.call<TaskJson>(
+      "POST",
+      `/api/v1/tasks/${id}/cancel`,
+    );
+    if (status === 200) known.canceled(id);
+    // It was done before.
+    else if (status !== 409) {
+      known.fault(`cancel answered ${status} ${JSON.stringify(json)}`);
+    }
+  }
+}
+
+/**
+ * Sends a request with a key and notes its answer; what fails stays open and is
+ * sent again later.
+ */
+export async function sendKeyed(
+  { client, known }: Pick<ChaosWorld, "client" | "known">,
+  request: KeyedRequest,
+): Promise<void> {
+  const { key, path, body, runs } = request;
+  known.open.push(request);
+  const { status, json } = await client.call<unknown>("POST", path, {
+    body,
+    headers: { "idempotency-key": key },
+  });
+  known.open.splice(known.open.indexOf(request), 1);
+  if (status !== 200 && status !== 201) {
+    known.fault(`${path} answered ${status} ${JSON.stringify(json)}`);
+    return;
+  }
+  known.answers.push({ ...request, status, json });
+  for (const task of tasksOf(json)) known.created(task, runs);
+}
+
+/** The tasks of an answer to one or many. */
+function tasksOf(json: unknown): readonly TaskJson[] {
+  const { results } = json as {
+    readonly results?: readonly { readonly task: TaskJson }[];
+  };
+  return results === undefined
+    ? [json as TaskJson]
+    : results.map(({ task }) => task);
+}
+
+function keyedRequest({ random }: ChaosWorld): KeyedRequest {
+  const repeats = random.chance(0.15);
+  return {
+    key: keyOf(random),
+    path: "/api/v1/tasks",
+    body: {
+      ...onceBody(random),
+      ...(repeats ? { repeat: { interval: "PT1S", limit: 1 } } : {}),
+    },
+    runs: repeats ? 2 : 1,
+  };
+}
+
+function onceBody(random: SeededRandom): Readonly<Record<string, unknown>> {
+  return {
+    worker: "chaos",
+    data: { n: random.below(1_000_000) },
+    retry: { limit: 50, interval: "PT1S", jitter: "none" },
+    priority: random.below(19) - 9,
+    ...(random.chance(0.3) ? { group: `g${random.below(5)}` } : {}),
+    ...(random.chance(0.2) ? { delay: random.below(2_000) / 1_000 } : {}),
+  };
+}
+
+function keyOf(random: SeededRandom): string {
+  return `key-${random.below(2 ** 31)}-${random.below(2 ** 31)}`;
+}
+
+/** Lets a moment pass. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,245 @@
+/**
+ * Kills the service in the middle of load, again and again, and looks each time
+ * whether what it had answered still holds.
+ *
+ * @module
+ */
+
+import { startTasks, type TasksProcess } from "../../support/tasks_process.ts";
+import { SeededRandom } from "../../support/seeded_random.ts";
+import { type TaskJson, TasksClient } from "../tasks_client.ts";
+import { ownerKeyOf, SERVICE_HOST, targetOf } from "../tenant_client.ts";
+import { Acknowledged, type KnownTask } from "./acknowledged.ts";
+import {
+  cancelSome,
+  type ChaosWorld,
+  createBatches,
+  createSingles,
+  pause,
+  sendKeyed,
+} from "./chaos_clients.ts";
+import { ChaosWorker } from "./chaos_workers.ts";
+import { verifyEnds, verifyTasks } from "./verify_tasks.ts";
+
+/** How the service is treated. */
+export interface ChaosOptions {
+  /** The folder of its data. */
+  readonly dataDir: string;
+  /** How often it is killed. */
+  readonly kills: number;
+  /** What chance begins with. */
+  readonly seed: number;
+  /**
+   * Hears how it goes.
+   *
+   * @default nobody
+   */
+  readonly tell?: (line: string) => void;
+}
+
+/** What came of it. */
+export interface ChaosOutcome {
+  /** Tasks that were answered for. */
+  readonly tasks: number;
+  /** Successes that were answered for. */
+  readonly successes: number;
+  /** Requests whose answer came a second time after a crash. */
+  readonly replays: number;
+  /** What was against the promises; empty when all is well. */
+  readonly faults: readonly string[];
+}
+
+const SINGLES = 4;
+const WORKERS = 4;
+const MIN_LOAD_MS = 200;
+const LOAD_RANGE_MS = 1_300;
+const OLD_TASKS = 200;
+const REPLAYS = 40;
+/** Leases last 5 s, repetitions and retries come after one. */
+const DRAIN_MS = 60_000;
+
+/** Runs it. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
+  const run = await ChaosRun.open(options);
+  try {
+    for (let kill = 0; kill < options.kills; kill++) await run.round();
+    await run.end();
+    return run.outcome;
+  } finally {
+    await run.close();
+  }
+}
+
+class ChaosRun {
+  readonly #options: ChaosOptions;
+  readonly #random: SeededRandom;
+  readonly #known = new Acknowledged();
+  readonly #workers = Array.from(
+    { length: WORKERS },
+    (_, index) => new ChaosWorker(`worker-${index}`),
+  );
+  readonly #client: TasksClient;
+  #service: TasksProcess;
+  #replays = 0;
+
+  private constructor(
+    options: ChaosOptions,
+    { service, token }: {
+      readonly service: TasksProcess;
+      readonly token: string;
+    },
+  ) {
+    this.#options = options;
+    this.#random = new SeededRandom(options.seed);
+    this.#service = service;
+    this.#client = new TasksClient({
+      target: () => targetOf(this.#service),
+      host: `acme.${SERVICE_HOST}`,
+      token,
+    });
+  }
+
+  static async open(options: ChaosOptions): Promise<ChaosRun> {
+    const service = await start(options);
+    try {
+      const token = await ownerKeyOf(service, "acme");
+      const run = new ChaosRun(options, { service, token });
+      await run.#client.expect(201, ["POST", "/api/v1/workers", {
+        name: "chaos",
+        concurrency: 0,
+        lease: "PT5S",
+        max_lost: 100,
+      }]);
+      return run;
+    } catch (error) {
+      await service.kill();
+      throw error;
+    }
+  }
+
+  get outcome(): ChaosOutcome {
+    const { tasks, faults } = this.#known;
+    const known = [...tasks.values()];
+    return {
+      tasks: known.length,
+      successes: known.reduce((sum, { successes }) => sum + successes, 0),
+      replays: this.#replays,
+      faults,
+    };
+  }
+
+  /** Load, a crash in the middle of it, and a look at what is left. */
+  async round(): Promise<void> {
+    const { tell } = this.#options;
+    const known = this.#known;
+    let isOpen = true;
+    const world = this.#world(() => isOpen);
+    const clients = [
+      ...Array.from({ length: SINGLES }, () => createSingles(world)),
+      createBatches(world),
+      cancelSome(world),
+      ...this.#workers.map((worker) => worker.work(world)),
+    ];
+    const ended = Promise.allSettled(clients);
+    await pause(MIN_LOAD_MS + this.#random.below(LOAD_RANGE_MS));
+    await this.#service.kill();
+    isOpen = false;
+    // Whatever was under way fails, and nobody knows what became of it.
+    await ended;
+    known.round++;
+    await this.#restart();
+    await this.#replay();
+    await verifyTasks(this.#context, this.#someTasks());
+    tell?.(
+      `kill ${known.round}: ${known.tasks.size} tasks, ` +
+        `${this.outcome.successes} successes, ${known.faults.length} faults`,
+    );
+  }
+
+  /** Lets all work be done, and looks at everything. */
+  async end(): Promise<void> {
+    let isOpen = true;
+    const world = this.#world(() => isOpen);
+    const working = Promise.all(
+      this.#workers.map((worker) => worker.work(world)),
+    );
+    const endMs = performance.now() + DRAIN_MS;
+    while (performance.now() < endMs && await this.#isBusy()) await pause(200);
+    isOpen = false;
+    await working;
+    await verifyEnds(this.#context);
+    const { data } = await this.#active();
+    for (const { id, status } of data) this.#known.fault(`${id} is ${status}`);
+    const code = await this.#service.stop();
+    if (code !== 0) this.#known.fault(`the service ended with ${code}`);
+  }
+
+  async close(): Promise<void> {
+    this.#client.close();
+    await this.#service.kill();
+  }
+
+  get #context(): {
+    readonly client: TasksClient;
+    readonly known: Acknowledged;
+  } {
+    return { client: this.#client, known: this.#known };
+  }
+
+  #world(isOpen: () => boolean): ChaosWorld {
+    return { ...this.#context, random: this.#random, isOpen };
+  }
+
+  async #restart(): Promise<void> {
+    this.#client.forget();
+    this.#service = await start(this.#options);
+  }
+
+  /** Sends again what was not answered, and some of what was. */
+  async #replay(): Promise<void> {
+    const known = this.#known;
+    const open = known.open.splice(0);
+    for (const request of open) await sendKeyed(this.#context, request);
+    for (const answered of known.answers.slice(-REPLAYS)) {
+      const { key, path, body, status, json } = answered;
+      const again = await this.#client.call<unknown>("POST", path, {
+        body,
+        headers: { "idempotency-key": key },
+      });
+      const isSame = again.status === status &&
+        JSON.stringify(again.json) === JSON.stringify(json);
+      if (!isSame) {
+        known.fault(
+          `${path} with key ${key} answered ${JSON.stringify(again)} after ` +
+            `${status} ${JSON.stringify(json)}`,
+        );
+      } else if (again.headers["idempotency-replayed"] === "true") {
+        this.#replays++;
+      } else known.fault(`${path} with key ${key} was not told as replayed`);
+    }
+  }
+
+  /** What was answered lately, and some of what came before. */
+  #someTasks(): readonly KnownTask[] {
+    const { tasks, round } = this.#known;
+    const all = [...tasks.values()];
+    const late = all.filter((task) => task.round >= round - 1);
+    const old = Array.from({ length: OLD_TASKS }, () => this.#random.pick(all));
+    return [...late, ...old];
+  }
+
+  async #isBusy(): Promise<boolean> {
+    return (await this.#active()).data.length > 0;
+  }
+
+  async #active(): Promise<{ readonly data: readonly TaskJson[] }> {
+    return await this.#client.expect(200, [
+      "GET",
+      "/api/v1/tasks?status=active&limit=200",
+    ]);
+  }
+}
+
+async function start({ dataDir }: ChaosOptions): Promise<TasksProcess> {
+  return await startTasks({ dataDir, env: { LOG_LEVEL: "info" } });
+}

@@ -1,0 +1,146 @@
+/**
+ * Workers that take tasks and say how it went, also when the service was away in
+ * between.
+ *
+ * @module
+ */
+
+import type { LeaseJson } from "../tasks_client.ts";
+import { type ChaosWorld, pause } from "./chaos_clients.ts";
+
+/** What a worker wants to say of a lease. */
+interface Outcome {
+  readonly lease: LeaseJson;
+  readonly word: Readonly<Record<string, unknown>> & {
+    readonly action: "complete" | "fail" | "release";
+  };
+}
+
+interface SaidLease {
+  readonly repeated: boolean;
+}
+
+interface BatchResult {
+  readonly status: number;
+  readonly lease?: SaidLease;
+  readonly problem?: unknown;
+}
+
+/** How far the clocks of two readings may lie apart. */
+const TOLERANCE_MS = 50;
+
+/** One worker process; it lives on when the service dies. */
+export class ChaosWorker {
+  readonly #instance: string;
+  /** What could not be said yet. */
+  #unsaid: Outcome[] = [];
+
+  /** A worker of that name. */
+  constructor(instance: string) {
+    this.#instance = instance;
+  }
+
+  /** Works while the load goes on. */
+  async work(world: ChaosWorld): Promise<void> {
+    const { client, known, random } = world;
+    while (world.isOpen()) {
+      await this.#sayAll(world);
+      const { status, json } = await client.call<
+        { readonly leases: readonly LeaseJson[] }
+      >("POST", "/api/v1/workers/chaos/lease", {
+        body: {
+          max: 1 + random.below(20),
+          wait: "PT0.3S",
+          instance: this.#instance,
+        },
+      });
+      if (status !== 200) {
+        known.fault(`lease answered ${status} ${JSON.stringify(json)}`);
+        return;
+      }
+      for (const lease of json.leases) {
+        known.leased(lease);
+        this.#unsaid.push({ lease, word: wordOf(world) });
+      }
+      await pause(random.below(10));
+    }
+  }
+
+  async #sayAll(world: ChaosWorld): Promise<void> {
+    while (this.#unsaid.length > 0) {
+      const said = world.random.chance(0.5)
+        ? this.#unsaid.slice(0, 1)
+        : this.#unsaid;
+      if (said.length === 1) await say(world, said);
+      else await sayBatch(world, said);
+      this.#unsaid = this.#unsaid.slice(said.length);
+    }
+  }
+}
+
+async function say(
+  world: ChaosWorld,
+  [outcome]: readonly Outcome[],
+): Promise<void> {
+  if (outcome === undefined) return;
+  const { lease, word: { action, ...body } } = outcome;
+  const { status, json } = await world.client.call<SaidLease>(
+    "POST",
+    `/api/v1/leases/${lease.id}/${action}`,
+    { body, token: lease.token },
+  );
+  judge(world, outcome, {
+    status,
+    ...(status === 200 ? { lease: json } : { problem: json }),
+  });
+}
+
+async function sayBatch(
+  world: ChaosWorld,
+  outcomes: readonly Outcome[],
+): Promise<void> {
+  const leases = outcomes.map(({ lease: { id, token }, word }) => ({
+    id,
+    token,
+    ...word,
+  }));
+  const { status, json } = await world.client.call<
+    { readonly results: readonly BatchResult[] }
+  >("POST", "/api/v1/leases/batch", { body: { leases } });
+  if (status !== 200) {
+    world.known.fault(`batch answered ${status} ${JSON.stringify(json)}`);
+    return;
+  }
+  for (const [index, outcome] of outcomes.entries()) {
+    judge(world, outcome, json.results[index] ?? { status: 0 });
+  }
+}
+
+function judge(
+  { known }: ChaosWorld,
+  { lease, word }: Outcome,
+  result: BatchResult,
+): void {
+  const { id } = lease.task;
+  if (result.status === 200) {
+    if (word.action === "complete") {
+      known.succeeded(id, result.lease?.repeated ?? false);
+    }
+    return;
+  }
+  const isOver = Date.now() + TOLERANCE_MS >= Date.parse(lease.expires_at);
+  const mayBeCanceled = known.tasks.get(id)?.mayBeCanceled ?? true;
+  if (result.status === 409 && (isOver || mayBeCanceled)) return;
+  known.fault(
+    `${word.action} of ${lease.id} until ${lease.expires_at} answered ` +
+      JSON.stringify(result),
+  );
+}
+
+function wordOf({ random }: ChaosWorld): Outcome["word"] {
+  const share = random.next();
+  if (share < 0.9) return { action: "complete", result: { ok: true } };
+  return share < 0.95
+    ? { action: "fail", error: "by chance" }
+    : { action: "release" };
+}

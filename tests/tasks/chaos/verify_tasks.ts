@@ -1,0 +1,155 @@
+/**
+ * Looks whether tasks are what was answered for, and whether each agrees with
+ * its history.
+ *
+ * @module
+ */
+
+import { verifyChain } from "../../../services/tasks/domain/history.ts";
+import { sha256 } from "../../../services/tasks/engine/digest.ts";
+import type { HistoryJson, TaskJson, TasksClient } from "../tasks_client.ts";
+import type { Acknowledged, KnownTask } from "./acknowledged.ts";
+
+/** What is asked, and what is known. */
+export interface VerifyContext {
+  /** Calls the service. */
+  readonly client: TasksClient;
+  /** What was answered before. */
+  readonly known: Acknowledged;
+}
+
+const AT_ONCE = 16;
+const ENDINGS: readonly string[] = [
+  "succeeded",
+  "failed",
+  "timed_out",
+  "lost",
+  "released",
+  "canceled",
+];
+
+/** Looks at each task as it is now. */
+export async function verifyTasks(
+  context: VerifyContext,
+  tasks: Iterable<KnownTask>,
+): Promise<void> {
+  await forEach(tasks, async (known) => {
+    context.known.check(known, await readTask(context, known.id));
+  });
+}
+
+/** Looks at each task after all work is done, with its history. */
+export async function verifyEnds(context: VerifyContext): Promise<void> {
+  const { known } = context;
+  await forEach(known.tasks.values(), async (one) => {
+    const task = await readTask(context, one.id);
+    known.check(one, task);
+    if (task === undefined) return;
+    const fault = endFault(one, task) ??
+      historyFault(one, { task, history: await readHistory(context, one.id) });
+    if (fault !== undefined) known.fault(`${one.id} ${fault}`);
+  });
+}
+
+function endFault(known: KnownTask, task: TaskJson): string | undefined {
+  if (task.status === "canceled") return undefined;
+  if (task.status !== "complete") {
+    return `is stuck as ${task.status}: ${JSON.stringify(task)}`;
+  }
+  return task.executions < known.runs
+    ? `ran ${task.executions} times in place of ${known.runs}`
+    : undefined;
+}
+
+function historyFault(
+  { runs }: KnownTask,
+  { task, history }: {
+    readonly task: TaskJson;
+    readonly history: readonly HistoryJson[];
+  },
+): string | undefined {
+  const verdict = verifyChain(history, { count: 0, hash: "" }, sha256);
+  if (verdict.kind === "broken") {
+    return `has a broken history at ${verdict.seq}: ${verdict.reason}`;
+  }
+  for (const { text, type, status } of history) {
+    const draft = JSON.parse(text) as { type: string; status: string };
+    if (draft.type !== type || draft.status !== status) {
+      return `shows a history that is not the one it proves: ${text}`;
+    }
+  }
+  const types = history.map(({ type }) => type);
+  const story = types.join(" ");
+  if (history.at(-1)?.status !== task.status) {
+    return `is ${task.status} and its history ends otherwise: ${story}`;
+  }
+  const successes = types.filter((type) => type === "succeeded").length;
+  if (task.status === "complete" && successes !== runs) {
+    return `succeeded ${successes} times in place of ${runs}: ${story}`;
+  }
+  return attemptFault(types)
+    ? `has attempts that overlap: ${story}`
+    : undefined;
+}
+
+/** An attempt begins when none is under way, and ends once. */
+function attemptFault(types: readonly string[]): boolean {
+  let isRunning = false;
+  for (const type of types) {
+    if (type === "started") {
+      if (isRunning) return true;
+      isRunning = true;
+    } else if (ENDINGS.includes(type)) {
+      // What waits can be canceled, too.
+      if (!isRunning && type !== "canceled") return true;
+      isRunning = false;
+    }
+  }
+  return isRunning;
+}
+
+async function readTask(
+  { client, known }: VerifyContext,
+  id: string,
+): Promise<TaskJson | undefined> {
+  const path = `/api/v1/tasks/${id}`;
+  const { status, json } = await client.call<TaskJson>("GET", path);
+  if (status === 200) return json;
+  if (status !== 404) known.fault(`${path} answered ${status}`);
+  return undefined;
+}
+
+async function readHistory(
+  { client }: VerifyContext,
+  id: string,
+): Promise<readonly HistoryJson[]> {
+  const records: HistoryJson[] = [];
+  let cursor = "";
+  do {
+    const page = await client.expect<
+      { readonly data: readonly HistoryJson[]; readonly next: string | null }
+    >(200, [
+      "GET",
+      `/api/v1/tasks/${id}/history?proof=true&limit=200${cursor}`,
+    ]);
+    records.push(...page.data);
+    cursor = page.next === null
+      ? ""
+      : `&cursor=${encodeURIComponent(page.next)}`;
+  } while (cursor !== "");
+  return records;
+}
+
+async function forEach<Item>(
+  items: Iterable<Item>,
+  look: (item: Item) => Promise<void>,
+): Promise<void> {
+  const queue = [...items];
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let item = queue.pop(); item !== undefined; item = queue.pop()) {
+        await look(item);
+      }
+    }),
+  );
+}

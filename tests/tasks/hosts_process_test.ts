@@ -1,0 +1,203 @@
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { mintApiKey } from "../../services/tasks/access/api_key.ts";
+import { startTasks } from "../support/tasks_process.ts";
+import { DataFolder } from "./data_folder.ts";
+import type { TaskJson } from "./tasks_client.ts";
+import { hostClient, makeTenant, SERVICE_HOST } from "./tenant_client.ts";
+
+interface Problem {
+  readonly code: string;
+  readonly type: string;
+}
+
+interface Page {
+  readonly data: readonly TaskJson[];
+}
+
+Deno.test("tasks tells tenants by the Host header", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({ dataDir: folder.path });
+  using acme = await makeTenant(service, "acme");
+  for (
+    const host of [
+      "acme.tasks.test",
+      "ACME.Tasks.Test:8070",
+      "acme.tasks.test.",
+    ]
+  ) {
+    const { status } = await acme.call("GET", "/api/v1/tasks", {
+      headers: { host },
+    });
+    assertEquals(status, 200, host);
+  }
+  for (
+    const host of [
+      "nobody.tasks.test",
+      "a.acme.tasks.test",
+      "acme.tasks.example",
+      "tasks.test.acme",
+      "127.0.0.1",
+      "xn--acme.tasks.test",
+    ]
+  ) {
+    const { status, json } = await acme.call<Problem>("GET", "/api/v1/tasks", {
+      headers: { host },
+    });
+    assertEquals([status, json.code], [404, "tenant_not_found"], host);
+  }
+  for (
+    const host of ["acme tasks.test", "", "acme.tasks.test, other.tasks.test"]
+  ) {
+    const { status } = await acme.call("GET", "/api/v1/tasks", {
+      headers: { host },
+    });
+    assertEquals(status, 400, host);
+  }
+});
+
+Deno.test("tasks ignores what names a tenant in development unless told to", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({ dataDir: folder.path });
+  using acme = await makeTenant(service, "acme");
+  const byHeader = await acme.call("GET", "/api/v1/tasks", {
+    headers: { host: "127.0.0.1", "x-tenant": "acme" },
+  });
+  assertEquals(byHeader.status, 404);
+  const byPath = await acme.call("GET", "/t/acme/api/v1/tasks", {
+    headers: { host: SERVICE_HOST },
+  });
+  assertEquals(byPath.status, 404);
+  const forwarded = await acme.call("GET", "/api/v1/tasks", {
+    headers: {
+      host: "nobody.tasks.test",
+      "x-forwarded-host": "acme.tasks.test",
+    },
+  });
+  assertEquals(forwarded.status, 404);
+});
+
+Deno.test("tasks keeps two tenants apart", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({ dataDir: folder.path });
+  using acme = await makeTenant(service, "acme");
+  using other = await makeTenant(service, "other");
+  const worker = { name: "mailer" };
+  await acme.expect(201, ["POST", "/api/v1/workers", worker]);
+  // The same name is free at the other one.
+  await other.expect(201, ["POST", "/api/v1/workers", worker]);
+  const task = await acme.expect<TaskJson>(201, [
+    "POST",
+    "/api/v1/tasks",
+    { worker: "mailer", data: { secret: "of acme" } },
+  ]);
+  const never = task.id.slice(0, -4) + "0000";
+  const calls: readonly (readonly [string, string, unknown?])[] = [
+    ["GET", ""],
+    ["PUT", "", { priority: 1 }],
+    ["PATCH", "", { priority: 1 }],
+    ["DELETE", ""],
+    ["GET", "/history"],
+    ["GET", "/attempts"],
+    ["GET", "/explain"],
+    ["POST", "/cancel"],
+    ["POST", "/retry"],
+    ["POST", "/run"],
+    ["POST", "/pause"],
+    ["POST", "/resume"],
+  ];
+  for (const [method, path, body] of calls) {
+    const options = body === undefined ? {} : { body };
+    const theirs = await other.call<Problem>(
+      method,
+      `/api/v1/tasks/${task.id}${path}`,
+      options,
+    );
+    const nobodys = await other.call<Problem>(
+      method,
+      `/api/v1/tasks/${never}${path}`,
+      options,
+    );
+    assertEquals(theirs.status, 404, `${method} ${path}`);
+    assertEquals(comparable(theirs.json), comparable(nobodys.json));
+  }
+  // Acme's task cannot be depended upon, counted or leased either.
+  const dependent = await other.call("POST", "/api/v1/tasks", {
+    body: { worker: "mailer", dependencies: [task.id] },
+  });
+  assertEquals(dependent.status, 422);
+  const list = await other.expect<Page>(200, ["GET", "/api/v1/tasks"]);
+  assertEquals(list.data, []);
+  const { leases } = await other.expect<
+    { readonly leases: readonly unknown[] }
+  >(
+    200,
+    ["POST", "/api/v1/workers/mailer/lease", { max: 10 }],
+  );
+  assertEquals(leases, []);
+  const still = await acme.expect<TaskJson>(200, [
+    "GET",
+    `/api/v1/tasks/${task.id}`,
+  ]);
+  assertEquals([still.status, still.version], ["waiting", 1]);
+});
+
+Deno.test("tasks takes a key at the tenant it belongs to only", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({ dataDir: folder.path });
+  using acme = await makeTenant(service, "acme");
+  using other = await makeTenant(service, "other");
+  const foreign = await acme.call<Problem>("GET", "/api/v1/tasks", {
+    headers: { host: "other.tasks.test" },
+  });
+  const madeUp = await acme.call<Problem>("GET", "/api/v1/tasks", {
+    headers: { host: "other.tasks.test" },
+    token: mintApiKey().text,
+  });
+  assertEquals(foreign.status, 401);
+  assertEquals(comparable(foreign.json), comparable(madeUp.json));
+  assertEquals(
+    foreign.headers["www-authenticate"],
+    madeUp.headers["www-authenticate"],
+  );
+  assertEquals((await other.call("GET", "/api/v1/tasks")).status, 200);
+});
+
+Deno.test("tasks answers on its own hosts without a tenant", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({
+    dataDir: folder.path,
+    env: { OPERATOR_TOKEN: "operator-token-of-the-tests-0123456789abcdef" },
+  });
+  using apex = hostClient(service, SERVICE_HOST);
+  for (const path of ["/healthz", "/readyz", "/plans", "/prices"]) {
+    assertEquals((await apex.call("GET", path)).status, 200, path);
+  }
+  const openApi = await apex.expect<
+    {
+      readonly openapi: string;
+      readonly paths: Readonly<Record<string, unknown>>;
+    }
+  >(200, ["GET", "/openapi.json"]);
+  assert(openApi.openapi.startsWith("3.1"));
+  // What comes later is nowhere to be seen.
+  for (const path of ["/metrics", "/docs", "/"]) {
+    assertEquals((await apex.call("GET", path)).status, 404, path);
+    assertEquals(openApi.paths[path] === undefined || path === "/", true);
+  }
+  using admin = hostClient(service, `accounts.admin.${SERVICE_HOST}`);
+  assertEquals((await admin.call("GET", "/")).status, 401);
+  const allowed = await admin.call("GET", "/", {
+    token: "operator-token-of-the-tests-0123456789abcdef",
+  });
+  assertEquals(allowed.status, 200);
+  assertNotEquals((await admin.call("GET", "/", { token: "no" })).status, 200);
+});
+
+/** A problem without what differs between two calls. */
+function comparable(problem: unknown): unknown {
+  const { instance: _, request_id: __, ...rest } = problem as Record<
+    string,
+    unknown
+  >;
+  return rest;
+}

@@ -1,0 +1,143 @@
+import { assert, assertEquals } from "@std/assert";
+import { startTasks } from "../support/tasks_process.ts";
+import { DataFolder } from "./data_folder.ts";
+import type { LeaseJson, TaskJson, TasksClient } from "./tasks_client.ts";
+import { makeTenant } from "./tenant_client.ts";
+import { takeOver } from "./worker_death.ts";
+
+interface Leases {
+  readonly leases: readonly LeaseJson[];
+}
+
+Deno.test("tasks gives each task to one of eight racing workers, once", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({ dataDir: folder.path });
+  using client = await makeTenant(service);
+  await client.expect(201, ["POST", "/api/v1/workers", {
+    name: "racer",
+    concurrency: 0,
+  }]);
+  const total = 600;
+  const taken = new Map<string, number>();
+  let done = 0;
+  const race = async (instance: string): Promise<void> => {
+    while (done < total) {
+      const { leases } = await client.expect<Leases>(200, [
+        "POST",
+        "/api/v1/workers/racer/lease",
+        { max: 7, wait: "PT0.5S", instance },
+      ]);
+      for (const { task } of leases) {
+        taken.set(task.id, (taken.get(task.id) ?? 0) + 1);
+      }
+      if (leases.length === 0) continue;
+      const { results } = await client.expect<
+        { readonly results: readonly { readonly status: number }[] }
+      >(200, ["POST", "/api/v1/leases/batch", {
+        leases: leases.map(({ id, token }) => ({
+          id,
+          token,
+          action: "complete",
+        })),
+      }]);
+      assertEquals(results.map(({ status }) => status), leases.map(() => 200));
+      done += leases.length;
+    }
+  };
+  const workers = Array.from({ length: 8 }, (_, index) => race(`w${index}`));
+  const ids = new Set<string>();
+  // Some tasks come one by one, some together, while the workers race.
+  for (let round = 0; round < total / 60; round++) {
+    const batch = await client.expect<
+      { readonly results: readonly { readonly task: TaskJson }[] }
+    >(200, ["POST", "/api/v1/tasks/batch", {
+      tasks: Array.from({ length: 50 }, () => ({ worker: "racer" })),
+    }]);
+    for (const { task } of batch.results) ids.add(task.id);
+    const singles = await Promise.all(
+      Array.from(
+        { length: 10 },
+        () =>
+          client.expect<TaskJson>(201, ["POST", "/api/v1/tasks", {
+            worker: "racer",
+          }]),
+      ),
+    );
+    for (const { id } of singles) ids.add(id);
+  }
+  await Promise.all(workers);
+  assertEquals(ids.size, total);
+  assertEquals(new Set(taken.keys()), ids);
+  assertEquals(new Set(taken.values()), new Set([1]));
+  for (const id of ids) {
+    const task = await client.expect<TaskJson>(200, [
+      "GET",
+      `/api/v1/tasks/${id}`,
+    ]);
+    assertEquals([task.status, task.executions, task.lost], [
+      "complete",
+      1,
+      0,
+    ]);
+  }
+});
+
+Deno.test("tasks gives a task of a dead worker to another one when its lease is over", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({ dataDir: folder.path });
+  using client = await makeTenant(service);
+  await client.expect(201, ["POST", "/api/v1/workers", {
+    name: "mortal",
+    lease: "PT5S",
+  }]);
+  const { noticedAfterMs, late } = await takeOver(client, "mortal");
+  assert(noticedAfterMs >= 4_950, `${noticedAfterMs} ms: the lease was cut`);
+  assert(noticedAfterMs <= 6_000, `${noticedAfterMs} ms`);
+  assertEquals(late, { status: 409, code: "lease_gone" });
+});
+
+Deno.test("tasks lets a live worker keep its task by heartbeats", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({ dataDir: folder.path });
+  using client = await makeTenant(service);
+  await client.expect(201, ["POST", "/api/v1/workers", {
+    name: "slow",
+    lease: "PT5S",
+  }]);
+  await client.expect(201, ["POST", "/api/v1/tasks", { worker: "slow" }]);
+  const [lease] = await leaseOf(client);
+  if (lease === undefined) throw new Error("Cannot go on: no task came");
+  const endMs = Date.now() + 6_500;
+  while (Date.now() < endMs) {
+    const { status, json } = await client.call<{ readonly canceled: boolean }>(
+      "POST",
+      `/api/v1/leases/${lease.id}/heartbeat`,
+      { token: lease.token, body: { progress: { of: 10 } } },
+    );
+    assertEquals([status, json.canceled], [200, false]);
+    assertEquals(await leaseOf(client, "PT1S"), []);
+  }
+  const { status } = await client.call(
+    "POST",
+    `/api/v1/leases/${lease.id}/complete`,
+    { token: lease.token },
+  );
+  assertEquals(status, 200);
+  const task = await client.expect<TaskJson>(200, [
+    "GET",
+    `/api/v1/tasks/${lease.task.id}`,
+  ]);
+  assertEquals([task.status, task.lost], ["complete", 0]);
+});
+
+async function leaseOf(
+  client: TasksClient,
+  wait = "PT0S",
+): Promise<readonly LeaseJson[]> {
+  const { leases } = await client.expect<Leases>(200, [
+    "POST",
+    "/api/v1/workers/slow/lease",
+    { wait },
+  ]);
+  return leases;
+}

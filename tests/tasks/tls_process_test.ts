@@ -1,0 +1,70 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { startTasks } from "../support/tasks_process.ts";
+import {
+  createTestAuthority,
+  type TestAuthority,
+} from "../support/test_certificates.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { DataFolder } from "./data_folder.ts";
+import { TasksClient } from "./tasks_client.ts";
+import { targetOf } from "./tenant_client.ts";
+
+const ACCOUNTS = "accounts.tasks.test";
+
+Deno.test("tasks speaks https with its own certificate and takes a new one on SIGHUP", async () => {
+  await using folder = await DataFolder.make();
+  const files = {
+    TLS_CERT_FILE: `${folder.path}/cert.pem`,
+    TLS_KEY_FILE: `${folder.path}/key.pem`,
+  };
+  const write = async (authority: TestAuthority): Promise<void> => {
+    const { certPem, keyPem } = authority.issue(ACCOUNTS);
+    await Deno.writeTextFile(files.TLS_CERT_FILE, certPem);
+    await Deno.writeTextFile(files.TLS_KEY_FILE, keyPem);
+  };
+  const [first, second] = [
+    createTestAuthority("First authority"),
+    createTestAuthority("Second authority"),
+  ];
+  await write(first);
+  await using service = await startTasks({
+    dataDir: `${folder.path}/data`,
+    env: files,
+  });
+  const clientOf = ({ caPem }: TestAuthority): TasksClient =>
+    new TasksClient({
+      target: () => ({
+        port: targetOf(service).port,
+        tls: { caPem, name: ACCOUNTS },
+      }),
+      host: ACCOUNTS,
+    });
+  const signUp = (client: TasksClient, domain: string) =>
+    client.call<{ readonly url: string }>("POST", "/", { body: { domain } });
+  using early = clientOf(first);
+  const made = await signUp(early, "acme");
+  assertEquals(made.status, 201);
+  assertEquals(new URL(made.json.url).protocol, "https:");
+  assertEquals(new URL(made.headers.location ?? "").protocol, "https:");
+  await assertRejects(() => signUp(clientOf(second), "other"));
+
+  await write(second);
+  service.signal("SIGHUP");
+  using late = clientOf(second);
+  await waitUntil(async () => (await late.call("GET", "/")).status === 405, {
+    what: "the new certificate",
+  });
+  assertEquals((await signUp(late, "other")).status, 201);
+  await assertRejects(() => signUp(clientOf(first), "third"));
+  // Who is connected stays so.
+  assertEquals((await signUp(early, "fourth")).status, 201);
+
+  // One that is broken changes nothing.
+  await Deno.writeTextFile(files.TLS_CERT_FILE, "no certificate");
+  const { length: from } = service.lines;
+  service.signal("SIGHUP");
+  await service.waitForLine("level=error", { from });
+  using still = clientOf(second);
+  assertEquals((await signUp(still, "fifth")).status, 201);
+  assertEquals(await service.stop(), 0);
+});
