@@ -41,7 +41,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (outcome.kind === "help") {
     print(
       flagsHelp(FLAGS, {
-        usage: "deno task sim [flags]",
+        usage: "deno task sim:tasks [flags]",
         about:
           "Lets seeded clients, workers, crashes and clock changes loose " +
           "on the tasks\nengine, and checks its promises after each step.",
@@ -82,6 +82,6 @@ function broken(
   const kind = isCalm ? "calm" : `rough, ${crashes} crashes`;
   print(`Seed ${seed} (${kind}) breaks a promise:`);
   for (const violation of violations) print(`  ${violation}`);
-  print(`Again: deno task sim --seed ${seed} --runs 1`);
+  print(`Again: deno task sim:tasks --seed ${seed} --runs 1`);
   return 1;
 }
