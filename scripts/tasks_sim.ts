@@ -50,7 +50,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (outcome.kind === "bad") {
-    tell(`${outcome.problem}; see --help`);
+    tell(outcome.problem);
     return 2;
   }
   return await run(outcome.values);

@@ -14,6 +14,7 @@ import { Liveness } from "./liveness.ts";
 import type { EngineParts } from "./parts.ts";
 import { Reconciler } from "./reconciler.ts";
 import { recoverAttempts } from "./recovery.ts";
+import { Sweeping } from "./sweeping.ts";
 import { UsageCounter } from "./usage_counter.ts";
 
 /**
@@ -39,6 +40,7 @@ export class Engine {
   readonly reconciler: Reconciler;
   readonly #clock: DueClock;
   readonly #dependents: Dependents;
+  readonly #sweeping: Sweeping;
 
   /** An engine that does not run yet. */
   constructor(parts: EngineParts) {
@@ -64,6 +66,7 @@ export class Engine {
       dependents: this.#dependents,
     });
     this.#clock = new DueClock(parts, this.changes);
+    this.#sweeping = new Sweeping(parts);
   }
 
   /**
@@ -77,6 +80,7 @@ export class Engine {
     this.#clock.start();
     this.claims.start();
     this.reconciler.start();
+    this.#sweeping.start();
     return recovered;
   }
 
@@ -84,6 +88,7 @@ export class Engine {
   async stop(): Promise<void> {
     this.leases.stop();
     await this.claims.stop();
+    await this.#sweeping.stop();
     await this.reconciler.stop();
     await this.#clock.stop();
     await this.#dependents.stop();

@@ -34,13 +34,22 @@ export const TENANT_ID = "ten_test";
 
 /** Options of {@linkcode openTestEngine}. */
 export interface TestEngineOptions {
-  /** @default a new one in memory */
+  /**
+   * What the engine stands on.
+   * @default a new one in memory
+   */
   readonly store?: Store;
-  /** @default a new one */
+  /**
+   * The time.
+   * @default a new one
+   */
   readonly clock?: SteppingClock;
   /** Limits that differ from those of the unlimited plan. */
   readonly limits?: Partial<PlanLimits>;
-  /** @default 1 */
+  /**
+   * What its chance begins with.
+   * @default {1}
+   */
   readonly seed?: number;
   /** What the store does to commits of the engine. */
   readonly trouble?: Omit<ConflictingStoreOptions, "random">;
@@ -53,11 +62,15 @@ export interface TestEngineOptions {
 
 /** An engine, and what it stands on. */
 export interface TestEngine {
+  /** The engine. */
   readonly engine: Engine;
+  /** Its parts. */
   readonly parts: EngineParts;
   /** The store without its troubles. */
   readonly store: Store;
+  /** The time. */
   readonly clock: SteppingClock;
+  /** What it said. */
   readonly logger: RecordingLogger;
   /** Adds a worker. */
   worker(patch?: Partial<WorkerDefinition>): Promise<WorkerDefinition>;

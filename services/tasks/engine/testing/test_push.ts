@@ -26,15 +26,23 @@ export interface TestPushOptions extends TestEngineOptions {
   readonly answer: (
     request: PushRequest,
   ) => PushOutcome | Promise<PushOutcome>;
-  /** @default none */
+  /**
+   * What wraps data keys.
+   * @default none
+   */
   readonly masterKeys?: MasterKeys;
-  /** @default 100 */
+  /**
+   * Most calls at once.
+   * @default {100}
+   */
   readonly maxInFlight?: number;
 }
 
 /** An engine that calls push workers. */
 export interface TestPush extends TestEngine {
+  /** What calls. */
   readonly push: Push;
+  /** What seals and opens. */
   readonly vault: Vault;
   /** All calls that were made, with the time of each. */
   readonly calls: (PushRequest & { readonly atMs: number })[];
