@@ -73,6 +73,9 @@ export interface ServeTls {
   readonly reload: () => Promise<boolean>;
 }
 
+/** The part of the grace that push calls leave to what comes after them. */
+const STORE_GRACE_MS = 2_000;
+
 /**
  * Runs the service until it is stopped.
  *
@@ -158,7 +161,8 @@ export async function serve(
         return Promise.resolve();
       },
       async stop(graceMs) {
-        await push.stop(graceMs);
+        // What is given back has to be written, and the store to be closed.
+        await push.stop(graceMs - Math.min(STORE_GRACE_MS, graceMs / 2));
         await caller.close();
       },
     })

@@ -188,6 +188,8 @@ export interface Attempt {
   readonly expiresAtMs: number;
   /** When the attempt fails with `timed_out`, extended or not. */
   readonly deadlineMs: number;
+  /** When its worker last gave a sign of life; absent when it has not. */
+  readonly seenAtMs?: number;
   /** By how much a heartbeat extends it unless it says so. */
   readonly leaseMs: number;
   /** The worker's name for the process that has it. */

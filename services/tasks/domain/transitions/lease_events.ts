@@ -26,7 +26,8 @@ export function accept(
     const { leaseMs, http } = event;
     const { bootId: _bootId, ...kept } = attempt;
     const expiresAtMs = Math.min(context.nowMs + leaseMs, attempt.deadlineMs);
-    const accepted = { ...kept, leaseMs, expiresAtMs };
+    const seenAtMs = context.nowMs;
+    const accepted = { ...kept, leaseMs, expiresAtMs, seenAtMs };
     const note: Note = { type: "accepted" };
     return changed(task, {
       task: patched(task, { attempt: accepted }),
@@ -50,15 +51,20 @@ export function heartbeat(
   return withLease(task, claim, (attempt) => {
     const { progressJson } = event;
     const expiresAtMs = extended(attempt, event, context.nowMs);
+    // Of the service's own call its worker's life says nothing.
+    const isHeld = attempt.bootId === undefined;
+    const seen = isHeld ? { seenAtMs: context.nowMs } : {};
     if (progressJson === undefined) {
-      return expiresAtMs === attempt.expiresAtMs ? UNCHANGED : changed(task, {
-        task: patched(task, { attempt: { ...attempt, expiresAtMs } }),
+      const isNews = expiresAtMs !== attempt.expiresAtMs ||
+        (isHeld && attempt.seenAtMs === undefined);
+      return !isNews ? UNCHANGED : changed(task, {
+        task: patched(task, { attempt: { ...attempt, expiresAtMs, ...seen } }),
         notes: [],
       }, context);
     }
     return changed(task, {
       task: patched(task, {
-        attempt: { ...attempt, expiresAtMs, progressJson },
+        attempt: { ...attempt, expiresAtMs, progressJson, ...seen },
       }),
       notes: [attemptNote(attempt, { type: "progress", progressJson })],
     }, context);

@@ -55,9 +55,19 @@ function wakeRunning(task: Task, context: EventContext): Step | undefined {
   }
   const { expiresAtMs, deadlineMs } = attempt;
   if (context.nowMs < Math.min(expiresAtMs, deadlineMs)) return undefined;
-  return deadlineMs <= expiresAtMs
+  return deadlineMs <= expiresAtMs && !isSilent(attempt)
     ? timeOut(task, attempt, context)
     : loseAttempt(task, { attempt, reason: "the lease has ended" }, context);
+}
+
+/**
+ * Whether the whole lease passed without a sign of life: whoever had it is gone,
+ * even where the time for the attempt ends at the same moment.
+ */
+function isSilent(attempt: Attempt): boolean {
+  const { bootId, seenAtMs, startedAtMs, leaseMs, deadlineMs } = attempt;
+  return bootId === undefined && seenAtMs === undefined &&
+    startedAtMs + leaseMs <= deadlineMs;
 }
 
 function timeOut(task: Task, attempt: Attempt, context: EventContext): Step {

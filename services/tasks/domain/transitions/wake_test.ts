@@ -180,6 +180,34 @@ Deno.test("wake() takes what came first when both the lease and the deadline hav
   assertEquals(story.types({ kind: "wake" }), ["lost"]);
 });
 
+Deno.test("wake() takes a worker for lost that was silent for its whole lease, though its time ends then, too", () => {
+  const story = new TaskStory({ definition: { timeoutMs: START.leaseMs } });
+  story.happens(START);
+  story.nowMs += START.leaseMs;
+  assertEquals(story.types({ kind: "wake" }), ["lost"]);
+  assertEquals([story.task.status, story.task.retries], ["waiting", 0]);
+});
+
+Deno.test("wake() times an attempt out whose worker gave a sign of life", () => {
+  const story = new TaskStory({ definition: { timeoutMs: START.leaseMs } });
+  story.happens(START);
+  story.nowMs += 1_000;
+  const { lease } = story;
+  assertEquals(story.outcome({ kind: "heartbeat", lease }).kind, "changed");
+  story.happens({ kind: "heartbeat", lease });
+  story.nowMs += START.leaseMs - 1_000;
+  assertEquals(story.types({ kind: "wake" })[0], "timed_out");
+});
+
+Deno.test("wake() times a silent attempt out when its time is shorter than its lease", () => {
+  const story = new TaskStory({
+    definition: { timeoutMs: START.leaseMs - 1_000 },
+  });
+  story.happens(START);
+  story.nowMs += START.leaseMs;
+  assertEquals(story.types({ kind: "wake" })[0], "timed_out");
+});
+
 Deno.test("wake() puts a task right that is running without a lease", () => {
   const story = new TaskStory();
   story.happens(START);
