@@ -42,7 +42,7 @@ export const listenerSettings = {
     default: "",
     group: GROUP,
     help: "Certificate chain as PEM, for every tenant's host name; with it " +
-      "the port speaks https. Read again on SIGHUP and when it changes.",
+      "the port speaks https. Read again on SIGHUP.",
   }),
   tlsKeyFile: textSetting({
     name: "TLS_KEY_FILE",

@@ -12,9 +12,9 @@ import type { Write } from "../../store/store.ts";
 
 /**
  * The sets that have a guard: `access` stands for users and keys together, since
- * keys end with users, and either can be the last way in.
+ * keys end with users, and either can be the last way in; `workers` for workers.
  */
-export type GuardedSet = "access";
+export type GuardedSet = "access" | "workers";
 
 /**
  * Reads a guard. To be called before the set is counted.

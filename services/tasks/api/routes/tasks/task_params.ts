@@ -8,14 +8,9 @@ import type { Task } from "../../../domain/task.ts";
 import type { EngineParts } from "../../../engine/parts.ts";
 import { taskNumber } from "../../../store/task_id.ts";
 import { type CallContext, tenantOf } from "../../http/call.ts";
-import {
-  checkChange,
-  checkRead,
-  type ConditionOutcome,
-  etagOf,
-} from "../../http/etag.ts";
-import { type Answer, empty } from "../../http/answer.ts";
-import { problem } from "../../http/problem_answer.ts";
+import { etagOf } from "../../http/etag.ts";
+import type { Answer } from "../../http/answer.ts";
+import { answerOfChange, answerOfRead } from "../../records/conditions.ts";
 import { described } from "../../schema/annotated.ts";
 import type { Shape } from "../../schema/schema.ts";
 import { text } from "../../schema/text.ts";
@@ -40,14 +35,7 @@ export function readCondition(
   call: CallContext,
   task: Pick<Task, "version">,
 ): Answer | undefined {
-  const etag = etagOf(task.version);
-  return answerTo(
-    checkRead({
-      ifMatch: call.header("if-match"),
-      ifNoneMatch: call.header("if-none-match"),
-    }, etag),
-    etag,
-  );
+  return answerOfRead(call, etagOf(task.version));
 }
 
 /** What keeps a request from changing the task. */
@@ -55,35 +43,5 @@ export function changeCondition(
   call: CallContext,
   task: Pick<Task, "version">,
 ): Answer | undefined {
-  const etag = etagOf(task.version);
-  return answerTo(
-    checkChange({
-      ifMatch: call.header("if-match"),
-      ifNoneMatch: call.header("if-none-match"),
-    }, etag),
-    etag,
-  );
-}
-
-function answerTo(
-  outcome: ConditionOutcome,
-  etag: string,
-): Answer | undefined {
-  switch (outcome.kind) {
-    case "ok":
-      return undefined;
-    case "not_modified":
-      return empty({ status: 304, headers: { etag } });
-    case "failed":
-      return problem("precondition_failed", {
-        detail: "Cannot go on: the task has another version than the request " +
-          "says",
-      });
-    case "malformed":
-      return problem("bad_header", {
-        detail: `Cannot read header "${outcome.header}": it is no list of ` +
-          "entity tags",
-        extensions: { header: outcome.header },
-      });
-  }
+  return answerOfChange(call, etagOf(task.version));
 }

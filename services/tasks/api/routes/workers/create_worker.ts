@@ -17,6 +17,7 @@ import {
 } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
+import { readGuard } from "../../records/guard.ts";
 import { type CommitPlan, commitPlan } from "../../records/commit_plan.ts";
 import { quotaProblem } from "../../records/quota.ts";
 import { readOnlyFaults } from "../../schema/read_only.ts";
@@ -26,7 +27,6 @@ import { withKeys } from "./signing_keys.ts";
 import { blankWorker, changedWorker } from "./worker_definition.ts";
 import { workerFaults } from "./worker_faults.ts";
 import { WORKER_FIELDS } from "./worker_fields.ts";
-import { readWorkerGuard } from "./worker_guard.ts";
 import {
   MAX_WORKER_BYTES,
   type NewWorker,
@@ -97,7 +97,7 @@ async function planWorker(
     ...workerFaults(bare, { targets, isAsymmetric }),
   ];
   if (faults.length > 0) return invalidRequest(faults);
-  const guard = await readWorkerGuard(engine.parts, tenantId);
+  const guard = await readGuard(engine.parts, tenantId, "workers");
   const over = await quotaProblem(engine.parts.store, {
     kind: "worker",
     tenantId,
