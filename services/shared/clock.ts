@@ -14,6 +14,12 @@ export interface Timer {
 export interface Clock {
   /** Milliseconds since the Unix epoch, UTC. */
   nowMs(): number;
+  /**
+   * Milliseconds since an instant of its own. It only goes on, whatever the time
+   * of day is set to; whether it does while the machine sleeps is up to that.
+   * Absent when the time of day is never set.
+   */
+  monotonicMs?(): number;
   /** Calls `callback` once, `delayMs` milliseconds from now. */
   setTimer(callback: () => void, delayMs: number): Timer;
 }
@@ -24,6 +30,7 @@ const MAX_DELAY_MS = 2_147_483_647;
 /** The clock of the machine. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
   setTimer(callback, delayMs) {
     let id: ReturnType<typeof setTimeout>;
     const wait = (leftMs: number): void => {

@@ -5,12 +5,12 @@
  */
 
 import { switchFlag, textFlag } from "../../shared/flags.ts";
+import { readCommand } from "../../shared/read_command.ts";
 import { type ConfigFault, formatConfigFault } from "../rules/config_fault.ts";
 import { describeRules } from "../rules/describe.ts";
 import { loadRules } from "../rules/load.ts";
 import { readConfigFiles } from "../sources/read_config_files.ts";
 import type { CommandIo } from "../../shared/command_io.ts";
-import { readFlags } from "./read_flags.ts";
 
 const flags = {
   configDir: textFlag({
@@ -24,7 +24,7 @@ const flags = {
   rules: switchFlag({ help: "List the rules as well." }),
 } as const;
 
-const help = {
+const command = {
   usage: "ratelimit check -config_dir DIRECTORY",
   about: "Checks configuration files. Exits with 0 when they are right, 1 " +
     "when they are not, 2 for wrong arguments.",
@@ -40,7 +40,7 @@ export async function runCheck(
   args: readonly string[],
   io: CommandIo,
 ): Promise<number> {
-  const parsed = readFlags(flags, { args, io, help });
+  const parsed = readCommand(flags, { args, io, command });
   if (parsed.kind === "done") return parsed.exitCode;
   const { configDir, mergeDomainConfigs, json, rules } = parsed.values;
   const read = await readConfigFiles(configDir);

@@ -17,11 +17,11 @@ import {
   switchFlag,
   textFlag,
 } from "../../shared/flags.ts";
+import { readCommand, wrongArguments } from "../../shared/read_command.ts";
 import { createGrpcClient } from "../../shared/grpc/client.ts";
 import { GrpcFailure } from "../../shared/grpc/method.ts";
 import { SHOULD_RATE_LIMIT_PATH } from "../api/rate_limit_methods.ts";
 import { parseDescriptor } from "./parse_descriptor.ts";
-import { readFlags, wrongArguments } from "./read_flags.ts";
 import type { CommandIo } from "../../shared/command_io.ts";
 
 const flags = {
@@ -39,7 +39,7 @@ const flags = {
   json: switchFlag({ help: "Write the answer as JSON." }),
 } as const;
 
-const help = {
+const command = {
   usage: "ratelimit client -domain DOMAIN -descriptors KEY=VALUE,… …",
   about: "Asks for one decision. Exits with 0 when it is OK, 3 when a limit " +
     "is exceeded, 1 without an answer, 2 for wrong arguments.",
@@ -55,13 +55,13 @@ export async function runClient(
   args: readonly string[],
   io: CommandIo,
 ): Promise<number> {
-  const parsed = readFlags(flags, { args, io, help });
+  const parsed = readCommand(flags, { args, io, command });
   if (parsed.kind === "done") return parsed.exitCode;
   const { dialString, domain, descriptors, hits, timeout, json } =
     parsed.values;
   const request = requestOf({ domain, descriptors, hits });
   if (typeof request === "string") {
-    return wrongArguments(request, { io, help }).exitCode;
+    return wrongArguments(request, { io, command }).exitCode;
   }
 
   const client = createGrpcClient({ target: dialString });

@@ -110,6 +110,7 @@ class H2GrpcServer implements GrpcServer {
     }
     this.#starting = listen(this.#options.address, {
       onConnection: (socket) => this.#accept(socket),
+      logger: this.#options.logger,
     });
     return (await this.#starting).address;
   }

@@ -7,12 +7,16 @@
 
 import { connect, createServer } from "node:net";
 import type { Server, Socket } from "node:net";
+import type { Logger } from "../logger.ts";
+import { watchListener } from "./listener_watch.ts";
 import type { GrpcAddress } from "./method.ts";
 
 /** What is done with connections. */
 export interface ListenOptions {
   /** Takes over a connection; called once for each. */
   readonly onConnection: (socket: Socket) => void;
+  /** Hears that it had to be opened again. */
+  readonly logger: Logger;
   /**
    * How long a Unix socket may take to show that somebody answers on it.
    *
@@ -50,27 +54,52 @@ export async function listen(
   if (address.kind === "unix") {
     await removeStaleSocket(address.path, options.probeTimeoutMs ?? 1_000);
   }
-  const server = createServer({ noDelay: true });
   const sockets = new Set<Socket>();
+  const closes: Promise<void>[] = [];
+  let accepted = 0;
   let closing = false;
-  server.on("connection", (socket: Socket) => {
-    // A connection may still come out of the backlog after the close.
-    if (closing) return void socket.destroy();
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-    destroyAfterFinish(socket);
-    options.onConnection(socket);
+  const open = async (at: GrpcAddress): Promise<Server> => {
+    const server = createServer({ noDelay: true });
+    server.on("connection", (socket: Socket) => {
+      accepted++;
+      // A connection may still come out of the backlog after the close.
+      if (closing) return void socket.destroy();
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+      destroyAfterFinish(socket);
+      options.onConnection(socket);
+    });
+    await opened(server, at);
+    closes.push(
+      new Promise<void>((resolve) => server.once("close", resolve)),
+    );
+    return server;
+  };
+  let server = await open(address);
+  const bound = boundAddress(server, address);
+  const endWatch = watchListener({
+    address: bound,
+    accepted: () => accepted,
+    async reopen() {
+      server.close();
+      if (bound.kind === "unix") await removeIfThere(bound.path);
+      if (closing) return;
+      server = await open(bound);
+      if (closing) server.close();
+    },
+    logger: options.logger,
   });
-  const closed = new Promise<void>((resolve) => server.once("close", resolve));
-  await opened(server, address);
   return {
-    address: boundAddress(server, address),
+    address: bound,
     close() {
       if (closing) return;
       closing = true;
+      endWatch();
       server.close();
     },
-    closed: () => closed,
+    async closed() {
+      await Promise.all(closes);
+    },
     destroyConnections() {
       for (const socket of sockets) socket.destroy();
     },
@@ -117,6 +146,10 @@ async function removeStaleSocket(
   if (await answers(path, probeTimeoutMs)) {
     throw addressInUse({ kind: "unix", path });
   }
+  await removeIfThere(path);
+}
+
+async function removeIfThere(path: string): Promise<void> {
   try {
     await Deno.remove(path);
   } catch (error) {

@@ -143,8 +143,8 @@ export class PublicConnection {
     this.#setOwing(false);
     if (next.kind === "ended") return false;
     if (next.kind === "ok") return await this.#serve(next.head);
-    const { status, detail } = next.refusal;
-    await this.#write(encodeResponse(plainProblem(status, detail), {
+    const { status } = next.refusal;
+    await this.#write(encodeResponse(plainProblem(status, next.refusal), {
       isHead: false,
       connection: "close",
       date: this.#engine.date(),

@@ -65,18 +65,21 @@ export class PublicExchange {
   /** Answers 503 now, whatever the handler does. */
   cut(): void {
     this.markGone();
-    this.#onCut?.(plainProblem(503, "The service is stopping"));
+    this.#onCut?.(plainProblem(503, {
+      detail: "The service is stopping",
+      code: "stopping",
+    }));
   }
 
   /** The answer in the place of one that failed; the fault is logged. */
   failed(error: unknown): HttpResponse {
     this.#log("Cannot answer request: the handler failed", error);
-    return plainProblem(500);
+    return plainProblem(500, { code: "internal" });
   }
 
   #checked(response: HttpResponse): HttpResponse {
     return this.#options.body.isMalformed
-      ? plainProblem(400, "The chunked body is malformed")
+      ? plainProblem(400, { detail: "The chunked body is malformed" })
       : response;
   }
 

@@ -32,6 +32,12 @@ export interface HeadRefusal {
   readonly status: number;
   /** What is wrong, for the person who wrote the client. */
   readonly detail: string;
+  /**
+   * The kind of problem, for programs.
+   *
+   * @default that of the status
+   */
+  readonly code?: string;
 }
 
 /** What came of reading a head. */
@@ -127,7 +133,8 @@ function headerLines(text: string, from: number): PublicHeaders | HeadRefusal {
     // Neither a folded line nor a space before the colon has a token there.
     const name = colon > end ? "" : text.slice(start, colon);
     if (!TOKEN.test(name)) {
-      return { status: 400, detail: "A header field is malformed" };
+      const detail = "A header field is malformed";
+      return { status: 400, detail, code: "bad_header" };
     }
     headers.add(name.toLowerCase(), trimmed(text.slice(colon + 1, end)));
     start = end + 2;
@@ -155,10 +162,10 @@ function targetOf(
   const [host] = hosts;
   // RFC 9112, 3.2.
   if (hosts.length > 1 || (host === undefined && !line.isOldVersion)) {
-    return { status: 400, detail: "There must be one Host header field" };
+    return badHost("There must be one Host header field");
   }
   if (host !== undefined && !HOST.test(host)) {
-    return { status: 400, detail: "The Host header field is malformed" };
+    return badHost("The Host header field is malformed");
   }
   if (PATH.test(line.target)) return line.target;
   const absolute = ABSOLUTE.exec(line.target);
@@ -167,7 +174,7 @@ function targetOf(
   }
   // Two hosts in a request are a way to get past somebody who checks one.
   if (host !== undefined && absolute[1]?.toLowerCase() !== host.toLowerCase()) {
-    return { status: 400, detail: "The target and Host name different hosts" };
+    return badHost("The target and Host name different hosts");
   }
   return absolute[2] ?? `/${absolute[3] ?? ""}`;
 }
@@ -178,6 +185,10 @@ function keepsAlive(headers: PublicHeaders, isOldVersion: boolean): boolean {
   const options = connection.toLowerCase().split(",").map(trimmed);
   if (options.includes("close")) return false;
   return !isOldVersion || options.includes("keep-alive");
+}
+
+function badHost(detail: string): HeadRefusal {
+  return { status: 400, detail, code: "bad_host" };
 }
 
 function refused(status: number, detail: string): HeadOutcome {

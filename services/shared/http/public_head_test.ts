@@ -104,6 +104,21 @@ Deno.test("parseHead() wants one well-formed Host", () => {
   }
 });
 
+Deno.test("parseHead() says of what kind a refusal is", () => {
+  const codeOf = (...lines: string[]): string | undefined => {
+    const outcome = parseHead(`${lines.join("\r\n")}\r\n\r\n`);
+    return outcome.kind === "refused" ? outcome.refusal.code : "none";
+  };
+  const get = "GET / HTTP/1.1";
+  for (const lines of [[], ["host: x", "host: x"], ["host: a/b"]]) {
+    assertEquals(codeOf(get, ...lines), "bad_host");
+  }
+  assertEquals(codeOf("GET http://c/ HTTP/1.1", "host: x"), "bad_host");
+  assertEquals(codeOf(get, "host: x", "na me: y"), "bad_header");
+  // That of the status.
+  assertEquals(codeOf("GET / HTTP/2.0", "host: x"), undefined);
+});
+
 Deno.test("parseHead() takes an absolute target of the same host", () => {
   const targetOf = (target: string): string =>
     headOf(`GET ${target} HTTP/1.1`, "Host: A.b:80").target;

@@ -82,12 +82,34 @@ export function encodeResponse(
     : [start, body];
 }
 
+/** What is said of a problem beside its status. */
+export interface PlainProblemOptions {
+  /**
+   * What went wrong this time.
+   *
+   * @default nothing is said
+   */
+  readonly detail?: string | undefined;
+  /**
+   * The kind of problem, for programs.
+   *
+   * @default the reason phrase of the status, such as `uri_too_long`
+   */
+  readonly code?: string | undefined;
+}
+
 /** An answer that tells what went wrong before a handler was asked. */
-export function plainProblem(status: number, detail?: string): HttpResponse {
+export function plainProblem(
+  status: number,
+  options: PlainProblemOptions = {},
+): HttpResponse {
+  const title = REASON_PHRASES[status];
+  const code = options.code ?? title?.toLowerCase().replace(/[^a-z]+/g, "_");
+  const { detail } = options;
   return {
     status,
     headers: { "content-type": PROBLEM_MEDIA_TYPE },
-    body: JSON.stringify({ title: REASON_PHRASES[status], status, detail }),
+    body: JSON.stringify({ title, status, detail, code }),
   };
 }
 

@@ -105,12 +105,21 @@ Deno.test("encodeResponse() refuses a status that ends no exchange", () => {
   }
 });
 
-Deno.test("plainProblem() is a problem document", () => {
-  const { headers, body } = plainProblem(400, "So");
+Deno.test("plainProblem() is a problem document with a code", () => {
+  const { headers, body } = plainProblem(400, { detail: "So" });
   assertEquals(headers, { "content-type": "application/problem+json" });
   assertEquals(JSON.parse(String(body)), {
     title: "Bad Request",
     status: 400,
     detail: "So",
+    code: "bad_request",
   });
+  const other = plainProblem(505, { code: "old_protocol" });
+  assertEquals(JSON.parse(String(other.body)), {
+    title: "HTTP Version Not Supported",
+    status: 505,
+    code: "old_protocol",
+  });
+  const long = plainProblem(414);
+  assertEquals(JSON.parse(String(long.body)).code, "uri_too_long");
 });

@@ -189,6 +189,7 @@ Deno.test("PublicServer answers 500 without internals and goes on", async () => 
       assertEquals(JSON.parse(body), {
         title: "Internal Server Error",
         status: 500,
+        code: "internal",
       });
     }
     const errors = logger.lines.filter(({ level }) => level === "error");
