@@ -4,6 +4,7 @@
  * @module
  */
 
+import { X509Certificate } from "node:crypto";
 import type { Logger } from "../shared/logger.ts";
 import type { ServeTls } from "./serve.ts";
 
@@ -30,6 +31,7 @@ export async function openCertificate(
   let current = await readBoth(files);
   return {
     certificate: () => current,
+    notAfter: () => new Date(new X509Certificate(current.cert).validTo),
     async reload() {
       try {
         const next = await readBoth(files);

@@ -23,6 +23,8 @@ import type { TasksSettings } from "./settings.ts";
 export interface OpenApiOptions extends ServeOptions {
   /** What runs already. */
   readonly running: Pick<ApiParts, "engine" | "vault" | "caller">;
+  /** The port that is served, known before the first request comes in. */
+  readonly boundPort: () => number;
   /** Notes when credentials are used. */
   readonly lastUsed: LastUsed;
   /** What runs in the background on behalf of routes. */
@@ -37,12 +39,11 @@ export async function openApi(
   settings: TasksSettings,
   options: OpenApiOptions,
 ): Promise<HttpHandler> {
-  const { clock, logger, parsed, tls, lastUsed } = options;
+  const { clock, logger, parsed, tls, lastUsed, boundPort } = options;
   const { engine } = options.running;
   const apiKeys = new CredentialCache<ApiKey>({ clock });
   const workerCredentials = new CredentialCache<WorkerCredential>({ clock });
   const usualPort = tls === undefined ? 80 : 443;
-  const port = settings.port === usualPort ? "" : `:${settings.port}`;
   const apiParts: ApiParts = {
     ...options.running,
     plans: options.plans,
@@ -60,7 +61,10 @@ export async function openApi(
       mode: settings.accountsMode,
       tokenDigests: digestsOf(settings.accountsToken),
       perHour: settings.signupsPerHour,
-      shownHost: settings.serviceHost + port,
+      get shownHost(): string {
+        const port = boundPort();
+        return settings.serviceHost + (port === usualPort ? "" : `:${port}`);
+      },
     },
     readiness: () => readiness(options),
     durability: settings.durability,

@@ -69,8 +69,10 @@ export interface ParsedSettings {
 export interface ServeTls {
   /** The chain and the key as PEM. */
   readonly certificate: () => { readonly cert: string; readonly key: string };
-  /** Reads them again; tells whether they could be read. */
+  /** Reads them again; tells whether they are others now. */
   readonly reload: () => Promise<boolean>;
+  /** When the certificate ends; only of one that can be used. */
+  readonly notAfter: () => Date;
 }
 
 /** The part of the grace that push calls leave to what comes after them. */
@@ -136,6 +138,7 @@ export async function serve(
     signals: options.signals,
   });
   let server: PublicServer | undefined;
+  let boundPort = settings.port;
   lifecycle
     .add({
       name: "store",
@@ -185,13 +188,15 @@ export async function serve(
         const handler = await openApi(settings, {
           ...options,
           running: { engine, vault, caller },
+          boundPort: () => boundPort,
           lastUsed,
           background: {
             operations,
             onTenantRemoved: () => eraser.wake(),
           },
         });
-        server = await listen(settings, { ...options, handler });
+        const listening = await listen(settings, { ...options, handler });
+        ({ server, port: boundPort } = listening);
       },
       async stop(graceMs) {
         await server?.stop(graceMs);
@@ -200,9 +205,11 @@ export async function serve(
     // Workers that wait for tasks go home before the port waits for them.
     .onStopping(() => engine.leases.stop())
     .onReload(async () => {
-      if (options.tls !== undefined && await options.tls.reload()) {
-        await server?.reloadTls();
-      }
+      if (options.tls === undefined || !await options.tls.reload()) return;
+      await server?.reloadTls();
+      logger.info("Reloaded certificate", {
+        not_after: options.tls.notAfter().toISOString(),
+      });
     });
   await lifecycle.start();
   return await lifecycle.done;
@@ -214,7 +221,7 @@ async function listen(
   options: Pick<ServeOptions, "clock" | "logger" | "tls"> & {
     readonly handler: HttpHandler;
   },
-): Promise<PublicServer> {
+): Promise<{ readonly server: PublicServer; readonly port: number }> {
   const { clock, logger, tls, handler } = options;
   const server = new PublicServer({
     hostname: settings.host,
@@ -234,5 +241,5 @@ async function listen(
   logger.info(`Listening on ${scheme}://${hostname}:${port}`, {
     tenants: `<domain>.${settings.serviceHost}`,
   });
-  return server;
+  return { server, port };
 }

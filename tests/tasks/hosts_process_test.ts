@@ -48,10 +48,10 @@ Deno.test("tasks tells tenants by the Host header", async () => {
   for (
     const host of ["acme tasks.test", "", "acme.tasks.test, other.tasks.test"]
   ) {
-    const { status } = await acme.call("GET", "/api/v1/tasks", {
+    const { status, json } = await acme.call<Problem>("GET", "/api/v1/tasks", {
       headers: { host },
     });
-    assertEquals(status, 400, host);
+    assertEquals([status, json.code], [400, "bad_host"], host);
   }
 });
 

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { startTasks } from "../support/tasks_process.ts";
 import {
   createTestAuthority,
@@ -44,7 +44,9 @@ Deno.test("tasks speaks https with its own certificate and takes a new one on SI
   using early = clientOf(first);
   const made = await signUp(early, "acme");
   assertEquals(made.status, 201);
-  assertEquals(new URL(made.json.url).protocol, "https:");
+  // PORT=0: the port is the one that the system chose.
+  const { port } = targetOf(service);
+  assertEquals(made.json.url, `https://acme.tasks.test:${port}`);
   assertEquals(new URL(made.headers.location ?? "").protocol, "https:");
   await assertRejects(() => signUp(clientOf(second), "other"));
 
@@ -54,6 +56,9 @@ Deno.test("tasks speaks https with its own certificate and takes a new one on SI
   await waitUntil(async () => (await late.call("GET", "/")).status === 405, {
     what: "the new certificate",
   });
+  const told = await service.waitForLine("Reloaded certificate");
+  const notAfter = /not_after="?([^" ]+)/.exec(told)?.[1] ?? "";
+  assert(Date.parse(notAfter) > Date.now(), told);
   assertEquals((await signUp(late, "other")).status, 201);
   await assertRejects(() => signUp(clientOf(first), "third"));
   // Who is connected stays so.

@@ -53,7 +53,11 @@ export interface AccountRules {
   readonly tokenDigests: readonly string[];
   /** Accounts that one address may make in an hour, in the mode "open". */
   readonly perHour: number;
-  /** The host whose subdomains are the tenants, with its port unless it is the usual one. */
+  /**
+   * The host whose subdomains are the tenants, with its port unless it is the
+   * usual one. Read it when a request is answered: which port the system chose
+   * is not known before.
+   */
   readonly shownHost: string;
 }
 

@@ -10,7 +10,7 @@ import type { CommandIo } from "../../shared/command_io.ts";
 import { type FlagTable, switchFlag, textFlag } from "../../shared/flags.ts";
 import { backupDatabase, restoreDatabase } from "../store/sqlite/backup.ts";
 import { integrityCheck } from "../store/sqlite/integrity.ts";
-import { type CommandShape, readCommand } from "./read_command.ts";
+import { type CommandShape, readCommand } from "../../shared/read_command.ts";
 
 const FLAGS = {
   "data-dir": textFlag({

@@ -15,7 +15,7 @@ import {
 } from "../domain/preview.ts";
 import { parseTimeZone } from "../domain/time_zone.ts";
 import { parseTiming } from "../domain/timing.ts";
-import { readCommand, wrongArguments } from "./read_command.ts";
+import { readCommand, wrongArguments } from "../../shared/read_command.ts";
 
 const FLAGS = {
   tz: textFlag({ default: "UTC", help: "IANA time zone of the schedule." }),
@@ -45,6 +45,7 @@ const MEANINGS: Readonly<Record<OccurrenceWarning, string>> = {
   gap_moved: "the clock skips the time that was meant",
   overlap_once: "the clock shows the time twice, it runs once",
   month_short: "the month lacks the day that was meant",
+  missed_by_limit: "it has passed; only the latest such time is caught up",
 };
 
 /** RFC 3339, as `Date` reads it. */
@@ -99,6 +100,8 @@ export function runPreview(
     timezone,
     fromMs,
     count,
+    // As a task has it unless its owner says otherwise.
+    catchUp: { nowMs, mode: "one", windowMs: 0 },
   });
   for (const occurrence of occurrences) {
     io.out(json ? jsonOf(occurrence) : lineOf(occurrence, timezone));

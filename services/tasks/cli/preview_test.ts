@@ -40,6 +40,16 @@ Deno.test("runPreview() takes intervals, which begin at --from", () => {
   assertStringIncludes(out[1] ?? "", "the month lacks the day");
 });
 
+Deno.test("runPreview() tells which times have passed and are missed", () => {
+  const { out } = run(["P1D", "--from", "2027-03-25T11:00:00Z", "-n", "4"]);
+  assertEquals(out.map((line) => line.includes("it has passed")), [
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
 Deno.test("runPreview() shows ten times unless told otherwise", () => {
   assertEquals(run(["@hourly"]).out.length, 10);
 });

@@ -9,7 +9,7 @@ import type { CommandIo } from "../../shared/command_io.ts";
 import { switchFlag, textFlag } from "../../shared/flags.ts";
 import { quote } from "../../shared/quote.ts";
 import type { PostJson } from "./post_json.ts";
-import { readCommand, wrongArguments } from "./read_command.ts";
+import { readCommand, wrongArguments } from "../../shared/read_command.ts";
 
 const FLAGS = {
   url: textFlag({

@@ -1,5 +1,6 @@
 /**
- * What holds a task back.
+ * What holds a task back. Quotas do not: they refuse new tasks, and those that
+ * are there go on.
  *
  * @module
  */
@@ -23,7 +24,6 @@ export interface Hindrance {
     | "concurrency"
     | "group_concurrency"
     | "rate_limit"
-    | "quota"
     | "behind_others"
     | "next_in_line";
   /** A sentence for people. */
@@ -42,7 +42,7 @@ export interface ExplainFacts {
   readonly workerSeenAtMs?: number;
   /** What the worker has under way. */
   readonly running: RunningCounts;
-  /** When the worker's rate limit lets the next task start. */
+  /** When the rate limit of the worker, or of the task's group, lets it start. */
   readonly nextSlotMs?: number;
   /** Ids of dependencies that are not settled. */
   readonly waitsFor: readonly string[];
@@ -170,11 +170,12 @@ function explainLimits(task: Task, facts: ExplainFacts): Hindrance[] {
     });
   }
   if (nextSlotMs !== undefined && nextSlotMs > nowMs) {
+    const whose = worker.limits?.rate?.per === "group"
+      ? `The rate limit of its group "${task.group}"`
+      : "Its worker's rate limit";
     found.push({
       code: "rate_limit",
-      message: `Its worker's rate limit is reached for ${
-        span(nextSlotMs - nowMs)
-      }`,
+      message: `${whose} is reached for ${span(nextSlotMs - nowMs)}`,
       untilMs: nextSlotMs,
     });
   }

@@ -1,6 +1,7 @@
 /**
- * The history of a task: records that are only ever added, each holding the
- * hash of the one before.
+ * The history of a task: records that never change, each holding the hash of
+ * the one before. The oldest of a long one are folded away; see
+ * `history_fold.ts`.
  *
  * @module
  */
@@ -40,6 +41,7 @@ export const HISTORY_TYPES = [
   "repaired",
   "callback_sent",
   "callback_failed",
+  "folded",
 ] as const;
 
 /** What a record tells of. */
@@ -77,6 +79,8 @@ export interface HistoryDraft {
   readonly amount?: number;
   /** The next date, where the record gives one. */
   readonly nextDateMs?: number;
+  /** Where the history begins from this record on: all before it was dropped. */
+  readonly folded?: ChainEnd;
 }
 
 /** One field that an update changed. */

@@ -44,7 +44,10 @@ export interface PlanLimits {
   readonly concurrency: number | null;
   /** How long a task is kept after its end, in milliseconds. */
   readonly retentionMs: number | null;
-  /** Records of the history of a repeating task. */
+  /**
+   * Records of a task's history, at least {@linkcode MIN_HISTORY_PER_TASK}; the
+   * oldest of more are folded away.
+   */
   readonly historyPerTask: number | null;
   /** Event streams at once. */
   readonly sseConnections: number | null;
@@ -72,6 +75,9 @@ export interface Price {
   /** The first day it holds, as `YYYY-MM-DD`. */
   readonly effectiveFrom: string;
 }
+
+/** The smallest bound on a task's history, which most tasks never reach. */
+export const MIN_HISTORY_PER_TASK = 10;
 
 const DAY_MS = 86_400_000;
 

@@ -5,23 +5,33 @@
  * @module
  */
 
+import { catchUp, type CatchUpMode } from "./catch_up.ts";
 import { isGapEnd, isOverlapOnce } from "./cron_schedule.ts";
 import { type Grid, intervalAfter } from "./interval_schedule.ts";
 import {
   nextOccurrence,
-  runsLeft,
   type Schedule,
   type ScheduleFrame,
 } from "./schedule.ts";
 import { formatOffset, formatWall } from "./time_zone.ts";
-import type { Timing } from "./timing.ts";
+import { countOccurrences, type Timing } from "./timing.ts";
+import { ON_TIME_MS } from "./transitions/repetition.ts";
 
 /**
  * What is odd about an occurrence: the clock skips the time that was meant, so
  * it was moved; the clock shows it twice, and it runs once; the month lacks the
- * day that was meant, so its last day was taken.
+ * day that was meant, so its last day was taken; it has passed and the limits of
+ * catching up leave it out, so it does not run.
  */
-export type OccurrenceWarning = "gap_moved" | "overlap_once" | "month_short";
+export type OccurrenceWarning = typeof OCCURRENCE_WARNINGS[number];
+
+/** All that may be odd about an occurrence. */
+export const OCCURRENCE_WARNINGS = [
+  "gap_moved",
+  "overlap_once",
+  "month_short",
+  "missed_by_limit",
+] as const;
 
 /** One time of a schedule. */
 export interface PreviewedOccurrence {
@@ -37,39 +47,101 @@ export interface PreviewedOccurrence {
 
 /** Options of {@linkcode preview}. */
 export interface PreviewOptions extends ScheduleFrame {
+  /**
+   * Runs that the task has had before the first instant that counts.
+   *
+   * @default the slots from the anchor on that are not missed
+   */
+  readonly runs?: number;
   /** The first instant that counts. */
   readonly fromMs: number;
   /** How many times are wanted, at most {@linkcode MAX_PREVIEW}. */
   readonly count: number;
+  /**
+   * How slots that have passed are caught up.
+   *
+   * @default each of them runs
+   */
+  readonly catchUp?: PreviewCatchUp;
+}
+
+/** What becomes of slots that have passed. */
+export interface PreviewCatchUp {
+  /** The present. */
+  readonly nowMs: number;
+  /** Which of them run. */
+  readonly mode: CatchUpMode;
+  /** How old a slot may be to be run in the mode "all". */
+  readonly windowMs: number;
 }
 
 /** Most times of one preview. */
 export const MAX_PREVIEW = 1_000;
 
-/** Returns the next times of a schedule; fewer when it ends before. */
+/**
+ * Returns the next times of a schedule, those that are missed among them; fewer
+ * when it ends before.
+ */
 export function preview(
   schedule: Schedule,
   options: PreviewOptions,
 ): readonly PreviewedOccurrence[] {
-  const count = Math.min(
-    options.count,
-    MAX_PREVIEW,
-    runsLeft(schedule, options),
-  );
+  const count = Math.min(options.count, MAX_PREVIEW);
+  const firstRunMs = firstRunOf(schedule, options);
+  let runs = options.runs ?? runsBefore(schedule, options, firstRunMs);
   const occurrences: PreviewedOccurrence[] = [];
   let afterMs = options.fromMs - 1;
   while (occurrences.length < count) {
-    const atMs = nextOccurrence(schedule, { ...options, afterMs });
+    const atMs = nextOccurrence(schedule, { ...options, runs, afterMs });
     if (atMs === undefined) break;
+    const isMissed = atMs < firstRunMs;
+    const warnings = warningsOf(schedule.timing, atMs, options);
     occurrences.push({
       atMs,
       local: formatWall(atMs, options.timezone),
       offset: formatOffset(atMs, options.timezone),
-      warnings: warningsOf(schedule.timing, atMs, options),
+      warnings: isMissed ? [...warnings, "missed_by_limit"] : warnings,
     });
+    if (!isMissed) runs++;
     afterMs = atMs;
   }
   return occurrences;
+}
+
+/** The first slot that runs; the ones before it are missed. */
+function firstRunOf(schedule: Schedule, options: PreviewOptions): number {
+  const { anchorMs, timezone, catchUp: rule } = options;
+  const grid: Grid = { anchorMs, timezone };
+  if (rule === undefined) return -Infinity;
+  const { nowMs, mode, windowMs } = rule;
+  const afterMs = anchorMs - 1;
+  const scheduledMs = nextOccurrence(schedule, { ...grid, afterMs });
+  if (scheduledMs === undefined || scheduledMs > nowMs) return -Infinity;
+  const { runs: [firstMs], nextMs } = catchUp(schedule, {
+    ...grid,
+    scheduledMs,
+    isPending: true,
+    nowMs,
+    mode,
+    windowMs,
+    graceMs: ON_TIME_MS,
+    limit: 1,
+  });
+  return firstMs ?? nextMs ?? Infinity;
+}
+
+/** How many slots run before the first instant that counts. */
+function runsBefore(
+  schedule: Schedule,
+  options: PreviewOptions,
+  firstRunMs: number,
+): number {
+  const { anchorMs, fromMs } = options;
+  const afterMs = Math.max(anchorMs, firstRunMs) - 1;
+  // Without a limit the number of runs does not matter.
+  if (schedule.limit === undefined || fromMs - 1 <= afterMs) return 0;
+  const span = { afterMs, throughMs: fromMs - 1 };
+  return countOccurrences(schedule.timing, span, options);
 }
 
 function warningsOf(

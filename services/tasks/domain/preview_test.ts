@@ -1,5 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { MAX_PREVIEW, preview, type PreviewedOccurrence } from "./preview.ts";
+import {
+  MAX_PREVIEW,
+  preview,
+  type PreviewCatchUp,
+  type PreviewedOccurrence,
+} from "./preview.ts";
 import type { Schedule } from "./schedule.ts";
 import { parseTiming, type TimingInput } from "./timing.ts";
 
@@ -9,6 +14,7 @@ interface Asked {
   readonly zone?: string;
   readonly count?: number;
   readonly runs?: number;
+  readonly catchUp?: PreviewCatchUp;
 }
 
 function schedule(
@@ -26,7 +32,8 @@ function ask(of: Schedule, asked: Asked): readonly PreviewedOccurrence[] {
     anchorMs: Date.parse(asked.anchor ?? asked.from),
     timezone: asked.zone ?? "UTC",
     count: asked.count ?? 3,
-    runs: asked.runs ?? 0,
+    ...(asked.runs === undefined ? {} : { runs: asked.runs }),
+    ...(asked.catchUp === undefined ? {} : { catchUp: asked.catchUp }),
   });
 }
 
@@ -133,4 +140,84 @@ Deno.test("preview() gives a bounded number of times", () => {
     count: 1e9,
   });
   assertEquals(found.length, MAX_PREVIEW);
+});
+
+Deno.test("preview() tells which times that have passed are missed", () => {
+  const from = "2026-05-05T12:00Z";
+  const nowMs = Date.parse("2026-05-05T15:10Z");
+  const timings = [{ interval: "PT1H" }, { cron: "0 * * * *" }];
+  const missed = (
+    rule: Omit<PreviewCatchUp, "nowMs">,
+    bounds: Partial<Schedule> = {},
+  ) => {
+    const [first, second] = timings.map((timing) =>
+      ask(schedule(timing, bounds), {
+        from,
+        count: 6,
+        catchUp: { nowMs, ...rule },
+      }).map(({ local, warnings }) =>
+        `${local.slice(11, 13)}${
+          warnings.includes("missed_by_limit") ? "-" : "+"
+        }`
+      ).join(" ")
+    );
+    assertEquals(first, second);
+    return first;
+  };
+  const hours = (count: number) => count * 3_600_000;
+  const one = { mode: "one", windowMs: 0 } as const;
+  assertEquals(missed(one), "12- 13- 14- 15+ 16+ 17+");
+  assertEquals(
+    missed({ mode: "none", windowMs: hours(9) }),
+    "12- 13- 14- 15- 16+ 17+",
+  );
+  assertEquals(
+    missed({ mode: "all", windowMs: hours(2) }),
+    "12- 13- 14+ 15+ 16+ 17+",
+  );
+  assertEquals(
+    missed({ mode: "all", windowMs: hours(9) }),
+    "12+ 13+ 14+ 15+ 16+ 17+",
+  );
+  // What is missed takes nothing from the limit.
+  assertEquals(missed(one, { limit: 1 }), "12- 13- 14- 15+ 16+");
+  const untilMs = Date.parse("2026-05-05T14:30Z");
+  assertEquals(missed(one, { untilMs }), "12- 13- 14+");
+  assertEquals(
+    missed({ mode: "none", windowMs: 0 }, { untilMs }),
+    "12- 13- 14-",
+  );
+});
+
+Deno.test("preview() misses no time that lies ahead", () => {
+  const [first] = ask(schedule({ interval: "PT1H" }), {
+    from: "2026-05-05T12:00Z",
+    catchUp: {
+      nowMs: Date.parse("2026-05-05T11:00Z"),
+      mode: "none",
+      windowMs: 0,
+    },
+  });
+  assertEquals(first?.warnings, []);
+});
+
+Deno.test("preview() counts the runs before its first instant for the limit", () => {
+  const limited = schedule({ interval: "PT1H" }, { limit: 4 });
+  const anchor = "2026-05-05T12:00Z";
+  const from = "2026-05-05T15:00Z";
+  assertEquals(ask(limited, { anchor, from, count: 9 }).length, 2);
+  const late = "2026-05-06T00:00Z";
+  assertEquals(ask(limited, { anchor, from: late, count: 9 }), []);
+  const catchUp = {
+    nowMs: Date.parse("2026-05-05T14:30Z"),
+    mode: "one",
+    windowMs: 0,
+  } as const;
+  const found = ask(limited, { anchor, from, count: 9, catchUp });
+  assertEquals(brief(found), [
+    "2026-05-05T15:00:00+00:00",
+    "2026-05-05T16:00:00+00:00",
+    "2026-05-05T17:00:00+00:00",
+    "2026-05-05T18:00:00+00:00",
+  ]);
 });

@@ -8,6 +8,7 @@
  */
 
 import type { Actor } from "./actor.ts";
+import type { ChainEnd } from "./history.ts";
 import type { TaskStatus } from "./task_status.ts";
 
 /** A task: what its owner asked for, and what has become of it. */
@@ -151,10 +152,12 @@ export interface TaskState {
   readonly finishedAtMs?: number;
   /** When a task that has ended is removed; absent means never. */
   readonly purgeAtMs?: number;
-  /** The number of records in its history. */
+  /** The number of the last record of its history. */
   readonly historyCount: number;
   /** The hash of the last record of its history. */
   readonly historyHash: string;
+  /** The last record that was folded away; absent while all are there. */
+  readonly historyFolded?: ChainEnd;
 }
 
 /** Why an attempt failed. */

@@ -5,6 +5,7 @@
  */
 
 import type { Actor } from "./actor.ts";
+import type { ClockStep } from "./clock_step.ts";
 import type { FieldChange, HistoryDraft } from "./history.ts";
 import type { Failure } from "./retry_condition.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
@@ -74,6 +75,8 @@ export type TaskEvent =
     readonly lease: LeaseProof;
     readonly reason: string;
   }
+  /** The time of day was set: the times of the attempt under way are set with it. */
+  | { readonly kind: "follow_clock"; readonly steps: readonly ClockStep[] }
   /** All dependencies are settled well enough. */
   | { readonly kind: "unblock" }
   /** A dependency ended badly. */

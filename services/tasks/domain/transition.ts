@@ -17,6 +17,7 @@ import { callback } from "./transitions/callback_event.ts";
 import { dependencyFailed, unblock } from "./transitions/dependencies.ts";
 import { fail } from "./transitions/failure.ts";
 import { accept, heartbeat, log, release } from "./transitions/lease_events.ts";
+import { followClock } from "./transitions/follow_clock.ts";
 import { lose } from "./transitions/loss.ts";
 import { cancel, pause, resume } from "./transitions/owner_events.ts";
 import { repair } from "./transitions/repair.ts";
@@ -63,6 +64,7 @@ const HANDLERS: Handlers = {
   fail,
   release,
   lose,
+  follow_clock: followClock,
   unblock,
   dependency_failed: dependencyFailed,
   cancel,

@@ -59,6 +59,8 @@ const MATRIX: Readonly<Record<string, readonly Expectation[]>> = {
   // deno-fmt-ignore
   lose:             ["!lease",    "!lease",    "!lease",    "waiting",   "!lease",    "!lease",    "!lease",    "!lease",    "!lease",    "!lease",   "!lease",   "!lease",   "!lease"],
   // deno-fmt-ignore
+  follow_clock:     ["=",         "=",         "=",         "running",   "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
+  // deno-fmt-ignore
   unblock:          ["=",         "waiting",   "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
   // deno-fmt-ignore
   dependency_failed:["=",         "failed",    "=",         "=",         "=",         "=",         "=",         "=",         "=",         "=",        "=",        "=",        "="],
@@ -97,6 +99,7 @@ const KINDS: Readonly<Record<TaskEventKind, true>> = {
   fail: true,
   release: true,
   lose: true,
+  follow_clock: true,
   unblock: true,
   dependency_failed: true,
   cancel: true,
@@ -148,8 +151,9 @@ function assertOutcome(
       status: next.status,
     });
   }
-  // Only a heartbeat without progress moves nothing but the lease.
-  assertEquals(history.length === 0, row === "heartbeat");
+  // A heartbeat without progress and a clock that is set move the lease alone.
+  const isQuiet = row === "heartbeat" || row === "follow_clock";
+  assertEquals(history.length === 0, isQuiet);
 }
 
 function statusOf(situation: Situation): string {
@@ -253,6 +257,14 @@ function eventOf(row: string, task: Task): TaskEvent {
     fail: { kind: "fail", lease, failure: { code: "x" }, message: "x" },
     release: { kind: "release", lease },
     lose: { kind: "lose", lease, reason: "the server is gone" },
+    follow_clock: {
+      kind: "follow_clock",
+      steps: [{
+        byMs: 3_600_000,
+        lastReadMs: NOON_MS,
+        noticedAtMs: NOON_MS + 3_600_000,
+      }],
+    },
     unblock: { kind: "unblock" },
     dependency_failed: { kind: "dependency_failed", dependency: "tsk_a" },
     cancel: { kind: "cancel" },

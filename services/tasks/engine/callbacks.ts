@@ -38,9 +38,12 @@ const TYPES: Readonly<Record<string, string | undefined>> = {
   expired: "task.expired",
 };
 
-/** Makes the task of the call, if a task's change calls for one. */
+/**
+ * Makes the task of the call, if a task's change calls for one; a task that ends
+ * as it is made has no state before.
+ */
 export function callbackWrites(
-  previous: Task,
+  previous: Task | undefined,
   options: {
     readonly next: Task;
     readonly parts: Pick<EngineParts, "clock" | "newId">;
@@ -50,7 +53,7 @@ export function callbackWrites(
   const type = TYPES[next.status];
   if (
     next.callback === undefined || type === undefined ||
-    previous.status === next.status ||
+    previous?.status === next.status ||
     !next.callback.on.some((status) => status === next.status)
   ) return { tasks: [], writes: [] };
   const data: CallbackData = {

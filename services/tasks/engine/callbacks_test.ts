@@ -102,3 +102,23 @@ Deno.test("A task that is opened again calls again at its next end", async () =>
     ["task.completed", 1],
   ]);
 });
+
+Deno.test("A task that has expired as it is made calls, if it was asked to", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  const expiresAtMs = world.clock.nowMs() - 1;
+  const heard: (string | undefined)[] = [];
+  world.engine.changes.onChange((_previous, next) => heard.push(next?.id));
+  const task = await world.task(mailer, { expiresAtMs, callback: ALL });
+  await world.task(mailer, {
+    expiresAtMs,
+    callback: { ...ALL, on: ["failed"] },
+  });
+  assertEquals(task.status, "expired");
+  const [call, ...others] = await calls(world);
+  assertExists(call);
+  assertEquals(others, []);
+  const { type, taskId } = callbackDataOf(call);
+  assertEquals([type, taskId], ["task.expired", task.id]);
+  assertEquals(heard.slice(0, 2), [task.id, call.id]);
+});

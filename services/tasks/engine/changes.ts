@@ -12,6 +12,7 @@ import type { TaskEvent, TaskRules } from "../domain/task_event.ts";
 import { transition } from "../domain/transition.ts";
 import type { Unit, UnitResult, Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
+import { foldFor, mayFold } from "./history_fold.ts";
 import { removalOf, sealWrite } from "./sealed_write.ts";
 import { spawnedWrites } from "./spawn.ts";
 import { callbackWrites } from "./callbacks.ts";
@@ -299,6 +300,12 @@ export class TaskChanges {
         const sealed = sealWrite(result.next, {
           drafts: result.history,
           expectedVersion: task.version,
+          fold: mayFold(task, result.history.length)
+            ? await foldFor(task, {
+              added: result.history.length,
+              parts: this.#parts,
+            })
+            : undefined,
         });
         const spawned = spawnedWrites(sealed.task, {
           slotsMs: result.spawnSlotsMs,

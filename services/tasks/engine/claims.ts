@@ -8,6 +8,7 @@ import { repeatEvery } from "../../shared/repeat.ts";
 import type { Timer } from "../../shared/clock.ts";
 import { placementOf } from "../domain/placement.ts";
 import type { Task } from "../domain/task.ts";
+import type { WorkerDefinition } from "../domain/worker.ts";
 import type { TaskChanges } from "./changes.ts";
 import type { Demand } from "./claim_demand.ts";
 import type { EngineParts } from "./parts.ts";
@@ -94,6 +95,16 @@ export class Claims {
   /** Looks for a worker's tasks, as its definition has changed. */
   trigger(of: WorkerName): void {
     this.#workers.get(nameOf(of))?.trigger();
+  }
+
+  /**
+   * When the worker's rate limit lets the next task of a group start; undefined
+   * when it does now.
+   */
+  nextSlotMs(worker: WorkerDefinition, group: string): number | undefined {
+    const { tenantId, id: workerId } = worker;
+    return this.#workers.get(nameOf({ tenantId, workerId }))
+      ?.nextSlotMs(worker, group);
   }
 
   #heard(previous: Task | undefined, next: Task | undefined): void {

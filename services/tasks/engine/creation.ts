@@ -14,6 +14,7 @@ import { rulesOf } from "../domain/rules.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/worker.ts";
 import type { Unit, Write } from "../store/store.ts";
+import { callbackWrites } from "./callbacks.ts";
 import type { ConflictReason, TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
 import { sealWrite } from "./sealed_write.ts";
@@ -40,6 +41,8 @@ export interface PreparedTask {
   readonly task: Task;
   /** What the store is to do. */
   readonly writes: readonly Write[];
+  /** Tasks that are made with it: the call at its end, if it ends as it is made. */
+  readonly made: readonly Task[];
 }
 
 /** What a new task depends on beside its request. */
@@ -107,9 +110,18 @@ export class Creation {
       random,
     });
     const sealed = sealWrite(task, { drafts: history, expectedVersion: 0 });
+    const calls = callbackWrites(undefined, {
+      next: sealed.task,
+      parts: this.#parts,
+    });
     return {
       task: sealed.task,
-      writes: [sealed.write, books.workers.requiring(tenantId, worker.id)],
+      writes: [
+        sealed.write,
+        books.workers.requiring(tenantId, worker.id),
+        ...calls.writes,
+      ],
+      made: calls.tasks,
     };
   }
 
@@ -127,8 +139,10 @@ export class Creation {
     };
     const [result] = await this.#parts.store.commit([unit]);
     if (result?.kind === "ok") {
-      for (const { task } of prepared) {
-        this.#changes.announce(undefined, task);
+      for (const { task, made } of prepared) {
+        for (const each of [task, ...made]) {
+          this.#changes.announce(undefined, each);
+        }
       }
       return { kind: "created" };
     }

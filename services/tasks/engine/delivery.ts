@@ -5,30 +5,25 @@
  */
 
 import { SYSTEM_ACTOR } from "../domain/actor.ts";
-import { judgeAnswer, type PushVerdict } from "../delivery/judge_answer.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
-import type { PushOutcome } from "../delivery/push_outcome.ts";
 import type { Task } from "../domain/task.ts";
-import type { HttpFact, LeaseProof, TaskEvent } from "../domain/task_event.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
-import type { Scrubber } from "../secrets/scrub.ts";
-import { type CallbackData, callbackDataOf } from "./callbacks.ts";
+import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
+import { eventOfCall, failureEvent } from "./call_event.ts";
+import { type CallPlan, planCall, type TaskView } from "./call_plan.ts";
 import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
 import type { Grant } from "./claim_demand.ts";
 import type { EngineParts } from "./parts.ts";
 import { pushRequestOf } from "./push_request.ts";
-import { keptResult } from "./result.ts";
 import { newTraceparent } from "./traceparent.ts";
-import type { Vault } from "./vault.ts";
+import { SecretsError, type Vault } from "./vault.ts";
 import { tenantOfInternal } from "./workers.ts";
 
 /** How long to wait before an outcome is written again; doubled each time. */
 const FIRST_PAUSE_MS = 50;
 /** The longest of these pauses. */
 const MAX_PAUSE_MS = 6_400;
-
-/** Makes what a receiver is told of a task, as the API shows it. */
-export type TaskView = (task: Task, workerName: string) => unknown;
+/** How long to wait after the store could not be read for a call. */
+const UNPREPARED_PAUSE_MS = 5_000;
 
 /** Options of {@linkcode Delivery}. */
 export interface DeliveryOptions {
@@ -42,17 +37,6 @@ export interface DeliveryOptions {
   readonly caller: Pick<PushCaller, "call">;
   /** Makes what a receiver is told of a task. */
   readonly view: TaskView;
-}
-
-/** What a call needs beside the task. */
-interface CallPlan {
-  readonly worker: WorkerDefinition;
-  readonly url: string;
-  readonly type: string;
-  readonly data: unknown;
-  readonly secrets: ReadonlyMap<string, string>;
-  readonly signing: readonly string[];
-  readonly scrubber: Scrubber | undefined;
 }
 
 /** Makes calls and writes what came of them. */
@@ -91,7 +75,7 @@ export class Delivery {
         token,
         signal: call.signal,
       });
-      const outcome = await this.#write(task, {
+      await this.#write(task, {
         tenantId: task.tenantId,
         id: task.id,
         event,
@@ -101,7 +85,6 @@ export class Delivery {
           : { type: "worker", id: task.workerId },
         known: task,
       });
-      if (outcome.kind === "changed") await this.#tellOrigin(outcome.task);
     } catch (error) {
       // The lease ends by itself, and the task goes on then.
       this.#options.parts.logger.error(
@@ -144,22 +127,15 @@ export class Delivery {
       readonly signal: AbortSignal;
     },
   ): Promise<TaskEvent> {
-    const { parts, caller } = this.#options;
+    const { parts, vault, view, caller } = this.#options;
     let plan: CallPlan | undefined;
     try {
-      plan = await this.#plan(task, token);
+      plan = await planCall(task, { parts, vault, view, token });
     } catch (error) {
-      parts.logger.error("Cannot prepare push call", {
-        task: task.id,
-        error: String(error),
-      });
-      return failure(lease, {
-        code: "secrets_unavailable",
-        message: "Cannot call the worker: its secrets cannot be opened",
-      });
+      return this.#unprepared(task, { lease, error });
     }
     if (plan === undefined) {
-      return failure(lease, {
+      return failureEvent(lease, {
         code: "no_url",
         message: "Cannot call the worker: it has no url",
       });
@@ -172,7 +148,8 @@ export class Delivery {
       traceparent: newTraceparent(),
     });
     if (made.kind === "invalid") {
-      return failure(lease, { code: "bad_request", message: made.reason });
+      const message = made.reason;
+      return failureEvent(lease, { code: "bad_request", message });
     }
     const timeoutMs = Math.max(1, (task.attempt?.deadlineMs ?? nowMs) - nowMs);
     const outcome = await caller.call({ ...made.request, timeoutMs, signal });
@@ -182,156 +159,35 @@ export class Delivery {
     ) {
       return { kind: "release", lease, reason: "the server stops" };
     }
-    const verdict = judgeAnswer(withoutSecrets(outcome, plan.scrubber));
-    const isCallback = tenantOfInternal(task.tenantId) !== undefined;
-    // There is nothing to finish later for the receiver of a call at an end.
-    const settled: PushVerdict = isCallback && verdict.kind === "accepted"
-      ? { kind: "succeeded", result: null, isTruncated: false }
-      : verdict;
-    return eventOf(settled, { lease, outcome, scrubber: plan.scrubber });
-  }
-
-  async #plan(task: Task, token: string): Promise<CallPlan | undefined> {
-    const { parts, vault, view } = this.#options;
-    const owner = tenantOfInternal(task.tenantId);
-    const worker = await parts.workers.get(task.tenantId, task.workerId);
-    if (worker === undefined) return undefined;
-    if (owner !== undefined) {
-      return await this.#callbackPlan(worker, callbackDataOf(task));
-    }
-    const url = worker.jobs?.[task.job]?.url ?? worker.url;
-    if (url === undefined) return undefined;
-    const [secrets, signing] = await Promise.all([
-      vault.open(task.tenantId, task.workerId),
-      vault.signing(worker),
-    ]);
-    return {
-      worker,
-      url,
-      type: "task.run",
-      data: {
-        task: view(task, worker.name),
-        run: task.run,
-        attempt: {
-          id: task.attempt?.id,
-          token,
-          fence: task.fence,
-          started_at: new Date(task.startedAtMs ?? 0).toISOString(),
-        },
-      },
-      secrets: secrets.values,
-      signing,
-      scrubber: secrets.scrubber,
-    };
-  }
-
-  async #callbackPlan(
-    worker: WorkerDefinition,
-    data: CallbackData,
-  ): Promise<CallPlan> {
-    const { parts, vault, view } = this.#options;
-    const [origin, signer] = await Promise.all([
-      parts.store.task(data.tenantId, data.taskId),
-      parts.workers.get(data.tenantId, data.workerId),
-    ]);
-    return {
-      worker,
-      url: data.url,
-      type: data.type,
-      data: {
-        task: origin === undefined
-          ? { id: data.taskId }
-          : view(origin, signer?.name ?? origin.workerId),
-        run: data.run,
-      },
-      secrets: new Map(),
-      signing: signer === undefined ? [] : await vault.signing(signer),
-      scrubber: undefined,
-    };
-  }
-
-  /** Notes in the history of the task that ended what became of its call. */
-  async #tellOrigin(task: Task): Promise<void> {
-    if (tenantOfInternal(task.tenantId) === undefined) return;
-    if (task.status !== "complete" && task.status !== "failed") return;
-    const { tenantId, taskId } = callbackDataOf(task);
-    const isSent = task.status === "complete";
-    await this.#options.changes.apply({
-      tenantId,
-      id: taskId,
-      event: {
-        kind: "callback",
-        isSent,
-        message: isSent
-          ? `Called back after ${task.executions} attempts`
-          : task.error?.message ?? "Cannot call back",
-      },
-      actor: SYSTEM_ACTOR,
+    return eventOfCall(outcome, {
+      lease,
+      scrubber: plan.scrubber,
+      isCallback: tenantOfInternal(task.tenantId) !== undefined,
     });
   }
-}
 
-/**
- * What a worker says to a failure is cut when it is judged, and half a secret
- * would not be found any more.
- */
-function withoutSecrets(
-  outcome: PushOutcome,
-  scrubber: Scrubber | undefined,
-): PushOutcome {
-  const isFailure = outcome.kind === "answered" &&
-    (outcome.status < 200 || outcome.status > 299);
-  return isFailure && scrubber !== undefined
-    ? { ...outcome, bodyText: scrubber.scrubText(outcome.bodyText) }
-    : outcome;
-}
-
-function eventOf(
-  verdict: PushVerdict,
-  call: {
-    readonly lease: LeaseProof;
-    readonly outcome: PushOutcome;
-    readonly scrubber: Scrubber | undefined;
-  },
-): TaskEvent {
-  const { lease, outcome, scrubber } = call;
-  const http: { readonly http?: HttpFact } = outcome.kind === "answered"
-    ? { http: { status: outcome.status, durationMs: outcome.durationMs } }
-    : {};
-  const clean = (text: string): string => scrubber?.scrubText(text) ?? text;
-  switch (verdict.kind) {
-    case "accepted":
-      return { kind: "accept", lease, leaseMs: verdict.leaseMs, ...http };
-    case "succeeded":
-      return {
-        kind: "complete",
-        lease,
-        ...keptResult(verdict.result, {
-          isTruncated: verdict.isTruncated,
-          ...(scrubber === undefined ? {} : { scrubber }),
-        }),
-        ...http,
-      };
-    case "failed":
-      return {
-        kind: "fail",
-        lease,
-        failure: verdict.failure,
-        message: clean(verdict.message),
-        ...(verdict.detail === undefined
-          ? {}
-          : { detailJson: JSON.stringify(clean(verdict.detail)) }),
-        ...(verdict.retryAfterMs === undefined
-          ? {}
-          : { retryAfterMs: verdict.retryAfterMs }),
-        ...http,
-      };
+  /** What a call comes to whose needs could not be had. */
+  #unprepared(
+    task: Task,
+    { lease, error }: { readonly lease: LeaseProof; readonly error: unknown },
+  ): TaskEvent {
+    const { logger } = this.#options.parts;
+    const facts = { task: task.id, error: String(error) };
+    if (error instanceof SecretsError) {
+      logger.error("Cannot prepare push call: secrets cannot be opened", facts);
+      return failureEvent(lease, {
+        code: "secrets_unavailable",
+        message: "Cannot call the worker: its secrets cannot be opened",
+      });
+    }
+    logger.error("Cannot prepare push call: the store failed", facts);
+    // Not the worker's fault: no try is spent, and no condition of the task's
+    // retries can be against another one.
+    return {
+      kind: "release",
+      lease,
+      delayMs: UNPREPARED_PAUSE_MS,
+      reason: "the server cannot read what the call needs",
+    };
   }
-}
-
-function failure(
-  lease: LeaseProof,
-  { code, message }: { readonly code: string; readonly message: string },
-): TaskEvent {
-  return { kind: "fail", lease, failure: { code }, message };
 }

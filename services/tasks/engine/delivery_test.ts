@@ -246,6 +246,66 @@ Deno.test("Delivery keeps a secret out of an error that is cut in its midst", as
   await world.stop();
 });
 
+Deno.test("Delivery keeps the beginning of a secret out of an answer that is cut in its midst", async () => {
+  const secret = "correct-horse-battery";
+  for (const status of [200, 500]) {
+    const world = await openTestPush({
+      masterKeys: ringOf("k1"),
+      answer: () =>
+        answered(status, { bodyText: "xxx correct-h", isTruncated: true }),
+    });
+    const worker = await world.pushWorker();
+    await world.addSecrets(worker, { KEY: secret });
+    await world.start();
+    const made = await world.task(worker, { retry: null });
+    await world.clock.advance(10);
+    const kept = JSON.stringify(await world.read(made));
+    assert(kept.includes("xxx [secret KEY]"), kept);
+    assertEquals(kept.includes("corr"), false);
+    await world.stop();
+  }
+});
+
+Deno.test("Delivery gives a task back when the store cannot be read, without a try spent", async () => {
+  let isBroken = false;
+  const world = await openTestPush({
+    masterKeys: ringOf("k1"),
+    wrap: (store) =>
+      interceptStore(store, {
+        async records(proceed) {
+          if (isBroken) throw new Error("no disk");
+          return await proceed();
+        },
+      }),
+    answer: () => answered(200, { bodyText: "1" }),
+  });
+  const worker = await world.pushWorker();
+  await world.addSecrets(worker, { KEY: "correct-horse-battery" });
+  await world.start();
+  isBroken = true;
+  const made = await world.task(worker, { retry: null });
+  await world.clock.advance(10);
+  assertEquals(world.calls.length, 0);
+  const waiting = await world.read(made);
+  assertEquals([waiting.status, waiting.executions, waiting.error], [
+    "scheduled",
+    0,
+    undefined,
+  ]);
+  assertEquals(await world.history(made), ["created", "started", "released"]);
+  assert(
+    world.logger.lines.some(({ message }) =>
+      message === "Cannot prepare push call: the store failed"
+    ),
+  );
+  isBroken = false;
+  await world.clock.advance(6_000);
+  const task = await world.read(made);
+  assertEquals([task.status, task.executions], ["complete", 1]);
+  assertEquals(world.calls.length, 1);
+  await world.stop();
+});
+
 Deno.test("Delivery makes no call when a secret is missing or cannot be opened", async () => {
   const masterKeys = ringOf("k1");
   const world = await openTestPush({ masterKeys, answer: () => answered(200) });

@@ -10,7 +10,10 @@
 import type { Timer } from "../../shared/clock.ts";
 import { SYSTEM_ACTOR } from "../domain/actor.ts";
 import { placementOf } from "../domain/placement.ts";
+import type { Task } from "../domain/task.ts";
+import type { TaskEvent } from "../domain/task_event.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
+import type { LeaseClock } from "./lease_clock.ts";
 import type { EngineParts } from "./parts.ts";
 
 /** Most tasks that are looked at in one commit. */
@@ -18,10 +21,21 @@ const BATCH = 500;
 /** How often the store is asked at least. */
 const LOOK_AGAIN_MS = 1_000;
 
+/** Options of {@linkcode DueClock}. */
+export interface DueClockOptions {
+  /** The engine's parts. */
+  readonly parts: EngineParts;
+  /** Changes tasks. */
+  readonly changes: TaskChanges;
+  /** Knows when the time of day was set. */
+  readonly leaseClock: LeaseClock;
+}
+
 /** Looks at tasks when their instant has come. */
 export class DueClock {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
+  readonly #leaseClock: LeaseClock;
   #timer: Timer | undefined;
   #armedForMs = Infinity;
   /** The earliest instant that was asked for while a round ran. */
@@ -32,9 +46,10 @@ export class DueClock {
   #isStopped = false;
 
   /** A clock that does not run yet. */
-  constructor(parts: EngineParts, changes: TaskChanges) {
+  constructor({ parts, changes, leaseClock }: DueClockOptions) {
     this.#parts = parts;
     this.#changes = changes;
+    this.#leaseClock = leaseClock;
     changes.onChange((_previous, next) => {
       const wakeAtMs = next === undefined
         ? undefined
@@ -57,12 +72,15 @@ export class DueClock {
   }
 
   /**
-   * Looks at all tasks whose instant has come.
+   * Looks at all tasks whose instant has come. When the time of day was set,
+   * the leases under way are set with it first.
    *
    * @returns how many changed
+   * @throws {Error} when the store fails
    */
   async runOnce(): Promise<number> {
     let changed = 0;
+    await this.#leaseClock.settle();
     while (!this.#isStopped) {
       const { store, clock } = this.#parts;
       const tasks = await store.waking(clock.nowMs(), BATCH);
@@ -71,7 +89,7 @@ export class DueClock {
         tasks.map((task): EventRequest => ({
           tenantId: task.tenantId,
           id: task.id,
-          event: { kind: "wake" },
+          event: (now) => this.#eventOf(now),
           actor: SYSTEM_ACTOR,
           known: task,
         })),
@@ -84,6 +102,13 @@ export class DueClock {
       if (moved === 0) break;
     }
     return changed;
+  }
+
+  /** A lease that seems to have ended may only seem so since the clock was set. */
+  #eventOf({ status }: Task): TaskEvent | undefined {
+    return status === "running" && this.#leaseClock.isBehind()
+      ? undefined
+      : { kind: "wake" };
   }
 
   #arm(atMs: number): void {

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Task } from "../domain/task.ts";
 import { DueClock } from "./due_clock.ts";
+import { LeaseClock } from "./lease_clock.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
 import {
   openTestEngine,
@@ -22,7 +23,9 @@ async function open(
 > {
   const world = await openTestEngine(options);
   const mailer = await world.worker();
-  const due = new DueClock(world.parts, world.engine.changes);
+  const { parts, engine: { changes, liveness } } = world;
+  const leaseClock = new LeaseClock({ parts, changes, liveness });
+  const due = new DueClock({ parts, changes, leaseClock });
   const dueAtMs = new Map<string, number>();
   const startMs = world.clock.nowMs();
   world.engine.changes.onChange((_previous, next) => {
@@ -207,4 +210,32 @@ Deno.test("DueClock runs a repeating task on its grid, once after an outage", as
   assertEquals(task.dateMs, first.firstDateMs + HOUR_MS + 60_000);
   assertEquals([task.executions, task.repetitions, task.missed], [2, 1, 59]);
   await world.due.stop();
+});
+
+Deno.test("DueClock ends no lease that was extended just before the clock was set", async () => {
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  const world: Awaited<ReturnType<typeof open>> = await open({
+    wrap: (store) =>
+      interceptStore(store, {
+        async waking(proceed) {
+          const answer = await proceed();
+          await meanwhile?.();
+          return answer;
+        },
+      }),
+  });
+  const task = await world.at(0);
+  const mailer = await world.parts.workers.get("ten_test", task.workerId);
+  assert(mailer !== undefined);
+  const [grant] = await world.lease(mailer);
+  await world.clock.advance(30_000);
+  meanwhile = async () => {
+    meanwhile = undefined;
+    await world.say(grant, (lease) => ({ kind: "heartbeat", lease }));
+    world.clock.step(HOUR_MS);
+  };
+  assertEquals(await world.due.runOnce(), 0);
+  assertEquals(await world.due.runOnce(), 0);
+  assertEquals((await world.complete(grant)).kind, "ok");
+  assertEquals((await world.read(task)).lost, 0);
 });

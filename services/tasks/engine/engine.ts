@@ -5,10 +5,12 @@
  */
 
 import { TaskChanges } from "./changes.ts";
+import { CallbackReports } from "./callback_reports.ts";
 import { Claims } from "./claims.ts";
 import { Creation } from "./creation.ts";
 import { Dependents } from "./dependents.ts";
 import { DueClock } from "./due_clock.ts";
+import { LeaseClock } from "./lease_clock.ts";
 import { Leases } from "./leases.ts";
 import { Liveness } from "./liveness.ts";
 import type { EngineParts } from "./parts.ts";
@@ -40,6 +42,7 @@ export class Engine {
   readonly reconciler: Reconciler;
   readonly #clock: DueClock;
   readonly #dependents: Dependents;
+  readonly #callbackReports: CallbackReports;
   readonly #sweeping: Sweeping;
 
   /** An engine that does not run yet. */
@@ -60,12 +63,23 @@ export class Engine {
       clock: parts.clock,
     });
     this.#dependents = new Dependents(parts, this.changes);
+    this.#callbackReports = new CallbackReports(parts, this.changes);
+    const leaseClock = new LeaseClock({
+      parts,
+      changes: this.changes,
+      liveness: this.liveness,
+    });
     this.reconciler = new Reconciler({
       parts,
       changes: this.changes,
       dependents: this.#dependents,
+      leaseClock,
     });
-    this.#clock = new DueClock(parts, this.changes);
+    this.#clock = new DueClock({
+      parts,
+      changes: this.changes,
+      leaseClock,
+    });
     this.#sweeping = new Sweeping(parts);
   }
 
@@ -92,6 +106,7 @@ export class Engine {
     await this.reconciler.stop();
     await this.#clock.stop();
     await this.#dependents.stop();
+    await this.#callbackReports.stop();
     await this.usage.stop();
   }
 }

@@ -1,8 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { simulate } from "./testing/simulation.ts";
 
-/** Five calm runs, and five in which everything goes wrong at once. */
-const SEEDS = [7, 8, 9, 12, 146, 1, 2, 1021, 1087, 1882];
+/**
+ * Five calm runs, five in which everything goes wrong at once, and three in
+ * which the clock is set and workers are lost, and nothing else goes wrong.
+ */
+const SEEDS = [7, 8, 9, 12, 146, 1, 2, 1021, 1087, 1882, 18, 28, 32];
 
 Deno.test("Engine keeps its promises through crashes, faults and clock changes", async (test) => {
   let [crashes, starts, calm] = [0, 0, 0];

@@ -63,6 +63,7 @@ export type LeaseOutcome =
   | {
     readonly kind: "lease_gone";
     readonly reason: string;
+    /** Whether it was theirs and its task was canceled. */
     readonly isCanceled: boolean;
   }
   /** There is no such lease. */
@@ -170,7 +171,7 @@ export class Leases {
     let next = 0;
     return words.map((word, index) => {
       if (known[index] === undefined) return { kind: "missing" };
-      return outcomeOf(outcomes[next++], word.leaseId);
+      return outcomeOf(outcomes[next++], word);
     });
   }
 
@@ -191,7 +192,7 @@ export class Leases {
 
 function outcomeOf(
   outcome: EventOutcome | undefined,
-  leaseId: string,
+  { leaseId, token }: LeaseWord,
 ): LeaseOutcome {
   switch (outcome?.kind) {
     case "changed":
@@ -203,7 +204,9 @@ function outcomeOf(
       return {
         kind: "lease_gone",
         reason: outcome.reason,
-        isCanceled: settled?.id === leaseId && settled.outcome === "canceled",
+        isCanceled: settled?.id === leaseId &&
+          settled.outcome === "canceled" &&
+          settled.tokenHash === sha256(token),
       };
     }
     case "conflict":

@@ -97,6 +97,13 @@ Deno.test("Leases.say() tells a worker at its next sign of life that its task wa
   await world.apply(made, { kind: "cancel" });
   const told = await beat();
   assert(told.kind === "lease_gone" && told.isCanceled);
+  const guessed = await world.engine.leases.say({
+    tenantId: TENANT_ID,
+    leaseId: grant?.task.attempt?.id ?? "",
+    token: "lt_guess",
+    event: (lease) => ({ kind: "heartbeat", lease }),
+  });
+  assert(guessed.kind === "lease_gone" && !guessed.isCanceled);
   const late = await world.complete(grant);
   assert(late.kind === "lease_gone" && late.isCanceled);
   assertEquals((await world.read(made)).status, "canceled");

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { shiftOf, type ShiftOptions } from "../domain/clock_step.ts";
 import type { WorkerName } from "./claims.ts";
 
 /** Most instances of a worker that are remembered. */
@@ -51,6 +52,16 @@ export class Liveness {
     life.instances.delete(instance);
     makeRoom(life.instances, MAX_INSTANCES);
     life.instances.set(instance, nowMs);
+  }
+
+  /** Sets its times as the time of day was set. */
+  followClock(since: ShiftOptions): void {
+    for (const life of this.#workers.values()) {
+      life.lastSeenAtMs += shiftOf(life.lastSeenAtMs, since);
+      for (const [instance, seenAtMs] of life.instances) {
+        life.instances.set(instance, seenAtMs + shiftOf(seenAtMs, since));
+      }
+    }
   }
 
   /** What is known of a worker; undefined when it was not seen. */

@@ -43,7 +43,7 @@ export class Push {
   readonly #running = new Set<Promise<void>>();
   #timer: Timer | undefined;
   #isStopped = false;
-  #afterWorkerId: string | undefined;
+  #after: WorkerName | undefined;
 
   /** Listens to what changes; calls nobody yet. */
   constructor(options: PushOptions) {
@@ -138,13 +138,9 @@ export class Push {
     }
     const found = await parts.store.workersWithDueTasks({
       limit: PAGE,
-      ...(this.#afterWorkerId === undefined
-        ? {}
-        : { afterWorkerId: this.#afterWorkerId }),
+      ...(this.#after === undefined ? {} : { after: this.#after }),
     });
-    this.#afterWorkerId = found.length < PAGE
-      ? undefined
-      : found.at(-1)?.workerId;
+    this.#after = found.length < PAGE ? undefined : found.at(-1);
     for (const worker of found) {
       if (!this.#demands.has(nameOf(worker))) await this.#serve(worker);
     }

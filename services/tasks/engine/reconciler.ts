@@ -15,6 +15,7 @@ import { LIVE_STATUSES } from "../domain/task_status.ts";
 import type { ScanPosition } from "../store/store.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { Dependents } from "./dependents.ts";
+import type { LeaseClock } from "./lease_clock.ts";
 import type { EngineParts } from "./parts.ts";
 
 /** Time between two rounds. */
@@ -53,6 +54,8 @@ export interface ReconcilerOptions {
   readonly changes: TaskChanges;
   /** Judges blocked tasks. */
   readonly dependents: Dependents;
+  /** Knows when the time of day was set. */
+  readonly leaseClock: LeaseClock;
 }
 
 /** Looks for what is stuck. */
@@ -98,7 +101,8 @@ export class Reconciler {
    * @throws {Error} when the store fails
    */
   async runOnce(): Promise<ReconcilerReport> {
-    const { parts } = this.#options;
+    const { parts, leaseClock } = this.#options;
+    await leaseClock.settle();
     let checked = 0;
     let repaired = 0;
     const suspects: Task[] = [];
@@ -166,14 +170,17 @@ export class Reconciler {
 
   /** Puts running tasks right. */
   async #repair(tasks: readonly Task[]): Promise<number> {
-    const { changes, parts } = this.#options;
+    const { changes, parts, leaseClock } = this.#options;
     const nowMs = parts.clock.nowMs();
     const requests = tasks.flatMap((task): EventRequest[] => {
       const event = repairOf(task, { nowMs, bootId: parts.bootId });
       return event === undefined ? [] : [{
         tenantId: task.tenantId,
         id: task.id,
-        event: (now) => now.version === task.version ? event : undefined,
+        event: (now) =>
+          now.version === task.version && !leaseClock.isBehind()
+            ? event
+            : undefined,
         actor: SYSTEM_ACTOR,
       }];
     });
@@ -203,7 +210,7 @@ function repairOf(task: Task, now: CheckOptions): TaskEvent | undefined {
   }
   const lease = { id: attempt.id };
   if (reason !== undefined) return { kind: "lose", lease, reason };
-  // The clock was set back. The lease lasts as long as if it began now, or its
+  // The clock was set back before this start of the server. The lease lasts as long as if it began now, or its
   // end would be as far off as the clock was set.
   const { startedAtMs, expiresAtMs, leaseMs } = attempt;
   const isOfLater = startedAtMs > now.nowMs &&

@@ -72,6 +72,11 @@ export class RecordBook<T extends RecordValue> {
     this.#options = options;
   }
 
+  /** How many values were written; see {@linkcode RecordCache.changesOf}. */
+  get changes(): number {
+    return this.#cache.changesOf(this.#options.kind);
+  }
+
   /** The value of that id, if the tenant has it. */
   async get(tenantId: string, id: string): Promise<T | undefined> {
     const { kind } = this.#options;

@@ -24,6 +24,7 @@ export class RecordCache implements RecordSource {
   readonly #aliases = new Map<string, string>();
   /** Changes with each commit, so that a read that began before is not kept. */
   #generation = 0;
+  readonly #changes = new Map<RecordKind, number>();
 
   /** A memory in front of `source`. */
   constructor(source: RecordSource) {
@@ -59,6 +60,14 @@ export class RecordCache implements RecordSource {
     return record;
   }
 
+  /**
+   * How many records of a kind were written. While that stays the same, so does
+   * whatever was made of what was read after it was asked for.
+   */
+  changesOf(kind: RecordKind): number {
+    return this.#changes.get(kind) ?? 0;
+  }
+
   /** As {@linkcode Store.commit}; forgets what was written. */
   async commit(units: readonly Unit[]): Promise<readonly UnitResult[]> {
     try {
@@ -67,10 +76,10 @@ export class RecordCache implements RecordSource {
       for (const { writes } of units) {
         for (const write of writes) {
           if (write.kind !== "record") continue;
+          const { recordKind, tenantId, id } = write;
           this.#generation++;
-          this.#records.delete(
-            nameOf(write.recordKind, write.tenantId, write.id),
-          );
+          this.#changes.set(recordKind, this.changesOf(recordKind) + 1);
+          this.#records.delete(nameOf(recordKind, tenantId, id));
         }
       }
     }

@@ -20,7 +20,7 @@ export interface KeptResult {
 /** Circumstances of a result. */
 export interface ResultOptions {
   /**
-   * Whether it lacks its end already.
+   * Whether it lacks its end already; it is a text then.
    * @default {false}
    */
   readonly isTruncated?: boolean;
@@ -40,7 +40,9 @@ export function keptResult(
   options: ResultOptions = {},
 ): KeptResult {
   const { isTruncated = false, scrubber } = options;
-  const clean = scrubber === undefined ? result : scrubber.scrubJson(result);
+  const clean = isTruncated && typeof result === "string"
+    ? scrubber?.scrubText(result, { isCut: true }) ?? result
+    : scrubber?.scrubJson(result) ?? result;
   const resultJson = JSON.stringify(clean ?? null);
   if (byteLength(resultJson) <= MAX_RESULT_BYTES) {
     return isTruncated

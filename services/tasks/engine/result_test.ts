@@ -55,3 +55,14 @@ Deno.test("keptResult() takes secrets out before it cuts", () => {
   const cut = keptResult(atTheEdge, { scrubber });
   assertEquals(cut.resultJson.includes("hunt"), false);
 });
+
+Deno.test("keptResult() takes the beginning of a secret out of what was cut", () => {
+  const scrubber = new Scrubber([{ name: "KEY", value: "hunter2hunter2" }]);
+  assertEquals(keptResult("it is hunter2", { scrubber, isTruncated: true }), {
+    resultJson: '"it is [secret KEY]"',
+    isResultTruncated: true,
+  });
+  assertEquals(keptResult("it is hunter2", { scrubber }), {
+    resultJson: '"it is hunter2"',
+  });
+});

@@ -5,6 +5,7 @@
  */
 
 import { chain, type HistoryDraft } from "../domain/history.ts";
+import type { FoldDraft } from "../domain/history_fold.ts";
 import type { Task } from "../domain/task.ts";
 import type { Write } from "../store/store.ts";
 import { sha256 } from "./digest.ts";
@@ -23,22 +24,30 @@ export interface SealOptions {
   readonly drafts: readonly HistoryDraft[];
   /** The version that must be there; 0 for a new task. */
   readonly expectedVersion: number;
+  /**
+   * The record that makes room in a long history; it comes before the others.
+   * @default nothing is dropped
+   */
+  readonly fold?: FoldDraft | undefined;
 }
 
 /** Chains the new records to the history of `next` and makes the write. */
 export function sealWrite(
   next: Task,
-  { drafts, expectedVersion }: SealOptions,
+  { drafts, expectedVersion, fold }: SealOptions,
 ): SealedWrite {
   const history = chain(
-    drafts,
+    fold === undefined ? drafts : [fold, ...drafts],
     { count: next.historyCount, hash: next.historyHash },
     sha256,
   );
   const last = history.at(-1);
-  const task = last === undefined
-    ? next
-    : { ...next, historyCount: last.seq, historyHash: last.hash };
+  const task = last === undefined ? next : {
+    ...next,
+    historyCount: last.seq,
+    historyHash: last.hash,
+    ...(fold === undefined ? {} : { historyFolded: fold.folded }),
+  };
   const { tenantId, id } = task;
   return {
     task,
@@ -49,6 +58,7 @@ export function sealWrite(
       expectedVersion,
       next: task,
       history,
+      ...(fold === undefined ? {} : { foldThrough: fold.folded.count }),
     },
   };
 }

@@ -25,6 +25,12 @@ const KEY_PAIR_NAME = "signing_key";
 /** Workers whose opened secrets are kept at hand. */
 const MAX_OPENED = 1_000;
 
+/** What is sealed cannot be opened, however often it is tried. */
+export class SecretsError extends Error {
+  /** The name by which it shows up in logs. */
+  override readonly name = "SecretsError";
+}
+
 /** Opened secrets of a worker. */
 export interface OpenedSecrets {
   /** Values by name. */
@@ -62,7 +68,7 @@ export class Vault {
   readonly #keys: TenantKeyCache | undefined;
   readonly #opened = new Map<
     string,
-    { readonly mark: string; readonly secrets: OpenedSecrets }
+    { readonly changes: number; readonly secrets: OpenedSecrets }
   >();
 
   /** A vault that has opened nothing. */
@@ -88,7 +94,8 @@ export class Vault {
   /**
    * The key that seals for a tenant; made when it has none.
    *
-   * @throws {Error} when there are no master keys, or none that opens it
+   * @throws {Error} when there are no master keys
+   * @throws {SecretsError} when none of them opens it
    */
   async ticket(tenantId: string): Promise<SealingTicket> {
     const { masterKeys, books } = this.#options;
@@ -109,34 +116,28 @@ export class Vault {
     return { key, writes: [write] };
   }
 
-  /** Opens all named secrets of a worker. */
+  /**
+   * Opens all named secrets of a worker.
+   *
+   * @throws {SecretsError} when one cannot be opened
+   */
   async open(tenantId: string, workerId: string): Promise<OpenedSecrets> {
     const { books } = this.#options;
     if (this.#keys === undefined) return NOTHING;
-    const records = await books.secrets.all(tenantId, workerId);
-    if (records.length === 0) return NOTHING;
-    // A secret that was removed and set again begins with its version 1 again;
-    // what is sealed is never the same twice.
-    const mark = records.map(({ name, sealed }) => `${name}:${sealed}`)
-      .join(",");
+    // Each lease asks, and secrets seldom change.
+    const { changes } = books.secrets;
     const name = `${tenantId}\n${workerId}`;
     const known = this.#opened.get(name);
-    if (known?.mark === mark) return known.secrets;
-    const key = await this.#tenantKey(tenantId);
-    const values = new Map(
-      records.map((record) => [record.name, openRecord(record, key)]),
-    );
-    const secrets: OpenedSecrets = {
-      values,
-      scrubber: new Scrubber(
-        [...values].map(([name, value]) => ({ name, value })),
-      ),
-    };
+    if (known?.changes === changes) return known.secrets;
+    const records = await books.secrets.all(tenantId, workerId);
+    const secrets = records.length === 0
+      ? NOTHING
+      : openRecords(records, await this.#tenantKey(tenantId));
     const oldest = this.#opened.keys().next().value;
     if (this.#opened.size >= MAX_OPENED && oldest !== undefined) {
       this.#opened.delete(oldest);
     }
-    this.#opened.set(name, { mark, secrets });
+    this.#opened.set(name, { changes, secrets });
     return secrets;
   }
 
@@ -174,7 +175,11 @@ export class Vault {
     });
   }
 
-  /** The secrets that sign a worker's calls now, as text; none without a master key. */
+  /**
+   * The secrets that sign a worker's calls now, as text; none without a master key.
+   *
+   * @throws {SecretsError} when one cannot be opened
+   */
   async signing(worker: WorkerDefinition): Promise<readonly string[]> {
     if (this.#keys === undefined || worker.signing.length === 0) return [];
     const { tenantId, id: workerId } = worker;
@@ -202,7 +207,7 @@ export class Vault {
   async #tenantKey(tenantId: string): Promise<SealingKey> {
     const record = await this.#options.books.dataKeys.get(tenantId, "data");
     if (record === undefined) {
-      throw new Error("Cannot open secret: the tenant has no data key");
+      throw new SecretsError("Cannot open secret: the tenant has no data key");
     }
     return this.#open(tenantId, record.wrapped);
   }
@@ -210,10 +215,23 @@ export class Vault {
   #open(tenantId: string, wrapped: string): SealingKey {
     const outcome = this.#keys?.unwrap(tenantId, wrapped);
     if (outcome?.kind === "ok") return outcome.key;
-    throw new Error(
+    throw new SecretsError(
       `Cannot open data key: ${outcome?.kind ?? "no master key is set"}`,
     );
   }
+}
+
+function openRecords(
+  records: readonly SecretRecord[],
+  key: SealingKey,
+): OpenedSecrets {
+  const values = new Map(
+    records.map((record) => [record.name, openRecord(record, key)]),
+  );
+  const scrubber = new Scrubber(
+    [...values].map(([name, value]) => ({ name, value })),
+  );
+  return { values, scrubber };
 }
 
 function openRecord(record: SecretRecord, key: SealingKey): string {
@@ -227,5 +245,5 @@ function opened(
   outcome: ReturnType<typeof openSecret>,
 ): string {
   if (outcome.kind === "ok") return outcome.value;
-  throw new Error(`Cannot open secret: ${outcome.kind}`);
+  throw new SecretsError(`Cannot open secret: ${outcome.kind}`);
 }

@@ -109,6 +109,20 @@ export class WorkerClaims {
     await this.#sight.lastLook(demand);
   }
 
+  /** When a task of a group may start; undefined when no rate holds it back. */
+  nextSlotMs(worker: WorkerDefinition, group: string): number | undefined {
+    const nowMs = this.#options.parts.clock.nowMs();
+    const atMs = Math.max(
+      this.#rates.nextAtMs(worker, nowMs),
+      // Tasks without a group share nothing.
+      group === "" ? nowMs : this.#rates.groupNextAtMs(worker, {
+        group,
+        nowMs,
+      }),
+    );
+    return atMs > nowMs ? atMs : undefined;
+  }
+
   /** Looks for tasks, as something has changed. */
   trigger(): void {
     if (this.#demands.size === 0 && this.#unanswered.length === 0) return;

@@ -46,6 +46,16 @@ export class WorkerRates {
     return this.#all.nextAtMs(rate, nowMs);
   }
 
+  /** When the next task of a group may start, where a limit holds it back. */
+  groupNextAtMs(
+    worker: WorkerDefinition,
+    { group, nowMs }: { readonly group: string; readonly nowMs: number },
+  ): number {
+    const rate = worker.limits?.rate;
+    if (rate === undefined || rate.per !== "group") return nowMs;
+    return this.#groups.get(group)?.nextAtMs(rate, nowMs) ?? nowMs;
+  }
+
   /** Counts a start. */
   add(group: string, nowMs: number): void {
     if (this.#bound === undefined) return;

@@ -23,6 +23,11 @@ Deno.test("WorkerRates bounds a worker, or each of its groups", () => {
   assertEquals(each.groupRoom(grouped, { group: "a", nowMs: 0 }), 1);
   assertEquals(each.groupRoom(grouped, { group: "b", nowMs: 0 }), 2);
   assertEquals(each.nextAtMs(grouped, 0), 0);
+  assertEquals(each.groupNextAtMs(grouped, { group: "a", nowMs: 0 }), 0);
+  each.add("a", 300);
+  assertEquals(each.groupNextAtMs(grouped, { group: "a", nowMs: 300 }), 1_000);
+  assertEquals(each.groupNextAtMs(grouped, { group: "b", nowMs: 300 }), 300);
+  assertEquals(all.groupNextAtMs(worker, { group: "a", nowMs: 0 }), 0);
 });
 
 Deno.test("WorkerRates counts nothing where there is no limit", () => {

@@ -14,6 +14,14 @@ export interface PatternMatch {
   readonly end: number;
 }
 
+/** What of a pattern bytes end in. */
+export interface PatternBeginning {
+  /** Which pattern, counted from 0. */
+  readonly pattern: number;
+  /** How many of its bytes they are. */
+  readonly length: number;
+}
+
 const NONE = -1;
 
 /**
@@ -24,6 +32,8 @@ const NONE = -1;
  */
 export class ByteMatcher {
   readonly #lengths: readonly number[];
+  /** For each pattern the node after those that were made for it. */
+  readonly #nodeEnds: number[] = [];
   /** First steps, by byte. */
   readonly #root = new Int32Array(256);
   /** For each node the byte that leads to the node after it, or none. */
@@ -48,15 +58,20 @@ export class ByteMatcher {
     let used = 1;
     for (const [index, pattern] of patterns.entries()) {
       used = this.#insert(pattern, { index, used });
+      this.#nodeEnds.push(used);
     }
     this.#connect(used);
   }
 
   /**
    * Reports, for each place where patterns end, the longest of them, from the
-   * first place to the last.
+   * first place to the last. Returns the longest beginning of a pattern that the
+   * bytes end in; none is undefined.
    */
-  search(bytes: Uint8Array, report: (match: PatternMatch) => void): void {
+  search(
+    bytes: Uint8Array,
+    report: (match: PatternMatch) => void,
+  ): PatternBeginning | undefined {
     const longest = this.#longest;
     let node = 0;
     for (let position = 0; position < bytes.length; position++) {
@@ -66,6 +81,16 @@ export class ByteMatcher {
       const end = position + 1;
       report({ pattern, start: end - this.#lengths[pattern]!, end });
     }
+    return this.#beginningAt(node);
+  }
+
+  /** What leads to a node; undefined for the root. */
+  #beginningAt(node: number): PatternBeginning | undefined {
+    const pattern = this.#nodeEnds.findIndex((end) => node < end);
+    if (node === 0 || pattern === NONE) return undefined;
+    // The nodes made for a pattern follow one another up to its last byte.
+    const left = this.#nodeEnds[pattern]! - 1 - node;
+    return { pattern, length: this.#lengths[pattern]! - left };
   }
 
   /** From a node, the longest beginning of a pattern that goes on with `byte`. */

@@ -1,15 +1,26 @@
 /**
- * Undoing the encodings in which a secret shows up in texts: the escapes of JSON,
- * percent-encoding, base64. Each takes whatever spelling there is (upper or lower
- * case, more escaped than needed), so that no list of spellings is complete or not.
+ * Undoing the escapes in which a secret shows up in texts: those of JSON and
+ * percent-encoding. Each takes whatever spelling there is (upper or lower case,
+ * more escaped than needed), so that no list of spellings is complete or not.
  *
  * @module
  */
 
 import { type ByteView, ByteViewBuilder } from "./byte_view.ts";
 
+/** Options of {@linkcode unescapeJson}. */
+export interface UnescapeOptions {
+  /**
+   * Whether the bytes lack their end: what is left of an escape there is left
+   * out then, instead of being taken as it is.
+   *
+   * @default {false}
+   */
+  readonly isCut?: boolean;
+}
+
 /** Options of {@linkcode unescapePercent}. */
-export interface UnescapePercentOptions {
+export interface UnescapePercentOptions extends UnescapeOptions {
   /**
    * Whether "+" is a space, as in forms.
    *
@@ -18,21 +29,11 @@ export interface UnescapePercentOptions {
   readonly plusIsSpace?: boolean;
 }
 
-/** Options of {@linkcode decodeBase64}. */
-export interface DecodeBase64Options {
-  /** Shorter pieces than what encodes so many bytes are left out. */
-  readonly minBytes: number;
-}
-
 const BACKSLASH = 0x5c;
 const PERCENT = 0x25;
 const PLUS = 0x2b;
 const SPACE = 0x20;
 const LOWER_U = 0x75;
-const EQUALS = 0x3d;
-
-/** No byte of UTF-8, so nothing is found across it. */
-const GAP = 0xff;
 
 /** The letter after a backslash and what both stand for (RFC 8259, section 7). */
 const JSON_ESCAPES: Readonly<Record<number, number>> = {
@@ -46,16 +47,38 @@ const JSON_ESCAPES: Readonly<Record<number, number>> = {
   0x74: 0x09,
 };
 
+/** What is left of an escape of JSON that was cut. */
+const JSON_REST: Rest = {
+  // The first half of a surrogate pair is no character yet.
+  pattern:
+    /^\\(?:u[0-9a-f]{0,3}|ud[89ab][0-9a-f]{2}(?:\\(?:u[0-9a-f]{0,3})?)?)?$/i,
+  maxLength: 11,
+};
+
+/** What is left of a percent-encoded byte that was cut. */
+const PERCENT_REST: Rest = { pattern: /^%[0-9a-f]?$/i, maxLength: 2 };
+
+/** What is left of an escape whose end was cut off. */
+interface Rest {
+  readonly pattern: RegExp;
+  readonly maxLength: number;
+}
+
 /**
  * The bytes with the escapes of JSON strings undone (RFC 8259, section 7);
  * `undefined` when there are none.
  */
-export function unescapeJson(view: ByteView): ByteView | undefined {
+export function unescapeJson(
+  view: ByteView,
+  options: UnescapeOptions = {},
+): ByteView | undefined {
   const { bytes } = view;
+  const isCut = options.isCut ?? false;
   if (!bytes.includes(BACKSLASH)) return undefined;
   const builder = new ByteViewBuilder(view, bytes.length);
   for (let from = 0; from < bytes.length;) {
     const byte = bytes[from]!;
+    if (isCut && isRest(bytes, { from, of: JSON_REST })) break;
     const next = byte === BACKSLASH ? bytes[from + 1] : undefined;
     const simple = next === undefined ? undefined : JSON_ESCAPES[next];
     const unit = next === LOWER_U ? readUnit(bytes, from) : undefined;
@@ -87,13 +110,14 @@ export function unescapePercent(
   options: UnescapePercentOptions = {},
 ): ByteView | undefined {
   const { bytes } = view;
-  const plusIsSpace = options.plusIsSpace ?? false;
+  const { plusIsSpace = false, isCut = false } = options;
   if (!bytes.includes(PERCENT) && !(plusIsSpace && bytes.includes(PLUS))) {
     return undefined;
   }
   const builder = new ByteViewBuilder(view, bytes.length);
   for (let from = 0; from < bytes.length;) {
     const byte = bytes[from]!;
+    if (isCut && isRest(bytes, { from, of: PERCENT_REST })) break;
     const decoded = byte === PERCENT
       ? readHex(bytes, { from: from + 1, digits: 2 })
       : undefined;
@@ -105,99 +129,13 @@ export function unescapePercent(
   return builder.build();
 }
 
-/**
- * What runs of base64 letters decode to, in either alphabet (RFC 4648), line
- * ends within them left out; `undefined` when there are none of that length.
- * Each run is decoded from its first, second, third and fourth letter on, because
- * what is encoded may begin anywhere in it.
- */
-export function decodeBase64(
-  view: ByteView,
-  options: DecodeBase64Options,
-): ByteView | undefined {
-  const runs = findRuns(view.bytes, Math.ceil(options.minBytes * 8 / 6));
-  if (runs.length === 0) return undefined;
-  const letters = runs.reduce((sum, run) => sum + run.letters, 0);
-  const builder = new ByteViewBuilder(view, 3 * letters + 4 * runs.length);
-  for (const run of runs) {
-    for (let skipped = 0; skipped < 4; skipped++) {
-      decodeRun(view.bytes, { run, skipped, builder });
-    }
-  }
-  return builder.build();
-}
-
-/** Bytes from `from` to before `to`, of which so many are letters of base64. */
-interface Run {
-  readonly from: number;
-  readonly to: number;
-  readonly letters: number;
-}
-
-function findRuns(bytes: Uint8Array, minLetters: number): Run[] {
-  const runs: Run[] = [];
-  let from = 0;
-  let letters = 0;
-  for (let position = 0; position <= bytes.length; position++) {
-    const byte = bytes[position];
-    if (byte !== undefined && sextet(byte) !== undefined) {
-      if (letters++ === 0) from = position;
-    } else if (letters === 0 || !isLineEnd(byte)) {
-      if (letters >= minLetters) runs.push({ from, to: position, letters });
-      letters = 0;
-    }
-  }
-  return runs;
-}
-
-interface DecodeRunOptions {
-  readonly run: Run;
-  readonly skipped: number;
-  readonly builder: ByteViewBuilder;
-}
-
-function decodeRun(bytes: Uint8Array, options: DecodeRunOptions): void {
-  const { run, skipped, builder } = options;
-  let letters = 0;
-  let bits = 0;
-  let value = 0;
-  let before = run.from;
-  for (let position = run.from; position < run.to; position++) {
-    const six = sextet(bytes[position]!);
-    if (six === undefined || letters++ < skipped) continue;
-    value = (value << 6 | six) & 0xfff;
-    bits += 6;
-    if (bits >= 8) {
-      bits -= 8;
-      // Eight bits come from two letters always: this one and the one before.
-      const to = position + 1 === run.to
-        ? afterPadding(bytes, run.to)
-        : position + 1;
-      builder.add(value >> bits & 0xff, { from: before, to });
-    }
-    before = position;
-  }
-  builder.add(GAP, { from: run.from, to: run.from + 1 });
-}
-
-function afterPadding(bytes: Uint8Array, position: number): number {
-  let end = position;
-  while (end < position + 2 && bytes[end] === EQUALS) end++;
-  return end;
-}
-
-/** The six bits of a letter, in the usual alphabet or that of URLs. */
-function sextet(byte: number): number | undefined {
-  if (byte >= 0x41 && byte <= 0x5a) return byte - 0x41;
-  if (byte >= 0x61 && byte <= 0x7a) return byte - 0x61 + 26;
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30 + 52;
-  if (byte === PLUS || byte === 0x2d) return 62;
-  if (byte === 0x2f || byte === 0x5f) return 63;
-  return undefined;
-}
-
-function isLineEnd(byte: number | undefined): boolean {
-  return byte === 0x0a || byte === 0x0d;
+/** Whether all there is from a place on is the beginning of an escape. */
+function isRest(
+  bytes: Uint8Array,
+  { from, of }: { readonly from: number; readonly of: Rest },
+): boolean {
+  return bytes.length - from <= of.maxLength &&
+    of.pattern.test(String.fromCharCode(...bytes.subarray(from)));
 }
 
 /** The code unit of an escape `\uXXXX` at `from`. */

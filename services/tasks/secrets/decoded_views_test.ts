@@ -1,11 +1,8 @@
 import { assert, assertEquals, assertExists } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { type ByteView, endOf, startOf, viewOf } from "./byte_view.ts";
-import {
-  decodeBase64,
-  unescapeJson,
-  unescapePercent,
-} from "./decoded_views.ts";
+import { decodeBase64, decodeBase64Tail } from "./decoded_base64.ts";
+import { unescapeJson, unescapePercent } from "./decoded_views.ts";
 
 Deno.test("unescapeJson() undoes all escapes", () => {
   const text = String.raw`a\"\\\/\b\f\n\r\t\u00e9\u20AC\uD83D\uDD11z`;
@@ -90,6 +87,37 @@ Deno.test("decodeBase64() takes both alphabets and line ends", () => {
       assertEquals(view.bytes.slice(0, 60), bytes);
     }
   }
+});
+
+Deno.test("decodeBase64Tail() decodes the letters that bytes end in", () => {
+  const tail = btoa("what the quick fox says").slice(0, -3);
+  const options = { minBytes: 4 };
+  const texts = decodeBase64Tail(viewOf(`abcdefghi ${tail}`), options)
+    .map(latin);
+  assertEquals(texts.length, 4);
+  assertEquals(texts[0], "what the quick fox sa");
+  assertEquals(decodeBase64Tail(viewOf(`${tail} abcde`), options), []);
+  assertEquals(decodeBase64Tail(viewOf(`${tail} abcdef`), options).length, 4);
+});
+
+Deno.test("views of cut bytes leave out what is left of an escape", () => {
+  const escapes = ["\\u00e9", "\\ud83d\\udd11", "\\n"];
+  for (const escape of escapes) {
+    for (let length = 1; length < escape.length; length++) {
+      const text = String.raw`\\ab\t` + escape.slice(0, length);
+      const view = unescapeJson(viewOf(text), { isCut: true });
+      assertEquals(textOf(view), "\\ab\t", text);
+    }
+  }
+  for (const text of ["%41b%", "%41b%2", "%41b%f"]) {
+    assertEquals(textOf(unescapePercent(viewOf(text), { isCut: true })), "Ab");
+  }
+  const whole = String.raw`a\\`;
+  assertEquals(textOf(unescapeJson(viewOf(whole), { isCut: true })), "a\\");
+  assertEquals(
+    textOf(unescapePercent(viewOf("%41%zz"), { isCut: true })),
+    "A%zz",
+  );
 });
 
 Deno.test("each byte of a view knows where it comes from", () => {

@@ -6,16 +6,31 @@
 
 import { ByteMatcher } from "./byte_matcher.ts";
 import { type ByteView, endOf, startOf, viewOf } from "./byte_view.ts";
-import {
-  decodeBase64,
-  unescapeJson,
-  unescapePercent,
-} from "./decoded_views.ts";
+import { decodeBase64, decodeBase64Tail } from "./decoded_base64.ts";
+import { unescapeJson, unescapePercent } from "./decoded_views.ts";
 import { scrubJson } from "./scrub_json.ts";
 import type { NamedSecret } from "./secret_request.ts";
 
 /** Characters a value has at least to be looked for: less is found by chance. */
 export const MIN_SCRUBBED_CHARS = 8;
+
+/**
+ * Bytes a cut text has at least of a value to be rid of them. Fewer would often
+ * be there by chance, and what may be left is less than half of the shortest value
+ * that is looked for.
+ */
+export const MIN_CUT_BYTES = 4;
+
+/** Options of {@linkcode Scrubber.scrubText}. */
+export interface ScrubTextOptions {
+  /**
+   * Whether the text lacks its end. If it ends in the beginning of a value, at
+   * least {@linkcode MIN_CUT_BYTES} bytes of it, that is taken out too.
+   *
+   * @default {false}
+   */
+  readonly isCut?: boolean;
+}
 
 /** A number as JSON writes it. */
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
@@ -26,8 +41,9 @@ const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
  * the middle of something, as in Basic credentials. Of values within one another
  * the longest counts; of those that overlap, nothing is left of either.
  *
- * Texts must be scrubbed before they are shortened: a value that was cut is not
- * found. A scrubbed text can be longer than what it was made from.
+ * Texts must be scrubbed before they are shortened, or it must be said that they
+ * were: the beginning of a value is found at the end of a text that was cut only.
+ * A scrubbed text can be longer than what it was made from.
  */
 export class Scrubber {
   readonly #names: readonly string[];
@@ -56,12 +72,18 @@ export class Scrubber {
   }
 
   /** The text without secrets; the very same when it holds none. */
-  scrubText(text: string): string {
+  scrubText(text: string, options: ScrubTextOptions = {}): string {
+    if (this.#names.length === 0) return text;
+    const isCut = options.isCut ?? false;
+    const minBytes = isCut ? MIN_CUT_BYTES : this.#minBytes;
     // In UTF-8 a character takes three bytes at most for each code unit.
-    if (text.length * 3 < this.#minBytes) return text;
+    if (text.length * 3 < minBytes) return text;
     const source = viewOf(text);
-    if (source.bytes.length < this.#minBytes) return text;
-    const finds = this.#views(source).flatMap((view) => this.#search(view));
+    if (source.bytes.length < minBytes) return text;
+    const plain = this.#plainViews(source, isCut);
+    const finds = [...plain, ...this.#decodedViews(plain)]
+      .flatMap((view) => this.#search(view));
+    if (isCut) finds.push(...this.#beginnings(plain, source.bytes.length));
     return finds.length === 0 ? text : replace(source.bytes, finds);
   }
 
@@ -76,28 +98,48 @@ export class Scrubber {
     });
   }
 
-  /** The text in each form that can show a secret. */
-  #views(source: ByteView): ByteView[] {
+  /** The text in each form of text that can show a secret. */
+  #plainViews(source: ByteView, isCut: boolean): readonly ByteView[] {
     const views = [source];
-    const unescaped = unescapeJson(source);
+    const unescaped = unescapeJson(source, { isCut });
     if (unescaped !== undefined) {
       views.push(unescaped);
       // JSON in a string of JSON is what errors of other services are made of.
-      const twice = unescapeJson(unescaped);
+      const twice = unescapeJson(unescaped, { isCut });
       if (twice !== undefined) views.push(twice);
     }
     for (const view of [...views]) {
-      const plain = unescapePercent(view);
+      const plain = unescapePercent(view, { isCut });
       if (plain !== undefined) views.push(plain);
       if (!this.#hasSpaces) continue;
-      const form = unescapePercent(view, { plusIsSpace: true });
+      const form = unescapePercent(view, { plusIsSpace: true, isCut });
       if (form !== undefined) views.push(form);
     }
-    for (const view of [...views]) {
-      const decoded = decodeBase64(view, { minBytes: this.#minBytes });
-      if (decoded !== undefined) views.push(decoded);
-    }
     return views;
+  }
+
+  /** What is encoded in these. */
+  #decodedViews(plain: readonly ByteView[]): readonly ByteView[] {
+    const minBytes = this.#minBytes;
+    return plain.map((view) => decodeBase64(view, { minBytes }))
+      .filter((view) => view !== undefined);
+  }
+
+  /** The values whose beginnings the source ends in; of each form one at most. */
+  #beginnings(plain: readonly ByteView[], end: number): readonly Find[] {
+    const minBytes = MIN_CUT_BYTES;
+    const views = plain.flatMap((view) => [
+      view,
+      ...decodeBase64Tail(view, { minBytes }),
+    ]);
+    return views.flatMap((view): readonly Find[] => {
+      const beginning = this.#matcher.search(view.bytes, () => {});
+      if (beginning === undefined || beginning.length < minBytes) return [];
+      const name = this.#names[beginning.pattern] ?? "";
+      const first = view.bytes.length - beginning.length;
+      // What stands after it is the rest of an escape, or of letters of base64.
+      return [{ name, start: startOf(view, first), end }];
+    });
   }
 
   #search(view: ByteView): Find[] {

@@ -152,6 +152,88 @@ Deno.test("Scrubber.scrubText() takes half a surrogate pair beside a secret", ()
   );
 });
 
+Deno.test("Scrubber.scrubText() finds the beginning of a value where a text was cut", () => {
+  const scrubber = scrubberOf({ KEY: "correct-horse", OTHER: "rectangular" });
+  const cut = (text: string) => scrubber.scrubText(text, { isCut: true });
+  assertEquals(cut("it is correct-hor"), "it is [secret KEY]");
+  assertEquals(cut("it is corr"), "it is [secret KEY]");
+  assertEquals(cut("it is cor"), "it is cor");
+  assertEquals(cut("corr"), "[secret KEY]");
+  assertEquals(cut("correct-horse corr, or"), "[secret KEY] corr, or");
+  assertEquals(
+    cut("correct-horse, cor-rect"),
+    "[secret KEY], cor-[secret OTHER]",
+  );
+  assertEquals(cut("correct-horse"), "[secret KEY]");
+  // Without its first part it is not the value.
+  assertEquals(cut("it is orrect-hor"), "it is orrect-hor");
+  assertEquals(scrubber.scrubText("it is correct-hor"), "it is correct-hor");
+});
+
+Deno.test("Scrubber.scrubText() leaves three characters at most of an encoded value that was cut", () => {
+  const value = 'p"ä/s\\s w+o&r=d\n🔑\u2028';
+  const start = 'p"ä/';
+  const scrubber = scrubberOf({ KEY: value });
+  const json = (text: string) => JSON.stringify(text).slice(1, -1);
+  const ascii = (text: string) =>
+    json(text).replace(
+      /[^\x20-\x7e]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
+  const encoders = [
+    (text: string) => text,
+    json,
+    ascii,
+    (text: string) => json(json(text)),
+    (text: string) => ascii(ascii(text)),
+    encodeURIComponent,
+    (text: string) => new URLSearchParams([["", text]]).toString().slice(1),
+    (text: string) => json(encodeURIComponent(text)),
+  ];
+  for (const encode of encoders) {
+    const form = encode(value);
+    for (let end = encode(start).length; end < form.length; end++) {
+      // A character that was cut in two is left out by who decodes the bytes.
+      const rest = form.slice(0, end).replace(/[\ud800-\udbff]$/, "");
+      const text = `<${form}> <${rest}`;
+      assertEquals(
+        scrubber.scrubText(text, { isCut: true }),
+        "<[secret KEY]> <[secret KEY]",
+        text,
+      );
+    }
+  }
+});
+
+Deno.test("Scrubber.scrubText() finds the beginning of a value in base64 that was cut", () => {
+  const value = "~~~???>>>ÿÿÿ-and-more";
+  const scrubber = scrubberOf({ KEY: value });
+  const forms = [
+    (text: string) => text,
+    encodeURIComponent,
+    (text: string) => text.replaceAll("/", "\\/"),
+    (text: string) => text.replace(/.{10}/g, "$&\r\n"),
+    (text: string) => text.replaceAll("+", "-").replaceAll("/", "_"),
+  ];
+  for (const before of ["", "a", "ab", "user:"]) {
+    const whole = base64Of(before + value).replace(/=+$/, "");
+    const safe = Math.ceil((before.length + 4) * 8 / 6);
+    for (const form of forms) {
+      for (
+        let end = form(whole.slice(0, safe)).length;
+        end < form(whole).length;
+        end++
+      ) {
+        const text = `Basic ${form(whole).slice(0, end)}`;
+        const scrubbed = scrubber.scrubText(text, { isCut: true });
+        assert(scrubbed.endsWith("[secret KEY]"), `${text}: ${scrubbed}`);
+        const kept = scrubbed.slice("Basic ".length, -"[secret KEY]".length);
+        assert(base64Of(before).startsWith(kept), `${text}: ${scrubbed}`);
+      }
+    }
+  }
+});
+
 Deno.test("Scrubber.scrubJson() scrubs strings, names and numbers", () => {
   const scrubber = scrubberOf({ PIN: "12345678", KEY: 'a"b\\c\nd/e' });
   assertEquals(

@@ -27,6 +27,12 @@ export type SecretsRequest =
     readonly name?: string;
     /** When it stops working, in milliseconds since the epoch. */
     readonly expiresAtMs?: number;
+    /**
+     * Whether leases taken with it may carry the worker's secrets.
+     *
+     * @default {true}
+     */
+    readonly secrets?: boolean;
   }
   | {
     /** Rotate the secret that calls to the worker are signed with. */

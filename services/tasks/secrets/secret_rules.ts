@@ -40,7 +40,7 @@ const MAX_SHOWN_CHARS = 64;
 /**
  * Reads the body of a request for secrets: `{name, value}` or
  * `{secrets: {NAME: value}}` to store values, `{type: "credential", name?,
- * expires_at?}` or no body at all (`undefined`) or an empty object for a
+ * expires_at?, secrets?: boolean}` or no body at all (`undefined`) or an empty object for a
  * credential, `{type: "signing"}` for a new signing secret. Null counts as
  * absent, except as a value.
  */
@@ -111,7 +111,10 @@ class RequestReader {
       return { kind: "signing" };
     }
     if (type === "credential") {
-      this.#allow(["type", "name", "expires_at"], `"type": "credential"`);
+      this.#allow(
+        ["type", "name", "expires_at", "secrets"],
+        `"type": "credential"`,
+      );
       return this.#credential();
     }
     const meant = typeof type === "string" ? nearest(type, TYPES) : undefined;
@@ -127,11 +130,24 @@ class RequestReader {
   #credential(): SecretsRequest {
     const name = this.#credentialName();
     const expiresAtMs = this.#expiresAtMs();
+    const secrets = this.#mayHaveSecrets();
     return {
       kind: "credential",
       ...name === undefined ? {} : { name },
       ...expiresAtMs === undefined ? {} : { expiresAtMs },
+      ...secrets === undefined ? {} : { secrets },
     };
+  }
+
+  #mayHaveSecrets(): boolean | undefined {
+    const input = this.#fields.get("secrets");
+    if (input === undefined || typeof input === "boolean") return input;
+    this.#add(
+      "/secrets",
+      "wrong_type",
+      `"secrets" of a credential is neither true nor false`,
+    );
+    return undefined;
   }
 
   #credentialName(): string | undefined {

@@ -41,6 +41,9 @@ Deno.test("parseSecretsRequest() reads a wish for a credential", () => {
     }),
     { ...plain, name: "build machine", expiresAtMs: NOW_MS + 1 },
   );
+  for (const secrets of [true, false]) {
+    assertEquals(read({ type: "credential", secrets }), { ...plain, secrets });
+  }
 });
 
 Deno.test("parseSecretsRequest() reads a wish for a signing secret", () => {
@@ -84,7 +87,8 @@ Deno.test("parseSecretsRequest() tells what is wrong and where", () => {
     [{ name: "A", value: "v", expires_at: "x" }, "/expires_at not_allowed"],
     [{ type: "signing", name: "A" }, "/name not_allowed"],
     [{ type: "credential", value: null }, "/value not_allowed"],
-    [{ type: "credential", secrets: { A: "" } }, "/secrets not_allowed"],
+    [{ type: "credential", secrets: { A: "" } }, "/secrets wrong_type"],
+    [{ type: "signing", secrets: true }, "/secrets not_allowed"],
     [{ type: "credentials" }, "/type unknown_type"],
     [{ type: 1 }, "/type wrong_type"],
     [{ type: "credential", name: 7 }, "/name wrong_type"],

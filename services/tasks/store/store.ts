@@ -76,12 +76,10 @@ export interface Store {
    * taking turns. Proposals only: the commit decides.
    */
   candidates(claims: readonly Claim[]): Promise<readonly (readonly Task[])[]>;
-  /** Workers that have tasks that may be taken, at most `limit`, after `afterWorkerId`. */
+  /** Workers that have tasks that may be taken, at most `limit`, after `after`. */
   workersWithDueTasks(
-    options: { readonly limit: number; readonly afterWorkerId?: string },
-  ): Promise<
-    readonly { readonly tenantId: string; readonly workerId: string }[]
-  >;
+    options: { readonly limit: number; readonly after?: WorkerPosition },
+  ): Promise<readonly WorkerPosition[]>;
   /** Tasks whose instant to be looked at has come, earliest first, at most `limit`. */
   waking(nowMs: number, limit: number): Promise<readonly Task[]>;
   /** The earliest instant at which a task is to be looked at. */
@@ -159,6 +157,11 @@ export type Write =
     readonly next: Task | undefined;
     /** Records to add. */
     readonly history: readonly HistoryRecord[];
+    /**
+     * The number of the last record to drop; `next.historyFolded` is that one.
+     * The store gives its hash as what the first one that is left follows.
+     */
+    readonly foldThrough?: number;
   }
   /** Puts, changes or removes a record. */
   | {
@@ -239,6 +242,14 @@ export interface RunningCounts {
   readonly all: number;
   /** By group, those without one left out. */
   readonly groups: ReadonlyMap<string, number>;
+}
+
+/** A worker of a tenant; those of different tenants may share an id. */
+export interface WorkerPosition {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The worker. */
+  readonly workerId: string;
 }
 
 /** Where a scan goes on. */

@@ -113,41 +113,55 @@ Deno.test("openApiOf() throws for what cannot be told apart or kept", () => {
 });
 
 Deno.test("openApiFaults() finds what breaks the rules", () => {
-  const changed = (change: (document: Mutable) => void): readonly string[] => {
-    const copy = JSON.parse(JSON.stringify(DOCUMENT));
-    change(copy);
-    return openApiFaults(copy);
-  };
-  assertEquals(changed(() => {}), []);
-  const breaks: readonly ((document: Mutable) => void)[] = [
-    (document) => document.openapi = "3.0.3",
-    (document) => delete document.info.title,
-    (document) => delete document.components.schemas.Note,
-    (document) =>
-      document.paths["/v1/notes/{name}"] = document.paths["/v1/notes/{id}"],
-    (document) => delete document.paths["/v1/notes/{id}"].get.parameters,
-    (document) => document.paths["/v1/notes"].get.operationId = "createNote",
-    (document) => document.paths["/v1/notes"].get.tags = ["other"],
-    (document) => document.paths["/v1/notes"].get.security = [{ other: [] }],
-    (document) => document.paths["/v1/notes"].get.responses = {},
-    (document) => document.paths["/v1/notes"].get.responses.ok = {},
-    (document) => document.components.schemas.Note.required.push("other"),
-    (document) =>
-      document.components.schemas.Note.properties.title.pattern = "(",
-    (document) => document.components.examples.invalid.value.status = "422",
-    (document) =>
-      delete document.paths["/v1/notes"].get.responses["200"].description,
+  assertEquals(openApiFaults(JSON.parse(JSON.stringify(DOCUMENT))), []);
+  const list = ["paths", "/v1/notes", "get"];
+  const note = ["components", "schemas", "Note"];
+  const breaks: readonly Break[] = [
+    { at: ["openapi"], value: "3.0.3" },
+    { at: ["info", "title"] },
+    { at: note },
+    {
+      at: ["paths", "/v1/notes/{name}"],
+      value: DOCUMENT.paths["/v1/notes/{id}"],
+    },
+    { at: ["paths", "/v1/notes/{id}", "get", "parameters"] },
+    { at: [...list, "operationId"], value: "createNote" },
+    { at: [...list, "tags"], value: ["other"] },
+    { at: [...list, "security"], value: [{ other: [] }] },
+    { at: [...list, "responses"], value: {} },
+    { at: [...list, "responses", "ok"], value: {} },
+    { at: [...note, "required", "0"], value: "other" },
+    { at: [...note, "properties", "title", "pattern"], value: "(" },
+    { at: ["components", "examples", "invalid", "value", "status"], value: "" },
+    { at: [...list, "responses", "200", "description"] },
   ];
-  for (const change of breaks) {
-    assert(changed(change).length > 0, String(change));
+  for (const one of breaks) {
+    assert(openApiFaults(broken(one)).length > 0, one.at.join(" "));
   }
 });
 
-/** A document that a test takes apart; JSON has no better type. */
-interface Mutable {
-  openapi: string;
-  // deno-lint-ignore no-explicit-any
-  [name: string]: any;
+/** One member of the document to be put in, or to be left out without a value. */
+interface Break {
+  readonly at: readonly string[];
+  readonly value?: unknown;
+}
+
+function broken({ at, value }: Break): unknown {
+  const document: unknown = JSON.parse(JSON.stringify(DOCUMENT));
+  const last = at.at(-1) ?? "";
+  let parent: unknown = document;
+  for (const name of at.slice(0, -1)) {
+    assert(typeof parent === "object" && parent !== null, at.join(" "));
+    parent = Reflect.get(parent, name);
+  }
+  assert(typeof parent === "object" && parent !== null, at.join(" "));
+  if (value === undefined) {
+    assert(Reflect.has(parent, last), at.join(" "));
+    Reflect.deleteProperty(parent, last);
+  } else {
+    Reflect.set(parent, last, value);
+  }
+  return document;
 }
 
 function route(facts: Partial<RouteFacts>): AnyRoute {

@@ -26,6 +26,13 @@ export interface ProblemKind {
 
 /** Every kind of problem by its code, in the order of status codes. */
 export const PROBLEM_KINDS = {
+  bad_request: {
+    status: 400,
+    title: "The request is no HTTP",
+    description:
+      "The request line or the framing of the body is malformed. Nothing was done.",
+    example: { detail: "Cannot read request: its first line is malformed" },
+  },
   malformed_json: {
     status: 400,
     title: "The body is no JSON",
@@ -212,6 +219,13 @@ export const PROBLEM_KINDS = {
       extensions: { limit: 65_536 },
     },
   },
+  uri_too_long: {
+    status: 414,
+    title: "The request target is too long",
+    description:
+      "The path and the query are longer than the head of a request may be.",
+    example: { detail: "Cannot read request: its target is too long" },
+  },
   unsupported_media_type: {
     status: 415,
     title: "The body is of another type",
@@ -219,6 +233,16 @@ export const PROBLEM_KINDS = {
     example: {
       detail:
         'Cannot read body: its type is "text/plain", not application/json',
+    },
+  },
+  expectation_failed: {
+    status: 417,
+    title: "An expectation is not met",
+    description:
+      "The Expect header asks for something other than 100-continue.",
+    example: {
+      detail:
+        "Cannot meet expectation: 100-continue is the only one that is met",
     },
   },
   invalid: {
@@ -329,12 +353,24 @@ export const PROBLEM_KINDS = {
       extensions: { retry_after: 1, limit: 10 },
     },
   },
+  request_header_fields_too_large: {
+    status: 431,
+    title: "The headers are too large",
+    description: "There are too many headers, or they are too long.",
+    example: { detail: "Cannot read request: its headers are too large" },
+  },
   internal: {
     status: 500,
     title: "The service failed",
     description:
       "It is a fault of the service; its log tells more about this request id.",
     example: { detail: "Cannot answer: the service failed" },
+  },
+  not_implemented: {
+    status: 501,
+    title: "The method is unknown",
+    description: "The method or the transfer coding is none the service knows.",
+    example: { detail: "Cannot answer: the method is unknown" },
   },
   overloaded: {
     status: 503,
@@ -344,6 +380,23 @@ export const PROBLEM_KINDS = {
       detail: "Cannot take more requests: too many are under way",
       extensions: { retry_after: 1 },
     },
+  },
+  not_ready: {
+    status: 503,
+    title: "The service is not ready",
+    description:
+      "Something that the service needs does not answer; `checks` tells what.",
+    example: {
+      detail: "Cannot serve: idp not ready",
+      extensions: { retry_after: 2 },
+    },
+  },
+  stopping: {
+    status: 503,
+    title: "The service is stopping",
+    description:
+      "The service stopped before it had an answer; whether the request was carried out is not known. Try again.",
+    example: { detail: "Cannot answer: the service is stopping" },
   },
   store_unavailable: {
     status: 503,
@@ -359,6 +412,14 @@ export const PROBLEM_KINDS = {
     title: "Secrets are not available",
     description: "No master key is configured; all else works.",
     example: { detail: "Cannot keep secrets: no master key is configured" },
+  },
+  http_version_not_supported: {
+    status: 505,
+    title: "The version of HTTP is not spoken here",
+    description: "The port speaks HTTP/1.1 and HTTP/1.0.",
+    example: {
+      detail: "Cannot answer: the protocol must be HTTP/1.1 or HTTP/1.0",
+    },
   },
 } as const satisfies Readonly<Record<string, ProblemKind>>;
 

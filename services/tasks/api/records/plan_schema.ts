@@ -5,7 +5,7 @@
  */
 
 import { DAY_MS } from "../../domain/duration.ts";
-import { UNLIMITED_PLAN } from "../../domain/plan.ts";
+import { MIN_HISTORY_PER_TASK, UNLIMITED_PLAN } from "../../domain/plan.ts";
 import { nullable } from "../schema/alternatives.ts";
 import { described, named } from "../schema/annotated.ts";
 import { choice } from "../schema/choice.ts";
@@ -86,7 +86,10 @@ export const LIMIT_FIELDS = {
     (UNLIMITED_PLAN.limits.retentionMs ?? 0) / DAY_MS,
   ),
   history_per_task: withDefault(
-    described(count(10), "Records of the history of a repeating task"),
+    described(
+      count(MIN_HISTORY_PER_TASK),
+      "Records of a task's history; the oldest of more are folded into one",
+    ),
     UNLIMITED_PLAN.limits.historyPerTask,
   ),
   sse_connections: withDefault(

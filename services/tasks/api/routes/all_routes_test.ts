@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { parseTenantDomain } from "../../access/tenant_domain.ts";
 import { openApiOf } from "../http/openapi.ts";
 import type { AnyRoute, HostKind } from "../http/route.ts";
 import { createMatcher, fullPath, HOST_KINDS } from "../http/route_matcher.ts";
@@ -209,6 +210,18 @@ Deno.test("no route of a tenant answers without credentials, or to those of anot
       const answer = await api.call(route.method, path, { ...body, key });
       assertEquals(answer.status, 401, `${route.method} ${path}`);
     }
+  }
+  await close();
+});
+
+Deno.test("no tenant can be called like a path of the service", async () => {
+  const { routes, close } = await open();
+  const names = routes.filter(({ hosts }) => hosts !== "tenant")
+    .map(({ path }) => path.split("/")[1] ?? "")
+    .filter((name) => /^[a-z0-9-]+$/.test(name));
+  assert(names.includes("readyz"));
+  for (const name of names) {
+    assertEquals(parseTenantDomain(name).kind, "reserved", name);
   }
   await close();
 });

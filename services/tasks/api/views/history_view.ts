@@ -29,6 +29,7 @@ export function viewRecord(
   const draft = draftOf(record);
   const { http, error, resultPreview, progressJson, changes, nextDateMs } =
     draft;
+  const { folded } = draft;
   return {
     seq: record.seq,
     at: time(draft.atMs),
@@ -50,6 +51,7 @@ export function viewRecord(
     message: draft.message,
     amount: draft.amount,
     next_date: nextDateMs === undefined ? undefined : time(nextDateMs),
+    folded: folded && { count: folded.count, hash: folded.hash },
     prev: record.prev,
     hash: record.hash,
     text: isProof ? record.text : undefined,

@@ -31,6 +31,7 @@ export function viewCredential(credential: WorkerCredential): SecretView {
     type: "credential",
     id: credential.id,
     name: credential.name === "" ? null : credential.name,
+    secrets: credential.secrets,
     created_at: time(credential.createdAtMs),
     expires_at: optionalTime(credential.expiresAtMs),
     last_used_at: optionalTime(credential.lastUsedAtMs),

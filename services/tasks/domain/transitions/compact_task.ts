@@ -79,6 +79,7 @@ function addState(task: Draft, fields: TaskFields): void {
   const { pausedFrom, lagMs, durationMs, lastOutcome, resultJson } = fields;
   const { isResultTruncated, error, attempt, settled } = fields;
   const { firstTriedAtMs, startedAtMs, finishedAtMs, purgeAtMs } = fields;
+  const { historyFolded } = fields;
   if (pausedFrom !== undefined) task.pausedFrom = pausedFrom;
   if (lagMs !== undefined) task.lagMs = lagMs;
   if (durationMs !== undefined) task.durationMs = durationMs;
@@ -94,4 +95,5 @@ function addState(task: Draft, fields: TaskFields): void {
   if (startedAtMs !== undefined) task.startedAtMs = startedAtMs;
   if (finishedAtMs !== undefined) task.finishedAtMs = finishedAtMs;
   if (purgeAtMs !== undefined) task.purgeAtMs = purgeAtMs;
+  if (historyFolded !== undefined) task.historyFolded = historyFolded;
 }

@@ -63,6 +63,7 @@ const FULL: Required<Task> = {
   purgeAtMs: 26,
   historyCount: 27,
   historyHash: "h",
+  historyFolded: { count: 9, hash: "g" },
 };
 
 Deno.test("compactTask() keeps every field that has a value", () => {

@@ -19,13 +19,13 @@ export interface DrawOptions {
   /** Ids of tasks that there are. */
   readonly known: readonly string[];
   /** Whether no attempt may run out of time. */
-  readonly isCalm: boolean;
+  readonly isPatient: boolean;
 }
 
 /** Draws what the owner of a task decides. */
 export function drawDefinition(options: DrawOptions): TaskDefinition {
-  const { random, worker, nowMs, isCalm } = options;
-  const timeouts: readonly Pick<TaskDefinition, "timeoutMs">[] = isCalm
+  const { random, worker, nowMs, isPatient } = options;
+  const timeouts: readonly Pick<TaskDefinition, "timeoutMs">[] = isPatient
     ? [{}, { timeoutMs: 40_000 }]
     : [{}, {}, { timeoutMs: 5_000 }, { timeoutMs: 20_000 }];
   const key = random.chance(0.1) ? random.pick(["k1", "k2"]) : undefined;

@@ -54,6 +54,7 @@ export class PushReceiver {
     const { clock, random, profile, isHealed } = this.#world;
     const { data }: CallBody = JSON.parse(request.body);
     this.#world.noteAttempt(`${data.task.id} ${data.attempt.fence}`);
+    this.#world.leases.begins(data.task.id, data.attempt.id);
     const aborted = Promise.withResolvers<"aborted">();
     const onAbort = (): void => aborted.resolve("aborted");
     if (request.signal?.aborted) onAbort();
@@ -67,6 +68,7 @@ export class PushReceiver {
     request.signal?.removeEventListener("abort", onAbort);
     if (life.isDead) return await new Promise<never>(() => {});
     const durationMs = takesMs;
+    this.#world.leases.ends(data.task.id, data.attempt.id);
     if (ended === "aborted") return failed("canceled", durationMs);
     if (takesMs >= request.timeoutMs) return failed("timed_out", durationMs);
     return this.#answer(data, durationMs);
@@ -87,10 +89,14 @@ export class PushReceiver {
   }
 
   /** A receiver that accepted says later how it went, or is never heard of. */
-  async #finishLater({ attempt }: CallBody["data"]): Promise<void> {
-    const { clock, random, profile, ledger } = this.#world;
+  async #finishLater({ task, attempt }: CallBody["data"]): Promise<void> {
+    const { clock, random, profile, ledger, leases } = this.#world;
+    leases.begins(task.id, attempt.id);
     await clock.sleep(100 + random.below(8_000));
-    if (random.chance(profile.vanishShare)) return;
+    if (random.chance(profile.vanishShare)) {
+      return leases.vanishes(task.id, attempt.id);
+    }
+    leases.ends(task.id, attempt.id);
     const outcome = await this.#world.insist(({ leases }) =>
       leases.say({
         tenantId: SIMULATED_TENANT_ID,
@@ -101,7 +107,7 @@ export class PushReceiver {
     );
     const isRight = outcome?.kind === "ok" || outcome === undefined ||
       ledger.canceledAttempts.has(attempt.id);
-    if (this.#world.profile.isCalm && !isRight) {
+    if (profile.isReliable && !isRight) {
       ledger.broken(`${attempt.id} was accepted and cannot be completed`);
     }
   }

@@ -5,8 +5,8 @@
  */
 
 import { judgeDependencies } from "../../domain/dependencies.ts";
-import { verifyChain } from "../../domain/history.ts";
 import type { HistoryDraft, HistoryType } from "../../domain/history.ts";
+import { verifyHistory } from "../../domain/history_fold.ts";
 import type { Task } from "../../domain/task.ts";
 import { isFinal } from "../../domain/task_status.ts";
 import type { Store } from "../../store/store.ts";
@@ -111,10 +111,13 @@ async function checkHistory(
     order: "asc",
     limit: 100_000,
   });
-  const chain = verifyChain(records, { count: 0, hash: "" }, sha256);
-  const isWhole = chain.kind === "ok" && chain.end.hash === task.historyHash &&
-    chain.end.count === task.historyCount;
-  if (!isWhole) ledger.broken(`${id} has a broken chain`);
+  const chain = verifyHistory(records, {
+    end: { count: task.historyCount, hash: task.historyHash },
+    digest: sha256,
+  });
+  if (chain.kind === "broken") {
+    ledger.broken(`${id} has a broken chain: ${chain.reason}`);
+  }
   const drafts = records.map(draftOf);
   const count = (isCounted: (draft: HistoryDraft) => boolean): number =>
     drafts.filter(isCounted).length;

@@ -11,6 +11,11 @@ import { NO_TROUBLE, type StoreTrouble } from "./crashing_store.ts";
 export interface SimulationProfile {
   /** Whether nothing goes wrong, so that each run has to happen exactly once. */
   readonly isCalm: boolean;
+  /**
+   * Whether neither the process nor the store fails, so that nobody is given a
+   * task that another one is at; workers may be lost, and the clock may be set.
+   */
+  readonly isReliable: boolean;
   /** What goes wrong with commits. */
   readonly trouble: StoreTrouble;
   /** The share of attempts whose worker is never heard of again. */
@@ -27,11 +32,17 @@ export interface SimulationProfile {
   readonly deeds: number;
 }
 
-/** Draws the profile of a run; every third one is calm. */
+/**
+ * Draws the profile of a run; every third one is calm, and in every sixth one
+ * nothing but the clock and the workers is at fault.
+ */
 export function drawProfile(random: SeededRandom): SimulationProfile {
-  const isCalm = random.chance(0.33);
+  const mood = random.next();
+  const isCalm = mood < 0.33;
+  const isReliable = mood < 0.5;
   const common = {
     isCalm,
+    isReliable,
     failShare: random.pick([0.05, 0.15, 0.4]),
     releaseShare: random.pick([0, 0.05, 0.1]),
     deeds: random.pick([60, 120, 200]),
@@ -43,6 +54,15 @@ export function drawProfile(random: SeededRandom): SimulationProfile {
       vanishShare: 0,
       sluggishShare: 0,
       stepShare: 0,
+    };
+  }
+  if (isReliable) {
+    return {
+      ...common,
+      trouble: NO_TROUBLE,
+      vanishShare: random.pick([0, 0.1]),
+      sluggishShare: 0,
+      stepShare: random.pick([0.05, 0.2]),
     };
   }
   const crash = random.pick([0, 0.002, 0.01, 0.03]);

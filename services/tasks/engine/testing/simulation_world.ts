@@ -20,6 +20,7 @@ import { Push } from "../push.ts";
 import { Vault } from "../vault.ts";
 import { MAX_IN_FLIGHT, PushReceiver } from "./push_receiver.ts";
 import { crashingStore, NO_TROUBLE } from "./crashing_store.ts";
+import { LeaseLedger } from "./lease_ledger.ts";
 import { SimulationLedger } from "./simulation_ledger.ts";
 import { drawProfile, type SimulationProfile } from "./simulation_profile.ts";
 import { SIMULATED_WORKERS } from "./simulated_workers.ts";
@@ -58,6 +59,8 @@ export class SimulatedWorld {
   readonly profile: SimulationProfile;
   /** Sees what is written. */
   readonly ledger = new SimulationLedger(SIMULATED_WORKERS);
+  /** Sees who works at what. */
+  readonly leases: LeaseLedger;
   /** What the processes said. */
   readonly logger = new RecordingLogger();
   /** What lasts. */
@@ -79,6 +82,11 @@ export class SimulatedWorld {
   constructor(seed: number) {
     this.random = new SeededRandom(seed);
     this.profile = drawProfile(this.random);
+    this.leases = new LeaseLedger({
+      ledger: this.ledger,
+      elapsedMs: () => this.clock.elapsedMs,
+      isReliable: this.profile.isReliable,
+    });
   }
 
   /** Starts a process on what the last one left. */
@@ -174,6 +182,7 @@ export class SimulatedWorld {
       onApplied: (units, results) => {
         const { isCalm } = this.profile;
         this.ledger.applied(units, { results, isCalm });
+        this.leases.applied(units, results);
       },
     });
     const limits = { ...UNLIMITED_PLAN.limits, retentionMs: null };
@@ -218,6 +227,7 @@ export class SimulatedWorld {
 function lifeClock(clock: SteppingClock, timers: Set<Timer>): Clock {
   return {
     nowMs: () => clock.nowMs(),
+    monotonicMs: () => clock.monotonicMs(),
     setTimer(callback, delayMs) {
       const timer = clock.setTimer(() => {
         timers.delete(handle);

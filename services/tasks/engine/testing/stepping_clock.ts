@@ -44,6 +44,11 @@ export class SteppingClock implements Clock {
     return this.#startMs + this.#elapsedMs;
   }
 
+  /** The time that has passed, which is not set. */
+  monotonicMs(): number {
+    return this.#elapsedMs;
+  }
+
   /** Sets a timer; only time that passes counts for it. */
   setTimer(callback: () => void, delayMs: number): Timer {
     const dueMs = this.#elapsedMs + Math.max(0, delayMs);

@@ -22,6 +22,8 @@ import type { SimulatedWorld } from "./simulation_world.ts";
 
 const OWNER = { type: "user", id: "usr_simulated" } as const;
 const HOUR_MS = 3_600_000;
+/** How often the engine looks at the clock at least. */
+const LOOK_MS = 1_000;
 
 /** Makes tasks and meddles with them. */
 export class TaskOwner {
@@ -29,6 +31,7 @@ export class TaskOwner {
   readonly acknowledged = new Map<string, number>();
   readonly #world: SimulatedWorld;
   readonly #known: string[] = [];
+  #setAtMs = -Infinity;
 
   /** An owner who has done nothing yet. */
   constructor(world: SimulatedWorld) {
@@ -40,12 +43,19 @@ export class TaskOwner {
     const { random, clock, profile } = this.#world;
     for (let deed = 0; deed < profile.deeds && !this.#world.isOver; deed++) {
       await clock.sleep(random.below(6_000));
-      if (random.chance(profile.stepShare)) {
-        clock.step(random.pick([-HOUR_MS, HOUR_MS, -3_000, 3_000]));
-      }
+      if (random.chance(profile.stepShare)) this.#setClock();
       if (this.#known.length === 0 || random.chance(0.4)) await this.#create();
       else await this.#meddle(random.pick(this.#known));
     }
+  }
+
+  /** Sets the time of day, but not twice between two looks at it. */
+  #setClock(): void {
+    const { random, clock } = this.#world;
+    const byMs = random.pick([-HOUR_MS, HOUR_MS, -3_000, 3_000]);
+    if (clock.elapsedMs < this.#setAtMs + LOOK_MS) return;
+    this.#setAtMs = clock.elapsedMs;
+    clock.step(byMs);
   }
 
   #drawing(): DrawOptions {
@@ -55,7 +65,7 @@ export class TaskOwner {
       worker: random.pick(SIMULATED_WORKERS),
       nowMs: clock.nowMs(),
       known: this.#known,
-      isCalm: profile.isCalm,
+      isPatient: profile.isReliable,
     };
   }
 

@@ -72,12 +72,19 @@ export class WorkerProcess {
   async #work(grant: Grant): Promise<void> {
     const { random, clock, profile, isHealed } = this.#world;
     noteGrant(this.#world, grant);
-    if (!isHealed && random.chance(profile.vanishShare)) return;
+    const { leases } = this.#world;
+    const taskId = grant.task.id;
+    const attemptId = grant.task.attempt?.id ?? "";
+    leases.begins(taskId, attemptId);
+    if (!isHealed && random.chance(profile.vanishShare)) {
+      return leases.vanishes(taskId, attemptId);
+    }
     if (!isHealed && random.chance(profile.sluggishShare)) {
       await clock.sleep(LEASE_MS + random.below(60_000));
     } else if (random.chance(0.2)) {
-      if (!await this.#workLong(grant)) return;
+      if (!await this.#workLong(grant)) return leases.ends(taskId, attemptId);
     } else await clock.sleep(random.below(4_000));
+    leases.ends(taskId, attemptId);
     const word = lastWord(this.#world);
     const outcome = await say(this.#world, { grant, word });
     checkWord(this.#world, { grant, word, outcome });
@@ -186,7 +193,7 @@ export async function say(
   );
 }
 
-/** Without faults a word is always heard, unless the task was canceled. */
+/** Where nothing fails a word is always heard, unless the task was canceled. */
 export function checkWord(
   world: SimulatedWorld,
   { grant, word, outcome }: {
@@ -195,7 +202,9 @@ export function checkWord(
     readonly outcome: LeaseOutcome | undefined;
   },
 ): void {
-  if (!world.profile.isCalm || outcome === undefined || world.isOver) return;
+  if (!world.profile.isReliable || outcome === undefined || world.isOver) {
+    return;
+  }
   const id = grant.task.attempt?.id;
   const isRight = outcome.kind === "ok" &&
       (word === "heartbeat" || !outcome.isRepeated) ||

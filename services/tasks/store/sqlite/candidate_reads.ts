@@ -5,7 +5,7 @@
  */
 
 import type { Task } from "../../domain/task.ts";
-import type { Claim } from "../store.ts";
+import type { Claim, WorkerPosition } from "../store.ts";
 import { type GroupSource, groupSource, isBefore } from "./group_source.ts";
 import type { Names } from "./names.ts";
 import { numberOf, type Reader, textOf } from "./reader.ts";
@@ -64,15 +64,14 @@ export class CandidateReads {
   /** Workers that have tasks which may be taken. */
   workers(
     limit: number,
-    afterWorkerId: string | undefined,
-  ): readonly { readonly tenantId: string; readonly workerId: string }[] {
+    after: WorkerPosition | undefined,
+  ): readonly WorkerPosition[] {
     const { reader, names } = this.#parts;
     return reader.snapshot(() => {
-      let lane = afterWorkerId === undefined ? 0 : reader.number(
-        "SELECT max(lane) FROM lanes WHERE worker = ?",
-        afterWorkerId,
-      ) ?? 0;
-      const workers: { tenantId: string; workerId: string }[] = [];
+      let lane = after === undefined
+        ? 0
+        : names.lane(after.tenantId, after.workerId) ?? 0;
+      const workers: WorkerPosition[] = [];
       while (workers.length < limit) {
         const row = reader.row(
           "SELECT lane FROM tasks INDEXED BY tasks_to_take " +

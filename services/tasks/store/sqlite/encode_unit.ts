@@ -171,7 +171,7 @@ class BatchEncoder {
   }
 
   #addTask(write: WriteOf<"task">, tenant: number): void {
-    const { id, expectedVersion, next, history } = write;
+    const { id, expectedVersion, next, history, foldThrough } = write;
     const values = this.#values;
     const n = numberOfTask(id);
     if (next === undefined) {
@@ -184,7 +184,10 @@ class BatchEncoder {
     const lane = names.useLane(write.tenantId, next.workerId).number;
     const data = this.#encodePayload("data", next, cache);
     const result = this.#encodePayload("result", next, cache);
-    values.push(OPERATION.putTask, expectedVersion);
+    values.push(
+      foldThrough === undefined ? OPERATION.putTask : OPERATION.putFoldedTask,
+      expectedVersion,
+    );
     values.push(n, id, tenant, next.createdAtMs);
     values.push(...encodeColumns(next, { lane, data, result }));
     values.push(data.aside, result.aside);
@@ -193,6 +196,7 @@ class BatchEncoder {
       : [...new Set(next.dependencies)];
     values.push(dependencies.length, ...dependencies, history.length);
     for (const { seq, text, hash } of history) values.push(seq, text, hash);
+    if (foldThrough !== undefined) values.push(n, foldThrough);
     this.#rows += 1 + dependencies.length + history.length;
   }
 

@@ -178,6 +178,8 @@ export class GroupApplier {
     switch (operation) {
       case OPERATION.putTask:
         return this.#tasks.put(cursor);
+      case OPERATION.putFoldedTask:
+        return this.#tasks.putFolded(cursor);
       case OPERATION.removeTask:
         return this.#tasks.remove(cursor);
       case OPERATION.putRecord:

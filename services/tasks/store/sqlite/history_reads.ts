@@ -80,7 +80,11 @@ export class HistoryReads {
     const { afterSeq = isRising ? 0 : Number.MAX_SAFE_INTEGER, limit } =
       options;
     return this.#parts.reader.rows(
-      "SELECT now.seq, now.text, now.hash, before.hash AS prev " +
+      // The record before the first one of a folded history is gone.
+      "SELECT now.seq, now.text, now.hash, " +
+        "CASE WHEN before.hash IS NULL AND now.seq > 1 THEN " +
+        "(SELECT json_extract(body, '$.historyFolded.hash') FROM tasks " +
+        "WHERE tasks.n = now.n) ELSE before.hash END AS prev " +
         "FROM history AS now LEFT JOIN history AS before " +
         "ON before.n = now.n AND before.seq = now.seq - 1 " +
         `WHERE now.n = ? AND now.seq ${isRising ? ">" : "<"} ? ` +

@@ -35,6 +35,8 @@ export const OPERATION = {
   addAudit: 10,
   /** Counts use. */
   addUsage: 11,
+  /** Changes a task and drops the oldest records of its history. */
+  putFoldedTask: 12,
 } as const;
 
 /** What is known of a unit beforehand. */

@@ -29,6 +29,8 @@ export class PayloadCache {
 
   /** The payload that was last seen of a task. */
   get(kind: PayloadKind, id: string): StoredPayload | undefined {
+    // Most stores have short payloads alone: those are in their rows.
+    if (this.#payloads.size === 0) return undefined;
     const key = `${kind} ${id}`;
     const payload = this.#payloads.get(key);
     if (payload === undefined) return undefined;
@@ -52,6 +54,7 @@ export class PayloadCache {
 
   /** Forgets the payload of a task. */
   delete(kind: PayloadKind, id: string): void {
+    if (this.#payloads.size === 0) return;
     const key = `${kind} ${id}`;
     const payload = this.#payloads.get(key);
     if (payload === undefined) return;

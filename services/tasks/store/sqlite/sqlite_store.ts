@@ -26,6 +26,7 @@ import type {
   Unit,
   UnitResult,
   Usage,
+  WorkerPosition,
 } from "../store.ts";
 import type { TaskPage, TaskQuery } from "../task_query.ts";
 import { databasePath, type Durability, openReading } from "./database_file.ts";
@@ -174,14 +175,10 @@ class SqliteStore implements Store {
   }
 
   workersWithDueTasks(
-    options: { readonly limit: number; readonly afterWorkerId?: string },
-  ): Promise<
-    readonly { readonly tenantId: string; readonly workerId: string }[]
-  > {
-    const { limit, afterWorkerId } = options;
-    return this.#ask(({ candidates }) =>
-      candidates.workers(limit, afterWorkerId)
-    );
+    options: { readonly limit: number; readonly after?: WorkerPosition },
+  ): Promise<readonly WorkerPosition[]> {
+    const { limit, after } = options;
+    return this.#ask(({ candidates }) => candidates.workers(limit, after));
   }
 
   waking(nowMs: number, limit: number): Promise<readonly Task[]> {

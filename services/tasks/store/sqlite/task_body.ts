@@ -91,6 +91,7 @@ export function encodeBody(task: Task): string {
     purgeAtMs: task.purgeAtMs,
     historyCount: task.historyCount,
     historyHash: task.historyHash,
+    historyFolded: task.historyFolded,
     parentId: task.parentId,
   };
   return JSON.stringify(body);

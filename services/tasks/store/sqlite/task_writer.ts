@@ -5,18 +5,13 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { HistoryRemover } from "./history_remover.ts";
 import type {
   ConflictReason,
   OperationCursor,
   OperationValue,
 } from "./operation.ts";
 import { CHANGING_COLUMNS } from "./task_row.ts";
-
-/**
- * Most records of a history that are removed together with their task; of a
- * longer one the rest is left to sweeping.
- */
-const MAX_REMOVED_RECORDS = 1_000;
 
 const IDENTITY_COLUMNS = ["n", "id", "tenant", "created_ms"] as const;
 const DATA_AT = CHANGING_COLUMNS.indexOf("data_at");
@@ -50,9 +45,7 @@ export class TaskWriter {
   readonly #removeResult: StatementSync;
   readonly #addHistory: StatementSync;
   readonly #addHistories: StatementSync;
-  readonly #lastSeq: StatementSync;
-  readonly #removeHistory: StatementSync;
-  readonly #leaveHistory: StatementSync;
+  readonly #histories: HistoryRemover;
   readonly #hasDependents: StatementSync;
   readonly #addDependent: StatementSync;
   readonly #removeDependents: StatementSync;
@@ -93,15 +86,7 @@ export class TaskWriter {
     this.#addHistories = db.prepare(
       addHistory + places(HISTORY_WIDTH, BATCH_ROWS),
     );
-    this.#lastSeq = db.prepare(
-      "SELECT max(seq) AS seq FROM history WHERE n = ?",
-    );
-    this.#removeHistory = db.prepare(
-      "DELETE FROM history WHERE n = ? AND seq > ?",
-    );
-    this.#leaveHistory = db.prepare(
-      "INSERT OR IGNORE INTO removed_histories VALUES(?)",
-    );
+    this.#histories = new HistoryRemover(db);
     this.#hasDependents = db.prepare(
       "SELECT EXISTS(SELECT 1 FROM dependents) AS there",
     );
@@ -179,6 +164,16 @@ export class TaskWriter {
     return undefined;
   }
 
+  /** Changes a task and drops the beginning of its history. */
+  putFolded(cursor: OperationCursor): ConflictReason | undefined {
+    const reason = this.put(cursor);
+    if (reason !== undefined) return reason;
+    const [n = null, through = null] = cursor.take(2);
+    this.flush();
+    this.#histories.fold(n, through);
+    return undefined;
+  }
+
   /** Removes a task, or demands that there is none. */
   remove(cursor: OperationCursor): ConflictReason | undefined {
     const n = cursor.number();
@@ -192,12 +187,7 @@ export class TaskWriter {
     this.#removeData.run(n);
     this.#removeResult.run(n);
     if (this.#mayHaveDependents) this.#removeDependents.run(n);
-    // From its end: while the beginning is there, no other task of that number
-    // can begin a history.
-    const last = Number(this.#lastSeq.get(n)?.["seq"] ?? 0);
-    const left = Math.max(0, last - MAX_REMOVED_RECORDS);
-    this.#removeHistory.run(n, left);
-    if (left > 0) this.#leaveHistory.run(n);
+    this.#histories.remove(n);
     return undefined;
   }
 

@@ -31,6 +31,7 @@ import type {
   Unit,
   UnitResult,
   Usage,
+  WorkerPosition,
 } from "../store.ts";
 import type { TaskPage, TaskQuery } from "../task_query.ts";
 import { memoryCandidates } from "./memory_candidates.ts";
@@ -144,20 +145,24 @@ class MemoryStore implements Store {
   }
 
   workersWithDueTasks(
-    options: { readonly limit: number; readonly afterWorkerId?: string },
-  ): Promise<
-    readonly { readonly tenantId: string; readonly workerId: string }[]
-  > {
-    const workers = new Map<string, { tenantId: string; workerId: string }>();
+    { limit, after }: {
+      readonly limit: number;
+      readonly after?: WorkerPosition;
+    },
+  ): Promise<readonly WorkerPosition[]> {
+    const workers = new Map<string, WorkerPosition>();
+    const afterKey = after === undefined
+      ? ""
+      : twoPartKey(after.workerId, after.tenantId);
     for (const task of this.#all()) {
       const { tenantId, workerId } = task;
       if (placementOf(task).rank === undefined) continue;
-      if (workerId <= (options.afterWorkerId ?? "")) continue;
-      workers.set(twoPartKey(workerId, tenantId), { tenantId, workerId });
+      const key = twoPartKey(workerId, tenantId);
+      if (compare(key, afterKey) > 0) workers.set(key, { tenantId, workerId });
     }
     return Promise.resolve(
       [...workers].sort(([left], [right]) => compare(left, right))
-        .map(([, worker]) => worker).slice(0, options.limit),
+        .map(([, worker]) => worker).slice(0, limit),
     );
   }
 

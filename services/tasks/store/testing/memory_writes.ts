@@ -115,7 +115,9 @@ function applyTask(
     }
   }
   put(to, tables.tasks, [id, next]);
-  const history = tables.histories.get(id) ?? [];
+  const { foldThrough = 0 } = write;
+  const history = (tables.histories.get(id) ?? [])
+    .filter(({ seq }) => seq > foldThrough);
   put(to, tables.histories, [id, [...history, ...write.history]]);
   return undefined;
 }

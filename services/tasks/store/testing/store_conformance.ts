@@ -11,6 +11,7 @@ import type {
 } from "./conformance/store_case.ts";
 import { drawnCases } from "./conformance/drawn_cases.ts";
 import { dueCases } from "./conformance/due_cases.ts";
+import { historyFoldCases } from "./conformance/history_fold_cases.ts";
 import { historyCases } from "./conformance/history_cases.ts";
 import { listCases } from "./conformance/list_cases.ts";
 import { listOrderCases } from "./conformance/list_order_cases.ts";
@@ -46,6 +47,7 @@ export function storeConformance(
     ...listOrderCases(),
     ...statusCases(),
     ...historyCases(),
+    ...historyFoldCases(),
   ];
   Deno.test(`${name} store does what the port asks`, async (context) => {
     for (const { title, run } of cases) {

@@ -55,7 +55,7 @@ export function operatorRoutes(
 
 function listRoute(parts: ApiParts): AnyRoute {
   const { books } = parts.engine.parts;
-  const { shownHost } = parts.accounts;
+  const { accounts } = parts;
   return defineRoute({
     method: "GET",
     path: "/",
@@ -85,14 +85,17 @@ function listRoute(parts: ApiParts): AnyRoute {
             query: call.query,
             position,
             view: (tenant: Tenant) =>
-              viewTenant(tenant, { baseUrl: call.baseUrl, shownHost }),
+              viewTenant(tenant, {
+                baseUrl: call.baseUrl,
+                shownHost: accounts.shownHost,
+              }),
           }),
       }),
   });
 }
 
 function readRoute(parts: ApiParts): AnyRoute {
-  const { shownHost } = parts.accounts;
+  const { accounts } = parts;
   return defineRoute({
     method: "GET",
     path: "/:domain",
@@ -110,7 +113,10 @@ function readRoute(parts: ApiParts): AnyRoute {
       const etag = etagOf(tenant.version);
       const { baseUrl } = call;
       return answerOfRead(call, etag) ??
-        json(viewTenant(tenant, { baseUrl, shownHost }), { headers: { etag } });
+        json(
+          viewTenant(tenant, { baseUrl, shownHost: accounts.shownHost }),
+          { headers: { etag } },
+        );
     },
   });
 }

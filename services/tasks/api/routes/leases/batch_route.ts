@@ -5,7 +5,6 @@
  */
 
 import type { LeaseOutcome } from "../../../engine/leases.ts";
-import type { ApiParts } from "../../api_parts.ts";
 import { type Answer, json, renderProblem } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import {
@@ -21,7 +20,8 @@ import { list } from "../../schema/list.ts";
 import { object } from "../../schema/object.ts";
 import { speak, type SpokenWord } from "./lease_answer.ts";
 import { LEASE_RESULTS } from "./lease_schema.ts";
-import type { LeaseScrubbers } from "./lease_scrubbers.ts";
+import type { LogBudget, LogTally } from "./log_budget.ts";
+import type { SayParts } from "./say_routes.ts";
 import { HELD_WORD, type HeldWord } from "./word_schema.ts";
 
 /** Most words of a batch. */
@@ -44,10 +44,7 @@ const WORDS = named(
 type BatchCall = Call<unknown, { readonly leases: readonly unknown[] }>;
 
 /** The route that says something with many leases at once, in one commit. */
-export function batchRoute(
-  parts: ApiParts,
-  scrubbers: LeaseScrubbers,
-): AnyRoute {
+export function batchRoute(say: SayParts): AnyRoute {
   return defineRoute({
     method: "POST",
     path: "/v1/leases/batch",
@@ -75,7 +72,7 @@ export function batchRoute(
       200: { description: "What came of each", shape: LEASE_RESULTS },
     },
     problems: [],
-    handle: (call) => sayAll(call, { parts, scrubbers }),
+    handle: (call) => sayAll(call, say),
   });
 }
 
@@ -86,10 +83,7 @@ type ReadWord =
 
 async function sayAll(
   call: BatchCall,
-  { parts, scrubbers }: {
-    readonly parts: ApiParts;
-    readonly scrubbers: LeaseScrubbers;
-  },
+  { parts, scrubbers, budget }: SayParts,
 ): Promise<Answer> {
   const caller = callerOf(call);
   const tenantId = tenantOf(call).id;
@@ -100,15 +94,18 @@ async function sayAll(
     tenantId,
     words.map(({ word }) => word.id),
   );
-  const spoken = words.map(({ word }, index) =>
-    speak(word, {
+  const tallies = await talliesOf(words, { tenantId, budget });
+  const spoken = words.map(({ word }, index) => {
+    const tally = tallies.get(word.id);
+    return speak(word, {
       tenantId,
       leaseId: word.id,
       token: word.token,
       scrubber: found[index],
+      ...(tally === undefined ? {} : { tally }),
       ...only,
-    })
-  );
+    });
+  });
   const outcomes = spoken.length === 0
     ? []
     : await parts.engine.leases.sayAll(spoken.map(({ heard }) => heard));
@@ -119,6 +116,22 @@ async function sayAll(
     return resultOf(answered(spoken[index], outcomes[index]), call);
   });
   return json({ results });
+}
+
+/** What counts the log lines of each lease that has some to add. */
+async function talliesOf(
+  words: readonly { readonly word: HeldWord }[],
+  { tenantId, budget }: {
+    readonly tenantId: string;
+    readonly budget: LogBudget;
+  },
+): Promise<ReadonlyMap<string, LogTally>> {
+  const tallies = new Map<string, LogTally>();
+  for (const { word: { action, id } } of words) {
+    if (action !== "log" || tallies.has(id)) continue;
+    tallies.set(id, await budget.tally(tenantId, id));
+  }
+  return tallies;
 }
 
 function readWord(given: unknown, index: number): ReadWord {

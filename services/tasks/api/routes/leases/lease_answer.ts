@@ -11,6 +11,7 @@ import type { Scrubber } from "../../../secrets/scrub.ts";
 import { json, type JsonAnswer } from "../../http/answer.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { utcTime } from "../../views/utc_time.ts";
+import { type LogTally, MAX_ATTEMPT_LINES } from "./log_budget.ts";
 import { eventOfWord } from "./word_event.ts";
 import type { Word } from "./word_schema.ts";
 
@@ -24,6 +25,11 @@ export interface Holder {
   readonly token: string;
   /** Takes the secrets of the lease's worker out; there are none if absent. */
   readonly scrubber: Scrubber | undefined;
+  /**
+   * Counts the log lines of the lease; needed for those only.
+   * @default they are not counted
+   */
+  readonly tally?: LogTally;
   /**
    * The only worker whose leases they may hold.
    * @default any
@@ -44,23 +50,37 @@ const NO_TOKEN = "";
 
 /** Makes a word ready for the engine. */
 export function speak(word: Word, holder: Holder): SpokenWord {
-  const { tenantId, leaseId, token, workerId } = holder;
+  const { tenantId, leaseId, token, workerId, tally } = holder;
   const event = eventOfWord(word, holder.scrubber);
-  let wasTheirs = false;
+  let isForeign = false;
+  let lines: { readonly count: number; readonly areTaken: boolean } | undefined;
   return {
     heard: {
       tenantId,
       leaseId,
       token,
       event(lease, task): TaskEvent {
-        if (workerId !== undefined && task.workerId !== workerId) {
-          return event({ id: lease.id, tokenHash: NO_TOKEN });
-        }
-        wasTheirs = isSettledOf(task, lease);
-        return event(lease);
+        isForeign = workerId !== undefined && task.workerId !== workerId;
+        const said = event(
+          isForeign ? { id: lease.id, tokenHash: NO_TOKEN } : lease,
+        );
+        if (said.kind !== "log" || tally === undefined) return said;
+        if (!isHeldBy(task, said.lease)) return said;
+        // A commit that was refused is planned again, with the lines it has.
+        const count = said.lines.length;
+        lines ??= { count, areTaken: tally.take(count) };
+        return lines.areTaken ? said : { ...said, lines: [] };
       },
     },
-    answer: (outcome) => answerOf(outcome, { word, leaseId, wasTheirs }),
+    answer(outcome) {
+      if (lines !== undefined && !lines.areTaken && outcome.kind === "ok") {
+        return tooManyLines(lines.count, tally?.lines ?? 0);
+      }
+      if (lines?.areTaken && outcome.kind !== "ok") {
+        tally?.giveBack(lines.count);
+      }
+      return answerOf(outcome, { word, leaseId, isForeign });
+    },
   };
 }
 
@@ -71,16 +91,24 @@ export function noSuchLease(): ProblemAnswer {
   });
 }
 
-function isSettledOf({ settled }: Task, lease: LeaseProof): boolean {
-  return settled?.id === lease.id && settled.tokenHash === lease.tokenHash;
+function isHeldBy({ attempt }: Task, lease: LeaseProof): boolean {
+  return attempt?.id === lease.id && attempt.tokenHash === lease.tokenHash;
+}
+
+function tooManyLines(count: number, used: number): ProblemAnswer {
+  return problem("quota_exceeded", {
+    detail: `Cannot add log lines: there are ${used}, ${count} are too many ` +
+      `more, an attempt may have ${MAX_ATTEMPT_LINES}`,
+    extensions: { limit: MAX_ATTEMPT_LINES, used },
+  });
 }
 
 function answerOf(
   outcome: LeaseOutcome,
-  { word: { action }, leaseId, wasTheirs }: {
+  { word: { action }, leaseId, isForeign }: {
     readonly word: Word;
     readonly leaseId: string;
-    readonly wasTheirs: boolean;
+    readonly isForeign: boolean;
   },
 ): JsonAnswer | ProblemAnswer {
   switch (outcome.kind) {
@@ -94,7 +122,7 @@ function answerOf(
     }
     case "lease_gone": {
       const { reason, isCanceled } = outcome;
-      const canceled = isCanceled && wasTheirs;
+      const canceled = isCanceled && !isForeign;
       return canceled && action === "heartbeat"
         ? json(viewCanceled(leaseId))
         : problem("lease_gone", { detail: reason, extensions: { canceled } });

@@ -9,12 +9,14 @@ import type { ApiParts } from "../../api_parts.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, tenantOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
+import type { ProblemCode } from "../../http/problem_catalog.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalBody, requiredBody } from "../../http/route_body.ts";
 import type { RouteBody, RouteBodyOptions } from "../../http/route_body.ts";
 import { noSuchLease, speak } from "./lease_answer.ts";
 import { LEASE_STATE } from "./lease_schema.ts";
 import type { LeaseScrubbers } from "./lease_scrubbers.ts";
+import { type LogBudget, MAX_ATTEMPT_LINES } from "./log_budget.ts";
 import {
   COMPLETE_BODY,
   FAIL_BODY,
@@ -30,12 +32,18 @@ const RESULT_BODY = {
   maxBytes: ({ payloadBytes }) => Math.max(payloadBytes, 65_536) + 16_384,
 } as const satisfies RouteBodyOptions;
 
+/** What the routes need. */
+export interface SayParts {
+  /** The parts of all routes. */
+  readonly parts: ApiParts;
+  /** Finds what takes secrets out. */
+  readonly scrubbers: LeaseScrubbers;
+  /** Counts log lines. */
+  readonly budget: LogBudget;
+}
+
 /** The routes that say something with one lease. */
-export function sayRoutes(
-  parts: ApiParts,
-  scrubbers: LeaseScrubbers,
-): readonly AnyRoute[] {
-  const common = { parts, scrubbers };
+export function sayRoutes(common: SayParts): readonly AnyRoute[] {
   return [
     sayRoute({
       ...common,
@@ -93,7 +101,10 @@ export function sayRoutes(
       action: "log",
       operationId: "logLease",
       summary: "Add lines to the history of a task",
-      description: "Lines that are sent twice are there twice.",
+      description: "Lines that are sent twice are there twice. An attempt " +
+        `may have ${MAX_ATTEMPT_LINES.toLocaleString("en")}; of a call with ` +
+        "more none are added.",
+      problems: ["lease_gone", "quota_exceeded"],
       body: requiredBody(LOG_BODY, {
         maxBytes: () => 262_144,
         example: { lines: ["connected", "sent 40 of 100"] },
@@ -103,13 +114,13 @@ export function sayRoutes(
   ];
 }
 
-interface Saying<Body> {
-  readonly parts: ApiParts;
-  readonly scrubbers: LeaseScrubbers;
+interface Saying<Body> extends SayParts {
   readonly action: LeaseAction;
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
+  /** @default only that the lease is gone */
+  readonly problems?: readonly ProblemCode[];
   readonly body: RouteBody<Body>;
   readonly word: (body: Body) => Word;
 }
@@ -129,7 +140,7 @@ function sayRoute<Body>(saying: Saying<Body>): AnyRoute {
     answers: {
       200: { description: "What has become of it", shape: LEASE_STATE },
     },
-    problems: ["lease_gone"],
+    problems: saying.problems ?? ["lease_gone"],
     handle: (call) => say(call, word(call.body), saying),
   });
 }
@@ -137,10 +148,7 @@ function sayRoute<Body>(saying: Saying<Body>): AnyRoute {
 async function say(
   call: Call<unknown, unknown>,
   word: Word,
-  { parts, scrubbers }: {
-    readonly parts: ApiParts;
-    readonly scrubbers: LeaseScrubbers;
-  },
+  { parts, scrubbers, budget }: SayParts,
 ): Promise<Answer> {
   const bearer = parseBearer(call.header("authorization"));
   if (bearer.kind === "missing") {
@@ -160,6 +168,9 @@ async function say(
     leaseId,
     token: bearer.token,
     scrubber: await scrubbers.of(tenantId, leaseId),
+    ...(word.action === "log"
+      ? { tally: await budget.tally(tenantId, leaseId) }
+      : {}),
   });
   return spoken.answer(await parts.engine.leases.say(spoken.heard));
 }

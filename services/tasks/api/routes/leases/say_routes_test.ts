@@ -3,6 +3,7 @@ import type { TaskEvent } from "../../../domain/task_event.ts";
 import { sha256 } from "../../../engine/digest.ts";
 import { SERVICE_HOST } from "../../testing/test_api.ts";
 import { addTask, historyOf, recordsOf } from "../workers/testing/add_task.ts";
+import { LogBudget } from "./log_budget.ts";
 import { openLeaseApi } from "./testing/lease_api.ts";
 
 const OUTCOMES = ["complete", "fail", "release"];
@@ -281,6 +282,68 @@ Deno.test("POST /v1/leases/:id/log adds lines to the history", async () => {
     assertEquals(refused.at("errors", 0, "pointer"), pointer);
   }
   assertEquals((await historyOf(api, task)).length, 3);
+  await api.close();
+});
+
+Deno.test("POST /v1/leases/:id/log takes no more lines than an attempt may have", async () => {
+  const api = await openLeaseApi();
+  const task = await addTask(api, api.mailer);
+  const lease = await api.take();
+  const lines = Array.from({ length: 100 }, (_, n) => `line ${n}`);
+  for (let call = 0; call < 9; call++) {
+    assertEquals((await api.say(lease, "log", { lines })).status, 200);
+  }
+  const guess = { ...lease, token: "lt_guess" };
+  assertEquals((await api.say(guess, "log", { lines })).status, 409);
+  // Lines with line ends are as many as they show.
+  const many = await api.say(lease, "log", { lines: ["x\n".repeat(100)] });
+  assertEquals([many.status, many.at("code")], [403, "quota_exceeded"]);
+  assertEquals([many.at("limit"), many.at("used")], [1_000, 900]);
+  assertEquals((await api.say(lease, "log", { lines })).status, 200);
+  const late = await api.say(lease, "log", { lines: ["x"] });
+  assertEquals([late.status, late.at("used")], [403, 1_000]);
+  const inBatch = await api.call("POST", "/v1/leases/batch", {
+    key: api.credential,
+    body: {
+      leases: [
+        { id: lease.id, token: lease.token, action: "log", lines: ["x"] },
+        { id: lease.id, token: lease.token, action: "heartbeat" },
+      ],
+    },
+  });
+  assertEquals(inBatch.at("results", 0, "status"), 403);
+  assertEquals(inBatch.at("results", 1, "status"), 200);
+  // A process that begins anew knows it from the history.
+  const other = new LogBudget(api.store);
+  const tally = await other.tally(api.tenant.id, lease.id);
+  assertEquals([tally.lines, tally.take(1)], [1_000, false]);
+  assertEquals((await api.say(lease, "release")).status, 200);
+  const next = await api.take();
+  assertEquals((await api.say(next, "log", { lines: ["x"] })).status, 200);
+  assertEquals((await other.tally(api.tenant.id, next.id)).lines, 1);
+  assertEquals(
+    (await recordsOf(api, task)).filter(({ type }) => type === "log").length,
+    11,
+  );
+  await api.close();
+});
+
+Deno.test("POST /v1/leases/batch takes no more log lines of an attempt than alone", async () => {
+  const api = await openLeaseApi();
+  await addTask(api, api.mailer);
+  const { id, token } = await api.take();
+  const lines = Array.from({ length: 100 }, () => "x");
+  const word = { id, token, action: "log", lines };
+  const answer = await api.call("POST", "/v1/leases/batch", {
+    key: api.credential,
+    body: { leases: Array.from({ length: 12 }, () => word) },
+  });
+  const statuses = Array.from(
+    { length: 12 },
+    (_, n) => answer.at("results", n, "status"),
+  );
+  assertEquals(statuses.slice(0, 10), new Array(10).fill(200));
+  assertEquals(statuses.slice(10), [403, 403]);
   await api.close();
 });
 

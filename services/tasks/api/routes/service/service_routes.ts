@@ -79,7 +79,7 @@ function readinessRoute(
     answers: {
       200: { description: "It does", shape: READINESS },
     },
-    problems: [],
+    problems: ["not_ready"],
     handle: async () => {
       const report = Object.entries(await check.report());
       const checks = Object.fromEntries(
@@ -95,14 +95,11 @@ function readinessRoute(
           headers: { "cache-control": "no-store" },
         });
       }
-      return problem(
-        failing.includes("store") ? "store_unavailable" : "overloaded",
-        {
-          detail: `Cannot serve: ${failing.join(", ")} not ready`,
-          extensions: { durability, checks },
-          retryAfterMs: 2_000,
-        },
-      );
+      return problem("not_ready", {
+        detail: `Cannot serve: ${failing.join(", ")} not ready`,
+        extensions: { durability, checks },
+        retryAfterMs: 2_000,
+      });
     },
   });
 }

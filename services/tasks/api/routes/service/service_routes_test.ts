@@ -59,13 +59,13 @@ Deno.test("GET /readyz tells what is not ready, and how durable writes are", asy
   assertEquals((await ask()).status, 200, "it was asked again at once");
   api.clock.advance(1_000);
   const away = await ask();
-  assertEquals([away.status, away.at("code")], [503, "overloaded"]);
+  assertEquals([away.status, away.at("code")], [503, "not_ready"]);
   assertEquals(away.at("detail"), "Cannot serve: idp not ready");
   assertEquals(away.at("checks", "idp"), { ready: false, detail: "refused" });
   assertEquals(away.at("durability"), "strict");
   report = { store: { isReady: false, detail: "it does not answer" } };
   api.clock.advance(1_000);
-  assertEquals((await ask()).at("code"), "store_unavailable");
+  assertEquals((await ask()).at("code"), "not_ready");
   await api.close();
 });
 

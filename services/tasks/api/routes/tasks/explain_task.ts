@@ -73,11 +73,15 @@ async function factsOf(task: Task, engine: Engine): Promise<ExplainFacts> {
   const verdict = judgeDependencies(task, states);
   const seen = engine.liveness.of({ tenantId, workerId });
   const ahead = await aheadOf(task, engine);
+  const nextSlotMs = worker === undefined
+    ? undefined
+    : engine.claims.nextSlotMs(worker, task.group);
   return {
     nowMs: clock.nowMs(),
     worker,
     ...(seen === undefined ? {} : { workerSeenAtMs: seen.lastSeenAtMs }),
     running,
+    ...(nextSlotMs === undefined ? {} : { nextSlotMs }),
     waitsFor: verdict.kind === "waits" ? verdict.for : [],
     ...(concurrency === null ? {} : { planConcurrency: concurrency }),
     ...(ahead === undefined ? {} : { ahead }),

@@ -78,3 +78,70 @@ Deno.test("GET /v1/tasks/:id/explain tells of full workers, dependencies, pauses
   assertEquals(await codesOf(api, waiting), ["finished"]);
   await api.close();
 });
+
+Deno.test("GET /v1/tasks/:id/explain tells of a rate limit, and when it lets the task start", async () => {
+  const api = await openTasksApi();
+  const { books } = api.engine.parts;
+  const limit = async (per: "worker" | "group", version: number) => {
+    const rate = { count: 1, periodMs: 60_000, per };
+    await api.write(books.workers.changing(
+      { ...api.worker, version: version - 1 },
+      { ...api.worker, version, limits: { rate } },
+    ));
+  };
+  const explained = async (id: string) =>
+    Object((await api.call("GET", `/v1/tasks/${id}/explain`)).json);
+  await limit("worker", 2);
+  await api.create({ group: "acme" });
+  await api.work("complete");
+  const startedAtMs = api.clock.nowMs();
+  await api.clock.advance(15_000);
+  const waiting = (await api.create({ group: "acme" })).textAt("id");
+  const until = new Date(startedAtMs + 60_000).toISOString();
+  assertEquals(await explained(waiting), {
+    task: waiting,
+    status: "waiting",
+    hindrances: [{
+      code: "rate_limit",
+      message: "Its worker's rate limit is reached for 45 s",
+      until,
+    }],
+    earliest: until,
+  });
+  const { leases } = api.engine;
+  const wish = {
+    tenantId: api.tenant.id,
+    workerId: api.worker.id,
+    max: 9,
+    waitMs: 0,
+  };
+  assertEquals(await leases.lease(wish), []);
+  await api.clock.advance(45_000);
+  assertEquals(await codesOf(api, waiting), ["next_in_line"]);
+  // Each group for itself, and those without one not at all.
+  await limit("group", 3);
+  await api.work("complete");
+  const ofGroup = (await api.create({ group: "acme" })).textAt("id");
+  const ofOther = (await api.create({ group: "other" })).textAt("id");
+  const ofNone = (await api.create()).textAt("id");
+  const { hindrances: [first] } = await explained(ofGroup);
+  assertEquals(
+    first.message,
+    'The rate limit of its group "acme" is reached for 1 min',
+  );
+  for (const id of [ofOther, ofNone]) {
+    assertEquals((await codesOf(api, id)).includes("rate_limit"), false);
+  }
+  await api.close();
+});
+
+Deno.test("GET /v1/tasks/:id/explain names no quota, as none holds back a task that is there", async () => {
+  const api = await openTasksApi({ limits: { executionsPerMonth: 1 } });
+  await api.create();
+  const waiting = (await api.create()).textAt("id");
+  await api.work("complete");
+  assertEquals((await api.create()).at("code"), "quota_exceeded");
+  assertEquals(await codesOf(api, waiting), ["next_in_line"]);
+  assertEquals(await api.work("complete"), waiting);
+  await api.close();
+});

@@ -27,7 +27,7 @@ export const EXPLANATION: Shape = named(
               code: {
                 type: "string",
                 description: "A word for programs, such as `not_due`, " +
-                  "`worker_paused`, `blocked`, `concurrency`, `next_in_line`",
+                  "`worker_paused`, `blocked`, `rate_limit`, `next_in_line`",
               },
               message: { type: "string" },
               until: {

@@ -23,6 +23,16 @@ const HTTP: JsonSchema = {
   additionalProperties: false,
 };
 
+/** What a folding dropped. */
+const FOLDED: JsonSchema = {
+  type: "object",
+  description: "Which records were dropped: how many up to now, and the hash " +
+    "of the last, which is the `prev` of the first one that is left",
+  properties: { count: COUNT, hash: TEXT },
+  required: ["count", "hash"],
+  additionalProperties: false,
+};
+
 const RECORD_EXAMPLE: JsonObject = {
   seq: 1,
   at: "2027-01-15T08:00:00.000Z",
@@ -66,6 +76,7 @@ const RECORD: Shape = named(
         description: "Slots that were missed, milliseconds of lag",
       },
       next_date: TIME,
+      folded: FOLDED,
       prev: { ...TEXT, description: "The hash of the record before" },
       hash: TEXT,
       text: { ...TEXT, description: "What the hash covers, with `proof`" },

@@ -7,6 +7,7 @@
 
 import type { Actor } from "../../../domain/actor.ts";
 import type { HistoryDraft } from "../../../domain/history.ts";
+import type { FoldDraft } from "../../../domain/history_fold.ts";
 import { rulesOf } from "../../../domain/rules.ts";
 import type { Task, TaskDefinition } from "../../../domain/task.ts";
 import type { TaskEvent } from "../../../domain/task_event.ts";
@@ -17,6 +18,9 @@ import type { EngineParts } from "../../../engine/parts.ts";
 import { sealWrite } from "../../../engine/sealed_write.ts";
 import { spawnedWrites } from "../../../engine/spawn.ts";
 import type { Write } from "../../../store/store.ts";
+
+/** About how many records such a change adds; most add one or two. */
+export const PLANNED_RECORDS = 4;
 
 /** What the events happen in. */
 export interface PlanEventsOptions {
@@ -30,6 +34,8 @@ export interface PlanEventsOptions {
   readonly actor: Actor;
   /** How long the tenant's plan keeps a task after its end; null is for ever. */
   readonly retentionMs: number | null;
+  /** The record that makes room in a long history, if that is called for. */
+  readonly fold?: FoldDraft | undefined;
   /** The engine's parts. */
   readonly parts: EngineParts;
 }
@@ -56,7 +62,8 @@ export function planEvents(
   task: Task,
   options: PlanEventsOptions,
 ): PlannedEvents {
-  const { events, definition, worker, actor, retentionMs, parts } = options;
+  const { events, definition, worker, actor, retentionMs, fold, parts } =
+    options;
   const rules = rulesOf(definition, worker, {
     cache: parts.ruleCache,
     ...(retentionMs === null ? {} : { retentionMs }),
@@ -80,6 +87,7 @@ export function planEvents(
   const sealed = sealWrite({ ...next, version: task.version + 1 }, {
     drafts,
     expectedVersion: task.version,
+    fold,
   });
   const spawned = spawnedWrites(sealed.task, { slotsMs, rules, parts });
   const calls = callbackWrites(task, { next: sealed.task, parts });

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { preview } from "../../../domain/preview.ts";
+import { OCCURRENCE_WARNINGS, preview } from "../../../domain/preview.ts";
 import { rulesOf } from "../../../domain/rules.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, tenantOf } from "../../http/call.ts";
@@ -88,9 +88,11 @@ const PREVIEW = named(
               offset: { type: "string", description: "Such as `+02:00`" },
               warnings: {
                 type: "array",
-                items: { enum: ["gap_moved", "overlap_once", "month_short"] },
+                items: { enum: OCCURRENCE_WARNINGS },
                 description: "The clock skips the time that was meant; shows " +
-                  "it twice and it runs once; the month lacks the day",
+                  "it twice and it runs once; the month lacks the day; the " +
+                  "time has passed and, as `catch_up` and its window have " +
+                  "it, does not run",
               },
             },
             required: ["at", "local", "offset", "warnings"],
@@ -129,8 +131,8 @@ export function schedulePreviewRoute(parts: TasksParts): AnyRoute {
     operationId: "previewSchedule",
     summary: "Tell the next times of a schedule",
     description: "Nothing is kept. The scheduler asks the same functions, so " +
-      "a task with this schedule runs at these very times, chance's delay " +
-      "aside.",
+      "a task that is made now with this schedule runs at these very times, " +
+      "chance's delay and those that it warns are missed aside.",
     tags: ["schedules"],
     access: READS_TASKS,
     body: requiredBody(WISH),
@@ -170,6 +172,11 @@ async function previewSchedule(
     timezone,
     fromMs: Math.max(body.from ?? dateMs, dateMs),
     count: body.count + 1,
+    catchUp: {
+      nowMs: clock.nowMs(),
+      mode: repeat.catchUp,
+      windowMs: repeat.catchUpWindowMs,
+    },
   });
   return json({
     timezone,

@@ -91,3 +91,34 @@ Deno.test("POST /v1/schedules/preview refuses what a task could not have, and ke
   assertEquals((await api.call("GET", "/v1/tasks?count")).at("count"), 0);
   await api.close();
 });
+
+Deno.test("POST /v1/schedules/preview warns of times that a task made now would miss", async () => {
+  for (
+    const [rule, run] of [
+      [{ catch_up: "one" }, 4],
+      [{ catch_up: "none" }, 5],
+      [{ catch_up: "all", catch_up_window: "PT150M" }, 2],
+      [{ catch_up: "all" }, 0],
+    ] as const
+  ) {
+    const api = await openTasksApi();
+    const date = new Date(api.clock.nowMs() - 4.5 * 3_600_000).toISOString();
+    const repeat = { interval: "PT1H", ...rule };
+    const preview = await api.send("POST", "/v1/schedules/preview", {
+      repeat,
+      date,
+      count: 7,
+    });
+    const { data } = Object(preview.json);
+    assertEquals(
+      data.map(({ warnings }: { warnings: string[] }) =>
+        warnings.includes("missed_by_limit")
+      ),
+      Array.from({ length: 7 }, (_, index) => index < run),
+    );
+    const made = await api.create({ repeat, date });
+    const task = await api.store.task(api.tenant.id, made.textAt("id"));
+    assertEquals(new Date(task?.slotMs ?? 0).toISOString(), data[run].at);
+    await api.close();
+  }
+});

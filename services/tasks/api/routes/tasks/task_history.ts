@@ -64,9 +64,10 @@ export function taskHistoryRoute(parts: TasksParts): AnyRoute {
     hosts: "tenant",
     operationId: "getTaskHistory",
     summary: "Read a task's history",
-    description: "Records are only ever added, the oldest first, and each " +
+    description: "Records never change, the oldest come first, and each " +
       "holds the hash of the one before. With `proof` all of it can be " +
-      "checked by anybody.",
+      "checked by anybody. The oldest of more than the plan's " +
+      "`history_per_task` are dropped; a record `folded` tells which.",
     tags: ["tasks"],
     access: READS_TASKS,
     params: TASK_PARAMS,

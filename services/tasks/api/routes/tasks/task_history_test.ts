@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
 import { verifyChain } from "../../../domain/history.ts";
+import { verifyHistory } from "../../../domain/history_fold.ts";
 import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
 /** A task that failed, was retried and succeeded. */
@@ -134,5 +135,44 @@ Deno.test("GET /v1/tasks/:id/attempts lists attempts with their ends", async () 
   assertEquals(first.data, all.slice(0, 2));
   const second = await read(`limit=2&cursor=${first.next}`);
   assertEquals(second.data, all.slice(2, 4));
+  await api.close();
+});
+
+Deno.test("GET /v1/tasks/:id/history tells what was folded away, and proves the rest", async () => {
+  const api = await openTasksApi({ limits: { historyPerTask: 20 } });
+  const digest = (text: string) =>
+    createHash("sha256").update(text).digest("base64url");
+  const id = (await api.create({ key: "k" })).textAt("id");
+  for (let count = 0; count < 60; count++) {
+    const changed = count % 2 === 0
+      ? await api.send("PUT", `/v1/tasks/${id}`, { priority: count % 3 - 1 })
+      : await api.create({
+        key: "k",
+        on_conflict: "replace",
+        priority: count % 4 + 1,
+      });
+    assertEquals(changed.status, 200);
+  }
+  const { data } = Object(
+    (await api.call("GET", `/v1/tasks/${id}/history?proof=true`)).json,
+  );
+  assertEquals(data.length <= 20, true);
+  const folded = data.findLast(({ type }: { type: string }) =>
+    type === "folded"
+  );
+  assertEquals(folded.folded, {
+    count: data[0].seq - 1,
+    hash: data[0].prev,
+  });
+  assertEquals(folded.actor, { type: "system", id: "system" });
+  const { seq: count, hash } = data.at(-1);
+  assertEquals(count > 60, true);
+  const end = { count, hash };
+  assertEquals(verifyHistory(data, { end, digest }).kind, "ok");
+  assertEquals(verifyHistory(data.slice(1), { end, digest }).kind, "broken");
+  const only = Object(
+    (await api.call("GET", `/v1/tasks/${id}/history?type=folded`)).json,
+  );
+  assertEquals(only.data.length >= 1, true);
   await api.close();
 });

@@ -8,6 +8,8 @@
 import { quote } from "../../../../shared/quote.ts";
 import type { Actor } from "../../../domain/actor.ts";
 import type { Task } from "../../../domain/task.ts";
+import type { FoldDraft } from "../../../domain/history_fold.ts";
+import { foldFor } from "../../../engine/history_fold.ts";
 import type { EngineParts } from "../../../engine/parts.ts";
 import type { Creation } from "../../../engine/creation.ts";
 import type { Write } from "../../../store/store.ts";
@@ -15,13 +17,15 @@ import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { definitionChanges } from "./definition_changes.ts";
 import type { JudgedTask } from "./judge_new_task.ts";
 import { dependencyRefusal } from "./dependency_rule.ts";
-import { planEvents } from "./plan_events.ts";
+import { planEvents, PLANNED_RECORDS } from "./plan_events.ts";
 import { wrongState } from "./task_answer.ts";
 
 /** A task as it will be, which one or, by its key, several requests come to. */
 export interface TaskSlot {
   /** The task that was there before. */
   readonly previous?: Task;
+  /** The record that makes room in its history, if that is called for. */
+  readonly fold?: FoldDraft | undefined;
   /** The task as it will be. */
   readonly task: Task;
   /** What makes it so. */
@@ -77,6 +81,7 @@ export class TaskSlots {
       this.#byKey.set(name, this.slots.length);
       this.slots.push({
         previous: task,
+        fold: await foldFor(task, { added: PLANNED_RECORDS, parts }),
         task,
         writes: [],
         made: [],
@@ -110,7 +115,7 @@ export class TaskSlots {
   #new(judged: JudgedTask): TaskSlot {
     const { tenantId, actor, retentionMs, creation } = this.#options;
     const { definition, worker, dateMs, isPaused, states } = judged;
-    const { task, writes } = creation.prepareKnown({
+    const { task, writes, made } = creation.prepareKnown({
       tenantId,
       definition,
       worker,
@@ -118,7 +123,7 @@ export class TaskSlots {
       isPaused,
       actor,
     }, { retentionMs, states });
-    return { task, writes, made: NONE, judged };
+    return { task, writes, made, judged };
   }
 
   #replace(
@@ -136,15 +141,21 @@ export class TaskSlots {
       });
       return { kind: "slot", index, isNew: false };
     }
-    return this.#replaceLive(slot.previous, { index, judged, keepsDate });
+    return this.#replaceLive(slot.previous, {
+      index,
+      judged,
+      keepsDate,
+      fold: slot.fold,
+    });
   }
 
   #replaceLive(
     previous: Task,
-    { index, judged, keepsDate }: {
+    { index, judged, keepsDate, fold }: {
       readonly index: number;
       readonly judged: JudgedTask;
       readonly keepsDate: boolean;
+      readonly fold: FoldDraft | undefined;
     },
   ): Placed {
     const { parts, actor, retentionMs } = this.#options;
@@ -169,6 +180,7 @@ export class TaskSlots {
       worker,
       actor,
       retentionMs,
+      fold,
       parts,
     });
     if (planned.kind === "refused") {
@@ -176,6 +188,7 @@ export class TaskSlots {
     }
     this.slots[index] = {
       previous,
+      fold,
       task: planned.task,
       writes: planned.kind === "changed" ? planned.writes : [],
       made: planned.kind === "changed" ? planned.made : [],
@@ -184,8 +197,6 @@ export class TaskSlots {
     return { kind: "slot", index, isNew: false };
   }
 }
-
-const NONE: readonly Task[] = [];
 
 function keyNameOf({ definition }: JudgedTask): string | undefined {
   const { key, workerId } = definition;

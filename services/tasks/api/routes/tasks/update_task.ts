@@ -6,13 +6,14 @@
 
 import { actorOf, seesPayloads } from "../../../access/caller.ts";
 import type { Task } from "../../../domain/task.ts";
+import { foldFor } from "../../../engine/history_fold.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
 import { asGiven } from "../../schema/derived.ts";
-import { planEvents } from "./plan_events.ts";
+import { planEvents, PLANNED_RECORDS } from "./plan_events.ts";
 import { reviseTask, type Revision } from "./revision.ts";
 import { noTask, taskAnswer, wrongState } from "./task_answer.ts";
 import { changeCondition, findTask, TASK_PARAMS } from "./task_params.ts";
@@ -127,6 +128,7 @@ async function apply(
     worker,
     actor: actorOf(callerOf(call)),
     retentionMs,
+    fold: await foldFor(task, { added: PLANNED_RECORDS, parts }),
     parts,
   });
   if (planned.kind === "refused") return wrongState(planned.reason, task);

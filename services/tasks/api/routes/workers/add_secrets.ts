@@ -159,7 +159,7 @@ async function planValues(
 }
 
 async function planCredential(
-  { name = "", expiresAtMs }: Extract<
+  { name = "", expiresAtMs, secrets = true }: Extract<
     SecretsRequest,
     { readonly kind: "credential" }
   >,
@@ -186,7 +186,7 @@ async function planCredential(
     workerId,
     name,
     digest,
-    secrets: true,
+    secrets,
     createdAtMs: nowMs,
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
   };

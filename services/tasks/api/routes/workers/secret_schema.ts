@@ -12,7 +12,7 @@ import {
 import { MAX_SECRET_NAME_CHARS } from "../../../secrets/secret_name.ts";
 import { nullable } from "../../schema/alternatives.ts";
 import { described, named, shape } from "../../schema/annotated.ts";
-import { literal } from "../../schema/choice.ts";
+import { boolean, literal } from "../../schema/choice.ts";
 import { asGiven } from "../../schema/derived.ts";
 import { dateTime } from "../../schema/domain_kinds.ts";
 import type { JsonSchema } from "../../schema/json_schema.ts";
@@ -68,6 +68,12 @@ export const NEW_SECRETS: Schema<unknown> = named(
           type: { const: "credential" },
           name: { type: ["string", "null"], maxLength: MAX_LABEL_CHARS },
           expires_at: { type: ["string", "null"], format: "date-time" },
+          secrets: {
+            type: ["boolean", "null"],
+            default: true,
+            description: "Whether leases taken with it may carry the " +
+              "worker's secrets",
+          },
         },
         additionalProperties: false,
       },
@@ -98,6 +104,10 @@ const CREDENTIAL = {
   type: literal("credential"),
   id: text(),
   name: nullable(text()),
+  secrets: described(
+    boolean(),
+    "Whether leases taken with it may carry the worker's secrets",
+  ),
   created_at: dateTime(),
   expires_at: nullable(dateTime()),
   last_used_at: nullable(dateTime()),

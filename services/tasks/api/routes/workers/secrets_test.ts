@@ -153,6 +153,7 @@ Deno.test("POST /v1/workers/:id/secrets mints a credential that opens the worker
     type: "credential",
     id,
     name: null,
+    secrets: true,
     created_at: new Date(api.clock.nowMs()).toISOString(),
     expires_at: null,
     last_used_at: null,

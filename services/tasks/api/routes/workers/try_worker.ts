@@ -208,7 +208,9 @@ function resultOf(
     };
   }
   // What is cut off cannot be recognized, so it is cut last.
-  const body = clean(outcome.bodyText);
+  const { bodyText, isTruncated } = outcome;
+  const body = scrubber?.scrubText(bodyText, { isCut: isTruncated }) ??
+    bodyText;
   const shown = body.slice(0, MAX_TRIAL_BODY_CHARS).toWellFormed();
   return {
     outcome: verdict.kind,
@@ -222,7 +224,7 @@ function resultOf(
         ]),
       ),
       body: shown,
-      truncated: outcome.isTruncated || shown.length < body.length,
+      truncated: isTruncated || shown.length < body.length,
     },
     error,
   };

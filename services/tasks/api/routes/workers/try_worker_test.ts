@@ -108,6 +108,24 @@ Deno.test("POST /v1/workers/:id/test tells of failures as they would be for a ta
   await api.close();
 });
 
+Deno.test("POST /v1/workers/:id/test shows no beginning of a secret that was cut off", async () => {
+  const value = Array.from({ length: 1_500 }, (_, n) => `part-${n};`).join("");
+  await using server = await answering([], (response) => {
+    response.writeHead(200, { "content-type": "text/plain" });
+    response.end(value.repeat(5));
+  });
+  const api = await openCalling();
+  await api.call("POST", "/v1/workers", {
+    body: { name: "mailer", url: `http://127.0.0.1:${server.port}/` },
+  });
+  const secret = { name: "KEY", value };
+  await api.call("POST", "/v1/workers/mailer/secrets", { body: secret });
+  const answer = await api.call("POST", PATH);
+  assertEquals(answer.at("answer", "truncated"), true);
+  assertEquals(answer.at("answer", "body"), "[secret KEY]".repeat(5));
+  await api.close();
+});
+
 Deno.test("POST /v1/workers/:id/test calls no address that tasks may not call", async () => {
   const calls: Received[] = [];
   await using server = await answering(calls, (response) => response.end());

@@ -8,7 +8,7 @@ import { assertEquals } from "@std/assert";
 import type { Task } from "../../../domain/task.ts";
 import { TASK_STATUSES } from "../../../domain/task_status.ts";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
-import type { Claim, Store } from "../../store.ts";
+import type { Claim, Store, WorkerPosition } from "../../store.ts";
 import { removal, SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
 import {
   collectCases,
@@ -230,32 +230,37 @@ export function claimCases(): readonly StoreCase[] {
 
     check("names the workers that have tasks to take", async (store) => {
       const ids = sampleIds();
-      const workers = Array.from({ length: 9 }, (_, index) => ({
-        tenantId: `tnt_${index % 2}`,
-        workerId: `wrk_${index}`,
+      // Some of different tenants have the same id, as the service's own do.
+      const workers = Array.from({ length: 11 }, (_, index) => ({
+        tenantId: `tnt_${index}`,
+        workerId: index % 2 === 0 ? "wrk_shared" : `wrk_${index}`,
       }));
+      const sibling = { tenantId: "tnt_0", workerId: "wrk_0" };
+      const all = [...workers, sibling];
       const idle = { tenantId: TENANT, workerId: "wrk_idle" };
       await create(
         store,
-        ...[...workers, ...workers].map((worker) =>
+        ...[...all, ...all].map((worker) =>
           sampleTask({ id: ids.next(), ...worker, group: ids.next() })
         ),
         sampleTask({ id: ids.next(), ...idle, isDue: false }),
       );
-      const found = [];
-      let afterWorkerId: string | undefined;
-      do {
-        const page = await store.workersWithDueTasks({
-          limit: 4,
-          ...(afterWorkerId === undefined ? {} : { afterWorkerId }),
-        });
-        assertEquals(page.length <= 4, true);
-        found.push(...page);
-        afterWorkerId = page.at(-1)?.workerId;
-      } while (afterWorkerId !== undefined && found.length < 20);
-      const byId = (left: { workerId: string }, right: { workerId: string }) =>
-        left.workerId < right.workerId ? -1 : 1;
-      assertEquals(found.sort(byId), workers);
+      const nameOf = ({ tenantId, workerId }: WorkerPosition) =>
+        `${tenantId} ${workerId}`;
+      for (const limit of [1, 4, 100]) {
+        const found: WorkerPosition[] = [];
+        let after: WorkerPosition | undefined;
+        do {
+          const page = await store.workersWithDueTasks({
+            limit,
+            ...(after === undefined ? {} : { after }),
+          });
+          assertEquals(page.length <= limit, true);
+          found.push(...page);
+          after = page.at(-1);
+        } while (after !== undefined && found.length < 40);
+        assertEquals(found.map(nameOf).sort(), all.map(nameOf).sort());
+      }
     });
   });
 }

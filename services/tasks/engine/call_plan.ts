@@ -1,0 +1,115 @@
+/**
+ * What a push call needs beside its task.
+ *
+ * @module
+ */
+
+import type { Task } from "../domain/task.ts";
+import type { WorkerDefinition } from "../domain/worker.ts";
+import type { Scrubber } from "../secrets/scrub.ts";
+import { type CallbackData, callbackDataOf } from "./callbacks.ts";
+import type { EngineParts } from "./parts.ts";
+import type { Vault } from "./vault.ts";
+import { tenantOfInternal } from "./workers.ts";
+
+/** Makes what a receiver is told of a task, as the API shows it. */
+export type TaskView = (task: Task, workerName: string) => unknown;
+
+/** What a call needs beside the task. */
+export interface CallPlan {
+  /** Who is called. */
+  readonly worker: WorkerDefinition;
+  /** Where, with references to secrets. */
+  readonly url: string;
+  /** What is told, such as `task.run`. */
+  readonly type: string;
+  /** What is told of it, for JSON. */
+  readonly data: unknown;
+  /** Values that may be filled in, by name. */
+  readonly secrets: ReadonlyMap<string, string>;
+  /** What signs the call, as text. */
+  readonly signing: readonly string[];
+  /** Takes these secrets out of the answer; there are none if undefined. */
+  readonly scrubber: Scrubber | undefined;
+}
+
+/** Options of {@linkcode planCall}. */
+export interface PlanOptions {
+  /** The engine's parts. */
+  readonly parts: EngineParts;
+  /** Opens secrets. */
+  readonly vault: Vault;
+  /** Makes what a receiver is told of a task. */
+  readonly view: TaskView;
+  /** What proves that the attempt is the receiver's. */
+  readonly token: string;
+}
+
+/**
+ * Reads what the call of a task needs; undefined when there is nowhere to call.
+ *
+ * @throws {SecretsError} when the worker's secrets cannot be opened
+ * @throws {Error} when the store cannot be read
+ */
+export async function planCall(
+  task: Task,
+  planned: PlanOptions,
+): Promise<CallPlan | undefined> {
+  const { parts, vault, view, token } = planned;
+  const owner = tenantOfInternal(task.tenantId);
+  const worker = await parts.workers.get(task.tenantId, task.workerId);
+  if (worker === undefined) return undefined;
+  if (owner !== undefined) {
+    return await callbackPlanOf(callbackDataOf(task), { ...planned, worker });
+  }
+  const url = worker.jobs?.[task.job]?.url ?? worker.url;
+  if (url === undefined) return undefined;
+  const [secrets, signing] = await Promise.all([
+    vault.open(task.tenantId, task.workerId),
+    vault.signing(worker),
+  ]);
+  return {
+    worker,
+    url,
+    type: "task.run",
+    data: {
+      task: view(task, worker.name),
+      run: task.run,
+      attempt: {
+        id: task.attempt?.id,
+        token,
+        fence: task.fence,
+        started_at: new Date(task.startedAtMs ?? 0).toISOString(),
+      },
+    },
+    secrets: secrets.values,
+    signing,
+    scrubber: secrets.scrubber,
+  };
+}
+
+async function callbackPlanOf(
+  data: CallbackData,
+  { parts, vault, view, worker }: PlanOptions & {
+    readonly worker: WorkerDefinition;
+  },
+): Promise<CallPlan> {
+  const [origin, signer] = await Promise.all([
+    parts.store.task(data.tenantId, data.taskId),
+    parts.workers.get(data.tenantId, data.workerId),
+  ]);
+  return {
+    worker,
+    url: data.url,
+    type: data.type,
+    data: {
+      task: origin === undefined
+        ? { id: data.taskId }
+        : view(origin, signer?.name ?? origin.workerId),
+      run: data.run,
+    },
+    secrets: new Map(),
+    signing: signer === undefined ? [] : await vault.signing(signer),
+    scrubber: undefined,
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * Keeps the time of leases when the time of day is set.
+ *
+ * The ends of leases are times of day, so that they outlast a restart. When that
+ * is set forward by an hour, all leases under way would seem to have ended, and
+ * their tasks would be handed out while their workers are still at it; set back,
+ * a dead worker would be missed an hour late. So before it is judged whether a
+ * lease has ended, the time of day is compared with a clock that only goes on,
+ * and the attempts under way are set with it.
+ *
+ * A machine that was asleep is one whose time of day was set forward, where the
+ * other clock stands still meanwhile: its leases go on when it wakes. That is
+ * right for workers that slept along. One elsewhere that went on meanwhile may
+ * still say how it went, and one that died is missed when the rest of its lease
+ * is over.
+ *
+ * A start of the server knows of no step before it. What happened to the clock
+ * while the server was down is taken for time that passed.
+ *
+ * @module
+ */
+
+import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import type { ClockStep } from "../domain/clock_step.ts";
+import type { Task } from "../domain/task.ts";
+import type { TaskEvent } from "../domain/task_event.ts";
+import type { ScanPosition } from "../store/store.ts";
+import type { EventRequest, TaskChanges } from "./changes.ts";
+import { ClockWatch } from "./clock_watch.ts";
+import type { Liveness } from "./liveness.ts";
+import type { EngineParts } from "./parts.ts";
+
+/** Tasks of one commit. */
+const PAGE = 500;
+
+/** Options of {@linkcode LeaseClock}. */
+export interface LeaseClockOptions {
+  /** The engine's parts. */
+  readonly parts: EngineParts;
+  /** Changes tasks. */
+  readonly changes: TaskChanges;
+  /** Knows when workers were seen. */
+  readonly liveness: Liveness;
+}
+
+/** A walk over the attempts under way, which goes on after the store has failed. */
+interface Walk {
+  readonly steps: readonly ClockStep[];
+  /** When an attempt had begun before it was set, by its id: it is set once. */
+  readonly begun: Map<string, number>;
+}
+
+/** Sets the leases when the time of day is set. */
+export class LeaseClock {
+  readonly #options: LeaseClockOptions;
+  readonly #watch: ClockWatch;
+  #walk: Walk | undefined;
+  #settling: Promise<void> | undefined;
+
+  /** Watches the clock from now on. */
+  constructor(options: LeaseClockOptions) {
+    this.#options = options;
+    this.#watch = new ClockWatch(options.parts.clock);
+  }
+
+  /**
+   * Looks at the clock: whether the time of day was set, and leases have times of
+   * before. Until they are {@linkcode settle}d nobody may judge that one ended.
+   */
+  isBehind(): boolean {
+    return this.#watch.look().length > 0 || this.#walk !== undefined;
+  }
+
+  /**
+   * Looks at the clock, and sets the attempts under way if it was set.
+   *
+   * @throws {Error} when the store fails; the next call goes on
+   */
+  async settle(): Promise<void> {
+    if (!this.isBehind()) return;
+    this.#settling ??= this.#settle().finally(() => this.#settling = undefined);
+    await this.#settling;
+  }
+
+  async #settle(): Promise<void> {
+    const { parts: { clock, logger }, liveness } = this.#options;
+    const isResumed = this.#walk !== undefined;
+    const walk = this.#walk ?? { steps: this.#watch.take(), begun: new Map() };
+    this.#walk = walk;
+    if (!isResumed) {
+      liveness.followClock({ steps: walk.steps, nowMs: clock.nowMs() });
+    }
+    const leases = await this.#follow(walk);
+    this.#walk = undefined;
+    logger.warn("The time of day was set; leases under way keep their time", {
+      steps_ms: walk.steps.map(({ byMs }) => Math.round(byMs)).join(", "),
+      leases,
+    });
+  }
+
+  /** Sets all attempts under way; returns how many. */
+  async #follow(walk: Walk): Promise<number> {
+    const { parts: { store }, changes } = this.#options;
+    let leases = 0;
+    let after: ScanPosition | undefined;
+    do {
+      const page = await store.scan({
+        statuses: ["running"],
+        limit: PAGE,
+        ...(after === undefined ? {} : { after }),
+      });
+      const outcomes = await changes.applyAll(
+        page.tasks.map((task): EventRequest => ({
+          tenantId: task.tenantId,
+          id: task.id,
+          event: (now) => eventOf(now, walk),
+          actor: SYSTEM_ACTOR,
+          known: task,
+        })),
+      );
+      leases += outcomes.filter(({ kind }) => kind === "changed").length;
+      after = page.next;
+    } while (after !== undefined);
+    return leases;
+  }
+}
+
+/** A commit that failed may have been applied: then the attempt begins at another time. */
+function eventOf({ attempt }: Task, walk: Walk): TaskEvent | undefined {
+  if (attempt === undefined) return undefined;
+  const begunAtMs = walk.begun.get(attempt.id) ?? attempt.startedAtMs;
+  if (begunAtMs !== attempt.startedAtMs) return undefined;
+  walk.begun.set(attempt.id, begunAtMs);
+  return { kind: "follow_clock", steps: walk.steps };
+}

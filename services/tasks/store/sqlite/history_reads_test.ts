@@ -1,0 +1,91 @@
+import { assertEquals, assertNotEquals } from "@std/assert";
+import { createHash } from "node:crypto";
+import { DatabaseSync } from "node:sqlite";
+import { verifyHistory } from "../../domain/history_fold.ts";
+import type { Task } from "../../domain/task.ts";
+import {
+  change,
+  changed,
+  creation,
+  sampleIds,
+  sampleTask,
+  unitsOf,
+  withHistory,
+} from "../testing/sample_tasks.ts";
+import { databasePath } from "./database_file.ts";
+import { withFolder, withStore } from "./testing/open_store.ts";
+
+const digest = (text: string) =>
+  createHash("sha256").update(text).digest("base64url");
+
+/** A task of whose 12 records the first 8 were folded away. */
+async function writeFolded(folder: string): Promise<Task> {
+  const first = withHistory(
+    sampleTask({ id: sampleIds().next() }),
+    Array.from({ length: 10 }, () => ({})),
+  );
+  const { seq: count = 0, hash = "" } = first.history[7] ?? {};
+  const historyFolded = { count, hash };
+  const next = withHistory(changed(first.task, { historyFolded }), [
+    { type: "folded", folded: historyFolded },
+    {},
+  ]);
+  const write = change(next.task);
+  await withStore(folder, async (store) => {
+    await store.commit(unitsOf(
+      { ...creation(first.task), history: first.history },
+      { ...write, history: next.history, foldThrough: count },
+    ));
+  });
+  return next.task;
+}
+
+/** What is found when the history is read and checked. */
+async function verdictOf(folder: string, task: Task): Promise<string> {
+  let found = "";
+  await withStore(folder, async (store) => {
+    const { records } = await store.history({
+      tenantId: task.tenantId,
+      taskId: task.id,
+      order: "asc",
+      limit: 100,
+    });
+    const end = { count: task.historyCount, hash: task.historyHash };
+    const verdict = verifyHistory(records, { end, digest });
+    found = verdict.kind === "ok" ? "ok" : verdict.reason;
+  });
+  return found;
+}
+
+Deno.test("a folded history can be checked, and what was tampered with is found", async () => {
+  const tamperings = [
+    "UPDATE history SET text = replace(text, 'log', 'lag') WHERE seq = 9",
+    "UPDATE history SET text = replace(text, '\"count\":8', '\"count\":7')",
+    "UPDATE history SET hash = 'x' WHERE seq = 10",
+    "DELETE FROM history WHERE seq = 9",
+    "DELETE FROM history WHERE seq = 10",
+    "DELETE FROM history WHERE seq = 11",
+    "DELETE FROM history WHERE seq = 12",
+    "DELETE FROM history WHERE seq < 12",
+    "INSERT INTO history SELECT n, 8, text, hash FROM history WHERE seq = 9",
+    "UPDATE tasks SET body = json_set(body, '$.historyFolded.hash', 'x')",
+    "UPDATE tasks SET body = json_remove(body, '$.historyFolded')",
+  ];
+  await withFolder(async (folder) => {
+    const task = await writeFolded(folder);
+    assertEquals([task.historyCount, await verdictOf(folder, task)], [
+      12,
+      "ok",
+    ]);
+  });
+  for (const tampering of tamperings) {
+    await withFolder(async (folder) => {
+      const task = await writeFolded(folder);
+      const db = new DatabaseSync(databasePath(folder));
+      const { changes } = db.prepare(tampering).run();
+      db.close();
+      assertNotEquals(changes, 0, tampering);
+      assertNotEquals(await verdictOf(folder, task), "ok", tampering);
+    });
+  }
+});
