@@ -1,0 +1,109 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { analyze, analyzeAndWait } from "./analyze.ts";
+import type { AnalyzeOptions } from "./analyze_types.ts";
+import { type StubParts, stubParts } from "./testing/stub_parts.ts";
+
+const ROUTE = "POST /api/analyze";
+
+function accepting(facts: readonly object[] = []): StubParts {
+  const parts = stubParts();
+  parts.exchange.on(ROUTE, {
+    status: 202,
+    json: {
+      job_ids: facts.map((_, index) => `j${index}`),
+      facts,
+      fact_count: facts.length,
+      status: "pending",
+      owner: "0x1",
+    },
+  });
+  return parts;
+}
+
+async function sent(options: AnalyzeOptions) {
+  const parts = accepting();
+  await analyze(parts, "text", options);
+  return parts.exchange.requestTo(ROUTE);
+}
+
+Deno.test("analyze() has 60 s and a body without what is unset", async () => {
+  const { body, timeoutMs } = await sent({});
+  assertEquals(body, { text: "text", namespace: "default" });
+  assertEquals(timeoutMs, 60_000);
+});
+
+Deno.test("analyze() returns facts and their jobs", async () => {
+  const parts = accepting([{ text: "f", id: "j0", job_id: "j0" }, {
+    text: "g",
+    id: "j1",
+  }]);
+  assertEquals(await analyze(parts, "text"), {
+    job_ids: ["j0", "j1"],
+    facts: [
+      { text: "f", id: "j0", job_id: "j0" },
+      { text: "g", id: "j1", job_id: "j1" },
+    ],
+    fact_count: 2,
+    status: "pending",
+    owner: "0x1",
+  });
+});
+
+Deno.test("analyze() sends when it happened in RFC 3339", async () => {
+  for (
+    const [occurredAt, sentAs] of [
+      [new Date(0), "1970-01-01T00:00:00.000Z"],
+      ["2026-07-01T01:00:00+09:00", "2026-07-01T01:00:00+09:00"],
+      ["2026-07-01", "2026-07-01T00:00:00.000Z"],
+    ] as const
+  ) {
+    const { body } = await sent({ namespace: "n", occurredAt });
+    assertEquals(body, {
+      text: "text",
+      namespace: "n",
+      occurred_at: sentAs,
+    });
+  }
+});
+
+Deno.test("analyze() refuses a time that is none before anything is sent", async () => {
+  const parts = accepting();
+  for (const occurredAt of [new Date(NaN), "yesterday", "", 5, null, {}]) {
+    await assertRejects(
+      () => analyze(parts, "text", { occurredAt: occurredAt as Date }),
+      TypeError,
+    );
+  }
+  assertEquals(parts.exchange.requests, []);
+});
+
+Deno.test("analyzeAndWait() waits for every fact", async () => {
+  const facts = [{ text: "f", id: "j0", job_id: "j0" }];
+  const parts = accepting(facts);
+  parts.exchange.on("POST /api/remember/bulk/status", {
+    json: { results: [{ job_id: "j0", status: "done", blob_id: "b" }] },
+  });
+  const outcome = await analyzeAndWait(parts, "text", { namespace: "n" });
+  assertEquals(outcome, {
+    results: [{
+      id: "j0",
+      job_id: "j0",
+      blob_id: "b",
+      namespace: "n",
+      status: "done",
+    }],
+    total: 1,
+    succeeded: 1,
+    failed: 0,
+    timedOut: 0,
+    facts,
+    owner: "0x1",
+  });
+});
+
+Deno.test("analyzeAndWait() waits for nothing when there is no fact", async () => {
+  const parts = accepting();
+  const { total, facts } = await analyzeAndWait(parts, "text");
+  assertEquals([total, facts], [0, []]);
+  assertEquals(parts.exchange.requests.length, 1);
+});

@@ -1,0 +1,213 @@
+/**
+ * Reads what the relayer answered, trusting none of it. Each function takes an
+ * object as it was parsed and the name of one of its members.
+ *
+ * @module
+ */
+
+import { MemError } from "./errors.ts";
+
+/**
+ * A text.
+ *
+ * @throws {MemError} When it is missing or no text.
+ */
+export function readString(json: unknown, member: string): string {
+  const value = memberOf(json, member);
+  if (typeof value === "string") return value;
+  throw fault(member, "no text");
+}
+
+/**
+ * A text with at least one character.
+ *
+ * @throws {MemError} When it is missing, empty or no text.
+ */
+export function readNonEmptyString(json: unknown, member: string): string {
+  const value = readString(json, member);
+  if (value !== "") return value;
+  throw fault(member, "empty");
+}
+
+/**
+ * A text that may be missing or null: then undefined.
+ *
+ * @throws {MemError} When it is something else.
+ */
+export function readOptionalString(
+  json: unknown,
+  member: string,
+): string | undefined {
+  return isAbsent(json, member) ? undefined : readString(json, member);
+}
+
+/**
+ * A text that may be missing or null: then null.
+ *
+ * @throws {MemError} When it is something else.
+ */
+export function readNullableString(
+  json: unknown,
+  member: string,
+): string | null {
+  return readOptionalString(json, member) ?? null;
+}
+
+/**
+ * A number.
+ *
+ * @throws {MemError} When it is missing or no finite number.
+ */
+export function readNumber(json: unknown, member: string): number {
+  const value = memberOf(json, member);
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  throw fault(member, "no number");
+}
+
+/**
+ * A whole number, 0 or more.
+ *
+ * @throws {MemError} When it is missing or something else.
+ */
+export function readCount(json: unknown, member: string): number {
+  const value = readNumber(json, member);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw fault(member, "no count");
+}
+
+/**
+ * A number that may be missing or null: then undefined.
+ *
+ * @throws {MemError} When it is something else.
+ */
+export function readOptionalNumber(
+  json: unknown,
+  member: string,
+): number | undefined {
+  return isAbsent(json, member) ? undefined : readNumber(json, member);
+}
+
+/**
+ * A number that may be missing or null: then null.
+ *
+ * @throws {MemError} When it is something else.
+ */
+export function readNullableNumber(
+  json: unknown,
+  member: string,
+): number | null {
+  return readOptionalNumber(json, member) ?? null;
+}
+
+/**
+ * True or false.
+ *
+ * @throws {MemError} When it is missing or something else.
+ */
+export function readBoolean(json: unknown, member: string): boolean {
+  const value = memberOf(json, member);
+  if (typeof value === "boolean") return value;
+  throw fault(member, "neither true nor false");
+}
+
+/**
+ * True or false, or missing or null: then undefined.
+ *
+ * @throws {MemError} When it is something else.
+ */
+export function readOptionalBoolean(
+  json: unknown,
+  member: string,
+): boolean | undefined {
+  return isAbsent(json, member) ? undefined : readBoolean(json, member);
+}
+
+/**
+ * A list of anything.
+ *
+ * @throws {MemError} When it is missing or no list.
+ */
+export function readArray(json: unknown, member: string): readonly unknown[] {
+  const value = memberOf(json, member);
+  if (Array.isArray(value)) return value;
+  throw fault(member, "no list");
+}
+
+/**
+ * A list of anything that may be missing or null: then empty.
+ *
+ * @throws {MemError} When it is something else.
+ */
+export function readOptionalArray(
+  json: unknown,
+  member: string,
+): readonly unknown[] {
+  return isAbsent(json, member) ? [] : readArray(json, member);
+}
+
+/**
+ * A list of texts.
+ *
+ * @throws {MemError} When it is missing or holds something else.
+ */
+export function readStrings(json: unknown, member: string): readonly string[] {
+  return readArray(json, member).map((value) => {
+    if (typeof value === "string") return value;
+    throw fault(member, "no list of texts");
+  });
+}
+
+/**
+ * A list of finite numbers.
+ *
+ * @throws {MemError} When it is missing or holds something else.
+ */
+export function readNumbers(json: unknown, member: string): readonly number[] {
+  return readArray(json, member).map((value) => {
+    if (typeof value === "number" && Number.isFinite(value)) return value;
+    throw fault(member, "no list of numbers");
+  });
+}
+
+/**
+ * An object.
+ *
+ * @throws {MemError} When it is missing or no object.
+ */
+export function readObject(
+  json: unknown,
+  member: string,
+): Readonly<Record<string, unknown>> {
+  const value = memberOf(json, member);
+  if (isObject(value)) return value;
+  throw fault(member, "no object");
+}
+
+/** Whether a value is an object with members, not a list and not null. */
+export function isObject(
+  value: unknown,
+): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isAbsent(json: unknown, member: string): boolean {
+  return memberOf(json, member) === undefined ||
+    memberOf(json, member) === null;
+}
+
+/** Members that every object inherits, such as `toString`, are not there. */
+function memberOf(json: unknown, member: string): unknown {
+  if (!isObject(json)) {
+    throw new MemError(
+      `Cannot read the relayer's answer: there is no object that holds ` +
+        `"${member}"`,
+    );
+  }
+  return Object.hasOwn(json, member) ? json[member] : undefined;
+}
+
+function fault(member: string, state: string): MemError {
+  return new MemError(
+    `Cannot read the relayer's answer: "${member}" is missing or ${state}`,
+  );
+}

@@ -1,0 +1,58 @@
+import { assertEquals } from "@std/assert";
+import { decodeBech32 } from "./bech32.ts";
+
+const ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
+const TEXT =
+  "suiprivkey1qqrswpc8qurswpc8qurswpc8qurswpc8qurswpc8qurswpc8qurswxzszc4";
+
+Deno.test("decodeBech32() reads the texts that BIP 173 calls valid", () => {
+  assertEquals(decodeBech32("A12UEL5L"), {
+    prefix: "a",
+    bytes: new Uint8Array(0),
+  });
+  assertEquals(decodeBech32("a12uel5l")?.prefix, "a");
+  const long =
+    "an83characterlonghumanreadablepartthatcontainsthenumber1andthe" +
+    "excludedcharactersbio1tt5tgs";
+  assertEquals(decodeBech32(long)?.bytes.length, 0);
+  const rest = decodeBech32(
+    "abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw",
+  );
+  assertEquals([...rest?.bytes ?? []].slice(0, 3), [0x00, 0x44, 0x32]);
+});
+
+Deno.test("decodeBech32() is undefined for the texts that BIP 173 calls invalid", () => {
+  const invalid = [
+    "\x201nwldj5",
+    "\x7f1axkwrx",
+    "\x801eym55h",
+    "pzry9x0s0muk",
+    "1pzry9x0s0muk",
+    "x1b4n0q5v",
+    "li1dgmt3",
+    "de1lg7wt\xff",
+    "A1G7SGD8",
+    "10a06t8",
+    "1qzzfhee",
+    "A12uEL5L",
+    "",
+    "1",
+  ];
+  for (const text of invalid) assertEquals(decodeBech32(text), undefined, text);
+});
+
+Deno.test("decodeBech32() finds every slip of one letter, and every swap of neighbours", () => {
+  assertEquals(decodeBech32(TEXT)?.bytes.length, 33);
+  const start = TEXT.indexOf("1") + 1;
+  for (let at = start; at < TEXT.length; at++) {
+    for (const letter of ALPHABET) {
+      if (letter === TEXT[at]) continue;
+      const slip = TEXT.slice(0, at) + letter + TEXT.slice(at + 1);
+      assertEquals(decodeBech32(slip), undefined, slip);
+    }
+    const [one, two] = [TEXT[at], TEXT[at + 1]];
+    if (two === undefined || one === two) continue;
+    const swap = TEXT.slice(0, at) + two + one + TEXT.slice(at + 2);
+    assertEquals(decodeBech32(swap), undefined, swap);
+  }
+});

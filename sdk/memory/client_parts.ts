@@ -1,0 +1,39 @@
+/**
+ * What the operations work with.
+ *
+ * @module
+ */
+
+import type { ClientClock } from "./client_clock.ts";
+import type { Exchange } from "./exchange.ts";
+import type { IdempotencyKeys } from "./idempotency_keys.ts";
+import type { OwnerLookup } from "./owner_lookup.ts";
+
+/** What the operations of one client have in common. */
+export interface ClientParts {
+  /** Sends requests. */
+  readonly exchange: Exchange;
+  /** The namespace when a call names none. */
+  readonly namespace: string;
+  /** Milliseconds that a request may take. */
+  readonly requestTimeoutMs: number;
+  /** Milliseconds that a recall may take. */
+  readonly recallTimeoutMs: number;
+  /** Milliseconds that a look at the relayer's state may take. */
+  readonly preflightTimeoutMs: number;
+  /** The time. */
+  readonly clock: ClientClock;
+  /** A number from 0 up to, not including, 1. */
+  readonly random: () => number;
+  /** Keys of writes that the relayer has not acknowledged yet. */
+  readonly keys: IdempotencyKeys;
+  /** Knows whose account it is. */
+  readonly owner: OwnerLookup;
+  /**
+   * Whether the relayer can answer a look at a job as late as there is news of
+   * it. It never fails.
+   */
+  readonly canAwaitStatus: () => Promise<boolean>;
+  /** Ends what waits, with the client. */
+  readonly signal: AbortSignal;
+}

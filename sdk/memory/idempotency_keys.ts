@@ -1,0 +1,120 @@
+/**
+ * Keys that make a write that is sent again the same write.
+ *
+ * @module
+ */
+
+import { subtleCrypto } from "./ed25519.ts";
+import { MemError } from "./errors.ts";
+import { encodeHex } from "./hex.ts";
+
+const VERSION_PREFIX = "r1-";
+const BUCKET_MS = 30 * 60_000;
+/** Relayers know a key this long. */
+const KEY_LIFE_MS = 24 * 60 * 60_000;
+const MAX_KEYS = 1_000;
+const REQUEST_TIMEOUT = 408;
+const TOO_MANY_REQUESTS = 429;
+
+interface OpenKey {
+  readonly key: string;
+  readonly madeAtMs: number;
+}
+
+/** Options of {@linkcode IdempotencyKeys.send}. */
+export interface SendOptions {
+  /** The time, in milliseconds since the Unix epoch. */
+  readonly nowMs: number;
+  /** The caller's own key; it wins. */
+  readonly key?: string | undefined;
+}
+
+/**
+ * The keys of writes whose outcome is not known. The same content gets the same
+ * key within half an hour, and until it is acknowledged also after it, so
+ * that calling again after a lost answer makes no second memory.
+ */
+export class IdempotencyKeys {
+  readonly #open = new Map<string, OpenKey>();
+
+  /** How many writes are not acknowledged. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /**
+   * Sends a write under its key.
+   *
+   * @param content everything that makes the write what it is, the namespace
+   * and the text first
+   * @throws {unknown} What `send` throws.
+   */
+  async send<Result>(
+    content: readonly string[],
+    options: SendOptions & {
+      readonly send: (key: string) => Promise<Result>;
+    },
+  ): Promise<Result> {
+    const { nowMs, send } = options;
+    if (options.key !== undefined) return await send(options.key);
+    const digest = await sha256(content.join("\0"));
+    const open = await this.#keyOf(content, { digest, nowMs });
+    try {
+      const result = await send(open.key);
+      this.#forget(digest, open);
+      return result;
+    } catch (error) {
+      if (isRefusal(error)) this.#forget(digest, open);
+      throw error;
+    }
+  }
+
+  /** Forgets all. */
+  clear(): void {
+    this.#open.clear();
+  }
+
+  async #keyOf(
+    content: readonly string[],
+    { digest, nowMs }: { readonly digest: string; readonly nowMs: number },
+  ): Promise<OpenKey> {
+    const bucket = Math.floor(nowMs / BUCKET_MS);
+    const key = VERSION_PREFIX +
+      await sha256([String(bucket), ...content].join("\0"));
+    const known = this.#open.get(digest);
+    if (known !== undefined && nowMs - known.madeAtMs < KEY_LIFE_MS) {
+      return known;
+    }
+    const fresh = { key, madeAtMs: nowMs };
+    this.#open.delete(digest);
+    this.#open.set(digest, fresh);
+    this.#bound();
+    return fresh;
+  }
+
+  #bound(): void {
+    for (const digest of this.#open.keys()) {
+      if (this.#open.size <= MAX_KEYS) return;
+      this.#open.delete(digest);
+    }
+  }
+
+  /** Another write of the same content may have made a newer key. */
+  #forget(digest: string, open: OpenKey): void {
+    if (this.#open.get(digest) === open) this.#open.delete(digest);
+  }
+}
+
+/** The relayer said no, so nothing was written that a key could find. */
+function isRefusal(error: unknown): boolean {
+  const status = error instanceof MemError ? error.status : undefined;
+  return status !== undefined && status >= 400 && status < 500 &&
+    status !== REQUEST_TIMEOUT && status !== TOO_MANY_REQUESTS;
+}
+
+async function sha256(text: string): Promise<string> {
+  const bytes = new TextEncoder().encode(text);
+  return encodeHex(
+    new Uint8Array(await subtleCrypto().digest("SHA-256", bytes)),
+  );
+}

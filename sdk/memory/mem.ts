@@ -1,0 +1,826 @@
+/**
+ * The client: remembers texts for an account and finds them again.
+ *
+ * @module
+ */
+
+import { analyze, analyzeAndWait } from "./analyze.ts";
+import type {
+  AnalyzeAndWaitOptions,
+  AnalyzeAndWaitResult,
+  AnalyzeOptions,
+  AnalyzeResult,
+  AskOptions,
+  AskResult,
+} from "./analyze_types.ts";
+import { namespaceOrOptions } from "./arguments.ts";
+import { ask } from "./ask.ts";
+import type { ClientParts } from "./client_parts.ts";
+import { clientParts } from "./client_setup.ts";
+import type { RelayerCompatibility } from "./compatibility.ts";
+import { type MemConfig, resolveConfig } from "./config.ts";
+import { MemDestroyedError } from "./errors.ts";
+import { forget } from "./forget.ts";
+import { HttpExchange } from "./http_exchange.ts";
+import { getRememberBulkStatus, getRememberStatus } from "./job_status.ts";
+import type {
+  ListMemoriesOptions,
+  ListNamespacesOptions,
+  MemoriesResult,
+  NamespacesResult,
+} from "./listing_types.ts";
+import { listMemories, listNamespaces } from "./listings.ts";
+import { embed, recallManual, rememberManual } from "./manual.ts";
+import type {
+  RecallManualHitResult,
+  RecallManualParams,
+  RememberManualParams,
+  RememberManualResult,
+} from "./manual_types.ts";
+import { deleteMemory } from "./memories.ts";
+import type {
+  DeleteMemoryResult,
+  ForgetResult,
+  RestoreResult,
+  StatsResult,
+  WhoamiResult,
+} from "./namespace_types.ts";
+import { recall } from "./recall.ts";
+import type {
+  RecallOptions,
+  RecallParams,
+  RecallResult,
+} from "./recall_types.ts";
+import { remember, rememberAndWait } from "./remember.ts";
+import { rememberBulk, rememberBulkAndWait } from "./remember_bulk.ts";
+import type {
+  RememberAcceptedResult,
+  RememberAndWaitOptions,
+  RememberBulkAcceptedResult,
+  RememberBulkAndWaitOptions,
+  RememberBulkItem,
+  RememberBulkOptions,
+  RememberBulkResult,
+  RememberBulkStatusResult,
+  RememberJobStatus,
+  RememberOptions,
+  RememberResult,
+  WaitOptions,
+} from "./remember_types.ts";
+import { restore } from "./restore.ts";
+import { health } from "./service.ts";
+import type { HealthResult } from "./service_types.ts";
+import { stats } from "./stats.ts";
+import { countTokens } from "./token_budget.ts";
+import { waitForRememberJob } from "./wait_for_job.ts";
+import { waitForRememberJobs } from "./wait_for_jobs.ts";
+
+/**
+ * Remembers texts for an account and finds them again. It speaks for the account
+ * with a delegate's key; each call is one request, signed with that key, unless
+ * it says that it waits. Nothing is sent twice by itself.
+ *
+ * @example Remember and recall
+ * ```ts
+ * import { Mem } from "@tercet/sdk";
+ *
+ * const mem = Mem.create({
+ *   key: "07".repeat(32), // the delegate's private key
+ *   accountId: "0xa11ce",
+ * });
+ * await mem.rememberAndWait("Ada drinks tea");
+ * const { results } = await mem.recall({ query: "What does Ada drink?" });
+ * console.log(results[0]?.text); // Ada drinks tea
+ * mem.destroy();
+ * ```
+ */
+export class Mem {
+  readonly #exchange: HttpExchange;
+  readonly #parts: ClientParts;
+  readonly #life = new AbortController();
+
+  private constructor(config: MemConfig) {
+    const resolved = resolveConfig(config);
+    this.#exchange = new HttpExchange(resolved);
+    this.#parts = clientParts(this.#exchange, {
+      config: resolved,
+      signal: this.#life.signal,
+    });
+  }
+
+  /**
+   * Returns a client. Nothing is sent until something is asked of it.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({
+   *   key: crypto.getRandomValues(new Uint8Array(32)),
+   *   accountId: "0xa11ce",
+   *   serverUrl: "http://localhost:8000",
+   *   namespace: "habits",
+   * });
+   * console.log(await mem.getPublicKeyHex());
+   * ```
+   *
+   * @throws {TypeError} When the key or the account is missing, or something
+   * else of the configuration is not what it must be.
+   */
+  static create(config: MemConfig): Mem {
+    return new Mem(config);
+  }
+
+  /**
+   * Sends a text to be remembered, and returns as soon as the relayer has it. The
+   * second argument is a namespace, or options.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { job_id } = await mem.remember("Ada drinks tea", "habits");
+   * await mem.remember("Ada drinks green tea", {
+   *   namespace: "habits",
+   *   metadata: { person: "Ada" },
+   *   supersedes: (await mem.waitForRememberJob(job_id)).id,
+   * });
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async remember(
+    text: string,
+    namespace?: string | RememberOptions,
+    options?: RememberOptions,
+  ): Promise<RememberAcceptedResult> {
+    const given = namespaceOrOptions(namespace, options);
+    return await remember(this.#use(), text, given);
+  }
+
+  /**
+   * The same as {@linkcode Mem.remember}, under the name that says it does not wait.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { job_id } = await mem.rememberAsync("Ada drinks tea");
+   * console.log(await mem.getRememberStatus(job_id));
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async rememberAsync(
+    text: string,
+    namespace?: string | RememberOptions,
+    options?: RememberOptions,
+  ): Promise<RememberAcceptedResult> {
+    return await this.remember(text, namespace, options);
+  }
+
+  /**
+   * Sends a text to be remembered and waits until it is, 60 s if not told
+   * otherwise. The second argument is a namespace, or options.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const memory = await mem.rememberAndWait("Ada drinks tea", "habits", {
+   *   timeoutMs: 120_000,
+   * });
+   * console.log(memory.id, memory.blob_id);
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {RememberJobError} When no memory came of it, or not in time; see
+   * {@linkcode Mem.waitForRememberJob}.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async rememberAndWait(
+    text: string,
+    namespace?: string | RememberAndWaitOptions,
+    options?: RememberAndWaitOptions,
+  ): Promise<RememberResult> {
+    const given = namespaceOrOptions(namespace, options);
+    return await rememberAndWait(this.#use(), text, given);
+  }
+
+  /**
+   * Looks at a job once. A job that the owner has not is `not_found`; so is, without
+   * a request, an id that no job can have.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { job_id } = await mem.remember("Ada drinks tea");
+   * const { status } = await mem.getRememberStatus(job_id);
+   * console.log(status); // running, uploaded or done
+   * ```
+   *
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async getRememberStatus(jobId: string): Promise<RememberJobStatus> {
+    return await getRememberStatus(this.#use(), jobId);
+  }
+
+  /**
+   * Waits until a job is done, 60 s if not told otherwise. Answers that fail to
+   * arrive, 429 and 500 and above do not end the wait.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { job_id } = await mem.remember("Ada drinks tea");
+   * const { blob_id } = await mem.waitForRememberJob(job_id, {
+   *   pollIntervalMs: 500,
+   * });
+   * console.log(blob_id);
+   * ```
+   *
+   * @throws {RememberJobNotFound} When the owner has no such job (404), or no job
+   * can have this id: then at once.
+   * @throws {RememberJobFailed} When the job failed (500).
+   * @throws {RememberJobTimeout} When it is not done in time (504).
+   * @throws {RememberJobError} When it is done without a blob (502).
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async waitForRememberJob(
+    jobId: string,
+    options: WaitOptions = {},
+  ): Promise<RememberResult> {
+    return await waitForRememberJob(this.#use(), jobId, options);
+  }
+
+  /**
+   * Sends 1 to 20 texts to be remembered with one request, and returns as soon as the
+   * relayer has them: all or none.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { job_ids } = await mem.rememberBulk([
+   *   { text: "Ada drinks tea" },
+   *   { text: "Ada lives in London", namespace: "places" },
+   * ]);
+   * console.log(job_ids.length); // 2
+   * ```
+   *
+   * @throws {TypeError} When there are none or more than 20, or one is no text.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async rememberBulk(
+    items: readonly RememberBulkItem[],
+    options: RememberBulkOptions = {},
+  ): Promise<RememberBulkAcceptedResult> {
+    return await rememberBulk(this.#use(), items, options);
+  }
+
+  /**
+   * The same as {@linkcode Mem.rememberBulk}, under the name that says it does not
+   * wait.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { job_ids } = await mem.rememberBulkAsync([{ text: "Ada drinks tea" }], {
+   *   idempotencyKey: "import-2026-07-01",
+   * });
+   * console.log(await mem.getRememberBulkStatus(job_ids));
+   * ```
+   *
+   * @throws {TypeError} When there are none or more than 20, or one is no text.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async rememberBulkAsync(
+    items: readonly RememberBulkItem[],
+    options: RememberBulkOptions = {},
+  ): Promise<RememberBulkAcceptedResult> {
+    return await this.rememberBulk(items, options);
+  }
+
+  /**
+   * Sends 1 to 20 texts to be remembered and waits until each job has ended, 120 s
+   * if not told otherwise. What becomes of one of them is in the result, never an
+   * exception.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const outcome = await mem.rememberBulkAndWait([{ text: "Ada drinks tea" }]);
+   * for (const { status, error } of outcome.results) {
+   *   if (status !== "done") console.log(status, error);
+   * }
+   * ```
+   *
+   * @throws {TypeError} When there are none or more than 20, or one is no text.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async rememberBulkAndWait(
+    items: readonly RememberBulkItem[],
+    options: RememberBulkAndWaitOptions = {},
+  ): Promise<RememberBulkResult> {
+    return await rememberBulkAndWait(this.#use(), items, options);
+  }
+
+  /**
+   * Looks at several jobs once. The answer has them in the order they were asked
+   * for.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { job_ids } = await mem.rememberBulk([{ text: "Ada drinks tea" }]);
+   * const { results } = await mem.getRememberBulkStatus(job_ids);
+   * console.log(results[0]?.status);
+   * ```
+   *
+   * @throws {TypeError} When `jobIds` is no list.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async getRememberBulkStatus(
+    jobIds: readonly string[],
+    options: { readonly timeoutMs?: number | undefined } = {},
+  ): Promise<RememberBulkStatusResult> {
+    return await getRememberBulkStatus(this.#use(), jobIds, options);
+  }
+
+  /**
+   * Waits until each of several jobs has ended, 120 s if not told otherwise. What
+   * becomes of one of them is in the result, never an exception. The namespaces the
+   * jobs are of, where they are given, fill what the relayer does not tell.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { job_ids } = await mem.rememberBulk([{ text: "Ada drinks tea" }]);
+   * const { succeeded, timedOut } = await mem.waitForRememberJobs(job_ids);
+   * console.log(succeeded, timedOut);
+   * ```
+   *
+   * @throws {TypeError} When `jobIds` is no list.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async waitForRememberJobs(
+    jobIds: readonly string[],
+    namespaces: readonly string[] = [],
+    options: WaitOptions = {},
+  ): Promise<RememberBulkResult> {
+    return await waitForRememberJobs(this.#use(), jobIds, {
+      ...options,
+      namespaces,
+    });
+  }
+
+  /**
+   * Finds memories by a question in plain words: those closest in meaning, or as
+   * `sort` and `scoringWeights` say. `recall(query)`, `recall(query, limit)`,
+   * `recall(query, limit, namespace)` and `recall(query, options)` are older forms.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { results } = await mem.recall({
+   *   query: "What does Ada drink?",
+   *   limit: 3,
+   *   maxDistance: 0.7,
+   *   filter: { person: "Ada" },
+   * });
+   * for (const { text, distance } of results) console.log(distance, text);
+   * ```
+   *
+   * @throws {TypeError} When the second argument is a namespace, or an argument is
+   * not what it must be.
+   * @throws {MemRequestTimeout} When it takes longer than `timeoutMs` (504).
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async recall(
+    query: string | RecallParams,
+    limit?: number | RecallOptions,
+    namespace?: string,
+  ): Promise<RecallResult> {
+    return await recall(this.#use(), [query, limit, namespace]);
+  }
+
+  /**
+   * Has facts extracted from a text, and returns as soon as jobs to store them are
+   * accepted. The second argument is a namespace, or options.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { facts } = await mem.analyze("Yesterday Ada moved to London.", {
+   *   occurredAt: new Date("2026-07-01T12:00:00Z"),
+   * });
+   * for (const { text } of facts) console.log(text);
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async analyze(
+    text: string,
+    namespace?: string | AnalyzeOptions,
+  ): Promise<AnalyzeResult> {
+    return await analyze(this.#use(), text, namespaceOrOptions(namespace));
+  }
+
+  /**
+   * Has facts extracted from a text and waits until each is stored, 120 s if not
+   * told otherwise. What becomes of one of them is in the result, never an exception.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const outcome = await mem.analyzeAndWait("Ada moved to London.", "places");
+   * console.log(outcome.facts.length, outcome.succeeded);
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async analyzeAndWait(
+    text: string,
+    namespace?: string | AnalyzeAndWaitOptions,
+    options?: AnalyzeAndWaitOptions,
+  ): Promise<AnalyzeAndWaitResult> {
+    const given = namespaceOrOptions(namespace, options);
+    return await analyzeAndWait(this.#use(), text, given);
+  }
+
+  /**
+   * Has a question answered from the memories that fit it. The second argument is a
+   * namespace, or options.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { answer, memories } = await mem.ask("Where does Ada live?");
+   * console.log(answer, memories.length);
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async ask(
+    question: string,
+    namespace?: string | AskOptions,
+  ): Promise<AskResult> {
+    return await ask(this.#use(), question, namespaceOrOptions(namespace));
+  }
+
+  /**
+   * Indexes memories of a namespace that the blob store has and the index has not,
+   * `limit` at most: 10 if not told otherwise, 100 at most.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { restored, truncated } = await mem.restore("habits", 100);
+   * console.log(restored, truncated ? "and there is more" : "and that is all");
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async restore(namespace: string, limit?: number): Promise<RestoreResult> {
+    return await restore(this.#use(), namespace, { limit });
+  }
+
+  /**
+   * Takes all memories of a namespace from the index. Their blobs stay, and
+   * {@linkcode Mem.restore} brings them back.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { deleted } = await mem.forget("habits");
+   * console.log(deleted);
+   * ```
+   *
+   * @throws {TypeError} When `namespace` is no name.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async forget(namespace: string): Promise<ForgetResult> {
+    return await forget(this.#use(), namespace);
+  }
+
+  /**
+   * Deletes one memory for good: it is found no more, and the key of its blob is
+   * destroyed. Its id is that of its job, and is in what recall finds.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { id } = await mem.rememberAndWait("Ada drinks coffee");
+   * await mem.deleteMemory(id);
+   * ```
+   *
+   * @throws {MemError} When the owner has no such memory (404), or the relayer cannot
+   * be reached or refuses.
+   */
+  async deleteMemory(memoryId: string): Promise<DeleteMemoryResult> {
+    return await deleteMemory(this.#use(), memoryId);
+  }
+
+  /**
+   * Counts what a namespace holds; the client's when none is named.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { memory_count, storage_bytes } = await mem.stats("habits");
+   * console.log(memory_count, storage_bytes);
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async stats(namespace?: string): Promise<StatsResult> {
+    return await stats(this.#use(), namespace);
+  }
+
+  /**
+   * Asks who signs, as the relayer sees it.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { owner } = await mem.whoami();
+   * console.log(owner);
+   * ```
+   *
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async whoami(): Promise<WhoamiResult> {
+    return await this.#use().owner.whoami();
+  }
+
+  /**
+   * Lists a page of the owner's namespaces.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * let cursor: string | undefined;
+   * do {
+   *   const page = await mem.listNamespaces({ cursor });
+   *   for (const { name } of page.namespaces) console.log(name);
+   *   cursor = page.has_more ? page.next_cursor ?? undefined : undefined;
+   * } while (cursor !== undefined);
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async listNamespaces(
+    options: ListNamespacesOptions = {},
+  ): Promise<NamespacesResult> {
+    return await listNamespaces(this.#use(), options);
+  }
+
+  /**
+   * Lists a page of the owner's memories without their texts, and what was deleted. A
+   * cursor that is kept gives what changed since.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const page = await mem.listMemories({ namespace: "habits", limit: 500 });
+   * for (const { memory_id } of page.memories) console.log(memory_id);
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async listMemories(
+    options: ListMemoriesOptions = {},
+  ): Promise<MemoriesResult> {
+    return await listMemories(this.#use(), options);
+  }
+
+  /**
+   * Asks for the relayer's state. A good answer says that it can be reached, and
+   * nothing of key and account.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { status } = await mem.health();
+   * console.log(status); // ok
+   * ```
+   *
+   * @throws {MemPreflightTimeout} When it takes longer than `preflightTimeoutMs`.
+   * @throws {MemError} When the relayer cannot be reached or is not well.
+   */
+  async health(): Promise<HealthResult> {
+    return await health(this.#use());
+  }
+
+  /**
+   * Asks what the relayer says of itself, and checks that it fits this client. Before
+   * the first signed request that is done without being asked for.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const { apiVersion } = await mem.compatibility();
+   * console.log(apiVersion); // 1.0.0
+   * ```
+   *
+   * @throws {MemCompatibilityError} When it does not fit.
+   * @throws {MemPreflightTimeout} When it takes longer than `preflightTimeoutMs`.
+   * @throws {MemError} When the relayer cannot be reached.
+   */
+  async compatibility(): Promise<RelayerCompatibility> {
+    this.#use();
+    return await this.#exchange.compatibility();
+  }
+
+  /**
+   * The public key of the delegate, 64 hexadecimal digits.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * console.log(await mem.getPublicKeyHex());
+   * ```
+   *
+   * @throws {MemError} When the runtime has no Ed25519.
+   */
+  async getPublicKeyHex(): Promise<string> {
+    this.#use();
+    return await this.#exchange.publicKeyHex();
+  }
+
+  /**
+   * Stores a memory that the application encrypted and embedded.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const vector = await mem.embed("Ada drinks tea");
+   * const encryptedData = crypto.getRandomValues(new Uint8Array(64));
+   * const { id } = await mem.rememberManual({ encryptedData, vector });
+   * console.log(id);
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async rememberManual(
+    params: RememberManualParams,
+  ): Promise<RememberManualResult> {
+    return await rememberManual(this.#use(), params);
+  }
+
+  /**
+   * Finds memories by a vector. Their texts stay encrypted in their blobs.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const vector = await mem.embed("What does Ada drink?");
+   * const { results } = await mem.recallManual({ vector, limit: 3 });
+   * for (const { blob_id, distance } of results) console.log(distance, blob_id);
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async recallManual(
+    params: RecallManualParams,
+  ): Promise<RecallManualHitResult> {
+    return await recallManual(this.#use(), params);
+  }
+
+  /**
+   * Has a text embedded; nothing is stored.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * const vector = await mem.embed("Ada drinks tea");
+   * console.log(vector.length); // 1536
+   * ```
+   *
+   * @throws {TypeError} When an argument is not what it must be.
+   * @throws {MemError} When the relayer cannot be reached or refuses.
+   */
+  async embed(text: string): Promise<readonly number[]> {
+    return await embed(this.#use(), text);
+  }
+
+  /**
+   * Estimates the tokens of a text: a quarter of its characters, rounded up. Code and
+   * scripts other than Latin have more.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * console.log(mem.countTokens("Ada drinks tea")); // 4
+   * ```
+   */
+  countTokens(text: string): number {
+    return countTokens(text);
+  }
+
+  /**
+   * Overwrites the key. What is under way and every later call rejects with
+   * {@linkcode MemDestroyedError}. Harmless when done before.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * const mem = Mem.create({ key: "07".repeat(32), accountId: "0xa11ce" });
+   * mem.destroy();
+   * ```
+   */
+  destroy(): void {
+    this.#exchange.destroy();
+    this.#parts.keys.clear();
+    this.#life.abort(new MemDestroyedError());
+  }
+
+  /**
+   * Does what {@linkcode Mem.destroy} does, at the end of a block.
+   *
+   * @example
+   * ```ts
+   * import { Mem } from "@tercet/sdk";
+   *
+   * await using mem = Mem.create({
+   *   key: "07".repeat(32),
+   *   accountId: "0xa11ce",
+   * });
+   * await mem.remember("Ada drinks tea");
+   * ```
+   */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.destroy();
+    return Promise.resolve();
+  }
+
+  /** The parts, while there is a key. */
+  #use(): ClientParts {
+    if (this.#life.signal.aborted) throw new MemDestroyedError();
+    return this.#parts;
+  }
+}

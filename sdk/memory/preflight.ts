@@ -1,0 +1,87 @@
+/**
+ * What a client asks before its first signed request.
+ *
+ * @module
+ */
+
+import {
+  readCompatibility,
+  type RelayerCompatibility,
+} from "./compatibility.ts";
+import type { Exchange, RelayerAnswer } from "./exchange.ts";
+import { readRelayerConfig, type RelayerConfig } from "./relayer_config.ts";
+import { SharedFlight } from "./shared_flight.ts";
+
+/** Options of {@linkcode Preflight}. */
+export interface PreflightOptions {
+  /** Milliseconds that each round trip may take. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Asks a relayer who it is. What it says is asked once for all callers and then
+ * remembered; a failure of any kind is not, so that the next call tries again.
+ */
+export class Preflight {
+  readonly #exchange: Exchange;
+  readonly #timeoutMs: number;
+  readonly #check = new SharedFlight(() => this.compatibility());
+  readonly #config = new SharedFlight(() => this.#fetchConfig());
+
+  /** A preflight over an exchange. */
+  constructor(exchange: Exchange, options: PreflightOptions) {
+    this.#exchange = exchange;
+    this.#timeoutMs = options.timeoutMs;
+  }
+
+  /**
+   * Makes sure, once, that client and relayer fit each other.
+   *
+   * @throws {MemCompatibilityError} When they do not.
+   * @throws {MemPreflightTimeout} When a round trip stalls.
+   * @throws {MemError} When the relayer cannot be reached.
+   */
+  check(): Promise<RelayerCompatibility> {
+    return this.#check.join();
+  }
+
+  /**
+   * Asks anew what the relayer says of itself. One without `/version` says it
+   * in `/health`.
+   *
+   * @throws {MemCompatibilityError} When client and relayer do not fit.
+   * @throws {MemPreflightTimeout} When a round trip stalls.
+   * @throws {MemError} When the relayer cannot be reached.
+   */
+  async compatibility(): Promise<RelayerCompatibility> {
+    const answer = await this.#get("/version", [404, 405]);
+    const isMissing = answer.status === 404 || answer.status === 405;
+    const { json } = isMissing ? await this.#get("/health", []) : answer;
+    return readCompatibility(json);
+  }
+
+  /**
+   * Asks, once, where the ledger is.
+   *
+   * @throws {MemPreflightTimeout} When the round trip stalls.
+   * @throws {MemError} When the relayer cannot be reached or says it badly.
+   */
+  readConfig(): Promise<RelayerConfig> {
+    return this.#config.join();
+  }
+
+  async #fetchConfig(): Promise<RelayerConfig> {
+    return readRelayerConfig((await this.#get("/config", [])).json);
+  }
+
+  #get(path: string, alsoGood: readonly number[]): Promise<RelayerAnswer> {
+    return this.#exchange.send({
+      method: "GET",
+      path,
+      isSigned: false,
+      alsoGood,
+      timeoutMs: this.#timeoutMs,
+      purpose: `preflight GET ${path}`,
+    });
+  }
+}

@@ -1,0 +1,140 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { MemError } from "./errors.ts";
+import { recall } from "./recall.ts";
+import type { RecallOptions } from "./recall_types.ts";
+import { type StubParts, stubParts } from "./testing/stub_parts.ts";
+
+const ROUTE = "POST /api/recall";
+const HITS = [
+  { blob_id: "b1", text: "one", distance: 0.1 },
+  { blob_id: "b2", text: "two", distance: 0.5 },
+];
+
+function partsWith(json: unknown = { results: HITS, total: 2 }): StubParts {
+  const parts = stubParts();
+  parts.exchange.on(ROUTE, { json });
+  return parts;
+}
+
+async function sent(options: RecallOptions, parts = partsWith()) {
+  await recall(parts, ["q", options]);
+  return parts.exchange.requestTo(ROUTE);
+}
+
+Deno.test("recall() sends a plain question and nothing that is unset", async () => {
+  const { body, timeoutMs } = await sent({});
+  assertEquals(body, {
+    query: "q",
+    limit: 10,
+    namespace: "default",
+    deadline_ms: 14_000,
+  });
+  assertEquals(timeoutMs, 15_000);
+});
+
+Deno.test("recall() sends order, weights, filter and namespace", async () => {
+  const { body } = await sent({
+    namespace: "notes",
+    limit: 4,
+    sort: "recent",
+    scoringWeights: { recency: 2, recencyHalfLifeDays: 7 },
+    filter: { person: "Ada", n: 1, ok: true },
+  });
+  assertEquals(body, {
+    query: "q",
+    limit: 4,
+    namespace: "notes",
+    deadline_ms: 14_000,
+    sort: "recent",
+    scoring_weights: { recency: 2, recency_half_life_days: 7 },
+    filter: { person: "Ada", n: 1, ok: true },
+  });
+});
+
+Deno.test("recall() tells the relayer to end a second before the deadline", async () => {
+  const deadlines: unknown[] = [];
+  for (const timeoutMs of [5_000, 1_500.7, 1_000, 1]) {
+    const request = await sent({ timeoutMs });
+    assertEquals(request.timeoutMs, timeoutMs);
+    deadlines.push((request.body as Record<string, unknown>)["deadline_ms"]);
+  }
+  assertEquals(deadlines, [4_000, 500, 1, 1]);
+});
+
+Deno.test("recall() has no deadline with timeoutMs 0", async () => {
+  const { body, timeoutMs } = await sent({ timeoutMs: 0 });
+  assertEquals(timeoutMs, Infinity);
+  assertEquals(body, { query: "q", limit: 10, namespace: "default" });
+});
+
+Deno.test("recall() falls back to the client's deadline for one that is none", async () => {
+  for (const timeoutMs of [-1, NaN]) {
+    assertEquals((await sent({ timeoutMs })).timeoutMs, 15_000);
+  }
+});
+
+Deno.test("recall() returns what it knows of a memory and leaves out the rest", async () => {
+  const full = {
+    id: "m1",
+    blob_id: "b1",
+    text: "one",
+    distance: 0.1,
+    created_at: "2026-07-01T00:00:00Z",
+    score: 0.9,
+    metadata: { person: "Ada" },
+  };
+  const parts = partsWith({
+    results: [{ ...full, more: 1 }, { ...HITS[1], metadata: {}, score: null }],
+    total: 2,
+    dropped_count: 3,
+  });
+  assertEquals(await recall(parts, ["q"]), {
+    results: [full, HITS[1]!],
+    total: 2,
+    dropped_count: 3,
+  });
+});
+
+Deno.test("recall() takes an answer without a total and with nothing dropped", async () => {
+  const parts = partsWith({ results: HITS, dropped_count: 0 });
+  assertEquals(await recall(parts, ["q"]), { results: HITS, total: 2 });
+});
+
+Deno.test("recall() leaves out what is at maxDistance or farther", async () => {
+  const near = await recall(partsWith(), ["q", { maxDistance: 0.5 }]);
+  assertEquals(near, { results: [HITS[0]!], total: 1 });
+  const none = await recall(partsWith(), ["q", { maxDistance: 0 }]);
+  assertEquals(none, { results: [], total: 0 });
+});
+
+Deno.test("recall() cuts to a token budget and says so", async () => {
+  const counter = (text: string) => text.length;
+  const options = { maxTokens: 4, countTokens: counter };
+  assertEquals(await recall(partsWith(), ["q", options]), {
+    results: [HITS[0]!],
+    total: 1,
+    meta: { tokenEstimate: 3, truncated: true },
+  });
+  const whole = await recall(partsWith(), ["q", { maxTokens: 100 }]);
+  assertEquals(whole.meta, { tokenEstimate: 2, truncated: false });
+});
+
+Deno.test("recall() sends nothing when an argument is wrong", async () => {
+  const parts = partsWith();
+  await assertRejects(() => recall(parts, ["q", "n" as never]), TypeError);
+  assertEquals(parts.exchange.requests, []);
+});
+
+Deno.test("recall() refuses an answer that is none", async () => {
+  for (
+    const json of [
+      undefined,
+      {},
+      { results: 1 },
+      { results: [{ ...HITS[0], distance: "near" }] },
+      { results: [null] },
+    ]
+  ) {
+    await assertRejects(() => recall(partsWith(json ?? []), ["q"]), MemError);
+  }
+});

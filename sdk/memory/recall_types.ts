@@ -1,0 +1,164 @@
+/**
+ * What is said to find memories, and what comes back.
+ *
+ * @module
+ */
+
+import type { Metadata } from "./remember_types.ts";
+
+/**
+ * How much each thing counts when the relayer puts what it found in order; the
+ * search itself stays the same. Each weight is 0 to 100.
+ */
+export interface ScoringWeights {
+  /**
+   * Weight of similarity, which is 1 minus the distance.
+   *
+   * @default {1}
+   */
+  readonly semantic?: number | undefined;
+  /**
+   * Weight of how new a memory is.
+   *
+   * @default {0}
+   */
+  readonly recency?: number | undefined;
+  /**
+   * Days in which the weight of newness halves.
+   *
+   * @default {30}
+   */
+  readonly recencyHalfLifeDays?: number | undefined;
+  /**
+   * Weight of how much a memory matters.
+   *
+   * @default {0}
+   */
+  readonly importance?: number | undefined;
+}
+
+/**
+ * What to leave out when what was found has more tokens than wanted:
+ * `high-relevance-only` keeps whole memories from the front while they fit,
+ * `per-hit-cap` shortens each to an equal share, and `drop-tail` keeps from the
+ * front and shortens the last.
+ */
+export type TruncationStrategy =
+  | "high-relevance-only"
+  | "per-hit-cap"
+  | "drop-tail";
+
+/** How to recall. */
+export interface RecallOptions {
+  /**
+   * Most memories; the relayer gives no more than 100.
+   *
+   * @default {10}
+   */
+  readonly limit?: number | undefined;
+  /**
+   * The same as `limit`; it wins when both are given.
+   *
+   * @default `limit`
+   */
+  readonly topK?: number | undefined;
+  /**
+   * Where to look.
+   *
+   * @default the client's namespace
+   */
+  readonly namespace?: string | undefined;
+  /**
+   * Leaves out what is this far or farther. It is applied to what the relayer
+   * chose, so with `sort: "recent"` the newest may be left out.
+   *
+   * @default nothing is left out
+   */
+  readonly maxDistance?: number | undefined;
+  /**
+   * The order. `recent`: newest first, among the closest 50 at most.
+   *
+   * @default by relevance, or by `scoringWeights` when those are given
+   */
+  readonly sort?: "relevance" | "recent" | undefined;
+  /**
+   * What counts for the order; an explicit `sort` switches it off.
+   *
+   * @default by relevance alone
+   */
+  readonly scoringWeights?: ScoringWeights | undefined;
+  /**
+   * Only memories whose metadata has all of these members with these values.
+   *
+   * @default all
+   */
+  readonly filter?: Metadata | undefined;
+  /**
+   * Milliseconds that it may take; 0 for as long as it takes.
+   *
+   * @default the client's `recallTimeoutMs`
+   */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Most tokens of all texts together.
+   *
+   * @default as many as there are
+   */
+  readonly maxTokens?: number | undefined;
+  /**
+   * What to leave out when there are more.
+   *
+   * @default {"high-relevance-only"}
+   */
+  readonly truncationStrategy?: TruncationStrategy | undefined;
+  /**
+   * Counts the tokens of a text as the model does.
+   *
+   * @default an estimate: a quarter of the characters
+   */
+  readonly countTokens?: ((text: string) => number) | undefined;
+}
+
+/** A question, and how to recall. */
+export interface RecallParams extends RecallOptions {
+  /** What is looked for, in plain words. */
+  readonly query: string;
+}
+
+/** A memory that was found. */
+export interface RecallMemory {
+  /** The memory's id; absent with older relayers. */
+  readonly id?: string;
+  /** The blob that holds it. */
+  readonly blob_id: string;
+  /** The text, decrypted. */
+  readonly text: string;
+  /** Cosine distance from the question; lower is closer. */
+  readonly distance: number;
+  /** When it was written (RFC 3339); absent with older relayers. */
+  readonly created_at?: string;
+  /** The weighed sum it was put in order by, where weights were given. */
+  readonly score?: number;
+  /** What the application said of it, if anything. */
+  readonly metadata?: Metadata;
+}
+
+/** How many tokens a recall came to. */
+export interface RecallTokenMeta {
+  /** Tokens of all texts that are returned. */
+  readonly tokenEstimate: number;
+  /** Whether anything was left out or shortened. */
+  readonly truncated: boolean;
+}
+
+/** What was found. */
+export interface RecallResult {
+  /** The memories, in order. */
+  readonly results: readonly RecallMemory[];
+  /** How many there are. */
+  readonly total: number;
+  /** How many more matched and could not be fetched or opened, if any. */
+  readonly dropped_count?: number;
+  /** What it comes to in tokens; only there when `maxTokens` was given. */
+  readonly meta?: RecallTokenMeta;
+}

@@ -1,0 +1,146 @@
+import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { MemError, RememberJobNotFound } from "./errors.ts";
+import { remember, rememberAndWait } from "./remember.ts";
+import type { RememberOptions } from "./remember_types.ts";
+import { type StubParts, stubParts } from "./testing/stub_parts.ts";
+
+const ROUTE = "POST /api/remember";
+const ACCEPTED = { status: 202, json: { job_id: "j1", status: "running" } };
+
+function accepting(): StubParts {
+  const parts = stubParts();
+  parts.exchange.on(ROUTE, ACCEPTED);
+  return parts;
+}
+
+async function keyOf(text: string, options: RememberOptions = {}) {
+  const parts = accepting();
+  await remember(parts, text, options);
+  const { body } = parts.exchange.requestTo(ROUTE);
+  return (body as Record<string, unknown>)["idempotency_key"];
+}
+
+Deno.test("remember() sends the text under a key of its own", async () => {
+  const parts = accepting();
+  assertEquals(await remember(parts, "tea"), {
+    job_id: "j1",
+    status: "running",
+  });
+  const { body, timeoutMs } = parts.exchange.requestTo(ROUTE);
+  assertEquals(body, {
+    text: "tea",
+    namespace: "default",
+    idempotency_key: await keyOf("tea"),
+  });
+  assertEquals(timeoutMs, 30_000);
+});
+
+Deno.test("remember() sends everything it is given", async () => {
+  const parts = accepting();
+  const metadata = { person: "Ada", n: 1, ok: true };
+  await remember(parts, "tea", {
+    namespace: "n",
+    idempotencyKey: "mine",
+    metadata,
+    supersedes: "m0",
+    importance: 0.9,
+  });
+  assertEquals(parts.exchange.requestTo(ROUTE).body, {
+    text: "tea",
+    namespace: "n",
+    idempotency_key: "mine",
+    metadata,
+    supersedes: "m0",
+    importance: 0.9,
+  });
+});
+
+Deno.test("remember() gives writes that differ in anything other keys", async () => {
+  const options: RememberOptions[] = [
+    {},
+    { namespace: "n" },
+    { metadata: { a: "1" } },
+    { metadata: { a: 1 } },
+    { supersedes: "m0" },
+    { supersedes: "m1" },
+    { importance: 1 },
+  ];
+  const keys = await Promise.all(options.map((each) => keyOf("tea", each)));
+  assertEquals(new Set(keys).size, options.length);
+  assertEquals(
+    await keyOf("tea", { metadata: { a: "1", b: "2" } }),
+    await keyOf("tea", { metadata: { b: "2", a: "1" } }),
+  );
+  assertEquals(await keyOf("tea", { namespace: "default" }), keys[0]);
+  assertNotEquals(await keyOf("coffee"), keys[0]);
+});
+
+Deno.test("remember() sends the same key again after a lost answer, hours later too", async () => {
+  const parts = stubParts();
+  parts.exchange.on(
+    ROUTE,
+    { error: new MemError("lost", { status: 0 }) },
+    ACCEPTED,
+  );
+  await assertRejects(() => remember(parts, "tea"));
+  parts.clock.pass(3 * 3_600_000);
+  await remember(parts, "tea");
+  await remember(parts, "tea");
+  const [lost, again, fresh] = parts.exchange.requests.map(({ body }) =>
+    (body as Record<string, unknown>)["idempotency_key"]
+  );
+  assertEquals(again, lost);
+  assertNotEquals(fresh, lost);
+});
+
+Deno.test("remember() sends nothing when an argument is wrong", async () => {
+  const parts = accepting();
+  for (
+    const [text, options] of [
+      [1, {}],
+      [undefined, {}],
+      ["tea", { namespace: "" }],
+      ["tea", { namespace: 1 }],
+      ["tea", { idempotencyKey: "" }],
+      ["tea", { supersedes: "" }],
+      ["tea", { metadata: { deep: {} } }],
+      ["tea", { metadata: { n: NaN } }],
+      ["tea", { metadata: "Ada" }],
+      ["tea", { importance: "high" }],
+    ] as const
+  ) {
+    await assertRejects(
+      () => remember(parts, text as string, options as RememberOptions),
+      TypeError,
+    );
+  }
+  assertEquals(parts.exchange.requests, []);
+});
+
+Deno.test("rememberAndWait() waits for the job it was given", async () => {
+  const parts = accepting();
+  parts.exchange.on("GET /api/remember/j1", {
+    json: {
+      job_id: "j1",
+      status: "done",
+      blob_id: "b1",
+      owner: "0x1",
+      namespace: "n",
+    },
+  });
+  assertEquals(await rememberAndWait(parts, "tea", { namespace: "n" }), {
+    id: "j1",
+    job_id: "j1",
+    blob_id: "b1",
+    owner: "0x1",
+    namespace: "n",
+  });
+});
+
+Deno.test("rememberAndWait() throws when no memory comes of it", async () => {
+  const error = await assertRejects(
+    () => rememberAndWait(accepting(), "tea"),
+    RememberJobNotFound,
+  );
+  assertEquals(error.jobId, "j1");
+});

@@ -1,0 +1,128 @@
+/**
+ * One HTTP request and what its answer means.
+ *
+ * @module
+ */
+
+import { errorOfAnswer } from "./answer_error.ts";
+import type { MemFetch } from "./config.ts";
+import { MemError } from "./errors.ts";
+import type { RelayerAnswer } from "./exchange.ts";
+import type { PreparedRequest } from "./prepared_request.ts";
+import { type BodyBytes, readBody } from "./read_body.ts";
+
+/** What a round trip is made with. */
+export interface RoundTripOptions {
+  /** The header fields. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Makes the request. */
+  readonly fetch: MemFetch;
+  /** Ends it early, with its reason. */
+  readonly signal: AbortSignal;
+  /** Most bytes of a good answer. */
+  readonly maxAnswerBytes: number;
+  /** Tells the time, in milliseconds since the Unix epoch. */
+  readonly nowMs: () => number;
+}
+
+interface RawAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly isGood: boolean;
+  readonly body: BodyBytes;
+}
+
+/** More of an error's body than this explains nothing. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/**
+ * Sends a request and returns its answer when that is a good one. Redirects are
+ * not followed: a signature is for one relayer. Nothing of the browser's, such
+ * as cookies, goes with it.
+ *
+ * @throws {MemError} When no answer arrives, or one that is not good.
+ * @throws {unknown} The signal's reason, when it aborts.
+ */
+export async function makeRoundTrip(
+  request: PreparedRequest,
+  options: RoundTripOptions,
+): Promise<RelayerAnswer> {
+  const { status, headers, isGood, body } = await reach(request, options);
+  if (isGood) return { status, headers, json: jsonOf(request, status, body) };
+  throw errorOfAnswer({
+    status,
+    headers,
+    body: new TextDecoder().decode(body.bytes),
+    purpose: request.purpose,
+    isSigned: request.isSigned,
+    timeoutMs: request.timeoutMs,
+    nowMs: options.nowMs(),
+  });
+}
+
+async function reach(
+  request: PreparedRequest,
+  options: RoundTripOptions,
+): Promise<RawAnswer> {
+  const { signal, maxAnswerBytes } = options;
+  try {
+    const response = await options.fetch(request.url, {
+      method: request.method,
+      headers: { ...options.headers },
+      ...(request.body === undefined ? {} : { body: request.body }),
+      signal,
+      redirect: "error",
+      credentials: "omit",
+      cache: "no-store",
+      referrerPolicy: "no-referrer",
+    });
+    const { status, headers } = response;
+    const isGood = response.ok || request.alsoGood.includes(status);
+    const maxBytes = isGood ? maxAnswerBytes : MAX_ERROR_BYTES;
+    const body = await readBody(response, { maxBytes, signal });
+    signal.throwIfAborted();
+    return { status, headers, isGood, body };
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new MemError(
+      `Cannot complete ${request.purpose}: no answer from ` +
+        `"${new URL(request.url).origin}"; is the relayer running there?`,
+      { status: 0, cause },
+    );
+  }
+}
+
+/**
+ * Of an answer whose status alone was asked for, such as a 404 that is good, the
+ * body may be anything.
+ */
+function jsonOf(
+  request: PreparedRequest,
+  status: number,
+  body: BodyBytes,
+): unknown {
+  const isOwed = status >= 200 && status < 300;
+  if (body.isCut) {
+    if (!isOwed) return undefined;
+    throw brokenAnswer(request, "longer than it may be");
+  }
+  if (body.bytes.length === 0) return undefined;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(body.bytes);
+    return JSON.parse(text);
+  } catch (cause) {
+    if (!isOwed) return undefined;
+    throw brokenAnswer(request, "no JSON", cause);
+  }
+}
+
+function brokenAnswer(
+  request: PreparedRequest,
+  state: string,
+  ...causes: readonly unknown[]
+): MemError {
+  return new MemError(
+    `Cannot complete ${request.purpose}: the relayer's answer is ${state}`,
+    causes.length === 0 ? {} : { cause: causes[0] },
+  );
+}

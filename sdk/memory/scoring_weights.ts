@@ -1,0 +1,47 @@
+/**
+ * Weights in the form that relayers read.
+ *
+ * @module
+ */
+
+import { describe, optionalNumber } from "./arguments.ts";
+import type { ScoringWeights } from "./recall_types.ts";
+
+/** Weights as they are sent; what is undefined is not. */
+export interface WireWeights {
+  /** See {@linkcode ScoringWeights.semantic}. */
+  readonly semantic: number | undefined;
+  /** See {@linkcode ScoringWeights.recency}. */
+  readonly recency: number | undefined;
+  /** See {@linkcode ScoringWeights.recencyHalfLifeDays}. */
+  readonly recency_half_life_days: number | undefined;
+  /** See {@linkcode ScoringWeights.importance}. */
+  readonly importance: number | undefined;
+}
+
+/**
+ * Weights as they are sent, or undefined.
+ *
+ * @throws {TypeError} When they are no object, or one is no finite number.
+ */
+export function checkScoringWeights(
+  weights: ScoringWeights | undefined,
+): WireWeights | undefined {
+  if (weights === undefined) return undefined;
+  if (typeof weights !== "object" || weights === null) {
+    throw new TypeError(
+      `Cannot use scoringWeights: it is ${describe(weights)} instead of an ` +
+        `object`,
+    );
+  }
+  const { semantic, recency, recencyHalfLifeDays, importance } = weights;
+  return {
+    semantic: optionalNumber(semantic, "scoringWeights.semantic"),
+    recency: optionalNumber(recency, "scoringWeights.recency"),
+    recency_half_life_days: optionalNumber(
+      recencyHalfLifeDays,
+      "scoringWeights.recencyHalfLifeDays",
+    ),
+    importance: optionalNumber(importance, "scoringWeights.importance"),
+  };
+}

@@ -1,0 +1,60 @@
+/**
+ * Asks a relayer for its state.
+ *
+ * @module
+ */
+
+import {
+  isObject,
+  readOptionalBoolean,
+  readOptionalString,
+  readString,
+} from "./answer_reader.ts";
+import type { ClientParts } from "./client_parts.ts";
+import {
+  readCompatibility,
+  type RelayerCompatibility,
+} from "./compatibility.ts";
+import { MemCompatibilityError } from "./errors.ts";
+import type { HealthResult } from "./service_types.ts";
+
+/**
+ * Asks for the relayer's state. A good answer says that it can be reached, and
+ * nothing of key and account: no signature is sent.
+ *
+ * @throws {MemPreflightTimeout} When it takes longer than it may.
+ * @throws {MemError} When the relayer cannot be reached or is not well.
+ */
+export async function health(parts: ClientParts): Promise<HealthResult> {
+  const { json } = await parts.exchange.send({
+    method: "GET",
+    path: "/health",
+    isSigned: false,
+    timeoutMs: parts.preflightTimeoutMs,
+    purpose: "preflight GET /health",
+  });
+  const mode = readOptionalString(json, "mode");
+  const writeReady = readOptionalBoolean(json, "write_ready");
+  return {
+    ...contractOf(json),
+    status: readString(json, "status"),
+    version: readString(json, "version"),
+    ...(mode === undefined ? {} : { mode }),
+    ...(writeReady === undefined ? {} : { write_ready: writeReady }),
+  };
+}
+
+/** A relayer that does not fit is healthy all the same: tell what it says. */
+function contractOf(json: unknown): Partial<RelayerCompatibility> {
+  try {
+    return readCompatibility(json);
+  } catch (error) {
+    if (!(error instanceof MemCompatibilityError)) throw error;
+    const api = isObject(json) ? json["apiVersion"] : undefined;
+    const relayer = isObject(json) ? json["relayerVersion"] : undefined;
+    return {
+      ...(typeof api === "string" ? { apiVersion: api } : {}),
+      ...(typeof relayer === "string" ? { relayerVersion: relayer } : {}),
+    };
+  }
+}

@@ -1,0 +1,138 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { MemDestroyedError, MemError } from "./errors.ts";
+import { decodeHex } from "./hex.ts";
+import { canonicalText, RequestSigner, type SignedParts } from "./signer.ts";
+
+const PUBLIC_KEY =
+  "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c";
+const NOTHING_HASH =
+  "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+const PARTS: SignedParts = {
+  method: "GET",
+  path: "/v1/owners/0x1/memories?limit=5",
+  body: new Uint8Array(0),
+  accountId: "0xabc",
+  nowMs: 1_800_000_000_999,
+};
+
+function seed(): Uint8Array {
+  return new Uint8Array(32).fill(7);
+}
+
+Deno.test("canonicalText() joins the six fields with full stops, and keeps the last one's place when it is empty", () => {
+  const fields = {
+    timestamp: "1800000000",
+    method: "POST",
+    path: "/api/embed",
+    bodyHash: NOTHING_HASH,
+    nonce: "n",
+    accountId: "",
+  };
+  assertEquals(
+    canonicalText(fields),
+    `1800000000.POST./api/embed.${NOTHING_HASH}.n.`,
+  );
+});
+
+Deno.test("RequestSigner.sign() makes a signature that verifies over the canonical text", async () => {
+  const signer = RequestSigner.create(seed());
+  const headers = await signer.sign(PARTS);
+  assertEquals(headers["x-public-key"], PUBLIC_KEY);
+  assertEquals(await signer.publicKeyHex(), PUBLIC_KEY);
+  assertEquals(headers["x-timestamp"], "1800000000");
+  assertEquals(headers["x-account-id"], "0xabc");
+  assertMatch(headers["x-signature"], /^[0-9a-f]{128}$/);
+  assertMatch(
+    headers["x-nonce"],
+    /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  );
+  const key = await crypto.subtle.importKey(
+    "raw",
+    decodeHex(PUBLIC_KEY)!,
+    "Ed25519",
+    false,
+    ["verify"],
+  );
+  const text = `1800000000.GET.${PARTS.path}.${NOTHING_HASH}.` +
+    `${headers["x-nonce"]}.0xabc`;
+  assert(
+    await crypto.subtle.verify(
+      "Ed25519",
+      key,
+      decodeHex(headers["x-signature"])!,
+      new TextEncoder().encode(text),
+    ),
+  );
+});
+
+Deno.test("RequestSigner.sign() takes a new nonce for each request", async () => {
+  const signer = RequestSigner.create(seed());
+  const [one, two] = await Promise.all([
+    signer.sign(PARTS),
+    signer.sign(PARTS),
+  ]);
+  assertNotEquals(one["x-nonce"], two["x-nonce"]);
+  assertNotEquals(one["x-signature"], two["x-signature"]);
+});
+
+Deno.test("RequestSigner overwrites the seed when the key was imported, and not before", async () => {
+  const bytes = seed();
+  const signer = RequestSigner.create(bytes);
+  assertEquals(bytes, seed());
+  await signer.publicKeyHex();
+  assertEquals(bytes, new Uint8Array(32));
+  assertEquals(await signer.publicKeyHex(), PUBLIC_KEY);
+});
+
+Deno.test("RequestSigner.wipe() overwrites the seed and ends every call, those under way among them", async () => {
+  const bytes = seed();
+  const signer = RequestSigner.create(bytes);
+  signer.wipe();
+  assertEquals(bytes, new Uint8Array(32));
+  await assertRejects(() => signer.sign(PARTS), MemDestroyedError);
+  await assertRejects(() => signer.publicKeyHex(), MemDestroyedError);
+
+  const busy = RequestSigner.create(seed());
+  const signing = busy.sign(PARTS);
+  busy.wipe();
+  busy.wipe();
+  await assertRejects(() => signing, MemDestroyedError);
+});
+
+Deno.test("RequestSigner says so when the runtime has no Ed25519, and overwrites the seed all the same", async () => {
+  const real = crypto.subtle.importKey;
+  const bytes = seed();
+  const signer = RequestSigner.create(bytes);
+  crypto.subtle.importKey = () =>
+    Promise.reject(new DOMException("no such name", "NotSupportedError"));
+  try {
+    const error = await assertRejects(() => signer.sign(PARTS), MemError);
+    assertStringIncludes(error.message, "no Ed25519");
+    assertEquals(error.status, undefined);
+  } finally {
+    crypto.subtle.importKey = real;
+  }
+  assertEquals(bytes, new Uint8Array(32));
+});
+
+Deno.test("RequestSigner says so when the runtime has no WebCrypto", async () => {
+  const real = Object.getOwnPropertyDescriptor(globalThis, "crypto")!;
+  Object.defineProperty(globalThis, "crypto", {
+    value: {},
+    configurable: true,
+  });
+  try {
+    const signer = RequestSigner.create(seed());
+    const error = await assertRejects(() => signer.publicKeyHex(), MemError);
+    assertStringIncludes(error.message, "no WebCrypto");
+  } finally {
+    Object.defineProperty(globalThis, "crypto", real);
+  }
+});

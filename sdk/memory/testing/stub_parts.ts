@@ -1,0 +1,39 @@
+/**
+ * Parts of a client for tests of single operations.
+ *
+ * @module
+ */
+
+import type { ClientParts } from "../client_parts.ts";
+import { IdempotencyKeys } from "../idempotency_keys.ts";
+import { OwnerLookup } from "../owner_lookup.ts";
+import { InstantClock } from "./instant_clock.ts";
+import { StubRelayer } from "./stub_relayer.ts";
+
+/** {@linkcode ClientParts} over stand-ins, with the defaults of a client. */
+export interface StubParts extends ClientParts {
+  /** Answers. */
+  readonly exchange: StubRelayer;
+  /** Tells the time. */
+  readonly clock: InstantClock;
+}
+
+/** Parts over stand-ins; there is no jitter. */
+export function stubParts(changes: Partial<StubParts> = {}): StubParts {
+  const exchange = changes.exchange ?? new StubRelayer();
+  const namespace = changes.namespace ?? "default";
+  return {
+    exchange,
+    namespace,
+    requestTimeoutMs: 30_000,
+    recallTimeoutMs: 15_000,
+    preflightTimeoutMs: 5_000,
+    clock: new InstantClock(),
+    random: () => 0.5,
+    keys: new IdempotencyKeys(),
+    owner: new OwnerLookup({ exchange, namespace, timeoutMs: 30_000 }),
+    canAwaitStatus: () => Promise.resolve(false),
+    signal: new AbortController().signal,
+    ...changes,
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * Cuts what was recalled down to a number of tokens.
+ *
+ * @module
+ */
+
+import type {
+  RecallMemory,
+  RecallTokenMeta,
+  TruncationStrategy,
+} from "./recall_types.ts";
+
+const CHARACTERS_PER_TOKEN = 4;
+
+/** Options of {@linkcode applyTokenBudget}. */
+export interface TokenBudgetOptions {
+  /** Most tokens; at 0 or less there is room for nothing. */
+  readonly maxTokens: number;
+  /**
+   * What to leave out.
+   *
+   * @default {"high-relevance-only"}
+   */
+  readonly strategy?: TruncationStrategy | undefined;
+  /**
+   * Counts the tokens of a text. A part of a text must not have more than the
+   * whole.
+   *
+   * @default {countTokens}
+   */
+  readonly countTokens?: ((text: string) => number) | undefined;
+}
+
+/** What fits. */
+export interface BudgetedMemories {
+  /** The memories. */
+  readonly results: readonly RecallMemory[];
+  /** What they come to. */
+  readonly meta: RecallTokenMeta;
+}
+
+/**
+ * Estimates the tokens of a text: a quarter of its characters, rounded up. Code
+ * and scripts other than Latin have more.
+ */
+export function countTokens(text: string): number {
+  return Math.ceil([...text].length / CHARACTERS_PER_TOKEN);
+}
+
+/** Returns what of the memories, in their order, has room. */
+export function applyTokenBudget(
+  memories: readonly RecallMemory[],
+  options: TokenBudgetOptions,
+): BudgetedMemories {
+  const { maxTokens, countTokens: count = countTokens } = options;
+  const whole = tokensOf(memories, count);
+  if (whole <= maxTokens) {
+    return {
+      results: memories,
+      meta: { tokenEstimate: whole, truncated: false },
+    };
+  }
+  const results = choose(memories, { ...options, count });
+  return {
+    results,
+    meta: { tokenEstimate: tokensOf(results, count), truncated: true },
+  };
+}
+
+interface Choice extends TokenBudgetOptions {
+  readonly count: (text: string) => number;
+}
+
+function choose(
+  memories: readonly RecallMemory[],
+  { strategy = "high-relevance-only", maxTokens, count }: Choice,
+): readonly RecallMemory[] {
+  if (strategy === "per-hit-cap") {
+    const share = Math.floor(maxTokens / memories.length);
+    return memories.flatMap((memory) => shorten(memory, share, count));
+  }
+  const kept: RecallMemory[] = [];
+  let left = maxTokens;
+  for (const memory of memories) {
+    const tokens = count(memory.text);
+    if (tokens > left) {
+      if (strategy === "drop-tail") kept.push(...shorten(memory, left, count));
+      break;
+    }
+    kept.push(memory);
+    left -= tokens;
+  }
+  return kept;
+}
+
+/** The memory with as much of its text as fits; none when that is nothing. */
+function shorten(
+  memory: RecallMemory,
+  maxTokens: number,
+  count: (text: string) => number,
+): readonly RecallMemory[] {
+  if (maxTokens <= 0) return [];
+  if (count(memory.text) <= maxTokens) return [memory];
+  const characters = [...memory.text];
+  let fits = 0;
+  let exceeds = characters.length;
+  while (exceeds - fits > 1) {
+    const middle = Math.floor((fits + exceeds) / 2);
+    const tokens = count(characters.slice(0, middle).join(""));
+    if (tokens <= maxTokens) fits = middle;
+    else exceeds = middle;
+  }
+  return fits === 0
+    ? []
+    : [{ ...memory, text: characters.slice(0, fits).join("") }];
+}
+
+function tokensOf(
+  memories: readonly RecallMemory[],
+  count: (text: string) => number,
+): number {
+  return memories.reduce((sum, { text }) => sum + count(text), 0);
+}
