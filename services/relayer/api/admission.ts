@@ -1,0 +1,222 @@
+/**
+ * Who is let in to a route: signatures, owners' tokens and points.
+ *
+ * @module
+ */
+
+import type { HttpResponse } from "../../shared/http/exchange.ts";
+import type { FailedBody } from "../auth/authenticate.ts";
+import type { Caller } from "../auth/caller.ts";
+import { rateWeight } from "../auth/rate_weights.ts";
+import { refusalResponse } from "../auth/refusal_response.ts";
+import { normalizeLedgerId } from "../ledger/ledger_id.ts";
+import { type Answer, refused, renderAnswer } from "./answer.ts";
+import type { RelayerParts } from "./parts.ts";
+import type {
+  OpenCall,
+  OwnerCall,
+  OwnerRoute,
+  SignedCall,
+  SignedRoute,
+} from "./route.ts";
+
+/** What letting somebody in comes to. */
+export type Admission<Call> =
+  | { readonly kind: "ok"; readonly call: Call }
+  | { readonly kind: "refused"; readonly response: HttpResponse };
+
+/** The parts that let in. */
+export type AdmissionParts = Pick<
+  RelayerParts,
+  | "authenticator"
+  | "isRateLimitDisabled"
+  | "logger"
+  | "ownerTokens"
+  | "rateLimits"
+  | "refusalDelay"
+>;
+
+/** A call before its body was read. */
+export type Arrival = Omit<OpenCall, "body">;
+
+const BUSY_RETRY_MS = 1_000;
+
+/** Takes in the body of a call that nobody signs. */
+export async function admitOpen(
+  arrival: Arrival,
+  { maxBodyBytes }: { readonly maxBodyBytes: number },
+): Promise<Admission<OpenCall>> {
+  if (maxBodyBytes === 0) return admitted({ ...arrival, body: NO_BYTES });
+  const body = await arrival.request.body(maxBodyBytes);
+  return body.kind === "ok"
+    ? admitted({ ...arrival, body: body.bytes })
+    : refusedWith(bodyAnswer(body, maxBodyBytes));
+}
+
+/** Lets delegates of accounts in. */
+export async function admitSigned(
+  arrival: Arrival,
+  { parts, route }: {
+    readonly parts: AdmissionParts;
+    readonly route: SignedRoute;
+  },
+): Promise<Admission<SignedCall>> {
+  const signed = await checkSignature(arrival, { parts, route });
+  if (signed.kind === "refused") return signed;
+  const { caller } = signed.call;
+  const limited = rateAnswer(caller, { parts, route });
+  return limited === undefined ? signed : refusedWith(limited);
+}
+
+/** Lets in whoever may read what an owner has, whom the path names. */
+export async function admitOwner(
+  arrival: Arrival,
+  { parts, route }: {
+    readonly parts: AdmissionParts;
+    readonly route: OwnerRoute;
+  },
+): Promise<Admission<OwnerCall>> {
+  const entered = await enterOwner(arrival, { parts, route });
+  if (entered.kind === "refused") return entered;
+  const { spender, body } = entered.call;
+  const owner = normalizeLedgerId(arrival.params["owner"] ?? "");
+  if (owner === undefined || owner !== spender.owner) {
+    return refusedWith(refused(
+      403,
+      "Cannot read listing: the path names another owner than the one who asks",
+    ));
+  }
+  const limited = rateAnswer(spender, { parts, route });
+  return limited === undefined
+    ? admitted({ ...arrival, body, owner })
+    : refusedWith(limited);
+}
+
+/** A refusal without a body, given after a moment. */
+export async function refuseQuietly(
+  { status, code }: { readonly status: number; readonly code: string },
+  parts: Pick<AdmissionParts, "refusalDelay">,
+): Promise<HttpResponse> {
+  await parts.refusalDelay.wait();
+  return renderAnswer({ status, headers: { "x-auth-error": code } });
+}
+
+const NO_BYTES = new Uint8Array();
+
+function admitted<Call>(call: Call): Admission<Call> {
+  return { kind: "ok", call };
+}
+
+function refusedWith(answer: Answer): Admission<never> {
+  return { kind: "refused", response: renderAnswer(answer) };
+}
+
+async function checkSignature(
+  arrival: Arrival,
+  { parts, route }: {
+    readonly parts: AdmissionParts;
+    readonly route: SignedRoute | OwnerRoute;
+  },
+): Promise<Admission<SignedCall>> {
+  const { request } = arrival;
+  const { method, target, headers } = request;
+  const { maxBodyBytes } = route;
+  const outcome = await parts.authenticator.authenticate({
+    method,
+    target,
+    headers,
+    body: (maxBytes) => request.body(Math.min(maxBytes, maxBodyBytes)),
+  });
+  switch (outcome.kind) {
+    case "ok":
+      return admitted({
+        ...arrival,
+        caller: outcome.caller,
+        body: outcome.body,
+      });
+    case "no_body":
+      return refusedWith(bodyAnswer(outcome.body, maxBodyBytes));
+    case "refused":
+      if (outcome.reason !== undefined) {
+        parts.logger.warn("Cannot let request in", {
+          code: outcome.code,
+          reason: outcome.reason,
+        });
+      }
+      await parts.refusalDelay.wait();
+      return { kind: "refused", response: refusalResponse(outcome) };
+  }
+}
+
+/** Whoever has a token needs no signature. */
+async function enterOwner(
+  arrival: Arrival,
+  { parts, route }: {
+    readonly parts: AdmissionParts;
+    readonly route: OwnerRoute;
+  },
+): Promise<
+  Admission<{ readonly spender: Caller; readonly body: Uint8Array }>
+> {
+  const authorization = arrival.request.headers.get("authorization");
+  if (authorization === undefined) {
+    const signed = await checkSignature(arrival, { parts, route });
+    if (signed.kind === "refused") return signed;
+    const { caller, body } = signed.call;
+    return admitted({ spender: caller, body });
+  }
+  const bearer = parts.ownerTokens?.bearerOf(arrival.request.headers);
+  if (bearer?.permissions.includes(route.permission) === true) {
+    return admitted({ spender: bearerCaller(bearer.owner), body: NO_BYTES });
+  }
+  const refusal = { status: 401, code: "ERR_OWNER_TOKEN" };
+  return { kind: "refused", response: await refuseQuietly(refusal, parts) };
+}
+
+/** Bearers of tokens have points of their own, by the owner. */
+function bearerCaller(owner: string): Caller {
+  const name = `token:${owner}`;
+  return { owner, accountId: name, publicKey: name };
+}
+
+function rateAnswer(
+  caller: Caller,
+  { parts, route }: {
+    readonly parts: AdmissionParts;
+    readonly route: SignedRoute | OwnerRoute;
+  },
+): Answer | undefined {
+  if (parts.isRateLimitDisabled) return undefined;
+  const points = rateWeight(route.method, route.path);
+  const outcome = parts.rateLimits.take(caller, points);
+  if (outcome.kind === "ok") return undefined;
+  const { layer, limit, retryAfterSeconds } = outcome;
+  return {
+    status: 429,
+    json: {
+      error: `Cannot answer: the limit of ${limit} points is used up; ` +
+        `try again in ${retryAfterSeconds} seconds`,
+      layer,
+      limit,
+      retry_after_seconds: retryAfterSeconds,
+    },
+    headers: { "retry-after": String(retryAfterSeconds) },
+  };
+}
+
+function bodyAnswer(body: FailedBody, maxBodyBytes: number): Answer {
+  switch (body.kind) {
+    case "too_large":
+      return refused(
+        413,
+        `Cannot read body: it has more than ${maxBodyBytes} bytes`,
+      );
+    case "busy":
+      return refused(503, "Cannot read body: too many bodies are under way", {
+        retryAfterMs: BUSY_RETRY_MS,
+      });
+    case "aborted":
+      // Who disconnected does not see the answer.
+      return refused(408, "Cannot read body: not all of it came in time");
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The bytes of a body as JSON, and its members with their types.
+ *
+ * @module
+ */
+
+import { Buffer, isUtf8 } from "node:buffer";
+import { type Answer, refused } from "./answer.ts";
+import {
+  type Checked,
+  type CheckedFields,
+  type Checks,
+  fields,
+  isJsonObject,
+} from "./checks/check.ts";
+
+/** What reading a body comes to. */
+export type FieldsOutcome<T> =
+  | { readonly kind: "ok"; readonly value: T }
+  | { readonly kind: "refused"; readonly answer: Answer };
+
+/** Nothing that is taken is nested deeper. */
+const MAX_DEPTH = 16;
+
+/**
+ * Reads the members of a body that has to be a JSON object.
+ *
+ * @param action what cannot be done when it is none, such as `remember text`
+ */
+export function readFields<C extends Checks>(
+  bytes: Uint8Array,
+  checks: C,
+  { action }: { readonly action: string },
+): FieldsOutcome<CheckedFields<C>> {
+  const body = jsonBody(bytes);
+  const checked = body.kind === "ok" ? fields(checks)(body.value, "") : body;
+  return checked.kind === "ok" ? checked : {
+    kind: "refused",
+    answer: refused(400, `Cannot ${action}: ${checked.fault}`),
+  };
+}
+
+/** The JSON object that some bytes are. */
+export function jsonBody(
+  bytes: Uint8Array,
+): Checked<Readonly<Record<string, unknown>>> {
+  const parsed = parseJson(bytes);
+  if (parsed.kind === "bad") return parsed;
+  return isJsonObject(parsed.value)
+    ? { kind: "ok", value: parsed.value }
+    : { kind: "bad", fault: "the body is no JSON object" };
+}
+
+/** The JSON that some bytes are. */
+export function parseJson(bytes: Uint8Array): Checked<unknown> {
+  if (!isUtf8(bytes)) return { kind: "bad", fault: "the body is not UTF-8" };
+  const { buffer, byteOffset, byteLength } = bytes;
+  // Faster than a decoder of its own, for bodies of usual size.
+  const text = Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
+  let value: unknown;
+  try {
+    // A byte order mark is left out (RFC 8259, 8.1).
+    value = JSON.parse(text.startsWith("\ufeff") ? text.slice(1) : text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    // The parser's own message would repeat what was sent.
+    return { kind: "bad", fault: "the body is no JSON" };
+  }
+  return isDeeper(value, MAX_DEPTH)
+    ? { kind: "bad", fault: `the body is nested more than ${MAX_DEPTH} deep` }
+    : { kind: "ok", value };
+}
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (depth === 0) return true;
+  const members: readonly unknown[] = Array.isArray(value)
+    ? value
+    : Object.values(value);
+  return members.some((member) => isDeeper(member, depth - 1));
+}

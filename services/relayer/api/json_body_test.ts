@@ -1,0 +1,67 @@
+import { assertEquals } from "@std/assert";
+import { cappedCount } from "./checks/number_checks.ts";
+import { withDefault } from "./checks/check.ts";
+import { text } from "./checks/text_checks.ts";
+import { jsonBody, parseJson, readFields } from "./json_body.ts";
+
+const CHECKS = {
+  text: text(10),
+  limit: withDefault(cappedCount(5), 3),
+};
+
+Deno.test("readFields() gives members with their types and leaves others alone", () => {
+  const read = readFields(bytes('{"text":"tea","more":[1]}'), CHECKS, {
+    action: "do it",
+  });
+  assertEquals(read, { kind: "ok", value: { text: "tea", limit: 3 } });
+});
+
+Deno.test("readFields() says what cannot be done and why", () => {
+  const read = readFields(bytes('{"text":"tea","limit":0}'), CHECKS, {
+    action: "do it",
+  });
+  assertEquals(read.kind === "refused" && read.answer, {
+    status: 400,
+    json: { error: 'Cannot do it: "limit" is no whole number from 1 on' },
+  });
+});
+
+Deno.test("readFields() takes no member that an object inherits", () => {
+  const read = readFields(bytes("{}"), { toString: text(10) }, {
+    action: "do it",
+  });
+  assertEquals(read.kind, "refused");
+});
+
+Deno.test("jsonBody() takes a member called __proto__ for a member", () => {
+  const read = jsonBody(bytes('{"__proto__":{"text":"tea"}}'));
+  assertEquals(read.kind === "ok" && read.value["text"], undefined);
+});
+
+Deno.test("parseJson() takes 16 levels and refuses more, however deep", () => {
+  const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+  assertEquals(parseJson(bytes(nested(16))).kind, "ok");
+  for (const depth of [17, 1_000, 100_000]) {
+    assertEquals(parseJson(bytes(nested(depth))).kind, "bad", `${depth}`);
+  }
+});
+
+Deno.test("parseJson() refuses what is no UTF-8", () => {
+  const surrogate = Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22);
+  const overlong = Uint8Array.of(0x22, 0xc0, 0xaf, 0x22);
+  for (const bad of [surrogate, overlong, Uint8Array.of(0xff)]) {
+    assertEquals(parseJson(bad), {
+      kind: "bad",
+      fault: "the body is not UTF-8",
+    });
+  }
+});
+
+Deno.test("parseJson() reads a part of a buffer as that part", () => {
+  const part = bytes('xx{"a":1}yy').subarray(2, 9);
+  assertEquals(parseJson(part), { kind: "ok", value: { a: 1 } });
+});
+
+function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}

@@ -1,0 +1,131 @@
+/**
+ * Stores what a client sealed and embedded itself.
+ *
+ * @module
+ */
+
+import type { Caller } from "../auth/caller.ts";
+import type { CatalogEntry } from "../blobs/blob_catalog.ts";
+import type { NewMemory } from "../store/memory_row.ts";
+import type { Metadata } from "../vault/vault.ts";
+import type { RelayerParts } from "./parts.ts";
+
+/** The parts that it takes. */
+export type ManualParts = Pick<
+  RelayerParts,
+  | "blobs"
+  | "catalog"
+  | "clock"
+  | "embedder"
+  | "index"
+  | "ledger"
+  | "newId"
+  | "quotaBytes"
+  | "store"
+  | "usage"
+  | "vault"
+>;
+
+/** What a client sealed. */
+export interface ManualContent {
+  /** What only the client can open. */
+  readonly bytes: Uint8Array;
+  /** What it is found by, of length 1. */
+  readonly vector: Float32Array;
+  /** The namespace. */
+  readonly namespace: string;
+}
+
+/** What storing comes to. */
+export type ManualOutcome =
+  | { readonly kind: "stored"; readonly id: string; readonly blobId: string }
+  | { readonly kind: "over_quota" };
+
+const NO_METADATA: Metadata = {};
+
+/**
+ * Stores a memory; recall finds it when this answers. The vector cannot be made
+ * again, so the catalogue keeps it too, sealed like the one of the index.
+ */
+export async function storeManual(
+  caller: Caller,
+  { parts, content }: {
+    readonly parts: ManualParts;
+    readonly content: ManualContent;
+  },
+): Promise<ManualOutcome> {
+  const { blobs, catalog, clock, index, store, usage, vault } = parts;
+  const { bytes, vector, namespace } = content;
+  const { owner, publicKey } = caller;
+  const { bytes: usedBytes } = await usage.of(owner);
+  if (usedBytes + bytes.length > parts.quotaBytes) {
+    return { kind: "over_quota" };
+  }
+  const sealedIndex = await vault.sealIndex(owner, {
+    vector,
+    metadata: NO_METADATA,
+  });
+  const blobId = await blobs.put(bytes);
+  const memory: NewMemory = {
+    id: parts.newId(),
+    owner,
+    namespace,
+    blobId,
+    sizeBytes: bytes.length,
+    createdAtMs: clock.nowMs(),
+    agentId: publicKey,
+    packageId: parts.ledger.packageId,
+    // Nobody has read it.
+    importance: null,
+    sealedIndex,
+  };
+  await store.commit([{ kind: "new_memory", memory }]);
+  await note(entryOf(memory, publicKey), { catalog, store });
+  const { id, createdAtMs, importance } = memory;
+  const [row] = await store.memories(owner, [id]);
+  if (row === undefined) {
+    // Its namespace was forgotten, or it was deleted, while it was noted.
+    await catalog.remove(owner, id);
+    return { kind: "stored", id, blobId };
+  }
+  index.add({
+    id,
+    owner,
+    namespace,
+    blobId,
+    createdAtMs,
+    importance,
+    metadata: NO_METADATA,
+    vector,
+  });
+  usage.add(owner, { bytes: bytes.length, openJobs: 0 });
+  return { kind: "stored", id, blobId };
+}
+
+/** What is not noted could not be restored, so then it is not kept at all. */
+async function note(
+  entry: CatalogEntry,
+  { catalog, store }: Pick<ManualParts, "catalog" | "store">,
+): Promise<void> {
+  const { owner, memoryId: id } = entry;
+  try {
+    await catalog.add(entry);
+  } catch (error) {
+    await store.commit([{ kind: "remove_memory", owner, id }]);
+    throw error;
+  }
+}
+
+function entryOf(memory: NewMemory, agentId: string): CatalogEntry {
+  const { id, owner, namespace, blobId, createdAtMs, sizeBytes } = memory;
+  return {
+    blobId,
+    owner,
+    namespace,
+    memoryId: id,
+    createdAtMs,
+    agentId,
+    sizeBytes,
+    sealedIndex: memory.sealedIndex,
+  };
+}

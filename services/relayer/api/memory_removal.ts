@@ -1,0 +1,184 @@
+/**
+ * Deletes one memory for good: its key, its row, its blob, and what says that
+ * there was a blob.
+ *
+ * The key goes first, so that nothing opens whatever comes after; the entry of
+ * the catalogue goes last, since it leads to the blob. So deleting can be
+ * repeated after a crash at any point, until nothing is left.
+ *
+ * @module
+ */
+
+import { BlobStoreError } from "../blobs/blob_store.ts";
+import type { CatalogEntry } from "../blobs/blob_catalog.ts";
+import type { JobRow } from "../store/job_row.ts";
+import type { MemoryRow } from "../store/memory_row.ts";
+import type { Change } from "../store/store.ts";
+import { readEnvelope } from "../vault/envelope.ts";
+import type { RelayerParts } from "./parts.ts";
+
+/** The parts that it takes. */
+export type RemovalParts = Pick<
+  RelayerParts,
+  "blobs" | "catalog" | "index" | "leftovers" | "store" | "vault"
+>;
+
+/** What deleting comes to. */
+export type RemovalOutcome =
+  | {
+    readonly kind: "removed";
+    /** The blob that it had; undefined when it had none yet. */
+    readonly blobId: string | undefined;
+  }
+  /** Nothing is left of it, or there never was any. */
+  | { readonly kind: "missing" }
+  /** It changes all the time; trying again helps. */
+  | { readonly kind: "busy" };
+
+/** What is known of a memory. */
+interface Traces {
+  readonly memory: MemoryRow | undefined;
+  readonly job: JobRow | undefined;
+  readonly entry: CatalogEntry | undefined;
+}
+
+/** Whoever takes the job further meanwhile does so a few times at most. */
+const MAX_ROUNDS = 5;
+
+/** Deletes a memory of an owner, or the job that would become one. */
+export async function removeMemory(
+  owner: string,
+  id: string,
+  parts: RemovalParts,
+): Promise<RemovalOutcome> {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const traces = await tracesOf(owner, id, parts);
+    const { memory, job, entry } = traces;
+    const trace = memory ?? entry ?? job;
+    if (trace === undefined) return { kind: "missing" };
+    const keyId = await keyIdOf(traces, parts);
+    const hadKey = keyId !== undefined &&
+      await parts.vault.destroy(owner, keyId);
+    const changes = changesFor(traces);
+    if (changes.length > 0) {
+      const outcome = await parts.store.commit(changes);
+      if (outcome.kind === "conflict") continue;
+    }
+    parts.index.remove(owner, id);
+    const hadBlob = await removeBlob(traces, parts);
+    await parts.catalog.remove(owner, id);
+    await removeLastCopy(traces, parts);
+    const wasThere = memory !== undefined || entry !== undefined || hadKey ||
+      hadBlob || changes.length > 0;
+    if (!wasThere) return { kind: "missing" };
+    return { kind: "removed", blobId: trace.blobId };
+  }
+  return { kind: "busy" };
+}
+
+async function tracesOf(
+  owner: string,
+  id: string,
+  { store, leftovers }: RemovalParts,
+): Promise<Traces> {
+  const [[memory], [job], entry] = await Promise.all([
+    store.memories(owner, [id]),
+    store.jobs(owner, [id]),
+    leftovers.entryOf(owner, id),
+  ]);
+  return { memory, job, entry };
+}
+
+/** The row or the job tells; when both are lost, the blob does. */
+async function keyIdOf(
+  { memory, job, entry }: Traces,
+  { blobs }: RemovalParts,
+): Promise<string | undefined> {
+  if (memory !== undefined) return memory.keyId;
+  if (job !== undefined) return job.keyId;
+  // What only the client can open has no key here.
+  if (entry === undefined || entry.sealedIndex !== undefined) return undefined;
+  const blob = await blobs.get(entry.blobId);
+  if (blob.kind === "missing") return undefined;
+  if (blob.kind === "ok") {
+    const read = readEnvelope(blob.bytes);
+    return read.kind === "ok" ? read.head.keyId : undefined;
+  }
+  throw new BlobStoreError(blob.reason, { isPassing: true });
+}
+
+function changesFor({ memory, job }: Traces): readonly Change[] {
+  const changes: Change[] = [];
+  if (memory !== undefined) {
+    const { owner, id } = memory;
+    changes.push({ kind: "remove_memory", owner, id });
+  }
+  // A job that is stored ends by itself, and finds that there is no row.
+  if (job !== undefined && isUnstored(job)) {
+    const { owner, id, version } = job;
+    changes.push({
+      kind: "job",
+      owner,
+      id,
+      expectedVersion: version,
+      patch: {
+        status: "failed",
+        error: "Cannot store memory: it was deleted",
+        payload: null,
+      },
+    });
+  }
+  return changes;
+}
+
+/** Whether there is something that could still be stored. */
+function isUnstored({ status, payload }: JobRow): boolean {
+  switch (status) {
+    case "pending":
+    case "running":
+      return true;
+    case "failed":
+      return payload !== undefined;
+    case "uploaded":
+    case "done":
+      return false;
+  }
+}
+
+/** Whether there was a blob that is gone now. */
+async function removeBlob(
+  traces: Traces,
+  { blobs, leftovers }: RemovalParts,
+): Promise<boolean> {
+  const { memory, job, entry } = traces;
+  const blobId = (memory ?? entry ?? job)?.blobId;
+  if (blobId === undefined) return false;
+  if (memory === undefined && entry === undefined) {
+    // Only the job remembers it, and will for days: is there anything left?
+    const blob = await blobs.get(blobId);
+    if (blob.kind === "missing") return false;
+  }
+  if (isClientSealed(traces)) {
+    const own = entry === undefined ? 0 : 1;
+    if (await leftovers.holdersOf(blobId) > own) return false;
+  }
+  return await blobs.remove(blobId);
+}
+
+/**
+ * Bytes that a client made may be another memory's too, of anybody. When two go
+ * at once, neither removed them for the other's sake.
+ */
+async function removeLastCopy(
+  traces: Traces,
+  { blobs, leftovers }: RemovalParts,
+): Promise<void> {
+  const blobId = (traces.memory ?? traces.entry)?.blobId;
+  if (blobId === undefined || !isClientSealed(traces)) return;
+  if (await leftovers.holdersOf(blobId) === 0) await blobs.remove(blobId);
+}
+
+function isClientSealed({ memory, entry, job }: Traces): boolean {
+  if (memory !== undefined) return memory.keyId === undefined;
+  return job === undefined && entry?.sealedIndex !== undefined;
+}

@@ -1,0 +1,124 @@
+/**
+ * What the routes are made of: the relayer's parts, as far as they are called
+ * here, and plain values.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { AuthOutcome, AuthRequest } from "../auth/authenticate.ts";
+import type { OwnerTokens } from "../auth/owner_tokens.ts";
+import type { RateLimits } from "../auth/rate_limits.ts";
+import type { BlobCatalog, CatalogEntry } from "../blobs/blob_catalog.ts";
+import type { BlobStore } from "../blobs/blob_store.ts";
+import type { Embedder } from "../embed/embedder.ts";
+import type { Answerer, Extractor } from "../extract/extractor.ts";
+import type { Intake, JobWatch } from "../jobs/intake.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { MemoryIndex } from "../recall/memory_index.ts";
+import type { Recall } from "../recall/recall_request.ts";
+import type { Restorer } from "../recall/restore_request.ts";
+import type { RelayerStore } from "../store/store.ts";
+import type { RelayerVault } from "../vault/vault.ts";
+
+/** Parts and values. Values are read for each request, so getters will do. */
+export interface RelayerParts extends RelayerPorts, RelayerValues {}
+
+/** The parts. */
+export interface RelayerPorts {
+  /** Keeps jobs and rows. */
+  readonly store: RelayerStore;
+  /** Seals what rows hold, destroys keys. */
+  readonly vault: Pick<RelayerVault, "sealIndex" | "destroy">;
+  /** Keeps blobs. */
+  readonly blobs: BlobStore;
+  /** Knows which blobs there are. */
+  readonly catalog: BlobCatalog;
+  /** Finds what may be left of a memory whose row is gone. */
+  readonly leftovers: Leftovers;
+  /** Reads accounts. */
+  readonly ledger: Pick<Ledger, "accountOfOwner" | "packageId">;
+  /** Makes vectors. */
+  readonly embedder: Embedder;
+  /** Finds facts. */
+  readonly extractor: Extractor;
+  /** Answers questions. */
+  readonly answerer: Answerer;
+  /** Finds memories by their vectors. */
+  readonly index: MemoryIndex;
+  /** Recalls. */
+  readonly recall: Recall;
+  /** Rebuilds the index. */
+  readonly restorer: Restorer;
+  /** Takes texts in. */
+  readonly intake: Intake;
+  /** Tells of jobs. */
+  readonly jobWatch: JobWatch;
+  /** Knows how much owners have. */
+  readonly usage: UsageBook;
+  /** Lets signed requests in. */
+  readonly authenticator: RequestAuthenticator;
+  /** Holds refusals back for a moment. */
+  readonly refusalDelay: { wait(): Promise<void> };
+  /** Counts points. */
+  readonly rateLimits: Pick<RateLimits, "take" | "charge">;
+  /** Makes and checks tokens of owners; undefined when nobody gets one. */
+  readonly ownerTokens: Pick<OwnerTokens, "issue" | "bearerOf"> | undefined;
+  /**
+   * Answers the ledger's JSON-RPC reads, from the parsed body to what is sent as
+   * JSON; undefined when the ledger is somewhere else.
+   */
+  readonly answerRpc: ((body: unknown) => Promise<unknown>) | undefined;
+  /** Makes ids of memories. */
+  readonly newId: () => string;
+  /** The time. */
+  readonly clock: Clock;
+  /** Hears of faults. */
+  readonly logger: Logger;
+}
+
+/** The values. */
+export interface RelayerValues {
+  /** The relayer's version, such as `1.2.3`. */
+  readonly version: string;
+  /** The commit it was built from; undefined when nobody said. */
+  readonly buildCommit: string | undefined;
+  /** What `/config` says the network is. */
+  readonly network: string;
+  /** Where clients reach the ledger's JSON-RPC reads. */
+  readonly ledgerRpcUrl: string;
+  /** Whether callers may call as often as they like. */
+  readonly isRateLimitDisabled: boolean;
+  /** Whether what is written now would be kept. */
+  readonly isWriteReady: boolean;
+  /** Bytes that an owner may have. */
+  readonly quotaBytes: number;
+  /** Origins whose pages may call; `*` stands for all. */
+  readonly corsOrigins: readonly string[];
+}
+
+/** See `Authenticator` of `auth/authenticate.ts`. */
+export interface RequestAuthenticator {
+  /** Checks a request, of which nobody has asked for the body before. */
+  authenticate(request: AuthRequest): Promise<AuthOutcome>;
+}
+
+/** Knows how much owners have. */
+export interface UsageBook {
+  /** Bytes that an owner has, those on their way included. */
+  of(owner: string): Promise<{ readonly bytes: number }>;
+  /** Adds what was stored since. */
+  add(
+    owner: string,
+    added: { readonly bytes: number; readonly openJobs: number },
+  ): void;
+}
+
+/** Finds what may be left of a memory whose row is gone. */
+export interface Leftovers {
+  /** What the catalogue says of a memory. */
+  entryOf(owner: string, memoryId: string): Promise<CatalogEntry | undefined>;
+  /** How many entries of the catalogue, of anybody, hold a blob. */
+  holdersOf(blobId: string): Promise<number>;
+}

@@ -1,0 +1,90 @@
+/**
+ * What a route is: method, path, who may call it, who answers. What it costs is
+ * told by `rateWeight()`.
+ *
+ * @module
+ */
+
+import type { HttpRequest } from "../../shared/http/exchange.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { OwnerPermission } from "../auth/owner_tokens.ts";
+import type { Answer } from "./answer.ts";
+
+/** Methods of routes; that of a GET answers HEAD too. */
+export type RouteMethod = "DELETE" | "GET" | "POST";
+
+/** A request that found its route. */
+export interface OpenCall {
+  /** The request. */
+  readonly request: HttpRequest;
+  /** Segments of the path where the pattern has `:name`, as they were sent. */
+  readonly params: Readonly<Record<string, string>>;
+  /** What stands behind the question mark; empty when there is none. */
+  readonly query: string;
+  /** When it came, as `nowOf()` reads the relayer's clock. */
+  readonly arrivedMs: number;
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal;
+  /** The body's bytes; none of a route that takes no body. */
+  readonly body: Uint8Array;
+}
+
+/** A call whose signature was checked. */
+export interface SignedCall extends OpenCall {
+  /** Who asks. */
+  readonly caller: Caller;
+}
+
+/** A call about the owner that its path names, by somebody who may. */
+export interface OwnerCall extends OpenCall {
+  /** The owner's address. */
+  readonly owner: string;
+}
+
+/** What all routes have. */
+export interface RouteBase {
+  /** The method. */
+  readonly method: RouteMethod;
+  /** The path; a segment `:name` stands for any one. */
+  readonly path: string;
+  /** Most bytes of a body; 0 when there is none to read. */
+  readonly maxBodyBytes: number;
+}
+
+/** A route for everybody. */
+export interface OpenRoute extends RouteBase {
+  /** Who may call. */
+  readonly access: "open";
+  /** Answers. */
+  answer(call: OpenCall): Answer | Promise<Answer>;
+}
+
+/** A route for delegates of accounts. */
+export interface SignedRoute extends RouteBase {
+  /** Who may call. */
+  readonly access: "signed";
+  /** Answers. */
+  answer(call: SignedCall): Answer | Promise<Answer>;
+}
+
+/**
+ * A route below `/v1/owners/:owner`, for the owner's delegates and bearers of
+ * the owner's token.
+ */
+export interface OwnerRoute extends RouteBase {
+  /** Who may call. */
+  readonly access: "owner";
+  /** What a token has to permit. */
+  readonly permission: OwnerPermission;
+  /** Answers. */
+  answer(call: OwnerCall): Answer | Promise<Answer>;
+}
+
+/** A route. */
+export type Route = OpenRoute | SignedRoute | OwnerRoute;
+
+/** Most bytes of any body. */
+export const MAX_BODY_BYTES = 2_097_152;
+
+/** Most bytes of a body that holds nothing but names. */
+export const MAX_SMALL_BODY_BYTES = 65_536;

@@ -1,0 +1,117 @@
+/**
+ * What became of texts that were taken in.
+ *
+ * @module
+ */
+
+import { type Answer, ok, refused } from "../answer.ts";
+import { type Check, list } from "../checks/check.ts";
+import { isRecordId } from "../checks/text_checks.ts";
+import { bad, good } from "../checks/check.ts";
+import { readFields } from "../json_body.ts";
+import type { RelayerParts } from "../parts.ts";
+import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
+import { type JobView, jobView, storedJobView } from "../views/job_view.ts";
+import { MAX_BULK_ITEMS } from "./remember_routes.ts";
+
+/** Parts of these routes. */
+export type JobParts = Pick<RelayerParts, "jobWatch" | "store">;
+
+/** Longest time that a status waits for the job, in seconds. */
+export const MAX_WAIT_SECONDS = 20;
+
+const DIGITS = /^\d{1,30}$/;
+
+/** The routes. */
+export function jobRoutes(parts: JobParts): readonly SignedRoute[] {
+  return [statusRoute(parts), bulkStatusRoute(parts)];
+}
+
+function statusRoute({ jobWatch, store }: JobParts): SignedRoute {
+  return {
+    access: "signed",
+    method: "GET",
+    path: "/api/remember/:id",
+    maxBodyBytes: 0,
+    async answer({ caller, params, query, signal }) {
+      const id = params["id"] ?? "";
+      const waitMs = waitOf(query);
+      if (waitMs === undefined) return BAD_WAIT;
+      if (!isRecordId(id)) return NO_JOB;
+      const { owner } = caller;
+      const job = await jobWatch.wait(owner, id, { waitMs, signal });
+      if (job !== undefined) return ok(jobView(job));
+      // Jobs are forgotten long before what they stored.
+      const [memory] = await store.memories(owner, [id]);
+      return memory === undefined ? NO_JOB : ok(storedJobView(memory));
+    },
+  };
+}
+
+function bulkStatusRoute({ store }: JobParts): SignedRoute {
+  const checks = {
+    job_ids: list(anyId, { minItems: 1, maxItems: MAX_BULK_ITEMS }),
+  };
+  return {
+    access: "signed",
+    method: "POST",
+    path: "/api/remember/bulk/status",
+    maxBodyBytes: MAX_SMALL_BODY_BYTES,
+    async answer({ caller, body }) {
+      const read = readFields(body, checks, { action: "look jobs up" });
+      if (read.kind === "refused") return read.answer;
+      const ids = read.value.job_ids;
+      const views = await viewsOf(ids, { store, owner: caller.owner });
+      return ok({
+        results: ids.map((id) => {
+          const view = views.get(id);
+          if (view === undefined) return { job_id: id, status: "not_found" };
+          const { owner: _owner, ...shown } = view;
+          return shown;
+        }),
+      });
+    },
+  };
+}
+
+async function viewsOf(
+  ids: readonly string[],
+  { store, owner }: {
+    readonly store: JobParts["store"];
+    readonly owner: string;
+  },
+): Promise<ReadonlyMap<string, JobView>> {
+  const views = new Map<string, JobView>();
+  const jobs = await store.jobs(owner, ids.filter(isRecordId));
+  for (const job of jobs) {
+    if (job !== undefined) views.set(job.id, jobView(job));
+  }
+  const missing = ids.filter((id) => isRecordId(id) && !views.has(id));
+  if (missing.length === 0) return views;
+  for (const memory of await store.memories(owner, missing)) {
+    if (memory !== undefined) views.set(memory.id, storedJobView(memory));
+  }
+  return views;
+}
+
+/** What is no id names no job, which is an answer as good as any. */
+const anyId: Check<string> = (value, name) =>
+  typeof value === "string" && value.isWellFormed()
+    ? good(value)
+    : bad(name, "is no string");
+
+const NO_JOB: Answer = refused(404, "Cannot find job: there is none such");
+
+const BAD_WAIT: Answer = refused(
+  400,
+  'Cannot wait for job: "wait" is no whole number of seconds from 0 on',
+);
+
+/** Undefined when it is no time to wait. */
+function waitOf(query: string): number | undefined {
+  const text = new URLSearchParams(query).get("wait");
+  if (text === null) return 0;
+  return DIGITS.test(text)
+    ? Math.min(Number(text), MAX_WAIT_SECONDS) * 1_000
+    : undefined;
+}

@@ -1,0 +1,120 @@
+import { assertAlmostEquals, assertEquals, assertExists } from "@std/assert";
+import { ANN } from "../testing/test_parts.ts";
+import { openTestRelayer } from "../testing/test_relayer.ts";
+
+const BODY = { encrypted_data: "AQIDBA==", vector: [3, 0, 4, 0] };
+
+Deno.test("POST /api/remember/manual stores what it was given, found at once", async () => {
+  const relayer = openTestRelayer();
+  const { blobs, catalog, index, store } = relayer;
+  const { status, json } = await relayer.call("POST", "/api/remember/manual", {
+    body: { ...BODY, namespace: "n" },
+  });
+  assertEquals(status, 200);
+  const [blobId = ""] = blobs.blobs.keys();
+  assertEquals(json, {
+    id: "id-1",
+    blob_id: blobId,
+    owner: ANN.owner,
+    namespace: "n",
+  });
+  assertEquals(blobs.blobs.get(blobId), Uint8Array.of(1, 2, 3, 4));
+  const row = store.memoryRows.get("id-1");
+  assertEquals(
+    [row?.keyId, row?.agentId, row?.importance, row?.sizeBytes],
+    [undefined, ANN.publicKey, null, 4],
+  );
+  const entry = await catalog.entryOf(ANN.owner, "id-1");
+  assertEquals(entry?.sealedIndex, row?.sealedIndex);
+  assertExists(entry?.sealedIndex);
+  const vector = index.memories.get("id-1")?.vector ?? [];
+  for (const [place, expected] of [0.6, 0, 0.8, 0].entries()) {
+    assertAlmostEquals(vector[place] ?? NaN, expected, 1e-6);
+  }
+});
+
+Deno.test("POST /api/remember/manual keeps nothing that would be over the quota", async () => {
+  const relayer = openTestRelayer({ quotaBytes: 7 });
+  const first = await relayer.call("POST", "/api/remember/manual", {
+    body: BODY,
+  });
+  assertEquals(first.status, 200);
+  const second = await relayer.call("POST", "/api/remember/manual", {
+    body: { ...BODY, encrypted_data: "BAUGBw==" },
+  });
+  assertEquals(second.status, 402);
+  assertEquals(relayer.blobs.blobs.size, 1);
+  assertEquals(relayer.store.memoryRows.size, 1);
+});
+
+Deno.test("POST /api/remember/manual takes back what cannot be noted", async () => {
+  const relayer = openTestRelayer();
+  relayer.catalog.nextError = new Error("disk full");
+  const { status } = await relayer.call("POST", "/api/remember/manual", {
+    body: BODY,
+  });
+  assertEquals(status, 500);
+  assertEquals(relayer.store.memoryRows.size, 0);
+  assertEquals(relayer.index.size, 0);
+});
+
+Deno.test("POST /api/remember/manual leaves nothing to find of what was forgotten meanwhile", async () => {
+  const relayer = openTestRelayer();
+  const { catalog, index } = relayer;
+  const add = catalog.add.bind(catalog);
+  catalog.add = async (entry) => {
+    await relayer.call("POST", "/api/forget", { body: {} });
+    await add(entry);
+  };
+  const { status } = await relayer.call("POST", "/api/remember/manual", {
+    body: BODY,
+  });
+  assertEquals(status, 200);
+  assertEquals([index.size, catalog.entries.size], [0, 0]);
+});
+
+Deno.test("POST /api/remember/manual takes vectors of any length but 0", async () => {
+  const relayer = openTestRelayer();
+  for (const vector of [[1e308, 1e308, 0, 0], [0, 5e-324, 0, 0]]) {
+    const { status } = await relayer.call("POST", "/api/remember/manual", {
+      body: { ...BODY, vector },
+    });
+    assertEquals(status, 200);
+  }
+  for (const { vector } of relayer.index.memories.values()) {
+    const length = Math.hypot(...vector);
+    assertAlmostEquals(length, 1, 1e-6);
+  }
+});
+
+Deno.test("POST /api/recall/manual finds blobs without their texts", async () => {
+  const { call, recall } = openTestRelayer();
+  recall.outcome = {
+    kind: "ok",
+    memories: [{
+      id: "m1",
+      blobId: "b1",
+      distance: 0.5,
+      createdAtMs: 0,
+      importance: null,
+    }],
+    dropped: 0,
+  };
+  const { status, json } = await call("POST", "/api/recall/manual", {
+    body: { vector: [0, 2, 0, 0], limit: 500, namespace: "n" },
+  });
+  assertEquals(status, 200);
+  assertEquals(json, {
+    results: [{
+      id: "m1",
+      blob_id: "b1",
+      distance: 0.5,
+      created_at: "1970-01-01T00:00:00.000Z",
+      importance: null,
+    }],
+    total: 1,
+  });
+  const request = recall.requests[0];
+  assertEquals(request?.query, Float32Array.of(0, 1, 0, 0));
+  assertEquals([request?.limit, request?.namespace], [100, "n"]);
+});

@@ -1,0 +1,136 @@
+/**
+ * What is done with a namespace as a whole: rebuild, forget, count.
+ *
+ * @module
+ */
+
+import { ok } from "../answer.ts";
+import { deadlineSignal } from "../call_signal.ts";
+import { withDefault } from "../checks/check.ts";
+import { namespace } from "../checks/memory_checks.ts";
+import { clampedCount } from "../checks/number_checks.ts";
+import { unavailableAnswer } from "../failure_answer.ts";
+import { readFields } from "../json_body.ts";
+import type { RelayerParts } from "../parts.ts";
+import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
+
+/** Parts of these routes. */
+export type NamespaceParts = Pick<
+  RelayerParts,
+  "clock" | "index" | "logger" | "restorer" | "store"
+>;
+
+/** The longest that rebuilding may take; clients wait for 60 seconds. */
+const MAX_RESTORE_MS = 55_000;
+
+const DEFAULT_RESTORE_LIMIT = 10;
+
+/** The routes. */
+export function namespaceRoutes(
+  parts: NamespaceParts,
+): readonly SignedRoute[] {
+  return [restoreRoute(parts), forgetRoute(parts), statsRoute(parts)];
+}
+
+function restoreRoute(
+  { clock, logger, restorer }: NamespaceParts,
+): SignedRoute {
+  const checks = {
+    namespace,
+    limit: withDefault(
+      clampedCount({ min: 1, max: 100 }),
+      DEFAULT_RESTORE_LIMIT,
+    ),
+  };
+  return {
+    access: "signed",
+    method: "POST",
+    path: "/api/restore",
+    maxBodyBytes: MAX_SMALL_BODY_BYTES,
+    async answer({ caller, body, signal: gone }) {
+      const read = readFields(body, checks, { action: "restore namespace" });
+      if (read.kind === "refused") return read.answer;
+      const { namespace, limit } = read.value;
+      const { owner } = caller;
+      const held = deadlineSignal(gone, { clock, timeoutMs: MAX_RESTORE_MS });
+      try {
+        const outcome = await restorer.restore(owner, {
+          namespace,
+          limit,
+          signal: held.signal,
+        });
+        if (outcome.kind === "unavailable") {
+          return unavailableAnswer(
+            "Cannot restore namespace: it takes too long, or a part of the " +
+              "relayer does not answer; what was restored stays",
+            {
+              logger,
+              route: "POST /api/restore",
+              reason: outcome.reason,
+            },
+          );
+        }
+        const { restoredIds, skipped, failed, total, isTruncated } = outcome;
+        return ok({
+          restored: restoredIds.length,
+          skipped,
+          failed,
+          total,
+          namespace,
+          owner,
+          truncated: isTruncated,
+          restored_ids: restoredIds,
+        });
+      } finally {
+        held.release();
+      }
+    },
+  };
+}
+
+function forgetRoute({ index, store }: NamespaceParts): SignedRoute {
+  return {
+    access: "signed",
+    method: "POST",
+    path: "/api/forget",
+    maxBodyBytes: MAX_SMALL_BODY_BYTES,
+    async answer({ caller, body }) {
+      const read = readFields(body, { namespace }, {
+        action: "forget namespace",
+      });
+      if (read.kind === "refused") return read.answer;
+      const { owner } = caller;
+      const { namespace: name } = read.value;
+      const { memories: deleted } = await store.stats(owner, name);
+      await store.commit([
+        { kind: "remove_namespace", owner, namespace: name },
+      ]);
+      index.removeNamespace(owner, name);
+      return ok({ deleted, namespace: name, owner });
+    },
+  };
+}
+
+function statsRoute({ store }: NamespaceParts): SignedRoute {
+  return {
+    access: "signed",
+    method: "POST",
+    path: "/api/stats",
+    maxBodyBytes: MAX_SMALL_BODY_BYTES,
+    async answer({ caller, body }) {
+      const read = readFields(body, { namespace }, {
+        action: "count memories",
+      });
+      if (read.kind === "refused") return read.answer;
+      const { owner } = caller;
+      const { namespace: name } = read.value;
+      const { memories, bytes } = await store.stats(owner, name);
+      return ok({
+        memory_count: memories,
+        storage_bytes: bytes,
+        namespace: name,
+        owner,
+      });
+    },
+  };
+}

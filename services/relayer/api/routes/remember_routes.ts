@@ -1,0 +1,101 @@
+/**
+ * Texts are taken in: one, or some at once.
+ *
+ * @module
+ */
+
+import type { NewText } from "../../jobs/intake.ts";
+import { ok } from "../answer.ts";
+import { type Check, fields, good, list, optional } from "../checks/check.ts";
+import { importance, metadata, namespace } from "../checks/memory_checks.ts";
+import {
+  MAX_TEXT_BYTES,
+  recordId,
+  shortName,
+  text,
+} from "../checks/text_checks.ts";
+import { given } from "../given.ts";
+import { intakeRefusal } from "../intake_answer.ts";
+import { readFields } from "../json_body.ts";
+import type { RelayerParts } from "../parts.ts";
+import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
+
+/** Most texts of one request. */
+export const MAX_BULK_ITEMS = 20;
+
+const TEXT_CHECKS = {
+  text: text(MAX_TEXT_BYTES),
+  namespace,
+  importance,
+  metadata: optional(metadata),
+  supersedes: optional(recordId),
+};
+
+const KEY_CHECK = { idempotency_key: optional(shortName) };
+
+/** A text of a list. */
+const newText: Check<NewText> = (value, name) => {
+  const checked = fields(TEXT_CHECKS)(value, name);
+  if (checked.kind === "bad") return checked;
+  const { text, namespace, ...rest } = checked.value;
+  return good({ text, namespace, ...given(rest) });
+};
+
+/** The routes. */
+export function rememberRoutes(
+  parts: Pick<RelayerParts, "intake">,
+): readonly SignedRoute[] {
+  return [rememberRoute(parts), bulkRoute(parts)];
+}
+
+function rememberRoute(
+  { intake }: Pick<RelayerParts, "intake">,
+): SignedRoute {
+  return {
+    access: "signed",
+    method: "POST",
+    path: "/api/remember",
+    maxBodyBytes: MAX_BODY_BYTES,
+    async answer({ caller, body }) {
+      const read = readFields(body, { ...TEXT_CHECKS, ...KEY_CHECK }, {
+        action: "remember text",
+      });
+      if (read.kind === "refused") return read.answer;
+      const { text, namespace, idempotency_key: idempotencyKey, ...rest } =
+        read.value;
+      const outcome = await intake.accept(caller, [
+        { text, namespace, ...given(rest) },
+      ], { status: "running", ...given({ idempotencyKey }) });
+      if (outcome.kind !== "accepted") return intakeRefusal(outcome);
+      return ok({ job_id: outcome.jobIds[0], status: "running" }, 202);
+    },
+  };
+}
+
+function bulkRoute({ intake }: Pick<RelayerParts, "intake">): SignedRoute {
+  const checks = {
+    items: list(newText, { minItems: 1, maxItems: MAX_BULK_ITEMS }),
+    ...KEY_CHECK,
+  };
+  return {
+    access: "signed",
+    method: "POST",
+    path: "/api/remember/bulk",
+    maxBodyBytes: MAX_BODY_BYTES,
+    async answer({ caller, body }) {
+      const read = readFields(body, checks, { action: "remember texts" });
+      if (read.kind === "refused") return read.answer;
+      const { items, idempotency_key: idempotencyKey } = read.value;
+      const outcome = await intake.accept(caller, items, {
+        status: "running",
+        ...given({ idempotencyKey }),
+      });
+      if (outcome.kind !== "accepted") return intakeRefusal(outcome);
+      const { jobIds } = outcome;
+      return ok(
+        { job_ids: jobIds, total: jobIds.length, status: "running" },
+        202,
+      );
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { ANN } from "../testing/test_parts.ts";
+import { openTestRelayer } from "../testing/test_relayer.ts";
+
+Deno.test("GET /version tells what released clients check", async () => {
+  const { call } = openTestRelayer({ buildCommit: "abc123" });
+  const { status, json } = await call("GET", "/version", { as: "nobody" });
+  assertEquals(status, 200);
+  const { featureFlags, deprecations, ...rest } = json as {
+    featureFlags: Record<string, boolean>;
+    deprecations: readonly { surface: string }[];
+  };
+  assertEquals(rest, {
+    relayerVersion: "9.8.7",
+    apiVersion: "1.0.0",
+    minSupportedSdk: { typescript: "0.0.4", python: "0.1.0", mcp: "0.0.1" },
+    build: { commit: "abc123" },
+  });
+  for (
+    const flag of [
+      "auth.accountBoundNonce",
+      "auth.sealSessionHeader",
+      "config.publicDeploymentMetadata",
+      "memories.delete",
+      "recall.filter",
+      "remember.asyncJobs",
+      "remember.bulk",
+      "remember.statusWait",
+      "remember.supersede",
+      "runtime.versionEndpoint",
+    ]
+  ) {
+    assertEquals(featureFlags[flag], true, flag);
+  }
+  assertEquals(deprecations.map(({ surface }) => surface), ["x-delegate-key"]);
+});
+
+Deno.test("GET /health tells the contract and whether writes are taken", async () => {
+  const { call } = openTestRelayer({ isWriteReady: false });
+  const version = await call("GET", "/version", { as: "nobody" });
+  const { status, json } = await call("GET", "/health", { as: "nobody" });
+  assertEquals(status, 200);
+  assertEquals(json, {
+    status: "ok",
+    version: "9.8.7",
+    ...(version.json as object),
+    mode: "production",
+    prompt_versions: { extract: "rules", ask: "rules" },
+    write_ready: false,
+  });
+});
+
+Deno.test("GET /config tells where the ledger is", async () => {
+  const { call } = openTestRelayer({ isRateLimitDisabled: true });
+  const { json } = await call("GET", "/config", { as: "nobody" });
+  assertEquals(json, {
+    packageId: `0x${"c1".repeat(32)}`,
+    network: "localnet",
+    suiRpcUrl: "http://127.0.0.1:8000",
+    suiTransport: "jsonrpc",
+    rateLimitDisabled: true,
+  });
+});
+
+Deno.test("POST / and /rpc hand JSON-RPC on", async () => {
+  const { call } = openTestRelayer();
+  for (const target of ["/", "/rpc"]) {
+    const body = { jsonrpc: "2.0", id: 1, method: "m" };
+    const { status, json } = await call("POST", target, { as: "nobody", body });
+    assertEquals(status, 200);
+    assertEquals(json, { echo: body });
+    const list = await call("POST", target, { as: "nobody", body: [body] });
+    assertEquals(list.json, { echo: [body] });
+    const bad = await call("POST", target, { as: "nobody", body: "{" });
+    assertEquals(bad.status, 200);
+    assertEquals(bad.json, {
+      jsonrpc: "2.0",
+      id: null,
+      error: {
+        code: -32_700,
+        message: "Cannot read call: the body is no JSON",
+      },
+    });
+  }
+});
+
+Deno.test("POST / answers nothing to whom wants no answer, and is absent with another ledger", async () => {
+  const quiet = openTestRelayer({
+    answerRpc: () => Promise.resolve(undefined),
+  });
+  const none = await quiet.call("POST", "/", { as: "nobody", body: {} });
+  assertEquals([none.status, none.text], [204, ""]);
+  const elsewhere = openTestRelayer({ answerRpc: undefined });
+  const gone = await elsewhere.call("POST", "/", { as: "nobody", body: {} });
+  assertEquals(gone.status, 404);
+});
+
+Deno.test("GET /api/accounts/{owner}/exists looks an account up", async () => {
+  const { call, models } = openTestRelayer();
+  const target = `/api/accounts/${ANN.owner}/exists`;
+  const known = await call("GET", target, { as: "nobody" });
+  assertEquals(known.json, { exists: true });
+  models.account = { kind: "missing" };
+  const missing = await call("GET", target, { as: "nobody" });
+  assertEquals(missing.json, { exists: false });
+  models.account = { kind: "unavailable", reason: "away" };
+  const away = await call("GET", target, { as: "nobody" });
+  assertEquals(away.status, 503);
+  const bad = await call("GET", "/api/accounts/me/exists", { as: "nobody" });
+  assertEquals(bad.status, 400);
+  assertStringIncludes(bad.text, "is no address");
+});
+
+Deno.test("GET /api/whoami tells the caller's account", async () => {
+  const { call } = openTestRelayer();
+  const { status, json } = await call("GET", "/api/whoami");
+  assertEquals(status, 200);
+  assertEquals(json, {
+    account_id: ANN.accountId,
+    owner: ANN.owner,
+    package_id: `0x${"c1".repeat(32)}`,
+  });
+});

@@ -1,0 +1,131 @@
+/**
+ * Blobs, their catalogue and their keys in memory, for tests of the routes.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import type { BlobCatalog, CatalogEntry } from "../../blobs/blob_catalog.ts";
+import type { BlobOutcome, BlobStore } from "../../blobs/blob_store.ts";
+import type { IndexEntry } from "../../vault/vault.ts";
+import type { Leftovers, RelayerParts } from "../parts.ts";
+
+/** Keeps blobs by the hash of their bytes. */
+export class MemoryBlobs implements BlobStore {
+  /** Blobs by id. */
+  readonly blobs = new Map<string, Uint8Array>();
+  /** Thrown by the next call that writes, once. */
+  nextError: Error | undefined;
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async put(bytes: Uint8Array): Promise<string> {
+    await this.#fail();
+    const id = createHash("sha256").update(bytes).digest("hex");
+    this.blobs.set(id, bytes);
+    return id;
+  }
+
+  get(blobId: string): Promise<BlobOutcome> {
+    const bytes = this.blobs.get(blobId);
+    return Promise.resolve(
+      bytes === undefined ? { kind: "missing" } : { kind: "ok", bytes },
+    );
+  }
+
+  async remove(blobId: string): Promise<boolean> {
+    await this.#fail();
+    this.blobs.delete(blobId);
+    return true;
+  }
+
+  #fail(): Promise<void> {
+    const error = this.nextError;
+    this.nextError = undefined;
+    return error === undefined ? Promise.resolve() : Promise.reject(error);
+  }
+}
+
+/** Knows blobs, and finds what is left of memories. */
+export class MemoryCatalog implements BlobCatalog, Leftovers {
+  /** Entries by owner and memory. */
+  readonly entries = new Map<string, CatalogEntry>();
+  /** Thrown by the next call that writes, once. */
+  nextError: Error | undefined;
+
+  async add(entry: CatalogEntry): Promise<void> {
+    await this.#fail();
+    this.entries.set(keyOf(entry.owner, entry.memoryId), entry);
+  }
+
+  async remove(owner: string, memoryId: string): Promise<void> {
+    await this.#fail();
+    this.entries.delete(keyOf(owner, memoryId));
+  }
+
+  list(): Promise<readonly CatalogEntry[]> {
+    throw new TypeError("Cannot answer: no route asks for this");
+  }
+
+  entryOf(
+    owner: string,
+    memoryId: string,
+  ): Promise<CatalogEntry | undefined> {
+    return Promise.resolve(this.entries.get(keyOf(owner, memoryId)));
+  }
+
+  holdersOf(blobId: string): Promise<number> {
+    const holders = [...this.entries.values()].filter((entry) =>
+      entry.blobId === blobId
+    );
+    return Promise.resolve(holders.length);
+  }
+
+  #fail(): Promise<void> {
+    const error = this.nextError;
+    this.nextError = undefined;
+    return error === undefined ? Promise.resolve() : Promise.reject(error);
+  }
+}
+
+/** Has keys by their ids, and seals by writing down what it was given. */
+export class MemoryVault implements
+  Pick<
+    RelayerParts["vault"],
+    "sealIndex" | "destroy"
+  > {
+  /** Keys that are there, by owner and id. */
+  readonly keys = new Set<string>();
+  /** Thrown by the next call, once. */
+  nextError: Error | undefined;
+
+  /** Makes a key. */
+  addKey(owner: string, keyId: string): void {
+    this.keys.add(keyOf(owner, keyId));
+  }
+
+  /** Writes down whose it is and how wide. */
+  sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
+    const text = `${owner}:${entry.vector.length}`;
+    return Promise.resolve(new TextEncoder().encode(text));
+  }
+
+  /** Forgets a key. */
+  destroy(owner: string, keyId: string): Promise<boolean> {
+    const error = this.nextError;
+    this.nextError = undefined;
+    return error === undefined
+      ? Promise.resolve(this.keys.delete(keyOf(owner, keyId)))
+      : Promise.reject(error);
+  }
+}
+
+function keyOf(owner: string, id: string): string {
+  return `${owner} ${id}`;
+}

@@ -1,0 +1,221 @@
+/**
+ * The relayer's handler over parts in memory.
+ *
+ * @module
+ */
+
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import type {
+  HttpRequest,
+  HttpResponse,
+} from "../../../shared/http/exchange.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { createHandler } from "../handler.ts";
+import type { RelayerParts } from "../parts.ts";
+import { MemoryBlobs, MemoryCatalog, MemoryVault } from "./memory_blobs.ts";
+import { MemoryStore } from "./memory_store.ts";
+import {
+  goodModels,
+  TestAuthenticator,
+  TestIndex,
+  TestIntake,
+  type TestModels,
+  TestRecall,
+  WIDTH,
+} from "./test_parts.ts";
+import { testRequest, type TestRequestOptions } from "./test_request.ts";
+
+/** A call of a test. */
+export interface TestCallOptions
+  extends Omit<TestRequestOptions, "method" | "target"> {
+  /**
+   * Who signs.
+   * @default {"ann"}
+   */
+  readonly as?: "ann" | "ben" | "nobody";
+}
+
+/** An answer of a test. */
+export interface TestAnswer {
+  /** The status. */
+  readonly status: number;
+  /** The header fields. */
+  readonly headers: HttpResponse["headers"];
+  /** The body as text. */
+  readonly text: string;
+  /** The body, parsed; undefined when it is empty. */
+  readonly json: unknown;
+}
+
+/** What the routes were asked, and what their parts answer. */
+export interface TestRelayer {
+  /** Sends a request. */
+  call(
+    method: string,
+    target: string,
+    options?: TestCallOptions,
+  ): Promise<TestAnswer>;
+  /** The parts that the handler has. */
+  readonly parts: RelayerParts;
+  /** Keeps jobs and rows. */
+  readonly store: MemoryStore;
+  /** Keeps blobs. */
+  readonly blobs: MemoryBlobs;
+  /** Knows blobs. */
+  readonly catalog: MemoryCatalog;
+  /** Has keys. */
+  readonly vault: MemoryVault;
+  /** Finds memories. */
+  readonly index: TestIndex;
+  /** Takes texts in. */
+  readonly intake: TestIntake;
+  /** Recalls. */
+  readonly recall: TestRecall;
+  /** What the other parts answer. */
+  readonly models: TestModels;
+  /** What extractor, answerer, restorer and others were asked. */
+  readonly asked: { readonly what: string; readonly with: unknown }[];
+  /** Points that were spent. */
+  readonly spent: { readonly caller: Caller; readonly points: number }[];
+  /** The time. */
+  readonly clock: FakeClock;
+  /** What was logged. */
+  readonly logger: RecordingLogger;
+}
+
+/** Opens a relayer; values of `values` take the place of the usual ones. */
+export function openTestRelayer(
+  values: Partial<RelayerParts> = {},
+): TestRelayer {
+  const clock = new FakeClock(1_800_000_000_000);
+  const logger = new RecordingLogger();
+  const store = new MemoryStore(() => clock.nowMs());
+  const blobs = new MemoryBlobs();
+  const catalog = new MemoryCatalog();
+  const vault = new MemoryVault();
+  const index = new TestIndex();
+  const intake = new TestIntake();
+  const recall = new TestRecall();
+  const models = goodModels();
+  const asked: TestRelayer["asked"] = [];
+  const spent: { caller: Caller; points: number }[] = [];
+  let ids = 0;
+  const parts: RelayerParts = {
+    store,
+    vault,
+    blobs,
+    catalog,
+    leftovers: catalog,
+    index,
+    intake,
+    recall,
+    clock,
+    logger,
+    ledger: {
+      packageId: `0x${"c1".repeat(32)}`,
+      accountOfOwner: () => Promise.resolve(models.account),
+    },
+    embedder: {
+      width: WIDTH,
+      model: "test",
+      embed(texts) {
+        asked.push({ what: "embed", with: texts });
+        return Promise.resolve(models.embedded);
+      },
+    },
+    extractor: {
+      name: "rules",
+      extract(text, options) {
+        asked.push({ what: "extract", with: { text, ...options } });
+        return Promise.resolve(models.extracted);
+      },
+    },
+    answerer: {
+      name: "rules",
+      answer(question, options) {
+        asked.push({ what: "answer", with: { question, ...options } });
+        return Promise.resolve(models.answered);
+      },
+    },
+    restorer: {
+      restore(owner, options) {
+        asked.push({ what: "restore", with: { owner, ...options } });
+        return Promise.resolve(models.restored);
+      },
+    },
+    jobWatch: {
+      async wait(owner, id, options) {
+        asked.push({ what: "wait", with: { id, ...options } });
+        return (await store.jobs(owner, [id]))[0];
+      },
+    },
+    usage: {
+      of: async (owner) => ({ bytes: (await store.stats(owner)).bytes }),
+      add: (owner, added) =>
+        asked.push({ what: "usage", with: [owner, added] }),
+    },
+    authenticator: new TestAuthenticator(),
+    refusalDelay: { wait: () => Promise.resolve() },
+    rateLimits: {
+      take(caller, points) {
+        spent.push({ caller, points });
+        return models.rate;
+      },
+      charge: (caller, points) => void spent.push({ caller, points }),
+    },
+    ownerTokens: undefined,
+    answerRpc: (body) => Promise.resolve({ echo: body }),
+    newId: () => `id-${++ids}`,
+    version: "9.8.7",
+    buildCommit: undefined,
+    network: "localnet",
+    ledgerRpcUrl: "http://127.0.0.1:8000",
+    isRateLimitDisabled: false,
+    isWriteReady: true,
+    quotaBytes: 1_000,
+    corsOrigins: ["*"],
+    ...values,
+  };
+  const handler = createHandler(parts);
+  return {
+    call: async (method, target, options = {}) => {
+      const { as = "ann", headers = {}, ...rest } = options;
+      const signed: Readonly<Record<string, string>> = as === "nobody"
+        ? {}
+        : { "x-test-caller": as };
+      return await answerOf(
+        handler,
+        testRequest({
+          method,
+          target,
+          ...rest,
+          headers: { ...signed, ...headers },
+        }),
+      );
+    },
+    parts,
+    store,
+    blobs,
+    catalog,
+    vault,
+    index,
+    intake,
+    recall,
+    models,
+    asked,
+    spent,
+    clock,
+    logger,
+  };
+}
+
+async function answerOf(
+  handler: (request: HttpRequest) => HttpResponse | Promise<HttpResponse>,
+  request: HttpRequest,
+): Promise<TestAnswer> {
+  const { status, headers, body = "" } = await handler(request);
+  const text = typeof body === "string" ? body : new TextDecoder().decode(body);
+  const json: unknown = text === "" ? undefined : JSON.parse(text);
+  return { status, headers, text, json };
+}

@@ -1,0 +1,84 @@
+/**
+ * Requests as values, for tests without a server.
+ *
+ * @module
+ */
+
+import type { BodyOutcome } from "../../../shared/http/body.ts";
+import type {
+  HttpHeaders,
+  HttpRequest,
+} from "../../../shared/http/exchange.ts";
+
+/** What a test says of a request. */
+export interface TestRequestOptions {
+  /** The method, in upper case. */
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  /**
+   * Header fields.
+   * @default none
+   */
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * The body: bytes, text, or what is sent as JSON.
+   * @default none
+   */
+  readonly body?: unknown;
+  /**
+   * What reading the body comes to, in place of its bytes.
+   * @default its bytes
+   */
+  readonly bodyOutcome?: BodyOutcome;
+  /**
+   * Aborted when the client goes away.
+   * @default it stays
+   */
+  readonly signal?: AbortSignal;
+}
+
+/** Makes a request. */
+export function testRequest(options: TestRequestOptions): HttpRequest {
+  const { method, target, bodyOutcome, signal } = options;
+  const bytes = bytesOf(options.body);
+  return {
+    method,
+    target,
+    headers: testHeaders(options.headers ?? {}),
+    peer: { address: "192.0.2.1", port: 50_000 },
+    isTls: false,
+    isGone: () => signal?.aborted ?? false,
+    onGone(listener) {
+      if (signal?.aborted === true) listener();
+      signal?.addEventListener("abort", listener, { once: true });
+      return () => signal?.removeEventListener("abort", listener);
+    },
+    body: (maxBytes) =>
+      Promise.resolve(
+        bodyOutcome ??
+          (bytes.byteLength > maxBytes
+            ? { kind: "too_large" }
+            : { kind: "ok", bytes }),
+      ),
+  };
+}
+
+function bytesOf(body: unknown): Uint8Array<ArrayBuffer> {
+  if (body === undefined) return new Uint8Array();
+  if (body instanceof Uint8Array) return Uint8Array.from(body);
+  return new TextEncoder().encode(
+    typeof body === "string" ? body : JSON.stringify(body),
+  );
+}
+
+function testHeaders(given: Readonly<Record<string, string>>): HttpHeaders {
+  const values = new Map(
+    Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const all = (name: string): readonly string[] => {
+    const value = values.get(name.toLowerCase());
+    return value === undefined ? [] : [value];
+  };
+  return { get: (name) => all(name)[0], all };
+}

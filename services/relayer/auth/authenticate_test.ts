@@ -1,0 +1,358 @@
+import { assert, assertEquals } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import type { BodyOutcome } from "../../shared/http/body.ts";
+import { PublicHeaders } from "../../shared/http/public_headers.ts";
+import { AccountResolver } from "./account_resolver.ts";
+import {
+  Authenticator,
+  type AuthenticatorOptions,
+  type AuthOutcome,
+  type AuthRequest,
+  nonceTtlMs,
+} from "./authenticate.ts";
+import { Nonces } from "./nonces.ts";
+import { SignatureVerifier } from "./signature.ts";
+import { FakeLedger, makeAccount } from "./testing/fake_ledger.ts";
+import {
+  makeSigner,
+  signedHeaders,
+  type SignedRequestParts,
+  type Signer,
+} from "./testing/signer.ts";
+
+const ANN = makeSigner(1);
+const STRANGER = makeSigner(2);
+const ACCOUNT = `0x${"1".repeat(64)}`;
+const BODY = new TextEncoder().encode('{"text":"tea, not coffee"}');
+
+Deno.test("authenticate() lets in what a delegate signed", async () => {
+  const setting = setUp();
+  const outcome = await setting.send(setting.request());
+  assertEquals(outcome, {
+    kind: "ok",
+    caller: {
+      accountId: ACCOUNT,
+      owner: `0xf${"1".repeat(63)}`,
+      publicKey: ANN.publicKey,
+    },
+    body: BODY,
+  });
+  assertEquals(setting.kept.length, 1);
+});
+
+Deno.test("authenticate() refuses a request of which anything was changed", async () => {
+  const setting = setUp();
+  const good = setting.request();
+  const { timestamp } = setting;
+  const changes: Partial<AuthRequest>[] = [
+    { method: "DELETE" },
+    { target: "/api/forget" },
+    { target: "/api/remember?" },
+    { body: () => bodyOf(new TextEncoder().encode("{}")) },
+    { headers: withHeader(good, "x-timestamp", String(timestamp + 1)) },
+    { headers: withHeader(good, "x-nonce", crypto.randomUUID()) },
+    { headers: withHeader(good, "x-account-id", `0x${"2".repeat(64)}`) },
+    { headers: withHeader(good, "x-account-id", undefined) },
+    { headers: withHeader(good, "x-public-key", STRANGER.publicKey) },
+  ];
+  for (const change of changes) {
+    const outcome = await setting.send({ ...good, ...change });
+    assertEquals(codeOf(outcome), "ERR_SIGNATURE");
+  }
+  // Nobody burnt the nonce with that.
+  assertEquals(setting.nonces.size, 0);
+  assertEquals((await setting.send(good)).kind, "ok");
+});
+
+Deno.test("authenticate() lets one of many equal requests in", async () => {
+  const setting = setUp();
+  const request = setting.request();
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, () => setting.send(request)),
+  );
+  const codes = outcomes.map(codeOf).sort();
+  assertEquals(codes.filter((code) => code === "ok").length, 1);
+  assertEquals(codes.filter((code) => code === "ERR_REPLAY").length, 19);
+  assertEquals(setting.kept.length, 1);
+});
+
+Deno.test("authenticate() refuses a repetition for as long as it has a good time", async () => {
+  const setting = setUp();
+  // Signed by a clock that is as far ahead as it may be.
+  const request = setting.request({ timestamp: setting.timestamp + 300 });
+  assertEquals((await setting.send(request)).kind, "ok");
+  for (let second = 1; second <= 600; second++) {
+    setting.clock.advance(1_000);
+    await setting.send(setting.request({ timestamp: setting.timestamp }));
+    if (second % 50 === 0) {
+      assertEquals(codeOf(await setting.send(request)), "ERR_REPLAY");
+    }
+  }
+  setting.clock.advance(1_000);
+  assertEquals(
+    codeOf(await setting.send(request)),
+    "ERR_TIMESTAMP_OUT_OF_BOUNDS",
+  );
+});
+
+Deno.test("authenticate() looks at the time again when the body took long", async () => {
+  const setting = setUp();
+  const request = setting.request();
+  const outcome = await setting.send({
+    ...request,
+    body: () => {
+      setting.clock.advance(301_000);
+      return bodyOf(BODY);
+    },
+  });
+  assertEquals(codeOf(outcome), "ERR_TIMESTAMP_OUT_OF_BOUNDS");
+  assertEquals(setting.nonces.size, 0);
+});
+
+Deno.test("authenticate() knows repetitions after a restart", async () => {
+  const first = setUp();
+  const request = first.request();
+  assertEquals((await first.send(request)).kind, "ok");
+  const second = setUp();
+  second.nonces.load(first.kept);
+  assertEquals(codeOf(await second.send(request)), "ERR_REPLAY");
+});
+
+Deno.test("authenticate() asks for no body before the head is good", async () => {
+  const setting = setUp();
+  let asked = 0;
+  const request: AuthRequest = {
+    ...setting.request(),
+    headers: new PublicHeaders(),
+    body: () => {
+      asked++;
+      return bodyOf(BODY);
+    },
+  };
+  assertEquals(codeOf(await setting.send(request)), "ERR_MISSING_HEADERS");
+  assertEquals(asked, 0);
+});
+
+Deno.test("authenticate() takes bodies up to its bound and tells what became of others", async () => {
+  const setting = setUp({ maxBodyBytes: 7 });
+  let bound: number | undefined;
+  const outcome = await setting.send({
+    ...setting.request(),
+    body: (maxBytes) => {
+      bound = maxBytes;
+      return Promise.resolve({ kind: "too_large" });
+    },
+  });
+  assertEquals(outcome, { kind: "no_body", body: { kind: "too_large" } });
+  assertEquals(bound, 7);
+  assertEquals(setting.nonces.size, 0);
+});
+
+Deno.test("authenticate() remembers nothing of strangers", async () => {
+  const setting = setUp();
+  const requests = [
+    setting.request({}, STRANGER),
+    setting.request({ accountId: `0x${"7".repeat(64)}` }),
+  ];
+  const codes: string[] = [];
+  for (const request of requests) {
+    codes.push(codeOf(await setting.send(request)));
+  }
+  assertEquals(codes, ["ERR_KEY_NOT_DELEGATE", "ERR_ACCOUNT_UNKNOWN"]);
+  assertEquals(setting.nonces.size, 0);
+  assertEquals(setting.kept, []);
+});
+
+Deno.test("authenticate() lets a request come again that met an absent ledger", async () => {
+  const setting = setUp();
+  const request = setting.request();
+  setting.ledger.failure = "no route";
+  const outcome = await setting.send(request);
+  assert(outcome.kind === "refused");
+  assertEquals(outcome.status, 503);
+  setting.ledger.failure = undefined;
+  assertEquals((await setting.send(request)).kind, "ok");
+  assertEquals(codeOf(await setting.send(request)), "ERR_REPLAY");
+});
+
+Deno.test("authenticate() lets nobody in when there is no room for nonces", async () => {
+  const setting = setUp({}, 2);
+  await setting.send(setting.request());
+  await setting.send(setting.request());
+  assertEquals(
+    codeOf(await setting.send(setting.request())),
+    "AUTH_NONCES_EXHAUSTED",
+  );
+});
+
+Deno.test("authenticate() takes ids in any spelling, signed as they were sent", async () => {
+  const setting = setUp();
+  const spelled = setting.request({ accountId: "1".repeat(64) });
+  assertEquals((await setting.send(spelled)).kind, "ok");
+  const request = setting.request();
+  const upper = withHeader(
+    request,
+    "x-public-key",
+    ANN.publicKey.toUpperCase(),
+  );
+  const outcome = await setting.send({ ...request, headers: upper });
+  assert(outcome.kind === "ok");
+  assertEquals(outcome.caller.publicKey, ANN.publicKey);
+  // The same request with the key in lower case is a repetition.
+  assertEquals(codeOf(await setting.send(request)), "ERR_REPLAY");
+});
+
+Deno.test("authenticate() finds the account of a request that names none", async () => {
+  const setting = setUp();
+  const { timestamp } = setting;
+  const request = setting.signed({
+    method: "GET",
+    target: "/api/whoami",
+    timestamp,
+    nonce: crypto.randomUUID(),
+  });
+  assertEquals((await setting.send(request)).kind, "ok");
+});
+
+Deno.test("authenticate() serves the oldest clients only where it is told to", async () => {
+  const parts = { method: "POST", target: "/api/recall", body: BODY };
+  const strict = setUp();
+  const { timestamp } = strict;
+  const refused = await strict.send(strict.signed({ ...parts, timestamp }));
+  assertEquals(codeOf(refused), "ERR_CLIENT_TOO_OLD");
+  const setting = setUp({ isLegacyAllowed: true });
+  const request = setting.signed({ ...parts, timestamp });
+  assertEquals((await setting.send(request)).kind, "ok");
+  assertEquals(codeOf(await setting.send(request)), "ERR_REPLAY");
+  const later = setting.signed({ ...parts, timestamp: timestamp + 1 });
+  assertEquals((await setting.send(later)).kind, "ok");
+  // A newer client's request is none of an old one when the nonce is taken out.
+  const stripped = setting.request();
+  const headers = withHeader(
+    { headers: withHeader(stripped, "x-nonce", undefined) },
+    "x-account-id",
+    undefined,
+  );
+  const outcome = await setting.send({ ...stripped, headers });
+  assertEquals(codeOf(outcome), "ERR_SIGNATURE");
+});
+
+Deno.test("authenticate() never looks at what old clients send of their private key", async () => {
+  const setting = setUp({ isLegacyAllowed: true });
+  const { timestamp } = setting;
+  const request = setting.signed({ method: "GET", target: "/", timestamp });
+  const { headers } = request;
+  const read: string[] = [];
+  const spied = {
+    get: (name: string) => (read.push(name), headers.get(name)),
+    all: (name: string) => (read.push(name), headers.all(name)),
+  };
+  await setting.send({ ...request, headers: spied });
+  assert(read.length > 0);
+  assertEquals(read.includes("x-delegate-key"), false);
+});
+
+Deno.test("nonceTtlMs() covers twice the window", () => {
+  assertEquals(nonceTtlMs(300_000), 601_000);
+  assertEquals(nonceTtlMs(1_000), 601_000);
+  assertEquals(nonceTtlMs(600_000), 1_201_000);
+});
+
+interface Setting {
+  readonly clock: FakeClock;
+  readonly ledger: FakeLedger;
+  readonly nonces: Nonces;
+  readonly kept: string[];
+  /** Seconds. */
+  readonly timestamp: number;
+  signed(parts: SignedRequestParts, signer?: Signer): AuthRequest;
+  /** A remember of Ann's. */
+  request(parts?: Partial<SignedRequestParts>, signer?: Signer): AuthRequest;
+  send(request: AuthRequest): Promise<AuthOutcome>;
+}
+
+function setUp(
+  options: Partial<AuthenticatorOptions> = {},
+  maxEntries = 100_000,
+): Setting {
+  const clock = new FakeClock();
+  const ledger = new FakeLedger();
+  ledger.accounts = [makeAccount("1", [ANN.publicKey])];
+  const kept: string[] = [];
+  const nonces = new Nonces({
+    clock,
+    ttlMs: nonceTtlMs(300_000),
+    maxEntries,
+    maxPerKey: maxEntries,
+    persist: (nonce) => void kept.push(nonce),
+  });
+  const authenticator = new Authenticator({
+    clock,
+    nonces,
+    signatures: new SignatureVerifier(),
+    accounts: new AccountResolver({ ledger, clock }),
+    ...options,
+  });
+  const signed = (parts: SignedRequestParts, signer = ANN): AuthRequest => ({
+    method: parts.method,
+    target: parts.target,
+    headers: headersOf(signedHeaders(signer, parts)),
+    body: () => bodyOf(parts.body ?? new Uint8Array()),
+  });
+  return {
+    clock,
+    ledger,
+    nonces,
+    kept,
+    get timestamp() {
+      return clock.nowMs() / 1_000;
+    },
+    signed,
+    request: (parts = {}, signer = ANN) =>
+      signed({
+        method: "POST",
+        target: "/api/remember",
+        timestamp: clock.nowMs() / 1_000,
+        body: BODY,
+        nonce: crypto.randomUUID(),
+        accountId: ACCOUNT,
+        ...parts,
+      }, signer),
+    send: (request) => authenticator.authenticate(request),
+  };
+}
+
+function headersOf(fields: Readonly<Record<string, string>>): PublicHeaders {
+  const headers = new PublicHeaders();
+  for (const [name, value] of Object.entries(fields)) headers.add(name, value);
+  return headers;
+}
+
+function withHeader(
+  request: Pick<AuthRequest, "headers">,
+  name: string,
+  value: string | undefined,
+): PublicHeaders {
+  const fields: Record<string, string> = {};
+  for (
+    const field of [
+      "x-public-key",
+      "x-signature",
+      "x-timestamp",
+      "x-nonce",
+      "x-account-id",
+    ]
+  ) {
+    const sent = field === name ? value : request.headers.get(field);
+    if (sent !== undefined) fields[field] = sent;
+  }
+  return headersOf(fields);
+}
+
+function bodyOf(bytes: Uint8Array): Promise<BodyOutcome> {
+  return Promise.resolve({ kind: "ok", bytes: Uint8Array.from(bytes) });
+}
+
+function codeOf(outcome: AuthOutcome): string {
+  return outcome.kind === "refused" ? outcome.code : outcome.kind;
+}

@@ -1,0 +1,171 @@
+/**
+ * Tokens with which another service reads an owner's listings for a while. They
+ * are not kept: each carries what it stands for and a code that only this service
+ * can make.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { Clock } from "../../shared/clock.ts";
+import type { HttpHeaders } from "../../shared/http/exchange.ts";
+import { normalizeLedgerId } from "../ledger/ledger_id.ts";
+
+/** What a token lets its bearer do. */
+export type OwnerPermission =
+  | "agents:read"
+  | "memories:read"
+  | "namespaces:read";
+
+/** A token that was made. */
+export interface IssuedToken {
+  /** The token. */
+  readonly token: string;
+  /** The owner's address, in its normal form. */
+  readonly owner: string;
+  /** When it ends, in milliseconds since the epoch. */
+  readonly expiresAtMs: number;
+  /** What it lets its bearer do. */
+  readonly permissions: readonly OwnerPermission[];
+}
+
+/** What asking for a token comes to. */
+export type IssueOutcome =
+  | { readonly kind: "ok"; readonly issued: IssuedToken }
+  /** The credential is not there or not the right one: answer 401. */
+  | { readonly kind: "refused" }
+  /** The owner is no address: answer 400. */
+  | { readonly kind: "bad_owner" };
+
+/** Who bears a token. */
+export interface TokenBearer {
+  /** The owner's address. */
+  readonly owner: string;
+  /** What the token lets its bearer do. */
+  readonly permissions: readonly OwnerPermission[];
+}
+
+/** Options of {@linkcode OwnerTokens}. */
+export interface OwnerTokensOptions {
+  /** Measures the time. */
+  readonly clock: Clock;
+  /** What a service has to know to be given tokens. */
+  readonly credential: string;
+  /**
+   * Milliseconds that a token is good for.
+   *
+   * @default {900000}
+   */
+  readonly lifetimeMs?: number;
+}
+
+/** Fewest characters of a credential: 128 bits as base64. */
+const MIN_CREDENTIAL_LENGTH = 22;
+const PERMISSIONS: readonly OwnerPermission[] = [
+  "agents:read",
+  "memories:read",
+  "namespaces:read",
+];
+/** Version, owner without prefix, end in seconds, code. */
+const TOKEN = /^ot1\.([0-9a-f]{64})\.([0-9]{1,12})\.([A-Za-z0-9_-]{43})$/;
+const BEARER = /^bearer +([A-Za-z0-9._~+/-]{1,200}=*)$/i;
+
+/**
+ * What is wrong with a credential that somebody wants to configure.
+ *
+ * @returns A message without the credential; undefined when nothing is wrong.
+ */
+export function serviceCredentialFault(credential: string): string | undefined {
+  if (credential.length < MIN_CREDENTIAL_LENGTH) {
+    return `Cannot use service credential: it has ${credential.length} ` +
+      `characters, ${MIN_CREDENTIAL_LENGTH} are the fewest; make one with ` +
+      '"openssl rand -hex 32"';
+  }
+  return /^[!-~]+$/.test(credential)
+    ? undefined
+    : "Cannot use service credential: it has characters that a header cannot " +
+      'have; make one with "openssl rand -hex 32"';
+}
+
+/**
+ * Makes and checks tokens. The key of the codes follows from the credential: a
+ * restart leaves tokens good, another credential ends them all.
+ */
+export class OwnerTokens {
+  readonly #clock: Clock;
+  readonly #lifetimeMs: number;
+  readonly #credentialDigest: Uint8Array;
+  readonly #key: Uint8Array;
+
+  /**
+   * Tokens for services that know the credential.
+   *
+   * @throws {TypeError} when the credential cannot be used
+   */
+  constructor(options: OwnerTokensOptions) {
+    const fault = serviceCredentialFault(options.credential);
+    if (fault !== undefined) throw new TypeError(fault);
+    this.#clock = options.clock;
+    this.#lifetimeMs = options.lifetimeMs ?? 900_000;
+    this.#credentialDigest = digestOf(options.credential);
+    this.#key = createHmac("sha256", options.credential)
+      .update("owner tokens, version 1").digest();
+  }
+
+  /**
+   * Makes a token for the listings of an owner.
+   *
+   * @param headers Those of the request; `x-service-credential` is looked at.
+   * @param owner What the request asks for, unchecked.
+   */
+  issue(headers: HttpHeaders, owner: unknown): IssueOutcome {
+    const credential = headers.get("x-service-credential") ?? "";
+    // Digests have one length, so the comparison tells nothing of it.
+    if (!timingSafeEqual(digestOf(credential), this.#credentialDigest)) {
+      return { kind: "refused" };
+    }
+    const id = typeof owner === "string" ? normalizeLedgerId(owner) : undefined;
+    if (id === undefined) return { kind: "bad_owner" };
+    const endS = Math.floor((this.#clock.nowMs() + this.#lifetimeMs) / 1_000);
+    const claims = `ot1.${id.slice(2)}.${endS}`;
+    const token = `${claims}.${this.#codeOf(claims).toString("base64url")}`;
+    return {
+      kind: "ok",
+      issued: {
+        token,
+        owner: id,
+        expiresAtMs: endS * 1_000,
+        permissions: PERMISSIONS,
+      },
+    };
+  }
+
+  /**
+   * Who bears the token of a request.
+   *
+   * @returns undefined when there is none, or none that is good
+   */
+  bearerOf(headers: HttpHeaders): TokenBearer | undefined {
+    const sent = headers.all("authorization");
+    const token = BEARER.exec(sent[0] ?? "")?.[1];
+    if (sent.length !== 1 || token === undefined) return undefined;
+    const [, owner, endS, code] = TOKEN.exec(token) ?? [];
+    if (owner === undefined || code === undefined) return undefined;
+    const expected = this.#codeOf(`ot1.${owner}.${endS}`);
+    const given = Buffer.from(code, "base64url");
+    const isOurs = given.byteLength === expected.byteLength &&
+      timingSafeEqual(given, expected);
+    const isOver = this.#clock.nowMs() >= Number(endS) * 1_000;
+    if (!isOurs || isOver) return undefined;
+    return { owner: `0x${owner}`, permissions: PERMISSIONS };
+  }
+
+  #codeOf(claims: string): Buffer {
+    return createHmac("sha256", this.#key).update(claims).digest();
+  }
+}
+
+function digestOf(credential: string): Uint8Array {
+  return createHash("sha256").update(credential).digest();
+}

@@ -1,0 +1,196 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import type { RateWindow } from "../store/store.ts";
+import type { Caller } from "./caller.ts";
+import {
+  RateLimits,
+  type RateLimitsOptions,
+  type RateOutcome,
+} from "./rate_limits.ts";
+import { rateWeight } from "./rate_weights.ts";
+
+const ANN: Caller = { accountId: "0x1", owner: "0xf1", publicKey: "aa" };
+const ANNS_PHONE: Caller = { ...ANN, publicKey: "ab" };
+const ANNS_CAR: Caller = { ...ANN, publicKey: "ac" };
+const BEN: Caller = { accountId: "0x2", owner: "0xf2", publicKey: "ba" };
+
+Deno.test("take() limits a key", () => {
+  const { limits, clock } = setUp();
+  for (let call = 0; call < 6; call++) assertEquals(limits.take(ANN, 5), OK);
+  assertEquals(limits.take(ANN, 1), {
+    kind: "limited",
+    layer: "delegate_key",
+    limit: 30,
+    retryAfterSeconds: 62,
+  });
+  assertEquals(limits.take(ANNS_PHONE, 5), OK);
+  assertEquals(limits.take(BEN, 5), OK);
+  clock.advance(61_000);
+  assertEquals(limits.take(ANN, 1).kind, "limited");
+  clock.advance(1_000);
+  assertEquals(limits.take(ANN, 1), OK);
+});
+
+Deno.test("take() limits an account whatever key calls", () => {
+  const { limits } = setUp();
+  limits.take(ANN, 30);
+  limits.take(ANNS_PHONE, 30);
+  assertEquals(codeOf(limits.take(ANNS_CAR, 1)), "account_burst");
+  assertEquals(limits.take(BEN, 30), OK);
+});
+
+Deno.test("take() limits an account by the hour and says how long it takes", () => {
+  const { limits, clock } = setUp();
+  let taken = 0;
+  for (let minute = 0; minute < 30; minute++) {
+    for (const caller of [ANN, ANNS_PHONE]) {
+      if (limits.take(caller, 20).kind === "ok") taken += 20;
+    }
+    // Two, so that no layer of a minute is in the way.
+    clock.advance(120_000);
+  }
+  assertEquals(taken, 500);
+  const outcome = limits.take(ANN, 20);
+  assert(outcome.kind === "limited");
+  assertEquals(outcome.layer, "account_sustained");
+  clock.advance((outcome.retryAfterSeconds - 1) * 1_000);
+  assertEquals(codeOf(limits.take(ANN, 20)), "account_sustained");
+  clock.advance(1_000);
+  assertEquals(limits.take(ANN, 20), OK);
+});
+
+Deno.test("take() spends nothing when it refuses", () => {
+  const { limits, clock } = setUp({ keyPerMinute: 10 });
+  limits.take(ANN, 10);
+  for (let call = 0; call < 100; call++) limits.take(ANN, 1);
+  clock.advance(120_000);
+  assertEquals(limits.take(ANN, 10), OK);
+});
+
+Deno.test("charge() may go over what is allowed", () => {
+  const { limits, clock } = setUp();
+  assertEquals(limits.take(ANN, 5), OK);
+  limits.charge(ANN, 40);
+  assertEquals(codeOf(limits.take(ANN, 1)), "delegate_key");
+  clock.advance(120_000);
+  assertEquals(limits.take(ANN, 1), OK);
+  // What is no number spends nothing.
+  limits.charge(ANN, NaN);
+  limits.charge(ANN, -5);
+  assertEquals(limits.take(ANN, 29), OK);
+});
+
+Deno.test("flush() has written down what changed, and load() takes it in", async () => {
+  const { limits, clock, written } = setUp();
+  limits.take(ANN, 5);
+  limits.take(ANN, 5);
+  limits.take(BEN, 5);
+  await limits.flush();
+  assertEquals(written.map(({ name, points }) => [name, points]), [
+    ["k:aa", 10],
+    ["a:0x1", 10],
+    ["k:ba", 5],
+    ["a:0x2", 5],
+  ]);
+  await limits.flush();
+  assertEquals(written.length, 4);
+  const next = setUp({ clock }).limits;
+  next.load(written);
+  assertEquals(next.take(ANN, 20), OK);
+  assertEquals(codeOf(next.take(ANN, 1)), "delegate_key");
+});
+
+Deno.test("load() leaves out what does not count any more", () => {
+  const { limits, clock } = setUp();
+  const minute = Math.floor(clock.nowMs() / 60_000);
+  limits.load([
+    { name: "k:aa", minute: minute - 62, points: 9 },
+    { name: "a:0x1", minute: minute - 30, points: 500 },
+  ]);
+  assertEquals(limits.size, 1);
+  assertEquals(codeOf(limits.take(ANN, 1)), "account_sustained");
+});
+
+Deno.test("flush() tries again what was not written", async () => {
+  let isBroken = true;
+  const written: RateWindow[] = [];
+  const { limits } = setUp({
+    persist: (windows) => {
+      if (isBroken) return Promise.reject(new Error("disk full"));
+      written.push(...windows);
+      return Promise.resolve();
+    },
+  });
+  limits.take(ANN, 5);
+  await assertRejects(() => limits.flush(), Error, "disk full");
+  limits.take(ANN, 1);
+  isBroken = false;
+  await limits.flush();
+  assertEquals(written.map(({ points }) => points), [6, 6]);
+});
+
+Deno.test("RateLimits keeps what it remembers within its bounds", async () => {
+  const { limits, clock } = setUp({
+    maxNames: 10,
+    persist: () => Promise.reject(new Error("disk full")),
+  });
+  for (let round = 0; round < 200; round++) {
+    const publicKey = `key ${round}`;
+    limits.take({ ...BEN, publicKey, accountId: publicKey }, 1);
+    clock.advance(60_000);
+    await limits.flush().catch(() => {});
+    // The one that calls all the time is not forgotten.
+    limits.charge(ANN, 1);
+  }
+  assert(limits.size <= 10);
+  limits.charge(ANN, 500);
+  assertEquals(codeOf(limits.take(ANN, 1)), "account_sustained");
+});
+
+Deno.test("rateWeight() makes calls dear that make others work", () => {
+  const owner = `/v1/owners/0x${"1".repeat(64)}`;
+  const weights: readonly (readonly [string, string, number])[] = [
+    ["POST", "/api/analyze", 5],
+    ["POST", "/api/remember", 5],
+    ["GET", "/api/remember/x", 1],
+    ["POST", "/api/remember/bulk", 10],
+    ["POST", "/api/remember/bulk/status", 1],
+    ["POST", "/api/remember/manual", 3],
+    ["POST", "/api/restore", 3],
+    ["POST", "/api/ask", 2],
+    ["GET", `${owner}/agents`, 2],
+    ["GET", `${owner}/memories`, 1],
+    ["POST", "/api/recall", 1],
+  ];
+  for (const [method, path, weight] of weights) {
+    assertEquals(rateWeight(method, path), weight, path);
+  }
+});
+
+const OK: RateOutcome = { kind: "ok" };
+
+interface SetUp {
+  readonly limits: RateLimits;
+  readonly clock: FakeClock;
+  readonly written: RateWindow[];
+}
+
+function setUp(
+  options: Partial<RateLimitsOptions> & { readonly clock?: FakeClock } = {},
+): SetUp {
+  const clock = options.clock ?? new FakeClock();
+  const written: RateWindow[] = [];
+  const limits = new RateLimits({
+    clock,
+    persist: (windows) => {
+      written.push(...windows);
+      return Promise.resolve();
+    },
+    ...options,
+  });
+  return { limits, clock, written };
+}
+
+function codeOf(outcome: RateOutcome): string {
+  return outcome.kind === "ok" ? "ok" : outcome.layer;
+}

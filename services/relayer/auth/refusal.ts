@@ -1,0 +1,83 @@
+/**
+ * Why a request is not let in: a status for the client's code, and a word for
+ * the person who looks for the fault, in the header `x-auth-error`.
+ *
+ * @module
+ */
+
+/** Why, in one word. */
+export type RefusalCode =
+  /** Key, signature or timestamp is not there. */
+  | "ERR_MISSING_HEADERS"
+  /** A field that must be single was sent more than once. */
+  | "ERR_REPEATED_HEADERS"
+  /** There is no nonce: a client older than this protocol. */
+  | "ERR_CLIENT_TOO_OLD"
+  /** The nonce is not a UUID. */
+  | "ERR_NONCE_FORMAT"
+  /** The timestamp is not a whole number of seconds. */
+  | "ERR_TIMESTAMP_FORMAT"
+  /** The client's clock is off, or the request was under way for too long. */
+  | "ERR_TIMESTAMP_OUT_OF_BOUNDS"
+  /** The public key is not 64 hexadecimal digits. */
+  | "ERR_PUBLIC_KEY_FORMAT"
+  /** The signature is not 128 hexadecimal digits. */
+  | "ERR_SIGNATURE_FORMAT"
+  /** The account's id is not hexadecimal. */
+  | "ERR_ACCOUNT_FORMAT"
+  /** The signature is not that key's for this request. */
+  | "ERR_SIGNATURE"
+  /** The same request was let in before. */
+  | "ERR_REPLAY"
+  /** There is no such account, or none for the key. */
+  | "ERR_ACCOUNT_UNKNOWN"
+  /** Its owner has switched the account off. */
+  | "ERR_ACCOUNT_INACTIVE"
+  /** The key may not speak for the account, or may not any more. */
+  | "ERR_KEY_NOT_DELEGATE"
+  /** The ledger does not answer. */
+  | "AUTH_UPSTREAM_UNAVAILABLE"
+  /** No more nonces can be remembered for now. */
+  | "AUTH_NONCES_EXHAUSTED";
+
+/** A request that is not let in. */
+export interface Refusal {
+  /** What it is. */
+  readonly kind: "refused";
+  /** The status to answer with. */
+  readonly status: 401 | 426 | 503;
+  /** The word for the header `x-auth-error`. */
+  readonly code: RefusalCode;
+  /**
+   * When it is worth trying again, in seconds.
+   *
+   * @default it is not
+   */
+  readonly retryAfterSeconds?: number;
+  /**
+   * What happened, for the log.
+   *
+   * @default what the code says
+   */
+  readonly reason?: string;
+}
+
+/** Seconds after which a client may try what failed for no fault of its own. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** A refusal whose status follows from its code. */
+export function refusal(code: RefusalCode, reason?: string): Refusal {
+  const status = statusOf(code);
+  return {
+    kind: "refused",
+    status,
+    code,
+    ...(status === 503 ? { retryAfterSeconds: RETRY_AFTER_SECONDS } : {}),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function statusOf(code: RefusalCode): Refusal["status"] {
+  if (code === "ERR_CLIENT_TOO_OLD") return 426;
+  return code.startsWith("AUTH_") ? 503 : 401;
+}

@@ -1,0 +1,85 @@
+/**
+ * Checks Ed25519 signatures (RFC 8032).
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { GenerationMap } from "../../shared/generation_map.ts";
+import { isSmallOrderKey } from "./small_order_key.ts";
+
+/** A signature to be checked. */
+export interface SignatureCheck {
+  /** The public key, 64 lower-case hexadecimal digits. */
+  readonly publicKey: string;
+  /** What was signed. */
+  readonly message: Uint8Array;
+  /** The signature, 64 bytes. */
+  readonly signature: Uint8Array;
+}
+
+/** Options of {@linkcode SignatureVerifier}. */
+export interface SignatureVerifierOptions {
+  /**
+   * Most keys that are kept ready for use.
+   *
+   * @default {10000}
+   */
+  readonly maxKeys?: number;
+}
+
+/**
+ * Checks signatures and remembers the keys. Of the two ways the runtime offers,
+ * this one takes half the time: the other does the same work on the same thread
+ * and adds a promise.
+ */
+export class SignatureVerifier {
+  readonly #keys: GenerationMap<string, KeyObject | "none">;
+
+  /** Knows no key yet. */
+  constructor(options: SignatureVerifierOptions = {}) {
+    this.#keys = new GenerationMap(options.maxKeys ?? 10_000);
+  }
+
+  /**
+   * Tells whether a signature is the key's. What is no key, or one that signs
+   * nothing in particular, has no good signatures.
+   */
+  verify(check: SignatureCheck): boolean {
+    if (check.signature.byteLength !== 64) return false;
+    const key = this.#keyOf(check.publicKey);
+    if (key === "none") return false;
+    try {
+      return verify(null, check.message, key, check.signature);
+    } catch {
+      // Thrown for bytes that are no point of the curve: no key at all.
+      this.#keys.set(check.publicKey, "none");
+      return false;
+    }
+  }
+
+  #keyOf(publicKey: string): KeyObject | "none" {
+    const known = this.#keys.get(publicKey);
+    if (known !== undefined) return known;
+    const key = importKey(publicKey);
+    this.#keys.set(publicKey, key);
+    return key;
+  }
+}
+
+function importKey(publicKey: string): KeyObject | "none" {
+  if (!/^[0-9a-f]{64}$/.test(publicKey)) return "none";
+  const bytes = Buffer.from(publicKey, "hex");
+  if (isSmallOrderKey(bytes)) return "none";
+  const x = bytes.toString("base64url");
+  try {
+    return createPublicKey({
+      key: { kty: "OKP", crv: "Ed25519", x },
+      format: "jwk",
+    });
+  } catch {
+    // The runtime has no other way to say that this is no key.
+    return "none";
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * What the head of a signed request says, checked as far as that goes without the
+ * body. The order of the checks is part of the protocol: a client that is too old
+ * is told so whatever else is wrong with what it sent.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import type { HttpHeaders } from "../../shared/http/exchange.ts";
+import { normalizeLedgerId } from "../ledger/ledger_id.ts";
+import { type Refusal, refusal } from "./refusal.ts";
+
+/** What a signed request says of itself. */
+export interface SignedHead {
+  /** The public key, 64 lower-case hexadecimal digits. */
+  readonly publicKey: string;
+  /** The signature, 64 bytes. */
+  readonly signature: Uint8Array;
+  /** When it was signed, as in the header. */
+  readonly timestamp: string;
+  /** When it was signed, in milliseconds since the epoch. */
+  readonly timestampMs: number;
+  /** The nonce as in the header; absent from the oldest clients. */
+  readonly nonce?: string;
+  /** The account's id as in the header; empty when there is none. */
+  readonly accountHeader: string;
+  /** The account's id in its normal form. */
+  readonly accountId?: string;
+}
+
+/** What reading a head comes to. */
+export type SignedHeadOutcome =
+  | { readonly kind: "ok"; readonly head: SignedHead }
+  | Refusal;
+
+/** Options of {@linkcode readSignedHead}. */
+export interface ReadSignedHeadOptions {
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** Milliseconds that the client's clock may be off, either way. */
+  readonly windowMs: number;
+  /** Whether requests without a nonce are taken. */
+  readonly isLegacyAllowed: boolean;
+}
+
+const FIELDS: readonly string[] = [
+  "x-public-key",
+  "x-signature",
+  "x-timestamp",
+  "x-nonce",
+  "x-account-id",
+];
+
+/** RFC 9562, 4. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Whole seconds; more digits than any date needs are none. */
+const TIMESTAMP = /^[0-9]{1,11}$/;
+const PUBLIC_KEY = /^[0-9a-f]{64}$/i;
+const SIGNATURE = /^[0-9a-f]{128}$/i;
+
+/** Reads the header fields of a signed request. */
+export function readSignedHead(
+  headers: HttpHeaders,
+  options: ReadSignedHeadOptions,
+): SignedHeadOutcome {
+  const publicKey = headers.get("x-public-key");
+  const signature = headers.get("x-signature");
+  const timestamp = headers.get("x-timestamp");
+  if (!publicKey || !signature || !timestamp) {
+    return refusal("ERR_MISSING_HEADERS");
+  }
+  if (FIELDS.some((name) => headers.all(name).length > 1)) {
+    return refusal("ERR_REPEATED_HEADERS");
+  }
+  const nonce = headers.get("x-nonce");
+  const accountHeader = headers.get("x-account-id") ?? "";
+  if (nonce === undefined) {
+    // The four fields name no account, so a header that does is not signed.
+    const isLegacy = options.isLegacyAllowed && accountHeader === "";
+    if (!isLegacy) return refusal("ERR_CLIENT_TOO_OLD");
+  } else if (!UUID.test(nonce)) {
+    return refusal("ERR_NONCE_FORMAT");
+  }
+  if (!TIMESTAMP.test(timestamp)) return refusal("ERR_TIMESTAMP_FORMAT");
+  const timestampMs = Number(timestamp) * 1_000;
+  if (!isWithinWindow(timestampMs, options)) {
+    return refusal("ERR_TIMESTAMP_OUT_OF_BOUNDS");
+  }
+  if (!PUBLIC_KEY.test(publicKey)) return refusal("ERR_PUBLIC_KEY_FORMAT");
+  if (!SIGNATURE.test(signature)) return refusal("ERR_SIGNATURE_FORMAT");
+  const accountId = normalizeLedgerId(accountHeader);
+  if (accountHeader !== "" && accountId === undefined) {
+    return refusal("ERR_ACCOUNT_FORMAT");
+  }
+  return {
+    kind: "ok",
+    head: {
+      // Made anew: a part of the head's text would keep all of it in memory for
+      // as long as the key is remembered.
+      publicKey: Buffer.from(publicKey, "hex").toString("hex"),
+      signature: Buffer.from(signature, "hex"),
+      timestamp,
+      timestampMs,
+      accountHeader,
+      ...(nonce === undefined ? {} : { nonce }),
+      ...(accountId === undefined ? {} : { accountId }),
+    },
+  };
+}
+
+/** Tells whether a request was signed recently enough. */
+export function isWithinWindow(
+  timestampMs: number,
+  options: Pick<ReadSignedHeadOptions, "nowMs" | "windowMs">,
+): boolean {
+  return Math.abs(options.nowMs - timestampMs) <= options.windowMs;
+}

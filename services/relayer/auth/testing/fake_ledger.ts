@@ -1,0 +1,77 @@
+/**
+ * A ledger for tests, with accounts in a list.
+ *
+ * @module
+ */
+
+import type { Account, AccountOutcome, Ledger } from "../../ledger/ledger.ts";
+
+/** A ledger whose accounts and failures a test sets. */
+export class FakeLedger implements Ledger {
+  /** The package's id. */
+  readonly packageId = `0x${"9".repeat(64)}`;
+  /** What there is. */
+  accounts: Account[] = [];
+  /** Why it does not answer; answers when undefined. */
+  failure: string | undefined;
+  /** Whether it finds accounts by key. */
+  findsByKey = true;
+  /** Ids that were asked for. */
+  readonly asked: string[] = [];
+
+  /** Gets ready. */
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Ends. */
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** The account of an id. */
+  account(accountId: string): Promise<AccountOutcome> {
+    this.asked.push(accountId);
+    return this.#find((account) => account.accountId === accountId);
+  }
+
+  /** The account of a key. */
+  accountOfKey(publicKey: string): Promise<AccountOutcome> {
+    return this.#find(({ delegateKeys }) =>
+      this.findsByKey &&
+      delegateKeys.some((key) => key.publicKey === publicKey)
+    );
+  }
+
+  /** The account of an owner. */
+  accountOfOwner(owner: string): Promise<AccountOutcome> {
+    return this.#find((account) => account.owner === owner);
+  }
+
+  #find(matches: (account: Account) => boolean): Promise<AccountOutcome> {
+    if (this.failure !== undefined) {
+      return Promise.resolve({ kind: "unavailable", reason: this.failure });
+    }
+    const account = this.accounts.find(matches);
+    return Promise.resolve(
+      account === undefined ? { kind: "missing" } : { kind: "ok", account },
+    );
+  }
+}
+
+/** An account with these keys; `digit` fills its id and its owner's address. */
+export function makeAccount(
+  digit: string,
+  publicKeys: readonly string[],
+): Account {
+  return {
+    accountId: `0x${digit.repeat(64)}`,
+    owner: `0xf${digit.repeat(63)}`,
+    isActive: true,
+    delegateKeys: publicKeys.map((publicKey) => ({
+      publicKey,
+      address: `0x${publicKey}`,
+      label: "laptop",
+    })),
+  };
+}

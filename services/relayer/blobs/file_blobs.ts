@@ -1,0 +1,267 @@
+/**
+ * Blobs as files of a folder, named after the hash of their bytes.
+ *
+ * A file gets its name only when its bytes are on the disk, so what has a name is
+ * whole. Each read checks the bytes against the id: a file that was changed
+ * since is told as missing, with an error in the log, because asking again would
+ * not bring its bytes back; storing the same blob again mends it.
+ *
+ * @module
+ */
+
+import type { Logger } from "../../shared/logger.ts";
+import { describeError } from "../../shared/settled.ts";
+import { blobIdOf, blobPath } from "./blob_id.ts";
+import {
+  type BlobCallOptions,
+  type BlobOutcome,
+  type BlobStore,
+  BlobStoreError,
+} from "./blob_store.ts";
+import { syncFolder, writeDurableFile } from "./durable_file.ts";
+import { FolderSync } from "./folder_sync.ts";
+import { Gate } from "./gate.ts";
+
+/** Options of {@linkcode FileBlobs}. */
+export interface FileBlobsOptions {
+  /** The folder of the blobs; made when it is not there. */
+  readonly folder: string;
+  /** Hears of files that were changed and of what the file system refuses. */
+  readonly logger: Logger;
+  /**
+   * Largest blob, in bytes.
+   *
+   * @default {8388608}
+   */
+  readonly maxBytes?: number;
+  /**
+   * Most files that are written or read at a time; the others wait.
+   *
+   * @default {16}
+   */
+  readonly maxParallel?: number;
+}
+
+/** Where files are written before they have a name. */
+const UNFINISHED = "unfinished";
+const ENDED = "the call was ended";
+const STOPPED = "the store is not started";
+
+/** Keeps blobs as files. */
+export class FileBlobs implements BlobStore {
+  readonly #folder: string;
+  readonly #logger: Logger;
+  readonly #maxBytes: number;
+  readonly #gate: Gate;
+  readonly #syncs = new FolderSync(syncFolder);
+  readonly #underWay = new Set<Promise<unknown>>();
+  /** Puts under way, for those of the same bytes. */
+  readonly #puts = new Map<string, Promise<void>>();
+  /** Folders whose own names are on the disk; a folder for each first byte. */
+  readonly #folders = new Map<string, Promise<void>>();
+  #unfinished = 0;
+  #isStarted = false;
+
+  /** A store that is not started. */
+  constructor(options: FileBlobsOptions) {
+    const { folder, logger, maxBytes = 8_388_608, maxParallel = 16 } = options;
+    this.#folder = folder;
+    this.#logger = logger;
+    this.#maxBytes = maxBytes;
+    this.#gate = new Gate(maxParallel);
+  }
+
+  /** Makes the folder; removes what a crash left without a name. */
+  async start(): Promise<void> {
+    const unfinished = `${this.#folder}/${UNFINISHED}`;
+    await Deno.mkdir(unfinished, { recursive: true, mode: 0o700 });
+    for await (const { name } of Deno.readDir(unfinished)) {
+      await Deno.remove(`${unfinished}/${name}`);
+    }
+    await syncFolder(this.#folder);
+    this.#isStarted = true;
+  }
+
+  /** Waits for what is under way. */
+  async stop(): Promise<void> {
+    this.#isStarted = false;
+    await Promise.allSettled([...this.#underWay]);
+    this.#folders.clear();
+  }
+
+  /**
+   * Writes a blob, unless it is there.
+   *
+   * @throws {BlobStoreError} when it is too large or the file system refuses it
+   */
+  async put(bytes: Uint8Array, options: BlobCallOptions = {}): Promise<string> {
+    const { signal } = options;
+    if (!this.#isStarted) throw refusal(STOPPED);
+    if (bytes.length > this.#maxBytes) {
+      throw new BlobStoreError(
+        `Cannot store blob: it has ${bytes.length} bytes, ` +
+          `${this.#maxBytes} is the most`,
+        { isPassing: false },
+      );
+    }
+    if (signal?.aborted) throw refusal(ENDED);
+    const blobId = blobIdOf(bytes);
+    try {
+      await this.#putOnce(blobId, bytes);
+    } catch (error) {
+      throw refusal(describeError(error));
+    }
+    return blobId;
+  }
+
+  /** Reads a blob and checks that it is the one. */
+  async get(
+    blobId: string,
+    options: BlobCallOptions = {},
+  ): Promise<BlobOutcome> {
+    const path = this.#pathOf(blobId);
+    if (!this.#isStarted) return { kind: "unavailable", reason: STOPPED };
+    if (path === undefined) return { kind: "missing" };
+    try {
+      return await this.#work(async () => {
+        if (options.signal?.aborted) {
+          return { kind: "unavailable", reason: ENDED };
+        }
+        const bytes = await readIfThere(path, this.#maxBytes);
+        if (bytes === undefined) return { kind: "missing" };
+        if (bytes !== "too large" && blobIdOf(bytes) === blobId) {
+          return { kind: "ok", bytes };
+        }
+        this.#logger.error("Cannot read blob: its file was changed", {
+          file: path,
+        });
+        return { kind: "missing" };
+      });
+    } catch (error) {
+      const reason = describeError(error);
+      this.#logger.warn("Cannot read blob: it is tried again when asked for", {
+        file: path,
+        reason,
+      });
+      return { kind: "unavailable", reason };
+    }
+  }
+
+  /** Removes a blob; true as well when there is none. */
+  async remove(blobId: string): Promise<boolean> {
+    const path = this.#pathOf(blobId);
+    if (path === undefined) return true;
+    if (!this.#isStarted) return false;
+    try {
+      // A put that came before is not to bring it back. Whether that one failed
+      // is heard by who asked for it.
+      await this.#puts.get(blobId)?.catch(() => {});
+      await this.#work(async () => {
+        await Deno.remove(path);
+        await this.#syncs.sync(folderOf(path));
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return true;
+      this.#logger.warn("Cannot remove blob", {
+        file: path,
+        reason: describeError(error),
+      });
+      return false;
+    }
+  }
+
+  /** The same bytes are written once, however many ask for it at a time. */
+  async #putOnce(blobId: string, bytes: Uint8Array): Promise<void> {
+    const underWay = this.#puts.get(blobId);
+    if (underWay !== undefined) return await underWay;
+    const put = this.#work(() => this.#write(blobId, bytes));
+    this.#puts.set(blobId, put);
+    try {
+      await put;
+    } finally {
+      this.#puts.delete(blobId);
+    }
+  }
+
+  async #write(blobId: string, bytes: Uint8Array): Promise<void> {
+    const path = this.#pathOf(blobId);
+    if (path === undefined) throw new TypeError("the id of a blob is none");
+    await this.#makeFolder(folderOf(path));
+    const there = await readIfThere(path, this.#maxBytes);
+    const isWhole = there !== undefined && there !== "too large" &&
+      blobIdOf(there) === blobId;
+    if (!isWhole) {
+      this.#unfinished++;
+      const draft = `${this.#folder}/${UNFINISHED}/${this.#unfinished}`;
+      await writeDurableFile(draft, bytes);
+      await Deno.rename(draft, path);
+    }
+    // Whoever wrote one that is there may have ended before its name was durable.
+    await this.#syncs.sync(folderOf(path));
+  }
+
+  /** Makes a folder, once in a life, and its name durable. */
+  async #makeFolder(folder: string): Promise<void> {
+    const known = this.#folders.get(folder);
+    if (known !== undefined) return await known;
+    const made = makeIfAbsent(folder).then(() =>
+      this.#syncs.sync(this.#folder)
+    );
+    this.#folders.set(folder, made);
+    try {
+      await made;
+    } catch (error) {
+      this.#folders.delete(folder);
+      throw error;
+    }
+  }
+
+  /** Does something when there is a place, and has stop() wait for it. */
+  async #work<Result>(work: () => Promise<Result>): Promise<Result> {
+    const working = this.#gate.run(work);
+    this.#underWay.add(working);
+    try {
+      return await working;
+    } finally {
+      this.#underWay.delete(working);
+    }
+  }
+
+  #pathOf(blobId: string): string | undefined {
+    const place = blobPath(blobId);
+    return place && `${this.#folder}/${place.folder}/${place.name}`;
+  }
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
+}
+
+/** What a file system refuses can be put right: space, rights, a disk. */
+function refusal(reason: string): BlobStoreError {
+  return new BlobStoreError(`Cannot store blob: ${reason}`, {
+    isPassing: true,
+  });
+}
+
+async function makeIfAbsent(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+  }
+}
+
+async function readIfThere(
+  path: string,
+  maxBytes: number,
+): Promise<Uint8Array | "too large" | undefined> {
+  try {
+    const { size } = await Deno.stat(path);
+    return size > maxBytes ? "too large" : await Deno.readFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}

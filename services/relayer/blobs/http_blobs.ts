@@ -1,0 +1,226 @@
+/**
+ * Blobs behind a publisher, which takes them, and aggregators, which give them.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import { retryAfterMs } from "../embed/retry_after.ts";
+import {
+  type BlobCallOptions,
+  type BlobOutcome,
+  type BlobStore,
+  BlobStoreError,
+} from "./blob_store.ts";
+import { boundedBytes, fetchFault } from "./bounded_fetch.ts";
+import { staggered } from "./staggered.ts";
+
+/** Options of {@linkcode HttpBlobs}. */
+export interface HttpBlobsOptions {
+  /** Where blobs are put, without a slash at its end. */
+  readonly publisherUrl: string;
+  /** Where blobs are got, one or more, those asked first at the beginning. */
+  readonly aggregatorUrls: readonly string[];
+  /** Epochs that a blob is to be kept for. */
+  readonly epochs: number;
+  /** Sends requests. */
+  readonly fetch: typeof globalThis.fetch;
+  /** The time. */
+  readonly clock: Clock;
+  /**
+   * Milliseconds that a call may take.
+   *
+   * @default {30000}
+   */
+  readonly timeoutMs?: number;
+  /**
+   * Milliseconds until another aggregator is asked as well.
+   *
+   * @default {150}
+   */
+  readonly raceAfterMs?: number;
+  /**
+   * Largest blob that is taken in, in bytes.
+   *
+   * @default {8388608}
+   */
+  readonly maxBytes?: number;
+}
+
+const FORM = /^[A-Za-z0-9_-]{1,128}$/;
+const MAX_ANSWER_BYTES = 65_536;
+
+/** What one aggregator says. */
+type Said =
+  | { readonly kind: "ok"; readonly bytes: Uint8Array }
+  | { readonly kind: "missing" }
+  | { readonly kind: "unavailable"; readonly reason: string };
+
+/** Keeps blobs elsewhere. */
+export class HttpBlobs implements BlobStore {
+  readonly #options: HttpBlobsOptions;
+  readonly #ending = new AbortController();
+
+  /** Nothing is asked yet. */
+  constructor(options: HttpBlobsOptions) {
+    this.#options = options;
+  }
+
+  /** There is nothing to get ready: who is away now may come back. */
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Ends what is under way. */
+  stop(): Promise<void> {
+    this.#ending.abort();
+    return Promise.resolve();
+  }
+
+  /** Has the publisher store a blob. */
+  async put(bytes: Uint8Array, options: BlobCallOptions = {}): Promise<string> {
+    const { publisherUrl, epochs } = this.#options;
+    const url = `${publisherUrl}/v1/blobs?epochs=${epochs}&deletable=true`;
+    try {
+      return await this.#timed(options.signal, async (signal) => {
+        const response = await this.#options.fetch(url, {
+          method: "PUT",
+          headers: { "content-type": "application/octet-stream" },
+          body: new Uint8Array(bytes),
+          redirect: "error",
+          signal,
+        });
+        return await this.#blobIdOf(response);
+      });
+    } catch (error) {
+      if (error instanceof BlobStoreError) throw error;
+      throw new BlobStoreError(
+        `Cannot store blob: the publisher ${fetchFault(error)}`,
+        { isPassing: true },
+      );
+    }
+  }
+
+  /** Asks the aggregators, another one as soon as those asked are slow. */
+  async get(
+    blobId: string,
+    options: BlobCallOptions = {},
+  ): Promise<BlobOutcome> {
+    if (!FORM.test(blobId)) return { kind: "missing" };
+    const { aggregatorUrls, clock, raceAfterMs = 150 } = this.#options;
+    const said: Said[] = [];
+    try {
+      const found = await this.#timed(
+        options.signal,
+        (signal) =>
+          staggered(aggregatorUrls, {
+            ask: async (url, ended) => {
+              const one = await this.#ask(`${url}/v1/blobs/${blobId}`, ended);
+              said.push(one);
+              return one.kind === "ok" ? one : undefined;
+            },
+            afterMs: raceAfterMs,
+            clock,
+            signal,
+          }),
+      );
+      if (found !== undefined) return found;
+    } catch (error) {
+      return {
+        kind: "unavailable",
+        reason: `the aggregators: ${fetchFault(error)}`,
+      };
+    }
+    // One that does not answer may have what the others lack.
+    return said.find(({ kind }) => kind === "unavailable") ??
+      { kind: "missing" };
+  }
+
+  /** Nobody but the blob's owner can remove it there. */
+  remove(_blobId: string): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  async #blobIdOf(response: Response): Promise<string> {
+    const { status, headers } = response;
+    if (!response.ok) {
+      await response.body?.cancel();
+      const waitMs = retryAfterMs(
+        headers.get("retry-after"),
+        this.#options.clock.nowMs(),
+      );
+      throw new BlobStoreError(
+        `Cannot store blob: the publisher answered with status ${status}`,
+        {
+          isPassing: status === 408 || status === 429 || status >= 500,
+          ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+        },
+      );
+    }
+    const bytes = await boundedBytes(response, MAX_ANSWER_BYTES);
+    const blobId = bytes && publishedId(new TextDecoder().decode(bytes));
+    if (blobId !== undefined) return blobId;
+    throw new BlobStoreError(
+      "Cannot store blob: the publisher's answer names no blob",
+      { isPassing: true },
+    );
+  }
+
+  async #ask(url: string, signal: AbortSignal): Promise<Said> {
+    const { fetch, maxBytes = 8_388_608 } = this.#options;
+    try {
+      const response = await fetch(url, { redirect: "error", signal });
+      if (!response.ok) {
+        await response.body?.cancel();
+        return response.status === 404 ? { kind: "missing" } : {
+          kind: "unavailable",
+          reason: `an aggregator answered with status ${response.status}`,
+        };
+      }
+      const bytes = await boundedBytes(response, maxBytes);
+      return bytes === undefined
+        ? { kind: "unavailable", reason: "an aggregator sent too much" }
+        : { kind: "ok", bytes };
+    } catch (error) {
+      const reason = `an aggregator ${fetchFault(error)}`;
+      return { kind: "unavailable", reason };
+    }
+  }
+
+  /** Ends with the caller's signal, with time, or when the relayer stops. */
+  async #timed<Result>(
+    signal: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const { clock, timeoutMs = 30_000 } = this.#options;
+    const late = new AbortController();
+    const timer = clock.setTimer(() => late.abort(), timeoutMs);
+    const signals = [late.signal, this.#ending.signal];
+    if (signal !== undefined) signals.push(signal);
+    try {
+      return await work(AbortSignal.any(signals));
+    } finally {
+      timer.cancel();
+    }
+  }
+}
+
+/** The id in a publisher's answer, of a new blob or of one that was there. */
+function publishedId(text: string): string | undefined {
+  try {
+    const answer: unknown = JSON.parse(text);
+    const object = memberOf(memberOf(answer, "newlyCreated"), "blobObject");
+    const id = memberOf(object, "blobId") ??
+      memberOf(memberOf(answer, "alreadyCertified"), "blobId");
+    return typeof id === "string" && FORM.test(id) ? id : undefined;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null
+    ? Reflect.get(value, name)
+    : undefined;
+}

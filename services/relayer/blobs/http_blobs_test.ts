@@ -1,0 +1,160 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { waitUntil } from "../../../tests/support/wait_until.ts";
+import { systemClock } from "../../shared/clock.ts";
+import { BlobStoreError } from "./blob_store.ts";
+import { HttpBlobs, type HttpBlobsOptions } from "./http_blobs.ts";
+import { testBlobStore } from "./testing/blob_conformance.ts";
+import { type BlobServers, startBlobServers } from "./testing/blob_servers.ts";
+
+const BYTES = new Uint8Array([1, 2, 3]);
+
+async function withBlobs(
+  use: (blobs: HttpBlobs, servers: BlobServers) => Promise<void>,
+  more: Partial<HttpBlobsOptions> = {},
+): Promise<void> {
+  await using servers = startBlobServers();
+  const blobs = new HttpBlobs({
+    publisherUrl: servers.url,
+    aggregatorUrls: [servers.url],
+    epochs: 5,
+    fetch,
+    clock: systemClock,
+    ...more,
+  });
+  await blobs.start();
+  try {
+    await use(blobs, servers);
+  } finally {
+    await blobs.stop();
+  }
+}
+
+testBlobStore({
+  name: "HttpBlobs",
+  removes: false,
+  withStore: (use) => withBlobs((blobs) => use(blobs)),
+});
+
+Deno.test("HttpBlobs.put() asks for epochs and for a blob that can be deleted", async () => {
+  await withBlobs(async (blobs, servers) => {
+    await blobs.put(BYTES);
+    assertEquals(servers.requests, [
+      "PUT /v1/blobs?epochs=5&deletable=true",
+    ]);
+  });
+});
+
+Deno.test("HttpBlobs.put() tells passing refusals from lasting ones", async () => {
+  await withBlobs(async (blobs, servers) => {
+    const cases = [
+      [429, true, 7_000],
+      [503, true, 7_000],
+      [400, false, 7_000],
+    ] as const;
+    for (const [status, isPassing, retryAfter] of cases) {
+      servers.fault = () =>
+        new Response("no", { status, headers: { "retry-after": "7" } });
+      const error = await assertRejects(() => blobs.put(BYTES), BlobStoreError);
+      assertEquals([error.isPassing, error.retryAfterMs], [
+        isPassing,
+        retryAfter,
+      ]);
+    }
+  });
+});
+
+Deno.test("HttpBlobs.put() takes no answer that names no blob", async () => {
+  await withBlobs(async (blobs, servers) => {
+    const bodies = [
+      "not JSON",
+      "null",
+      "{}",
+      `{"newlyCreated": {"blobObject": {"blobId": "../x"}}}`,
+      `{"alreadyCertified": {"blobId": 7}}`,
+      `{"pad": "${"x".repeat(100_000)}"}`,
+    ];
+    for (const body of bodies) {
+      servers.fault = () => new Response(body);
+      await assertRejects(
+        () => blobs.put(BYTES),
+        BlobStoreError,
+        "names no blob",
+      );
+    }
+  });
+});
+
+Deno.test("HttpBlobs gives up when its time is over", async () => {
+  const clock = new FakeClock();
+  await withBlobs(async (blobs, servers) => {
+    const held = Promise.withResolvers<Response>();
+    servers.fault = () => held.promise;
+    const put = assertRejects(() => blobs.put(BYTES), BlobStoreError);
+    const got = blobs.get("A".repeat(43));
+    await waitUntil(() => servers.requests.length === 2, { what: "requests" });
+    clock.advance(30_000);
+    await put;
+    assertEquals((await got).kind, "unavailable");
+    held.resolve(new Response());
+  }, { clock });
+});
+
+Deno.test("HttpBlobs.put() is a passing fault when nobody listens", async () => {
+  await withBlobs(async (blobs) => {
+    const error = await assertRejects(() => blobs.put(BYTES), BlobStoreError);
+    assert(error.isPassing);
+    assert(!error.message.includes("127.0.0.1"));
+  }, { publisherUrl: "http://127.0.0.1:1" });
+});
+
+Deno.test("HttpBlobs.get() asks another aggregator when the first is slow, and ends the loser", async () => {
+  await using slow = startBlobServers();
+  const held = Promise.withResolvers<Response>();
+  slow.fault = () => held.promise;
+  await withBlobs(async (_, servers) => {
+    const blobs = new HttpBlobs({
+      publisherUrl: servers.url,
+      aggregatorUrls: [slow.url, servers.url],
+      epochs: 1,
+      fetch,
+      clock: systemClock,
+      raceAfterMs: 5,
+    });
+    const blobId = await blobs.put(BYTES);
+    assertEquals(await blobs.get(blobId), { kind: "ok", bytes: BYTES });
+    await waitUntil(() => slow.ended() === 1, { what: "the loser's end" });
+    held.resolve(new Response());
+  });
+});
+
+Deno.test("HttpBlobs.get() asks the next at once when one refuses", async () => {
+  await using broken = startBlobServers();
+  broken.fault = () => new Response("no", { status: 500 });
+  const clock = new FakeClock();
+  await withBlobs(async (_, servers) => {
+    const blobs = new HttpBlobs({
+      publisherUrl: servers.url,
+      aggregatorUrls: [broken.url, servers.url],
+      epochs: 1,
+      fetch,
+      clock,
+    });
+    const blobId = await blobs.put(BYTES);
+    assertEquals((await blobs.get(blobId)).kind, "ok");
+    // What one lacks and the other can't say may be there.
+    const unknown = await blobs.get("A".repeat(43));
+    assertEquals(unknown.kind, "unavailable");
+  });
+});
+
+Deno.test("HttpBlobs.get() takes in no more than a blob can have", async () => {
+  await withBlobs(async (blobs, servers) => {
+    servers.fault = (request) =>
+      request.method === "GET"
+        ? new Response(new Uint8Array(2_000))
+        : undefined;
+    const got = await blobs.get("A".repeat(43));
+    assertEquals(got.kind, "unavailable");
+  }, { maxBytes: 1_000 });
+});

@@ -1,0 +1,79 @@
+/**
+ * A publisher and an aggregator for tests, with faults to switch on.
+ *
+ * @module
+ */
+
+/** What a server does next in the place of what it should. */
+export type ServerFault = (
+  request: Request,
+) => Response | Promise<Response> | undefined;
+
+/** A running pair. */
+export interface BlobServers extends AsyncDisposable {
+  /** Where both listen. */
+  readonly url: string;
+  /** What is to go wrong; nothing when undefined. */
+  fault: ServerFault | undefined;
+  /** Requests so far, as method and path. */
+  readonly requests: readonly string[];
+  /** How many requests were ended by the client. */
+  readonly ended: () => number;
+}
+
+/** Starts both on a port of this machine. */
+export function startBlobServers(): BlobServers {
+  const blobs = new Map<string, Uint8Array<ArrayBuffer>>();
+  const requests: string[] = [];
+  let ended = 0;
+  const state: { fault: ServerFault | undefined } = { fault: undefined };
+  const server = Deno.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    onListen: () => {},
+  }, async (request) => {
+    const { pathname, search } = new URL(request.url);
+    requests.push(`${request.method} ${pathname}${search}`);
+    request.signal.addEventListener("abort", () => ended++);
+    const fault = await state.fault?.(request);
+    if (fault !== undefined) return fault;
+    if (request.method === "PUT") {
+      return await publish(request, blobs);
+    }
+    const bytes = blobs.get(pathname.slice("/v1/blobs/".length));
+    return bytes === undefined
+      ? new Response("no such blob", { status: 404 })
+      : new Response(bytes);
+  });
+  return {
+    url: `http://127.0.0.1:${server.addr.port}`,
+    get fault() {
+      return state.fault;
+    },
+    set fault(fault) {
+      state.fault = fault;
+    },
+    requests,
+    ended: () => ended,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+async function publish(
+  request: Request,
+  blobs: Map<string, Uint8Array<ArrayBuffer>>,
+): Promise<Response> {
+  const bytes = await request.bytes();
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
+  const blobId = new Uint8Array(digest).toBase64({
+    alphabet: "base64url",
+    omitPadding: true,
+  });
+  if (blobs.has(blobId)) {
+    return Response.json({ alreadyCertified: { blobId, endEpoch: 9 } });
+  }
+  blobs.set(blobId, bytes);
+  return Response.json({
+    newlyCreated: { blobObject: { id: "0x1", blobId, size: bytes.length } },
+  });
+}

@@ -1,0 +1,193 @@
+/**
+ * `relayer account …`: who may use a relayer that keeps its accounts itself.
+ * Works beside a running service, which sees the change with the next request.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import type { CommandIo } from "../../shared/command_io.ts";
+import { switchFlag, textFlag } from "../../shared/flags.ts";
+import { quote } from "../../shared/quote.ts";
+import { readCommand, wrongArguments } from "../../shared/read_command.ts";
+import type { AccountRecord } from "../ledger/account_record.ts";
+import { openLedgerFile } from "../ledger/ledger_file.ts";
+import type { AccountChange, LocalAccounts } from "../ledger/local_accounts.ts";
+import { LocalLedger } from "../ledger/local_ledger.ts";
+
+const FLAGS = {
+  publicKey: textFlag({
+    help: "Public key of a delegate, 64 hexadecimal digits.",
+  }),
+  address: textFlag({
+    help: "Address of the owner of a new account without keys.",
+  }),
+  account: textFlag({ help: "The account's id." }),
+  label: textFlag({ default: "", help: "What the key is called." }),
+  json: switchFlag({ help: "Write the account as JSON." }),
+} as const;
+
+const COMMAND = {
+  usage: "relayer account create|show|add-key|remove-key|enable|disable",
+  about:
+    "create makes an account for --public-key, whose address becomes its " +
+    "owner, or for --address. show shows that of --account, --public-key or " +
+    "--address. add-key and remove-key let the key speak for --account, or no " +
+    "longer. disable lets nobody in until enable. The accounts are those of " +
+    "DATA_DIR. Exits with 0 when it is so now, 1 when it cannot be, 2 for wrong " +
+    "arguments.",
+  positionals: 1,
+} as const;
+
+/** Options of {@linkcode runAccount}. */
+export interface RunAccountOptions {
+  /** Where the command writes to. */
+  readonly io: CommandIo;
+  /** The file of the ledger; its folder is there. */
+  readonly ledgerPath: string;
+  /** Says when something was made. */
+  readonly clock: Clock;
+}
+
+interface Wanted {
+  readonly publicKey: string | undefined;
+  readonly address: string | undefined;
+  readonly account: string | undefined;
+  readonly label: string;
+}
+
+/**
+ * Runs the command.
+ *
+ * @returns 0 when the account is as it was asked for, 1 when it cannot be, 2
+ * when the arguments are wrong.
+ */
+export async function runAccount(
+  args: readonly string[],
+  { io, ledgerPath, clock }: RunAccountOptions,
+): Promise<number> {
+  const read = readCommand(FLAGS, { args, io, command: COMMAND });
+  if (read.kind === "done") return read.exitCode;
+  const { values, positionals: [verb = ""] } = read;
+  const act = VERBS.get(verb);
+  const fault = act === undefined
+    ? `Cannot run ${quote(verb)}: there is no such command`
+    : act.faultOf(values);
+  if (act === undefined || fault !== undefined) {
+    return wrongArguments(fault ?? "", { io, command: COMMAND }).exitCode;
+  }
+  const file = openLedgerFile(ledgerPath, { clock });
+  try {
+    const { accounts } = new LocalLedger(file);
+    const change = act.run(accounts, values);
+    switch (change.kind) {
+      case "ok":
+      case "exists":
+        io.out(
+          values.json
+            ? JSON.stringify(viewOf(change.account))
+            : describe(change.account),
+        );
+        return 0;
+      case "missing":
+        io.err("Cannot find it: there is no such account or key");
+        return 1;
+      case "invalid":
+        io.err(change.message);
+        return 1;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+interface Verb {
+  /** What the arguments lack. */
+  readonly faultOf: (wanted: Wanted) => string | undefined;
+  readonly run: (accounts: LocalAccounts, wanted: Wanted) => AccountChange;
+}
+
+const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
+  ["create", {
+    faultOf: ({ publicKey, address }) =>
+      (publicKey === undefined) === (address === undefined)
+        ? "Cannot create account: give either --public-key or --address"
+        : undefined,
+    run: (accounts, { publicKey, address = "", label }) =>
+      accounts.createAccount(
+        publicKey === undefined ? { address } : { publicKey, label },
+      ),
+  }],
+  ["show", {
+    faultOf: ({ publicKey, address, account }) =>
+      [publicKey, address, account].filter((one) => one !== undefined)
+          .length === 1
+        ? undefined
+        : "Cannot show account: give one of --account, --public-key, --address",
+    run: (accounts, { publicKey, address, account }) => {
+      const found = account !== undefined
+        ? accounts.byId(account.toLowerCase())
+        : publicKey !== undefined
+        ? accounts.byKey(publicKey.toLowerCase())
+        : accounts.byOwner((address ?? "").toLowerCase());
+      return found === undefined
+        ? { kind: "missing" }
+        : { kind: "exists", account: found };
+    },
+  }],
+  ["add-key", {
+    faultOf: keyOfAccount,
+    run: (accounts, { account = "", publicKey = "", label }) =>
+      accounts.addDelegateKey(account, { publicKey, label }),
+  }],
+  ["remove-key", {
+    faultOf: keyOfAccount,
+    run: (accounts, { account = "", publicKey = "" }) =>
+      accounts.removeDelegateKey(account, publicKey),
+  }],
+  ["enable", switching(true)],
+  ["disable", switching(false)],
+]);
+
+function keyOfAccount(
+  { account, publicKey }: Wanted,
+): string | undefined {
+  return account === undefined || publicKey === undefined
+    ? "Cannot change account: give --account and --public-key"
+    : undefined;
+}
+
+function switching(isActive: boolean): Verb {
+  return {
+    faultOf: ({ account }) =>
+      account === undefined
+        ? "Cannot change account: give --account"
+        : undefined,
+    run: (accounts, { account = "" }) => accounts.setActive(account, isActive),
+  };
+}
+
+function viewOf(account: AccountRecord): Readonly<Record<string, unknown>> {
+  return {
+    account_id: account.accountId,
+    owner: account.owner,
+    active: account.isActive,
+    delegate_keys: account.delegateKeys.map((key) => ({
+      public_key: key.publicKey,
+      address: key.address,
+      label: key.label,
+    })),
+  };
+}
+
+function describe(account: AccountRecord): string {
+  const lines = [
+    `account  ${account.accountId}`,
+    `owner    ${account.owner}`,
+    `active   ${account.isActive ? "yes" : "no"}`,
+    ...account.delegateKeys.map(({ publicKey, label }) =>
+      `key      ${publicKey}${label === "" ? "" : `  ${label}`}`
+    ),
+  ];
+  return lines.join("\n");
+}

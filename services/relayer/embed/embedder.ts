@@ -1,0 +1,41 @@
+/**
+ * Turns texts into vectors, as a port.
+ *
+ * @module
+ */
+
+/** What embedding comes to. */
+export type EmbedOutcome =
+  | { readonly kind: "ok"; readonly vectors: readonly Float32Array[] }
+  | {
+    readonly kind: "unavailable";
+    /** In words fit for logs; never holds text or a key. */
+    readonly reason: string;
+    /** When it is worth trying again, where the other end said so. */
+    readonly retryAfterMs?: number;
+    /** Whether trying again can help at all. */
+    readonly isPassing: boolean;
+  };
+
+/** Options of {@linkcode Embedder.embed}. */
+export interface EmbedOptions {
+  /**
+   * Ends the call early.
+   *
+   * @default none
+   */
+  readonly signal?: AbortSignal;
+}
+
+/** Turns texts into vectors. */
+export interface Embedder {
+  /** How wide the vectors are. */
+  readonly width: number;
+  /** Names what made the vectors: those of different makers don't compare. */
+  readonly model: string;
+  /** One vector of length 1 for each text, in their order. */
+  embed(
+    texts: readonly string[],
+    options?: EmbedOptions,
+  ): Promise<EmbedOutcome>;
+}

@@ -1,0 +1,109 @@
+/**
+ * The built-in embedder: hashed words. It needs no weights, no network and no key,
+ * and gives the same vector for the same text on every machine, for ever.
+ *
+ * What it is: a vector form of matching words. Each word, pair of words and piece of
+ * a word has a place and a sign by its hash, and adds its weight there (feature
+ * hashing: Weinberger and others, 2009). Texts that share words, endings aside,
+ * are close; rare spellings still share pieces of words.
+ *
+ * What it is not: a language model. It does not know that a dog is an animal, and
+ * finds nothing across languages. Who needs that sets an endpoint that makes
+ * vectors.
+ *
+ * @module
+ */
+
+import type { Embedder, EmbedOptions, EmbedOutcome } from "./embedder.ts";
+import { textFeatures } from "./text_features.ts";
+
+/** How wide the vectors are that released clients send and expect. */
+export const DEFAULT_WIDTH = 1_536;
+
+/** Options of {@linkcode HashedEmbedder}. */
+export interface HashedEmbedderOptions {
+  /**
+   * How wide its vectors are.
+   *
+   * @default {1536}
+   */
+  readonly width?: number;
+}
+
+/** Makes vectors of hashed words. */
+export class HashedEmbedder implements Embedder {
+  /** How wide its vectors are. */
+  readonly width: number;
+  /** Its name and the version of its weights. */
+  readonly model = "hashed-words-1";
+
+  /**
+   * An embedder that is ready.
+   *
+   * @throws {RangeError} when the width is not a whole number above 0
+   */
+  constructor(options: HashedEmbedderOptions = {}) {
+    const { width = DEFAULT_WIDTH } = options;
+    if (!Number.isInteger(width) || width < 1) {
+      throw new RangeError(
+        `Cannot make an embedder: the width is "${width}", not above 0`,
+      );
+    }
+    this.width = width;
+  }
+
+  /** One vector of length 1 for each text; never fails but for an early end. */
+  embed(
+    texts: readonly string[],
+    options: EmbedOptions = {},
+  ): Promise<EmbedOutcome> {
+    if (options.signal?.aborted === true) {
+      return Promise.resolve({
+        kind: "unavailable",
+        reason: "Cannot embed texts: the call was ended",
+        isPassing: true,
+      });
+    }
+    const vectors = texts.map((text) => hashedVector(text, this.width));
+    return Promise.resolve({ kind: "ok", vectors });
+  }
+}
+
+/** A text as hashed words, of length 1. */
+export function hashedVector(text: string, width: number): Float32Array {
+  const sums = new Float64Array(width);
+  for (const [feature, weight] of textFeatures(text)) {
+    const hash = hashOf(feature);
+    const place = hash % width;
+    const sign = (mixed(hash ^ 0x9e3779b9) & 1) === 0 ? 1 : -1;
+    sums[place] = (sums[place] ?? 0) + sign * weight;
+  }
+  let squares = 0;
+  for (let place = 0; place < width; place++) {
+    squares += (sums[place] ?? 0) ** 2;
+  }
+  // All weights may cancel each other out, in a text that was made for it.
+  if (squares === 0) sums[0] = 1;
+  const length = squares === 0 ? 1 : Math.sqrt(squares);
+  const vector = new Float32Array(width);
+  for (let place = 0; place < width; place++) {
+    vector[place] = (sums[place] ?? 0) / length;
+  }
+  return vector;
+}
+
+/** FNV-1a over UTF-16 units, with the last step of MurmurHash3. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  }
+  return mixed(hash);
+}
+
+function mixed(value: number): number {
+  let hash = value;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

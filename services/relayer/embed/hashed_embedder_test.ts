@@ -1,0 +1,135 @@
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertThrows,
+} from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { HashedEmbedder, hashedVector } from "./hashed_embedder.ts";
+
+const WIDTH = 1_536;
+
+Deno.test("hashedVector() gives the same numbers for ever", () => {
+  // Vectors are kept: other numbers here mean another model name, and that all
+  // indexes have to be rebuilt.
+  assertEquals(numbersOf("Ada likes green tea."), GOLDEN_ENGLISH);
+  assertEquals(numbersOf("東京に住む"), GOLDEN_JAPANESE);
+});
+
+Deno.test("hashedVector() has length 1 for any text", () => {
+  const random = new SeededRandom(5);
+  const texts = ["", " \n\t", "!!!", "😀", "a", "the the the", "\ud800", "\0"];
+  for (let round = 0; round < 200; round++) {
+    const length = random.below(60);
+    texts.push(String.fromCharCode(
+      ...Array.from({ length }, () => random.below(65_536)),
+    ));
+  }
+  for (const text of texts) {
+    for (const width of [1, 7, WIDTH]) {
+      const vector = hashedVector(text, width);
+      assertEquals(vector.length, width);
+      assertAlmostEquals(similarity(vector, vector), 1, 1e-5);
+    }
+  }
+});
+
+Deno.test("hashedVector() is closest to what shares words, endings aside", () => {
+  const texts = [
+    "She moved to Berlin with two dogs",
+    "The meeting with Carlo is on Monday morning",
+    "My favourite drink is green tea",
+    "Ihre Großmutter wohnt in München",
+    "我喜欢喝咖啡",
+    "東京に住んでいます",
+    "Мне нравится зелёный чай",
+  ];
+  const closest = (query: string): string | undefined => {
+    const vector = hashedVector(query, WIDTH);
+    return texts
+      .map((text) => ({
+        text,
+        score: similarity(vector, hashedVector(text, WIDTH)),
+      }))
+      .sort((left, right) => right.score - left.score)[0]?.text;
+  };
+  assertEquals(closest("Who is moving with a dog?"), texts[0]);
+  assertEquals(closest("when do we meet carlo, monday mornings?"), texts[1]);
+  assertEquals(closest("favorite drinks"), texts[2]);
+  assertEquals(closest("grossmutter MUNCHEN"), texts[3]);
+  assertEquals(closest("你喝咖啡吗"), texts[4]);
+  assertEquals(closest("東京"), texts[5]);
+  assertEquals(closest("зеленый чай"), texts[6]);
+});
+
+Deno.test("hashedVector() is the same for spellings of the same", () => {
+  const same = (left: string, right: string) =>
+    assertEquals(hashedVector(left, WIDTH), hashedVector(right, WIDTH));
+  same("Café Zürich", "cafe\u0301 zurich");
+  same("ＡＢＣ１２", "abc12");
+  same("Ada’s tea", "ada tea");
+  same("don't stop", "DONT stop!");
+});
+
+Deno.test("hashedVector() lets stop words count for little", () => {
+  const text = hashedVector("The cat is on the mat", WIDTH);
+  const content = similarity(text, hashedVector("cat mat", WIDTH));
+  const stops = similarity(text, hashedVector("the is on the", WIDTH));
+  assert(content > 0.9, `${content}`);
+  assert(stops < 0.3, `${stops}`);
+});
+
+Deno.test("hashedVector() counts a repeated word less each time", () => {
+  const single = hashedVector("tea coffee", WIDTH);
+  const many = hashedVector(`${"tea ".repeat(1_000)} coffee`, WIDTH);
+  assert(similarity(many, hashedVector("coffee", WIDTH)) > 0.05);
+  assert(
+    similarity(many, hashedVector("coffee", WIDTH)) <
+      similarity(single, hashedVector("coffee", WIDTH)),
+  );
+});
+
+Deno.test("HashedEmbedder.embed() answers in the order of the texts", async () => {
+  const embedder = new HashedEmbedder();
+  const texts = ["one", "two", "one"];
+  const outcome = await embedder.embed(texts);
+  assertEquals(outcome, {
+    kind: "ok",
+    vectors: texts.map((text) => hashedVector(text, WIDTH)),
+  });
+  assertEquals(await embedder.embed([]), { kind: "ok", vectors: [] });
+});
+
+Deno.test("HashedEmbedder.embed() ends early when told", async () => {
+  const signal = AbortSignal.abort();
+  const outcome = await new HashedEmbedder().embed(["one"], { signal });
+  assertEquals(outcome.kind, "unavailable");
+});
+
+Deno.test("HashedEmbedder refuses widths that are none", () => {
+  for (const width of [0, -3, 1.5, NaN]) {
+    assertThrows(() => new HashedEmbedder({ width }), RangeError, `"${width}"`);
+  }
+});
+
+function similarity(left: Float32Array, right: Float32Array): number {
+  return left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
+}
+
+/** Places and numbers that are not 0, the numbers to five digits. */
+function numbersOf(text: string): string {
+  return Array.from(
+    hashedVector(text, WIDTH),
+    (value, place) => value === 0 ? "" : `${place}:${value.toFixed(5)}`,
+  ).filter((number) => number !== "").join(" ");
+}
+
+const GOLDEN_ENGLISH =
+  "157:-0.17437 322:-0.41100 357:0.41100 675:0.17437 833:0.16440 " +
+  "871:0.16440 904:-0.12330 990:-0.12330 992:0.12330 1038:0.12330 " +
+  "1117:-0.41100 1259:0.17437 1309:-0.16440 1338:0.17437 1347:0.17437 " +
+  "1408:0.41100 1514:0.17437";
+
+const GOLDEN_JAPANESE =
+  "242:-0.21822 280:-0.21822 669:-0.21822 930:-0.43644 996:0.43644 " +
+  "1075:0.43644 1096:0.21822 1143:0.43644 1424:0.21822";

@@ -1,0 +1,134 @@
+/**
+ * An embedder behind an OpenAI-compatible endpoint.
+ *
+ * @module
+ */
+
+import type { Embedder, EmbedOptions, EmbedOutcome } from "./embedder.ts";
+import { ModelEndpoint, type ModelEndpointOptions } from "./model_endpoint.ts";
+
+/** Options of {@linkcode HttpEmbedder}. */
+export interface HttpEmbedderOptions extends ModelEndpointOptions {
+  /** The model it is asked for. */
+  readonly model: string;
+  /** How many numbers its vectors have to have. */
+  readonly width: number;
+}
+
+/** Texts of one request. */
+const MAX_BATCH = 100;
+
+/** Asks an endpoint for vectors. */
+export class HttpEmbedder implements Embedder {
+  /** How wide the vectors are. */
+  readonly width: number;
+  /** The model's name. */
+  readonly model: string;
+  readonly #endpoint: ModelEndpoint;
+
+  /**
+   * An embedder; nothing is sent yet.
+   *
+   * @throws {TypeError} when the address or the key cannot be used
+   */
+  constructor(options: HttpEmbedderOptions) {
+    this.width = options.width;
+    this.model = options.model;
+    this.#endpoint = new ModelEndpoint(options);
+  }
+
+  /** One vector of length 1 for each text; all or none. */
+  async embed(
+    texts: readonly string[],
+    options: EmbedOptions = {},
+  ): Promise<EmbedOutcome> {
+    const vectors: Float32Array[] = [];
+    for (let from = 0; from < texts.length; from += MAX_BATCH) {
+      const outcome = await this.#batch(
+        texts.slice(from, from + MAX_BATCH),
+        options,
+      );
+      if (outcome.kind === "unavailable") return outcome;
+      vectors.push(...outcome.vectors);
+    }
+    return { kind: "ok", vectors };
+  }
+
+  async #batch(
+    texts: readonly string[],
+    options: EmbedOptions,
+  ): Promise<EmbedOutcome> {
+    const answer = await this.#endpoint.post("/embeddings", {
+      ...options,
+      body: { model: this.model, input: texts, encoding_format: "float" },
+    });
+    if (answer.kind === "unavailable") {
+      return { ...answer, reason: `Cannot embed texts: ${answer.reason}` };
+    }
+    const rows = embeddingsOf(answer.json, texts.length);
+    if (rows === undefined) {
+      return broken("the answer is not a list of vectors");
+    }
+    const vectors: Float32Array[] = [];
+    for (const row of rows) {
+      if (row.length !== this.width) return this.#wrongWidth(row.length);
+      const vector = unitVector(row);
+      if (vector === undefined) return broken("a vector has no direction");
+      vectors.push(vector);
+    }
+    return { kind: "ok", vectors };
+  }
+
+  #wrongWidth(width: number): EmbedOutcome {
+    return {
+      kind: "unavailable",
+      reason:
+        `Cannot embed texts: the model's vectors have ${width} numbers, ` +
+        `and ${this.width} are set`,
+      isPassing: false,
+    };
+  }
+}
+
+/** The vectors in the order of the texts; `undefined` when that is not what came. */
+function embeddingsOf(
+  json: unknown,
+  count: number,
+): readonly (readonly number[])[] | undefined {
+  const data = memberOf(json, "data");
+  if (!Array.isArray(data) || data.length !== count) return undefined;
+  const rows = new Map<number, readonly number[]>();
+  for (const [position, item] of data.entries()) {
+    const index = memberOf(item, "index") ?? position;
+    const embedding = memberOf(item, "embedding");
+    if (typeof index !== "number" || !isNumbers(embedding)) return undefined;
+    rows.set(index, embedding);
+  }
+  const ordered = Array.from({ length: count }, (_, index) => rows.get(index));
+  return ordered.every((row) => row !== undefined) ? ordered : undefined;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null
+    ? Reflect.get(value, name)
+    : undefined;
+}
+
+function isNumbers(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every(Number.isFinite);
+}
+
+/** A vector of length 1; `undefined` when it has no length or too much of it. */
+function unitVector(row: readonly number[]): Float32Array | undefined {
+  const length = Math.hypot(...row);
+  if (!(length > 0 && length < Infinity)) return undefined;
+  return Float32Array.from(row, (value) => value / length);
+}
+
+function broken(what: string): EmbedOutcome {
+  return {
+    kind: "unavailable",
+    reason: `Cannot embed texts: ${what}`,
+    isPassing: true,
+  };
+}

@@ -1,0 +1,231 @@
+/**
+ * Calls of an OpenAI-compatible endpoint: one JSON request, one JSON answer, within
+ * bounds of time and size. What is said of a failure never holds the key, a text
+ * or anything of the answer, which may repeat them.
+ *
+ * @module
+ */
+
+import { type Clock, systemClock } from "../../shared/clock.ts";
+import { retryAfterMs } from "./retry_after.ts";
+
+/** Options of {@linkcode ModelEndpoint}. */
+export interface ModelEndpointOptions {
+  /** Where paths are added to, such as `https://api.example/v1`. */
+  readonly baseUrl: string;
+  /**
+   * The bearer token.
+   *
+   * @default none is sent
+   */
+  readonly apiKey?: string;
+  /** Milliseconds for the whole call, the body included. */
+  readonly timeoutMs: number;
+  /**
+   * Largest answer that is read, in bytes.
+   *
+   * @default {33554432}
+   */
+  readonly maxAnswerBytes?: number;
+  /**
+   * Sends requests.
+   *
+   * @default that of the runtime
+   */
+  readonly fetch?: typeof globalThis.fetch;
+  /**
+   * The time.
+   *
+   * @default the machine's
+   */
+  readonly clock?: Clock;
+}
+
+/** Why there is no answer. */
+export interface EndpointFailure {
+  /** Tells it from answers. */
+  readonly kind: "unavailable";
+  /** In words fit for logs, as what comes after a colon. */
+  readonly reason: string;
+  /** When it is worth trying again, where the endpoint said so. */
+  readonly retryAfterMs?: number;
+  /** Whether trying again can help at all. */
+  readonly isPassing: boolean;
+}
+
+/** What a call comes to. */
+export type EndpointAnswer =
+  | { readonly kind: "ok"; readonly json: unknown }
+  | EndpointFailure;
+
+const DEFAULT_MAX_ANSWER_BYTES = 32 * 1_024 * 1_024;
+/** What of ASCII a header field may hold without being ambiguous. */
+const TOKEN = /^[\x21-\x7e]*$/;
+const PASSING_STATUSES: readonly number[] = [408, 409, 425, 429];
+const TOO_SLOW = "took too long";
+
+/** An endpoint of models. */
+export class ModelEndpoint {
+  readonly #base: string;
+  readonly #options: ModelEndpointOptions;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #clock: Clock;
+
+  /**
+   * An endpoint; nothing is sent yet.
+   *
+   * @throws {TypeError} when the address or the key cannot be used
+   */
+  constructor(options: ModelEndpointOptions) {
+    this.#base = checkedBase(options.baseUrl);
+    if (!TOKEN.test(options.apiKey ?? "")) {
+      throw new TypeError(
+        "Cannot use endpoint: its key holds blanks or characters beyond ASCII",
+      );
+    }
+    this.#options = options;
+    this.#fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Posts `body` to a path below the base; never throws. */
+  async post(
+    path: string,
+    options: { readonly body: unknown; readonly signal?: AbortSignal },
+  ): Promise<EndpointAnswer> {
+    const { body, signal } = options;
+    if (isAborted(signal)) return passing("the call was ended");
+    const late = new AbortController();
+    const timer = this.#clock.setTimer(
+      () => late.abort(),
+      this.#options.timeoutMs,
+    );
+    const ends = signal === undefined
+      ? late.signal
+      : AbortSignal.any([late.signal, signal]);
+    try {
+      return await this.#exchange(`${this.#base}${path}`, { body, ends });
+    } catch (error) {
+      if (late.signal.aborted) return passing(`the endpoint ${TOO_SLOW}`);
+      if (isAborted(signal)) return passing("the call was ended");
+      return passing(`the endpoint cannot be reached (${causeOf(error)})`);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  async #exchange(
+    url: string,
+    options: { readonly body: unknown; readonly ends: AbortSignal },
+  ): Promise<EndpointAnswer> {
+    const { apiKey = "", maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES } =
+      this.#options;
+    const response = await this.#fetch(url, {
+      method: "POST",
+      headers: {
+        "accept": "application/json",
+        "content-type": "application/json",
+        ...(apiKey === "" ? {} : { "authorization": `Bearer ${apiKey}` }),
+      },
+      body: JSON.stringify(options.body),
+      // Texts and the key go to nobody but the host that was set.
+      redirect: "manual",
+      signal: options.ends,
+    });
+    if (response.status < 200 || response.status > 299) {
+      await response.body?.cancel();
+      return this.#refusal(response);
+    }
+    const text = await boundedText(response, maxAnswerBytes);
+    if (text === undefined) return lasting("the answer is too large");
+    try {
+      return { kind: "ok", json: JSON.parse(text) };
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      return passing("the answer is not JSON");
+    }
+  }
+
+  #refusal({ status, headers }: Response): EndpointFailure {
+    const isPassing = status >= 500 || PASSING_STATUSES.includes(status);
+    const waitMs = isPassing
+      ? retryAfterMs(headers.get("retry-after"), this.#clock.nowMs())
+      : undefined;
+    return {
+      kind: "unavailable",
+      reason: `the endpoint answered with status ${status}`,
+      isPassing,
+      ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+    };
+  }
+}
+
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
+
+function checkedBase(baseUrl: string): string {
+  const url = URL.parse(baseUrl);
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {
+    throw new TypeError(
+      "Cannot use endpoint: its address is not one of http or https",
+    );
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError(
+      "Cannot use endpoint: its address holds a name or a password; set the key instead",
+    );
+  }
+  if (url.search !== "" || url.hash !== "") {
+    throw new TypeError(
+      "Cannot use endpoint: its address has a query or a fragment, and paths are added to it",
+    );
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+/** The body as text; `undefined` when it is larger than allowed. */
+async function boundedText(
+  response: Response,
+  maxBytes: number,
+): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    // Leaving the loop cancels the body.
+    if (bytes > maxBytes) return undefined;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** Kinds of trouble, by what runtimes say; the whole sentence holds the address. */
+const CAUSES: readonly (readonly [RegExp, string])[] = [
+  [/refused/i, "connection refused"],
+  [/dns|lookup|resolve/i, "its host name is not known"],
+  [/certificate|tls|ssl/i, "its certificate is not trusted"],
+  [/permission|NotCapable|requires net/i, "no permission for its host"],
+  [/reset|closed|before|body|eof|broken pipe/i, "connection lost"],
+];
+
+function causeOf(error: unknown): string {
+  const text = error instanceof Error
+    ? `${error.name} ${error.message} ${
+      error.cause instanceof Error ? error.cause.message : ""
+    }`
+    : "";
+  // The address is left out: a host may be called anything.
+  const words = text.replace(/https?:\/\/\S*/g, "");
+  return CAUSES.find(([pattern]) => pattern.test(words))?.[1] ??
+    "network error";
+}
+
+function passing(reason: string): EndpointFailure {
+  return { kind: "unavailable", reason, isPassing: true };
+}
+
+function lasting(reason: string): EndpointFailure {
+  return { kind: "unavailable", reason, isPassing: false };
+}

@@ -1,0 +1,56 @@
+/**
+ * The sentences of a text.
+ *
+ * @module
+ */
+
+/** A sentence. */
+export interface Sentence {
+  /** Its words, without marks of a list. */
+  readonly text: string;
+  /** Who says it, where the line begins with a name. */
+  readonly speaker?: string;
+}
+
+/** Signs of a list, or its numbers. */
+const LIST_MARK = /^(?:[-*•–]|\d{1,3}[.)])\s+/;
+/** A name or a role with a colon, at the beginning of a line. */
+const SPEAKER =
+  /^(\p{Lu}[\p{L}'’-]{0,30}(?: \p{Lu}[\p{L}'’-]{0,30})?|user|assistant|human):\s+/u;
+/** Speakers that are not called by a name. */
+const ROLE = /^(?:user|human|me|assistant|ai|system)$/i;
+/** With bounds, so that a line of a thousand dots takes no longer than others. */
+const END = /[.!?…]{1,10}["'”’)\]]{0,5}(?=\s|$)|[。！？]{1,10}/gu;
+/** What ends with a dot and ends no sentence. */
+const ABBREVIATION =
+  /(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.e|etc|approx|[A-HJ-Z])\.$/u;
+const ABBREVIATION_CHARS = 10;
+
+/** The sentences in their order, each with whoever says it. */
+export function sentencesOf(text: string): readonly Sentence[] {
+  return text.split(/\r?\n/).flatMap((line) => {
+    const plain = line.trim().replace(LIST_MARK, "");
+    const name = SPEAKER.exec(plain);
+    const spoken = name === null ? plain : plain.slice(name[0].length);
+    const speaker = name?.[1];
+    const isNamed = speaker !== undefined && !ROLE.test(speaker);
+    return splitLine(spoken).map((sentence) =>
+      isNamed ? { text: sentence, speaker } : { text: sentence }
+    );
+  });
+}
+
+function splitLine(line: string): readonly string[] {
+  const sentences: string[] = [];
+  let from = 0;
+  for (const match of line.matchAll(END)) {
+    const to = match.index + match[0].length;
+    const sentence = line.slice(from, to);
+    const ending = sentence.slice(-ABBREVIATION_CHARS);
+    if (match[0] === "." && ABBREVIATION.test(ending)) continue;
+    sentences.push(sentence.trim());
+    from = to;
+  }
+  sentences.push(line.slice(from).trim());
+  return sentences.filter((sentence) => sentence !== "");
+}

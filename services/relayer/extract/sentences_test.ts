@@ -1,0 +1,36 @@
+import { assertEquals } from "@std/assert";
+import { sentencesOf } from "./sentences.ts";
+
+Deno.test("sentencesOf() ends sentences where they end", () => {
+  assertEquals(
+    texts('Dr. Ada paid 3.50 for it, e.g. tea. "Really?" Yes!! Ok…'),
+    [
+      "Dr. Ada paid 3.50 for it, e.g. tea.",
+      '"Really?"',
+      "Yes!!",
+      "Ok…",
+    ],
+  );
+  assertEquals(texts("我住在柏林。我喜欢茶！\n  \nno end"), [
+    "我住在柏林。",
+    "我喜欢茶！",
+    "no end",
+  ]);
+});
+
+Deno.test("sentencesOf() takes list marks off and tells who speaks", () => {
+  assertEquals(
+    sentencesOf("- one\n2) two\nUser: three\nAda Byron: four. Five"),
+    [
+      { text: "one" },
+      { text: "two" },
+      { text: "three" },
+      { text: "four.", speaker: "Ada Byron" },
+      { text: "Five", speaker: "Ada Byron" },
+    ],
+  );
+});
+
+function texts(text: string): readonly string[] {
+  return sentencesOf(text).map((sentence) => sentence.text);
+}

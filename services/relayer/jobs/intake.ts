@@ -1,0 +1,84 @@
+/**
+ * Where texts come in, and where one hears what became of them, as ports.
+ *
+ * @module
+ */
+
+import type { Caller } from "../auth/caller.ts";
+import type { JobRow, JobStatus } from "../store/job_row.ts";
+import type { Metadata } from "../vault/vault.ts";
+
+/** A text to be remembered; its bounds were checked. */
+export interface NewText {
+  /** The text. */
+  readonly text: string;
+  /** The namespace. */
+  readonly namespace: string;
+  /**
+   * How much it matters, 0 to 1.
+   * @default 0.5
+   */
+  readonly importance?: number;
+  /**
+   * What the client says of it.
+   * @default nothing
+   */
+  readonly metadata?: Metadata;
+  /**
+   * The memory whose place it takes.
+   * @default none
+   */
+  readonly supersedes?: string;
+}
+
+/** Options of {@linkcode Intake.accept}. */
+export interface AcceptOptions {
+  /** How the jobs begin. */
+  readonly status: Extract<JobStatus, "pending" | "running">;
+  /**
+   * The client's key: asking the same again with it gives the same jobs.
+   * @default none
+   */
+  readonly idempotencyKey?: string;
+}
+
+/** What accepting comes to. */
+export type AcceptOutcome =
+  /** The jobs are on disk, in the order of the texts. */
+  | {
+    readonly kind: "accepted";
+    readonly jobIds: readonly string[];
+    /** Whether they were made for an earlier request with the same key. */
+    readonly isRepeated: boolean;
+  }
+  /** The key stood for other texts. */
+  | { readonly kind: "key_reused" }
+  /** The owner has no such memory to take the place of. */
+  | { readonly kind: "nothing_to_supersede"; readonly id: string }
+  /** The owner would have more than fits. */
+  | { readonly kind: "over_quota"; readonly quotaBytes: number }
+  /** Too much is unfinished, of the owner or at all. */
+  | { readonly kind: "busy"; readonly retryAfterMs: number };
+
+/** Takes texts in. */
+export interface Intake {
+  /** Accepts texts: all or none. */
+  accept(
+    caller: Caller,
+    texts: readonly NewText[],
+    options: AcceptOptions,
+  ): Promise<AcceptOutcome>;
+}
+
+/** Tells of jobs. */
+export interface JobWatch {
+  /**
+   * The job as soon as it is found by recall or has ended, or as it is when
+   * `waitMs` are over or `signal` says so; undefined when the owner has none such.
+   */
+  wait(
+    owner: string,
+    id: string,
+    options: { readonly waitMs: number; readonly signal?: AbortSignal },
+  ): Promise<JobRow | undefined>;
+}

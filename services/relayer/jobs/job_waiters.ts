@@ -1,0 +1,107 @@
+/**
+ * Whoever waits for jobs hears when they are found by recall or have ended.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import type { JobRow } from "../store/job_row.ts";
+import type { RelayerStore } from "../store/store.ts";
+import type { JobWatch } from "./intake.ts";
+
+/** Options of {@linkcode JobWaiters}. */
+export interface JobWaitersOptions {
+  /** Has the jobs. */
+  readonly store: Pick<RelayerStore, "jobs">;
+  /** Sets timers. */
+  readonly clock: Clock;
+  /**
+   * Most who wait at a time; more of them are answered at once.
+   *
+   * @default {10000}
+   */
+  readonly maxWaiters?: number;
+}
+
+/** Those who wait for jobs. */
+export class JobWaiters implements JobWatch {
+  readonly #options: JobWaitersOptions;
+  readonly #waiting = new Map<string, Set<() => void>>();
+  #count = 0;
+  #isStopped = false;
+
+  /** Nobody waits. */
+  constructor(options: JobWaitersOptions) {
+    this.#options = options;
+  }
+
+  /** See {@linkcode JobWatch.wait}. */
+  async wait(
+    owner: string,
+    id: string,
+    options: { readonly waitMs: number; readonly signal?: AbortSignal },
+  ): Promise<JobRow | undefined> {
+    const { waitMs, signal } = options;
+    const { maxWaiters = 10_000 } = this.#options;
+    // Who is told while reading must not be missed, so waiting begins first.
+    const mayWait = waitMs > 0 && !this.#isStopped &&
+      this.#count < maxWaiters && signal?.aborted !== true;
+    const told = mayWait ? this.#enter(id, { waitMs, signal }) : undefined;
+    try {
+      const job = await this.#read(owner, id);
+      if (told === undefined || job === undefined || isSettled(job)) return job;
+      await told.promise;
+      return await this.#read(owner, id);
+    } finally {
+      told?.leave();
+    }
+  }
+
+  /** Tells those who wait for a job. */
+  tell(id: string): void {
+    for (const resolve of this.#waiting.get(id) ?? []) resolve();
+  }
+
+  /** Sends everybody home with what there is. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const id of [...this.#waiting.keys()]) this.tell(id);
+  }
+
+  async #read(owner: string, id: string): Promise<JobRow | undefined> {
+    const [job] = await this.#options.store.jobs(owner, [id]);
+    return job;
+  }
+
+  #enter(
+    id: string,
+    { waitMs, signal }: {
+      readonly waitMs: number;
+      readonly signal: AbortSignal | undefined;
+    },
+  ): { readonly promise: Promise<void>; readonly leave: () => void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiting = this.#waiting.get(id) ?? new Set();
+    this.#waiting.set(id, waiting);
+    waiting.add(resolve);
+    this.#count++;
+    const timer = this.#options.clock.setTimer(resolve, waitMs);
+    const onAbort = () => resolve();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    return {
+      promise,
+      leave: () => {
+        timer.cancel();
+        signal?.removeEventListener("abort", onAbort);
+        waiting.delete(resolve);
+        this.#count--;
+        if (waiting.size === 0) this.#waiting.delete(id);
+      },
+    };
+  }
+}
+
+/** Whether there is nothing more to wait for. */
+export function isSettled({ status }: Pick<JobRow, "status">): boolean {
+  return status === "uploaded" || status === "done" || status === "failed";
+}

@@ -1,0 +1,75 @@
+/**
+ * How much owners have, without asking the store for each text.
+ *
+ * @module
+ */
+
+import type { RelayerStore } from "../store/store.ts";
+
+/** What an owner has. */
+export interface Usage {
+  /** Bytes of blobs, those on their way included. */
+  readonly bytes: number;
+  /** Jobs that are unfinished. */
+  readonly openJobs: number;
+}
+
+/** Options of {@linkcode StorageUsage}. */
+export interface StorageUsageOptions {
+  /** Knows exactly. */
+  readonly store: Pick<RelayerStore, "stats" | "openJobs">;
+  /** The time, in milliseconds since the epoch. */
+  readonly nowMs: () => number;
+}
+
+/** How long a reading counts; what is added meanwhile is added to it. */
+const FRESH_MS = 1_000;
+/** Most owners that are remembered. */
+const MAX_OWNERS = 10_000;
+
+interface Reading {
+  readonly atMs: number;
+  bytes: number;
+  openJobs: number;
+}
+
+/** Readings of a second at most, corrected by what was added since. */
+export class StorageUsage {
+  readonly #options: StorageUsageOptions;
+  readonly #readings = new Map<string, Reading>();
+
+  /** Nothing was read yet. */
+  constructor(options: StorageUsageOptions) {
+    this.#options = options;
+  }
+
+  /** What an owner has. */
+  async of(owner: string): Promise<Usage> {
+    const nowMs = this.#options.nowMs();
+    const known = this.#readings.get(owner);
+    if (known !== undefined && Math.abs(nowMs - known.atMs) < FRESH_MS) {
+      return known;
+    }
+    const { store } = this.#options;
+    const [stored, open] = await Promise.all([
+      store.stats(owner),
+      store.openJobs(owner),
+    ]);
+    const reading = {
+      atMs: nowMs,
+      bytes: stored.bytes + open.bytes,
+      openJobs: open.jobs,
+    };
+    if (this.#readings.size >= MAX_OWNERS) this.#readings.clear();
+    this.#readings.set(owner, reading);
+    return reading;
+  }
+
+  /** Adds what was accepted since the last reading. */
+  add(owner: string, added: Usage): void {
+    const known = this.#readings.get(owner);
+    if (known === undefined) return;
+    known.bytes += added.bytes;
+    known.openJobs += added.openJobs;
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * What released clients read of the ledger: a few methods of a full node's
+ * JSON-RPC 2.0, over the package and the accounts. They read before their first
+ * call, so a relayer that has its accounts with it answers them itself.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import { settle } from "../../shared/settled.ts";
+import type { AccountRecord } from "./account_record.ts";
+import {
+  accountObject,
+  type ObjectOptions,
+  packageObject,
+} from "./ledger_object.ts";
+import { normalizeLedgerId } from "./ledger_id.ts";
+
+/** Where the accounts come from. */
+export interface LedgerRecords {
+  /** The package whose module accounts are of. */
+  readonly packageId: string;
+  /** The account of an id. */
+  record(
+    accountId: string,
+  ): AccountRecord | undefined | Promise<AccountRecord | undefined>;
+}
+
+/** Most objects that a body may ask for, over all its calls. */
+const MAX_OBJECTS = 50;
+/** Most calls of a body. */
+const MAX_CALLS = 50;
+
+/** A call that cannot be answered; codes of JSON-RPC 2.0, 5.1. */
+interface RpcError {
+  readonly code: -32600 | -32601 | -32602 | -32603;
+  readonly message: string;
+}
+
+type Outcome = { readonly result: unknown } | { readonly error: RpcError };
+
+/** What is left of the objects that a body may ask for. */
+interface Budget {
+  objects: number;
+}
+
+type Method = (
+  params: readonly unknown[],
+  context: { readonly ledger: LedgerRecords; readonly budget: Budget },
+) => Outcome | Promise<Outcome>;
+
+/**
+ * Answers a body: a call, or a list of calls.
+ *
+ * @param body The parsed body; it is not trusted.
+ * @returns What to send as JSON; undefined when nothing is to be sent, since no
+ * call wanted an answer (JSON-RPC 2.0, 4.1).
+ */
+export async function answerJsonRpc(
+  body: unknown,
+  ledger: LedgerRecords,
+): Promise<unknown> {
+  const budget = { objects: MAX_OBJECTS };
+  if (!Array.isArray(body)) return await answerCall(body, { ledger, budget });
+  if (body.length === 0 || body.length > MAX_CALLS) {
+    return reply(null, invalid(`a list has 1 to ${MAX_CALLS} calls`));
+  }
+  const answers: unknown[] = [];
+  for (const call of body) {
+    const answer = await answerCall(call, { ledger, budget });
+    if (answer !== undefined) answers.push(answer);
+  }
+  return answers.length === 0 ? undefined : answers;
+}
+
+async function answerCall(
+  call: unknown,
+  context: Parameters<Method>[1],
+): Promise<unknown> {
+  if (!isRecord(call) || call["jsonrpc"] !== "2.0") {
+    return reply(null, invalid('a call is an object with "jsonrpc": "2.0"'));
+  }
+  const { id, method, params = [] } = call;
+  if (typeof method !== "string" || !isId(id)) {
+    return reply(null, invalid("a call has a method and an id"));
+  }
+  const outcome = await run(method, params, context);
+  return id === undefined ? undefined : reply(id, outcome);
+}
+
+async function run(
+  method: string,
+  params: unknown,
+  context: Parameters<Method>[1],
+): Promise<Outcome> {
+  const handle = METHODS.get(method);
+  if (handle === undefined) {
+    return failed(-32601, "Cannot call method: it is not known here");
+  }
+  if (!Array.isArray(params)) {
+    return failed(-32602, "Cannot read params: they are not a list");
+  }
+  const settled = await settle(() => handle(params, context));
+  // Why is for the log of whoever has the ledger, not for strangers.
+  return settled.kind === "ok"
+    ? settled.value
+    : failed(-32603, "Cannot read the ledger: it does not answer");
+}
+
+const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
+  ["sui_getObject", getObject],
+  ["sui_multiGetObjects", multiGetObjects],
+  ["sui_getChainIdentifier", getChainIdentifier],
+]);
+
+async function getObject(
+  [id, options]: Parameters<Method>[0],
+  { ledger, budget }: Parameters<Method>[1],
+): Promise<Outcome> {
+  const objectId = idOf(id);
+  if (objectId === undefined) return noId();
+  if (--budget.objects < 0) return tooMany();
+  return { result: await read(objectId, { ledger, shown: shownOf(options) }) };
+}
+
+async function multiGetObjects(
+  [ids, options]: Parameters<Method>[0],
+  { ledger, budget }: Parameters<Method>[1],
+): Promise<Outcome> {
+  if (!Array.isArray(ids)) return noId();
+  budget.objects -= ids.length;
+  if (budget.objects < 0) return tooMany();
+  const objectIds = ids.map(idOf);
+  const shown = shownOf(options);
+  const result: unknown[] = [];
+  for (const objectId of objectIds) {
+    if (objectId === undefined) return noId();
+    result.push(await read(objectId, { ledger, shown }));
+  }
+  return { result };
+}
+
+/** Four bytes that tell one ledger from another. */
+function getChainIdentifier(
+  _params: Parameters<Method>[0],
+  { ledger }: Parameters<Method>[1],
+): Outcome {
+  const digest = createHash("sha256").update(ledger.packageId).digest("hex");
+  return { result: digest.slice(0, 8) };
+}
+
+async function read(
+  objectId: string,
+  options: { readonly ledger: LedgerRecords; readonly shown: ObjectOptions },
+): Promise<unknown> {
+  const { ledger, shown } = options;
+  const { packageId } = ledger;
+  if (objectId === packageId) return { data: packageObject(packageId, shown) };
+  const record = await ledger.record(objectId);
+  return record === undefined
+    ? { error: { code: "notExists", object_id: objectId } }
+    : { data: accountObject(record, { packageId, shown }) };
+}
+
+function idOf(id: unknown): string | undefined {
+  return typeof id === "string" ? normalizeLedgerId(id) : undefined;
+}
+
+function shownOf(options: unknown): ObjectOptions {
+  return isRecord(options) ? options : {};
+}
+
+function isId(id: unknown): boolean {
+  return id === undefined || id === null || typeof id === "string" ||
+    typeof id === "number";
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function reply(id: unknown, outcome: Outcome): unknown {
+  return { jsonrpc: "2.0", id, ...outcome };
+}
+
+function invalid(state: string): Outcome {
+  return failed(-32600, `Cannot read call: ${state}`);
+}
+
+function noId(): Outcome {
+  return failed(-32602, "Cannot read params: an object's id is hexadecimal");
+}
+
+function tooMany(): Outcome {
+  return failed(
+    -32602,
+    `Cannot read objects: ${MAX_OBJECTS} are the most at a time`,
+  );
+}
+
+function failed(code: RpcError["code"], message: string): Outcome {
+  return { error: { code, message } };
+}

@@ -1,0 +1,50 @@
+/**
+ * Who may speak for which account, as a port.
+ *
+ * @module
+ */
+
+/** An account. */
+export interface Account {
+  /** The account object's id, `0x` and 64 hexadecimal digits. */
+  readonly accountId: string;
+  /** The owner's address, `0x` and 64 hexadecimal digits. */
+  readonly owner: string;
+  /** Whether it may be used. */
+  readonly isActive: boolean;
+  /** Keys that may speak for it. */
+  readonly delegateKeys: readonly DelegateKey[];
+}
+
+/** A key that may speak for an account. */
+export interface DelegateKey {
+  /** 64 hexadecimal digits, lower case. */
+  readonly publicKey: string;
+  /** Its address. */
+  readonly address: string;
+  /** What its owner calls it. */
+  readonly label: string;
+}
+
+/** What asking comes to. */
+export type AccountOutcome =
+  | { readonly kind: "ok"; readonly account: Account }
+  | { readonly kind: "missing" }
+  /** The ledger does not answer; nobody is let in or kept out for that. */
+  | { readonly kind: "unavailable"; readonly reason: string };
+
+/** Reads accounts. */
+export interface Ledger {
+  /** Gets ready. */
+  start(): Promise<void>;
+  /** Ends what is under way. */
+  stop(): Promise<void>;
+  /** The account of an id. */
+  account(accountId: string): Promise<AccountOutcome>;
+  /** The account that a key speaks for, where the ledger can look that up. */
+  accountOfKey(publicKey: string): Promise<AccountOutcome>;
+  /** The account of an owner's address. */
+  accountOfOwner(owner: string): Promise<AccountOutcome>;
+  /** The package whose module accounts are of. */
+  readonly packageId: string;
+}

@@ -1,0 +1,60 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { makeSigner } from "../auth/testing/signer.ts";
+import { LocalLedger } from "./local_ledger.ts";
+import { openAt, withLedger } from "./testing/open_test_ledger.ts";
+
+const ADDRESS = `0x${"1".repeat(64)}`;
+
+Deno.test("openLedgerFile() finds what was written before", async () => {
+  await withLedger(async ({ file, path }) => {
+    new LocalLedger(file).accounts.createAccount({ address: ADDRESS });
+    await file.close();
+    const again = openAt(path);
+    const { accounts } = new LocalLedger(again);
+    assertEquals(accounts.byOwner(ADDRESS)?.owner, ADDRESS);
+    await again.close();
+  });
+});
+
+Deno.test("openLedgerFile() lets another process change what counts at once", async () => {
+  await withLedger(async ({ file, path }) => {
+    const key = { publicKey: makeSigner(1).publicKey, label: "" };
+    const ledger = new LocalLedger(file);
+    const other = openAt(path);
+    const { accounts } = new LocalLedger(other);
+    const made = accounts.createAccount({ address: ADDRESS });
+    assert(made.kind === "ok");
+    const { accountId } = made.account;
+    const keysOf = (): number | undefined =>
+      ledger.record(accountId)?.delegateKeys.length;
+    assertEquals(keysOf(), 0);
+    for (let round = 0; round < 20; round++) {
+      accounts.addDelegateKey(accountId, key);
+      assertEquals(keysOf(), 1);
+      // What this process writes does not hide what the other one does.
+      file.db.exec("PRAGMA user_version = 1");
+      accounts.removeDelegateKey(accountId, key.publicKey);
+      assertEquals(keysOf(), 0);
+    }
+    accounts.setActive(accountId, false);
+    assertEquals(ledger.record(accountId)?.isActive, false);
+    ledger.accounts.setActive(accountId, true);
+    assertEquals(ledger.record(accountId)?.isActive, true);
+    await other.close();
+  });
+});
+
+Deno.test("openLedgerFile() refuses a file of a later version", async () => {
+  await withLedger(async ({ file, path }) => {
+    file.db.exec("PRAGMA user_version = 99");
+    await file.close();
+    assertThrows(() => openAt(path), Error, "is of version 99");
+  });
+});
+
+Deno.test("close() may be called twice", async () => {
+  await withLedger(async ({ file }) => {
+    await file.close();
+    await file.close();
+  });
+});

@@ -1,0 +1,252 @@
+/**
+ * The accounts of the embedded ledger: one for each owner's address, with the
+ * keys that may speak for it. What is changed here counts with the next request,
+ * whatever process changed it.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import type { StatementSync } from "node:sqlite";
+import { GenerationMap } from "../../shared/generation_map.ts";
+import type { AccountRecord, DelegateKeyRecord } from "./account_record.ts";
+import {
+  type DelegateKeyInput,
+  MAX_DELEGATE_KEYS,
+  readDelegateKey,
+} from "./delegate_key_rules.ts";
+import type { DelegateKey } from "./ledger.ts";
+import type { LedgerFile } from "./ledger_file.ts";
+import { normalizeLedgerId, normalizePublicKey } from "./ledger_id.ts";
+
+/** Whose account is to be made. */
+export type NewAccount =
+  /** That of a key, which may speak for it from the beginning. */
+  | DelegateKeyInput
+  /** That of an address; keys are added later. */
+  | { readonly address: string };
+
+/** What changing an account comes to. */
+export type AccountChange =
+  /** It is done; this is the account now. */
+  | { readonly kind: "ok"; readonly account: AccountRecord }
+  /** It was so before; nothing was changed. */
+  | { readonly kind: "exists"; readonly account: AccountRecord }
+  /** There is no such account, or no such key. */
+  | { readonly kind: "missing" }
+  /** What was given cannot be taken. */
+  | { readonly kind: "invalid"; readonly message: string };
+
+/** Accounts that are kept in memory as they were read. */
+const CACHED_ACCOUNTS = 2_000;
+
+const SELECT = `SELECT a.account_id, a.owner, a.is_active, a.created_ms,
+    k.public_key, k.address, k.label, k.created_ms AS key_ms
+  FROM accounts a LEFT JOIN delegate_keys k ON k.account_id = a.account_id`;
+
+/** Reads and changes accounts. */
+export class LocalAccounts {
+  readonly #file: LedgerFile;
+  readonly #packageId: string;
+  readonly #byId: StatementSync;
+  readonly #byOwner: StatementSync;
+  readonly #byKey: StatementSync;
+  readonly #version: StatementSync;
+  /** What was read since the file changed last. */
+  #known = newCache();
+  #knownVersion: unknown;
+
+  /** The accounts of a package in an open file. */
+  constructor(file: LedgerFile, options: { readonly packageId: string }) {
+    const { db } = file;
+    this.#file = file;
+    this.#packageId = options.packageId;
+    this.#byId = db.prepare(
+      `${SELECT} WHERE a.account_id = ? ORDER BY k.position`,
+    );
+    this.#byOwner = db.prepare(
+      `${SELECT} WHERE a.owner = ? ORDER BY k.position`,
+    );
+    // Of several that are active the one the key was added to first.
+    this.#byKey = db.prepare(
+      `${SELECT} WHERE a.account_id = (
+         SELECT o.account_id FROM delegate_keys d
+         JOIN accounts o ON o.account_id = d.account_id
+         WHERE d.public_key = ? ORDER BY o.is_active DESC, d.position LIMIT 1
+       ) ORDER BY k.position`,
+    );
+    this.#version = db.prepare("PRAGMA data_version");
+  }
+
+  /** The account of an id in its normal form. */
+  byId(accountId: string): AccountRecord | undefined {
+    // Another one when another process has written. Asked before the account is
+    // read, so that what is read is never older than it says.
+    const version = this.#version.get()?.["data_version"];
+    if (version !== this.#knownVersion) this.#known = newCache();
+    this.#knownVersion = version;
+    const known = this.#known.get(accountId);
+    if (known !== undefined) return known;
+    const account = recordOf(this.#byId.all(accountId));
+    if (account !== undefined) this.#known.set(accountId, account);
+    return account;
+  }
+
+  /** The account of an address in its normal form. */
+  byOwner(owner: string): AccountRecord | undefined {
+    return recordOf(this.#byOwner.all(owner));
+  }
+
+  /** The account that a key speaks for; the active one where there are several. */
+  byKey(publicKey: string): AccountRecord | undefined {
+    return recordOf(this.#byKey.all(publicKey));
+  }
+
+  /** Makes an account, unless the address has one. */
+  createAccount(input: NewAccount): AccountChange {
+    const read = "publicKey" in input ? readDelegateKey(input) : undefined;
+    if (read?.kind === "invalid") return read;
+    const owner = read === undefined
+      ? normalizeLedgerId("address" in input ? input.address : "")
+      : read.key.address;
+    if (owner === undefined) {
+      const message = "Cannot create account: the address is not hexadecimal";
+      return { kind: "invalid", message };
+    }
+    return this.#change(() => {
+      const there = this.byOwner(owner);
+      if (there !== undefined) return { kind: "exists", account: there };
+      const accountId = accountIdOf(this.#packageId, owner);
+      this.#file.db.prepare("INSERT INTO accounts VALUES(?, ?, 1, ?)")
+        .run(accountId, owner, this.#file.clock.nowMs());
+      if (read !== undefined) this.#insertKey(accountId, read.key);
+      return this.#done(accountId);
+    });
+  }
+
+  /** Lets a key speak for an account. */
+  addDelegateKey(accountId: string, input: DelegateKeyInput): AccountChange {
+    const read = readDelegateKey(input);
+    if (read.kind === "invalid") return read;
+    const { key } = read;
+    return this.#changeOf(accountId, (account) => {
+      const { delegateKeys } = account;
+      if (delegateKeys.some(({ publicKey }) => publicKey === key.publicKey)) {
+        return { kind: "exists", account };
+      }
+      if (delegateKeys.length >= MAX_DELEGATE_KEYS) {
+        const message = "Cannot add delegate key: the account has " +
+          `${MAX_DELEGATE_KEYS}, which are the most; remove one first`;
+        return { kind: "invalid", message };
+      }
+      this.#insertKey(account.accountId, key);
+      return this.#done(account.accountId);
+    });
+  }
+
+  /** Lets a key speak for an account no longer. */
+  removeDelegateKey(accountId: string, publicKey: string): AccountChange {
+    return this.#changeOf(accountId, (account) => {
+      const removed = this.#file.db.prepare(
+        "DELETE FROM delegate_keys WHERE account_id = ? AND public_key = ?",
+      ).run(account.accountId, normalizePublicKey(publicKey) ?? "");
+      return removed.changes === 0
+        ? { kind: "missing" }
+        : this.#done(account.accountId);
+    });
+  }
+
+  /** Switches an account off, or on again. */
+  setActive(accountId: string, isActive: boolean): AccountChange {
+    return this.#changeOf(accountId, (account) => {
+      if (account.isActive === isActive) return { kind: "exists", account };
+      this.#file.db.prepare(
+        "UPDATE accounts SET is_active = ? WHERE account_id = ?",
+      ).run(isActive ? 1 : 0, account.accountId);
+      return this.#done(account.accountId);
+    });
+  }
+
+  #insertKey(accountId: string, key: DelegateKey): void {
+    this.#file.db.prepare(
+      "INSERT INTO delegate_keys" +
+        "(account_id, public_key, address, label, created_ms) " +
+        "VALUES(?, ?, ?, ?, ?)",
+    ).run(
+      accountId,
+      key.publicKey,
+      key.address,
+      key.label,
+      this.#file.clock.nowMs(),
+    );
+  }
+
+  #done(accountId: string): AccountChange {
+    this.#known = newCache();
+    const account = this.byId(accountId);
+    return account === undefined
+      ? { kind: "missing" }
+      : { kind: "ok", account };
+  }
+
+  #changeOf(
+    accountId: string,
+    change: (account: AccountRecord) => AccountChange,
+  ): AccountChange {
+    return this.#change(() => {
+      const account = this.byId(normalizeLedgerId(accountId) ?? "");
+      return account === undefined ? { kind: "missing" } : change(account);
+    });
+  }
+
+  /** Reads and writes without another process in between. */
+  #change(change: () => AccountChange): AccountChange {
+    const { db } = this.#file;
+    db.exec("BEGIN IMMEDIATE");
+    try {
+      const outcome = change();
+      db.exec("COMMIT");
+      return outcome;
+    } catch (error) {
+      // It may hold what was never committed.
+      this.#known = newCache();
+      if (db.isTransaction) db.exec("ROLLBACK");
+      throw error;
+    }
+  }
+}
+
+function newCache(): GenerationMap<string, AccountRecord> {
+  return new GenerationMap(CACHED_ACCOUNTS);
+}
+
+/** An owner's account has the same id in every file of a package. */
+function accountIdOf(packageId: string, owner: string): string {
+  const digest = createHash("sha256").update(`account ${packageId} ${owner}`);
+  return `0x${digest.digest("hex")}`;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function recordOf(rows: readonly Row[]): AccountRecord | undefined {
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  return {
+    accountId: String(first["account_id"]),
+    owner: String(first["owner"]),
+    isActive: first["is_active"] === 1,
+    createdAtMs: Number(first["created_ms"]),
+    delegateKeys: rows.flatMap(keysOf),
+  };
+}
+
+/** None in the row of an account that has no key. */
+function keysOf(row: Row): readonly DelegateKeyRecord[] {
+  if (row["public_key"] === null) return [];
+  return [{
+    publicKey: String(row["public_key"]),
+    address: String(row["address"]),
+    label: String(row["label"]),
+    createdAtMs: Number(row["key_ms"]),
+  }];
+}

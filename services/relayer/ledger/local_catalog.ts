@@ -1,0 +1,120 @@
+/**
+ * The catalogue of blobs in the ledger's file.
+ *
+ * @module
+ */
+
+import type { StatementSync } from "node:sqlite";
+import type { BlobCatalog, CatalogEntry } from "../blobs/blob_catalog.ts";
+import type { LedgerFile } from "./ledger_file.ts";
+
+const COLUMNS =
+  "owner, memory_id, namespace, blob_id, created_ms, agent_id, size_bytes, " +
+  "sealed_index";
+
+/** Keeps the catalogue in a file. Whoever opened the file closes it. */
+export class LocalCatalog implements BlobCatalog {
+  readonly #file: LedgerFile;
+  readonly #insert: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #newest: StatementSync;
+  readonly #before: StatementSync;
+  readonly #one: StatementSync;
+  readonly #holders: StatementSync;
+
+  /** The catalogue in an open file. */
+  constructor(file: LedgerFile) {
+    const { db } = file;
+    this.#file = file;
+    this.#insert = db.prepare(
+      `INSERT INTO blobs(${COLUMNS}) VALUES(?, ?, ?, ?, ?, ?, ?, ?) ` +
+        "ON CONFLICT(owner, memory_id) DO NOTHING",
+    );
+    this.#delete = db.prepare(
+      "DELETE FROM blobs WHERE owner = ? AND memory_id = ?",
+    );
+    const select = `SELECT ${COLUMNS} FROM blobs WHERE owner = ? ` +
+      "AND namespace = ?";
+    const order = "ORDER BY created_ms DESC, memory_id DESC LIMIT ?";
+    this.#newest = db.prepare(`${select} ${order}`);
+    this.#before = db.prepare(
+      `${select} AND (created_ms, memory_id) < (?, ?) ${order}`,
+    );
+    this.#one = db.prepare(
+      `SELECT ${COLUMNS} FROM blobs WHERE owner = ? AND memory_id = ?`,
+    );
+    this.#holders = db.prepare(
+      "SELECT count(*) AS holders FROM blobs WHERE blob_id = ?",
+    );
+  }
+
+  /** Notes a blob; noting it again changes nothing. Durable when it answers. */
+  add(entry: CatalogEntry): Promise<void> {
+    return this.#file.writes.add(() =>
+      void this.#insert.run(
+        entry.owner,
+        entry.memoryId,
+        entry.namespace,
+        entry.blobId,
+        entry.createdAtMs,
+        entry.agentId,
+        entry.sizeBytes,
+        entry.sealedIndex ?? null,
+      )
+    );
+  }
+
+  /** Forgets a blob; durable when it answers. */
+  remove(owner: string, memoryId: string): Promise<void> {
+    return this.#file.writes.add(() => void this.#delete.run(owner, memoryId));
+  }
+
+  /** What is noted of a memory. */
+  // deno-lint-ignore require-await -- a throw becomes a rejection
+  async entryOf(
+    owner: string,
+    memoryId: string,
+  ): Promise<CatalogEntry | undefined> {
+    const row = this.#one.get(owner, memoryId);
+    return row === undefined ? undefined : entryOf(row);
+  }
+
+  /** How many memories, of anybody, have a blob. */
+  // deno-lint-ignore require-await -- a throw becomes a rejection
+  async holdersOf(blobId: string): Promise<number> {
+    return Number(this.#holders.get(blobId)?.["holders"] ?? 0);
+  }
+
+  /** Blobs of a namespace, the newest first, by (created, memory id). */
+  // deno-lint-ignore require-await -- a throw becomes a rejection
+  async list(
+    owner: string,
+    options: Parameters<BlobCatalog["list"]>[1],
+  ): Promise<readonly CatalogEntry[]> {
+    const { namespace, limit, after } = options;
+    const rows = after === undefined
+      ? this.#newest.all(owner, namespace, limit)
+      : this.#before.all(
+        owner,
+        namespace,
+        after.createdAtMs,
+        after.memoryId,
+        limit,
+      );
+    return rows.map(entryOf);
+  }
+}
+
+function entryOf(row: Readonly<Record<string, unknown>>): CatalogEntry {
+  const sealedIndex = row["sealed_index"];
+  return {
+    blobId: String(row["blob_id"]),
+    owner: String(row["owner"]),
+    namespace: String(row["namespace"]),
+    memoryId: String(row["memory_id"]),
+    createdAtMs: Number(row["created_ms"]),
+    agentId: String(row["agent_id"]),
+    sizeBytes: Number(row["size_bytes"]),
+    ...(sealedIndex instanceof Uint8Array ? { sealedIndex } : {}),
+  };
+}

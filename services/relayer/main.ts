@@ -1,0 +1,109 @@
+/**
+ * The relayer: `relayer` serves, `relayer account` says who may use it.
+ *
+ * @module
+ */
+
+import { randomBytes } from "node:crypto";
+import { systemClock } from "../shared/clock.ts";
+import type { CommandIo } from "../shared/command_io.ts";
+import { createLogger } from "../shared/log_writer.ts";
+import { processIo } from "../shared/process_io.ts";
+import { readSettings, settingsHelp } from "../shared/settings.ts";
+import { processSignals } from "../shared/signals.ts";
+import { stderrWriter } from "../shared/stderr_writer.ts";
+import { runAccount } from "./cli/account.ts";
+import { LEDGER_FILE } from "./open_data.ts";
+import { serve } from "./serve.ts";
+import { settingFaults } from "./setting_faults.ts";
+import { type RelayerSettings, relayerSettings } from "./settings.ts";
+
+/** The version that `/version` tells. */
+const VERSION = "0.1.0";
+
+const HELP =
+  `relayer: remembers text for accounts, encrypted, and finds it again
+
+usage: relayer             serve; settings come from the environment
+       relayer account …   make accounts, and say whose keys may use them
+       relayer --help      this text; commands have their own
+
+Settings:
+
+`;
+
+async function main(args: readonly string[], io: CommandIo): Promise<number> {
+  const [command, ...rest] = args;
+  switch (command) {
+    case undefined:
+      return await runService(io);
+    case "account":
+      return await runAccountCommand(rest, io);
+    case "help":
+    case "-h":
+    case "--help":
+      io.out(HELP + settingsHelp(relayerSettings));
+      return 0;
+    default:
+      io.err(`Cannot run "${command}": no such command; see relayer --help`);
+      return 2;
+  }
+}
+
+async function runAccountCommand(
+  args: readonly string[],
+  io: CommandIo,
+): Promise<number> {
+  const dataDir = Deno.env.get("DATA_DIR") || "relayer-data";
+  try {
+    await Deno.mkdir(dataDir, { recursive: true, mode: 0o700 });
+    return await runAccount(args, {
+      io,
+      ledgerPath: `${dataDir}/${LEDGER_FILE}`,
+      clock: systemClock,
+    });
+  } catch (error) {
+    io.err(error instanceof Error ? error.message : String(error));
+    return 1;
+  }
+}
+
+async function runService(io: CommandIo): Promise<number> {
+  const read = readSettings(relayerSettings, (name) => Deno.env.get(name));
+  if (read.kind === "bad") {
+    for (const problem of read.problems) io.err(problem);
+    return 1;
+  }
+  for (const notice of read.notices) io.err(notice);
+  const faults = settingFaults(read.values);
+  if (faults.length > 0) {
+    for (const fault of faults) io.err(fault);
+    return 1;
+  }
+  try {
+    return await serveWith(read.values);
+  } catch (error) {
+    io.err(error instanceof Error ? error.message : String(error));
+    return 1;
+  }
+}
+
+async function serveWith(settings: RelayerSettings): Promise<number> {
+  await Deno.mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
+  const outcome = await serve(settings, {
+    version: VERSION,
+    randomBytes,
+    random: Math.random,
+    clock: systemClock,
+    logger: createLogger({
+      format: settings.logFormat,
+      level: settings.logLevel,
+      clock: systemClock,
+      write: stderrWriter(),
+    }),
+    signals: processSignals,
+  });
+  return outcome.exitCode;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args, processIo()));

@@ -1,0 +1,145 @@
+/**
+ * What the relayer keeps and where it reads accounts, opened as the settings name
+ * it.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import type { Logger } from "../shared/logger.ts";
+import type { BlobStore } from "./blobs/blob_store.ts";
+import { FileBlobs } from "./blobs/file_blobs.ts";
+import { HttpBlobs } from "./blobs/http_blobs.ts";
+import { FullNodeLedger } from "./ledger/full_node_ledger.ts";
+import { answerJsonRpc } from "./ledger/json_rpc.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
+import { LocalCatalog } from "./ledger/local_catalog.ts";
+import { LocalLedger } from "./ledger/local_ledger.ts";
+import type { RelayerSettings } from "./settings.ts";
+import { createSqliteStore } from "./store/sqlite/sqlite_store.ts";
+import type { RelayerStore } from "./store/store.ts";
+import { createLocalVault } from "./vault/local_vault.ts";
+import { parseMasterKeys } from "./vault/master_keys.ts";
+import type { RelayerVault } from "./vault/vault.ts";
+
+/** Everything that outlives the process, and who may use it. */
+export interface RelayerData {
+  /** Keeps jobs and rows. */
+  readonly store: RelayerStore;
+  /** Keeps keys. */
+  readonly vault: RelayerVault;
+  /** Keeps blobs. */
+  readonly blobs: BlobStore;
+  /** Knows which blobs there are. */
+  readonly catalog: LocalCatalog;
+  /** Has the accounts. */
+  readonly ledger: Ledger;
+  /** Answers the ledger's JSON-RPC reads, where the accounts are here. */
+  readonly answerRpc: ((body: unknown) => Promise<unknown>) | undefined;
+  /** Writes what waits and closes everything. */
+  close(): Promise<void>;
+}
+
+/** What opening is done with. */
+export interface OpenDataTools {
+  /** The time. */
+  readonly clock: Clock;
+  /** Hears of what goes wrong. */
+  readonly logger: Logger;
+}
+
+/** The name of the ledger's file in the data folder. */
+export const LEDGER_FILE = "ledger.db";
+
+/**
+ * Opens everything; the data folder must be there.
+ *
+ * @throws {Error} when a part cannot be opened; those before it are closed again
+ */
+export async function openData(
+  settings: RelayerSettings,
+  { clock, logger }: OpenDataTools,
+): Promise<RelayerData> {
+  const { dataDir } = settings;
+  const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, { clock });
+  const { ledger, answerRpc } = ledgerOf(settings, { file, clock });
+  const store = createSqliteStore({ dataFolder: dataDir, clock, logger });
+  const vault = createLocalVault({
+    dataFolder: dataDir,
+    ...masterKeysOf(settings),
+    clock,
+    logger,
+  });
+  const blobs = blobsOf(settings, { clock, logger });
+  const started: { stop(): Promise<void> }[] = [];
+  const close = async (): Promise<void> => {
+    for (const part of started.reverse()) await part.stop();
+    await file.close();
+  };
+  try {
+    for (const part of [store, vault, blobs, ledger]) {
+      await part.start();
+      started.push(part);
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const catalog = new LocalCatalog(file);
+  return { store, vault, blobs, catalog, ledger, answerRpc, close };
+}
+
+function ledgerOf(
+  settings: RelayerSettings,
+  { file, clock }: { readonly file: LedgerFile; readonly clock: Clock },
+): Pick<RelayerData, "ledger" | "answerRpc"> {
+  const { ledgerRpcUrl: url, ledgerPackageId, ledgerRegistryId } = settings;
+  if (url !== "") {
+    const ledger = new FullNodeLedger({
+      url,
+      packageId: ledgerPackageId,
+      ...(ledgerRegistryId === "" ? {} : { registryId: ledgerRegistryId }),
+      fetch,
+      clock,
+    });
+    return { ledger, answerRpc: undefined };
+  }
+  const ledger = new LocalLedger(
+    file,
+    ledgerPackageId === "" ? {} : { packageId: ledgerPackageId },
+  );
+  return { ledger, answerRpc: (body) => answerJsonRpc(body, ledger) };
+}
+
+function blobsOf(
+  settings: RelayerSettings,
+  { clock, logger }: OpenDataTools,
+): BlobStore {
+  const { publisherUrl, aggregatorUrls, blobEpochs: epochs } = settings;
+  if (publisherUrl === "") {
+    return new FileBlobs({ folder: `${settings.dataDir}/blobs`, logger });
+  }
+  return new HttpBlobs({
+    publisherUrl: withoutSlash(publisherUrl),
+    aggregatorUrls: aggregatorUrls.map(withoutSlash),
+    epochs,
+    fetch,
+    clock,
+  });
+}
+
+function masterKeysOf(
+  { masterKeys }: RelayerSettings,
+): { readonly masterKeys?: readonly Uint8Array[] } {
+  if (masterKeys === "") return {};
+  const outcome = parseMasterKeys(masterKeys);
+  if (outcome.kind === "invalid") {
+    throw new Error(`${outcome.reason} (MASTER_KEYS)`);
+  }
+  return { masterKeys: outcome.keys };
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, "");
+}

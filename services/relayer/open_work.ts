@@ -1,0 +1,128 @@
+/**
+ * What is done with memories: taking them in, storing, finding and restoring
+ * them.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import type { Logger } from "../shared/logger.ts";
+import { FreshTexts } from "./jobs/fresh_texts.ts";
+import { jobId } from "./jobs/job_id.ts";
+import { JobIntake } from "./jobs/job_intake.ts";
+import { JobRunner } from "./jobs/job_runner.ts";
+import { JobSteps } from "./jobs/job_steps.ts";
+import { JobWaiters } from "./jobs/job_waiters.ts";
+import { StorageUsage } from "./jobs/storage_usage.ts";
+import type { RelayerData } from "./open_data.ts";
+import type { Models } from "./open_models.ts";
+import { loadIndex } from "./recall/index_loader.ts";
+import type { MemoryIndex } from "./recall/memory_index.ts";
+import { RecallService } from "./recall/recall_service.ts";
+import { RestoreService } from "./recall/restore_service.ts";
+import { VectorIndex } from "./recall/vector_index.ts";
+import type { RelayerSettings } from "./settings.ts";
+import { readEnvelope } from "./vault/envelope.ts";
+import type { BlobContent } from "./vault/vault.ts";
+
+/** Everything that works on memories. */
+export interface RelayerWork {
+  /** Finds memories by their vectors. */
+  readonly index: MemoryIndex;
+  /** Recalls. */
+  readonly recall: RecallService;
+  /** Rebuilds the index. */
+  readonly restorer: RestoreService;
+  /** Takes texts in. */
+  readonly intake: JobIntake;
+  /** Knows how much owners have. */
+  readonly usage: StorageUsage;
+  /** Those who wait for jobs. */
+  readonly waiters: JobWaiters;
+  /** Does jobs. */
+  readonly runner: JobRunner;
+  /** The key that opens a blob; undefined when it is none of the relayer's. */
+  readonly keyIdOf: (blob: Uint8Array) => string | undefined;
+  /** Makes ids of memories. */
+  readonly newId: () => string;
+  /** Fills the index from the store. */
+  loadIndex(): Promise<void>;
+}
+
+/** What it is made of. */
+export interface OpenWorkTools {
+  /** What is kept. */
+  readonly data: RelayerData;
+  /** What makes vectors. */
+  readonly models: Models;
+  /** Gives random bytes fit for ids. */
+  readonly randomBytes: (length: number) => Uint8Array;
+  /** A number from 0 up to 1. */
+  readonly random: () => number;
+  /** The time. */
+  readonly clock: Clock;
+  /** Hears of what goes wrong. */
+  readonly logger: Logger;
+}
+
+/** Characters of texts that are kept for a moment between intake and storing. */
+const MAX_FRESH_CHARS = 32_000_000;
+
+/** Puts it together; nothing runs yet. */
+export function openWork(
+  settings: RelayerSettings,
+  tools: OpenWorkTools,
+): RelayerWork {
+  const { data, models: { embedder }, clock, logger } = tools;
+  const { store, vault, blobs, catalog, ledger: { packageId } } = data;
+  const index = new VectorIndex(embedder.width);
+  const fresh = new FreshTexts<BlobContent>(MAX_FRESH_CHARS);
+  const usage = new StorageUsage({ store, nowMs: () => clock.nowMs() });
+  const waiters = new JobWaiters({ store, clock });
+  const onSettled = (id: string): void => waiters.tell(id);
+  const newId = (): string => jobId(clock.nowMs(), tools.randomBytes(10));
+  const shared = { store, vault, blobs, catalog, embedder, index, packageId };
+  const steps = new JobSteps({ ...shared, fresh, onSettled, clock, logger });
+  const runner = new JobRunner({
+    store,
+    steps,
+    onSettled,
+    maxAttempts: settings.jobMaxAttempts,
+    givesWay: () => intake.isPressed,
+    clock,
+    random: tools.random,
+    logger,
+  });
+  const intake: JobIntake = new JobIntake({
+    store,
+    vault,
+    fresh,
+    usage,
+    newId,
+    clock,
+    onAccepted: () => runner.wake(),
+    quotaBytes: settings.quotaBytes,
+    maxOpenJobs: settings.maxOpenJobs,
+  });
+  return {
+    index,
+    recall: new RecallService({ embedder, index, blobs, vault, clock, logger }),
+    restorer: new RestoreService({ ...shared, keyIdOf, clock, logger }),
+    intake,
+    usage,
+    waiters,
+    runner,
+    keyIdOf,
+    newId,
+    async loadIndex() {
+      const { width } = embedder;
+      const { signal } = new AbortController();
+      await loadIndex({ store, vault, index, width, clock, logger, signal });
+    },
+  };
+}
+
+function keyIdOf(blob: Uint8Array): string | undefined {
+  const envelope = readEnvelope(blob);
+  return envelope.kind === "ok" ? envelope.head.keyId : undefined;
+}

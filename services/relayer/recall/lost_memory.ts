@@ -1,0 +1,122 @@
+/**
+ * A memory read back from its blob.
+ *
+ * @module
+ */
+
+import type { CatalogEntry } from "../blobs/blob_catalog.ts";
+import type { BlobStore } from "../blobs/blob_store.ts";
+import type { Metadata, RelayerVault } from "../vault/vault.ts";
+
+/** What is known of a memory whose row is lost. */
+export interface LostMemory {
+  /** What the catalogue says. */
+  readonly entry: CatalogEntry;
+  /** The blob. */
+  readonly bytes: Uint8Array;
+  /** Its text; absent when only the client can open the blob. */
+  readonly text?: string;
+  /** Its vector; absent when one is to be made of the text. */
+  readonly vector?: Float32Array;
+  /** When it was written, in milliseconds since the epoch. */
+  readonly createdAtMs: number;
+  /** The public key of the delegate that wrote it. */
+  readonly agentId: string;
+  /** How much it matters; null when nobody said. */
+  readonly importance: number | null;
+  /** What the client says of it. */
+  readonly metadata: Metadata;
+  /** The memory whose place it takes. */
+  readonly supersedes?: string;
+}
+
+/** What reading comes to. */
+export type ReadLost =
+  | { readonly kind: "ok"; readonly memory: LostMemory }
+  /** It can never be restored by this relayer as it is set up. */
+  | {
+    readonly kind: "lost";
+    readonly entry: CatalogEntry;
+    readonly why: string;
+    /** Whether no other set-up can either, so that it need not be tried again. */
+    readonly isNoted: boolean;
+  }
+  /** It may be another time. */
+  | { readonly kind: "later"; readonly why: string };
+
+/** Options of {@linkcode readLost}. */
+export interface ReadLostOptions {
+  /** Keeps blobs. */
+  readonly blobs: Pick<BlobStore, "get">;
+  /** Opens them. */
+  readonly vault: Pick<RelayerVault, "open" | "openIndex">;
+  /** How wide vectors have to be. */
+  readonly width: number;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+}
+
+/** Gets a blob and opens what can be opened of it. */
+export async function readLost(
+  entry: CatalogEntry,
+  options: ReadLostOptions,
+): Promise<ReadLost> {
+  const { blobs, vault, signal } = options;
+  const blob = await blobs.get(entry.blobId, { signal });
+  if (blob.kind === "missing") return lost(entry, "missing");
+  if (blob.kind === "unavailable") return { kind: "later", why: "unavailable" };
+  signal.throwIfAborted();
+  const { bytes } = blob;
+  if (entry.sealedIndex !== undefined) {
+    return await readManual({ ...entry, sealedIndex: entry.sealedIndex }, {
+      ...options,
+      bytes,
+    });
+  }
+  const opened = await vault.open(entry.owner, bytes);
+  if (opened.kind === "failed") {
+    return opened.why === "unavailable"
+      ? { kind: "later", why: "unavailable" }
+      : lost(entry, opened.why);
+  }
+  const { id, namespace, ...content } = opened.value;
+  if (id !== entry.memoryId || namespace !== entry.namespace) {
+    return lost(entry, "damaged");
+  }
+  return { kind: "ok", memory: { entry, bytes, ...content } };
+}
+
+/** A blob that only the client opens comes back with the vector it brought. */
+async function readManual(
+  entry: CatalogEntry & { readonly sealedIndex: Uint8Array },
+  options: ReadLostOptions & { readonly bytes: Uint8Array },
+): Promise<ReadLost> {
+  const { vault, width, bytes } = options;
+  const opened = await vault.openIndex(entry.owner, entry.sealedIndex);
+  if (opened.kind === "failed") {
+    return opened.why === "unavailable"
+      ? { kind: "later", why: "unavailable" }
+      : lost(entry, opened.why);
+  }
+  const { vector, metadata } = opened.value;
+  if (vector.length !== width) {
+    return { kind: "lost", entry, why: "other_width", isNoted: false };
+  }
+  const { createdAtMs, agentId } = entry;
+  return {
+    kind: "ok",
+    memory: {
+      entry,
+      bytes,
+      vector,
+      createdAtMs,
+      agentId,
+      importance: null,
+      metadata,
+    },
+  };
+}
+
+function lost(entry: CatalogEntry, why: string): ReadLost {
+  return { kind: "lost", entry, why, isNoted: true };
+}

@@ -1,0 +1,64 @@
+/**
+ * The index in memory, as the rest of the relayer sees it.
+ *
+ * @module
+ */
+
+import type { Metadata } from "../vault/vault.ts";
+
+/** A memory as the index knows it. */
+export interface IndexedMemory {
+  /** Its id. */
+  readonly id: string;
+  /** The owner's address. */
+  readonly owner: string;
+  /** The namespace. */
+  readonly namespace: string;
+  /** The blob that holds the text. */
+  readonly blobId: string;
+  /** When it was written, in milliseconds since the epoch. */
+  readonly createdAtMs: number;
+  /** How much it matters, 0 to 1; null when nobody said. */
+  readonly importance: number | null;
+  /** What the client says of it. */
+  readonly metadata: Metadata;
+  /** Its vector, of the embedder's width and of length 1. */
+  readonly vector: Float32Array;
+}
+
+/** What is looked for. */
+export interface IndexQuery {
+  /** The owner's address. */
+  readonly owner: string;
+  /** The namespace. */
+  readonly namespace: string;
+  /** What to be close to; of any length but 0. */
+  readonly vector: Float32Array;
+  /** Most hits. */
+  readonly limit: number;
+  /**
+   * Only memories of which the client said the same.
+   * @default all
+   */
+  readonly filter?: Metadata;
+}
+
+/** A memory that was found. */
+export interface IndexHit extends Omit<IndexedMemory, "vector" | "metadata"> {
+  /** Cosine distance, 0 for the same direction and 2 for the opposite one. */
+  readonly distance: number;
+}
+
+/** Finds memories by their vectors. */
+export interface MemoryIndex {
+  /** Adds a memory, or puts it in the place of one of the same id. */
+  add(memory: IndexedMemory): void;
+  /** Removes a memory; nothing when there is none. */
+  remove(owner: string, id: string): void;
+  /** Removes a namespace; nothing when there is none. */
+  removeNamespace(owner: string, namespace: string): void;
+  /** The closest memories, the closest first; ties by id. */
+  search(query: IndexQuery): readonly IndexHit[];
+  /** How many memories there are. */
+  readonly size: number;
+}

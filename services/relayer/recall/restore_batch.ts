@@ -1,0 +1,224 @@
+/**
+ * Restores some memories in one commit.
+ *
+ * @module
+ */
+
+import type { Logger } from "../../shared/logger.ts";
+import type { BlobStore } from "../blobs/blob_store.ts";
+import type { CatalogEntry } from "../blobs/blob_catalog.ts";
+import type { Embedder } from "../embed/embedder.ts";
+import { vectorText } from "../jobs/vector_text.ts";
+import type { MemoryRow, NewMemory } from "../store/memory_row.ts";
+import type { Change, RelayerStore } from "../store/store.ts";
+import type { RelayerVault } from "../vault/vault.ts";
+import { type LostMemory, type ReadLost, readLost } from "./lost_memory.ts";
+import type { MemoryIndex } from "./memory_index.ts";
+import { pooled } from "./pooled.ts";
+import type { Replacements } from "./replacements.ts";
+
+/** What restoring needs of the relayer. */
+export interface RestoreParts {
+  /** Keeps rows. */
+  readonly store: Pick<
+    RelayerStore,
+    "commit" | "memories" | "scanMemories" | "indexedBlobs" | "badBlobs"
+  >;
+  /** Opens blobs and seals vectors. */
+  readonly vault: Pick<RelayerVault, "open" | "openIndex" | "sealIndex">;
+  /** Keeps blobs. */
+  readonly blobs: Pick<BlobStore, "get">;
+  /** Makes vectors. */
+  readonly embedder: Embedder;
+  /** Finds memories. */
+  readonly index: MemoryIndex;
+  /**
+   * The key that an envelope names; `undefined` when it names none. Rows hold it
+   * so that the key can be destroyed with them.
+   */
+  readonly keyIdOf: (bytes: Uint8Array) => string | undefined;
+  /** The ledger package whose policy guards blobs. */
+  readonly packageId: string;
+  /** Hears of blobs that cannot be restored. */
+  readonly logger: Logger;
+}
+
+/** Options of {@linkcode restoreBatch}. */
+export interface RestoreBatchOptions extends RestoreParts {
+  /** Who replaced whom. */
+  readonly replacements: Replacements;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+}
+
+/** What comes of a batch. */
+export type RestoreBatchOutcome =
+  | {
+    readonly kind: "ok";
+    /** Ids of memories that are in the index again. */
+    readonly restoredIds: readonly string[];
+    /** How many can never be opened. */
+    readonly failed: number;
+  }
+  | { readonly kind: "unavailable"; readonly reason: string };
+
+const PARALLEL_BLOBS = 10;
+
+interface Embedded {
+  readonly memory: LostMemory;
+  readonly vector: Float32Array;
+}
+
+/**
+ * Reads blobs, makes their vectors, writes their rows and adds them to the index.
+ *
+ * @throws the signal's reason when it ends early, and what the store throws
+ */
+export async function restoreBatch(
+  entries: readonly CatalogEntry[],
+  options: RestoreBatchOptions,
+): Promise<RestoreBatchOutcome> {
+  const { embedder, signal, logger } = options;
+  const read = await pooled(entries, {
+    parallel: PARALLEL_BLOBS,
+    signal,
+    work: (entry) => readLost(entry, { ...options, width: embedder.width }),
+  });
+  tellFailures(read, logger);
+  const lost = read.filter((outcome) => outcome.kind === "lost");
+  const embedded = await embedAll(
+    read.flatMap((outcome) => outcome.kind === "ok" ? [outcome.memory] : []),
+    { embedder, signal },
+  );
+  if (embedded.kind === "unavailable") return embedded;
+  const rows = await Promise.all(
+    embedded.memories.map((memory) => rowOf(memory, options)),
+  );
+  signal.throwIfAborted();
+  await write(rows, { ...options, lost });
+  const deleted = await removeDeleted(embedded.memories, options);
+  await addToIndex(embedded.memories, options);
+  return {
+    kind: "ok",
+    restoredIds: rows.map(({ id }) => id).filter((id) => !deleted.has(id)),
+    failed: lost.length + deleted.size,
+  };
+}
+
+function tellFailures(read: readonly ReadLost[], logger: Logger): void {
+  const reasons: Record<string, number> = {};
+  for (const outcome of read) {
+    if (outcome.kind === "ok") continue;
+    reasons[outcome.why] = (reasons[outcome.why] ?? 0) + 1;
+  }
+  if (Object.keys(reasons).length === 0) return;
+  logger.warn("Cannot restore some blobs", reasons);
+}
+
+/** Those that came with a vector keep it; the others get one of their text. */
+async function embedAll(
+  lost: readonly LostMemory[],
+  options: { readonly embedder: Embedder; readonly signal: AbortSignal },
+): Promise<
+  | { readonly kind: "ok"; readonly memories: readonly Embedded[] }
+  | { readonly kind: "unavailable"; readonly reason: string }
+> {
+  const { embedder, signal } = options;
+  const texts = lost.flatMap(({ text }) =>
+    text === undefined ? [] : [vectorText(text)]
+  );
+  const made = texts.length === 0
+    ? { kind: "ok" as const, vectors: [] }
+    : await embedder.embed(texts, { signal });
+  if (made.kind === "unavailable") {
+    return { kind: "unavailable", reason: made.reason };
+  }
+  const queue = [...made.vectors];
+  const memories = lost.flatMap((memory): readonly Embedded[] => {
+    const vector = memory.vector ?? queue.shift();
+    return vector === undefined ? [] : [{ memory, vector }];
+  });
+  return memories.length === lost.length
+    ? { kind: "ok", memories }
+    : { kind: "unavailable", reason: "Cannot restore: vectors are missing" };
+}
+
+async function rowOf(
+  { memory, vector }: Embedded,
+  options: RestoreParts,
+): Promise<NewMemory> {
+  const { vault, keyIdOf, packageId } = options;
+  const { entry, bytes, metadata, supersedes } = memory;
+  const { memoryId: id, owner, namespace, blobId } = entry;
+  const { createdAtMs, agentId, importance } = memory;
+  const keyId = memory.text === undefined ? undefined : keyIdOf(bytes);
+  return {
+    ...{ id, owner, namespace, blobId, createdAtMs, agentId, importance },
+    sizeBytes: bytes.length,
+    packageId,
+    sealedIndex: entry.sealedIndex ??
+      await vault.sealIndex(owner, { vector, metadata }),
+    ...(keyId === undefined ? {} : { keyId }),
+    ...(supersedes === undefined ? {} : { supersedes }),
+  };
+}
+
+async function write(
+  rows: readonly NewMemory[],
+  options: RestoreBatchOptions & {
+    readonly lost: readonly Extract<ReadLost, { kind: "lost" }>[];
+  },
+): Promise<void> {
+  const { store, replacements, lost } = options;
+  for (const row of rows) replacements.add(row);
+  const changes: Change[] = [
+    ...lost.filter(({ isNoted }) => isNoted).map(({ entry }) => ({
+      kind: "bad_blob" as const,
+      owner: entry.owner,
+      blobId: entry.blobId,
+    })),
+    ...rows.map((memory) => ({ kind: "new_memory" as const, memory })),
+    ...rows.flatMap((row) => replacements.changesFor(row)),
+  ];
+  if (changes.length > 0) await store.commit(changes);
+}
+
+/**
+ * Whoever deletes a memory destroys its key. When that was while its row was on
+ * the way, the row must not outlive the key.
+ *
+ * @returns the ids of such memories
+ */
+async function removeDeleted(
+  memories: readonly Embedded[],
+  { vault, store }: RestoreParts,
+): Promise<ReadonlySet<string>> {
+  const changes: Extract<Change, { kind: "remove_memory" }>[] = [];
+  for (const { memory } of memories) {
+    if (memory.text === undefined) continue;
+    const { owner, memoryId: id } = memory.entry;
+    const opened = await vault.open(owner, memory.bytes);
+    if (opened.kind === "ok" || opened.why !== "key_gone") continue;
+    changes.push({ kind: "remove_memory", owner, id });
+  }
+  if (changes.length > 0) await store.commit(changes);
+  return new Set(changes.map(({ id }) => id));
+}
+
+/** Adds what the store has now: rows may be deleted or replaced at any moment. */
+async function addToIndex(
+  memories: readonly Embedded[],
+  { store, index }: RestoreParts,
+): Promise<void> {
+  const [first] = memories;
+  if (first === undefined) return;
+  const ids = memories.map(({ memory }) => memory.entry.memoryId);
+  const rows = await store.memories(first.memory.entry.owner, ids);
+  memories.forEach(({ memory, vector }, at) => {
+    const row: MemoryRow | undefined = rows[at];
+    if (row === undefined) return;
+    if (row.supersedes !== undefined) index.remove(row.owner, row.supersedes);
+    if (row.supersededBy !== undefined) return;
+    index.add({ ...row, metadata: memory.metadata, vector });
+  });
+}

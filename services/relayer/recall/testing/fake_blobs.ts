@@ -1,0 +1,84 @@
+/**
+ * Blobs and their catalogue in memory, for tests of recall.
+ *
+ * @module
+ */
+
+import type { BlobCatalog, CatalogEntry } from "../../blobs/blob_catalog.ts";
+import type { BlobCallOptions, BlobOutcome } from "../../blobs/blob_store.ts";
+
+/** Keeps blobs under names that a test gives them. */
+export class FakeBlobs {
+  /** What getting a blob comes to. */
+  readonly outcomes = new Map<string, BlobOutcome>();
+  /** Most blobs that were got at the same time. */
+  mostAtOnce = 0;
+  /** How often blobs were got. */
+  gets = 0;
+  /** Called while a blob is got. */
+  onGet: (blobId: string, signal?: AbortSignal) => void | Promise<void> =
+    () => {};
+  #atOnce = 0;
+
+  /** Gets a blob. */
+  async get(
+    blobId: string,
+    options: BlobCallOptions = {},
+  ): Promise<BlobOutcome> {
+    this.gets++;
+    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#atOnce);
+    try {
+      await this.onGet(blobId, options.signal);
+    } finally {
+      this.#atOnce--;
+    }
+    return this.outcomes.get(blobId) ?? { kind: "missing" };
+  }
+}
+
+/** Knows what a test put into it. */
+export class FakeCatalog implements BlobCatalog {
+  /** All entries. */
+  readonly entries: CatalogEntry[] = [];
+
+  /** Notes a blob. */
+  add(entry: CatalogEntry): Promise<void> {
+    this.entries.push(entry);
+    return Promise.resolve();
+  }
+
+  /** Forgets a blob. */
+  remove(owner: string, memoryId: string): Promise<void> {
+    const at = this.entries.findIndex((entry) =>
+      entry.owner === owner && entry.memoryId === memoryId
+    );
+    if (at >= 0) this.entries.splice(at, 1);
+    return Promise.resolve();
+  }
+
+  /** Blobs of a namespace, the newest first. */
+  list(
+    owner: string,
+    options: Parameters<BlobCatalog["list"]>[1],
+  ): Promise<readonly CatalogEntry[]> {
+    const { namespace, limit, after } = options;
+    const ordered = this.entries
+      .filter((entry) => entry.owner === owner && entry.namespace === namespace)
+      .sort(newestFirst);
+    const from = after === undefined
+      ? 0
+      : ordered.findIndex((entry) => newestFirst(entry, after) > 0);
+    if (from < 0) return Promise.resolve([]);
+    return Promise.resolve(ordered.slice(from, from + limit));
+  }
+}
+
+type Position = Pick<CatalogEntry, "createdAtMs" | "memoryId">;
+
+function newestFirst(left: Position, right: Position): number {
+  if (left.createdAtMs !== right.createdAtMs) {
+    return right.createdAtMs - left.createdAtMs;
+  }
+  if (left.memoryId === right.memoryId) return 0;
+  return left.memoryId < right.memoryId ? 1 : -1;
+}

@@ -1,0 +1,81 @@
+/**
+ * A vault whose seals are only written down, for tests of recall.
+ *
+ * @module
+ */
+
+import type {
+  BlobContent,
+  IndexEntry,
+  Metadata,
+  Opened,
+  OpenFailure,
+  SealedBlob,
+} from "../../vault/vault.ts";
+
+/** Seals nothing, but fails as a vault may. */
+export class FakeVault {
+  /** Keys that are gone. */
+  readonly destroyed = new Set<string>();
+  /** What opening the blob of a memory fails with. */
+  readonly failures = new Map<string, OpenFailure>();
+  /** What opening any vector fails with. */
+  indexFailure: OpenFailure | undefined;
+  /** Called before a blob is opened. */
+  beforeOpen: (id: string) => void | Promise<void> = () => {};
+
+  /** The blob as text. */
+  seal(owner: string, content: BlobContent): SealedBlob {
+    const keyId = `key-${content.id}`;
+    return { keyId, bytes: encoded({ owner, keyId, content }) };
+  }
+
+  /** Opens a blob. */
+  async open(owner: string, bytes: Uint8Array): Promise<Opened<BlobContent>> {
+    const sealed = sealedOf(bytes);
+    if (sealed === undefined) return { kind: "failed", why: "damaged" };
+    await this.beforeOpen(sealed.content.id);
+    const why = this.failures.get(sealed.content.id);
+    if (why !== undefined) return { kind: "failed", why };
+    return sealed.owner !== owner || this.destroyed.has(sealed.keyId)
+      ? { kind: "failed", why: "key_gone" }
+      : { kind: "ok", value: sealed.content };
+  }
+
+  /** Seals vector and metadata. */
+  sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
+    const { vector, metadata } = entry;
+    return Promise.resolve(encoded({ owner, vector: [...vector], metadata }));
+  }
+
+  /** Opens vector and metadata. */
+  openIndex(owner: string, bytes: Uint8Array): Promise<Opened<IndexEntry>> {
+    const entry: { owner: string; vector: number[]; metadata: Metadata } = JSON
+      .parse(new TextDecoder().decode(bytes));
+    const why = this.indexFailure ??
+      (entry.owner === owner ? undefined : "key_gone");
+    if (why !== undefined) return Promise.resolve({ kind: "failed", why });
+    const { metadata } = entry;
+    const vector = Float32Array.from(entry.vector);
+    return Promise.resolve({ kind: "ok", value: { vector, metadata } });
+  }
+
+  /** The key that a blob names. */
+  readonly keyIdOf = (bytes: Uint8Array): string | undefined =>
+    sealedOf(bytes)?.keyId;
+}
+
+interface Sealed {
+  readonly owner: string;
+  readonly keyId: string;
+  readonly content: BlobContent;
+}
+
+function encoded(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+function sealedOf(bytes: Uint8Array): Sealed | undefined {
+  const text = new TextDecoder().decode(bytes);
+  return text.startsWith('{"owner"') ? JSON.parse(text) : undefined;
+}

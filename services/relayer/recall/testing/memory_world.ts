@@ -1,0 +1,142 @@
+/**
+ * All that recall and restore work with, made of fakes, and a way to remember.
+ *
+ * @module
+ */
+
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import type { EmbedOutcome } from "../../embed/embedder.ts";
+import { HashedEmbedder } from "../../embed/hashed_embedder.ts";
+import type { Metadata } from "../../vault/vault.ts";
+import { RecallService } from "../recall_service.ts";
+import { RestoreService } from "../restore_service.ts";
+import { VectorIndex } from "../vector_index.ts";
+import { FakeBlobs, FakeCatalog } from "./fake_blobs.ts";
+import { FakeStore } from "./fake_store.ts";
+import { FakeVault } from "./fake_vault.ts";
+
+/** What a test remembers. */
+export interface WorldMemory {
+  /** Its id. */
+  readonly id: string;
+  /** Its text. */
+  readonly text: string;
+  /** @default {"n"} */
+  readonly namespace?: string;
+  /** @default {OWNER} */
+  readonly owner?: string;
+  /** @default the present */
+  readonly createdAtMs?: number;
+  /** @default {0.5} */
+  readonly importance?: number;
+  /** @default {{}} */
+  readonly metadata?: Metadata;
+  /** @default none */
+  readonly supersedes?: string;
+}
+
+/** Whose memories they are. */
+export const OWNER = "0x0a";
+
+/** Everything recall needs, in memory. */
+export class MemoryWorld {
+  /** The time. */
+  readonly clock = new FakeClock();
+  /** What was logged. */
+  readonly logger = new RecordingLogger();
+  /** Rows. */
+  readonly store = new FakeStore();
+  /** Keys. */
+  readonly vault = new FakeVault();
+  /** Blobs. */
+  readonly blobs = new FakeBlobs();
+  /** Which blobs there are. */
+  readonly catalog = new FakeCatalog();
+  /** Vectors; a test may put another one in its place. */
+  readonly embedder = new SwitchedEmbedder();
+  /** The index; a test may lose it. */
+  index = new VectorIndex(this.embedder.width);
+
+  /** A recall over all that. */
+  recall(): RecallService {
+    return new RecallService(this);
+  }
+
+  /** A restorer over all that. */
+  restorer(): RestoreService {
+    const { keyIdOf } = this.vault;
+    return new RestoreService({ ...this, keyIdOf, packageId: "0xee" });
+  }
+
+  /** Does what a job does, at once. */
+  async remember(memory: WorldMemory): Promise<void> {
+    const { id, text, owner = OWNER, namespace = "n", supersedes } = memory;
+    const { importance = 0.5, metadata = {} } = memory;
+    const { createdAtMs = this.clock.nowMs() } = memory;
+    const replaced = supersedes === undefined ? {} : { supersedes };
+    const agentId = "ab".repeat(32);
+    const sealed = this.vault.seal(owner, {
+      ...{ id, namespace, text, createdAtMs, agentId, importance, metadata },
+      ...replaced,
+    });
+    const blobId = `blob-${id}`;
+    this.blobs.outcomes.set(blobId, { kind: "ok", bytes: sealed.bytes });
+    const [vector] = await this.embedder.vectorsOf([text]);
+    if (vector === undefined) throw new TypeError("there is no vector");
+    const row = {
+      ...{ id, owner, namespace, blobId, createdAtMs, agentId, importance },
+      ...replaced,
+      sizeBytes: sealed.bytes.length,
+      packageId: "0xee",
+      keyId: sealed.keyId,
+      sealedIndex: await this.vault.sealIndex(owner, { vector, metadata }),
+    };
+    await this.store.commit([
+      { kind: "new_memory", memory: row },
+      ...(supersedes === undefined ? [] : [
+        {
+          kind: "supersede",
+          owner,
+          id: supersedes,
+          supersededBy: id,
+        } as const,
+      ]),
+    ]);
+    this.index.add({ ...row, metadata, vector });
+    if (supersedes !== undefined) this.index.remove(owner, supersedes);
+    await this.catalog.add({
+      ...{ blobId, owner, namespace, createdAtMs, agentId, memoryId: id },
+      sizeBytes: sealed.bytes.length,
+    });
+  }
+
+  /** Loses rows and index, and keeps blobs, catalogue and keys. */
+  loseIndex(): void {
+    this.store.rows.clear();
+    this.index = new VectorIndex(this.embedder.width);
+  }
+}
+
+/** The built-in embedder, which a test can stop. */
+export class SwitchedEmbedder extends HashedEmbedder {
+  /** What it answers instead of vectors. */
+  failure: Extract<EmbedOutcome, { kind: "unavailable" }> | undefined;
+  /** Called before it answers. */
+  onEmbed: (signal?: AbortSignal) => void | Promise<void> = () => {};
+
+  /** Vectors, or the failure. */
+  override async embed(
+    texts: readonly string[],
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<EmbedOutcome> {
+    await this.onEmbed(options.signal);
+    return this.failure ?? await super.embed(texts, options);
+  }
+
+  /** Vectors, whatever the switch says. */
+  async vectorsOf(texts: readonly string[]): Promise<readonly Float32Array[]> {
+    const outcome = await super.embed(texts);
+    return outcome.kind === "ok" ? outcome.vectors : [];
+  }
+}

@@ -1,0 +1,315 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
+import { VectorIndex } from "./vector_index.ts";
+
+const OWNER = "0x01";
+
+Deno.test("VectorIndex finds what a plain search finds, whatever happens", () => {
+  for (let seed = 1; seed <= 30; seed++) {
+    const random = new SeededRandom(seed);
+    const width = random.pick([1, 7, 32, 33, 96]);
+    const index = new VectorIndex(width);
+    const plain = new Map<string, IndexedMemory>();
+    for (let step = 0; step < 250; step++) {
+      const owner = random.pick(["0x01", "0x02"]);
+      const namespace = random.pick(["a", "b"]);
+      const id = `m${random.below(120)}`;
+      const dice = random.next();
+      if (dice < 0.7) {
+        const memory = memoryOf(random, { owner, namespace, id, width });
+        index.add(memory);
+        plain.set(`${owner}/${id}`, memory);
+      } else if (dice < 0.85) {
+        index.remove(owner, id);
+        plain.delete(`${owner}/${id}`);
+      } else if (dice < 0.87) {
+        index.removeNamespace(owner, namespace);
+        for (const [key, memory] of plain) {
+          if (memory.owner === owner && memory.namespace === namespace) {
+            plain.delete(key);
+          }
+        }
+      } else {
+        const query = {
+          owner,
+          namespace,
+          vector: vectorOf(random, width),
+          limit: 1 + random.below(20),
+          ...(random.chance(0.3) ? { filter: { even: true } } : {}),
+        };
+        assertEquals(index.search(query), plainSearch(plain, query));
+      }
+      assertEquals(index.size, plain.size);
+    }
+  }
+});
+
+Deno.test("VectorIndex is exact among vectors that bytes cannot tell apart", () => {
+  const random = new SeededRandom(7);
+  const width = 64;
+  const centre = vectorOf(random, width);
+  const index = new VectorIndex(width);
+  const plain = new Map<string, IndexedMemory>();
+  for (let number = 0; number < 500; number++) {
+    const vector = centre.map((value) => value + random.next() * 1e-4);
+    const memory = memoryOf(random, {
+      owner: OWNER,
+      namespace: "n",
+      id: `m${number}`,
+      width,
+      vector,
+    });
+    index.add(memory);
+    plain.set(memory.id, memory);
+  }
+  for (const limit of [1, 5, 100, 499, 500, 1_000]) {
+    const query = { owner: OWNER, namespace: "n", vector: centre, limit };
+    assertEquals(index.search(query), plainSearch(plain, query));
+  }
+});
+
+Deno.test("VectorIndex.search() takes more rows than a batch of the scan", () => {
+  const random = new SeededRandom(3);
+  const index = new VectorIndex(8);
+  const plain = new Map<string, IndexedMemory>();
+  for (let number = 0; number < 20_000; number++) {
+    const memory = memoryOf(random, {
+      owner: OWNER,
+      namespace: "n",
+      id: `m${number}`,
+      width: 8,
+    });
+    index.add(memory);
+    plain.set(memory.id, memory);
+  }
+  for (let round = 0; round < 5; round++) {
+    const vector = vectorOf(random, 8);
+    const query = { owner: OWNER, namespace: "n", vector, limit: 10 };
+    assertEquals(index.search(query), plainSearch(plain, query));
+  }
+});
+
+Deno.test("VectorIndex.search() orders equally close memories by id", () => {
+  const index = new VectorIndex(2);
+  for (const id of ["c", "a", "d", "b"]) {
+    index.add(memory({ id, vector: Float32Array.of(1, 0) }));
+  }
+  const hits = index.search({
+    owner: OWNER,
+    namespace: "n",
+    vector: Float32Array.of(3, 0),
+    limit: 3,
+  });
+  assertEquals(hits.map(({ id, distance }) => [id, distance]), [
+    ["a", 0],
+    ["b", 0],
+    ["c", 0],
+  ]);
+});
+
+Deno.test("VectorIndex.search() measures from 0 to 2, and 1 without a length", () => {
+  const index = new VectorIndex(2);
+  index.add(memory({ id: "same", vector: Float32Array.of(1, 0) }));
+  index.add(memory({ id: "opposite", vector: Float32Array.of(-2, 0) }));
+  index.add(memory({ id: "nothing", vector: Float32Array.of(0, 0) }));
+  const search = (vector: Float32Array, limit: number) =>
+    index.search({ owner: OWNER, namespace: "n", vector, limit })
+      .map(({ id, distance }) => [id, distance]);
+  assertEquals(search(Float32Array.of(5, 0), 10), [
+    ["same", 0],
+    ["nothing", 1],
+    ["opposite", 2],
+  ]);
+  assertEquals(search(Float32Array.of(0, 0), 2), [
+    ["nothing", 1],
+    ["opposite", 1],
+  ]);
+});
+
+Deno.test("VectorIndex.search() with a filter goes through all memories", () => {
+  const index = new VectorIndex(2);
+  for (let number = 0; number < 1_000; number++) {
+    index.add(memory({
+      id: `near${number}`,
+      vector: Float32Array.of(1, number / 1e6),
+      metadata: { kind: "near" },
+    }));
+  }
+  index.add(memory({
+    id: "far",
+    vector: Float32Array.of(-1, 0),
+    metadata: { kind: "far", year: 2026, isOld: false },
+  }));
+  const search = (filter: IndexedMemory["metadata"]) =>
+    index.search({
+      owner: OWNER,
+      namespace: "n",
+      vector: Float32Array.of(1, 0),
+      limit: 1,
+      filter,
+    }).map(({ id }) => id);
+  assertEquals(search({ kind: "far" }), ["far"]);
+  assertEquals(search({ kind: "far", year: 2026, isOld: false }), ["far"]);
+  assertEquals(search({ year: "2026" }), []);
+  assertEquals(search({ toString: "x" }), []);
+  assertEquals(search({}), ["near0"]);
+});
+
+Deno.test("VectorIndex.search() tells nothing of other owners and namespaces", () => {
+  const index = new VectorIndex(2);
+  const vector = Float32Array.of(1, 0);
+  index.add(memory({ id: "a", vector }));
+  index.remove("0x02", "a");
+  index.removeNamespace("0x02", "n");
+  index.removeNamespace(OWNER, "m");
+  const search = (owner: string, namespace: string) =>
+    index.search({ owner, namespace, vector, limit: 1 }).length;
+  assertEquals(search("0x02", "n"), 0);
+  assertEquals(search(OWNER, "m"), 0);
+  assertEquals(search(OWNER, "n"), 1);
+});
+
+Deno.test("VectorIndex.add() moves a memory to another namespace", () => {
+  const index = new VectorIndex(2);
+  const vector = Float32Array.of(1, 0);
+  index.add(memory({ id: "a", vector }));
+  index.add({ ...memory({ id: "a", vector }), namespace: "m" });
+  const search = (namespace: string) =>
+    index.search({ owner: OWNER, namespace, vector, limit: 1 }).length;
+  assertEquals([search("n"), search("m"), index.size], [0, 1, 1]);
+});
+
+Deno.test("VectorIndex.add() keeps a copy of the vector", () => {
+  const index = new VectorIndex(2);
+  const vector = Float32Array.of(1, 1);
+  index.add(memory({ id: "a", vector }));
+  vector.set([-1, -1]);
+  const [hit] = index.search({
+    owner: OWNER,
+    namespace: "n",
+    vector: Float32Array.of(1, 1),
+    limit: 1,
+  });
+  assert(hit !== undefined && hit.distance < 1e-6);
+});
+
+Deno.test("VectorIndex.search() gives nothing for a limit below 1", () => {
+  const index = new VectorIndex(2);
+  const vector = Float32Array.of(1, 1);
+  index.add(memory({ id: "a", vector }));
+  for (const limit of [0, -1, NaN]) {
+    const query = { owner: OWNER, namespace: "n", vector, limit };
+    assertEquals(index.search(query), []);
+  }
+});
+
+Deno.test("VectorIndex refuses vectors that do not fit", () => {
+  const index = new VectorIndex(2);
+  for (const vector of [Float32Array.of(1), Float32Array.of(1, 2, 3)]) {
+    assertThrows(() => index.add(memory({ id: "a", vector })), RangeError);
+    assertThrows(
+      () => index.search({ owner: OWNER, namespace: "n", vector, limit: 1 }),
+      RangeError,
+      "the index is for 2",
+    );
+  }
+  for (const bad of [NaN, Infinity]) {
+    const vector = Float32Array.of(bad, 1);
+    assertThrows(
+      () => index.add(memory({ id: "a", vector })),
+      RangeError,
+      "not finite",
+    );
+  }
+  assertEquals(index.size, 0);
+});
+
+Deno.test("VectorIndex refuses widths that are none", () => {
+  for (const width of [0, -1, 1.5, NaN, 8_193]) {
+    assertThrows(() => new VectorIndex(width), RangeError, `"${width}"`);
+  }
+});
+
+Deno.test("VectorIndex uses the places of removed memories again", () => {
+  const index = new VectorIndex(4);
+  const vector = Float32Array.of(1, 2, 3, 4);
+  for (let round = 0; round < 5; round++) {
+    for (let number = 0; number < 100; number++) {
+      index.add(memory({ id: `r${round}n${number}`, vector }));
+    }
+    index.removeNamespace(OWNER, "n");
+    assertEquals(index.size, 0);
+  }
+  index.add(memory({ id: "last", vector: Float32Array.of(0, 0, 0, 1) }));
+  const hits = index.search({ owner: OWNER, namespace: "n", vector, limit: 9 });
+  assertEquals(hits.map(({ id }) => id), ["last"]);
+});
+
+function memory(
+  parts: Pick<IndexedMemory, "id" | "vector"> & Partial<IndexedMemory>,
+): IndexedMemory {
+  return {
+    owner: OWNER,
+    namespace: "n",
+    blobId: `blob-${parts.id}`,
+    createdAtMs: 5,
+    importance: null,
+    metadata: {},
+    ...parts,
+  };
+}
+
+function memoryOf(
+  random: SeededRandom,
+  options: {
+    readonly owner: string;
+    readonly namespace: string;
+    readonly id: string;
+    readonly width: number;
+    readonly vector?: Float32Array;
+  },
+): IndexedMemory {
+  const { width, vector = vectorOf(random, width), ...names } = options;
+  return memory({
+    ...names,
+    vector,
+    importance: random.next(),
+    metadata: { even: random.chance(0.2) },
+  });
+}
+
+/** Dense, sparse, with few values so that there are ties, or all zeros. */
+function vectorOf(random: SeededRandom, width: number): Float32Array {
+  const kind = random.pick(["dense", "sparse", "signs", "zero"] as const);
+  const size = 10 ** (random.below(5) - 2);
+  return Float32Array.from({ length: width }, () => {
+    if (kind === "dense") return (random.next() - 0.5) * size;
+    if (kind === "sparse") return random.chance(0.1) ? random.next() : 0;
+    return kind === "signs" ? random.below(3) - 1 : 0;
+  });
+}
+
+function plainSearch(
+  memories: ReadonlyMap<string, IndexedMemory>,
+  query: IndexQuery,
+): readonly IndexHit[] {
+  const length = (vector: Float32Array) =>
+    Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+  const hits: IndexHit[] = [];
+  for (const { vector, metadata, ...rest } of memories.values()) {
+    if (rest.owner !== query.owner) continue;
+    if (rest.namespace !== query.namespace) continue;
+    if (query.filter !== undefined && metadata["even"] !== true) continue;
+    let sum = 0;
+    vector.forEach((value, at) => sum += value * (query.vector[at] ?? 0));
+    const lengths = length(vector) * length(query.vector);
+    const cosine = lengths === 0 ? 0 : sum / lengths;
+    const distance = 1 - Math.max(-1, Math.min(1, cosine));
+    hits.push({ ...rest, distance });
+  }
+  hits.sort((left, right) =>
+    left.distance - right.distance || (left.id < right.id ? -1 : 1)
+  );
+  return hits.slice(0, query.limit);
+}

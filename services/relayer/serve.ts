@@ -1,0 +1,212 @@
+/**
+ * The relayer, put together from its settings.
+ *
+ * @module
+ */
+
+import type { Clock, Timer } from "../shared/clock.ts";
+import { PublicServer } from "../shared/http/public_server.ts";
+import { Lifecycle, type StopOutcome } from "../shared/lifecycle.ts";
+import type { Logger } from "../shared/logger.ts";
+import { repeatEvery } from "../shared/repeat.ts";
+import { describeError } from "../shared/settled.ts";
+import type { SignalSource } from "../shared/signals.ts";
+import { createHandler } from "./api/handler.ts";
+import { openAccess, type RelayerAccess } from "./open_access.ts";
+import { openData, type RelayerData } from "./open_data.ts";
+import { openModels } from "./open_models.ts";
+import { openWork, type RelayerWork } from "./open_work.ts";
+import type { RelayerSettings } from "./settings.ts";
+
+/** What the relayer gets from the process it runs in. */
+export interface ServeOptions {
+  /** The relayer's version, such as `1.2.3`. */
+  readonly version: string;
+  /** Gives random bytes fit for ids. */
+  readonly randomBytes: (length: number) => Uint8Array;
+  /** A number from 0 up to 1. */
+  readonly random: () => number;
+  /** Time. */
+  readonly clock: Clock;
+  /** Hears of everything worth telling. */
+  readonly logger: Logger;
+  /** SIGTERM, SIGINT and SIGHUP. */
+  readonly signals: SignalSource;
+}
+
+const SWEEP_EVERY_MS = 60_000;
+const SWEEP_ROWS = 2_000;
+const FLUSH_EVERY_MS = 5_000;
+
+/** Everything that runs. */
+interface Running {
+  readonly data: RelayerData;
+  readonly access: RelayerAccess;
+  readonly work: RelayerWork;
+}
+
+/**
+ * Runs the relayer until it is stopped.
+ *
+ * @throws When a part can't start: the error says which and why.
+ */
+export async function serve(
+  settings: RelayerSettings,
+  options: ServeOptions,
+): Promise<StopOutcome> {
+  const { clock, logger } = options;
+  const models = openModels(settings, clock);
+  const lifecycle = new Lifecycle({
+    logger,
+    clock,
+    graceMs: settings.shutdownGraceMs,
+    signals: options.signals,
+  });
+  let running: Running | undefined;
+  let server: PublicServer | undefined;
+  let timers: readonly Timer[] = [];
+  const parts = (): Running => {
+    if (running === undefined) throw new Error("the data is not open");
+    return running;
+  };
+  lifecycle
+    .add({
+      name: "data",
+      async start() {
+        const data = await openData(settings, { clock, logger });
+        try {
+          const access = await openAccess(settings, { data, clock, logger });
+          const work = openWork(settings, { ...options, data, models });
+          await work.loadIndex();
+          running = { data, access, work };
+        } catch (error) {
+          await data.close();
+          throw error;
+        }
+      },
+      async stop() {
+        await running?.access.flush();
+        await running?.data.close();
+      },
+    })
+    .add({
+      name: "jobs",
+      start() {
+        parts().work.runner.start();
+        return Promise.resolve();
+      },
+      stop: (graceMs) => parts().work.runner.stop(graceMs),
+    })
+    .add({
+      name: "background work",
+      start() {
+        timers = backgroundWork(settings, { ...parts(), clock, logger });
+        return Promise.resolve();
+      },
+      stop() {
+        for (const timer of timers) timer.cancel();
+        return Promise.resolve();
+      },
+    })
+    .add({
+      name: "listener",
+      async start() {
+        server = await listen(settings, { ...options, ...parts(), models });
+      },
+      async stop(graceMs) {
+        await server?.stop(graceMs);
+      },
+    })
+    // Those who wait go home before the port waits for them.
+    .onStopping(() => {
+      running?.work.waiters.stop();
+      running?.access.refusalDelay.releaseAll();
+    });
+  await lifecycle.start();
+  return await lifecycle.done;
+}
+
+/** What is done now and then. */
+function backgroundWork(
+  settings: RelayerSettings,
+  { data, access, clock, logger }:
+    & Running
+    & Pick<
+      ServeOptions,
+      "clock" | "logger"
+    >,
+): readonly Timer[] {
+  const tell = (message: string) => (error: unknown) =>
+    logger.error(message, { error: describeError(error) });
+  const sweep = (): void => {
+    const nowMs = clock.nowMs();
+    data.store.sweep({
+      nowMs,
+      finishedJobsBeforeMs: nowMs - settings.jobRetentionMs,
+      tombstonesBeforeMs: nowMs - settings.tombstoneRetentionMs,
+      limit: SWEEP_ROWS,
+    }).catch(tell("Cannot remove what has expired"));
+  };
+  const flush = (): void => {
+    access.flush().catch(tell("Cannot write down rate windows"));
+  };
+  return [
+    repeatEvery(clock, { intervalMs: SWEEP_EVERY_MS, run: sweep }),
+    repeatEvery(clock, { intervalMs: FLUSH_EVERY_MS, run: flush }),
+  ];
+}
+
+/** Opens the port. */
+async function listen(
+  settings: RelayerSettings,
+  options:
+    & Running
+    & { readonly models: ReturnType<typeof openModels> }
+    & Pick<ServeOptions, "version" | "clock" | "logger">,
+): Promise<PublicServer> {
+  const { data, access, work, models, clock, logger } = options;
+  let url = settings.publicUrl;
+  const handler = createHandler({
+    ...data,
+    ...models,
+    ...access,
+    ...work,
+    leftovers: {
+      entryOf: (owner, id) => data.catalog.entryOf(owner, id),
+      holdersOf: (blobId) => data.catalog.holdersOf(blobId),
+    },
+    jobWatch: work.waiters,
+    clock,
+    logger,
+    version: options.version,
+    buildCommit: undefined,
+    network: settings.ledgerNetwork,
+    get ledgerRpcUrl() {
+      return settings.ledgerRpcUrl === "" ? url : settings.ledgerRpcUrl;
+    },
+    isRateLimitDisabled: settings.rateLimitDisabled,
+    isWriteReady: true,
+    quotaBytes: settings.quotaBytes,
+    corsOrigins: settings.corsOrigins,
+  });
+  const server = new PublicServer({
+    hostname: settings.host,
+    port: settings.port,
+    handler,
+    logger,
+    clock,
+    headerTimeoutMs: settings.headerTimeoutMs,
+    requestTimeoutMs: settings.requestTimeoutMs,
+    idleTimeoutMs: settings.idleTimeoutMs,
+    maxConnections: settings.maxConnections,
+    maxBodyBytesInFlight: settings.maxBodiesBytes,
+  });
+  const { hostname, port } = await server.start();
+  if (url === "") url = `http://${hostname}:${port}`;
+  logger.info(`Listening on http://${hostname}:${port}`, {
+    embedder: models.embedder.model,
+    extractor: models.extractor.name,
+    memories: work.index.size,
+  });
+  return server;
+}

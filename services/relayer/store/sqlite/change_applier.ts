@@ -1,0 +1,110 @@
+/**
+ * Applies a commit's changes within a transaction: all or none.
+ *
+ * @module
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Change, CommitOutcome } from "../store.ts";
+import type { JobRows } from "./job_rows.ts";
+import type { MemoryWrites } from "./memory_writes.ts";
+import type { SideRows } from "./side_rows.ts";
+
+/** Options of {@linkcode ChangeApplier}. */
+export interface ChangeApplierOptions {
+  /** The jobs. */
+  readonly jobs: JobRows;
+  /** The index's rows. */
+  readonly memories: MemoryWrites;
+  /** What is beside them. */
+  readonly sides: SideRows;
+  /** The time, in milliseconds since the epoch. */
+  readonly nowMs: () => number;
+}
+
+/** Bytes that a change takes beside what it carries. */
+const CHANGE_BYTES = 512;
+
+/** Applies commits. */
+export class ChangeApplier {
+  readonly #options: ChangeApplierOptions;
+  readonly #savepoint: StatementSync;
+  readonly #undo: StatementSync;
+  readonly #release: StatementSync;
+
+  /** An applier for a connection on which a transaction is under way. */
+  constructor(db: DatabaseSync, options: ChangeApplierOptions) {
+    this.#options = options;
+    this.#savepoint = db.prepare("SAVEPOINT changes");
+    this.#undo = db.prepare("ROLLBACK TO changes");
+    this.#release = db.prepare("RELEASE changes");
+  }
+
+  /** Applies changes in their order, up to the first that does not fit. */
+  apply(changes: readonly Change[]): CommitOutcome {
+    const nowMs = this.#options.nowMs();
+    // A change that does not fit writes nothing, so the first needs no undoing.
+    const needsUndoing = changes.slice(1).some(mayConflict);
+    if (needsUndoing) this.#savepoint.run();
+    const conflict = changes.findIndex((change) => !this.#fits(change, nowMs));
+    if (needsUndoing) {
+      if (conflict !== -1) this.#undo.run();
+      this.#release.run();
+    }
+    return conflict === -1
+      ? { kind: "ok" }
+      : { kind: "conflict", change: conflict };
+  }
+
+  /** Applies a change, or returns false and has written nothing. */
+  #fits(change: Change, nowMs: number): boolean {
+    const { jobs, memories, sides } = this.#options;
+    switch (change.kind) {
+      case "new_job":
+        return jobs.add(change.job, nowMs);
+      case "claim_key":
+        return sides.claim(change.claim, nowMs);
+      case "job":
+        return jobs.change(change, nowMs);
+      case "new_memory":
+        memories.add(change.memory, nowMs);
+        return true;
+      case "supersede":
+        memories.supersede(change, nowMs);
+        return true;
+      case "remove_memory":
+        memories.remove(change.owner, change.id, nowMs);
+        return true;
+      case "remove_namespace":
+        memories.removeNamespace(change.owner, change.namespace, nowMs);
+        return true;
+      case "bad_blob":
+        sides.addBadBlob(change.owner, change.blobId);
+        return true;
+      case "nonce":
+        sides.addNonce(change.nonce, change.expiresAtMs);
+        return true;
+      case "rate":
+        sides.putWindow(change.window);
+        return true;
+    }
+  }
+}
+
+/** About how much memory changes take. */
+export function bytesOf(changes: readonly Change[]): number {
+  let bytes = 0;
+  for (const change of changes) {
+    bytes += CHANGE_BYTES;
+    if (change.kind === "new_job") bytes += change.job.payload.length;
+    if (change.kind === "job") bytes += change.patch.payload?.length ?? 0;
+    if (change.kind === "new_memory") {
+      bytes += change.memory.sealedIndex.length;
+    }
+  }
+  return bytes;
+}
+
+function mayConflict({ kind }: Change): boolean {
+  return kind === "job" || kind === "claim_key" || kind === "new_job";
+}

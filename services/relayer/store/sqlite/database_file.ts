@@ -1,0 +1,60 @@
+/**
+ * Opens the relayer's database files, all in one way: a commit waits for the
+ * disk, and nobody else's statement keeps it.
+ *
+ * @module
+ */
+
+import { DatabaseSync } from "node:sqlite";
+
+/** Options of {@linkcode openDatabase}. */
+export interface OpenDatabaseOptions {
+  /**
+   * Pages in the log of commits from which on they are moved to the file, by the
+   * commit that comes to it: fewer make that commit wait for less, more of them
+   * make it seldom.
+   *
+   * @default {1000}
+   */
+  readonly checkpointPages?: number;
+  /**
+   * Whether what is deleted is overwritten with zeros.
+   *
+   * @default {false}
+   */
+  readonly isErasing?: boolean;
+}
+
+const PAGE_BYTES = 4_096;
+const CACHE_KIB = 65_536;
+const BUSY_TIMEOUT_MS = 5_000;
+/** What the log keeps of its length once it was longer. */
+const KEPT_LOG_BYTES = 16 * 1_048_576;
+
+/**
+ * Opens a database file for reading and writing; makes it when there is none.
+ *
+ * @throws {Error} when the file is no database
+ */
+export function openDatabase(
+  path: string,
+  options: OpenDatabaseOptions = {},
+): DatabaseSync {
+  const { checkpointPages = 1_000, isErasing = false } = options;
+  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
+    db.exec("PRAGMA journal_mode = WAL");
+    // In this mode only FULL waits for the disk with each commit.
+    db.exec("PRAGMA synchronous = FULL");
+    db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
+    db.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
+    db.exec(`PRAGMA secure_delete = ${isErasing ? "ON" : "OFF"}`);
+    db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+    db.exec("PRAGMA temp_store = MEMORY");
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

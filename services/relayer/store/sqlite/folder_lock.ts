@@ -1,0 +1,38 @@
+/**
+ * One process at a time for a data folder.
+ *
+ * @module
+ */
+
+import { DatabaseSync } from "node:sqlite";
+
+/** A data folder that is held; letting go is the end of it. */
+export interface FolderLock {
+  /** Lets another process have the folder. */
+  release(): void;
+}
+
+/**
+ * Takes a data folder. The lock is the operating system's lock of a file, so it
+ * ends with the process however that ends.
+ *
+ * @throws {Error} when another process, or another store of this one, has it
+ */
+export function lockFolder(dataFolder: string): FolderLock {
+  const db = new DatabaseSync(`${dataFolder}/relayer.lock`, { timeout: 0 });
+  try {
+    // A transaction that is never committed: nothing is written to the file.
+    db.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+  } catch (error) {
+    db.close();
+    throw new Error(
+      `Cannot use the data folder "${dataFolder}": another process has it`,
+      { cause: error },
+    );
+  }
+  return {
+    release() {
+      if (db.isOpen) db.close();
+    },
+  };
+}

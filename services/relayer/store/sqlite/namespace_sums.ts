@@ -1,0 +1,123 @@
+/**
+ * What is known of an owner's namespaces and delegates without counting rows.
+ *
+ * @module
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { NamespaceRow } from "../store.ts";
+
+/** What a change adds to the sums; negative numbers take away. */
+export interface SumsChange {
+  /** The owner. */
+  readonly owner: string;
+  /** The namespace. */
+  readonly namespace: string;
+  /** Rows. */
+  readonly rows: number;
+  /** Rows that were not superseded. */
+  readonly memories: number;
+  /** Bytes of blobs. */
+  readonly bytes: number;
+  /** When, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** The number of the change. */
+  readonly change: number;
+}
+
+/** Sums of a database, kept with each change. */
+export class NamespaceSums {
+  readonly #add: StatementSync;
+  readonly #drop: StatementSync;
+  readonly #addAgent: StatementSync;
+  readonly #dropAgent: StatementSync;
+  readonly #page: StatementSync;
+  readonly #one: StatementSync;
+  readonly #all: StatementSync;
+  readonly #agents: StatementSync;
+
+  /** Sums of an open database. */
+  constructor(db: DatabaseSync) {
+    this.#add = db.prepare(
+      "INSERT INTO namespaces VALUES(?, ?, ?, ?, ?, ?, ?) " +
+        "ON CONFLICT(owner, name) DO UPDATE SET " +
+        "row_count = row_count + excluded.row_count, " +
+        "memory_count = memory_count + excluded.memory_count, " +
+        "storage_bytes = storage_bytes + excluded.storage_bytes, " +
+        "updated_ms = max(updated_ms, excluded.updated_ms), " +
+        "change = excluded.change",
+    );
+    this.#drop = db.prepare(
+      "DELETE FROM namespaces WHERE owner = ? AND name = ? AND row_count <= 0",
+    );
+    this.#addAgent = db.prepare(
+      "INSERT INTO agents VALUES(?, ?, ?) ON CONFLICT(owner, agent_id) " +
+        "DO UPDATE SET row_count = row_count + excluded.row_count",
+    );
+    this.#dropAgent = db.prepare(
+      "DELETE FROM agents WHERE owner = ? AND agent_id = ? AND row_count <= 0",
+    );
+    this.#page = db.prepare(
+      "SELECT * FROM namespaces WHERE owner = ? AND change > ? " +
+        "ORDER BY change LIMIT ?",
+    );
+    this.#one = db.prepare(
+      "SELECT memory_count AS memories, storage_bytes AS bytes " +
+        "FROM namespaces WHERE owner = ? AND name = ?",
+    );
+    this.#all = db.prepare(
+      "SELECT sum(memory_count) AS memories, sum(storage_bytes) AS bytes " +
+        "FROM namespaces WHERE owner = ?",
+    );
+    this.#agents = db.prepare(
+      "SELECT agent_id FROM agents WHERE owner = ? ORDER BY agent_id",
+    );
+  }
+
+  /** Adds to the sums of a namespace. */
+  add(sums: SumsChange): void {
+    const { owner, namespace, rows, memories, bytes, nowMs, change } = sums;
+    this.#add.run(owner, namespace, rows, memories, bytes, nowMs, change);
+    if (rows < 0) this.#drop.run(owner, namespace);
+  }
+
+  /** Adds to the rows that a delegate wrote. */
+  addAgent(owner: string, agentId: string, rows: number): void {
+    this.#addAgent.run(owner, agentId, rows);
+    if (rows < 0) this.#dropAgent.run(owner, agentId);
+  }
+
+  /** Namespaces that changed after a change, in the order of their last one. */
+  page(
+    owner: string,
+    options: { readonly afterChange: number; readonly limit: number },
+  ): readonly NamespaceRow[] {
+    return this.#page.all(owner, options.afterChange, options.limit)
+      .map((row) => ({
+        name: String(row["name"]),
+        memoryCount: Number(row["memory_count"]),
+        storageBytes: Number(row["storage_bytes"]),
+        updatedAtMs: Number(row["updated_ms"]),
+        change: Number(row["change"]),
+      }));
+  }
+
+  /** The sums of a namespace, or of all. */
+  stats(
+    owner: string,
+    namespace?: string,
+  ): { readonly memories: number; readonly bytes: number } {
+    const row = namespace === undefined
+      ? this.#all.get(owner)
+      : this.#one.get(owner, namespace);
+    return {
+      memories: Number(row?.["memories"] ?? 0),
+      bytes: Number(row?.["bytes"] ?? 0),
+    };
+  }
+
+  /** The delegates that wrote an owner's rows. */
+  agents(owner: string): readonly string[] {
+    return this.#agents.all(owner).map((row) => String(row["agent_id"]));
+  }
+}

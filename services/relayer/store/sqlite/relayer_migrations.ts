@@ -1,0 +1,13 @@
+/**
+ * The steps of the relayer's database.
+ *
+ * @module
+ */
+
+import type { Migration } from "./migrations.ts";
+import { INITIAL_TABLES } from "./migrations/v1_initial.ts";
+
+/** All steps in their order. What was released never changes. */
+export const RELAYER_MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: "initial", sql: INITIAL_TABLES },
+];

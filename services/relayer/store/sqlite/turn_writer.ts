@@ -1,0 +1,205 @@
+/**
+ * What is written in one turn goes to the disk in one transaction.
+ *
+ * @module
+ */
+
+import { setImmediate, setTimeout } from "node:timers";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { StoreBusyError } from "../store.ts";
+
+/** Options of {@linkcode TurnWriter}. */
+export interface TurnWriterOptions {
+  /** Milliseconds of a clock that only goes forward. */
+  readonly monotonicMs: () => number;
+  /** Most pieces of work that wait. */
+  readonly maxQueued: number;
+  /** Most bytes that wait; one piece may have more when nothing else waits. */
+  readonly maxQueuedBytes: number;
+  /**
+   * Called at the end of each transaction, within it.
+   *
+   * @default nothing
+   */
+  readonly beforeCommit?: () => void;
+  /**
+   * Called after each transaction, when it is durable and before anybody is
+   * answered. What it throws reaches all who wait for that transaction.
+   *
+   * @default nothing
+   */
+  readonly afterCommit?: () => void;
+}
+
+interface Waiting {
+  readonly apply: () => unknown;
+  readonly bytes: number;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Result =
+  | { readonly kind: "ok"; readonly value: unknown }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/**
+ * After a transaction as long goes to other work, for the disk is waited for in
+ * the thread that answers requests; what comes meanwhile forms the next one.
+ */
+const LONGEST_REST_MS = 5;
+const MAX_GROUP = 2_000;
+const MAX_GROUP_BYTES = 16 * 1_048_576;
+const LEAST_RETRY_MS = 50;
+const LONGEST_RETRY_MS = 5_000;
+
+/**
+ * Groups writes: after a silence the first one is done at the end of the turn
+ * with all that came in it, in the order they came. Nobody is answered before the
+ * disk has what was written.
+ */
+export class TurnWriter {
+  readonly #db: DatabaseSync;
+  readonly #options: TurnWriterOptions;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  #waiting: Waiting[] = [];
+  #queuedBytes = 0;
+  #isPlanned = false;
+  #msPerPiece = 0.1;
+  #restUntilMs = -Infinity;
+  #whenIdle: (() => void)[] = [];
+
+  /** A writer over a connection that nobody else begins transactions on. */
+  constructor(db: DatabaseSync, options: TurnWriterOptions) {
+    this.#db = db;
+    this.#options = options;
+    this.#begin = db.prepare("BEGIN IMMEDIATE");
+    this.#commit = db.prepare("COMMIT");
+  }
+
+  /**
+   * Has `apply` run within the next transaction and answers with what it returns,
+   * once that is durable. It may be run more than once, each time as if for the
+   * first time; when it throws, only its own writes are undone.
+   *
+   * @throws {StoreBusyError} when too much waits
+   */
+  async add<T>(apply: () => T, bytes: number): Promise<T> {
+    this.#demandRoom(bytes);
+    this.#queuedBytes += bytes;
+    const answer = new Promise<unknown>((resolve, reject) => {
+      this.#waiting.push({ apply, bytes, resolve, reject });
+    });
+    this.#plan();
+    return await answer as T;
+  }
+
+  /** Resolves when nothing waits. */
+  idle(): Promise<void> {
+    if (this.#waiting.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  #demandRoom(bytes: number): void {
+    const { maxQueued, maxQueuedBytes } = this.#options;
+    const count = this.#waiting.length;
+    if (count === 0) return;
+    if (count < maxQueued && this.#queuedBytes + bytes <= maxQueuedBytes) {
+      return;
+    }
+    throw new StoreBusyError(
+      Math.min(
+        LONGEST_RETRY_MS,
+        Math.max(LEAST_RETRY_MS, Math.ceil(count * this.#msPerPiece)),
+      ),
+    );
+  }
+
+  #plan(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    const restMs = this.#restUntilMs - this.#options.monotonicMs();
+    if (restMs >= 1) setTimeout(() => this.#run(), restMs);
+    else setImmediate(() => this.#run());
+  }
+
+  #run(): void {
+    this.#isPlanned = false;
+    this.#writeGroup(this.#nextGroup());
+    if (this.#waiting.length > 0) return this.#plan();
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+
+  #nextGroup(): readonly Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    for (const piece of this.#waiting) {
+      bytes += piece.bytes;
+      if (count > 0 && (bytes > MAX_GROUP_BYTES || count === MAX_GROUP)) break;
+      count++;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  #writeGroup(group: readonly Waiting[]): void {
+    const startedMs = this.#options.monotonicMs();
+    for (const { bytes } of group) this.#queuedBytes -= bytes;
+    try {
+      const results = this.#write(group);
+      this.#options.afterCommit?.();
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const result = results[index];
+        if (result?.kind === "failed") reject(result.error);
+        else resolve(result?.value);
+      }
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+    const endedMs = this.#options.monotonicMs();
+    const tookMs = endedMs - startedMs;
+    this.#restUntilMs = endedMs + Math.min(LONGEST_REST_MS, tookMs);
+    this.#msPerPiece = 0.8 * this.#msPerPiece + 0.2 * tookMs / group.length;
+  }
+
+  #write(group: readonly Waiting[]): readonly Result[] {
+    try {
+      return this.#transaction(() =>
+        group.map(({ apply }) => ({ kind: "ok", value: apply() }))
+      );
+    } catch (error) {
+      if (group.length === 1) throw error;
+      // Only the piece that fails is to suffer.
+      return this.#transaction(() =>
+        group.map(({ apply }) => this.#attempt(apply))
+      );
+    }
+  }
+
+  #transaction(run: () => readonly Result[]): readonly Result[] {
+    this.#begin.run();
+    try {
+      const results = run();
+      this.#options.beforeCommit?.();
+      this.#commit.run();
+      return results;
+    } catch (error) {
+      // After some errors SQLite has rolled back by itself.
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  #attempt(apply: () => unknown): Result {
+    this.#db.exec("SAVEPOINT piece");
+    try {
+      const value = apply();
+      this.#db.exec("RELEASE piece");
+      return { kind: "ok", value };
+    } catch (error) {
+      // Without a transaction there is nothing to go on with.
+      if (!this.#db.isTransaction) throw error;
+      this.#db.exec("ROLLBACK TO piece; RELEASE piece");
+      return { kind: "failed", error };
+    }
+  }
+}

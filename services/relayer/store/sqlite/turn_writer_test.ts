@@ -1,0 +1,98 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { TurnWriter, type TurnWriterOptions } from "./turn_writer.ts";
+
+async function withWriter(
+  use: (writer: TurnWriter, db: DatabaseSync) => Promise<void>,
+  options: Partial<TurnWriterOptions> = {},
+): Promise<void> {
+  const db = new DatabaseSync(":memory:");
+  try {
+    db.exec("CREATE TABLE t(n INTEGER PRIMARY KEY)");
+    const writer = new TurnWriter(db, {
+      monotonicMs: () => 0,
+      maxQueued: 10_000,
+      maxQueuedBytes: 1_000_000,
+      ...options,
+    });
+    await use(writer, db);
+  } finally {
+    db.close();
+  }
+}
+
+function rows(db: DatabaseSync): number[] {
+  return db.prepare("SELECT n FROM t ORDER BY n").all()
+    .map((row) => Number(row["n"]));
+}
+
+Deno.test("TurnWriter writes a turn in one transaction, in order", async () => {
+  let commits = 0;
+  await withWriter(async (writer, db) => {
+    const seen: number[] = [];
+    const insert = db.prepare("INSERT INTO t VALUES(?)");
+    const answers = await Promise.all([3, 1, 2].map((n) =>
+      writer.add(() => {
+        seen.push(n);
+        insert.run(n);
+        return n * 10;
+      }, 1)
+    ));
+    assertEquals(answers, [30, 10, 20]);
+    assertEquals(seen, [3, 1, 2]);
+    assertEquals(commits, 1);
+    await writer.add(() => insert.run(4), 1);
+    assertEquals(commits, 2);
+    assertEquals(rows(db), [1, 2, 3, 4]);
+  }, { beforeCommit: () => commits++ });
+});
+
+Deno.test("TurnWriter undoes the piece that throws and keeps the others", async () => {
+  await withWriter(async (writer, db) => {
+    const insert = db.prepare("INSERT INTO t VALUES(?)");
+    const add = (n: number, failure?: string) =>
+      writer.add(() => {
+        insert.run(n);
+        if (failure !== undefined) throw new Error(failure);
+        return n;
+      }, 1);
+    const results = await Promise.allSettled([add(1), add(2, "no"), add(3)]);
+    assertEquals(
+      results.map(({ status }) => status),
+      ["fulfilled", "rejected", "fulfilled"],
+    );
+    assertEquals(rows(db), [1, 3]);
+    await assertRejects(() => add(4, "alone"), Error, "alone");
+    assertEquals(rows(db), [1, 3]);
+  });
+});
+
+Deno.test("TurnWriter splits what is too much for one transaction", async () => {
+  let commits = 0;
+  await withWriter(async (writer, db) => {
+    const insert = db.prepare("INSERT INTO t VALUES(?)");
+    const all = Array.from(
+      { length: 4_500 },
+      (_, n) => writer.add(() => void insert.run(n), 1),
+    );
+    await writer.idle();
+    assertEquals(rows(db).length, 4_500);
+    await Promise.all(all);
+    assertEquals(commits, 3);
+  }, { beforeCommit: () => commits++ });
+});
+
+Deno.test("TurnWriter answers nobody before what follows the commit is done", async () => {
+  await withWriter(async (writer, db) => {
+    const insert = db.prepare("INSERT INTO t VALUES(?)");
+    await assertRejects(
+      () => writer.add(() => insert.run(1), 1),
+      Error,
+      "no disk",
+    );
+  }, {
+    afterCommit: () => {
+      throw new Error("no disk");
+    },
+  });
+});

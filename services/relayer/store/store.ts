@@ -1,0 +1,253 @@
+/**
+ * What the relayer keeps, as a port: jobs, the rows of the index, tombstones,
+ * nonces and rate windows. Text, vectors and metadata arrive here sealed; nothing
+ * the store is given can be read without the owner's key.
+ *
+ * @module
+ */
+
+import type { JobRow, NewJob } from "./job_row.ts";
+import type { MemoryRow, NewMemory, Tombstone } from "./memory_row.ts";
+
+/** One change. All changes of a commit happen, or none. */
+export type Change =
+  /** Accepts a job. */
+  | { readonly kind: "new_job"; readonly job: NewJob }
+  /**
+   * Remembers what a client's key stood for; conflicts when the owner used the
+   * key before.
+   */
+  | { readonly kind: "claim_key"; readonly claim: KeyClaim }
+  /** Changes a job; conflicts unless its version is still the expected one. */
+  | {
+    readonly kind: "job";
+    readonly owner: string;
+    readonly id: string;
+    readonly expectedVersion: number;
+    readonly patch: JobPatch;
+  }
+  /** Adds a row to the index, or does nothing when one of its id is there. */
+  | { readonly kind: "new_memory"; readonly memory: NewMemory }
+  /** Marks a row as replaced by another; does nothing when it is gone. */
+  | {
+    readonly kind: "supersede";
+    readonly owner: string;
+    readonly id: string;
+    readonly supersededBy: string;
+  }
+  /** Removes a row; leaves a tombstone when it was there. */
+  | {
+    readonly kind: "remove_memory";
+    readonly owner: string;
+    readonly id: string;
+  }
+  /** Removes all rows of a namespace; leaves their tombstones. */
+  | {
+    readonly kind: "remove_namespace";
+    readonly owner: string;
+    readonly namespace: string;
+  }
+  /** Notes that a blob can never be restored. */
+  | {
+    readonly kind: "bad_blob";
+    readonly owner: string;
+    readonly blobId: string;
+  }
+  /** Notes a nonce so that it is known after a restart. */
+  | {
+    readonly kind: "nonce";
+    readonly nonce: string;
+    readonly expiresAtMs: number;
+  }
+  /** Keeps a rate window so that it is known after a restart. */
+  | { readonly kind: "rate"; readonly window: RateWindow };
+
+/** What of a job may change. Absent fields stay; null empties. */
+export interface JobPatch {
+  /** Its state. */
+  readonly status?: JobRow["status"];
+  /** How often it was begun. */
+  readonly attempts?: number;
+  /** When it may be begun again, in milliseconds since the epoch. */
+  readonly nextAttemptAtMs?: number;
+  /** Its blob, once there is one. */
+  readonly blobId?: string;
+  /** Why it failed, in words fit for its owner. */
+  readonly error?: string | null;
+  /** What was to be stored; null once it is in the blob store. */
+  readonly payload?: Uint8Array | null;
+}
+
+/** A client's key and what it stood for. */
+export interface KeyClaim {
+  /** The owner's address. */
+  readonly owner: string;
+  /** The key; no other owner shares it. */
+  readonly key: string;
+  /** A keyed digest of what was asked. */
+  readonly fingerprint: string;
+  /** The jobs that were made. */
+  readonly jobIds: readonly string[];
+  /** When it is forgotten, in milliseconds since the epoch. */
+  readonly expiresAtMs: number;
+}
+
+/** Points that somebody spent, by the minute. */
+export interface RateWindow {
+  /** Whose they are, with the layer before it. */
+  readonly name: string;
+  /** The minute since the epoch. */
+  readonly minute: number;
+  /** How many. */
+  readonly points: number;
+}
+
+/** Where in the order of changes somebody is. */
+export interface FeedPosition {
+  /** All changes up to this number were seen. */
+  readonly change: number;
+}
+
+/** A page of rows in the order of their last change. */
+export interface MemoryPage {
+  /** The rows. */
+  readonly memories: readonly MemoryRow[];
+  /** Rows that were removed within the span of this page, in that order. */
+  readonly deleted: readonly Tombstone[];
+  /** Whether there are more. */
+  readonly hasMore: boolean;
+  /** Where the next page begins; undefined when there is nothing at all. */
+  readonly next: FeedPosition | undefined;
+  /** Whether tombstones behind the position are gone already. */
+  readonly mustResync: boolean;
+}
+
+/** A namespace as listings show it. */
+export interface NamespaceRow {
+  /** Its name. */
+  readonly name: string;
+  /** Rows that count. */
+  readonly memoryCount: number;
+  /** Bytes of their blobs. */
+  readonly storageBytes: number;
+  /** When one of them changed last, in milliseconds since the epoch. */
+  readonly updatedAtMs: number;
+  /** The number of that change. */
+  readonly change: number;
+}
+
+/** What came of a commit. */
+export type CommitOutcome =
+  | { readonly kind: "ok" }
+  /** The change at that place did not fit; nothing was written. */
+  | { readonly kind: "conflict"; readonly change: number };
+
+/** Thrown by {@linkcode RelayerStore.commit} when too much waits to be written. */
+export class StoreBusyError extends Error {
+  /** The name of the class. */
+  override readonly name = "StoreBusyError";
+  /** When it is worth trying again. */
+  readonly retryAfterMs: number;
+
+  /** An error that says when to come again. */
+  constructor(retryAfterMs: number) {
+    super("Cannot write: too much waits to be written already");
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Keeps everything but texts and keys. */
+export interface RelayerStore {
+  /** Opens it; brings its tables up to date. */
+  start(): Promise<void>;
+  /** Writes what waits and closes it. */
+  stop(): Promise<void>;
+  /**
+   * Applies changes; answers when they are on disk. Commits that come in one turn
+   * go to the disk together; they are applied in the order of asking.
+   *
+   * @throws {StoreBusyError} when too much waits
+   */
+  commit(changes: readonly Change[]): Promise<CommitOutcome>;
+  /** Jobs by id, in the order of asking; undefined for what the owner has not. */
+  jobs(
+    owner: string,
+    ids: readonly string[],
+  ): Promise<readonly (JobRow | undefined)[]>;
+  /** Unfinished jobs whose time has come, the longest waiting first. */
+  dueJobs(nowMs: number, limit: number): Promise<readonly JobRow[]>;
+  /** When the next unfinished job's time comes; undefined when there is none. */
+  nextJobMs(): Promise<number | undefined>;
+  /** How many jobs of an owner are unfinished, and the bytes they hold. */
+  openJobs(
+    owner: string,
+  ): Promise<{ readonly jobs: number; readonly bytes: number }>;
+  /** What a client's key stood for. */
+  keyClaim(
+    owner: string,
+    key: string,
+    nowMs: number,
+  ): Promise<KeyClaim | undefined>;
+  /** Rows by id, in the order of asking; undefined for what the owner has not. */
+  memories(
+    owner: string,
+    ids: readonly string[],
+  ): Promise<readonly (MemoryRow | undefined)[]>;
+  /** All rows of an owner's namespace, or of everybody, in pages by id. */
+  scanMemories(
+    options: {
+      readonly limit: number;
+      readonly afterId?: string;
+      readonly owner?: string;
+      readonly namespace?: string;
+    },
+  ): Promise<readonly MemoryRow[]>;
+  /** Which of these blobs an owner's index has. */
+  indexedBlobs(
+    owner: string,
+    blobIds: readonly string[],
+  ): Promise<ReadonlySet<string>>;
+  /** Which of these blobs are known to be beyond restoring. */
+  badBlobs(
+    owner: string,
+    blobIds: readonly string[],
+  ): Promise<ReadonlySet<string>>;
+  /** Rows of an owner in the order of their last change. */
+  memoryFeed(
+    owner: string,
+    options: { readonly limit: number; readonly after?: FeedPosition },
+  ): Promise<MemoryPage>;
+  /** Namespaces of an owner in the order of their last change. */
+  namespaceFeed(
+    owner: string,
+    options: { readonly limit: number; readonly after?: FeedPosition },
+  ): Promise<
+    { readonly namespaces: readonly NamespaceRow[]; readonly hasMore: boolean }
+  >;
+  /** What an owner has in a namespace, or in all. */
+  stats(
+    owner: string,
+    namespace?: string,
+  ): Promise<{ readonly memories: number; readonly bytes: number }>;
+  /** Public keys of the delegates that wrote an owner's rows. */
+  agents(owner: string): Promise<readonly string[]>;
+  /** Nonces that have not expired, to begin with after a start. */
+  nonces(nowMs: number): Promise<readonly string[]>;
+  /** Rate windows from a minute on, to begin with after a start. */
+  rateWindows(fromMinute: number): Promise<readonly RateWindow[]>;
+  /**
+   * Removes what nobody can ask for any more, at most `limit` rows: expired
+   * nonces, key claims and windows, finished jobs and tombstones older than the
+   * bounds.
+   *
+   * @returns how many it were
+   */
+  sweep(
+    bounds: {
+      readonly nowMs: number;
+      readonly finishedJobsBeforeMs: number;
+      readonly tombstonesBeforeMs: number;
+      readonly limit: number;
+    },
+  ): Promise<number>;
+}

@@ -1,0 +1,195 @@
+/**
+ * Demands about the index's rows.
+ *
+ * @module
+ */
+
+import { assertEquals, assertExists, assertRejects } from "@std/assert";
+import type { MemoryRow } from "../../memory_row.ts";
+import type { RelayerStore } from "../../store.ts";
+import { AGENT, ALICE, BOB, sampleMemory } from "../sample_rows.ts";
+import { commitAll, type StoreCase } from "./store_case.ts";
+
+/** All of them. */
+export function memoryCases(): readonly StoreCase[] {
+  return [
+    {
+      title: "a row is read as it was added, by its owner alone",
+      async run({ store, clock }) {
+        clock.advance(7);
+        const full = sampleMemory({ supersedes: "older" });
+        const { keyId: _, ...keyless } = sampleMemory({ id: "memory-2" });
+        const bare = {
+          ...keyless,
+          agentId: null,
+          packageId: null,
+          importance: null,
+        };
+        await add(store, full, bare);
+        const [first, second, none] = await store.memories(ALICE, [
+          "memory-1",
+          "memory-2",
+          "memory-3",
+        ]);
+        assertExists(first);
+        assertExists(second);
+        const updatedAtMs = clock.nowMs();
+        assertEquals(first, { ...full, updatedAtMs, change: first.change });
+        assertEquals(second, { ...bare, updatedAtMs, change: second.change });
+        assertEquals(second.change > first.change, true);
+        assertEquals(none, undefined);
+        assertEquals(await store.memories(BOB, ["memory-1"]), [undefined]);
+      },
+    },
+    {
+      title: "adding a row again does nothing",
+      async run({ store, clock }) {
+        await add(store, sampleMemory());
+        const before = await store.memories(ALICE, ["memory-1"]);
+        clock.advance(9);
+        await add(store, sampleMemory({ blobId: "another", sizeBytes: 5 }));
+        assertEquals(await store.memories(ALICE, ["memory-1"]), before);
+        assertEquals(await store.stats(ALICE), { memories: 1, bytes: 100 });
+      },
+    },
+    {
+      title: "a superseded row is kept, marked, and does not count",
+      async run({ store, clock }) {
+        await add(store, sampleMemory(), sampleMemory({ id: "memory-2" }));
+        const before = await only(store, "memory-1");
+        clock.advance(3);
+        const mark = {
+          kind: "supersede",
+          owner: ALICE,
+          id: "memory-1",
+          supersededBy: "memory-2",
+        } as const;
+        await commitAll(store, mark, { ...mark, id: "gone" });
+        const after = await only(store, "memory-1");
+        assertEquals(after.supersededBy, "memory-2");
+        assertEquals(after.updatedAtMs, clock.nowMs());
+        assertEquals(after.change > before.change, true);
+        assertEquals(await store.stats(ALICE), { memories: 1, bytes: 200 });
+        await commitAll(store, mark, { ...mark, owner: BOB });
+        assertEquals(await only(store, "memory-1"), after);
+        await remove(store, "memory-1");
+        assertEquals(await store.stats(ALICE), { memories: 1, bytes: 100 });
+      },
+    },
+    {
+      title:
+        "removing takes the row, its bytes and its name, the owner's alone",
+      async run({ store }) {
+        await add(
+          store,
+          sampleMemory(),
+          sampleMemory({ owner: BOB }),
+          sampleMemory({ id: "memory-2", agentId: "d4".repeat(32) }),
+        );
+        assertEquals(await store.agents(ALICE), [AGENT, "d4".repeat(32)]);
+        await remove(store, "memory-1");
+        await remove(store, "memory-1");
+        assertEquals(await store.memories(ALICE, ["memory-1"]), [undefined]);
+        assertEquals(await store.stats(ALICE), { memories: 1, bytes: 100 });
+        assertEquals(await store.stats(BOB), { memories: 1, bytes: 100 });
+        assertEquals(await store.agents(ALICE), ["d4".repeat(32)]);
+        assertEquals(await store.agents(BOB), [AGENT]);
+      },
+    },
+    {
+      title: "removing a namespace takes all of its rows and no others",
+      async run({ store }) {
+        await add(
+          store,
+          sampleMemory({ id: "a", namespace: "work" }),
+          sampleMemory({ id: "b", namespace: "work" }),
+          sampleMemory({ id: "c" }),
+          sampleMemory({ id: "a", namespace: "work", owner: BOB }),
+        );
+        await commitAll(store, {
+          kind: "remove_namespace",
+          owner: ALICE,
+          namespace: "work",
+        });
+        assertEquals(await store.stats(ALICE, "work"), {
+          memories: 0,
+          bytes: 0,
+        });
+        assertEquals((await store.stats(ALICE)).memories, 1);
+        assertEquals((await store.stats(BOB, "work")).memories, 1);
+        const page = await store.memoryFeed(ALICE, { limit: 10 });
+        assertEquals(page.deleted.map(({ id }) => id), ["a", "b"]);
+      },
+    },
+    {
+      title: "a scan walks over all rows, of everybody, an owner, a namespace",
+      async run({ store }) {
+        await add(
+          store,
+          ...["e", "b", "d", "a"].map((id) => sampleMemory({ id })),
+          sampleMemory({ id: "c", namespace: "work" }),
+          ...["b", "f"].map((id) => sampleMemory({ id, owner: BOB })),
+        );
+        const all = await scanned(store, {});
+        assertEquals(all, ["a", "b", "b", "c", "d", "e", "f"]);
+        assertEquals(await scanned(store, { owner: ALICE }), [..."abcde"]);
+        assertEquals(await scanned(store, { owner: BOB }), [..."bf"]);
+        const work = { owner: ALICE, namespace: "work" };
+        assertEquals(await scanned(store, work), ["c"]);
+        await assertRejects(
+          () => store.scanMemories({ limit: 1, namespace: "work" }),
+          TypeError,
+          "no owner is named",
+        );
+      },
+    },
+    {
+      title: "blobs are looked up by owner",
+      async run({ store }) {
+        await add(store, sampleMemory({ blobId: "x" }));
+        assertEquals(
+          await store.indexedBlobs(ALICE, ["x", "y"]),
+          new Set(["x"]),
+        );
+        assertEquals(await store.indexedBlobs(BOB, ["x"]), new Set());
+      },
+    },
+  ];
+}
+
+async function add(
+  store: RelayerStore,
+  ...memories: readonly ReturnType<typeof sampleMemory>[]
+): Promise<void> {
+  for (const memory of memories) {
+    await commitAll(store, { kind: "new_memory", memory });
+  }
+}
+
+async function remove(store: RelayerStore, id: string): Promise<void> {
+  await commitAll(store, { kind: "remove_memory", owner: ALICE, id });
+}
+
+async function only(store: RelayerStore, id: string): Promise<MemoryRow> {
+  const [memory] = await store.memories(ALICE, [id]);
+  assertExists(memory);
+  return memory;
+}
+
+async function scanned(
+  store: RelayerStore,
+  of: { readonly owner?: string; readonly namespace?: string },
+): Promise<readonly string[]> {
+  const ids: string[] = [];
+  let afterId: string | undefined;
+  do {
+    const page = await store.scanMemories({
+      ...of,
+      limit: 2,
+      ...(afterId === undefined ? {} : { afterId }),
+    });
+    ids.push(...page.map(({ id }) => id));
+    afterId = page.at(-1)?.id;
+  } while (afterId !== undefined);
+  return ids;
+}

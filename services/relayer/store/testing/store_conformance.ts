@@ -1,0 +1,43 @@
+/**
+ * What every store must do, as one test with a step for each demand.
+ *
+ * @module
+ */
+
+import { feedCases } from "./conformance/feed_cases.ts";
+import { jobCases } from "./conformance/job_cases.ts";
+import { memoryCases } from "./conformance/memory_cases.ts";
+import { sideCases } from "./conformance/side_cases.ts";
+import type { ConformanceSubject } from "./conformance/store_case.ts";
+
+export type { ConformanceSubject } from "./conformance/store_case.ts";
+
+/**
+ * Registers the test of a store.
+ *
+ * @param open Opens a store with nothing in it, started. Its clock stands at the
+ * time of the sample rows.
+ */
+export function storeConformance(
+  name: string,
+  open: () => Promise<ConformanceSubject>,
+): void {
+  const cases = [
+    ...jobCases(),
+    ...sideCases(),
+    ...memoryCases(),
+    ...feedCases(),
+  ];
+  Deno.test(`${name} store does what the port asks`, async (context) => {
+    for (const { title, run } of cases) {
+      await context.step(title, async () => {
+        const subject = await open();
+        try {
+          await run(subject);
+        } finally {
+          await subject.close();
+        }
+      });
+    }
+  });
+}

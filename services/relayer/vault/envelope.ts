@@ -1,0 +1,218 @@
+/**
+ * The envelope: sealed bytes that say how they are to be opened.
+ *
+ * | bytes | what |
+ * | --- | --- |
+ * | 4 | the letters `TCTE` |
+ * | 1 | version, 1 |
+ * | 1 | algorithm, 1: AES-256-GCM (NIST SP 800-38D) |
+ * | 1 | kind: 1 blob, 2 index entry, 3 wrapped data key, 4 wrapped root key |
+ * | 1 | length of the key's id, 1 to 64 |
+ * | n | the key's id, letters of base64url |
+ * | 4 | check: the first bytes of the SHA-256 of all before |
+ * | 12 | nonce, random |
+ * | m | ciphertext, as long as what is sealed |
+ * | 16 | tag |
+ *
+ * All before the nonce is authenticated, and so is the context, which is not in
+ * the envelope: each of its texts as its length in UTF-8 (32 bits, big endian) and
+ * its UTF-8. The check is no protection; it tells damage from an envelope of a
+ * later program or of a key that is gone.
+ *
+ * @module
+ */
+
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  randomBytes,
+} from "node:crypto";
+
+/** What is in an envelope. */
+export type EnvelopeKind = "blob" | "index" | "data_key" | "root_key";
+
+/** Options of {@linkcode sealEnvelope}. */
+export interface SealEnvelopeOptions {
+  /** What is sealed. */
+  readonly kind: EnvelopeKind;
+  /** The key's id, 1 to 64 letters of base64url. */
+  readonly keyId: string;
+  /** The key, 32 bytes. */
+  readonly key: Uint8Array;
+  /** What it is bound to: it opens with the very same texts only. */
+  readonly context: readonly string[];
+}
+
+/** Options of {@linkcode openEnvelope}. */
+export interface OpenEnvelopeOptions {
+  /** The key, 32 bytes. */
+  readonly key: Uint8Array;
+  /** What it was bound to when it was sealed. */
+  readonly context: readonly string[];
+}
+
+/** What an envelope says of itself. */
+export interface EnvelopeHead {
+  /** What is in it. */
+  readonly kind: EnvelopeKind;
+  /** The key that opens it. */
+  readonly keyId: string;
+  /** The bytes before the nonce. */
+  readonly headBytes: number;
+}
+
+/** What reading an envelope's head comes to. */
+export type HeadOutcome =
+  | { readonly kind: "ok"; readonly head: EnvelopeHead }
+  /** It is no envelope, or not as it was written. */
+  | { readonly kind: "damaged" }
+  /** It is whole, and of a version, an algorithm or a kind of a later program. */
+  | { readonly kind: "unknown"; readonly version: number };
+
+/** Bytes of all keys. */
+export const KEY_BYTES = 32;
+
+const MAGIC = [0x54, 0x43, 0x54, 0x45];
+const VERSION = 1;
+const ALGORITHM = 1;
+const KINDS: readonly EnvelopeKind[] = [
+  "blob",
+  "index",
+  "data_key",
+  "root_key",
+];
+const FIXED_BYTES = 8;
+const CHECK_BYTES = 4;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const CIPHER = "aes-256-gcm";
+
+/**
+ * Seals bytes under a random nonce: safe for 2^32 envelopes under one key.
+ *
+ * @throws {RangeError} when the key's id is none
+ */
+export function sealEnvelope(
+  plaintext: Uint8Array,
+  options: SealEnvelopeOptions,
+): Uint8Array {
+  const { kind, keyId, key, context } = options;
+  if (!KEY_ID.test(keyId)) {
+    throw new RangeError("Cannot seal: the id of the key is no key id");
+  }
+  const headBytes = FIXED_BYTES + keyId.length + CHECK_BYTES;
+  const envelope = new Uint8Array(
+    headBytes + NONCE_BYTES + plaintext.length + TAG_BYTES,
+  );
+  envelope.set(MAGIC);
+  envelope[4] = VERSION;
+  envelope[5] = ALGORITHM;
+  envelope[6] = KINDS.indexOf(kind) + 1;
+  envelope[7] = keyId.length;
+  new TextEncoder().encodeInto(keyId, envelope.subarray(FIXED_BYTES));
+  const checkAt = headBytes - CHECK_BYTES;
+  envelope.set(checkOf(envelope.subarray(0, checkAt)), checkAt);
+  const nonce = randomBytes(NONCE_BYTES);
+  envelope.set(nonce, headBytes);
+  const cipher = createCipheriv(CIPHER, key, nonce, {
+    authTagLength: TAG_BYTES,
+  });
+  cipher.setAAD(associatedData(envelope.subarray(0, headBytes), context));
+  const bodyAt = headBytes + NONCE_BYTES;
+  // GCM gives as many bytes as it takes, and none at the end.
+  envelope.set(cipher.update(plaintext), bodyAt);
+  cipher.final();
+  envelope.set(cipher.getAuthTag(), bodyAt + plaintext.length);
+  return envelope;
+}
+
+/** Reads what an envelope says of itself; it may be lying until it is opened. */
+export function readEnvelope(bytes: Uint8Array): HeadOutcome {
+  const keyIdBytes = bytes[7] ?? 0;
+  const headBytes = FIXED_BYTES + keyIdBytes + CHECK_BYTES;
+  if (
+    bytes.length < headBytes || MAGIC.some((byte, at) => bytes[at] !== byte)
+  ) {
+    return { kind: "damaged" };
+  }
+  const checkAt = headBytes - CHECK_BYTES;
+  const check = checkOf(bytes.subarray(0, checkAt));
+  if (check.some((byte, at) => bytes[checkAt + at] !== byte)) {
+    return { kind: "damaged" };
+  }
+  const [version, algorithm, code] = bytes.subarray(4, 7);
+  const kind = KINDS[(code ?? 0) - 1];
+  if (version !== VERSION || algorithm !== ALGORITHM || kind === undefined) {
+    return { kind: "unknown", version: version ?? 0 };
+  }
+  const keyId = new TextDecoder().decode(bytes.subarray(FIXED_BYTES, checkAt));
+  if (
+    !KEY_ID.test(keyId) || bytes.length < headBytes + NONCE_BYTES + TAG_BYTES
+  ) {
+    return { kind: "damaged" };
+  }
+  return { kind: "ok", head: { kind, keyId, headBytes } };
+}
+
+/**
+ * Opens an envelope whose head was read; undefined when it is not as it was
+ * sealed, or was sealed with another key or context.
+ */
+export function openEnvelope(
+  bytes: Uint8Array,
+  head: EnvelopeHead,
+  options: OpenEnvelopeOptions,
+): Uint8Array | undefined {
+  const { headBytes } = head;
+  const bodyAt = headBytes + NONCE_BYTES;
+  const tagAt = bytes.length - TAG_BYTES;
+  const decipher = createDecipheriv(
+    CIPHER,
+    options.key,
+    bytes.subarray(headBytes, bodyAt),
+    { authTagLength: TAG_BYTES },
+  );
+  decipher.setAAD(
+    associatedData(bytes.subarray(0, headBytes), options.context),
+  );
+  decipher.setAuthTag(bytes.subarray(tagAt));
+  const plaintext = decipher.update(bytes.subarray(bodyAt, tagAt));
+  try {
+    decipher.final();
+  } catch {
+    // With a key, a nonce and a tag of the right lengths, the last step has no
+    // other way to fail than a tag that does not fit.
+    return undefined;
+  }
+  return new Uint8Array(
+    plaintext.buffer,
+    plaintext.byteOffset,
+    plaintext.byteLength,
+  );
+}
+
+function checkOf(bytes: Uint8Array): Uint8Array {
+  return createHash("sha256").update(bytes).digest().subarray(0, CHECK_BYTES);
+}
+
+function associatedData(
+  head: Uint8Array,
+  context: readonly string[],
+): Uint8Array {
+  const encoder = new TextEncoder();
+  const texts = context.map((text) => encoder.encode(text));
+  const bytes = new Uint8Array(
+    texts.reduce((sum, text) => sum + 4 + text.length, head.length),
+  );
+  bytes.set(head);
+  const view = new DataView(bytes.buffer);
+  let at = head.length;
+  for (const text of texts) {
+    view.setUint32(at, text.length);
+    bytes.set(text, at + 4);
+    at += 4 + text.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,300 @@
+/**
+ * A vault whose keys are on this machine.
+ *
+ * A master key wraps root keys; from a root key come each owner's keys (to wrap
+ * data keys, to seal index entries, for digests); an owner's key wraps the random
+ * data key of each memory; a data key seals one blob. Wrapped keys are in `keys.db`.
+ * Whoever has `keys.db` and the master key opens everything that was not
+ * destroyed; without either nothing opens.
+ *
+ * The ciphers are those of `node:crypto` that answer at once: for blobs this short
+ * they take a fraction of what an asynchronous call costs.
+ *
+ * @module
+ */
+
+import { createHmac, randomBytes } from "node:crypto";
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { decodeContent, encodeContent } from "./blob_content.ts";
+import {
+  type EnvelopeHead,
+  type EnvelopeKind,
+  KEY_BYTES,
+  openEnvelope,
+  readEnvelope,
+  sealEnvelope,
+} from "./envelope.ts";
+import { decodeIndexEntry, encodeIndexEntry } from "./index_entry.ts";
+import { KeyCache } from "./key_cache.ts";
+import { KeyDatabase } from "./key_database.ts";
+import { readMasterKeyFile } from "./master_key_file.ts";
+import { masterKeysOf } from "./master_keys.ts";
+import { type KeyPurpose, RootKeys } from "./root_keys.ts";
+import type {
+  BlobContent,
+  IndexEntry,
+  Opened,
+  OpenFailure,
+  RelayerVault,
+  SealedBlob,
+} from "./vault.ts";
+
+/** Options of {@linkcode createLocalVault}. */
+export interface LocalVaultOptions {
+  /** The folder of `keys.db` and `master.key`; made when it is not there. */
+  readonly dataFolder: string;
+  /** Tells the time. */
+  readonly clock: Clock;
+  /** Hears of a new master key and of envelopes of later programs. */
+  readonly logger: Logger;
+  /**
+   * Master keys of 32 bytes: the first seals, all open.
+   *
+   * @default those of the file `master.key`, which is made at the first start
+   */
+  readonly masterKeys?: readonly Uint8Array[];
+  /**
+   * Most data keys that are kept opened.
+   *
+   * @default {10000}
+   */
+  readonly maxOpenKeys?: number;
+  /**
+   * Most new or dying keys that wait for the disk; more of them are refused with
+   * a {@linkcode StoreBusyError}.
+   *
+   * @default {20000}
+   */
+  readonly maxQueuedKeys?: number;
+}
+
+/** Makes a vault in a data folder. */
+export function createLocalVault(options: LocalVaultOptions): RelayerVault {
+  return new LocalVault(options);
+}
+
+interface Ready {
+  readonly database: KeyDatabase;
+  readonly roots: RootKeys;
+}
+
+const MAX_OWNER_KEYS = 4_096;
+const KEY_TIME_BYTES = 6;
+const KEY_RANDOM_BYTES = 12;
+
+class LocalVault implements RelayerVault {
+  readonly #options: LocalVaultOptions;
+  readonly #dataKeys: KeyCache;
+  readonly #ownerKeys = new KeyCache(MAX_OWNER_KEYS);
+  #ready: Ready | undefined;
+
+  constructor(options: LocalVaultOptions) {
+    this.#options = options;
+    this.#dataKeys = new KeyCache(options.maxOpenKeys ?? 10_000);
+  }
+
+  async start(): Promise<void> {
+    if (this.#ready !== undefined) return;
+    const { dataFolder, clock, logger, maxQueuedKeys = 20_000 } = this.#options;
+    await Deno.mkdir(dataFolder, { recursive: true, mode: 0o700 });
+    const database = new KeyDatabase(dataFolder, {
+      nowMs: clock.nowMs(),
+      monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+      maxQueued: maxQueuedKeys,
+    });
+    try {
+      // A new master key beside keys of another one would open none of them.
+      const mayCreate = database.roots().length === 0;
+      const masters = masterKeysOf(
+        this.#options.masterKeys ??
+          await readMasterKeyFile(dataFolder, { mayCreate, logger }),
+      );
+      const roots = await RootKeys.open(database, masters);
+      for (const { secret } of masters) secret.fill(0);
+      this.#ready = { database, roots };
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    const ready = this.#ready;
+    this.#ready = undefined;
+    this.#dataKeys.clear();
+    this.#ownerKeys.clear();
+    if (ready === undefined) return;
+    ready.roots.wipe();
+    await ready.database.close();
+  }
+
+  async seal(owner: string, content: BlobContent): Promise<SealedBlob> {
+    const { database, roots } = this.#demandReady();
+    const plaintext = encodeContent(content);
+    const keyId = this.#newKeyId();
+    const key = new Uint8Array(randomBytes(KEY_BYTES));
+    const bytes = sealEnvelope(plaintext, {
+      kind: "blob",
+      keyId,
+      key,
+      context: [owner],
+    });
+    const wrapped = sealEnvelope(key, {
+      kind: "data_key",
+      keyId: roots.currentId,
+      key: this.#ownerKey(roots.currentId, "data key", owner),
+      context: [owner, keyId],
+    });
+    this.#dataKeys.set(nameOf(owner, keyId), key);
+    await database.add({ owner, keyId, wrapped });
+    return { bytes, keyId };
+  }
+
+  async open(owner: string, bytes: Uint8Array): Promise<Opened<BlobContent>> {
+    return await this.#read({ owner, bytes, kind: "blob" }, (head) => {
+      const key = this.#dataKey(owner, head.keyId);
+      if (!(key instanceof Uint8Array)) return failed(key);
+      const plaintext = openEnvelope(bytes, head, { key, context: [owner] });
+      return decoded(plaintext, decodeContent);
+    });
+  }
+
+  async sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
+    const { roots } = this.#demandReady();
+    return await sealEnvelope(encodeIndexEntry(entry), {
+      kind: "index",
+      keyId: roots.currentId,
+      key: this.#ownerKey(roots.currentId, "index", owner),
+      context: [owner],
+    });
+  }
+
+  async openIndex(
+    owner: string,
+    bytes: Uint8Array,
+  ): Promise<Opened<IndexEntry>> {
+    return await this.#read({ owner, bytes, kind: "index" }, (head) => {
+      const key = this.#derived(head.keyId, "index", owner);
+      if (key === undefined) return failed("key_gone");
+      const plaintext = openEnvelope(bytes, head, { key, context: [owner] });
+      return decoded(plaintext, decodeIndexEntry);
+    });
+  }
+
+  async digest(owner: string, text: string): Promise<string> {
+    const { roots } = this.#demandReady();
+    // Always of the same root key: digests are compared with those of long ago.
+    const key = this.#ownerKey(roots.firstId, "digest", owner);
+    return await createHmac("sha256", key).update(text, "utf8").digest("hex");
+  }
+
+  async destroy(owner: string, keyId: string): Promise<boolean> {
+    const { database } = this.#demandReady();
+    return await database.destroy(
+      owner,
+      keyId,
+      () => this.#dataKeys.delete(nameOf(owner, keyId)),
+    );
+  }
+
+  /** Reads what an envelope says of itself and has it opened. */
+  #read<T>(
+    sealed: {
+      readonly owner: string;
+      readonly bytes: Uint8Array;
+      readonly kind: EnvelopeKind;
+    },
+    open: (head: EnvelopeHead) => Opened<T>,
+  ): Opened<T> {
+    this.#demandReady();
+    const outcome = readEnvelope(sealed.bytes);
+    if (outcome.kind === "unknown") {
+      this.#options.logger.warn(
+        "Cannot open an envelope: it is of a later program",
+        { owner: sealed.owner, version: outcome.version },
+      );
+      // A later program opens it.
+      return failed("unavailable");
+    }
+    if (outcome.kind !== "ok" || outcome.head.kind !== sealed.kind) {
+      return failed("damaged");
+    }
+    return open(outcome.head);
+  }
+
+  /** A memory's key, or why there is none. */
+  #dataKey(owner: string, keyId: string): Uint8Array | OpenFailure {
+    const name = nameOf(owner, keyId);
+    const known = this.#dataKeys.get(name);
+    if (known !== undefined) return known;
+    const wrapped = this.#demandReady().database.get(owner, keyId);
+    if (wrapped === undefined) return "key_gone";
+    const outcome = readEnvelope(wrapped);
+    if (outcome.kind !== "ok") return "damaged";
+    const { head } = outcome;
+    const ownerKey = this.#derived(head.keyId, "data key", owner);
+    if (ownerKey === undefined) return "key_gone";
+    const key = openEnvelope(wrapped, head, {
+      key: ownerKey,
+      context: [owner, keyId],
+    });
+    if (key?.length !== KEY_BYTES) return "damaged";
+    this.#dataKeys.set(name, key);
+    return key;
+  }
+
+  #ownerKey(rootId: string, purpose: KeyPurpose, owner: string): Uint8Array {
+    const key = this.#derived(rootId, purpose, owner);
+    if (key === undefined) throw new Error("Cannot seal: the root key is gone");
+    return key;
+  }
+
+  #derived(
+    rootId: string,
+    purpose: KeyPurpose,
+    owner: string,
+  ): Uint8Array | undefined {
+    const name = `${rootId} ${purpose} ${owner}`;
+    const known = this.#ownerKeys.get(name);
+    if (known !== undefined) return known;
+    const key = this.#demandReady().roots.derive(rootId, purpose, owner);
+    if (key !== undefined) this.#ownerKeys.set(name, key);
+    return key;
+  }
+
+  /** Begins with the time, so that those made together are kept together. */
+  #newKeyId(): string {
+    const bytes = new Uint8Array(KEY_TIME_BYTES + KEY_RANDOM_BYTES);
+    let ms = Math.max(0, Math.floor(this.#options.clock.nowMs()));
+    for (let at = KEY_TIME_BYTES - 1; at >= 0; at--) {
+      bytes[at] = ms % 256;
+      ms = Math.floor(ms / 256);
+    }
+    bytes.set(randomBytes(KEY_RANDOM_BYTES), KEY_TIME_BYTES);
+    return bytes.toBase64({ alphabet: "base64url" });
+  }
+
+  #demandReady(): Ready {
+    if (this.#ready === undefined) {
+      throw new Error("Cannot use the vault: it is not started");
+    }
+    return this.#ready;
+  }
+}
+
+function nameOf(owner: string, keyId: string): string {
+  return `${keyId} ${owner}`;
+}
+
+function failed<T>(why: OpenFailure): Opened<T> {
+  return { kind: "failed", why };
+}
+
+function decoded<T>(
+  plaintext: Uint8Array | undefined,
+  decode: (bytes: Uint8Array) => T | undefined,
+): Opened<T> {
+  const value = plaintext === undefined ? undefined : decode(plaintext);
+  return value === undefined ? failed("damaged") : { kind: "ok", value };
+}

@@ -1,0 +1,82 @@
+/**
+ * Opens and seals for owners, as a port. Each memory has a key of its own, so
+ * that one can be destroyed without the others.
+ *
+ * @module
+ */
+
+/** What is in a blob, beside what its envelope says. */
+export interface BlobContent {
+  /** The memory's id. */
+  readonly id: string;
+  /** The namespace. */
+  readonly namespace: string;
+  /** The text. */
+  readonly text: string;
+  /** When it was written, in milliseconds since the epoch. */
+  readonly createdAtMs: number;
+  /** The public key of the delegate that wrote it. */
+  readonly agentId: string;
+  /** How much it matters, 0 to 1. */
+  readonly importance: number;
+  /** What the client says of it, for filters. */
+  readonly metadata: Metadata;
+  /** The memory whose place it takes. */
+  readonly supersedes?: string;
+}
+
+/** What a client says of a memory. */
+export type Metadata = Readonly<Record<string, string | number | boolean>>;
+
+/** A sealed blob. */
+export interface SealedBlob {
+  /** The envelope with all that is in it. */
+  readonly bytes: Uint8Array;
+  /** The key that opens it; the envelope names it too. */
+  readonly keyId: string;
+}
+
+/** Why something cannot be opened. */
+export type OpenFailure =
+  /** The key was destroyed, or is another owner's: it will never open. */
+  | "key_gone"
+  /** The bytes were changed, or are none of ours: it will never open. */
+  | "damaged"
+  /** Whoever has the key does not answer: it may open later. */
+  | "unavailable";
+
+/** What opening comes to. */
+export type Opened<T> =
+  | { readonly kind: "ok"; readonly value: T }
+  | { readonly kind: "failed"; readonly why: OpenFailure };
+
+/** Opens and seals. */
+export interface RelayerVault {
+  /** Gets ready. */
+  start(): Promise<void>;
+  /** Lets go of all keys. */
+  stop(): Promise<void>;
+  /**
+   * Seals a blob under a new key, which is on disk when this answers. Commits of
+   * one turn share their way to the disk.
+   */
+  seal(owner: string, content: BlobContent): Promise<SealedBlob>;
+  /** Opens a blob. */
+  open(owner: string, bytes: Uint8Array): Promise<Opened<BlobContent>>;
+  /** Seals a row's vector and metadata under the owner's index key. */
+  sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array>;
+  /** Opens them. */
+  openIndex(owner: string, bytes: Uint8Array): Promise<Opened<IndexEntry>>;
+  /** A keyed digest of a text, to compare texts by without keeping them. */
+  digest(owner: string, text: string): Promise<string>;
+  /** Destroys a blob's key for good; true when it was there. */
+  destroy(owner: string, keyId: string): Promise<boolean>;
+}
+
+/** What of a memory is needed to find it. */
+export interface IndexEntry {
+  /** The vector. */
+  readonly vector: Float32Array;
+  /** What the client says of it. */
+  readonly metadata: Metadata;
+}
