@@ -9,6 +9,7 @@
 
 import type { DevService } from "./dev/dev_service.ts";
 import { RATELIMIT } from "./dev/ratelimit.ts";
+import { RELAYER } from "./dev/relayer.ts";
 import { TASKS } from "./dev/tasks.ts";
 import { takenPorts } from "./dev/taken_ports.ts";
 import { Supervisor } from "./dev/supervisor.ts";
@@ -19,7 +20,7 @@ import { messageOf, print, tell } from "./terminal.ts";
 const READY_TIMEOUT_MS = 60_000;
 
 /** All services; each is run and started anew on its own. */
-const SERVICES: readonly DevService[] = [RATELIMIT, TASKS];
+const SERVICES: readonly DevService[] = [RATELIMIT, TASKS, RELAYER];
 
 if (import.meta.main) {
   try {

@@ -14,11 +14,12 @@ import {
   unavailableSettings,
 } from "../services/ratelimit/settings.ts";
 import { GRPC_JS_ENVIRONMENT } from "../services/shared/grpc/grpc_js_environment.ts";
+import { relayerSettings } from "../services/relayer/settings.ts";
 import { settingNames } from "../services/shared/settings.ts";
 import { tasksSettings } from "../services/tasks/settings.ts";
 
 /** The services, which have a set of their own each. */
-export const SERVICE_NAMES = ["ratelimit", "tasks"] as const;
+export const SERVICE_NAMES = ["ratelimit", "tasks", "relayer"] as const;
 
 /** The name of a service. */
 export type ServiceName = typeof SERVICE_NAMES[number];
@@ -84,6 +85,16 @@ const SETS: Readonly<
     "--allow-read",
     "--allow-write",
     `--allow-env=${[...settingNames(tasksSettings)].sort().join(",")}`,
+    "--ignore-env",
+    "--no-prompt",
+  ],
+  // Net, read and write: settings name the listener, the data folder and the
+  // models, blob stores and full node that are called. Never run, ffi or sys.
+  relayer: () => [
+    "--allow-net",
+    "--allow-read",
+    "--allow-write",
+    `--allow-env=${[...settingNames(relayerSettings)].sort().join(",")}`,
     "--ignore-env",
     "--no-prompt",
   ],

@@ -19,7 +19,7 @@ Deno.test("expandPermissions() throws when there is no such set", () => {
     assertThrows(
       () => expandPermissions([`--permissions=${name}`], options),
       RangeError,
-      `Cannot find the permissions "${name}": the sets are ratelimit, tasks, test, script`,
+      `Cannot find the permissions "${name}": the sets are ratelimit, tasks, relayer, test, script`,
     );
   }
 });

@@ -12,6 +12,7 @@ import {
   type ServiceName,
 } from "../permissions.ts";
 import { ratelimitSmoke } from "../smoke/ratelimit_smoke.ts";
+import { relayerSmoke } from "../smoke/relayer_smoke.ts";
 import { smoke, type SmokeService } from "../smoke/smoke.ts";
 import { tasksSmoke } from "../smoke/tasks_smoke.ts";
 import { messageOf, print, tell } from "../terminal.ts";
@@ -21,7 +22,11 @@ const SMOKES: Readonly<
     ServiceName,
     (folder: string) => SmokeService | Promise<SmokeService>
   >
-> = { ratelimit: ratelimitSmoke, tasks: tasksSmoke };
+> = {
+  ratelimit: ratelimitSmoke,
+  tasks: tasksSmoke,
+  relayer: relayerSmoke,
+};
 
 if (import.meta.main) Deno.exit(await main(Deno.args));
 

@@ -7,6 +7,7 @@
  */
 
 import { ratelimitSmoke } from "../smoke/ratelimit_smoke.ts";
+import { relayerSmoke } from "../smoke/relayer_smoke.ts";
 import { smoke } from "../smoke/smoke.ts";
 import { tasksSmoke } from "../smoke/tasks_smoke.ts";
 import { messageOf, print, tell } from "../terminal.ts";
@@ -20,10 +21,17 @@ async function main(): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "tercet-smoke-" });
   try {
     const tasksData = `${folder}/tasks`;
+    const relayerData = `${folder}/relayer`;
     await Deno.mkdir(tasksData);
-    // Variables that both have are those of the last one; the tasks service gets
-    // its own by their TASKS_ names.
-    await smoke([tasksSmoke(tasksData), await ratelimitSmoke(folder)], {
+    await Deno.mkdir(relayerData);
+    // Variables that several have are those of the last one; the others get their
+    // own by their TASKS_ and RELAYER_ names.
+    const services = [
+      tasksSmoke(tasksData),
+      relayerSmoke(relayerData),
+      await ratelimitSmoke(folder),
+    ];
+    await smoke(services, {
       command: Deno.execPath(),
       args: ["task", "dev"],
       inheritEnv: true,

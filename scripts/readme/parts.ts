@@ -6,6 +6,7 @@
  */
 
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
+import { relayerSettings } from "../../services/relayer/settings.ts";
 import { settingsMarkdown } from "../../services/shared/settings.ts";
 import { tasksSettings } from "../../services/tasks/settings.ts";
 
@@ -26,6 +27,10 @@ export const README_PARTS: readonly ReadmeParts[] = [
   {
     path: "services/tasks/README.md",
     parts: { settings: () => settingsMarkdown(tasksSettings) },
+  },
+  {
+    path: "services/relayer/README.md",
+    parts: { settings: () => settingsMarkdown(relayerSettings) },
   },
 ];
 

@@ -1,0 +1,105 @@
+/**
+ * The relayer as a process of its own, with its production permissions, and an
+ * account to measure with.
+ *
+ * @module
+ */
+
+import { generateDelegateKey } from "../../delegate_key.ts";
+import { decidedSource, withStd } from "../../launch/deno_process.ts";
+import { permissionFlags } from "../../permissions.ts";
+import { freePort } from "../tasks/free_port.ts";
+
+/** A running relayer and who may use it. */
+export interface BenchRelayer extends AsyncDisposable {
+  /** Where it listens. */
+  readonly url: string;
+  /** The private key of a delegate. */
+  readonly key: string;
+  /** The account. */
+  readonly accountId: string;
+}
+
+const ROOT = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
+const READY_MS = 60_000;
+
+/** Variables that Deno itself needs to find programs and packages. */
+const RUNTIME_VARIABLE = /^(PATH|HOME|TMPDIR|XDG_CACHE_HOME|DENO_\w+)$/;
+
+/**
+ * Starts the relayer on a data folder, with rate limits off.
+ *
+ * @throws {Error} When it is not ready in a minute.
+ */
+export async function startBenchRelayer(
+  dataDir: string,
+): Promise<BenchRelayer> {
+  const { key, publicKey } = await generateDelegateKey();
+  const made = await command(
+    ["account", "create", "--public-key", publicKey, "--json"],
+    { DATA_DIR: dataDir },
+  ).output();
+  const account: unknown = JSON.parse(new TextDecoder().decode(made.stdout));
+  const accountId = String(Reflect.get(Object(account), "account_id"));
+  const port = freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const child = command([], {
+    DATA_DIR: dataDir,
+    PORT: String(port),
+    RATE_LIMIT_DISABLED: "true",
+    LOG_LEVEL: "warn",
+  }).spawn();
+  const log = new Response(child.stderr).text();
+  const relayer = {
+    url,
+    key,
+    accountId,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await child.status;
+      await log;
+    },
+  };
+  if (await isReady(url)) return relayer;
+  await relayer[Symbol.asyncDispose]();
+  throw new Error(`Cannot start the relayer: its log:\n${await log}`);
+}
+
+function command(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Deno.Command {
+  const execPath = Deno.execPath();
+  const flags = permissionFlags("relayer", { execPath });
+  const runtime = Object.entries(Deno.env.toObject())
+    .filter(([name]) => RUNTIME_VARIABLE.test(name));
+  return new Deno.Command(execPath, {
+    args: [
+      ...withStd(["run", ...flags], decidedSource()),
+      `${ROOT}services/relayer/main.ts`,
+      ...args,
+    ],
+    cwd: ROOT,
+    clearEnv: true,
+    env: { ...Object.fromEntries(runtime), ...env },
+    stdin: "null",
+    stdout: args.length === 0 ? "null" : "piped",
+    stderr: "piped",
+  });
+}
+
+async function isReady(url: string): Promise<boolean> {
+  const endMs = performance.now() + READY_MS;
+  while (performance.now() < endMs) {
+    try {
+      const response = await fetch(`${url}/health`);
+      await response.body?.cancel();
+      if (response.ok) return true;
+    } catch (error) {
+      // Nobody listens yet.
+      if (!(error instanceof TypeError)) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return false;
+}
