@@ -4,8 +4,9 @@
  * @module
  */
 
+import { publicPortSettings } from "../../shared/http/public_settings.ts";
+import { logSettings } from "../../shared/log_settings.ts";
 import {
-  choiceSetting,
   durationSetting,
   integerSetting,
   listSetting,
@@ -17,13 +18,8 @@ const GROUP = "Listener";
 
 /** The settings of this group, by the name the service knows them under. */
 export const listenerSettings = {
-  host: textSetting({
-    name: "HOST",
-    default: "127.0.0.1",
-    group: GROUP,
-    help: "Address to listen on; 0.0.0.0 for all. Loopback unless set, so " +
-      "nothing is open by accident.",
-  }),
+  ...publicPortSettings,
+  ...logSettings,
   port: portSetting({
     name: "PORT",
     default: 8070,
@@ -57,35 +53,6 @@ export const listenerSettings = {
     help: "Addresses or networks of proxies whose X-Forwarded-Host, " +
       "X-Forwarded-Proto and X-Forwarded-For count.",
   }),
-  maxConnections: integerSetting({
-    name: "MAX_CONNECTIONS",
-    default: 10_000,
-    min: 1,
-    max: 1_000_000,
-    group: GROUP,
-    help: "Connections that are kept open at once.",
-  }),
-  headerTimeoutMs: durationSetting({
-    name: "HEADER_TIMEOUT",
-    default: "10s",
-    min: "100ms",
-    group: GROUP,
-    help: "Time a client has for the head of a request.",
-  }),
-  requestTimeoutMs: durationSetting({
-    name: "REQUEST_TIMEOUT",
-    default: "60s",
-    min: "100ms",
-    group: GROUP,
-    help: "Time a client has for all of a request.",
-  }),
-  idleTimeoutMs: durationSetting({
-    name: "IDLE_TIMEOUT",
-    default: "75s",
-    min: "1s",
-    group: GROUP,
-    help: "How long a connection may be idle between requests.",
-  }),
   maxBodyBytes: integerSetting({
     name: "MAX_BODY_BYTES",
     default: 16_777_216,
@@ -110,19 +77,5 @@ export const listenerSettings = {
     group: GROUP,
     help: "Time that requests and push calls have to end when the service " +
       "stops; push calls that take longer are given back.",
-  }),
-  logLevel: choiceSetting({
-    name: "LOG_LEVEL",
-    values: { debug: "debug", info: "info", warn: "warning", error: "error" },
-    default: "info",
-    group: GROUP,
-    help: "The least severe messages that are logged.",
-  }),
-  logFormat: choiceSetting({
-    name: "LOG_FORMAT",
-    values: { text: "text", json: "json" },
-    default: "text",
-    group: GROUP,
-    help: "How log lines are written.",
   }),
 };
