@@ -6,6 +6,7 @@
 
 import { connect, type Socket } from "node:net";
 import { freePort } from "./redis_server.ts";
+import { stopProcess } from "./stop_process.ts";
 import { waitUntil } from "./wait_until.ts";
 
 /** How a {@linkcode MemcachedServer} is started. */
@@ -128,7 +129,7 @@ export class MemcachedServer {
   /** Makes the server hang: connections stay open, nothing is answered. */
   pause(): void {
     if (this.#isPaused) return;
-    this.#child?.kill("SIGSTOP");
+    if (this.#child !== undefined) stopProcess(this.#child);
     this.#isPaused = true;
   }
 

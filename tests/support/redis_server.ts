@@ -11,6 +11,7 @@ import {
   isRedisRefusal,
   type RedisReply,
 } from "../../services/shared/redis/reply.ts";
+import { stopProcess } from "./stop_process.ts";
 import { waitUntil } from "./wait_until.ts";
 
 /** How a {@linkcode RedisServer} is started. */
@@ -150,7 +151,7 @@ export class RedisServer {
 
   /** Makes the server hang: connections stay open, nothing is answered. */
   pause(): void {
-    this.#child?.kill("SIGSTOP");
+    if (this.#child !== undefined) stopProcess(this.#child);
   }
 
   /** Lets a paused server go on. */
