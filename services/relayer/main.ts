@@ -14,6 +14,7 @@ import { processSignals } from "../shared/signals.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { runAccount } from "./cli/account.ts";
 import { LEDGER_FILE } from "./open_data.ts";
+import { openDataFolder } from "./open_data_folder.ts";
 import { serve } from "./serve.ts";
 import { settingFaults } from "./setting_faults.ts";
 import { type RelayerSettings, relayerSettings } from "./settings.ts";
@@ -56,7 +57,7 @@ async function runAccountCommand(
 ): Promise<number> {
   const dataDir = Deno.env.get("DATA_DIR") || "relayer-data";
   try {
-    await Deno.mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await openDataFolder(dataDir);
     return await runAccount(args, {
       io,
       ledgerPath: `${dataDir}/${LEDGER_FILE}`,
@@ -89,7 +90,7 @@ async function runService(io: CommandIo): Promise<number> {
 }
 
 async function serveWith(settings: RelayerSettings): Promise<number> {
-  await Deno.mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
+  await openDataFolder(settings.dataDir);
   const outcome = await serve(settings, {
     version: VERSION,
     randomBytes,

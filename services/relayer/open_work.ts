@@ -22,7 +22,6 @@ import { RecallService } from "./recall/recall_service.ts";
 import { RestoreService } from "./recall/restore_service.ts";
 import { VectorIndex } from "./recall/vector_index.ts";
 import type { RelayerSettings } from "./settings.ts";
-import { readEnvelope } from "./vault/envelope.ts";
 import type { BlobContent } from "./vault/vault.ts";
 
 /** Everything that works on memories. */
@@ -41,8 +40,6 @@ export interface RelayerWork {
   readonly waiters: JobWaiters;
   /** Does jobs. */
   readonly runner: JobRunner;
-  /** The key that opens a blob; undefined when it is none of the relayer's. */
-  readonly keyIdOf: (blob: Uint8Array) => string | undefined;
   /** Makes ids of memories. */
   readonly newId: () => string;
   /** Fills the index from the store. */
@@ -65,6 +62,7 @@ export interface OpenWorkTools {
   readonly logger: Logger;
 }
 
+const DAY_MS = 86_400_000;
 /** Characters of texts that are kept for a moment between intake and storing. */
 const MAX_FRESH_CHARS = 32_000_000;
 
@@ -78,7 +76,7 @@ export function openWork(
   const index = new VectorIndex(embedder.width);
   const fresh = new FreshTexts<BlobContent>(MAX_FRESH_CHARS);
   const usage = new StorageUsage({ store, nowMs: () => clock.nowMs() });
-  const waiters = new JobWaiters({ store, clock });
+  const waiters = new JobWaiters({ store, clock, fresh });
   const onSettled = (id: string): void => waiters.tell(id);
   const newId = (): string => jobId(clock.nowMs(), tools.randomBytes(10));
   const shared = { store, vault, blobs, catalog, embedder, index, packageId };
@@ -103,26 +101,25 @@ export function openWork(
     onAccepted: () => runner.wake(),
     quotaBytes: settings.quotaBytes,
     maxOpenJobs: settings.maxOpenJobs,
+    // A key must not outlive the jobs that it stands for.
+    keyLifeMs: Math.min(DAY_MS, settings.jobRetentionMs),
   });
   return {
     index,
     recall: new RecallService({ embedder, index, blobs, vault, clock, logger }),
-    restorer: new RestoreService({ ...shared, keyIdOf, clock, logger }),
+    restorer: new RestoreService({ ...shared, clock, logger }),
     intake,
     usage,
     waiters,
     runner,
-    keyIdOf,
     newId,
     async loadIndex() {
-      const { width } = embedder;
+      const { width, model } = embedder;
       const { signal } = new AbortController();
-      await loadIndex({ store, vault, index, width, clock, logger, signal });
+      await loadIndex({
+        ...{ store, vault, index, width, model },
+        ...{ clock, logger, signal },
+      });
     },
   };
-}
-
-function keyIdOf(blob: Uint8Array): string | undefined {
-  const envelope = readEnvelope(blob);
-  return envelope.kind === "ok" ? envelope.head.keyId : undefined;
 }

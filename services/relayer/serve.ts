@@ -64,6 +64,7 @@ export async function serve(
   });
   let running: Running | undefined;
   let server: PublicServer | undefined;
+  let isStopping = false;
   let timers: readonly Timer[] = [];
   const parts = (): Running => {
     if (running === undefined) throw new Error("the data is not open");
@@ -111,7 +112,12 @@ export async function serve(
     .add({
       name: "listener",
       async start() {
-        server = await listen(settings, { ...options, ...parts(), models });
+        server = await listen(settings, {
+          ...options,
+          ...parts(),
+          models,
+          isStopping: () => isStopping,
+        });
       },
       async stop(graceMs) {
         await server?.stop(graceMs);
@@ -119,6 +125,7 @@ export async function serve(
     })
     // Those who wait go home before the port waits for them.
     .onStopping(() => {
+      isStopping = true;
       running?.work.waiters.stop();
       running?.access.refusalDelay.releaseAll();
     });
@@ -161,7 +168,10 @@ async function listen(
   settings: RelayerSettings,
   options:
     & Running
-    & { readonly models: ReturnType<typeof openModels> }
+    & {
+      readonly models: ReturnType<typeof openModels>;
+      readonly isStopping: () => boolean;
+    }
     & Pick<ServeOptions, "version" | "clock" | "logger">,
 ): Promise<PublicServer> {
   const { data, access, work, models, clock, logger } = options;
@@ -185,7 +195,9 @@ async function listen(
       return settings.ledgerRpcUrl === "" ? url : settings.ledgerRpcUrl;
     },
     isRateLimitDisabled: settings.rateLimitDisabled,
-    isWriteReady: true,
+    get isWriteReady() {
+      return !options.isStopping() && work.intake.isReady;
+    },
     quotaBytes: settings.quotaBytes,
     corsOrigins: settings.corsOrigins,
   });
@@ -201,7 +213,7 @@ async function listen(
     maxConnections: settings.maxConnections,
     maxBodyBytesInFlight: settings.maxBodiesBytes,
   });
-  const { hostname, port } = await server.start();
+  const { hostname, port } = await started(server, settings);
   if (url === "") url = `http://${hostname}:${port}`;
   logger.info(`Listening on http://${hostname}:${port}`, {
     embedder: models.embedder.model,
@@ -209,4 +221,19 @@ async function listen(
     memories: work.index.size,
   });
   return server;
+}
+
+/** @throws {Error} when the address can't be listened on: the error names it */
+async function started(
+  server: PublicServer,
+  { host, port }: Pick<RelayerSettings, "host" | "port">,
+): Promise<Awaited<ReturnType<PublicServer["start"]>>> {
+  try {
+    return await server.start();
+  } catch (error) {
+    throw new Error(
+      `Cannot listen on ${host}:${port} (HOST, PORT): ${describeError(error)}`,
+      { cause: error },
+    );
+  }
 }

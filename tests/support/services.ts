@@ -1,11 +1,16 @@
 /**
- * Tests that need a server program of the machine.
+ * Tests that need a program of the machine: a server, another runtime, a browser.
  *
  * @module
  */
 
-/** A server program that tests may need. */
-export type ServiceName = "redis-server" | "memcached";
+/** A program that tests may need. */
+export type ServiceName =
+  | "redis-server"
+  | "memcached"
+  | "node"
+  | "bun"
+  | "chromium";
 
 /**
  * Registers a test that runs when all named programs are on the path. Without

@@ -6,6 +6,7 @@
 
 import { Buffer, isUtf8 } from "node:buffer";
 import { type Answer, refused } from "./answer.ts";
+import { jsonShapeFault, type JsonShapeLimits } from "./json_shape.ts";
 import {
   type Checked,
   type CheckedFields,
@@ -19,8 +20,8 @@ export type FieldsOutcome<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "refused"; readonly answer: Answer };
 
-/** Nothing that is taken is nested deeper. */
-const MAX_DEPTH = 16;
+/** Nothing that is taken is nested deeper, or has more numbers than a vector. */
+const LIMITS: JsonShapeLimits = { maxDepth: 16, maxValues: 20_000 };
 
 /**
  * Reads the members of a body that has to be a JSON object.
@@ -54,28 +55,20 @@ export function jsonBody(
 /** The JSON that some bytes are. */
 export function parseJson(bytes: Uint8Array): Checked<unknown> {
   if (!isUtf8(bytes)) return { kind: "bad", fault: "the body is not UTF-8" };
+  const fault = jsonShapeFault(bytes, LIMITS);
+  if (fault !== undefined) return { kind: "bad", fault };
   const { buffer, byteOffset, byteLength } = bytes;
   // Faster than a decoder of its own, for bodies of usual size.
   const text = Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
-  let value: unknown;
   try {
     // A byte order mark is left out (RFC 8259, 8.1).
-    value = JSON.parse(text.startsWith("\ufeff") ? text.slice(1) : text);
+    const value: unknown = JSON.parse(
+      text.startsWith("\ufeff") ? text.slice(1) : text,
+    );
+    return { kind: "ok", value };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // The parser's own message would repeat what was sent.
     return { kind: "bad", fault: "the body is no JSON" };
   }
-  return isDeeper(value, MAX_DEPTH)
-    ? { kind: "bad", fault: `the body is nested more than ${MAX_DEPTH} deep` }
-    : { kind: "ok", value };
-}
-
-function isDeeper(value: unknown, depth: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (depth === 0) return true;
-  const members: readonly unknown[] = Array.isArray(value)
-    ? value
-    : Object.values(value);
-  return members.some((member) => isDeeper(member, depth - 1));
 }

@@ -46,6 +46,18 @@ Deno.test("parseJson() takes 16 levels and refuses more, however deep", () => {
   }
 });
 
+Deno.test("parseJson() refuses lists and objects that are too wide", () => {
+  const list = (length: number) => `[${"1,".repeat(length - 1)}1]`;
+  assertEquals(parseJson(bytes(list(8_192))).kind, "ok");
+  const objects = `{"a":1${',"b":{}'.repeat(200_000)}}`;
+  for (const text of [list(20_001), objects, `[${"[],".repeat(10_000)}1]`]) {
+    assertEquals(parseJson(bytes(text)), {
+      kind: "bad",
+      fault: "the body has more than 20000 values",
+    });
+  }
+});
+
 Deno.test("parseJson() refuses what is no UTF-8", () => {
   const surrogate = Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22);
   const overlong = Uint8Array.of(0x22, 0xc0, 0xaf, 0x22);

@@ -54,15 +54,34 @@ export async function storeManual(
     readonly content: ManualContent;
   },
 ): Promise<ManualOutcome> {
-  const { blobs, catalog, clock, index, store, usage, vault } = parts;
+  const { owner } = caller;
+  const { usage, quotaBytes } = parts;
+  const { length } = content.bytes;
+  const { bytes: usedBytes } = await usage.of(owner);
+  if (usedBytes + length > quotaBytes) return { kind: "over_quota" };
+  // In the same turn as the reading: whoever comes at the same time sees it.
+  usage.add(owner, { bytes: length, openJobs: 0 });
+  try {
+    return await storeContent(caller, { parts, content });
+  } catch (error) {
+    usage.add(owner, { bytes: -length, openJobs: 0 });
+    throw error;
+  }
+}
+
+async function storeContent(
+  caller: Caller,
+  { parts, content }: {
+    readonly parts: ManualParts;
+    readonly content: ManualContent;
+  },
+): Promise<ManualOutcome> {
+  const { blobs, catalog, clock, index, store, vault } = parts;
   const { bytes, vector, namespace } = content;
   const { owner, publicKey } = caller;
-  const { bytes: usedBytes } = await usage.of(owner);
-  if (usedBytes + bytes.length > parts.quotaBytes) {
-    return { kind: "over_quota" };
-  }
   const sealedIndex = await vault.sealIndex(owner, {
     vector,
+    model: "client",
     metadata: NO_METADATA,
   });
   const blobId = await blobs.put(bytes);
@@ -98,7 +117,6 @@ export async function storeManual(
     metadata: NO_METADATA,
     vector,
   });
-  usage.add(owner, { bytes: bytes.length, openJobs: 0 });
   return { kind: "stored", id, blobId };
 }
 

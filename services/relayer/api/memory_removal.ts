@@ -11,6 +11,7 @@
 
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import type { CatalogEntry } from "../blobs/blob_catalog.ts";
+import { blobIdOf } from "../blobs/blob_id.ts";
 import type { JobRow } from "../store/job_row.ts";
 import type { MemoryRow } from "../store/memory_row.ts";
 import type { Change } from "../store/store.ts";
@@ -20,7 +21,14 @@ import type { RelayerParts } from "./parts.ts";
 /** The parts that it takes. */
 export type RemovalParts = Pick<
   RelayerParts,
-  "blobs" | "catalog" | "index" | "leftovers" | "store" | "vault"
+  | "blobs"
+  | "catalog"
+  | "index"
+  | "jobWatch"
+  | "leftovers"
+  | "store"
+  | "usage"
+  | "vault"
 >;
 
 /** What deleting comes to. */
@@ -65,6 +73,9 @@ export async function removeMemory(
       if (outcome.kind === "conflict") continue;
     }
     parts.index.remove(owner, id);
+    // Whoever waits for it need not wait any longer.
+    parts.jobWatch.tell?.(id);
+    parts.usage.add(owner, freedBy(traces));
     const hadBlob = await removeBlob(traces, parts);
     await parts.catalog.remove(owner, id);
     await removeLastCopy(traces, parts);
@@ -113,8 +124,8 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
     const { owner, id } = memory;
     changes.push({ kind: "remove_memory", owner, id });
   }
-  // A job that is stored ends by itself, and finds that there is no row.
-  if (job !== undefined && isUnstored(job)) {
+  // Whoever is at the job notices by it, and whoever asks for it later hears so.
+  if (job !== undefined && !isNotedAsDeleted(job)) {
     const { owner, id, version } = job;
     changes.push({
       kind: "job",
@@ -131,18 +142,20 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
   return changes;
 }
 
-/** Whether there is something that could still be stored. */
-function isUnstored({ status, payload }: JobRow): boolean {
-  switch (status) {
-    case "pending":
-    case "running":
-      return true;
-    case "failed":
-      return payload !== undefined;
-    case "uploaded":
-    case "done":
-      return false;
-  }
+/** Whether the job says already that it was deleted. */
+function isNotedAsDeleted({ status, payload }: JobRow): boolean {
+  return status === "failed" && payload === undefined;
+}
+
+/** What the owner has no longer. */
+function freedBy(
+  { memory, job }: Traces,
+): { readonly bytes: number; readonly openJobs: number } {
+  const isOpen = job !== undefined && job.status !== "done" &&
+    job.status !== "failed";
+  const openBytes = isOpen ? job.payload?.length ?? 0 : 0;
+  const bytes = openBytes + (memory?.sizeBytes ?? 0);
+  return { bytes: -bytes, openJobs: isOpen ? -1 : 0 };
 }
 
 /** Whether there was a blob that is gone now. */
@@ -152,7 +165,13 @@ async function removeBlob(
 ): Promise<boolean> {
   const { memory, job, entry } = traces;
   const blobId = (memory ?? entry ?? job)?.blobId;
-  if (blobId === undefined) return false;
+  if (blobId === undefined) {
+    if (job?.payload === undefined) return false;
+    // A crash may have come after the blob was put and before that was noted.
+    // Where ids are not those of files there is none, and nothing happens.
+    await blobs.remove(blobIdOf(job.payload));
+    return false;
+  }
   if (memory === undefined && entry === undefined) {
     // Only the job remembers it, and will for days: is there anything left?
     const blob = await blobs.get(blobId);

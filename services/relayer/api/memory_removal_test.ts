@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { blobIdOf } from "../blobs/blob_id.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import { ANN, BEN } from "./testing/test_parts.ts";
 import { sampleJob, storeSample } from "./testing/sample_rows.ts";
@@ -181,6 +182,50 @@ Deno.test("DELETE of copied bytes does not take them from their owner", async ()
   await relayer.call("DELETE", "/api/memories/id-1", { as: "ben" });
   assertEquals(relayer.blobs.blobs.has(blobId), true);
   assertEquals([...relayer.store.memoryRows.keys()], ["m1"]);
+});
+
+Deno.test("DELETE tells those who wait, gives the room back and marks the job", async () => {
+  for (const status of ["pending", "running", "uploaded", "done"] as const) {
+    const told: string[] = [];
+    const relayer = openTestRelayer({
+      jobWatch: {
+        wait: () => Promise.resolve(undefined),
+        tell: (id) => void told.push(id),
+      },
+    });
+    const isStored = status === "uploaded" || status === "done";
+    if (isStored) await storeSample(relayer, ANN, { id: "m1" });
+    const memory = relayer.store.memoryRows.get("m1");
+    const payload = Uint8Array.of(1, 2, 3);
+    relayer.store.putJob(sampleJob(ANN, { id: "m1", status, payload }));
+    const { status: answered } = await relayer.call(
+      "DELETE",
+      "/api/memories/m1",
+    );
+    assertEquals(answered, 200);
+    assertEquals(told, ["m1"]);
+    const job = relayer.store.jobRows.get("m1");
+    assertEquals([job?.status, job?.payload], ["failed", undefined]);
+    assertEquals(job?.error, "Cannot store memory: it was deleted");
+    const openBytes = status === "done" ? 0 : payload.length;
+    const bytes = -openBytes - (memory?.sizeBytes ?? 0);
+    const openJobs = status === "done" ? 0 : -1;
+    assertEquals(
+      relayer.asked.find(({ what }) => what === "usage")?.with,
+      [ANN.owner, { bytes, openJobs }],
+    );
+    const again = await relayer.call("DELETE", "/api/memories/m1");
+    assertEquals(again.status, 404, status);
+  }
+});
+
+Deno.test("DELETE removes a blob that a crash left before anybody noted it", async () => {
+  const relayer = openTestRelayer();
+  const payload = Uint8Array.of(1, 2, 3);
+  relayer.store.putJob(sampleJob(ANN, { id: "j1", payload }));
+  relayer.blobs.blobs.set(blobIdOf(payload), payload);
+  assertEquals((await relayer.call("DELETE", "/api/memories/j1")).status, 200);
+  assertEquals(tracesOf(relayer), []);
 });
 
 /** Kinds of what is left of any memory. */

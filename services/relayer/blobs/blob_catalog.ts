@@ -23,16 +23,31 @@ export interface CatalogEntry {
   readonly sizeBytes: number;
   /**
    * Vector and metadata, sealed for the owner, of a blob that only the client can
-   * open: it cannot be embedded again.
+   * open: it cannot be embedded again. A memory that has it was made by hand.
    */
   readonly sealedIndex?: Uint8Array;
+  /** How much it matters, 0 to 1, where only the client can open the blob. */
+  readonly importance?: number;
+  /** The memory whose place it takes. */
+  readonly supersedes?: string;
+  /**
+   * The memory that took its place. It stays named when that one is deleted or
+   * forgotten: what was replaced once is history and never comes back.
+   */
+  readonly supersededBy?: string;
 }
+
+/** What is told of a blob when it is noted; the catalogue knows what replaced it. */
+export type NewCatalogEntry = Omit<CatalogEntry, "supersededBy">;
 
 /** Knows which blobs an owner has. */
 export interface BlobCatalog {
-  /** Notes a blob; noting it again changes nothing. Durable when it answers. */
-  add(entry: CatalogEntry): Promise<void>;
-  /** Forgets a blob. */
+  /**
+   * Notes a blob, and that it took another's place, whichever of the two is noted
+   * first; noting it again changes nothing. Durable when it answers.
+   */
+  add(entry: NewCatalogEntry): Promise<void>;
+  /** Forgets a blob. What it took the place of stays replaced. */
   remove(owner: string, memoryId: string): Promise<void>;
   /** Blobs of a namespace, the newest first, by (created, memory id). */
   list(

@@ -13,6 +13,7 @@ import {
   BlobStoreError,
 } from "./blob_store.ts";
 import { boundedBytes, fetchFault } from "./bounded_fetch.ts";
+import { Gate } from "./gate.ts";
 import { staggered } from "./staggered.ts";
 
 /** Options of {@linkcode HttpBlobs}. */
@@ -45,6 +46,12 @@ export interface HttpBlobsOptions {
    * @default {8388608}
    */
   readonly maxBytes?: number;
+  /**
+   * Most blobs that are put or got at a time; the others wait, within their time.
+   *
+   * @default {64}
+   */
+  readonly maxParallel?: number;
 }
 
 const FORM = /^[A-Za-z0-9_-]{1,128}$/;
@@ -60,10 +67,16 @@ type Said =
 export class HttpBlobs implements BlobStore {
   readonly #options: HttpBlobsOptions;
   readonly #ending = new AbortController();
+  readonly #gate: Gate;
 
-  /** Nothing is asked yet. */
+  /**
+   * Nothing is asked yet.
+   *
+   * @throws {RangeError} when not even one blob may be put or got at a time
+   */
   constructor(options: HttpBlobsOptions) {
     this.#options = options;
+    this.#gate = new Gate(options.maxParallel ?? 64);
   }
 
   /** There is nothing to get ready: who is away now may come back. */
@@ -187,7 +200,10 @@ export class HttpBlobs implements BlobStore {
     }
   }
 
-  /** Ends with the caller's signal, with time, or when the relayer stops. */
+  /**
+   * Works when there is a place. Ends with the caller's signal, with time, or when
+   * the relayer stops, and so does the wait for a place.
+   */
   async #timed<Result>(
     signal: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<Result>,
@@ -198,7 +214,8 @@ export class HttpBlobs implements BlobStore {
     const signals = [late.signal, this.#ending.signal];
     if (signal !== undefined) signals.push(signal);
     try {
-      return await work(AbortSignal.any(signals));
+      const ended = AbortSignal.any(signals);
+      return await this.#gate.run(() => work(ended), { signal: ended });
     } finally {
       timer.cancel();
     }

@@ -158,3 +158,45 @@ Deno.test("HttpBlobs.get() takes in no more than a blob can have", async () => {
     assertEquals(got.kind, "unavailable");
   }, { maxBytes: 1_000 });
 });
+
+Deno.test("HttpBlobs asks for no more blobs at a time than it may", async () => {
+  await withBlobs(async (blobs, servers) => {
+    let [open, most] = [0, 0];
+    servers.fault = async () => {
+      most = Math.max(most, ++open);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      open--;
+      return new Response("none", { status: 404 });
+    };
+    const gets = Array.from(
+      { length: 12 },
+      (_, at) => blobs.get(String(at).padStart(43, "A")),
+    );
+    for (const { kind } of await Promise.all(gets)) {
+      assertEquals(kind, "missing");
+    }
+    assertEquals(most, 3);
+  }, { maxParallel: 3 });
+});
+
+Deno.test("HttpBlobs counts the wait for a place as part of a call's time", async () => {
+  const clock = new FakeClock();
+  await withBlobs(async (blobs, servers) => {
+    const held = Promise.withResolvers<Response>();
+    servers.fault = () => held.promise;
+    const first = blobs.get("A".repeat(43));
+    await waitUntil(() => servers.requests.length === 1, { what: "a request" });
+    const put = assertRejects(() => blobs.put(BYTES), BlobStoreError);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const gone = blobs.get("B".repeat(43), { signal });
+    controller.abort();
+    assertEquals((await gone).kind, "unavailable");
+    clock.advance(30_000);
+    await put;
+    assertEquals((await first).kind, "unavailable");
+    assertEquals(servers.requests.length, 1);
+    assertEquals(clock.pendingTimers, 0);
+    held.resolve(new Response());
+  }, { clock, maxParallel: 1 });
+});

@@ -8,7 +8,7 @@
 
 import { stem } from "./stem.ts";
 import { isStopWord } from "./stop_words.ts";
-import { type Word, wordsOf } from "./words.ts";
+import { withBoundedMarks, type Word, wordsOf } from "./words.ts";
 
 const WORD_WEIGHT = 1;
 const STOP_WORD_WEIGHT = 0.1;
@@ -74,7 +74,8 @@ function gramsOf(word: string): readonly string[] {
 
 /** Signs and pictures have no words; a text of blanks has not even those. */
 function addCharacters(text: string, add: Add): void {
-  for (const character of text.normalize("NFKC").replace(/\s/gu, "")) {
+  const plain = withBoundedMarks(text).normalize("NFKC").replace(/\s/gu, "");
+  for (const character of plain) {
     add(`c ${character}`, 1);
   }
   add("blank", STOP_WORD_WEIGHT);

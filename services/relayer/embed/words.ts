@@ -17,6 +17,15 @@ const UNSPACED =
 const ACCENT = /[\u0300-\u036f]/g;
 const POSSESSIVE = /['’]s$/;
 const APOSTROPHE = /['’]/g;
+/**
+ * No script sets so many marks on a letter (UAX #15, Stream-Safe Text Format), and
+ * putting n of them in their order takes n² steps. The two at the end are no marks
+ * until they are folded.
+ */
+const MARKS_BEYOND_BOUND = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu;
+/** Some characters stand for 18; a text of nothing else is none to compare. */
+const MAX_GROWTH = 4;
+const GROWTH_CHARS = 64;
 
 /** A word of a text. */
 export interface Word {
@@ -31,9 +40,20 @@ export interface Word {
  * each pair of neighbours stands for a word.
  */
 export function wordsOf(text: string): readonly Word[] {
-  const folded = text.normalize("NFKC").toLowerCase().normalize("NFD")
-    .replace(ACCENT, "").normalize("NFC");
+  const folded = lowered(text).normalize("NFD").replace(ACCENT, "")
+    .normalize("NFC");
   return (folded.match(WORD) ?? []).flatMap(splitScripts);
+}
+
+/** In lower case, and no longer than a text of that length may be. */
+function lowered(text: string): string {
+  return withBoundedMarks(text).normalize("NFKC").toLowerCase()
+    .slice(0, MAX_GROWTH * text.length + GROWTH_CHARS);
+}
+
+/** A text whose characters have no more marks than any script sets. */
+export function withBoundedMarks(text: string): string {
+  return text.replace(MARKS_BEYOND_BOUND, "$1");
 }
 
 function splitScripts(run: string): readonly Word[] {

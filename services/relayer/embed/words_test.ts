@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { wordsOf } from "./words.ts";
 
 Deno.test("wordsOf() folds case, accents and widths", () => {
@@ -32,6 +32,28 @@ Deno.test("wordsOf() keeps marks that are part of letters", () => {
 
 Deno.test("wordsOf() finds nothing where there is nothing", () => {
   assertEquals(texts(" …!? \n😀"), []);
+});
+
+Deno.test("wordsOf() takes no longer for marks without end", () => {
+  // Each mark has to go before all of the other class that are there already.
+  for (const pair of ["\u0301\u0316", "\u0316\uff9e"]) {
+    const startedMs = performance.now();
+    wordsOf(`a${pair.repeat(200_000)} tea`);
+    const tookMs = performance.now() - startedMs;
+    assert(tookMs < 2_000, `${pair}: ${tookMs} ms`);
+  }
+});
+
+Deno.test("wordsOf() keeps as many marks as any script sets", () => {
+  const letter = `\u0939${"\u093c".repeat(30)}`;
+  assertEquals(texts(letter), [letter]);
+  assertEquals(texts(`${letter}\u093c tea`), [letter, "tea"]);
+});
+
+Deno.test("wordsOf() keeps single characters that stand for many, and few of them", () => {
+  assertEquals(texts("\ufdfa").length, 4);
+  const words = texts("\ufdfa ".repeat(1_000));
+  assert(words.length < 2_000, `${words.length} words`);
 });
 
 function texts(text: string): readonly string[] {

@@ -68,7 +68,9 @@ export class ChatAnswerer implements Answerer {
       signal,
     });
     if (answer.kind === "unavailable") return answer;
-    return { kind: "ok", ...readAnswer(answer.text, options.memories.length) };
+    // Half a surrogate pair is no text that clients can be sent.
+    const text = answer.text.toWellFormed();
+    return { kind: "ok", ...readAnswer(text, options.memories.length) };
   }
 }
 
@@ -86,7 +88,10 @@ function numbered(memories: AnswerOptions["memories"]): string {
   let left = MAX_MEMORY_CHARS;
   for (const [at, { text, createdAtMs }] of memories.entries()) {
     const day = new Date(createdAtMs).toISOString().replace(/T.*/, "");
-    const shown = text.replace(/\s+/g, " ").slice(0, left).toWellFormed();
+    if (left === 0) break;
+    // Cut first: memories may be a thousand times as long as what is shown.
+    const shown = text.slice(0, MAX_MEMORY_CHARS).replace(/\s+/g, " ")
+      .slice(0, left).toWellFormed();
     left -= shown.length;
     if (shown !== "") lines.push(`${at + 1}. (${day}) ${shown}`);
   }

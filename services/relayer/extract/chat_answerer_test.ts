@@ -17,6 +17,7 @@ Deno.test("ChatAnswerer.answer() tells which memories were used", async () => {
     ["Beyond.\nused: 0, 3, 99", "Beyond.", []],
     ["No such line.", "No such line.", [0, 1]],
     ["USED: 1", "USED: 1", [0, 1]],
+    ["Half \ud800.\nUSED: 1", "Half \ufffd.", [0]],
   ];
   for (const [text, answer, used] of cases) {
     const chat = new FakeChat({ kind: "ok", text, isCut: false });
@@ -39,6 +40,18 @@ Deno.test("ChatAnswerer.answer() gives the model numbered memories within the fe
     );
     assert(!request?.instructions.includes(text));
   }
+});
+
+Deno.test("ChatAnswerer.answer() takes no longer for memories as long as books", async () => {
+  const chat = new FakeChat({ kind: "ok", text: "x", isCut: false });
+  const memories = Array.from(
+    { length: 100 },
+    () => ({ text: "a ".repeat(524_288), createdAtMs: 0 }),
+  );
+  const startedMs = performance.now();
+  await new ChatAnswerer({ chat }).answer("?", { memories, nowMs: NOW_MS });
+  const tookMs = performance.now() - startedMs;
+  assert(tookMs < 1_000, `${tookMs} ms`);
 });
 
 Deno.test("ChatAnswerer.answer() gives the model no more than fits", async () => {

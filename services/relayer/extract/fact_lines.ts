@@ -27,13 +27,15 @@ export interface ParseFactLinesOptions {
   readonly isCut: boolean;
 }
 
+/** Many times what a model is asked for. */
+const MAX_ANSWER_CHARS = 65_536;
 const MAX_FACT_CHARS = 1_000;
 /** Longer lines are none of ours. */
 const MAX_LINE_CHARS = 2_000;
 const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
 /** A list mark, the word with whatever stands around it, a separator, the fact. */
 const LINE =
-  /^[\s>]*(?:[-*•]|\d{1,3}[.)])?\s*["'`*[(]*(core|useful|minor)["'`*\])]*(?:\\t|[\s:|–—-])+(\S.*)$/i;
+  /^[\s>]*(?:(?:[-*•]|\d{1,3}[.)])\s*)?["'`*[(]*(core|useful|minor)["'`*\])]*(?:\\t|[\s:|–—-])+(\S.*)$/i;
 const NOTHING = /^["'`*]*none["'`*.]*$/i;
 
 /**
@@ -44,13 +46,20 @@ export function parseFactLines(
   answer: string,
   options: ParseFactLinesOptions,
 ): readonly Fact[] | undefined {
-  const lines = answer.split(LINE_END);
-  if (options.isCut && lines.length > 1) lines.pop();
+  const lines = answer.slice(0, MAX_ANSWER_CHARS).split(LINE_END);
+  const isCut = options.isCut || answer.length > MAX_ANSWER_CHARS;
+  if (isCut && lines.length > 1) lines.pop();
   const found = lines.flatMap(factOf);
   const saysNone = lines.some((line) => NOTHING.test(line.trim()));
   if (found.length === 0 && !saysNone) return undefined;
   const distinct = new DistinctTexts(options.known);
-  return found.filter(({ text }) => distinct.add(text)).slice(0, MAX_FACTS);
+  const facts: Fact[] = [];
+  for (const fact of found) {
+    // Each is compared with all before it, so there is an end to them.
+    if (facts.length === MAX_FACTS) break;
+    if (distinct.add(fact.text)) facts.push(fact);
+  }
+  return facts;
 }
 
 function factOf(line: string): readonly Fact[] {

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { MAX_FACTS } from "./extractor.ts";
 import { parseFactLines } from "./fact_lines.ts";
 
@@ -68,6 +68,29 @@ Deno.test("parseFactLines() leaves out the known, doubles, too much and cut ends
     1,
   );
   assertEquals(parse("core\tonly", { isCut: true })?.length, 1);
+});
+
+Deno.test("parseFactLines() takes no longer for answers that are made to be slow", () => {
+  for (const filler of [" ", "\t", ">", "\u00a0", "core", "\n"]) {
+    const line = filler.repeat(1_999 / filler.length);
+    const startedMs = performance.now();
+    parse(`${line}\n`.repeat(524));
+    const tookMs = performance.now() - startedMs;
+    assert(tookMs < 1_000, `${JSON.stringify(filler)}: ${tookMs} ms`);
+  }
+});
+
+Deno.test("parseFactLines() takes no longer for more facts than are taken", () => {
+  const lines = Array.from({ length: 4_000 }, (_, at) => `core\tw${at} x`);
+  const startedMs = performance.now();
+  assertEquals(parse(lines.join("\n"))?.length, MAX_FACTS);
+  const tookMs = performance.now() - startedMs;
+  assert(tookMs < 300, `${tookMs} ms`);
+});
+
+Deno.test("parseFactLines() reads the beginning of an answer without end", () => {
+  const lines = `core\tAda is a nurse.\n${"x".repeat(70_000)}\ncore\tlate`;
+  assertEquals(parse(lines)?.map(({ text }) => text), ["Ada is a nurse."]);
 });
 
 function parse(

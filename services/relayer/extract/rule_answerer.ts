@@ -23,6 +23,10 @@ const NEAR_BEST = 0.75;
 const MAX_QUOTE_CHARS = 500;
 /** What of a memory is looked at. */
 const MAX_MEMORY_CHARS = 16_384;
+/** What of all memories is looked at, the closest first. */
+const MAX_ALL_CHARS = 65_536;
+/** What of a question is looked at. */
+const MAX_QUESTION_CHARS = 8_192;
 
 /** Answers with sentences of memories. */
 export class RuleAnswerer implements Answerer {
@@ -65,18 +69,12 @@ function closestSentences(
   question: string,
   memories: AnswerOptions["memories"],
 ): readonly Candidate[] {
-  const candidates = memories.flatMap(({ text, createdAtMs }, memory) =>
-    sentencesOf(text.slice(0, MAX_MEMORY_CHARS)).map((sentence): Candidate => ({
-      memory,
-      text: sentence.text,
-      createdAtMs,
-      words: contentOf(`${sentence.speaker ?? ""} ${sentence.text}`),
-    }))
-  );
-  const wanted = contentOf(question);
+  const candidates = candidatesOf(memories);
+  const wanted = contentOf(question.slice(0, MAX_QUESTION_CHARS));
+  const holders = countsOf(candidates);
   const weights = new Map(Array.from(wanted, (word) => {
-    const holders = candidates.filter(({ words }) => words.has(word)).length;
-    return [word, Math.log(1 + (candidates.length + 1) / (holders + 1))];
+    const rarity = (candidates.length + 1) / ((holders.get(word) ?? 0) + 1);
+    return [word, Math.log(1 + rarity)];
   }));
   const weightOf = (words: Iterable<string>): number =>
     [...words].reduce((sum, word) => sum + (weights.get(word) ?? 0), 0);
@@ -93,6 +91,34 @@ function closestSentences(
   const best = scored[0]?.share ?? 0;
   return scored.filter(({ share }) => share >= best * NEAR_BEST)
     .slice(0, MAX_SENTENCES).map(({ candidate }) => candidate);
+}
+
+/** The sentences of the memories, as far as they are looked at. */
+function candidatesOf(
+  memories: AnswerOptions["memories"],
+): readonly Candidate[] {
+  let left = MAX_ALL_CHARS;
+  return memories.flatMap(({ text, createdAtMs }, memory) => {
+    const shown = text.slice(0, Math.min(left, MAX_MEMORY_CHARS));
+    left -= shown.length;
+    return sentencesOf(shown).map((sentence): Candidate => ({
+      memory,
+      text: sentence.text,
+      createdAtMs,
+      words: contentOf(`${sentence.speaker ?? ""} ${sentence.text}`),
+    }));
+  });
+}
+
+/** How many sentences have each word. */
+function countsOf(
+  candidates: readonly Candidate[],
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { words } of candidates) {
+    for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return counts;
 }
 
 /** The stems of words that say something. */

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { NO_ANSWER, RuleAnswerer } from "./rule_answerer.ts";
 
 const MEMORIES = [
@@ -42,6 +42,18 @@ Deno.test("RuleAnswerer.answer() does not know what no memory tells", async () =
   assertEquals(answerer.name, "rules");
   const outcome = await answerer.answer("Ada?", { memories: [], nowMs: 0 });
   assertEquals(outcome, none);
+});
+
+Deno.test("RuleAnswerer.answer() takes no longer for many short sentences and words", async () => {
+  const memories = Array.from({ length: 100 }, (_, at) => ({
+    text: `w${at}. `.repeat(3_000),
+    createdAtMs: 0,
+  }));
+  const question = Array.from({ length: 9_000 }, (_, at) => `w${at}`).join(" ");
+  const startedMs = performance.now();
+  await new RuleAnswerer().answer(question, { memories, nowMs: 0 });
+  const tookMs = performance.now() - startedMs;
+  assert(tookMs < 2_000, `${tookMs} ms`);
 });
 
 function answerTo(question: string) {

@@ -21,6 +21,9 @@ export interface BackoffFacts {
   readonly random: number;
 }
 
+/** The longest wait, in milliseconds, however long the other end wants. */
+export const LONGEST_WAIT_MS = 60 * 60_000;
+
 const LONGEST_MS = 5 * 60_000;
 
 /** When to begin again, in milliseconds since the epoch; undefined for never. */
@@ -29,5 +32,6 @@ export function nextAttemptMs(facts: BackoffFacts): number | undefined {
   if (attempts >= maxAttempts) return undefined;
   const waitMs = Math.min(LONGEST_MS, 1_000 * 2 ** attempts);
   const spreadMs = waitMs * (0.75 + random / 2);
-  return nowMs + Math.round(Math.max(spreadMs, retryAfterMs));
+  const askedMs = Math.min(LONGEST_WAIT_MS, retryAfterMs);
+  return nowMs + Math.round(Math.max(spreadMs, askedMs));
 }

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { nextAttemptMs } from "./backoff.ts";
+import { LONGEST_WAIT_MS, nextAttemptMs } from "./backoff.ts";
 
 const FACTS = { maxAttempts: 10, nowMs: 1_000_000, random: 0.5 };
 
@@ -25,4 +25,9 @@ Deno.test("nextAttemptMs() spreads jobs by a quarter each way", () => {
 Deno.test("nextAttemptMs() waits as long as the other end wants at least", () => {
   const next = nextAttemptMs({ ...FACTS, attempts: 1, retryAfterMs: 60_000 });
   assertEquals(next, FACTS.nowMs + 60_000);
+});
+
+Deno.test("nextAttemptMs() waits an hour at most, whatever the other end wants", () => {
+  const next = nextAttemptMs({ ...FACTS, attempts: 1, retryAfterMs: 1e12 });
+  assertEquals(next, FACTS.nowMs + LONGEST_WAIT_MS);
 });

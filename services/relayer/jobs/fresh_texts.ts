@@ -17,6 +17,7 @@ export class FreshTexts<Content extends { readonly text: string }> {
 
   /** Remembers what a job holds, where there is room. */
   add(jobId: string, content: Content): void {
+    this.forget(jobId);
     if (this.#chars + content.text.length > this.#maxChars) return;
     this.#contents.set(jobId, content);
     this.#chars += content.text.length;

@@ -26,3 +26,10 @@ Deno.test("FreshTexts has room again for what was forgotten, and only once", () 
     false,
   ]);
 });
+
+Deno.test("FreshTexts counts what takes the place of the same job's once", () => {
+  const fresh = new FreshTexts<{ readonly text: string }>(10);
+  for (let round = 0; round < 5; round++) fresh.add("a", { text: "12345" });
+  fresh.add("b", { text: "12345" });
+  assertEquals(fresh.get("b")?.text, "12345");
+});

@@ -81,4 +81,10 @@ export interface JobWatch {
     id: string,
     options: { readonly waitMs: number; readonly signal?: AbortSignal },
   ): Promise<JobRow | undefined>;
+  /**
+   * Hears that a job was ended by other hands, so that nobody waits for it longer.
+   *
+   * @default those who wait hear of it when their time is over
+   */
+  tell?(id: string): void;
 }

@@ -4,16 +4,19 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import type { Clock } from "../../shared/clock.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { NewJob } from "../store/job_row.ts";
+import type { JobRow } from "../store/job_row.ts";
 import {
   type Change,
+  type CommitOutcome,
   type KeyClaim,
   type RelayerStore,
   StoreBusyError,
 } from "../store/store.ts";
 import type { BlobContent, RelayerVault } from "../vault/vault.ts";
+import { type ClaimMaker, claimMaker } from "./client_key.ts";
 import type { FreshTexts } from "./fresh_texts.ts";
 import type {
   AcceptOptions,
@@ -21,8 +24,9 @@ import type {
   Intake,
   NewText,
 } from "./intake.ts";
+import { JobSealer, type SealedJob } from "./job_sealer.ts";
 import { RecentRate } from "./recent_rate.ts";
-import type { StorageUsage } from "./storage_usage.ts";
+import type { StorageUsage, Usage } from "./storage_usage.ts";
 
 /** Options of {@linkcode JobIntake}. */
 export interface JobIntakeOptions {
@@ -44,27 +48,44 @@ export interface JobIntakeOptions {
   readonly quotaBytes: number;
   /** Most unfinished jobs of an owner. */
   readonly maxOpenJobs: number;
+  /**
+   * How long a client's key is known, in milliseconds; no longer than finished
+   * jobs are, or a key could stand for jobs that nobody knows.
+   *
+   * @default {86400000}
+   */
+  readonly keyLifeMs?: number;
 }
 
-const DEFAULT_IMPORTANCE = 0.5;
-/** How long a client's key is known. */
-const KEY_LIFE_MS = 24 * 3_600_000;
 const BUSY_RETRY_MS = 2_000;
+/** How long a refusal of the store counts as its state. */
+const REFUSED_MS = 5_000;
 const PRESSED_PER_S = 100;
+/** What an envelope and a content take beside the text, about. */
+const ENVELOPE_BYTES = 256;
 
 /** Takes texts in. */
 export class JobIntake implements Intake {
   readonly #options: JobIntakeOptions;
+  readonly #sealer: JobSealer;
   readonly #rate = new RecentRate();
+  #refusedMs = -Infinity;
 
   /** An intake in front of a store. */
   constructor(options: JobIntakeOptions) {
     this.#options = options;
+    this.#sealer = new JobSealer(options);
   }
 
   /** Whether so much comes in that other work had better wait. */
   get isPressed(): boolean {
     return this.#rate.perSecond(this.#options.clock.nowMs()) > PRESSED_PER_S;
+  }
+
+  /** False for some seconds after something could not be written. */
+  get isReady(): boolean {
+    const passedMs = this.#options.clock.nowMs() - this.#refusedMs;
+    return passedMs < 0 || passedMs >= REFUSED_MS;
   }
 
   /** See {@linkcode Intake.accept}. */
@@ -83,97 +104,131 @@ export class JobIntake implements Intake {
     options: AcceptOptions,
   ): Promise<AcceptOutcome> {
     const { owner } = caller;
-    const claimOf = await this.#claimMaker(owner, texts, options);
-    if (claimOf !== undefined) {
-      const earlier = await this.#earlier(owner, claimOf([]));
-      if (earlier !== undefined) return earlier;
-    }
-    const refusal = await this.#refusal(owner, texts);
-    if (refusal !== undefined) return refusal;
-    let jobs: readonly SealedJob[];
+    const { usage } = this.#options;
+    const claimOf = await claimMaker(owner, texts, {
+      ...this.#options,
+      ...options,
+    });
     try {
-      jobs = await this.#seal(caller, texts, options);
+      if (claimOf !== undefined) {
+        const earlier = await this.#earlier(owner, claimOf([]));
+        if (earlier !== undefined) return earlier;
+      }
+      const added = usageOf(texts);
+      const refusal = await this.#reserve(owner, { texts, added });
+      if (refusal !== undefined) return refusal;
+      let isKept = false;
+      try {
+        const outcome = await this.#store(caller, { texts, options, claimOf });
+        isKept = outcome.kind === "accepted" && !outcome.isRepeated;
+        return outcome;
+      } finally {
+        if (!isKept) usage.add(owner, negative(added));
+      }
     } catch (error) {
+      this.#refusedMs = this.#options.clock.nowMs();
       return busyOf(error);
     }
+  }
+
+  async #store(
+    caller: Caller,
+    { texts, options, claimOf }: {
+      readonly texts: readonly NewText[];
+      readonly options: AcceptOptions;
+      readonly claimOf: ClaimMaker | undefined;
+    },
+  ): Promise<AcceptOutcome> {
+    const { owner } = caller;
+    const jobs = await this.#sealer.seal(caller, texts, options);
     const jobIds = jobs.map(({ job }) => job.id);
     const changes: Change[] = jobs.map(({ job }) => ({ kind: "new_job", job }));
     if (claimOf !== undefined) {
       changes.unshift({ kind: "claim_key", claim: claimOf(jobIds) });
     }
-    try {
-      const outcome = await this.#options.store.commit(changes);
-      if (outcome.kind === "conflict") {
-        await this.#dropKeys(owner, jobs);
-        // Somebody else was faster with the same key.
-        const earlier = claimOf && await this.#earlier(owner, claimOf([]));
-        return earlier ?? { kind: "busy", retryAfterMs: BUSY_RETRY_MS };
-      }
-    } catch (error) {
-      await this.#dropKeys(owner, jobs);
-      return busyOf(error);
+    const outcome = await this.#commit(owner, { changes, jobs });
+    if (outcome.kind === "conflict") {
+      await this.#sealer.drop(owner, jobs);
+      // Somebody else was faster with the same key.
+      const earlier = claimOf && await this.#earlier(owner, claimOf([]));
+      return earlier ?? { kind: "busy", retryAfterMs: BUSY_RETRY_MS };
     }
-    this.#note(owner, jobs);
+    this.#note(jobs);
     return { kind: "accepted", jobIds, isRepeated: false };
   }
 
-  /** Makes the claim of the client's key, where it gave one. */
-  async #claimMaker(
+  async #commit(
     owner: string,
-    texts: readonly NewText[],
-    { idempotencyKey: key }: AcceptOptions,
-  ): Promise<((jobIds: readonly string[]) => KeyClaim) | undefined> {
-    if (key === undefined) return undefined;
-    const { vault, clock } = this.#options;
-    const fingerprint = await vault.digest(owner, fingerprintText(texts));
-    // Clients make their keys of the text, so the key could betray it.
-    const name = await vault.digest(owner, `idempotency key\n${key}`);
-    const expiresAtMs = clock.nowMs() + KEY_LIFE_MS;
-    return (jobIds) => ({
-      owner,
-      key: name,
-      fingerprint,
-      jobIds,
-      expiresAtMs,
-    });
+    { changes, jobs }: {
+      readonly changes: readonly Change[];
+      readonly jobs: readonly SealedJob[];
+    },
+  ): Promise<CommitOutcome> {
+    try {
+      return await this.#options.store.commit(changes);
+    } catch (error) {
+      // After any other error nobody knows whether the jobs are on disk; without
+      // their keys they could never be done.
+      if (error instanceof StoreBusyError) {
+        await this.#sealer.drop(owner, jobs);
+      }
+      throw error;
+    }
   }
 
-  /** What the key stood for before; a job of it that failed is begun again. */
+  /**
+   * What the key stood for before. A job of it that failed is begun again; one
+   * that was deleted has nothing left to begin with, and stays deleted.
+   */
   async #earlier(
     owner: string,
     { key, fingerprint }: KeyClaim,
   ): Promise<AcceptOutcome | undefined> {
-    const { store, clock, onAccepted } = this.#options;
+    const { store, clock } = this.#options;
     const claim = await store.keyClaim(owner, key, clock.nowMs());
     if (claim === undefined) return undefined;
     if (claim.fingerprint !== fingerprint) return { kind: "key_reused" };
-    const jobs = await store.jobs(owner, claim.jobIds);
-    const revived = jobs.flatMap((job): Change[] =>
-      job?.status === "failed" && job.payload !== undefined
-        ? [{
+    const { jobIds } = claim;
+    const jobs = await store.jobs(owner, jobIds);
+    await this.#revive(jobs.filter((job) => job !== undefined));
+    return { kind: "accepted", jobIds, isRepeated: true };
+  }
+
+  async #revive(jobs: readonly JobRow[]): Promise<void> {
+    const { store, clock, onAccepted } = this.#options;
+    const nowMs = clock.nowMs();
+    const failed = jobs.filter(({ status, payload }) =>
+      status === "failed" && payload !== undefined
+    );
+    if (failed.length === 0) return;
+    // Each by itself: one that was deleted meanwhile does not stop the others. One
+    // that conflicts was begun again by somebody else, or was deleted.
+    await Promise.all(
+      failed.map(({ owner, id, version }) =>
+        store.commit([{
           kind: "job",
           owner,
-          id: job.id,
-          expectedVersion: job.version,
+          id,
+          expectedVersion: version,
           patch: {
             status: "pending",
             attempts: 0,
-            nextAttemptAtMs: clock.nowMs(),
+            nextAttemptAtMs: nowMs,
             error: null,
           },
-        }]
-        : []
+        }])
+      ),
     );
-    if (revived.length > 0) {
-      await store.commit(revived);
-      onAccepted();
-    }
-    return { kind: "accepted", jobIds: claim.jobIds, isRepeated: true };
+    onAccepted();
   }
 
-  async #refusal(
+  /** Why texts are not taken; when they are, room is held for them. */
+  async #reserve(
     owner: string,
-    texts: readonly NewText[],
+    { texts, added }: {
+      readonly texts: readonly NewText[];
+      readonly added: Usage;
+    },
   ): Promise<AcceptOutcome | undefined> {
     const { store, usage, quotaBytes, maxOpenJobs } = this.#options;
     const replaced = texts.flatMap(({ supersedes }) =>
@@ -187,65 +242,20 @@ export class JobIntake implements Intake {
       }
     }
     const { bytes, openJobs } = await usage.of(owner);
-    const added = texts.reduce((sum, { text }) => sum + text.length, 0);
-    if (bytes + added > quotaBytes) return { kind: "over_quota", quotaBytes };
-    return openJobs + texts.length > maxOpenJobs
-      ? { kind: "busy", retryAfterMs: BUSY_RETRY_MS }
-      : undefined;
+    if (bytes + added.bytes > quotaBytes) {
+      return { kind: "over_quota", quotaBytes };
+    }
+    if (openJobs + added.openJobs > maxOpenJobs) {
+      return { kind: "busy", retryAfterMs: BUSY_RETRY_MS };
+    }
+    // In the same turn as the reading: whoever comes at the same time sees it.
+    usage.add(owner, added);
+    return undefined;
   }
 
-  #seal(
-    { owner, publicKey }: Caller,
-    texts: readonly NewText[],
-    { status }: AcceptOptions,
-  ): Promise<readonly SealedJob[]> {
-    const { vault, clock, newId } = this.#options;
-    const nowMs = clock.nowMs();
-    return Promise.all(texts.map(async (text): Promise<SealedJob> => {
-      const id = newId();
-      const { namespace, importance = DEFAULT_IMPORTANCE, supersedes } = text;
-      const replaced = supersedes === undefined ? {} : { supersedes };
-      const content: BlobContent = {
-        id,
-        namespace,
-        text: text.text,
-        createdAtMs: nowMs,
-        agentId: publicKey,
-        importance,
-        metadata: text.metadata ?? {},
-        ...replaced,
-      };
-      const { bytes: payload, keyId } = await vault.seal(owner, content);
-      const job = {
-        id,
-        owner,
-        namespace,
-        agentId: publicKey,
-        status,
-        nextAttemptAtMs: nowMs,
-        createdAtMs: nowMs,
-        payload,
-        keyId,
-        importance,
-        ...replaced,
-      };
-      return { job, content };
-    }));
-  }
-
-  /** Keys of what was not kept open nothing. */
-  async #dropKeys(owner: string, jobs: readonly SealedJob[]): Promise<void> {
-    const { vault } = this.#options;
-    await Promise.all(jobs.map(({ job }) => vault.destroy(owner, job.keyId)));
-  }
-
-  #note(owner: string, jobs: readonly SealedJob[]): void {
-    const { fresh, usage, onAccepted } = this.#options;
+  #note(jobs: readonly SealedJob[]): void {
+    const { fresh, onAccepted } = this.#options;
     for (const { job, content } of jobs) fresh.add(job.id, content);
-    usage.add(owner, {
-      bytes: jobs.reduce((sum, { job }) => sum + job.payload.length, 0),
-      openJobs: jobs.length,
-    });
     onAccepted();
   }
 }
@@ -256,20 +266,15 @@ function busyOf(error: unknown): AcceptOutcome {
   return { kind: "busy", retryAfterMs: error.retryAfterMs };
 }
 
-interface SealedJob {
-  readonly job: NewJob;
-  readonly content: BlobContent;
+/** About what texts take; their blobs are a little larger. */
+function usageOf(texts: readonly NewText[]): Usage {
+  const bytes = texts.reduce(
+    (sum, { text }) => sum + Buffer.byteLength(text) + ENVELOPE_BYTES,
+    0,
+  );
+  return { bytes, openJobs: texts.length };
 }
 
-/** What has to be the same for two requests to be the same. */
-function fingerprintText(texts: readonly NewText[]): string {
-  return JSON.stringify(
-    texts.map(({ text, namespace, importance, metadata, supersedes }) => [
-      namespace,
-      text,
-      importance ?? DEFAULT_IMPORTANCE,
-      Object.entries(metadata ?? {}).sort(([a], [b]) => a < b ? -1 : 1),
-      supersedes ?? null,
-    ]),
-  );
+function negative({ bytes, openJobs }: Usage): Usage {
+  return { bytes: -bytes, openJobs: -openJobs };
 }

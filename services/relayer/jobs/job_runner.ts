@@ -6,11 +6,14 @@
 
 import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { describeError } from "../../shared/settled.ts";
+import { describeError, waitAtMost } from "../../shared/settled.ts";
 import type { JobRow } from "../store/job_row.ts";
 import type { RelayerStore } from "../store/store.ts";
 import { nextAttemptMs } from "./backoff.ts";
-import type { JobSteps, StepOutcome } from "./job_steps.ts";
+import { DueJobs } from "./due_jobs.ts";
+import { LATE_FAILURE } from "./job_failure.ts";
+import type { FailedStep, JobSteps } from "./job_steps.ts";
+import { pause } from "./pause.ts";
 
 /** Options of {@linkcode JobRunner}. */
 export interface JobRunnerOptions {
@@ -23,7 +26,7 @@ export interface JobRunnerOptions {
   /** How often a job is begun. */
   readonly maxAttempts: number;
   /**
-   * Jobs that go together.
+   * Jobs that go together; fewer where they are large.
    *
    * @default {32}
    */
@@ -35,8 +38,16 @@ export interface JobRunnerOptions {
    */
   readonly maxBatches?: number;
   /**
+   * Milliseconds that a batch may take. Then it is ended, and its jobs are tried
+   * again later: whatever still comes of the first attempt changes nothing.
+   *
+   * @default {120000}
+   */
+  readonly batchTimeoutMs?: number;
+  /**
    * Whether others need the machine more: there is one batch at a time then, with
-   * pauses between them, so that jobs go on however long that lasts.
+   * pauses between them. When jobs have waited for 20 seconds, they go on as fast
+   * as they can all the same.
    *
    * @default {() => false}
    */
@@ -49,49 +60,77 @@ export interface JobRunnerOptions {
   readonly logger: Logger;
 }
 
+/** Jobs that are done together. */
+interface Batch {
+  readonly jobs: readonly JobRow[];
+  /** Ends what is under way. */
+  readonly ending: AbortController;
+  /** Whether it was ended because the process ends, which is no attempt. */
+  isGivenUp: boolean;
+}
+
 /** How long the store is left alone after it failed. */
 const STORE_RETRY_MS = 1_000;
 /** The pause between batches while others come first. */
 const GIVE_WAY_MS = 250;
 /** Jobs of such a batch. */
 const GIVE_WAY_BATCH = 8;
+/** How long jobs wait for others at most. */
+const PATIENCE_MS = 20_000;
+/** How long what was ended has to come to its end. */
+const ENDING_MS = 250;
+/** The longest time without a look: the wall clock may be set. */
+const LONGEST_REST_MS = 60_000;
+/** The shortest time between looks for jobs beside those under way. */
+const UNDER_WAY_REST_MS = 1_000;
 
 /** Does jobs. */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
+  readonly #due: DueJobs;
   readonly #underWay = new Set<string>();
-  readonly #batches = new Set<Promise<void>>();
-  #ending = new AbortController();
+  readonly #batches = new Map<Batch, Promise<void>>();
   #isRunning = false;
   #isLooking = false;
   #looksAgain = false;
+  #isBehind = false;
   #lastBatchMs = -Infinity;
   #timer: Timer | undefined;
 
   /** A runner that is not started. */
   constructor(options: JobRunnerOptions) {
     this.#options = options;
+    this.#due = new DueJobs(options.store);
   }
 
   /** Begins with what an earlier life of the process left. */
   start(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    this.#ending = new AbortController();
     this.wake();
   }
 
-  /** Begins nothing more and waits for what is under way, at most so long. */
+  /**
+   * Begins nothing more and waits for what is under way, at most so long; then it
+   * is ended, and a moment later left alone. Its jobs go on at the next start.
+   */
   async stop(graceMs: number): Promise<void> {
     this.#isRunning = false;
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    const timer = this.#options.clock.setTimer(
-      () => this.#ending.abort(),
-      graceMs,
-    );
-    await Promise.all(this.#batches);
-    timer.cancel();
+    this.#cancelTimer();
+    const { clock, logger } = this.#options;
+    const ended = Promise.all(this.#batches.values());
+    if (await waitAtMost(ended, { clock, timeoutMs: graceMs }) !== "late") {
+      return;
+    }
+    for (const batch of this.#batches.keys()) {
+      batch.isGivenUp = true;
+      batch.ending.abort();
+    }
+    const last = await waitAtMost(ended, { clock, timeoutMs: ENDING_MS });
+    if (last !== "late") return;
+    logger.warn("Left jobs that do not end: they go on at the next start", {
+      jobs: this.#underWay.size,
+    });
   }
 
   /** There may be something to do. */
@@ -112,22 +151,23 @@ export class JobRunner {
   }
 
   async #look(): Promise<void> {
-    const { store, clock, logger, givesWay = () => false } = this.#options;
+    const { clock, logger, givesWay = () => false } = this.#options;
     const { batch = 32, maxBatches = 3 } = this.#options;
     try {
       while (this.#isRunning && this.#batches.size < maxBatches) {
-        const isSecond = givesWay();
+        const isSecond = givesWay() && !this.#isBehind;
         if (isSecond && !this.#mayGoOn(clock.nowMs())) {
           return this.#wakeIn(GIVE_WAY_MS);
         }
-        // Those under way are due as well; they must not hide the others.
-        const due = await store.dueJobs(
-          clock.nowMs(),
-          this.#underWay.size + batch,
-        );
-        const jobs = due.filter(({ id }) => !this.#underWay.has(id))
-          .slice(0, isSecond ? Math.min(batch, GIVE_WAY_BATCH) : batch);
-        if (jobs.length === 0) break;
+        const nowMs = clock.nowMs();
+        const { jobs, longestMs } = await this.#due.take({
+          nowMs,
+          most: isSecond ? Math.min(batch, GIVE_WAY_BATCH) : batch,
+          except: this.#underWay,
+        });
+        this.#isBehind = longestMs > PATIENCE_MS;
+        // It may have been stopped meanwhile, and nobody waits for a new batch.
+        if (jobs.length === 0 || !this.#isRunning) break;
         this.#begin(jobs);
       }
       await this.#setTimer();
@@ -149,37 +189,54 @@ export class JobRunner {
   #begin(jobs: readonly JobRow[]): void {
     this.#lastBatchMs = this.#options.clock.nowMs();
     for (const { id } of jobs) this.#underWay.add(id);
-    const work = this.#run(jobs).finally(() => {
+    const ending = new AbortController();
+    const batch: Batch = { jobs, ending, isGivenUp: false };
+    const work = this.#run(batch).finally(() => {
       for (const { id } of jobs) this.#underWay.delete(id);
-      this.#batches.delete(work);
+      this.#batches.delete(batch);
       this.wake();
     });
-    this.#batches.add(work);
+    this.#batches.set(batch, work);
   }
 
-  async #run(jobs: readonly JobRow[]): Promise<void> {
-    const { steps, logger } = this.#options;
-    const outcomes = await steps.run(jobs, this.#ending.signal);
-    const failed = outcomes.filter((outcome) => outcome.kind === "failed");
+  async #run(batch: Batch): Promise<void> {
+    const { clock, logger } = this.#options;
+    const failed = await this.#failedOf(batch);
+    // The jobs are as they were, and go on in the next life of the process.
+    if (batch.isGivenUp) return;
     try {
-      await Promise.all(failed.map((outcome) => this.#retry(outcome)));
+      await Promise.all(failed.map((step) => this.#retry(step)));
     } catch (error) {
-      // The jobs are as they were; they come again after a while.
       logger.error("Cannot note that jobs failed: the store failed", {
         error: describeError(error),
       });
-      await new Promise<void>((resolve) =>
-        this.#options.clock.setTimer(resolve, STORE_RETRY_MS)
-      );
+      // They are due at once.
+      await pause(STORE_RETRY_MS, { clock, signal: batch.ending.signal });
     }
   }
 
-  async #retry(
-    failure: Extract<StepOutcome, { kind: "failed" }>,
-  ): Promise<void> {
-    // What was given up because the process ends is no attempt.
-    if (this.#ending.signal.aborted) return;
-    const { store, clock, random, maxAttempts, onSettled } = this.#options;
+  async #failedOf(
+    { jobs, ending }: Batch,
+  ): Promise<readonly FailedStep[]> {
+    const { steps, clock, logger, batchTimeoutMs = 120_000 } = this.#options;
+    const outcomes = await waitAtMost(steps.run(jobs, ending.signal), {
+      clock,
+      timeoutMs: batchTimeoutMs,
+    });
+    if (outcomes !== "late") {
+      return outcomes.filter((outcome) => outcome.kind === "failed");
+    }
+    ending.abort();
+    logger.error("Ended jobs that took too long: they are tried again", {
+      jobs: jobs.length,
+    });
+    // Those that did get to their end are of another version now.
+    return jobs.map((job) => ({ kind: "failed", job, ...LATE_FAILURE }));
+  }
+
+  async #retry(failure: FailedStep): Promise<void> {
+    const { store, clock, random, maxAttempts, onSettled, logger } =
+      this.#options;
     const { job, reason, isPassing, retryAfterMs } = failure;
     const attempts = job.attempts + 1;
     const nextAttemptAtMs = isPassing
@@ -194,34 +251,46 @@ export class JobRunner {
     // A memory that is found already did not fail, however its end is put off.
     const hasFailed = nextAttemptAtMs === undefined &&
       job.status !== "uploaded";
-    await store.commit([{
+    const outcome = await store.commit([{
       kind: "job",
       owner: job.owner,
       id: job.id,
       expectedVersion: job.version,
       patch: hasFailed ? { status: "failed", attempts, error: reason } : {
         attempts,
-        nextAttemptAtMs: nextAttemptAtMs ?? clock.nowMs() + LONG_MS,
+        nextAttemptAtMs: nextAttemptAtMs ?? clock.nowMs() + LONGEST_REST_MS,
         error: reason,
       },
     }]);
-    if (hasFailed) onSettled(job.id);
+    if (!hasFailed || outcome.kind === "conflict") return;
+    logger.error("Gave a job up", { job: job.id, reason, attempts });
+    onSettled(job.id);
   }
 
   async #setTimer(): Promise<void> {
     const { store, clock } = this.#options;
-    if (!this.#isRunning || this.#underWay.size > 0) return;
+    const isUnderWay = this.#underWay.size > 0;
+    // Under load there is a look every moment; one timer is enough.
+    if (!this.#isRunning || (isUnderWay && this.#timer !== undefined)) return;
     const nextMs = await store.nextJobMs();
-    if (nextMs !== undefined) this.#wakeIn(nextMs - clock.nowMs());
+    if (nextMs === undefined) return;
+    const delayMs = nextMs - clock.nowMs();
+    // Those under way are due all the time, and others must not wait for them.
+    this.#wakeIn(isUnderWay ? Math.max(delayMs, UNDER_WAY_REST_MS) : delayMs);
   }
 
   #wakeIn(delayMs: number): void {
-    this.#timer?.cancel();
+    this.#cancelTimer();
     if (!this.#isRunning) return;
-    // Now and then in any case: the wall clock may be set.
-    const boundedMs = Math.min(LONG_MS, Math.max(1, delayMs));
-    this.#timer = this.#options.clock.setTimer(() => this.wake(), boundedMs);
+    const boundedMs = Math.min(LONGEST_REST_MS, Math.max(1, delayMs));
+    this.#timer = this.#options.clock.setTimer(() => {
+      this.#timer = undefined;
+      this.wake();
+    }, boundedMs);
+  }
+
+  #cancelTimer(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
   }
 }
-
-const LONG_MS = 60_000;

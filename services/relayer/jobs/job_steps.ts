@@ -9,14 +9,23 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { BlobCatalog } from "../blobs/blob_catalog.ts";
-import { type BlobStore, BlobStoreError } from "../blobs/blob_store.ts";
+import type { BlobStore } from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { MemoryIndex } from "../recall/memory_index.ts";
 import type { JobRow } from "../store/job_row.ts";
 import type { NewMemory } from "../store/memory_row.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
-import type { BlobContent, OpenFailure, RelayerVault } from "../vault/vault.ts";
+import type { BlobContent, RelayerVault } from "../vault/vault.ts";
 import type { FreshTexts } from "./fresh_texts.ts";
+import {
+  GONE_FAILURE,
+  INTERNAL_FAILURE,
+  type JobFailure,
+  openFailure,
+  thrownFailure,
+} from "./job_failure.ts";
+import { isDeleted, StoredJobs } from "./stored_jobs.ts";
+import { textVectors } from "./text_vectors.ts";
 import { vectorText } from "./vector_text.ts";
 
 /** Options of {@linkcode JobSteps}. */
@@ -49,26 +58,27 @@ export interface JobStepsOptions {
 export type StepOutcome =
   /** It is done, or somebody else changed it. */
   | { readonly kind: "done" }
-  | {
-    readonly kind: "failed";
-    /** The job as the store has it now. */
-    readonly job: JobRow;
-    /** In words fit for its owner. */
-    readonly reason: string;
-    /** Whether trying again can help. */
-    readonly isPassing: boolean;
-    readonly retryAfterMs?: number | undefined;
-  };
+  | FailedStep;
+
+/** A job that did not get to its end. */
+export interface FailedStep extends JobFailure {
+  /** Tells it from jobs that are done. */
+  readonly kind: "failed";
+  /** The job as the store has it now. */
+  readonly job: JobRow;
+}
 
 const DONE: StepOutcome = { kind: "done" };
 
 /** Does what is to be done for jobs. */
 export class JobSteps {
   readonly #options: JobStepsOptions;
+  readonly #stored: StoredJobs;
 
   /** Steps over the relayer's parts. */
   constructor(options: JobStepsOptions) {
     this.#options = options;
+    this.#stored = new StoredJobs(options);
   }
 
   /** Takes jobs as far as it can; answers in their order, never throws. */
@@ -77,8 +87,10 @@ export class JobSteps {
     signal: AbortSignal,
   ): Promise<readonly StepOutcome[]> {
     const outcomes = new Map<string, StepOutcome>();
-    const fail = (job: JobRow, failure: Failure): void => {
+    const fail: Fail = (job, failure) => {
       outcomes.set(job.id, { kind: "failed", job, ...failure });
+      // It waits, or is given up: what is new needs the room more.
+      this.#options.fresh.forget(job.id);
     };
     try {
       const opened = await this.#openAll(jobs, fail);
@@ -86,14 +98,14 @@ export class JobSteps {
       const uploaded = jobs.filter(({ status }) => status === "uploaded");
       await Promise.all([
         ...embedded.map((work) => this.#store(work, { fail, signal })),
-        ...uploaded.map((job) => this.#noteAgain(job, fail)),
+        ...uploaded.map((job) => this.#storeAgain(job, fail)),
       ]);
     } catch (error) {
       this.#options.logger.error("Cannot do jobs: a part failed", {
         error: describeError(error),
       });
       for (const job of jobs) {
-        if (!outcomes.has(job.id)) fail(job, INTERNAL);
+        if (!outcomes.has(job.id)) fail(job, INTERNAL_FAILURE);
       }
     }
     return jobs.map(({ id }) => outcomes.get(id) ?? DONE);
@@ -103,26 +115,34 @@ export class JobSteps {
     jobs: readonly JobRow[],
     fail: Fail,
   ): Promise<readonly OpenedJob[]> {
-    const { vault, fresh } = this.#options;
     const opened = await Promise.all(
-      jobs.map(async (job): Promise<OpenedJob | undefined> => {
-        if (job.status === "uploaded") return undefined;
-        const { payload } = job;
-        if (payload === undefined) {
-          fail(job, permanent("Cannot store memory: its content is gone"));
-          return undefined;
-        }
-        const known = fresh.get(job.id);
-        if (known !== undefined) return { job, payload, content: known };
-        const outcome = await vault.open(job.owner, payload);
-        if (outcome.kind === "ok") {
-          return { job, payload, content: outcome.value };
-        }
-        fail(job, OPEN_FAILURES[outcome.why]);
-        return undefined;
-      }),
+      jobs.filter(({ status }) => status !== "uploaded")
+        .map((job) => this.#open(job, fail)),
     );
     return opened.filter((job) => job !== undefined);
+  }
+
+  async #open(job: JobRow, fail: Fail): Promise<OpenedJob | undefined> {
+    const { vault, fresh, logger } = this.#options;
+    const { payload } = job;
+    if (payload === undefined) return void fail(job, GONE_FAILURE);
+    const known = fresh.get(job.id);
+    if (known !== undefined) return { job, payload, content: known };
+    try {
+      const outcome = await vault.open(job.owner, payload);
+      if (outcome.kind === "ok") {
+        return { job, payload, content: outcome.value };
+      }
+      fail(job, openFailure(outcome.why));
+    } catch (error) {
+      // One that cannot be opened is not to stop the others.
+      fail(job, INTERNAL_FAILURE);
+      logger.error("Cannot open what a job holds: it is tried again", {
+        job: job.id,
+        error: describeError(error),
+      });
+    }
+    return undefined;
   }
 
   async #embedAll(
@@ -131,28 +151,24 @@ export class JobSteps {
   ): Promise<readonly EmbeddedJob[]> {
     if (opened.length === 0) return [];
     const { embedder, logger } = this.#options;
-    const outcome = await embedder.embed(
+    const reasons = new Set<string>();
+    const outcomes = await textVectors(
       opened.map(({ content }) => vectorText(content.text)),
-      { signal },
+      { embedder, signal, onFailure: (reason) => reasons.add(reason) },
     );
-    if (outcome.kind === "ok") {
-      return opened.flatMap((job, index) => {
-        const vector = outcome.vectors[index];
-        return vector === undefined ? [] : [{ ...job, vector }];
-      });
-    }
-    logger.warn("Cannot embed texts: they are tried again", {
-      reason: outcome.reason,
-      jobs: opened.length,
+    const embedded = opened.flatMap((work, at): readonly EmbeddedJob[] => {
+      const outcome = outcomes[at];
+      if (outcome?.kind === "ok") return [{ ...work, vector: outcome.vector }];
+      fail(work.job, outcome?.failure ?? INTERNAL_FAILURE);
+      return [];
     });
-    for (const { job } of opened) {
-      fail(job, {
-        reason: "Cannot embed text: the embedder does not answer",
-        isPassing: outcome.isPassing,
-        retryAfterMs: outcome.retryAfterMs,
+    if (reasons.size > 0) {
+      logger.warn("Cannot embed texts", {
+        reason: [...reasons].join("; "),
+        jobs: opened.length - embedded.length,
       });
     }
-    return [];
+    return embedded;
   }
 
   /** From a vector to a memory that recall finds, and on to the end. */
@@ -167,8 +183,9 @@ export class JobSteps {
       const blobId = await blobs.put(payload, { signal });
       const memory = await this.#memoryOf(work, blobId);
       const outcome = await store.commit(indexingChanges(job, memory));
-      // Whoever changed the job meanwhile goes on with it.
-      if (outcome.kind === "conflict") return;
+      if (outcome.kind === "conflict") {
+        return await this.#leave(job, { blobId, fail });
+      }
       current = {
         ...job,
         status: "uploaded",
@@ -176,9 +193,9 @@ export class JobSteps {
         version: job.version + 1,
       };
       this.#find(work, memory);
-      await this.#note(current, payload.length);
+      await this.#stored.note(current, payload.length);
     } catch (error) {
-      fail(current, failureOf(error));
+      fail(current, thrownFailure(error));
       logger.warn("Cannot store memory: it is tried again", {
         job: job.id,
         error: describeError(error),
@@ -204,82 +221,52 @@ export class JobSteps {
       packageId,
       importance,
       keyId: job.keyId,
-      sealedIndex: await vault.sealIndex(owner, { vector, metadata }),
+      sealedIndex: await vault.sealIndex(owner, {
+        vector,
+        model: this.#options.embedder.model,
+        metadata,
+      }),
       ...(job.supersedes === undefined ? {} : { supersedes: job.supersedes }),
     };
   }
 
-  /** From now on recall finds it, and not what it took the place of. */
-  #find({ content, vector }: EmbeddedJob, memory: NewMemory): void {
-    const { index, fresh, onSettled } = this.#options;
-    const { id, owner, namespace, blobId, createdAtMs, importance } = memory;
-    const { metadata } = content;
-    index.add({
-      id,
-      owner,
-      namespace,
-      blobId,
-      createdAtMs,
-      importance,
-      metadata,
-      vector,
-    });
-    if (memory.supersedes !== undefined) index.remove(owner, memory.supersedes);
-    fresh.forget(id);
-    onSettled(id);
-  }
-
-  /** Notes the blob in the catalogue; then the job is done. */
-  async #note(job: JobRow, sizeBytes: number): Promise<void> {
-    const { catalog, store } = this.#options;
-    const { id, owner, namespace, createdAtMs, agentId, blobId } = job;
-    if (blobId === undefined) {
-      throw new TypeError("an uploaded job has no blob");
-    }
-    await catalog.add({
-      blobId,
-      owner,
-      namespace,
-      memoryId: id,
-      createdAtMs,
-      agentId,
-      sizeBytes,
-    });
-    // It may have been deleted while it was noted; then nothing is to be left.
-    const [memory] = await store.memories(owner, [id]);
-    if (memory === undefined) await catalog.remove(owner, id);
-    await store.commit([{
-      kind: "job",
-      owner,
-      id,
-      expectedVersion: job.version,
-      patch: { status: "done", payload: null },
-    }]);
-  }
-
-  /** An earlier life of the process came as far as the index. */
-  async #noteAgain(job: JobRow, fail: Fail): Promise<void> {
-    const { store, logger } = this.#options;
+  /** An earlier attempt came as far as the row, and perhaps no further. */
+  async #storeAgain(job: JobRow, fail: Fail): Promise<void> {
     try {
-      const [memory] = await store.memories(job.owner, [job.id]);
-      await this.#note(job, memory?.sizeBytes ?? job.payload?.length ?? 0);
+      await this.#stored.again(job);
     } catch (error) {
-      fail(job, failureOf(error));
-      logger.warn("Cannot note memory: it is tried again", {
+      fail(job, thrownFailure(error));
+      this.#options.logger.warn("Cannot note memory: it is tried again", {
         job: job.id,
         error: describeError(error),
       });
     }
   }
+
+  /**
+   * Somebody else changed the job meanwhile and goes on with it. When it was
+   * deleted, nobody else knows of the blob.
+   */
+  async #leave(
+    job: JobRow,
+    { blobId, fail }: { readonly blobId: string; readonly fail: Fail },
+  ): Promise<void> {
+    const { store, blobs, fresh } = this.#options;
+    const [current] = await store.jobs(job.owner, [job.id]);
+    if (current?.version === job.version) return fail(job, INTERNAL_FAILURE);
+    fresh.forget(job.id);
+    if (isDeleted(current)) await blobs.remove(blobId);
+  }
+
+  /** From now on recall finds it, and not what it took the place of. */
+  #find({ content, vector }: EmbeddedJob, memory: NewMemory): void {
+    this.#stored.index(memory, { vector, metadata: content.metadata });
+    this.#options.fresh.forget(memory.id);
+    this.#options.onSettled(memory.id);
+  }
 }
 
-interface Failure {
-  readonly reason: string;
-  readonly isPassing: boolean;
-  readonly retryAfterMs?: number | undefined;
-}
-
-type Fail = (job: JobRow, failure: Failure) => void;
+type Fail = (job: JobRow, failure: JobFailure) => void;
 
 interface OpenedJob {
   readonly job: JobRow;
@@ -289,33 +276,6 @@ interface OpenedJob {
 
 interface EmbeddedJob extends OpenedJob {
   readonly vector: Float32Array;
-}
-
-const INTERNAL: Failure = {
-  reason: "Cannot store memory: the relayer failed",
-  isPassing: true,
-};
-
-const OPEN_FAILURES: Readonly<Record<OpenFailure, Failure>> = {
-  key_gone: permanent("Cannot store memory: it was deleted"),
-  damaged: permanent("Cannot store memory: its content is damaged"),
-  unavailable: {
-    reason: "Cannot store memory: the key server does not answer",
-    isPassing: true,
-  },
-};
-
-function permanent(reason: string): Failure {
-  return { reason, isPassing: false };
-}
-
-function failureOf(error: unknown): Failure {
-  if (!(error instanceof BlobStoreError)) return INTERNAL;
-  return {
-    reason: "Cannot store memory: the blob store does not take it",
-    isPassing: error.isPassing,
-    retryAfterMs: error.retryAfterMs,
-  };
 }
 
 /** The row and the state of its job, in one. */

@@ -16,6 +16,12 @@ export interface JobWaitersOptions {
   /** Sets timers. */
   readonly clock: Clock;
   /**
+   * Texts that are kept for jobs under way; those of jobs that ended are not.
+   *
+   * @default none
+   */
+  readonly fresh?: { forget(jobId: string): void };
+  /**
    * Most who wait at a time; more of them are answered at once.
    *
    * @default {10000}
@@ -57,15 +63,18 @@ export class JobWaiters implements JobWatch {
     }
   }
 
-  /** Tells those who wait for a job. */
+  /** See {@linkcode JobWatch.tell}. */
   tell(id: string): void {
+    this.#options.fresh?.forget(id);
     for (const resolve of this.#waiting.get(id) ?? []) resolve();
   }
 
   /** Sends everybody home with what there is. */
   stop(): void {
     this.#isStopped = true;
-    for (const id of [...this.#waiting.keys()]) this.tell(id);
+    for (const waiting of this.#waiting.values()) {
+      for (const resolve of waiting) resolve();
+    }
   }
 
   async #read(owner: string, id: string): Promise<JobRow | undefined> {

@@ -109,3 +109,15 @@ Deno.test("JobWaiters keeps to its bound and sends all home when it stops", asyn
   assertEquals(late?.status, "running");
   assertEquals(clock.pendingTimers, 0);
 });
+
+Deno.test("JobWaiters.tell() has the text of the job forgotten", () => {
+  const forgotten: string[] = [];
+  const waiters = new JobWaiters({
+    store: new OneJob(),
+    clock: new FakeClock(),
+    fresh: { forget: (id) => void forgotten.push(id) },
+  });
+  waiters.tell("j");
+  waiters.stop();
+  assertEquals(forgotten, ["j"]);
+});

@@ -37,19 +37,46 @@ interface Reading {
 export class StorageUsage {
   readonly #options: StorageUsageOptions;
   readonly #readings = new Map<string, Reading>();
+  readonly #underWay = new Map<string, Promise<Reading>>();
 
   /** Nothing was read yet. */
   constructor(options: StorageUsageOptions) {
     this.#options = options;
   }
 
-  /** What an owner has. */
+  /**
+   * What an owner has. The answer changes with each {@linkcode StorageUsage.add},
+   * so of many who ask at once, each sees what those before it added.
+   */
   async of(owner: string): Promise<Usage> {
     const nowMs = this.#options.nowMs();
     const known = this.#readings.get(owner);
     if (known !== undefined && Math.abs(nowMs - known.atMs) < FRESH_MS) {
       return known;
     }
+    const underWay = this.#underWay.get(owner);
+    if (underWay !== undefined) return await underWay;
+    const reading = this.#read(owner, nowMs);
+    this.#underWay.set(owner, reading);
+    try {
+      return await reading;
+    } finally {
+      this.#underWay.delete(owner);
+    }
+  }
+
+  /**
+   * Adds what is about to be stored, or takes away what is not stored after all or
+   * was deleted: then the numbers are below 0.
+   */
+  add(owner: string, added: Usage): void {
+    const known = this.#readings.get(owner);
+    if (known === undefined) return;
+    known.bytes = Math.max(0, known.bytes + added.bytes);
+    known.openJobs = Math.max(0, known.openJobs + added.openJobs);
+  }
+
+  async #read(owner: string, nowMs: number): Promise<Reading> {
     const { store } = this.#options;
     const [stored, open] = await Promise.all([
       store.stats(owner),
@@ -63,13 +90,5 @@ export class StorageUsage {
     if (this.#readings.size >= MAX_OWNERS) this.#readings.clear();
     this.#readings.set(owner, reading);
     return reading;
-  }
-
-  /** Adds what was accepted since the last reading. */
-  add(owner: string, added: Usage): void {
-    const known = this.#readings.get(owner);
-    if (known === undefined) return;
-    known.bytes += added.bytes;
-    known.openJobs += added.openJobs;
   }
 }

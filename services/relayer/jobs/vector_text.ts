@@ -8,7 +8,8 @@
 export const MAX_VECTOR_CHARS = 8_192;
 
 const LINE = /[^\n]+/g;
-const SENTENCE_END = /[.!?。！？](?=\s|$)/;
+/** Where there are no blanks between sentences, the mark alone ends one. */
+const SENTENCE_END = /[.!?](?=\s|$)|[。！？]/;
 
 /**
  * A text of at most {@linkcode MAX_VECTOR_CHARS} characters that is about the
@@ -18,11 +19,12 @@ const SENTENCE_END = /[.!?。！？](?=\s|$)/;
 export function vectorText(text: string): string {
   if (text.length <= MAX_VECTOR_CHARS) return text;
   const lines = text.match(LINE) ?? [];
-  const firsts = lines.map(firstSentence);
+  const firsts = lines.map(firstSentence).filter((first) => first !== "");
   const parts: string[] = [];
   let chars = 0;
   for (const first of firsts) {
-    if (chars + first.length + 1 > MAX_VECTOR_CHARS) break;
+    // A sentence that has no end does not hide those after it.
+    if (chars + first.length + 1 > MAX_VECTOR_CHARS) continue;
     parts.push(first);
     chars += first.length + 1;
   }

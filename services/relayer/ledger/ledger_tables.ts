@@ -36,8 +36,18 @@ const STEPS: readonly string[] = [
      agent_id TEXT NOT NULL,
      size_bytes INTEGER NOT NULL,
      sealed_index BLOB,
+     importance REAL,
+     supersedes TEXT,
      PRIMARY KEY(owner, memory_id)
    ) STRICT;
+   -- Which memory took the place of which: told by the later one, kept as long as
+   -- the earlier one is there.
+   CREATE TABLE replacements(
+     owner TEXT NOT NULL,
+     memory_id TEXT NOT NULL,
+     replaced_by TEXT NOT NULL,
+     PRIMARY KEY(owner, memory_id)
+   ) STRICT, WITHOUT ROWID;
    CREATE INDEX blobs_of_namespace
      ON blobs(owner, namespace, created_ms, memory_id);
    CREATE INDEX holders_of_blob ON blobs(blob_id);`,

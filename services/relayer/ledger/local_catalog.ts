@@ -5,18 +5,29 @@
  */
 
 import type { StatementSync } from "node:sqlite";
-import type { BlobCatalog, CatalogEntry } from "../blobs/blob_catalog.ts";
+import type {
+  BlobCatalog,
+  CatalogEntry,
+  NewCatalogEntry,
+} from "../blobs/blob_catalog.ts";
 import type { LedgerFile } from "./ledger_file.ts";
 
 const COLUMNS =
   "owner, memory_id, namespace, blob_id, created_ms, agent_id, size_bytes, " +
-  "sealed_index";
+  "sealed_index, importance, supersedes";
+/** A row, and what took its place. */
+const SELECT =
+  `SELECT ${COLUMNS}, (SELECT replaced_by FROM replacements AS r ` +
+  "WHERE r.owner = blobs.owner AND r.memory_id = blobs.memory_id) " +
+  "AS superseded_by FROM blobs WHERE owner = ?";
 
 /** Keeps the catalogue in a file. Whoever opened the file closes it. */
 export class LocalCatalog implements BlobCatalog {
   readonly #file: LedgerFile;
   readonly #insert: StatementSync;
+  readonly #replace: StatementSync;
   readonly #delete: StatementSync;
+  readonly #deleteReplacement: StatementSync;
   readonly #newest: StatementSync;
   readonly #before: StatementSync;
   readonly #one: StatementSync;
@@ -27,30 +38,39 @@ export class LocalCatalog implements BlobCatalog {
     const { db } = file;
     this.#file = file;
     this.#insert = db.prepare(
-      `INSERT INTO blobs(${COLUMNS}) VALUES(?, ?, ?, ?, ?, ?, ?, ?) ` +
+      `INSERT INTO blobs(${COLUMNS}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ` +
         "ON CONFLICT(owner, memory_id) DO NOTHING",
+    );
+    this.#replace = db.prepare(
+      "INSERT INTO replacements VALUES(?, ?, ?) " +
+        "ON CONFLICT DO UPDATE SET replaced_by = excluded.replaced_by",
+    );
+    this.#deleteReplacement = db.prepare(
+      "DELETE FROM replacements WHERE owner = ? AND memory_id = ?",
     );
     this.#delete = db.prepare(
       "DELETE FROM blobs WHERE owner = ? AND memory_id = ?",
     );
-    const select = `SELECT ${COLUMNS} FROM blobs WHERE owner = ? ` +
-      "AND namespace = ?";
+    const select = `${SELECT} AND namespace = ?`;
     const order = "ORDER BY created_ms DESC, memory_id DESC LIMIT ?";
     this.#newest = db.prepare(`${select} ${order}`);
     this.#before = db.prepare(
       `${select} AND (created_ms, memory_id) < (?, ?) ${order}`,
     );
-    this.#one = db.prepare(
-      `SELECT ${COLUMNS} FROM blobs WHERE owner = ? AND memory_id = ?`,
-    );
+    this.#one = db.prepare(`${SELECT} AND memory_id = ?`);
     this.#holders = db.prepare(
       "SELECT count(*) AS holders FROM blobs WHERE blob_id = ?",
     );
   }
 
-  /** Notes a blob; noting it again changes nothing. Durable when it answers. */
-  add(entry: CatalogEntry): Promise<void> {
-    return this.#file.writes.add(() =>
+  /**
+   * Notes a blob, and that it took another's place; noting it again changes
+   * nothing. Durable when it answers.
+   */
+  async add(entry: NewCatalogEntry): Promise<void> {
+    const { owner, memoryId, supersedes } = entry;
+    const { writes } = this.#file;
+    const noted = writes.add(() =>
       void this.#insert.run(
         entry.owner,
         entry.memoryId,
@@ -60,13 +80,27 @@ export class LocalCatalog implements BlobCatalog {
         entry.agentId,
         entry.sizeBytes,
         entry.sealedIndex ?? null,
+        entry.importance ?? null,
+        supersedes ?? null,
       )
     );
+    if (supersedes === undefined) return await noted;
+    await Promise.all([
+      noted,
+      writes.add(() => void this.#replace.run(owner, supersedes, memoryId)),
+    ]);
   }
 
-  /** Forgets a blob; durable when it answers. */
-  remove(owner: string, memoryId: string): Promise<void> {
-    return this.#file.writes.add(() => void this.#delete.run(owner, memoryId));
+  /**
+   * Forgets a blob; durable when it answers. What it took the place of stays
+   * replaced.
+   */
+  async remove(owner: string, memoryId: string): Promise<void> {
+    const { writes } = this.#file;
+    await Promise.all([
+      writes.add(() => void this.#delete.run(owner, memoryId)),
+      writes.add(() => void this.#deleteReplacement.run(owner, memoryId)),
+    ]);
   }
 
   /** What is noted of a memory. */
@@ -107,6 +141,7 @@ export class LocalCatalog implements BlobCatalog {
 
 function entryOf(row: Readonly<Record<string, unknown>>): CatalogEntry {
   const sealedIndex = row["sealed_index"];
+  const { importance, supersedes, superseded_by: supersededBy } = row;
   return {
     blobId: String(row["blob_id"]),
     owner: String(row["owner"]),
@@ -116,5 +151,8 @@ function entryOf(row: Readonly<Record<string, unknown>>): CatalogEntry {
     agentId: String(row["agent_id"]),
     sizeBytes: Number(row["size_bytes"]),
     ...(sealedIndex instanceof Uint8Array ? { sealedIndex } : {}),
+    ...(typeof importance === "number" ? { importance } : {}),
+    ...(typeof supersedes === "string" ? { supersedes } : {}),
+    ...(typeof supersededBy === "string" ? { supersededBy } : {}),
   };
 }

@@ -40,6 +40,49 @@ Deno.test("add() keeps what only the client can open", async () => {
   });
 });
 
+Deno.test("add() notes what took the place of what, whichever comes first", async () => {
+  for (const order of [["old", "new"], ["new", "old"]]) {
+    await withLedger(async ({ file, path }) => {
+      const catalog = new LocalCatalog(file);
+      const old = entryOf({ memoryId: "old", importance: 0.25 });
+      const later = entryOf({
+        memoryId: "new",
+        namespace: "work",
+        supersedes: "old",
+      });
+      for (const memoryId of [...order, ...order]) {
+        await catalog.add(memoryId === "old" ? old : later);
+      }
+      const replaced = { ...old, supersededBy: "new" };
+      assertEquals(await list(catalog), [replaced]);
+      assertEquals(await list(catalog, "work"), [later]);
+      assertEquals(await catalog.entryOf("0xann", "old"), replaced);
+      // The replacement goes for good; what it replaced is history.
+      await catalog.remove("0xann", "new");
+      await file.close();
+      const again = openAt(path);
+      const reopened = new LocalCatalog(again);
+      assertEquals(await list(reopened), [replaced]);
+      await reopened.remove("0xann", "old");
+      await reopened.add(old);
+      assertEquals(await list(reopened), [old]);
+      await again.close();
+    });
+  }
+});
+
+Deno.test("add() lets nobody replace another owner's memories", async () => {
+  await withLedger(async ({ file }) => {
+    const catalog = new LocalCatalog(file);
+    const old = entryOf({ memoryId: "old" });
+    await catalog.add(old);
+    await catalog.add(
+      entryOf({ memoryId: "new", owner: "0xben", supersedes: "old" }),
+    );
+    assertEquals(await list(catalog), [old]);
+  });
+});
+
 Deno.test("remove() forgets a blob", async () => {
   await withLedger(async ({ file }) => {
     const catalog = new LocalCatalog(file);

@@ -40,7 +40,9 @@ export function coarseRow(vector: Float32Array): CoarseRow {
   let squares = 0;
   for (let column = 0; column < vector.length; column++) {
     const value = vector[column] ?? 0;
-    const byte = Math.round(value / step);
+    if (value === 0) continue;
+    // To the nearest, as Math.round does but for ties, and much sooner.
+    const byte = (value / step + (value < 0 ? -0.5 : 0.5)) | 0;
     bytes[column] = byte;
     squares += (value - byte * step) ** 2;
   }

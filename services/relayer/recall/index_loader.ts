@@ -11,6 +11,7 @@ import type { RelayerStore } from "../store/store.ts";
 import type { IndexEntry, Opened, RelayerVault } from "../vault/vault.ts";
 import type { MemoryIndex } from "./memory_index.ts";
 import { pooled } from "./pooled.ts";
+import { isOfClient, vectorFits } from "./vector_fit.ts";
 
 /** Options of {@linkcode loadIndex}. */
 export interface LoadIndexOptions {
@@ -22,6 +23,13 @@ export interface LoadIndexOptions {
   readonly index: MemoryIndex;
   /** How wide vectors have to be: as wide as the embedder's. */
   readonly width: number;
+  /**
+   * What has to have made vectors, unless a client brought them: the embedder's
+   * model.
+   *
+   * @default anything
+   */
+  readonly model?: string;
   /** Hears how far it is. */
   readonly logger: Logger;
   /** The time. */
@@ -42,8 +50,10 @@ export interface LoadedIndex {
   readonly loaded: number;
   /** Memories that others took the place of. */
   readonly superseded: number;
-  /** Memories whose vector is of another width. */
-  readonly otherWidth: number;
+  /** Memories whose vector another embedder made, or is of another width. */
+  readonly otherEmbedder: number;
+  /** Those of them whose vector a client made, so that nobody here can again. */
+  readonly misfitOfClients: number;
   /** Memories whose vector cannot be opened. */
   readonly unreadable: number;
 }
@@ -60,7 +70,13 @@ export async function loadIndex(
   options: LoadIndexOptions,
 ): Promise<LoadedIndex> {
   const { store, logger, clock, signal, pageRows = 500 } = options;
-  const counts = { loaded: 0, superseded: 0, otherWidth: 0, unreadable: 0 };
+  const counts = {
+    loaded: 0,
+    superseded: 0,
+    otherEmbedder: 0,
+    misfitOfClients: 0,
+    unreadable: 0,
+  };
   const startedMs = clock.nowMs();
   let toldMs = startedMs;
   let afterId: string | undefined;
@@ -79,7 +95,7 @@ export async function loadIndex(
   }
   const tookMs = clock.nowMs() - startedMs;
   logger.info("Loaded the index", { ...counts, tookMs });
-  warn(counts, logger);
+  warn(counts, options);
   return counts;
 }
 
@@ -89,53 +105,70 @@ async function addRows(
   rows: readonly MemoryRow[],
   options: LoadIndexOptions & { readonly counts: Counts },
 ): Promise<void> {
-  const { vault, index, width, signal, counts } = options;
+  const { vault, signal, counts } = options;
   const current = rows.filter(({ supersededBy }) => supersededBy === undefined);
   counts.superseded += rows.length - current.length;
-  const opened = await pooled(current, {
+  await pooled(current, {
     parallel: PARALLEL_OPENS,
     signal,
-    work: async (
-      row,
-    ): Promise<{ row: MemoryRow; entry: Opened<IndexEntry> }> => ({
-      row,
-      entry: await vault.openIndex(row.owner, row.sealedIndex),
-    }),
+    // Added at once: other rows may be opened in other threads meanwhile.
+    work: async (row) =>
+      addRow(row, {
+        ...options,
+        entry: await vault.openIndex(row.owner, row.sealedIndex),
+      }),
   });
-  for (const { row, entry } of opened) {
-    if (entry.kind === "failed") {
-      counts.unreadable++;
-    } else if (entry.value.vector.length !== width) {
-      counts.otherWidth++;
-    } else {
-      const { id, owner, namespace, blobId, createdAtMs, importance } = row;
-      index.add({
-        id,
-        owner,
-        namespace,
-        blobId,
-        createdAtMs,
-        importance,
-        ...entry.value,
-      });
-      counts.loaded++;
-    }
-  }
 }
 
-function warn(counts: LoadedIndex, logger: Logger): void {
-  if (counts.otherWidth > 0) {
+function addRow(
+  row: MemoryRow,
+  options: LoadIndexOptions & {
+    readonly counts: Counts;
+    readonly entry: Opened<IndexEntry>;
+  },
+): void {
+  const { index, counts, entry } = options;
+  if (entry.kind === "failed") {
+    counts.unreadable++;
+    return;
+  }
+  if (!vectorFits(entry.value, options)) {
+    counts.otherEmbedder++;
+    if (isOfClient(entry.value)) counts.misfitOfClients++;
+    return;
+  }
+  const { vector, metadata } = entry.value;
+  const { id, owner, namespace, blobId, createdAtMs, importance } = row;
+  index.add({
+    ...{ id, owner, namespace, blobId, createdAtMs, importance },
+    metadata,
+    vector,
+  });
+  counts.loaded++;
+}
+
+function warn(
+  counts: LoadedIndex,
+  { logger, model, width }: LoadIndexOptions,
+): void {
+  const { otherEmbedder, misfitOfClients, unreadable } = counts;
+  if (otherEmbedder > 0) {
     logger.warn(
-      "Left memories out of the index: their vectors are of another embedder's " +
-        "width; forget and restore their namespaces, or set the earlier embedder",
-      { memories: counts.otherWidth },
+      "Left memories out of the index: another embedder made their vectors; " +
+        "restore their namespaces, or set the earlier embedder",
+      {
+        memories: otherEmbedder,
+        ...(misfitOfClients === 0 ? {} : { beyondRestoring: misfitOfClients }),
+        ...(model === undefined ? {} : { embedder: model }),
+        width,
+      },
     );
   }
-  if (counts.unreadable > 0) {
+  if (unreadable > 0) {
     logger.warn(
       "Left memories out of the index: their vectors cannot be opened with the " +
         "keys there are",
-      { memories: counts.unreadable },
+      { memories: unreadable },
     );
   }
 }

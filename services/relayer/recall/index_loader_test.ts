@@ -1,5 +1,9 @@
-import { assertEquals, assertRejects } from "@std/assert";
-import { loadIndex, type LoadIndexOptions } from "./index_loader.ts";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  type LoadedIndex,
+  loadIndex,
+  type LoadIndexOptions,
+} from "./index_loader.ts";
 import type { IndexQuery } from "./memory_index.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 import { VectorIndex } from "./vector_index.ts";
@@ -19,10 +23,9 @@ Deno.test("loadIndex() makes the index what it was", async () => {
   const before = await everything(world);
   world.index = new VectorIndex(world.embedder.width);
   assertEquals(await load(world, { pageRows: 7 }), {
+    ...NONE,
     loaded: 25,
     superseded: 1,
-    otherWidth: 0,
-    unreadable: 0,
   });
   assertEquals(await everything(world), before);
   assertEquals(world.logger.messages, ["Loaded the index"]);
@@ -30,10 +33,9 @@ Deno.test("loadIndex() makes the index what it was", async () => {
 
 Deno.test("loadIndex() loads whole last pages and empty stores", async () => {
   const world = new MemoryWorld();
-  const none = { loaded: 0, superseded: 0, otherWidth: 0, unreadable: 0 };
-  assertEquals(await load(world), none);
+  assertEquals(await load(world), NONE);
   for (const id of ["a", "b", "c", "d"]) await world.remember({ id, text: id });
-  assertEquals(await load(world, { pageRows: 2 }), { ...none, loaded: 4 });
+  assertEquals(await load(world, { pageRows: 2 }), { ...NONE, loaded: 4 });
 });
 
 Deno.test("loadIndex() leaves out and tells of vectors of another width", async () => {
@@ -41,8 +43,41 @@ Deno.test("loadIndex() leaves out and tells of vectors of another width", async 
   await world.remember({ id: "a", text: "tea" });
   const index = new VectorIndex(3);
   const loaded = await load(world, { index, width: 3 });
-  assertEquals([loaded.otherWidth, loaded.loaded, index.size], [1, 0, 0]);
+  assertEquals(loaded, { ...NONE, otherEmbedder: 1 });
+  assertEquals(index.size, 0);
   assertEquals(world.logger.messagesOf("warning").length, 1);
+});
+
+Deno.test("loadIndex() leaves out and tells once of what other embedders made", async () => {
+  const world = new MemoryWorld();
+  for (const id of ["a", "b", "c"]) await world.remember({ id, text: "tea" });
+  const { width } = world.embedder;
+  await world.reseal("a", { vector: new Float32Array(width), model: "older" });
+  // A client's vectors count whatever the embedder is, if they are as wide.
+  const vector = Float32Array.from({ length: width }, () => 1);
+  await world.reseal("b", { vector, model: "client" });
+  await world.reseal("c", { vector: vector.slice(1), model: "client" });
+  const index = new VectorIndex(width);
+  const loaded = await load(world, { index, pageRows: 1 });
+  assertEquals(loaded, {
+    ...NONE,
+    loaded: 1,
+    otherEmbedder: 2,
+    misfitOfClients: 1,
+  });
+  const held = ["a", "b", "c"].filter((id) => index.has(OWNER, id));
+  assertEquals(held, ["b"]);
+  const warnings = world.logger.lines.filter(({ level }) =>
+    level === "warning"
+  );
+  assertEquals(warnings.length, 1);
+  assertStringIncludes(warnings[0]?.message ?? "", "restore their namespaces");
+  assertEquals(warnings[0]?.fields, {
+    memories: 2,
+    beyondRestoring: 1,
+    embedder: world.embedder.model,
+    width,
+  });
 });
 
 Deno.test("loadIndex() leaves out and tells of vectors that do not open", async () => {
@@ -87,10 +122,19 @@ Deno.test("loadIndex() ends when told", async () => {
   );
 });
 
+const NONE: LoadedIndex = {
+  loaded: 0,
+  superseded: 0,
+  otherEmbedder: 0,
+  misfitOfClients: 0,
+  unreadable: 0,
+};
+
 function load(world: MemoryWorld, options: Partial<LoadIndexOptions> = {}) {
   return loadIndex({
     ...world,
     width: world.embedder.width,
+    model: world.embedder.model,
     signal: new AbortController().signal,
     ...options,
   });

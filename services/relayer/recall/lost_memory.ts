@@ -16,6 +16,8 @@ export interface LostMemory {
   readonly bytes: Uint8Array;
   /** Its text; absent when only the client can open the blob. */
   readonly text?: string;
+  /** The key that opened the blob; absent when only the client can. */
+  readonly keyId?: string;
   /** Its vector; absent when one is to be made of the text. */
   readonly vector?: Float32Array;
   /** When it was written, in milliseconds since the epoch. */
@@ -83,7 +85,8 @@ export async function readLost(
   if (id !== entry.memoryId || namespace !== entry.namespace) {
     return lost(entry, "damaged");
   }
-  return { kind: "ok", memory: { entry, bytes, ...content } };
+  const { keyId } = opened;
+  return { kind: "ok", memory: { entry, bytes, keyId, ...content } };
 }
 
 /** A blob that only the client opens comes back with the vector it brought. */
@@ -102,7 +105,8 @@ async function readManual(
   if (vector.length !== width) {
     return { kind: "lost", entry, why: "other_width", isNoted: false };
   }
-  const { createdAtMs, agentId } = entry;
+  const { createdAtMs, agentId, importance = null } = entry;
+  const { supersedes } = entry;
   return {
     kind: "ok",
     memory: {
@@ -111,8 +115,9 @@ async function readManual(
       vector,
       createdAtMs,
       agentId,
-      importance: null,
+      importance,
       metadata,
+      ...(supersedes === undefined ? {} : { supersedes }),
     },
   };
 }

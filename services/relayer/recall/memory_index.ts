@@ -62,3 +62,9 @@ export interface MemoryIndex {
   /** How many memories there are. */
   readonly size: number;
 }
+
+/** An index that can be asked what is in it. */
+export interface ListedIndex extends MemoryIndex {
+  /** Whether there is such a memory. */
+  has(owner: string, id: string): boolean;
+}

@@ -1,19 +1,29 @@
 /**
- * Which blobs of a namespace the index lacks.
+ * Which blobs of a namespace the index lacks, or has by a vector that cannot be
+ * compared with those of the embedder.
  *
  * @module
  */
 
+import { setImmediate } from "node:timers/promises";
 import type { BlobCatalog, CatalogEntry } from "../blobs/blob_catalog.ts";
+import type { Embedder } from "../embed/embedder.ts";
+import type { MemoryRow } from "../store/memory_row.ts";
 import type { RelayerStore } from "../store/store.ts";
+import type { RelayerVault } from "../vault/vault.ts";
+import type { ListedIndex } from "./memory_index.ts";
+import { vectorFits } from "./vector_fit.ts";
 
 /** Options of {@linkcode missingBlobs}. */
 export interface MissingBlobsOptions {
-  /** Knows what is indexed, and what is beyond restoring. */
-  readonly store: Pick<
-    RelayerStore,
-    "indexedBlobs" | "badBlobs" | "memories"
-  >;
+  /** Knows which rows there are, and what is beyond restoring. */
+  readonly store: Pick<RelayerStore, "badBlobs" | "memories">;
+  /** Knows what recall finds. */
+  readonly index: Pick<ListedIndex, "has">;
+  /** Opens the vectors of rows that the index left out. */
+  readonly vault: Pick<RelayerVault, "openIndex">;
+  /** What vectors are compared with. */
+  readonly embedder: Pick<Embedder, "model" | "width">;
   /** Knows which blobs there are. */
   readonly catalog: Pick<BlobCatalog, "list">;
   /** The namespace. */
@@ -22,10 +32,18 @@ export interface MissingBlobsOptions {
   readonly signal: AbortSignal;
 }
 
+/** A blob that the index lacks. */
+export interface MissingBlob {
+  /** What the catalogue says. */
+  readonly entry: CatalogEntry;
+  /** Whether there is a row, whose vector is of no use. */
+  readonly hasRow: boolean;
+}
+
 /** The blobs of a namespace. */
 export interface MissingBlobs {
   /** Those that the index lacks, the newest first. */
-  readonly missing: readonly CatalogEntry[];
+  readonly missing: readonly MissingBlob[];
   /** How many it has. */
   readonly indexed: number;
   /** How many are known to be beyond restoring. */
@@ -37,7 +55,7 @@ export interface MissingBlobs {
 const PAGE = 200;
 
 /**
- * Goes through the catalogue.
+ * Goes through the catalogue. Others get their turn after each page.
  *
  * @throws the signal's reason when it ends early
  */
@@ -46,7 +64,7 @@ export async function missingBlobs(
   options: MissingBlobsOptions,
 ): Promise<MissingBlobs> {
   const { catalog, namespace, signal } = options;
-  const missing: CatalogEntry[] = [];
+  const missing: MissingBlob[] = [];
   let indexed = 0;
   let bad = 0;
   let total = 0;
@@ -58,43 +76,64 @@ export async function missingBlobs(
       limit: PAGE,
       ...(last === undefined ? {} : { after: last }),
     });
-    const known = await knownOf(owner, { ...options, page });
-    for (const entry of page) {
-      if (known.indexed.has(entry.memoryId)) indexed++;
-      else if (known.bad.has(entry.blobId)) bad++;
-      else missing.push(entry);
-    }
+    const states = await statesOf(owner, { ...options, page });
+    page.forEach((entry, at) => {
+      const state = states[at];
+      if (state === "indexed") indexed++;
+      else if (state === "bad") bad++;
+      else missing.push({ entry, hasRow: state === "stale" });
+    });
     total += page.length;
     last = page.at(-1);
     if (page.length < PAGE) return { missing, indexed, bad, total };
+    await setImmediate();
   }
 }
 
-/** Memory ids of what is indexed, blob ids of what is beyond restoring. */
-async function knownOf(
+/** A stale one has a row whose vector is of no use. */
+type BlobState = "indexed" | "bad" | "stale" | "missing";
+
+async function statesOf(
   owner: string,
-  options: {
-    readonly store: MissingBlobsOptions["store"];
-    readonly page: readonly CatalogEntry[];
-  },
-): Promise<
-  { readonly indexed: ReadonlySet<string>; readonly bad: ReadonlySet<string> }
-> {
-  const { store, page } = options;
-  const blobIds = page.map(({ blobId }) => blobId);
-  // A client may store the same sealed bytes twice: two memories of one blob.
-  const doubled = page.filter(({ sealedIndex }) => sealedIndex !== undefined)
-    .map(({ memoryId }) => memoryId);
-  const [blobs, rows, bad] = await Promise.all([
-    store.indexedBlobs(owner, blobIds),
-    doubled.length === 0 ? [] : store.memories(owner, doubled),
-    store.badBlobs(owner, blobIds),
+  options: MissingBlobsOptions & { readonly page: readonly CatalogEntry[] },
+): Promise<readonly BlobState[]> {
+  const { store, index, page } = options;
+  // What recall finds has a row and a vector that fits.
+  const others = page.filter(({ memoryId }) => !index.has(owner, memoryId));
+  if (others.length === 0) return page.map(() => "indexed");
+  const [rows, bad] = await Promise.all([
+    store.memories(owner, others.map(({ memoryId }) => memoryId)),
+    store.badBlobs(owner, others.map(({ blobId }) => blobId)),
   ]);
-  const rowIds = new Set(
-    rows.flatMap((row) => row === undefined ? [] : row.id),
-  );
-  const indexed = page.filter(({ sealedIndex, blobId, memoryId }) =>
-    sealedIndex === undefined ? blobs.has(blobId) : rowIds.has(memoryId)
-  );
-  return { indexed: new Set(indexed.map(({ memoryId }) => memoryId)), bad };
+  const states = new Map<string, BlobState>();
+  for (const [at, entry] of others.entries()) {
+    const state = await stateOf(entry, { ...options, row: rows[at] });
+    const isBad = state !== "indexed" && bad.has(entry.blobId);
+    states.set(entry.memoryId, isBad ? "bad" : state);
+  }
+  return page.map(({ memoryId }) => states.get(memoryId) ?? "indexed");
+}
+
+async function stateOf(
+  { owner, sealedIndex }: CatalogEntry,
+  options: MissingBlobsOptions & { readonly row: MemoryRow | undefined },
+): Promise<BlobState> {
+  const { vault, embedder, row } = options;
+  if (row !== undefined) {
+    const opened = await vault.openIndex(owner, row.sealedIndex);
+    if (opened.kind === "ok" && vectorFits(opened.value, embedder)) {
+      return "indexed";
+    }
+    // Whoever has the key does not answer: that is no reason to make it again.
+    if (opened.kind === "failed" && opened.why === "unavailable") {
+      return "indexed";
+    }
+  }
+  const state = row === undefined ? "missing" : "stale";
+  if (sealedIndex === undefined) return state;
+  // What a client made fits, or never will with this embedder.
+  const opened = await vault.openIndex(owner, sealedIndex);
+  return opened.kind === "ok" && !vectorFits(opened.value, embedder)
+    ? "bad"
+    : state;
 }

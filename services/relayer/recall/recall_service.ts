@@ -8,6 +8,7 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
+import { Gate } from "../blobs/gate.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { vectorText } from "../jobs/vector_text.ts";
 import type { OpenFailure, RelayerVault } from "../vault/vault.ts";
@@ -43,24 +44,43 @@ export interface RecallServiceOptions {
    * @default {10}
    */
   readonly parallelBlobs?: number;
+  /**
+   * Bytes of blobs that one recall reads, the closest first: when so many were
+   * read, no further one is begun. A hundred texts of a megabyte would take all
+   * others' seconds and the memory of the process.
+   *
+   * @default {8388608}
+   */
+  readonly maxBlobBytes?: number;
+  /**
+   * Recalls that get and open blobs at the same time; the others wait.
+   *
+   * @default {8}
+   */
+  readonly parallelRecalls?: number;
 }
 
 /** Recalls from the index in memory. */
 export class RecallService implements Recall {
   readonly #options: RecallServiceOptions;
+  readonly #reading: Gate;
 
   /** A service over the relayer's parts. */
   constructor(options: RecallServiceOptions) {
     this.#options = options;
+    this.#reading = new Gate(options.parallelRecalls ?? 8);
   }
 
   /** Finds memories, gets and opens their blobs; drops those that do not open. */
   recall(request: RecallRequest): Promise<RecallOutcome> {
     return this.#bounded(request, async (progress) => {
       const found = await this.#search(request, progress);
-      return found.kind === "found"
-        ? await this.#readAll(found.hits, { request, progress })
-        : found;
+      if (found.kind !== "found") return found;
+      progress.at.stage = "walrus_download";
+      return await this.#reading.run(
+        () => this.#readAll(found.hits, progress),
+        { signal: progress.signal },
+      );
     });
   }
 
@@ -140,22 +160,25 @@ export class RecallService implements Recall {
 
   async #readAll(
     hits: readonly OrderedHit[],
-    options: { readonly request: RecallRequest; readonly progress: Progress },
+    progress: Progress,
   ): Promise<RecallOutcome> {
-    const { logger, parallelBlobs = 10 } = this.#options;
-    const { progress } = options;
-    progress.at.stage = "walrus_download";
+    const { logger, parallelBlobs = 10, maxBlobBytes = 8_388_608 } =
+      this.#options;
+    let readBytes = 0;
     let downloading = hits.length;
     const outcomes = await pooled(hits, {
       parallel: parallelBlobs,
       signal: progress.signal,
       work: (ordered) =>
-        this.#read(ordered, {
-          signal: progress.signal,
-          onDownloaded: () => {
-            if (--downloading === 0) progress.at.stage = "seal_decrypt";
-          },
-        }),
+        readBytes >= maxBlobBytes
+          ? Promise.resolve("beyond_bytes" as const)
+          : this.#read(ordered, {
+            signal: progress.signal,
+            onDownloaded: (bytes) => {
+              readBytes += bytes;
+              if (--downloading === 0) progress.at.stage = "seal_decrypt";
+            },
+          }),
     });
     const memories: RecalledMemory[] = [];
     const dropped = new Map<string, number>();
@@ -176,14 +199,14 @@ export class RecallService implements Recall {
     ordered: OrderedHit,
     options: {
       readonly signal: AbortSignal;
-      readonly onDownloaded: () => void;
+      readonly onDownloaded: (bytes: number) => void;
     },
   ): Promise<RecalledMemory | DropReason> {
     const { blobs, vault } = this.#options;
     const { signal, onDownloaded } = options;
     const { id, owner, namespace, blobId } = ordered.hit;
     const blob = await blobs.get(blobId, { signal });
-    onDownloaded();
+    onDownloaded(blob.kind === "ok" ? blob.bytes.length : 0);
     if (blob.kind !== "ok") return blob.kind;
     signal.throwIfAborted();
     const opened = await vault.open(owner, blob.bytes);
@@ -208,7 +231,7 @@ interface Found {
 }
 
 /** Why a hit is left out. */
-type DropReason = OpenFailure | "missing";
+type DropReason = OpenFailure | "missing" | "beyond_bytes";
 
 function plainMemory({ hit, score }: OrderedHit): RecalledMemory {
   const { id, blobId, distance, createdAtMs, importance } = hit;

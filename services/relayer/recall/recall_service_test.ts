@@ -2,6 +2,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { DEFAULT_WEIGHTS } from "./ordering.ts";
 import type { RecallOutcome, RecallRequest } from "./recall_request.ts";
+import { RecallService } from "./recall_service.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 
 const DAY_MS = 86_400_000;
@@ -103,6 +104,38 @@ Deno.test("RecallService.recall() gets no more blobs at once than it may", async
   const { memories } = await recalled(world, { query: "tea", limit: 40 });
   assertEquals(memories.length, 40);
   assertEquals(world.blobs.mostAtOnce, 10);
+});
+
+Deno.test("RecallService.recall() reads the closest blobs up to its bound of bytes", async () => {
+  const world = await worldOf(["tea a", "tea b b", "tea c c c", "tea d d d d"]);
+  const sizes = [...world.blobs.outcomes.values()].map((outcome) =>
+    outcome.kind === "ok" ? outcome.bytes.length : 0
+  );
+  const service = new RecallService({
+    ...world,
+    parallelBlobs: 1,
+    maxBlobBytes: (sizes[0] ?? 0) + 1,
+  });
+  const outcome = await service.recall(requestOf({ query: "tea a" }));
+  assert(outcome.kind === "ok");
+  assertEquals(outcome.memories.map(({ id }) => id), ["m0", "m1"]);
+  assertEquals(outcome.dropped, 2);
+});
+
+Deno.test("RecallService.recall() reads for no more recalls at once than it may", async () => {
+  const world = await worldOf(["tea"]);
+  const held = Promise.withResolvers<void>();
+  world.blobs.onGet = () => held.promise;
+  const service = new RecallService({ ...world, parallelRecalls: 2 });
+  const recalls = Array.from(
+    { length: 5 },
+    () => service.recall(requestOf({ query: "tea" })),
+  );
+  await waitUntil(() => world.blobs.gets === 2, { what: "two to read" });
+  held.resolve();
+  const outcomes = await Promise.all(recalls);
+  assertEquals(outcomes.map(({ kind }) => kind), Array(5).fill("ok"));
+  assertEquals(world.blobs.mostAtOnce, 2);
 });
 
 Deno.test("RecallService.find() leaves blobs alone", async () => {

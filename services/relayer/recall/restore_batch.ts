@@ -6,14 +6,14 @@
 
 import type { Logger } from "../../shared/logger.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
-import type { CatalogEntry } from "../blobs/blob_catalog.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { vectorText } from "../jobs/vector_text.ts";
 import type { MemoryRow, NewMemory } from "../store/memory_row.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 import { type LostMemory, type ReadLost, readLost } from "./lost_memory.ts";
-import type { MemoryIndex } from "./memory_index.ts";
+import type { ListedIndex } from "./memory_index.ts";
+import type { MissingBlob } from "./missing_blobs.ts";
 import { pooled } from "./pooled.ts";
 import type { Replacements } from "./replacements.ts";
 
@@ -22,7 +22,7 @@ export interface RestoreParts {
   /** Keeps rows. */
   readonly store: Pick<
     RelayerStore,
-    "commit" | "memories" | "scanMemories" | "indexedBlobs" | "badBlobs"
+    "commit" | "memories" | "scanMemories" | "badBlobs"
   >;
   /** Opens blobs and seals vectors. */
   readonly vault: Pick<RelayerVault, "open" | "openIndex" | "sealIndex">;
@@ -31,12 +31,7 @@ export interface RestoreParts {
   /** Makes vectors. */
   readonly embedder: Embedder;
   /** Finds memories. */
-  readonly index: MemoryIndex;
-  /**
-   * The key that an envelope names; `undefined` when it names none. Rows hold it
-   * so that the key can be destroyed with them.
-   */
-  readonly keyIdOf: (bytes: Uint8Array) => string | undefined;
+  readonly index: ListedIndex;
   /** The ledger package whose policy guards blobs. */
   readonly packageId: string;
   /** Hears of blobs that cannot be restored. */
@@ -75,14 +70,14 @@ interface Embedded {
  * @throws the signal's reason when it ends early, and what the store throws
  */
 export async function restoreBatch(
-  entries: readonly CatalogEntry[],
+  blobs: readonly MissingBlob[],
   options: RestoreBatchOptions,
 ): Promise<RestoreBatchOutcome> {
   const { embedder, signal, logger } = options;
-  const read = await pooled(entries, {
+  const read = await pooled(blobs, {
     parallel: PARALLEL_BLOBS,
     signal,
-    work: (entry) => readLost(entry, { ...options, width: embedder.width }),
+    work: ({ entry }) => readLost(entry, { ...options, width: embedder.width }),
   });
   tellFailures(read, logger);
   const lost = read.filter((outcome) => outcome.kind === "lost");
@@ -95,13 +90,22 @@ export async function restoreBatch(
     embedded.memories.map((memory) => rowOf(memory, options)),
   );
   signal.throwIfAborted();
-  await write(rows, { ...options, lost });
-  const deleted = await removeDeleted(embedded.memories, options);
-  await addToIndex(embedded.memories, options);
+  const withRow = new Set(
+    blobs.filter(({ hasRow }) => hasRow).map(({ entry }) => entry.memoryId),
+  );
+  for (const { entry } of blobs) {
+    const { memoryId: id, supersededBy } = entry;
+    if (supersededBy !== undefined) {
+      options.replacements.note({ id, supersededBy });
+    }
+  }
+  await write(rows, { ...options, lost, withRow });
+  await removeDeleted(embedded.memories, options);
+  const restoredIds = await addToIndex(embedded.memories, options);
   return {
     kind: "ok",
-    restoredIds: rows.map(({ id }) => id).filter((id) => !deleted.has(id)),
-    failed: lost.length + deleted.size,
+    restoredIds,
+    failed: lost.length + rows.length - restoredIds.length,
   };
 }
 
@@ -147,17 +151,16 @@ async function rowOf(
   { memory, vector }: Embedded,
   options: RestoreParts,
 ): Promise<NewMemory> {
-  const { vault, keyIdOf, packageId } = options;
-  const { entry, bytes, metadata, supersedes } = memory;
+  const { vault, packageId, embedder: { model } } = options;
+  const { entry, bytes, metadata, supersedes, keyId } = memory;
   const { memoryId: id, owner, namespace, blobId } = entry;
   const { createdAtMs, agentId, importance } = memory;
-  const keyId = memory.text === undefined ? undefined : keyIdOf(bytes);
   return {
     ...{ id, owner, namespace, blobId, createdAtMs, agentId, importance },
     sizeBytes: bytes.length,
     packageId,
     sealedIndex: entry.sealedIndex ??
-      await vault.sealIndex(owner, { vector, metadata }),
+      await vault.sealIndex(owner, { vector, model, metadata }),
     ...(keyId === undefined ? {} : { keyId }),
     ...(supersedes === undefined ? {} : { supersedes }),
   };
@@ -167,9 +170,11 @@ async function write(
   rows: readonly NewMemory[],
   options: RestoreBatchOptions & {
     readonly lost: readonly Extract<ReadLost, { kind: "lost" }>[];
+    /** Ids of memories that have a row, which only lacks a vector. */
+    readonly withRow: ReadonlySet<string>;
   },
 ): Promise<void> {
-  const { store, replacements, lost } = options;
+  const { store, replacements, lost, withRow } = options;
   for (const row of rows) replacements.add(row);
   const changes: Change[] = [
     ...lost.filter(({ isNoted }) => isNoted).map(({ entry }) => ({
@@ -177,7 +182,11 @@ async function write(
       owner: entry.owner,
       blobId: entry.blobId,
     })),
-    ...rows.map((memory) => ({ kind: "new_memory" as const, memory })),
+    ...rows.map((memory): Change => {
+      if (!withRow.has(memory.id)) return { kind: "new_memory", memory };
+      const { owner, id, sealedIndex } = memory;
+      return { kind: "reindex", owner, id, sealedIndex };
+    }),
     ...rows.flatMap((row) => replacements.changesFor(row)),
   ];
   if (changes.length > 0) await store.commit(changes);
@@ -186,13 +195,11 @@ async function write(
 /**
  * Whoever deletes a memory destroys its key. When that was while its row was on
  * the way, the row must not outlive the key.
- *
- * @returns the ids of such memories
  */
 async function removeDeleted(
   memories: readonly Embedded[],
   { vault, store }: RestoreParts,
-): Promise<ReadonlySet<string>> {
+): Promise<void> {
   const changes: Extract<Change, { kind: "remove_memory" }>[] = [];
   for (const { memory } of memories) {
     if (memory.text === undefined) continue;
@@ -202,16 +209,19 @@ async function removeDeleted(
     changes.push({ kind: "remove_memory", owner, id });
   }
   if (changes.length > 0) await store.commit(changes);
-  return new Set(changes.map(({ id }) => id));
 }
 
-/** Adds what the store has now: rows may be deleted or replaced at any moment. */
+/**
+ * Adds what the store has now: rows may be deleted or replaced at any moment.
+ *
+ * @returns the ids of those that have a row
+ */
 async function addToIndex(
   memories: readonly Embedded[],
   { store, index }: RestoreParts,
-): Promise<void> {
+): Promise<readonly string[]> {
   const [first] = memories;
-  if (first === undefined) return;
+  if (first === undefined) return [];
   const ids = memories.map(({ memory }) => memory.entry.memoryId);
   const rows = await store.memories(first.memory.entry.owner, ids);
   memories.forEach(({ memory, vector }, at) => {
@@ -221,4 +231,5 @@ async function addToIndex(
     if (row.supersededBy !== undefined) return;
     index.add({ ...row, metadata: memory.metadata, vector });
   });
+  return ids.filter((_, at) => rows[at] !== undefined);
 }

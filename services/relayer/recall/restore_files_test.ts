@@ -5,7 +5,6 @@ import { HashedEmbedder } from "../embed/hashed_embedder.ts";
 import type { NewMemory } from "../store/memory_row.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
 import { createSqliteStore } from "../store/sqlite/sqlite_store.ts";
-import { readEnvelope } from "../vault/envelope.ts";
 import { createLocalVault } from "../vault/local_vault.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 import { loadIndex } from "./index_loader.ts";
@@ -63,6 +62,16 @@ Deno.test("RestoreService.restore() makes a lost database what it was, with the 
     const again = await world.restore();
     assert(again.kind === "ok");
     assertEquals([again.restoredIds, again.skipped, again.failed], [[], 4, 1]);
+
+    // What came back goes for good like any other.
+    await world.destroy("m3");
+    await world.stop();
+    await removeIfThere(`${dataFolder}/relayer.db`);
+    await world.start();
+    const last = await world.restore();
+    assert(last.kind === "ok");
+    assertEquals(last.restoredIds.toSorted(), ["m1", "m2", "m4"]);
+    assertEquals(last.failed, 2);
   } finally {
     await world.stop();
     await Deno.remove(dataFolder, { recursive: true });
@@ -94,6 +103,7 @@ class FileWorld {
     await loadIndex({
       ...this.#parts(),
       width: this.#embedder.width,
+      model: this.#embedder.model,
       signal: new AbortController().signal,
     });
   }
@@ -131,7 +141,11 @@ class FileWorld {
     const memory: NewMemory = {
       ...{ ...common, owner: OWNER, blobId, sizeBytes, keyId },
       packageId: "0xee",
-      sealedIndex: await this.#vault.sealIndex(OWNER, { vector, metadata }),
+      sealedIndex: await this.#vault.sealIndex(OWNER, {
+        vector,
+        model: this.#embedder.model,
+        metadata,
+      }),
     };
     const changes: Change[] = [{ kind: "new_memory", memory }];
     if (supersedes !== undefined) {
@@ -149,6 +163,7 @@ class FileWorld {
     await this.#catalog.add({
       ...{ blobId, owner: OWNER, namespace: "n", memoryId: id },
       ...{ createdAtMs, agentId: AGENT, sizeBytes },
+      ...(supersedes === undefined ? {} : { supersedes }),
     });
   }
 
@@ -165,10 +180,6 @@ class FileWorld {
     return new RestoreService({
       ...this.#parts(),
       packageId: "0xee",
-      keyIdOf: (bytes) => {
-        const envelope = readEnvelope(bytes);
-        return envelope.kind === "ok" ? envelope.head.keyId : undefined;
-      },
     }).restore(OWNER, { namespace: "n", limit: 100 });
   }
 

@@ -1,9 +1,10 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { StoreBusyError } from "../store/store.ts";
 import type { RecallOutcome } from "./recall_request.ts";
 import type { RestoreOutcome } from "./restore_request.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
+import { VectorIndex } from "./vector_index.ts";
 
 const TEXTS = [
   "Ada drinks green tea",
@@ -107,6 +108,8 @@ Deno.test("RestoreService.restore() replaces what was restored of another namesp
     supersedes: "old",
   });
   world.loseIndex();
+  // Of a time when the catalogue had no word of it.
+  world.catalog.replacements.clear();
   await restore(world);
   assertEquals(idsOf(await recallAll(world)), ["old"]);
   await world.restorer().restore(OWNER, { namespace: "later", limit: 10 });
@@ -163,8 +166,13 @@ Deno.test("RestoreService.restore() brings manual blobs back by their own vector
   const [vector] = await world.embedder.vectorsOf(["sealed tea"]);
   assert(vector !== undefined);
   const metadata = { from: "phone" };
-  const sealedIndex = await world.vault.sealIndex(OWNER, { vector, metadata });
-  const narrow = { vector: Float32Array.of(1), metadata };
+  const model = "client";
+  const sealedIndex = await world.vault.sealIndex(OWNER, {
+    vector,
+    model,
+    metadata,
+  });
+  const narrow = { vector: Float32Array.of(1), model, metadata };
   world.blobs.outcomes.set("blob-s", { kind: "ok", bytes });
   const entry = {
     owner: OWNER,
@@ -175,7 +183,13 @@ Deno.test("RestoreService.restore() brings manual blobs back by their own vector
     blobId: "blob-s",
   };
   // The same bytes twice, and once with a vector that fits no more.
-  await world.catalog.add({ ...entry, memoryId: "s1", sealedIndex });
+  await world.catalog.add({
+    ...entry,
+    memoryId: "s1",
+    sealedIndex,
+    importance: 0.75,
+    supersedes: "m9",
+  });
   await world.catalog.add({ ...entry, memoryId: "s2", sealedIndex });
   await world.catalog.add({
     ...entry,
@@ -192,6 +206,7 @@ Deno.test("RestoreService.restore() brings manual blobs back by their own vector
   assertEquals(row?.sealedIndex, sealedIndex);
   assertEquals(row?.keyId, undefined);
   assertEquals(row?.createdAtMs, 5);
+  assertEquals([row?.importance, row?.supersedes], [0.75, "m9"]);
   const hits = world.index.search({
     owner: OWNER,
     namespace: "n",
@@ -201,6 +216,140 @@ Deno.test("RestoreService.restore() brings manual blobs back by their own vector
   });
   assertEquals(hits.map(({ id }) => id), ["s1", "s2"]);
   assertEquals((await restore(world)).skipped, 3);
+});
+
+Deno.test("RestoreService.restore() makes the vectors of another embedder anew", async () => {
+  const world = await worldOf(TEXTS);
+  const before = await recallAll(world);
+  const rows = plainRows(world);
+  const expected = [...rows.values()];
+  // Rows of another model and width, one superseded, one of lost keys.
+  for (const id of ["m0", "m1", "m2"]) {
+    await world.reseal(id, { vector: Float32Array.of(1), model: "older" });
+    world.index.remove(OWNER, id);
+  }
+  await world.reseal("m3", {
+    vector: new Float32Array(world.embedder.width),
+    model: "older",
+  });
+  world.index.remove(OWNER, "m3");
+  assertNotEquals(await recallAll(world), before);
+  const part = await restore(world, 1);
+  assertEquals([part.restoredIds, part.skipped, part.isTruncated], [
+    ["m3"],
+    1,
+    true,
+  ]);
+  const all = await restore(world);
+  assertEquals(all.restoredIds, ["m2", "m1", "m0"]);
+  assertEquals(counts(all), {
+    skipped: 2,
+    failed: 0,
+    total: 5,
+    isTruncated: false,
+  });
+  assertEquals(await recallAll(world), before);
+  assertEquals([...plainRows(world).values()], expected);
+  assertEquals((await restore(world)).skipped, 5);
+});
+
+Deno.test("RestoreService.restore() remakes what came back though the model has changed again", async () => {
+  const world = await worldOf(["tea one", "tea two"]);
+  world.embedder.model = "newer";
+  world.index = new VectorIndex(world.embedder.width);
+  world.clock.advance(1_000);
+  await world.remember({ id: "late", text: "tea", supersedes: "m0" });
+  const outcome = await restore(world);
+  // A superseded one gets its vector too, and stays out of the index.
+  assertEquals(outcome.restoredIds, ["m1", "m0"]);
+  assertEquals(idsOf(await recallAll(world)).toSorted(), ["late", "m1"]);
+  for (const id of ["m0", "m1"]) {
+    const row = world.store.rows.get(`${OWNER}/${id}`);
+    assert(row !== undefined);
+    const entry = await world.vault.openIndex(OWNER, row.sealedIndex);
+    assert(entry.kind === "ok");
+    assertEquals(entry.value.model, "newer");
+  }
+});
+
+Deno.test("RestoreService.restore() passes by clients' vectors that will never fit", async () => {
+  const world = await worldOf(["tea"]);
+  const bytes = new TextEncoder().encode("only the client opens this");
+  world.blobs.outcomes.set("blob-s", { kind: "ok", bytes });
+  const sealedIndex = await world.vault.sealIndex(OWNER, {
+    vector: Float32Array.of(1),
+    model: "client",
+    metadata: {},
+  });
+  // Newer than the one that can be restored, and as many as are asked for.
+  for (const memoryId of ["s1", "s2"]) {
+    await world.catalog.add({
+      ...{ owner: OWNER, namespace: "n", memoryId, blobId: "blob-s" },
+      createdAtMs: world.clock.nowMs() + 1,
+      agentId: "cd".repeat(32),
+      sizeBytes: bytes.length,
+      sealedIndex,
+    });
+  }
+  world.loseIndex();
+  const outcome = await restore(world, 2);
+  assertEquals(outcome.restoredIds, ["m0"]);
+  assertEquals([outcome.failed, outcome.isTruncated], [2, false]);
+  assertEquals(world.store.bad.size, 0);
+});
+
+Deno.test("RestoreService.restore() leaves a row alone that is forgotten while it is embedded", async () => {
+  const world = await worldOf(["tea one", "tea two"]);
+  for (const id of ["m0", "m1"]) {
+    await world.reseal(id, { vector: Float32Array.of(1), model: "older" });
+    world.index.remove(OWNER, id);
+  }
+  world.embedder.onEmbed = () => void world.store.rows.delete(`${OWNER}/m0`);
+  const outcome = await restore(world);
+  assertEquals(outcome.restoredIds, ["m1"]);
+  assertEquals([...world.store.rows.keys()], [`${OWNER}/m1`]);
+  assertEquals(world.index.size, 1);
+});
+
+Deno.test("RestoreService.restore() keeps a memory replaced whose replacement is gone", async () => {
+  for (const namespace of ["n", "later"]) {
+    const world = new MemoryWorld();
+    await world.remember({ id: "old", text: "Ada lives in Rome" });
+    await world.remember({
+      id: "new",
+      text: "Ada lives in Berlin",
+      namespace,
+      supersedes: "old",
+    });
+    const row = plainRows(world).get("old");
+    // The replacement is deleted for good, then the database is lost.
+    world.vault.destroyed.add("key-new");
+    await world.catalog.remove(OWNER, "new");
+    world.blobs.outcomes.delete("blob-new");
+    world.loseIndex();
+    assertEquals((await restore(world)).restoredIds, ["old"]);
+    assertEquals(plainRows(world).get("old"), row);
+    assertEquals(idsOf(await recallAll(world)), []);
+  }
+});
+
+Deno.test("RestoreService.restore() names the same replacement whatever the order", async () => {
+  for (const limit of [1, 10]) {
+    const world = new MemoryWorld();
+    await world.remember({ id: "old", text: "Ada lives in Rome" });
+    for (const id of ["second", "third"]) {
+      world.clock.advance(1_000);
+      await world.remember({
+        id,
+        text: `Ada lives in ${id}`,
+        supersedes: "old",
+      });
+    }
+    const rows = plainRows(world);
+    world.loseIndex();
+    for (let round = 0; round < 3; round++) await restore(world, limit);
+    assertEquals(plainRows(world), rows);
+  }
 });
 
 Deno.test("RestoreService.restore() writes nothing without vectors", async () => {

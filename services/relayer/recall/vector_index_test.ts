@@ -175,6 +175,8 @@ Deno.test("VectorIndex.add() moves a memory to another namespace", () => {
   const vector = Float32Array.of(1, 0);
   index.add(memory({ id: "a", vector }));
   index.add({ ...memory({ id: "a", vector }), namespace: "m" });
+  assertEquals([index.has(OWNER, "a"), index.has(OWNER, "b")], [true, false]);
+  assertEquals(index.has("0x02", "a"), false);
   const search = (namespace: string) =>
     index.search({ owner: OWNER, namespace, vector, limit: 1 }).length;
   assertEquals([search("n"), search("m"), index.size], [0, 1, 1]);
@@ -240,6 +242,7 @@ Deno.test("VectorIndex uses the places of removed memories again", () => {
     }
     index.removeNamespace(OWNER, "n");
     assertEquals(index.size, 0);
+    assertEquals(index.has(OWNER, `r${round}n0`), false);
   }
   index.add(memory({ id: "last", vector: Float32Array.of(0, 0, 0, 1) }));
   const hits = index.search({ owner: OWNER, namespace: "n", vector, limit: 9 });

@@ -29,6 +29,7 @@ const CONTENT: BlobContent = {
   importance: 0.5,
   metadata: { cuisine: "konditorei", servings: 48_151_623, isSecret: true },
 };
+const MODEL = "text-embedding-of-nobody";
 const VECTOR = Float32Array.from(
   { length: 1_536 },
   (_, at) => Math.sin(at + 1),
@@ -118,6 +119,7 @@ Deno.test("a data folder holds no text, word, vector or metadata in the clear", 
       const { metadata } = CONTENT;
       const sealedIndex = await vault.sealIndex(ALICE, {
         vector: VECTOR,
+        model: MODEL,
         metadata,
       });
       const outcome = await store.commit([
@@ -155,7 +157,7 @@ Deno.test("a data folder holds no text, word, vector or metadata in the clear", 
     assert(row !== undefined);
     assertEquals(await vault.openIndex(ALICE, row.sealedIndex), {
       kind: "ok",
-      value: { vector: VECTOR, metadata: CONTENT.metadata },
+      value: { vector: VECTOR, model: MODEL, metadata: CONTENT.metadata },
     });
     await vault.stop();
     await store.stop();

@@ -35,13 +35,27 @@ export type Change =
     readonly id: string;
     readonly supersededBy: string;
   }
+  /**
+   * Puts a new vector in the place of a row's; does nothing when it is gone. What
+   * listings show of it stays as it is.
+   */
+  | {
+    readonly kind: "reindex";
+    readonly owner: string;
+    readonly id: string;
+    readonly sealedIndex: Uint8Array;
+  }
   /** Removes a row; leaves a tombstone when it was there. */
   | {
     readonly kind: "remove_memory";
     readonly owner: string;
     readonly id: string;
   }
-  /** Removes all rows of a namespace; leaves their tombstones. */
+  /**
+   * Removes all rows of a namespace; leaves their tombstones. As a commit's only
+   * change it may be done in parts, with other work between them: a crash leaves
+   * the rows of the later parts, and doing it again removes those.
+   */
   | {
     readonly kind: "remove_namespace";
     readonly owner: string;

@@ -193,6 +193,41 @@ export function openEnvelope(
   );
 }
 
+/**
+ * Like {@linkcode openEnvelope}, beside the thread of the caller: for long
+ * envelopes that takes a third of the time, for short ones longer.
+ *
+ * @param options.key The key, imported for opening with AES-GCM.
+ */
+export async function openLongEnvelope(
+  bytes: Uint8Array<ArrayBuffer>,
+  head: EnvelopeHead,
+  options: { readonly key: CryptoKey; readonly context: readonly string[] },
+): Promise<Uint8Array | undefined> {
+  const { headBytes } = head;
+  const bodyAt = headBytes + NONCE_BYTES;
+  const algorithm = {
+    name: "AES-GCM",
+    iv: bytes.subarray(headBytes, bodyAt),
+    additionalData: associatedData(
+      bytes.subarray(0, headBytes),
+      options.context,
+    ),
+    tagLength: 8 * TAG_BYTES,
+  };
+  try {
+    const body = bytes.subarray(bodyAt);
+    return new Uint8Array(
+      await crypto.subtle.decrypt(algorithm, options.key, body),
+    );
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "OperationError") {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
 function checkOf(bytes: Uint8Array): Uint8Array {
   return createHash("sha256").update(bytes).digest().subarray(0, CHECK_BYTES);
 }
@@ -200,7 +235,7 @@ function checkOf(bytes: Uint8Array): Uint8Array {
 function associatedData(
   head: Uint8Array,
   context: readonly string[],
-): Uint8Array {
+): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
   const texts = context.map((text) => encoder.encode(text));
   const bytes = new Uint8Array(

@@ -1,8 +1,9 @@
 /**
- * A vector and what a client says of a memory, as bytes.
+ * A vector, what made it, and what a client says of a memory, as bytes.
  *
  * The first byte tells the form, the next four (little endian, as all that
- * follow) the vector's width. Form 1 has each number as a float of 32 bits; form 2
+ * follow) the vector's width, then come the length of the model's name (2 bytes)
+ * and the name in UTF-8. Form 1 has each number as a float of 32 bits; form 2
  * has how many numbers are not 0 (4 bytes), their positions (2 bytes each) and then
  * the numbers. Both give back every bit, so that a search after a restart finds
  * exactly what it found before; the shorter one is taken, and vectors made of words
@@ -18,10 +19,13 @@ import type { IndexEntry } from "./vault.ts";
 export const MAX_VECTOR_WIDTH = 16_384;
 /** Most bytes of metadata as JSON. */
 export const MAX_METADATA_BYTES = 65_536;
+/** Most bytes of a model's name in UTF-8. */
+export const MAX_MODEL_BYTES = 4_096;
 
 const DENSE = 1;
 const SPARSE = 2;
-const HEAD_BYTES = 5;
+const HEAD_BYTES = 7;
+const MODEL_LENGTH_AT = 5;
 const COUNT_BYTES = 4;
 const POSITION_BYTES = 2;
 const NUMBER_BYTES = 4;
@@ -29,36 +33,39 @@ const NUMBER_BYTES = 4;
 /**
  * Encodes an entry.
  *
- * @throws {RangeError} when the vector is too wide or the metadata too long
+ * @throws {RangeError} when the vector is too wide, or the model's name or the
+ * metadata too long
  */
 export function encodeIndexEntry(entry: IndexEntry): Uint8Array {
-  const { vector, metadata } = entry;
+  const { vector, model, metadata } = entry;
   if (vector.length > MAX_VECTOR_WIDTH) {
     throw new RangeError(
       `Cannot seal vector: it has ${vector.length} numbers, ` +
         `${MAX_VECTOR_WIDTH} is the most`,
     );
   }
-  const json = new TextEncoder().encode(JSON.stringify(metadata));
-  if (json.length > MAX_METADATA_BYTES) {
-    throw new RangeError(
-      `Cannot seal metadata: it has ${json.length} bytes, ` +
-        `${MAX_METADATA_BYTES} is the most`,
-    );
-  }
+  const encoder = new TextEncoder();
+  const json = encoder.encode(JSON.stringify(metadata));
+  demandAtMost(MAX_METADATA_BYTES, { bytes: json, what: "metadata" });
+  const name = encoder.encode(model);
+  demandAtMost(MAX_MODEL_BYTES, { bytes: name, what: "a model's name" });
   const positions = positionsOfBits(vector);
   const sparseBytes = COUNT_BYTES +
     positions.length * (POSITION_BYTES + NUMBER_BYTES);
   const denseBytes = vector.length * NUMBER_BYTES;
   const isSparse = sparseBytes < denseBytes;
   const vectorBytes = isSparse ? sparseBytes : denseBytes;
-  const bytes = new Uint8Array(HEAD_BYTES + vectorBytes + json.length);
+  const vectorAt = HEAD_BYTES + name.length;
+  const bytes = new Uint8Array(vectorAt + vectorBytes + json.length);
   const view = new DataView(bytes.buffer);
   bytes[0] = isSparse ? SPARSE : DENSE;
   view.setUint32(1, vector.length, true);
-  if (isSparse) writeSparse(view, vector, positions);
-  else writeDense(view, vector);
-  bytes.set(json, HEAD_BYTES + vectorBytes);
+  view.setUint16(MODEL_LENGTH_AT, name.length, true);
+  bytes.set(name, HEAD_BYTES);
+  const rest = new DataView(bytes.buffer, vectorAt);
+  if (isSparse) writeSparse(rest, vector, positions);
+  else writeDense(rest, vector);
+  bytes.set(json, vectorAt + vectorBytes);
   return bytes;
 }
 
@@ -67,16 +74,43 @@ export function decodeIndexEntry(bytes: Uint8Array): IndexEntry | undefined {
   if (bytes.length < HEAD_BYTES) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const width = view.getUint32(1, true);
-  if (width > MAX_VECTOR_WIDTH) return undefined;
+  const vectorAt = HEAD_BYTES + view.getUint16(MODEL_LENGTH_AT, true);
+  if (width > MAX_VECTOR_WIDTH || vectorAt > bytes.length) return undefined;
+  const model = decodeText(bytes.subarray(HEAD_BYTES, vectorAt));
   const vector = new Float32Array(width);
+  const rest = new DataView(
+    bytes.buffer,
+    bytes.byteOffset + vectorAt,
+    bytes.byteLength - vectorAt,
+  );
   const end = bytes[0] === DENSE
-    ? readDense(view, vector)
+    ? readDense(rest, vector)
     : bytes[0] === SPARSE
-    ? readSparse(view, vector)
+    ? readSparse(rest, vector)
     : undefined;
-  if (end === undefined) return undefined;
-  const metadata = parseJson(bytes.subarray(end));
-  return isMetadata(metadata) ? { vector, metadata } : undefined;
+  if (end === undefined || model === undefined) return undefined;
+  const metadata = parseJson(bytes.subarray(vectorAt + end));
+  return isMetadata(metadata) ? { vector, model, metadata } : undefined;
+}
+
+function demandAtMost(
+  maxBytes: number,
+  { bytes, what }: { readonly bytes: Uint8Array; readonly what: string },
+): void {
+  if (bytes.length <= maxBytes) return;
+  throw new RangeError(
+    `Cannot seal ${what}: it has ${bytes.length} bytes, ` +
+      `${maxBytes} is the most`,
+  );
+}
+
+function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // Not UTF-8: these are not the bytes of a name.
+    return undefined;
+  }
 }
 
 /** Where any bit is set: a negative zero is kept like any other number. */
@@ -94,7 +128,7 @@ function positionsOfBits(vector: Float32Array): readonly number[] {
 }
 
 function writeDense(view: DataView, vector: Float32Array): void {
-  let at = HEAD_BYTES;
+  let at = 0;
   for (const value of vector) {
     view.setFloat32(at, value, true);
     at += NUMBER_BYTES;
@@ -106,8 +140,8 @@ function writeSparse(
   vector: Float32Array,
   positions: readonly number[],
 ): void {
-  view.setUint32(HEAD_BYTES, positions.length, true);
-  let at = HEAD_BYTES + COUNT_BYTES;
+  view.setUint32(0, positions.length, true);
+  let at = COUNT_BYTES;
   for (const position of positions) {
     view.setUint16(at, position, true);
     at += POSITION_BYTES;
@@ -120,19 +154,25 @@ function writeSparse(
 
 /** Fills the vector and tells where it ends. */
 function readDense(view: DataView, vector: Float32Array): number | undefined {
-  const end = HEAD_BYTES + vector.length * NUMBER_BYTES;
+  const end = vector.length * NUMBER_BYTES;
   if (end > view.byteLength) return undefined;
-  for (let index = 0; index < vector.length; index++) {
-    vector[index] = view.getFloat32(HEAD_BYTES + index * NUMBER_BYTES, true);
+  const bytes = new Uint8Array(vector.buffer);
+  bytes.set(new Uint8Array(view.buffer, view.byteOffset, end));
+  // The bytes are in the order that nearly all machines have them in anyway.
+  if (vector.length > 0 && !isLittleEndian()) {
+    const numbers = new DataView(vector.buffer);
+    for (let index = 0; index < vector.length; index++) {
+      vector[index] = numbers.getFloat32(index * NUMBER_BYTES, true);
+    }
   }
   return end;
 }
 
 /** Fills the vector and tells where it ends. */
 function readSparse(view: DataView, vector: Float32Array): number | undefined {
-  const positionsAt = HEAD_BYTES + COUNT_BYTES;
+  const positionsAt = COUNT_BYTES;
   if (positionsAt > view.byteLength) return undefined;
-  const count = view.getUint32(HEAD_BYTES, true);
+  const count = view.getUint32(0, true);
   const numbersAt = positionsAt + count * POSITION_BYTES;
   const end = numbersAt + count * NUMBER_BYTES;
   if (count > vector.length || end > view.byteLength) return undefined;
@@ -145,4 +185,8 @@ function readSparse(view: DataView, vector: Float32Array): number | undefined {
     );
   }
   return end;
+}
+
+function isLittleEndian(): boolean {
+  return new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 }

@@ -8,7 +8,8 @@
  * destroyed; without either nothing opens.
  *
  * The ciphers are those of `node:crypto` that answer at once: for blobs this short
- * they take a fraction of what an asynchronous call costs.
+ * they take a fraction of what an asynchronous call costs. Only long index entries
+ * are opened by WebCrypto.
  *
  * @module
  */
@@ -22,6 +23,7 @@ import {
   type EnvelopeKind,
   KEY_BYTES,
   openEnvelope,
+  openLongEnvelope,
   readEnvelope,
   sealEnvelope,
 } from "./envelope.ts";
@@ -35,6 +37,7 @@ import type {
   BlobContent,
   IndexEntry,
   Opened,
+  OpenedBlob,
   OpenFailure,
   RelayerVault,
   SealedBlob,
@@ -79,7 +82,11 @@ interface Ready {
   readonly roots: RootKeys;
 }
 
+type Failed = Extract<OpenedBlob, { readonly kind: "failed" }>;
+
 const MAX_OWNER_KEYS = 4_096;
+/** From here on it pays to open an index entry in another thread. */
+const LONG_BYTES = 2_048;
 const KEY_TIME_BYTES = 6;
 const KEY_RANDOM_BYTES = 12;
 
@@ -87,6 +94,8 @@ class LocalVault implements RelayerVault {
   readonly #options: LocalVaultOptions;
   readonly #dataKeys: KeyCache;
   readonly #ownerKeys = new KeyCache(MAX_OWNER_KEYS);
+  /** Keys that open index entries, in a form that can't be overwritten. */
+  readonly #importedKeys = new Map<string, Promise<CryptoKey>>();
   #ready: Ready | undefined;
 
   constructor(options: LocalVaultOptions) {
@@ -106,13 +115,18 @@ class LocalVault implements RelayerVault {
     try {
       // A new master key beside keys of another one would open none of them.
       const mayCreate = database.roots().length === 0;
-      const masters = masterKeysOf(
-        this.#options.masterKeys ??
-          await readMasterKeyFile(dataFolder, { mayCreate, logger }),
-      );
-      const roots = await RootKeys.open(database, masters);
-      for (const { secret } of masters) secret.fill(0);
-      this.#ready = { database, roots };
+      const { masterKeys } = this.#options;
+      const fromFile = masterKeys === undefined
+        ? await readMasterKeyFile(dataFolder, { mayCreate, logger })
+        : [];
+      const masters = masterKeysOf(masterKeys ?? fromFile);
+      try {
+        const roots = await RootKeys.open(database, masters);
+        this.#ready = { database, roots };
+      } finally {
+        for (const { secret } of masters) secret.fill(0);
+        for (const key of fromFile) key.fill(0);
+      }
     } catch (error) {
       await database.close();
       throw error;
@@ -124,6 +138,7 @@ class LocalVault implements RelayerVault {
     this.#ready = undefined;
     this.#dataKeys.clear();
     this.#ownerKeys.clear();
+    this.#importedKeys.clear();
     if (ready === undefined) return;
     ready.roots.wipe();
     await ready.database.close();
@@ -133,7 +148,8 @@ class LocalVault implements RelayerVault {
     const { database, roots } = this.#demandReady();
     const plaintext = encodeContent(content);
     const keyId = this.#newKeyId();
-    const key = new Uint8Array(randomBytes(KEY_BYTES));
+    // Not copied from elsewhere, where nobody would overwrite it.
+    const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
     const bytes = sealEnvelope(plaintext, {
       kind: "blob",
       keyId,
@@ -147,17 +163,28 @@ class LocalVault implements RelayerVault {
       context: [owner, keyId],
     });
     this.#dataKeys.set(nameOf(owner, keyId), key);
-    await database.add({ owner, keyId, wrapped });
+    try {
+      await database.add({ owner, keyId, wrapped });
+    } catch (error) {
+      // What is not in the file is to open nothing.
+      this.#dataKeys.delete(nameOf(owner, keyId));
+      throw error;
+    }
     return { bytes, keyId };
   }
 
-  async open(owner: string, bytes: Uint8Array): Promise<Opened<BlobContent>> {
-    return await this.#read({ owner, bytes, kind: "blob" }, (head) => {
-      const key = this.#dataKey(owner, head.keyId);
-      if (!(key instanceof Uint8Array)) return failed(key);
-      const plaintext = openEnvelope(bytes, head, { key, context: [owner] });
-      return decoded(plaintext, decodeContent);
-    });
+  async open(owner: string, bytes: Uint8Array): Promise<OpenedBlob> {
+    return await this.#read<OpenedBlob>(
+      { owner, bytes, kind: "blob" },
+      (head) => {
+        const { keyId } = head;
+        const key = this.#dataKey(owner, keyId);
+        if (!(key instanceof Uint8Array)) return failed(key);
+        const plaintext = openEnvelope(bytes, head, { key, context: [owner] });
+        const opened = decoded(plaintext, decodeContent);
+        return opened.kind === "ok" ? { ...opened, keyId } : opened;
+      },
+    );
   }
 
   async sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
@@ -174,9 +201,16 @@ class LocalVault implements RelayerVault {
     owner: string,
     bytes: Uint8Array,
   ): Promise<Opened<IndexEntry>> {
-    return await this.#read({ owner, bytes, kind: "index" }, (head) => {
+    return await this.#read<Opened<IndexEntry> | Promise<Opened<IndexEntry>>>({
+      owner,
+      bytes,
+      kind: "index",
+    }, (head) => {
       const key = this.#derived(head.keyId, "index", owner);
       if (key === undefined) return failed("key_gone");
+      if (bytes.length >= LONG_BYTES) {
+        return this.#openLongIndex(owner, { bytes, head, key });
+      }
       const plaintext = openEnvelope(bytes, head, { key, context: [owner] });
       return decoded(plaintext, decodeIndexEntry);
     });
@@ -198,15 +232,55 @@ class LocalVault implements RelayerVault {
     );
   }
 
+  /** Dense vectors are long, and all of them are opened at the start. */
+  async #openLongIndex(
+    owner: string,
+    sealed: {
+      readonly bytes: Uint8Array;
+      readonly head: EnvelopeHead;
+      readonly key: Uint8Array;
+    },
+  ): Promise<Opened<IndexEntry>> {
+    const { head } = sealed;
+    const key = await this.#importedKey(`${head.keyId} ${owner}`, sealed.key);
+    const bytes = new Uint8Array(sealed.bytes);
+    const plaintext = await openLongEnvelope(bytes, head, {
+      key,
+      context: [owner],
+    });
+    return decoded(plaintext, decodeIndexEntry);
+  }
+
+  #importedKey(name: string, key: Uint8Array): Promise<CryptoKey> {
+    const known = this.#importedKeys.get(name);
+    if (known !== undefined) return known;
+    // It is copied at once, as keys of the cache have to be.
+    const copy = new Uint8Array(key);
+    const imported = crypto.subtle.importKey(
+      "raw",
+      copy,
+      "AES-GCM",
+      false,
+      ["decrypt"],
+    );
+    copy.fill(0);
+    this.#importedKeys.set(name, imported);
+    for (const oldest of this.#importedKeys.keys()) {
+      if (this.#importedKeys.size <= MAX_OWNER_KEYS) break;
+      this.#importedKeys.delete(oldest);
+    }
+    return imported;
+  }
+
   /** Reads what an envelope says of itself and has it opened. */
-  #read<T>(
+  #read<Outcome>(
     sealed: {
       readonly owner: string;
       readonly bytes: Uint8Array;
       readonly kind: EnvelopeKind;
     },
-    open: (head: EnvelopeHead) => Opened<T>,
-  ): Opened<T> {
+    open: (head: EnvelopeHead) => Outcome,
+  ): Outcome | Failed {
     this.#demandReady();
     const outcome = readEnvelope(sealed.bytes);
     if (outcome.kind === "unknown") {
@@ -287,7 +361,7 @@ function nameOf(owner: string, keyId: string): string {
   return `${keyId} ${owner}`;
 }
 
-function failed<T>(why: OpenFailure): Opened<T> {
+function failed(why: OpenFailure): Failed {
   return { kind: "failed", why };
 }
 

@@ -18,6 +18,7 @@ const NEXT_MASTER = Uint8Array.from({ length: 32 }, (_, at) => at + 100);
 
 const ENTRY: IndexEntry = {
   vector: Float32Array.of(0.25, -1, 0, 3e-8),
+  model: "a model",
   metadata: { topic: "tea", rank: 2 },
 };
 
@@ -28,7 +29,7 @@ Deno.test("open() gives its owner what was sealed, also after a restart", async 
   await withVault(async (vault, { reopen }) => {
     const content = sampleContent({ supersedes: "older" });
     const { bytes, keyId } = await vault.seal(ALICE, content);
-    const ok = { kind: "ok", value: content } as const;
+    const ok = { kind: "ok", value: content, keyId } as const;
     assertEquals(await vault.open(ALICE, bytes), ok);
     const later = await reopen();
     assertEquals(await later.open(ALICE, bytes), ok);
@@ -109,6 +110,30 @@ Deno.test("openIndex() gives its owner the entry and nobody else", async () => {
       value: ENTRY,
     });
     assertEquals(await later.openIndex(BOB, bytes), DAMAGED);
+  });
+});
+
+Deno.test("openIndex() opens long entries as it does short ones", async () => {
+  const random = new SeededRandom(8);
+  const entry: IndexEntry = {
+    vector: Float32Array.from({ length: 1_536 }, () => random.next() - 0.5),
+    model: "a model",
+    metadata: { topic: "tea" },
+  };
+  await withVault(async (vault, { reopen }) => {
+    const bytes = await vault.sealIndex(ALICE, entry);
+    const ok = { kind: "ok", value: entry } as const;
+    assertEquals(await vault.openIndex(ALICE, bytes), ok);
+    const later = await reopen();
+    assertEquals(
+      await Promise.all([1, 2].map(() => later.openIndex(ALICE, bytes))),
+      [ok, ok],
+    );
+    assertEquals(await later.openIndex(BOB, bytes), DAMAGED);
+    for (let round = 0; round < 200; round++) {
+      const odd = flip(bytes, random.below(bytes.length * 8));
+      assertEquals(await later.openIndex(ALICE, odd), DAMAGED);
+    }
   });
 });
 
@@ -206,6 +231,16 @@ Deno.test("seal() refuses when too many keys wait", async () => {
     assert(last?.status === "rejected");
     assert(last.reason instanceof StoreBusyError);
   }, { maxQueuedKeys: 2 });
+});
+
+Deno.test("a vault overwrites no key that its caller keeps", async () => {
+  const masterKeys = [MASTER.slice()];
+  await withVault(async (vault, { reopen }) => {
+    const { bytes } = await vault.seal(ALICE, sampleContent());
+    const later = await reopen({ masterKeys });
+    assertEquals((await later.open(ALICE, bytes)).kind, "ok");
+  }, { masterKeys });
+  assertEquals(masterKeys, [MASTER]);
 });
 
 Deno.test("open() works with fewer keys at hand than there are blobs", async () => {

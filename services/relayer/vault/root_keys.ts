@@ -56,13 +56,21 @@ export class RootKeys {
       throw new RangeError("Cannot open the vault: there is no master key");
     }
     const there = database.roots();
-    const keys = there.map((root) => openRoot(root, masters));
-    const isNew = !keys.some(({ masterId }) => masterId === currentMaster.id);
-    if (isNew) keys.push(newRoot(currentMaster));
-    const needsWrapping = isNew ||
-      there.some(({ wrapped }) => masterIdOf(wrapped) !== currentMaster.id);
-    if (needsWrapping) {
-      await database.putRoots(keys.map((key) => wrapRoot(key, currentMaster)));
+    const keys: RootKey[] = [];
+    try {
+      for (const root of there) keys.push(openRoot(root, masters));
+      const isNew = !keys.some(({ masterId }) => masterId === currentMaster.id);
+      if (isNew) keys.push(newRoot(currentMaster));
+      const needsWrapping = isNew ||
+        there.some(({ wrapped }) => masterIdOf(wrapped) !== currentMaster.id);
+      if (needsWrapping) {
+        await database.putRoots(
+          keys.map((key) => wrapRoot(key, currentMaster)),
+        );
+      }
+    } catch (error) {
+      for (const { secret } of keys) secret.fill(0);
+      throw error;
     }
     const current = keys.findLast(({ masterId }) =>
       masterId === currentMaster.id
@@ -109,7 +117,8 @@ export class RootKeys {
 function newRoot(master: MasterKey): RootKey {
   const id = new Uint8Array(randomBytes(ROOT_ID_BYTES))
     .toBase64({ alphabet: "base64url" });
-  const secret = new Uint8Array(randomBytes(KEY_BYTES));
+  // Not copied from elsewhere, where nobody would overwrite it.
+  const secret = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
   return { id, masterId: master.id, secret };
 }
 

@@ -50,6 +50,17 @@ export type Opened<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "failed"; readonly why: OpenFailure };
 
+/** What opening a blob comes to. */
+export type OpenedBlob =
+  | {
+    readonly kind: "ok";
+    /** What is in it. */
+    readonly value: BlobContent;
+    /** The key that opened it: whoever destroys that destroys the blob. */
+    readonly keyId: string;
+  }
+  | { readonly kind: "failed"; readonly why: OpenFailure };
+
 /** Opens and seals. */
 export interface RelayerVault {
   /** Gets ready. */
@@ -62,7 +73,7 @@ export interface RelayerVault {
    */
   seal(owner: string, content: BlobContent): Promise<SealedBlob>;
   /** Opens a blob. */
-  open(owner: string, bytes: Uint8Array): Promise<Opened<BlobContent>>;
+  open(owner: string, bytes: Uint8Array): Promise<OpenedBlob>;
   /** Seals a row's vector and metadata under the owner's index key. */
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array>;
   /** Opens them. */
@@ -77,6 +88,17 @@ export interface RelayerVault {
 export interface IndexEntry {
   /** The vector. */
   readonly vector: Float32Array;
+  /**
+   * What made the vector: the embedder's name, or {@linkcode CLIENT_MODEL}.
+   * Vectors of different makers don't compare.
+   */
+  readonly model: string;
   /** What the client says of it. */
   readonly metadata: Metadata;
 }
+
+/**
+ * The model of vectors that clients brought: nobody here knows what made them, so
+ * they count whatever the embedder is.
+ */
+export const CLIENT_MODEL = "client";

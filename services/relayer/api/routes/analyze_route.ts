@@ -36,6 +36,8 @@ const MAX_EXTRACT_MS = 50_000;
 const MAX_KNOWN = 10;
 /** The longest that they are looked for: embedding, search and reading. */
 const MAX_KNOWN_MS = 1_600;
+/** What of such a memory is shown: no fact is longer, and a memory may be a book. */
+const MAX_KNOWN_CHARS = 1_000;
 
 const CHECKS = {
   text: text(MAX_MODEL_TEXT_BYTES),
@@ -159,5 +161,7 @@ async function knownTexts(
     });
     return [];
   }
-  return outcome.memories.flatMap(({ text }) => text === undefined ? [] : text);
+  return outcome.memories.flatMap(({ text }) =>
+    text === undefined ? [] : text.slice(0, MAX_KNOWN_CHARS).toWellFormed()
+  );
 }

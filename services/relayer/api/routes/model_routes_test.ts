@@ -97,6 +97,16 @@ Deno.test("POST /api/analyze takes each fact in as a memory of its own", async (
   assertEquals(clock.pendingTimers, 0);
 });
 
+Deno.test("POST /api/analyze shows no more of a known memory than a fact may have", async () => {
+  const { call, asked, models, recall } = openTestRelayer();
+  models.extracted = { kind: "ok", facts: [] };
+  const text = `${"x".repeat(999)}\ud83d\ude00${"tea ".repeat(100_000)}`;
+  recall.outcome = { kind: "ok", memories: [{ ...KNOWN, text }], dropped: 0 };
+  await call("POST", "/api/analyze", { body: { text: "I like tea" } });
+  const shown = JSON.stringify(asked);
+  assertEquals(shown.includes(`["${"x".repeat(999)}\ufffd"]`), true, shown);
+});
+
 Deno.test("POST /api/analyze finds nothing and takes nothing in", async () => {
   const { call, intake, spent } = openTestRelayer();
   const { status, json } = await call("POST", "/api/analyze", {

@@ -126,6 +126,11 @@ export class TestIndex {
     this.memories.set(memory.id, memory);
   }
 
+  /** Whether there is such a memory. */
+  has(owner: string, id: string): boolean {
+    return this.memories.get(id)?.owner === owner;
+  }
+
   /** Removes a memory. */
   remove(owner: string, id: string): void {
     if (this.memories.get(id)?.owner === owner) this.memories.delete(id);

@@ -4,7 +4,11 @@
  * @module
  */
 
-import type { BlobCatalog, CatalogEntry } from "../../blobs/blob_catalog.ts";
+import type {
+  BlobCatalog,
+  CatalogEntry,
+  NewCatalogEntry,
+} from "../../blobs/blob_catalog.ts";
 import type { BlobCallOptions, BlobOutcome } from "../../blobs/blob_store.ts";
 
 /** Keeps blobs under names that a test gives them. */
@@ -39,11 +43,17 @@ export class FakeBlobs {
 /** Knows what a test put into it. */
 export class FakeCatalog implements BlobCatalog {
   /** All entries. */
-  readonly entries: CatalogEntry[] = [];
+  readonly entries: NewCatalogEntry[] = [];
+  /** What took the place of what, by owner and id. */
+  readonly replacements = new Map<string, string>();
 
   /** Notes a blob. */
-  add(entry: CatalogEntry): Promise<void> {
+  add(entry: NewCatalogEntry): Promise<void> {
+    const { owner, memoryId, supersedes } = entry;
     this.entries.push(entry);
+    if (supersedes !== undefined) {
+      this.replacements.set(`${owner}/${supersedes}`, memoryId);
+    }
     return Promise.resolve();
   }
 
@@ -64,12 +74,19 @@ export class FakeCatalog implements BlobCatalog {
     const { namespace, limit, after } = options;
     const ordered = this.entries
       .filter((entry) => entry.owner === owner && entry.namespace === namespace)
+      .map((entry) => this.#withReplacement(entry))
       .sort(newestFirst);
     const from = after === undefined
       ? 0
       : ordered.findIndex((entry) => newestFirst(entry, after) > 0);
     if (from < 0) return Promise.resolve([]);
     return Promise.resolve(ordered.slice(from, from + limit));
+  }
+
+  #withReplacement(entry: NewCatalogEntry): CatalogEntry {
+    const { owner, memoryId } = entry;
+    const supersededBy = this.replacements.get(`${owner}/${memoryId}`);
+    return supersededBy === undefined ? entry : { ...entry, supersededBy };
   }
 }
 

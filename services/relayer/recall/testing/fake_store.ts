@@ -50,18 +50,6 @@ export class FakeStore {
     return Promise.resolve(rows.slice(0, limit));
   }
 
-  /** Which blobs have rows. */
-  indexedBlobs(
-    owner: string,
-    blobIds: readonly string[],
-  ): Promise<ReadonlySet<string>> {
-    const known = [...this.rows.values()].filter((row) => row.owner === owner)
-      .map(({ blobId }) => blobId);
-    return Promise.resolve(
-      new Set(blobIds.filter((blobId) => known.includes(blobId))),
-    );
-  }
-
   /** Which blobs can never be restored. */
   badBlobs(
     owner: string,
@@ -76,6 +64,12 @@ export class FakeStore {
     if (change.kind === "new_memory") this.#add(change.memory);
     if (change.kind === "remove_memory") {
       this.rows.delete(`${change.owner}/${change.id}`);
+    }
+    if (change.kind === "reindex") {
+      const key = `${change.owner}/${change.id}`;
+      const row = this.rows.get(key);
+      if (row === undefined) return;
+      this.rows.set(key, { ...row, sealedIndex: change.sealedIndex });
     }
     if (change.kind === "bad_blob") {
       this.bad.add(`${change.owner}/${change.blobId}`);

@@ -9,6 +9,7 @@ import type {
   IndexEntry,
   Metadata,
   Opened,
+  OpenedBlob,
   OpenFailure,
   SealedBlob,
 } from "../../vault/vault.ts";
@@ -31,7 +32,7 @@ export class FakeVault {
   }
 
   /** Opens a blob. */
-  async open(owner: string, bytes: Uint8Array): Promise<Opened<BlobContent>> {
+  async open(owner: string, bytes: Uint8Array): Promise<OpenedBlob> {
     const sealed = sealedOf(bytes);
     if (sealed === undefined) return { kind: "failed", why: "damaged" };
     await this.beforeOpen(sealed.content.id);
@@ -39,30 +40,30 @@ export class FakeVault {
     if (why !== undefined) return { kind: "failed", why };
     return sealed.owner !== owner || this.destroyed.has(sealed.keyId)
       ? { kind: "failed", why: "key_gone" }
-      : { kind: "ok", value: sealed.content };
+      : { kind: "ok", value: sealed.content, keyId: sealed.keyId };
   }
 
   /** Seals vector and metadata. */
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
-    const { vector, metadata } = entry;
-    return Promise.resolve(encoded({ owner, vector: [...vector], metadata }));
+    const vector = [...entry.vector];
+    return Promise.resolve(encoded({ owner, ...entry, vector }));
   }
 
   /** Opens vector and metadata. */
   openIndex(owner: string, bytes: Uint8Array): Promise<Opened<IndexEntry>> {
-    const entry: { owner: string; vector: number[]; metadata: Metadata } = JSON
-      .parse(new TextDecoder().decode(bytes));
+    const entry: {
+      owner: string;
+      vector: number[];
+      model: string;
+      metadata: Metadata;
+    } = JSON.parse(new TextDecoder().decode(bytes));
     const why = this.indexFailure ??
       (entry.owner === owner ? undefined : "key_gone");
     if (why !== undefined) return Promise.resolve({ kind: "failed", why });
-    const { metadata } = entry;
+    const { model, metadata } = entry;
     const vector = Float32Array.from(entry.vector);
-    return Promise.resolve({ kind: "ok", value: { vector, metadata } });
+    return Promise.resolve({ kind: "ok", value: { vector, model, metadata } });
   }
-
-  /** The key that a blob names. */
-  readonly keyIdOf = (bytes: Uint8Array): string | undefined =>
-    sealedOf(bytes)?.keyId;
 }
 
 interface Sealed {

@@ -6,7 +6,11 @@
 
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
-import type { EmbedOutcome } from "../../embed/embedder.ts";
+import type {
+  Embedder,
+  EmbedOptions,
+  EmbedOutcome,
+} from "../../embed/embedder.ts";
 import { HashedEmbedder } from "../../embed/hashed_embedder.ts";
 import type { Metadata } from "../../vault/vault.ts";
 import { RecallService } from "../recall_service.ts";
@@ -65,8 +69,7 @@ export class MemoryWorld {
 
   /** A restorer over all that. */
   restorer(): RestoreService {
-    const { keyIdOf } = this.vault;
-    return new RestoreService({ ...this, keyIdOf, packageId: "0xee" });
+    return new RestoreService({ ...this, packageId: "0xee" });
   }
 
   /** Does what a job does, at once. */
@@ -90,7 +93,11 @@ export class MemoryWorld {
       sizeBytes: sealed.bytes.length,
       packageId: "0xee",
       keyId: sealed.keyId,
-      sealedIndex: await this.vault.sealIndex(owner, { vector, metadata }),
+      sealedIndex: await this.vault.sealIndex(owner, {
+        vector,
+        model: this.embedder.model,
+        metadata,
+      }),
     };
     await this.store.commit([
       { kind: "new_memory", memory: row },
@@ -107,8 +114,23 @@ export class MemoryWorld {
     if (supersedes !== undefined) this.index.remove(owner, supersedes);
     await this.catalog.add({
       ...{ blobId, owner, namespace, createdAtMs, agentId, memoryId: id },
+      ...replaced,
       sizeBytes: sealed.bytes.length,
     });
+  }
+
+  /** Puts another vector into a row, as of another embedder. */
+  async reseal(
+    id: string,
+    entry: { readonly vector: Float32Array; readonly model: string },
+  ): Promise<void> {
+    const sealedIndex = await this.vault.sealIndex(OWNER, {
+      ...entry,
+      metadata: {},
+    });
+    await this.store.commit([
+      { kind: "reindex", owner: OWNER, id, sealedIndex },
+    ]);
   }
 
   /** Loses rows and index, and keeps blobs, catalogue and keys. */
@@ -119,24 +141,29 @@ export class MemoryWorld {
 }
 
 /** The built-in embedder, which a test can stop. */
-export class SwitchedEmbedder extends HashedEmbedder {
+export class SwitchedEmbedder implements Embedder {
+  readonly #embedder = new HashedEmbedder();
+  /** How wide its vectors are. */
+  readonly width: number = this.#embedder.width;
+  /** Its name; a test may give it another one. */
+  model: string = this.#embedder.model;
   /** What it answers instead of vectors. */
   failure: Extract<EmbedOutcome, { kind: "unavailable" }> | undefined;
   /** Called before it answers. */
   onEmbed: (signal?: AbortSignal) => void | Promise<void> = () => {};
 
   /** Vectors, or the failure. */
-  override async embed(
+  async embed(
     texts: readonly string[],
-    options: { readonly signal?: AbortSignal } = {},
+    options: EmbedOptions = {},
   ): Promise<EmbedOutcome> {
     await this.onEmbed(options.signal);
-    return this.failure ?? await super.embed(texts, options);
+    return this.failure ?? await this.#embedder.embed(texts, options);
   }
 
   /** Vectors, whatever the switch says. */
   async vectorsOf(texts: readonly string[]): Promise<readonly Float32Array[]> {
-    const outcome = await super.embed(texts);
+    const outcome = await this.#embedder.embed(texts);
     return outcome.kind === "ok" ? outcome.vectors : [];
   }
 }

@@ -22,6 +22,9 @@ export interface ChangeApplierOptions {
   readonly nowMs: () => number;
 }
 
+/** Where all changes of a commit happen together, no bound can be kept. */
+const ALL_ROWS = Number.MAX_SAFE_INTEGER;
+
 /** Bytes that a change takes beside what it carries. */
 const CHANGE_BYTES = 512;
 
@@ -72,11 +75,14 @@ export class ChangeApplier {
       case "supersede":
         memories.supersede(change, nowMs);
         return true;
+      case "reindex":
+        memories.reindex(change);
+        return true;
       case "remove_memory":
         memories.remove(change.owner, change.id, nowMs);
         return true;
       case "remove_namespace":
-        memories.removeNamespace(change.owner, change.namespace, nowMs);
+        memories.removeNamespace(change, { nowMs, limit: ALL_ROWS });
         return true;
       case "bad_blob":
         sides.addBadBlob(change.owner, change.blobId);
@@ -98,6 +104,7 @@ export function bytesOf(changes: readonly Change[]): number {
     bytes += CHANGE_BYTES;
     if (change.kind === "new_job") bytes += change.job.payload.length;
     if (change.kind === "job") bytes += change.patch.payload?.length ?? 0;
+    if (change.kind === "reindex") bytes += change.sealedIndex.length;
     if (change.kind === "new_memory") {
       bytes += change.memory.sealedIndex.length;
     }

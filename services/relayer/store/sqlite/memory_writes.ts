@@ -40,6 +40,7 @@ export class MemoryWrites {
   readonly #head: StatementSync;
   readonly #headsOfNamespace: StatementSync;
   readonly #supersede: StatementSync;
+  readonly #reindex: StatementSync;
   readonly #delete: StatementSync;
   readonly #bury: StatementSync;
 
@@ -59,11 +60,14 @@ export class MemoryWrites {
     );
     this.#head = db.prepare(`${HEAD} WHERE owner = ? AND id = ?`);
     this.#headsOfNamespace = db.prepare(
-      `${HEAD} WHERE owner = ? AND namespace = ? ORDER BY id`,
+      `${HEAD} WHERE owner = ? AND namespace = ? ORDER BY id LIMIT ?`,
     );
     this.#supersede = db.prepare(
       "UPDATE memories SET superseded_by = ?, updated_ms = ?, change = ? " +
         "WHERE n = ?",
+    );
+    this.#reindex = db.prepare(
+      "UPDATE memories SET sealed_index = ? WHERE owner = ? AND id = ?",
     );
     this.#delete = db.prepare("DELETE FROM memories WHERE n = ?");
     this.#bury = db.prepare(
@@ -123,34 +127,64 @@ export class MemoryWrites {
     });
   }
 
+  /** Puts a new vector in the place of a row's; nothing when it is gone. */
+  reindex(
+    { owner, id, sealedIndex }: Extract<Change, { readonly kind: "reindex" }>,
+  ): void {
+    this.#reindex.run(sealedIndex, owner, id);
+  }
+
   /** Removes a row and leaves its tombstone. */
   remove(owner: string, id: string, nowMs: number): void {
     const head = this.#head.get(owner, id) as MemoryHead | undefined;
-    if (head !== undefined) this.#removeHead(owner, head, nowMs);
+    if (head === undefined) return;
+    this.#removeHeads([head], { owner, namespace: head.namespace, nowMs });
   }
 
-  /** Removes all rows of a namespace and leaves their tombstones. */
-  removeNamespace(owner: string, namespace: string, nowMs: number): void {
-    const heads = this.#headsOfNamespace.all(owner, namespace);
-    for (const head of heads as unknown as MemoryHead[]) {
-      this.#removeHead(owner, head, nowMs);
+  /**
+   * Removes rows of a namespace, at most `limit` and the first ids first, and
+   * leaves their tombstones.
+   *
+   * @returns how many it were; fewer than `limit` when none are left
+   */
+  removeNamespace(
+    of: { readonly owner: string; readonly namespace: string },
+    options: { readonly nowMs: number; readonly limit: number },
+  ): number {
+    const { owner, namespace } = of;
+    const { nowMs, limit } = options;
+    const rows = this.#headsOfNamespace.all(owner, namespace, limit);
+    const heads = rows as unknown as MemoryHead[];
+    this.#removeHeads(heads, { owner, namespace, nowMs });
+    return heads.length;
+  }
+
+  /** Rows of one namespace; the sums change once for all of them. */
+  #removeHeads(
+    heads: readonly MemoryHead[],
+    of: {
+      readonly owner: string;
+      readonly namespace: string;
+      readonly nowMs: number;
+    },
+  ): void {
+    const { owner, namespace, nowMs } = of;
+    let [memories, bytes, change] = [0, 0, 0];
+    const rowsOfAgents = new Map<string, number>();
+    for (const { n, id, size_bytes, agent_id, superseded_by } of heads) {
+      change = this.#counter.next();
+      this.#delete.run(n);
+      this.#bury.run(owner, id, namespace, nowMs, change);
+      if (superseded_by === null) memories--;
+      bytes -= size_bytes;
+      if (agent_id === null) continue;
+      rowsOfAgents.set(agent_id, (rowsOfAgents.get(agent_id) ?? 0) - 1);
     }
-  }
-
-  #removeHead(owner: string, head: MemoryHead, nowMs: number): void {
-    const { n, id, namespace, size_bytes, agent_id, superseded_by } = head;
-    const change = this.#counter.next();
-    this.#delete.run(n);
-    this.#bury.run(owner, id, namespace, nowMs, change);
-    this.#sums.add({
-      owner,
-      namespace,
-      rows: -1,
-      memories: superseded_by === null ? -1 : 0,
-      bytes: -size_bytes,
-      nowMs,
-      change,
-    });
-    if (agent_id !== null) this.#sums.addAgent(owner, agent_id, -1);
+    if (heads.length === 0) return;
+    const rows = -heads.length;
+    this.#sums.add({ owner, namespace, rows, memories, bytes, nowMs, change });
+    for (const [agentId, count] of rowsOfAgents) {
+      this.#sums.addAgent(owner, agentId, count);
+    }
   }
 }

@@ -76,9 +76,13 @@ interface Opened {
   readonly feed: MemoryFeed;
   readonly sums: NamespaceSums;
   readonly sides: SideRows;
+  readonly memories: MemoryWrites;
 }
 
 const SWEEP_BYTES = 1_024;
+/** Rows of a namespace that are removed in one go. */
+const REMOVAL_ROWS = 200;
+const REMOVAL_BYTES = 1_024;
 
 class SqliteStore implements RelayerStore {
   readonly #options: SqliteStoreOptions;
@@ -116,6 +120,10 @@ class SqliteStore implements RelayerStore {
   }
 
   commit(changes: readonly Change[]): Promise<CommitOutcome> {
+    const [first] = changes;
+    if (changes.length === 1 && first?.kind === "remove_namespace") {
+      return this.#removeNamespace(first);
+    }
     return this.#write(
       ({ applier }) => applier.apply(changes),
       bytesOf(changes),
@@ -257,11 +265,26 @@ class SqliteStore implements RelayerStore {
         feed: new MemoryFeed(db, counter),
         sums,
         sides,
+        memories,
       };
     } catch (error) {
       db.close();
       throw error;
     }
+  }
+
+  /** In parts: all rows at once would hold up everybody for long. */
+  async #removeNamespace(
+    of: Extract<Change, { readonly kind: "remove_namespace" }>,
+  ): Promise<CommitOutcome> {
+    let removed: number;
+    do {
+      removed = await this.#write(({ memories }) => {
+        const nowMs = this.#options.clock.nowMs();
+        return memories.removeNamespace(of, { nowMs, limit: REMOVAL_ROWS });
+      }, REMOVAL_BYTES);
+    } while (removed === REMOVAL_ROWS);
+    return { kind: "ok" };
   }
 
   async #read<Answer>(read: (opened: Opened) => Answer): Promise<Answer> {

@@ -77,6 +77,34 @@ export function memoryCases(): readonly StoreCase[] {
       },
     },
     {
+      title: "a row gets a new vector and stays the same for listings",
+      async run({ store, clock }) {
+        await add(
+          store,
+          sampleMemory(),
+          sampleMemory({ owner: BOB }),
+        );
+        const before = await only(store, "memory-1");
+        const page = await store.memoryFeed(ALICE, { limit: 10 });
+        clock.advance(3);
+        const sealedIndex = Uint8Array.of(1, 2);
+        const change = { kind: "reindex", owner: ALICE, sealedIndex } as const;
+        await commitAll(
+          store,
+          { ...change, id: "memory-1" },
+          { ...change, id: "gone" },
+        );
+        assertEquals(await only(store, "memory-1"), { ...before, sealedIndex });
+        assertEquals(
+          (await store.memoryFeed(ALICE, { limit: 10 })).next,
+          page.next,
+        );
+        const [other] = await store.memories(BOB, ["memory-1"]);
+        assertEquals(other?.sealedIndex, before.sealedIndex);
+        assertEquals(await store.memories(ALICE, ["gone"]), [undefined]);
+      },
+    },
+    {
       title:
         "removing takes the row, its bytes and its name, the owner's alone",
       async run({ store }) {
@@ -119,6 +147,47 @@ export function memoryCases(): readonly StoreCase[] {
         assertEquals((await store.stats(BOB, "work")).memories, 1);
         const page = await store.memoryFeed(ALICE, { limit: 10 });
         assertEquals(page.deleted.map(({ id }) => id), ["a", "b"]);
+      },
+    },
+    {
+      title: "removing a large namespace leaves every tombstone and exact sums",
+      async run({ store }) {
+        const ids = Array.from(
+          { length: 1_203 },
+          (_, at) => `m${String(at).padStart(5, "0")}`,
+        );
+        const namespace = "work";
+        await commitAll(
+          store,
+          ...ids.map((id, at) => ({
+            kind: "new_memory" as const,
+            memory: sampleMemory({
+              id,
+              namespace,
+              agentId: at % 3 === 0 ? null : at % 2 === 0 ? AGENT : "d4",
+            }),
+          })),
+          {
+            kind: "supersede",
+            owner: ALICE,
+            id: "m00007",
+            supersededBy: "m00008",
+          },
+          { kind: "new_memory", memory: sampleMemory({ id: "kept" }) },
+        );
+        assertEquals((await store.stats(ALICE)).memories, 1_203);
+        await commitAll(store, {
+          kind: "remove_namespace",
+          owner: ALICE,
+          namespace,
+        });
+        assertEquals(await store.stats(ALICE), { memories: 1, bytes: 100 });
+        assertEquals(await store.agents(ALICE), [AGENT]);
+        const { namespaces } = await store.namespaceFeed(ALICE, { limit: 9 });
+        assertEquals(namespaces.map(({ name }) => name), ["default"]);
+        const page = await store.memoryFeed(ALICE, { limit: 5_000 });
+        assertEquals(page.deleted.map(({ id }) => id), ids);
+        assertEquals(page.memories.map(({ id }) => id), ["kept"]);
       },
     },
     {

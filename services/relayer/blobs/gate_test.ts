@@ -1,0 +1,101 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { Gate } from "./gate.ts";
+
+/** Work that ends when it is told to. */
+function held() {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  return { work: () => promise, resolve, reject };
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+Deno.test("Gate.run() lets in so many, the others in the order they came", async () => {
+  const gate = new Gate(2);
+  const begun: number[] = [];
+  const jobs = [0, 1, 2, 3].map(() => held());
+  const runs = jobs.map(({ work }, at) =>
+    gate.run(() => {
+      begun.push(at);
+      return work();
+    })
+  );
+  await turn();
+  assertEquals(begun, [0, 1]);
+  jobs[1]?.resolve("b");
+  await turn();
+  assertEquals(begun, [0, 1, 2]);
+  jobs[2]?.resolve("c");
+  await turn();
+  assertEquals(begun, [0, 1, 2, 3]);
+  jobs[0]?.resolve("a");
+  jobs[3]?.resolve("d");
+  assertEquals(await Promise.all(runs), ["a", "b", "c", "d"]);
+});
+
+Deno.test("Gate.run() gives the place on when work fails", async () => {
+  const gate = new Gate(1);
+  const failing = gate.run(() => Promise.reject(new TypeError("no")));
+  const throwing = gate.run(() => {
+    throw new TypeError("not even begun");
+  });
+  const next = gate.run(() => Promise.resolve("in"));
+  await assertRejects(() => failing, TypeError, "no");
+  await assertRejects(() => throwing, TypeError, "not even begun");
+  assertEquals(await next, "in");
+  assertEquals(await gate.run(() => Promise.resolve("again")), "again");
+});
+
+Deno.test("Gate.run() lets those go who wait no more, and loses no place by it", async () => {
+  const gate = new Gate(1);
+  const first = held();
+  const running = gate.run(first.work);
+  const controller = new AbortController();
+  const reason = new TypeError("gone");
+  let hasBegun = false;
+  const leaving = gate.run(() => {
+    hasBegun = true;
+    return Promise.resolve();
+  }, { signal: controller.signal });
+  const patient = gate.run(() => Promise.resolve("in"), {
+    signal: new AbortController().signal,
+  });
+  controller.abort(reason);
+  await assertRejects(() => leaving, TypeError, "gone");
+  first.resolve("done");
+  assertEquals(await running, "done");
+  assertEquals(await patient, "in");
+  assertEquals(hasBegun, false);
+  // The place is free again, and exactly one is.
+  const [second, third] = [held(), held()];
+  let begun = 0;
+  const runs = [second, third].map(({ work }) =>
+    gate.run(() => {
+      begun++;
+      return work();
+    })
+  );
+  await turn();
+  assertEquals(begun, 1);
+  second.resolve("2");
+  third.resolve("3");
+  assertEquals(await Promise.all(runs), ["2", "3"]);
+});
+
+Deno.test("Gate.run() lets nobody in whose signal was aborted before", async () => {
+  const gate = new Gate(1);
+  const signal = AbortSignal.abort(new TypeError("gone"));
+  await assertRejects(
+    () => gate.run(() => Promise.resolve(), { signal }),
+    TypeError,
+    "gone",
+  );
+  assertEquals(await gate.run(() => Promise.resolve(1)), 1);
+});
+
+Deno.test("Gate has a place at least", () => {
+  for (const places of [0, -1, NaN]) {
+    assertThrows(() => new Gate(places), RangeError, `"${places}"`);
+  }
+});

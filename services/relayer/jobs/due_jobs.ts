@@ -1,0 +1,88 @@
+/**
+ * Which jobs are to be done next, with what they hold bounded.
+ *
+ * @module
+ */
+
+import type { JobRow } from "../store/job_row.ts";
+import type { RelayerStore } from "../store/store.ts";
+import { LONGEST_WAIT_MS } from "./backoff.ts";
+
+/** What is asked for. */
+export interface TakeOptions {
+  /** The present, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** Most jobs. */
+  readonly most: number;
+  /** Those that are under way already. */
+  readonly except: ReadonlySet<string>;
+}
+
+/** What there is. */
+export interface TakenJobs {
+  /** The jobs, the longest waiting first. */
+  readonly jobs: readonly JobRow[];
+  /** How long the first of them has been waiting, in milliseconds. */
+  readonly longestMs: number;
+}
+
+/** Bytes that the jobs of a batch hold together; one job may hold more. */
+export const MAX_BATCH_BYTES = 8 * 1_048_576;
+
+/** No job is put off for longer, whatever happens; less than a clock is set by. */
+const FARTHEST_MS = LONGEST_WAIT_MS + 60_000;
+
+/** Asks a store for jobs. */
+export class DueJobs {
+  readonly #store: Pick<RelayerStore, "dueJobs" | "nextJobMs">;
+  /** Bytes of a job, on average, when it was looked at last. */
+  #meanBytes = 0;
+
+  /** Nothing was asked yet. */
+  constructor(store: Pick<RelayerStore, "dueJobs" | "nextJobMs">) {
+    this.#store = store;
+  }
+
+  /** The next jobs; none when nothing is due but what is under way. */
+  async take(options: TakeOptions): Promise<TakenJobs> {
+    const { nowMs, most, except } = options;
+    // The store reads what jobs hold along with them, so none are asked for that
+    // would be too much for a batch anyway.
+    const fit = Math.floor(MAX_BATCH_BYTES / Math.max(1, this.#meanBytes));
+    const count = Math.max(1, Math.min(most, fit));
+    // Those under way are due as well; they must not hide the others.
+    const due = await this.#read(nowMs, except.size + count);
+    if (due.length > 0) {
+      this.#meanBytes = due.reduce((sum, job) => sum + bytesOf(job), 0) /
+        due.length;
+    }
+    const free = due.filter(({ id }) => !except.has(id));
+    const longestMs = free[0] === undefined
+      ? 0
+      : nowMs - free[0].nextAttemptAtMs;
+    return { jobs: upToBytes(free.slice(0, count)), longestMs };
+  }
+
+  async #read(nowMs: number, limit: number): Promise<readonly JobRow[]> {
+    const due = await this.#store.dueJobs(nowMs, limit);
+    if (due.length > 0) return due;
+    const nextMs = await this.#store.nextJobMs();
+    // The clock was set back: nobody put a job off for so long.
+    return nextMs !== undefined && nextMs - nowMs > FARTHEST_MS
+      ? await this.#store.dueJobs(nextMs, limit)
+      : due;
+  }
+}
+
+function upToBytes(jobs: readonly JobRow[]): readonly JobRow[] {
+  let bytes = 0;
+  const end = jobs.findIndex((job, index) => {
+    bytes += bytesOf(job);
+    return index > 0 && bytes > MAX_BATCH_BYTES;
+  });
+  return end === -1 ? jobs : jobs.slice(0, end);
+}
+
+function bytesOf({ payload }: JobRow): number {
+  return payload?.length ?? 0;
+}

@@ -1,0 +1,66 @@
+/**
+ * Why a job did not get to its end this time, in words fit for its owner.
+ *
+ * @module
+ */
+
+import { BlobStoreError } from "../blobs/blob_store.ts";
+import type { OpenFailure } from "../vault/vault.ts";
+
+/** What stopped a job. */
+export interface JobFailure {
+  /** In words fit for its owner. */
+  readonly reason: string;
+  /** Whether trying again can help. */
+  readonly isPassing: boolean;
+  /**
+   * When it is worth trying again, in milliseconds.
+   * @default nobody said
+   */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** A part of the relayer failed. */
+export const INTERNAL_FAILURE: JobFailure = {
+  reason: "Cannot store memory: the relayer failed",
+  isPassing: true,
+};
+
+/** The job took longer than a job may. */
+export const LATE_FAILURE: JobFailure = {
+  reason: "Cannot store memory: it took too long",
+  isPassing: true,
+};
+
+/** There is nothing to store. */
+export const GONE_FAILURE: JobFailure = {
+  reason: "Cannot store memory: its content is gone",
+  isPassing: false,
+};
+
+const OPEN_FAILURES: Readonly<Record<OpenFailure, JobFailure>> = {
+  key_gone: { reason: "Cannot store memory: it was deleted", isPassing: false },
+  damaged: {
+    reason: "Cannot store memory: its content is damaged",
+    isPassing: false,
+  },
+  unavailable: {
+    reason: "Cannot store memory: the key server does not answer",
+    isPassing: true,
+  },
+};
+
+/** What it means for a job that its content does not open. */
+export function openFailure(why: OpenFailure): JobFailure {
+  return OPEN_FAILURES[why];
+}
+
+/** What it means for a job that a step threw. */
+export function thrownFailure(error: unknown): JobFailure {
+  if (!(error instanceof BlobStoreError)) return INTERNAL_FAILURE;
+  return {
+    reason: "Cannot store memory: the blob store does not take it",
+    isPassing: error.isPassing,
+    retryAfterMs: error.retryAfterMs,
+  };
+}

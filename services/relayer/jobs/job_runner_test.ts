@@ -1,0 +1,486 @@
+import { assert, assertEquals } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { waitUntil } from "../../../tests/support/wait_until.ts";
+import type { JobRow } from "../store/job_row.ts";
+import type { Change, CommitOutcome } from "../store/store.ts";
+import { conflictingStore } from "../store/testing/conflicting_store.ts";
+import { sampleJob } from "../store/testing/sample_rows.ts";
+import { MAX_BATCH_BYTES } from "./due_jobs.ts";
+import { JobRunner, type JobRunnerOptions } from "./job_runner.ts";
+import { JobSteps, type StepOutcome } from "./job_steps.ts";
+import {
+  CALLER,
+  type JobWorld,
+  never,
+  withWorld,
+} from "./testing/job_world.ts";
+
+const START_MS = 1_800_000_000_000;
+
+/** Jobs in memory, done at once unless a test says otherwise. */
+class FakeWork {
+  readonly clock = new FakeClock(START_MS);
+  readonly logger = new RecordingLogger();
+  readonly rows = new Map<string, JobRow>();
+  readonly settled: string[] = [];
+  readonly batches: (readonly string[])[] = [];
+  /** When set, the store throws it. */
+  fault: Error | undefined;
+  looks = 0;
+  /** What a batch comes to; by default its jobs are done. */
+  work: (
+    jobs: readonly JobRow[],
+    signal: AbortSignal,
+  ) => Promise<readonly StepOutcome[]> = (jobs) => {
+    for (const { id } of jobs) this.rows.delete(id);
+    return Promise.resolve(jobs.map(() => ({ kind: "done" })));
+  };
+
+  add(id: string, job: Partial<JobRow> = {}): void {
+    const row = sampleJob({ id, nextAttemptAtMs: this.clock.nowMs() });
+    const state = { version: 1, attempts: 0, updatedAtMs: 0 };
+    this.rows.set(id, { ...row, ...state, ...job });
+  }
+
+  runner(options: Partial<JobRunnerOptions> = {}): JobRunner {
+    const { clock, logger } = this;
+    return new JobRunner({
+      clock,
+      logger,
+      store: this,
+      steps: {
+        run: (jobs, signal) => {
+          this.batches.push(jobs.map(({ id }) => id));
+          return this.work(jobs, signal);
+        },
+      },
+      onSettled: (id) => void this.settled.push(id),
+      maxAttempts: 3,
+      random: () => 0.5,
+      ...options,
+    });
+  }
+
+  // deno-lint-ignore require-await -- a throw becomes a rejection
+  async dueJobs(nowMs: number, limit: number): Promise<readonly JobRow[]> {
+    this.looks++;
+    if (this.fault !== undefined) throw this.fault;
+    return this.#open().filter(({ nextAttemptAtMs }) =>
+      nextAttemptAtMs <= nowMs
+    ).slice(0, limit);
+  }
+
+  // deno-lint-ignore require-await -- a throw becomes a rejection
+  async nextJobMs(): Promise<number | undefined> {
+    if (this.fault !== undefined) throw this.fault;
+    return this.#open()[0]?.nextAttemptAtMs;
+  }
+
+  // deno-lint-ignore require-await -- a throw becomes a rejection
+  async commit(changes: readonly Change[]): Promise<CommitOutcome> {
+    if (this.fault !== undefined) throw this.fault;
+    for (const change of changes) {
+      if (change.kind !== "job") continue;
+      const row = this.rows.get(change.id);
+      if (row?.version !== change.expectedVersion) {
+        return { kind: "conflict", change: 0 };
+      }
+      const { payload: _payload, error, ...patch } = change.patch;
+      this.rows.set(row.id, {
+        ...row,
+        ...patch,
+        ...(typeof error === "string" ? { error } : {}),
+        version: row.version + 1,
+      });
+    }
+    return { kind: "ok" };
+  }
+
+  #open(): readonly JobRow[] {
+    return [...this.rows.values()]
+      .filter(({ status }) => status !== "failed" && status !== "done")
+      .sort((a, b) => a.nextAttemptAtMs - b.nextAttemptAtMs);
+  }
+}
+
+function failing(jobs: readonly JobRow[]): Promise<readonly StepOutcome[]> {
+  return Promise.resolve(
+    jobs.map((job) => ({
+      kind: "failed",
+      job,
+      reason: "Cannot store memory: test",
+      isPassing: true,
+    })),
+  );
+}
+
+/** Waits as a batch that listens to nothing but its signal. */
+function untilAborted(
+  jobs: readonly JobRow[],
+  signal: AbortSignal,
+): Promise<readonly StepOutcome[]> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  return promise.then(() => failing(jobs));
+}
+
+Deno.test("JobRunner does all jobs and rests", async () => {
+  const work = new FakeWork();
+  for (let at = 0; at < 500; at++) work.add(`j${at}`);
+  const runner = work.runner();
+  runner.start();
+  await work.clock.advanceAsync(0);
+  assertEquals(work.rows.size, 0);
+  assertEquals(new Set(work.batches.flat()).size, 500);
+  assertEquals(work.batches.flat().length, 500);
+  assertEquals(work.clock.pendingTimers, 0);
+  await runner.stop(1_000);
+  assertEquals(work.clock.pendingTimers, 0);
+});
+
+Deno.test("JobRunner tries a failing job a few times, with waits, and then gives it up", async () => {
+  const work = new FakeWork();
+  work.add("poison");
+  work.work = failing;
+  const runner = work.runner();
+  runner.start();
+  await work.clock.advanceAsync(0);
+  assertEquals([work.batches.length, work.rows.get("poison")?.attempts], [
+    1,
+    1,
+  ]);
+  await work.clock.advanceAsync(1_999);
+  assertEquals(work.batches.length, 1);
+  await work.clock.advanceAsync(1);
+  assertEquals(work.batches.length, 2);
+  assertEquals(work.settled, []);
+  await work.clock.advanceAsync(60_000);
+  const { status, error, attempts } = work.rows.get("poison") ?? {};
+  assertEquals([status, attempts], ["failed", 3]);
+  assertEquals(error, "Cannot store memory: test");
+  assertEquals([work.batches.length, work.settled], [3, ["poison"]]);
+  await runner.stop(0);
+});
+
+Deno.test("JobRunner does others while a poisoned job comes again and again", async () => {
+  const work = new FakeWork();
+  work.add("poison");
+  const done = work.work;
+  work.work = async (jobs, signal) => {
+    const bad = jobs.filter(({ id }) => id === "poison");
+    const good = jobs.filter(({ id }) => id !== "poison");
+    return [...await failing(bad), ...await done(good, signal)];
+  };
+  const runner = work.runner({ maxAttempts: 100 });
+  runner.start();
+  for (let at = 0; at < 50; at++) {
+    work.add(`j${at}`);
+    runner.wake();
+    await work.clock.advanceAsync(1_000);
+    assert(!work.rows.has(`j${at}`));
+  }
+  // 2, 4, 8, 16, 32 seconds: it did not spin.
+  assertEquals(work.rows.get("poison")?.attempts, 5);
+  await runner.stop(0);
+});
+
+Deno.test("JobRunner never gives up what is found already", async () => {
+  const work = new FakeWork();
+  work.add("j", { status: "uploaded", attempts: 50 });
+  work.work = failing;
+  const runner = work.runner();
+  runner.start();
+  await work.clock.advanceAsync(600_000);
+  assertEquals(work.rows.get("j")?.status, "uploaded");
+  assertEquals(work.settled, []);
+  assertEquals(work.batches.length, 11);
+  await runner.stop(0);
+});
+
+Deno.test("JobRunner.stop() ends within its grace though a batch hangs for ever", async () => {
+  const work = new FakeWork();
+  work.add("j");
+  work.work = never;
+  const runner = work.runner();
+  runner.start();
+  await work.clock.advanceAsync(0);
+  let isStopped = false;
+  const stopped = runner.stop(5_000).then(() => isStopped = true);
+  await work.clock.advanceAsync(4_999);
+  assertEquals(isStopped, false);
+  await work.clock.advanceAsync(251);
+  await stopped;
+  assertEquals([work.rows.get("j")?.version, work.rows.get("j")?.attempts], [
+    1,
+    0,
+  ]);
+});
+
+Deno.test("JobRunner.stop() ends what listens and counts it as no attempt", async () => {
+  const work = new FakeWork();
+  work.add("j");
+  work.work = untilAborted;
+  const runner = work.runner();
+  runner.start();
+  await work.clock.advanceAsync(0);
+  const stopped = runner.stop(5_000);
+  await work.clock.advanceAsync(5_000);
+  await stopped;
+  assertEquals(work.rows.get("j")?.version, 1);
+  assertEquals(work.clock.pendingTimers, 0);
+  assertEquals(work.logger.lines, []);
+});
+
+Deno.test("JobRunner.stop() begins nothing that a look finds meanwhile", async () => {
+  const work = new FakeWork();
+  const held = Promise.withResolvers<void>();
+  const runner = work.runner({
+    store: {
+      dueJobs: async (nowMs, limit) => {
+        await held.promise;
+        return await work.dueJobs(nowMs, limit);
+      },
+      nextJobMs: () => work.nextJobMs(),
+      commit: (changes) => work.commit(changes),
+    },
+  });
+  work.add("j");
+  runner.start();
+  await runner.stop(1_000);
+  held.resolve();
+  await work.clock.advanceAsync(120_000);
+  assertEquals([work.batches, work.clock.pendingTimers], [[], 0]);
+});
+
+Deno.test("JobRunner begins a hanging batch again, and the first attempt changes nothing", async () => {
+  const work = new FakeWork();
+  work.add("j");
+  const done = work.work;
+  work.work = never;
+  const runner = work.runner({ batchTimeoutMs: 30_000 });
+  runner.start();
+  await work.clock.advanceAsync(29_999);
+  work.work = done;
+  assertEquals(work.rows.get("j")?.attempts, 0);
+  await work.clock.advanceAsync(1);
+  assertEquals(work.rows.get("j")?.attempts, 1);
+  assertEquals(
+    work.rows.get("j")?.error,
+    "Cannot store memory: it took too long",
+  );
+  await work.clock.advanceAsync(2_000);
+  assertEquals(work.rows.size, 0);
+  await runner.stop(0);
+});
+
+Deno.test("JobRunner does not let what waits for another attempt wait for a hanging batch", async () => {
+  const work = new FakeWork();
+  work.add("hangs");
+  const done = work.work;
+  work.work = (jobs, signal) =>
+    jobs.some(({ id }) => id === "hangs") ? never() : done(jobs, signal);
+  const runner = work.runner();
+  runner.start();
+  await work.clock.advanceAsync(0);
+  work.add("later", { nextAttemptAtMs: work.clock.nowMs() + 3_000 });
+  const looks = work.looks;
+  await work.clock.advanceAsync(10_000);
+  assert(!work.rows.has("later"));
+  assert(work.looks - looks <= 12, `${work.looks - looks}`);
+  const stopped = runner.stop(0);
+  await work.clock.advanceAsync(250);
+  await stopped;
+});
+
+Deno.test("JobRunner waits out a store that fails, for looks and for notes", async () => {
+  const work = new FakeWork();
+  work.add("j");
+  work.fault = new Error("disk");
+  const runner = work.runner();
+  runner.start();
+  await work.clock.advanceAsync(10_000);
+  assert(work.looks <= 12, `${work.looks}`);
+  work.fault = undefined;
+  let isFirst = true;
+  const done = work.work;
+  work.work = (jobs, signal) => {
+    if (!isFirst) return done(jobs, signal);
+    isFirst = false;
+    work.fault = new Error("disk");
+    return failing(jobs);
+  };
+  await work.clock.advanceAsync(5_000);
+  const looks = work.looks;
+  work.fault = undefined;
+  await work.clock.advanceAsync(2_000);
+  assertEquals(work.rows.size, 0);
+  assert(work.looks - looks <= 4);
+  await runner.stop(0);
+  assertEquals(work.clock.pendingTimers, 0);
+});
+
+Deno.test("JobRunner looks no more often than it must in a storm of wakes", async () => {
+  const work = new FakeWork();
+  const runner = work.runner();
+  runner.start();
+  for (let at = 0; at < 10_000; at++) runner.wake();
+  await work.clock.advanceAsync(0);
+  assert(work.looks <= 3, `${work.looks}`);
+  await runner.stop(0);
+  for (let at = 0; at < 10; at++) runner.wake();
+  await work.clock.advanceAsync(60_000);
+  assert(work.looks <= 3);
+});
+
+Deno.test("JobRunner finds jobs beside thousands that are put off and those under way", async () => {
+  const work = new FakeWork();
+  for (let at = 0; at < 5_000; at++) {
+    work.add(`later${at}`, { nextAttemptAtMs: START_MS + 3_000_000 });
+  }
+  for (let at = 0; at < 96; at++) work.add(`hangs${at}`);
+  const done = work.work;
+  work.work = (jobs, signal) =>
+    jobs.some(({ id }) => id.startsWith("hangs"))
+      ? untilAborted(jobs, signal)
+      : done(jobs, signal);
+  const runner = work.runner({ maxBatches: 4 });
+  runner.start();
+  await work.clock.advanceAsync(0);
+  assertEquals(work.batches.length, 3);
+  work.add("new");
+  runner.wake();
+  await work.clock.advanceAsync(0);
+  assert(!work.rows.has("new"));
+  const stopped = runner.stop(0);
+  await work.clock.advanceAsync(0);
+  await stopped;
+});
+
+Deno.test("JobRunner does jobs of a time to come when the clock was set back", async () => {
+  const work = new FakeWork();
+  work.add("tomorrow", { nextAttemptAtMs: START_MS + 86_400_000 });
+  work.add("put off", { nextAttemptAtMs: START_MS + 300_000 });
+  const runner = work.runner();
+  runner.start();
+  await work.clock.advanceAsync(299_999);
+  assertEquals(work.rows.size, 2);
+  await work.clock.advanceAsync(120_000);
+  assertEquals(work.rows.size, 0);
+  await runner.stop(0);
+});
+
+Deno.test("JobRunner holds batches to their bytes", async () => {
+  const work = new FakeWork();
+  const payload = new Uint8Array(1_048_576);
+  for (let at = 0; at < 50; at++) work.add(`j${at}`, { payload });
+  work.work = never;
+  const runner = work.runner();
+  runner.start();
+  await work.clock.advanceAsync(0);
+  const most = MAX_BATCH_BYTES / payload.length;
+  assertEquals(work.batches.map(({ length }) => length), [most, most, most]);
+  const stopped = runner.stop(0);
+  await work.clock.advanceAsync(250);
+  await stopped;
+});
+
+Deno.test("JobRunner gives way, goes on all the same, and is fast again at once", async () => {
+  const work = new FakeWork();
+  for (let at = 0; at < 600; at++) work.add(`j${at}`);
+  let isPressed = true;
+  const runner = work.runner({ givesWay: () => isPressed });
+  runner.start();
+  for (let ms = 0; ms < 10_000; ms += 25) {
+    runner.wake();
+    await work.clock.advanceAsync(25);
+  }
+  const slow = 600 - work.rows.size;
+  assert(slow >= 300 && slow <= 330, `${slow}`);
+  assertEquals(work.clock.pendingTimers, 1);
+  isPressed = false;
+  await work.clock.advanceAsync(250);
+  assertEquals(work.rows.size, 0);
+  await runner.stop(0);
+  assertEquals(work.clock.pendingTimers, 0);
+});
+
+Deno.test("JobRunner does not give way for ever", async () => {
+  const work = new FakeWork();
+  for (let at = 0; at < 2_000; at++) work.add(`j${at}`);
+  const runner = work.runner({ givesWay: () => true });
+  runner.start();
+  await work.clock.advanceAsync(20_000);
+  assert(work.rows.size > 1_000);
+  await work.clock.advanceAsync(1_000);
+  assertEquals(work.rows.size, 0);
+  await runner.stop(0);
+});
+
+Deno.test("JobRunner brings all to their end in a store in which others are quicker", async () => {
+  await withWorld(async (world) => {
+    const random = new SeededRandom(11);
+    const ids = await world.accept(
+      Array.from({ length: 20 }, (_, at) => `Text ${at}.`),
+    );
+    const parts = world.parts();
+    const store = conflictingStore(parts.store, {
+      isBeaten: () => random.chance(0.3),
+    });
+
+    const steps = new JobSteps({ ...parts, store });
+    const runner = world.runner({ store, steps, batch: 4 });
+    await drain(world, runner);
+    for (const id of ids) {
+      assertEquals(await world.tracesOf(id), ["blob", "entry", "index", "row"]);
+    }
+    assertEquals(world.blobs.blobs.size, 20);
+    assertEquals((await world.store.stats(CALLER.owner)).memories, 20);
+  });
+});
+
+Deno.test("JobRunner goes on with what an earlier life left, failures at random", async () => {
+  await withWorld(async (world) => {
+    const random = new SeededRandom(23);
+    const ids = await world.accept(
+      Array.from({ length: 20 }, (_, at) => `Text ${at}.`),
+    );
+    for (let life = 0; life < 3; life++) {
+      const runner = world.runner({ batch: 5 });
+      let left = 12;
+      world.hook = () => {
+        if (left-- <= 0) return never();
+        if (random.chance(0.1)) throw new Error("now and then");
+        return undefined;
+      };
+      runner.start();
+      await waitUntil(async () => {
+        await world.clock.advanceAsync(1_000);
+        return left <= 0;
+      }, { what: "the crash" });
+      const stopped = runner.stop(0);
+      await world.clock.advanceAsync(1_000);
+      await stopped;
+      await world.restart();
+    }
+    await drain(world, world.runner({ maxAttempts: 10 }));
+    for (const id of ids) {
+      assertEquals((await world.job(id)).status, "done");
+      assertEquals(await world.tracesOf(id), ["blob", "entry", "index", "row"]);
+    }
+    assertEquals(world.blobs.blobs.size, 20);
+  });
+});
+
+/** Runs until no job is left. */
+async function drain(world: JobWorld, runner: JobRunner): Promise<void> {
+  runner.start();
+  await waitUntil(async () => {
+    await world.clock.advanceAsync(1_000);
+    return await world.store.nextJobMs() === undefined;
+  }, { what: "all jobs", timeoutMs: 20_000 });
+  const stopped = runner.stop(1_000);
+  await world.clock.advanceAsync(1_000);
+  await stopped;
+}

@@ -1,0 +1,372 @@
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { BlobStoreError } from "../blobs/blob_store.ts";
+import type { Change } from "../store/store.ts";
+import {
+  CALLER,
+  type JobWorld,
+  never,
+  withWorld,
+} from "./testing/job_world.ts";
+
+const { owner } = CALLER;
+const WHOLE = ["blob", "entry", "index", "row"];
+
+/** Begins jobs and answers with the calls that were made, in their order. */
+async function callsOf(world: JobWorld): Promise<readonly string[]> {
+  const calls: string[] = [];
+  world.hook = (call, when) => void calls.push(`${call} ${when}`);
+  await world.runDue();
+  world.hook = () => {};
+  return calls;
+}
+
+/** How many points there are at which a job of two memories can be cut. */
+async function pointsOf(): Promise<readonly string[]> {
+  let calls: readonly string[] = [];
+  await withWorld(async (world) => {
+    await prepare(world);
+    calls = await callsOf(world);
+  });
+  return calls;
+}
+
+/** An old memory, and a job that takes its place; answers with both ids. */
+async function prepare(
+  world: JobWorld,
+): Promise<{ readonly old: string; readonly id: string }> {
+  const [old = ""] = await world.accept(["Ada lives in Ghent."]);
+  await world.runDue();
+  const [id = ""] = await world.accept([
+    { text: "Ada lives in Bruges.", namespace: "default", supersedes: old },
+  ]);
+  return { old, id };
+}
+
+/** Lets the calls come to a point and has something done there. */
+function at(point: number, act: () => unknown): (call: string) => unknown {
+  let count = 0;
+  return () => count++ === point ? act() : undefined;
+}
+
+/** Runs what is due and answers when the point is reached. */
+async function cutAt(world: JobWorld, point: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  world.hook = at(point, () => {
+    resolve();
+    // Nothing goes on after a crash, at no place.
+    world.hook = never;
+    return never();
+  });
+  void world.runDue();
+  await promise;
+}
+
+Deno.test("JobSteps.run() stores a memory, finds it and notes it", async () => {
+  await withWorld(async (world) => {
+    const { old, id } = await prepare(world);
+    assertEquals(await world.runDue(), [{ kind: "done" }]);
+    assertEquals(await world.tracesOf(id), WHOLE);
+    assertEquals((await world.job(id)).status, "done");
+    assertEquals([world.isFound(old), world.isFound(id)], [false, true]);
+    assertEquals(world.settled.includes(id), true);
+    const entry = await world.catalog.entryOf(owner, id);
+    assertEquals(entry?.supersedes, old);
+  });
+});
+
+Deno.test("JobSteps.run() loses and doubles nothing wherever a crash comes", async () => {
+  const points = await pointsOf();
+  assert(points.length >= 10, points.join());
+  for (const [point, name] of points.entries()) {
+    await withWorld(async (world) => {
+      const { old, id } = await prepare(world);
+      await cutAt(world, point);
+      await world.restart();
+      // Either the one or the other, never none and never both.
+      assertNotEquals(world.isFound(old), world.isFound(id), name);
+      await world.runDue();
+      assertEquals(await world.tracesOf(id), WHOLE, name);
+      assertEquals((await world.job(id)).status, "done", name);
+      assertEquals(world.isFound(old), false, name);
+      assertEquals((await world.store.stats(owner)).memories, 1, name);
+      assertEquals(world.blobs.blobs.size, 2, name);
+      assertEquals(world.catalog.entries.size, 2, name);
+      assertEquals(await world.store.nextJobMs(), undefined, name);
+      assertEquals((await world.store.openJobs(owner)).bytes, 0, name);
+      const text = await textOf(world, id);
+      assertEquals(text, "Ada lives in Bruges.", name);
+      assertEquals(await textOf(world, old), "Ada lives in Ghent.", name);
+    });
+  }
+});
+
+Deno.test("JobSteps.run() repeats what a part refuses, at whatever step", async () => {
+  const points = await pointsOf();
+  for (const [point, name] of points.entries()) {
+    await withWorld(async (world) => {
+      const { old, id } = await prepare(world);
+      world.hook = at(point, () => {
+        throw new BlobStoreError("away", { isPassing: true });
+      });
+      await world.runDue();
+      world.hook = () => {};
+      await world.runDue();
+      assertEquals(await world.tracesOf(id), WHOLE, name);
+      assertEquals((await world.job(id)).status, "done", name);
+      assertEquals(world.isFound(old), false, name);
+      assertEquals(world.blobs.blobs.size, 2, name);
+      assert(world.settled.includes(id), name);
+    });
+  }
+});
+
+Deno.test("JobSteps.run() leaves nothing of a memory that is deleted at any moment", async () => {
+  for (const [point, name] of (await pointsOf()).entries()) {
+    await withWorld(async (world) => {
+      const { old, id } = await prepare(world);
+      world.hook = at(point, async () => {
+        assertEquals((await world.remove(id)).kind, "removed", name);
+      });
+      await world.runDue();
+      assertEquals(await world.tracesOf(id), [], name);
+      const job = await world.job(id);
+      assertEquals(
+        [job.status, job.error],
+        ["failed", "Cannot store memory: it was deleted"],
+        name,
+      );
+      await world.restart();
+      await world.runDue();
+      assertEquals(await world.tracesOf(id), [], name);
+      assertEquals((await world.remove(id)).kind, "missing", name);
+      assertEquals(world.blobs.blobs.size, 1, name);
+      assertEquals(await textOf(world, old), "Ada lives in Ghent.", name);
+    });
+  }
+});
+
+Deno.test("JobSteps.run() leaves nothing of a memory that is deleted after a crash", async () => {
+  for (const [point, name] of (await pointsOf()).entries()) {
+    await withWorld(async (world) => {
+      const { id } = await prepare(world);
+      await cutAt(world, point);
+      await world.restart();
+      assertEquals((await world.remove(id)).kind, "removed", name);
+      assertEquals(await world.tracesOf(id), [], name);
+      await world.runDue();
+      assertEquals(await world.tracesOf(id), [], name);
+    });
+  }
+});
+
+Deno.test("JobSteps.run() keeps what restoring needs when a namespace is forgotten meanwhile", async () => {
+  for (const [point, name] of (await pointsOf()).entries()) {
+    await withWorld(async (world) => {
+      const { id } = await prepare(world);
+      world.hook = at(point, async () => {
+        const namespace = "default";
+        await world.store.commit([
+          { kind: "remove_namespace", owner, namespace },
+        ]);
+        world.index.removeNamespace(owner, namespace);
+      });
+      await world.runDue();
+      const traces = await world.tracesOf(id);
+      assert(traces.includes("entry"), name);
+      assert(traces.includes("blob"), name);
+      assertEquals(traces.includes("index"), traces.includes("row"), name);
+      assertEquals((await world.job(id)).status, "done", name);
+      assertEquals(await textOf(world, id), "Ada lives in Bruges.", name);
+    });
+  }
+});
+
+Deno.test("JobSteps.run() lets two take the place of one, and deletes the later ones", async () => {
+  await withWorld(async (world) => {
+    const [old = ""] = await world.accept(["One."]);
+    await world.runDue();
+    const next = (text: string) => ({
+      text,
+      namespace: "default",
+      supersedes: old,
+    });
+    const [left = "", right = ""] = await world.accept([
+      next("Two."),
+      next("Three."),
+    ]);
+    await world.runDue();
+    const found = () => [old, left, right].map((id) => world.isFound(id));
+    assertEquals(found(), [false, true, true]);
+    const [chained = ""] = await world.accept([
+      { text: "Four.", namespace: "other", supersedes: left },
+    ]);
+    await world.runDue();
+    assertEquals(found(), [false, false, true]);
+    // What was replaced once stays history.
+    await world.remove(chained);
+    await world.remove(right);
+    assertEquals(found(), [false, false, false]);
+    await world.restart();
+    assertEquals(found(), [false, false, false]);
+    const [again = ""] = await world.accept([next("Five.")]);
+    await world.runDue();
+    assertEquals([world.isFound(old), world.isFound(again)], [false, true]);
+  });
+});
+
+Deno.test("JobSteps.run() stores a memory whose predecessor is deleted meanwhile", async () => {
+  for (const [point, name] of (await pointsOf()).entries()) {
+    await withWorld(async (world) => {
+      const { old, id } = await prepare(world);
+      world.hook = at(point, () => world.remove(old));
+      await world.runDue();
+      assertEquals(await world.tracesOf(old), [], name);
+      assertEquals(await world.tracesOf(id), WHOLE, name);
+    });
+  }
+});
+
+Deno.test("JobSteps.run() leaves alone what somebody else took further", async () => {
+  await withWorld(async (world) => {
+    const [id = ""] = await world.accept(["Tea."]);
+    const [job] = await world.store.dueJobs(world.clock.nowMs(), 1);
+    assert(job !== undefined);
+    const { signal } = new AbortController();
+    assertEquals(await world.steps().run([job], signal), [{ kind: "done" }]);
+    // An attempt that hung comes back with the job as it was then.
+    assertEquals(await world.steps().run([job], signal), [{ kind: "done" }]);
+    assertEquals(await world.tracesOf(id), WHOLE);
+    assertEquals((await world.store.stats(owner)).memories, 1);
+    await world.remove(id);
+    await world.steps().run([job], signal);
+    assertEquals(await world.tracesOf(id), []);
+  });
+});
+
+Deno.test("JobSteps.run() fails one poisoned job and no other", async () => {
+  await withWorld(async (world) => {
+    const texts = Array.from({ length: 32 }, (_, at) => `Text ${at}.`);
+    const ids = await world.accept(texts);
+    world.embedder.answer = (asked) => {
+      if (asked.includes("Text 11.")) throw new RangeError("poison");
+      return asked.includes("Text 20.")
+        ? { kind: "unavailable", reason: "status 400", isPassing: false }
+        : undefined;
+    };
+    const outcomes = await world.runDue();
+    const failed = outcomes.flatMap((outcome) =>
+      outcome.kind === "failed" ? [outcome] : []
+    );
+    assertEquals(
+      failed.map(({ job, isPassing }) => [job.id, isPassing]),
+      [[ids[11], true], [ids[20], false]],
+    );
+    const found = ids.filter((id) => world.isFound(id));
+    assertEquals(found.length, 30);
+  });
+});
+
+Deno.test("JobSteps.run() tries all again when the embedder takes nothing at all", async () => {
+  await withWorld(async (world) => {
+    await world.accept(Array.from({ length: 32 }, (_, at) => `Text ${at}.`));
+    world.embedder.answer = () => ({
+      kind: "unavailable",
+      reason: "status 401",
+      isPassing: false,
+    });
+    const outcomes = await world.runDue();
+    assert(outcomes.every((one) => one.kind === "failed" && one.isPassing));
+    assert(world.embedder.calls.length <= 25);
+  });
+});
+
+Deno.test("JobSteps.run() gives no memory another one's vector", async () => {
+  await withWorld(async (world) => {
+    const ids = await world.accept(["One.", "Two.", "Three."]);
+    world.embedder.answer = () => ({
+      kind: "ok",
+      vectors: [new Float32Array(64).fill(0.125)],
+    });
+    const outcomes = await world.runDue();
+    assert(outcomes.every((one) => one.kind === "failed" && one.isPassing));
+    assertEquals(ids.filter((id) => world.isFound(id)), []);
+  });
+});
+
+Deno.test("JobSteps.run() fails for good what cannot be opened, and only that", async () => {
+  await withWorld(async (world) => {
+    const [gone = "", good = "", torn = ""] = await world.accept([
+      "One.",
+      "Two.",
+      "Three.",
+    ]);
+    await world.restart();
+    await world.vault.destroy(owner, (await world.job(gone)).keyId);
+    const payload = Uint8Array.from((await world.job(torn)).payload ?? []);
+    payload[payload.length - 1]! ^= 1;
+    const tear: Change = {
+      kind: "job",
+      owner,
+      id: torn,
+      expectedVersion: 1,
+      patch: { payload },
+    };
+    await world.store.commit([tear]);
+    const outcomes = await world.runDue();
+    assertEquals(
+      outcomes.map((one) => one.kind === "failed" ? one.reason : "done"),
+      [
+        "Cannot store memory: it was deleted",
+        "done",
+        "Cannot store memory: its content is damaged",
+      ],
+    );
+    assertEquals(await world.tracesOf(good), WHOLE);
+  });
+});
+
+Deno.test("JobSteps.run() keeps no text of a job that did not get to its end", async () => {
+  await withWorld(async (world) => {
+    const [id = ""] = await world.accept(["Tea."]);
+    const intake = world.intake();
+    await intake.accept(CALLER, [{ text: "Coffee.", namespace: "n" }], {
+      status: "running",
+    });
+    world.embedder.answer = () => ({
+      kind: "unavailable",
+      reason: "away",
+      isPassing: true,
+    });
+    await world.runDue();
+    assertEquals(world.fresh.get(id), undefined);
+    world.embedder.answer = () => undefined;
+    await world.runDue();
+    assertEquals(await world.tracesOf(id), WHOLE);
+  });
+});
+
+Deno.test("JobSteps.run() brings a stored job to its end though the index is full", async () => {
+  await withWorld(async (world) => {
+    const [id = ""] = await world.accept(["Tea."]);
+    world.index.add = () => {
+      throw new RangeError("full");
+    };
+    await world.runDue();
+    assertEquals((await world.job(id)).status, "done");
+    assert(world.settled.includes(id));
+    assertEquals(
+      world.logger.lines.filter(({ level }) => level === "error").length,
+      1,
+    );
+  });
+});
+
+async function textOf(
+  world: JobWorld,
+  id: string,
+): Promise<string | undefined> {
+  const entry = await world.catalog.entryOf(owner, id);
+  const bytes = entry && world.blobs.blobs.get(entry.blobId);
+  const opened = bytes && await world.vault.open(owner, bytes);
+  return opened?.kind === "ok" ? opened.value.text : undefined;
+}

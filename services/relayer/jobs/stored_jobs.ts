@@ -1,0 +1,146 @@
+/**
+ * The end of jobs whose memories have their rows: recall finds them, and what
+ * rebuilds a lost index knows them.
+ *
+ * @module
+ */
+
+import type { Logger } from "../../shared/logger.ts";
+import { describeError } from "../../shared/settled.ts";
+import type { BlobCatalog } from "../blobs/blob_catalog.ts";
+import type { Embedder } from "../embed/embedder.ts";
+import type { MemoryIndex } from "../recall/memory_index.ts";
+import { vectorFits } from "../recall/vector_fit.ts";
+import type { JobRow } from "../store/job_row.ts";
+import type { MemoryRow, NewMemory } from "../store/memory_row.ts";
+import type { RelayerStore } from "../store/store.ts";
+import type { IndexEntry, RelayerVault } from "../vault/vault.ts";
+
+/** Options of {@linkcode StoredJobs}. */
+export interface StoredJobsOptions {
+  /** Keeps jobs and rows. */
+  readonly store: Pick<RelayerStore, "commit" | "jobs" | "memories">;
+  /** Opens vectors. */
+  readonly vault: Pick<RelayerVault, "openIndex">;
+  /** Knows which blobs there are. */
+  readonly catalog: Pick<BlobCatalog, "add" | "remove">;
+  /** Makes vectors. */
+  readonly embedder: Pick<Embedder, "width" | "model">;
+  /** Finds memories. */
+  readonly index: Pick<MemoryIndex, "add" | "remove">;
+  /** Hears of a job that is found by recall, or has ended. */
+  readonly onSettled: (id: string) => void;
+  /** Hears of what goes wrong. */
+  readonly logger: Logger;
+}
+
+/** Brings stored jobs to their end. */
+export class StoredJobs {
+  readonly #options: StoredJobsOptions;
+
+  /** Nothing is brought to its end yet. */
+  constructor(options: StoredJobsOptions) {
+    this.#options = options;
+  }
+
+  /** From now on recall finds it, and not what it took the place of. */
+  index(
+    memory: NewMemory,
+    { vector, metadata }: Pick<IndexEntry, "vector" | "metadata">,
+  ): void {
+    const { index, logger } = this.#options;
+    const { id, owner, namespace, blobId, createdAtMs, importance } = memory;
+    if (memory.supersedes !== undefined) index.remove(owner, memory.supersedes);
+    try {
+      index.add({
+        id,
+        owner,
+        namespace,
+        blobId,
+        createdAtMs,
+        importance,
+        metadata,
+        vector,
+      });
+    } catch (error) {
+      // It is full, say. The memory is stored all the same, and noted below.
+      logger.error("Cannot add memory to the index: recall misses it", {
+        job: id,
+        error: describeError(error),
+      });
+    }
+  }
+
+  /**
+   * Notes the blob in the catalogue; then the job is done.
+   *
+   * @throws what store and catalogue throw; trying again does no harm
+   */
+  async note(job: JobRow, sizeBytes: number): Promise<void> {
+    const { catalog, index, store } = this.#options;
+    const { id, owner, namespace, createdAtMs, agentId, blobId, supersedes } =
+      job;
+    if (blobId === undefined) {
+      throw new TypeError("an uploaded job has no blob");
+    }
+    await catalog.add({
+      blobId,
+      owner,
+      namespace,
+      memoryId: id,
+      createdAtMs,
+      agentId,
+      sizeBytes,
+      ...(supersedes === undefined ? {} : { supersedes }),
+    });
+    const [memory] = await store.memories(owner, [id]);
+    if (memory === undefined) {
+      index.remove(owner, id);
+      // Deleting takes the row and the job in one commit. The row alone goes when
+      // its namespace is forgotten, and then restoring needs the entry.
+      const [current] = await store.jobs(owner, [id]);
+      if (isDeleted(current)) return await catalog.remove(owner, id);
+    }
+    await store.commit([{
+      kind: "job",
+      owner,
+      id,
+      expectedVersion: job.version,
+      patch: { status: "done", payload: null },
+    }]);
+  }
+
+  /**
+   * What an earlier attempt stored is found and noted, however far that came.
+   *
+   * @throws what store, vault and catalogue throw; trying again does no harm
+   */
+  async again(job: JobRow): Promise<void> {
+    const { store, onSettled } = this.#options;
+    const [memory] = await store.memories(job.owner, [job.id]);
+    if (memory !== undefined) await this.#findAgain(memory);
+    onSettled(job.id);
+    await this.note(job, memory?.sizeBytes ?? job.payload?.length ?? 0);
+  }
+
+  /** A commit that seemed to fail may have reached the disk. */
+  async #findAgain({ owner, id, sealedIndex }: MemoryRow): Promise<void> {
+    const { vault, store, embedder } = this.#options;
+    const opened = await vault.openIndex(owner, sealedIndex);
+    if (opened.kind === "failed") return;
+    // What other embedders made is left out at the start as well.
+    if (!vectorFits(opened.value, embedder)) return;
+    const [memory] = await store.memories(owner, [id]);
+    if (memory === undefined || memory.supersededBy !== undefined) return;
+    this.index(memory, opened.value);
+  }
+}
+
+/**
+ * Whether a job was deleted: nothing else takes away what it holds before it is
+ * done.
+ */
+export function isDeleted(job: JobRow | undefined): boolean {
+  return job === undefined ||
+    (job.status === "failed" && job.payload === undefined);
+}

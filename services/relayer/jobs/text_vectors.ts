@@ -1,0 +1,124 @@
+/**
+ * Vectors of the texts of some jobs: one text that the embedder refuses does not
+ * take its neighbours with it.
+ *
+ * @module
+ */
+
+import { describeError, settle } from "../../shared/settled.ts";
+import type { Embedder } from "../embed/embedder.ts";
+import { INTERNAL_FAILURE, type JobFailure } from "./job_failure.ts";
+
+/** What became of a text. */
+export type TextVector =
+  | { readonly kind: "ok"; readonly vector: Float32Array }
+  | { readonly kind: "failed"; readonly failure: JobFailure };
+
+/** Options of {@linkcode textVectors}. */
+export interface TextVectorsOptions {
+  /** Makes the vectors. */
+  readonly embedder: Pick<Embedder, "embed" | "width">;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+  /** Hears in words fit for logs why texts were not embedded. */
+  readonly onFailure: (reason: string) => void;
+}
+
+/** What asking for some texts at once came to. */
+type Asked =
+  | { readonly kind: "ok"; readonly vectors: readonly Float32Array[] }
+  /** All of them are to be tried again later. */
+  | { readonly kind: "later"; readonly failure: JobFailure }
+  /** At least one of them will never be embedded, as the embedder is set up. */
+  | { readonly kind: "refused"; readonly failure: JobFailure };
+
+const AWAY = "Cannot embed text: the embedder does not answer";
+const REFUSED = "Cannot embed text: the embedder refuses it";
+
+/** Calls that looking for refused texts may cost beside the first one. */
+const MAX_SEARCH_CALLS = 24;
+
+/**
+ * One outcome for each text. When all are refused together, halves are asked for
+ * until those to blame are found. A text counts as refused for good only when the
+ * embedder took another one: where it takes none, its settings are to blame, and
+ * whoever runs it can mend them.
+ */
+export async function textVectors(
+  texts: readonly string[],
+  options: TextVectorsOptions,
+): Promise<readonly TextVector[]> {
+  const search = { ...options, callsLeft: MAX_SEARCH_CALLS + 1 };
+  const asked = await askInHalves(texts, search);
+  const isTaken = asked.some(({ kind }) => kind === "ok");
+  return asked.map((one) => {
+    if (one.kind === "ok") return one;
+    const { failure } = one;
+    return isTaken || failure.isPassing ? one : {
+      kind: "failed",
+      failure: { ...failure, reason: AWAY, isPassing: true },
+    };
+  });
+}
+
+interface Search extends TextVectorsOptions {
+  callsLeft: number;
+}
+
+async function askInHalves(
+  texts: readonly string[],
+  search: Search,
+): Promise<readonly TextVector[]> {
+  if (texts.length === 0) return [];
+  if (search.callsLeft === 0) {
+    return failAll(texts, { reason: AWAY, isPassing: true });
+  }
+  search.callsLeft--;
+  const asked = await ask(texts, search);
+  if (asked.kind === "ok") {
+    return asked.vectors.map((vector) => ({ kind: "ok", vector }));
+  }
+  if (asked.kind === "later" || texts.length === 1) {
+    return failAll(texts, asked.failure);
+  }
+  const middle = Math.ceil(texts.length / 2);
+  // One after the other: an embedder in trouble is not to get more at a time.
+  return [
+    ...await askInHalves(texts.slice(0, middle), search),
+    ...await askInHalves(texts.slice(middle), search),
+  ];
+}
+
+async function ask(
+  texts: readonly string[],
+  { embedder, signal, onFailure }: Search,
+): Promise<Asked> {
+  const settled = await settle(() => embedder.embed(texts, { signal }));
+  if (settled.kind === "failed") {
+    onFailure(describeError(settled.error));
+    const kind = signal.aborted ? "later" : "refused";
+    return { kind, failure: INTERNAL_FAILURE };
+  }
+  const outcome = settled.value;
+  if (outcome.kind === "unavailable") {
+    const { reason, isPassing, retryAfterMs } = outcome;
+    onFailure(reason);
+    return isPassing
+      ? { kind: "later", failure: { reason: AWAY, isPassing, retryAfterMs } }
+      : { kind: "refused", failure: { reason: REFUSED, isPassing } };
+  }
+  const { vectors } = outcome;
+  const fit = vectors.length === texts.length &&
+    vectors.every(({ length }) => length === embedder.width);
+  if (fit) return { kind: "ok", vectors };
+  // With one missing, nobody knows whose the others are.
+  onFailure("the vectors do not fit the texts");
+  return { kind: "later", failure: INTERNAL_FAILURE };
+}
+
+function failAll(
+  texts: readonly string[],
+  failure: JobFailure,
+): readonly TextVector[] {
+  return texts.map(() => ({ kind: "failed", failure }));
+}
