@@ -105,7 +105,7 @@ const SETS: Readonly<
     "--allow-read",
     "--allow-write",
     "--allow-env",
-    `--allow-run=${execPath},redis-server,memcached`,
+    `--allow-run=${execPath},redis-server,memcached,node,bun,chromium`,
     "--no-prompt",
   ],
   // The project's own scripts start other processes, which have their own.

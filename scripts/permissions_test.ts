@@ -46,11 +46,11 @@ Deno.test("permissionFlags() names every variable that a service reads, and hide
   assertEquals(flags.includes("--ignore-env"), true);
 });
 
-Deno.test("permissionFlags() lets tests start Deno and two servers, and nothing else", () => {
+Deno.test("permissionFlags() lets tests start Deno, two servers and three runtimes, and nothing else", () => {
   const flags = permissionFlags("test", options);
   assertEquals(
     flags.filter((flag) => flag.includes("run")),
-    ["--allow-run=/opt/deno,redis-server,memcached"],
+    ["--allow-run=/opt/deno,redis-server,memcached,node,bun,chromium"],
   );
   assertEquals(flags.join(" ").includes("ffi"), false);
 });

@@ -30,6 +30,10 @@ export interface FailedAnswer {
   readonly nowMs: number;
 }
 
+/** What a message about a redirect ends with. */
+export const REDIRECT_HINT =
+  "; redirects are not followed, set serverUrl to where the relayer is";
+
 /** Returns the error that a failed answer becomes; its body is the cause. */
 export function errorOfAnswer(answer: FailedAnswer): MemError {
   const { status, headers, body, purpose } = answer;
@@ -84,14 +88,21 @@ function refusal(authError: string | undefined): string {
 }
 
 function stateOf(answer: FailedAnswer, said: ServerText): string {
-  const { status } = answer;
+  const { status, headers } = answer;
   const told = said.message === undefined
     ? ""
     : `: ${JSON.stringify(said.message)}`;
-  const hint = status >= 300 && status < 400
-    ? "; redirects are not followed, set serverUrl to where the relayer is"
-    : "";
-  return `the relayer answered ${status}${told}${hint}`;
+  const state = `the relayer answered ${status}${told}`;
+  if (status < 300 || status >= 400) return state;
+  return state + leadOf(headers.get("location")) + REDIRECT_HINT;
+}
+
+/** To which relayer a redirect leads; its path and query are nobody's business. */
+function leadOf(location: string | null): string {
+  const url = /^https?:\/\/[^/?#\s"@\\]{1,255}(?=[/?#]|$)/i.exec(
+    location ?? "",
+  );
+  return url === null ? "" : ` to "${url[0]}"`;
 }
 
 /** Seconds or a date (RFC 9110, section 10.2.3). */

@@ -9,7 +9,6 @@ import type { ResolvedConfig } from "./config.ts";
 import type { HttpExchange } from "./http_exchange.ts";
 import { IdempotencyKeys } from "./idempotency_keys.ts";
 import { OwnerLookup } from "./owner_lookup.ts";
-import { SharedFlight } from "./shared_flight.ts";
 
 const STATUS_WAIT_FLAG = "remember.statusWait";
 
@@ -26,7 +25,6 @@ export function clientParts(
   exchange: HttpExchange,
   { config, signal }: ClientSetupOptions,
 ): ClientParts {
-  const relayer = new SharedFlight(() => exchange.compatibility());
   const { namespace, requestTimeoutMs, recallTimeoutMs, clock } = config;
   return {
     exchange,
@@ -44,7 +42,7 @@ export function clientParts(
     }),
     canAwaitStatus: async () => {
       try {
-        const { featureFlags } = await relayer.join();
+        const { featureFlags } = await exchange.contract();
         return featureFlags[STATUS_WAIT_FLAG] === true;
       } catch {
         // The signed request that follows asks the same, and tells the caller.

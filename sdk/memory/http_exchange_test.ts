@@ -1,5 +1,4 @@
 import {
-  assert,
   assertEquals,
   assertInstanceOf,
   assertRejects,
@@ -86,7 +85,7 @@ Deno.test("HttpExchange.send() sends one signed request after the preflight", as
   assertEquals(request!.headers.get("x-account-id"), "0xabc");
   assertEquals(request!.headers.get("x-timestamp"), "1800000000");
   assertEquals(request!.headers.has("x-seal-session"), false);
-  assertEquals(request!.init.redirect, "error");
+  assertEquals(request!.init.redirect, "manual");
   assertEquals(request!.init.credentials, "omit");
 });
 
@@ -386,7 +385,10 @@ Deno.test("HttpExchange.send() follows no redirect", async () => {
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     (request) =>
       request.url.endsWith("/health")
-        ? Response.redirect(new URL("/elsewhere", request.url), 307)
+        ? Response.redirect(
+          new URL("/elsewhere?secret=1", "https://b.example"),
+          307,
+        )
         : Response.json({ status: "stolen" }),
   );
   try {
@@ -397,10 +399,29 @@ Deno.test("HttpExchange.send() follows no redirect", async () => {
     }));
     const error = await assertRejects(() => exchange.send(HEALTH));
     assertInstanceOf(error, MemError);
-    assert(error.status === 0);
+    assertEquals(error.status, 307);
+    assertEquals(
+      error.message,
+      "Cannot complete GET /health: the relayer answered 307 to " +
+        '"https://b.example"; redirects are not followed, set serverUrl to ' +
+        "where the relayer is",
+    );
   } finally {
     await server.shutdown();
   }
+});
+
+Deno.test("HttpExchange.send() tells of a redirect that a browser hides", async () => {
+  const script = scriptedFetch(() =>
+    // The way a page gets it: no status, no header field, no body.
+    Object.defineProperties(Response.error(), {
+      type: { value: "opaqueredirect" },
+    })
+  );
+  const error = await assertRejects(() => exchangeOf(script).send(HEALTH));
+  assertInstanceOf(error, MemError);
+  assertEquals(error.status, undefined);
+  assertStringIncludes(error.message, "answered 3xx; redirects are not");
 });
 
 function hexOf(bytes: Uint8Array): string {

@@ -13,6 +13,7 @@ import type {
   RememberJobState,
   RememberJobStatus,
 } from "./remember_types.ts";
+import { quote } from "./server_text.ts";
 
 const NOT_FOUND = 404;
 const STATES: readonly RememberJobState[] = [
@@ -121,7 +122,7 @@ function stateOf(word: string): RememberJobState {
   const state = STATES.find((known) => known === word);
   if (state !== undefined) return state;
   throw new MemError(
-    `Cannot read the relayer's answer: "${word}" is no state of a job`,
+    `Cannot read the relayer's answer: ${quote(word)} is no state of a job`,
   );
 }
 

@@ -99,6 +99,7 @@ Deno.test("Mem lets a relayer that says it can hold the status back", async () =
   await mem.waitForRememberJob("j1");
   const { path } = relayer.requestTo("GET /api/remember/j1");
   assertEquals(path, "/api/remember/j1?wait=20");
+  assertEquals(relayer.requestsTo("GET /version").length, 1);
 });
 
 Deno.test("Mem.waitForRememberJob() rejects an id that no job can have", async () => {

@@ -9,6 +9,7 @@ import type { ClientParts } from "./client_parts.ts";
 import { MemError } from "./errors.ts";
 import { canAskForJob } from "./job_ids.ts";
 import type { DeleteMemoryResult } from "./namespace_types.ts";
+import { quote } from "./server_text.ts";
 
 const NOT_FOUND = 404;
 
@@ -25,7 +26,7 @@ export async function deleteMemory(
 ): Promise<DeleteMemoryResult> {
   if (!canAskForJob(memoryId)) {
     throw new MemError(
-      `Cannot delete memory "${memoryId}": no memory has such an id`,
+      `Cannot delete memory ${quote(memoryId)}: no memory has such an id`,
       { status: NOT_FOUND },
     );
   }

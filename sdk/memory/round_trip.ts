@@ -4,7 +4,7 @@
  * @module
  */
 
-import { errorOfAnswer } from "./answer_error.ts";
+import { errorOfAnswer, REDIRECT_HINT } from "./answer_error.ts";
 import type { MemFetch } from "./config.ts";
 import { MemError } from "./errors.ts";
 import type { RelayerAnswer } from "./exchange.ts";
@@ -29,6 +29,8 @@ interface RawAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly isGood: boolean;
+  /** Browsers tell a page neither the status of a redirect nor where it leads. */
+  readonly isHiddenRedirect: boolean;
   readonly body: BodyBytes;
 }
 
@@ -37,8 +39,8 @@ const MAX_ERROR_BYTES = 64 * 1024;
 
 /**
  * Sends a request and returns its answer when that is a good one. Redirects are
- * not followed: a signature is for one relayer. Nothing of the browser's, such
- * as cookies, goes with it.
+ * not followed but told of: a signature is for one relayer. Nothing of the
+ * browser's, such as cookies, goes with it.
  *
  * @throws {MemError} When no answer arrives, or one that is not good.
  * @throws {unknown} The signal's reason, when it aborts.
@@ -47,8 +49,17 @@ export async function makeRoundTrip(
   request: PreparedRequest,
   options: RoundTripOptions,
 ): Promise<RelayerAnswer> {
-  const { status, headers, isGood, body } = await reach(request, options);
-  if (isGood) return { status, headers, json: jsonOf(request, status, body) };
+  const answer = await reach(request, options);
+  const { status, headers, body } = answer;
+  if (answer.isHiddenRedirect) {
+    throw new MemError(
+      `Cannot complete ${request.purpose}: the relayer answered 3xx` +
+        REDIRECT_HINT,
+    );
+  }
+  if (answer.isGood) {
+    return { status, headers, json: jsonOf(request, status, body) };
+  }
   throw errorOfAnswer({
     status,
     headers,
@@ -71,7 +82,8 @@ async function reach(
       headers: { ...options.headers },
       ...(request.body === undefined ? {} : { body: request.body }),
       signal,
-      redirect: "error",
+      // With "error" the status of a redirect would be lost.
+      redirect: "manual",
       credentials: "omit",
       cache: "no-store",
       referrerPolicy: "no-referrer",
@@ -81,7 +93,8 @@ async function reach(
     const maxBytes = isGood ? maxAnswerBytes : MAX_ERROR_BYTES;
     const body = await readBody(response, { maxBytes, signal });
     signal.throwIfAborted();
-    return { status, headers, isGood, body };
+    const isHiddenRedirect = response.type === "opaqueredirect";
+    return { status, headers, isGood, isHiddenRedirect, body };
   } catch (cause) {
     signal.throwIfAborted();
     throw new MemError(

@@ -64,6 +64,11 @@ export function presentable(text: string): string {
     : `${characters.slice(0, MAX_CHARS - 1).join("")}…`;
 }
 
+/** Returns any value as a quoted text for a message: one line, not too long. */
+export function quote(value: unknown): string {
+  return JSON.stringify(presentable(String(value)));
+}
+
 /** Returns a word that names something; undefined when it is none. */
 export function wordOf(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAX_WORD_CHARS) {

@@ -21,6 +21,7 @@ import type {
   RememberResult,
   WaitOptions,
 } from "./remember_types.ts";
+import { presentable, quote } from "./server_text.ts";
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const BAD_GATEWAY = 502;
@@ -43,7 +44,7 @@ export async function waitForRememberJob(
 ): Promise<RememberResult> {
   if (!isJobId(jobId)) {
     throw new RememberJobNotFound(
-      `Cannot wait for job "${jobId}": no job has such an id`,
+      `Cannot wait for job ${quote(jobId)}: no job has such an id`,
       { jobId: String(jobId) },
     );
   }
@@ -108,7 +109,9 @@ function resultOf(
       );
     case "failed":
       throw new RememberJobFailed(
-        `Cannot complete job "${jobId}": ${status.error ?? "it failed"}`,
+        `Cannot complete job "${jobId}": ${
+          presentable(status.error ?? "it failed")
+        }`,
         facts,
       );
     case "done":

@@ -15,6 +15,7 @@ import type {
   RememberJobStatus,
   WaitOptions,
 } from "./remember_types.ts";
+import { presentable } from "./server_text.ts";
 import { limitNote } from "./wait_for_job.ts";
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -148,7 +149,11 @@ function itemOf(
         ? { ...item, status: "failed", error: "it is done and has no blob" }
         : { ...item, status: "done" };
     case "failed":
-      return { ...item, status: "failed", error: last.error ?? "it failed" };
+      return {
+        ...item,
+        status: "failed",
+        error: presentable(last.error ?? "it failed"),
+      };
     default:
       return { ...item, status: "failed", error: "there is no such job" };
   }

@@ -1,0 +1,92 @@
+/**
+ * Asks the relayer's index the questions of a corpus.
+ *
+ * @module
+ */
+
+import type { Embedder } from "../../../services/relayer/embed/embedder.ts";
+import { vectorText } from "../../../services/relayer/jobs/vector_text.ts";
+import { VectorIndex } from "../../../services/relayer/recall/vector_index.ts";
+import type { CorpusNamespace } from "./corpus.ts";
+import { CUTS, type Found } from "./retrieval_score.ts";
+
+/** What came of it. */
+export interface MeasuredRetrieval {
+  /** What was found for each question, in their order. */
+  readonly found: readonly Found[];
+  /** Milliseconds of each question, embedded and searched for, sorted. */
+  readonly latenciesMs: Float64Array;
+  /** Memories that were embedded and added in a second. */
+  readonly memoriesPerSecond: number;
+}
+
+const OWNER = `0x${"0a".repeat(32)}`;
+const MOST = Math.max(...CUTS);
+const BATCH = 32;
+
+/**
+ * Remembers all memories, each namespace by itself, and asks all questions.
+ *
+ * @throws {Error} when the embedder does not answer
+ */
+export async function measureRetrieval(
+  namespaces: readonly CorpusNamespace[],
+  embedder: Embedder,
+): Promise<MeasuredRetrieval> {
+  const index = new VectorIndex(embedder.width);
+  const beginMs = performance.now();
+  for (const namespace of namespaces) await fill(index, namespace, embedder);
+  const filledMs = Math.max(1, performance.now() - beginMs);
+  const found: Found[] = [];
+  const latencies: number[] = [];
+  for (const { name: namespace, questions } of namespaces) {
+    for (const { text, category, gold } of questions) {
+      const askedMs = performance.now();
+      const [vector] = await vectorsOf([text], embedder);
+      if (vector === undefined) throw new Error("Cannot ask: no vector");
+      const limit = MOST;
+      const hits = index.search({ owner: OWNER, namespace, vector, limit });
+      latencies.push(performance.now() - askedMs);
+      found.push({ category, gold, ranked: hits.map(({ id }) => id) });
+    }
+  }
+  return {
+    found,
+    latenciesMs: Float64Array.from(latencies).sort(),
+    memoriesPerSecond: index.size / filledMs * 1_000,
+  };
+}
+
+async function fill(
+  index: VectorIndex,
+  { name: namespace, memories }: CorpusNamespace,
+  embedder: Embedder,
+): Promise<void> {
+  for (let from = 0; from < memories.length; from += BATCH) {
+    const batch = memories.slice(from, from + BATCH);
+    const vectors = await vectorsOf(batch.map(({ text }) => text), embedder);
+    batch.forEach(({ id }, at) => {
+      const vector = vectors[at];
+      if (vector === undefined) throw new Error("Cannot remember: no vector");
+      index.add({
+        id,
+        owner: OWNER,
+        namespace,
+        blobId: id,
+        createdAtMs: from + at,
+        importance: null,
+        metadata: {},
+        vector,
+      });
+    });
+  }
+}
+
+async function vectorsOf(
+  texts: readonly string[],
+  embedder: Embedder,
+): Promise<readonly Float32Array[]> {
+  const outcome = await embedder.embed(texts.map(vectorText));
+  if (outcome.kind === "ok") return outcome.vectors;
+  throw new Error(outcome.reason);
+}

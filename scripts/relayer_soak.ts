@@ -1,0 +1,19 @@
+/**
+ * Kills the relayer many times in the middle of load; see `--help`.
+ *
+ * @module
+ */
+
+import { decidedSource, runDeno, withStd } from "./launch/deno_process.ts";
+import { expandPermissions } from "./permissions.ts";
+
+if (import.meta.main) {
+  const command = [
+    "run",
+    "--permissions=script",
+    "tests/relayer/chaos/soak.ts",
+    ...Deno.args,
+  ];
+  const args = expandPermissions(command, { execPath: Deno.execPath() });
+  Deno.exit(await runDeno(withStd(args, decidedSource())));
+}

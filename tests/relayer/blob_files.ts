@@ -1,0 +1,20 @@
+/**
+ * The blobs that lie in a data folder.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import { filesUnder } from "./readable_traces.ts";
+
+/** The files by the ids of their content, whatever their names are. */
+export async function blobFiles(
+  dataDir: string,
+): Promise<ReadonlyMap<string, string>> {
+  const files = new Map<string, string>();
+  for (const path of await filesUnder(`${dataDir}/blobs`)) {
+    const bytes = await Deno.readFile(path);
+    files.set(createHash("sha256").update(bytes).digest("base64url"), path);
+  }
+  return files;
+}

@@ -1,0 +1,146 @@
+/**
+ * Whether what the relayer has answered for still holds.
+ *
+ * @module
+ */
+
+import { listOf, memberOf, textOf, type WireClient } from "../wire_client.ts";
+import type { KnownMemories, KnownMemory } from "./known_memories.ts";
+
+/** What is looked at, by whom. */
+export interface VerifyContext {
+  /** Sends. */
+  readonly client: WireClient;
+  /** Who owns all of it. */
+  readonly owner: string;
+  /** What was answered. */
+  readonly known: KnownMemories;
+}
+
+/** Jobs of one request. */
+const BULK = 20;
+const PAGE = 500;
+const RECALLS_AT_A_TIME = 6;
+const SETTLE_MS = 15_000;
+const LOOK_EVERY_MS = 50;
+const MAX_RECALLED = 5;
+
+/** Each of these jobs comes to its end: `done`, unless it was deleted. */
+export async function verifyJobs(
+  { client, known }: VerifyContext,
+  memories: readonly KnownMemory[],
+): Promise<void> {
+  const endMs = performance.now() + SETTLE_MS;
+  let open = memories;
+  for (;;) {
+    const left: KnownMemory[] = [];
+    for (let from = 0; from < open.length; from += BULK) {
+      const part = open.slice(from, from + BULK);
+      const json = await client.expect(200, [
+        "POST",
+        "/api/remember/bulk/status",
+        { job_ids: part.map(({ id }) => id) },
+      ]);
+      const states = listOf(json, "results");
+      part.forEach((memory, index) => {
+        const status = textOf(states[index], "status");
+        memory.isSettled = memory.fate === "deleted"
+          ? ["done", "failed", "not_found"].includes(status)
+          : status === "done";
+        if (memory.isSettled) return;
+        left.push(memory);
+        if (status === "failed" || status === "not_found") {
+          known.fault(`job ${memory.id} is ${JSON.stringify(states[index])}`);
+          memory.isSettled = true;
+        }
+      });
+    }
+    open = left.filter(({ isSettled }) => !isSettled);
+    if (open.length === 0) return;
+    if (performance.now() > endMs) break;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  for (const memory of open) {
+    known.fault(`job ${memory.id} is stuck`);
+    // It is told once, and the next look does not wait for it.
+    memory.isSettled = true;
+  }
+}
+
+/** The listing has exactly what there is to be; gives the ids of the blobs. */
+export async function verifyListing(
+  { client, owner, known }: VerifyContext,
+): Promise<readonly string[]> {
+  const rows = new Map<string, unknown>();
+  let query = `limit=${PAGE}`;
+  for (let hasMore = true; hasMore;) {
+    const json = await client.expect(200, [
+      "GET",
+      `/v1/owners/${owner}/memories?${query}`,
+    ]);
+    for (const row of listOf(json, "memories")) {
+      const id = textOf(row, "memory_id");
+      if (rows.has(id)) known.fault(`memory ${id} is listed twice`);
+      rows.set(id, row);
+    }
+    hasMore = memberOf(json, "has_more") === true;
+    query = `limit=${PAGE}&updated_after=${memberOf(json, "next_cursor")}`;
+  }
+  for (const id of rows.keys()) {
+    if (!known.memories.has(id)) known.fault(`nobody asked for memory ${id}`);
+  }
+  for (const memory of known.memories.values()) {
+    const { id, fate, supersedes, supersededBy } = memory;
+    const row = rows.get(id);
+    if (fate === "deleted") {
+      if (row !== undefined) known.fault(`memory ${id} is back`);
+      continue;
+    }
+    const expected = [
+      fate === "superseded" ? "superseded" : "active",
+      supersedes,
+      supersededBy,
+      memory.namespace,
+    ];
+    const actual = row === undefined
+      ? "missing"
+      : ["status", "supersedes", "superseded_by", "namespace_id"].map((name) =>
+        memberOf(row, name)
+      );
+    if (JSON.stringify(actual) !== JSON.stringify(expected)) {
+      known.fault(
+        `memory ${id} is ${JSON.stringify(actual)} instead of ` +
+          JSON.stringify(expected),
+      );
+    }
+  }
+  return [...rows.values()].map((row) => textOf(row, "blob_id"));
+}
+
+/** Each kept text is recalled once, what is deleted or superseded never. */
+export async function verifyRecall(
+  { client, known }: VerifyContext,
+  memories: readonly KnownMemory[],
+): Promise<void> {
+  const queue = memories.values();
+  const recallRest = async (): Promise<void> => {
+    for (const { id, text, namespace, fate } of queue) {
+      const json = await client.expect(200, ["POST", "/api/recall", {
+        query: text,
+        namespace,
+        limit: MAX_RECALLED,
+      }]);
+      const found = listOf(json, "results")
+        .filter((one) => memberOf(one, "text") === text)
+        .map((one) => memberOf(one, "id"));
+      const expected = fate === "kept" ? [id] : [];
+      if (JSON.stringify(found) !== JSON.stringify(expected)) {
+        known.fault(`recall of ${fate} ${id} found ${JSON.stringify(found)}`);
+      }
+      if (memberOf(json, "dropped_count") !== undefined) {
+        known.fault(`recall of ${id} dropped ${JSON.stringify(json)}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: RECALLS_AT_A_TIME }, recallRest));
+}

@@ -1,0 +1,108 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { MemError } from "../../mod.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { RelayerHome } from "./relayer_home.ts";
+import { memberOf, sendWire } from "./wire_client.ts";
+
+const LIMITED = { RATE_LIMIT_DISABLED: "false" };
+
+Deno.test("relayer answers 429 with layer and Retry-After when points are used up", async () => {
+  await using home = await RelayerHome.open({
+    env: { ...LIMITED, RATE_PER_KEY_MINUTE: "20" },
+  });
+  const wire = home.wire();
+  const whoami = () => wire.call("GET", "/api/whoami");
+  const config = async () => {
+    const target = "/config";
+    const answer = await sendWire(home.url, { method: "GET", target });
+    return memberOf(answer.json, "rateLimitDisabled");
+  };
+  assertEquals(await config(), false);
+  const body = { items: [{ text: "Rain tomorrow" }, { text: "Sun today" }] };
+  assertEquals(
+    (await wire.call("POST", "/api/remember/bulk", body)).status,
+    202,
+  );
+  for (let call = 0; call < 10; call++) {
+    assertEquals((await whoami()).status, 200);
+  }
+  const limited = await whoami();
+  assertEquals(limited.status, 429);
+  const seconds = Number(limited.headers.get("retry-after"));
+  assert(Number.isInteger(seconds) && seconds >= 1 && seconds <= 120);
+  assertEquals(
+    ["layer", "limit", "retry_after_seconds"].map((name) =>
+      memberOf(limited.json, name)
+    ),
+    ["delegate_key", 20, seconds],
+  );
+  const error = await assertRejects(() => home.mem().recall("rain"), MemError);
+  assertEquals(error.status, 429);
+  // Refused calls cost nothing to those who are refused for their signature.
+  const bad = await sendWire(home.url, {
+    method: "GET",
+    target: "/api/whoami",
+  });
+  assertEquals(bad.status, 401);
+  // What was spent is known after a restart.
+  await home.restart();
+  assertEquals((await whoami()).status, 429);
+  await home.restart({ RATE_LIMIT_DISABLED: "true" });
+  assertEquals((await whoami()).status, 200);
+  assertEquals(await config(), true);
+});
+
+Deno.test("relayer limits accounts by the minute and by the hour", async () => {
+  await using home = await RelayerHome.open({
+    env: { ...LIMITED, RATE_PER_ACCOUNT_MINUTE: "4" },
+  });
+  const wire = home.wire();
+  const spend = async (): Promise<unknown> => {
+    for (let call = 0; call < 6; call++) {
+      const answer = await wire.call("GET", "/api/whoami");
+      if (answer.status === 429) return memberOf(answer.json, "layer");
+    }
+    return undefined;
+  };
+  assertEquals(await spend(), "account_burst");
+  await home.restart({
+    RATE_PER_ACCOUNT_MINUTE: "60",
+    RATE_PER_ACCOUNT_HOUR: "5",
+  });
+  assertEquals(await spend(), "account_sustained");
+});
+
+Deno.test("relayer answers 402 when an owner's storage is used up", async () => {
+  await using home = await RelayerHome.open({
+    accounts: 2,
+    env: { STORAGE_QUOTA_BYTES: "8192" },
+  });
+  const mem = home.mem();
+  const full = await mem.rememberAndWait("x".repeat(6_000));
+  const status = async (act: () => Promise<unknown>) =>
+    (await assertRejects(act, MemError)).status;
+  assertEquals(await status(() => mem.remember("y".repeat(4_000))), 402);
+  assertEquals(
+    await status(() => mem.rememberBulk([{ text: "z".repeat(4_000) }])),
+    402,
+  );
+  const vector = await mem.embed("sealed");
+  const encryptedData = new Uint8Array(4_000);
+  assertEquals(
+    await status(() => mem.rememberManual({ encryptedData, vector })),
+    402,
+  );
+  // Others have their own, and what is deleted makes room.
+  await home.mem({}, home.account(1)).rememberAndWait("w".repeat(4_000));
+  assertEquals((await mem.stats()).memory_count, 1);
+  await mem.deleteMemory(full.id);
+  await waitUntil(async () => {
+    try {
+      await mem.rememberAndWait("y".repeat(4_000));
+      return true;
+    } catch (error) {
+      if (error instanceof MemError && error.status === 402) return false;
+      throw error;
+    }
+  }, { what: "room" });
+});

@@ -1,0 +1,64 @@
+import { assert, assertEquals } from "@std/assert";
+import { readableTraces, wordsOf } from "./readable_traces.ts";
+import { RelayerHome } from "./relayer_home.ts";
+import { restoreAll } from "./restore_all.ts";
+
+const TEXTS = [
+  "Grandmother hides marzipan under the piano",
+  "Grandmother hides liquorice behind the clavichord",
+  "Tamsin whistles barcarolles",
+  "Wolfgang collects theodolites",
+  "Tamsin whistles polonaises",
+] as const;
+const TALK = "Ottoline lives in Montpellier. Ottoline prefers artichokes.";
+const QUESTION = "Whereabouts does Ottoline dwell presently?";
+const METADATA = { instrument: "ophicleide", catalogue: "kochel-48151623" };
+const KEYS = ["periwinkle-key", "celandine-key"] as const;
+
+Deno.test("relayer leaves nothing on disk or in the log that could be read", async () => {
+  await using home = await RelayerHome.open({ env: { LOG_LEVEL: "debug" } });
+  const mem = home.mem();
+  const [first, second, ...rest] = TEXTS;
+  const made = await mem.rememberAndWait(first, {
+    metadata: METADATA,
+    idempotencyKey: KEYS[0],
+  });
+  await mem.rememberAndWait(second, { supersedes: made.id });
+  const { results } = await mem.rememberBulkAndWait(
+    rest.map((text) => ({ text, metadata: METADATA })),
+    { idempotencyKey: KEYS[1] },
+  );
+  await mem.analyzeAndWait(TALK);
+  await mem.ask(QUESTION);
+  await mem.recall({ query: QUESTION, filter: METADATA });
+  await mem.deleteMemory(results[0]?.id ?? "");
+  await mem.forget("default");
+  await restoreAll(mem, "default", 3);
+  const secrets = [
+    ...wordsOf([...TEXTS, TALK, QUESTION]),
+    ...TEXTS,
+    ...Object.entries(METADATA).flat(),
+    ...KEYS,
+    home.account().key,
+  ];
+  assert(secrets.length > 30);
+  assertEquals(await readableTraces(home.dataDir, secrets), [], "running");
+  // Accepted and not stored yet: what the crash leaves lies in the log of the
+  // database and nowhere else.
+  await mem.rememberBulk(rest.map((text) => ({ text, metadata: METADATA })));
+  await home.service.kill();
+  const logs = [home.service.stderr + home.service.stdout];
+  assertEquals(await readableTraces(home.dataDir, secrets), [], "crashed");
+  await home.start();
+  const found = await home.mem().recall("Tamsin whistles polonaises");
+  assertEquals(found.results[0]?.metadata, METADATA);
+  assertEquals(await home.stop(), 0);
+  logs.push(home.service.stderr + home.service.stdout);
+  assertEquals(await readableTraces(home.dataDir, secrets), [], "stopped");
+  for (const secret of secrets) {
+    assertEquals(logs.filter((log) => log.includes(secret)), [], secret);
+  }
+  // The search is able to find: what may be there is found.
+  const open = await readableTraces(home.dataDir, [home.account().owner]);
+  assert(open.length >= 2);
+});

@@ -1,0 +1,321 @@
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { generateDelegateKey } from "../../scripts/delegate_key.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import {
+  type HandKey,
+  type HandRequest,
+  type HandSignatureOptions,
+  signByHand,
+} from "./hand_signer.ts";
+import { RelayerHome } from "./relayer_home.ts";
+import { signedRequests } from "./signed_routes.ts";
+import { memberOf, sendWire, textOf, type WireAnswer } from "./wire_client.ts";
+
+/** A request with a fault, and the word that the relayer has for it. */
+interface FaultyRequest {
+  readonly name: string;
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What is sent in place of what was signed. */
+  readonly sent?: Partial<HandRequest>;
+}
+
+const EMPTY_BODY_REQUEST: HandRequest = {
+  method: "GET",
+  target: "/api/whoami",
+  body: "",
+};
+
+Deno.test("relayer lets nobody in on any signed route without a good signature", async () => {
+  await using home = await RelayerHome.open({ accounts: 2 });
+  const signer = home.account();
+  const stranger = { ...await generateDelegateKey(), accountId: "" };
+  const requests = signedRequests(signer.owner);
+  assert(requests.length >= 16, `only ${requests.length} routes`);
+  for (const request of requests) {
+    const faults = faultsOf(request, {
+      signer,
+      other: home.account(1),
+      stranger,
+    });
+    await Promise.all(faults.map(async ({ name, code, headers, sent }) => {
+      const answer = await sendWire(home.url, { ...request, ...sent, headers });
+      const about = `${request.method} ${request.target}: ${name}`;
+      assertRefused(answer, { about, code });
+    }));
+    // Nothing but the signature was wrong.
+    const good = await sendWire(home.url, {
+      ...request,
+      headers: signByHand(request, signer),
+    });
+    assert(
+      ![401, 403, 426].includes(good.status),
+      `${request.target} ${good.status}`,
+    );
+  }
+});
+
+Deno.test("relayer takes each signed request once", async () => {
+  await using home = await RelayerHome.open();
+  const signer = home.account();
+  const requests = signedRequests(signer.owner);
+  await Promise.all(requests.map(async (request) => {
+    const headers = signByHand(request, signer);
+    const first = await sendWire(home.url, { ...request, headers });
+    assertNotEquals(first.status, 401, request.target);
+    for (const nonce of [headers["x-nonce"], headers["x-nonce"]]) {
+      const again = await sendWire(home.url, {
+        ...request,
+        headers: { ...headers, "x-nonce": nonce ?? "" },
+      });
+      assertRefused(again, { about: request.target, code: "ERR_REPLAY" });
+    }
+  }));
+  // A nonce in capitals is the same nonce, and signed anew it is as well.
+  const nonce = crypto.randomUUID();
+  const sign = (options: HandSignatureOptions) =>
+    sendWire(home.url, {
+      ...EMPTY_BODY_REQUEST,
+      headers: signByHand(EMPTY_BODY_REQUEST, signer, options),
+    });
+  assertEquals((await sign({ nonce })).status, 200);
+  const capitals = await sign({ nonce: nonce.toUpperCase() });
+  assertRefused(capitals, { about: "capitals", code: "ERR_REPLAY" });
+  // Of many at once, one is let in.
+  const headers = signByHand(EMPTY_BODY_REQUEST, signer);
+  const race = await Promise.all(
+    Array.from(
+      { length: 20 },
+      () => sendWire(home.url, { ...EMPTY_BODY_REQUEST, headers }),
+    ),
+  );
+  assertEquals(race.filter(({ status }) => status === 200).length, 1);
+  assertEquals(race.filter(({ status }) => status === 401).length, 19);
+});
+
+Deno.test("relayer knows after stop and crash what it let in before", async () => {
+  await using home = await RelayerHome.open();
+  const signer = home.account();
+  const read = { request: EMPTY_BODY_REQUEST, headers: {} };
+  const body = JSON.stringify({ text: "The tide is out" });
+  const write = {
+    request: { method: "POST", target: "/api/remember", body },
+    headers: {},
+  };
+  const send = async (what: "first" | "again"): Promise<void> => {
+    for (const kept of [read, write]) {
+      if (what === "first") kept.headers = signByHand(kept.request, signer);
+      const { request, headers } = kept;
+      const answer = await sendWire(home.url, { ...request, headers });
+      if (what === "first") assert(answer.status < 300, String(answer.status));
+      else assertRefused(answer, { about: request.target, code: "ERR_REPLAY" });
+    }
+  };
+  await send("first");
+  await home.restart();
+  await send("again");
+  await send("first");
+  // What was written for the request is on disk, so its nonce is, too.
+  await home.service.kill();
+  await home.start();
+  await send("again");
+  await waitUntil(async () => (await home.mem().stats()).memory_count === 2, {
+    what: "both memories",
+  });
+});
+
+Deno.test("relayer serves the oldest client only where it is told to", async () => {
+  await using home = await RelayerHome.open({ accounts: 2 });
+  const signer = home.account();
+  const body = JSON.stringify({ text: "Signed with four fields" });
+  const request = { method: "POST", target: "/api/remember", body };
+  const sign = (options: HandSignatureOptions = {}) =>
+    signByHand(request, signer, { ...options, isLegacy: true });
+  const send = (headers: Readonly<Record<string, string>>) =>
+    sendWire(home.url, { ...request, headers });
+  const old = await send(sign());
+  assertEquals([old.status, old.text], [426, ""]);
+  assertEquals(old.headers.get("x-auth-error"), "ERR_CLIENT_TOO_OLD");
+
+  await home.restart({ LEGACY_AUTH: "true" });
+  const headers = { ...sign(), "x-delegate-key": signer.key };
+  const taken = await send(headers);
+  assertEquals(taken.status, 202, taken.text);
+  assertRefused(await send(headers), { about: "again", code: "ERR_REPLAY" });
+  // It does not sign which account it means; only one that has its key will do.
+  const named = await send({
+    ...sign({ timestamp: secondsFromNow(-5) }),
+    "x-account-id": signer.accountId,
+  });
+  assertEquals(named.status, 202, named.text);
+  const foreign = await send({
+    ...sign({ timestamp: secondsFromNow(-10) }),
+    "x-account-id": home.account(1).accountId,
+  });
+  assertRefused(foreign, { about: "foreign", code: "ERR_KEY_NOT_DELEGATE" });
+  const stale = sign({ timestamp: secondsFromNow(-310) });
+  assertRefused(await send(stale), {
+    about: "stale",
+    code: "ERR_TIMESTAMP_OUT_OF_BOUNDS",
+  });
+  // The nonce of a newer client is not taken away from under its signature.
+  const { "x-nonce": _, ...stripped } = signByHand(request, {
+    ...signer,
+    accountId: "",
+  });
+  assertRefused(await send(stripped), {
+    about: "strip",
+    code: "ERR_SIGNATURE",
+  });
+  const id = textOf(taken.json, "job_id");
+  const wire = home.wire();
+  const status = await wire.expect(200, ["GET", `/api/remember/${id}?wait=20`]);
+  assertNotEquals(memberOf(status, "status"), "failed");
+  assertEquals(home.service.stderr.includes(signer.key), false);
+});
+
+function assertRefused(
+  answer: WireAnswer,
+  { about, code }: { readonly about: string; readonly code: string },
+): void {
+  const status = code === "ERR_CLIENT_TOO_OLD" ? 426 : 401;
+  const { headers } = answer;
+  assertEquals(
+    [answer.status, answer.text, headers.get("x-auth-error")],
+    [status, "", code],
+    about,
+  );
+}
+
+function secondsFromNow(seconds: number): string {
+  return String(Math.floor(Date.now() / 1_000) + seconds);
+}
+
+/** Everything that can be wrong with a request. */
+function faultsOf(
+  request: HandRequest,
+  { signer, other, stranger }: {
+    readonly signer: HandKey;
+    readonly other: HandKey;
+    readonly stranger: HandKey;
+  },
+): readonly FaultyRequest[] {
+  const sign = (options: HandSignatureOptions = {}, by: HandKey = signer) =>
+    signByHand(request, by, options);
+  const without = (name: string) =>
+    Object.fromEntries(
+      Object.entries(sign()).filter(([field]) => field !== name),
+    );
+  const signedAs = (changed: Partial<HandRequest>) =>
+    signByHand({ ...request, ...changed }, signer);
+  const { accountId } = signer;
+  const unknownId = `0x${"ab".repeat(32)}`;
+  const bySignature: readonly (readonly [string, Record<string, string>])[] = [
+    ["other key's signature", {
+      ...sign(),
+      "x-signature": sign({}, { ...stranger, accountId })["x-signature"] ?? "",
+    }],
+    ["a bit of the signature", flipped(sign())],
+    ["nonce changed", { ...sign(), "x-nonce": crypto.randomUUID() }],
+    ["timestamp changed", { ...sign(), "x-timestamp": secondsFromNow(-5) }],
+    ["account changed", { ...sign(), "x-account-id": other.accountId }],
+    ["account taken away", without("x-account-id")],
+    ["signed for another path", signedAs({ target: "/api/elsewhere" })],
+    ["signed for another method", signedAs({ method: "PUT" })],
+    ["signed without its query", {
+      ...signedAs({ target: `${request.target}?limit=1` }),
+    }],
+    ["four fields with a nonce", {
+      ...sign({ isLegacy: true }),
+      "x-nonce": crypto.randomUUID(),
+      "x-account-id": accountId,
+    }],
+    ["signed with another body", signedAs({ body: `${request.body} ` })],
+  ];
+  return [
+    { name: "nothing", code: "ERR_MISSING_HEADERS", headers: {} },
+    ...["x-public-key", "x-signature", "x-timestamp"].map((name) => ({
+      name: `no ${name}`,
+      code: "ERR_MISSING_HEADERS",
+      headers: without(name),
+    })),
+    {
+      name: "no nonce",
+      code: "ERR_CLIENT_TOO_OLD",
+      headers: without("x-nonce"),
+    },
+    {
+      name: "a nonce that is none",
+      code: "ERR_NONCE_FORMAT",
+      headers: sign({ nonce: "12345" }),
+    },
+    ...["-310", "310"].map((seconds) => ({
+      name: `${seconds} seconds away`,
+      code: "ERR_TIMESTAMP_OUT_OF_BOUNDS",
+      headers: sign({ timestamp: secondsFromNow(Number(seconds)) }),
+    })),
+    {
+      name: "no whole seconds",
+      code: "ERR_TIMESTAMP_FORMAT",
+      headers: sign({ timestamp: `${secondsFromNow(0)}.5` }),
+    },
+    {
+      name: "a short key",
+      code: "ERR_PUBLIC_KEY_FORMAT",
+      headers: { ...sign(), "x-public-key": "ab".repeat(31) },
+    },
+    {
+      name: "a short signature",
+      code: "ERR_SIGNATURE_FORMAT",
+      headers: { ...sign(), "x-signature": "ab".repeat(63) },
+    },
+    ...bySignature.map(([name, headers]) => ({
+      name,
+      code: "ERR_SIGNATURE",
+      headers,
+    })),
+    ...(request.body === "" ? [] : [{
+      name: "body changed after signing",
+      code: "ERR_SIGNATURE",
+      headers: sign(),
+      sent: { body: request.body.replace("default", "another") },
+    }]),
+    {
+      name: "query added after signing",
+      code: "ERR_SIGNATURE",
+      headers: sign(),
+      sent: { target: `${request.target}?x=1` },
+    },
+    {
+      name: "another's account",
+      code: "ERR_KEY_NOT_DELEGATE",
+      headers: sign({}, { ...signer, accountId: other.accountId }),
+    },
+    {
+      name: "an account that is not",
+      code: "ERR_ACCOUNT_UNKNOWN",
+      headers: sign({}, { ...signer, accountId: unknownId }),
+    },
+    {
+      name: "an account's id that is none",
+      code: "ERR_ACCOUNT_FORMAT",
+      headers: sign({}, { ...signer, accountId: "me" }),
+    },
+    {
+      name: "a stranger's key for the account",
+      code: "ERR_KEY_NOT_DELEGATE",
+      headers: sign({}, { ...stranger, accountId }),
+    },
+    {
+      name: "a stranger's key",
+      code: "ERR_ACCOUNT_UNKNOWN",
+      headers: sign({}, stranger),
+    },
+  ];
+}
+
+function flipped(headers: Record<string, string>): Record<string, string> {
+  const signature = headers["x-signature"] ?? "";
+  const last = signature.startsWith("0") ? "1" : "0";
+  return { ...headers, "x-signature": last + signature.slice(1) };
+}

@@ -1,0 +1,102 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { runRelayer } from "../support/relayer_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { RelayerHome } from "./relayer_home.ts";
+import { listOf, memberOf, sendWire } from "./wire_client.ts";
+
+Deno.test("relayer says what is wrong with its settings, and ends with 1", async () => {
+  await using home = await RelayerHome.open();
+  assertEquals(await home.stop(), 0);
+  const file = `${home.dataDir}/a-file`;
+  await Deno.writeTextFile(file, "");
+  const cases: readonly (readonly [Record<string, string>, string])[] = [
+    [{ PORT: "http" }, "PORT"],
+    [{ LEGACY_AUTH: "perhaps" }, "LEGACY_AUTH"],
+    [{ AUTH_WINDOW: "1h" }, "AUTH_WINDOW"],
+    [{ MASTER_KEYS: "c2hvcnQ=" }, "MASTER_KEYS"],
+    [{ LEDGER_RPC_URL: "http://127.0.0.1:1" }, "LEDGER_PACKAGE_ID"],
+    [{ BLOB_PUBLISHER_URL: "http://127.0.0.1:1" }, "BLOB_AGGREGATOR_URLS"],
+    [{ EMBEDDING_API_BASE: "ftp://models" }, "EMBEDDING_API_BASE"],
+    [{ SERVICE_CREDENTIAL: "short" }, "SERVICE_CREDENTIAL"],
+    [{ DATA_DIR: file }, "a-file"],
+    [{ HOST: "192.0.2.1" }, "192.0.2.1"],
+    // Not the key that everything was sealed with.
+    [{ MASTER_KEYS: new Uint8Array(32).fill(7).toBase64() }, "MASTER_KEYS"],
+  ];
+  for (const [env, word] of cases) {
+    const run = await runRelayer({ dataDir: home.dataDir, env });
+    assertEquals([run.code, run.stdout], [1, ""], run.stderr);
+    assertStringIncludes(run.stderr, "Cannot");
+    assertStringIncludes(run.stderr, word);
+    assertEquals(run.stderr.includes("    at "), false, run.stderr);
+    assertEquals(run.stderr.includes("c2hvcnQ"), false, run.stderr);
+  }
+  const wrong = await runRelayer({ dataDir: home.dataDir, args: ["serve"] });
+  assertEquals(wrong.code, 2);
+  assertStringIncludes(wrong.stderr, '"serve"');
+  // All of them left the folder as it was.
+  await home.start();
+  await home.mem().rememberAndWait("Still here");
+});
+
+Deno.test("relayer leaves a data folder alone that another process has", async () => {
+  await using home = await RelayerHome.open();
+  await home.mem().rememberAndWait("Kept by the first");
+  const second = await runRelayer({ dataDir: home.dataDir });
+  assertEquals(second.code, 1);
+  assertStringIncludes(second.stderr, "Cannot use the data folder");
+  assertStringIncludes(second.stderr, "another process has it");
+  const busy = await runRelayer({
+    dataDir: `${home.dataDir}/other`,
+    env: { PORT: new URL(home.url).port },
+  });
+  assertEquals(busy.code, 1);
+  assertStringIncludes(busy.stderr, "Cannot");
+  assertStringIncludes(busy.stderr, new URL(home.url).port);
+  assertEquals((await home.mem().recall("first")).total, 1);
+});
+
+Deno.test("relayer stops with jobs under way, and goes on with them at the next start", async () => {
+  await using home = await RelayerHome.open({ env: { SHUTDOWN_GRACE: "0s" } });
+  const wire = home.wire();
+  const ids: string[] = [];
+  const sent = await Promise.all(
+    Array.from(
+      { length: 15 },
+      (_, batch) =>
+        wire.expect(202, ["POST", "/api/remember/bulk", {
+          items: Array.from({ length: 20 }, (_, index) => ({
+            text: `Parcel ${batch} ${index} is under way`,
+          })),
+        }]),
+    ),
+  );
+  for (const answer of sent) {
+    ids.push(...listOf(answer, "job_ids").map(String));
+  }
+  // Those who wait for a job are sent home, too.
+  const last = ids.at(-1) ?? "";
+  const waiting = wire.call("GET", `/api/remember/${last}?wait=20`)
+    .catch(() => undefined);
+  const beganMs = performance.now();
+  assertEquals(await home.stop(), 0, home.service.stderr);
+  assert(performance.now() - beganMs < 10_000);
+  await waiting;
+  await home.start();
+  const target = "/api/remember/bulk/status";
+  await waitUntil(async () => {
+    for (let from = 0; from < ids.length; from += 20) {
+      const answer = await wire.expect(200, ["POST", target, {
+        job_ids: ids.slice(from, from + 20),
+      }]);
+      const states = listOf(answer, "results");
+      if (!states.every((one) => memberOf(one, "status") === "done")) {
+        return false;
+      }
+    }
+    return true;
+  }, { what: "the end of all jobs", timeoutMs: 15_000, intervalMs: 100 });
+  assertEquals((await home.mem().stats()).memory_count, ids.length);
+  const health = await sendWire(home.url, { method: "GET", target: "/health" });
+  assertEquals(memberOf(health.json, "write_ready"), true);
+});

@@ -1,0 +1,55 @@
+import { assert, assertEquals } from "@std/assert";
+import { bundle } from "./bundle.ts";
+import { TempFolder } from "./temp_folder.ts";
+
+/** Packages that only some applications have; none of them may be needed. */
+const OPTIONAL_PEERS = ["@grpc/grpc-js", "ai", "redis", "protobufjs", "croner"];
+
+/** Room for a third more than there was when this was written. */
+const MAX_BYTES = 170_000;
+const MAX_MINIFIED_BYTES = 70_000;
+
+Deno.test("the SDK is one file for browsers that needs no package and no runtime's own parts", async () => {
+  await using folder = await TempFolder.make();
+  const path = `${folder.path}/sdk.js`;
+  await bundle("mod.ts", { into: path });
+  const text = await Deno.readTextFile(path);
+  assertEquals(text.match(/^\s*import\b.*/gm) ?? [], []);
+  assertEquals(text.match(/\b(?:import|require)\s*\(\s*["'`][^)]*\)/g), null);
+  assertEquals(text.match(/["'`]node:[^"'`]*["'`]/g), null);
+  assertEquals(text.match(/\b(?:Deno|Bun|process)\s*[.[].*/g), null);
+  for (const name of OPTIONAL_PEERS) {
+    assertEquals(text.includes(`"${name}"`), false, name);
+  }
+  assert(/export\s*\{[^}]*\bMem\b/.test(text), "Mem is not exported");
+  const { size } = await Deno.stat(path);
+  tell(`the SDK's bundle has ${size} bytes`);
+  assert(size <= MAX_BYTES, `${size} bytes are more than ${MAX_BYTES}`);
+});
+
+Deno.test("the SDK stays small when it is minified", async () => {
+  await using folder = await TempFolder.make();
+  const path = `${folder.path}/sdk.min.js`;
+  await bundle("mod.ts", { into: path, isMinified: true });
+  const { size } = await Deno.stat(path);
+  tell(`the SDK's minified bundle has ${size} bytes`);
+  assert(
+    size <= MAX_MINIFIED_BYTES,
+    `${size} bytes are more than ${MAX_MINIFIED_BYTES}`,
+  );
+});
+
+Deno.test("the SDK's bundle exports what mod.ts does", async () => {
+  await using folder = await TempFolder.make();
+  const path = `${folder.path}/sdk.js`;
+  await bundle("mod.ts", { into: path });
+  const [bundled, source] = await Promise.all([
+    import(`file://${path}`),
+    import("../../mod.ts"),
+  ]);
+  assertEquals(Object.keys(bundled).sort(), Object.keys(source).sort());
+});
+
+function tell(line: string): void {
+  Deno.stderr.writeSync(new TextEncoder().encode(`${line}\n`));
+}

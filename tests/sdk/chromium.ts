@@ -1,0 +1,81 @@
+/**
+ * Chromium without a window.
+ *
+ * @module
+ */
+
+import { TempFolder } from "./temp_folder.ts";
+
+const FLAGS: readonly string[] = [
+  "--headless",
+  // The sandbox needs a user who is not root, or rights that containers do not
+  // give. The page is the test's own, and nothing else is loaded.
+  "--no-sandbox",
+  // Containers have 64 MiB there.
+  "--disable-dev-shm-usage",
+  "--disable-gpu",
+  // It calls nobody but the test.
+  "--no-first-run",
+  "--no-default-browser-check",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-extensions",
+  "--no-proxy-server",
+];
+const STOP_MS = 10_000;
+
+/** A browser, from its start to its end. */
+export class Chromium implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #said: Promise<string>;
+  readonly #profile: TempFolder;
+
+  private constructor(url: string, profile: TempFolder) {
+    this.#profile = profile;
+    this.#child = new Deno.Command("chromium", {
+      args: [...FLAGS, `--user-data-dir=${profile.path}`, url],
+      clearEnv: true,
+      // What it keeps beside the profile goes into the same folder.
+      env: { PATH: Deno.env.get("PATH") ?? "", HOME: profile.path },
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+    }).spawn();
+    this.#said = new Response(this.#child.stderr).text();
+  }
+
+  /** Starts a browser with a profile of its own on the page at `url`. */
+  static async open(url: string): Promise<Chromium> {
+    return new Chromium(url, await TempFolder.make());
+  }
+
+  /** What it says of its troubles, once it has ended. */
+  get said(): Promise<string> {
+    return this.#said;
+  }
+
+  /** Settles when the browser has ended. */
+  async ended(): Promise<void> {
+    await this.#child.status;
+  }
+
+  /** Ends the browser and removes its profile. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#signal("SIGTERM");
+    const timer = setTimeout(() => this.#signal("SIGKILL"), STOP_MS);
+    await this.#child.status;
+    clearTimeout(timer);
+    await this.#said;
+    await this.#profile[Symbol.asyncDispose]();
+  }
+
+  #signal(signal: Deno.Signal): void {
+    try {
+      this.#child.kill(signal);
+    } catch (error) {
+      // It has ended.
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+}

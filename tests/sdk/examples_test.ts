@@ -1,0 +1,74 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { TempFolder } from "./temp_folder.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+
+/** A module whose example is wrong: what looks at examples finds it. */
+const WRONG = `/**
+ * \`\`\`ts
+ * import { Mem } from "@tercet/sdk";
+ *
+ * await Mem.create({ key: 5 }).remember("tea");
+ * \`\`\`
+ *
+ * @module
+ */
+`;
+
+Deno.test("the SDK's examples have the types that they say", async () => {
+  await using folder = await TempFolder.make();
+  const config = `${folder.path}/deno.json`;
+  await Deno.writeTextFile(config, JSON.stringify(await exampleConfig()));
+  const good = await check(config, await examined());
+  assertEquals(good.code, 0, good.said);
+  const wrong = `${folder.path}/wrong.ts`;
+  await Deno.writeTextFile(wrong, WRONG);
+  const bad = await check(config, [wrong]);
+  assertEquals(bad.code, 1, bad.said);
+  assertStringIncludes(bad.said, "TS2322");
+});
+
+async function check(
+  config: string,
+  files: readonly string[],
+): Promise<{ readonly code: number; readonly said: string }> {
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["check", "--doc", "--config", config, ...files],
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).output();
+  return { code, said: new TextDecoder().decode(stderr) };
+}
+
+/**
+ * The project's own configuration but for one option: an example is checked with
+ * all that its file exports imported, so that unused names are no fault.
+ */
+async function exampleConfig(): Promise<unknown> {
+  const text = await Deno.readTextFile(new URL("deno.json", ROOT));
+  const { name, exports, imports, compilerOptions } = JSON.parse(text);
+  const noble = "@noble/hashes";
+  return {
+    imports: {
+      [name]: new URL(exports["."], ROOT).href,
+      [`${name}/ratelimit`]: new URL(exports["./ratelimit"], ROOT).href,
+      [noble]: imports[noble],
+    },
+    compilerOptions: { ...compilerOptions, noUnusedLocals: false },
+  };
+}
+
+/** What an application can import, and the files behind it. */
+async function examined(): Promise<readonly string[]> {
+  const files = ["mod.ts", "sdk/ratelimit.ts"];
+  for await (const { name } of Deno.readDir(new URL("sdk/memory/", ROOT))) {
+    if (name.endsWith(".ts") && !name.endsWith("_test.ts")) {
+      files.push(`sdk/memory/${name}`);
+    }
+  }
+  return files.sort().map((path) =>
+    decodeURIComponent(new URL(path, ROOT).pathname)
+  );
+}

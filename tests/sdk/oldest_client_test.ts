@@ -1,0 +1,101 @@
+import { assertEquals } from "@std/assert";
+import {
+  createAccount,
+  type RelayerAccount,
+  startRelayer,
+} from "../support/relayer_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { TempFolder } from "./temp_folder.ts";
+
+/** Before the seed in PKCS #8 (RFC 8410, 7). */
+const PKCS8_PREFIX = "302e020100300506032b657004220420";
+
+interface Call {
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Sends a request as the oldest released client does: four fields are signed,
+ * there is no nonce, the account is named and not signed, and the private key goes
+ * with it.
+ */
+async function send(
+  serverUrl: string,
+  account: RelayerAccount,
+  { path, body }: Call,
+): Promise<{ readonly status: number; readonly json: unknown }> {
+  const text = JSON.stringify(body);
+  const bytes = new TextEncoder().encode(text);
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const key = await crypto.subtle.importKey(
+    "pkcs8",
+    Uint8Array.fromHex(PKCS8_PREFIX + account.key),
+    "Ed25519",
+    false,
+    ["sign"],
+  );
+  const signed = `${timestamp}.POST.${path}.${hash.toHex()}`;
+  const signature = await crypto.subtle.sign(
+    "Ed25519",
+    key,
+    new TextEncoder().encode(signed),
+  );
+  const response = await fetch(serverUrl + path, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "x-public-key": account.publicKey,
+      "x-signature": new Uint8Array(signature).toHex(),
+      "x-timestamp": timestamp,
+      "x-delegate-key": account.key,
+      "x-account-id": account.accountId,
+    },
+    body: text,
+  });
+  const answer = await response.text();
+  return {
+    status: response.status,
+    json: answer === "" ? undefined : JSON.parse(answer),
+  };
+}
+
+const REMEMBER: Call = {
+  path: "/api/remember",
+  body: { text: "Ada drinks tea", namespace: "default" },
+};
+const RECALL: Call = {
+  path: "/api/recall",
+  body: { query: "What does Ada drink?", limit: 10, namespace: "default" },
+};
+
+Deno.test("the relayer tells the oldest client that it is too old", async () => {
+  await using folder = await TempFolder.make();
+  const account = await createAccount(folder.path);
+  await using relayer = await startRelayer({ dataDir: folder.path });
+  assertEquals(await send(relayer.url, account, REMEMBER), {
+    status: 426,
+    json: undefined,
+  });
+});
+
+Deno.test("the relayer serves the oldest client when LEGACY_AUTH is on", async () => {
+  await using folder = await TempFolder.make();
+  const account = await createAccount(folder.path);
+  await using relayer = await startRelayer({
+    dataDir: folder.path,
+    env: { LEGACY_AUTH: "true" },
+  });
+  assertEquals((await send(relayer.url, account, REMEMBER)).status, 202);
+  let attempt = 0;
+  await waitUntil(async () => {
+    // Without a nonce the same request must not come twice.
+    const call = { ...RECALL, body: { ...RECALL.body, limit: ++attempt } };
+    const { status, json } = await send(relayer.url, account, call);
+    assertEquals(status, 200);
+    const results: unknown = Reflect.get(Object(json), "results");
+    const [first] = Array.isArray(results) ? results : [];
+    return Reflect.get(Object(first), "text") === "Ada drinks tea";
+  }, { what: "the memory", intervalMs: 100 });
+});
