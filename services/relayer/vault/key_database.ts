@@ -9,7 +9,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { openDatabase } from "../store/sqlite/database_file.ts";
-import { migrate, type Migration } from "../store/sqlite/migrations.ts";
+import { migrate, type Migration } from "../../shared/sqlite/migrations.ts";
 import { TurnWriter } from "../store/sqlite/turn_writer.ts";
 
 /** A root key as it is kept. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Migration } from "./migrations.ts";
+import type { Migration } from "../../../shared/sqlite/migrations.ts";
 import { INITIAL_TABLES } from "./migrations/v1_initial.ts";
 
 /** All steps in their order. What was released never changes. */

@@ -25,12 +25,15 @@ import type {
 import { bytesOf, ChangeApplier } from "./change_applier.ts";
 import { ChangeCounter } from "./change_counter.ts";
 import { openDatabase } from "./database_file.ts";
-import { type FolderLock, lockFolder } from "./folder_lock.ts";
+import {
+  type FolderLock,
+  lockFolder,
+} from "../../../shared/sqlite/folder_lock.ts";
 import { JobRows } from "./job_rows.ts";
 import { MemoryFeed } from "./memory_feed.ts";
 import { MemoryReads, type ScanOptions } from "./memory_reads.ts";
 import { MemoryWrites } from "./memory_writes.ts";
-import { migrate } from "./migrations.ts";
+import { migrate } from "../../../shared/sqlite/migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
 import { RELAYER_MIGRATIONS } from "./relayer_migrations.ts";
 import { SideRows } from "./side_rows.ts";
@@ -96,7 +99,7 @@ class SqliteStore implements RelayerStore {
     if (this.#opened !== undefined) return;
     const { dataFolder, logger } = this.#options;
     await Deno.mkdir(dataFolder, { recursive: true, mode: 0o700 });
-    const lock = lockFolder(dataFolder);
+    const lock = lockFolder(dataFolder, "relayer.lock");
     try {
       this.#opened = this.#open(lock);
     } catch (error) {

@@ -5,8 +5,13 @@
  */
 
 import { backup, DatabaseSync } from "node:sqlite";
-import { databasePath, openReading, openWriting } from "./database_file.ts";
-import { lockFolder } from "./folder_lock.ts";
+import {
+  databasePath,
+  LOCK_FILE,
+  openReading,
+  openWriting,
+} from "./database_file.ts";
+import { lockFolder } from "../../../shared/sqlite/folder_lock.ts";
 import { faultsOf, versionFaultOf } from "./integrity.ts";
 
 /** Options of {@linkcode backupDatabase}. */
@@ -75,7 +80,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<void> {
     );
   }
   await Deno.mkdir(dataFolder, { recursive: true });
-  const lock = lockFolder(dataFolder);
+  const lock = lockFolder(dataFolder, LOCK_FILE);
   const part = `${databasePath(dataFolder)}.restoring`;
   try {
     await Deno.copyFile(from, part);

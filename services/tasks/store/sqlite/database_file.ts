@@ -16,6 +16,9 @@ const CACHE_KIB = 65_536;
 /** What a commit waits for: the disk, or only the operating system. */
 export type Durability = "full" | "relaxed";
 
+/** What keeps others out of a data folder. */
+export const LOCK_FILE = "tasks.lock";
+
 /** The path of the database in a data folder. */
 export function databasePath(dataFolder: string): string {
   return `${dataFolder}/tasks.db`;

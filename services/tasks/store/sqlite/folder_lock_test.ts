@@ -1,14 +1,19 @@
 import { assertRejects, assertThrows } from "@std/assert";
-import { lockFolder } from "./folder_lock.ts";
+import { lockFolder } from "../../../shared/sqlite/folder_lock.ts";
+import { LOCK_FILE } from "./database_file.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 Deno.test("lockFolder() keeps others out until it is released", async () => {
   await withFolder((folder) => {
-    const lock = lockFolder(folder);
-    assertThrows(() => lockFolder(folder), Error, "another process has it");
+    const lock = lockFolder(folder, LOCK_FILE);
+    assertThrows(
+      () => lockFolder(folder, LOCK_FILE),
+      Error,
+      "another process has it",
+    );
     lock.release();
     lock.release();
-    lockFolder(folder).release();
+    lockFolder(folder, LOCK_FILE).release();
     return Promise.resolve();
   });
 });

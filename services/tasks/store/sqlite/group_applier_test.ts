@@ -13,7 +13,7 @@ import type { Unit } from "../store.ts";
 import { databasePath, openReading, openWriting } from "./database_file.ts";
 import { encodeBatch } from "./encode_unit.ts";
 import { conflictCode, conflictOf, GroupApplier } from "./group_applier.ts";
-import { migrate } from "./migrations.ts";
+import { migrateTasks } from "./migrations.ts";
 import { CONFLICT_REASONS } from "./operation.ts";
 import { StoreReads } from "./store_reads.ts";
 import { withFolder } from "./testing/open_store.ts";
@@ -28,7 +28,7 @@ async function withApplier(use: (bench: Bench) => void): Promise<void> {
   await withFolder((folder) => {
     const path = databasePath(folder);
     const db = openWriting(path, "full");
-    migrate(db, { nowMs: 5 });
+    migrateTasks(db, { nowMs: 5 });
     const reads = new StoreReads(openReading(path));
     try {
       const applier = new GroupApplier(db);

@@ -6,7 +6,8 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { databasePath, openReading } from "./database_file.ts";
-import { databaseVersion, MIGRATIONS } from "./migrations.ts";
+import { databaseVersion } from "../../../shared/sqlite/migrations.ts";
+import { MIGRATIONS } from "./migrations.ts";
 
 /** Most faults that are told. */
 const MAX_FAULTS = 20;

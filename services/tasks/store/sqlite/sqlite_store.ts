@@ -29,8 +29,16 @@ import type {
   WorkerPosition,
 } from "../store.ts";
 import type { TaskPage, TaskQuery } from "../task_query.ts";
-import { databasePath, type Durability, openReading } from "./database_file.ts";
-import { type FolderLock, lockFolder } from "./folder_lock.ts";
+import {
+  databasePath,
+  type Durability,
+  LOCK_FILE,
+  openReading,
+} from "./database_file.ts";
+import {
+  type FolderLock,
+  lockFolder,
+} from "../../../shared/sqlite/folder_lock.ts";
 import { LogKeeper } from "./log_keeper.ts";
 import { StoreReads } from "./store_reads.ts";
 import { StoreWrites, type StoreWritesOptions } from "./store_writes.ts";
@@ -101,7 +109,7 @@ class SqliteStore implements Store {
 
   async start(): Promise<void> {
     if (this.#opened !== undefined) return;
-    const lock = lockFolder(this.#options.dataFolder);
+    const lock = lockFolder(this.#options.dataFolder, LOCK_FILE);
     try {
       this.#opened = await this.#open(lock);
     } catch (error) {

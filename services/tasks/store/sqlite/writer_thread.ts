@@ -7,7 +7,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
-import { migrate } from "./migrations.ts";
+import { migrateTasks } from "./migrations.ts";
 import { Sweeper } from "./sweeper.ts";
 import type { ThreadScope } from "./thread_scope.ts";
 import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
@@ -54,7 +54,7 @@ function openAll(
 ): Open {
   const db = openWriting(request.path, request.durability);
   try {
-    migrate(db, { nowMs: request.nowMs });
+    migrateTasks(db, { nowMs: request.nowMs });
     return { db, applier: new GroupApplier(db), sweeper: new Sweeper(db) };
   } catch (error) {
     db.close();

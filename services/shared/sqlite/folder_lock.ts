@@ -16,10 +16,11 @@ export interface FolderLock {
  * Takes a data folder. The lock is the operating system's lock of a file, so it
  * ends with the process however that ends.
  *
- * @throws {Error} when another store has it
+ * @param lockName The name of that file.
+ * @throws {Error} when another process, or another store of this one, has it
  */
-export function lockFolder(dataFolder: string): FolderLock {
-  const path = `${dataFolder}/tasks.lock`;
+export function lockFolder(dataFolder: string, lockName: string): FolderLock {
+  const path = `${dataFolder}/${lockName}`;
   const db = new DatabaseSync(path, { timeout: 0 });
   try {
     // A transaction that is never committed: nothing is written to the file.

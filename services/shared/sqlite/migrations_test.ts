@@ -33,6 +33,7 @@ Deno.test("migrate() applies all steps or none", () => {
   const broken = { version: 3, name: "broken", sql: "CREATE TABLE a(x)" };
   assertThrows(() => migrate(db, of([...STEPS, broken])), Error, "already");
   assertEquals(tables(db), []);
+  assertEquals(db.isTransaction, false);
   db.close();
 });
 

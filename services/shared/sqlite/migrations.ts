@@ -42,7 +42,7 @@ export function migrate(db: DatabaseSync, options: MigrateOptions): void {
         "version INTEGER PRIMARY KEY, name TEXT NOT NULL, " +
         "applied_ms INTEGER NOT NULL) STRICT",
     );
-    const there = versionOf(db);
+    const there = databaseVersion(db);
     const latest = migrations.at(-1)?.version ?? 0;
     if (there > latest) {
       throw new Error(
@@ -64,7 +64,8 @@ export function migrate(db: DatabaseSync, options: MigrateOptions): void {
   }
 }
 
-function versionOf(db: DatabaseSync): number {
+/** The version of a database that has a table of migrations. */
+export function databaseVersion(db: DatabaseSync): number {
   const row = db.prepare("SELECT max(version) AS version FROM migrations")
     .get();
   return Number(row?.["version"] ?? 0);
