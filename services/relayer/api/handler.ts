@@ -23,14 +23,20 @@ import { nowOf } from "./elapsed.ts";
 import { failureAnswer } from "./failure_answer.ts";
 import type { RelayerParts } from "./parts.ts";
 import type { Route } from "./route.ts";
+import { RequestMetrics } from "./request_metrics.ts";
 import { RouteMatcher } from "./route_matcher.ts";
 import { allRoutes } from "./routes/all_routes.ts";
+import { metricsRoute } from "./routes/metrics_route.ts";
 
 /** Makes the handler of the relayer's port. */
 export function createHandler(parts: RelayerParts): HttpHandler {
-  const matcher = new RouteMatcher(allRoutes(parts));
+  const metrics = new RequestMetrics();
+  const matcher = new RouteMatcher([
+    ...allRoutes(parts),
+    metricsRoute(parts, metrics),
+  ]);
   return async (request) => {
-    const response = await respond(request, { parts, matcher });
+    const response = await respond(request, { parts, matcher, metrics });
     const cors = corsHeaders(request.headers, parts.corsOrigins);
     return { ...response, headers: { ...response.headers, ...cors } };
   };
@@ -39,11 +45,12 @@ export function createHandler(parts: RelayerParts): HttpHandler {
 interface Context {
   readonly parts: RelayerParts;
   readonly matcher: RouteMatcher;
+  readonly metrics: RequestMetrics;
 }
 
 async function respond(
   request: HttpRequest,
-  { parts, matcher }: Context,
+  { parts, matcher, metrics }: Context,
 ): Promise<HttpResponse> {
   const { method, target, headers } = request;
   const { path, query } = splitTarget(target);
@@ -57,27 +64,36 @@ async function respond(
       return renderAnswer(refused(404, "Cannot find path: there is none such"));
     case "method_not_allowed":
       return notAllowed(match.allow);
-    case "route":
-      return await answerRoute(match.route, {
+    case "route": {
+      const arrivedMs = nowOf(parts.clock);
+      const response = await answerRoute(match.route, {
         parts,
         request,
         params: match.params,
         query,
+        arrivedMs,
       });
+      metrics.count({
+        route: `${match.route.method} ${match.route.path}`,
+        status: response.status,
+        tookMs: nowOf(parts.clock) - arrivedMs,
+      });
+      return response;
+    }
   }
 }
 
 async function answerRoute(
   route: Route,
-  { parts, request, params, query }: {
+  { parts, request, params, query, arrivedMs }: {
     readonly parts: RelayerParts;
     readonly request: HttpRequest;
     readonly params: Readonly<Record<string, string>>;
     readonly query: string;
+    readonly arrivedMs: number;
   },
 ): Promise<HttpResponse> {
   const { signal, release } = goneSignal(request);
-  const arrivedMs = nowOf(parts.clock);
   const arrival: Arrival = { request, params, query, arrivedMs, signal };
   try {
     switch (route.access) {

@@ -216,6 +216,7 @@ async function answerOf(
 ): Promise<TestAnswer> {
   const { status, headers, body = "" } = await handler(request);
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
-  const json: unknown = text === "" ? undefined : JSON.parse(text);
+  const isJson = headers["content-type"] === "application/json";
+  const json: unknown = isJson ? JSON.parse(text) : undefined;
   return { status, headers, text, json };
 }
