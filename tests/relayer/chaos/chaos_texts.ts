@@ -11,6 +11,8 @@ import type {
   SentText,
 } from "./known_memories.ts";
 
+/** Letters of the words that are searched for. */
+const LONG_ENOUGH = 7;
 const WORDS = [
   "albatross",
   "bergamot",
@@ -61,7 +63,9 @@ export class ChaosTexts {
     const text = `${token} ${this.#random.pick(WORDS)} and ` +
       `${this.#random.pick(WORDS)} near ${this.#random.pick(WORDS)}`;
     const colour = `vermilion-${this.#token()}`;
-    this.#known.secrets.push(...text.split(" "), colour);
+    // Among so many random ids a short word would stand by chance.
+    const words = text.split(" ").filter((word) => word.length >= LONG_ENOUGH);
+    this.#known.secrets.push(...words, colour);
     return {
       text,
       namespace: this.#random.pick(NAMESPACES),
