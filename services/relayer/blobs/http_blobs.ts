@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import { retryAfterMs } from "../embed/retry_after.ts";
+import { parseRetryAfter } from "../../shared/http/retry_after.ts";
 import {
   type BlobCallOptions,
   type BlobOutcome,
@@ -56,6 +56,8 @@ export interface HttpBlobsOptions {
 
 const FORM = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_ANSWER_BYTES = 65_536;
+/** Nobody waits longer for a publisher, whatever it says. */
+const LONGEST_RETRY_MS = 3_600_000;
 
 /** What one aggregator says. */
 type Said =
@@ -158,10 +160,10 @@ export class HttpBlobs implements BlobStore {
     const { status, headers } = response;
     if (!response.ok) {
       await response.body?.cancel();
-      const waitMs = retryAfterMs(
-        headers.get("retry-after"),
-        this.#options.clock.nowMs(),
-      );
+      const waitMs = parseRetryAfter(headers.get("retry-after") ?? "", {
+        nowMs: this.#options.clock.nowMs(),
+        maxMs: LONGEST_RETRY_MS,
+      });
       throw new BlobStoreError(
         `Cannot store blob: the publisher answered with status ${status}`,
         {

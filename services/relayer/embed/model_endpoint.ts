@@ -7,7 +7,7 @@
  */
 
 import { type Clock, systemClock } from "../../shared/clock.ts";
-import { retryAfterMs } from "./retry_after.ts";
+import { parseRetryAfter } from "../../shared/http/retry_after.ts";
 
 /** Options of {@linkcode ModelEndpoint}. */
 export interface ModelEndpointOptions {
@@ -149,7 +149,10 @@ export class ModelEndpoint {
   #refusal({ status, headers }: Response): EndpointFailure {
     const isPassing = status >= 500 || PASSING_STATUSES.includes(status);
     const waitMs = isPassing
-      ? retryAfterMs(headers.get("retry-after"), this.#clock.nowMs())
+      ? parseRetryAfter(headers.get("retry-after") ?? "", {
+        nowMs: this.#clock.nowMs(),
+        maxMs: LONGEST_RETRY_MS,
+      })
       : undefined;
     return {
       kind: "unavailable",
@@ -200,6 +203,9 @@ async function boundedText(
   }
   return text + decoder.decode();
 }
+
+/** Nobody waits longer for an endpoint, whatever it says. */
+const LONGEST_RETRY_MS = 3_600_000;
 
 /** Kinds of trouble, by what runtimes say; the whole sentence holds the address. */
 const CAUSES: readonly (readonly [RegExp, string])[] = [

@@ -6,7 +6,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { PushAnswer } from "./push_outcome.ts";
-import { parseRetryAfter } from "./retry_after.ts";
+import { parseRetryAfter } from "../../shared/http/retry_after.ts";
 
 /** An answer as it came. */
 export interface RawAnswer {
@@ -43,10 +43,9 @@ const MAX_LEASE_SECONDS = 86_400;
 /** Reads an answer: its body as UTF-8 text, its headers' meaning. */
 export function readAnswer(raw: RawAnswer, timing: AnswerTiming): PushAnswer {
   const headers = keptHeaders(raw.headers);
-  const retryAfterMs = parseRetryAfter(
-    headers["retry-after"] ?? "",
-    timing.nowMs,
-  );
+  const retryAfterMs = parseRetryAfter(headers["retry-after"] ?? "", {
+    nowMs: timing.nowMs,
+  });
   const leaseMs = parseLease(headers["task-lease"] ?? "");
   // A character that the end of what is kept cuts in two is left out.
   const bodyText = new TextDecoder()

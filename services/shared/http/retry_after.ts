@@ -20,25 +20,36 @@ const ASCTIME_DATE = new RegExp(
   String.raw`^[A-Z][a-z]{2} (${MONTHS}) ([ \d]\d) ${TIME} (\d{4})$`,
 );
 
-/** A week: whoever asks for more is asked again then. */
-const MAX_RETRY_AFTER_MS = 7 * 86_400_000;
-
+const WEEK_MS = 7 * 86_400_000;
 const HALF_CENTURY = 50;
+
+/** Options of {@linkcode parseRetryAfter}. */
+export interface RetryAfterOptions {
+  /** The present, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /**
+   * Longest wait: whoever asks for more is asked again then.
+   *
+   * @default {604800000}
+   */
+  readonly maxMs?: number;
+}
 
 /**
  * The milliseconds to wait, from seconds or any of the three forms of an HTTP
- * date; at least 0, at most a week. `undefined` when the text is neither.
+ * date; at least 0. `undefined` when the text is neither.
  */
 export function parseRetryAfter(
   text: string,
-  nowMs: number,
+  options: RetryAfterOptions,
 ): number | undefined {
+  const { nowMs, maxMs = WEEK_MS } = options;
   const trimmed = text.trim();
   const waitMs = /^\d{1,15}$/.test(trimmed)
     ? Number(trimmed) * 1_000
     : (dateMs(trimmed, nowMs) ?? NaN) - nowMs;
   if (Number.isNaN(waitMs)) return undefined;
-  return Math.min(Math.max(0, waitMs), MAX_RETRY_AFTER_MS);
+  return Math.min(Math.max(0, waitMs), maxMs);
 }
 
 function dateMs(text: string, nowMs: number): number | undefined {

@@ -6,19 +6,23 @@ const NOW_MS = Date.UTC(2026, 0, 31, 23, 59, 0);
 const WEEK_MS = 7 * 86_400_000;
 
 Deno.test("parseRetryAfter() reads seconds", () => {
-  assertEquals(parseRetryAfter("0", NOW_MS), 0);
-  assertEquals(parseRetryAfter(" 120 ", NOW_MS), 120_000);
-  assertEquals(parseRetryAfter("604800", NOW_MS), WEEK_MS);
+  assertEquals(parseRetryAfter("0", { nowMs: NOW_MS }), 0);
+  assertEquals(parseRetryAfter(" 120 ", { nowMs: NOW_MS }), 120_000);
+  assertEquals(parseRetryAfter("604800", { nowMs: NOW_MS }), WEEK_MS);
 });
 
 Deno.test("parseRetryAfter() waits a week at most and never less than nothing", () => {
-  assertEquals(parseRetryAfter("604801", NOW_MS), WEEK_MS);
-  assertEquals(parseRetryAfter("9".repeat(15), NOW_MS), WEEK_MS);
+  assertEquals(parseRetryAfter("604801", { nowMs: NOW_MS }), WEEK_MS);
+  assertEquals(parseRetryAfter("9".repeat(15), { nowMs: NOW_MS }), WEEK_MS);
   assertEquals(
-    parseRetryAfter("Fri, 31 Dec 9999 23:59:59 GMT", NOW_MS),
+    parseRetryAfter("Fri, 31 Dec 9999 23:59:59 GMT", { nowMs: NOW_MS }),
     WEEK_MS,
   );
-  assertEquals(parseRetryAfter("Sun, 06 Nov 1994 08:49:37 GMT", NOW_MS), 0);
+  assertEquals(parseRetryAfter("7200", { nowMs: NOW_MS, maxMs: 5_000 }), 5_000);
+  assertEquals(
+    parseRetryAfter("Sun, 06 Nov 1994 08:49:37 GMT", { nowMs: NOW_MS }),
+    0,
+  );
 });
 
 Deno.test("parseRetryAfter() reads the three forms of a date", () => {
@@ -28,10 +32,13 @@ Deno.test("parseRetryAfter() reads the three forms of a date", () => {
     "Sun Feb  1 00:00:30 2026",
   ];
   for (const text of texts) {
-    assertEquals(parseRetryAfter(text, NOW_MS), 90_000, text);
+    assertEquals(parseRetryAfter(text, { nowMs: NOW_MS }), 90_000, text);
   }
   // Two digits that would lie more than 50 years ahead mean the past.
-  assertEquals(parseRetryAfter("Sunday, 06-Nov-94 08:49:37 GMT", NOW_MS), 0);
+  assertEquals(
+    parseRetryAfter("Sunday, 06-Nov-94 08:49:37 GMT", { nowMs: NOW_MS }),
+    0,
+  );
 });
 
 Deno.test("parseRetryAfter() reads back every date", () => {
@@ -39,7 +46,7 @@ Deno.test("parseRetryAfter() reads back every date", () => {
   for (let round = 0; round < 1_000; round++) {
     const aheadMs = random.below(600_000) * 1_000;
     const text = new Date(NOW_MS + aheadMs).toUTCString();
-    assertEquals(parseRetryAfter(text, NOW_MS), aheadMs, text);
+    assertEquals(parseRetryAfter(text, { nowMs: NOW_MS }), aheadMs, text);
   }
 });
 
@@ -51,6 +58,6 @@ Deno.test("parseRetryAfter() takes nothing else", () => {
     ...["2026-02-01T00:00:30Z", "Sun, 00 Feb 2026 00:00:00 GMT"],
   ];
   for (const text of texts) {
-    assertEquals(parseRetryAfter(text, NOW_MS), undefined, text);
+    assertEquals(parseRetryAfter(text, { nowMs: NOW_MS }), undefined, text);
   }
 });
