@@ -11,6 +11,7 @@ import type { Logger } from "../shared/logger.ts";
 import { repeatEvery } from "../shared/repeat.ts";
 import { describeError } from "../shared/settled.ts";
 import type { SignalSource } from "../shared/signals.ts";
+import { BlobLocks } from "./blobs/blob_locks.ts";
 import { createHandler } from "./api/handler.ts";
 import { openAccess, type RelayerAccess } from "./open_access.ts";
 import { openData, type RelayerData } from "./open_data.ts";
@@ -185,6 +186,7 @@ async function listen(
       entryOf: (owner, id) => data.catalog.entryOf(owner, id),
       holdersOf: (blobId) => data.catalog.holdersOf(blobId),
     },
+    blobLocks: new BlobLocks(),
     jobWatch: work.waiters,
     clock,
     logger,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { blobIdOf } from "../blobs/blob_id.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { CatalogEntry } from "../blobs/blob_catalog.ts";
 import type { NewMemory } from "../store/memory_row.ts";
@@ -13,6 +14,7 @@ import type { RelayerParts } from "./parts.ts";
 /** The parts that it takes. */
 export type ManualParts = Pick<
   RelayerParts,
+  | "blobLocks"
   | "blobs"
   | "catalog"
   | "clock"
@@ -62,7 +64,12 @@ export async function storeManual(
   // In the same turn as the reading: whoever comes at the same time sees it.
   usage.add(owner, { bytes: length, openJobs: 0 });
   try {
-    return await storeContent(caller, { parts, content });
+    // From the bytes to the entry that says they are held: in between, whoever
+    // removes the same bytes of another memory would take them away.
+    return await parts.blobLocks.run(
+      blobIdOf(content.bytes),
+      () => storeContent(caller, { parts, content }),
+    );
   } catch (error) {
     usage.add(owner, { bytes: -length, openJobs: 0 });
     throw error;

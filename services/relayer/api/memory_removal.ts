@@ -21,6 +21,7 @@ import type { RelayerParts } from "./parts.ts";
 /** The parts that it takes. */
 export type RemovalParts = Pick<
   RelayerParts,
+  | "blobLocks"
   | "blobs"
   | "catalog"
   | "index"
@@ -74,11 +75,16 @@ export async function removeMemory(
     }
     parts.index.remove(owner, id);
     // Whoever waits for it need not wait any longer.
-    parts.jobWatch.tell?.(id);
+    parts.jobWatch.tell(id);
     parts.usage.add(owner, freedBy(traces));
-    const hadBlob = await removeBlob(traces, parts);
-    await parts.catalog.remove(owner, id);
-    await removeLastCopy(traces, parts);
+    // Nobody may store the same bytes between the look for other memories that
+    // have them and their end.
+    const hadBlob = await parts.blobLocks.run(trace.blobId ?? id, async () => {
+      const hadBytes = await removeBlob(traces, parts);
+      await parts.catalog.remove(owner, id);
+      await removeLastCopy(traces, parts);
+      return hadBytes;
+    });
     const wasThere = memory !== undefined || entry !== undefined || hadKey ||
       hadBlob || changes.length > 0;
     if (!wasThere) return { kind: "missing" };

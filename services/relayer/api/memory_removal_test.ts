@@ -169,6 +169,24 @@ Deno.test("DELETE of two memories with the same bytes at once leaves no bytes", 
   assertEquals(tracesOf(relayer), []);
 });
 
+Deno.test("DELETE leaves the bytes to a memory that is stored in that moment", async () => {
+  const relayer = openTestRelayer();
+  const body = { encrypted_data: "AAAA", vector: [1, 0, 0, 0] };
+  await relayer.call("POST", "/api/remember/manual", { body });
+  const add = relayer.catalog.add.bind(relayer.catalog);
+  let deleting: Promise<unknown> | undefined;
+  relayer.catalog.add = async (entry) => {
+    deleting = relayer.call("DELETE", "/api/memories/id-1");
+    for (let turn = 0; turn < 50; turn++) await Promise.resolve();
+    await add(entry);
+  };
+  await relayer.call("POST", "/api/remember/manual", { body });
+  await deleting;
+  const blobId = relayer.store.memoryRows.get("id-2")?.blobId ?? "";
+  assertEquals([...relayer.store.memoryRows.keys()], ["id-2"]);
+  assertEquals(relayer.blobs.blobs.has(blobId), true);
+});
+
 Deno.test("DELETE of copied bytes does not take them from their owner", async () => {
   const relayer = openTestRelayer();
   const { blobId } = await storeSample(relayer, ANN, { id: "m1" });

@@ -11,6 +11,7 @@ import type { AuthOutcome, AuthRequest } from "../auth/authenticate.ts";
 import type { OwnerTokens } from "../auth/owner_tokens.ts";
 import type { RateLimits } from "../auth/rate_limits.ts";
 import type { BlobCatalog, CatalogEntry } from "../blobs/blob_catalog.ts";
+import type { BlobLocks } from "../blobs/blob_locks.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { Answerer, Extractor } from "../extract/extractor.ts";
@@ -33,6 +34,8 @@ export interface RelayerPorts {
   readonly vault: Pick<RelayerVault, "sealIndex" | "destroy">;
   /** Keeps blobs. */
   readonly blobs: BlobStore;
+  /** Keeps those apart who store and remove the same bytes. */
+  readonly blobLocks: BlobLocks;
   /** Knows which blobs there are. */
   readonly catalog: BlobCatalog;
   /** Finds what may be left of a memory whose row is gone. */

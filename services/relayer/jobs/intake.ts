@@ -81,10 +81,6 @@ export interface JobWatch {
     id: string,
     options: { readonly waitMs: number; readonly signal?: AbortSignal },
   ): Promise<JobRow | undefined>;
-  /**
-   * Hears that a job was ended by other hands, so that nobody waits for it longer.
-   *
-   * @default those who wait hear of it when their time is over
-   */
-  tell?(id: string): void;
+  /** Hears that a job was ended by other hands: nobody need wait for it longer. */
+  tell(id: string): void;
 }

@@ -70,6 +70,7 @@ Deno.test("GET /api/remember/{id} stops waiting when the client goes away", asyn
   const { promise: waiting, resolve: onWait } = Promise.withResolvers<void>();
   const { call } = openTestRelayer({
     jobWatch: {
+      tell: () => {},
       wait(_owner, _id, { signal }) {
         onWait();
         return new Promise((resolve) =>

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
+import { blobIdOf } from "../../blobs/blob_id.ts";
 import type { BlobCatalog, CatalogEntry } from "../../blobs/blob_catalog.ts";
 import type { BlobOutcome, BlobStore } from "../../blobs/blob_store.ts";
 import type { IndexEntry } from "../../vault/vault.ts";
@@ -27,7 +27,7 @@ export class MemoryBlobs implements BlobStore {
 
   async put(bytes: Uint8Array): Promise<string> {
     await this.#fail();
-    const id = createHash("sha256").update(bytes).digest("hex");
+    const id = blobIdOf(bytes);
     this.blobs.set(id, bytes);
     return id;
   }

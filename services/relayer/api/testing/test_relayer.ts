@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BlobLocks } from "../../blobs/blob_locks.ts";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import type {
@@ -106,6 +107,7 @@ export function openTestRelayer(
     vault,
     blobs,
     catalog,
+    blobLocks: new BlobLocks(),
     leftovers: catalog,
     index,
     intake,
@@ -149,6 +151,7 @@ export function openTestRelayer(
         asked.push({ what: "wait", with: { id, ...options } });
         return (await store.jobs(owner, [id]))[0];
       },
+      tell: () => {},
     },
     usage: {
       of: async (owner) => ({ bytes: (await store.stats(owner)).bytes }),

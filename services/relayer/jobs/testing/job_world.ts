@@ -6,6 +6,7 @@
  * @module
  */
 
+import { BlobLocks } from "../../blobs/blob_locks.ts";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
@@ -209,6 +210,7 @@ export class JobWorld {
     const { store, vault, blobs, catalog, index, fresh, clock } = this;
     return await removeMemory(CALLER.owner, id, {
       ...{ store, vault, blobs, catalog, index, leftovers: catalog },
+      blobLocks: new BlobLocks(),
       jobWatch: new JobWaiters({ store, clock, fresh }),
       usage: this.usage(),
     });
