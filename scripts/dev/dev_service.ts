@@ -24,3 +24,16 @@ export interface DevService {
     env: Readonly<Record<string, string>>,
   ) => string | Promise<string>;
 }
+
+/** Variables as they are set, or else their defaults. */
+export function withDefaults(
+  defaults: Readonly<Record<string, string>>,
+  read: (name: string) => string | undefined,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(defaults).map(([name, value]) => [
+      name,
+      read(name) || value,
+    ]),
+  );
+}

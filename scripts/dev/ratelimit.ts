@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { DevService } from "./dev_service.ts";
+import { type DevService, withDefaults } from "./dev_service.ts";
 import type { Listener } from "./taken_ports.ts";
 
 const LISTENERS: readonly Listener[] = [
@@ -37,12 +37,7 @@ export const RATELIMIT: DevService = {
 function devEnvironment(
   read: (name: string) => string | undefined,
 ): Record<string, string> {
-  const env = Object.fromEntries(
-    Object.entries(DEFAULTS).map(([name, value]) => [
-      name,
-      read(name) || value,
-    ]),
-  );
+  const env: Record<string, string> = { ...withDefaults(DEFAULTS, read) };
   // Nobody listens for statistics on most machines, and /stats shows them.
   if (!read("USE_STATSD") && !read("STATSD_HOST")) {
     env.DISABLE_STATS = read("DISABLE_STATS") || "true";

@@ -7,7 +7,7 @@
 import { generateDelegateKey } from "../delegate_key.ts";
 import { decidedSource, withStd } from "../launch/deno_process.ts";
 import { permissionFlags } from "../permissions.ts";
-import type { DevService } from "./dev_service.ts";
+import { type DevService, withDefaults } from "./dev_service.ts";
 
 const DEFAULTS: Readonly<Record<string, string>> = {
   RELAYER_HOST: "127.0.0.1",
@@ -15,7 +15,7 @@ const DEFAULTS: Readonly<Record<string, string>> = {
   RELAYER_DATA_DIR: ".tercet/relayer",
 };
 
-/** The relayer in development. Three services, so its variables begin with RELAYER_. */
+/** The relayer in development. Several services, so its variables begin with RELAYER_. */
 export const RELAYER: DevService = {
   name: "relayer",
   listeners: [
@@ -26,12 +26,7 @@ export const RELAYER: DevService = {
     },
   ],
   environment(read) {
-    const own = Object.fromEntries(
-      Object.entries(DEFAULTS).map(([name, value]) => [
-        name,
-        read(name) || value,
-      ]),
-    );
+    const own = withDefaults(DEFAULTS, read);
     return {
       ...own,
       HOST: own.RELAYER_HOST ?? "",

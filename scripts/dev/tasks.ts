@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { DevService } from "./dev_service.ts";
+import { type DevService, withDefaults } from "./dev_service.ts";
 
 /** The tenant that is there from the beginning. */
 const TENANT = "acme";
@@ -15,7 +15,7 @@ const DEFAULTS: Readonly<Record<string, string>> = {
   TASKS_DATA_DIR: ".tercet/tasks",
 };
 
-/** The tasks service in development. Two services, so its variables begin with TASKS_. */
+/** The tasks service in development. Several services, so its variables begin with TASKS_. */
 export const TASKS: DevService = {
   name: "tasks",
   listeners: [
@@ -26,12 +26,7 @@ export const TASKS: DevService = {
     },
   ],
   environment(read) {
-    const own = Object.fromEntries(
-      Object.entries(DEFAULTS).map(([name, value]) => [
-        name,
-        read(name) || value,
-      ]),
-    );
+    const own = withDefaults(DEFAULTS, read);
     return {
       ...own,
       HOST: own.TASKS_HOST ?? "",
