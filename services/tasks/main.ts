@@ -13,6 +13,7 @@ import type { CommandIo } from "../shared/command_io.ts";
 import { createLogger } from "../shared/log_writer.ts";
 import { processIo } from "../shared/process_io.ts";
 import { readSettings, settingsHelp } from "../shared/settings.ts";
+import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/signals.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { openCertificate } from "./certificate.ts";
@@ -53,7 +54,11 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
     case "restore":
       return await runRestore(rest, { io, dataDir: dataDir() });
     case "check":
-      return await runCheck(rest, { io, dataDir: dataDir() });
+      return await runCheck(rest, {
+        io,
+        dataDir: dataDir(),
+        clock: systemClock,
+      });
     case "tenant":
       return await runTenant(rest, {
         io,
@@ -86,7 +91,7 @@ async function runService(io: CommandIo): Promise<number> {
   try {
     return await serveWith(read.values, io);
   } catch (error) {
-    io.err(error instanceof Error ? error.message : String(error));
+    io.err(describeError(error));
     return 1;
   }
 }

@@ -6,11 +6,20 @@
  * @module
  */
 
+import type { Clock } from "../../shared/clock.ts";
 import type { CommandIo } from "../../shared/command_io.ts";
 import { type FlagTable, switchFlag, textFlag } from "../../shared/flags.ts";
 import { backupDatabase, restoreDatabase } from "../store/sqlite/backup.ts";
+import { sha256 } from "../engine/digest.ts";
+import {
+  type CheckedHistories,
+  historyCheck,
+} from "../store/sqlite/history_check.ts";
 import { integrityCheck } from "../store/sqlite/integrity.ts";
 import { type CommandShape, readCommand } from "../../shared/read_command.ts";
+
+/** Time between two words about how far a check has come. */
+const PROGRESS_MS = 5_000;
 
 const FLAGS = {
   "data-dir": textFlag({
@@ -38,8 +47,10 @@ const RESTORE: CommandShape = {
 
 const CHECK: CommandShape = {
   usage: "tasks check",
-  about: "Reads every page of the database and tells what is wrong with it. " +
-    "Exits with 0 when it is whole, 1 when it is not, 2 for wrong arguments.",
+  about: "Reads every page of the database, then follows the hashes of every " +
+    "task's history to its end, and tells what is wrong, at most 20 faults. " +
+    "The service may run or not. Exits with 0 when all is whole, 1 when it is " +
+    "not, 2 for wrong arguments.",
   positionals: 0,
 };
 
@@ -49,6 +60,12 @@ export interface DataCommandOptions {
   readonly io: CommandIo;
   /** The data folder unless arguments say otherwise. */
   readonly dataDir: string;
+}
+
+/** Options of {@linkcode runCheck}. */
+export interface CheckOptions extends DataCommandOptions {
+  /** Tells when it is time to say how far it has come. */
+  readonly clock: Pick<Clock, "nowMs">;
 }
 
 /** Runs `tasks backup`; returns the exit code. */
@@ -88,7 +105,7 @@ export async function runRestore(
 /** Runs `tasks check`; returns the exit code. */
 export async function runCheck(
   args: readonly string[],
-  { io, dataDir }: DataCommandOptions,
+  { io, dataDir, clock }: CheckOptions,
 ): Promise<number> {
   const read = readCommand(FLAGS, { args, io, command: CHECK });
   if (read.kind === "done") return read.exitCode;
@@ -97,6 +114,13 @@ export async function runCheck(
   let faults: readonly string[] = [];
   const code = await attempt(io, () => {
     faults = integrityCheck(dataFolder);
+    // Where pages are broken, histories tell nothing more.
+    if (faults.length === 0) {
+      faults = historyCheck(dataFolder, {
+        digest: sha256,
+        ...(values.json ? {} : { onProgress: progressTeller(io, clock) }),
+      });
+    }
     if (values.json) io.out(JSON.stringify({ faults }));
     else {io.out(
         faults.length === 0 ? "The database is whole" : faults.join("\n"),
@@ -104,6 +128,20 @@ export async function runCheck(
     return Promise.resolve();
   });
   return code === 0 && faults.length > 0 ? 1 : code;
+}
+
+/** Says every few seconds how far a check has come. */
+function progressTeller(
+  io: CommandIo,
+  clock: Pick<Clock, "nowMs">,
+): (checked: CheckedHistories) => void {
+  let toldAtMs = clock.nowMs();
+  return ({ tasks, records }) => {
+    const nowMs = clock.nowMs();
+    if (nowMs - toldAtMs < PROGRESS_MS) return;
+    toldAtMs = nowMs;
+    io.err(`Histories checked so far: ${tasks} (${records} records)`);
+  };
 }
 
 async function attempt(

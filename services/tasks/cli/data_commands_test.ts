@@ -1,12 +1,15 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { databasePath } from "../store/sqlite/database_file.ts";
 import { createSqliteStore } from "../store/sqlite/sqlite_store.ts";
 import {
   creation,
   sampleIds,
   sampleTask,
   unitsOf,
+  withHistory,
 } from "../store/testing/sample_tasks.ts";
 import { runBackup, runCheck, runRestore } from "./data_commands.ts";
 
@@ -29,6 +32,7 @@ async function withFolder(
 function options(told: Told, dataDir: string) {
   return {
     dataDir,
+    clock: new FakeClock(),
     io: {
       out: (text: string) => void told.out.push(text),
       err: (text: string) => void told.err.push(text),
@@ -81,6 +85,57 @@ Deno.test("runCheck() exits with 1 when there is no database", async () => {
   await withFolder(async (folder, told) => {
     assertEquals(await runCheck([], options(told, folder)), 1);
     assertEquals(told.err.length, 1);
+  });
+});
+
+Deno.test("runCheck() exits with 1 when a history was tampered with, and says of which task", async () => {
+  await withFolder(async (folder, told) => {
+    const { task, history } = withHistory(
+      sampleTask({ id: sampleIds().next() }),
+      [{}, {}],
+    );
+    const store = open(folder);
+    await store.start();
+    await store.commit(unitsOf({ ...creation(task), history }));
+    await store.stop();
+    assertEquals(await runCheck([], options(told, folder)), 0);
+    assertEquals(told.out.splice(0), ["The database is whole"]);
+    const db = new DatabaseSync(databasePath(folder));
+    db.exec("UPDATE history SET text = replace(text, 'log', 'lag')");
+    db.close();
+    assertEquals(await runCheck([], options(told, folder)), 1);
+    const fault = `Cannot trust history of task "${task.id}" at record 1: ` +
+      "its content has another hash";
+    assertEquals(told.out.splice(0), [fault]);
+    assertEquals(await runCheck(["--json"], options(told, folder)), 1);
+    assertEquals(told.out, [JSON.stringify({ faults: [fault] })]);
+    assertEquals(told.err, []);
+  });
+});
+
+Deno.test("runCheck() says how far it has come when it takes long, but for --json", async () => {
+  await withFolder(async (folder, told) => {
+    const store = open(folder);
+    await store.start();
+    const ids = sampleIds();
+    for (let count = 0; count < 5; count++) {
+      const { task, history } = withHistory(sampleTask({ id: ids.next() }), [
+        {},
+        {},
+      ]);
+      await store.commit(unitsOf({ ...creation(task), history }));
+    }
+    await store.stop();
+    let nowMs = 0;
+    const clock = { nowMs: () => nowMs += 2_500 };
+    const slow = { ...options(told, folder), clock };
+    assertEquals(await runCheck(["--json"], slow), 0);
+    assertEquals(told.err, []);
+    assertEquals(await runCheck([], slow), 0);
+    assertEquals(told.err, [
+      "Histories checked so far: 1 (4 records)",
+      "Histories checked so far: 3 (8 records)",
+    ]);
   });
 });
 

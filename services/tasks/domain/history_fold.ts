@@ -98,20 +98,65 @@ export function verifyHistory(
 ): ChainVerdict {
   const [first] = records;
   const start = first === undefined
-    ? { count: 0, hash: "" }
+    ? NOTHING
     : { count: first.seq - 1, hash: first.prev };
-  const verdict = verifyChain(records, start, digest);
+  const read = readOn(beginReading(start), { records, digest });
+  return read.kind === "broken" ? read : endReading(read.reading, end);
+}
+
+/** A history that is checked piece by piece, as a long one is not to be held. */
+export interface HistoryReading {
+  /** Behind which record it begins. */
+  readonly start: ChainEnd;
+  /** The last record so far. */
+  readonly end: ChainEnd;
+  /** Behind which record it begins by the last folding so far. */
+  readonly told: ChainEnd;
+}
+
+/** How reading a piece of a history went. */
+export type ReadPiece =
+  | { readonly kind: "ok"; readonly reading: HistoryReading }
+  | Extract<ChainVerdict, { readonly kind: "broken" }>;
+
+/** What is before the first record of all. */
+const NOTHING: ChainEnd = { count: 0, hash: "" };
+
+/** Begins to check a history, behind the last record that was folded away. */
+export function beginReading(start: ChainEnd = NOTHING): HistoryReading {
+  return { start, end: start, told: NOTHING };
+}
+
+/** Checks the next records of a history. */
+export function readOn(
+  reading: HistoryReading,
+  options: {
+    readonly records: readonly HistoryRecord[];
+    readonly digest: Digest;
+  },
+): ReadPiece {
+  const { records, digest } = options;
+  const verdict = verifyChain(records, reading.end, digest);
   if (verdict.kind === "broken") return verdict;
-  const { count, hash } = verdict.end;
-  if (count !== end.count || hash !== end.hash) {
-    return { kind: "broken", seq: count, reason: "it is not the last one" };
+  const { end } = verdict;
+  const told = foldedOf(records) ?? reading.told;
+  return { kind: "ok", reading: { ...reading, end, told } };
+}
+
+/** Checks that a history has been read to its end, as its task has it. */
+export function endReading(
+  { start, end, told }: HistoryReading,
+  expected: ChainEnd,
+): ChainVerdict {
+  if (end.count !== expected.count || end.hash !== expected.hash) {
+    const seq = end.count;
+    return { kind: "broken", seq, reason: "it is not the last one" };
   }
-  const told = foldedOf(records) ?? { count: 0, hash: "" };
   if (told.count !== start.count || told.hash !== start.hash) {
     const seq = start.count + 1;
     return { kind: "broken", seq, reason: "others were before it" };
   }
-  return verdict;
+  return { kind: "ok", end };
 }
 
 /** Where the last folding says that the history begins. */

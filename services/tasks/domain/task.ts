@@ -199,6 +199,13 @@ export interface Attempt {
   readonly instance?: string;
   /** What the worker last said of its progress, as JSON text. */
   readonly progressJson?: string;
+  /** The last record of progress in the history; absent before the first. */
+  readonly progressNoted?: {
+    /** How long after the beginning of the attempt, which a clock that is set takes with it. */
+    readonly afterMs: number;
+    /** Whether it tells of what was said last. */
+    readonly isNewest: boolean;
+  };
 }
 
 /** An attempt that has ended. */

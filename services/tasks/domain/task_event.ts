@@ -166,7 +166,7 @@ export interface EventContext {
 
 /** What comes of an event. */
 export type Transition =
-  /** The task changes; its version is one more. `history` may be empty only when nothing but the lease moved. */
+  /** The task changes; its version is one more. `history` may be empty only when nothing but the lease and its progress moved. */
   | {
     readonly kind: "changed";
     readonly next: Task;

@@ -3,76 +3,180 @@
  * ends of the calls, so it hears of each, whether the receiver answered, the time
  * ran out, or the server that made the call was gone.
  *
+ * A report is written in one with the removal of the call's task, so it is
+ * written once, and a call that has ended and is still there has not been told
+ * of. Those are what a server that died, or a store that failed, left behind: it
+ * looks for them at its start and once a minute.
+ *
  * @module
  */
 
+import { repeatEvery } from "../../shared/repeat.ts";
 import type { Timer } from "../../shared/clock.ts";
 import { SYSTEM_ACTOR } from "../domain/actor.ts";
 import type { Task } from "../domain/task.ts";
-import { callbackDataOf } from "./callbacks.ts";
+import { REGISTRY } from "./books.ts";
+import { callbackDataOf, endedCalls, isEndedCall } from "./callbacks.ts";
 import type { TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
-import { tenantOfInternal } from "./workers.ts";
+import { removalOf } from "./sealed_write.ts";
+import { internalTenant, tenantOfInternal } from "./workers.ts";
 
-/** How often a report is tried while the store fails. */
+/** How often a report is tried before it is left to the next look. */
 const MAX_TRIES = 5;
 /** How long to wait before the second try; doubled each time. */
 const FIRST_PAUSE_MS = 200;
+/** Time between two looks for calls that were not told of. */
+const INTERVAL_MS = 60_000;
+/** Tenants that are looked at before others get their turn. */
+const PAGE = 500;
+/** The turn of the others. */
+const PAUSE_MS = 5;
 
 /** Reports what became of calls. */
 export class CallbackReports {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
-  readonly #running = new Set<Promise<void>>();
-  /** Ends the pauses of reports that wait for another try. */
+  readonly #running = new Set<Promise<unknown>>();
+  /** Ends the pauses of what waits. */
   readonly #pauses = new Set<() => void>();
+  /** The service's own tenants that have calls, as far as is known. */
+  readonly #callers = new Set<string>();
+  /** The last tenant whose calls of earlier starts were looked at. */
+  #surveyedTo: string | undefined;
+  #isSurveyed = false;
+  #look: Promise<void> | undefined;
+  #timer: Timer | undefined;
   #isStopped = false;
 
   /** Listens to what changes. */
   constructor(parts: EngineParts, changes: TaskChanges) {
     this.#parts = parts;
     this.#changes = changes;
-    changes.onChange((previous, next) => this.#heard(previous, next));
+    changes.onChange((_previous, next) => this.#heard(next));
+  }
+
+  /** Begins to look for calls that were not told of, those of earlier starts first. */
+  start(): void {
+    const run = (): void => {
+      if (this.#look !== undefined) return;
+      const look = this.#safely().finally(() => this.#look = undefined);
+      this.#look = look;
+      this.#track(look);
+    };
+    run();
+    const { clock } = this.#parts;
+    this.#timer = repeatEvery(clock, { intervalMs: INTERVAL_MS, run });
   }
 
   /** Ends, after what is being written. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#timer?.cancel();
     for (const end of [...this.#pauses]) end();
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  #heard(previous: Task | undefined, next: Task | undefined): void {
-    if (next === undefined || previous?.status === next.status) return;
-    if (next.status !== "complete" && next.status !== "failed") return;
+  #heard(next: Task | undefined): void {
+    if (next === undefined) return;
     if (tenantOfInternal(next.tenantId) === undefined) return;
-    const running: Promise<void> = this.#report(next)
-      .finally(() => this.#running.delete(running));
-    this.#running.add(running);
+    this.#callers.add(next.tenantId);
+    if (isEndedCall(next)) this.#track(this.#report(next));
   }
 
-  async #report(call: Task): Promise<void> {
+  async #safely(): Promise<void> {
+    try {
+      await this.#survey();
+      for (const caller of [...this.#callers]) {
+        if (this.#isStopped) return;
+        await this.#catchUp(caller);
+      }
+    } catch (error) {
+      this.#parts.logger.error(
+        "Cannot look for calls back that were not noted: the store failed",
+        { error: String(error) },
+      );
+    }
+  }
+
+  /** Looks once at all tenants: which of them have calls is not known at first. */
+  async #survey(): Promise<void> {
+    const { books } = this.#parts;
+    while (!this.#isSurveyed && !this.#isStopped) {
+      const { values, hasMore } = await books.tenants.list(REGISTRY, {
+        limit: PAGE,
+        ...(this.#surveyedTo === undefined
+          ? {}
+          : { afterId: this.#surveyedTo }),
+      });
+      for (const { id } of values) {
+        if (this.#isStopped) return;
+        await this.#catchUp(internalTenant(id));
+      }
+      this.#surveyedTo = values.at(-1)?.id;
+      this.#isSurveyed = !hasMore;
+      if (hasMore) await this.#pause(PAUSE_MS);
+    }
+  }
+
+  /** Tells of a tenant's calls that have ended, and whether it has others is kept. */
+  async #catchUp(caller: string): Promise<void> {
+    const { store } = this.#parts;
+    // Before it is looked at: what is made meanwhile is heard of.
+    this.#callers.delete(caller);
+    let hasCalls = true;
+    try {
+      let failures = 0;
+      for await (const call of endedCalls(store, caller)) {
+        if (this.#isStopped) return;
+        failures = await this.#report(call, 1) ? 0 : failures + 1;
+        // With a store that is down all of them fail.
+        if (failures === MAX_TRIES) return;
+      }
+      const counts = await store.counts({ tenantId: caller, cap: 1 });
+      hasCalls = Object.keys(counts).length > 0;
+    } finally {
+      if (hasCalls) this.#callers.add(caller);
+    }
+  }
+
+  /** Tries until the report is written; tells whether it is. */
+  async #report(
+    call: Task,
+    maxTries: number = MAX_TRIES,
+  ): Promise<boolean> {
+    let now = call;
     for (let tries = 1;; tries++) {
+      const isLast = tries >= maxTries;
       try {
-        return await this.#tell(call);
+        const left = await this.#tell(now);
+        if (left === undefined || isLast) return left === undefined;
+        now = left;
       } catch (error) {
-        const { tenantId, taskId } = callbackDataOf(call);
-        if (this.#isStopped || tries === MAX_TRIES) {
+        if (isLast || this.#isStopped) {
+          const { tenantId, taskId } = callbackDataOf(call);
           this.#parts.logger.error(
-            "Cannot note what became of a call back: the store failed",
+            "Cannot note what became of a call back yet: the store failed",
             { tenant: tenantId, task: taskId, error: String(error) },
           );
-          return;
+          return false;
         }
         await this.#pause(FIRST_PAUSE_MS * 2 ** (tries - 1));
       }
     }
   }
 
-  async #tell(call: Task): Promise<void> {
+  /**
+   * Writes the report, unless somebody has done so.
+   *
+   * @returns the call as it is by now, when that is to be told again
+   */
+  async #tell(call: Task): Promise<Task | undefined> {
+    const { store } = this.#parts;
     const { tenantId, taskId } = callbackDataOf(call);
     const isSent = call.status === "complete";
-    await this.#changes.apply({
+    const removal = removalOf(call);
+    const { kind } = await this.#changes.apply({
       tenantId,
       id: taskId,
       event: {
@@ -83,10 +187,28 @@ export class CallbackReports {
           : call.error?.message ?? "Cannot call back",
       },
       actor: SYSTEM_ACTOR,
+      along: ({ kind }) => kind === "changed" ? [removal] : [],
     });
+    // Nobody is left to be told.
+    const [removed] = kind === "missing"
+      ? await store.commit([{ writes: [removal] }])
+      : [];
+    if (kind === "changed" || removed?.kind === "ok") {
+      this.#changes.announce(call, undefined);
+      return undefined;
+    }
+    const now = await store.task(call.tenantId, call.id);
+    return now !== undefined && isEndedCall(now) ? now : undefined;
+  }
+
+  #track(work: Promise<unknown>): void {
+    const running: Promise<unknown> = work
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
   }
 
   #pause(delayMs: number): Promise<void> {
+    if (this.#isStopped) return Promise.resolve();
     return new Promise((resolve) => {
       const end = (): void => {
         timer.cancel();

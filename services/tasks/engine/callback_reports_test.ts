@@ -1,7 +1,9 @@
 import { assertEquals, assertExists } from "@std/assert";
 import type { Task } from "../domain/task.ts";
-import type { TaskEvent } from "../domain/task_event.ts";
+import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
+import type { Unit } from "../store/store.ts";
 import type { EventOutcome } from "./changes.ts";
+import { removalOf, sealWrite } from "./sealed_write.ts";
 import {
   openTestEngine,
   OWNER,
@@ -58,12 +60,9 @@ async function giveUp(
 ): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
     const outcome = await world.happens(start(world));
+    // A call that was told of is there no more.
+    if (outcome.kind === "missing") return;
     if (outcome.kind === "refused") {
-      const call = await world.store.task(
-        internalTenant(TENANT_ID),
-        world.call.id,
-      );
-      if (call?.status === "failed") return;
       // Its date is days away at last.
       await world.happens({ kind: "retry" });
       continue;
@@ -120,6 +119,186 @@ Deno.test("CallbackReports tells once of a call that was made, when the store ca
   assertEquals(await reports(world), ["callback_sent"]);
   assertEquals(world.clock.pendingTimers, 0);
 });
+
+Deno.test("CallbackReports leaves no task of a call that was told of", async () => {
+  const world = await open();
+  const gone: (Task | undefined)[] = [];
+  world.engine.changes.onChange((previous, next) => {
+    if (next === undefined) gone.push(previous);
+  });
+  await world.happens(start(world));
+  await world.happens({ kind: "complete", lease: await leaseOf(world) });
+  await world.engine.stop();
+  assertEquals(await reports(world), ["callback_sent"]);
+  assertEquals(await callCounts(world), {});
+  assertEquals(gone.map((call) => [call?.id, call?.status]), [
+    [world.call.id, "complete"],
+  ]);
+});
+
+Deno.test("CallbackReports removes a call whose origin is gone", async () => {
+  const world = await open();
+  await world.happens(start(world));
+  const origin = await world.read(world.origin);
+  await world.store.commit([{ writes: [removalOf(origin)] }]);
+  await world.happens({ kind: "complete", lease: await leaseOf(world) });
+  await world.engine.stop();
+  assertEquals(await callCounts(world), {});
+  assertEquals(world.logger.messagesOf("error"), []);
+});
+
+/** Where the process dies: at which commit since the end of the call, on which side of it. */
+const DEATHS: readonly (readonly [number, "before" | "after"])[] = [
+  [0, "after"],
+  [1, "before"],
+  [1, "after"],
+];
+
+for (const [at, side] of DEATHS) {
+  Deno.test(`CallbackReports tells once, by the next start, of a call whose server dies ${side} commit ${at}`, async () => {
+    let commits = -Infinity;
+    let isDead = false;
+    const dying = await open({
+      wrap: (store) =>
+        interceptStore(store, {
+          async commit(proceed) {
+            const isHere = commits++ === at;
+            if (isHere && side === "before") isDead = true;
+            if (isDead) await new Promise<never>(() => {});
+            const answer = await proceed();
+            if (!isHere) return answer;
+            isDead = true;
+            return await new Promise<never>(() => {});
+          },
+        }),
+    });
+    const { store, clock } = dying;
+    await addTenant(dying);
+    await dying.happens(start(dying));
+    commits = 0;
+    void dying.happens({ kind: "complete", lease: await leaseOf(dying) });
+    await clock.advance(1_000);
+    assertEquals(isDead, true);
+    const isTold = at === 1 && side === "after";
+    assertEquals(await reports(dying), isTold ? ["callback_sent"] : []);
+    for (let seed = 2; seed < 4; seed++) {
+      const next = await openTestEngine({ store, clock, seed });
+      await next.engine.start();
+      await clock.advance(1_000);
+      assertEquals(await reports(dying), ["callback_sent"]);
+      assertEquals(await callCounts(dying), {});
+      await clock.advance(120_000);
+      await next.engine.stop();
+      assertEquals(await reports(dying), ["callback_sent"]);
+    }
+  });
+}
+
+Deno.test("CallbackReports tells of all that was left behind, once each, whatever the conflicts", async () => {
+  const before = await openTestEngine();
+  // More than are looked at in one go, and the one with calls is the last.
+  for (let count = 0; count < 1_100; count++) {
+    await addTenant(before, `ten_${count}`);
+  }
+  await addTenant(before);
+  const mailer = await before.worker();
+  const origins: Task[] = [];
+  for (let count = 0; count < 450; count++) {
+    const origin = await before.task(mailer, {
+      callback: { url: "https://owner.example/end", on: ["canceled"] },
+    });
+    origins.push(origin);
+    await before.apply(origin, { kind: "cancel" });
+  }
+  const tenantId = internalTenant(TENANT_ID);
+  const { tasks } = await before.store.scan({
+    statuses: ["waiting"],
+    limit: 1_000,
+  });
+  // Nobody hears of it, as if each time the server had died.
+  await before.store.commit(tasks.map((call, index): Unit => ({
+    writes: [
+      sealWrite({
+        ...call,
+        version: call.version + 1,
+        isDue: false,
+        status: index % 2 === 0 ? "complete" : "failed",
+      }, { drafts: [], expectedVersion: call.version }).write,
+    ],
+  })));
+  const { store, clock } = before;
+  const after = await openTestEngine({
+    store,
+    clock,
+    seed: 2,
+    trouble: { conflictShare: 0.3, failureShare: 0.1 },
+  });
+  await after.engine.start();
+  for (let minutes = 0; minutes < 20; minutes++) await clock.advance(60_000);
+  await after.engine.stop();
+  assertEquals(await store.counts({ tenantId, cap: 1 }), {});
+  const told: string[] = [];
+  for (const origin of origins) {
+    const types = await before.history(origin);
+    told.push(types.filter((type) => type.startsWith("callback")).join());
+  }
+  const count = (type: string) => told.filter((one) => one === type).length;
+  assertEquals([count("callback_sent"), count("callback_failed")], [225, 225]);
+});
+
+Deno.test("CallbackReports finds within a minute a call of whose end nobody heard", async () => {
+  const world = await open({ trouble: {} });
+  await world.clock.advance(61_000);
+  await world.happens(start(world));
+  const { tenantId, id } = world.call;
+  const call = await world.store.task(tenantId, id);
+  assertExists(call);
+  // Written, but the answer was lost; and no tenant is known by its record.
+  await world.store.commit([{
+    writes: [
+      sealWrite({
+        ...call,
+        version: call.version + 1,
+        status: "complete",
+      }, { drafts: [], expectedVersion: call.version }).write,
+    ],
+  }]);
+  assertEquals(await reports(world), []);
+  await world.clock.advance(60_000);
+  assertEquals(await reports(world), ["callback_sent"]);
+  await world.engine.stop();
+  assertEquals(world.clock.pendingTimers, 0);
+});
+
+/** Lets a tenant be one that the next start knows of. */
+async function addTenant(
+  { parts, store, clock }: TestEngine,
+  id = TENANT_ID,
+): Promise<void> {
+  const nowMs = clock.nowMs();
+  await store.commit([{
+    writes: [parts.books.tenants.adding({
+      id,
+      version: 1,
+      domain: id,
+      status: "active",
+      plan: "",
+      timezone: "UTC",
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    })],
+  }]);
+}
+
+async function leaseOf({ store, call }: Called): Promise<LeaseProof> {
+  const now = await store.task(call.tenantId, call.id);
+  return { id: now?.attempt?.id ?? "" };
+}
+
+/** What is left of the tenant's calls. */
+async function callCounts({ store }: TestEngine): Promise<unknown> {
+  return await store.counts({ tenantId: internalTenant(TENANT_ID), cap: 9 });
+}
 
 async function reports(world: Called): Promise<readonly string[]> {
   const types = await world.history(world.origin);

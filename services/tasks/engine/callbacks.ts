@@ -1,7 +1,8 @@
 /**
  * The signed call at the end of a task. It is a task itself, of the service's
  * own worker, made in the same breath as the end; so it has retries, a lease
- * and a history like any other.
+ * and a history like any other. It is there until the history of the task that
+ * ended tells what became of it; see `callback_reports.ts`.
  *
  * @module
  */
@@ -9,10 +10,18 @@
 import { newTask } from "../domain/new_task.ts";
 import { NO_RETRY_POLICY } from "../domain/parse_retry_policy.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
+import type { TaskStatus } from "../domain/task_status.ts";
+import type { Store } from "../store/store.ts";
+import type { TaskPosition } from "../store/task_query.ts";
 import type { EngineParts } from "./parts.ts";
 import { sealWrite } from "./sealed_write.ts";
 import type { Spawned } from "./spawn.ts";
-import { callbackWorker, internalTenant } from "./workers.ts";
+import { callbackWorker, internalTenant, tenantOfInternal } from "./workers.ts";
+
+/** How a call ends: it was made, or given up. */
+const ENDS = ["complete", "failed"] as const satisfies readonly TaskStatus[];
+/** Calls that are read together. */
+const PAGE = 200;
 
 /** What the task of a call carries. */
 export interface CallbackData {
@@ -82,6 +91,38 @@ export function callbackWrites(
 export function callbackDataOf(task: Task): CallbackData {
   // Only `callbackWrites` makes tasks of that worker.
   return JSON.parse(task.dataJson) as CallbackData;
+}
+
+/** Whether a task of the service itself is a call that has ended. */
+export function isEndedCall({ tenantId, status }: Task): boolean {
+  return tenantOfInternal(tenantId) !== undefined &&
+    ENDS.some((end) => end === status);
+}
+
+/**
+ * The calls of one of the service's own tenants that have ended and are still
+ * there.
+ *
+ * @throws {Error} when the store fails
+ */
+export async function* endedCalls(
+  store: Pick<Store, "listTasks">,
+  tenantId: string,
+): AsyncGenerator<Task> {
+  let after: TaskPosition | undefined;
+  do {
+    const page = await store.listTasks({
+      tenantId,
+      statuses: ENDS,
+      by: "date",
+      sort: "date",
+      order: "asc",
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    });
+    yield* page.tasks;
+    after = page.next;
+  } while (after !== undefined);
 }
 
 function callDefinition(data: CallbackData): TaskDefinition {

@@ -94,6 +94,7 @@ export class Engine {
     this.#clock.start();
     this.claims.start();
     this.reconciler.start();
+    this.#callbackReports.start();
     this.#sweeping.start();
     return recovered;
   }

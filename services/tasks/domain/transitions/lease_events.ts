@@ -7,6 +7,7 @@
 import type { Attempt, Task } from "../task.ts";
 import type { EventContext, Transition } from "../task_event.ts";
 import { attemptNote, settledAs, withLease } from "./lease.ts";
+import { progressNews } from "./progress.ts";
 import {
   changed,
   type EventOf,
@@ -40,7 +41,8 @@ export function accept(
 
 /**
  * Extends the lease, never beyond the deadline. While the service's own call is
- * open, that holds the lease, and only progress counts.
+ * open, that holds the lease, and only progress counts. Of progress the task has
+ * what was said last, and the history some; see `progress.ts`.
  */
 export function heartbeat(
   task: Task,
@@ -49,24 +51,20 @@ export function heartbeat(
 ): Transition {
   const claim = { lease: event.lease, action: "extend" };
   return withLease(task, claim, (attempt) => {
-    const { progressJson } = event;
     const expiresAtMs = extended(attempt, event, context.nowMs);
     // Of the service's own call its worker's life says nothing.
     const isHeld = attempt.bootId === undefined;
     const seen = isHeld ? { seenAtMs: context.nowMs } : {};
-    if (progressJson === undefined) {
-      const isNews = expiresAtMs !== attempt.expiresAtMs ||
-        (isHeld && attempt.seenAtMs === undefined);
-      return !isNews ? UNCHANGED : changed(task, {
-        task: patched(task, { attempt: { ...attempt, expiresAtMs, ...seen } }),
-        notes: [],
-      }, context);
-    }
+    const news = progressNews(attempt, event, context);
+    const isUnchanged = news === undefined &&
+      expiresAtMs === attempt.expiresAtMs &&
+      (!isHeld || attempt.seenAtMs !== undefined);
+    if (isUnchanged) return UNCHANGED;
     return changed(task, {
       task: patched(task, {
-        attempt: { ...attempt, expiresAtMs, progressJson, ...seen },
+        attempt: { ...attempt, expiresAtMs, ...news?.fields, ...seen },
       }),
-      notes: [attemptNote(attempt, { type: "progress", progressJson })],
+      notes: news?.notes ?? [],
     }, context);
   });
 }

@@ -10,7 +10,7 @@ import { databaseVersion } from "../../../shared/sqlite/migrations.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 /** Most faults that are told. */
-const MAX_FAULTS = 20;
+export const MAX_FAULTS = 20;
 
 /**
  * Looks at every page of the database in a data folder and returns what is wrong

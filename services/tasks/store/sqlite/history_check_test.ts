@@ -1,0 +1,307 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { createHash } from "node:crypto";
+import type { Task } from "../../domain/task.ts";
+import type { Store } from "../store.ts";
+import {
+  change,
+  changed,
+  creation,
+  removal,
+  sampleIds,
+  sampleTask,
+  unitsOf,
+  withHistory,
+} from "../testing/sample_tasks.ts";
+import { databasePath } from "./database_file.ts";
+import { type CheckedHistories, historyCheck } from "./history_check.ts";
+import { integrityCheck } from "./integrity.ts";
+import { withFolder, withStore } from "./testing/open_store.ts";
+
+const digest = (text: string) =>
+  createHash("sha256").update(text).digest("base64url");
+
+function check(folder: string): readonly string[] {
+  return historyCheck(folder, { digest });
+}
+
+/** Adds a task with that many records. */
+async function add(store: Store, task: Task, records: number): Promise<Task> {
+  const made = withHistory(task, Array.from({ length: records }, () => ({})));
+  const write = { ...creation(made.task), history: made.history };
+  await store.commit(unitsOf(write));
+  return made.task;
+}
+
+/** Drops the first records of a task. */
+async function fold(store: Store, task: Task, through: number): Promise<Task> {
+  const { records: [last] } = await store.history({
+    tenantId: task.tenantId,
+    taskId: task.id,
+    order: "asc",
+    limit: 1,
+    afterSeq: through - 1,
+  });
+  const historyFolded = { count: through, hash: last?.hash ?? "" };
+  const next = withHistory(changed(task, { historyFolded }), [
+    { type: "folded", folded: historyFolded },
+    {},
+  ]);
+  await store.commit(unitsOf({
+    ...change(next.task),
+    history: next.history,
+    foldThrough: through,
+  }));
+  return next.task;
+}
+
+function tamper(folder: string, sql: string): void {
+  const db = new DatabaseSync(databasePath(folder));
+  try {
+    assert(db.prepare(sql).run().changes > 0, sql);
+  } finally {
+    db.close();
+  }
+}
+
+/** Three tasks: one folded, one with more records than are held at once, one without any. */
+async function writeSamples(folder: string): Promise<readonly Task[]> {
+  const ids = sampleIds();
+  const tasks: Task[] = [];
+  await withStore(folder, async (store) => {
+    const short = await add(store, sampleTask({ id: ids.next() }), 10);
+    tasks.push(await fold(store, short, 8));
+    const long = await add(store, sampleTask({ id: ids.next() }), 1_700);
+    tasks.push(await fold(store, long, 300));
+    tasks.push(await add(store, sampleTask({ id: ids.next() }), 0));
+  });
+  return tasks;
+}
+
+Deno.test("historyCheck() finds nothing where all is well, also beside a store that writes", async () => {
+  await withFolder(async (folder) => {
+    await writeSamples(folder);
+    assertEquals(check(folder), []);
+    await withStore(folder, async (store) => {
+      const ids = sampleIds(2);
+      for (let count = 0; count < 40; count++) {
+        await add(store, sampleTask({ id: ids.next() }), count % 4);
+        if (count % 10 === 0) assertEquals(check(folder), []);
+      }
+      const seen: CheckedHistories[] = [];
+      const onProgress = (checked: CheckedHistories) => void seen.push(checked);
+      assertEquals(historyCheck(folder, { digest, onProgress }), []);
+      assertEquals(seen.at(-1)?.records, 4 + 1_402 + 60);
+      const tasks = seen.map((checked) => checked.tasks);
+      assertEquals(tasks, tasks.toSorted((left, right) => left - right));
+    });
+  });
+});
+
+Deno.test("historyCheck() finds what was tampered with, and says where", async () => {
+  const first = "n = (SELECT min(n) FROM tasks)";
+  const second = `n = (SELECT n FROM tasks ORDER BY n LIMIT 1 OFFSET 1)`;
+  const tamperings: readonly (readonly [string, number, string])[] = [
+    [
+      `UPDATE history SET text = replace(text, 'log', 'lag') WHERE seq = 9 AND ${first}`,
+      0,
+      " at record 9: its content has another hash",
+    ],
+    [
+      `UPDATE history SET hash = 'x' WHERE seq = 10 AND ${first}`,
+      0,
+      " at record 10: its content has another hash",
+    ],
+    [
+      `DELETE FROM history WHERE seq = 9 AND ${first}`,
+      0,
+      " at record 10: number 9 is missing",
+    ],
+    [
+      `DELETE FROM history WHERE seq = 12 AND ${first}`,
+      0,
+      " at record 11: it is not the last one",
+    ],
+    [`DELETE FROM history WHERE ${first}`, 0, ": it has no records"],
+    [
+      `INSERT INTO history SELECT n, 8, text, hash FROM history WHERE seq = 9 AND ${first}`,
+      0,
+      " at record 8: number 9 is missing",
+    ],
+    [
+      `INSERT INTO history SELECT n, 13, text, hash FROM history WHERE seq = 9 AND ${first}`,
+      0,
+      " at record 13: its content has another hash",
+    ],
+    [
+      `UPDATE history SET text = replace(text, 'log', 'lag') WHERE seq = 1400 AND ${second}`,
+      1,
+      " at record 1400: its content has another hash",
+    ],
+    [
+      `DELETE FROM history WHERE seq BETWEEN 500 AND 1600 AND ${second}`,
+      1,
+      " at record 1601: number 500 is missing",
+    ],
+    [
+      `UPDATE tasks SET body = json_set(body, '$.historyFolded.hash', 'x') WHERE ${second}`,
+      1,
+      " at record 301: its content has another hash",
+    ],
+    [
+      `UPDATE tasks SET body = json_remove(body, '$.historyFolded') WHERE ${second}`,
+      1,
+      " at record 301: number 1 is missing",
+    ],
+    [
+      `UPDATE tasks SET body = json_set(body, '$.historyCount', 2) WHERE ${first}`,
+      0,
+      " at record 12: it is not the last one",
+    ],
+    [
+      "UPDATE tasks SET body = json_set(body, '$.historyHash', 'x') " +
+      "WHERE n = (SELECT max(n) FROM tasks)",
+      2,
+      ": it has no records",
+    ],
+  ];
+  for (const [sql, index, told] of tamperings) {
+    await withFolder(async (folder) => {
+      const tasks = await writeSamples(folder);
+      tamper(folder, sql);
+      assertEquals(integrityCheck(folder), [], "no page tells of it");
+      assertEquals(
+        check(folder),
+        [`Cannot trust history of task "${tasks[index]?.id}"${told}`],
+        sql,
+      );
+    });
+  }
+});
+
+Deno.test("historyCheck() finds a folding that tells a lie, though each hash is right", async () => {
+  await withFolder(async (folder) => {
+    const [task] = await writeSamples(folder);
+    const db = new DatabaseSync(databasePath(folder));
+    const n = "n = (SELECT min(n) FROM tasks)";
+    const rows = db.prepare(
+      `SELECT seq, text, hash FROM history WHERE ${n} ORDER BY seq`,
+    ).all();
+    let prev = task?.historyFolded?.hash ?? "";
+    const set = db.prepare(
+      `UPDATE history SET text = ?, hash = ? WHERE seq = ? AND ${n}`,
+    );
+    for (const row of rows) {
+      const text = String(row["text"]).replace('"count":8', '"count":2');
+      prev = digest(`${prev}\n${row["seq"]}\n${text}`);
+      set.run(text, prev, Number(row["seq"]));
+    }
+    db.prepare(
+      `UPDATE tasks SET body = json_set(body, '$.historyHash', ?) WHERE ${n}`,
+    ).run(prev);
+    db.close();
+    assertEquals(check(folder), [
+      `Cannot trust history of task "${task?.id}" at record 9: others were before it`,
+    ]);
+  });
+});
+
+Deno.test("historyCheck() tells of records without a task, once each, unless they wait to be swept", async () => {
+  await withFolder(async (folder) => {
+    await withStore(folder, async (store) => {
+      const ids = sampleIds();
+      const gone = await add(store, sampleTask({ id: ids.next() }), 1_700);
+      await store.commit(unitsOf(removal(gone)));
+      await add(store, sampleTask({ id: ids.next() }), 3);
+    });
+    assertEquals(check(folder), []);
+    tamper(folder, "DELETE FROM removed_histories");
+    const told = /^Cannot trust history of number \d+: it belongs to no task$/;
+    const [fault = "", ...others] = check(folder);
+    assert(told.test(fault), fault);
+    assertEquals(others, []);
+    tamper(folder, "DELETE FROM tasks");
+    assertEquals(check(folder).length, 2);
+  });
+});
+
+Deno.test("historyCheck() reads on where a page ends, whatever stands at its end", async () => {
+  await withFolder(async (folder) => {
+    const tasks: Task[] = [];
+    await withStore(folder, async (store) => {
+      const ids = sampleIds();
+      for (const records of [499, 1, 500, 0, 501, 998, 1, 1_000]) {
+        tasks.push(await add(store, sampleTask({ id: ids.next() }), records));
+      }
+    });
+    assertEquals(check(folder), []);
+    tamper(
+      folder,
+      "DELETE FROM history WHERE (n, seq) IN " +
+        "(SELECT n, max(seq) FROM history GROUP BY n)",
+    );
+    assertEquals(
+      check(folder),
+      tasks.filter(({ historyCount }) => historyCount > 0).map(
+        ({ id, historyCount }) =>
+          `Cannot trust history of task "${id}"` +
+          (historyCount === 1
+            ? ": it has no records"
+            : ` at record ${historyCount - 1}: it is not the last one`),
+      ),
+    );
+  });
+});
+
+Deno.test("historyCheck() sees one state, whatever is written meanwhile", async () => {
+  await withFolder(async (folder) => {
+    await writeSamples(folder);
+    let writes = 0;
+    const onProgress = () => {
+      if (++writes > 1) return;
+      tamper(folder, "DELETE FROM history WHERE seq > 1000");
+      tamper(
+        folder,
+        "UPDATE tasks SET body = json_set(body, '$.historyHash', 'x')",
+      );
+    };
+    assertEquals(historyCheck(folder, { digest, onProgress }), []);
+    assert(writes > 1);
+    assertEquals(check(folder).length, 3);
+  });
+});
+
+Deno.test("historyCheck() tells a fault of each task, up to a bound", async () => {
+  await withFolder(async (folder) => {
+    await withStore(folder, async (store) => {
+      const ids = sampleIds();
+      for (let count = 0; count < 30; count++) {
+        await add(store, sampleTask({ id: ids.next() }), 3);
+      }
+    });
+    tamper(folder, "UPDATE history SET hash = 'x' WHERE seq = 2");
+    const faults = check(folder);
+    assertEquals(faults.length, 20);
+    assertEquals(new Set(faults).size, 20);
+    const few = historyCheck(folder, { digest, maxFaults: 3 });
+    assertEquals(few, faults.slice(0, 3));
+  });
+});
+
+Deno.test("historyCheck() tells what it cannot read", async () => {
+  await withFolder(async (folder) => {
+    assertThrows(() => check(`${folder}/none`));
+    const [task] = await writeSamples(folder);
+    tamper(
+      folder,
+      "UPDATE tasks SET body = '{' WHERE n = (SELECT min(n) FROM tasks)",
+    );
+    assertEquals(check(folder), [
+      `Cannot read task "${task?.id}": its body is no JSON text`,
+    ]);
+    tamper(folder, "UPDATE migrations SET version = 99");
+    assertEquals(check(folder), [
+      "Cannot check histories: it is of version 99, this program knows up to 1",
+    ]);
+  });
+});
