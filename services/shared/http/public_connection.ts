@@ -159,6 +159,8 @@ export class PublicConnection {
     const { handler, logger } = this.#engine;
     const request = new PublicRequest(head, body, this.#options.origin);
     const exchange = new PublicExchange({ request, body, handler, logger });
+    const turn = this.#engine.turns.begin();
+    if (turn !== undefined) await turn;
     const response = await this.#answerOf(exchange);
     request.release();
     body.giveUp();

@@ -11,6 +11,7 @@ import type { BodyBudget } from "./body_budget.ts";
 import type { HttpHandler } from "./exchange.ts";
 import { PublicDate } from "./public_date.ts";
 import type { PublicLimits } from "./public_limits.ts";
+import { PublicTurns } from "./public_turns.ts";
 
 /** Options of {@linkcode PublicEngine}. */
 export interface PublicEngineOptions {
@@ -41,6 +42,8 @@ export class PublicEngine {
   readonly budget: BodyBudget;
   /** The deadlines of all connections. */
   readonly wheel: TimerWheel;
+  /** How many requests begin together. */
+  readonly turns = new PublicTurns();
   readonly #clock: Clock;
   readonly #date = new PublicDate();
 

@@ -16,6 +16,7 @@ import {
   parseHead,
 } from "./public_head.ts";
 import type { PublicInput } from "./public_input.ts";
+import { RepeatedHead } from "./public_repeated_head.ts";
 
 /** What came in the place of a request. */
 export type NextHead =
@@ -44,6 +45,7 @@ const LINE_FEED = 0x0a;
 /** Reads the heads of one connection. */
 export class PublicHeadReader {
   readonly #options: PublicHeadReaderOptions;
+  readonly #last = new RepeatedHead();
   #isFirst = true;
   /** Whether the empty line before a head has been skipped. */
   #hasSkipped = false;
@@ -94,6 +96,11 @@ export class PublicHeadReader {
     const { input, maxBytes } = this.#options;
     this.#skipEmptyLine();
     const { bytes } = input;
+    const repeated = this.#last.match(bytes);
+    if (repeated !== undefined) {
+      input.consume(this.#last.length);
+      return { kind: "ok", head: repeated };
+    }
     const end = findHeadEnd(bytes, this.#seenBytes);
     if (end === HEAD_MALFORMED) {
       return refused({ status: 400, detail: "The head is malformed" });
@@ -109,7 +116,11 @@ export class PublicHeadReader {
     }
     const text = bytes.toString("latin1", 0, end);
     input.consume(end);
-    return parseHead(text);
+    const outcome = parseHead(text);
+    if (outcome.kind === "ok") {
+      this.#last.keep(outcome.head, { bytes, length: end });
+    }
+    return outcome;
   }
 
   /** Some clients end a body with a line of its own (RFC 9112, 2.2). */

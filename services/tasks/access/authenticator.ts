@@ -5,7 +5,8 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import { parseAuthorization } from "./authorization.ts";
+import { type Soon, soon } from "../../shared/soon.ts";
+import { PresentedCredentials } from "./presented_credential.ts";
 import type { Caller } from "./caller.ts";
 import {
   type ApiKey,
@@ -14,7 +15,7 @@ import {
   type WorkerCredential,
 } from "./credential.ts";
 import type { CredentialCache } from "./credential_cache.ts";
-import { type CredentialToken, digestOf } from "./credential_token.ts";
+import type { CredentialToken } from "./credential_token.ts";
 import type { HeaderValues } from "./host.ts";
 import type { JwtOutcome, JwtVerifier } from "./jwt.ts";
 import type { TokenSubject } from "./jwt_claims.ts";
@@ -71,6 +72,13 @@ export interface AuthenticatorOptions {
 export interface AuthenticationRequest {
   /** The `Authorization` header. */
   readonly authorization: HeaderValues;
+  /**
+   * What the header came in. While it is the same object, so is the header, and
+   * what was read of that need not be read again.
+   *
+   * @default the header is read
+   */
+  readonly head?: object;
   /** The tenant that the host names. */
   readonly tenant: {
     /** Its id. */
@@ -114,6 +122,7 @@ interface Presented<C extends Credential> {
 /** Tells who calls. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
+  readonly #presented = new PresentedCredentials();
 
   /** An authenticator over a store. */
   constructor(options: AuthenticatorOptions) {
@@ -128,8 +137,8 @@ export class Authenticator {
    */
   authenticate(
     request: AuthenticationRequest,
-  ): AuthenticationOutcome | Promise<AuthenticationOutcome> {
-    const authorization = parseAuthorization(request.authorization);
+  ): Soon<AuthenticationOutcome> {
+    const authorization = this.#presented.read(request);
     switch (authorization.kind) {
       case "missing":
         return MISSING;
@@ -148,7 +157,7 @@ export class Authenticator {
       case "jwt": {
         const { tokens } = this.#options;
         if (tokens === undefined) return INVALID;
-        return when(
+        return soon(
           tokens.verify(authorization.token),
           (outcome) => this.#user(outcome, request),
         );
@@ -159,7 +168,7 @@ export class Authenticator {
   #apiKey(
     token: CredentialToken,
     request: AuthenticationRequest,
-  ): AuthenticationOutcome | Promise<AuthenticationOutcome> {
+  ): Soon<AuthenticationOutcome> {
     const { apiKeys, store } = this.#options;
     const tenantId = request.tenant.id;
     const found = apiKeys.find(
@@ -167,7 +176,7 @@ export class Authenticator {
       token.id,
       () => store.findApiKey(tenantId, token.id),
     );
-    return when(
+    return soon(
       found,
       (credential) =>
         this.#letIn({ credential, token, request }, (key) => ({
@@ -184,7 +193,7 @@ export class Authenticator {
   #worker(
     token: CredentialToken,
     request: AuthenticationRequest,
-  ): AuthenticationOutcome | Promise<AuthenticationOutcome> {
+  ): Soon<AuthenticationOutcome> {
     const { workerCredentials, store } = this.#options;
     const tenantId = request.tenant.id;
     const found = workerCredentials.find(
@@ -192,7 +201,7 @@ export class Authenticator {
       token.id,
       () => store.findWorkerCredential(tenantId, token.id),
     );
-    return when(
+    return soon(
       found,
       (credential) =>
         this.#letIn({ credential, token, request }, (own) => ({
@@ -211,7 +220,7 @@ export class Authenticator {
   ): AuthenticationOutcome {
     const { credential, token, request } = presented;
     const checked = checkCredential(credential, {
-      digest: digestOf(token.secret),
+      digest: this.#presented.digestOf(token),
       nowMs: this.#options.clock.nowMs(),
       clientAddress: request.clientAddress,
     });
@@ -224,11 +233,11 @@ export class Authenticator {
   #user(
     outcome: JwtOutcome,
     request: AuthenticationRequest,
-  ): AuthenticationOutcome | Promise<AuthenticationOutcome> {
+  ): Soon<AuthenticationOutcome> {
     if (outcome.kind !== "ok") return outcome;
     const tenantId = request.tenant.id;
     const found = this.#options.store.findUser(tenantId, outcome.subject);
-    return when(found, (user) => {
+    return soon(found, (user) => {
       if (user === undefined || user.status === "disabled") return INVALID;
       const { id: userId, role, payloads } = user;
       const scopes = scopesOfRole(role);
@@ -252,11 +261,3 @@ const INVALID: AuthenticationOutcome = {
   code: "invalid_credentials",
   reason: "Cannot accept credentials: they are not valid here",
 };
-
-/** Goes on at once with a value, and later with a promise. */
-function when<A, B>(
-  value: A | Promise<A>,
-  next: (value: A) => B | Promise<B>,
-): B | Promise<B> {
-  return value instanceof Promise ? value.then(next) : next(value);
-}

@@ -39,14 +39,14 @@ export async function admit(
   options: AdmitOptions & Gate,
 ): Promise<Admission> {
   const { access, params, operatorDigests, authenticator } = options;
-  const authorization = incoming.request.headers.all("authorization");
+  const { headers } = incoming.request;
   // A lease's token is checked against the lease, and so is what the accounts
   // ask for.
   if (access.kind === "public" || access.kind === "lease") {
     return { kind: "ok", caller: undefined };
   }
   if (access.kind === "operator") {
-    const bearer = parseBearer(authorization);
+    const bearer = parseBearer(headers.all("authorization"));
     return bearer.kind === "ok" &&
         isOperatorToken(bearer.token, operatorDigests)
       ? { kind: "ok", caller: { kind: "operator" } }
@@ -59,7 +59,8 @@ export async function admit(
     throw new TypeError("Cannot tell who calls: the host is no tenant's");
   }
   const outcome = await authenticator.authenticate({
-    authorization,
+    authorization: headers.all("authorization"),
+    head: headers,
     tenant,
     clientAddress: origin.clientAddress,
   });

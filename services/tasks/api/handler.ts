@@ -15,6 +15,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Caller } from "../access/caller.ts";
 import { admit, type AdmitOptions } from "./admit.ts";
 import { contextOf } from "./call_context.ts";
+import { type DestinationOptions, Destinations } from "./destination.ts";
 import {
   type Answer,
   renderAnswer,
@@ -34,7 +35,11 @@ import { readBody } from "./read_body.ts";
 import { RequestRate } from "./request_rate.ts";
 
 /** Options of {@linkcode createHandler}. */
-export interface HandlerOptions extends LocateOptions, AdmitOptions {
+export interface HandlerOptions
+  extends
+    DestinationOptions,
+    Omit<LocateOptions, "destinations">,
+    AdmitOptions {
   /** All routes. */
   readonly routes: readonly AnyRoute[];
   /** Longest body of any request. */
@@ -61,11 +66,13 @@ export function createHandler(options: HandlerOptions): HttpHandler {
 class Handler {
   readonly #options: HandlerOptions;
   readonly #matcher: RouteMatcher<AnyRoute>;
+  readonly #destinations: Destinations;
   readonly #rating: Rating;
 
   constructor(options: HandlerOptions) {
     this.#options = options;
     this.#matcher = createMatcher(options.routes);
+    this.#destinations = new Destinations(options);
     const { clock, logger } = options;
     this.#rating = { rate: new RequestRate(), clock, logger };
   }
@@ -93,7 +100,9 @@ class Handler {
     rendering: RenderOptions,
   ): Promise<RenderedAnswer> {
     const located = await locate(request, {
-      ...this.#options,
+      books: this.#options.books,
+      limitsOf: this.#options.limitsOf,
+      destinations: this.#destinations,
       requestId: rendering.requestId,
     });
     if (located.kind === "problem") {
@@ -175,7 +184,8 @@ class Handler {
     const over = rateProblem(incoming, this.#rating);
     if (over !== undefined) return renderAnswer(over, rendering);
     const admitted = await admit(incoming, {
-      ...this.#options,
+      operatorDigests: this.#options.operatorDigests,
+      authenticator: this.#options.authenticator,
       access: route.access,
       params,
     });

@@ -5,27 +5,23 @@
  */
 
 import type { HttpRequest } from "../../shared/http/exchange.ts";
-import { resolveTarget } from "../access/development_host.ts";
-import { originOf, type TrustedOrigin } from "../access/forwarded.ts";
-import type { Network } from "../access/network.ts";
+import type { Soon } from "../../shared/soon.ts";
+import type { TrustedOrigin } from "../access/forwarded.ts";
 import type { PlanLimits } from "../domain/plan.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import { type Books, REGISTRY } from "../engine/books.ts";
+import type { Destinations } from "./destination.ts";
 import { problem, type ProblemAnswer } from "./http/problem_answer.ts";
 import type { HostKind } from "./http/route.ts";
 
-/** What decides where requests go. */
+/** What it takes to find the tenant of a request. */
 export interface LocateOptions {
-  /** The host whose subdomains are the tenants. */
-  readonly serviceHost: string;
-  /** Whether tenants may be named without a host name. */
-  readonly devFallback: boolean;
-  /** Proxies whose words about the client count. */
-  readonly trustedProxies: readonly Network[];
+  /** Reads what the head of a request says of it. */
+  readonly destinations: Destinations;
   /** Where tenants are. */
   readonly books: Pick<Books, "tenants">;
   /** The limits of a tenant. */
-  readonly limitsOf: (tenantId: string) => Promise<PlanLimits>;
+  readonly limitsOf: (tenantId: string) => Soon<PlanLimits>;
 }
 
 /** A request with what is known of it so far. */
@@ -58,31 +54,8 @@ export async function locate(
   request: HttpRequest,
   options: LocateOptions & { readonly requestId: string },
 ): Promise<Located> {
-  const {
-    serviceHost,
-    devFallback,
-    trustedProxies,
-    books,
-    limitsOf,
-    requestId,
-  } = options;
-  const { headers, target } = request;
-  const origin = originOf({
-    peerAddress: request.peer.address,
-    isTls: request.isTls,
-    host: headers.all("host"),
-    forwardedHost: headers.all("x-forwarded-host"),
-    forwardedProto: headers.all("x-forwarded-proto"),
-    forwardedFor: headers.all("x-forwarded-for"),
-  }, trustedProxies);
-  const mark = target.indexOf("?");
-  const resolved = resolveTarget({
-    host: origin.host,
-    path: mark === -1 ? target : target.slice(0, mark),
-    xTenant: headers.all("x-tenant"),
-  }, { serviceHost, devFallback });
-  const { part, path } = resolved;
-  const rawQuery = mark === -1 ? "" : target.slice(mark + 1);
+  const { destinations, books, limitsOf, requestId } = options;
+  const { origin, part, path, rawQuery } = destinations.of(request);
   const common = { request, requestId, origin, rawQuery, path };
   switch (part.kind) {
     case "bad_host":

@@ -5,57 +5,22 @@
  * @module
  */
 
-import type { Actor } from "../domain/actor.ts";
-import { rulesOf } from "../domain/rules.ts";
+import type { Soon } from "../../shared/soon.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
-import type { TaskEvent, TaskRules } from "../domain/task_event.ts";
-import { transition } from "../domain/transition.ts";
-import type { Unit, UnitResult, Write } from "../store/store.ts";
+import type { TaskRules } from "../domain/task_event.ts";
+import type { Unit, UnitResult } from "../store/store.ts";
+import {
+  EventPlanner,
+  type EventRequest,
+  type Plan,
+  type Settled,
+} from "./event_plan.ts";
 import type { EngineParts } from "./parts.ts";
-import { foldFor, mayFold } from "./history_fold.ts";
-import { removalOf, sealWrite } from "./sealed_write.ts";
-import { spawnedWrites } from "./spawn.ts";
-import { callbackWrites } from "./callbacks.ts";
+
+export type { EventRequest, Settled } from "./event_plan.ts";
 
 /** How often an event is tried again when the task changes meanwhile. */
 const MAX_TRIES = 50;
-
-/** Rules of tasks whose worker was removed; none of them runs any more. */
-const ORPHANS = { timeoutMs: 30_000, maxLost: 3 };
-
-/** An event on its way to a task. */
-export interface EventRequest {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** The task's id. */
-  readonly id: string;
-  /** The event, or what decides it from the task; undefined lets it be. */
-  readonly event: TaskEvent | ((task: Task) => TaskEvent | undefined);
-  /** Who causes it. */
-  readonly actor: Actor | ((task: Task) => Actor);
-  /**
-   * Makes what is written along with it, from the outcome.
-   * @default nothing
-   */
-  readonly along?: (outcome: Settled) => readonly Write[];
-  /**
-   * The task as somebody knows it, which saves reading it.
-   * @default it is read
-   */
-  readonly known?: Task;
-}
-
-/** What came of an event, before it was written. */
-export type Settled =
-  | { readonly kind: "changed"; readonly previous: Task; readonly task: Task }
-  | { readonly kind: "unchanged"; readonly task: Task }
-  | { readonly kind: "purged"; readonly previous: Task }
-  | {
-    readonly kind: "refused";
-    readonly code: "wrong_state" | "lease_gone";
-    readonly reason: string;
-    readonly task: Task;
-  };
 
 /** What came of an event. */
 export type EventOutcome =
@@ -77,24 +42,16 @@ export type ChangeListener = (
   next: Task | undefined,
 ) => void;
 
-/** What is to be written for an event. */
-interface Plan {
-  readonly settled: Settled;
-  readonly writes: readonly Write[];
-  /** How many of the writes are the engine's own; the others go along. */
-  readonly ownWrites: number;
-  /** Tasks that are made by it. */
-  readonly made: readonly Task[];
-}
-
 /** Applies events to tasks. */
 export class TaskChanges {
   readonly #parts: EngineParts;
+  readonly #planner: EventPlanner;
   readonly #listeners: ChangeListener[] = [];
 
   /** Changes over the engine's parts. */
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    this.#planner = new EventPlanner(parts);
   }
 
   /** Adds a listener; it is called after the commit and must not throw. */
@@ -108,20 +65,8 @@ export class TaskChanges {
   }
 
   /** The rules in force for a task, or for what it is about to be. */
-  async rules(
-    task: TaskDefinition & Pick<Task, "tenantId">,
-  ): Promise<TaskRules> {
-    const { workers, limitsOf, ruleCache } = this.#parts;
-    const [worker, limits] = await Promise.all([
-      workers.get(task.tenantId, task.workerId),
-      limitsOf(task.tenantId),
-    ]);
-    return rulesOf(task, worker ?? ORPHANS, {
-      cache: ruleCache,
-      ...(limits.retentionMs === null
-        ? {}
-        : { retentionMs: limits.retentionMs }),
-    });
+  rules(task: TaskDefinition & Pick<Task, "tenantId">): Soon<TaskRules> {
+    return this.#planner.rules(task);
   }
 
   /**
@@ -181,7 +126,8 @@ export class TaskChanges {
         outcomes[index] = { kind: "missing" };
         continue;
       }
-      const plan = await this.#planAmong(requests, { request, task });
+      const planning = this.#planAmong(requests, { request, task });
+      const plan = planning instanceof Promise ? await planning : planning;
       // What is known may be out of date. A change is found out when it is
       // written; that nothing changes has to be found out by reading.
       if (plan.ownWrites === 0 && isFirst && request.known !== undefined) {
@@ -237,13 +183,11 @@ export class TaskChanges {
   }
 
   /** A task that cannot be judged must not hold up those beside it. */
-  async #planAmong(
+  #planAmong(
     requests: readonly EventRequest[],
     { request, task }: { readonly request: EventRequest; readonly task: Task },
-  ): Promise<Plan> {
-    try {
-      return await this.#plan(request, task);
-    } catch (error) {
+  ): Soon<Plan> {
+    const passOver = (error: unknown): Plan => {
       const isUnreadable = error instanceof TypeError ||
         error instanceof RangeError;
       if (requests.length === 1 || !isUnreadable) throw error;
@@ -259,69 +203,12 @@ export class TaskChanges {
         ownWrites: 0,
         made: [],
       };
-    }
-  }
-
-  async #plan(request: EventRequest, task: Task): Promise<Plan> {
-    const event = typeof request.event === "function"
-      ? request.event(task)
-      : request.event;
-    const settle = (settled: Settled, writes: readonly Write[] = []): Plan => ({
-      settled,
-      writes: [...writes, ...request.along?.(settled) ?? []],
-      ownWrites: writes.length,
-      made: [],
-    });
-    if (event === undefined) return settle({ kind: "unchanged", task });
-    const { clock, random } = this.#parts;
-    const rules = await this.rules(
-      event.kind === "update"
-        ? { ...event.definition, tenantId: task.tenantId }
-        : task,
-    );
-    const result = transition(task, event, {
-      nowMs: clock.nowMs(),
-      actor: typeof request.actor === "function"
-        ? request.actor(task)
-        : request.actor,
-      rules,
-      random,
-    });
-    switch (result.kind) {
-      case "unchanged":
-        return settle({ kind: "unchanged", task });
-      case "refused": {
-        const { code, reason } = result;
-        return settle({ kind: "refused", code, reason, task });
-      }
-      case "purge":
-        return settle({ kind: "purged", previous: task }, [removalOf(task)]);
-      case "changed": {
-        const sealed = sealWrite(result.next, {
-          drafts: result.history,
-          expectedVersion: task.version,
-          fold: mayFold(task, result.history.length)
-            ? await foldFor(task, {
-              added: result.history.length,
-              parts: this.#parts,
-            })
-            : undefined,
-        });
-        const spawned = spawnedWrites(sealed.task, {
-          slotsMs: result.spawnSlotsMs,
-          rules,
-          parts: this.#parts,
-        });
-        const calls = callbackWrites(task, {
-          next: sealed.task,
-          parts: this.#parts,
-        });
-        const plan = settle(
-          { kind: "changed", previous: task, task: sealed.task },
-          [sealed.write, ...spawned.writes, ...calls.writes],
-        );
-        return { ...plan, made: [...spawned.tasks, ...calls.tasks] };
-      }
+    };
+    try {
+      const plan = this.#planner.plan(request, task);
+      return plan instanceof Promise ? plan.catch(passOver) : plan;
+    } catch (error) {
+      return passOver(error);
     }
   }
 

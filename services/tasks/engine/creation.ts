@@ -17,6 +17,7 @@ import type { Unit, Write } from "../store/store.ts";
 import { callbackWrites } from "./callbacks.ts";
 import type { ConflictReason, TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
+import { rememberingLast, sha256 } from "./digest.ts";
 import { sealWrite } from "./sealed_write.ts";
 
 /** A task to be made; its definition has been checked. */
@@ -68,6 +69,8 @@ export type CreationOutcome =
 export class Creation {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
+  /** Histories of tasks that are made together mostly begin with one record. */
+  readonly #digest = rememberingLast(sha256);
 
   /** Creation over the engine's parts. */
   constructor(parts: EngineParts, changes: TaskChanges) {
@@ -109,7 +112,11 @@ export class Creation {
       }),
       random,
     });
-    const sealed = sealWrite(task, { drafts: history, expectedVersion: 0 });
+    const sealed = sealWrite(task, {
+      drafts: history,
+      expectedVersion: 0,
+      digest: this.#digest,
+    });
     const calls = callbackWrites(undefined, {
       next: sealed.task,
       parts: this.#parts,

@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import { type Soon, soon } from "../../shared/soon.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { PlanLimits } from "../domain/plan.ts";
 import { createRuleCache } from "../domain/rules.ts";
@@ -12,6 +13,7 @@ import type { Tenant } from "../domain/tenant.ts";
 import type { Store } from "../store/store.ts";
 import { openBooks, REGISTRY } from "./books.ts";
 import type { EngineParts } from "./parts.ts";
+import { cachedStore } from "./cached_store.ts";
 import { RecordCache } from "./record_cache.ts";
 import { tenantOfInternal, Workers } from "./workers.ts";
 
@@ -39,19 +41,17 @@ export function openParts(options: PartsOptions): EngineParts {
   const { store, limitsOfPlan, newId } = options;
   const cache = new RecordCache(store);
   const books = openBooks({ cache, store });
-  const tenantOf = (tenantId: string): Promise<Tenant | undefined> =>
+  const tenantOf = (tenantId: string): Soon<Tenant | undefined> =>
     books.tenants.get(REGISTRY, tenantOfInternal(tenantId) ?? tenantId);
+  const limitsOfTenant = (tenant: Tenant | undefined): PlanLimits =>
+    limitsOfPlan(tenant?.plan ?? "");
   return {
-    store: withCache(store, cache),
+    store: cachedStore(store, cache),
     books,
     workers: new Workers(books.workers),
     ruleCache: createRuleCache(MAX_RULES),
-    async limitsOf(tenantId) {
-      return limitsOfPlan((await tenantOf(tenantId))?.plan ?? "");
-    },
-    async isServed(tenantId) {
-      return (await tenantOf(tenantId))?.status !== "suspended";
-    },
+    limitsOf: (tenantId) => soon(tenantOf(tenantId), limitsOfTenant),
+    isServed: (tenantId) => soon(tenantOf(tenantId), isServed),
     clock: options.clock,
     random: options.random,
     newId,
@@ -60,13 +60,6 @@ export function openParts(options: PartsOptions): EngineParts {
   };
 }
 
-/** The same store, whose commits the memory hears of. */
-function withCache(store: Store, cache: RecordCache): Store {
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === "commit") return cache.commit.bind(cache);
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
+function isServed(tenant: Tenant | undefined): boolean {
+  return tenant?.status !== "suspended";
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import type { Soon } from "../../shared/soon.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { PlanLimits } from "../domain/plan.ts";
 import type { RuleCache } from "../domain/rules.ts";
@@ -23,9 +24,9 @@ export interface EngineParts {
   /** What is read of policies and schedules. */
   readonly ruleCache: RuleCache;
   /** The limits of a tenant's plan. */
-  readonly limitsOf: (tenantId: string) => Promise<PlanLimits>;
+  readonly limitsOf: (tenantId: string) => Soon<PlanLimits>;
   /** Whether a tenant's tasks are started: not while it is suspended. */
-  readonly isServed: (tenantId: string) => Promise<boolean>;
+  readonly isServed: (tenantId: string) => Soon<boolean>;
   /** The time. */
   readonly clock: Clock;
   /** Gives a number from 0 to before 1. */

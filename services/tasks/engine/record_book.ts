@@ -4,6 +4,7 @@
  * @module
  */
 
+import { type Soon, soon } from "../../shared/soon.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
 import type { Store, Write } from "../store/store.ts";
 import type { RecordCache } from "./record_cache.ts";
@@ -77,16 +78,19 @@ export class RecordBook<T extends RecordValue> {
     return this.#cache.changesOf(this.#options.kind);
   }
 
-  /** The value of that id, if the tenant has it. */
-  async get(tenantId: string, id: string): Promise<T | undefined> {
+  /** The value of that id, if the tenant has it; at once when it is remembered. */
+  get(tenantId: string, id: string): Soon<T | undefined> {
     const { kind } = this.#options;
-    return this.#value(await this.#cache.record(kind, tenantId, id));
+    return soon(this.#cache.record(kind, tenantId, id), this.#value);
   }
 
-  /** The value of that alias, if the tenant has it. */
-  async byAlias(tenantId: string, alias: string): Promise<T | undefined> {
+  /** The value of that alias, if the tenant has it; at once when it is remembered. */
+  byAlias(tenantId: string, alias: string): Soon<T | undefined> {
     const { kind } = this.#options;
-    return this.#value(await this.#cache.recordByAlias(kind, tenantId, alias));
+    return soon(
+      this.#cache.recordByAlias(kind, tenantId, alias),
+      this.#value,
+    );
   }
 
   /** A page of the tenant's values. */
@@ -164,9 +168,8 @@ export class RecordBook<T extends RecordValue> {
     };
   }
 
-  #value(record: StoredRecord | undefined): T | undefined {
-    return record === undefined ? undefined : this.#parse(record);
-  }
+  readonly #value = (record: StoredRecord | undefined): T | undefined =>
+    record === undefined ? undefined : this.#parse(record);
 
   #parse(record: StoredRecord): T {
     let value = this.#read.get(record);

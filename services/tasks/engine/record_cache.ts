@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Soon } from "../../shared/soon.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
 import type { Store, Unit, UnitResult } from "../store/store.ts";
 
@@ -18,7 +19,7 @@ export type RecordSource = Pick<Store, "record" | "recordByAlias" | "commit">;
  * so whoever reads after the commit's answer reads the new state. Absence is
  * not remembered: strangers choose what is looked for.
  */
-export class RecordCache implements RecordSource {
+export class RecordCache {
   readonly #source: RecordSource;
   readonly #records = new Map<string, StoredRecord>();
   readonly #aliases = new Map<string, string>();
@@ -31,33 +32,26 @@ export class RecordCache implements RecordSource {
     this.#source = source;
   }
 
-  /** As {@linkcode Store.record}. */
-  async record(
+  /** As {@linkcode Store.record}; at once when it is remembered. */
+  record(
     kind: RecordKind,
     tenantId: string,
     id: string,
-  ): Promise<StoredRecord | undefined> {
-    const known = this.#records.get(nameOf(kind, tenantId, id));
-    if (known !== undefined) return known;
-    const generation = this.#generation;
-    const record = await this.#source.record(kind, tenantId, id);
-    if (record !== undefined) this.#keep(record, generation);
-    return record;
+  ): Soon<StoredRecord | undefined> {
+    return this.#records.get(nameOf(kind, tenantId, id)) ??
+      this.#fetch(() => this.#source.record(kind, tenantId, id));
   }
 
-  /** As {@linkcode Store.recordByAlias}. */
-  async recordByAlias(
+  /** As {@linkcode Store.recordByAlias}; at once when it is remembered. */
+  recordByAlias(
     kind: RecordKind,
     tenantId: string,
     alias: string,
-  ): Promise<StoredRecord | undefined> {
+  ): Soon<StoredRecord | undefined> {
     const name = this.#aliases.get(nameOf(kind, tenantId, alias));
     const known = name === undefined ? undefined : this.#records.get(name);
     if (known?.alias === alias) return known;
-    const generation = this.#generation;
-    const record = await this.#source.recordByAlias(kind, tenantId, alias);
-    if (record !== undefined) this.#keep(record, generation);
-    return record;
+    return this.#fetch(() => this.#source.recordByAlias(kind, tenantId, alias));
   }
 
   /**
@@ -83,6 +77,15 @@ export class RecordCache implements RecordSource {
         }
       }
     }
+  }
+
+  async #fetch(
+    ask: () => Promise<StoredRecord | undefined>,
+  ): Promise<StoredRecord | undefined> {
+    const generation = this.#generation;
+    const record = await ask();
+    if (record !== undefined) this.#keep(record, generation);
+    return record;
   }
 
   #keep(record: StoredRecord, generation: number): void {

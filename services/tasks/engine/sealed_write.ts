@@ -4,7 +4,7 @@
  * @module
  */
 
-import { chain, type HistoryDraft } from "../domain/history.ts";
+import { chain, type Digest, type HistoryDraft } from "../domain/history.ts";
 import type { FoldDraft } from "../domain/history_fold.ts";
 import type { Task } from "../domain/task.ts";
 import type { Write } from "../store/store.ts";
@@ -29,17 +29,22 @@ export interface SealOptions {
    * @default nothing is dropped
    */
   readonly fold?: FoldDraft | undefined;
+  /**
+   * Makes the hashes.
+   * @default {sha256}
+   */
+  readonly digest?: Digest;
 }
 
 /** Chains the new records to the history of `next` and makes the write. */
 export function sealWrite(
   next: Task,
-  { drafts, expectedVersion, fold }: SealOptions,
+  { drafts, expectedVersion, fold, digest = sha256 }: SealOptions,
 ): SealedWrite {
   const history = chain(
     fold === undefined ? drafts : [fold, ...drafts],
     { count: next.historyCount, hash: next.historyHash },
-    sha256,
+    digest,
   );
   const last = history.at(-1);
   const task = last === undefined ? next : {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { type Soon, soon } from "../../shared/soon.ts";
 import type { WorkerDefinition } from "../domain/worker.ts";
 import type { RecordBook } from "./record_book.ts";
 
@@ -60,28 +61,28 @@ export class Workers {
   }
 
   /** The worker of that id, if the tenant has it. */
-  async get(
-    tenantId: string,
-    id: string,
-  ): Promise<WorkerDefinition | undefined> {
+  get(tenantId: string, id: string): Soon<WorkerDefinition | undefined> {
     const owner = tenantOfInternal(tenantId);
     if (owner !== undefined) {
       return id === CALLBACK_WORKER_ID ? callbackWorker(owner) : undefined;
     }
-    return await this.#book.get(tenantId, id);
+    return this.#book.get(tenantId, id);
   }
 
   /** The worker of that id or, whatever the case, that name. */
-  async find(
+  find(
     tenantId: string,
     idOrName: string,
-  ): Promise<WorkerDefinition | undefined> {
-    const byName = (): Promise<WorkerDefinition | undefined> =>
+  ): Soon<WorkerDefinition | undefined> {
+    const byName = (): Soon<WorkerDefinition | undefined> =>
       this.#book.byAlias(tenantId, idOrName.toLowerCase());
+    const byId = (): Soon<WorkerDefinition | undefined> =>
+      this.get(tenantId, idOrName);
     // What is there is remembered, what is not is looked for in the store: so
     // the likelier one comes first.
-    return idOrName.startsWith("wrk_")
-      ? await this.get(tenantId, idOrName) ?? await byName()
-      : await byName() ?? await this.get(tenantId, idOrName);
+    const [first, second] = idOrName.startsWith("wrk_")
+      ? [byId, byName]
+      : [byName, byId];
+    return soon(first(), (found) => found ?? second());
   }
 }

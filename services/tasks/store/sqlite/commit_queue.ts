@@ -31,6 +31,11 @@ export interface CommitQueueOptions<Batch extends QueuedBatch> {
   readonly maxGroupRows: number;
   /** Most characters of a group; one batch may have more. */
   readonly maxGroupChars: number;
+  /**
+   * Rows from which a group goes though another one is under way, so that the
+   * writer need not wait between them; none goes while two are.
+   */
+  readonly aheadRows: number;
   /** Most rows that wait. */
   readonly maxQueuedRows: number;
   /** Most characters that wait. */
@@ -46,6 +51,9 @@ interface Waiting<Batch> {
 const LEAST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 5_000;
 
+/** One that is written and one that waits for it. */
+const MAX_UNDER_WAY = 2;
+
 /**
  * Groups commits without a timer: the first one goes at the end of the turn with
  * all that came in it; what comes while a group is written forms the next one.
@@ -55,7 +63,11 @@ export class CommitQueue<Batch extends QueuedBatch> {
   #waiting: Waiting<Batch>[] = [];
   #queuedRows = 0;
   #queuedChars = 0;
-  #isBusy = false;
+  /** Groups that are being written. */
+  #underWay = 0;
+  /** Rows that are in none of them. */
+  #waitingRows = 0;
+  #isTurnEndAwaited = false;
   #rowsPerMs = 10;
   #whenIdle: (() => void)[] = [];
 
@@ -80,17 +92,24 @@ export class CommitQueue<Batch extends QueuedBatch> {
     }
     this.demandRoom({ rows, chars });
     this.#queuedRows += rows;
+    this.#waitingRows += rows;
     this.#queuedChars += chars;
     const answers = batches.map((batch) =>
       new Promise<readonly number[]>((resolve, reject) => {
         this.#waiting.push({ batch, resolve, reject });
       })
     );
-    if (!this.#isBusy && answers.length > 0) {
-      this.#isBusy = true;
-      this.#options.atEndOfTurn(() => this.#run());
+    if (!this.#isTurnEndAwaited && this.#mayStart()) {
+      this.#isTurnEndAwaited = true;
+      this.#options.atEndOfTurn(() => {
+        this.#isTurnEndAwaited = false;
+        this.#startGroups();
+      });
     }
-    return await Promise.all(answers);
+    const [first] = answers;
+    return first !== undefined && answers.length === 1
+      ? [await first]
+      : await Promise.all(answers);
   }
 
   /**
@@ -112,13 +131,24 @@ export class CommitQueue<Batch extends QueuedBatch> {
 
   /** Resolves when nothing waits and nothing is under way. */
   idle(): Promise<void> {
-    if (!this.#isBusy) return Promise.resolve();
+    if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
-  async #run(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#writeGroup(this.#nextGroup());
-    this.#isBusy = false;
+  #isIdle(): boolean {
+    return this.#underWay === 0 && this.#waiting.length === 0;
+  }
+
+  /** Small groups wait: each costs a wait for the disk of its own. */
+  #mayStart(): boolean {
+    return this.#waiting.length > 0 && (this.#underWay === 0 ||
+      this.#underWay < MAX_UNDER_WAY &&
+        this.#waitingRows >= this.#options.aheadRows);
+  }
+
+  #startGroups(): void {
+    while (this.#mayStart()) void this.#writeGroup(this.#nextGroup());
+    if (!this.#isIdle()) return;
     for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
@@ -137,6 +167,10 @@ export class CommitQueue<Batch extends QueuedBatch> {
   async #writeGroup(group: readonly Waiting<Batch>[]): Promise<void> {
     const startedMs = this.#options.monotonicMs();
     const batches = group.map(({ batch }) => batch);
+    let rows = 0;
+    for (const batch of batches) rows += batch.rows;
+    this.#waitingRows -= rows;
+    this.#underWay++;
     try {
       const codes = await this.#options.write(batches);
       let from = 0;
@@ -147,14 +181,12 @@ export class CommitQueue<Batch extends QueuedBatch> {
     } catch (error) {
       for (const { reject } of group) reject(error);
     }
-    let rows = 0;
-    for (const batch of batches) {
-      rows += batch.rows;
-      this.#queuedChars -= batch.chars;
-    }
+    for (const batch of batches) this.#queuedChars -= batch.chars;
     this.#queuedRows -= rows;
     const tookMs = this.#options.monotonicMs() - startedMs;
     this.#rowsPerMs = 0.8 * this.#rowsPerMs +
       0.2 * (rows / Math.max(1, tookMs));
+    this.#underWay--;
+    this.#startGroups();
   }
 }

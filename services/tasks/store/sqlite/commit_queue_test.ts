@@ -15,37 +15,47 @@ class Bench {
   readonly groups: string[] = [];
   readonly queue: CommitQueue<Batch>;
   #turn: (() => void) | undefined;
-  #write: PromiseWithResolvers<readonly number[]> | undefined;
+  readonly #writes: PromiseWithResolvers<readonly number[]>[] = [];
 
-  constructor(bounds: { rows?: number; chars?: number; queued?: number } = {}) {
-    const { rows = 100, chars = 1_000, queued = 1_000 } = bounds;
+  constructor(
+    bounds: {
+      rows?: number;
+      chars?: number;
+      queued?: number;
+      ahead?: number;
+    } = {},
+  ) {
+    const { rows = 100, chars = 1_000, queued = 1_000, ahead = 1_000 } = bounds;
     this.queue = new CommitQueue<Batch>({
       write: (group) => {
         this.groups.push(group.map(({ name }) => name).join(""));
-        this.#write = Promise.withResolvers();
-        return this.#write.promise;
+        const write = Promise.withResolvers<readonly number[]>();
+        this.#writes.push(write);
+        return write.promise;
       },
       atEndOfTurn: (callback) => this.#turn = callback,
       monotonicMs: () => 0,
       maxGroupRows: rows,
       maxGroupChars: chars,
+      aheadRows: ahead,
       maxQueuedRows: queued,
       maxQueuedChars: queued,
     });
   }
 
   endTurn(): void {
-    this.#turn?.();
+    const turn = this.#turn;
     this.#turn = undefined;
+    turn?.();
   }
 
   async endWrite(codes: readonly number[] = []): Promise<void> {
-    this.#write?.resolve(codes);
+    this.#writes.shift()?.resolve(codes);
     await settled();
   }
 
   async failWrite(error: Error): Promise<void> {
-    this.#write?.reject(error);
+    this.#writes.shift()?.reject(error);
     await settled();
   }
 }
@@ -161,4 +171,56 @@ Deno.test("CommitQueue.idle() waits for all that was added", async () => {
   bench.endTurn();
   await bench.endWrite();
   await Promise.all([added, idle]);
+});
+
+Deno.test("CommitQueue starts a group that is large enough while another one is written", async () => {
+  const bench = new Bench({ ahead: 3 });
+  const first = bench.queue.add([batch("a")]);
+  bench.endTurn();
+  const small = bench.queue.add([batch("b"), batch("c")]);
+  bench.endTurn();
+  assertEquals(bench.groups, ["a"]);
+  const large = bench.queue.add([batch("d")]);
+  bench.endTurn();
+  assertEquals(bench.groups, ["a", "bcd"]);
+  await bench.endWrite([1]);
+  await bench.endWrite([2, 3, 4]);
+  assertEquals(await Promise.all([first, small, large]), [
+    [[1]],
+    [[2], [3]],
+    [[4]],
+  ]);
+});
+
+Deno.test("CommitQueue has no more than two groups under way", async () => {
+  const bench = new Bench({ ahead: 1 });
+  const answers = ["a", "b", "c", "d"].map((name) => {
+    const answer = bench.queue.add([batch(name)]);
+    bench.endTurn();
+    return answer;
+  });
+  assertEquals(bench.groups, ["a", "b"]);
+  await bench.endWrite();
+  assertEquals(bench.groups, ["a", "b", "cd"]);
+  await bench.endWrite();
+  await bench.endWrite();
+  await Promise.all(answers);
+});
+
+Deno.test("CommitQueue writes the group behind one that fails", async () => {
+  const bench = new Bench({ ahead: 1 });
+  const failing = bench.queue.add([batch("a")]);
+  bench.endTurn();
+  const other = bench.queue.add([batch("b")]);
+  bench.endTurn();
+  const refused = assertRejects(() => failing, Error, "disk full");
+  await bench.failWrite(new Error("disk full"));
+  await refused;
+  let isIdle = false;
+  const idle = bench.queue.idle().then(() => isIdle = true);
+  await settled();
+  assertEquals(isIdle, false);
+  await bench.endWrite([7]);
+  assertEquals(await other, [[7]]);
+  await idle;
 });

@@ -316,16 +316,21 @@ class SqliteStore implements Store {
   }
 
   #ask<Answer>(ask: (reads: StoreReads) => Answer): Promise<Answer> {
-    return this.#use(({ reads }) => Promise.resolve(ask(reads)));
+    return this.#use(({ reads }) => ask(reads));
   }
 
   /** Whatever goes wrong becomes a rejection. */
-  async #use<Answer>(
-    use: (opened: Opened) => Promise<Answer>,
+  #use<Answer>(
+    use: (opened: Opened) => Answer | Promise<Answer>,
   ): Promise<Answer> {
-    if (this.#opened === undefined) {
-      throw new Error("Cannot use the store: it is not started");
+    const opened = this.#opened;
+    try {
+      if (opened === undefined) {
+        throw new Error("Cannot use the store: it is not started");
+      }
+      return Promise.resolve(use(opened));
+    } catch (error) {
+      return Promise.reject(error);
     }
-    return await use(this.#opened);
   }
 }

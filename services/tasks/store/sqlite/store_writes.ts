@@ -31,6 +31,7 @@ export interface StoreWritesOptions {
 const MAX_BATCH_UNITS = 100;
 const MAX_GROUP_ROWS = 5_000;
 const MAX_GROUP_CHARS = 8_000_000;
+const AHEAD_ROWS = 30;
 
 const OK: UnitResult = { kind: "ok" };
 
@@ -50,6 +51,7 @@ export class StoreWrites {
       monotonicMs: () => performance.now(),
       maxGroupRows: MAX_GROUP_ROWS,
       maxGroupChars: MAX_GROUP_CHARS,
+      aheadRows: AHEAD_ROWS,
       maxQueuedRows,
       maxQueuedChars,
     });

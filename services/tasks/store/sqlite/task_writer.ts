@@ -5,6 +5,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { places, RowInserter } from "./row_inserter.ts";
 import { HistoryRemover } from "./history_remover.ts";
 import type {
   ConflictReason,
@@ -18,9 +19,6 @@ const DATA_AT = CHANGING_COLUMNS.indexOf("data_at");
 const RESULT_AT = CHANGING_COLUMNS.indexOf("result_at");
 const TASK_WIDTH = IDENTITY_COLUMNS.length + CHANGING_COLUMNS.length;
 const HISTORY_WIDTH = 4;
-/** Rows that one statement inserts: half the work is calling the statement. */
-const BATCH_ROWS = 16;
-
 /** A task that was put in the database together with others did not fit. */
 export class BatchMismatch extends Error {
   /** The name of the class. */
@@ -35,7 +33,7 @@ export class BatchMismatch extends Error {
 /** Writes tasks. */
 export class TaskWriter {
   readonly #insert: StatementSync;
-  readonly #inserts: StatementSync;
+  readonly #inserts: RowInserter;
   readonly #update: StatementSync;
   readonly #find: StatementSync;
   readonly #remove: StatementSync;
@@ -44,7 +42,7 @@ export class TaskWriter {
   readonly #removeData: StatementSync;
   readonly #removeResult: StatementSync;
   readonly #addHistory: StatementSync;
-  readonly #addHistories: StatementSync;
+  readonly #addHistories: RowInserter;
   readonly #histories: HistoryRemover;
   readonly #hasDependents: StatementSync;
   readonly #addDependent: StatementSync;
@@ -63,7 +61,7 @@ export class TaskWriter {
     // What stands in the way of IGNORE is a taken number or a taken key.
     const insert = `INSERT OR IGNORE INTO tasks(${columns.join()}) VALUES`;
     this.#insert = db.prepare(insert + places(columns.length, 1));
-    this.#inserts = db.prepare(insert + places(columns.length, BATCH_ROWS));
+    this.#inserts = new RowInserter(db, { insert, width: columns.length });
     this.#update = db.prepare(
       `UPDATE OR IGNORE tasks SET ` +
         CHANGING_COLUMNS.map((column) => `${column} = ?`).join() +
@@ -83,9 +81,10 @@ export class TaskWriter {
     this.#removeResult = db.prepare("DELETE FROM task_results WHERE n = ?");
     const addHistory = "INSERT INTO history VALUES";
     this.#addHistory = db.prepare(addHistory + places(HISTORY_WIDTH, 1));
-    this.#addHistories = db.prepare(
-      addHistory + places(HISTORY_WIDTH, BATCH_ROWS),
-    );
+    this.#addHistories = new RowInserter(db, {
+      insert: addHistory,
+      width: HISTORY_WIDTH,
+    });
     this.#histories = new HistoryRemover(db);
     this.#hasDependents = db.prepare(
       "SELECT EXISTS(SELECT 1 FROM dependents) AS there",
@@ -125,11 +124,7 @@ export class TaskWriter {
     this.#flushTasks();
     const rows = this.#waitingHistory;
     this.#waitingHistory = [];
-    insertRows(rows, {
-      width: HISTORY_WIDTH,
-      many: this.#addHistories,
-      one: this.#addHistory,
-    });
+    this.#addHistories.run(rows);
   }
 
   /** Puts or changes a task. */
@@ -195,11 +190,7 @@ export class TaskWriter {
     const rows = this.#waitingTasks;
     if (rows.length === 0) return;
     this.#waitingTasks = [];
-    const changes = insertRows(rows, {
-      width: TASK_WIDTH,
-      many: this.#inserts,
-      one: this.#insert,
-    });
+    const changes = this.#inserts.run(rows);
     if (changes !== rows.length / TASK_WIDTH) throw new BatchMismatch();
   }
 
@@ -244,33 +235,4 @@ export class TaskWriter {
 interface KeptPayloads {
   readonly data_at: OperationValue;
   readonly result_at: OperationValue;
-}
-
-/** Placeholders of rows. */
-function places(width: number, rows: number): string {
-  const row = `(${new Array(width).fill("?").join()})`;
-  return new Array(rows).fill(row).join();
-}
-
-/** Inserts rows, most of them several at once, and tells how many it were. */
-function insertRows(
-  values: readonly OperationValue[],
-  options: {
-    readonly width: number;
-    readonly many: StatementSync;
-    readonly one: StatementSync;
-  },
-): number {
-  const { width, many, one } = options;
-  let changes = 0;
-  let from = 0;
-  while (from + width * BATCH_ROWS <= values.length) {
-    const to = from + width * BATCH_ROWS;
-    changes += Number(many.run(...values.slice(from, to)).changes);
-    from = to;
-  }
-  for (; from < values.length; from += width) {
-    changes += Number(one.run(...values.slice(from, from + width)).changes);
-  }
-  return changes;
 }

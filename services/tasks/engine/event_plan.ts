@@ -1,0 +1,204 @@
+/**
+ * What an event comes to: from a task, an event and the rules in force to what
+ * is to be written.
+ *
+ * @module
+ */
+
+import { type Soon, soon } from "../../shared/soon.ts";
+import type { Actor } from "../domain/actor.ts";
+import type { FoldDraft } from "../domain/history_fold.ts";
+import { rulesOf, type RulingWorker } from "../domain/rules.ts";
+import type { Task, TaskDefinition } from "../domain/task.ts";
+import type { TaskEvent, TaskRules, Transition } from "../domain/task_event.ts";
+import { transition } from "../domain/transition.ts";
+import type { Write } from "../store/store.ts";
+import { callbackWrites } from "./callbacks.ts";
+import { foldFor, mayFold } from "./history_fold.ts";
+import type { EngineParts } from "./parts.ts";
+import { removalOf, sealWrite } from "./sealed_write.ts";
+import { spawnedWrites } from "./spawn.ts";
+
+/** An event on its way to a task. */
+export interface EventRequest {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The task's id. */
+  readonly id: string;
+  /** The event, or what decides it from the task; undefined lets it be. */
+  readonly event: TaskEvent | ((task: Task) => TaskEvent | undefined);
+  /** Who causes it. */
+  readonly actor: Actor | ((task: Task) => Actor);
+  /**
+   * Makes what is written along with it, from the outcome.
+   * @default nothing
+   */
+  readonly along?: (outcome: Settled) => readonly Write[];
+  /**
+   * The task as somebody knows it, which saves reading it.
+   * @default it is read
+   */
+  readonly known?: Task;
+}
+
+/** What came of an event, before it was written. */
+export type Settled =
+  | { readonly kind: "changed"; readonly previous: Task; readonly task: Task }
+  | { readonly kind: "unchanged"; readonly task: Task }
+  | { readonly kind: "purged"; readonly previous: Task }
+  | {
+    readonly kind: "refused";
+    readonly code: "wrong_state" | "lease_gone";
+    readonly reason: string;
+    readonly task: Task;
+  };
+
+/** What is to be written for an event. */
+export interface Plan {
+  /** What comes of it once that is written. */
+  readonly settled: Settled;
+  /** The writes. */
+  readonly writes: readonly Write[];
+  /** How many of the writes are the engine's own; the others go along. */
+  readonly ownWrites: number;
+  /** Tasks that are made by it. */
+  readonly made: readonly Task[];
+}
+
+/** Rules of tasks whose worker was removed; none of them runs any more. */
+const ORPHANS: RulingWorker = { timeoutMs: 30_000, maxLost: 3 };
+
+/** Plans events. */
+export class EventPlanner {
+  readonly #parts: EngineParts;
+
+  /** A planner over the engine's parts. */
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+  }
+
+  /** The rules in force for a task, or for what it is about to be. */
+  rules(task: TaskDefinition & Pick<Task, "tenantId">): Soon<TaskRules> {
+    const { workers, limitsOf, ruleCache: cache } = this.#parts;
+    const { tenantId, workerId } = task;
+    return soon(
+      workers.get(tenantId, workerId),
+      (worker) =>
+        soon(limitsOf(tenantId), ({ retentionMs }) =>
+          rulesOf(
+            task,
+            worker ?? ORPHANS,
+            retentionMs === null ? { cache } : { cache, retentionMs },
+          )),
+    );
+  }
+
+  /**
+   * What is to be written for an event of a task as it is known; at once unless
+   * something has to be read for it.
+   *
+   * @throws {TypeError} when the task's rules cannot be read
+   */
+  plan(request: EventRequest, task: Task): Soon<Plan> {
+    const event = typeof request.event === "function"
+      ? request.event(task)
+      : request.event;
+    if (event === undefined) {
+      return settle(request, { settled: { kind: "unchanged", task } });
+    }
+    const rules = this.rules(
+      event.kind === "update"
+        ? { ...event.definition, tenantId: task.tenantId }
+        : task,
+    );
+    return soon(
+      rules,
+      (rules) => this.#planBy(rules, { request, task, event }),
+    );
+  }
+
+  #planBy(
+    rules: TaskRules,
+    { request, task, event }: {
+      readonly request: EventRequest;
+      readonly task: Task;
+      readonly event: TaskEvent;
+    },
+  ): Soon<Plan> {
+    const { clock, random } = this.#parts;
+    const result = transition(task, event, {
+      nowMs: clock.nowMs(),
+      actor: typeof request.actor === "function"
+        ? request.actor(task)
+        : request.actor,
+      rules,
+      random,
+    });
+    switch (result.kind) {
+      case "unchanged":
+        return settle(request, { settled: { kind: "unchanged", task } });
+      case "refused": {
+        const { code, reason } = result;
+        const settled = { kind: "refused", code, reason, task } as const;
+        return settle(request, { settled });
+      }
+      case "purge":
+        return settle(request, {
+          settled: { kind: "purged", previous: task },
+          own: [removalOf(task)],
+        });
+      case "changed": {
+        const change = { request, task, result, rules };
+        const added = result.history.length;
+        return mayFold(task, added)
+          ? foldFor(task, { added, parts: this.#parts })
+            .then((fold) => this.#planChange(change, fold))
+          : this.#planChange(change, undefined);
+      }
+    }
+  }
+
+  #planChange(
+    { request, task, result, rules }: {
+      readonly request: EventRequest;
+      readonly task: Task;
+      readonly result: Extract<Transition, { readonly kind: "changed" }>;
+      readonly rules: TaskRules;
+    },
+    fold: FoldDraft | undefined,
+  ): Plan {
+    const sealed = sealWrite(result.next, {
+      drafts: result.history,
+      expectedVersion: task.version,
+      fold,
+    });
+    const spawned = spawnedWrites(sealed.task, {
+      slotsMs: result.spawnSlotsMs,
+      rules,
+      parts: this.#parts,
+    });
+    const calls = callbackWrites(task, {
+      next: sealed.task,
+      parts: this.#parts,
+    });
+    return settle(request, {
+      settled: { kind: "changed", previous: task, task: sealed.task },
+      own: [sealed.write, ...spawned.writes, ...calls.writes],
+      made: [...spawned.tasks, ...calls.tasks],
+    });
+  }
+}
+
+/** What is to be written for what an event comes to. */
+function settle(
+  request: EventRequest,
+  { settled, own = [], made = [] }: {
+    readonly settled: Settled;
+    readonly own?: readonly Write[];
+    readonly made?: readonly Task[];
+  },
+): Plan {
+  const along = request.along?.(settled) ?? [];
+  const writes = along.length === 0 ? own : [...own, ...along];
+  return { settled, writes, ownWrites: own.length, made };
+}
