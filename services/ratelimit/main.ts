@@ -6,11 +6,12 @@
  */
 
 import { systemClock } from "../shared/clock.ts";
-import type { Part } from "../shared/lifecycle.ts";
+import type { Part } from "../shared/part.ts";
 import { createLogger } from "../shared/log_writer.ts";
 import type { Logger } from "../shared/logger.ts";
 import { processIo } from "../shared/process_io.ts";
 import { readSettings, settingsHelp } from "../shared/settings.ts";
+import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/signals.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { runCheck } from "./cli/check.ts";
@@ -104,7 +105,7 @@ async function runService(io: CommandIo): Promise<number> {
     });
     return outcome.exitCode;
   } catch (error) {
-    io.err(error instanceof Error ? error.message : String(error));
+    io.err(describeError(error));
     return 1;
   }
 }

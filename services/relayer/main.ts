@@ -10,6 +10,7 @@ import type { CommandIo } from "../shared/command_io.ts";
 import { createLogger } from "../shared/log_writer.ts";
 import { processIo } from "../shared/process_io.ts";
 import { readSettings, settingsHelp } from "../shared/settings.ts";
+import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/signals.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { runAccount } from "./cli/account.ts";
@@ -64,7 +65,7 @@ async function runAccountCommand(
       clock: systemClock,
     });
   } catch (error) {
-    io.err(error instanceof Error ? error.message : String(error));
+    io.err(describeError(error));
     return 1;
   }
 }
@@ -84,7 +85,7 @@ async function runService(io: CommandIo): Promise<number> {
   try {
     return await serveWith(read.values);
   } catch (error) {
-    io.err(error instanceof Error ? error.message : String(error));
+    io.err(describeError(error));
     return 1;
   }
 }

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { describeError } from "../shared/settled.ts";
+
 /**
  * Makes the data folder where it is not there; only its owner can look into it.
  *
@@ -15,7 +17,7 @@ export async function openDataFolder(path: string): Promise<void> {
   } catch (error) {
     throw new Error(
       `Cannot use the data folder "${path}" (DATA_DIR): ` +
-        (error instanceof Error ? error.message : String(error)),
+        describeError(error),
       { cause: error },
     );
   }

@@ -6,7 +6,8 @@
 
 import type { Clock, Timer } from "../shared/clock.ts";
 import { PublicServer } from "../shared/http/public_server.ts";
-import { Lifecycle, type StopOutcome } from "../shared/lifecycle.ts";
+import { Lifecycle } from "../shared/lifecycle.ts";
+import type { StopOutcome } from "../shared/stopper.ts";
 import type { Logger } from "../shared/logger.ts";
 import { repeatEvery } from "../shared/repeat.ts";
 import { describeError } from "../shared/settled.ts";

@@ -5,68 +5,14 @@
  * @module
  */
 
-import type { Clock } from "./clock.ts";
-import type { Logger } from "./logger.ts";
+import type { Part } from "./part.ts";
 import { Reloader } from "./reloader.ts";
 import { describeError, settle, type Settled } from "./settled.ts";
 import type { ProcessSignal, SignalSource } from "./signals.ts";
-import { Stopper } from "./stopper.ts";
+import { type StopOutcome, Stopper, type StopperOptions } from "./stopper.ts";
 
-/** Something that lives as long as the service. */
-export interface Part {
-  /** Name in logs. */
-  readonly name: string;
-  /**
-   * Starts it. A part that cannot start rejects and leaves nothing open.
-   */
-  start(): Promise<void>;
-  /**
-   * Stops it: waits at most `graceMs` milliseconds for work under way, then
-   * ends what is left. May be called while the start still runs, and must then
-   * end that.
-   */
-  stop(graceMs: number): Promise<void>;
-}
-
-/** How a service ended. */
-export interface StopOutcome {
-  /**
-   * `clean` when everything stopped in time; `forced` when something was left
-   * running, because it took too long or a second signal came; `failed` when a
-   * part could not start or stop.
-   */
-  readonly kind: "clean" | "forced" | "failed";
-  /** What the process should exit with: 0 when clean, else 1. */
-  readonly exitCode: 0 | 1;
-  /** Why it stopped, such as `SIGTERM`. */
-  readonly reason: string;
-  /** Names of the parts that were left running. */
-  readonly unfinished: readonly string[];
-}
-
-/** Options of {@linkcode Lifecycle}. */
-export interface LifecycleOptions {
-  /** Hears about starts, stops and faults. */
-  readonly logger: Logger;
-  /** Measures the grace. */
-  readonly clock: Clock;
-  /** Milliseconds all parts together have for stopping. */
-  readonly graceMs: number;
-  /**
-   * Milliseconds between the stopping hooks and the stop of the first part, in
-   * which callers can learn that this service is going; not part of the grace.
-   *
-   * @default {0}
-   */
-  readonly drainDelayMs?: number;
-  /**
-   * Milliseconds each part may take beyond the grace it was given before it is
-   * left; so a part that uses its grace to the full is not taken for a hung
-   * one.
-   *
-   * @default {500}
-   */
-  readonly overrunMs?: number;
+/** Options of {@linkcode Lifecycle}: those of its stop, and its signals. */
+export interface LifecycleOptions extends StopperOptions {
   /** Where SIGTERM, SIGINT and SIGHUP come from; none when left out. */
   readonly signals?: SignalSource;
 }

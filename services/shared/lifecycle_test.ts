@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
-import { Lifecycle, type LifecycleOptions, type Part } from "./lifecycle.ts";
+import { Lifecycle, type LifecycleOptions } from "./lifecycle.ts";
+import type { Part } from "./part.ts";
 import { createLogger } from "./log_writer.ts";
 import type { ProcessSignal, SignalSource } from "./signals.ts";
 

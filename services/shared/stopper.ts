@@ -4,8 +4,51 @@
  * @module
  */
 
-import type { LifecycleOptions, Part, StopOutcome } from "./lifecycle.ts";
+import type { Clock } from "./clock.ts";
+import type { Logger } from "./logger.ts";
+import type { Part } from "./part.ts";
 import { describeError, settle, type Settled, waitAtMost } from "./settled.ts";
+
+/** How a service ended. */
+export interface StopOutcome {
+  /**
+   * `clean` when everything stopped in time; `forced` when something was left
+   * running, because it took too long or a second signal came; `failed` when a
+   * part could not start or stop.
+   */
+  readonly kind: "clean" | "forced" | "failed";
+  /** What the process should exit with: 0 when clean, else 1. */
+  readonly exitCode: 0 | 1;
+  /** Why it stopped, such as `SIGTERM`. */
+  readonly reason: string;
+  /** Names of the parts that were left running. */
+  readonly unfinished: readonly string[];
+}
+
+/** Options of {@linkcode Stopper}. */
+export interface StopperOptions {
+  /** Hears how it goes, and about faults. */
+  readonly logger: Logger;
+  /** Measures the grace. */
+  readonly clock: Clock;
+  /** Milliseconds all parts together have for stopping. */
+  readonly graceMs: number;
+  /**
+   * Milliseconds between the stopping hooks and the stop of the first part, in
+   * which callers can learn that this service is going; not part of the grace.
+   *
+   * @default {0}
+   */
+  readonly drainDelayMs?: number;
+  /**
+   * Milliseconds each part may take beyond the grace it was given before it is
+   * left; so a part that uses its grace to the full is not taken for a hung
+   * one.
+   *
+   * @default {500}
+   */
+  readonly overrunMs?: number;
+}
 
 /** What a stop is told. */
 export interface StopRequest {
@@ -19,13 +62,13 @@ type Waited = "done" | "failed" | "late" | "forced";
 
 /** Stops the parts of a service, once. */
 export class Stopper {
-  readonly #options: LifecycleOptions;
+  readonly #options: StopperOptions;
   readonly #hooks: (() => void | Promise<void>)[] = [];
   readonly #forced = Promise.withResolvers<"forced">();
   #isForced = false;
 
   /** A stopper without hooks. */
-  constructor(options: LifecycleOptions) {
+  constructor(options: StopperOptions) {
     this.#options = options;
   }
 

@@ -6,7 +6,7 @@
 
 import { X509Certificate } from "node:crypto";
 import type { Logger } from "../shared/logger.ts";
-import type { ServeTls } from "./serve.ts";
+import type { ServeTls } from "./serve_options.ts";
 
 /** Where a certificate is. */
 export interface CertificateFiles {

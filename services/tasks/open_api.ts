@@ -16,7 +16,7 @@ import { Cursors } from "./api/http/cursor.ts";
 import { IdempotentAnswers } from "./api/idempotent_answers.ts";
 import type { LastUsed } from "./api/last_used.ts";
 import { allRoutes, type AllRoutesOptions } from "./api/routes/all_routes.ts";
-import type { ServeOptions } from "./serve.ts";
+import type { ServeOptions } from "./serve_options.ts";
 import type { TasksSettings } from "./settings.ts";
 
 /** What the API stands on. */

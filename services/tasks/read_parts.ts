@@ -18,7 +18,7 @@ import { parsePlansFile } from "./api/plans_file.ts";
 import { type AllowList, parseAllowList } from "./delivery/allow_list.ts";
 import type { MasterKeys } from "./secrets/master_keys.ts";
 import { openMasterKeys } from "./secrets/open_master_keys.ts";
-import type { ServeOptions } from "./serve.ts";
+import type { ServeOptions } from "./serve_options.ts";
 import type { TasksSettings } from "./settings.ts";
 
 /** The files of the process, as far as the service touches them. */

@@ -4,76 +4,24 @@
  * @module
  */
 
-import type { Clock } from "../shared/clock.ts";
 import type { HttpHandler } from "../shared/http/exchange.ts";
 import { PublicServer } from "../shared/http/public_server.ts";
-import { Lifecycle, type StopOutcome } from "../shared/lifecycle.ts";
-import type { Logger } from "../shared/logger.ts";
-import type { SignalSource } from "../shared/signals.ts";
-import type { IdentityProvider } from "./access/identity_provider.ts";
-import type { JwtVerifier } from "./access/jwt.ts";
+import { Lifecycle } from "../shared/lifecycle.ts";
+import type { StopOutcome } from "../shared/stopper.ts";
 import { LastUsed } from "./api/last_used.ts";
-import type { PlanBook } from "./api/plan_book.ts";
 import { Operations } from "./api/routes/tasks/operations.ts";
 import { TenantEraser } from "./api/tenant_eraser.ts";
 import { viewTask } from "./api/views/task_view.ts";
-import type { AllowList } from "./delivery/allow_list.ts";
 import { PushCaller } from "./delivery/push_call.ts";
-import type { Network } from "./access/network.ts";
 import { Delivery } from "./engine/delivery.ts";
 import { Engine } from "./engine/engine.ts";
 import { openParts } from "./engine/open_parts.ts";
 import { Push } from "./engine/push.ts";
 import { Vault } from "./engine/vault.ts";
 import { openApi } from "./open_api.ts";
-import type { MasterKeys } from "./secrets/master_keys.ts";
+import type { ServeOptions } from "./serve_options.ts";
 import type { TasksSettings } from "./settings.ts";
-import type { Store } from "./store/store.ts";
 import { createTaskIds } from "./store/task_id.ts";
-
-/** What the service gets from the process it runs in. */
-export interface ServeOptions {
-  /** Keeps everything. */
-  readonly store: Store;
-  /** What secrets are sealed with; without it there are none. */
-  readonly masterKeys: MasterKeys | undefined;
-  /** Plans and prices. */
-  readonly plans: PlanBook;
-  /** What of the settings had to be read first. */
-  readonly parsed: ParsedSettings;
-  /** Verifies the tokens of people; absent when there is no identity provider. */
-  readonly tokens: JwtVerifier | undefined;
-  /** The identity provider's management API; absent when none is set. */
-  readonly identityProvider: IdentityProvider | undefined;
-  /** The certificate, when the port speaks https. */
-  readonly tls: ServeTls | undefined;
-  /** Gives random bytes fit for keys. */
-  readonly randomBytes: (length: number) => Uint8Array;
-  /** Time. */
-  readonly clock: Clock;
-  /** Hears of everything worth telling. */
-  readonly logger: Logger;
-  /** SIGTERM, SIGINT and SIGHUP. */
-  readonly signals: SignalSource;
-}
-
-/** Settings that are lists of things with a form of their own. */
-export interface ParsedSettings {
-  /** Proxies whose words count. */
-  readonly trustedProxies: readonly Network[];
-  /** Whom push workers may be though they are not public. */
-  readonly allowList: AllowList;
-}
-
-/** A certificate that may change. */
-export interface ServeTls {
-  /** The chain and the key as PEM. */
-  readonly certificate: () => { readonly cert: string; readonly key: string };
-  /** Reads them again; tells whether they are others now. */
-  readonly reload: () => Promise<boolean>;
-  /** When the certificate ends; only of one that can be used. */
-  readonly notAfter: () => Date;
-}
 
 /** The part of the grace that push calls leave to what comes after them. */
 const STORE_GRACE_MS = 2_000;

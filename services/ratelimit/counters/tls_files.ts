@@ -4,6 +4,8 @@
  * @module
  */
 
+import { describeError } from "../../shared/settled.ts";
+
 /** Paths of PEM files; an empty one names none. */
 export interface TlsPaths {
   /** Certificates that sign the servers'. */
@@ -55,7 +57,7 @@ export async function readTlsFiles(
     try {
       read[name] = await readText(path);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = describeError(error);
       return { kind: "bad", problem: `Cannot read "${path}": ${reason}` };
     }
   }

@@ -7,6 +7,7 @@
 import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { repeatEvery } from "../../shared/repeat.ts";
+import { describeError } from "../../shared/settled.ts";
 import type { StatsRegistry } from "./registry.ts";
 import type { StatChange, StatsReader } from "./stats_reader.ts";
 import type { StatTags } from "./statsd_line.ts";
@@ -110,7 +111,7 @@ class LineSink implements LogSink {
   #failed(error: unknown): void {
     if (this.#warned) return;
     this.#warned = true;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = describeError(error);
     this.#options.logger.warn(`Cannot write statistics: ${reason}`);
   }
 }

@@ -10,6 +10,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { repeatEvery } from "../../shared/repeat.ts";
+import { describeError } from "../../shared/settled.ts";
 import { LinePacker } from "./line_packer.ts";
 import type { StatsRegistry } from "./registry.ts";
 import type { StatChange, StatsReader } from "./stats_reader.ts";
@@ -170,7 +171,7 @@ class LinkSink implements StatsdSink {
       this.#flushesOnLink = 0;
       link.closed.then((reason) => this.#lost(link, reason));
     } catch (error) {
-      this.#failed(error instanceof Error ? error.message : String(error));
+      this.#failed(describeError(error));
     } finally {
       timer.cancel();
     }
@@ -231,7 +232,7 @@ class LinkSink implements StatsdSink {
       await send(packer.take());
     } catch (error) {
       reader.giveBack(unsent);
-      link.destroy(error instanceof Error ? error.message : String(error));
+      link.destroy(describeError(error));
       return;
     }
     if (sent) this.#worked();

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { boundedText } from "../../shared/bounded_text.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import { parseRetryAfter } from "../../shared/http/retry_after.ts";
 
@@ -185,23 +186,6 @@ function checkedBase(baseUrl: string): string {
     );
   }
   return url.href.replace(/\/+$/, "");
-}
-
-/** The body as text; `undefined` when it is larger than allowed. */
-async function boundedText(
-  response: Response,
-  maxBytes: number,
-): Promise<string | undefined> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    // Leaving the loop cancels the body.
-    if (bytes > maxBytes) return undefined;
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 /** Nobody waits longer for an endpoint, whatever it says. */

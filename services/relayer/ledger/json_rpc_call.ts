@@ -5,6 +5,7 @@
  * @module
  */
 
+import { boundedText } from "../../shared/bounded_text.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { describeError, settle, waitAtMost } from "../../shared/settled.ts";
 
@@ -71,28 +72,10 @@ async function exchangeOnce(
     response.body?.cancel().catch(() => {});
     return failed(`it answers with status ${response.status}`);
   }
-  const text = await readText(response, options.maxBytes);
+  const text = await boundedText(response, options.maxBytes);
   return text === undefined
     ? failed(`its answer has more than ${options.maxBytes} bytes`)
     : resultOf(text);
-}
-
-/** `undefined` when there is more of it than allowed. */
-async function readText(
-  response: Response,
-  maxBytes: number,
-): Promise<string | undefined> {
-  if (response.body === null) return "";
-  const decoder = new TextDecoder();
-  let text = "";
-  let length = 0;
-  // Leaving the loop early cancels the stream.
-  for await (const chunk of response.body) {
-    length += chunk.byteLength;
-    if (length > maxBytes) return undefined;
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 function resultOf(text: string): JsonRpcCallOutcome {

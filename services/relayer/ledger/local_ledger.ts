@@ -4,6 +4,7 @@
  * @module
  */
 
+import { describeError } from "../../shared/settled.ts";
 import type { AccountRecord } from "./account_record.ts";
 import type { AccountOutcome, Ledger } from "./ledger.ts";
 import type { LedgerFile } from "./ledger_file.ts";
@@ -90,7 +91,7 @@ function answer(
       account === undefined ? { kind: "missing" } : { kind: "ok", account },
     );
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = describeError(error);
     return Promise.resolve({ kind: "unavailable", reason });
   }
 }

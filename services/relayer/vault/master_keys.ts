@@ -5,6 +5,7 @@
  */
 
 import { createHash, randomBytes } from "node:crypto";
+import { parseBase64Key } from "../../shared/base64_key.ts";
 import { KEY_BYTES } from "./envelope.ts";
 
 /** A master key. */
@@ -23,7 +24,6 @@ export type MasterKeysOutcome =
 
 const MAX_MASTER_KEYS = 16;
 const KEY_ID_BYTES = 9;
-const BASE64_OF_KEY = /^[A-Za-z0-9+/_-]{43}=?$/;
 
 /**
  * Reads master keys from a setting or a file: base64 of 32 bytes each, with
@@ -44,7 +44,7 @@ export function parseMasterKeys(text: string): MasterKeysOutcome {
   }
   const keys: Uint8Array[] = [];
   for (const [index, entry] of entries.entries()) {
-    const key = decodeKey(entry);
+    const key = parseBase64Key(entry);
     if (key === undefined) {
       return invalid(
         `key ${index + 1} is no base64 of ${KEY_BYTES} bytes; ` +
@@ -105,20 +105,6 @@ function idOf(key: Uint8Array): string {
   const digest = createHash("sha256").update("tercet master key id")
     .update(key).digest().subarray(0, KEY_ID_BYTES);
   return new Uint8Array(digest).toBase64({ alphabet: "base64url" });
-}
-
-function decodeKey(text: string): Uint8Array | undefined {
-  if (!BASE64_OF_KEY.test(text)) return undefined;
-  const standard = text.replaceAll("-", "+").replaceAll("_", "/");
-  try {
-    return Uint8Array.fromBase64(`${standard.replace(/=$/, "")}=`, {
-      lastChunkHandling: "strict",
-    });
-  } catch (error) {
-    // Bits beyond the last byte: a mistyped key rather than another spelling.
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function invalid(state: string): MasterKeysOutcome {

@@ -7,6 +7,7 @@
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { ClientUnaryCall, ServiceError, status } from "@grpc/grpc-js";
 import type { Logger } from "../logger.ts";
+import { describeError } from "../settled.ts";
 import { bufferOf, bytesOf } from "./grpc_js_bytes.ts";
 import { forwardGrpcJsLog } from "./grpc_js_log.ts";
 import { GRPC_STATUS, GrpcFailure } from "./method.ts";
@@ -117,7 +118,7 @@ function openClient(options: GrpcClientOptions): Client {
       "grpc.use_local_subchannel_pool": 1,
     });
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = describeError(cause);
     throw new TypeError(`Cannot call "${options.target}": ${reason}`, {
       cause,
     });

@@ -5,6 +5,7 @@
  */
 
 import { createSecretKey, type KeyObject } from "node:crypto";
+import { parseBase64Key } from "../../shared/base64_key.ts";
 import { quote } from "../../shared/quote.ts";
 
 /** A key to seal with and the id that sealed text names it by. */
@@ -32,8 +33,6 @@ export const MAX_MASTER_KEYS = 32;
 
 /** Shorter than any key in base64, so that a key in the id's place is no id. */
 const KEY_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
-
-const BASE64_OF_KEY = /^[A-Za-z0-9+/_-]{43}=?$/;
 
 /** A ring of keys: one that seals, and older ones that still open. */
 export class MasterKeys {
@@ -134,7 +133,7 @@ function readEntry({ place, text }: Entry): SealingKey | string {
     return `${place} has no key id before the ":" (1 to 32 letters, digits, ` +
       `".", "_" and "-")`;
   }
-  const bytes = decodeKey(text.slice(colon + 1).trim());
+  const bytes = parseBase64Key(text.slice(colon + 1).trim());
   if (bytes === undefined) {
     return `the key ${quote(id)} is no base64 of ${KEY_BYTES} bytes; ` +
       `"openssl rand -base64 ${KEY_BYTES}" makes one`;
@@ -144,20 +143,6 @@ function readEntry({ place, text }: Entry): SealingKey | string {
       `"openssl rand -base64 ${KEY_BYTES}" makes a random one`;
   }
   return { id, secret: createSecretKey(bytes) };
-}
-
-function decodeKey(text: string): Uint8Array | undefined {
-  if (!BASE64_OF_KEY.test(text)) return undefined;
-  const standard = text.replaceAll("-", "+").replaceAll("_", "/");
-  try {
-    return Uint8Array.fromBase64(`${standard.replace(/=$/, "")}=`, {
-      lastChunkHandling: "strict",
-    });
-  } catch (error) {
-    // Bits beyond the last byte: a mistyped key rather than another spelling.
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function invalid(state: string): MasterKeysOutcome {

@@ -46,11 +46,7 @@ export function checkRead(
   conditions: Conditions,
   etag: string,
 ): ConditionOutcome {
-  const outcome = checkMatch(conditions.ifMatch, etag);
-  if (outcome.kind !== "ok") return outcome;
-  const fits = noneMatchFits(conditions.ifNoneMatch, etag);
-  if (fits === undefined) return { kind: "malformed", header: "If-None-Match" };
-  return fits ? { kind: "not_modified" } : { kind: "ok" };
+  return check(conditions, { etag, whenKnown: "not_modified" });
 }
 
 /**
@@ -61,11 +57,22 @@ export function checkChange(
   conditions: Conditions,
   etag: string,
 ): ConditionOutcome {
-  const outcome = checkMatch(conditions.ifMatch, etag);
+  return check(conditions, { etag, whenKnown: "failed" });
+}
+
+/** `whenKnown` is what comes of a tag that If-None-Match has. */
+function check(
+  { ifMatch, ifNoneMatch }: Conditions,
+  { etag, whenKnown }: {
+    readonly etag: string;
+    readonly whenKnown: "failed" | "not_modified";
+  },
+): ConditionOutcome {
+  const outcome = checkMatch(ifMatch, etag);
   if (outcome.kind !== "ok") return outcome;
-  const fits = noneMatchFits(conditions.ifNoneMatch, etag);
+  const fits = noneMatchFits(ifNoneMatch, etag);
   if (fits === undefined) return { kind: "malformed", header: "If-None-Match" };
-  return { kind: fits ? "failed" : "ok" };
+  return { kind: fits ? whenKnown : "ok" };
 }
 
 function checkMatch(

@@ -6,7 +6,7 @@
 
 import type { Fault } from "../schema/fault.ts";
 import type { JsonValue } from "../schema/json_schema.ts";
-import type { ParameterFault } from "../schema/query.ts";
+import type { ParameterFault } from "../schema/parameter_fault.ts";
 import {
   parseProblemCode,
   type ProblemCode,

@@ -6,11 +6,8 @@
  */
 
 import type { JsonValue } from "../schema/json_schema.ts";
-import {
-  type ParameterFault,
-  queryOf,
-  type QuerySchema,
-} from "../schema/query.ts";
+import type { ParameterFault } from "../schema/parameter_fault.ts";
+import { queryOf, type QuerySchema } from "../schema/query.ts";
 import type { Shape } from "../schema/schema.ts";
 import type { Access } from "./access_rule.ts";
 import type { Answer } from "./answer.ts";

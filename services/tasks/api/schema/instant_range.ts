@@ -6,7 +6,7 @@
 
 import { parseTimeZone } from "../../domain/time_zone.ts";
 import { parsePeriod } from "./calendar_period.ts";
-import type { ParameterProblem } from "./query.ts";
+import type { ParameterProblem } from "./parameter_fault.ts";
 
 /** The parameters as a client wrote them. */
 export interface InstantRangeInput {

@@ -4,37 +4,18 @@
  * @module
  */
 
-import type { DefaultField, Fields, ObjectOf, OptionalField } from "./field.ts";
+import type { ObjectOf } from "./field.ts";
+import type { JsonSchema } from "./json_schema.ts";
+import type { ParameterFault, ParameterProblem } from "./parameter_fault.ts";
+import { type QueryField, type QueryFields, schemaOf } from "./query_field.ts";
 import {
   addFault,
   addUnknown,
   readPlain,
   readPrefixed,
-  schemaOf,
   valuesOf,
 } from "./query_reading.ts";
-import type { JsonSchema } from "./json_schema.ts";
-import { type Definitions, definitionsOf, type Schema } from "./schema.ts";
-
-/** One thing that is wrong with a query. */
-export interface ParameterFault {
-  /** The parameter's name; empty for the query as a whole. */
-  readonly parameter: string;
-  /** The kind of fault, for programs. */
-  readonly code: string;
-  /** What is wrong, as a message for the client. */
-  readonly detail: string;
-}
-
-/** One thing a parser of several parameters has against them. */
-export interface ParameterProblem {
-  /** The parameter's name. */
-  readonly parameter: string;
-  /** The kind of fault. */
-  readonly code: string;
-  /** What is wrong, as a message for the client. */
-  readonly reason: string;
-}
+import { type Definitions, definitionsOf } from "./schema.ts";
 
 /** A parameter as documents describe it. */
 export interface QueryParameter {
@@ -61,27 +42,6 @@ export interface QuerySchema<T> {
   readonly definitions: Definitions;
 }
 
-/** All parameters whose names begin alike, such as `metadata.<k>`. */
-export interface PrefixField<T>
-  extends OptionalField<Readonly<Record<string, T>>> {
-  /** How their names begin. */
-  readonly prefix: string;
-  /** Reads one of them. */
-  readonly each: Schema<T>;
-  /** Most of them. */
-  readonly maxEntries: number;
-}
-
-/** A parameter: one that has to be there, or may be absent, or all with a prefix. */
-export type QueryField =
-  | Schema<unknown>
-  | OptionalField<unknown>
-  | DefaultField<unknown>
-  | PrefixField<unknown>;
-
-/** The parameters of a query, by name. */
-export type QueryFields = Readonly<Record<string, QueryField>> & Fields;
-
 /** What a parser of several parameters makes of them. */
 export type ParsedQuery<T> =
   | { readonly kind: "ok"; readonly value: T }
@@ -89,42 +49,6 @@ export type ParsedQuery<T> =
     readonly kind: "invalid";
     readonly problems: readonly ParameterProblem[];
   };
-
-/** Options of {@linkcode prefixed}. */
-export interface PrefixedOptions {
-  /**
-   * Most parameters with the prefix.
-   * @default {50}
-   */
-  readonly maxEntries?: number;
-}
-
-/** All parameters that begin with `prefix`; what follows it is the key. */
-export function prefixed<T>(
-  prefix: string,
-  each: Schema<T>,
-  options: PrefixedOptions = {},
-): PrefixField<T> {
-  const { maxEntries = 50 } = options;
-  const pattern = `^${RegExp.escape(prefix)}`;
-  return {
-    kind: "optional",
-    prefix,
-    each,
-    maxEntries,
-    schema: {
-      // The parameters are read one by one; the whole is put together of them.
-      read: () => undefined,
-      json: {
-        type: "object",
-        patternProperties: { [pattern]: each.json },
-        additionalProperties: false,
-        maxProperties: maxEntries,
-      },
-      definitions: definitionsOf([each]),
-    },
-  };
-}
 
 /**
  * A query of these parameters and no others; each is given once at most. An

@@ -7,14 +7,10 @@
 import { quote } from "../../../shared/quote.ts";
 import { hint } from "./choice.ts";
 import { type Fault, MAX_FAULTS } from "./fault.ts";
-import type { ParameterFault, QueryField } from "./query.ts";
+import type { ParameterFault } from "./parameter_fault.ts";
+import { type QueryField, schemaOf } from "./query_field.ts";
 import { type RawParameter, splitQuery } from "./query_text.ts";
 import type { Schema } from "./schema.ts";
-
-/** The schema of a parameter, required or not. */
-export function schemaOf(field: QueryField): Schema<unknown> {
-  return "kind" in field ? field.schema : field;
-}
 
 /** A query that is being read. */
 export interface Reading {

@@ -4,13 +4,9 @@ import { choice } from "./choice.ts";
 import { timeZone } from "./domain_kinds.ts";
 import { optional, withDefault } from "./field.ts";
 import { parseInstantRange } from "./instant_range.ts";
-import {
-  type ParameterFault,
-  parsedQuery,
-  prefixed,
-  queryOf,
-  type QuerySchema,
-} from "./query.ts";
+import type { ParameterFault } from "./parameter_fault.ts";
+import { parsedQuery, queryOf, type QuerySchema } from "./query.ts";
+import { prefixed } from "./query_field.ts";
 import { booleanText, commaList, integerText } from "./query_values.ts";
 import { misfits } from "./testing/json_schema_check.ts";
 import { text } from "./text.ts";

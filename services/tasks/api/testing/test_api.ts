@@ -8,7 +8,6 @@
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import { mintApiKey } from "../../access/api_key.ts";
 import { Authenticator } from "../../access/authenticator.ts";
 import { CredentialCache } from "../../access/credential_cache.ts";
 import type { UserMirror } from "../../access/user_mirror.ts";
@@ -36,6 +35,7 @@ import type { AnyRoute } from "../http/route.ts";
 import { IdempotentAnswers } from "../idempotent_answers.ts";
 import { PlanBook } from "../plan_book.ts";
 import { type TestAnswer, type TestCall, TestCaller } from "./test_caller.ts";
+import { TestRecords, type TestTenant } from "./test_records.ts";
 
 /** The host name of the service in tests. */
 export const SERVICE_HOST = "tercet.test";
@@ -116,14 +116,6 @@ export interface TestApiOptions {
   readonly seed?: number;
 }
 
-/** A tenant of a test and a key that may do everything there. */
-export interface TestTenant {
-  /** The tenant. */
-  readonly tenant: Tenant;
-  /** The text of its key with the role of an owner. */
-  readonly ownerKey: string;
-}
-
 /** The API of a test. */
 export interface TestApi extends TestTenant {
   /** What the routes were made with. */
@@ -146,7 +138,7 @@ export interface TestApi extends TestTenant {
   call(method: string, path: string, call?: TestCall): Promise<TestAnswer>;
   /** Adds a tenant with a key of its owner. */
   addTenant(domain: string, patch?: Partial<Tenant>): Promise<TestTenant>;
-  /** Adds a key and returns its text. */
+  /** Adds a key, of the tenant "acme" unless the patch says another, and returns its text. */
   addKey(patch?: Partial<ApiKey>): Promise<string>;
   /** Adds a worker, of the tenant "acme" unless the patch says another. */
   addWorker(patch?: Partial<WorkerDefinition>): Promise<WorkerDefinition>;
@@ -218,46 +210,9 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     logger,
   });
 
-  const write = async (...writes: readonly Write[]): Promise<void> => {
-    const [result] = await engine.parts.store.commit([{ writes }]);
-    if (result?.kind !== "ok") throw new Error(JSON.stringify(result));
-  };
-  const addKey = async (patch: Partial<ApiKey> = {}): Promise<string> => {
-    const { id, text, digest } = mintApiKey();
-    const hasScopes = patch.scopes !== undefined;
-    await write(books.keys.adding({
-      tenantId: patch.tenantId ?? acme.tenant.id,
-      id,
-      version: 1,
-      name: "test",
-      digest,
-      ...(hasScopes ? {} : { role: "owner" as const }),
-      payloads: true,
-      createdAtMs: clock.nowMs(),
-      ...patch,
-    }));
-    return text;
-  };
-  const addTenant = async (
-    domain: string,
-    patch: Partial<Tenant> = {},
-  ): Promise<TestTenant> => {
-    const tenant: Tenant = {
-      id: engine.parts.newId("ten"),
-      version: 1,
-      domain,
-      status: "active",
-      plan: plans.defaultPlan.id,
-      timezone: "UTC",
-      createdAtMs: clock.nowMs(),
-      updatedAtMs: clock.nowMs(),
-      ...patch,
-    };
-    await write(books.tenants.adding(tenant));
-    return { tenant, ownerKey: await addKey({ tenantId: tenant.id }) };
-  };
-  // Its key is given its tenant, so addKey() reads nothing of `acme` too early.
-  const acme: TestTenant = await addTenant("acme");
+  const records = new TestRecords(engine);
+  const plan = plans.defaultPlan.id;
+  const acme = await records.addTenant("acme", { plan });
   const calls = new TestCaller(handler, {
     routes,
     serviceHost: SERVICE_HOST,
@@ -272,31 +227,11 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     clock,
     logger,
     call: (method, path, call) => calls.call(method, path, call),
-    addTenant,
-    addKey,
-    async addWorker(patch = {}) {
-      const worker: WorkerDefinition = {
-        tenantId: acme.tenant.id,
-        id: engine.parts.newId("wrk"),
-        version: 1,
-        name: "mailer",
-        kind: "pull",
-        method: "POST",
-        headers: {},
-        concurrency: 0,
-        timeoutMs: 60_000,
-        leaseMs: 30_000,
-        maxLost: 3,
-        isPaused: false,
-        signing: [],
-        createdAtMs: clock.nowMs(),
-        updatedAtMs: clock.nowMs(),
-        ...patch,
-      };
-      await write(books.workers.adding(worker));
-      return worker;
-    },
-    write,
+    addTenant: (domain, patch) => records.addTenant(domain, { plan, ...patch }),
+    addKey: (patch) => records.addKey({ tenantId: acme.tenant.id, ...patch }),
+    addWorker: (patch) =>
+      records.addWorker({ tenantId: acme.tenant.id, ...patch }),
+    write: (...writes) => records.write(...writes),
     async close() {
       await engine.stop();
       await caller.close();

@@ -18,7 +18,8 @@ import { list } from "../../schema/list.ts";
 import { nullable } from "../../schema/alternatives.ts";
 import { integer } from "../../schema/numbers.ts";
 import { object } from "../../schema/object.ts";
-import { prefixed, queryOf } from "../../schema/query.ts";
+import { queryOf } from "../../schema/query.ts";
+import { prefixed } from "../../schema/query_field.ts";
 import {
   booleanText,
   commaList,

@@ -8,12 +8,16 @@ import { actorOf } from "../../../access/caller.ts";
 import type { Tenant } from "../../../domain/tenant.ts";
 import { REGISTRY } from "../../../engine/books.ts";
 import type { ApiParts } from "../../api_parts.ts";
-import { type Answer, empty, json } from "../../http/answer.ts";
+import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { etagOf } from "../../http/etag.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
+import {
+  planTenantRemoval,
+  type TenantRemovalOptions,
+} from "../../plan_tenant_removal.ts";
 import { auditWrite } from "../../records/audit_write.ts";
 import { commitPlan } from "../../records/commit_plan.ts";
 import { answerOfChange, answerOfRead } from "../../records/conditions.ts";
@@ -25,7 +29,6 @@ import { queryOf } from "../../schema/query.ts";
 import { readOnlyFaults } from "../../schema/read_only.ts";
 import type { ValueOf } from "../../schema/schema.ts";
 import { text } from "../../schema/text.ts";
-import { removalWrites } from "../../tenant_removal.ts";
 import { viewTenant } from "../../views/tenant_view.ts";
 
 const CHANGES = named(
@@ -44,19 +47,10 @@ const WRITE = {
   scope: "account:write",
 } as const;
 
-/** Options of {@linkcode accountRoutes}. */
-export interface AccountOptions {
-  /**
-   * Called when a tenant was removed, whose rest is to be erased.
-   * @default the mark in the store has to do
-   */
-  readonly onRemoved?: (() => void) | undefined;
-}
-
 /** The routes of the tenant itself. */
 export function accountRoutes(
   parts: ApiParts,
-  options: AccountOptions = {},
+  options: TenantRemovalOptions = {},
 ): readonly AnyRoute[] {
   const common = {
     path: "/v1/account",
@@ -112,7 +106,7 @@ export function accountRoutes(
 
 function removeRoute(
   parts: ApiParts,
-  { onRemoved }: AccountOptions,
+  { onRemoved }: TenantRemovalOptions,
 ): AnyRoute {
   const { engine } = parts;
   return defineRoute({
@@ -143,17 +137,11 @@ function removeRoute(
       return commitPlan(engine.parts.store, async () => {
         const tenant = await readTenant(call, parts);
         if ("kind" in tenant) return tenant;
-        const refused = answerOfChange(call, etagOf(tenant.version));
-        if (refused !== undefined) return refused;
-        return {
-          kind: "plan",
-          answer: empty(),
-          writes: await removalWrites(engine.parts, tenant, {
-            nowMs: call.nowMs,
-            actor: actorOf(callerOf(call)),
-          }),
-          afterwards: () => onRemoved?.(),
-        };
+        return await planTenantRemoval(call, {
+          tenant,
+          parts: engine.parts,
+          onRemoved,
+        });
       });
     },
   });

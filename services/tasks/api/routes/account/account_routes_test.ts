@@ -95,6 +95,10 @@ Deno.test("DELETE /v1/account wants the domain as confirmation, then ends servic
     const refused = await api.call("DELETE", `/v1/account${query}`);
     assertEquals([refused.status, removed], [422, 0]);
   }
+  const other = await api.call("DELETE", "/v1/account?confirm=acme", {
+    headers: { "if-match": '"99"' },
+  });
+  assertEquals([other.status, removed], [412, 0]);
   const gone = await api.call("DELETE", "/v1/account?confirm=acme");
   assertEquals([gone.status, removed], [204, 1]);
   const after = await api.call("GET", "/v1/account");

@@ -4,18 +4,20 @@
  * @module
  */
 
-import { actorOf } from "../../../access/caller.ts";
 import type { Tenant } from "../../../domain/tenant.ts";
 import { REGISTRY } from "../../../engine/books.ts";
 import type { ApiParts } from "../../api_parts.ts";
-import { empty, json } from "../../http/answer.ts";
-import { callerOf } from "../../http/call.ts";
+import { json } from "../../http/answer.ts";
 import { etagOf } from "../../http/etag.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
+import {
+  planTenantRemoval,
+  type TenantRemovalOptions,
+} from "../../plan_tenant_removal.ts";
 import { readBookPage } from "../../records/book_page.ts";
 import { commitPlan } from "../../records/commit_plan.ts";
-import { answerOfChange, answerOfRead } from "../../records/conditions.ts";
+import { answerOfRead } from "../../records/conditions.ts";
 import {
   answerPage,
   PAGE_FIELDS,
@@ -23,7 +25,6 @@ import {
 } from "../../records/record_page.ts";
 import { TENANT } from "../../records/tenant_schema.ts";
 import { queryOf } from "../../schema/query.ts";
-import { removalWrites } from "../../tenant_removal.ts";
 import { viewTenant } from "../../views/tenant_view.ts";
 import { MADE_TENANT, OPERATED_CHANGES } from "./account_schema.ts";
 import { findTenant, putTenant } from "./put_tenant.ts";
@@ -31,19 +32,10 @@ import { findTenant, putTenant } from "./put_tenant.ts";
 const ACCESS = { kind: "operator" } as const;
 const TAGS = ["operator"];
 
-/** Options of {@linkcode operatorRoutes}. */
-export interface OperatorOptions {
-  /**
-   * Called when a tenant was removed, whose rest is to be erased.
-   * @default the mark in the store has to do
-   */
-  readonly onRemoved?: (() => void) | undefined;
-}
-
 /** The routes by which the operator looks after tenants. */
 export function operatorRoutes(
   parts: ApiParts,
-  options: OperatorOptions = {},
+  options: TenantRemovalOptions = {},
 ): readonly AnyRoute[] {
   return [
     listRoute(parts),
@@ -150,7 +142,7 @@ function putRoute(parts: ApiParts): AnyRoute {
 
 function removeRoute(
   parts: ApiParts,
-  { onRemoved }: OperatorOptions,
+  { onRemoved }: TenantRemovalOptions,
 ): AnyRoute {
   const { engine } = parts;
   return defineRoute({
@@ -172,18 +164,11 @@ function removeRoute(
       commitPlan(engine.parts.store, async () => {
         const tenant = await findTenant(call, parts);
         if ("code" in tenant) return tenant;
-        const refused = answerOfChange(call, etagOf(tenant.version));
-        if (refused !== undefined) return refused;
-        if (tenant.status === "closing") return empty();
-        return {
-          kind: "plan",
-          answer: empty(),
-          writes: await removalWrites(engine.parts, tenant, {
-            nowMs: call.nowMs,
-            actor: actorOf(callerOf(call)),
-          }),
-          afterwards: () => onRemoved?.(),
-        };
+        return await planTenantRemoval(call, {
+          tenant,
+          parts: engine.parts,
+          onRemoved,
+        });
       }),
   });
 }

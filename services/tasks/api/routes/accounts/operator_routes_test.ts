@@ -170,6 +170,17 @@ Deno.test("DELETE takes a tenant out of service and destroys its data key", asyn
   await api.close();
 });
 
+Deno.test("DELETE removes nothing when the version of If-Match is another", async () => {
+  let removed = 0;
+  const api = await open({ onRemoved: () => removed++ });
+  const refused = await operate(api, "DELETE", "/acme", {
+    headers: { "if-match": '"99"' },
+  });
+  assertEquals([refused.status, removed], [412, 0]);
+  assertEquals((await api.call("GET", "/v1/account")).status, 200);
+  await api.close();
+});
+
 Deno.test("the domain of a removed tenant is reserved for 30 days and then anybody's", async () => {
   const api = await open();
   const signUp = (): Promise<TestAnswer> =>

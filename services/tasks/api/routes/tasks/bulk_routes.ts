@@ -20,6 +20,7 @@ import {
   type BulkProgress,
   NO_PROGRESS,
 } from "./bulk_action.ts";
+import { type BulkPosition, firstPosition } from "./bulk_position.ts";
 import {
   BULK,
   BULK_RESULT,
@@ -27,7 +28,7 @@ import {
   MAX_AT_ONCE,
   OPERATION,
 } from "./bulk_schema.ts";
-import { type BulkPosition, bulkStep, firstPosition } from "./bulk_steps.ts";
+import { bulkStep } from "./bulk_steps.ts";
 import { type Operation, readOperation } from "./operation.ts";
 import { MAX_UNDER_WAY, type Operations } from "./operations.ts";
 import { readFilter, type TaskFilter } from "./task_filter.ts";

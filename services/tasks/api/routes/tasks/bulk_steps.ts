@@ -10,22 +10,15 @@ import { transition } from "../../../domain/transition.ts";
 import type { EventOutcome } from "../../../engine/changes.ts";
 import type { Engine } from "../../../engine/engine.ts";
 import { taskNumber } from "../../../store/task_id.ts";
-import type { TaskPosition } from "../../../store/task_query.ts";
 import { type BulkOrder, type BulkResult, eventOf } from "./bulk_action.ts";
-import { removeTask } from "./remove_task.ts";
+import type { BulkPosition } from "./bulk_position.ts";
+import { removeTask } from "./task_removal.ts";
 
 /** Tasks of one step. */
 export const STEP = 200;
 
 /** How often a removal is begun anew when its task changes meanwhile. */
 const MAX_TRIES = 20;
-
-/** Where the next step begins. */
-export type BulkPosition =
-  /** Behind so many of the ids. */
-  | { readonly kind: "ids"; readonly index: number }
-  /** Behind a task, by the time it was made. */
-  | { readonly kind: "filter"; readonly after?: TaskPosition };
 
 /** What a step came to. */
 export interface BulkStep {
@@ -41,11 +34,6 @@ export interface BulkStepOptions {
   readonly from: BulkPosition;
   /** Tasks that were looked at before. */
   readonly matched: number;
-}
-
-/** The first position of an order. */
-export function firstPosition({ ids }: BulkOrder): BulkPosition {
-  return ids === undefined ? { kind: "filter" } : { kind: "ids", index: 0 };
 }
 
 /**

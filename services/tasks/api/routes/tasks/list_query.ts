@@ -7,7 +7,8 @@
 import { described } from "../../schema/annotated.ts";
 import { choice } from "../../schema/choice.ts";
 import { optional, withDefault } from "../../schema/field.ts";
-import { prefixed, queryOf, type QuerySchema } from "../../schema/query.ts";
+import { queryOf, type QuerySchema } from "../../schema/query.ts";
+import { prefixed } from "../../schema/query_field.ts";
 import {
   booleanText,
   commaList,

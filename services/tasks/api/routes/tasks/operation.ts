@@ -8,7 +8,7 @@ import { REGISTRY } from "../../../engine/books.ts";
 import type { StoredRecord } from "../../../store/record.ts";
 import type { Store, Write } from "../../../store/store.ts";
 import type { BulkOrder, BulkProgress } from "./bulk_action.ts";
-import type { BulkPosition } from "./bulk_steps.ts";
+import type { BulkPosition } from "./bulk_position.ts";
 
 /** The kind of record. */
 const KIND = "operation";

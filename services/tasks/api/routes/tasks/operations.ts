@@ -9,7 +9,8 @@ import type { Engine } from "../../../engine/engine.ts";
 import type { Timer } from "../../../../shared/clock.ts";
 import type { Write } from "../../../store/store.ts";
 import { addResults, type BulkOrder, NO_PROGRESS } from "./bulk_action.ts";
-import { bulkStep, firstPosition } from "./bulk_steps.ts";
+import { firstPosition } from "./bulk_position.ts";
+import { bulkStep } from "./bulk_steps.ts";
 import {
   forgetOperation,
   listOperations,

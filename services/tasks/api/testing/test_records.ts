@@ -1,0 +1,108 @@
+/**
+ * What tests put into the store of an engine: tenants, their keys and workers.
+ *
+ * @module
+ */
+
+import { mintApiKey } from "../../access/api_key.ts";
+import type { ApiKey, Tenant } from "../../domain/tenant.ts";
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Write } from "../../store/store.ts";
+
+/** A tenant of a test and a key that may do everything there. */
+export interface TestTenant {
+  /** The tenant. */
+  readonly tenant: Tenant;
+  /** The text of its key with the role of an owner. */
+  readonly ownerKey: string;
+}
+
+/** What differs in a record of a tenant. */
+export type OfTenant<T extends { readonly tenantId: string }> =
+  & Partial<T>
+  & Pick<T, "tenantId">;
+
+/** Writes records as most tests need them. */
+export class TestRecords {
+  readonly #parts: Engine["parts"];
+
+  /** Records of this engine. */
+  constructor({ parts }: Pick<Engine, "parts">) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Writes anything.
+   *
+   * @throws {Error} when it conflicts
+   */
+  async write(...writes: readonly Write[]): Promise<void> {
+    const [result] = await this.#parts.store.commit([{ writes }]);
+    if (result?.kind !== "ok") throw new Error(JSON.stringify(result));
+  }
+
+  /** Adds a tenant of a plan, with a key of its owner. */
+  async addTenant(
+    domain: string,
+    patch: Partial<Tenant> & Pick<Tenant, "plan">,
+  ): Promise<TestTenant> {
+    const { books, clock, newId } = this.#parts;
+    const tenant: Tenant = {
+      id: newId("ten"),
+      version: 1,
+      domain,
+      status: "active",
+      timezone: "UTC",
+      createdAtMs: clock.nowMs(),
+      updatedAtMs: clock.nowMs(),
+      ...patch,
+    };
+    await this.write(books.tenants.adding(tenant));
+    return { tenant, ownerKey: await this.addKey({ tenantId: tenant.id }) };
+  }
+
+  /** Adds a key, an owner's unless it has scopes, and returns its text. */
+  async addKey(patch: OfTenant<ApiKey>): Promise<string> {
+    const { books, clock } = this.#parts;
+    const { id, text, digest } = mintApiKey();
+    const hasScopes = patch.scopes !== undefined;
+    await this.write(books.keys.adding({
+      id,
+      version: 1,
+      name: "test",
+      digest,
+      ...(hasScopes ? {} : { role: "owner" as const }),
+      payloads: true,
+      createdAtMs: clock.nowMs(),
+      ...patch,
+    }));
+    return text;
+  }
+
+  /** Adds a worker that asks for its tasks. */
+  async addWorker(
+    patch: OfTenant<WorkerDefinition>,
+  ): Promise<WorkerDefinition> {
+    const { books, clock, newId } = this.#parts;
+    const worker: WorkerDefinition = {
+      id: newId("wrk"),
+      version: 1,
+      name: "mailer",
+      kind: "pull",
+      method: "POST",
+      headers: {},
+      concurrency: 0,
+      timeoutMs: 60_000,
+      leaseMs: 30_000,
+      maxLost: 3,
+      isPaused: false,
+      signing: [],
+      createdAtMs: clock.nowMs(),
+      updatedAtMs: clock.nowMs(),
+      ...patch,
+    };
+    await this.write(books.workers.adding(worker));
+    return worker;
+  }
+}
