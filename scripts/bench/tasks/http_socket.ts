@@ -36,6 +36,12 @@ export interface HttpRequestLine {
    * @default none
    */
   readonly body?: string;
+  /**
+   * What is preferred of the answer (RFC 7240).
+   *
+   * @default nothing
+   */
+  readonly prefer?: string;
 }
 
 const encoder = new TextEncoder();
@@ -48,9 +54,10 @@ const LENGTH_FIELD = encoder.encode("content-length:");
 
 /** The bytes of a request. */
 export function requestBytes(request: HttpRequestLine): Uint8Array {
-  const { method, path, host, token, body } = request;
+  const { method, path, host, token, body, prefer } = request;
   const lines = [`${method} ${path} HTTP/1.1`, `host: ${host}`];
   if (token !== undefined) lines.push(`authorization: Bearer ${token}`);
+  if (prefer !== undefined) lines.push(`prefer: ${prefer}`);
   if (body !== undefined) {
     const bytes = encoder.encode(body).length;
     lines.push("content-type: application/json", `content-length: ${bytes}`);

@@ -14,7 +14,12 @@ import { problem, type ProblemAnswer } from "./http/problem_answer.ts";
 export const KEPT_MS = 86_400_000;
 
 /** Headers of an answer that are given again. */
-const KEPT_HEADERS = ["content-type", "location", "etag"];
+const KEPT_HEADERS = [
+  "content-type",
+  "location",
+  "etag",
+  "preference-applied",
+];
 
 /** A request with a key. */
 export interface KeyedRequest {

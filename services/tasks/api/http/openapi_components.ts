@@ -47,6 +47,14 @@ export const HEADER_PARAMETERS = {
     description: "Answers 304 if it has one of these entity tags still",
     schema: { type: "string" },
   },
+  Prefer: {
+    name: "Prefer",
+    in: "header",
+    required: false,
+    description: "With `return=minimal` the answer names what was made " +
+      "instead of showing it (RFC 7240)",
+    schema: { type: "string" },
+  },
 } as const satisfies Readonly<Record<string, OpenApiParameter>>;
 
 /** Ways to tell who calls, by name. */

@@ -76,6 +76,7 @@ function parametersOf(
   if (route.isIdempotent === true) headers.push(headerOf("IdempotencyKey"));
   if (route.conditions === "change") headers.push(headerOf("IfMatch"));
   if (route.conditions === "read") headers.push(headerOf("IfNoneMatch"));
+  if (route.heedsPrefer === true) headers.push(headerOf("Prefer"));
   return [...inPath, ...route.query.parameters.map(queryParameter), ...headers];
 }
 
@@ -138,6 +139,12 @@ function goodResponse(route: AnyRoute, answer: AnswerShape): OpenApiResponse {
   if (route.isIdempotent === true) {
     headers.push(["idempotency-replayed", {
       description: "`true` when an earlier answer is given again",
+      schema: { type: "string" },
+    }]);
+  }
+  if (route.heedsPrefer === true) {
+    headers.push(["preference-applied", {
+      description: "`return=minimal` when that was preferred",
       schema: { type: "string" },
     }]);
   }

@@ -93,6 +93,11 @@ export interface RouteFacts {
    */
   readonly conditions?: "read" | "change";
   /**
+   * Whether it heeds `Prefer: return=minimal`.
+   * @default {false}
+   */
+  readonly heedsPrefer?: boolean;
+  /**
    * Whether the document leaves it out, as pages for people are.
    * @default {false}
    */

@@ -12,6 +12,7 @@ import {
   type ProblemAnswer,
   type RequestFault,
 } from "../../http/problem_answer.ts";
+import { MINIMAL_APPLIED, prefersMinimal } from "../../http/prefer.ts";
 import { cannotTake, MAX_FAULTS } from "../../schema/fault.ts";
 import { viewTask } from "../../views/task_view.ts";
 import { problemObject } from "./problem_object.ts";
@@ -22,14 +23,17 @@ export function batchAnswer(
   call: CallContext,
   made: readonly Made[],
 ): Answer {
+  const isMinimal = prefersMinimal(call.header("prefer"));
   const payloads = seesPayloads(callerOf(call));
   const results = made.map((one) => {
     if (one.kind === "problem") {
       return { status: statusOf(one), problem: problemObject(call, one) };
     }
     const { isNew, task, judged } = one;
+    const status = isNew ? 201 : 200;
+    if (isMinimal) return { status, id: task.id };
     return {
-      status: isNew ? 201 : 200,
+      status,
       task: viewTask(task, {
         workerName: judged.worker.name,
         payloads,
@@ -37,7 +41,7 @@ export function batchAnswer(
       }),
     };
   });
-  return json({ results });
+  return json({ results }, isMinimal ? { headers: MINIMAL_APPLIED } : {});
 }
 
 /** The problem of an atomic batch of which nothing was made. */

@@ -65,6 +65,11 @@ export const BATCH_RESULTS: Shape = named(
                 description: "What the answer to this task alone would be",
               },
               task: TASK.json,
+              id: {
+                type: "string",
+                description: "The task's id in the place of the task, where " +
+                  "`Prefer: return=minimal` asks for no more",
+              },
               problem: PROBLEM.json,
             },
             required: ["status"],

@@ -51,6 +51,7 @@ export function createBatchRoute(parts: TasksParts): AnyRoute {
       200: { description: "What became of each task", shape: BATCH_RESULTS },
     },
     isIdempotent: true,
+    heedsPrefer: true,
     problems: [
       "quota_exceeded",
       "key_conflict",

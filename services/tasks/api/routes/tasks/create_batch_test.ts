@@ -117,6 +117,23 @@ Deno.test("POST /v1/tasks/batch gives the first answer again to the same Idempot
   await api.close();
 });
 
+Deno.test("POST /v1/tasks/batch names tasks instead of showing them when return=minimal is preferred", async () => {
+  const api = await openTasksApi();
+  const body = { tasks: [{ worker: "mailer" }, { worker: "nobody" }] };
+  const headers = { prefer: "return=minimal", "idempotency-key": "b-2" };
+  const answer = await api.send("POST", "/v1/tasks/batch", body, { headers });
+  assertEquals(answer.headers["preference-applied"], "return=minimal");
+  assertEquals(statusesOf(answer), [201, 422]);
+  const id = String(answer.at("results", 0, "id"));
+  assertEquals(answer.at("results", 0), { status: 201, id });
+  assertEquals((await api.call("GET", `/v1/tasks/${id}`)).at("id"), id);
+  assertEquals(answer.at("results", 1, "problem", "code"), "unknown_worker");
+  const again = await api.send("POST", "/v1/tasks/batch", body, { headers });
+  assertEquals(again.json, answer.json);
+  assertEquals(again.headers["preference-applied"], "return=minimal");
+  await api.close();
+});
+
 function send(
   api: TasksApi,
   tasks: readonly unknown[],
