@@ -6,10 +6,10 @@
  */
 
 import { Buffer } from "node:buffer";
-import { Alarm } from "../h2/connection_alarms.ts";
 import { describeError } from "../settled.ts";
 import type { HttpResponse } from "./exchange.ts";
 import { PublicBody, type PublicBodyHost } from "./public_body.ts";
+import type { PublicDeadline } from "./public_deadline.ts";
 import type { PublicEngine } from "./public_engine.ts";
 import { PublicExchange } from "./public_exchange.ts";
 import type { RequestHead } from "./public_head.ts";
@@ -61,8 +61,8 @@ export class PublicConnection {
   readonly #input: PublicInput;
   readonly #heads: PublicHeadReader;
   readonly #bodyHost: PublicBodyHost;
-  readonly #inputAlarm = new Alarm(() => this.#input.interrupt());
-  readonly #endAlarm = new Alarm(() => this.destroy());
+  readonly #inputDeadline: PublicDeadline;
+  readonly #endDeadline: PublicDeadline;
   #state: State = "waiting";
   #isStopping = false;
   #exchange: PublicExchange | undefined;
@@ -73,17 +73,19 @@ export class PublicConnection {
   /** Nothing runs before `run()`. */
   constructor(options: PublicConnectionOptions) {
     const { engine, wire } = options;
-    const { limits, wheel } = engine;
+    const { limits } = engine;
     this.#options = options;
     this.#engine = engine;
     this.#wire = wire;
     this.#input = new PublicInput(wire, limits.maxHeaderBytes);
+    this.#inputDeadline = engine.deadline(() => this.#input.interrupt());
+    this.#endDeadline = engine.deadline(() => this.destroy());
     this.#heads = new PublicHeadReader({
       input: this.#input,
       maxBytes: limits.maxHeaderBytes,
-      startIdle: () => wheel.add(this.#inputAlarm, limits.idleTimeoutMs),
-      startHead: () => wheel.add(this.#inputAlarm, limits.headerTimeoutMs),
-      stop: () => wheel.remove(this.#inputAlarm),
+      startIdle: () => this.#inputDeadline.start(limits.idleTimeoutMs),
+      startHead: () => this.#inputDeadline.start(limits.headerTimeoutMs),
+      stop: () => this.#inputDeadline.stop(),
     });
     this.#bodyHost = {
       input: this.#input,
@@ -91,30 +93,30 @@ export class PublicConnection {
       beforeWait: () => this.#sendContinue(),
       startDeadline: () => {
         this.#setOwing(true);
-        wheel.add(this.#inputAlarm, limits.requestTimeoutMs);
+        this.#inputDeadline.start(limits.requestTimeoutMs);
       },
       stopDeadline: () => {
         this.#setOwing(false);
-        wheel.remove(this.#inputAlarm);
+        this.#inputDeadline.stop();
       },
     };
   }
 
   /** Serves until the connection ends, and closes it. Never rejects. */
   async run(): Promise<void> {
-    const { wheel, limits, logger } = this.#engine;
+    const { limits, logger } = this.#engine;
     this.#setOwing(true);
     try {
-      wheel.add(this.#endAlarm, limits.headerTimeoutMs);
+      this.#endDeadline.start(limits.headerTimeoutMs);
       await this.#wire.opened();
-      wheel.remove(this.#endAlarm);
+      this.#endDeadline.stop();
       while (await this.#serveOne());
     } catch (error) {
       // Clients go away at any time, and anybody can be one.
       logger.debug("A connection broke", { error: describeError(error) });
     } finally {
-      wheel.remove(this.#inputAlarm);
-      wheel.remove(this.#endAlarm);
+      this.#inputDeadline.end();
+      this.#endDeadline.end();
       this.#setOwing(false);
       this.destroy();
     }
@@ -168,7 +170,11 @@ export class PublicConnection {
     const isCutShort = !body.isComplete &&
       (this.#awaitsContinue || !body.isSkippable);
     const isLast = isCutShort || this.#isStopping || !head.keepsAlive;
-    await this.#write(this.#encode(response, { head, isLast, exchange }));
+    const output = this.#engine.outputs.take();
+    const context = { head, isLast, exchange, output };
+    await this.#write(this.#encode(response, context));
+    // Of a connection that broke it may still be read.
+    this.#engine.outputs.giveBack(output);
     if (isLast || this.#isStopping) {
       await this.#linger(!body.isComplete);
       return false;
@@ -193,7 +199,7 @@ export class PublicConnection {
 
   #encode(
     response: HttpResponse,
-    { head, isLast, exchange }: EncodeContext,
+    { head, isLast, exchange, output }: EncodeContext,
   ): EncodedResponse {
     const options: EncodeOptions = {
       isHead: head.method === "HEAD",
@@ -203,6 +209,7 @@ export class PublicConnection {
         ? "keep-alive"
         : undefined,
       date: this.#engine.date(),
+      output,
     };
     try {
       return encodeResponse(response, options);
@@ -212,16 +219,20 @@ export class PublicConnection {
   }
 
   async #write(pieces: EncodedResponse): Promise<void> {
-    const { wheel, limits } = this.#engine;
+    const { limits } = this.#engine;
     if (this.#continued !== undefined) await this.#continued;
     this.#continued = undefined;
     for (const piece of pieces) {
       for (let start = 0; start < piece.length; start += WRITE_BYTES) {
-        wheel.add(this.#endAlarm, limits.requestTimeoutMs);
-        await this.#wire.write(piece.subarray(start, start + WRITE_BYTES));
+        this.#endDeadline.start(limits.requestTimeoutMs);
+        await this.#wire.write(
+          piece.length <= WRITE_BYTES
+            ? piece
+            : piece.subarray(start, start + WRITE_BYTES),
+        );
       }
     }
-    wheel.remove(this.#endAlarm);
+    this.#endDeadline.stop();
   }
 
   #sendContinue(): void {
@@ -233,10 +244,9 @@ export class PublicConnection {
   }
 
   async #skip(body: PublicBody): Promise<boolean> {
-    const { wheel } = this.#engine;
-    wheel.add(this.#inputAlarm, DRAIN_TIMEOUT_MS);
+    this.#inputDeadline.start(DRAIN_TIMEOUT_MS);
     const hasCome = await body.skip();
-    wheel.remove(this.#inputAlarm);
+    this.#inputDeadline.stop();
     return hasCome;
   }
 
@@ -244,7 +254,7 @@ export class PublicConnection {
   async #linger(mayCome: boolean): Promise<void> {
     this.#state = "lingering";
     this.#setOwing(true);
-    this.#engine.wheel.add(this.#endAlarm, DRAIN_TIMEOUT_MS);
+    this.#endDeadline.start(DRAIN_TIMEOUT_MS);
     await this.#wire.closeWrite();
     if (!mayCome && this.#input.length === 0) return;
     let leftBytes = MAX_DRAIN_BYTES;
@@ -263,4 +273,5 @@ interface EncodeContext {
   readonly head: RequestHead;
   readonly isLast: boolean;
   readonly exchange: PublicExchange;
+  readonly output: Uint8Array;
 }

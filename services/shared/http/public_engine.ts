@@ -10,7 +10,9 @@ import type { Logger } from "../logger.ts";
 import type { BodyBudget } from "./body_budget.ts";
 import type { HttpHandler } from "./exchange.ts";
 import { PublicDate } from "./public_date.ts";
+import { PublicDeadline } from "./public_deadline.ts";
 import type { PublicLimits } from "./public_limits.ts";
+import { PublicOutputs } from "./public_outputs.ts";
 import { PublicTurns } from "./public_turns.ts";
 
 /** Options of {@linkcode PublicEngine}. */
@@ -40,11 +42,13 @@ export class PublicEngine {
   readonly limits: PublicLimits;
   /** What bodies may hold together. */
   readonly budget: BodyBudget;
-  /** The deadlines of all connections. */
-  readonly wheel: TimerWheel;
+  /** Memory for answers. */
+  readonly outputs = new PublicOutputs();
   /** How many requests begin together. */
   readonly turns = new PublicTurns();
   readonly #clock: Clock;
+  /** The deadlines of all connections. */
+  readonly #wheel: TimerWheel;
   readonly #date = new PublicDate();
 
   /** Nothing runs yet. */
@@ -54,7 +58,13 @@ export class PublicEngine {
     this.limits = options.limits;
     this.budget = options.budget;
     this.#clock = options.clock;
-    this.wheel = new TimerWheel({ clock: options.clock, tickMs: TICK_MS });
+    this.#wheel = new TimerWheel({ clock: options.clock, tickMs: TICK_MS });
+  }
+
+  /** A deadline that calls back when it passes, a tick late at most. */
+  deadline(onPassed: () => void): PublicDeadline {
+    const [clock, wheel] = [this.#clock, this.#wheel];
+    return new PublicDeadline({ clock, wheel, onPassed });
   }
 
   /** The date field of an answer that is sent now. */

@@ -17,6 +17,13 @@ export interface EncodeOptions {
   readonly connection: "close" | "keep-alive" | undefined;
   /** The value of the date field. */
   readonly date: string;
+  /**
+   * Where an answer is put that fits; it has to stay as it is until that is
+   * written.
+   *
+   * @default memory of its own
+   */
+  readonly output?: Uint8Array;
 }
 
 /** What is written, in this order; a small answer is one piece. */
@@ -24,6 +31,11 @@ export type EncodedResponse = readonly Uint8Array[];
 
 /** A body of bytes up to which a copy costs less than another write. */
 const MAX_COPIED_BYTES = 32_768;
+
+/** Room for a head in front of a body that is put in its place first. */
+const HEAD_BYTES = 2_048;
+/** Most bytes that a UTF-16 code unit becomes in UTF-8. */
+const MAX_BYTES_PER_UNIT = 3;
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t -~]*$/;
@@ -66,6 +78,12 @@ export function encodeResponse(
   // RFC 9110, 8.6: neither may carry a length, and neither has content.
   if (status === 204) return [Buffer.from(`${head}\r\n`)];
   const body = response.body ?? "";
+  const { output } = options;
+  if (
+    output !== undefined && typeof body === "string" && body !== "" &&
+    !options.isHead && status !== 304 && head.length < HEAD_BYTES - 64 &&
+    body.length * MAX_BYTES_PER_UNIT <= output.length - HEAD_BYTES
+  ) return [encodeInto(output, head, body)];
   const bytes = typeof body === "string"
     ? Buffer.byteLength(body)
     : body.length;
@@ -80,6 +98,22 @@ export function encodeResponse(
   return bytes <= MAX_COPIED_BYTES
     ? [Buffer.concat([start, body])]
     : [start, body];
+}
+
+const encoder = new TextEncoder();
+
+/** Puts the body in its place, where its length is found out, and the head before it. */
+function encodeInto(
+  output: Uint8Array,
+  start: string,
+  body: string,
+): Uint8Array {
+  const { written } = encoder.encodeInto(body, output.subarray(HEAD_BYTES));
+  const head = `${start}content-length: ${written}\r\n\r\n`;
+  // All of a head is ASCII.
+  const from = HEAD_BYTES - head.length;
+  encoder.encodeInto(head, output.subarray(from, HEAD_BYTES));
+  return output.subarray(from, HEAD_BYTES + written);
 }
 
 /** What is said of a problem beside its status. */
