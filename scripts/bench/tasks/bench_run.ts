@@ -43,7 +43,17 @@ export function perSecond({ count, ms }: LoadResult): number {
 /** What every drain of a run has in common. */
 export function drainOf(
   { port, tenant }: BenchRun,
-): Pick<DrainJob, "port" | "host" | "token" | "worker" | "batch"> {
+): Pick<
+  DrainJob,
+  "port" | "host" | "token" | "worker" | "batch" | "answer"
+> {
   const { host, token, worker } = tenant;
-  return { port, host, token, worker, batch: 50 };
+  return {
+    port,
+    host,
+    token,
+    worker,
+    batch: 50,
+    answer: "representation",
+  };
 }

@@ -73,10 +73,9 @@ export async function runDrain(job: DrainJob): Promise<LoadResult> {
 
 /** The bytes that ask for tasks. */
 export function leaseRequest(
-  { host, token, worker, batch }: Pick<
-    DrainJob,
-    "host" | "token" | "worker" | "batch"
-  >,
+  { host, token, worker, batch, answer = "representation" }:
+    & Pick<DrainJob, "host" | "token" | "worker" | "batch">
+    & Partial<Pick<DrainJob, "answer">>,
   wait = "PT0S",
 ): Uint8Array {
   return requestBytes({
@@ -84,6 +83,7 @@ export function leaseRequest(
     path: `/api/v1/workers/${worker}/lease`,
     host,
     token,
+    prefer: `return=${answer}`,
     body: JSON.stringify({ max: batch, wait }),
   });
 }

@@ -34,6 +34,8 @@ export interface DrainJob {
   readonly worker: string;
   /** Tasks of a lease call. */
   readonly batch: number;
+  /** How much leases show of their tasks. */
+  readonly answer: "representation" | "minimal";
   /** Whether what is leased is completed as well, within the measured time. */
   readonly completes: boolean;
   /** Most tasks that are taken. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Task } from "../../domain/task.ts";
 import type { Grant } from "../../engine/claim_demand.ts";
 import { viewTask } from "./task_view.ts";
 import { utcTime } from "./utc_time.ts";
@@ -14,6 +15,11 @@ export interface LeaseViewOptions {
   readonly workerName: string;
   /** Whether the data of its task is shown. */
   readonly payloads: boolean;
+  /**
+   * Whether of its task only what the work needs is shown.
+   * @default {false}
+   */
+  readonly isMinimal?: boolean;
   /** The worker's secrets by name; absent when none are to come along. */
   readonly secrets: Readonly<Record<string, string>> | undefined;
 }
@@ -24,17 +30,32 @@ export type LeaseView = Readonly<Record<string, unknown>>;
 /** Returns a lease with its token and its task. */
 export function viewLease(
   { task, token }: Pick<Grant, "task" | "token">,
-  { workerName, payloads, secrets }: LeaseViewOptions,
+  { workerName, payloads, secrets, isMinimal = false }: LeaseViewOptions,
 ): LeaseView {
   const { attempt } = task;
   return {
     id: attempt?.id ?? null,
     token,
     fence: task.fence,
-    task: viewTask(task, { workerName, payloads }),
+    task: isMinimal
+      ? viewWork(task, payloads)
+      : viewTask(task, { workerName, payloads }),
     run: task.run,
     attempt: task.retries + 1,
     expires_at: attempt === undefined ? null : utcTime(attempt.expiresAtMs),
     ...(secrets === undefined ? {} : { secrets }),
+  };
+}
+
+/** What of a task says which work it is. */
+function viewWork(
+  { id, job, dataJson, metadata }: Task,
+  payloads: boolean,
+): Readonly<Record<string, unknown>> {
+  return {
+    id,
+    job,
+    ...(payloads ? { data: JSON.parse(dataJson) } : {}),
+    metadata,
   };
 }

@@ -17,7 +17,7 @@ import { object } from "../../schema/object.ts";
 import type { Schema, Shape } from "../../schema/schema.ts";
 import { ONE_LINE, text } from "../../schema/text.ts";
 import { TASK_EXAMPLE } from "../tasks/task_example.ts";
-import { TASK } from "../tasks/task_shape.ts";
+import { TASK_PART } from "../tasks/task_shape.ts";
 import { JOB_NAME, LEASE_TIME } from "../workers/worker_fields.ts";
 
 /** Most leases of one answer. */
@@ -106,7 +106,7 @@ export const LEASES: Shape = named(
           ...LEASE_FACTS.json,
           properties: {
             ...LEASE_FACTS.json.properties,
-            task: TASK.json,
+            task: TASK_PART.json,
             secrets: SECRET_VALUES.json,
           },
           required: [...LEASE_FACTS.json.required ?? [], "task"],
@@ -126,7 +126,7 @@ export const LEASES: Shape = named(
         task: TASK_EXAMPLE,
       }],
     }],
-  }, [LEASE_FACTS, TASK, SECRET_VALUES]),
+  }, [LEASE_FACTS, TASK_PART, SECRET_VALUES]),
 );
 
 /** What has become of a lease and its task. */

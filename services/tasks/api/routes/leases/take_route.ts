@@ -10,6 +10,7 @@ import type { Grant } from "../../../engine/claim_demand.ts";
 import type { ApiParts } from "../../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { MINIMAL_APPLIED, prefersMinimal } from "../../http/prefer.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalBody } from "../../http/route_body.ts";
@@ -44,12 +45,15 @@ export function takeRoute(take: TakeParts): AnyRoute {
     description: "Answers as soon as there is a task, or with none when " +
       "`wait` is over. Whoever is given a lease says how it went before it " +
       "ends, or extends it. A worker's credential opens its own worker only. " +
+      "With `Prefer: return=minimal` each lease has of its task only what the " +
+      "work needs: `id`, `job`, `data` and `metadata`. " +
       "An Idempotency-Key is not taken: tokens are never stored, and leases " +
       "whose answer got lost end by themselves.",
     tags: ["leases"],
     access: { kind: "worker" },
     body: optionalBody(LEASE_WISH, { example: WISH_EXAMPLE }),
     answers: { 200: { description: "The leases", shape: LEASES } },
+    heedsPrefer: true,
     problems: ["wrong_state", "secrets_unavailable"],
     handle: (call) => takeTasks(call, take),
   });
@@ -90,13 +94,19 @@ async function takeTasks(
   const secrets = wish.secrets && grants.length > 0
     ? Object.fromEntries((await parts.vault.open(tenantId, worker.id)).values)
     : undefined;
-  const payloads = seesPayloads(caller);
-  const workerName = worker.name;
-  return json({
-    leases: grants.map((grant) =>
-      viewLease(grant, { payloads, workerName, secrets })
-    ),
-  }, { headers: { "cache-control": "no-store" } });
+  const isMinimal = prefersMinimal(call.header("prefer"));
+  const view = {
+    payloads: seesPayloads(caller),
+    workerName: worker.name,
+    secrets,
+    isMinimal,
+  };
+  return json({ leases: grants.map((grant) => viewLease(grant, view)) }, {
+    headers: {
+      "cache-control": "no-store",
+      ...(isMinimal ? MINIMAL_APPLIED : {}),
+    },
+  });
 }
 
 async function waitForTasks(

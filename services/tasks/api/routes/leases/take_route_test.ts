@@ -36,6 +36,27 @@ Deno.test("POST /v1/workers/:id/lease gives a task with what its worker needs", 
   await api.close();
 });
 
+Deno.test("POST /v1/workers/:id/lease shows only the work when return=minimal is preferred", async () => {
+  const api = await openLeaseApi();
+  const { id } = await addTask(api, api.mailer, {
+    job: "welcome",
+    dataJson: '{"to":"ada"}',
+    metadata: { ticket: "7" },
+  });
+  const answer = await api.call("POST", "/v1/workers/mailer/lease", {
+    headers: { prefer: "return=minimal" },
+  });
+  assertEquals(answer.headers["preference-applied"], "return=minimal");
+  assertEquals(answer.at("leases", 0, "task"), {
+    id,
+    job: "welcome",
+    data: { to: "ada" },
+    metadata: { ticket: "7" },
+  });
+  assertEquals(answer.at("leases", 0, "attempt"), 1);
+  await api.close();
+});
+
 Deno.test("POST /v1/workers/:id/lease gives as many as are wanted and no others", async () => {
   const api = await openLeaseApi();
   for (let index = 0; index < 5; index++) {

@@ -1,0 +1,109 @@
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { assertEquals, assertThrows } from "@std/assert";
+import type { OperationValue } from "./operation.ts";
+import { places, RowInserter } from "./row_inserter.ts";
+
+const WIDTH = 3;
+
+function withTable(use: (db: DatabaseSync) => void): void {
+  const db = new DatabaseSync(":memory:");
+  try {
+    db.exec("CREATE TABLE things(n INTEGER PRIMARY KEY, name, rest)");
+    use(db);
+  } finally {
+    db.close();
+  }
+}
+
+function inserterInto(
+  db: DatabaseSync,
+  insert = "INSERT INTO things VALUES",
+): RowInserter {
+  return new RowInserter(db, { insert, width: WIDTH });
+}
+
+/** Rows with values of every kind. */
+function rowsOf(count: number, from = 1): readonly OperationValue[][] {
+  return Array.from({ length: count }, (_, index) => {
+    const n = from + index;
+    return [n, `name ${n}`, n % 3 === 0 ? null : n / 2];
+  });
+}
+
+function storedIn(db: DatabaseSync): unknown {
+  return db.prepare("SELECT n, name, rest FROM things ORDER BY n").all()
+    .map((row) => [row["n"], row["name"], row["rest"]]);
+}
+
+Deno.test("RowInserter.run() inserts any number of rows and tells how many", () => {
+  withTable((db) => {
+    const inserter = inserterInto(db);
+    for (let count = 0; count <= 70; count++) {
+      db.exec("DELETE FROM things");
+      const rows = rowsOf(count);
+      assertEquals(inserter.run(rows.flat()), count);
+      assertEquals([count, storedIn(db)], [count, rows]);
+    }
+  });
+});
+
+Deno.test("RowInserter.run() inserts rows in their order", () => {
+  withTable((db) => {
+    db.exec("CREATE TABLE notes(number INTEGER PRIMARY KEY, a, b, c)");
+    const insert = "INSERT INTO notes(a, b, c) VALUES";
+    const rows = rowsOf(37).toReversed();
+    inserterInto(db, insert).run(rows.flat());
+    const stored = db.prepare("SELECT a, b, c FROM notes ORDER BY number")
+      .all().map(({ a, b, c }) => [a, b, c]);
+    assertEquals(stored, rows);
+  });
+});
+
+Deno.test("RowInserter.run() does not count rows that are ignored", () => {
+  withTable((db) => {
+    const inserter = inserterInto(db, "INSERT OR IGNORE INTO things VALUES");
+    // One each for the statements of 16, 8, 4, 2 and 1 rows.
+    const there = [3, 20, 27, 30, 31].flatMap((n) => rowsOf(1, n));
+    assertEquals(inserter.run(there.flat()), 5);
+    assertEquals(inserter.run(rowsOf(31).flat()), 26);
+    assertEquals(storedIn(db), rowsOf(31));
+  });
+});
+
+Deno.test("RowInserter.run() throws when a row does not fit", () => {
+  withTable((db) => {
+    const inserter = inserterInto(db);
+    inserter.run(rowsOf(1, 25).flat());
+    assertThrows(() => inserter.run(rowsOf(31).flat()), Error, "UNIQUE");
+    // The statement whose row it was did nothing; a transaction undoes the rest.
+    assertEquals(storedIn(db), [...rowsOf(24), ...rowsOf(1, 25)]);
+    assertEquals(inserter.run(rowsOf(5, 40).flat()), 5);
+  });
+});
+
+Deno.test("RowInserter.run() calls few statements, the largest first", () => {
+  const ran: number[] = [];
+  const db = {
+    prepare(sql: string): Pick<StatementSync, "run"> {
+      const rows = sql.split("(").length - 1;
+      return {
+        run(...values: unknown[]) {
+          assertEquals(values.length, rows * WIDTH);
+          ran.push(rows);
+          return { changes: rows, lastInsertRowid: 0 };
+        },
+      };
+    },
+  };
+  const inserter = inserterInto(db as unknown as DatabaseSync);
+  assertEquals(inserter.run(rowsOf(47).flat()), 47);
+  assertEquals(ran, [16, 16, 8, 4, 2, 1]);
+  ran.length = 0;
+  assertEquals([inserter.run([]), ran], [0, []]);
+});
+
+Deno.test("places() gives a place to every value of every row", () => {
+  assertEquals(places(1, 1), "(?)");
+  assertEquals(places(3, 1), "(?,?,?)");
+  assertEquals(places(2, 3), "(?,?),(?,?),(?,?)");
+});
