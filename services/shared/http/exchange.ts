@@ -7,7 +7,10 @@
 
 import type { BodyOutcome } from "./body.ts";
 
-/** The header fields of a request. */
+/**
+ * The header fields of a request. They never change, and requests with the same
+ * ones may share them: what was read of them may be kept by the object.
+ */
 export interface HttpHeaders {
   /**
    * The value of a field; `undefined` when it wasn't sent. A field that was

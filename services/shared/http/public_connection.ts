@@ -135,6 +135,7 @@ export class PublicConnection {
 
   /** Ends at once. */
   destroy(): void {
+    this.#exchange?.cut();
     this.#wire.close();
   }
 
@@ -161,8 +162,6 @@ export class PublicConnection {
     const { handler, logger } = this.#engine;
     const request = new PublicRequest(head, body, this.#options.origin);
     const exchange = new PublicExchange({ request, body, handler, logger });
-    const turn = this.#engine.turns.begin();
-    if (turn !== undefined) await turn;
     const response = await this.#answerOf(exchange);
     request.release();
     body.giveUp();
@@ -185,11 +184,13 @@ export class PublicConnection {
   }
 
   async #answerOf(exchange: PublicExchange): Promise<HttpResponse> {
-    const answer = exchange.answer();
-    if (!(answer instanceof Promise)) return answer;
     this.#exchange = exchange;
-    this.#input.watch(() => exchange.markGone());
     try {
+      const turn = this.#engine.turns.begin();
+      if (turn !== undefined) await turn;
+      const answer = exchange.answer();
+      if (!(answer instanceof Promise)) return answer;
+      this.#input.watch(() => exchange.markGone());
       return await answer;
     } finally {
       this.#input.unwatch();

@@ -29,6 +29,7 @@ const MAX_LOGGED_PATH = 200;
 export class PublicExchange {
   readonly #options: PublicExchangeOptions;
   #onCut: ((response: HttpResponse) => void) | undefined;
+  #isCut = false;
 
   /** Nothing has been asked yet. */
   constructor(options: PublicExchangeOptions) {
@@ -37,6 +38,7 @@ export class PublicExchange {
 
   /** Asks the handler; there always is an answer. */
   answer(): HttpResponse | Promise<HttpResponse> {
+    if (this.#isCut) return stopping();
     const { handler, request } = this.#options;
     try {
       const answer = handler(request);
@@ -62,13 +64,11 @@ export class PublicExchange {
     }
   }
 
-  /** Answers 503 now, whatever the handler does. */
+  /** Answers 503 now, whatever the handler does; one that was not asked never is. */
   cut(): void {
+    this.#isCut = true;
     this.markGone();
-    this.#onCut?.(plainProblem(503, {
-      detail: "The service is stopping",
-      code: "stopping",
-    }));
+    this.#onCut?.(stopping());
   }
 
   /** The answer in the place of one that failed; the fault is logged. */
@@ -94,4 +94,11 @@ export class PublicExchange {
         : String(error),
     });
   }
+}
+
+function stopping(): HttpResponse {
+  return plainProblem(503, {
+    detail: "The service is stopping",
+    code: "stopping",
+  });
 }

@@ -8,8 +8,9 @@
 
 import type { RequestHead } from "./public_head.ts";
 
-/** A longer head is read each time: connections without a request hold little. */
+/** A larger head is read each time: connections without a request hold little. */
 const MAX_KEPT_BYTES = 2_048;
+const MAX_KEPT_FIELDS = 24;
 
 /** The last head of a connection. */
 export class RepeatedHead {
@@ -37,7 +38,7 @@ export class RepeatedHead {
     head: RequestHead,
     { bytes, length }: { readonly bytes: Uint8Array; readonly length: number },
   ): void {
-    if (length > MAX_KEPT_BYTES) return;
+    if (length > MAX_KEPT_BYTES || head.headers.size > MAX_KEPT_FIELDS) return;
     if (this.#bytes?.length !== length) this.#bytes = new Uint8Array(length);
     this.#bytes.set(bytes.subarray(0, length));
     this.#head = head;

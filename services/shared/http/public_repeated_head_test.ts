@@ -168,6 +168,17 @@ Deno.test("RepeatedHead.keep() keeps no long head, which would stay with an idle
   assertStrictEquals(last.match(bytesOf(most)), head);
 });
 
+Deno.test("RepeatedHead.keep() keeps no head of many fields, which take more than their bytes", () => {
+  const last = new RepeatedHead();
+  const withFields = (count: number): string =>
+    `GET /a HTTP/1.1\r\nhost: x\r\n${"a: b\r\n".repeat(count - 1)}\r\n`;
+  const [most, more] = [withFields(24), withFields(25)];
+  last.keep(parsed(more), { bytes: bytesOf(more), length: more.length });
+  assertEquals(last.length, 0);
+  last.keep(parsed(most), { bytes: bytesOf(most), length: most.length });
+  assertEquals(last.length, most.length);
+});
+
 Deno.test("PublicHeadReader.next() gives one head object for heads that are the same to the byte", async () => {
   const { reader } = readerOf([GET + GET, GET.slice(0, 9), GET.slice(9)]);
   const first = headOf(await reader.next());

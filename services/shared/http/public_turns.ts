@@ -34,6 +34,7 @@ export class PublicTurns {
   readonly #inNextTurn: (callback: () => void) => void;
   readonly #waiting: (() => void)[] = [];
   #begun = 0;
+  #isOpen = false;
 
   /** Nobody has begun. */
   constructor(options: PublicTurnsOptions = {}) {
@@ -44,11 +45,18 @@ export class PublicTurns {
 
   /** Begins a request at once, or gives what it has to wait for. */
   begin(): Promise<void> | undefined {
+    if (this.#isOpen) return undefined;
     if (this.#begun < this.#maxBegun) {
       this.#count();
       return undefined;
     }
     return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Begins all that wait, and whatever comes from now on: the end is near. */
+  release(): void {
+    this.#isOpen = true;
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   /**

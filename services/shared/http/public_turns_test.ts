@@ -118,3 +118,13 @@ Deno.test("PublicTurns.begin() begins every one of a crowd by the event loop", a
   }));
   assertEquals(begun, Array.from({ length: 50 }, (_, index) => index));
 });
+
+Deno.test("PublicTurns.release() begins all that wait, and later ones at once", async () => {
+  const bench = new Bench(1);
+  bench.ask("abc");
+  bench.turns.release();
+  await bench.endTurn();
+  assertEquals(bench.text, "abc");
+  bench.ask("de");
+  assertEquals(bench.text, "abcde");
+});

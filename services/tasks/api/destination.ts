@@ -35,6 +35,7 @@ export interface Destination {
 interface Known {
   readonly target: string;
   readonly peerAddress: string;
+  readonly isTls: boolean;
   readonly destination: Destination;
 }
 
@@ -53,13 +54,13 @@ export class Destinations {
 
   /** Where a request goes. */
   of(request: HttpRequest): Destination {
-    const { headers, target, peer: { address: peerAddress } } = request;
+    const { headers, target, isTls, peer: { address: peerAddress } } = request;
     const known = this.#known.get(headers);
-    if (known?.target === target && known.peerAddress === peerAddress) {
-      return known.destination;
-    }
+    const isKnown = known?.target === target && known.isTls === isTls &&
+      known.peerAddress === peerAddress;
+    if (isKnown) return known.destination;
     const destination = this.#read(request);
-    this.#known.set(headers, { target, peerAddress, destination });
+    this.#known.set(headers, { target, peerAddress, isTls, destination });
     return destination;
   }
 

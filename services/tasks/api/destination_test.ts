@@ -142,3 +142,12 @@ Deno.test("Destinations.of() goes by the options of its own", () => {
     label: "acme",
   });
 });
+
+Deno.test("Destinations.of() tells a request over TLS from one without", () => {
+  const all = destinations();
+  const plain = request();
+  const schemes = [true, false].map((isTls) =>
+    all.of({ ...plain, isTls }).origin.scheme
+  );
+  assertEquals(schemes, ["https", "http"]);
+});

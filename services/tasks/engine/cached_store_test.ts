@@ -22,7 +22,12 @@ const CALLS: { readonly [Name in PassedOn]: Parameters<Store[Name]> } = {
   taskByKey: [{ tenantId: "tnt_a", workerId: "wrk_1", key: "k" }],
   listTasks: [LIST],
   history: [{ tenantId: "tnt_a", taskId: "tsk_1", order: "asc", limit: 4 }],
-  dependents: [{ tenantId: "tnt_a", id: "tsk_1", limit: 5, afterId: "tsk_0" }],
+  dependents: [{
+    tenantId: "tnt_a",
+    ids: ["tsk_1"],
+    limit: 5,
+    afterId: "tsk_0",
+  }],
   candidates: [[{ tenantId: "tnt_a", workerId: "wrk_1", limit: 6 }]],
   workersWithDueTasks: [{ limit: 7 }],
   waking: [8, 9],

@@ -25,6 +25,8 @@ export class Dependents {
   readonly #running = new Set<Promise<void>>();
   /** Tenants with blocked tasks, as far as is known: most have none to look for. */
   readonly #census = new BlockedCensus();
+  /** Tasks that have ended and whose dependents nobody has looked for, by tenant. */
+  readonly #ended = new Map<string, string[]>();
   #isStopped = false;
 
   /** Listens to what changes. */
@@ -97,20 +99,28 @@ export class Dependents {
     if (!this.#census.mayHave(task.tenantId)) return;
     const now = meaningOf(next);
     if (now === "waits" || now === meaningOf(previous)) return;
-    this.#run(() => this.#settle(task));
+    const { tenantId, id } = task;
+    const ended = this.#ended.get(tenantId);
+    if (ended !== undefined) return void ended.push(id);
+    this.#ended.set(tenantId, [id]);
+    this.#run(() => this.#settle(tenantId));
   }
 
-  async #settle(task: Task): Promise<void> {
+  /** Those that were written together are looked at together. */
+  async #settle(tenantId: string): Promise<void> {
+    await Promise.resolve();
     const { store } = this.#parts;
+    const ended = this.#ended.get(tenantId) ?? [];
+    this.#ended.delete(tenantId);
     let afterId: string | undefined;
     while (!this.#isStopped) {
       const ids = await store.dependents({
-        tenantId: task.tenantId,
-        id: task.id,
+        tenantId,
+        ids: ended,
         limit: PAGE,
         ...(afterId === undefined ? {} : { afterId }),
       });
-      const dependents = await store.tasks(task.tenantId, ids);
+      const dependents = await store.tasks(tenantId, ids);
       for (const dependent of dependents) {
         if (dependent?.status === "blocked") await this.judge(dependent);
       }

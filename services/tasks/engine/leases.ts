@@ -88,6 +88,7 @@ export class Leases {
   readonly #waiting = new Set<() => void>();
   /** Tasks that were handed out lately, to spare reading them at their end. */
   readonly #recent = new RecentTasks();
+  #isStopped = false;
 
   /** Leases over claims and changes. */
   constructor(options: LeasesOptions) {
@@ -135,7 +136,7 @@ export class Leases {
     this.#waiting.add(giveUp);
     try {
       if (!claims.add({ tenantId, workerId }, demand)) return [];
-      if (waitMs > 0) timer = clock.setTimer(end, waitMs);
+      if (waitMs > 0 && !this.#isStopped) timer = clock.setTimer(end, waitMs);
       else end();
       const grants = await answered.promise;
       for (const { task } of grants) this.#recent.add(task);
@@ -147,8 +148,9 @@ export class Leases {
     }
   }
 
-  /** Lets all who wait go home with nothing, as the server stops. */
+  /** Lets all who wait go home with nothing, as the server stops; nobody waits from now on. */
   stop(): void {
+    this.#isStopped = true;
     for (const giveUp of [...this.#waiting]) giveUp();
   }
 

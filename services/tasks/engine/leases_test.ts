@@ -218,6 +218,7 @@ Deno.test("Leases.stop() lets all who wait go home", async () => {
   await world.clock.advance(100);
   await world.engine.stop();
   assertEquals(await Promise.all(waiting), [[], [], []]);
+  assertEquals(await world.lease(mailer, { waitMs: 30_000 }), []);
   assertEquals(world.clock.pendingTimers, 0);
 });
 

@@ -61,11 +61,11 @@ export interface Store {
   listTasks(query: TaskQuery): Promise<TaskPage>;
   /** A page of a task's history. */
   history(query: HistoryQuery): Promise<HistoryPage>;
-  /** Ids of live tasks that depend on a task, at most `limit` after `afterId`. */
+  /** Ids of live tasks that depend on any of some tasks, at most `limit` after `afterId`. */
   dependents(
     options: {
       readonly tenantId: string;
-      readonly id: string;
+      readonly ids: readonly string[];
       readonly limit: number;
       readonly afterId?: string;
     },

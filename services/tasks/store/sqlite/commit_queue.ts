@@ -68,6 +68,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
   /** Rows that are in none of them. */
   #waitingRows = 0;
   #isTurnEndAwaited = false;
+  #endedMs = -Infinity;
   #rowsPerMs = 10;
   #whenIdle: (() => void)[] = [];
 
@@ -109,7 +110,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
     const [first] = answers;
     return first !== undefined && answers.length === 1
       ? [await first]
-      : await Promise.all(answers);
+      : await allOf(answers);
   }
 
   /**
@@ -183,10 +184,24 @@ export class CommitQueue<Batch extends QueuedBatch> {
     }
     for (const batch of batches) this.#queuedChars -= batch.chars;
     this.#queuedRows -= rows;
-    const tookMs = this.#options.monotonicMs() - startedMs;
+    // Without the wait for the group before it.
+    const endedMs = this.#options.monotonicMs();
+    const tookMs = endedMs - Math.max(startedMs, this.#endedMs);
+    this.#endedMs = endedMs;
     this.#rowsPerMs = 0.8 * this.#rowsPerMs +
       0.2 * (rows / Math.max(1, tookMs));
     this.#underWay--;
     this.#startGroups();
   }
+}
+
+/** Waits for all, also when one fails: what is refused must be over. */
+async function allOf<Value>(
+  answers: readonly Promise<Value>[],
+): Promise<readonly Value[]> {
+  const settled = await Promise.allSettled(answers);
+  return settled.map((one) => {
+    if (one.status === "rejected") throw one.reason;
+    return one.value;
+  });
 }

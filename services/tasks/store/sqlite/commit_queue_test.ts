@@ -13,6 +13,7 @@ function batch(name: string, over: Partial<Batch> = {}): Batch {
 /** A queue whose turns and writes a test ends by hand. */
 class Bench {
   readonly groups: string[] = [];
+  nowMs = 0;
   readonly queue: CommitQueue<Batch>;
   #turn: (() => void) | undefined;
   readonly #writes: PromiseWithResolvers<readonly number[]>[] = [];
@@ -34,7 +35,7 @@ class Bench {
         return write.promise;
       },
       atEndOfTurn: (callback) => this.#turn = callback,
-      monotonicMs: () => 0,
+      monotonicMs: () => this.nowMs,
       maxGroupRows: rows,
       maxGroupChars: chars,
       aheadRows: ahead,
@@ -223,4 +224,46 @@ Deno.test("CommitQueue writes the group behind one that fails", async () => {
   await bench.endWrite([7]);
   assertEquals(await other, [[7]]);
   await idle;
+});
+
+Deno.test("CommitQueue answers a commit in two groups when both are over", async () => {
+  const bench = new Bench({ rows: 3, ahead: 1 });
+  const commit = bench.queue.add([
+    batch("a", { rows: 3 }),
+    batch("b", { rows: 3 }),
+  ]);
+  let isOver = false;
+  const refused = assertRejects(() => commit, Error, "disk full")
+    .then(() => isOver = true);
+  bench.endTurn();
+  assertEquals(bench.groups, ["a", "b"]);
+  await bench.failWrite(new Error("disk full"));
+  assertEquals(isOver, false);
+  await bench.endWrite();
+  await refused;
+});
+
+Deno.test("CommitQueue does not count the wait for another group as its own time", async () => {
+  const bench = new Bench({ ahead: 1, queued: 1_000, rows: 100 });
+  const answers: Promise<unknown>[] = [];
+  function add(name: string): void {
+    answers.push(bench.queue.add([batch(name, { rows: 100 })]));
+    bench.endTurn();
+  }
+  // 100 rows take 100 ms, and there are always two groups under way.
+  add("a");
+  for (let round = 0; round < 40; round++) {
+    add("b");
+    bench.nowMs += 100;
+    await bench.endWrite();
+  }
+  add("c");
+  const error = assertThrows(
+    () => bench.queue.demandRoom({ rows: 1_000, chars: 0 }),
+    StoreBusyError,
+  );
+  assert(Math.abs(error.retryAfterMs - 200) < 5, String(error.retryAfterMs));
+  await bench.endWrite();
+  await bench.endWrite();
+  await Promise.all(answers);
 });

@@ -22,6 +22,7 @@ import {
   encodeColumns,
   type EncodedPayload,
   encodePayload,
+  type EncodePayloadOptions,
   numberOfTask,
 } from "./task_row.ts";
 
@@ -182,8 +183,9 @@ class BatchEncoder {
     demandSame(write, next);
     const { names, payloads: cache } = this.#options;
     const lane = names.useLane(write.tenantId, next.workerId).number;
-    const data = this.#encodePayload("data", next, cache);
-    const result = this.#encodePayload("result", next, cache);
+    const isNew = expectedVersion === 0;
+    const data = this.#encodePayload("data", next, { cache, isNew });
+    const result = this.#encodePayload("result", next, { cache, isNew });
     values.push(
       foldThrough === undefined ? OPERATION.putTask : OPERATION.putFoldedTask,
       expectedVersion,
@@ -203,10 +205,10 @@ class BatchEncoder {
   #encodePayload(
     kind: PayloadKind,
     next: NonNullable<WriteOf<"task">["next"]>,
-    cache: PayloadCache,
+    { cache, isNew }: Pick<EncodePayloadOptions, "cache" | "isNew">,
   ): EncodedPayload {
     const text = kind === "data" ? next.dataJson : next.resultJson;
-    const encoded = encodePayload(next, { kind, text, cache });
+    const encoded = encodePayload(next, { kind, text, cache, isNew });
     const change = { unit: this.#units, kind, id: next.id };
     if (encoded.at === null || encoded.aside !== null) {
       cache.delete(kind, next.id);

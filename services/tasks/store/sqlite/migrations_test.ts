@@ -43,7 +43,7 @@ Deno.test("a store reads what version 1 left", async () => {
       assertEquals(
         await store.dependents({
           tenantId,
-          id: FIXTURE_TASK.dependencies[0] ?? "",
+          ids: FIXTURE_TASK.dependencies.slice(0, 1),
           limit: 9,
         }),
         [id],

@@ -37,7 +37,11 @@ export class RowInserter {
     }));
   }
 
-  /** Inserts rows, whose values follow each other; tells how many it were. */
+  /**
+   * Inserts rows, whose values follow each other; tells how many it were.
+   *
+   * @throws {TypeError} when the last row is not whole
+   */
   run(values: readonly OperationValue[]): number {
     let changes = 0;
     let from = 0;
@@ -49,7 +53,8 @@ export class RowInserter {
         from = to;
       }
     }
-    return changes;
+    if (from === values.length) return changes;
+    throw new TypeError("Cannot insert rows: the last one is not whole");
   }
 }
 

@@ -107,3 +107,11 @@ Deno.test("places() gives a place to every value of every row", () => {
   assertEquals(places(3, 1), "(?,?,?)");
   assertEquals(places(2, 3), "(?,?),(?,?),(?,?)");
 });
+
+Deno.test("RowInserter.run() throws when the last row is not whole", () => {
+  withTable((db) => {
+    const inserter = inserterInto(db);
+    const values = rowsOf(2).flat().slice(0, -1);
+    assertThrows(() => inserter.run(values), TypeError, "not whole");
+  });
+});

@@ -170,7 +170,7 @@ class SqliteStore implements Store {
   dependents(
     options: {
       readonly tenantId: string;
-      readonly id: string;
+      readonly ids: readonly string[];
       readonly limit: number;
       readonly afterId?: string;
     },

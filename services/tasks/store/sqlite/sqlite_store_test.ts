@@ -5,6 +5,7 @@ import { systemClock } from "../../../shared/clock.ts";
 import { StoreBusyError } from "../store.ts";
 import {
   creation,
+  removal,
   sampleIds,
   sampleTask,
   unitsOf,
@@ -158,6 +159,23 @@ Deno.test("reading leaves nothing open that keeps the log from beginning anew", 
       } finally {
         db.close();
       }
+    })
+  );
+});
+
+Deno.test("a task that is made where another of its id is being removed keeps its data", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      const dataJson = JSON.stringify("x".repeat(5_000));
+      const task = sampleTask({ id: sampleIds().next(), dataJson });
+      await store.commit(unitsOf(creation(task)));
+      const results = await Promise.all([
+        store.commit(unitsOf(removal(task))),
+        store.commit(unitsOf(creation(task))),
+      ]);
+      assertEquals(results, [[{ kind: "ok" }], [{ kind: "ok" }]]);
+      const read = await store.task(task.tenantId, task.id);
+      assertEquals(read?.dataJson, dataJson);
     })
   );
 });

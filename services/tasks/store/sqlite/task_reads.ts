@@ -101,27 +101,28 @@ export class TaskReads {
     });
   }
 
-  /** Ids of live tasks that depend on a task. */
+  /** Ids of live tasks that depend on any of some tasks. */
   dependents(
     options: {
       readonly tenantId: string;
-      readonly id: string;
+      readonly ids: readonly string[];
       readonly limit: number;
       readonly afterId?: string;
     },
   ): readonly string[] {
     const { reader, names } = this.#parts;
-    const { id, limit, afterId } = options;
+    const { ids, limit, afterId } = options;
     const tenant = names.tenant(options.tenantId);
     if (tenant === undefined) return [];
     const after = afterId === undefined ? -1 : taskNumber(afterId) ?? -1;
     return reader.rows(
-      "SELECT tasks.id FROM dependents JOIN tasks USING(n) " +
-        "WHERE dependents.tenant = ? AND dependency = ? AND dependents.n > ? " +
-        "ORDER BY dependents.n LIMIT ?",
+      "SELECT id FROM tasks WHERE n IN (SELECT n FROM dependents " +
+        "WHERE tenant = ? AND n > ? " +
+        "AND dependency IN (SELECT value FROM json_each(?))) " +
+        "ORDER BY n LIMIT ?",
       tenant,
-      id,
       after,
+      JSON.stringify(ids),
       limit,
     ).map((row) => textOf(row, "id"));
   }

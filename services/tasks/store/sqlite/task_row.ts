@@ -71,6 +71,8 @@ export interface EncodePayloadOptions {
   readonly text: string | undefined;
   /** Payloads that are in the database. */
   readonly cache: PayloadCache;
+  /** Whether nothing of the task is there; another one of its id may be on its way out. */
+  readonly isNew: boolean;
 }
 
 /** Decides where a task's payload goes. */
@@ -78,11 +80,11 @@ export function encodePayload(
   task: Task,
   options: EncodePayloadOptions,
 ): EncodedPayload {
-  const { kind, text, cache } = options;
+  const { kind, text, cache, isNew } = options;
   if (text === undefined || text.length <= MAX_INLINE_CHARS) {
     return { inline: text ?? null, at: null, aside: null };
   }
-  const there = cache.get(kind, task.id);
+  const there = isNew ? undefined : cache.get(kind, task.id);
   return there?.text === text
     ? { inline: null, at: there.at, aside: null }
     : { inline: null, at: task.version, aside: text };

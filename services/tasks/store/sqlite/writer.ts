@@ -63,14 +63,15 @@ export class Writer {
   }
 
   /**
-   * Asks for something; answers in the order of asking.
+   * Asks for something; what is asked is done, and answered, in this order. When
+   * the thread dies what is under way fails, though it may have been done.
    *
-   * @throws {Error} when it failed, or the thread died of it
+   * @throws {Error} when it failed, or the thread died
    */
-  async ask(request: WriterRequest): Promise<readonly number[]> {
-    if (this.#opening !== undefined) return await this.#send(request);
-    await this.#opened();
-    return await this.#send(request);
+  ask(request: WriterRequest): Promise<readonly number[]> {
+    // What cannot be opened fails the request, too, which waits behind it.
+    if (this.#opening === undefined) this.#opened().catch(() => {});
+    return this.#send(request);
   }
 
   /** Closes the database, which empties its log, and ends the thread. */
@@ -92,7 +93,7 @@ export class Writer {
     const worker = startThread("writer");
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<WriterAnswer>) => {
-      this.#settle(data);
+      if (this.#worker === worker) this.#settle(data);
     };
     worker.onerror = (event) => {
       event.preventDefault();
@@ -107,8 +108,8 @@ export class Writer {
     });
     this.#opening = opening;
     // A thread that cannot open is of no use to the next request.
-    opening.catch(() => {
-      if (this.#worker === worker) this.#end();
+    opening.catch((error: Error) => {
+      if (this.#worker === worker) this.#end(error);
     });
     return opening;
   }
@@ -136,15 +137,15 @@ export class Writer {
     this.#end();
   }
 
-  #end(): void {
+  #end(
+    error = new Error("Cannot write: the thread that writes has ended"),
+  ): void {
     this.#worker?.terminate();
     this.#worker = undefined;
     this.#opening = undefined;
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const { reject } of waiting) {
-      reject(new Error("Cannot write: the thread that writes has ended"));
-    }
+    for (const { reject } of waiting) reject(error);
   }
 }
 

@@ -9,6 +9,7 @@ import {
 import { withFolder, withStore } from "./testing/open_store.ts";
 import { startOwnThread, type ThreadName } from "./thread.ts";
 import { Writer, type WriterOptions } from "./writer.ts";
+import type { WriterRequest } from "./writer_messages.ts";
 
 function writerOptions(
   path: string,
@@ -99,4 +100,48 @@ Deno.test("a store goes on when its writing thread dies", async () => {
     }, { startThread });
     assertEquals(threads, 3);
   });
+});
+
+/** A thread that answers when a test says so, and writes down what it is asked. */
+class FakeThread {
+  readonly asked: string[] = [];
+  onmessage: ((event: { readonly data: unknown }) => void) | undefined;
+  onerror: ((event: ErrorEvent) => void) | undefined;
+
+  postMessage(request: WriterRequest): void {
+    const names = request.kind === "apply" ? request.lists.flat() : [];
+    this.asked.push([request.kind, ...names].join(" "));
+  }
+
+  answerAll(): void {
+    for (const _ of this.asked.splice(0)) {
+      this.onmessage?.({ data: { kind: "done", numbers: [] } });
+    }
+  }
+
+  terminate(): void {}
+}
+
+Deno.test("Writer keeps the order of requests while a new thread opens", async () => {
+  const threads: FakeThread[] = [];
+  const writer = new Writer(writerOptions("tasks.db", {
+    startThread() {
+      const thread = new FakeThread();
+      threads.push(thread);
+      return thread as unknown as Worker;
+    },
+  }));
+  const opening = writer.open();
+  threads[0]?.answerAll();
+  await opening;
+  threads[0]?.onerror?.(new ErrorEvent("error", { message: "gone" }));
+  const answers = ["first", "second"].map((name) =>
+    writer.ask({ kind: "apply", lists: [[name]] })
+  );
+  await Promise.resolve();
+  assertEquals(threads[1]?.asked, ["open", "apply first", "apply second"]);
+  // What the first thread says now is nobody's answer.
+  threads[0]?.onmessage?.({ data: { kind: "failed", message: "late" } });
+  threads[1]?.answerAll();
+  assertEquals(await Promise.all(answers), [[], []]);
 });

@@ -122,17 +122,17 @@ class MemoryStore implements Store {
   dependents(
     options: {
       readonly tenantId: string;
-      readonly id: string;
+      readonly ids: readonly string[];
       readonly limit: number;
       readonly afterId?: string;
     },
   ): Promise<readonly string[]> {
-    const { tenantId, id, limit, afterId = "" } = options;
+    const { tenantId, ids, limit, afterId = "" } = options;
     return Promise.resolve(
       this.#ofTenant(tenantId)
         .filter((task) =>
           task.id > afterId && !isFinal(task.status) &&
-          task.dependencies.includes(id)
+          task.dependencies.some((id) => ids.includes(id))
         )
         .map((task) => task.id)
         .sort()

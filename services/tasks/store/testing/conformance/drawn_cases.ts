@@ -202,7 +202,7 @@ async function compare(store: Store, model: Store): Promise<void> {
     for (const { id, workerId, key = "none" } of tasks) {
       const query = { tenantId, taskId: id, order: "asc", limit: 50 } as const;
       await same((of) => of.history(query));
-      await same((of) => of.dependents({ tenantId, id, limit: 50 }));
+      await same((of) => of.dependents({ tenantId, ids: [id], limit: 50 }));
       await same((of) => of.taskByKey({ tenantId, workerId, key }));
     }
     for (const workerId of WORKERS) {

@@ -104,7 +104,7 @@ export function taskLinkCases(): readonly StoreCase[] {
       assertEquals(await dependentsOf(store, parent), wanted);
       const [first, second] = children;
       if (first === undefined || second === undefined) return;
-      const page = { tenantId: TENANT, id: parent, limit: 2 };
+      const page = { tenantId: TENANT, ids: [parent], limit: 2 };
       assertEquals(await store.dependents(page), wanted.slice(0, 2));
       assertEquals(
         await store.dependents({ ...page, afterId: second.id }),
@@ -113,6 +113,11 @@ export function taskLinkCases(): readonly StoreCase[] {
       assertEquals(
         await store.dependents({ ...page, tenantId: "tnt_b" }),
         [],
+      );
+      assertEquals(await store.dependents({ ...page, ids: [] }), []);
+      assertEquals(
+        await store.dependents({ ...page, ids: [parent, other], limit: 9 }),
+        children.map(({ id }) => id),
       );
       const ended = await update(store, first, { status: "failed" });
       assertEquals(await dependentsOf(store, parent), wanted.slice(1));
@@ -190,5 +195,5 @@ async function dependentsOf(
   store: Store,
   id: string,
 ): Promise<readonly string[]> {
-  return await store.dependents({ tenantId: TENANT, id, limit: 100 });
+  return await store.dependents({ tenantId: TENANT, ids: [id], limit: 100 });
 }
