@@ -175,6 +175,44 @@ Deno.test("Dependents sees to all of a task's many dependents", async () => {
   }
 });
 
+Deno.test("Dependents asks once for the dependents of tasks that end in one commit", async () => {
+  let asked = 0;
+  const world = await open({
+    wrap: (store) =>
+      interceptStore(store, {
+        dependents: (proceed) => {
+          asked++;
+          return proceed();
+        },
+      }),
+  });
+  const parents: Task[] = [];
+  const children: Task[] = [];
+  for (let index = 0; index < 10; index++) {
+    const parent = await world.task(world.mailer, { job: "parent" });
+    parents.push(parent);
+    children.push(
+      await world.task(world.mailer, {
+        dependencies: [parent.id],
+        onDependencyFailure: "run",
+      }),
+    );
+  }
+  await world.engine.changes.applyAll(
+    parents.map(({ tenantId, id }) => ({
+      tenantId,
+      id,
+      event: { kind: "cancel" },
+      actor: { type: "system", id: "system" },
+    })),
+  );
+  await world.clock.advance(0);
+  assertEquals(asked, 1);
+  for (const child of children) {
+    assertEquals(await world.status(child), "waiting");
+  }
+});
+
 Deno.test("Dependents leaves to the reconciler what the store did not let it do", async () => {
   let fails = false;
   const world = await open({
