@@ -5,6 +5,7 @@
  */
 
 import { withStd } from "../../scripts/launch/deno_process.ts";
+import { runtimeVariables } from "../../scripts/launch/runtime_variables.ts";
 import {
   permissionFlags,
   type ServiceName,
@@ -41,10 +42,6 @@ export const START_MS = 30_000;
 const STOP_MS = 15_000;
 const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
-/** Variables that Deno itself needs to find programs and packages. */
-const RUNTIME_VARIABLE =
-  /^(PATH|HOME|TMPDIR|XDG_CACHE_HOME|DENO_\w+|JSR_URL|NPM_CONFIG_\w+|(HTTPS?|NO)_PROXY)$/i;
-
 /** A process of the service, from its start to its end. */
 export class ServiceProcess {
   readonly #child: Deno.ChildProcess;
@@ -66,7 +63,7 @@ export class ServiceProcess {
       ],
       cwd: ROOT,
       clearEnv: true,
-      env: { ...runtimeVariables(), ...options.env },
+      env: { ...runtimeVariables(Deno.env.toObject()), ...options.env },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
@@ -181,11 +178,4 @@ function stdSource(): "jsr" | "offline" {
   return import.meta.resolve("@std/assert").startsWith("file:")
     ? "offline"
     : "jsr";
-}
-
-function runtimeVariables(): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(Deno.env.toObject())
-      .filter(([name]) => RUNTIME_VARIABLE.test(name)),
-  );
 }

@@ -7,6 +7,7 @@
 
 import { generateDelegateKey } from "../../delegate_key.ts";
 import { decidedSource, withStd } from "../../launch/deno_process.ts";
+import { runtimeVariables } from "../../launch/runtime_variables.ts";
 import { permissionFlags } from "../../permissions.ts";
 import { freePort } from "../tasks/free_port.ts";
 
@@ -22,9 +23,6 @@ export interface BenchRelayer extends AsyncDisposable {
 
 const ROOT = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
 const READY_MS = 60_000;
-
-/** Variables that Deno itself needs to find programs and packages. */
-const RUNTIME_VARIABLE = /^(PATH|HOME|TMPDIR|XDG_CACHE_HOME|DENO_\w+)$/;
 
 /**
  * Starts the relayer on a data folder, with rate limits off.
@@ -71,8 +69,6 @@ function command(
 ): Deno.Command {
   const execPath = Deno.execPath();
   const flags = permissionFlags("relayer", { execPath });
-  const runtime = Object.entries(Deno.env.toObject())
-    .filter(([name]) => RUNTIME_VARIABLE.test(name));
   return new Deno.Command(execPath, {
     args: [
       ...withStd(["run", ...flags], decidedSource()),
@@ -81,7 +77,7 @@ function command(
     ],
     cwd: ROOT,
     clearEnv: true,
-    env: { ...Object.fromEntries(runtime), ...env },
+    env: { ...runtimeVariables(Deno.env.toObject()), ...env },
     stdin: "null",
     stdout: args.length === 0 ? "null" : "piped",
     stderr: "piped",

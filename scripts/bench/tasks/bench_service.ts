@@ -5,6 +5,7 @@
  */
 
 import { decidedSource, withStd } from "../../launch/deno_process.ts";
+import { runtimeVariables } from "../../launch/runtime_variables.ts";
 import { permissionFlags } from "../../permissions.ts";
 import { freePort } from "./free_port.ts";
 import { HttpSocket, requestBytes } from "./http_socket.ts";
@@ -15,9 +16,6 @@ export const SERVICE_HOST = "bench.test";
 const ROOT = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
 const READY_MS = 120_000;
 const STOP_MS = 60_000;
-
-/** Variables that Deno itself needs to find programs and packages. */
-const RUNTIME_VARIABLE = /^(PATH|HOME|TMPDIR|XDG_CACHE_HOME|DENO_\w+)$/;
 
 /** A process of the service. */
 export class BenchService {
@@ -115,13 +113,11 @@ function spawn(
 ): Deno.ChildProcess {
   const execPath = Deno.execPath();
   const flags = permissionFlags("tasks", { execPath });
-  const runtime = Object.entries(Deno.env.toObject())
-    .filter(([name]) => RUNTIME_VARIABLE.test(name));
   return new Deno.Command(execPath, {
     args: [...withStd(["run", ...flags], decidedSource()), ...args],
     cwd: ROOT,
     clearEnv: true,
-    env: { ...Object.fromEntries(runtime), ...env },
+    env: { ...runtimeVariables(Deno.env.toObject()), ...env },
     stdin: "null",
     stdout: "null",
     stderr: "piped",
