@@ -6,6 +6,7 @@
 
 import type { Clock, Timer } from "../shared/clock.ts";
 import { PublicServer } from "../shared/http/public_server.ts";
+import { publicServerOptions } from "../shared/http/public_settings.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import type { Logger } from "../shared/logger.ts";
@@ -205,16 +206,10 @@ async function listen(
     corsOrigins: settings.corsOrigins,
   });
   const server = new PublicServer({
-    hostname: settings.host,
-    port: settings.port,
+    ...publicServerOptions(settings),
     handler,
     logger,
     clock,
-    headerTimeoutMs: settings.headerTimeoutMs,
-    requestTimeoutMs: settings.requestTimeoutMs,
-    idleTimeoutMs: settings.idleTimeoutMs,
-    maxConnections: settings.maxConnections,
-    maxBodyBytesInFlight: settings.maxBodiesBytes,
   });
   const { hostname, port } = await started(server, settings);
   if (url === "") url = `http://${hostname}:${port}`;

@@ -6,6 +6,7 @@
 
 import type { HttpHandler } from "../shared/http/exchange.ts";
 import { PublicServer } from "../shared/http/public_server.ts";
+import { publicServerOptions } from "../shared/http/public_settings.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { LastUsed } from "./api/last_used.ts";
@@ -172,16 +173,10 @@ async function listen(
 ): Promise<{ readonly server: PublicServer; readonly port: number }> {
   const { clock, logger, tls, handler } = options;
   const server = new PublicServer({
-    hostname: settings.host,
-    port: settings.port,
+    ...publicServerOptions(settings),
     handler,
     logger,
     clock,
-    headerTimeoutMs: settings.headerTimeoutMs,
-    requestTimeoutMs: settings.requestTimeoutMs,
-    idleTimeoutMs: settings.idleTimeoutMs,
-    maxConnections: settings.maxConnections,
-    maxBodyBytesInFlight: settings.maxBodiesBytes,
     ...(tls === undefined ? {} : { tls: { certificate: tls.certificate } }),
   });
   const { hostname, port } = await server.start();

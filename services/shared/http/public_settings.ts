@@ -5,7 +5,13 @@
  * @module
  */
 
-import { durationSetting, integerSetting, textSetting } from "../settings.ts";
+import {
+  durationSetting,
+  integerSetting,
+  type SettingsValues,
+  textSetting,
+} from "../settings.ts";
+import type { PublicLimits } from "./public_limits.ts";
 
 const GROUP = "Listener";
 
@@ -48,3 +54,50 @@ export const publicPortSettings = {
     help: "How long a connection may be idle between requests.",
   }),
 };
+
+/**
+ * What a service with a public port has set: {@linkcode publicPortSettings}, and
+ * two whose defaults each service has of its own.
+ */
+export interface PublicPortValues
+  extends SettingsValues<typeof publicPortSettings> {
+  /** The port to listen on. */
+  readonly port: number;
+  /** Bytes that all bodies together may hold while they arrive. */
+  readonly maxBodiesBytes: number;
+}
+
+/**
+ * The options of a public server that are set by whoever runs the service. Not
+ * taken from the server's file, as the launcher reads settings and may load no
+ * package.
+ */
+export interface PublicPortOptions extends
+  Pick<
+    PublicLimits,
+    "headerTimeoutMs" | "requestTimeoutMs" | "idleTimeoutMs"
+  > {
+  /** The address to listen on. */
+  readonly hostname: string;
+  /** The port to listen on. */
+  readonly port: number;
+  /** Connections open at a time. */
+  readonly maxConnections: number;
+  /** Bytes that all bodies together may hold while they arrive. */
+  readonly maxBodyBytesInFlight: number;
+}
+
+/** The options that settings make; other settings of a service stay out of it. */
+export function publicServerOptions(
+  settings: PublicPortValues,
+): PublicPortOptions {
+  return {
+    hostname: settings.host,
+    port: settings.port,
+    headerTimeoutMs: settings.headerTimeoutMs,
+    requestTimeoutMs: settings.requestTimeoutMs,
+    idleTimeoutMs: settings.idleTimeoutMs,
+    maxConnections: settings.maxConnections,
+    maxBodyBytesInFlight: settings.maxBodiesBytes,
+  };
+}

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { boundedText } from "../../shared/bounded_text.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { describeError, settle, waitAtMost } from "../../shared/settled.ts";
 
@@ -80,28 +81,10 @@ async function exchangeOnce(
     signal,
   });
   const { status, headers } = response;
-  const text = await readText(response, options.maxBytes);
+  const text = await boundedText(response, options.maxBytes);
   return text === undefined
     ? failed(`the answer has more than ${options.maxBytes} bytes`)
     : { kind: "ok", status, headers, text };
-}
-
-/** `undefined` when there is more of it than allowed. */
-async function readText(
-  response: Response,
-  maxBytes: number,
-): Promise<string | undefined> {
-  if (response.body === null) return "";
-  const decoder = new TextDecoder();
-  let text = "";
-  let length = 0;
-  // Leaving the loop early cancels the stream.
-  for await (const chunk of response.body) {
-    length += chunk.byteLength;
-    if (length > maxBytes) return undefined;
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 function failed(reason: string): FetchOutcome {

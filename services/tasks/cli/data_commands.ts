@@ -9,6 +9,8 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { CommandIo } from "../../shared/command_io.ts";
 import { type FlagTable, switchFlag, textFlag } from "../../shared/flags.ts";
+import { type CommandShape, readCommand } from "../../shared/read_command.ts";
+import { describeError } from "../../shared/settled.ts";
 import { backupDatabase, restoreDatabase } from "../store/sqlite/backup.ts";
 import { sha256 } from "../engine/digest.ts";
 import {
@@ -16,7 +18,6 @@ import {
   historyCheck,
 } from "../store/sqlite/history_check.ts";
 import { integrityCheck } from "../store/sqlite/integrity.ts";
-import { type CommandShape, readCommand } from "../../shared/read_command.ts";
 
 /** Time between two words about how far a check has come. */
 const PROGRESS_MS = 5_000;
@@ -152,7 +153,7 @@ async function attempt(
     await work();
     return 0;
   } catch (error) {
-    io.err(error instanceof Error ? error.message : String(error));
+    io.err(describeError(error));
     return 1;
   }
 }

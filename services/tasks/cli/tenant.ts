@@ -8,8 +8,9 @@
 import type { CommandIo } from "../../shared/command_io.ts";
 import { switchFlag, textFlag } from "../../shared/flags.ts";
 import { quote } from "../../shared/quote.ts";
-import type { PostJson } from "./post_json.ts";
 import { readCommand, wrongArguments } from "../../shared/read_command.ts";
+import { describeError } from "../../shared/settled.ts";
+import type { PostJson } from "./post_json.ts";
 
 const FLAGS = {
   url: textFlag({
@@ -76,7 +77,7 @@ export async function runTenant(
     } catch (error) {
       io.err(
         `Cannot read token file ${quote(values.tokenFile)}: ${
-          error instanceof Error ? error.message : String(error)
+          describeError(error)
         }`,
       );
       return 1;

@@ -7,6 +7,7 @@
  */
 
 import type { Actor } from "./actor.ts";
+import type { ChainEnd } from "./chain_end.ts";
 import type { TaskError } from "./task.ts";
 import type { TaskStatus } from "./task_status.ts";
 
@@ -107,14 +108,6 @@ export interface HistoryRecord {
 
 /** Gives the SHA-256 of a text in base64url. */
 export type Digest = (text: string) => string;
-
-/** The end of a chain. */
-export interface ChainEnd {
-  /** The number of its records. */
-  readonly count: number;
-  /** The hash of its last record; empty when it has none. */
-  readonly hash: string;
-}
 
 /** Puts records at the end of a chain. */
 export function chain(

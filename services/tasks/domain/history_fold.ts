@@ -7,8 +7,8 @@
  */
 
 import { SYSTEM_ACTOR } from "./actor.ts";
+import type { ChainEnd } from "./chain_end.ts";
 import {
-  type ChainEnd,
   type ChainVerdict,
   type Digest,
   type HistoryDraft,

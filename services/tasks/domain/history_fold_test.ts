@@ -1,12 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import {
-  chain,
-  type ChainEnd,
-  type HistoryDraft,
-  type HistoryRecord,
-} from "./history.ts";
+import type { ChainEnd } from "./chain_end.ts";
+import { chain, type HistoryDraft, type HistoryRecord } from "./history.ts";
 import {
   foldDraft,
   foldThrough,

@@ -8,7 +8,7 @@
  */
 
 import type { Actor } from "./actor.ts";
-import type { ChainEnd } from "./history.ts";
+import type { ChainEnd } from "./chain_end.ts";
 import type { TaskStatus } from "./task_status.ts";
 
 /** A task: what its owner asked for, and what has become of it. */

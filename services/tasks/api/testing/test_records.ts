@@ -8,6 +8,7 @@ import { mintApiKey } from "../../access/api_key.ts";
 import type { ApiKey, Tenant } from "../../domain/tenant.ts";
 import type { WorkerDefinition } from "../../domain/worker.ts";
 import type { Engine } from "../../engine/engine.ts";
+import { sampleWorker } from "../../engine/testing/samples.ts";
 import type { Write } from "../../store/store.ts";
 
 /** A tenant of a test and a key that may do everything there. */
@@ -84,25 +85,8 @@ export class TestRecords {
   async addWorker(
     patch: OfTenant<WorkerDefinition>,
   ): Promise<WorkerDefinition> {
-    const { books, clock, newId } = this.#parts;
-    const worker: WorkerDefinition = {
-      id: newId("wrk"),
-      version: 1,
-      name: "mailer",
-      kind: "pull",
-      method: "POST",
-      headers: {},
-      concurrency: 0,
-      timeoutMs: 60_000,
-      leaseMs: 30_000,
-      maxLost: 3,
-      isPaused: false,
-      signing: [],
-      createdAtMs: clock.nowMs(),
-      updatedAtMs: clock.nowMs(),
-      ...patch,
-    };
-    await this.write(books.workers.adding(worker));
+    const worker = sampleWorker(this.#parts, patch);
+    await this.write(this.#parts.books.workers.adding(worker));
     return worker;
   }
 }

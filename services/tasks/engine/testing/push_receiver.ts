@@ -6,8 +6,8 @@
 
 import type { PushRequest } from "../../delivery/push_call.ts";
 import type { PushAnswer, PushOutcome } from "../../delivery/push_outcome.ts";
+import type { CallingProcess, ReceiverWorld } from "./receiver_world.ts";
 import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
-import type { Life, SimulatedWorld } from "./simulation_world.ts";
 
 /** Most calls that the process makes at once. */
 export const MAX_IN_FLIGHT = 4;
@@ -25,16 +25,16 @@ interface CallBody {
 
 /** Answers calls, each in its own way. */
 export class PushReceiver {
-  readonly #world: SimulatedWorld;
-  readonly #underWay = new Map<Life, number>();
+  readonly #world: ReceiverWorld;
+  readonly #underWay = new Map<CallingProcess, number>();
 
   /** A receiver in a world. */
-  constructor(world: SimulatedWorld) {
+  constructor(world: ReceiverWorld) {
     this.#world = world;
   }
 
   /** Answers a call that a process makes; never, when that dies meanwhile. */
-  async call(life: Life, request: PushRequest): Promise<PushOutcome> {
+  async call(life: CallingProcess, request: PushRequest): Promise<PushOutcome> {
     this.#count(life, 1);
     try {
       return await this.#call(life, request);
@@ -43,14 +43,17 @@ export class PushReceiver {
     }
   }
 
-  #count(life: Life, change: number): void {
+  #count(life: CallingProcess, change: number): void {
     const calls = (this.#underWay.get(life) ?? 0) + change;
     this.#underWay.set(life, calls);
     if (calls <= MAX_IN_FLIGHT) return;
     this.#world.ledger.broken(`${calls} calls are under way`);
   }
 
-  async #call(life: Life, request: PushRequest): Promise<PushOutcome> {
+  async #call(
+    life: CallingProcess,
+    request: PushRequest,
+  ): Promise<PushOutcome> {
     const { clock, random, profile, isHealed } = this.#world;
     const { data }: CallBody = JSON.parse(request.body);
     this.#world.noteAttempt(`${data.task.id} ${data.attempt.fence}`);

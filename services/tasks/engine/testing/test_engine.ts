@@ -24,6 +24,7 @@ import { Engine } from "../engine.ts";
 import type { LeaseOutcome, LeaseWish } from "../leases.ts";
 import { openParts } from "../open_parts.ts";
 import type { EngineParts } from "../parts.ts";
+import { sampleDefinition, sampleWorker } from "./samples.ts";
 import { SteppingClock } from "./stepping_clock.ts";
 
 /** Who owns the tasks of the tests. */
@@ -146,24 +147,7 @@ export async function openTestEngine(
     clock,
     logger,
     async worker(patch = {}) {
-      const worker: WorkerDefinition = {
-        tenantId: TENANT_ID,
-        id: parts.newId("wrk"),
-        version: 1,
-        name: "mailer",
-        kind: "pull",
-        method: "POST",
-        headers: {},
-        concurrency: 0,
-        timeoutMs: 60_000,
-        leaseMs: 30_000,
-        maxLost: 3,
-        isPaused: false,
-        signing: [],
-        createdAtMs: clock.nowMs(),
-        updatedAtMs: clock.nowMs(),
-        ...patch,
-      };
+      const worker = sampleWorker(parts, { tenantId: TENANT_ID, ...patch });
       await commitRecord(parts.books.workers.adding(worker));
       return worker;
     },
@@ -209,19 +193,7 @@ export async function openTestEngine(
       const prepared = await engine.creation.prepare({
         tenantId: TENANT_ID,
         worker,
-        definition: {
-          workerId: worker.id,
-          job: "default",
-          dataJson: "null",
-          timezone: "UTC",
-          dependencies: [],
-          onDependencyFailure: "fail",
-          priority: 0,
-          group: "",
-          tags: [],
-          metadata: {},
-          ...patch,
-        },
+        definition: sampleDefinition({ workerId: worker.id, ...patch }),
         ...(dateMs === undefined ? {} : { dateMs }),
         isPaused,
         actor: OWNER,

@@ -4,7 +4,9 @@
  * @module
  */
 
-import type { ChainEnd, Digest, HistoryRecord } from "../../domain/history.ts";
+import { describeError } from "../../../shared/settled.ts";
+import type { ChainEnd } from "../../domain/chain_end.ts";
+import type { Digest, HistoryRecord } from "../../domain/history.ts";
 import {
   beginReading,
   endReading,
@@ -66,8 +68,7 @@ export function historyCheck(
       faultsIn(reader, options).take(maxFaults).toArray()
     );
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return [`Cannot check histories: ${reason}`];
+    return [`Cannot check histories: ${describeError(error)}`];
   } finally {
     db.close();
   }

@@ -5,8 +5,9 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import { databasePath, openReading } from "./database_file.ts";
+import { describeError } from "../../../shared/settled.ts";
 import { databaseVersion } from "../../../shared/sqlite/migrations.ts";
+import { databasePath, openReading } from "./database_file.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 /** Most faults that are told. */
@@ -36,7 +37,7 @@ export function faultsOf(db: DatabaseSync): readonly string[] {
     const faults = rows.map((row) => String(row["integrity_check"]));
     return faults.length === 1 && faults[0] === "ok" ? [] : faults;
   } catch (error) {
-    return [error instanceof Error ? error.message : String(error)];
+    return [describeError(error)];
   }
 }
 

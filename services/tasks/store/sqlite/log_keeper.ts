@@ -6,27 +6,14 @@
  */
 
 import type { Clock, Timer } from "../../../shared/clock.ts";
-import { startOwnThread, type StartThread } from "./thread.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { describeError } from "../../../shared/settled.ts";
 import { PAGE_BYTES } from "./database_file.ts";
-
-/** What the thread is asked for. */
-export type LogKeeperRequest =
-  /** Look at the log and move it when it has that many pages to be moved. */
-  | { readonly kind: "keep"; readonly path: string; readonly fromPages: number }
-  /** Close the database. */
-  | { readonly kind: "close" };
-
-/** What the thread answers. */
-export type LogKeeperAnswer =
-  /** How long the log is, and how much of it has been moved. */
-  | {
-    readonly kind: "looked";
-    readonly logPages: number;
-    readonly movedPages: number;
-  }
-  | { readonly kind: "closed" }
-  | { readonly kind: "failed"; readonly message: string };
+import type {
+  LogKeeperAnswer,
+  LogKeeperRequest,
+} from "./log_keeper_messages.ts";
+import { startOwnThread, type StartThread } from "./thread.ts";
 
 /** Options of {@linkcode LogKeeper}. */
 export interface LogKeeperOptions {
@@ -116,7 +103,7 @@ export class LogKeeper {
       });
     } catch (error) {
       logger.warn("the log of commits could not be begun anew", {
-        reason: error instanceof Error ? error.message : String(error),
+        reason: describeError(error),
       });
     }
   }

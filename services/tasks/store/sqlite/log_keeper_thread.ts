@@ -6,7 +6,11 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
-import type { LogKeeperAnswer, LogKeeperRequest } from "./log_keeper.ts";
+import { describeError } from "../../../shared/settled.ts";
+import type {
+  LogKeeperAnswer,
+  LogKeeperRequest,
+} from "./log_keeper_messages.ts";
 import type { ThreadScope } from "./thread_scope.ts";
 
 const BUSY_TIMEOUT_MS = 1_000;
@@ -29,8 +33,7 @@ export function serveLogKeeper(
       }
       scope.postMessage(keep(db, request.fromPages));
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      scope.postMessage({ kind: "failed", message });
+      scope.postMessage({ kind: "failed", message: describeError(error) });
     }
   };
 }

@@ -5,7 +5,10 @@
  * @module
  */
 
-import type { LogKeeperAnswer, LogKeeperRequest } from "./log_keeper.ts";
+import type {
+  LogKeeperAnswer,
+  LogKeeperRequest,
+} from "./log_keeper_messages.ts";
 import { serveLogKeeper } from "./log_keeper_thread.ts";
 import type { ThreadScope } from "./thread_scope.ts";
 import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";

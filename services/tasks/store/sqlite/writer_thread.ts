@@ -5,6 +5,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
+import { describeError } from "../../../shared/settled.ts";
 import { openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { migrateTasks } from "./migrations.ts";
@@ -44,8 +45,7 @@ function answerTo(work: () => readonly number[]): WriterAnswer {
   try {
     return { kind: "done", numbers: work() };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { kind: "failed", message };
+    return { kind: "failed", message: describeError(error) };
   }
 }
 

@@ -47,7 +47,8 @@ export const HEARTBEAT_FIELDS = {
   )),
   progress: optional(described(
     anyJson({ maxBytes: MAX_PROGRESS_BYTES }),
-    "How far the work is",
+    "How far the work is; the task's attempt has what was said last, and " +
+      "not all that was said is in the history",
   )),
 };
 

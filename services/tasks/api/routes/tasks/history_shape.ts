@@ -60,7 +60,10 @@ const RECORD: Shape = named(
       http: HTTP,
       error: TASK_ERROR,
       result: { ...TEXT, description: "The beginning of the result's JSON" },
-      progress: { description: "What the worker said of its progress" },
+      progress: {
+        description: "What the worker said of its progress; not all that " +
+          "was said is in the history",
+      },
       changes: {
         type: "array",
         items: {

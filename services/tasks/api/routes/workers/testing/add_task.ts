@@ -6,6 +6,7 @@
 
 import type { Task, TaskDefinition } from "../../../../domain/task.ts";
 import type { WorkerDefinition } from "../../../../domain/worker.ts";
+import { sampleDefinition } from "../../../../engine/testing/samples.ts";
 import type { TestApi } from "../../../testing/test_api.ts";
 
 /** What of a task is not as usual. */
@@ -30,19 +31,7 @@ export async function addTask(
   const prepared = await engine.creation.prepare({
     tenantId: worker.tenantId,
     worker,
-    definition: {
-      workerId: worker.id,
-      job: "default",
-      dataJson: "null",
-      timezone: "UTC",
-      dependencies: [],
-      onDependencyFailure: "fail",
-      priority: 0,
-      group: "",
-      tags: [],
-      metadata: {},
-      ...patch,
-    },
+    definition: sampleDefinition({ workerId: worker.id, ...patch }),
     ...(dateMs === undefined ? {} : { dateMs }),
     isPaused: false,
     actor: { type: "user", id: "usr_test" },

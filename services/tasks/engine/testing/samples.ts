@@ -1,0 +1,51 @@
+/**
+ * A worker and the definition of a task as most tests need them.
+ *
+ * @module
+ */
+
+import type { TaskDefinition } from "../../domain/task.ts";
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { EngineParts } from "../parts.ts";
+
+/** A worker that asks for its tasks, made now, but for what the patch says. */
+export function sampleWorker(
+  { clock, newId }: Pick<EngineParts, "clock" | "newId">,
+  patch: Partial<WorkerDefinition> & Pick<WorkerDefinition, "tenantId">,
+): WorkerDefinition {
+  return {
+    id: newId("wrk"),
+    version: 1,
+    name: "mailer",
+    kind: "pull",
+    method: "POST",
+    headers: {},
+    concurrency: 0,
+    timeoutMs: 60_000,
+    leaseMs: 30_000,
+    maxLost: 3,
+    isPaused: false,
+    signing: [],
+    createdAtMs: clock.nowMs(),
+    updatedAtMs: clock.nowMs(),
+    ...patch,
+  };
+}
+
+/** A task of a worker, to be done once, but for what the patch says. */
+export function sampleDefinition(
+  patch: Partial<TaskDefinition> & Pick<TaskDefinition, "workerId">,
+): TaskDefinition {
+  return {
+    job: "default",
+    dataJson: "null",
+    timezone: "UTC",
+    dependencies: [],
+    onDependencyFailure: "fail",
+    priority: 0,
+    group: "",
+    tags: [],
+    metadata: {},
+    ...patch,
+  };
+}
