@@ -21,18 +21,24 @@ import { SERVICE_PROBLEMS } from "./problems/service_problems.ts";
 import { STATE_PROBLEMS } from "./problems/state_problems.ts";
 import { VALUE_PROBLEMS } from "./problems/value_problems.ts";
 
+/** The code of a kind of problem. */
+export type ProblemCode =
+  | keyof typeof HTTP_PROBLEMS
+  | keyof typeof STATE_PROBLEMS
+  | keyof typeof CALLER_PROBLEMS
+  | keyof typeof VALUE_PROBLEMS
+  | keyof typeof IDEMPOTENCY_PROBLEMS
+  | keyof typeof SERVICE_PROBLEMS;
+
 /** Every kind of problem by its code; within a status in this order. */
-const PROBLEM_KINDS = {
+const PROBLEM_KINDS: Readonly<Record<ProblemCode, ProblemKind>> = {
   ...HTTP_PROBLEMS,
   ...STATE_PROBLEMS,
   ...CALLER_PROBLEMS,
   ...VALUE_PROBLEMS,
   ...IDEMPOTENCY_PROBLEMS,
   ...SERVICE_PROBLEMS,
-} as const satisfies Readonly<Record<string, ProblemKind>>;
-
-/** The code of a kind of problem. */
-export type ProblemCode = keyof typeof PROBLEM_KINDS;
+};
 
 /** All codes, in the order of their status codes. */
 export const PROBLEM_CODES: readonly ProblemCode[] =
