@@ -31,18 +31,24 @@ export class ClaimSight {
     if (this.#seeing.has(demand)) await this.#roundEnd;
   }
 
-  /** Does a round in the sight of the demands that are there now. */
+  /**
+   * Does a round in the sight of the demands that are there now. It answers with
+   * those that it did not come to, which wait for another one.
+   */
   async during(
     demands: Iterable<Demand>,
-    round: () => Promise<void>,
+    round: () => Promise<ReadonlySet<Demand>>,
   ): Promise<void> {
     const end = Promise.withResolvers<void>();
     this.#seeing = new Set(demands);
     this.#roundEnd = end.promise;
+    let passedOver: ReadonlySet<Demand> = new Set();
     try {
-      await round();
+      passedOver = await round();
     } finally {
-      for (const demand of this.#seeing) this.drop(demand);
+      for (const demand of this.#seeing) {
+        if (!passedOver.has(demand)) this.drop(demand);
+      }
       this.#seeing = new Set();
       end.resolve();
     }

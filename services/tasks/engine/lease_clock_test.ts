@@ -173,7 +173,11 @@ Deno.test("LeaseClock says that leases are behind until they are settled", async
   const { parts, engine: { changes, liveness } } = world;
   const mailer = await world.worker();
   for (let index = 0; index < 600; index++) await world.task(mailer);
-  const grants = await world.lease(mailer, { max: 600 });
+  const leases = await Promise.all(
+    Array.from({ length: 6 }, () => world.lease(mailer, { max: 100 })),
+  );
+  const grants = leases.flat();
+  assertEquals(grants.length, 600);
   const leaseClock = new LeaseClock({ parts, changes, liveness });
   assertEquals(leaseClock.isBehind(), false);
   world.clock.step(-HOUR_MS);
@@ -189,8 +193,8 @@ Deno.test("LeaseClock says that leases are behind until they are settled", async
   }
   const life = liveness.of({ tenantId: TENANT_ID, workerId: mailer.id });
   assertEquals(life?.lastSeenAtMs, world.clock.nowMs());
-  const { steps_ms, leases } = world.logger.lines.at(-1)?.fields ?? {};
-  assertEquals([steps_ms, leases], [`${-HOUR_MS}`, 600]);
+  const told = world.logger.lines.at(-1)?.fields ?? {};
+  assertEquals([told.steps_ms, told.leases], [`${-HOUR_MS}`, 600]);
 });
 
 Deno.test("Nobody ends a lease while its time is not known", async () => {

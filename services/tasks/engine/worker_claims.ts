@@ -26,8 +26,12 @@ import { sha256 } from "./digest.ts";
 import type { EngineParts } from "./parts.ts";
 import { WorkerRates } from "./worker_rates.ts";
 
-/** Most tasks of one round. */
-const MAX_ROUND = 1_000;
+/**
+ * Most tasks of one round, as many as one demand may want. While a round is
+ * written nothing of the next one is computed, but those who have their tasks
+ * go on; so several are better than one.
+ */
+const MAX_ROUND = 100;
 /** How long a round waits when nothing that was proposed could be started. */
 const RETRY_PAUSE_MS = 50;
 /** How long a round that failed waits before the next one. */
@@ -161,14 +165,33 @@ export class WorkerClaims {
     }
   }
 
-  async #round(): Promise<void> {
-    const { tenantId, workerId, parts, changes } = this.#options;
+  /** Answers with the demands that it did not come to. */
+  async #round(): Promise<ReadonlySet<Demand>> {
+    const { tenantId, workerId, parts } = this.#options;
     await this.#settleUnanswered();
     const worker = await parts.workers.get(tenantId, workerId);
-    if (worker === undefined || worker.isPaused) return;
-    if (!await parts.isServed(tenantId)) return;
-    const starts = deal(await this.#choose(worker));
-    if (starts.length === 0) return;
+    if (worker === undefined || worker.isPaused) return new Set();
+    if (!await parts.isServed(tenantId)) return new Set();
+    const proposals = await this.#choose(worker);
+    const starts = deal(proposals);
+    const proposed = proposals.reduce(
+      (sum, { tasks }) => sum + tasks.length,
+      0,
+    );
+    // There may be more for those who are still waiting.
+    const isFull = proposed === MAX_ROUND;
+    if (isFull) this.#isAskedAgain = true;
+    const passedOver = new Set(isFull ? this.#demands : []);
+    for (const { demand } of starts) passedOver.delete(demand);
+    if (starts.length > 0) await this.#start(starts, worker);
+    return passedOver;
+  }
+
+  async #start(
+    starts: readonly Start[],
+    worker: WorkerDefinition,
+  ): Promise<void> {
+    const { parts, changes } = this.#options;
     let outcomes: readonly EventOutcome[] = [];
     try {
       outcomes = await changes.applyAll(
@@ -279,8 +302,6 @@ export class WorkerClaims {
       }
       proposals.push({ demands, tasks });
     }
-    // There may be more for those who are still waiting.
-    if (taken.size === MAX_ROUND) this.#isAskedAgain = true;
     return proposals;
   }
 
