@@ -9,18 +9,12 @@
 
 import type { Timer } from "../../shared/clock.ts";
 import { SYSTEM_ACTOR } from "../domain/actor.ts";
-import type { Task } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/worker.ts";
-import { type Claim, StoreBusyError } from "../store/store.ts";
+import { StoreBusyError } from "../store/store.ts";
 import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
 import type { Demand, Grant } from "./claim_demand.ts";
-import {
-  deal,
-  demandsByJobs,
-  type Proposal,
-  type Start,
-  startRequest,
-} from "./claim_starts.ts";
+import { deal, type Start, startRequest } from "./claim_starts.ts";
+import { choose } from "./claim_choice.ts";
 import { ClaimSight } from "./claim_sight.ts";
 import { sha256 } from "./digest.ts";
 import type { EngineParts } from "./parts.ts";
@@ -172,7 +166,16 @@ export class WorkerClaims {
     const worker = await parts.workers.get(tenantId, workerId);
     if (worker === undefined || worker.isPaused) return new Set();
     if (!await parts.isServed(tenantId)) return new Set();
-    const proposals = await this.#choose(worker);
+    const { proposals, retryAtMs } = await choose(worker, {
+      demands: this.#demands,
+      maxTasks: MAX_ROUND,
+      afterGroup: this.#lastGroup,
+      rates: this.#rates,
+      parts,
+    });
+    if (retryAtMs !== undefined) {
+      this.#triggerIn(retryAtMs - parts.clock.nowMs());
+    }
     const starts = deal(proposals);
     const proposed = proposals.reduce(
       (sum, { tasks }) => sum + tasks.length,
@@ -246,86 +249,6 @@ export class WorkerClaims {
     );
     const woken = await this.#options.changes.applyAll(refused);
     if (woken.some(({ kind }) => kind === "changed")) this.#isAskedAgain = true;
-  }
-
-  /** Picks the tasks for the demands of now, first come first served. */
-  async #choose(worker: WorkerDefinition): Promise<readonly Proposal[]> {
-    const { tenantId, workerId, parts } = this.#options;
-    const nowMs = parts.clock.nowMs();
-    const limits = await parts.limitsOf(tenantId);
-    const bounds = [worker.concurrency, limits.concurrency ?? 0]
-      .filter((bound) => bound > 0);
-    const groupBound = worker.limits?.groupConcurrency;
-    const counts = bounds.length > 0 || groupBound !== undefined
-      ? await parts.store.running(tenantId, workerId)
-      : undefined;
-    const free = Math.min(...bounds) - (counts?.all ?? 0);
-    const room = Math.min(MAX_ROUND, free, this.#rates.room(worker, nowMs));
-    if (room <= 0) {
-      const nextAtMs = this.#rates.nextAtMs(worker, nowMs);
-      if (nextAtMs > nowMs) this.#triggerIn(nextAtMs - nowMs);
-      return [];
-    }
-    const groupRoom = this.#groupRoom(worker, {
-      running: counts?.groups,
-      nowMs,
-    });
-    const proposals: Proposal[] = [];
-    const taken = new Set<string>();
-    const takenOf = new Map<string, number>();
-    for (const [jobs, demands] of demandsByJobs(this.#demands, worker)) {
-      const wanted = demands.reduce((sum, demand) => sum + demand.max(), 0);
-      const limit = Math.min(wanted, room - taken.size);
-      if (limit <= 0) continue;
-      const claim: Claim = {
-        tenantId,
-        workerId,
-        limit: limit + taken.size,
-        ...(jobs === undefined ? {} : { jobs }),
-        ...(this.#lastGroup === undefined
-          ? {}
-          : { afterGroup: this.#lastGroup }),
-        ...(groupRoom === undefined ? {} : { room: groupRoom }),
-      };
-      const [candidates = []] = await parts.store.candidates([claim]);
-      const tasks: Task[] = [];
-      for (const task of candidates) {
-        const { id, group } = task;
-        const ofGroup = takenOf.get(group) ?? 0;
-        if (tasks.length === limit) break;
-        if (taken.has(id) || ofGroup >= (groupRoom?.(group) ?? Infinity)) {
-          continue;
-        }
-        taken.add(id);
-        takenOf.set(group, ofGroup + 1);
-        tasks.push(task);
-      }
-      proposals.push({ demands, tasks });
-    }
-    return proposals;
-  }
-
-  #groupRoom(
-    worker: WorkerDefinition,
-    now: {
-      readonly running: ReadonlyMap<string, number> | undefined;
-      readonly nowMs: number;
-    },
-  ): Claim["room"] {
-    const bound = worker.limits?.groupConcurrency;
-    const isRatePerGroup = worker.limits?.rate?.per === "group";
-    if (bound === undefined && !isRatePerGroup) return undefined;
-    return (group) => {
-      // Tasks without a group share nothing.
-      if (group === "") return Infinity;
-      const free = bound === undefined
-        ? Infinity
-        : bound - (now.running?.get(group) ?? 0);
-      return Math.min(
-        free,
-        this.#rates.groupRoom(worker, { group, nowMs: now.nowMs }),
-      );
-    };
   }
 
   #handOut(
