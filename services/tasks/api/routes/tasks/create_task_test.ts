@@ -257,3 +257,21 @@ Deno.test("POST /v1/tasks gives cron its own default for failed runs", async () 
 function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+Deno.test("POST /v1/tasks keeps the answer it gives, also when a date passes meanwhile", async () => {
+  const api = await openTasksApi();
+  const { store } = api;
+  const commit = store.commit.bind(store);
+  store.commit = async (units) => {
+    await api.clock.advanceAsync(10);
+    return await commit(units);
+  };
+  const call = { headers: { "idempotency-key": "c-1" } };
+  const date = new Date(api.clock.nowMs() + 5).toISOString();
+  const body = { worker: "mailer", date, repeat: "PT1H" };
+  const first = await api.send("POST", "/v1/tasks", body, call);
+  const again = await api.send("POST", "/v1/tasks", body, call);
+  assertEquals(again.headers["idempotency-replayed"], "true");
+  assertEquals(again.json, first.json);
+  await api.close();
+});

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Caller, seesPayloads } from "../../../access/caller.ts";
+import { seesPayloads } from "../../../access/caller.ts";
 import type { Task } from "../../../domain/task.ts";
 import type { EngineParts } from "../../../engine/parts.ts";
 import { json, type JsonAnswer } from "../../http/answer.ts";
@@ -39,7 +39,7 @@ export function taskAnswer(
   options: TaskAnswerOptions,
 ): JsonAnswer {
   const { status = 200, hasLocation = false } = options;
-  return json(singleView(callerOf(call), task, options), {
+  return json(singleView(call, task, options), {
     status,
     headers: {
       etag: etagOf(task.version),
@@ -50,17 +50,20 @@ export function taskAnswer(
   });
 }
 
-/** A task as it is shown by itself: with its next dates. */
-export function singleView(
-  caller: Caller,
+/**
+ * A task as it is shown by itself: with its next dates as of the time the request
+ * is answered at, so that an answer that is kept is the one that is given.
+ */
+function singleView(
+  call: CallContext,
   task: Task,
   { workerName, parts }: Pick<TaskAnswerOptions, "workerName" | "parts">,
 ): TaskView {
   return viewTask(task, {
     workerName,
-    payloads: seesPayloads(caller),
+    payloads: seesPayloads(callerOf(call)),
     nextMs: nextDates(task, {
-      nowMs: parts.clock.nowMs(),
+      nowMs: call.nowMs,
       cache: parts.ruleCache,
     }),
   });
