@@ -268,8 +268,10 @@ Deno.test("POST /v1/tasks keeps the answer it gives, also when a date passes mea
   };
   const call = { headers: { "idempotency-key": "c-1" } };
   const date = new Date(api.clock.nowMs() + 5).toISOString();
-  const body = { worker: "mailer", date, repeat: "PT1H" };
+  const repeat = { interval: "PT1H", limit: 1 };
+  const body = { worker: "mailer", date, repeat };
   const first = await api.send("POST", "/v1/tasks", body, call);
+  assertEquals(first.status, 201);
   const again = await api.send("POST", "/v1/tasks", body, call);
   assertEquals(again.headers["idempotency-replayed"], "true");
   assertEquals(again.json, first.json);
