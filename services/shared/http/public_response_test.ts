@@ -123,3 +123,17 @@ Deno.test("plainProblem() is a problem document with a code", () => {
   const long = plainProblem(414);
   assertEquals(JSON.parse(String(long.body)).code, "uri_too_long");
 });
+
+Deno.test("encodeResponse() puts the same bytes in lent memory as in its own", () => {
+  const options = { isHead: false, connection: undefined, date: "x" } as const;
+  for (
+    const body of ["a", "ä€😀\ud800", "y".repeat(4_778), "z".repeat(9_000)]
+  ) {
+    const response = { status: 200, headers: { "x-a": "b" }, body };
+    const output = new Uint8Array(16_384);
+    const [lent] = encodeResponse(response, { ...options, output });
+    const [own] = encodeResponse(response, options);
+    assertEquals(lent?.buffer === output.buffer, body.length <= 4_778);
+    assertEquals(Array.from(lent ?? []), Array.from(own ?? []));
+  }
+});
