@@ -13,10 +13,10 @@ import type { WorkerDefinition } from "../domain/worker.ts";
 import { StoreBusyError } from "../store/store.ts";
 import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
 import type { Demand, Grant } from "./claim_demand.ts";
+import { ClaimReturns } from "./claim_returns.ts";
 import { deal, type Start, startRequest } from "./claim_starts.ts";
 import { choose } from "./claim_choice.ts";
 import { ClaimSight } from "./claim_sight.ts";
-import { sha256 } from "./digest.ts";
 import type { EngineParts } from "./parts.ts";
 import { WorkerRates } from "./worker_rates.ts";
 
@@ -53,9 +53,7 @@ export class WorkerClaims {
   readonly #demands = new Set<Demand>();
   readonly #rates = new WorkerRates();
   readonly #sight = new ClaimSight();
-  readonly #givingBack = new Set<Promise<void>>();
-  /** Starts of a commit that failed, which may have been applied all the same. */
-  #unanswered: readonly Start[] = [];
+  readonly #returns: ClaimReturns;
   #isRunning = false;
   #isAskedAgain = false;
   #isClosed = false;
@@ -67,13 +65,15 @@ export class WorkerClaims {
   /** Claims without demands. */
   constructor(options: WorkerClaimsOptions) {
     this.#options = options;
+    const { changes, parts } = options;
+    this.#returns = new ClaimReturns({ changes, logger: parts.logger });
     this.#idle.resolve();
   }
 
   /** Whether it can be forgotten. */
   get isIdle(): boolean {
     const nowMs = this.#options.parts.clock.nowMs();
-    return this.#demands.size === 0 && this.#unanswered.length === 0 &&
+    return this.#demands.size === 0 && !this.#returns.hasUnanswered &&
       !this.#isRunning &&
       nowMs - this.#lastTurnAtMs > TURN_MEMORY_MS && this.#rates.isIdle(nowMs);
   }
@@ -86,7 +86,7 @@ export class WorkerClaims {
   /** Waits until no round runs and what it left over is given back. */
   async settled(): Promise<void> {
     await this.#idle.promise;
-    while (this.#givingBack.size > 0) await Promise.all(this.#givingBack);
+    await this.#returns.settled();
   }
 
   /** Adds a demand and looks for tasks at once. */
@@ -123,7 +123,7 @@ export class WorkerClaims {
 
   /** Looks for tasks, as something has changed. */
   trigger(): void {
-    if (this.#demands.size === 0 && this.#unanswered.length === 0) return;
+    if (this.#demands.size === 0 && !this.#returns.hasUnanswered) return;
     if (this.#isRunning) {
       this.#isAskedAgain = true;
       return;
@@ -162,7 +162,7 @@ export class WorkerClaims {
   /** Answers with the demands that it did not come to. */
   async #round(): Promise<ReadonlySet<Demand>> {
     const { tenantId, workerId, parts } = this.#options;
-    await this.#settleUnanswered();
+    await this.#returns.settleUnanswered();
     const worker = await parts.workers.get(tenantId, workerId);
     if (worker === undefined || worker.isPaused) return new Set();
     if (!await parts.isServed(tenantId)) return new Set();
@@ -201,7 +201,9 @@ export class WorkerClaims {
         starts.map((start) => startRequest(start, { worker, parts })),
       );
     } catch (error) {
-      if (!(error instanceof StoreBusyError)) this.#unanswered = starts;
+      if (!(error instanceof StoreBusyError)) {
+        this.#returns.noteUnanswered(starts);
+      }
       throw error;
     } finally {
       for (const [index, { demand }] of starts.entries()) {
@@ -210,28 +212,6 @@ export class WorkerClaims {
     }
     this.#handOut(starts, outcomes);
     await this.#wake(outcomes);
-  }
-
-  /**
-   * Gives back what was started without an answer: nobody has its token, so it
-   * would fail for being late without ever having been tried.
-   */
-  async #settleUnanswered(): Promise<void> {
-    if (this.#unanswered.length === 0) return;
-    await this.#options.changes.applyAll(
-      this.#unanswered.map(({ task, token }): EventRequest => ({
-        tenantId: task.tenantId,
-        id: task.id,
-        event: ({ attempt }) =>
-          attempt?.tokenHash !== sha256(token) ? undefined : {
-            kind: "release",
-            lease: { id: attempt.id },
-            reason: "the store failed before the task was handed out",
-          },
-        actor: SYSTEM_ACTOR,
-      })),
-    );
-    this.#unanswered = [];
   }
 
   /**
@@ -277,32 +257,9 @@ export class WorkerClaims {
     else if (started < starts.length) this.#isAskedAgain = true;
     for (const [demand, mine] of grants) {
       if (!demand.isLasting) this.#demands.delete(demand);
-      if (!demand.take(mine)) this.#giveBack(mine);
+      if (!demand.take(mine)) this.#returns.giveBack(mine);
       else if (demand.isLasting && demand.max() > 0) this.#isAskedAgain = true;
     }
-  }
-
-  #giveBack(grants: readonly Grant[]): void {
-    const { changes, parts } = this.#options;
-    const requests = grants.flatMap(({ task }): EventRequest[] =>
-      task.attempt === undefined ? [] : [{
-        tenantId: task.tenantId,
-        id: task.id,
-        event: {
-          kind: "release",
-          lease: { id: task.attempt.id },
-          reason: "the worker had gone",
-        },
-        actor: SYSTEM_ACTOR,
-      }]
-    );
-    const givingBack = changes.applyAll(requests).then(() => {}, (error) => {
-      // Their leases end by themselves.
-      parts.logger.warn("Cannot give tasks back: the store failed", {
-        error: String(error),
-      });
-    }).finally(() => this.#givingBack.delete(givingBack));
-    this.#givingBack.add(givingBack);
   }
 
   #triggerIn(delayMs: number): void {
