@@ -6,28 +6,12 @@
 
 import { generateDelegateKey } from "../../scripts/delegate_key.ts";
 import {
-  ServiceProcess,
-  type ServiceRun,
-  START_MS,
-} from "./service_process.ts";
-
-/** How a {@linkcode RelayerProcess} is started. */
-export interface RelayerProcessOptions {
-  /** The folder of its data. */
-  readonly dataDir: string;
-  /**
-   * Settings, over those that keep it on this machine and on a free port.
-   *
-   * @default none
-   */
-  readonly env?: Readonly<Record<string, string>>;
-  /**
-   * Arguments of the program.
-   *
-   * @default none, which serves
-   */
-  readonly args?: readonly string[];
-}
+  type DataServiceOptions,
+  DataServiceProcess,
+  listening,
+  runToEnd,
+} from "./data_service_process.ts";
+import type { ServiceRun } from "./service_process.ts";
 
 /** Somebody who may use the relayer. */
 export interface RelayerAccount {
@@ -48,26 +32,15 @@ const LOCAL_ENV: Readonly<Record<string, string>> = {
 };
 
 /** Starts the service and waits until it listens. */
-export async function startRelayer(
-  options: RelayerProcessOptions,
+export function startRelayer(
+  options: DataServiceOptions,
 ): Promise<RelayerProcess> {
-  const service = new RelayerProcess(options);
-  try {
-    await service.waitForLine("Listening on ", { timeoutMs: START_MS });
-  } catch (error) {
-    await service.kill();
-    throw error;
-  }
-  return service;
+  return listening(new RelayerProcess(options));
 }
 
 /** Runs the program to its end, for commands and for starts that fail. */
-export async function runRelayer(
-  options: RelayerProcessOptions,
-): Promise<ServiceRun> {
-  await using service = new RelayerProcess(options);
-  const code = await service.waitForExit(START_MS);
-  return { code, stdout: service.stdout, stderr: service.stderr };
+export function runRelayer(options: DataServiceOptions): Promise<ServiceRun> {
+  return runToEnd(new RelayerProcess(options));
 }
 
 /** Makes an account by the command, for a new key. */
@@ -95,22 +68,13 @@ export async function createAccount(dataDir: string): Promise<RelayerAccount> {
 }
 
 /** A process of the service, from its start to its end. */
-export class RelayerProcess extends ServiceProcess {
+export class RelayerProcess extends DataServiceProcess {
   /** Starts the process and does not wait for anything. */
-  constructor({ dataDir, env, args }: RelayerProcessOptions) {
+  constructor({ dataDir, env, args }: DataServiceOptions) {
     super({
       service: "relayer",
       env: { ...LOCAL_ENV, DATA_DIR: dataDir, ...env },
       ...(args === undefined ? {} : { args }),
     });
-  }
-
-  /** Base of its addresses, without a slash at its end. */
-  get url(): string {
-    for (const line of this.lines) {
-      const found = /Listening on (http:\/\/[^"\s]+)/.exec(line)?.[1];
-      if (found !== undefined) return found;
-    }
-    throw this.failure("it does not say where it listens");
   }
 }

@@ -4,17 +4,15 @@
  * @module
  */
 
-import { parseArgs } from "node:util";
 import { messageOf, print, tell } from "../../../scripts/terminal.ts";
+import { readSoakOptions, SOAK_OPTIONS } from "../../support/soak_options.ts";
 import { runChaos } from "./chaos_run.ts";
 
 const HELP = `Kills the relayer in the middle of load and looks what is left.
 
 usage: deno task soak:relayer [options]
 
-  --kills=<n>   how often it is killed (50)
-  --seed=<n>    what chance begins with (drawn, and told)
-  --help        this text
+${SOAK_OPTIONS}
 
 Ends with 0 when every promise was kept, 1 when one was broken, 2 when it could
 not be tried.
@@ -30,21 +28,12 @@ if (import.meta.main) {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      kills: { type: "string", default: "50" },
-      seed: { type: "string" },
-      help: { type: "boolean", default: false },
-    },
-  });
-  if (values.help) {
+  const options = readSoakOptions(args);
+  if (options === undefined) {
     print(HELP);
     return 0;
   }
-  const kills = countOf("kills", values.kills);
-  const drawn = String(crypto.getRandomValues(new Uint32Array(1))[0]);
-  const seed = countOf("seed", values.seed ?? drawn);
+  const { kills, seed } = options;
   print(`seed ${seed}, ${kills} kills`);
   const outcome = await runChaos({ kills, seed, tell });
   const { memories, deleted, superseded, resent, faults } = outcome;
@@ -55,10 +44,4 @@ async function main(args: readonly string[]): Promise<number> {
       `${faults.length} faults`,
   );
   return faults.length === 0 ? 0 : 1;
-}
-
-function countOf(name: string, text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value < 2 ** 32) return value;
-  throw new RangeError(`Cannot take --${name} "${text}": it is no count`);
 }

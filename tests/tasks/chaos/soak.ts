@@ -5,8 +5,12 @@
  * @module
  */
 
-import { parseArgs } from "node:util";
 import { messageOf, print, tell } from "../../../scripts/terminal.ts";
+import {
+  readSoakOptions,
+  SOAK_OPTIONS,
+  type SoakOptions,
+} from "../../support/soak_options.ts";
 import { startTasks } from "../../support/tasks_process.ts";
 import { DataFolder } from "../data_folder.ts";
 import { makeTenant } from "../tenant_client.ts";
@@ -18,11 +22,10 @@ const HELP =
 
 usage: deno task soak:tasks [options]
 
-  --kills=<n>   how often it is killed (50)
-  --seed=<n>    what chance begins with (drawn, and told)
-  --help        this text
+${SOAK_OPTIONS}
 
-Ends with 1 when a promise is broken.
+Ends with 0 when every promise was kept, 1 when one was broken, 2 when it could
+not be tried.
 `;
 
 /** A dead worker is noticed within this by default. */
@@ -38,27 +41,17 @@ if (import.meta.main) {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      kills: { type: "string", default: "50" },
-      seed: { type: "string" },
-      help: { type: "boolean", default: false },
-    },
-  });
-  if (values.help) {
+  const options = readSoakOptions(args);
+  if (options === undefined) {
     print(HELP);
     return 0;
   }
-  const kills = countOf("kills", values.kills);
-  const drawn = String(crypto.getRandomValues(new Uint32Array(1))[0]);
-  const seed = countOf("seed", values.seed ?? drawn);
-  const isKept = await soak(kills, seed);
+  const isKept = await soak(options);
   const isNoticed = await measureDeath();
   return isKept && isNoticed ? 0 : 1;
 }
 
-async function soak(kills: number, seed: number): Promise<boolean> {
+async function soak({ kills, seed }: SoakOptions): Promise<boolean> {
   print(`seed ${seed}, ${kills} kills`);
   await using folder = await DataFolder.make();
   const outcome = await runChaos({ dataDir: folder.path, kills, seed, tell });
@@ -82,10 +75,4 @@ async function measureDeath(): Promise<boolean> {
       `told ${late.status} ${late.code} when it came back`,
   );
   return noticedAfterMs <= MAX_NOTICE_MS && late.status === 409;
-}
-
-function countOf(name: string, text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value < 2 ** 32) return value;
-  throw new RangeError(`Cannot take --${name} "${text}": it is no count`);
 }

@@ -1,0 +1,51 @@
+/**
+ * What the commands that kill a service again and again are asked for.
+ *
+ * @module
+ */
+
+import { parseArgs } from "node:util";
+
+/** How long a soak goes and what it draws. */
+export interface SoakOptions {
+  /** How often the service is killed. */
+  readonly kills: number;
+  /** What chance begins with. */
+  readonly seed: number;
+}
+
+/** What a soak's `--help` says of its options. */
+export const SOAK_OPTIONS = `  --kills=<n>   how often it is killed (50)
+  --seed=<n>    what chance begins with (drawn, and told)
+  --help        this text`;
+
+/**
+ * Reads the arguments; undefined when help is wanted.
+ *
+ * @throws {TypeError} when an argument is unknown
+ * @throws {RangeError} when a number is none
+ */
+export function readSoakOptions(
+  args: readonly string[],
+): SoakOptions | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      kills: { type: "string", default: "50" },
+      seed: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const drawn = String(crypto.getRandomValues(new Uint32Array(1))[0]);
+  return {
+    kills: countOf("kills", values.kills),
+    seed: countOf("seed", values.seed ?? drawn),
+  };
+}
+
+function countOf(name: string, text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1 && value < 2 ** 32) return value;
+  throw new RangeError(`Cannot take --${name} "${text}": it is no count`);
+}
