@@ -201,3 +201,26 @@ function comparable(problem: unknown): unknown {
   >;
   return rest;
 }
+
+Deno.test("tasks answers HEAD wherever it answers GET, without a body", async () => {
+  await using folder = await DataFolder.make();
+  await using service = await startTasks({ dataDir: folder.path });
+  using acme = await makeTenant(service, "acme");
+  using apex = hostClient(service, SERVICE_HOST);
+  for (
+    const [client, paths] of [
+      [apex, ["/healthz", "/readyz", "/openapi.json", "/plans"]],
+      [acme, ["/api/v1/me", "/api/v1/tasks", "/api/v1/workers"]],
+    ] as const
+  ) {
+    for (const path of paths) {
+      const got = await client.call("GET", path);
+      const head = await client.call("HEAD", path);
+      assertEquals([head.status, head.json], [200, undefined], path);
+      assertEquals(
+        head.headers["content-type"],
+        got.headers["content-type"],
+      );
+    }
+  }
+});

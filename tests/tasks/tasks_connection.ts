@@ -82,7 +82,7 @@ export class TasksConnection {
     }
     if (content.length > 0) lines.push(`content-length: ${content.length}`);
     await this.send(`${lines.join("\r\n")}${HEAD_END}${body}`);
-    return await this.answer();
+    return await this.answer({ isHead: method === "HEAD" });
   }
 
   /** Sends text as it is. */
@@ -94,11 +94,11 @@ export class TasksConnection {
   }
 
   /**
-   * Reads the next answer.
+   * Reads the next answer; one to HEAD has no content.
    *
    * @throws {Error} When the connection ends before.
    */
-  async answer(): Promise<RawAnswer> {
+  async answer({ isHead = false } = {}): Promise<RawAnswer> {
     let text = "";
     let end = -1;
     while (end === -1) {
@@ -115,7 +115,8 @@ export class TasksConnection {
       ];
     }));
     const headBytes = encoder.encode(text.slice(0, end)).length + 4;
-    const all = headBytes + Number(headers["content-length"] ?? 0);
+    const length = isHead ? 0 : Number(headers["content-length"] ?? 0);
+    const all = headBytes + length;
     while (this.#received.length < all) await this.#read();
     const content = this.#received.subarray(headBytes, all);
     this.#received = this.#received.slice(all);

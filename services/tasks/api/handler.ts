@@ -82,9 +82,8 @@ class Handler {
       request.headers.get("x-request-id"),
       newRequestId,
     );
-    const isHead = request.method === "HEAD";
     const host = request.headers.get("host") ?? this.#options.serviceHost;
-    const rendering: RenderOptions = { requestId, host, isHead };
+    const rendering: RenderOptions = { requestId, host };
     try {
       return await this.#answer(request, rendering);
     } catch (error) {

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { byteLength } from "../schema/json_value.ts";
 import type { ProblemAnswer } from "./problem_answer.ts";
 import { problemKind } from "./problem_catalog.ts";
 
@@ -70,11 +69,6 @@ export interface RenderOptions {
    * @default `host`
    */
   readonly realm?: string;
-  /**
-   * Whether the request's method is HEAD, so that the body is left out.
-   * @default {false}
-   */
-  readonly isHead?: boolean;
 }
 
 /** An answer as a server sends it. */
@@ -118,18 +112,14 @@ export function statusOf(answer: Answer): number {
     : answer.status;
 }
 
-/** Makes what a server sends of an answer. */
+/** Makes what a server sends of an answer; for HEAD it leaves the body out itself. */
 export function renderAnswer(
   answer: Answer,
   options: RenderOptions,
 ): RenderedAnswer {
-  const rendered = answer.kind === "problem"
+  return answer.kind === "problem"
     ? renderProblem(answer, options)
     : renderGood(answer, options);
-  if (options.isHead !== true || rendered.body === undefined) return rendered;
-  const { body, ...rest } = rendered;
-  const length = String(byteLength(body));
-  return { ...rest, headers: { ...rest.headers, "content-length": length } };
 }
 
 /** Makes what a server sends of a problem (RFC 9457). */

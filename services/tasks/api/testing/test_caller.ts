@@ -4,7 +4,11 @@
  * @module
  */
 
-import type { HttpHandler } from "../../../shared/http/exchange.ts";
+import type {
+  HttpHandler,
+  HttpResponse,
+} from "../../../shared/http/exchange.ts";
+import { encodeResponse } from "../../../shared/http/public_response.ts";
 import { openApiOf } from "../http/openapi.ts";
 import type { OpenApiDocument } from "../http/openapi_document.ts";
 import type { AnyRoute, HostKind } from "../http/route.ts";
@@ -124,9 +128,7 @@ export class TestCaller {
       ...(signal === undefined ? {} : { signal }),
       ...(address === undefined ? {} : { address }),
     }));
-    const text = typeof response.body === "string"
-      ? response.body
-      : new TextDecoder().decode(response.body ?? new Uint8Array());
+    const text = contentOf(response, { isHead: method === "HEAD" });
     const headers = Object.fromEntries(
       Object.entries(response.headers).map((
         [name, value],
@@ -174,6 +176,24 @@ export class TestCaller {
       );
     }
   }
+}
+
+/**
+ * The content as a client gets it.
+ *
+ * @throws {TypeError} when the server would not send the answer
+ */
+function contentOf(
+  response: HttpResponse,
+  { isHead }: { readonly isHead: boolean },
+): string {
+  const sent = encodeResponse(response, {
+    isHead,
+    connection: undefined,
+    date: "Sun, 06 Nov 1994 08:49:37 GMT",
+  });
+  const text = sent.map((bytes) => new TextDecoder().decode(bytes)).join("");
+  return text.slice(text.indexOf("\r\n\r\n") + 4);
 }
 
 function hostKindOf(host: string, serviceHost: string): HostKind {

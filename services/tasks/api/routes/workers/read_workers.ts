@@ -90,7 +90,7 @@ function listWorkers(
     tenantId,
     filter: FILTER,
     query,
-    url: call.baseUrl + call.path,
+    url: `${call.baseUrl}/v1/workers`,
     async read(position) {
       const { values, hasMore } = await engine.parts.books.workers
         .list(tenantId, {
