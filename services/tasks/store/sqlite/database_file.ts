@@ -11,7 +11,8 @@ export const PAGE_BYTES = 4_096;
 
 /** How long a connection waits for another one's lock. */
 const BUSY_TIMEOUT_MS = 5_000;
-const CACHE_KIB = 65_536;
+/** Memory that a connection keeps pages in, in KiB. */
+export const CACHE_KIB = 65_536;
 
 /** What a commit waits for: the disk, or only the operating system. */
 export type Durability = "full" | "relaxed";
@@ -22,6 +23,11 @@ export const LOCK_FILE = "tasks.lock";
 /** The path of the database in a data folder. */
 export function databasePath(dataFolder: string): string {
   return `${dataFolder}/tasks.db`;
+}
+
+/** The path of a database's log of commits. */
+export function logPath(path: string): string {
+  return `${path}-wal`;
 }
 
 /** Opens the connection that writes; makes the file when there is none. */

@@ -8,6 +8,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
 import { openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
+import { lengthenLog } from "./log_length.ts";
 import { migrateTasks } from "./migrations.ts";
 import { Sweeper } from "./sweeper.ts";
 import type { ThreadScope } from "./thread_scope.ts";
@@ -55,6 +56,7 @@ function openAll(
   const db = openWriting(request.path, request.durability);
   try {
     migrateTasks(db, { nowMs: request.nowMs });
+    if (request.durability === "full") lengthenLog(db, request);
     return { db, applier: new GroupApplier(db), sweeper: new Sweeper(db) };
   } catch (error) {
     db.close();
