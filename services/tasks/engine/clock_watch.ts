@@ -44,8 +44,10 @@ export class ClockWatch {
     const { wallMs: lastReadMs, monotonicMs } = this.#last;
     this.#last = read(this.#clock);
     const noticedAtMs = this.#last.wallMs;
-    const byMs = noticedAtMs - lastReadMs -
-      (this.#last.monotonicMs - monotonicMs);
+    // The other clock counts parts of milliseconds, which no time of day has.
+    const byMs = Math.round(
+      noticedAtMs - lastReadMs - (this.#last.monotonicMs - monotonicMs),
+    );
     if (Math.abs(byMs) < MIN_STEP_MS) return this.#steps;
     const steps = [...this.#steps, { byMs, lastReadMs, noticedAtMs }];
     const [first, second, ...others] = steps;

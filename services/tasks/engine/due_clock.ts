@@ -79,8 +79,16 @@ export class DueClock {
    * @throws {Error} when the store fails
    */
   async runOnce(): Promise<number> {
+    const settling = this.#leaseClock.settle();
+    // Leases that cannot be set wait; nothing else has to.
+    const [settled] = await Promise.allSettled([settling]);
+    const changed = await this.#wakeAll();
+    if (settled?.status === "rejected") throw settled.reason;
+    return changed;
+  }
+
+  async #wakeAll(): Promise<number> {
     let changed = 0;
-    await this.#leaseClock.settle();
     while (!this.#isStopped) {
       const { store, clock } = this.#parts;
       const tasks = await store.waking(clock.nowMs(), BATCH);

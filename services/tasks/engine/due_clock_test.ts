@@ -239,3 +239,19 @@ Deno.test("DueClock ends no lease that was extended just before the clock was se
   assertEquals((await world.complete(grant)).kind, "ok");
   assertEquals((await world.read(task)).lost, 0);
 });
+
+Deno.test("DueClock goes on with other tasks when the leases cannot be set with the clock", async () => {
+  const world = await open({
+    wrap: (store) =>
+      interceptStore(store, {
+        scan: () => Promise.reject(new Error("the disk is full")),
+      }),
+  });
+  world.due.start();
+  const later = await world.at(5_000);
+  await world.clock.advance(100);
+  world.clock.step(3_000);
+  await world.clock.advance(4_000);
+  assertEquals((await world.read(later)).status, "waiting");
+  await world.due.stop();
+});

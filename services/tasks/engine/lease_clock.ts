@@ -93,7 +93,7 @@ export class LeaseClock {
     const leases = await this.#follow(walk);
     this.#walk = undefined;
     logger.warn("The time of day was set; leases under way keep their time", {
-      steps_ms: walk.steps.map(({ byMs }) => Math.round(byMs)).join(", "),
+      steps_ms: walk.steps.map(({ byMs }) => byMs).join(", "),
       leases,
     });
   }

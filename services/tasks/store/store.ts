@@ -37,6 +37,8 @@ export interface Store {
    * Applies units in the order given, each as a whole or not at all, and answers
    * after all of them are durable.
    *
+   * @throws {TypeError} when an instant of a task is not in whole milliseconds;
+   * nothing was written
    * @throws {StoreBusyError} when too much waits to be written; nothing was
    * @throws {Error} when the store fails; whether it was written is unknown
    */

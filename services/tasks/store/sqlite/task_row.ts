@@ -7,6 +7,7 @@
 import { placementOf } from "../../domain/placement.ts";
 import type { Task } from "../../domain/task.ts";
 import { taskNumber } from "../task_id.ts";
+import { demandWholeInstants } from "../whole_instants.ts";
 import type { OperationValue } from "./operation.ts";
 import type { PayloadCache, PayloadKind } from "./payload_cache.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
@@ -100,12 +101,18 @@ export interface EncodeColumnsOptions {
   readonly result: EncodedPayload;
 }
 
-/** The values of {@linkcode CHANGING_COLUMNS}. */
+/**
+ * The values of {@linkcode CHANGING_COLUMNS}.
+ *
+ * @throws {TypeError} when an instant is not in whole milliseconds; the database
+ * would take that for a conflict
+ */
 export function encodeColumns(
   task: Task,
   options: EncodeColumnsOptions,
 ): OperationValue[] {
   const { data, result } = options;
+  demandWholeInstants(task);
   const { rank, wakeAtMs } = placementOf(task);
   return [
     task.version,

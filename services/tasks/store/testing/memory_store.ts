@@ -32,8 +32,10 @@ import type {
   UnitResult,
   Usage,
   WorkerPosition,
+  Write,
 } from "../store.ts";
 import type { TaskPage, TaskQuery } from "../task_query.ts";
+import { demandWholeInstants } from "../whole_instants.ts";
 import { memoryCandidates } from "./memory_candidates.ts";
 import { memoryPage } from "./memory_page.ts";
 import { type MemoryTables, newMemoryTables } from "./memory_tables.ts";
@@ -68,6 +70,11 @@ class MemoryStore implements Store {
 
   commit(units: readonly Unit[]): Promise<readonly UnitResult[]> {
     const nowMs = this.#clock.nowMs();
+    try {
+      for (const { writes } of units) writes.forEach(demandStorable);
+    } catch (error) {
+      return Promise.reject(error);
+    }
     return Promise.resolve(
       units.map((unit) => applyUnit(this.#tables, unit, nowMs)),
     );
@@ -354,4 +361,10 @@ function isWantedRecord(record: HistoryRecord, query: HistoryQuery): boolean {
 
 function compare(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function demandStorable(write: Write): void {
+  if (write.kind === "task" && write.next !== undefined) {
+    demandWholeInstants(write.next);
+  }
 }

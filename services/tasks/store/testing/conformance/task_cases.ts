@@ -4,7 +4,7 @@
  * @module
  */
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { FINAL_STATUSES, LIVE_STATUSES } from "../../../domain/task_status.ts";
 import {
   change,
@@ -40,6 +40,29 @@ export function taskCases(): readonly StoreCase[] {
       assertEquals(await store.task(TENANT, full.id), full);
       const bare = await update(store, plain, { retry: null, isDue: false });
       assertEquals(await store.task(TENANT, plain.id), bare);
+    });
+
+    check("takes no instants but whole milliseconds", async (store) => {
+      const ids = sampleIds();
+      const task = sampleTask({ id: ids.next() });
+      await create(store, task);
+      const attempt = sampleAttempt(task);
+      for (
+        const patch of [
+          { dateMs: SAMPLE_MS + 0.5 },
+          {
+            status: "running",
+            attempt: { ...attempt, expiresAtMs: SAMPLE_MS + 0.25 },
+          },
+        ] as const
+      ) {
+        await assertRejects(
+          () => store.commit([{ writes: [change(changed(task, patch))] }]),
+          TypeError,
+          "its times are not in whole milliseconds",
+        );
+      }
+      assertEquals(await store.task(TENANT, task.id), task);
     });
 
     check("gives several tasks in the order asked", async (store) => {
