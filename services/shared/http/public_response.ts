@@ -7,6 +7,7 @@
 import { Buffer } from "node:buffer";
 import { STATUS_TEXT } from "@std/http/status";
 import type { HttpResponse } from "./exchange.ts";
+import { newRequestId } from "./new_request_id.ts";
 import { PROBLEM_MEDIA_TYPE } from "./problem.ts";
 
 /** How an answer is sent. */
@@ -132,7 +133,10 @@ export interface PlainProblemOptions {
   readonly code?: string | undefined;
 }
 
-/** An answer that tells what went wrong before a handler was asked. */
+/**
+ * An answer that tells what went wrong before a handler was asked (RFC 9457).
+ * Its status says all of its type, and its id is one of its own.
+ */
 export function plainProblem(
   status: number,
   options: PlainProblemOptions = {},
@@ -140,10 +144,19 @@ export function plainProblem(
   const title = REASON_PHRASES[status];
   const code = options.code ?? title?.toLowerCase().replace(/[^a-z]+/g, "_");
   const { detail } = options;
+  const id = newRequestId();
   return {
     status,
-    headers: { "content-type": PROBLEM_MEDIA_TYPE },
-    body: JSON.stringify({ title, status, detail, code }),
+    headers: { "content-type": PROBLEM_MEDIA_TYPE, "x-request-id": id },
+    body: JSON.stringify({
+      type: "about:blank",
+      title,
+      status,
+      detail,
+      instance: `/requests/${id}`,
+      code,
+      request_id: id,
+    }),
   };
 }
 

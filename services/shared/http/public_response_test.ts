@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import type { HttpResponse } from "./exchange.ts";
 import {
   type EncodeOptions,
@@ -107,19 +107,29 @@ Deno.test("encodeResponse() refuses a status that ends no exchange", () => {
 
 Deno.test("plainProblem() is a problem document with a code", () => {
   const { headers, body } = plainProblem(400, { detail: "So" });
-  assertEquals(headers, { "content-type": "application/problem+json" });
+  const id = String(headers["x-request-id"]);
+  assertMatch(id, /^req_[0-9a-f]{32}$/);
+  assertEquals(headers, {
+    "content-type": "application/problem+json",
+    "x-request-id": id,
+  });
   assertEquals(JSON.parse(String(body)), {
+    type: "about:blank",
     title: "Bad Request",
     status: 400,
     detail: "So",
+    instance: `/requests/${id}`,
     code: "bad_request",
+    request_id: id,
   });
-  const other = plainProblem(505, { code: "old_protocol" });
-  assertEquals(JSON.parse(String(other.body)), {
-    title: "HTTP Version Not Supported",
-    status: 505,
-    code: "old_protocol",
-  });
+  const other = JSON.parse(
+    String(plainProblem(505, { code: "old_protocol" }).body),
+  );
+  assertEquals([other.title, other.status, other.code], [
+    "HTTP Version Not Supported",
+    505,
+    "old_protocol",
+  ]);
   const long = plainProblem(414);
   assertEquals(JSON.parse(String(long.body)).code, "uri_too_long");
 });

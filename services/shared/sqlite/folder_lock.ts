@@ -5,6 +5,7 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
+import { makePrivate } from "./private_file.ts";
 
 /** A data folder that is held; letting go is the end of it. */
 export interface FolderLock {
@@ -21,6 +22,8 @@ export interface FolderLock {
  */
 export function lockFolder(dataFolder: string, lockName: string): FolderLock {
   const path = `${dataFolder}/${lockName}`;
+  // Whoever may read a file may hold a lock of it.
+  makePrivate(path);
   const db = new DatabaseSync(path, { timeout: 0 });
   try {
     // A transaction that is never committed: nothing is written to the file.

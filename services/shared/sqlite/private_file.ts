@@ -1,0 +1,43 @@
+/**
+ * Files that their owner alone may read.
+ *
+ * @module
+ */
+
+const OWNER_ONLY = 0o600;
+const OTHERS = 0o007;
+
+/**
+ * Makes an empty file for its owner alone, unless there is one; SQLite takes it
+ * for a new database and gives its mode to the files beside it. One that is
+ * there is treated as by {@linkcode tighten}.
+ *
+ * @throws {Error} when it cannot be made, as where there is no folder
+ */
+export function makePrivate(path: string): void {
+  try {
+    Deno.openSync(path, { write: true, createNew: true, mode: OWNER_ONLY })
+      .close();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    tighten(path);
+  }
+}
+
+/**
+ * Takes a file that everybody on the machine may read away from all but its
+ * owner. One that is for a group stays, for somebody meant it so; one that is
+ * not there is nothing to do. Does nothing on Windows, which has no modes.
+ */
+export function tighten(path: string): void {
+  try {
+    const { mode } = Deno.statSync(path);
+    if (mode === null || (mode & OTHERS) === 0) return;
+    Deno.chmodSync(path, OWNER_ONLY);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    // It is somebody else's, who let this process use it and knows its mode.
+    if (error instanceof Deno.errors.PermissionDenied) return;
+    throw error;
+  }
+}
