@@ -20,9 +20,11 @@ import { openCertificate } from "./certificate.ts";
 import { runBackup, runCheck, runRestore } from "./cli/data_commands.ts";
 import { postJson } from "./cli/post_json.ts";
 import { runPreview } from "./cli/preview.ts";
+import { runRewrap } from "./cli/rewrap.ts";
 import { runTenant } from "./cli/tenant.ts";
 import { processFiles } from "./process_files.ts";
 import { readParts } from "./read_parts.ts";
+import { openMasterKeys } from "./secrets/open_master_keys.ts";
 import { serve } from "./serve.ts";
 import { type TasksSettings, tasksSettings } from "./settings.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite_store.ts";
@@ -36,6 +38,7 @@ usage: tasks             serve; settings come from the environment
        tasks backup …    copy the data while the service runs
        tasks restore …   put such a copy back
        tasks check …     look whether the data is whole
+       tasks rewrap …    wrap the tenants' keys by a new master key
        tasks --help      this text; commands have their own
 
 Settings:
@@ -58,6 +61,19 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
         io,
         dataDir: dataDir(),
         clock: systemClock,
+      });
+    case "rewrap":
+      return await runRewrap(rest, {
+        io,
+        dataDir: dataDir(),
+        openKeys: (dataFolder) =>
+          openMasterKeys({
+            keys: Deno.env.get("MASTER_KEYS") ?? "",
+            file: Deno.env.get("MASTER_KEYS_FILE") ?? "",
+            defaultFile: `${dataFolder}/master.key`,
+            read: processFiles.read,
+            randomBytes,
+          }),
       });
     case "tenant":
       return await runTenant(rest, {

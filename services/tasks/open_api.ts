@@ -9,6 +9,7 @@ import { Authenticator } from "./access/authenticator.ts";
 import type { ApiKey, WorkerCredential } from "./access/credential.ts";
 import { CredentialCache } from "./access/credential_cache.ts";
 import { digestOf } from "./access/credential_token.ts";
+import { ProviderWatch } from "./access/provider_watch.ts";
 import type { ApiParts, Readiness } from "./api/api_parts.ts";
 import { CredentialRecords } from "./api/credential_records.ts";
 import { createHandler } from "./api/handler.ts";
@@ -16,6 +17,7 @@ import { Cursors } from "./api/http/cursor.ts";
 import { IdempotentAnswers } from "./api/idempotent_answers.ts";
 import type { LastUsed } from "./api/last_used.ts";
 import { allRoutes, type AllRoutesOptions } from "./api/routes/all_routes.ts";
+import type { SecretsRounds } from "./engine/secrets_rounds.ts";
 import type { ServeOptions } from "./serve_options.ts";
 import type { TasksSettings } from "./settings.ts";
 
@@ -23,10 +25,12 @@ import type { TasksSettings } from "./settings.ts";
 export interface OpenApiOptions extends ServeOptions {
   /** What runs already. */
   readonly running: Pick<ApiParts, "engine" | "vault" | "caller">;
-  /** The port that is served, known before the first request comes in. */
-  readonly boundPort: () => number;
   /** Notes when credentials are used. */
   readonly lastUsed: LastUsed;
+  /** Knows whether the keys of tenants open. */
+  readonly secretsRounds: Pick<SecretsRounds, "unopenedTenants">;
+  /** Mirrors users; absent when nothing is mirrored. */
+  readonly mirrorSettling: ApiParts["mirrorSettling"];
   /** What runs in the background on behalf of routes. */
   readonly background: Pick<AllRoutesOptions, "operations" | "onTenantRemoved">;
 }
@@ -39,11 +43,12 @@ export async function openApi(
   settings: TasksSettings,
   options: OpenApiOptions,
 ): Promise<HttpHandler> {
-  const { clock, logger, parsed, tls, lastUsed, boundPort } = options;
+  const { clock, logger, parsed, lastUsed } = options;
   const { engine } = options.running;
   const apiKeys = new CredentialCache<ApiKey>({ clock });
   const workerCredentials = new CredentialCache<WorkerCredential>({ clock });
-  const usualPort = tls === undefined ? 80 : 443;
+  const provider = options.identityProvider &&
+    new ProviderWatch({ provider: options.identityProvider, logger });
   const apiParts: ApiParts = {
     ...options.running,
     plans: options.plans,
@@ -54,19 +59,17 @@ export async function openApi(
     },
     apiKeys,
     workerCredentials,
-    ...(options.identityProvider === undefined || !settings.idpMirrorUsers
+    ...(options.mirrorSettling === undefined
       ? {}
-      : { mirror: options.identityProvider }),
+      : { mirrorSettling: options.mirrorSettling }),
+    ...(options.tokens === undefined ? {} : { issuer: settings.idpIssuer }),
     accounts: {
       mode: settings.accountsMode,
       tokenDigests: digestsOf(settings.accountsToken),
       perHour: settings.signupsPerHour,
-      get shownHost(): string {
-        const port = boundPort();
-        return settings.serviceHost + (port === usualPort ? "" : `:${port}`);
-      },
+      serviceHost: settings.serviceHost,
     },
-    readiness: () => readiness(options),
+    readiness: () => readiness(options, provider),
     durability: settings.durability,
   };
   const routes = allRoutes(apiParts, {
@@ -89,6 +92,7 @@ export async function openApi(
       clock,
       ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
     }),
+    leaseSource: engine,
     answers: new IdempotentAnswers(engine.parts),
     onCaller: (who) => lastUsed.noteCaller(who),
     clock,
@@ -127,23 +131,29 @@ async function cursorKey(
 }
 
 async function readiness(
-  { store, identityProvider }: Pick<
-    ServeOptions,
-    "store" | "identityProvider"
-  >,
+  { store, secretsRounds }: Pick<OpenApiOptions, "store" | "secretsRounds">,
+  provider: ProviderWatch | undefined,
 ): Promise<Readonly<Record<string, Readiness>>> {
   const checks: Record<string, Readiness> = {};
   try {
-    await store.nextWakeMs();
+    await store.check();
     checks.store = { isReady: true };
   } catch {
-    checks.store = { isReady: false, detail: "the store does not answer" };
+    checks.store = { isReady: false, detail: "it cannot be read or written" };
   }
-  if (identityProvider !== undefined) {
-    const outcome = await identityProvider.check();
+  if (provider !== undefined) {
+    const outcome = await provider.check();
     checks.idp = outcome.kind === "ok"
       ? { isReady: true }
       : { isReady: false, detail: outcome.kind };
+  }
+  // All else works, so it is ready; how many they are is not for strangers.
+  if (secretsRounds.unopenedTenants > 0) {
+    checks.secrets = {
+      isReady: true,
+      detail: "some tenants' secrets cannot be opened with the master keys " +
+        "that are configured",
+    };
   }
   return checks;
 }

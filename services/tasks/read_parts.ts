@@ -7,18 +7,17 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
-import { parseServiceHost } from "./access/host.ts";
 import { IdentityProvider } from "./access/identity_provider.ts";
 import { Jwks, jwksUrlOf } from "./access/jwks.ts";
 import { JwtVerifier } from "./access/jwt.ts";
 import { type Network, parseNetwork } from "./access/network.ts";
-import { operatorTokenFault } from "./access/operator_token.ts";
 import { PlanBook } from "./api/plan_book.ts";
 import { parsePlansFile } from "./api/plans_file.ts";
 import { type AllowList, parseAllowList } from "./delivery/allow_list.ts";
 import type { MasterKeys } from "./secrets/master_keys.ts";
 import { openMasterKeys } from "./secrets/open_master_keys.ts";
 import type { ServeOptions } from "./serve_options.ts";
+import { settingFaults } from "./setting_faults.ts";
 import type { TasksSettings } from "./settings.ts";
 
 /** The files of the process, as far as the service touches them. */
@@ -71,42 +70,6 @@ export async function readParts(
       identityProvider: providerOf(settings, tools.clock),
     },
   };
-}
-
-/** What settings ask of each other. */
-function settingFaults(settings: TasksSettings): readonly string[] {
-  const faults: string[] = [];
-  if (parseServiceHost(settings.serviceHost) !== settings.serviceHost) {
-    faults.push(
-      `Cannot take SERVICE_HOST "${settings.serviceHost}": it must be a host ` +
-        "name in lower case, without scheme and port",
-    );
-  }
-  if ((settings.tlsCertFile === "") !== (settings.tlsKeyFile === "")) {
-    faults.push(
-      "Cannot serve https: TLS_CERT_FILE and TLS_KEY_FILE go together",
-    );
-  }
-  if (settings.idpIssuer !== "" && settings.idpAudience === "") {
-    faults.push(
-      "Cannot take tokens of IDP_ISSUER: IDP_AUDIENCE must say whom they " +
-        "are meant for",
-    );
-  }
-  if ((settings.idpUrl === "") !== (settings.idpAccessToken === "")) {
-    faults.push(
-      "Cannot call the identity provider: IDP_URL and IDP_ACCESS_TOKEN go " +
-        "together",
-    );
-  }
-  if (settings.idpMirrorUsers && settings.idpUrl === "") {
-    faults.push("Cannot mirror users: IDP_URL is not set");
-  }
-  const fault = settings.operatorToken === ""
-    ? undefined
-    : operatorTokenFault(settings.operatorToken);
-  if (fault !== undefined) faults.push(`${fault} (OPERATOR_TOKEN)`);
-  return faults;
 }
 
 function networksOf(

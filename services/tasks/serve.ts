@@ -10,17 +10,23 @@ import { publicServerOptions } from "../shared/http/public_settings.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { LastUsed } from "./api/last_used.ts";
+import { MirrorRounds } from "./api/mirroring/mirror_rounds.ts";
+import { MirrorSettling } from "./api/mirroring/mirror_settling.ts";
 import { Operations } from "./api/routes/tasks/operations.ts";
 import { TenantEraser } from "./api/tenant_eraser.ts";
+import { warnOfUnknownPlans } from "./api/unknown_plans.ts";
 import { viewTask } from "./api/views/task_view.ts";
 import { PushCaller } from "./delivery/push_call.ts";
 import { Delivery } from "./engine/delivery.ts";
 import { Engine } from "./engine/engine.ts";
 import { openParts } from "./engine/open_parts.ts";
 import { Push } from "./engine/push.ts";
+import { SecretsRounds } from "./engine/secrets_rounds.ts";
 import { Vault } from "./engine/vault.ts";
 import { openApi } from "./open_api.ts";
+import { openPort } from "./open_port.ts";
 import type { ServeOptions } from "./serve_options.ts";
+import { settingWarnings } from "./setting_warnings.ts";
 import type { TasksSettings } from "./settings.ts";
 import { createTaskIds } from "./store/task_id.ts";
 
@@ -37,6 +43,7 @@ export async function serve(
   options: ServeOptions,
 ): Promise<StopOutcome> {
   const { store, plans, clock, logger } = options;
+  for (const warning of settingWarnings(settings)) logger.warn(warning);
   const ids = createTaskIds({ clock, randomBytes: options.randomBytes });
   const parts = openParts({
     store,
@@ -74,20 +81,24 @@ export async function serve(
     maxInFlight: settings.pushMaxInFlight,
   });
   const operations = new Operations(engine);
-  const eraser = new TenantEraser({
-    engine,
-    vault,
-    mirror: settings.idpMirrorUsers ? options.identityProvider : undefined,
-  });
+  const { identityProvider: mirror } = options;
+  const mirrorSettling = settings.idpMirrorUsers && mirror !== undefined
+    ? new MirrorSettling({ mirror, parts })
+    : undefined;
+  const mirrorRounds = mirrorSettling &&
+    new MirrorRounds({ settling: mirrorSettling, parts });
+  const eraser = new TenantEraser({ engine, vault, mirrorRounds });
   const lastUsed = new LastUsed({ ...parts });
+  const secretsRounds = new SecretsRounds({ parts, vault });
   const lifecycle = new Lifecycle({
     logger,
     clock,
     graceMs: settings.shutdownGraceMs,
     signals: options.signals,
   });
+  const stopping = new AbortController();
+  let planCheck: Promise<void> | undefined;
   let server: PublicServer | undefined;
-  let boundPort = settings.port;
   lifecycle
     .add({
       name: "store",
@@ -123,12 +134,24 @@ export async function serve(
       async start() {
         await operations.start();
         eraser.start();
+        mirrorRounds?.start();
         lastUsed.start();
+        secretsRounds.start();
+        planCheck = warnOfUnknownPlans({
+          books: parts.books,
+          plans,
+          logger,
+          signal: stopping.signal,
+        });
       },
       async stop() {
+        stopping.abort();
+        await planCheck;
         await operations.stop();
         await eraser.stop();
+        await mirrorRounds?.stop();
         await lastUsed.stop();
+        await secretsRounds.stop();
       },
     })
     .add({
@@ -137,15 +160,15 @@ export async function serve(
         const handler = await openApi(settings, {
           ...options,
           running: { engine, vault, caller },
-          boundPort: () => boundPort,
           lastUsed,
+          secretsRounds,
+          mirrorSettling,
           background: {
             operations,
             onTenantRemoved: () => eraser.wake(),
           },
         });
-        const listening = await listen(settings, { ...options, handler });
-        ({ server, port: boundPort } = listening);
+        ({ server } = await listen(settings, { ...options, handler }));
       },
       async stop(graceMs) {
         await server?.stop(graceMs);
@@ -179,7 +202,7 @@ async function listen(
     clock,
     ...(tls === undefined ? {} : { tls: { certificate: tls.certificate } }),
   });
-  const { hostname, port } = await server.start();
+  const { hostname, port } = await openPort(() => server.start(), settings);
   const scheme = tls === undefined ? "http" : "https";
   logger.info(`Listening on ${scheme}://${hostname}:${port}`, {
     tenants: `<domain>.${settings.serviceHost}`,

@@ -85,3 +85,19 @@ Deno.test("tasks starts no second time on a folder that is in use", async () => 
   assert(first.exitCode === undefined);
   assertEquals(await first.stop(), 0);
 });
+
+Deno.test("tasks tells which address it cannot listen on, and that nobody can create tenants", async () => {
+  await using folder = await DataFolder.make();
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { code, stderr } = await runTasks({
+    dataDir: folder.path,
+    env: { PORT: String(taken.addr.port), ACCOUNTS_MODE: "token" },
+  });
+  assertEquals(code, 1);
+  assertStringIncludes(
+    stderr,
+    `Cannot listen on 127.0.0.1:${taken.addr.port}: port ` +
+      `${taken.addr.port} is taken; free it, or set PORT to another one`,
+  );
+  assertStringIncludes(stderr, "Nobody can create tenants: ");
+});

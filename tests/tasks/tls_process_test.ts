@@ -37,14 +37,13 @@ Deno.test("tasks speaks https with its own certificate and takes a new one on SI
         port: targetOf(service).port,
         tls: { caPem, name: ACCOUNTS },
       }),
-      host: ACCOUNTS,
+      host: `${ACCOUNTS}:${targetOf(service).port}`,
     });
   const signUp = (client: TasksClient, domain: string) =>
     client.call<{ readonly url: string }>("POST", "/", { body: { domain } });
   using early = clientOf(first);
   const made = await signUp(early, "acme");
   assertEquals(made.status, 201);
-  // PORT=0: the port is the one that the system chose.
   const { port } = targetOf(service);
   assertEquals(made.json.url, `https://acme.tasks.test:${port}`);
   assertEquals(new URL(made.headers.location ?? "").protocol, "https:");

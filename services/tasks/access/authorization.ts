@@ -6,6 +6,7 @@
 
 import { type CredentialToken, parseToken } from "./credential_token.ts";
 import { type HeaderValues, singleValue } from "./host.ts";
+import { MAX_JWT_LENGTH } from "./jwt_parts.ts";
 import { parseWorkerLogin, type WorkerLogin } from "./worker_credential.ts";
 
 /** What an `Authorization` header carries; nothing of it is verified yet. */
@@ -31,8 +32,8 @@ export type BearerOutcome =
   | { readonly kind: "ok"; readonly token: string }
   | Extract<Authorization, { readonly kind: "missing" | "malformed" }>;
 
-/** Longest header that is read, in characters. */
-export const MAX_AUTHORIZATION_LENGTH = 8_192;
+/** Longest header that is read, in characters: the longest token, and room for its scheme. */
+export const MAX_AUTHORIZATION_LENGTH: number = MAX_JWT_LENGTH + 64;
 
 /** `token68` of RFC 9110, 11.2, which is also what RFC 6750 calls `b64token`. */
 const TOKEN68 = /^[A-Za-z0-9._~+/-]+=*$/;

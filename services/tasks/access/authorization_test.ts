@@ -3,7 +3,7 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { mintApiKey } from "./api_key.ts";
 import { parseAuthorization, parseBearer } from "./authorization.ts";
 import { digestOf, parseToken } from "./credential_token.ts";
-import { isOperatorToken, operatorTokenFault } from "./operator_token.ts";
+import { configuredTokenFault, isOperatorToken } from "./operator_token.ts";
 import { mintWorkerCredential } from "./worker_credential.ts";
 
 const KEY = mintApiKey();
@@ -49,10 +49,11 @@ Deno.test("parseAuthorization() refuses a doubled and an endless header", () => 
     assert(outcome.kind === "malformed");
     assertEquals(outcome.code, "bad_header");
   }
-  const long = parseAuthorization(`Bearer ${"a".repeat(8_186)}`);
+  const long = parseAuthorization(`Bearer ${"a".repeat(8_250)}`);
   assert(long.kind === "malformed");
   assertEquals(long.code, "bad_header");
-  const longest = parseAuthorization(`Bearer a.b.${"c".repeat(8_181)}`);
+  // The bound is that of the token; its scheme does not count.
+  const longest = parseAuthorization(`Bearer  a.b.${"c".repeat(8_188)}`);
   assertEquals(longest.kind, "jwt");
 });
 
@@ -137,12 +138,13 @@ Deno.test("isOperatorToken() takes the configured tokens and no others", () => {
   assert(!isOperatorToken("", []));
 });
 
-Deno.test("operatorTokenFault() refuses short tokens and what no header can have", () => {
-  assertEquals(operatorTokenFault("a".repeat(22)), undefined);
-  assertEquals(operatorTokenFault(KEY.text), undefined);
+Deno.test("configuredTokenFault() refuses short tokens and what no header can have", () => {
+  const name = "OPERATOR_TOKEN";
+  assertEquals(configuredTokenFault("a".repeat(22), name), undefined);
+  assertEquals(configuredTokenFault(KEY.text, name), undefined);
   for (const token of ["", "changeme", `${"a".repeat(30)} b`, "é".repeat(30)]) {
-    const fault = operatorTokenFault(token);
-    assertStringIncludes(fault ?? "", "Cannot use operator token");
+    const fault = configuredTokenFault(token, name);
+    assertStringIncludes(fault ?? "", "Cannot use OPERATOR_TOKEN");
     assert(token === "" || !fault?.includes(token));
   }
 });

@@ -44,6 +44,8 @@ export interface ResolvedTarget {
   readonly part: HostOutcome;
   /** The path within that part. */
   readonly path: string;
+  /** What of the path named the part, which links begin with; mostly empty. */
+  readonly prefix: string;
 }
 
 /** A tenant's path: `/t/<label>` and what follows. */
@@ -70,18 +72,22 @@ export function resolveTarget(
   const { path } = target;
   const part = parseHost(target.host, options);
   const isSettled = part.kind !== "unknown" && part.kind !== "apex";
-  if (isSettled || options.devFallback !== true) return { part, path };
+  if (isSettled || options.devFallback !== true) {
+    return { part, path, prefix: "" };
+  }
   const name = hostName(target.host) ?? "";
   const local = parseHost(name, { serviceHost: "localhost" });
   if (local.kind !== "unknown" && local.kind !== "apex") {
-    return { part: local, path };
+    return { part: local, path, prefix: "" };
   }
   // An empty list is how some servers report a header that is not there.
-  if (target.xTenant?.length) return { part: named(target.xTenant), path };
+  if (target.xTenant?.length) {
+    return { part: named(target.xTenant), path, prefix: "" };
+  }
   const byPath = targetOfPath(path);
   if (byPath !== undefined) return byPath;
   const isLocal = local.kind === "apex" || isAddress(name);
-  return { part: isLocal ? { kind: "apex" } : part, path };
+  return { part: isLocal ? { kind: "apex" } : part, path, prefix: "" };
 }
 
 /** The tenant that `X-Tenant` names; that header names nothing else. */
@@ -97,11 +103,12 @@ function targetOfPath(path: string): ResolvedTarget | undefined {
   if (tenant !== null) {
     const part = tenantOnly(partNamed((tenant[1] ?? "").toLowerCase()));
     // A label that is none keeps its path, so that the answer can name it.
-    return { part, path: part.kind === "tenant" ? tenant[2] ?? "/" : path };
+    if (part.kind !== "tenant") return { part, path, prefix: "" };
+    return { part, path: tenant[2] ?? "/", prefix: `/t/${tenant[1] ?? ""}` };
   }
   for (const { prefix, kind } of FIXED_PREFIXES) {
     if (path === prefix || path.startsWith(`${prefix}/`)) {
-      return { part: { kind }, path: path.slice(prefix.length) || "/" };
+      return { part: { kind }, path: path.slice(prefix.length) || "/", prefix };
     }
   }
   return undefined;

@@ -17,7 +17,7 @@ Deno.test("resolveTarget() goes by the host alone with the fallback off", () => 
     for (const path of paths) {
       assertEquals(
         resolveTarget({ host, path, xTenant: "acme" }, OFF),
-        { part: { kind: "unknown" }, path },
+        { part: { kind: "unknown" }, path, prefix: "" },
       );
     }
   }
@@ -27,7 +27,7 @@ Deno.test("resolveTarget() goes by the host alone with the fallback off", () => 
       path: "/accounts",
       xTenant: "acme",
     }, OFF),
-    { part: { kind: "apex" }, path: "/accounts" },
+    { part: { kind: "apex" }, path: "/accounts", prefix: "" },
   );
 });
 
@@ -46,7 +46,11 @@ Deno.test("resolveTarget() knows the names under localhost in development", () =
     ["acme.localhost, b", { kind: "bad_host" }],
   ];
   for (const [host, part] of cases) {
-    assertEquals(resolveTarget({ host, path }, ON), { part, path }, host);
+    assertEquals(resolveTarget({ host, path }, ON), {
+      part,
+      path,
+      prefix: "",
+    }, host);
   }
 });
 
@@ -81,30 +85,40 @@ Deno.test("resolveTarget() takes X-Tenant where the host names nothing", () => {
 });
 
 Deno.test("resolveTarget() takes the tenant out of the path in development", () => {
-  const cases: readonly [string, HostOutcome, string][] = [
-    ["/t/acme/api/v1/tasks", tenant("acme"), "/api/v1/tasks"],
-    ["/t/ACME/api/v1/tasks/", tenant("acme"), "/api/v1/tasks/"],
-    ["/t/acme/", tenant("acme"), "/"],
-    ["/t/acme", tenant("acme"), "/"],
-    ["/t/acme//x", tenant("acme"), "//x"],
-    ["/t/acme/t/b", tenant("acme"), "/t/b"],
-    ["/t/", { kind: "unknown" }, "/t/"],
-    ["/t/a%2Fb/api", { kind: "unknown" }, "/t/a%2Fb/api"],
-    ["/t/accounts/x", { kind: "unknown" }, "/t/accounts/x"],
-    ["/accounts", { kind: "accounts" }, "/"],
-    ["/accounts/", { kind: "accounts" }, "/"],
-    ["/accounts/x", { kind: "accounts" }, "/x"],
-    ["/accounts/admin", { kind: "accounts_admin" }, "/"],
-    ["/accounts/admin/acme", { kind: "accounts_admin" }, "/acme"],
-    ["/accounts/administrator", { kind: "accounts" }, "/administrator"],
-    ["/accountsx", { kind: "apex" }, "/accountsx"],
-    ["/plans", { kind: "apex" }, "/plans"],
-    ["/tx/acme", { kind: "apex" }, "/tx/acme"],
+  const cases: readonly [string, HostOutcome, string, string][] = [
+    ["/t/acme/api/v1/tasks", tenant("acme"), "/api/v1/tasks", "/t/acme"],
+    ["/t/ACME/api/v1/tasks/", tenant("acme"), "/api/v1/tasks/", "/t/ACME"],
+    ["/t/acme/", tenant("acme"), "/", "/t/acme"],
+    ["/t/acme", tenant("acme"), "/", "/t/acme"],
+    ["/t/acme//x", tenant("acme"), "//x", "/t/acme"],
+    ["/t/acme/t/b", tenant("acme"), "/t/b", "/t/acme"],
+    ["/t/", { kind: "unknown" }, "/t/", ""],
+    ["/t/a%2Fb/api", { kind: "unknown" }, "/t/a%2Fb/api", ""],
+    ["/t/accounts/x", { kind: "unknown" }, "/t/accounts/x", ""],
+    ["/accounts", { kind: "accounts" }, "/", "/accounts"],
+    ["/accounts/", { kind: "accounts" }, "/", "/accounts"],
+    ["/accounts/x", { kind: "accounts" }, "/x", "/accounts"],
+    ["/accounts/admin", { kind: "accounts_admin" }, "/", "/accounts/admin"],
+    [
+      "/accounts/admin/acme",
+      { kind: "accounts_admin" },
+      "/acme",
+      "/accounts/admin",
+    ],
+    [
+      "/accounts/administrator",
+      { kind: "accounts" },
+      "/administrator",
+      "/accounts",
+    ],
+    ["/accountsx", { kind: "apex" }, "/accountsx", ""],
+    ["/plans", { kind: "apex" }, "/plans", ""],
+    ["/tx/acme", { kind: "apex" }, "/tx/acme", ""],
   ];
-  for (const [path, part, rest] of cases) {
+  for (const [path, part, rest, prefix] of cases) {
     assertEquals(
       resolveTarget({ host: "localhost:8070", path }, ON),
-      { part, path: rest },
+      { part, path: rest, prefix },
       path,
     );
   }

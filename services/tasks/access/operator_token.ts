@@ -1,30 +1,35 @@
 /**
- * The operator's token, which the accounts administration asks for.
+ * Tokens that the operator configures: the own one, which the accounts
+ * administration asks for, and the one that creates tenants.
  *
  * @module
  */
 
 import { digestMatches, digestOf } from "./credential_token.ts";
 
-/** Fewest characters of an operator's token: 128 bits as base64. */
+/** Fewest characters of such a token: 128 bits as base64. */
 const MIN_LENGTH = 22;
 
 /**
  * What is wrong with a token that an operator wants to configure: it has to
  * fit into a header and be too long to be guessed.
  *
+ * @param name The setting it comes from.
  * @returns A message that does not hold the token, or `undefined` when nothing
  * is wrong.
  */
-export function operatorTokenFault(token: string): string | undefined {
+export function configuredTokenFault(
+  token: string,
+  name: string,
+): string | undefined {
   if (token.length < MIN_LENGTH) {
-    return `Cannot use operator token: it has ${token.length} characters, ` +
+    return `Cannot use ${name}: it has ${token.length} characters, ` +
       `${MIN_LENGTH} are the fewest; make one with "openssl rand -hex 32"`;
   }
   return /^[A-Za-z0-9._~+/-]+=*$/.test(token)
     ? undefined
-    : "Cannot use operator token: it has characters that a bearer token " +
-      'cannot have; make one with "openssl rand -hex 32"';
+    : `Cannot use ${name}: it has characters that a bearer token cannot ` +
+      'have; make one with "openssl rand -hex 32"';
 }
 
 /**

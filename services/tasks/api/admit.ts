@@ -4,11 +4,17 @@
  * @module
  */
 
-import type { Authenticator } from "../access/authenticator.ts";
+import { type Soon, soon } from "../../shared/soon.ts";
+import type {
+  AuthenticationOutcome,
+  Authenticator,
+} from "../access/authenticator.ts";
 import { parseBearer } from "../access/authorization.ts";
 import { type Caller, mayLease, scopeLackedBy } from "../access/caller.ts";
 import { isOperatorToken } from "../access/operator_token.ts";
+import { admitHolder, type LeaseSource } from "./claimed_lease.ts";
 import type { Access } from "./http/access_rule.ts";
+import type { Admission } from "./http/admission.ts";
 import { problem, type ProblemAnswer } from "./http/problem_answer.ts";
 import type { Incoming } from "./locate.ts";
 
@@ -18,6 +24,8 @@ export interface AdmitOptions {
   readonly operatorDigests: readonly string[];
   /** Tells who calls a tenant. */
   readonly authenticator: Authenticator;
+  /** Knows who holds leases. */
+  readonly leaseSource: LeaseSource;
 }
 
 /** What a route asks of its callers. */
@@ -28,22 +36,26 @@ export interface Gate {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Who calls, or why nobody is let in. */
-export type Admission =
-  | { readonly kind: "ok"; readonly caller: Caller | undefined }
-  | ProblemAnswer;
+const ANYBODY: Admission = { kind: "ok", caller: undefined };
 
-/** Tells who calls, and whether they may. */
-export async function admit(
+/**
+ * Tells who calls, and whether they may.
+ *
+ * @returns A value at once where everything is at hand.
+ */
+export function admit(
   incoming: Incoming,
   options: AdmitOptions & Gate,
-): Promise<Admission> {
+): Soon<Admission> {
   const { access, params, operatorDigests, authenticator } = options;
   const { headers } = incoming.request;
-  // A lease's token is checked against the lease, and so is what the accounts
-  // ask for.
-  if (access.kind === "public" || access.kind === "lease") {
-    return { kind: "ok", caller: undefined };
+  // What the accounts ask for is checked there.
+  if (access.kind === "public") return ANYBODY;
+  if (access.kind === "lease") {
+    return admitHolder(incoming, {
+      leaseId: params["id"] ?? "",
+      source: options.leaseSource,
+    });
   }
   if (access.kind === "operator") {
     const bearer = parseBearer(headers.all("authorization"));
@@ -58,12 +70,21 @@ export async function admit(
   if (tenant === undefined) {
     throw new TypeError("Cannot tell who calls: the host is no tenant's");
   }
-  const outcome = await authenticator.authenticate({
-    authorization: headers.all("authorization"),
-    head: headers,
-    tenant,
-    clientAddress: origin.clientAddress,
-  });
+  return soon(
+    authenticator.authenticate({
+      authorization: headers.all("authorization"),
+      head: headers,
+      tenant,
+      clientAddress: origin.clientAddress,
+    }),
+    (outcome) => admissionOf(outcome, { access, params }),
+  );
+}
+
+function admissionOf(
+  outcome: AuthenticationOutcome,
+  gate: Gate,
+): Admission {
   switch (outcome.kind) {
     case "refused":
       return problem(outcome.code, { detail: outcome.reason });
@@ -74,7 +95,7 @@ export async function admit(
         retryAfterMs: outcome.retryAfterMs,
       });
     case "ok":
-      return deny(outcome.caller, { access, params }) ?? outcome;
+      return deny(outcome.caller, gate) ?? outcome;
   }
 }
 

@@ -6,12 +6,12 @@
 
 import type { CredentialCache } from "../access/credential_cache.ts";
 import type { ApiKey, WorkerCredential } from "../access/credential.ts";
-import type { UserMirror } from "../access/user_mirror.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
 import type { AllowList } from "../delivery/allow_list.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Vault } from "../engine/vault.ts";
 import type { Cursors } from "./http/cursor.ts";
+import type { MirrorSettling } from "./mirroring/mirror_settling.ts";
 import type { PlanBook } from "./plan_book.ts";
 
 /** The parts that are made once and shared by all handlers. */
@@ -36,7 +36,9 @@ export interface ApiParts {
   /** Workers' credentials at hand; told when one is revoked. */
   readonly workerCredentials: CredentialCache<WorkerCredential>;
   /** Mirrors users at the identity provider; absent when nothing is mirrored. */
-  readonly mirror?: UserMirror;
+  readonly mirrorSettling?: MirrorSettling;
+  /** Whose tokens people log in with; absent when none are taken. */
+  readonly issuer?: string;
   /** How accounts are made. */
   readonly accounts: AccountRules;
   /** Whether the service is ready, by the name of what was asked. */
@@ -53,12 +55,8 @@ export interface AccountRules {
   readonly tokenDigests: readonly string[];
   /** Accounts that one address may make in an hour, in the mode "open". */
   readonly perHour: number;
-  /**
-   * The host whose subdomains are the tenants, with its port unless it is the
-   * usual one. Read it when a request is answered: which port the system chose
-   * is not known before.
-   */
-  readonly shownHost: string;
+  /** The host whose subdomains are the tenants, without a port. */
+  readonly serviceHost: string;
 }
 
 /** The state of one thing the service needs. */

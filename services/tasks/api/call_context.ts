@@ -10,9 +10,17 @@ import { parseTraceParent } from "./http/request_id.ts";
 import type { Incoming } from "./locate.ts";
 
 /** Options of {@linkcode contextOf}: what was found out on the way. */
-export interface ContextOptions
-  extends
-    Pick<CallContext, "params" | "caller" | "bodyText" | "along" | "nowMs"> {
+export interface ContextOptions extends
+  Pick<
+    CallContext,
+    | "params"
+    | "caller"
+    | "bodyText"
+    | "along"
+    | "admitAgain"
+    | "answerPlace"
+    | "nowMs"
+  > {
   /** The host of the service, for requests that name none. */
   readonly serviceHost: string;
 }
@@ -20,21 +28,27 @@ export interface ContextOptions
 /** Makes what the handler of a route is given. */
 export function contextOf(
   incoming: Incoming,
-  { params, caller, bodyText, along, nowMs, serviceHost }: ContextOptions,
+  options: ContextOptions,
 ): CallContext {
-  const { request, requestId, origin, path, rawQuery, tenant } = incoming;
+  const { params, caller, bodyText, nowMs, serviceHost } = options;
+  const { along, admitAgain, answerPlace } = options;
+  const { request, requestId, origin, path, rawQuery, prefix, tenant } =
+    incoming;
   const host = singleValue(origin.host) ?? serviceHost;
   return {
     params,
     caller,
     bodyText,
     along,
+    admitAgain,
+    answerPlace,
     path,
     rawQuery,
     requestId,
     trace: parseTraceParent(request.headers.get("traceparent")),
     tenant,
-    baseUrl: `${origin.scheme}://${host}${tenant === undefined ? "" : "/api"}`,
+    baseUrl: `${origin.scheme}://${host}${prefix}` +
+      (tenant === undefined ? "" : "/api"),
     peer: origin.clientAddress ?? "",
     nowMs,
     header: (name) => request.headers.get(name),

@@ -15,9 +15,20 @@ import { parseScopes, type ScopeSet, scopesOfRole } from "../access/scope.ts";
 import type { ApiKey, User } from "../domain/tenant.ts";
 import { sha256 } from "../engine/digest.ts";
 import type { EngineParts } from "../engine/parts.ts";
+import type { Write } from "../store/store.ts";
+import { endOfKey } from "./records/key_end.ts";
 
 /** The kind under which it is kept who a user is at the identity provider. */
 const IDENTITY = "service";
+
+/** How often somebody else may change a user who comes in. */
+const MAX_TRIES = 30;
+
+/** A user who comes in, and the writes that tell it. */
+interface Entry {
+  readonly next: User;
+  readonly writes: readonly Write[];
+}
 
 /** The id of the record that ties a subject to a user. */
 export function identityRecordId(issuer: string, subject: string): string {
@@ -40,6 +51,7 @@ export class CredentialRecords implements CredentialStore {
   ): Promise<KnownKey | undefined> {
     const key = await this.#parts.books.keys.get(tenantId, id);
     if (key === undefined) return undefined;
+    const expiresAtMs = endOfKey(key);
     return {
       id: key.id,
       digest: key.digest,
@@ -47,9 +59,7 @@ export class CredentialRecords implements CredentialStore {
       scopes: scopesOf(key),
       payloads: key.payloads,
       ...(key.madeBy === undefined ? {} : { madeBy: key.madeBy }),
-      ...(key.expiresAtMs === undefined
-        ? {}
-        : { expiresAtMs: key.expiresAtMs }),
+      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     };
   }
 
@@ -73,70 +83,79 @@ export class CredentialRecords implements CredentialStore {
 
   /**
    * The user that a token names: who was tied to its subject, else who has its
-   * verified address and is tied to no subject yet; that user is tied to it now.
+   * verified address and is tied to no subject yet; that user is tied to it
+   * now. Whoever comes in is no longer invited.
+   *
+   * @throws {Error} when the store fails, or others change the user time and
+   * again
    */
   async findUser(
     tenantId: string,
     subject: TokenSubject,
   ): Promise<UserRecord | undefined> {
-    const { books, store } = this.#parts;
-    const id = identityRecordId(subject.issuer, subject.subject);
-    const identity = await store.record(IDENTITY, tenantId, id);
-    if (identity !== undefined) {
-      return await books.users.get(tenantId, identity.text);
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const found = await this.#look(tenantId, subject);
+      if (found === undefined || found.entry === undefined) return found?.user;
+      const { next, writes } = found.entry;
+      const [result] = await this.#parts.store.commit([{ writes }]);
+      if (result?.kind === "ok") return next;
+      // Somebody else was faster: what they wrote has to be judged, too. The
+      // user may be tied to another subject by now.
     }
-    const email = subject.verifiedEmail;
+    throw new Error(
+      "Cannot let user in: the record was changed by others time and again",
+    );
+  }
+
+  /** Who the user is, and what has to be written before they are let in. */
+  async #look(
+    tenantId: string,
+    { issuer, subject, verifiedEmail: email }: TokenSubject,
+  ): Promise<{ readonly user: User; readonly entry?: Entry } | undefined> {
+    const { books, store } = this.#parts;
+    const recordId = identityRecordId(issuer, subject);
+    const identity = await store.record(IDENTITY, tenantId, recordId);
+    if (identity !== undefined) {
+      const user = await books.users.get(tenantId, identity.text);
+      if (user?.status !== "invited") return user && { user };
+      // Somebody invited anew who had been in before.
+      return { user, entry: this.#entry(user) };
+    }
     // Addresses here are ASCII; other letters may have an ASCII one as their
     // lower case, and would name somebody else.
     if (email === undefined || !/^[\x21-\x7e]+$/.test(email)) return undefined;
-    const user = await books.users.byAlias(
-      tenantId,
-      email.toLowerCase(),
-    );
+    const user = await books.users.byAlias(tenantId, email.toLowerCase());
     if (user === undefined || user.identity !== undefined) return undefined;
-    if (user.status === "disabled") return user;
-    return await this.#tie(user, { subject, recordId: id });
+    if (user.status === "disabled") return { user };
+    const entry = this.#entry({ ...user, identity: { issuer, subject } });
+    const tie: Write = {
+      kind: "record",
+      recordKind: IDENTITY,
+      tenantId,
+      id: recordId,
+      expectedVersion: 0,
+      next: {
+        kind: IDENTITY,
+        tenantId,
+        id: recordId,
+        version: 1,
+        text: user.id,
+      },
+    };
+    return { user, entry: { ...entry, writes: [...entry.writes, tie] } };
   }
 
-  async #tie(
-    user: User,
-    to: { readonly subject: TokenSubject; readonly recordId: string },
-  ): Promise<UserRecord | undefined> {
-    const { books, store, clock } = this.#parts;
-    const { issuer, subject } = to.subject;
-    const nowMs = clock.nowMs();
+  /** The first coming in of a user, who is active from then on. */
+  #entry(user: User): Entry {
+    const nowMs = this.#parts.clock.nowMs();
     const next: User = {
       ...user,
       version: user.version + 1,
       status: "active",
-      identity: { issuer, subject },
       updatedAtMs: nowMs,
       lastSeenAtMs: nowMs,
     };
-    const [result] = await store.commit([{
-      writes: [
-        books.users.changing(user, next),
-        {
-          kind: "record",
-          recordKind: IDENTITY,
-          tenantId: user.tenantId,
-          id: to.recordId,
-          expectedVersion: 0,
-          next: {
-            kind: IDENTITY,
-            tenantId: user.tenantId,
-            id: to.recordId,
-            version: 1,
-            text: user.id,
-          },
-        },
-      ],
-    }]);
-    // Somebody else did the same at this moment: what they wrote counts.
-    if (result?.kind !== "ok") {
-      return await books.users.get(user.tenantId, user.id);
-    }
-    return next;
+    return { next, writes: [this.#parts.books.users.changing(user, next)] };
   }
 }
 

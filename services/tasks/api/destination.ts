@@ -28,6 +28,8 @@ export interface Destination {
   readonly part: HostOutcome;
   /** The path within that part. */
   readonly path: string;
+  /** What stood before it to name the part, in development; mostly empty. */
+  readonly prefix: string;
   /** The query as it came, without question mark. */
   readonly rawQuery: string;
 }
@@ -75,12 +77,12 @@ export class Destinations {
       forwardedFor: headers.all("x-forwarded-for"),
     }, trustedProxies);
     const mark = target.indexOf("?");
-    const { part, path } = resolveTarget({
+    const { part, path, prefix } = resolveTarget({
       host: origin.host,
       path: mark === -1 ? target : target.slice(0, mark),
       xTenant: headers.all("x-tenant"),
     }, { serviceHost, devFallback });
     const rawQuery = mark === -1 ? "" : target.slice(mark + 1);
-    return { origin, part, path, rawQuery };
+    return { origin, part, path, prefix, rawQuery };
   }
 }

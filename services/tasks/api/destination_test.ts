@@ -59,6 +59,7 @@ Deno.test("Destinations.of() tells part, path, query and origin", () => {
     },
     part: { kind: "tenant", label: "acme" },
     path: "/api/v1/tasks",
+    prefix: "",
     rawQuery: "limit=1&q=a?b",
   });
   const plain = destinations().of(request({ target: "/", isTls: true }));

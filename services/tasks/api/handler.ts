@@ -13,6 +13,7 @@ import type {
 } from "../../shared/http/exchange.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Caller } from "../access/caller.ts";
+import { singleValue } from "../access/host.ts";
 import { admit, type AdmitOptions } from "./admit.ts";
 import { contextOf } from "./call_context.ts";
 import { type DestinationOptions, Destinations } from "./destination.ts";
@@ -30,9 +31,8 @@ import type { IdempotentAnswers } from "./idempotent_answers.ts";
 import { openSlot } from "./keyed_slot.ts";
 import { type Incoming, locate, type LocateOptions } from "./locate.ts";
 import { problemOfError } from "./problem_of_error.ts";
-import { rateProblem, type Rating } from "./rate_problem.ts";
+import { RequestRates } from "./rate_problem.ts";
 import { readBody } from "./read_body.ts";
-import { RequestRate } from "./request_rate.ts";
 
 /** Options of {@linkcode createHandler}. */
 export interface HandlerOptions
@@ -67,14 +67,13 @@ class Handler {
   readonly #options: HandlerOptions;
   readonly #matcher: RouteMatcher<AnyRoute>;
   readonly #destinations: Destinations;
-  readonly #rating: Rating;
+  readonly #rates: RequestRates;
 
   constructor(options: HandlerOptions) {
     this.#options = options;
     this.#matcher = createMatcher(options.routes);
     this.#destinations = new Destinations(options);
-    const { clock, logger } = options;
-    this.#rating = { rate: new RequestRate(), clock, logger };
+    this.#rates = new RequestRates(options);
   }
 
   async handle(request: HttpRequest): Promise<HttpResponse> {
@@ -82,7 +81,8 @@ class Handler {
       request.headers.get("x-request-id"),
       newRequestId,
     );
-    const host = request.headers.get("host") ?? this.#options.serviceHost;
+    const { origin } = this.#destinations.of(request);
+    const host = singleValue(origin.host) ?? this.#options.serviceHost;
     const rendering: RenderOptions = { requestId, host };
     try {
       return await this.#answer(request, rendering);
@@ -126,7 +126,7 @@ class Handler {
         return renderAnswer({
           kind: "empty",
           status: 308,
-          headers: { location: match.path + query },
+          headers: { location: incoming.prefix + match.path + query },
         }, rendering);
       }
       case "method_not_allowed":
@@ -163,6 +163,7 @@ class Handler {
       origin: { host: undefined, scheme: "http", clientAddress: undefined },
       rawQuery,
       path,
+      prefix: "",
       host: "apex",
       tenant: undefined,
       limits: undefined,
@@ -180,18 +181,22 @@ class Handler {
     },
   ): Promise<RenderedAnswer> {
     const { route, params, rendering } = found;
-    const over = rateProblem(incoming, this.#rating);
-    if (over !== undefined) return renderAnswer(over, rendering);
-    const admitted = await admit(incoming, {
+    const gate = {
       operatorDigests: this.#options.operatorDigests,
       authenticator: this.#options.authenticator,
+      leaseSource: this.#options.leaseSource,
       access: route.access,
       params,
-    });
+    };
+    const admitting = admit(incoming, gate);
+    const admitted = admitting instanceof Promise ? await admitting : admitting;
+    const over = this.#rates.refusal(incoming, admitted);
+    if (over !== undefined) return renderAnswer(over, rendering);
     if (admitted.kind === "problem") return renderAnswer(admitted, rendering);
     const body = await readBody(incoming, {
       route,
       maxBodyBytes: this.#options.maxBodyBytes,
+      lease: admitted.lease,
     });
     if (body.kind === "problem") return renderAnswer(body, rendering);
     const { caller } = admitted;
@@ -219,6 +224,8 @@ class Handler {
         caller,
         bodyText: body.text,
         along: (answer) => slot?.slot.writes(answer, render) ?? [],
+        admitAgain: () => admit(incoming, gate),
+        answerPlace: slot?.slot.place,
         serviceHost: this.#options.serviceHost,
         nowMs: this.#options.clock.nowMs(),
       });

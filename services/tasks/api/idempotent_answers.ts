@@ -6,20 +6,21 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { IdempotencyEntry, Store, Write } from "../store/store.ts";
-import { type Answer, type RenderedAnswer, statusOf } from "./http/answer.ts";
+import type { Answer, RenderedAnswer } from "./http/answer.ts";
 import { bodyHash, idempotencyStoreKey } from "./http/idempotency_key.ts";
+import {
+  answerAgain,
+  type AnswerPlace,
+  isKept,
+  isPending,
+  keepAnswer,
+} from "./http/kept_answer.ts";
 import { problem, type ProblemAnswer } from "./http/problem_answer.ts";
 
-/** How long an answer is kept. */
-export const KEPT_MS = 86_400_000;
-
-/** Headers of an answer that are given again. */
-const KEPT_HEADERS = [
-  "content-type",
-  "location",
-  "etag",
-  "preference-applied",
-];
+/** How long a repeated request waits for an answer that is yet to come. */
+const PATIENCE_MS = 10_000;
+/** How long it waits between two looks. */
+const LOOK_MS = 100;
 
 /** A request with a key. */
 export interface KeyedRequest {
@@ -50,12 +51,17 @@ export type Render = (answer: Answer) => RenderedAnswer;
 
 /** The place of a new request among those with a key. */
 export interface KeyedSlot {
+  /** Where its answer is kept, for effects that outlive the request. */
+  readonly place: AnswerPlace;
   /**
    * The write that keeps an answer; it belongs into the unit of the effect.
    * Empty for answers that are not kept.
    */
   writes(answer: Answer, render: Render): readonly Write[];
-  /** Keeps an answer that had no effect. */
+  /**
+   * Keeps the answer that was given, unless one was written with its effect: a
+   * write that did not fit kept nothing.
+   */
   keep(answer: Answer, render: Render): Promise<void>;
   /** The request was answered. */
   close(): void;
@@ -73,79 +79,80 @@ export class IdempotentAnswers {
 
   /** Looks what is known of a request. */
   async open(request: KeyedRequest): Promise<KeyedOutcome> {
-    const { store, clock } = this.#parts;
-    const { tenantId, key } = request;
+    const { tenantId, key, bodyText } = request;
     const name = idempotencyStoreKey(request, key);
     if (this.#underWay.has(name)) return inProgress();
     this.#underWay.add(name);
     let isOpen = false;
     try {
-      const entry = await store.idempotency(tenantId, name, clock.nowMs());
+      const place = { tenantId, key: name, bodyHash: bodyHash(bodyText) };
+      const entry = await this.#read(place);
       if (entry === undefined) {
         isOpen = true;
-        return { kind: "new", slot: this.#slot(request, name) };
+        return { kind: "new", slot: this.#slot(place) };
       }
-      return entry.bodyHash === bodyHash(request.bodyText)
-        ? { kind: "replay", answer: replayOf(entry) }
-        : problem("idempotency_key_reused", {
-          detail: "Cannot use the Idempotency-Key: it was used with another " +
-            "body; take a new one",
-        });
+      if (entry.bodyHash !== place.bodyHash) return reused();
+      return isPending(entry)
+        ? inProgress()
+        : { kind: "replay", answer: answerAgain(entry) };
     } finally {
       if (!isOpen) this.#underWay.delete(name);
     }
   }
 
-  #slot(request: KeyedRequest, name: string): KeyedSlot {
-    const { store, clock } = this.#parts;
-    const { tenantId, bodyText } = request;
-    let isWritten = false;
-    const writes = (answer: Answer, render: Render): readonly Write[] => {
-      if (!isKept(statusOf(answer))) return [];
-      isWritten = true;
-      const { status, headers, body = "" } = render(answer);
-      const kept = KEPT_HEADERS.flatMap((header) => {
-        const value = headers[header];
-        return value === undefined ? [] : [[header, value]];
+  /** What is kept; waits a while for what is yet to come. */
+  async #read(place: AnswerPlace): Promise<IdempotencyEntry | undefined> {
+    const { clock } = this.#parts;
+    const endMs = clock.nowMs() + PATIENCE_MS;
+    while (true) {
+      const entry = await this.#look(place);
+      if (entry === undefined || !isPending(entry)) return entry;
+      const isOther = entry.bodyHash !== place.bodyHash;
+      if (isOther || clock.nowMs() >= endMs) return entry;
+      await new Promise<void>((resolve) => {
+        clock.setTimer(resolve, LOOK_MS);
       });
-      return [{
-        kind: "idempotency",
-        tenantId,
-        key: name,
-        entry: {
-          bodyHash: bodyHash(bodyText),
-          status,
-          headers: Object.fromEntries(kept),
-          body,
-          expiresAtMs: clock.nowMs() + KEPT_MS,
-        },
-      }];
-    };
+    }
+  }
+
+  async #look(
+    { tenantId, key }: AnswerPlace,
+  ): Promise<IdempotencyEntry | undefined> {
+    const { store, clock } = this.#parts;
+    return await store.idempotency(tenantId, key, clock.nowMs());
+  }
+
+  #slot(place: AnswerPlace): KeyedSlot {
+    const { store, clock } = this.#parts;
+    let proposed: Answer | undefined;
+    const write = (answer: Answer, render: Render): Write =>
+      keepAnswer(place, { answer: render(answer), nowMs: clock.nowMs() });
     return {
-      writes,
-      async keep(answer, render) {
-        if (isWritten) return;
-        const missing = writes(answer, render);
-        if (missing.length > 0) await store.commit([{ writes: missing }]);
+      place,
+      writes(answer, render) {
+        if (!isKept(answer)) return [];
+        proposed = answer;
+        return [write(answer, render)];
+      },
+      keep: async (answer, render) => {
+        if (answer === proposed || !isKept(answer)) return;
+        // What was proposed may be there though it looks different: what is
+        // shown once is left out of it.
+        if (await this.#look(place) !== undefined) return;
+        await store.commit([{ writes: [write(answer, render)] }]);
       },
       close: () => {
-        this.#underWay.delete(name);
+        this.#underWay.delete(place.key);
       },
     };
   }
 }
 
-/** Answers that say nothing about the request itself are not kept. */
-function isKept(status: number): boolean {
-  return status < 500 && status !== 401 && status !== 429;
-}
-
-function replayOf(entry: IdempotencyEntry): RenderedAnswer {
-  return {
-    status: entry.status,
-    headers: { ...entry.headers, "idempotency-replayed": "true" },
-    ...(entry.body === "" ? {} : { body: entry.body }),
-  };
+function reused(): ProblemAnswer {
+  return problem("idempotency_key_reused", {
+    detail: "Cannot use the Idempotency-Key: it was used with another " +
+      "body; take a new one",
+  });
 }
 
 function inProgress(): ProblemAnswer {

@@ -36,6 +36,8 @@ export interface Incoming {
   readonly rawQuery: string;
   /** The path within the part of the service. */
   readonly path: string;
+  /** What stood before it to name the part, in development; mostly empty. */
+  readonly prefix: string;
   /** The part of the service. */
   readonly host: HostKind;
   /** The tenant; absent on hosts that are no tenant's. */
@@ -55,8 +57,8 @@ export async function locate(
   options: LocateOptions & { readonly requestId: string },
 ): Promise<Located> {
   const { destinations, books, limitsOf, requestId } = options;
-  const { origin, part, path, rawQuery } = destinations.of(request);
-  const common = { request, requestId, origin, rawQuery, path };
+  const { origin, part, path, prefix, rawQuery } = destinations.of(request);
+  const common = { request, requestId, origin, rawQuery, path, prefix };
   switch (part.kind) {
     case "bad_host":
       return problem("bad_host", {

@@ -33,7 +33,7 @@ export class PlanBook {
     const first = this.plans[0] ?? UNLIMITED_PLAN;
     const chosen = defaultPlanId === undefined
       ? first
-      : this.plans.find(({ id }) => id === defaultPlanId);
+      : this.#find(defaultPlanId);
     if (chosen === undefined) {
       throw new RangeError(
         `Cannot take "${defaultPlanId}" as default plan: there is none such`,
@@ -44,11 +44,17 @@ export class PlanBook {
 
   /** The plan of that id, or the default one when it is gone. */
   plan(id: string): Plan {
-    return this.plans.find((plan) => plan.id === id) ?? this.defaultPlan;
+    return this.#find(id) ?? this.defaultPlan;
   }
 
   /** Whether there is a plan of that id. */
   has(id: string): boolean {
-    return this.plans.some((plan) => plan.id === id);
+    return this.#find(id) !== undefined;
+  }
+
+  /** The unlimited plan is there always, though it is shown only where it is listed. */
+  #find(id: string): Plan | undefined {
+    return this.plans.find((plan) => plan.id === id) ??
+      (id === UNLIMITED_PLAN.id ? UNLIMITED_PLAN : undefined);
   }
 }

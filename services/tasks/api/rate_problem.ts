@@ -6,40 +6,99 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { addressGroup } from "../access/address_group.ts";
+import type { Caller } from "../access/caller.ts";
+import type { Admission } from "./http/admission.ts";
 import { problem, type ProblemAnswer } from "./http/problem_answer.ts";
 import type { Incoming } from "./locate.ts";
-import type { RequestRate } from "./request_rate.ts";
+import { RequestRate } from "./request_rate.ts";
 
 /** What requests are counted with. */
-export interface Rating {
-  /** Counts them. */
-  readonly rate: RequestRate;
+export interface RequestRatesOptions {
   /** The time. */
   readonly clock: Clock;
   /** Hears of those that are refused. */
   readonly logger: Logger;
 }
 
-/** The problem of a request beyond what a tenant's plan allows in a second. */
-export function rateProblem(
-  { tenant, limits, origin: { clientAddress } }: Incoming,
-  { rate, clock, logger }: Rating,
-): ProblemAnswer | undefined {
-  const perSecond = limits?.requestsPerSecond;
-  if (tenant === undefined || typeof perSecond !== "number") return undefined;
-  const nowMs = clock.nowMs();
-  const verdict = rate.take(tenant.id, { perSecond, nowMs });
-  if (verdict.kind === "ok") return undefined;
-  logger.debug("Too many requests of a tenant", {
-    tenant: tenant.id,
-    client: clientAddress ?? "",
-  });
-  return problem("rate_limited", {
-    detail: `Cannot answer: the plan allows ${perSecond} requests a second`,
-    retryAfterMs: verdict.retryAfterMs,
-    headers: {
-      "ratelimit-policy": `"plan";q=${perSecond};w=1`,
-      "ratelimit": `"plan";r=0;t=${Math.ceil(verdict.retryAfterMs / 1_000)}`,
-    },
-  });
+/**
+ * Counts the requests of tenants, as many a second as their plans allow. What
+ * strangers ask of a tenant is counted by their address and costs the tenant
+ * nothing.
+ */
+export class RequestRates {
+  readonly #options: RequestRatesOptions;
+  readonly #tenants = new RequestRate();
+  readonly #strangers = new RequestRate();
+
+  /** Has counted nothing yet. */
+  constructor(options: RequestRatesOptions) {
+    this.#options = options;
+  }
+
+  /** The problem of a request that is one too many; undefined when it is not. */
+  refusal(
+    { tenant, limits, origin }: Incoming,
+    admission: Admission,
+  ): ProblemAnswer | undefined {
+    const perSecond = limits?.requestsPerSecond;
+    if (tenant === undefined || typeof perSecond !== "number") return undefined;
+    const nowMs = this.#options.clock.nowMs();
+    const address = origin.clientAddress ?? "";
+    const isOwn = isOfTenant(admission);
+    const verdict = isOwn
+      ? this.#tenants.take(tenant.id, {
+        perSecond,
+        nowMs,
+        part: partOf(admission),
+      })
+      // No id holds a line feed.
+      : this.#strangers.take(`${tenant.id}\n${addressGroup(address)}`, {
+        perSecond,
+        nowMs,
+      });
+    if (verdict.kind === "ok") return undefined;
+    const { retryAfterMs } = verdict;
+    this.#options.logger.debug("Too many requests of a tenant", {
+      tenant: tenant.id,
+      client: address,
+      admitted: isOwn,
+    });
+    const policy = isOwn ? "plan" : "address";
+    return problem("rate_limited", {
+      detail: isOwn
+        ? `Cannot answer: the plan allows ${perSecond} requests a second`
+        : `Cannot answer: ${perSecond} requests a second that show no valid ` +
+          "credentials are answered from one address",
+      retryAfterMs,
+      headers: {
+        "ratelimit-policy": `"${policy}";q=${perSecond};w=1`,
+        "ratelimit": `"${policy}";r=0;t=${Math.ceil(retryAfterMs / 1_000)}`,
+      },
+    });
+  }
+}
+
+/** Whether it is known that a request comes from somebody of the tenant. */
+function isOfTenant(admission: Admission): boolean {
+  return admission.kind === "ok" &&
+    (admission.caller !== undefined || admission.lease?.isKnown() === true);
+}
+
+/** The credential that a request came with; holders of leases have none. */
+function partOf(admission: Admission): string | undefined {
+  return admission.kind === "ok" ? credentialOf(admission.caller) : undefined;
+}
+
+function credentialOf(caller: Caller | undefined): string | undefined {
+  switch (caller?.kind) {
+    case "api_key":
+      return caller.keyId;
+    case "user":
+      return caller.userId;
+    case "worker":
+      return caller.credentialId;
+    default:
+      return undefined;
+  }
 }

@@ -5,9 +5,11 @@
  * @module
  */
 
+import type { ClaimedLease } from "./http/admission.ts";
 import { readJsonBody } from "./http/json_body.ts";
 import { problem, type ProblemAnswer } from "./http/problem_answer.ts";
 import type { AnyRoute } from "./http/route.ts";
+import { DEFAULT_MAX_BODY_BYTES } from "./http/route_body.ts";
 import type { Incoming } from "./locate.ts";
 
 /** Options of {@linkcode readBody}. */
@@ -16,6 +18,11 @@ export interface ReadBodyOptions {
   readonly route: AnyRoute;
   /** Longest body of any request. */
   readonly maxBodyBytes: number;
+  /**
+   * The lease that the request is about.
+   * @default it is about none
+   */
+  readonly lease?: ClaimedLease | undefined;
 }
 
 /** A body. */
@@ -34,25 +41,38 @@ const NO_PLAN = { payloadBytes: 65_536, batchSize: 0 };
 /** Reads the body of a request, if its route takes one. */
 export async function readBody(
   incoming: Incoming,
-  { route, maxBodyBytes }: ReadBodyOptions,
+  { route, maxBodyBytes, lease }: ReadBodyOptions,
 ): Promise<ReadBody | ProblemAnswer> {
   if (route.body === undefined) {
     return { kind: "ok", value: undefined, text: "" };
   }
   const { request, limits } = incoming;
+  const contentLength = request.headers.get("content-length");
+  if (lease !== undefined && !isShort(contentLength) && !lease.isKnown()) {
+    // Nobody but its holder makes us read a long body.
+    const refusal = await lease.refusal();
+    if (refusal !== undefined) return refusal;
+  }
   const maxBytes = Math.min(
     route.body.maxBytes(limits ?? NO_PLAN),
     maxBodyBytes,
   );
   const outcome = await readJsonBody({
     contentType: request.headers.get("content-type"),
-    contentLength: request.headers.get("content-length"),
+    contentLength,
     read: (bytes) => request.body(bytes),
   }, {
     maxBytes,
     isOptional: route.body.isOptional,
     mediaTypes: route.body.mediaTypes,
+    tooLargeAdvice: route.body.tooLargeAdvice,
   });
   // Nobody is there to read this answer.
   return outcome.kind === "gone" ? problem("malformed_json") : outcome;
+}
+
+/** Whether a body is declared to be as short as anybody's may be. */
+function isShort(contentLength: string | undefined): boolean {
+  return contentLength !== undefined &&
+    Number(contentLength) <= DEFAULT_MAX_BODY_BYTES;
 }

@@ -35,6 +35,7 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
       workerCredentials: parts.workerCredentials,
       clock,
     }),
+    leaseSource: engine,
     maxBodyBytes: 1_000,
     answers: new IdempotentAnswers({ store: engine.parts.store, clock }),
     clock,

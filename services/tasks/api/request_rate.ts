@@ -1,13 +1,19 @@
 /**
- * How many requests a tenant may make in a second.
+ * How many requests may come in a second.
  *
  * @module
  */
 
-/** Tenants whose buckets are kept at most. */
+import { GenerationMap } from "../../shared/generation_map.ts";
+
+/** Buckets that are kept at most; one that is forgotten is full again. */
 const MAX_BUCKETS = 100_000;
 /** How many seconds' worth of requests may come at once. */
 const BURST_SECONDS = 2;
+/** How many seconds' worth of them is kept for parts that ask little. */
+const RESERVE_SECONDS = 1 / 2;
+/** A part that stays below this share of the rate asks little. */
+const LITTLE = 1 / 4;
 
 interface Bucket {
   /** Requests that may come at once. */
@@ -21,42 +27,91 @@ export type RateVerdict =
   | { readonly kind: "ok" }
   | { readonly kind: "over"; readonly retryAfterMs: number };
 
-/** A token bucket for each name: a tenant, or a key of one. */
+/** How requests are taken; see {@linkcode RequestRate.take}. */
+export interface TakeOptions {
+  /** How many requests may come in a second. */
+  readonly perSecond: number;
+  /** The time. */
+  readonly nowMs: number;
+  /**
+   * Which part of the name asks, such as a key of a tenant; no other name has a
+   * part of that name.
+   * @default none: it may have all
+   */
+  readonly part?: string | undefined;
+}
+
+const OK: RateVerdict = { kind: "ok" };
+
+/**
+ * A token bucket for each name, and one for each of its parts. The last tokens
+ * of a name are kept for parts that ask little. So one part may use the whole
+ * rate as long as the others do not ask, and cannot keep them out.
+ */
 export class RequestRate {
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new GenerationMap<string, Bucket>(MAX_BUCKETS);
+  readonly #parts = new GenerationMap<string, Bucket>(MAX_BUCKETS);
 
   /** Takes a token of a bucket that fills by `perSecond`. */
-  take(
-    name: string,
-    { perSecond, nowMs }: {
-      readonly perSecond: number;
-      readonly nowMs: number;
-    },
-  ): RateVerdict {
-    const capacity = perSecond * BURST_SECONDS;
-    let bucket = this.#buckets.get(name);
-    if (bucket === undefined) {
-      bucket = { tokens: capacity, atMs: nowMs };
-      this.#makeRoom();
-      this.#buckets.set(name, bucket);
+  take(name: string, { perSecond, nowMs, part }: TakeOptions): RateVerdict {
+    const bucket = filled(this.#buckets, name, {
+      perSecond,
+      // A rate below one in two seconds lets one through as well.
+      capacity: Math.max(1, perSecond * BURST_SECONDS),
+      nowMs,
+    });
+    if (part === undefined) {
+      if (bucket.tokens < 1) return over(1, { bucket, perSecond });
+      bucket.tokens--;
+      return OK;
     }
-    const passedMs = Math.max(0, nowMs - bucket.atMs);
-    bucket.tokens = Math.min(
-      capacity,
-      bucket.tokens + passedMs * perSecond / 1_000,
-    );
-    bucket.atMs = nowMs;
-    if (bucket.tokens < 1) {
-      const missing = 1 - bucket.tokens;
-      return { kind: "over", retryAfterMs: missing / perSecond * 1_000 };
-    }
+    const reserve = Math.floor(perSecond * RESERVE_SECONDS);
+    const own = filled(this.#parts, part, {
+      perSecond: perSecond * LITTLE,
+      capacity: Math.max(1, reserve),
+      nowMs,
+    });
+    const asksLittle = own.tokens >= 1;
+    const needed = asksLittle ? 1 : reserve + 1;
+    if (bucket.tokens < needed) return over(needed, { bucket, perSecond });
     bucket.tokens--;
-    return { kind: "ok" };
+    own.tokens = Math.max(0, own.tokens - 1);
+    return OK;
   }
+}
 
-  #makeRoom(): void {
-    if (this.#buckets.size < MAX_BUCKETS) return;
-    const oldest = this.#buckets.keys().next().value;
-    if (oldest !== undefined) this.#buckets.delete(oldest);
+/** The bucket of a name as it is now; a new one is full. */
+function filled(
+  buckets: GenerationMap<string, Bucket>,
+  name: string,
+  { perSecond, capacity, nowMs }: {
+    readonly perSecond: number;
+    readonly capacity: number;
+    readonly nowMs: number;
+  },
+): Bucket {
+  const bucket = buckets.get(name);
+  if (bucket === undefined) {
+    const full = { tokens: capacity, atMs: nowMs };
+    buckets.set(name, full);
+    return full;
   }
+  const passedMs = Math.max(0, nowMs - bucket.atMs);
+  bucket.tokens = Math.min(
+    capacity,
+    bucket.tokens + passedMs * perSecond / 1_000,
+  );
+  bucket.atMs = nowMs;
+  return bucket;
+}
+
+function over(
+  tokens: number,
+  { bucket, perSecond }: {
+    readonly bucket: Bucket;
+    readonly perSecond: number;
+  },
+): RateVerdict {
+  const retryAfterMs = (tokens - bucket.tokens) / perSecond * 1_000;
+  return { kind: "over", retryAfterMs };
 }

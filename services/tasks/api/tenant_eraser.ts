@@ -9,7 +9,6 @@
 
 import type { Timer } from "../../shared/clock.ts";
 import { repeatEvery } from "../../shared/repeat.ts";
-import type { UserMirror } from "../access/user_mirror.ts";
 import { SYSTEM_ACTOR } from "../domain/actor.ts";
 import type { Task } from "../domain/task.ts";
 import { LIVE_STATUSES, type TaskStatus } from "../domain/task_status.ts";
@@ -19,8 +18,14 @@ import { removalOf } from "../engine/sealed_write.ts";
 import type { Vault } from "../engine/vault.ts";
 import { internalTenant } from "../engine/workers.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
-import type { Unit } from "../store/store.ts";
+import type { Unit, Write } from "../store/store.ts";
 import type { TaskPosition } from "../store/task_query.ts";
+import {
+  markWrite,
+  readMark,
+  SUBJECT_PREFIX,
+} from "./mirroring/mirror_mark.ts";
+import type { MirrorRounds } from "./mirroring/mirror_rounds.ts";
 import { auditWrite } from "./records/audit_write.ts";
 import { eraseMark, ERASURE_PREFIX } from "./tenant_removal.ts";
 
@@ -33,6 +38,7 @@ const INTERVAL_MS = 60_000;
 const KINDS: readonly RecordKind[] = [
   "data_key",
   "secret",
+  "retired_secrets",
   "credential",
   "key",
   "worker",
@@ -46,10 +52,10 @@ export interface TenantEraserOptions {
   /** Cancels tasks; `engine.parts` has the store. */
   readonly engine: Pick<Engine, "parts" | "changes">;
   /**
-   * Where users were mirrored, who are removed there as well.
-   * @default nowhere
+   * What removes users where they were mirrored; told when there are some.
+   * @default nothing does
    */
-  readonly mirror?: UserMirror | undefined;
+  readonly mirrorRounds?: Pick<MirrorRounds, "wake"> | undefined;
   /**
    * What holds opened secrets, which are let go of.
    * @default nothing does
@@ -147,6 +153,7 @@ export class TenantEraser {
       ],
     }]);
     logger.info("Erased a removed tenant", { tenant: tenantId });
+    this.#options.mirrorRounds?.wake();
     return true;
   }
 
@@ -226,32 +233,40 @@ export class TenantEraser {
     while (!this.#isStopped) {
       const { records } = await store.records({ kind, tenantId, limit: PAGE });
       if (records.length === 0) break;
-      for (const record of records) await this.#unmirror(record);
-      const results = await store.commit(records.map((record): Unit => ({
-        writes: [{
-          kind: "record",
-          recordKind: kind,
-          tenantId,
-          id: record.id,
-          expectedVersion: record.version,
-          next: undefined,
-        }],
-      })));
+      const units = await Promise.all(records.map(async (record) => ({
+        writes: [
+          {
+            kind: "record",
+            recordKind: kind,
+            tenantId,
+            id: record.id,
+            expectedVersion: record.version,
+            next: undefined,
+          },
+          ...await this.#unmirroring(record),
+        ],
+      } satisfies Unit)));
+      const results = await store.commit(units);
       done += results.filter((result) => result.kind === "ok").length;
     }
     return done;
   }
 
-  /** Removes a user from the mirror; a failure must not keep the rest. */
-  async #unmirror({ id, tenantId, text }: StoredRecord): Promise<void> {
-    const { mirror, engine } = this.#options;
-    if (mirror === undefined || !id.startsWith("mirror:")) return;
-    const outcome = await mirror.remove(text);
-    if (outcome.kind === "ok" || outcome.kind === "not_found") return;
-    engine.parts.logger.warn(
-      "Cannot remove user from the identity provider: it did not do it",
-      { tenant: tenantId, user: id.slice("mirror:".length) },
-    );
+  /**
+   * The mark that a user is to be removed from the mirror: it outlives the
+   * tenant, since the mirror may be away for long.
+   */
+  async #unmirroring(
+    { kind, tenantId, id, text: subject }: StoredRecord,
+  ): Promise<readonly Write[]> {
+    const isSubject = kind === "service" && id.startsWith(SUBJECT_PREFIX);
+    if (!isSubject || this.#options.mirrorRounds === undefined) return [];
+    const { store } = this.#options.engine.parts;
+    const place = { tenantId, userId: id.slice(SUBJECT_PREFIX.length) };
+    return [markWrite(place, {
+      previous: await readMark(store, place),
+      work: { kind: "remove", subject },
+    })];
   }
 
   async #safely(): Promise<void> {

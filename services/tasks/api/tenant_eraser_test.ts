@@ -1,9 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import type { UserMirror } from "../access/user_mirror.ts";
 import { SYSTEM_ACTOR } from "../domain/actor.ts";
 import type { Task } from "../domain/task.ts";
 import type { RecordKind } from "../store/record.ts";
+import { MirrorRounds } from "./mirroring/mirror_rounds.ts";
+import { AWAY, RecordingMirror } from "./mirroring/testing/recording_mirror.ts";
 import { accountRoutes } from "./routes/account/account_routes.ts";
 import { addUser, peopleRoutes } from "./routes/users/testing/add_user.ts";
 import { openTestApi, type TestApi } from "./testing/test_api.ts";
@@ -16,6 +17,7 @@ const KINDS: readonly RecordKind[] = [
   "key",
   "credential",
   "secret",
+  "retired_secrets",
   "data_key",
   "operation",
   "service",
@@ -54,6 +56,16 @@ Deno.test("TenantEraser erases all of a removed tenant but its audit log", async
   });
   assertEquals(workers.records.length, 1);
   assertEquals(await eraser.runOnce(), 0);
+  await api.close();
+});
+
+Deno.test("removalWrites() destroys all keys of the tenant at once", async () => {
+  const api = await open();
+  await fill(api, 0);
+  const { dataKeys } = api.engine.parts.books;
+  assertEquals((await dataKeys.all(api.tenant.id)).length, 2);
+  await remove(api);
+  assertEquals(await dataKeys.all(api.tenant.id), []);
   await api.close();
 });
 
@@ -140,23 +152,29 @@ Deno.test("TenantEraser tries again a minute after a failure", async () => {
   await api.close();
 });
 
-Deno.test("TenantEraser removes mirrored users, and stands a mirror that fails", async () => {
-  const removed: string[] = [];
-  const mirror: UserMirror = {
-    create: () => Promise.resolve({ kind: "ok", subject: "sub_1" }),
-    update: () => Promise.resolve({ kind: "ok", subject: "sub_1" }),
-    remove(subject) {
-      removed.push(subject);
-      return Promise.resolve({ kind: "unavailable", reason: "it is away" });
-    },
-  };
+Deno.test("TenantEraser has mirrored users removed, also later", async () => {
+  const mirror = new RecordingMirror();
   const api = await openTestApi({ routes: peopleRoutes, mirror });
+  const settling = api.parts.mirrorSettling;
+  assert(settling !== undefined);
   await api.call("POST", "/v1/users", { body: { email: "ada@example.com" } });
+  mirror.next = AWAY;
+  await api.call("POST", "/v1/users", { body: { email: "bob@example.com" } });
   await remove(api);
-  const eraser = new TenantEraser({ engine: api.engine, mirror });
-  assertEquals(await eraser.runOnce(), 1);
-  assertEquals(removed, ["sub_1"]);
-  assertEquals(api.logger.messagesOf("warning").length, 1);
+  const rounds = new MirrorRounds({ settling, parts: api.engine.parts });
+  let wakes = 0;
+  const mirrorRounds = { wake: () => void wakes++ };
+  const eraser = new TenantEraser({ engine: api.engine, mirrorRounds });
+  assertEquals([await eraser.runOnce(), wakes], [1, 1]);
+  mirror.always = AWAY;
+  await rounds.runOnce();
+  mirror.always = undefined;
+  await rounds.runOnce();
+  await rounds.runOnce();
+  assertEquals(mirror.calls.slice(2), [["remove", "sub_1"], [
+    "remove",
+    "sub_1",
+  ]]);
   await api.close();
 });
 
@@ -170,6 +188,17 @@ async function fill(api: TestApi, tasks: number): Promise<void> {
   await addUser(api);
   const { writes } = await api.parts.vault.ticket(api.tenant.id);
   await api.write(...writes);
+  const { books } = api.engine.parts;
+  const tenantId = api.tenant.id;
+  await api.write(
+    books.retiredSecrets.adding({
+      tenantId,
+      id: worker.id,
+      version: 1,
+      values: [],
+    }),
+    books.dataKeys.adding({ tenantId, id: "data.1", version: 1, wrapped: "?" }),
+  );
   await api.write({
     kind: "record",
     recordKind: "service",

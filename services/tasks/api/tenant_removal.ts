@@ -1,6 +1,6 @@
 /**
  * Removing tenants. The request marks the tenant, reserves its domain and
- * destroys its data key, all in one commit; from then on it is not served, and
+ * destroys its data keys, all in one commit; from then on it is not served, and
  * nothing that was sealed for it can be opened, in backups neither. What is left
  * of it is erased in the background, see {@linkcode TenantEraser}.
  *
@@ -35,8 +35,8 @@ export async function removalWrites(
   { nowMs, actor }: RemovalOptions,
 ): Promise<readonly Write[]> {
   const { id, domain } = tenant;
-  const [dataKey, reserved] = await Promise.all([
-    books.dataKeys.get(id, "data"),
+  const [dataKeys, reserved] = await Promise.all([
+    books.dataKeys.all(id),
     books.reservedDomains.get(REGISTRY, domain),
   ]);
   const untilMs = nowMs + RESERVED_MS;
@@ -54,7 +54,7 @@ export async function removalWrites(
         version: reserved.version + 1,
         untilMs,
       }),
-    ...(dataKey === undefined ? [] : [books.dataKeys.removing(dataKey)]),
+    ...dataKeys.map((dataKey) => books.dataKeys.removing(dataKey)),
     eraseMark(id, true),
     auditWrite(id, {
       atMs: nowMs,

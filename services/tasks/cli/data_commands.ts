@@ -9,7 +9,11 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { CommandIo } from "../../shared/command_io.ts";
 import { type FlagTable, switchFlag, textFlag } from "../../shared/flags.ts";
-import { type CommandShape, readCommand } from "../../shared/read_command.ts";
+import {
+  type CommandShape,
+  readCommand,
+  wrongArguments,
+} from "../../shared/read_command.ts";
 import { describeError } from "../../shared/settled.ts";
 import { backupDatabase, restoreDatabase } from "../store/sqlite/backup.ts";
 import { sha256 } from "../engine/digest.ts";
@@ -18,6 +22,7 @@ import {
   historyCheck,
 } from "../store/sqlite/history_check.ts";
 import { integrityCheck } from "../store/sqlite/integrity.ts";
+import type { SetAside } from "../store/sqlite/set_aside.ts";
 
 /** Time between two words about how far a check has come. */
 const PROGRESS_MS = 5_000;
@@ -33,16 +38,18 @@ const FLAGS = {
 const BACKUP: CommandShape = {
   usage: "tasks backup FILE",
   about: "Copies everything that has been written so far to one new file, " +
-    "while the service runs or not. The master key is not in it. Exits with " +
-    "0, with 1 when it cannot, 2 for wrong arguments.",
+    "while the service runs or not, and looks whether the copy is whole. Only " +
+    "you may read it; the master key is not in it. Exits with 0, with 1 when " +
+    "it cannot, 2 for wrong arguments.",
   positionals: 1,
 };
 
 const RESTORE: CommandShape = {
   usage: "tasks restore FILE",
   about: "Puts a backup into the data folder of a service that does not run, " +
-    "after checking that it is whole; what was there is kept beside it. Exits " +
-    "with 0, with 1 when it cannot, 2 for wrong arguments.",
+    "after checking that it is whole; what was there is kept beside it as " +
+    "tasks.db.replaced, tasks.db.replaced.2 and so on. Exits with 0, with 1 " +
+    "when it cannot, 2 for wrong arguments.",
   positionals: 1,
 };
 
@@ -77,6 +84,10 @@ export async function runBackup(
   const read = readCommand(FLAGS, { args, io, command: BACKUP });
   if (read.kind === "done") return read.exitCode;
   const { values, positionals: [to = ""] } = read;
+  if (to === "") {
+    const problem = 'Cannot back up to "": the file needs a name';
+    return wrongArguments(problem, { io, command: BACKUP }).exitCode;
+  }
   const dataFolder = values["data-dir"] || dataDir;
   return await attempt(io, async () => {
     await backupDatabase({ dataFolder, to });
@@ -94,13 +105,23 @@ export async function runRestore(
   const { values, positionals: [from = ""] } = read;
   const dataFolder = values["data-dir"] || dataDir;
   return await attempt(io, async () => {
-    await restoreDatabase({ dataFolder, from });
-    io.out(
-      values.json
-        ? JSON.stringify({ dataDir: dataFolder })
-        : `Restored "${from}" to "${dataFolder}"`,
-    );
+    const kept = await restoreDatabase({ dataFolder, from });
+    if (values.json) {
+      io.out(JSON.stringify({ dataDir: dataFolder, kept: kept.files }));
+      return;
+    }
+    io.out(`Restored "${from}" to "${dataFolder}"`);
+    for (const line of tellKept(kept)) io.out(line);
   });
+}
+
+function* tellKept({ files, logReason }: SetAside): Generator<string> {
+  if (files.length === 0) return;
+  const names = files.map((file) => `"${file}"`).join(" and ");
+  yield `What was there is kept as ${names}`;
+  if (logReason === undefined) return;
+  yield "The one with -wal is the log, which holds the newest writes and " +
+    `belongs to the other one; it could not be moved into it: ${logReason}`;
 }
 
 /** Runs `tasks check`; returns the exit code. */

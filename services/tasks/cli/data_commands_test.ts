@@ -69,6 +69,45 @@ Deno.test("runBackup() and runRestore() carry tasks to another folder while a st
   });
 });
 
+Deno.test("runRestore() tells where it keeps what was there", async () => {
+  await withFolder(async (folder, told) => {
+    const from = `${folder}/a`;
+    await Deno.mkdir(from);
+    const store = open(from);
+    await store.start();
+    const file = `${folder}/copy`;
+    assertEquals(await runBackup([file], options(told, from)), 0);
+    const killed = `${folder}/killed`;
+    await Deno.mkdir(killed);
+    for (const name of ["tasks.db", "tasks.db-wal"]) {
+      await Deno.copyFile(`${from}/${name}`, `${killed}/${name}`);
+    }
+    await store.stop();
+    told.out.splice(0);
+    const to = options(told, `${folder}/b`);
+    assertEquals(await runRestore([file], to), 0);
+    assertEquals(await runRestore([file], to), 0);
+    assertEquals(await runRestore([file, "--json"], to), 0);
+    const path = `${folder}/b/tasks.db`;
+    assertEquals(told.out.splice(0), [
+      `Restored "${file}" to "${folder}/b"`,
+      `Restored "${file}" to "${folder}/b"`,
+      `What was there is kept as "${path}.replaced"`,
+      JSON.stringify({ dataDir: `${folder}/b`, kept: [`${path}.replaced.2`] }),
+    ]);
+    // No database can be opened with such a file beside it.
+    await Deno.symlink(`${folder}/none`, `${killed}/tasks.db-shm`);
+    assertEquals(await runRestore([file], options(told, killed)), 0);
+    assertEquals(told.out.slice(1), [
+      `What was there is kept as "${killed}/tasks.db.replaced" and ` +
+      `"${killed}/tasks.db.replaced-wal"`,
+      "The one with -wal is the log, which holds the newest writes and " +
+      "belongs to the other one; it could not be moved into it: unable to " +
+      "open database file",
+    ]);
+  });
+});
+
 Deno.test("runRestore() exits with 1 when the file is no backup", async () => {
   await withFolder(async (folder, told) => {
     await Deno.writeTextFile(`${folder}/text`, "nothing");
@@ -142,5 +181,7 @@ Deno.test("runCheck() says how far it has come when it takes long, but for --jso
 Deno.test("runBackup() exits with 2 when the file is not named", async () => {
   await withFolder(async (folder, told) => {
     assertEquals(await runBackup([], options(told, folder)), 2);
+    assertEquals(await runBackup([""], options(told, folder)), 2);
+    assertStringIncludes(told.err.join("\n"), "the file needs a name");
   });
 });

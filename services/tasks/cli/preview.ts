@@ -13,6 +13,7 @@ import {
   preview,
   type PreviewedOccurrence,
 } from "../domain/preview.ts";
+import { parseInstant } from "../api/schema/instant.ts";
 import { parseTimeZone } from "../domain/time_zone.ts";
 import { parseTiming } from "../domain/timing.ts";
 import { readCommand, wrongArguments } from "../../shared/read_command.ts";
@@ -48,9 +49,6 @@ const MEANINGS: Readonly<Record<OccurrenceWarning, string>> = {
   missed_by_limit: "it has passed; only the latest such time is caught up",
 };
 
-/** RFC 3339, as `Date` reads it. */
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
-
 /** Options of {@linkcode runPreview}. */
 export interface RunPreviewOptions {
   /** Where the command writes to. */
@@ -75,12 +73,11 @@ export function runPreview(
     wrongArguments(problem, { io, command: COMMAND }).exitCode;
   const zone = parseTimeZone(tz);
   if (zone.kind !== "ok") return fail(zone.reason);
-  const fromMs = from === undefined ? nowMs : instantOf(from);
-  if (fromMs === undefined) {
-    return fail(
-      `Cannot read time "${from}": it is not of the form 2030-01-31T08:30:00Z`,
-    );
-  }
+  const begin = from === undefined
+    ? { kind: "ok", atMs: nowMs } as const
+    : parseInstant(from);
+  if (begin.kind !== "ok") return fail(begin.reason);
+  const { atMs: fromMs } = begin;
   const [text = ""] = positionals;
   const isInterval = /^p/i.test(text);
   const { timezone } = zone;
@@ -107,11 +104,6 @@ export function runPreview(
     io.out(json ? jsonOf(occurrence) : lineOf(occurrence, timezone));
   }
   return 0;
-}
-
-function instantOf(text: string): number | undefined {
-  const atMs = INSTANT.test(text) ? Date.parse(text) : NaN;
-  return Number.isNaN(atMs) ? undefined : atMs;
 }
 
 function jsonOf(occurrence: PreviewedOccurrence): string {

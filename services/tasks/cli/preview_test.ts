@@ -70,7 +70,8 @@ Deno.test("runPreview() exits with 2 for wrong arguments", () => {
     ["* * * * *", "--count", "0"],
     ["* * * * *", "--count", "1001"],
     ["* * * * *", "--from", "tomorrow"],
-    ["* * * * *", "--from", "2027-02-30T25:00:00Z"],
+    ["* * * * *", "--from", "2027-02-30T00:00:00Z"],
+    ["* * * * *", "--from", "2027-02-28T25:00:00Z"],
     ["* * * * *", "--zone", "UTC"],
   ];
   for (const args of cases) {
@@ -78,6 +79,14 @@ Deno.test("runPreview() exits with 2 for wrong arguments", () => {
     assertEquals([exitCode, out], [2, []], args.join(" "));
     assertStringIncludes(err.join("\n"), "usage: tasks preview");
   }
+});
+
+Deno.test("runPreview() tells that --from is no day", () => {
+  const { err } = run(["@daily", "--from", "2026-02-30T00:00:00Z"]);
+  assertEquals(
+    err[0],
+    'Cannot read time "2026-02-30T00:00:00Z": the calendar has no such day',
+  );
 });
 
 Deno.test("runPreview() has a help", () => {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Span } from "./cron_count.ts";
 import {
   nextOccurrence,
   runsLeft,
@@ -45,6 +46,20 @@ export interface CatchUpOptions extends ScheduleFrame {
    * @default {0}
    */
   readonly graceMs?: number;
+  /**
+   * Since when there is the schedule. Slots up to here were never planned, but
+   * for one that is still to be run.
+   *
+   * @default {scheduledMs}
+   */
+  readonly sinceMs?: number;
+  /**
+   * Whether it is told how many slots were passed over. Where nobody wants to
+   * know that, the counting is spared and they are 0.
+   *
+   * @default {true}
+   */
+  readonly countsMissed?: boolean;
 }
 
 /** What becomes of slots that have passed. */
@@ -57,7 +72,7 @@ export interface CatchUp {
    * the schedule ends.
    */
   readonly nextMs: number | undefined;
-  /** Slots that were passed over; see {@linkcode countOccurrences} for its bound. */
+  /** Slots that were passed over. */
   readonly missed: number;
 }
 
@@ -76,13 +91,13 @@ export function catchUp(schedule: Schedule, options: CatchUpOptions): CatchUp {
   if (runsLeft(schedule, options) <= 0) {
     return { runs: [], nextMs: undefined, missed: 0 };
   }
-  const { scheduledMs, nowMs } = options;
+  const { scheduledMs, nowMs, countsMissed = true } = options;
   if (options.isPending && scheduledMs > nowMs) {
     return { runs: [], nextMs: scheduledMs, missed: 0 };
   }
   const slots = overdueSlots(schedule, options);
   if (slots.lastMs === undefined) {
-    const afterMs = Math.max(scheduledMs, nowMs);
+    const afterMs = Math.max(slots.afterMs, nowMs);
     const nextMs = nextOccurrence(schedule, { ...options, afterMs });
     return { runs: [], nextMs, missed: 0 };
   }
@@ -94,32 +109,35 @@ export function catchUp(schedule: Schedule, options: CatchUpOptions): CatchUp {
   return {
     runs,
     nextMs: slotAfter(schedule, options, { afterMs: nowMs, runs }),
-    missed: slots.count - runs.length,
+    missed: countsMissed
+      ? countOverdue(schedule, options, slots) - runs.length
+      : 0,
   };
 }
 
-interface OverdueSlots {
+/** The span that is looked at, beside the slot that is still to be run. */
+interface OverdueSlots extends Span {
   /** The latest of them; undefined when there is none. */
   readonly lastMs: number | undefined;
-  readonly count: number;
-  /** The last instant that was looked at. */
-  readonly throughMs: number;
 }
 
 function overdueSlots(
   schedule: Schedule,
   options: CatchUpOptions,
 ): OverdueSlots {
-  const { scheduledMs, isPending = false } = options;
+  const { scheduledMs, sinceMs = scheduledMs, isPending = false } = options;
   const throughMs = Math.min(options.nowMs, schedule.untilMs ?? Infinity);
-  const span = { afterMs: scheduledMs, throughMs };
+  const span = { afterMs: Math.max(scheduledMs, sinceMs), throughMs };
   const lastMs = lastOccurrence(schedule.timing, span, options);
-  return {
-    lastMs: lastMs ?? (isPending ? scheduledMs : undefined),
-    count: countOccurrences(schedule.timing, span, options) +
-      (isPending ? 1 : 0),
-    throughMs,
-  };
+  return { ...span, lastMs: lastMs ?? (isPending ? scheduledMs : undefined) };
+}
+
+function countOverdue(
+  { timing }: Schedule,
+  options: CatchUpOptions,
+  slots: OverdueSlots,
+): number {
+  return countOccurrences(timing, slots, options) + (options.isPending ? 1 : 0);
 }
 
 function runAll(
@@ -128,9 +146,10 @@ function runAll(
   slots: OverdueSlots,
 ): CatchUp {
   const { scheduledMs, nowMs, isPending = false } = options;
+  const { countsMissed = true } = options;
   const oldestMs = nowMs - options.windowMs;
   const span = {
-    afterMs: Math.max(scheduledMs, oldestMs - 1),
+    afterMs: Math.max(slots.afterMs, oldestMs - 1),
     throughMs: slots.throughMs,
   };
   const runs = isPending && scheduledMs >= oldestMs ? [scheduledMs] : [];
@@ -152,7 +171,7 @@ function runAll(
   return {
     runs,
     nextMs: slotAfter(schedule, options, { afterMs, runs }),
-    missed: slots.count - wanted,
+    missed: countsMissed ? countOverdue(schedule, options, slots) - wanted : 0,
   };
 }
 

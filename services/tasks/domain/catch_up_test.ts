@@ -313,3 +313,45 @@ Deno.test("catchUp() accounts for every slot once", () => {
     assertEquals(passedOver, slots.length - wanted.length, context);
   }
 });
+
+Deno.test("catchUp() looks for no slot of before there was the schedule, but for a pending one", () => {
+  const asked = { nowMs: at("15:30"), sinceMs: at("13:30") };
+  assertEquals(ask({ ...asked, mode: "all" }), {
+    runs: ["05T14:00", "05T15:00"],
+    next: "05T16:00",
+    missed: 0,
+  });
+  assertEquals(ask({ ...asked, mode: "all", isPending: true }), {
+    runs: ["05T10:00", "05T14:00", "05T15:00"],
+    next: "05T16:00",
+    missed: 0,
+  });
+  assertEquals(ask({ ...asked, mode: "one", isPending: true }), {
+    runs: ["05T15:00"],
+    next: "05T16:00",
+    missed: 2,
+  });
+  const late = { ...asked, sinceMs: at("15:30"), isPending: true };
+  assertEquals(ask({ ...late, mode: "none" }), {
+    runs: [],
+    next: "05T16:00",
+    missed: 1,
+  });
+});
+
+Deno.test("catchUp() finds the same runs when it need not count what is missed", () => {
+  for (const mode of ["one", "all", "none"] as const) {
+    for (const isPending of [false, true]) {
+      const asked = {
+        mode,
+        isPending,
+        nowMs: at("15:30"),
+        windowMs: DAY_MS / 8,
+      };
+      assertEquals(
+        ask({ ...asked, countsMissed: false }),
+        { ...Object(ask(asked)), missed: 0 },
+      );
+    }
+  }
+});

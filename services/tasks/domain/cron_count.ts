@@ -1,16 +1,18 @@
 /**
- * How many times a cron expression fires in a span of time, without walking
- * through them: days are counted one by one, the times of a day by arithmetic.
+ * How many times a cron expression fires in a span of time, by arithmetic: what
+ * a request asks for must not hold up all others, and its span may be centuries.
+ * The work grows with the clock changes of the span, and ends with 800 years.
  *
  * @module
  */
 
-import type { CronExpression, CronTimes } from "./cron_expression.ts";
+import type { CronExpression } from "./cron_expression.ts";
+import type { CronTimes } from "./cron_times.ts";
 import { DAY_MS } from "./duration.ts";
 import { nextOffsetChange, offsetMsAt, readWall } from "./time_zone.ts";
 
-/** Longest span that is counted, ten years, which bounds the work. */
-export const MAX_COUNTED_MS = 3_653 * DAY_MS;
+/** The calendar repeats after 400 years, with its days of the week. */
+const CYCLE_MS = 146_097 * DAY_MS;
 
 /** A span of time, without its beginning and with its end. */
 export interface Span {
@@ -22,15 +24,32 @@ export interface Span {
 
 /**
  * Counts the occurrences of a cron expression in a span, by the same rules for
- * clock changes as its other occurrences. Of a span longer than
- * {@linkcode MAX_COUNTED_MS} only the last part of that length is counted.
+ * clock changes as its other occurrences. Of a span longer than 400 years the
+ * last ones stand for those before them, but for what remains at its beginning:
+ * clock changes repeat with the calendar, if their rules stay.
  */
 export function countCron(
+  cron: CronExpression,
+  { afterMs, throughMs }: Span,
+  timezone: string,
+): number {
+  const cycles = Math.max(
+    0,
+    Math.ceil((throughMs - afterMs) / CYCLE_MS) - 1,
+  );
+  const rest = { afterMs, throughMs: throughMs - cycles * CYCLE_MS };
+  const count = countSpan(cron, rest, timezone);
+  if (cycles === 0) return count;
+  const last = { afterMs: throughMs - CYCLE_MS, throughMs };
+  return count + cycles * countSpan(cron, last, timezone);
+}
+
+function countSpan(
   cron: CronExpression,
   span: Span,
   timezone: string,
 ): number {
-  let atMs = Math.max(span.afterMs, span.throughMs - MAX_COUNTED_MS);
+  let atMs = span.afterMs;
   let offsetMs = offsetMsAt(atMs, timezone);
   let fromWallMs = firstWall(cron, atMs, timezone);
   let count = 0;
@@ -73,25 +92,27 @@ function firesAtGapEndOnly(
   startWallMs: number,
   endWallMs: number,
 ): boolean {
-  const wallMs = cron.wallFrom(startWallMs);
-  return wallMs !== undefined && wallMs < endWallMs &&
-    cron.wallFrom(endWallMs) !== endWallMs;
+  return countWalls(cron, startWallMs, endWallMs) > 0 &&
+    countWalls(cron, endWallMs, endWallMs + 1) === 0;
 }
 
-/** Matching wall times from `fromMs` to before `toMs`. */
-function countWalls(
-  cron: CronExpression,
+/** How many wall times match from `fromMs` to before `toMs`. */
+export function countWalls(
+  { days, times }: CronExpression,
   fromMs: number,
   toMs: number,
 ): number {
-  let count = 0;
-  let dayMs = cron.nextDay(Math.floor(fromMs / DAY_MS) * DAY_MS - 1);
-  while (dayMs !== undefined && dayMs < toMs) {
-    count += timesBefore(cron.times, Math.min(DAY_MS, toMs - dayMs)) -
-      timesBefore(cron.times, Math.max(0, fromMs - dayMs));
-    dayMs = cron.nextDay(dayMs);
-  }
-  return fromMs < toMs ? count : 0;
+  if (fromMs >= toMs) return 0;
+  const fromDay = Math.floor(fromMs / DAY_MS);
+  const lastDay = Math.floor((toMs - 1) / DAY_MS);
+  const ofDay = timesBefore(times, DAY_MS);
+  const before = days.has(fromDay)
+    ? timesBefore(times, fromMs - fromDay * DAY_MS)
+    : 0;
+  const behind = days.has(lastDay)
+    ? ofDay - timesBefore(times, toMs - lastDay * DAY_MS)
+    : 0;
+  return days.count({ fromDay, toDay: lastDay + 1 }) * ofDay - before - behind;
 }
 
 /** Matching times of a day before `ms` milliseconds after its beginning. */

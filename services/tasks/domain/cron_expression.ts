@@ -5,8 +5,11 @@
  * @module
  */
 
-import { Cron, CronPattern } from "croner";
+import { CronPattern } from "croner";
 import { quote } from "../../shared/quote.ts";
+import { CronDays } from "./cron_days.ts";
+import { type CronTimes, firstTime } from "./cron_times.ts";
+import { DAY_MS } from "./duration.ts";
 
 /** What reading a cron expression comes to. */
 export type CronOutcome =
@@ -18,16 +21,6 @@ export type CronOutcome =
     /** What is wrong, as a message for the client. */
     readonly reason: string;
   };
-
-/** The values of a day's time that an expression matches. */
-export interface CronTimes {
-  /** Matching hours, rising. */
-  readonly hours: readonly number[];
-  /** Matching minutes, rising. */
-  readonly minutes: readonly number[];
-  /** Matching seconds, rising. */
-  readonly seconds: readonly number[];
-}
 
 interface Field {
   readonly name: string;
@@ -47,22 +40,26 @@ const FIELDS: readonly Field[] = [
 const MAX_LENGTH = 512;
 
 /**
- * The year 2600. The calendar repeats every 400 years and the engine searches up
- * to the year 3000, so what matches in none of these years matches in no year.
+ * The year 2600. The calendar repeats every 400 years and matches are searched
+ * for up to the year 3000, so what matches in none of these years matches in no
+ * year.
  */
 const LAST_CYCLE_MS = 19_880_899_200_000;
 
-/**
- * The matches themselves are searched for in UTC, where every wall time exists
- * once. The rule makes lists and ranges of hours fixed times too.
- */
+/** The day behind the year 3000, as days since the epoch. */
+const END_DAY = 376_565;
+
+/** The rule makes lists and ranges of hours fixed times too. */
 const ENGINE_OPTIONS = {
   mode: "5-or-6-parts",
-  utcOffset: 0,
   fixedTimeRule: "no-wildcard",
 } as const;
 
-/** A cron expression that matches something. */
+/**
+ * A cron expression that matches something. The engine reads it; its matches are
+ * found by arithmetic, as the engine looks at day after day, which for a date
+ * that comes once in decades takes milliseconds, and a request may ask for many.
+ */
 export class CronExpression {
   /** The expression as it was written. */
   readonly text: string;
@@ -74,8 +71,8 @@ export class CronExpression {
   readonly isFixedTime: boolean;
   /** The times of a day that match. */
   readonly times: CronTimes;
-  readonly #matches: Cron;
-  readonly #days: Cron;
+  /** The days that match. */
+  readonly days: CronDays;
 
   /**
    * Use {@linkcode parseCron} for what clients write.
@@ -91,9 +88,7 @@ export class CronExpression {
       minutes: ones(pattern.minute),
       seconds: ones(pattern.second),
     };
-    this.#matches = new Cron(text, ENGINE_OPTIONS);
-    const dayFields = split(pattern.pattern).slice(-3).join(" ");
-    this.#days = new Cron(`0 0 ${dayFields}`, ENGINE_OPTIONS);
+    this.days = new CronDays(pattern);
   }
 
   /**
@@ -101,17 +96,24 @@ export class CronExpression {
    * to the year 3000.
    */
   nextWall(wallMs: number): number | undefined {
-    return this.#matches.nextRun(new Date(wallMs))?.getTime();
+    const day = Math.floor(wallMs / DAY_MS);
+    const second = Math.floor((wallMs - day * DAY_MS) / 1_000);
+    const time = this.days.has(day)
+      ? firstTime(this.times, second + 1)
+      : undefined;
+    if (time !== undefined && day < END_DAY) {
+      return day * DAY_MS + time * 1_000;
+    }
+    const nextDay = this.days.first({ fromDay: day + 1, toDay: END_DAY });
+    const first = firstTime(this.times, 0);
+    return nextDay === undefined || first === undefined
+      ? undefined
+      : nextDay * DAY_MS + first * 1_000;
   }
 
   /** The first matching wall time at or after `wallMs`, as {@linkcode nextWall}. */
   wallFrom(wallMs: number): number | undefined {
     return this.nextWall(wallMs - 1);
-  }
-
-  /** The beginning of the first day after `wallMs` that has matches. */
-  nextDay(wallMs: number): number | undefined {
-    return this.#days.nextRun(new Date(wallMs))?.getTime();
   }
 }
 

@@ -7,6 +7,7 @@
 
 import type { RunningCounts } from "./running_counts.ts";
 import type { Task } from "./task.ts";
+import { isSpawning } from "./transitions/repetition.ts";
 import type { WorkerDefinition } from "./worker.ts";
 
 /** One thing that holds a task back, or says that nothing does. */
@@ -62,6 +63,9 @@ export const SILENT_AFTER_MS = 60_000;
 export function explain(task: Task, facts: ExplainFacts): readonly Hindrance[] {
   const state = explainState(task, facts);
   if (state !== undefined) return [state];
+  if (isSpawning(task) && task.firstTriedAtMs === undefined) {
+    return explainSchedule(task, facts);
+  }
   const hindrances = [
     ...explainTime(task, facts),
     ...explainWorker(facts),
@@ -104,6 +108,21 @@ function explainState(
     default:
       return undefined;
   }
+}
+
+/** A schedule goes on making tasks, whatever holds its worker from taking them. */
+function explainSchedule(
+  task: Task,
+  facts: ExplainFacts,
+): readonly Hindrance[] {
+  const hindrances = [
+    ...explainTime(task, facts),
+    ...(facts.worker === undefined ? explainWorker(facts) : []),
+  ];
+  return hindrances.length > 0 ? hindrances : [{
+    code: "next_in_line",
+    message: "Nothing: it makes its next task in a moment",
+  }];
 }
 
 function explainTime(task: Task, { nowMs }: ExplainFacts): Hindrance[] {

@@ -167,11 +167,13 @@ function placed(
   });
 }
 
-/** A slot from before the task was made is neither missed nor late. */
+/**
+ * A slot from before the task was made is neither missed nor late, so there is
+ * nothing to count.
+ */
 function settledFirst(task: Task, context: EventContext): Task {
-  const { task: settled } = settleDate(task, context);
-  return settled.missed === 0 ? settled : patched(settled, {
-    missed: 0,
-    dateMs: settled.isDue ? settled.slotMs : settled.dateMs,
-  });
+  const { task: settled } = settleDate(task, context, { countsMissed: false });
+  return settled.slotMs === task.slotMs || !settled.isDue
+    ? settled
+    : patched(settled, { dateMs: settled.slotMs });
 }

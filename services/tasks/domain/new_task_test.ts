@@ -140,6 +140,40 @@ Deno.test("newTask() catches up with slots from before it was made, and counts n
   assertEquals([all.task.slotMs, all.task.isDue], [made.dateMs, true]);
 });
 
+Deno.test("newTask() does not count the slots from before it was made", () => {
+  for (const catchUp of ["one", "all", "none"] as const) {
+    const definition = definitionWith({
+      repeat: repeatWith({
+        cron: "* * * * *",
+        catchUp,
+        catchUpWindowMs: HOUR_MS,
+      }),
+    });
+    const rules = new TaskStory().rules(definition);
+    const timing = rules.schedule?.timing;
+    if (timing?.kind !== "cron") throw new Error("it has a cron expression");
+    const { days } = timing.cron;
+    let counted = 0;
+    const { count } = days;
+    days.count = (span) => {
+      counted += span.toDay - span.fromDay;
+      return count.call(days, span);
+    };
+    const { task } = newTask(definition, {
+      tenantId: "tnt_1",
+      id: TASK_ID,
+      nowMs: NOON_MS,
+      dateMs: 0,
+      createdBy: OWNER,
+      isBlocked: false,
+      rules,
+    });
+    assertEquals(task.slotMs > NOON_MS - 2 * HOUR_MS, true);
+    // The window alone, of which each slot is to be run.
+    assertEquals(counted < 10, true, `${catchUp}: ${counted} days`);
+  }
+});
+
 Deno.test("newTask() makes a task that has expired or has no slot, and says so", () => {
   const cases: readonly Partial<TaskDefinition>[] = [
     { expiresAtMs: NOON_MS },

@@ -9,16 +9,21 @@
 import type { Task } from "./task.ts";
 import { isFinal } from "./task_status.ts";
 
-/** How much earlier one step of priority counts: one minute of waiting. */
-export const PRIORITY_STEP_MS = 60_000;
+/**
+ * How much earlier one step of priority counts: one minute of waiting, less a
+ * millisecond. Dates are mostly at whole minutes or seconds, and with it, where
+ * waiting has made up for priority, the first to expire is the first; without
+ * it they would be equal.
+ */
+export const PRIORITY_STEP_MS = 60_000 - 1;
 
 /** How a store finds a task. */
 export interface Placement {
   /**
-   * The order among the worker's tasks that may be taken, lowest first; absent
-   * when it may not be taken now. A step of priority is worth a minute of
-   * waiting, so the order of two tasks never changes with time and can be
-   * stored.
+   * The order among the worker's tasks that may be taken, lowest first, and of
+   * equal ones the lowest id; absent when it may not be taken now. A step of
+   * priority is worth a minute of waiting, so the order of two tasks never
+   * changes with time and can be stored.
    */
   readonly rank?: number;
   /** When the clock has to look at it; absent when never. */

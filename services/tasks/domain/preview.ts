@@ -126,6 +126,7 @@ function firstRunOf(schedule: Schedule, options: PreviewOptions): number {
     windowMs,
     graceMs: ON_TIME_MS,
     limit: 1,
+    countsMissed: false,
   });
   return firstMs ?? nextMs ?? Infinity;
 }

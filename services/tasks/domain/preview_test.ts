@@ -221,3 +221,17 @@ Deno.test("preview() counts the runs before its first instant for the limit", ()
     "2026-05-05T18:00:00+00:00",
   ]);
 });
+
+Deno.test("preview() counts the runs of centuries for the limit", () => {
+  for (const timing of [{ cron: "0 0 * * *" }, { interval: "P1D" }]) {
+    const limited = schedule(timing, { limit: 5_000 });
+    const anchor = "2027-01-01T00:00Z";
+    for (const from of ["2047-01-01T00:00Z", "2500-01-01T00:00Z"]) {
+      assertEquals(ask(limited, { anchor, from, zone: "Europe/Berlin" }), []);
+    }
+    // Day 5,000 after the first.
+    const last = "2040-09-09T00:00:00+00:00";
+    const found = ask(limited, { anchor, from: last, count: 9 });
+    assertEquals(brief(found), [last]);
+  }
+});

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { CronTimes } from "./cron_expression.ts";
+import type { CronTimes } from "./cron_times.ts";
 import { DAY_MS, type Duration } from "./duration.ts";
 import type { Timing } from "./timing.ts";
 

@@ -108,6 +108,19 @@ export interface TaskState {
   readonly firstDateMs: number;
   /** The slot of the schedule that the current or next run is for. */
   readonly slotMs: number;
+  /**
+   * Whether the current or next run is one of the schedule's repetitions, and
+   * not one by hand. Absent before the first run's end, and in tasks of old,
+   * where it shows by the slot.
+   */
+  readonly isRepetition?: boolean;
+  /** What the schedule waits for behind a run by hand; absent when it is none. */
+  readonly held?: HeldSlot;
+  /**
+   * Since when the task has its schedule, where that has changed since its slot
+   * was found; slots of before were never planned.
+   */
+  readonly scheduleSinceMs?: number;
   /** Whether the date has come, so that a worker may take it. */
   readonly isDue: boolean;
   /** The number of the current run, 0 for the first. */
@@ -158,6 +171,14 @@ export interface TaskState {
   readonly historyHash: string;
   /** The last record that was folded away; absent while all are there. */
   readonly historyFolded?: ChainEnd;
+}
+
+/** A slot that waits until a run by hand has ended. */
+export interface HeldSlot {
+  /** The slot. */
+  readonly slotMs: number;
+  /** When it was to run: delayed by chance, or moved by the owner. */
+  readonly dateMs: number;
 }
 
 /** Why an attempt failed. */

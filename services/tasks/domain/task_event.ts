@@ -162,6 +162,12 @@ export interface EventContext {
   readonly rules: TaskRules;
   /** Gives a number from 0 to before 1. */
   readonly random: () => number;
+  /**
+   * How many tasks a schedule may make now; the slots of others are missed.
+   *
+   * @default {no bound}
+   */
+  readonly spawnRoom?: number;
 }
 
 /** What comes of an event. */

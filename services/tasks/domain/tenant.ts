@@ -82,6 +82,8 @@ export interface ApiKey {
   readonly createdAtMs: number;
   /** When it stops working. */
   readonly expiresAtMs?: number;
+  /** When it stops working since another key was put in its place, if that is sooner. */
+  readonly replacedUntilMs?: number;
   /** When it was last used, to the minute. */
   readonly lastUsedAtMs?: number;
 }

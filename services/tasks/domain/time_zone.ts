@@ -102,6 +102,15 @@ export function nextOffsetChange(
     ?.epochMilliseconds;
 }
 
+/** The last instant up to `atMs` at which the zone's offset changed, if any. */
+export function lastOffsetChange(
+  atMs: number,
+  timezone: string,
+): number | undefined {
+  return zoned(atMs + 1, timezone).getTimeZoneTransition("previous")
+    ?.epochMilliseconds;
+}
+
 /** Finds out when a zone's clock shows a wall time. */
 export function readWall(wallMs: number, timezone: string): WallReading {
   const wall = plain(wallMs);

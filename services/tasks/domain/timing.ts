@@ -6,6 +6,7 @@
 
 import { countCron, type Span } from "./cron_count.ts";
 import { type CronExpression, parseCron } from "./cron_expression.ts";
+import { lastCron } from "./cron_last.ts";
 import { cronAfter } from "./cron_schedule.ts";
 import { type Duration, isZeroDuration } from "./duration.ts";
 import {
@@ -95,35 +96,27 @@ export function occurrenceAfter(
 }
 
 /**
- * The last occurrence of a span; undefined when it has none. The work grows with
- * the logarithm of the span's length.
+ * The last occurrence of a span, by arithmetic; undefined when it has none.
  */
 export function lastOccurrence(
   timing: Timing,
   span: Span,
   grid: Grid,
 ): number | undefined {
+  if (timing.kind === "cron") {
+    const afterMs = Math.max(span.afterMs, grid.anchorMs - 1);
+    const throughMs = Math.min(span.throughMs, MAX_INSTANT_MS);
+    return lastCron(timing.cron, { afterMs, throughMs }, grid.timezone);
+  }
   const firstMs = occurrenceAfter(timing, span.afterMs, grid);
   if (firstMs === undefined || firstMs > span.throughMs) return undefined;
-  if (timing.kind === "interval") {
-    const { index } = intervalAfter(timing.every, span.throughMs, grid);
-    return intervalOccurrence(timing.every, index - 1, grid).atMs;
-  }
-  let lastMs = firstMs;
-  let noneAfterMs = span.throughMs;
-  // Cron knows whole seconds, so nothing fits between when they are this close.
-  while (noneAfterMs - lastMs >= 1_000) {
-    const middleMs = Math.floor((lastMs + noneAfterMs) / 2);
-    const nextMs = occurrenceAfter(timing, middleMs, grid);
-    if (nextMs === undefined || nextMs > span.throughMs) noneAfterMs = middleMs;
-    else lastMs = nextMs;
-  }
-  return lastMs;
+  const { index } = intervalAfter(timing.every, span.throughMs, grid);
+  return intervalOccurrence(timing.every, index - 1, grid).atMs;
 }
 
 /**
- * How many occurrences a span has. Intervals are counted by arithmetic however
- * long it is, cron expressions over the last ten years of it.
+ * How many occurrences a span has, by arithmetic however long it is; see
+ * {@linkcode countCron} for spans of more than 400 years.
  */
 export function countOccurrences(
   timing: Timing,

@@ -14,7 +14,7 @@ import {
   TaskStory,
   WORKER,
 } from "./testing/task_story.ts";
-import { MAX_SPAWNED } from "./transitions/spawn.ts";
+import { MAX_SPAWNED } from "./transitions/spawn_slots.ts";
 
 const HOUR_MS = 3_600_000;
 const SEEDS = 1_500;
@@ -112,6 +112,9 @@ function assertFollows(
   if (event.kind !== "update") {
     assertEquals(next.firstDateMs, before.firstDateMs, "the grid stays");
   }
+  if (next.run > before.run && next.repeat?.mode === "same") {
+    assertEquals(next.held, undefined, "a run by hand is followed");
+  }
   if (next.status === "retry" && before.status === "running") {
     assertEquals(next.slotMs, before.slotMs, "a retry keeps the slot");
     assertEquals(next.run, before.run);
@@ -151,6 +154,9 @@ function assertSound(task: Task): void {
     if (attempt.bootId === undefined) {
       assert(attempt.expiresAtMs <= attempt.deadlineMs);
     }
+  }
+  if (isFinal(status) || task.repeat === undefined) {
+    assertEquals(task.held, undefined, "nothing follows");
   }
   for (const [key, value] of Object.entries(task)) {
     assert(value !== undefined, `${key} is there and has no value`);

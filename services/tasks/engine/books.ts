@@ -35,11 +35,35 @@ export interface SecretRecord {
   readonly updatedAtMs: number;
 }
 
+/** Values of a worker that were replaced or removed a short while ago, sealed. */
+export interface RetiredSecrets {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The worker's id. */
+  readonly id: string;
+  /** 1 at first, one more with each change. */
+  readonly version: number;
+  /** The values, the one that was replaced last at the end. */
+  readonly values: readonly RetiredValue[];
+}
+
+/** A value that was replaced or removed. */
+export interface RetiredValue {
+  /** The name it had. */
+  readonly name: string;
+  /** The version it had, which it is sealed for. */
+  readonly version: number;
+  /** The value, sealed. */
+  readonly sealed: string;
+  /** When nobody can know it any more who is still heard. */
+  readonly untilMs: number;
+}
+
 /** A tenant's data key, wrapped by a master key. */
 export interface DataKeyRecord {
   /** The tenant. */
   readonly tenantId: string;
-  /** Always `data`. */
+  /** `data` for the one that seals; others were replaced and only open. */
   readonly id: string;
   /** 1 at first, one more with each change. */
   readonly version: number;
@@ -73,6 +97,8 @@ export interface Books {
   readonly credentials: RecordBook<WorkerCredential>;
   /** Named secrets of workers. */
   readonly secrets: RecordBook<SecretRecord>;
+  /** Secrets of workers that were replaced or removed a short while ago. */
+  readonly retiredSecrets: RecordBook<RetiredSecrets>;
   /** Wrapped data keys. */
   readonly dataKeys: RecordBook<DataKeyRecord>;
 }
@@ -121,6 +147,11 @@ export function openBooks(
       kind: "secret",
       tenantOf,
       parentOf: workerOf,
+    }),
+    retiredSecrets: new RecordBook<RetiredSecrets>(parts, {
+      kind: "retired_secrets",
+      tenantOf,
+      parentOf: ({ id }) => id,
     }),
     dataKeys: new RecordBook<DataKeyRecord>(parts, {
       kind: "data_key",

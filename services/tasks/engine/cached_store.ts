@@ -16,6 +16,7 @@ export function cachedStore(
     commit: (units) => cache.commit(units),
     start: () => store.start(),
     stop: () => store.stop(),
+    check: () => store.check(),
     task: (tenantId, id) => store.task(tenantId, id),
     tasks: (tenantId, ids) => store.tasks(tenantId, ids),
     taskByKey: (options) => store.taskByKey(options),

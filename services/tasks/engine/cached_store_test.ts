@@ -17,6 +17,7 @@ const LIST: TaskQuery = {
 const CALLS: { readonly [Name in PassedOn]: Parameters<Store[Name]> } = {
   start: [],
   stop: [],
+  check: [],
   task: ["tnt_a", "tsk_1"],
   tasks: ["tnt_a", ["tsk_1", "tsk_2"]],
   taskByKey: [{ tenantId: "tnt_a", workerId: "wrk_1", key: "k" }],

@@ -71,10 +71,19 @@ function verdictOf(
   { scrubber, isCallback }: MadeCall,
 ): PushVerdict {
   const verdict = judgeAnswer(withoutSecrets(outcome, scrubber));
-  // There is nothing to finish later for the receiver of a call at an end.
-  return isCallback && verdict.kind === "accepted"
-    ? { kind: "succeeded", result: null, isTruncated: false }
-    : verdict;
+  if (!isCallback || outcome.kind !== "answered") return verdict;
+  const { status } = outcome;
+  if (verdict.kind !== "failed" || status >= 200 && status <= 299) {
+    // There is nothing to finish later for the receiver of a call at an end.
+    return verdict.kind === "succeeded"
+      ? verdict
+      : { kind: "succeeded", result: null, isTruncated: false };
+  }
+  const words = `Cannot call back: the receiver answered ${status}`;
+  const message = status >= 300 && status <= 399
+    ? `${words}, and redirects are not followed; change the callback's URL`
+    : words;
+  return { ...verdict, message };
 }
 
 /**

@@ -21,6 +21,8 @@ export interface CallPlan {
   readonly worker: WorkerDefinition;
   /** Where, with references to secrets. */
   readonly url: string;
+  /** The task that it is about; a call back is about another than its own. */
+  readonly taskId: string;
   /** What is told, such as `task.run`. */
   readonly type: string;
   /** What is told of it, for JSON. */
@@ -71,6 +73,7 @@ export async function planCall(
   return {
     worker,
     url,
+    taskId: task.id,
     type: "task.run",
     data: {
       task: view(task, worker.name),
@@ -101,6 +104,7 @@ async function callbackPlanOf(
   return {
     worker,
     url: data.url,
+    taskId: data.taskId,
     type: data.type,
     data: {
       task: origin === undefined

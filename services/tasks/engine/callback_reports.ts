@@ -14,6 +14,7 @@
 import { repeatEvery } from "../../shared/repeat.ts";
 import type { Timer } from "../../shared/clock.ts";
 import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import type { HistoryDraft, HistoryType } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
 import { REGISTRY } from "./books.ts";
 import { callbackDataOf, endedCalls, isEndedCall } from "./callbacks.ts";
@@ -32,6 +33,14 @@ const INTERVAL_MS = 60_000;
 const PAGE = 500;
 /** The turn of the others. */
 const PAUSE_MS = 5;
+
+/** How an attempt at a call ends. */
+const ATTEMPT_ENDS: readonly HistoryType[] = [
+  "succeeded",
+  "failed",
+  "timed_out",
+  "lost",
+];
 
 /** Reports what became of calls. */
 export class CallbackReports {
@@ -175,6 +184,7 @@ export class CallbackReports {
     const { store } = this.#parts;
     const { tenantId, taskId } = callbackDataOf(call);
     const isSent = call.status === "complete";
+    const http = await this.#lastAnswer(call);
     const removal = removalOf(call);
     const { kind } = await this.#changes.apply({
       tenantId,
@@ -183,8 +193,9 @@ export class CallbackReports {
         kind: "callback",
         isSent,
         message: isSent
-          ? `Called back after ${call.executions} attempts`
+          ? sentMessage(call)
           : call.error?.message ?? "Cannot call back",
+        ...(http === undefined ? {} : { http }),
       },
       actor: SYSTEM_ACTOR,
       along: ({ kind }) => kind === "changed" ? [removal] : [],
@@ -199,6 +210,23 @@ export class CallbackReports {
     }
     const now = await store.task(call.tenantId, call.id);
     return now !== undefined && isEndedCall(now) ? now : undefined;
+  }
+
+  /** The answer to the last call; undefined when there was none. */
+  async #lastAnswer(
+    { tenantId, id }: Task,
+  ): Promise<HistoryDraft["http"]> {
+    const { records: [last] } = await this.#parts.store.history({
+      tenantId,
+      taskId: id,
+      types: ATTEMPT_ENDS,
+      order: "desc",
+      limit: 1,
+    });
+    if (last === undefined) return undefined;
+    // Only the engine writes records, and it writes drafts.
+    const { http } = JSON.parse(last.text) as HistoryDraft;
+    return http;
   }
 
   #track(work: Promise<unknown>): void {
@@ -219,4 +247,10 @@ export class CallbackReports {
       this.#pauses.add(end);
     });
   }
+}
+
+function sentMessage({ executions }: Task): string {
+  return executions > 1
+    ? `Called back at attempt ${executions}`
+    : "Called back at the first attempt";
 }

@@ -9,6 +9,7 @@ import type { Soon } from "../../shared/soon.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
 import type { TaskRules } from "../domain/task_event.ts";
 import type { Unit, UnitResult } from "../store/store.ts";
+import { ActiveTasks } from "./active_tasks.ts";
 import {
   EventPlanner,
   type EventRequest,
@@ -44,6 +45,8 @@ export type ChangeListener = (
 
 /** Applies events to tasks. */
 export class TaskChanges {
+  /** How many live tasks tenants have. */
+  readonly activeTasks: ActiveTasks;
   readonly #parts: EngineParts;
   readonly #planner: EventPlanner;
   readonly #listeners: ChangeListener[] = [];
@@ -51,7 +54,9 @@ export class TaskChanges {
   /** Changes over the engine's parts. */
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    this.#planner = new EventPlanner(parts);
+    this.activeTasks = new ActiveTasks(parts);
+    this.#planner = new EventPlanner(parts, this.activeTasks);
+    this.onChange((previous, next) => this.activeTasks.heard(previous, next));
   }
 
   /** Adds a listener; it is called after the commit and must not throw. */
@@ -97,11 +102,14 @@ export class TaskChanges {
           `Cannot change task: it changed ${MAX_TRIES} times meanwhile`,
         );
       }
-      open = await this.#round(requests, {
-        open,
-        outcomes,
-        isFirst: tries === 0,
-      });
+      const round = { open, outcomes, isFirst: tries === 0 };
+      const rooms: (() => void)[] = [];
+      try {
+        open = await this.#round(requests, { ...round, rooms });
+      } finally {
+        // What was made is counted by now.
+        for (const release of rooms) release();
+      }
     }
     return outcomes.map((outcome) => outcome ?? { kind: "missing" });
   }
@@ -113,9 +121,11 @@ export class TaskChanges {
       readonly open: readonly number[];
       readonly outcomes: (EventOutcome | undefined)[];
       readonly isFirst: boolean;
+      /** Gives back the room that is taken for what the round makes. */
+      readonly rooms: (() => void)[];
     },
   ): Promise<number[]> {
-    const { open, outcomes, isFirst } = round;
+    const { open, outcomes, isFirst, rooms } = round;
     const planned: { readonly index: number; readonly plan: Plan }[] = [];
     const again: number[] = [];
     const tasks = await this.#read(requests, { open, isFirst });
@@ -128,6 +138,7 @@ export class TaskChanges {
       }
       const planning = this.#planAmong(requests, { request, task });
       const plan = planning instanceof Promise ? await planning : planning;
+      if (plan.releaseRoom !== undefined) rooms.push(plan.releaseRoom);
       // What is known may be out of date. A change is found out when it is
       // written; that nothing changes has to be found out by reading.
       if (plan.ownWrites === 0 && isFirst && request.known !== undefined) {

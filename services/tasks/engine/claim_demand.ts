@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Soon } from "../../shared/soon.ts";
 import type { Task } from "../domain/task.ts";
 
 /** A task that was taken. */
@@ -30,6 +31,12 @@ export interface Demand {
   readonly isPush: boolean;
   /** Who starts the tasks, for their history. */
   readonly actorId: string;
+  /**
+   * Is asked before it is given tasks that it has waited for. One that may have
+   * none any more wants none from now on.
+   * @default it may have them
+   */
+  askAgain?(): Soon<void>;
   /**
    * Hears that so many tasks are being started for it. Each is taken later, or
    * let go.

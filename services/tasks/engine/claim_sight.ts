@@ -19,6 +19,11 @@ export class ClaimSight {
     this.#unseen.set(demand, Promise.withResolvers());
   }
 
+  /** Whether no round has seen a demand yet. */
+  isNew(demand: Demand): boolean {
+    return this.#unseen.has(demand);
+  }
+
   /** A demand has been seen, or has gone. */
   drop(demand: Demand): void {
     this.#unseen.get(demand)?.resolve();

@@ -53,6 +53,27 @@ export function demandsByJobs(
   return [...groups.values()];
 }
 
+/**
+ * Asks those who are about to be given tasks, and have waited for them, whether
+ * they may still have any: what let somebody in may have ended meanwhile.
+ *
+ * @throws {Error} when that cannot be told
+ */
+export async function askAgain(
+  proposals: readonly Proposal[],
+  hasWaited: (demand: Demand) => boolean,
+): Promise<void> {
+  for (const { tasks, demands } of proposals) {
+    let left = tasks.length;
+    for (const demand of demands) {
+      if (left <= 0) break;
+      const asking = hasWaited(demand) ? demand.askAgain?.() : undefined;
+      if (asking !== undefined) await asking;
+      left -= demand.max();
+    }
+  }
+}
+
 /** Gives tasks to demands, each as many as it wants, until there are no more. */
 export function deal(proposals: readonly Proposal[]): readonly Start[] {
   const starts: Start[] = [];

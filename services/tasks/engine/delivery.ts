@@ -15,7 +15,8 @@ import type { Grant } from "./claim_demand.ts";
 import type { EngineParts } from "./parts.ts";
 import { pushRequestOf } from "./push_request.ts";
 import { newTraceparent } from "./traceparent.ts";
-import { SecretsError, type Vault } from "./vault.ts";
+import { SecretsError } from "./secrets_error.ts";
+import type { Vault } from "./vault.ts";
 import { tenantOfInternal } from "./workers.ts";
 
 /** How long to wait before an outcome is written again; doubled each time. */

@@ -337,6 +337,45 @@ Deno.test("Delivery makes no call when a secret is missing or cannot be opened",
   await other.stop();
 });
 
+Deno.test("Delivery makes no call that lacks its signature or secrets for want of a master key", async () => {
+  const world = await openTestPush({
+    masterKeys: ringOf("k1"),
+    answer: () => answered(200),
+  });
+  const bare = await world.pushWorker({ name: "bare" });
+  const filled = await world.pushWorker({
+    name: "filled",
+    headers: { authorization: "{{secrets.KEY}}" },
+  });
+  await world.addSecrets(filled, { KEY: "it is there" });
+  const { key } = await world.vault.ticket(TENANT_ID);
+  const plain = await world.pushWorker({ name: "signed" });
+  const signed = await world.changeWorker(plain, {
+    signing: [world.vault.newSigning(plain, { key, number: 1 }).stored],
+  });
+  const { store, clock } = world;
+  const none = await openTestPush({
+    store,
+    clock,
+    seed: 2,
+    answer: () => answered(200),
+  });
+  await none.start();
+  const codes: (string | undefined)[] = [];
+  for (const worker of [signed, filled, bare]) {
+    const task = await none.task(worker, { retry: null });
+    await none.clock.advance(10);
+    codes.push((await none.read(task)).error?.code);
+  }
+  assertEquals(codes, [
+    "secrets_unavailable",
+    "secrets_unavailable",
+    undefined,
+  ]);
+  assertEquals(none.calls.length, 1);
+  await none.stop();
+});
+
 Deno.test("Delivery signs calls with each secret that is in force", async () => {
   const world = await openTestPush({
     masterKeys: ringOf("k1"),
@@ -375,5 +414,35 @@ Deno.test("Delivery signs calls with each secret that is in force", async () => 
     true,
     false,
   ]);
+  await world.stop();
+});
+
+Deno.test("Delivery signs the call at the end of a task with the secret of its worker, though that is never called", async () => {
+  const world = await openTestPush({
+    masterKeys: ringOf("k1"),
+    answer: () => answered(200),
+  });
+  const plain = await world.worker();
+  const { key, writes } = await world.vault.ticket(TENANT_ID);
+  await world.parts.store.commit([{ writes }]);
+  const { text, stored } = world.vault.newSigning(plain, { key, number: 1 });
+  const worker = await world.changeWorker(plain, { signing: [stored] });
+  await world.start();
+  const task = await world.task(worker, {
+    callback: { url: "https://owner.example/end", on: ["complete"] },
+  });
+  await world.complete((await world.lease(worker))[0]);
+  await world.clock.advance(10);
+  const [call, ...others] = world.calls;
+  assert(call !== undefined);
+  assertEquals(others, []);
+  assertEquals(call.headers["task-id"], task.id);
+  const parsed = parseVerifyingKey(text);
+  assert(parsed.kind === "ok");
+  const verdict = verifyWebhook({ headers: call.headers, body: call.body }, {
+    keys: [parsed.key],
+    nowMs: call.atMs,
+  });
+  assertEquals(verdict.kind, "ok");
   await world.stop();
 });

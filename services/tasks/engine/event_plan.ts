@@ -10,9 +10,15 @@ import type { Actor } from "../domain/actor.ts";
 import type { FoldDraft } from "../domain/history_fold.ts";
 import { rulesOf, type RulingWorker } from "../domain/rules.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
-import type { TaskEvent, TaskRules, Transition } from "../domain/task_event.ts";
+import type {
+  EventContext,
+  TaskEvent,
+  TaskRules,
+  Transition,
+} from "../domain/task_event.ts";
 import { transition } from "../domain/transition.ts";
 import type { Write } from "../store/store.ts";
+import type { ActiveTasks } from "./active_tasks.ts";
 import { callbackWrites } from "./callbacks.ts";
 import { foldFor, mayFold } from "./history_fold.ts";
 import type { EngineParts } from "./parts.ts";
@@ -51,6 +57,17 @@ export type Settled =
     readonly code: "wrong_state" | "lease_gone";
     readonly reason: string;
     readonly task: Task;
+  }
+  /** The plan has no room for the task that it would make. */
+  | {
+    readonly kind: "refused";
+    readonly code: "quota_exceeded";
+    readonly reason: string;
+    readonly task: Task;
+    /** How many live tasks the plan allows. */
+    readonly limit: number;
+    /** How many there are. */
+    readonly used: number;
   };
 
 /** What is to be written for an event. */
@@ -63,6 +80,22 @@ export interface Plan {
   readonly ownWrites: number;
   /** Tasks that are made by it. */
   readonly made: readonly Task[];
+  /**
+   * Gives back the room that was taken for them in the tenant's plan; to be
+   * called after they were written, or not.
+   *
+   * @default no room was taken
+   */
+  readonly releaseRoom?: () => void;
+}
+
+/** A change that is to be written. */
+interface Change {
+  readonly request: EventRequest;
+  readonly task: Task;
+  readonly event: TaskEvent;
+  readonly context: EventContext;
+  readonly result: Extract<Transition, { readonly kind: "changed" }>;
 }
 
 /** Rules of tasks whose worker was removed; none of them runs any more. */
@@ -71,10 +104,12 @@ const ORPHANS: RulingWorker = { timeoutMs: 30_000, maxLost: 3 };
 /** Plans events. */
 export class EventPlanner {
   readonly #parts: EngineParts;
+  readonly #activeTasks: ActiveTasks;
 
-  /** A planner over the engine's parts. */
-  constructor(parts: EngineParts) {
+  /** A planner over the engine's parts, which keeps to the tenants' plans. */
+  constructor(parts: EngineParts, activeTasks: ActiveTasks) {
     this.#parts = parts;
+    this.#activeTasks = activeTasks;
   }
 
   /** The rules in force for a task, or for what it is about to be. */
@@ -126,14 +161,15 @@ export class EventPlanner {
     },
   ): Soon<Plan> {
     const { clock, random } = this.#parts;
-    const result = transition(task, event, {
+    const context: EventContext = {
       nowMs: clock.nowMs(),
       actor: typeof request.actor === "function"
         ? request.actor(task)
         : request.actor,
       rules,
       random,
-    });
+    };
+    const result = transition(task, event, context);
     switch (result.kind) {
       case "unchanged":
         return settle(request, { settled: { kind: "unchanged", task } });
@@ -148,23 +184,55 @@ export class EventPlanner {
           own: [removalOf(task)],
         });
       case "changed": {
-        const change = { request, task, result, rules };
-        const added = result.history.length;
-        return mayFold(task, added)
-          ? foldFor(task, { added, parts: this.#parts })
-            .then((fold) => this.#planChange(change, fold))
-          : this.#planChange(change, undefined);
+        const change = { request, task, event, context, result };
+        return result.spawnSlotsMs.length === 0
+          ? this.#planFolded(change)
+          : this.#planSpawning(change);
       }
     }
   }
 
+  /** Lets a schedule make as many tasks as the tenant's plan has room for. */
+  async #planSpawning(change: Change): Promise<Plan> {
+    const { request, task, event, context, result } = change;
+    const { tenantId } = task;
+    const { activeTasks: limit } = await this.#parts.limitsOf(tenantId);
+    if (limit === null) return await this.#planFolded(change);
+    const wanted = result.spawnSlotsMs.length;
+    const room = await this.#activeTasks.reserve(tenantId, { wanted, limit });
+    const { granted: spawnRoom, used } = room;
+    try {
+      const fitting = spawnRoom === wanted
+        ? result
+        : transition(task, event, { ...context, spawnRoom });
+      if (
+        fitting.kind !== "changed" || fitting.spawnSlotsMs.length > spawnRoom
+      ) {
+        room.release();
+        const reason = `Cannot run: the plan allows ${limit} active tasks`;
+        const refusal = { kind: "refused", code: "quota_exceeded" } as const;
+        const settled = { ...refusal, reason, task, limit, used };
+        return settle(request, { settled });
+      }
+      const plan = await this.#planFolded({ ...change, result: fitting });
+      return { ...plan, releaseRoom: () => room.release() };
+    } catch (error) {
+      room.release();
+      throw error;
+    }
+  }
+
+  #planFolded(change: Change): Soon<Plan> {
+    const { task, result } = change;
+    const added = result.history.length;
+    return mayFold(task, added)
+      ? foldFor(task, { added, parts: this.#parts })
+        .then((fold) => this.#planChange(change, fold))
+      : this.#planChange(change, undefined);
+  }
+
   #planChange(
-    { request, task, result, rules }: {
-      readonly request: EventRequest;
-      readonly task: Task;
-      readonly result: Extract<Transition, { readonly kind: "changed" }>;
-      readonly rules: TaskRules;
-    },
+    { request, task, result, context: { rules } }: Change,
     fold: FoldDraft | undefined,
   ): Plan {
     const sealed = sealWrite(result.next, {

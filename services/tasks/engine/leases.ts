@@ -5,6 +5,7 @@
  */
 
 import type { Clock, Timer } from "../../shared/clock.ts";
+import { type Soon, soon } from "../../shared/soon.ts";
 import type { Task } from "../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import type {
@@ -38,18 +39,28 @@ export interface LeaseWish {
   readonly leaseMs?: number;
   /** The worker's name for its process. */
   readonly instance?: string;
+  /**
+   * Tells whether whoever waits may still be given tasks; when it may not, it
+   * goes home with none.
+   * @default it may
+   */
+  readonly mayHave?: () => Soon<boolean>;
   /** Calls back when nobody waits for the answer any more. */
   readonly onGone?: (callback: () => void) => void;
 }
 
-/** What a lease's holder says. */
-export interface LeaseWord {
+/** Who holds a lease, or says so. */
+export interface LeaseHolder {
   /** The tenant. */
   readonly tenantId: string;
   /** The lease's id. */
   readonly leaseId: string;
   /** The lease's token. */
   readonly token: string;
+}
+
+/** What a lease's holder says. */
+export interface LeaseWord extends LeaseHolder {
   /** What is said, given the proof of the lease. */
   readonly event: (lease: LeaseProof, task: Task) => TaskEvent;
   /** What is written along with it; see {@linkcode EventRequest}. */
@@ -112,11 +123,18 @@ export class Leases {
       isOpen = false;
       answered.resolve(grants);
     };
+    const { mayHave } = wish;
     const demand: Demand = {
       max: () => isOpen ? max : 0,
       ...(wish.jobs === undefined ? {} : { jobs: wish.jobs }),
       ...(wish.leaseMs === undefined ? {} : { leaseMs: wish.leaseMs }),
       ...(wish.instance === undefined ? {} : { instance: wish.instance }),
+      ...(mayHave === undefined ? {} : {
+        askAgain: () =>
+          soon(mayHave(), (may) => {
+            if (!may) close([]);
+          }),
+      }),
       isPush: false,
       actorId: workerId,
       isLasting: false,
@@ -152,6 +170,16 @@ export class Leases {
   stop(): void {
     this.#isStopped = true;
     for (const giveUp of [...this.#waiting]) giveUp();
+  }
+
+  /**
+   * Whether somebody holds a lease, as far as is known without reading. A lease
+   * that is not known may be held all the same.
+   */
+  isHeldBy({ tenantId, leaseId, token }: LeaseHolder): boolean {
+    const task = this.#recent.get(taskOfLease(leaseId) ?? "");
+    return task?.tenantId === tenantId && task.attempt?.id === leaseId &&
+      task.attempt.tokenHash === sha256(token);
   }
 
   /** Hears what the holder of a lease says. */

@@ -238,3 +238,59 @@ Deno.test("Leases refuses a second completion after the task was handed to anoth
   assertEquals((await world.complete(zombie)).kind, "lease_gone");
   await world.engine.stop();
 });
+
+Deno.test("Leases.lease() gives nothing to who may have no tasks any more, and all to the others", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  let may = true;
+  let asked = 0;
+  const wish = {
+    waitMs: 10_000,
+    mayHave: () => {
+      asked++;
+      return Promise.resolve(may);
+    },
+  };
+  const revoked = world.lease(mailer, wish);
+  const other = world.lease(mailer, { waitMs: 10_000 });
+  await world.clock.advance(1_000);
+  assertEquals(asked, 0);
+  may = false;
+  const made = await world.task(mailer);
+  assertEquals(await revoked, []);
+  assertEquals((await other).map(({ task }) => task.id), [made.id]);
+  may = true;
+  const allowed = world.lease(mailer, wish);
+  await world.clock.advance(1_000);
+  const next = await world.task(mailer);
+  assertEquals((await allowed).map(({ task }) => task.id), [next.id]);
+  // Once for each time that there was something to give.
+  assertEquals(asked, 2);
+  assertEquals(await world.history(made), ["created", "started"]);
+});
+
+Deno.test("Leases.isHeldBy() knows who holds what was handed out, and nobody else", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  await world.task(mailer);
+  const [grant] = await world.lease(mailer);
+  const { leases } = world.engine;
+  const holder = {
+    tenantId: TENANT_ID,
+    leaseId: grant?.task.attempt?.id ?? "",
+    token: grant?.token ?? "",
+  };
+  assertEquals(leases.isHeldBy(holder), true);
+  for (
+    const other of [
+      { token: "lt_guess" },
+      { tenantId: "ten_other" },
+      { leaseId: holder.leaseId.replace(/_1$/, "_2") },
+      { leaseId: "nothing" },
+    ]
+  ) {
+    assertEquals(leases.isHeldBy({ ...holder, ...other }), false);
+  }
+  await world.complete(grant);
+  assertEquals(leases.isHeldBy(holder), false);
+});

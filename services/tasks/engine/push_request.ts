@@ -23,6 +23,11 @@ export interface PushParts {
   readonly secrets: ReadonlyMap<string, string>;
   /** The texts of the secrets that sign the call. */
   readonly signing: readonly string[];
+  /**
+   * The task that the receiver is told of.
+   * @default that of `task`
+   */
+  readonly taskId?: string;
   /** The body's `type`. */
   readonly type: string;
   /** The body's `data`. */
@@ -85,7 +90,7 @@ export function pushRequestOf(parts: PushParts): PushRequestOutcome {
             "webhook-timestamp": String(Math.floor(nowMs / 1_000)),
           }
           : signWebhook({ id, atMs: nowMs, body }, keys)),
-        "task-id": task.id,
+        "task-id": parts.taskId ?? task.id,
         "task-attempt": String(task.fence),
         "traceparent": parts.traceparent,
       },

@@ -1,7 +1,14 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertExists } from "@std/assert";
 import type { PushOutcome } from "../delivery/push_outcome.ts";
+import type { HistoryDraft } from "../domain/history.ts";
+import type { Task } from "../domain/task.ts";
 import { interceptStore, slowCommits } from "./testing/intercepted_store.ts";
-import { answered, bodyOf, openTestPush } from "./testing/test_push.ts";
+import {
+  answered,
+  bodyOf,
+  openTestPush,
+  type TestPush,
+} from "./testing/test_push.ts";
 
 Deno.test("Push calls a worker as soon as its task is due", async () => {
   const world = await openTestPush({ answer: () => answered(200) });
@@ -201,7 +208,13 @@ Deno.test("Push calls back at once at the end of a task, and tells its history",
   assertEquals(call?.url, "https://owner.example/end");
   assertEquals(bodyOf(call).type, "task.completed");
   assertEquals(bodyOf(call).data.task.id, made.id);
-  assertEquals((await world.history(made)).at(-1), "callback_sent");
+  assertEquals(call?.headers["task-id"], made.id);
+  const { type, message, http } = await lastRecord(world, made);
+  assertEquals([type, message], [
+    "callback_sent",
+    "Called back at the first attempt",
+  ]);
+  assertEquals(http, { status: 202, durationMs: 5 });
   await world.stop();
 });
 
@@ -216,7 +229,47 @@ Deno.test("Push tells when a call back was given up", async () => {
     callback: { url: "https://owner.example/end", on: ["complete"] },
   });
   await world.clock.advance(10);
-  assertEquals((await world.history(made)).at(-1), "callback_failed");
+  const { type, message, http } = await lastRecord(world, made);
+  assertEquals([type, message], [
+    "callback_failed",
+    "Cannot call back: the receiver answered 410",
+  ]);
+  assertEquals(http, { status: 410, durationMs: 5 });
   assertEquals((await world.read(made)).status, "complete");
   await world.stop();
 });
+
+Deno.test("Push tells at which attempt it called back, and what was answered then", async () => {
+  let calls = 0;
+  const world = await openTestPush({
+    answer: (request) =>
+      answered(
+        request.url.startsWith("https://owner") && ++calls < 3 ? 503 : 200,
+      ),
+  });
+  const worker = await world.pushWorker();
+  await world.start();
+  const made = await world.task(worker, {
+    callback: { url: "https://owner.example/end", on: ["complete"] },
+  });
+  await world.clock.advance(10);
+  await world.clock.advance(3_600_000);
+  const { message, http } = await lastRecord(world, made);
+  assertEquals(message, "Called back at attempt 3");
+  assertEquals(http, { status: 200, durationMs: 5 });
+  await world.stop();
+});
+
+async function lastRecord(
+  { store }: TestPush,
+  { tenantId, id: taskId }: Task,
+): Promise<HistoryDraft> {
+  const { records: [last] } = await store.history({
+    tenantId,
+    taskId,
+    order: "desc",
+    limit: 1,
+  });
+  assertExists(last);
+  return JSON.parse(last.text);
+}

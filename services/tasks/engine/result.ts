@@ -33,7 +33,8 @@ export interface ResultOptions {
 
 /**
  * Takes the secrets out of a result and, when its JSON text is longer than
- * {@linkcode MAX_RESULT_BYTES}, keeps the beginning of that text as a string.
+ * {@linkcode MAX_RESULT_BYTES}, keeps as a string the longest beginning of that
+ * text that fits; of a result that is a string, the longest beginning of itself.
  */
 export function keptResult(
   result: unknown,
@@ -49,15 +50,26 @@ export function keptResult(
       ? { resultJson, isResultTruncated: true }
       : { resultJson };
   }
-  // Escapes and wide characters can make a string eight times its length.
   const text = typeof clean === "string" ? clean : resultJson;
-  let chars = MAX_RESULT_BYTES;
-  let kept = JSON.stringify(text.slice(0, chars).toWellFormed());
-  while (byteLength(kept) > MAX_RESULT_BYTES) {
-    chars = Math.floor(chars / 2);
-    kept = JSON.stringify(text.slice(0, chars).toWellFormed());
+  return { resultJson: longestBeginning(text), isResultTruncated: true };
+}
+
+/** The longest beginning of a text that fits as a JSON string, as such a string. */
+function longestBeginning(text: string): string {
+  const whole = text.slice(0, MAX_RESULT_BYTES).toWellFormed();
+  const beginning = (chars: number): string => {
+    const begin = whole.slice(0, chars);
+    // The last character may have been cut in two.
+    return JSON.stringify(begin.isWellFormed() ? begin : begin.slice(0, -1));
+  };
+  // Each character is a byte at least, and there are two quotes.
+  let [fitting, tooMany] = [0, MAX_RESULT_BYTES - 1];
+  while (tooMany - fitting > 1) {
+    const middle = Math.floor((fitting + tooMany) / 2);
+    if (byteLength(beginning(middle)) <= MAX_RESULT_BYTES) fitting = middle;
+    else tooMany = middle;
   }
-  return { resultJson: kept, isResultTruncated: true };
+  return beginning(fitting);
 }
 
 function byteLength(text: string): number {

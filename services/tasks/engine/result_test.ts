@@ -40,6 +40,22 @@ Deno.test("keptResult() keeps the beginning of what is too long, as valid JSON",
   }
 });
 
+Deno.test("keptResult() keeps the longest beginning that fits", () => {
+  for (const unit of ["x", "é", "漢", "😀", '"', "\u0001"]) {
+    for (const pad of ["", "a", "aa", "aaa"]) {
+      const long = pad + unit.repeat(70_000);
+      const { resultJson } = keptResult(long);
+      const text: string = JSON.parse(resultJson);
+      const more = long.slice(0, text.length + unit.length);
+      assertEquals(long.startsWith(text), true);
+      assert(bytesOf(JSON.stringify(more)) > MAX_RESULT_BYTES);
+    }
+  }
+  const body = "x".repeat(MAX_RESULT_BYTES);
+  const { resultJson } = keptResult(body, { isTruncated: true });
+  assertEquals(bytesOf(resultJson), MAX_RESULT_BYTES);
+});
+
 Deno.test("keptResult() keeps the beginning of a long object's text", () => {
   const { resultJson } = keptResult({ list: new Array(50_000).fill(1) });
   assert(JSON.parse(resultJson).startsWith('{"list":[1,1,1'));

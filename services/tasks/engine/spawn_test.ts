@@ -101,3 +101,60 @@ Deno.test("A schedule's tasks reach a worker that waits", async () => {
   );
   await world.engine.stop();
 });
+
+Deno.test("A schedule makes as many tasks as the plan has room for and misses the others", async () => {
+  const world = await openTestEngine({ limits: { activeTasks: 150 } });
+  const mailer = await world.worker();
+  const { limit: _limit, ...forever } = EACH_MINUTE;
+  const parent = await world.task(mailer, { repeat: forever });
+  await world.clock.advance(86_400_000);
+  await world.engine.start();
+  await world.clock.advance(1_000);
+  const counted = await world.store.counts({ tenantId: TENANT_ID, cap: 1_000 });
+  assertEquals(counted, { scheduled: 1, waiting: 149 });
+  assertEquals((await children(world, parent)).length, 149);
+  const { missed, dateMs } = await world.read(parent);
+  assertEquals(missed, 1_441 - 149);
+  assertEquals(dateMs, parent.firstDateMs + 1_441 * 60_000);
+  const [last] = (await world.store.history({
+    tenantId: TENANT_ID,
+    taskId: parent.id,
+    types: ["missed"],
+    order: "desc",
+    limit: 1,
+  })).records;
+  const { amount, message } = JSON.parse(last?.text ?? "{}");
+  assertEquals([amount, message], [
+    1_441 - 149,
+    "the plan has no room for more active tasks",
+  ]);
+  await world.engine.stop();
+});
+
+Deno.test("Schedules that are due together share the room, and have it again when tasks end", async () => {
+  const world = await openTestEngine({
+    limits: { activeTasks: 5 },
+    trouble: { conflictShare: 0.3 },
+  });
+  const mailer = await world.worker();
+  const { limit: _limit, ...forever } = EACH_MINUTE;
+  const parents: Task[] = [];
+  for (let count = 0; count < 3; count++) {
+    const dateMs = world.clock.nowMs() + 60_000;
+    parents.push(await world.task(mailer, { repeat: forever, dateMs }));
+  }
+  await world.engine.start();
+  const made = async () => {
+    const each = await Promise.all(
+      parents.map((parent) => children(world, parent)),
+    );
+    return each.flat();
+  };
+  await world.clock.advance(60_000);
+  const first = await made();
+  assertEquals(first.length, 2);
+  for (const task of first) await world.apply(task, { kind: "cancel" });
+  await world.clock.advance(60_000);
+  assertEquals((await made()).length, 2);
+  await world.engine.stop();
+});

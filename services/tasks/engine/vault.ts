@@ -12,11 +12,21 @@ import type {
 } from "../domain/worker.ts";
 import type { MasterKeys, SealingKey } from "../secrets/master_keys.ts";
 import { Scrubber } from "../secrets/scrub.ts";
-import { openSecret, sealSecret } from "../secrets/sealed.ts";
-import { createTenantKey } from "../secrets/tenant_key.ts";
-import { TenantKeyCache } from "../secrets/tenant_key_cache.ts";
-import type { Write } from "../store/store.ts";
-import type { Books, SecretRecord } from "./books.ts";
+import { sealedKeyId } from "../secrets/envelope.ts";
+import {
+  openSecret,
+  sealSecret,
+  type SecretOutcome,
+  type SecretRow,
+} from "../secrets/sealed.ts";
+import type { Books } from "./books.ts";
+import { liveValues } from "./retired_secrets.ts";
+import { SecretsError } from "./secrets_error.ts";
+import {
+  type SealingTicket,
+  TenantKeys,
+  type TenantKeyState,
+} from "./tenant_keys.ts";
 
 /** The name under which signing secrets are sealed; no client's can be that. */
 const SIGNING_NAME = "signing";
@@ -25,35 +35,24 @@ const KEY_PAIR_NAME = "signing_key";
 /** Workers whose opened secrets are kept at hand. */
 const MAX_OPENED = 1_000;
 
-/** What is sealed cannot be opened, however often it is tried. */
-export class SecretsError extends Error {
-  /** The name by which it shows up in logs. */
-  override readonly name = "SecretsError";
-}
-
 /** Opened secrets of a worker. */
 export interface OpenedSecrets {
   /** Values by name. */
   readonly values: ReadonlyMap<string, string>;
-  /** Takes them out of texts; absent when there is nothing to take out. */
+  /**
+   * Takes them out of texts, and those that were replaced or removed while an
+   * attempt may know them; absent when there is nothing to take out.
+   */
   readonly scrubber?: Scrubber;
-}
-
-/** A tenant's key, and what has to be written when it is new. */
-export interface SealingTicket {
-  /** What seals. */
-  readonly key: SealingKey;
-  /** Writes that have to go along with what was sealed. */
-  readonly writes: readonly Write[];
 }
 
 /** Options of {@linkcode Vault}. */
 export interface VaultOptions {
   /** Where secrets and data keys are. */
-  readonly books: Pick<Books, "secrets" | "dataKeys">;
+  readonly books: Pick<Books, "secrets" | "retiredSecrets" | "dataKeys">;
   /**
    * What data keys are wrapped by.
-   * @default none: there are no secrets then
+   * @default none: nothing is sealed then, and nothing opens
    */
   readonly masterKeys?: MasterKeys;
   /** The time. */
@@ -65,7 +64,7 @@ const NOTHING: OpenedSecrets = { values: new Map() };
 /** Seals and opens. */
 export class Vault {
   readonly #options: VaultOptions;
-  readonly #keys: TenantKeyCache | undefined;
+  readonly #keys: TenantKeys;
   readonly #opened = new Map<
     string,
     { readonly changes: number; readonly secrets: OpenedSecrets }
@@ -74,18 +73,17 @@ export class Vault {
   /** A vault that has opened nothing. */
   constructor(options: VaultOptions) {
     this.#options = options;
-    const { masterKeys } = options;
-    this.#keys = masterKeys && new TenantKeyCache({ masterKeys });
+    this.#keys = new TenantKeys(options);
   }
 
   /** Whether secrets can be kept. */
   get isAvailable(): boolean {
-    return this.#keys !== undefined;
+    return this.#options.masterKeys !== undefined;
   }
 
   /** Lets go of all that was opened for a tenant, as when it is removed. */
   forget(tenantId: string): void {
-    this.#keys?.forget(tenantId);
+    this.#keys.forget(tenantId);
     for (const name of this.#opened.keys()) {
       if (name.startsWith(`${tenantId}\n`)) this.#opened.delete(name);
     }
@@ -94,45 +92,30 @@ export class Vault {
   /**
    * The key that seals for a tenant; made when it has none.
    *
-   * @throws {Error} when there are no master keys
-   * @throws {SecretsError} when none of them opens it
+   * @throws {SecretsError} when there is no master key that opens it
    */
   async ticket(tenantId: string): Promise<SealingTicket> {
-    const { masterKeys, books } = this.#options;
-    if (masterKeys === undefined) {
-      throw new Error("Cannot seal secret: no master key is set");
-    }
-    const record = await books.dataKeys.get(tenantId, "data");
-    if (record !== undefined) {
-      return { key: this.#open(tenantId, record.wrapped), writes: [] };
-    }
-    const { key, wrapped } = createTenantKey({ tenantId, masterKeys });
-    const write = books.dataKeys.adding({
-      tenantId,
-      id: "data",
-      version: 1,
-      wrapped,
-    });
-    return { key, writes: [write] };
+    return await this.#keys.ticket(tenantId);
+  }
+
+  /** Looks whether what seals for a tenant opens. */
+  async keyStateOf(tenantId: string): Promise<TenantKeyState> {
+    return await this.#keys.stateOf(tenantId);
   }
 
   /**
    * Opens all named secrets of a worker.
    *
-   * @throws {SecretsError} when one cannot be opened
+   * @throws {SecretsError} when one cannot be opened, as without a master key
    */
   async open(tenantId: string, workerId: string): Promise<OpenedSecrets> {
-    const { books } = this.#options;
-    if (this.#keys === undefined) return NOTHING;
+    const { secrets: book, retiredSecrets } = this.#options.books;
     // Each lease asks, and secrets seldom change.
-    const { changes } = books.secrets;
+    const changes = book.changes + retiredSecrets.changes;
     const name = `${tenantId}\n${workerId}`;
     const known = this.#opened.get(name);
     if (known?.changes === changes) return known.secrets;
-    const records = await books.secrets.all(tenantId, workerId);
-    const secrets = records.length === 0
-      ? NOTHING
-      : openRecords(records, await this.#tenantKey(tenantId));
+    const secrets = await this.#openAll(tenantId, workerId);
     const oldest = this.#opened.keys().next().value;
     if (this.#opened.size >= MAX_OPENED && oldest !== undefined) {
       this.#opened.delete(oldest);
@@ -176,74 +159,93 @@ export class Vault {
   }
 
   /**
-   * The secrets that sign a worker's calls now, as text; none without a master key.
+   * The secrets that sign a worker's calls now, as text; none when it has none.
+   * One that was replaced and does not open is left out: the one in its place
+   * signs.
    *
-   * @throws {SecretsError} when one cannot be opened
+   * @throws {SecretsError} when one cannot be opened, as without a master key
    */
   async signing(worker: WorkerDefinition): Promise<readonly string[]> {
-    if (this.#keys === undefined || worker.signing.length === 0) return [];
-    const { tenantId, id: workerId } = worker;
-    const key = await this.#tenantKey(tenantId);
+    const { tenantId, id: workerId, asymmetric } = worker;
     const nowMs = this.#options.clock.nowMs();
-    const texts = worker.signing
-      .filter(({ expiresAtMs }) =>
-        expiresAtMs === undefined || expiresAtMs > nowMs
-      )
-      .map(({ sealed, number }) =>
-        opened(
-          openSecret(sealed, {
-            key,
-            row: { tenantId, workerId, name: SIGNING_NAME, version: number },
-          }),
-        )
-      );
-    if (worker.asymmetric !== undefined) {
+    const live = worker.signing.filter(({ expiresAtMs }) =>
+      expiresAtMs === undefined || expiresAtMs > nowMs
+    );
+    if (live.length === 0 && asymmetric === undefined) return [];
+    const open = await this.#openerOf(tenantId, [
+      ...live.map(({ sealed }) => sealed),
+      ...(asymmetric === undefined ? [] : [asymmetric.sealed]),
+    ]);
+    const texts = live.flatMap(({ sealed, number, expiresAtMs }) => {
+      const name = SIGNING_NAME;
+      const outcome = open(sealed, {
+        tenantId,
+        workerId,
+        name,
+        version: number,
+      });
+      const isReplaced = expiresAtMs !== undefined;
+      return outcome.kind !== "ok" && isReplaced ? [] : [opened(outcome)];
+    });
+    if (asymmetric !== undefined) {
       const row = { tenantId, workerId, name: KEY_PAIR_NAME, version: 1 };
-      texts.push(opened(openSecret(worker.asymmetric.sealed, { key, row })));
+      texts.push(opened(open(asymmetric.sealed, row)));
     }
     return texts;
   }
 
-  async #tenantKey(tenantId: string): Promise<SealingKey> {
-    const record = await this.#options.books.dataKeys.get(tenantId, "data");
-    if (record === undefined) {
-      throw new SecretsError("Cannot open secret: the tenant has no data key");
-    }
-    return this.#open(tenantId, record.wrapped);
-  }
-
-  #open(tenantId: string, wrapped: string): SealingKey {
-    const outcome = this.#keys?.unwrap(tenantId, wrapped);
-    if (outcome?.kind === "ok") return outcome.key;
-    throw new SecretsError(
-      `Cannot open data key: ${outcome?.kind ?? "no master key is set"}`,
+  async #openAll(tenantId: string, workerId: string): Promise<OpenedSecrets> {
+    const { clock, books } = this.#options;
+    // One after the other, and none from memory: what is replaced meanwhile is
+    // among these or among those.
+    const records = await books.secrets.all(tenantId, workerId);
+    const [retired] = await books.retiredSecrets.all(tenantId, workerId);
+    const late = liveValues(retired, clock.nowMs());
+    if (records.length === 0 && late.length === 0) return NOTHING;
+    const open = await this.#openerOf(
+      tenantId,
+      [...records, ...late].map(({ sealed }) => sealed),
     );
+    const values = new Map(
+      records.map(({ name, version, sealed }) => [
+        name,
+        opened(open(sealed, { tenantId, workerId, name, version })),
+      ]),
+    );
+    // Of these, what does not open any more keeps nobody from working.
+    const lateValues = late.flatMap(({ name, version, sealed }) => {
+      const outcome = open(sealed, { tenantId, workerId, name, version });
+      return outcome.kind === "ok" ? [{ name, value: outcome.value }] : [];
+    });
+    const scrubber = new Scrubber([
+      ...[...values].map(([name, value]) => ({ name, value })),
+      ...lateValues,
+    ]);
+    return { values, scrubber };
+  }
+
+  async #openerOf(
+    tenantId: string,
+    sealed: readonly string[],
+  ): Promise<(sealed: string, row: SecretRow) => OpenerOutcome> {
+    const keys = await this.#keys.keysOf(tenantId, sealed);
+    return (text, row) => {
+      const key = keys.get(sealedKeyId(text) ?? "");
+      return key === undefined
+        ? { kind: "no_key" }
+        : openSecret(text, { key, row });
+    };
   }
 }
 
-function openRecords(
-  records: readonly SecretRecord[],
-  key: SealingKey,
-): OpenedSecrets {
-  const values = new Map(
-    records.map((record) => [record.name, openRecord(record, key)]),
-  );
-  const scrubber = new Scrubber(
-    [...values].map(([name, value]) => ({ name, value })),
-  );
-  return { values, scrubber };
-}
+/** What opening a secret comes to when its key may be missing. */
+type OpenerOutcome = SecretOutcome | { readonly kind: "no_key" };
 
-function openRecord(record: SecretRecord, key: SealingKey): string {
-  const { tenantId, workerId, name, version, sealed } = record;
-  return opened(
-    openSecret(sealed, { key, row: { tenantId, workerId, name, version } }),
-  );
-}
-
-function opened(
-  outcome: ReturnType<typeof openSecret>,
-): string {
+function opened(outcome: OpenerOutcome): string {
   if (outcome.kind === "ok") return outcome.value;
-  throw new SecretsError(`Cannot open secret: ${outcome.kind}`);
+  throw new SecretsError(
+    outcome.kind === "no_key"
+      ? "Cannot open secret: no master key opens the key it is sealed with"
+      : `Cannot open secret: ${outcome.kind}`,
+  );
 }

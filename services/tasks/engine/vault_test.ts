@@ -1,8 +1,16 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertRejects,
+} from "@std/assert";
 import { newSigningKey } from "../delivery/signing_secret.ts";
 import type { SigningSecret, WorkerDefinition } from "../domain/worker.ts";
-import type { MasterKeys } from "../secrets/master_keys.ts";
+import { MasterKeys } from "../secrets/master_keys.ts";
+import { planRewrap } from "../secrets/rewrap_plan.ts";
 import { flipBit, ringOf } from "../secrets/testing/keys.ts";
+import { RETIRED_MS, retiring } from "./retired_secrets.ts";
+import { SecretsError } from "./secrets_error.ts";
 import {
   openTestEngine,
   TENANT_ID,
@@ -13,17 +21,18 @@ import { Vault } from "./vault.ts";
 
 interface World extends TestEngine {
   readonly vault: Vault;
+  readonly masterKeys: MasterKeys;
   readonly mailer: WorkerDefinition;
 }
 
-async function open(masterKeys?: MasterKeys): Promise<World> {
+async function open(masterKeys: MasterKeys): Promise<World> {
   const world = await openTestEngine();
   const vault = new Vault({
     books: world.parts.books,
     clock: world.clock,
-    ...(masterKeys === undefined ? {} : { masterKeys }),
+    masterKeys,
   });
-  return { ...world, vault, mailer: await world.worker() };
+  return { ...world, vault, masterKeys, mailer: await world.worker() };
 }
 
 /** Adds a secret, or puts it in the place of one that was removed. */
@@ -94,10 +103,9 @@ Deno.test("Vault opens what an earlier master key wrapped, and nothing without i
   });
   await assertRejects(() => stranger.open(TENANT_ID, world.mailer.id));
   await assertRejects(() => stranger.ticket(TENANT_ID));
-  const none = await open();
-  assertEquals(none.vault.isAvailable, false);
-  assertEquals(await values(none), {});
-  await assertRejects(() => none.vault.ticket(TENANT_ID), Error, "master key");
+  const none = new Vault({ books: world.parts.books, clock: world.clock });
+  assertEquals([none.isAvailable, world.vault.isAvailable], [false, true]);
+  await assertRejects(() => none.ticket(TENANT_ID), SecretsError, "master key");
 });
 
 Deno.test("Vault opens nothing that was tampered with or moved to another row", async () => {
@@ -158,4 +166,132 @@ Deno.test("Vault.signing() gives a key pair beside the secrets", async () => {
   };
   assertEquals(await world.vault.signing(worker), [secret, text]);
   assertEquals(await world.vault.signing(world.mailer), []);
+});
+
+Deno.test("Vault refuses to go without secrets that are there when no master key is", async () => {
+  const world = await open(ringOf("k1"));
+  await add(world, "A", "some value");
+  const { key } = await world.vault.ticket(TENANT_ID);
+  const { stored } = world.vault.newSigning(world.mailer, { key, number: 1 });
+  const none = new Vault({ books: world.parts.books, clock: world.clock });
+  await assertRejects(
+    () => none.open(TENANT_ID, world.mailer.id),
+    SecretsError,
+  );
+  await assertRejects(
+    () => none.signing({ ...world.mailer, signing: [stored] }),
+    SecretsError,
+  );
+  const pair = { sealed: stored.sealed, publicKey: "whpk_x" };
+  await assertRejects(
+    () => none.signing({ ...world.mailer, asymmetric: pair }),
+    SecretsError,
+  );
+  // A worker that has neither is called as ever.
+  const other = await world.worker({ name: "other" });
+  assertEquals(await none.signing(other), []);
+  assertEquals((await none.open(TENANT_ID, other.id)).values.size, 0);
+});
+
+/** Replaces a tenant's lost key, as the command does beside the service. */
+async function replaceLost(
+  { store }: TestEngine,
+  masterKeys: MasterKeys,
+): Promise<void> {
+  const record = await store.record("data_key", TENANT_ID, "data");
+  assert(record !== undefined);
+  const step = planRewrap(JSON.parse(record.text), {
+    masterKeys,
+    replacesLost: true,
+  });
+  assert(step.kind === "replaced");
+  await store.commit([{
+    writes: [step.next, step.kept].map((next, index) => ({
+      kind: "record",
+      recordKind: "data_key",
+      tenantId: TENANT_ID,
+      id: next.id,
+      expectedVersion: index === 0 ? record.version : 0,
+      next: {
+        kind: "data_key",
+        tenantId: TENANT_ID,
+        id: next.id,
+        version: next.version,
+        text: JSON.stringify(next),
+      },
+    })),
+  }]);
+}
+
+Deno.test("Vault seals by a key that replaced a lost one, and opens the old secrets when that is back", async () => {
+  const before = ringOf("k1");
+  const world = await open(before);
+  await add(world, "A", "some value");
+  const { key } = await world.vault.ticket(TENANT_ID);
+  const old = world.vault.newSigning(world.mailer, { key, number: 1 });
+  const ring = ringOf("k2");
+  const { books } = world.parts;
+  const { clock } = world;
+  const vault = new Vault({ books, clock, masterKeys: ring });
+  await assertRejects(() => vault.ticket(TENANT_ID), SecretsError);
+  assertEquals(await vault.keyStateOf(TENANT_ID), {
+    kind: "unopened",
+    masterKeyId: "k1",
+  });
+  await replaceLost(world, ring);
+  assertEquals(await vault.keyStateOf(TENANT_ID), { kind: "fine" });
+  const ticket = await vault.ticket(TENANT_ID);
+  assertNotEquals(ticket.key.id, key.id);
+  assertEquals(ticket.writes, []);
+  // What only the old key opens is still out of reach, and still there.
+  await assertRejects(() => vault.open(TENANT_ID, world.mailer.id));
+  const made = vault.newSigning(world.mailer, { key: ticket.key, number: 2 });
+  const replaced = { ...old.stored, expiresAtMs: clock.nowMs() + 60_000 };
+  const worker = { ...world.mailer, signing: [made.stored, replaced] };
+  assertEquals(await vault.signing(worker), [made.text]);
+  await assertRejects(() =>
+    vault.signing({ ...worker, signing: [old.stored] })
+  );
+  const both = new Vault({
+    books,
+    clock,
+    masterKeys: new MasterKeys(ring.current, [before.current]),
+  });
+  assertEquals(
+    (await both.open(TENANT_ID, world.mailer.id)).values.get("A"),
+    "some value",
+  );
+  assertEquals(await both.signing(worker), [made.text, old.text]);
+});
+
+Deno.test("Vault.open() takes replaced and removed values out of texts for a day", async () => {
+  const world = await open(ringOf("k1"));
+  const { secrets } = world.parts.books;
+  await add(world, "A", "leaked value");
+  const record = await secrets.get(TENANT_ID, `${world.mailer.id}:A`);
+  assert(record !== undefined);
+  await world.parts.store.commit([{
+    writes: [
+      secrets.removing(record),
+      ...await retiring([record], {
+        books: world.parts.books,
+        nowMs: world.clock.nowMs(),
+      }),
+    ],
+  }]);
+  const clean = async (vault = world.vault): Promise<string | undefined> => {
+    const { scrubber, values } = await vault.open(TENANT_ID, world.mailer.id);
+    assertEquals(values.has("A"), values.size === 1);
+    return scrubber?.scrubText("leaked value, fresh value");
+  };
+  assertEquals(await clean(), "[secret A], fresh value");
+  await add(world, "A", "fresh value");
+  assertEquals(await clean(), "[secret A], [secret A]");
+  await world.clock.advance(RETIRED_MS);
+  const later = new Vault({
+    books: world.parts.books,
+    clock: world.clock,
+    masterKeys: world.masterKeys,
+  });
+  assertEquals(await clean(later), "leaked value, [secret A]");
 });

@@ -14,7 +14,7 @@ import { StoreBusyError } from "../store/store.ts";
 import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
 import type { Demand, Grant } from "./claim_demand.ts";
 import { ClaimReturns } from "./claim_returns.ts";
-import { deal, type Start, startRequest } from "./claim_starts.ts";
+import { askAgain, deal, type Start, startRequest } from "./claim_starts.ts";
 import { choose } from "./claim_choice.ts";
 import { ClaimSight } from "./claim_sight.ts";
 import type { EngineParts } from "./parts.ts";
@@ -176,6 +176,7 @@ export class WorkerClaims {
     if (retryAtMs !== undefined) {
       this.#triggerIn(retryAtMs - parts.clock.nowMs());
     }
+    await askAgain(proposals, (demand) => !this.#sight.isNew(demand));
     const starts = deal(proposals);
     const proposed = proposals.reduce(
       (sum, { tasks }) => sum + tasks.length,

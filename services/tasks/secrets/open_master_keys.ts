@@ -20,8 +20,12 @@ export interface MasterKeySource {
   readonly defaultFile: string;
   /** Reads a text file; undefined when it is not there. */
   readonly read: (path: string) => Promise<string | undefined>;
-  /** Writes a new file that its owner alone may read, durably; rejects when it is there. */
-  readonly create: (path: string, text: string) => Promise<void>;
+  /**
+   * Writes a new file that its owner alone may read, durably; rejects when it is
+   * there.
+   * @default no key is made: it is a problem when there is none
+   */
+  readonly create?: (path: string, text: string) => Promise<void>;
   /** Gives that many random bytes, fit for keys. */
   readonly randomBytes: (length: number) => Uint8Array;
 }
@@ -33,7 +37,7 @@ export type OpenKeysOutcome =
   | { readonly kind: "none" }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** Opens the master keys; makes one at the first start when none is named. */
+/** Opens the master keys; makes one when none is named and it may. */
 export async function openMasterKeys(
   source: MasterKeySource,
 ): Promise<OpenKeysOutcome> {
@@ -48,6 +52,13 @@ export async function openMasterKeys(
       kind: "invalid",
       problem: `Cannot read master keys: there is no file "${path}"; ` +
         "MASTER_KEYS_FILE names it",
+    };
+  }
+  if (create === undefined) {
+    return {
+      kind: "invalid",
+      problem: `Cannot read master keys: there is no file "${path}", and ` +
+        "neither MASTER_KEYS nor MASTER_KEYS_FILE is set",
     };
   }
   const made = newMasterKeyFile(source.randomBytes);

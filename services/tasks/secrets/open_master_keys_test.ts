@@ -69,3 +69,12 @@ Deno.test("openMasterKeys() says where a malformed key is, without its text", as
     assertEquals(outcome.problem.includes("secretsecret"), false);
   }
 });
+
+Deno.test("openMasterKeys() makes no key where that is not wanted", async () => {
+  const { create: _create, ...rest } = source(new Map());
+  const outcome = await openMasterKeys(rest);
+  assertEquals(outcome.kind, "invalid");
+  if (outcome.kind === "invalid") {
+    assertStringIncludes(outcome.problem, '"data/master.key"');
+  }
+});

@@ -29,14 +29,14 @@ export const accountSettings = {
     name: "ACCOUNTS_TOKEN",
     default: "",
     group: ACCOUNTS,
-    help: "Bearer token for creating tenants.",
+    help: "Bearer token for creating tenants; 22 characters or more.",
   }),
   operatorToken: secretSetting({
     name: "OPERATOR_TOKEN",
     default: "",
     group: ACCOUNTS,
-    help: "Bearer token of accounts.admin.<host>; without it that host " +
-      "answers 401.",
+    help: "Bearer token of accounts.admin.<host>, 22 characters or more; " +
+      "without it that host answers 401.",
   }),
   signupsPerHour: integerSetting({
     name: "SIGNUPS_PER_HOUR",

@@ -8,8 +8,9 @@
 /**
  * What a record is: a tenant (kept under the tenant id "", its alias is the
  * domain), a reserved domain, a worker, a user, an API key, a worker's
- * credential, a named secret, a tenant's wrapped data key, a bulk operation, an
- * invitation or a setting of the service itself.
+ * credential, a named secret, the secrets of a worker that were replaced of late,
+ * a tenant's wrapped data key, a bulk operation, an invitation or a setting of the
+ * service itself.
  */
 export type RecordKind =
   | "tenant"
@@ -19,6 +20,7 @@ export type RecordKind =
   | "key"
   | "credential"
   | "secret"
+  | "retired_secrets"
   | "data_key"
   | "operation"
   | "service";

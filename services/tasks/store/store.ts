@@ -34,13 +34,21 @@ export interface Store {
   stop(): Promise<void>;
 
   /**
+   * Resolves when it can be read and, as far as is known, written.
+   *
+   * @throws {StoreFailedError} when it cannot
+   */
+  check(): Promise<void>;
+
+  /**
    * Applies units in the order given, each as a whole or not at all, and answers
    * after all of them are durable.
    *
    * @throws {TypeError} when an instant of a task is not in whole milliseconds;
    * nothing was written
    * @throws {StoreBusyError} when too much waits to be written; nothing was
-   * @throws {Error} when the store fails; whether it was written is unknown
+   * @throws {StoreFailedError} when the store fails; whether it was written is
+   * unknown
    */
   commit(units: readonly Unit[]): Promise<readonly UnitResult[]>;
 
@@ -189,6 +197,11 @@ export type Write =
     readonly tenantId: string;
     readonly key: string;
     readonly entry: IdempotencyEntry;
+    /**
+     * Whether it takes the place of what is there, so that nothing conflicts.
+     * @default {false}
+     */
+    readonly replaces?: boolean;
   }
   /** Adds to the audit log. */
   | {

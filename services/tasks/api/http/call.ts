@@ -4,9 +4,12 @@
  * @module
  */
 
+import type { Soon } from "../../../shared/soon.ts";
 import type { Caller } from "../../access/caller.ts";
 import type { Write } from "../../store/store.ts";
+import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
+import type { AnswerPlace } from "./kept_answer.ts";
 import type { TraceParent } from "./request_id.ts";
 
 /** The tenant a request is for. */
@@ -51,6 +54,16 @@ export interface CallContext {
    * no Idempotency-Key, and for answers that are not kept.
    */
   along(answer: Answer): readonly Write[];
+  /**
+   * Where the answer is kept, for effects that outlive the request; absent where
+   * the client gave no Idempotency-Key.
+   */
+  readonly answerPlace?: AnswerPlace | undefined;
+  /**
+   * Tells anew who calls, for routes that let their callers wait: a credential
+   * may have been revoked or have expired meanwhile.
+   */
+  admitAgain(): Soon<Admission>;
   /** The value of a header, whatever the case of its name. */
   header(name: string): string | undefined;
   /** Tells whether the client has gone away. */

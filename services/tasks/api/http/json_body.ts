@@ -6,7 +6,9 @@
 
 import { Buffer, isUtf8 } from "node:buffer";
 import { quote } from "../../../shared/quote.ts";
+import { cannotTake } from "../schema/fault.ts";
 import { jsonFault, jsonFaultDetail, MAX_DEPTH } from "../schema/json_value.ts";
+import { inexactNumber } from "./inexact_number.ts";
 import { jsonSyntaxFault } from "./json_syntax.ts";
 import { parseMediaType } from "./media_type.ts";
 import {
@@ -44,6 +46,11 @@ export interface ReadJsonOptions {
   readonly isOptional: boolean;
   /** The types that are taken. */
   readonly mediaTypes: readonly string[];
+  /**
+   * What to do about a larger one, for the problem's detail.
+   * @default nothing is said
+   */
+  readonly tooLargeAdvice?: string | undefined;
 }
 
 /** What a body comes to. */
@@ -67,7 +74,7 @@ export async function readJsonBody(
   source: BodySource,
   options: ReadJsonOptions,
 ): Promise<JsonBodyOutcome> {
-  const { maxBytes, isOptional } = options;
+  const { maxBytes, isOptional, tooLargeAdvice } = options;
   const { contentType, contentLength } = source;
   // Verbs are often sent with no type and no bytes, which is no body at all.
   if (!(isOptional && contentType === undefined)) {
@@ -77,7 +84,7 @@ export async function readJsonBody(
     }
   }
   if (contentLength !== undefined && Number(contentLength) > maxBytes) {
-    return tooLarge(maxBytes);
+    return tooLarge(maxBytes, tooLargeAdvice);
   }
   const body = await source.read(maxBytes);
   switch (body.kind) {
@@ -87,7 +94,7 @@ export async function readJsonBody(
         ? unsupported(contentType, options)
         : parseJsonBody(body.bytes);
     case "too_large":
-      return tooLarge(maxBytes);
+      return tooLarge(maxBytes, tooLargeAdvice);
     case "busy":
       return problem("overloaded", {
         detail: "Cannot read body: too many bodies are under way",
@@ -115,6 +122,13 @@ export function parseJsonBody(
     if (!(error instanceof SyntaxError)) throw error;
     return malformed(syntaxMessage(text));
   }
+  const inexact = inexactNumber(text);
+  if (inexact !== undefined) {
+    const detail = cannotTake(
+      `the number ${inexact} cannot be kept to the last digit; send it as text`,
+    );
+    return invalidRequest([{ pointer: "", code: "inexact_number", detail }]);
+  }
   const fault = jsonFault(value);
   if (fault === undefined) return { kind: "ok", value, text };
   const { code, pointer } = fault;
@@ -122,10 +136,13 @@ export function parseJsonBody(
   return invalidRequest([{ pointer, code, detail }]);
 }
 
-/** The problem of a body that is larger than `maxBytes`. */
-export function tooLarge(maxBytes: number): ProblemAnswer {
+/** The problem of a body that is larger than `maxBytes`, and what to do about it. */
+export function tooLarge(maxBytes: number, advice?: string): ProblemAnswer {
+  const state = `it has more than ${maxBytes} bytes`;
   return problem("too_large", {
-    detail: `Cannot read body: it has more than ${maxBytes} bytes`,
+    detail: `Cannot read body: ${state}${
+      advice === undefined ? "" : `; ${advice}`
+    }`,
     extensions: { limit: maxBytes },
   });
 }

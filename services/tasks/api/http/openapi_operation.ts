@@ -6,6 +6,7 @@
 
 import { scopesOfRole } from "../../access/scope.ts";
 import { exampleOf } from "../schema/annotated.ts";
+import { mergePatchSchema } from "../schema/merge_patch_shape.ts";
 import type { QueryParameter } from "../schema/query.ts";
 import { DEFINITIONS_POINTER } from "../schema/schema.ts";
 import type { Access } from "./access_rule.ts";
@@ -46,7 +47,10 @@ export function operationOf(route: AnyRoute): OpenApiOperation {
       requestBody: {
         required: !body.isOptional,
         content: Object.fromEntries(body.mediaTypes.map((type) => [type, {
-          schema: body.shape.json,
+          // In JSON, too, what is sent to PATCH is merged.
+          schema: route.method === "PATCH"
+            ? mergePatchSchema(body.shape)
+            : body.shape.json,
           ...body.example === undefined ? {} : { example: body.example },
         }])),
       },
@@ -115,7 +119,7 @@ function responsesOf(
     (code) => problemKind(code).status,
   );
   for (const [status, codes] of byStatus) {
-    responses.push([String(status), problemResponse(status, codes)]);
+    responses.push([String(status), problemResponse(route, { status, codes })]);
   }
   return Object.fromEntries(responses);
 }
@@ -127,35 +131,49 @@ const ETAG: OpenApiHeader = {
 
 function goodResponse(route: AnyRoute, answer: AnswerShape): OpenApiResponse {
   const headers = Object.entries(answer.headers ?? {}).map(
-    ([name, description]): [string, OpenApiHeader] => [
-      name.toLowerCase(),
-      { description, schema: { type: "string" } },
-    ],
+    ([name, description]) => header(name.toLowerCase(), description),
   );
   // A removed thing has no version to tell.
   if (route.conditions !== undefined && answer.shape !== undefined) {
     headers.push(["etag", ETAG]);
   }
   if (route.isIdempotent === true) {
-    headers.push(["idempotency-replayed", {
-      description: "`true` when an earlier answer is given again",
-      schema: { type: "string" },
-    }]);
+    headers.push(REPLAYED);
   }
   if (route.heedsPrefer === true) {
-    headers.push(["preference-applied", {
-      description: "`return=minimal` when that was preferred",
-      schema: { type: "string" },
-    }]);
+    headers.push(header(
+      "preference-applied",
+      "`return=minimal` when that was preferred",
+    ));
   }
-  const { shape, contentType } = answer;
+  if (route.query.parameters.some(({ name }) => name === "cursor")) {
+    headers.push(header("link", "The next page, unless this is the last"));
+  }
+  const { shape, contentType, pageType } = answer;
   const type = contentType ??
     (shape === undefined ? undefined : "application/json");
   return {
     description: answer.description,
     ...headers.length === 0 ? {} : { headers: Object.fromEntries(headers) },
-    ...type === undefined ? {} : { content: { [type]: mediaOf(answer) } },
+    ...type === undefined ? {} : {
+      content: {
+        [type]: mediaOf(answer),
+        ...pageType === undefined ? {} : {
+          [pageType]: {
+            schema: { type: "string" },
+            example: "<!doctype html><title>…</title>",
+          },
+        },
+      },
+    },
   };
+}
+
+function header(
+  name: string,
+  description: string,
+): readonly [string, OpenApiHeader] {
+  return [name, { description, schema: { type: "string" } }];
 }
 
 function mediaOf({ shape, example }: AnswerShape): OpenApiMedia {
@@ -168,20 +186,21 @@ function mediaOf({ shape, example }: AnswerShape): OpenApiMedia {
 }
 
 function problemResponse(
-  status: number,
-  codes: readonly ProblemCode[],
+  route: AnyRoute,
+  { status, codes }: {
+    readonly status: number;
+    readonly codes: readonly ProblemCode[];
+  },
 ): OpenApiResponse {
-  const retry: OpenApiHeader = {
-    description: "Seconds after which to try again",
-    schema: { type: "string" },
-  };
+  const headers = [
+    ...problemHeaders(status),
+    ...route.isIdempotent === true ? [REPLAYED] : [],
+  ];
   return {
     description: codes.map((code) =>
       `\`${code}\`: ${problemKind(code).description}`
     ).join("\n\n"),
-    ...status === 429 || status === 503
-      ? { headers: { "retry-after": retry } }
-      : {},
+    ...headers.length === 0 ? {} : { headers: Object.fromEntries(headers) },
     content: {
       "application/problem+json": {
         schema: { $ref: `${DEFINITIONS_POINTER}Problem` },
@@ -192,6 +211,35 @@ function problemResponse(
     },
   };
 }
+
+function problemHeaders(
+  status: number,
+): readonly (readonly [string, OpenApiHeader])[] {
+  const retry = header("retry-after", "Seconds after which to try again");
+  switch (status) {
+    case 401:
+    case 403:
+      return [header("www-authenticate", "What is needed (RFC 6750)")];
+    case 415:
+      return [header("accept", "The types that are taken")];
+    case 429:
+      return [
+        retry,
+        header("ratelimit", "What is left of the rate"),
+        header("ratelimit-policy", "The rate"),
+      ];
+    case 409:
+    case 503:
+      return [retry];
+    default:
+      return [];
+  }
+}
+
+const REPLAYED = header(
+  "idempotency-replayed",
+  "`true` when an earlier answer is given again",
+);
 
 type SchemeName = keyof typeof SECURITY_SCHEMES;
 

@@ -4,6 +4,10 @@
  * @module
  */
 
+import { newRequestId } from "../../../shared/http/new_request_id.ts";
+
+export { newRequestId } from "../../../shared/http/new_request_id.ts";
+
 /** A place in a distributed trace (W3C Trace Context, 3.2). */
 export interface TraceParent {
   /** The trace: 32 hexadecimal digits. */
@@ -31,11 +35,6 @@ export function requestIdOf(
   generate: () => string = newRequestId,
 ): string {
   return header !== undefined && SAFE_ID.test(header) ? header : generate();
-}
-
-/** A request id that was never used before. */
-export function newRequestId(): string {
-  return `req_${crypto.randomUUID().replaceAll("-", "")}`;
 }
 
 /**

@@ -42,6 +42,11 @@ export interface AnswerShape {
    */
   readonly contentType?: string;
   /**
+   * The type of the same for people, which Accept can ask for.
+   * @default there is none
+   */
+  readonly pageType?: string;
+  /**
    * Headers worth knowing, with what they tell.
    * @default none
    */
@@ -163,6 +168,7 @@ export function defineRoute<Query, Body>(
     return handle({
       ...context,
       along: (made) => context.along(made),
+      admitAgain: () => context.admitAgain(),
       header: (name) => context.header(name),
       isGone: () => context.isGone(),
       onGone: (listener) => context.onGone(listener),

@@ -32,6 +32,11 @@ export interface RouteBodyOptions {
    */
   readonly maxBytes?: (limits: BodyLimits) => number;
   /**
+   * What the client is told to do about a body that is larger.
+   * @default nothing
+   */
+  readonly tooLargeAdvice?: string;
+  /**
    * The types that are taken.
    * @default {["application/json"]}
    */
@@ -53,6 +58,8 @@ export interface RouteBody<Body> {
   readonly mediaTypes: readonly JsonMediaType[];
   /** A good body, if one is written down. */
   readonly example: JsonValue | undefined;
+  /** What the client is told to do about a larger one; nothing if absent. */
+  readonly tooLargeAdvice: string | undefined;
   /** The largest body in bytes. */
   maxBytes(limits: BodyLimits): number;
   /** Reads parsed JSON; `undefined` is no body. */
@@ -93,11 +100,17 @@ function factsOf(
   shape: Shape,
   options: RouteBodyOptions,
 ): Omit<RouteBody<never>, "read" | "isOptional"> {
-  const { maxBytes, mediaTypes = ["application/json"], example } = options;
+  const {
+    maxBytes,
+    mediaTypes = ["application/json"],
+    example,
+    tooLargeAdvice,
+  } = options;
   return {
     shape,
     mediaTypes,
     example: example ?? exampleOf(shape),
+    tooLargeAdvice,
     maxBytes: maxBytes ?? (() => DEFAULT_MAX_BODY_BYTES),
   };
 }

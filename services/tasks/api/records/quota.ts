@@ -12,13 +12,13 @@ import { countRecords } from "./count_records.ts";
 /** What is counted, and by what it is bounded. */
 export interface QuotaOptions {
   /** The kind of records. */
-  readonly kind: "user" | "key" | "worker";
+  readonly kind: "user" | "worker";
   /** The tenant. */
   readonly tenantId: string;
   /** Its plan. */
   readonly plan: Plan;
   /** The limit of the plan. */
-  readonly limit: "users" | "keys" | "workers";
+  readonly limit: "users" | "workers";
 }
 
 /**
@@ -33,9 +33,26 @@ export async function quotaProblem(
   if (allowed === null) return undefined;
   const used = await countRecords(store, { kind, tenantId, cap: allowed });
   if (used < allowed) return undefined;
-  return problem("quota_exceeded", {
+  return quotaExceeded({
     detail: `Cannot create ${kind}: the plan "${plan.id}" allows ` +
       `${allowed} ${limit}`,
+    plan,
+    allowed,
+    used,
+  });
+}
+
+/** The problem of more than a plan allows. */
+export function quotaExceeded(
+  { detail, plan, allowed, used }: {
+    readonly detail: string;
+    readonly plan: Plan;
+    readonly allowed: number;
+    readonly used: number;
+  },
+): ProblemAnswer {
+  return problem("quota_exceeded", {
+    detail,
     extensions: { limit: allowed, used, plan: plan.id },
   });
 }

@@ -9,6 +9,7 @@ import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { Authenticator } from "../../access/authenticator.ts";
+import type { Network } from "../../access/network.ts";
 import { CredentialCache } from "../../access/credential_cache.ts";
 import type { UserMirror } from "../../access/user_mirror.ts";
 import { PushCaller } from "../../delivery/push_call.ts";
@@ -23,6 +24,7 @@ import type { WorkerDefinition } from "../../domain/worker.ts";
 import { Engine } from "../../engine/engine.ts";
 import { openParts } from "../../engine/open_parts.ts";
 import { Vault } from "../../engine/vault.ts";
+import type { MasterKeys } from "../../secrets/master_keys.ts";
 import { ringOf } from "../../secrets/testing/keys.ts";
 import type { Store, Write } from "../../store/store.ts";
 import { createTaskIds } from "../../store/task_id.ts";
@@ -33,6 +35,7 @@ import { createHandler } from "../handler.ts";
 import { Cursors } from "../http/cursor.ts";
 import type { AnyRoute } from "../http/route.ts";
 import { IdempotentAnswers } from "../idempotent_answers.ts";
+import { MirrorSettling } from "../mirroring/mirror_settling.ts";
 import { PlanBook } from "../plan_book.ts";
 import { type TestAnswer, type TestCall, TestCaller } from "./test_caller.ts";
 import { TestRecords, type TestTenant } from "./test_records.ts";
@@ -75,6 +78,11 @@ export interface TestApiOptions {
    */
   readonly hasMasterKey?: boolean;
   /**
+   * The master keys, when one is set.
+   * @default a random one called "test"
+   */
+  readonly masterKeys?: MasterKeys;
+  /**
    * How accounts are made.
    * @default by anybody
    */
@@ -84,6 +92,11 @@ export interface TestApiOptions {
    * @default nowhere
    */
   readonly mirror?: UserMirror;
+  /**
+   * Whose tokens people log in with.
+   * @default no tokens are taken
+   */
+  readonly issuer?: string;
   /**
    * Makes push calls.
    * @default one that resolves no name
@@ -109,6 +122,16 @@ export interface TestApiOptions {
    * @default 8 MiB
    */
   readonly maxBodyBytes?: number;
+  /**
+   * Whether tenants may be named without a host name.
+   * @default {false}
+   */
+  readonly devFallback?: boolean;
+  /**
+   * Proxies that are believed.
+   * @default none
+   */
+  readonly trustedProxies?: readonly Network[];
   /**
    * What chance follows from.
    * @default {1}
@@ -169,7 +192,9 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     vault: new Vault({
       books,
       clock,
-      ...(options.hasMasterKey === false ? {} : { masterKeys: ringOf("test") }),
+      ...(options.hasMasterKey === false
+        ? {}
+        : { masterKeys: options.masterKeys ?? ringOf("test") }),
     }),
     plans,
     cursors: new Cursors(new Uint8Array(32).fill(7)),
@@ -177,12 +202,18 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     targets,
     apiKeys,
     workerCredentials,
-    ...(options.mirror === undefined ? {} : { mirror: options.mirror }),
+    ...(options.mirror === undefined ? {} : {
+      mirrorSettling: new MirrorSettling({
+        mirror: options.mirror,
+        parts: engine.parts,
+      }),
+    }),
+    ...(options.issuer === undefined ? {} : { issuer: options.issuer }),
     accounts: {
       mode: "open",
       tokenDigests: [],
       perHour: 1_000,
-      shownHost: SERVICE_HOST,
+      serviceHost: SERVICE_HOST,
       ...options.accounts,
     },
     readiness: options.readiness ??
@@ -193,8 +224,8 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
   const handler = createHandler({
     routes,
     serviceHost: SERVICE_HOST,
-    devFallback: false,
-    trustedProxies: [],
+    devFallback: options.devFallback ?? false,
+    trustedProxies: options.trustedProxies ?? [],
     books,
     limitsOf: engine.parts.limitsOf,
     operatorDigests: options.operatorDigests ?? [],
@@ -204,6 +235,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
       workerCredentials,
       clock,
     }),
+    leaseSource: engine,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1_048_576,
     answers: new IdempotentAnswers({ store: engine.parts.store, clock }),
     clock,

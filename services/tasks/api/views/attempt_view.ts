@@ -7,9 +7,15 @@
 import type { HistoryDraft } from "../../domain/history.ts";
 import { time, viewError } from "./task_view.ts";
 
+/** How an attempt began. */
+export type AttemptStart = Pick<
+  HistoryDraft,
+  "attempt" | "run" | "atMs" | "instance"
+>;
+
 /** Returns an attempt as the API shows it; it runs while it has no end. */
 export function viewAttempt(
-  start: HistoryDraft,
+  start: AttemptStart,
   end: HistoryDraft | undefined,
 ): Readonly<Record<string, unknown>> {
   const http = end?.http;

@@ -5,6 +5,7 @@
  */
 
 import type { ApiKey } from "../../domain/tenant.ts";
+import { endOfKey } from "../records/key_end.ts";
 import type { JsonObject } from "../schema/json_schema.ts";
 import { optionalTime, time } from "./task_view.ts";
 
@@ -19,7 +20,7 @@ export function viewKey(key: ApiKey): JsonObject {
     payloads: key.payloads,
     made_by: key.madeBy ?? null,
     created_at: time(key.createdAtMs),
-    expires_at: optionalTime(key.expiresAtMs),
+    expires_at: optionalTime(endOfKey(key)),
     last_used_at: optionalTime(key.lastUsedAtMs),
   };
 }

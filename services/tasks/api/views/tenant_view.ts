@@ -10,10 +10,10 @@ import type { JsonObject } from "../schema/json_schema.ts";
 
 /** Where tenants are, as clients see it. */
 export interface TenantPlace {
-  /** The address the request came to; its scheme is that of all links. */
+  /** The address the request came to; scheme and port are those of all links. */
   readonly baseUrl: string;
-  /** The host whose subdomains are the tenants, with its port unless it is the usual one. */
-  readonly shownHost: string;
+  /** The host whose subdomains are the tenants, without a port. */
+  readonly serviceHost: string;
 }
 
 /** Returns a tenant as the API shows it. */
@@ -33,8 +33,17 @@ export function viewTenant(tenant: Tenant, place: TenantPlace): JsonObject {
 /** The address of a tenant. */
 export function tenantUrl(
   domain: string,
-  { baseUrl, shownHost }: TenantPlace,
+  { baseUrl, serviceHost }: TenantPlace,
 ): string {
   const scheme = baseUrl.startsWith("https:") ? "https" : "http";
-  return `${scheme}://${domain}.${shownHost}`;
+  return `${scheme}://${domain}.${shownHost({ baseUrl, serviceHost })}`;
+}
+
+/**
+ * The service's host with the port that the client asked for: behind a proxy
+ * that is another one than that which the service listens on.
+ */
+export function shownHost({ baseUrl, serviceHost }: TenantPlace): string {
+  const port = URL.parse(baseUrl)?.port ?? "";
+  return port === "" ? serviceHost : `${serviceHost}:${port}`;
 }

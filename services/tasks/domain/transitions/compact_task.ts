@@ -79,7 +79,7 @@ function addState(task: Draft, fields: TaskFields): void {
   const { pausedFrom, lagMs, durationMs, lastOutcome, resultJson } = fields;
   const { isResultTruncated, error, attempt, settled } = fields;
   const { firstTriedAtMs, startedAtMs, finishedAtMs, purgeAtMs } = fields;
-  const { historyFolded } = fields;
+  const { historyFolded, isRepetition, held, scheduleSinceMs } = fields;
   if (pausedFrom !== undefined) task.pausedFrom = pausedFrom;
   if (lagMs !== undefined) task.lagMs = lagMs;
   if (durationMs !== undefined) task.durationMs = durationMs;
@@ -96,4 +96,7 @@ function addState(task: Draft, fields: TaskFields): void {
   if (finishedAtMs !== undefined) task.finishedAtMs = finishedAtMs;
   if (purgeAtMs !== undefined) task.purgeAtMs = purgeAtMs;
   if (historyFolded !== undefined) task.historyFolded = historyFolded;
+  if (isRepetition !== undefined) task.isRepetition = isRepetition;
+  if (held !== undefined) task.held = held;
+  if (scheduleSinceMs !== undefined) task.scheduleSinceMs = scheduleSinceMs;
 }

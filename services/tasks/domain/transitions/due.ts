@@ -9,11 +9,22 @@ import type { EventContext } from "../task_event.ts";
 import { endSchedule } from "./ending.ts";
 import {
   dateOfSlot,
+  forSlot,
   isSpawning,
   pendingSlot,
   repetitionOf,
 } from "./repetition.ts";
 import { type Note, patched, type Step } from "./step.ts";
+
+/** Options of {@linkcode settleDate}. */
+export interface SettleDateOptions {
+  /**
+   * Whether it is told how many slots were passed over.
+   *
+   * @default {true}
+   */
+  readonly countsMissed?: boolean;
+}
 
 /**
  * Puts a task that is `scheduled`, `waiting`, `retry` or `done` where its date
@@ -22,7 +33,11 @@ import { type Note, patched, type Step } from "./step.ts";
  * for the next one; the date stays the one that was kept, so that the lag tells
  * how late the run is. A task that makes others is never due itself.
  */
-export function settleDate(task: Task, context: EventContext): Step {
+export function settleDate(
+  task: Task,
+  context: EventContext,
+  { countsMissed = true }: SettleDateOptions = {},
+): Step {
   const { nowMs, rules } = context;
   if (isSpawning(task) && task.firstTriedAtMs === undefined) {
     return toScheduled(task);
@@ -30,7 +45,7 @@ export function settleDate(task: Task, context: EventContext): Step {
   if (task.dateMs > nowMs) return toWait(task);
   const repetition = repetitionOf(task, rules);
   if (repetition === undefined) return toDue(task, task.slotMs);
-  const pending = pendingSlot(task, repetition, nowMs);
+  const pending = pendingSlot(task, repetition, { nowMs, countsMissed });
   const counted = pending.missed === 0
     ? task
     : patched(task, { missed: task.missed + pending.missed });
@@ -42,7 +57,9 @@ export function settleDate(task: Task, context: EventContext): Step {
     case "later": {
       const { slotMs } = pending;
       const dateMs = dateOfSlot(slotMs, rule, context);
-      const moved = toWait(patched(counted, { slotMs, dateMs }));
+      const moved = toWait(
+        patched(counted, { ...forSlot(task, slotMs), dateMs }),
+      );
       return preceded(notes, {
         ...moved,
         notes: [{ type: "moved", nextDateMs: dateMs }],
@@ -68,7 +85,11 @@ export function preceded(notes: readonly Note[], step: Step): Step {
 function toDue(task: Task, slotMs: number): Step {
   const status = task.status === "scheduled" ? "waiting" : task.status;
   return {
-    task: patched(task, { status, slotMs, isDue: true }),
+    task: patched(task, {
+      status,
+      isDue: true,
+      ...(slotMs === task.slotMs ? {} : forSlot(task, slotMs)),
+    }),
     notes: [{ type: "due" }],
   };
 }

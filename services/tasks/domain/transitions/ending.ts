@@ -29,6 +29,9 @@ export function endingOf(
     isDue: false,
     attempt: undefined,
     firstTriedAtMs: undefined,
+    isRepetition: undefined,
+    held: undefined,
+    scheduleSinceMs: undefined,
     finishedAtMs: nowMs,
     purgeAtMs: retentionMs === undefined ? undefined : nowMs + retentionMs,
   };

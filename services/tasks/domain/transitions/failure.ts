@@ -71,7 +71,8 @@ export function fail(
 
 /**
  * Decides what follows a failure: another try, and when there is none, the end
- * of the run. That ends the task too, unless its schedule goes on.
+ * of the run. That ends the task too, unless its schedule goes on, which it does
+ * in any case behind a run by hand.
  */
 export function failAttempt(
   task: Task,
@@ -122,7 +123,7 @@ function endRun(
     return { task: patched(ended, endingOf("failed", context)), notes };
   }
   const { rule, schedule } = repetition;
-  if (rule.onFailure === "stop") {
+  if (rule.onFailure === "stop" && task.held === undefined) {
     const repetitions = repetitionsAfterRun(ended, schedule);
     const ending = { ...endingOf("failed", context), repetitions };
     return { task: patched(ended, ending), notes };

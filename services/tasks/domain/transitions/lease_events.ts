@@ -16,7 +16,11 @@ import {
   UNCHANGED,
 } from "./step.ts";
 
-/** Hands the lease from the service's own call to the worker. */
+/**
+ * Hands the lease from the service's own call to the worker, for no longer than
+ * the attempt may take. The record tells the lease's end, which may be earlier
+ * than the worker asked for.
+ */
 export function accept(
   task: Task,
   event: EventOf<"accept">,
@@ -29,7 +33,10 @@ export function accept(
     const expiresAtMs = Math.min(context.nowMs + leaseMs, attempt.deadlineMs);
     const seenAtMs = context.nowMs;
     const accepted = { ...kept, leaseMs, expiresAtMs, seenAtMs };
-    const note: Note = { type: "accepted" };
+    const note: Note = {
+      type: "accepted",
+      message: acceptedMessage({ leaseMs, expiresAtMs }, context.nowMs),
+    };
     return changed(task, {
       task: patched(task, { attempt: accepted }),
       notes: [
@@ -133,4 +140,14 @@ function extended(
 function triedBefore(task: Task, attempt: Attempt): number | undefined {
   const { firstTriedAtMs } = task;
   return firstTriedAtMs === attempt.startedAtMs ? undefined : firstTriedAtMs;
+}
+
+function acceptedMessage(
+  { leaseMs, expiresAtMs }: Pick<Attempt, "leaseMs" | "expiresAtMs">,
+  nowMs: number,
+): string {
+  const end = `the lease ends at ${new Date(expiresAtMs).toISOString()}`;
+  return expiresAtMs < nowMs + leaseMs
+    ? `${end}, when the attempt times out: sooner than was asked for`
+    : end;
 }

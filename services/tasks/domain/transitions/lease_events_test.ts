@@ -76,6 +76,25 @@ Deno.test("accept() hands the lease to the worker", () => {
   assertEquals(story.task.attempt?.expiresAtMs, story.nowMs + 20_000);
 });
 
+Deno.test("accept() gives no more than the attempt's time, and tells when the lease ends", () => {
+  for (
+    const [leaseMs, end] of [
+      [20_000, "12:00:22.000Z"],
+      [
+        600_000,
+        "12:01:00.000Z, when the attempt times out: sooner than was asked for",
+      ],
+    ] as const
+  ) {
+    const story = running("boot");
+    story.nowMs += 2_000;
+    const lease = { id: story.lease.id };
+    const [record] = story.happens({ kind: "accept", lease, leaseMs });
+    const [date] = new Date(NOON_MS).toISOString().split("T");
+    assertEquals(record?.message, `the lease ends at ${date}T${end}`);
+  }
+});
+
 Deno.test("log() keeps the lines in one record, and none when there are none", () => {
   const story = running();
   const { lease } = story;

@@ -2,18 +2,19 @@
  * The slots of a repeating task: for which one it runs, and which one is next.
  *
  * A run by hand is for no slot of the schedule and uses up none of its
- * repetitions, unless it is the first run. Nothing has to be kept for that: its
- * slot is the instant at which it was asked for, which is not on the grid.
+ * repetitions, unless it is the first run. The slot that was ahead is held
+ * meanwhile, and the schedule goes on with it as if nothing had been.
  *
  * @module
  */
 
 import { catchUp } from "../catch_up.ts";
 import type { Grid } from "../interval_schedule.ts";
-import { nextOccurrence, runsLeft, type Schedule } from "../schedule.ts";
+import { runsLeft, type Schedule } from "../schedule.ts";
 import type { RepeatRule, Task } from "../task.ts";
 import type { EventContext, TaskRules } from "../task_event.ts";
 import { occurrenceAfter } from "../timing.ts";
+import type { Patch } from "./step.ts";
 
 /**
  * How late a slot may be found due and still count as on time where slots that
@@ -53,14 +54,16 @@ export type PendingSlot =
     readonly missed: number;
   };
 
-/** What follows the end of a run. */
-export interface NextSlot {
-  /** Repetitions, the run that has ended among them. */
-  readonly repetitions: number;
-  /** The slot of the next run; undefined when the schedule has ended. */
-  readonly slotMs: number | undefined;
-  /** Slots that are passed over. */
-  readonly missed: number;
+/** Options of {@linkcode pendingSlot}. */
+export interface PendingSlotOptions {
+  /** The present. */
+  readonly nowMs: number;
+  /**
+   * Whether it is told how many slots were passed over.
+   *
+   * @default {true}
+   */
+  readonly countsMissed?: boolean;
 }
 
 /**
@@ -108,21 +111,21 @@ export function hasSlotPassed(
   if (timing.kind === "cron" && nowMs < task.slotMs + CRON_STEP_MS) {
     return false;
   }
-  const nextMs = occurrenceAfter(timing, task.slotMs, gridOf(task));
+  const nextMs = occurrenceAfter(timing, settledThrough(task), gridOf(task));
   return nextMs !== undefined &&
     nextMs <= Math.min(nowMs, schedule.untilMs ?? Infinity);
 }
 
 /**
  * Applies the catch-up rule to a task whose date has come. A run that was tried
- * before keeps its slot, and so does one by hand that the limit doesn't allow
- * any more. How late a slot is counts from the task's date, if that was moved
- * behind the slot.
+ * before keeps its slot, and so does one by hand while the schedule's slot is
+ * held, or when the limit doesn't allow it any more. How late a slot is counts
+ * from the task's date, if that was moved behind the slot.
  */
 export function pendingSlot(
   task: Task,
   repetition: Repetition,
-  nowMs: number,
+  { nowMs, countsMissed = true }: PendingSlotOptions,
 ): PendingSlot {
   const { rule, schedule } = repetition;
   const { slotMs, firstTriedAtMs, dateMs } = task;
@@ -130,7 +133,7 @@ export function pendingSlot(
   const runs = runsHad(task);
   if (
     slotMs > nowMs || firstTriedAtMs !== undefined ||
-    runsLeft(schedule, { runs }) <= 0 ||
+    task.held !== undefined || runsLeft(schedule, { runs }) <= 0 ||
     rule.catchUp === "one" && !hasSlotPassed(task, repetition, nowMs)
   ) {
     return asItIs;
@@ -146,6 +149,8 @@ export function pendingSlot(
     windowMs: rule.catchUpWindowMs + movedMs,
     graceMs: ON_TIME_MS + movedMs,
     limit: 1,
+    sinceMs: settledThrough(task),
+    countsMissed,
   });
   const [first] = slots;
   if (first !== undefined) return { kind: "run", slotMs: first, missed };
@@ -156,31 +161,17 @@ export function pendingSlot(
 
 /** The repetitions when the current run has ended, that run among them. */
 export function repetitionsAfterRun(task: Task, schedule: Schedule): number {
-  return task.repetitions + (isRepetition(task, schedule) ? 1 : 0);
+  return task.repetitions + (isCounted(task, schedule) ? 1 : 0);
 }
 
-/** Finds what follows a run that has just ended. */
-export function slotAfterRun(
-  task: Task,
-  { rule, schedule }: Repetition,
-  nowMs: number,
-): NextSlot {
-  const { slotMs } = task;
-  const repetitions = repetitionsAfterRun(task, schedule);
-  const frame = { ...gridOf(task), runs: repetitions + 1 };
-  const soonestMs = nextOccurrence(schedule, { ...frame, afterMs: slotMs });
-  if (soonestMs === undefined || soonestMs > nowMs) {
-    return { repetitions, slotMs: soonestMs, missed: 0 };
-  }
-  const { runs: [pendingMs], nextMs, missed } = catchUp(schedule, {
-    ...frame,
-    scheduledMs: slotMs,
-    nowMs,
-    mode: rule.catchUp,
-    windowMs: rule.catchUpWindowMs,
-    limit: 1,
-  });
-  return { repetitions, slotMs: pendingMs ?? nextMs, missed };
+/** The fields of a task whose run is for a slot of the schedule that it has now. */
+export function forSlot(task: Task, slotMs: number): Patch {
+  return {
+    slotMs,
+    held: undefined,
+    isRepetition: task.run > 0 ? true : undefined,
+    scheduleSinceMs: undefined,
+  };
 }
 
 /** The date of a slot: itself when it has passed, else delayed by chance. */
@@ -195,12 +186,22 @@ export function dateOfSlot(
 }
 
 /**
- * Tells whether the run is one of the repetitions that the limit counts: not the
- * first run, not one by hand, and not one by hand that happens to be at the
- * instant of a slot when there are no repetitions left.
+ * Tells whether the run is one of the repetitions that the limit counts: neither
+ * the first run nor one by hand. A task of old does not say that; there a run by
+ * hand has a slot that is not on the grid, or there are no repetitions left.
  */
-function isRepetition(task: Task, { timing, limit }: Schedule): boolean {
-  const { run, repetitions, slotMs } = task;
-  if (run === 0 || repetitions >= (limit ?? Infinity)) return false;
+export function isCounted(task: Task, { timing, limit }: Schedule): boolean {
+  const { run, repetitions, slotMs, isRepetition } = task;
+  if (run === 0) return false;
+  if (isRepetition !== undefined) return isRepetition;
+  if (repetitions >= (limit ?? Infinity)) return false;
   return occurrenceAfter(timing, slotMs - 1, gridOf(task)) === slotMs;
+}
+
+/**
+ * The instant behind which slots of the task are looked for: its slot, or when
+ * its schedule became another one since.
+ */
+export function settledThrough({ slotMs, scheduleSinceMs }: Task): number {
+  return scheduleSinceMs ?? slotMs;
 }

@@ -1,12 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { nextOccurrence } from "../schedule.ts";
 import { NOON_MS, repeatWith, TaskStory } from "../testing/task_story.ts";
-import {
-  dateOfSlot,
-  hasSlotPassed,
-  repetitionOf,
-  slotAfterRun,
-} from "./repetition.ts";
+import { dateOfSlot, hasSlotPassed, repetitionOf } from "./repetition.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -33,23 +27,6 @@ Deno.test("hasSlotPassed() is true from the next slot on, and never behind the s
       const isEndless = untilMs === undefined;
       assertEquals(passed, [false, false, false, false, isEndless]);
     }
-  }
-});
-
-Deno.test("slotAfterRun() gives the schedule's next occurrence when none has passed", () => {
-  const repeat = repeatWith({ cron: "*/7 3 * * *" });
-  const story = new TaskStory({ definition: { repeat } });
-  const { schedule } = story.rules(story.task);
-  if (schedule === undefined) throw new Error("it repeats");
-  const { slotMs } = story.task;
-  const expected = nextOccurrence(schedule, {
-    anchorMs: NOON_MS,
-    timezone: "UTC",
-    afterMs: slotMs,
-  });
-  for (const nowMs of [slotMs - HOUR_MS, slotMs, slotMs + 1_000]) {
-    const next = slotAfterRun(story.task, { rule: repeat, schedule }, nowMs);
-    assertEquals(next, { repetitions: 0, slotMs: expected, missed: 0 });
   }
 });
 

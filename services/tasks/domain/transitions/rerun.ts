@@ -9,11 +9,19 @@ import { nextOccurrence } from "../schedule.ts";
 import type { Task } from "../task.ts";
 import type { EventContext, Transition } from "../task_event.ts";
 import { isFinal } from "../task_status.ts";
-import { gridOf, isSpawning, repetitionOf, runsHad } from "./repetition.ts";
+import {
+  forSlot,
+  gridOf,
+  isCounted,
+  isSpawning,
+  repetitionOf,
+  runsHad,
+} from "./repetition.ts";
 import {
   changed,
   type EventOf,
   type Note,
+  type Patch,
   patched,
   type Step,
   UNCHANGED,
@@ -44,7 +52,7 @@ export function retry(
     );
   }
   if (isSpawning(task)) return reopenSchedule(task, context);
-  const reopened = reopen(task, nowMs);
+  const reopened = reopen(task, { dateMs: nowMs, nowMs });
   return changed(task, {
     ...reopened,
     task: patched(reopened.task, { status: "waiting", isDue: true }),
@@ -53,7 +61,8 @@ export function retry(
 
 /**
  * Runs a task now, whatever its date and its dependencies. In a repeating task
- * this is a run beside the schedule: the slot ahead stays. A schedule that makes
+ * this is a run beside the schedule: the slot ahead stays, with its date, and
+ * the schedule goes on with it whatever comes of the run. A schedule that makes
  * tasks makes one more.
  */
 export function run(
@@ -61,7 +70,7 @@ export function run(
   _event: EventOf<"run">,
   context: EventContext,
 ): Transition {
-  const { status, isDue, slotMs } = task;
+  const { status, isDue } = task;
   const { nowMs } = context;
   const refusal = runRefusal(task);
   if (refusal !== undefined) return wrongState(`Cannot run: ${refusal}`);
@@ -72,23 +81,42 @@ export function run(
   if (isDue && task.dateMs <= nowMs) return UNCHANGED;
   const due = patched(task, {
     status: status === "retry" || status === "done" ? status : "waiting",
+    ...(task.firstTriedAtMs === undefined ? besideSchedule(task, context) : {}),
     dateMs: nowMs,
-    slotMs: task.firstTriedAtMs === undefined
-      ? Math.min(slotMs, nowMs)
-      : slotMs,
     isDue: true,
   });
   const notes: readonly Note[] = [{ type: "moved", nextDateMs: nowMs }];
   return changed(task, { task: due, notes }, context);
 }
 
+/** What a run that has not begun is for when it is asked for by hand. */
+function besideSchedule(task: Task, { nowMs, rules }: EventContext): Patch {
+  const { run, slotMs, dateMs, held } = task;
+  const byHand: Patch = { slotMs: Math.min(slotMs, nowMs) };
+  const schedule = repetitionOf(task, rules)?.schedule;
+  if (schedule === undefined || dateMs <= nowMs) return byHand;
+  // It may be one by hand already, which is only put forward.
+  const isOfSchedule = held === undefined &&
+    (run === 0 || isCounted(task, schedule));
+  if (!isOfSchedule) return byHand;
+  return {
+    ...byHand,
+    held: { slotMs, dateMs },
+    isRepetition: run === 0 ? undefined : false,
+  };
+}
+
 /**
  * Makes a final task live again as a new run with a date, `scheduled` for the
  * time being. An expiry that would end it before is lifted.
  */
-export function reopen(task: Task, dateMs: number): Step {
+export function reopen(
+  task: Task,
+  { dateMs, nowMs }: { readonly dateMs: number; readonly nowMs: number },
+): Step {
   const { expiresAtMs } = task;
-  const isLifted = expiresAtMs !== undefined && expiresAtMs <= dateMs;
+  const isLifted = expiresAtMs !== undefined &&
+    expiresAtMs <= Math.max(nowMs, dateMs);
   const reopened = patched(task, {
     status: "scheduled",
     run: task.run + 1,
@@ -96,6 +124,7 @@ export function reopen(task: Task, dateMs: number): Step {
     lostInRow: 0,
     dateMs,
     slotMs: dateMs,
+    isRepetition: false,
     isDue: false,
     expiresAtMs: isLifted ? undefined : expiresAtMs,
     firstTriedAtMs: undefined,
@@ -118,9 +147,14 @@ function reopenSchedule(task: Task, context: EventContext): Transition {
     afterMs: nowMs - 1,
     runs: runsHad(task),
   });
-  return nextMs === undefined
-    ? wrongState("Cannot retry: the task's schedule has no more slots")
-    : changed(task, reopen(task, nextMs), context);
+  if (nextMs === undefined) {
+    return wrongState("Cannot retry: the task's schedule has no more slots");
+  }
+  const reopened = reopen(task, { dateMs: nextMs, nowMs });
+  return changed(task, {
+    ...reopened,
+    task: patched(reopened.task, forSlot(reopened.task, nextMs)),
+  }, context);
 }
 
 function runRefusal({ status }: Task): string | undefined {

@@ -117,6 +117,130 @@ Deno.test("run() before the first date leaves that date a run of its own", () =>
   assertEquals([story.task.status, story.task.dateMs], ["done", dateMs]);
 });
 
+Deno.test("run() leaves a slot that chance delays, and its date", () => {
+  for (const catchUp of ["one", "all", "none"] as const) {
+    const story = new TaskStory({
+      definition: {
+        repeat: repeatWith({ jitterMs: 120_000, limit: 1, catchUp }),
+      },
+      random: () => 0.5,
+    });
+    story.succeeds();
+    const slotMs = NOON_MS + HOUR_MS;
+    assertEquals(story.task.dateMs, slotMs + 60_000);
+    story.nowMs = slotMs + 10_000;
+    story.happens({ kind: "run" });
+    story.succeeds();
+    const { task } = story;
+    assertEquals([task.slotMs, task.dateMs], [slotMs, slotMs + 60_000]);
+    assertEquals([task.repetitions, "held" in task], [0, false]);
+    assertEquals([task.status, task.isDue], ["done", false]);
+    story.succeeds();
+    assertEquals([story.task.status, story.task.repetitions], ["complete", 1]);
+  }
+});
+
+Deno.test("run() leaves a slot with the date that its owner gave it", () => {
+  const story = new TaskStory({ definition: { repeat: repeatWith() } });
+  story.succeeds();
+  const dateMs = NOON_MS + HOUR_MS + 1_800_000;
+  story.happens({
+    kind: "update",
+    definition: story.task,
+    dateMs,
+    changes: [],
+  });
+  story.nowMs = NOON_MS + HOUR_MS + 600_000;
+  story.happens({ kind: "run" });
+  story.succeeds();
+  assertEquals(story.task.dateMs, dateMs);
+  story.succeeds();
+  assertEquals(story.task.dateMs, NOON_MS + 2 * HOUR_MS);
+});
+
+Deno.test("run() that takes until behind the slot ahead leaves that to the catch-up rule", () => {
+  const expected = {
+    one: { slot: 3, missed: 2 },
+    all: { slot: 1, missed: 0 },
+    none: { slot: 4, missed: 3 },
+  };
+  for (const catchUp of ["one", "all", "none"] as const) {
+    const story = new TaskStory({
+      definition: { repeat: repeatWith({ catchUp }) },
+    });
+    story.succeeds();
+    story.nowMs = NOON_MS + 600_000;
+    story.happens({ kind: "run" });
+    story.succeeds(3 * HOUR_MS);
+    const { slot, missed } = expected[catchUp];
+    assertEquals(story.task.slotMs, NOON_MS + slot * HOUR_MS, catchUp);
+    assertEquals([story.task.missed, story.task.repetitions], [missed, 0]);
+  }
+});
+
+Deno.test("run() stays a run by hand when it begins behind the slot ahead", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ limit: 1 }) },
+  });
+  story.succeeds();
+  story.nowMs = NOON_MS + HOUR_MS - 1_000;
+  story.happens({ kind: "run" });
+  story.nowMs += 60_000;
+  assertEquals(story.types(START), ["started"]);
+  story.happens({ kind: "complete", lease: story.lease });
+  assertEquals([story.task.isDue, story.task.slotMs], [
+    true,
+    NOON_MS + HOUR_MS,
+  ]);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.executions], ["complete", 3]);
+});
+
+Deno.test("run() that fails goes back to a schedule that failures stop", () => {
+  const story = new TaskStory({ definition: { repeat: repeatWith() } });
+  story.succeeds();
+  story.nowMs = NOON_MS + 600_000;
+  story.happens({ kind: "run" });
+  for (let count = 0; count < 3; count++) story.fails();
+  const { task } = story;
+  assertEquals([task.status, task.dateMs], ["scheduled", NOON_MS + HOUR_MS]);
+  assertEquals([task.lastOutcome, task.error?.code], ["failed", "broken"]);
+  assertEquals([task.repetitions, task.retries], [0, 0]);
+  for (let count = 0; count < 3; count++) story.fails();
+  assertEquals([story.task.status, story.task.repetitions], ["failed", 1]);
+});
+
+Deno.test("run() of a run by hand that was put off puts it forward alone", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ limit: 1 }) },
+  });
+  story.succeeds();
+  story.nowMs = NOON_MS + 600_000;
+  story.happens({ kind: "run" });
+  story.happens({
+    kind: "update",
+    definition: story.task,
+    dateMs: story.nowMs + 600_000,
+    changes: [],
+  });
+  story.happens({ kind: "run" });
+  story.succeeds();
+  assertEquals(story.task.dateMs, NOON_MS + HOUR_MS);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.executions], ["complete", 3]);
+});
+
+Deno.test("run() of a blocked task whose date has come is its first run", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith() },
+    made: { isBlocked: true },
+  });
+  story.nowMs += 600_000;
+  story.happens({ kind: "run" });
+  story.succeeds();
+  assertEquals(story.task.dateMs, NOON_MS + HOUR_MS);
+});
+
 Deno.test("run() does not wait for a retry's date, and keeps the run's slot", () => {
   const story = new TaskStory({ definition: { repeat: repeatWith() } });
   story.fails();

@@ -8,17 +8,19 @@ import type { Task } from "../task.ts";
 import type { EventContext } from "../task_event.ts";
 import { missedNotes, preceded } from "./due.ts";
 import { end } from "./ending.ts";
+import { type NextSlot, slotAfterRun } from "./next_slot.ts";
 import {
   dateOfSlot,
+  forSlot,
   isSpawning,
   type Repetition,
-  slotAfterRun,
 } from "./repetition.ts";
-import { patched, type Step } from "./step.ts";
+import { type Note, patched, type Step } from "./step.ts";
 
 /**
  * Dates the next run, or ends the task when its schedule has no more. A success
- * makes it `done` until then, a failure `scheduled`.
+ * makes it `done` until then, a failure `scheduled`. When the run took so long
+ * that slots were passed over, it tells that the schedule has slipped.
  *
  * @param task As the run has left it, with its last outcome.
  */
@@ -31,7 +33,7 @@ export function followRun(
   const next = slotAfterRun(task, repetition, nowMs);
   const { repetitions, slotMs } = next;
   const missed = task.missed + next.missed;
-  const notes = missedNotes(next.missed);
+  const notes = [...slippedNotes(next), ...missedNotes(next.missed)];
   const isSuccess = task.lastOutcome === "succeeded";
   if (slotMs === undefined) {
     const counted = patched(task, { repetitions, missed });
@@ -40,15 +42,16 @@ export function followRun(
     // That a failed run is exhausted was told already.
     return preceded(notes, isSuccess ? step : { ...step, notes: [] });
   }
-  const dateMs = dateOfSlot(slotMs, repetition.rule, context);
+  const dateMs = next.dateMs ?? dateOfSlot(slotMs, repetition.rule, context);
   const isDue = dateMs <= nowMs && !isSpawning(task);
+  const run = task.run + 1;
   const dated = patched(task, {
     status: statusOf(task, isDue),
     repetitions,
     missed,
-    run: task.run + 1,
+    run,
     retries: 0,
-    slotMs,
+    ...forSlot({ ...task, run }, slotMs),
     dateMs,
     isDue,
     firstTriedAtMs: undefined,
@@ -57,6 +60,11 @@ export function followRun(
     task: dated,
     notes: [...notes, { type: "repeated", nextDateMs: dateMs }],
   };
+}
+
+/** The run was in the way of more slots than the one that follows it. */
+function slippedNotes({ missed, lateMs = 0 }: NextSlot): readonly Note[] {
+  return missed === 0 ? [] : [{ type: "slipped", amount: lateMs }];
 }
 
 function statusOf(

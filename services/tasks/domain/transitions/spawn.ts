@@ -4,22 +4,13 @@
  * @module
  */
 
-import { catchUp } from "../catch_up.ts";
 import type { Task } from "../task.ts";
 import type { EventContext } from "../task_event.ts";
 import { missedNotes } from "./due.ts";
 import { end } from "./ending.ts";
-import {
-  dateOfSlot,
-  gridOf,
-  ON_TIME_MS,
-  type Repetition,
-  runsHad,
-} from "./repetition.ts";
+import { dateOfSlot, forSlot, type Repetition, runsHad } from "./repetition.ts";
+import { spawnSlots } from "./spawn_slots.ts";
 import { type Note, patched, type Step } from "./step.ts";
-
-/** Most tasks that one transition makes; the others follow at once. */
-export const MAX_SPAWNED = 100;
 
 /**
  * Makes tasks for the slots that have come, as the catch-up rule says, and moves
@@ -27,25 +18,15 @@ export const MAX_SPAWNED = 100;
  */
 export function spawn(
   task: Task,
-  { rule, schedule }: Repetition,
+  repetition: Repetition,
   context: EventContext,
 ): Step {
   const { nowMs } = context;
-  const { slotMs: scheduledMs, dateMs } = task;
-  // A schedule that was moved by hand to before its slot is for that slot.
-  const throughMs = Math.max(nowMs, scheduledMs);
-  const movedMs = Math.max(0, dateMs - scheduledMs);
-  const { runs, nextMs, missed } = catchUp(schedule, {
-    ...gridOf(task),
-    runs: runsHad(task),
-    scheduledMs,
-    isPending: true,
-    nowMs: throughMs,
-    mode: rule.catchUp,
-    windowMs: rule.catchUpWindowMs + movedMs,
-    graceMs: ON_TIME_MS + movedMs,
-    limit: MAX_SPAWNED,
-  });
+  const { runs, nextMs, missed, withoutRoom } = spawnSlots(
+    task,
+    repetition,
+    context,
+  );
   const slots = runs.map((slotMs) => Math.min(slotMs, nowMs));
   const run = task.run + slots.length;
   const counted = patched(task, {
@@ -53,9 +34,13 @@ export function spawn(
     repetitions: slots.length === 0
       ? task.repetitions
       : runsHad(task) + slots.length - 1,
-    missed: task.missed + missed,
+    missed: task.missed + missed + withoutRoom,
   });
-  const notes = [...missedNotes(missed), ...spawnedNotes(slots)];
+  const notes = [
+    ...missedNotes(missed),
+    ...spawnedNotes(slots),
+    ...withoutRoomNotes(withoutRoom),
+  ];
   if (nextMs === undefined) {
     const ended = end(counted, { status: "complete" }, context);
     return {
@@ -64,12 +49,12 @@ export function spawn(
       spawnSlotsMs: slots,
     };
   }
-  const nextDateMs = dateOfSlot(nextMs, rule, context);
+  const nextDateMs = dateOfSlot(nextMs, repetition.rule, context);
   return {
     task: patched(counted, {
       status: "scheduled",
       isDue: false,
-      slotMs: nextMs,
+      ...forSlot(counted, nextMs),
       dateMs: nextDateMs,
     }),
     notes: [...notes, { type: "repeated", nextDateMs }],
@@ -79,4 +64,9 @@ export function spawn(
 
 function spawnedNotes(slots: readonly number[]): readonly Note[] {
   return slots.length === 0 ? [] : [{ type: "spawned", amount: slots.length }];
+}
+
+function withoutRoomNotes(missed: number): readonly Note[] {
+  const message = "the plan has no room for more active tasks";
+  return missedNotes(missed).map((note) => ({ ...note, message }));
 }

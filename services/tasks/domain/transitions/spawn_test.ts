@@ -6,7 +6,7 @@ import {
   START,
   TaskStory,
 } from "../testing/task_story.ts";
-import { MAX_SPAWNED } from "./spawn.ts";
+import { MAX_SPAWNED } from "./spawn_slots.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -8,7 +8,12 @@ import type { Attempt, Task } from "../task.ts";
 import type { EventContext, Transition } from "../task_event.ts";
 import { missedNotes } from "./due.ts";
 import { attemptNote } from "./lease.ts";
-import { hasSlotPassed, pendingSlot, repetitionOf } from "./repetition.ts";
+import {
+  forSlot,
+  hasSlotPassed,
+  pendingSlot,
+  repetitionOf,
+} from "./repetition.ts";
 import {
   changed,
   type EventOf,
@@ -47,7 +52,7 @@ export function start(
     attempt,
     fence: task.fence + 1,
     lagMs,
-    slotMs: late.slotMs,
+    ...(late.slotMs === task.slotMs ? {} : forSlot(task, late.slotMs)),
     missed: task.missed + late.missed,
     startedAtMs: nowMs,
     firstTriedAtMs: task.firstTriedAtMs ?? nowMs,
@@ -110,7 +115,7 @@ function lateness(task: Task, { nowMs, rules }: EventContext): Lateness {
   const repetition = repetitionOf(task, rules);
   if (
     repetition === undefined || task.firstTriedAtMs !== undefined ||
-    slotMs > nowMs
+    task.held !== undefined || slotMs > nowMs
   ) {
     return onTime;
   }
@@ -120,7 +125,7 @@ function lateness(task: Task, { nowMs, rules }: EventContext): Lateness {
   }
   const slipped = { ...onTime, hasSlipped: true };
   if (repetition.rule.catchUp !== "one") return slipped;
-  const pending = pendingSlot(task, repetition, nowMs);
+  const pending = pendingSlot(task, repetition, { nowMs });
   if (pending.kind !== "run") return slipped;
   return { ...slipped, slotMs: pending.slotMs, missed: pending.missed };
 }

@@ -171,7 +171,12 @@ Deno.test("complete() runs once at once for the slots that passed during a long 
   const records = story.happens({ kind: "complete", lease: story.lease });
   assertEquals(
     records.map(({ type, amount }) => [type, amount]),
-    [["succeeded", undefined], ["missed", 2], ["repeated", undefined]],
+    [
+      ["succeeded", undefined],
+      ["slipped", 2 * HOUR_MS + 60_000],
+      ["missed", 2],
+      ["repeated", undefined],
+    ],
   );
   const { task } = story;
   assertEquals([task.status, task.isDue, task.missed], ["done", true, 2]);
@@ -179,6 +184,24 @@ Deno.test("complete() runs once at once for the slots that passed during a long 
   story.happens(START);
   story.happens({ kind: "complete", lease: story.lease });
   assertEquals(story.task.dateMs, NOON_MS + 4 * HOUR_MS);
+});
+
+Deno.test("complete() tells that a schedule slips whose runs take longer than its interval", () => {
+  const lates: Record<string, readonly unknown[]> = {};
+  for (const catchUp of ["one", "all", "none"] as const) {
+    const story = new TaskStory({
+      definition: { repeat: repeatWith({ interval: "PT1S", catchUp }) },
+    });
+    for (let count = 0; count < 3; count++) story.succeeds(2_500);
+    const slipped = story.history.filter(({ type }) => type === "slipped");
+    lates[catchUp] = slipped.map(({ amount }) => amount);
+  }
+  assertEquals(lates, {
+    one: [1_500, 2_000, 1_500],
+    // Here runs begin late, and none is passed over.
+    all: [1_500, 3_000],
+    none: [1_500, 1_500, 1_500],
+  });
 });
 
 Deno.test("complete() runs all slots that passed, one after the other, when it is to", () => {

@@ -10,7 +10,12 @@ import type { EventContext, Transition } from "../task_event.ts";
 import { isFinal } from "../task_status.ts";
 import { definitionPatchOf } from "./definition_patch.ts";
 import { preceded, settleDate } from "./due.ts";
-import { applySchedule, moveTo } from "./redate.ts";
+import {
+  applySchedule,
+  fromNowOn,
+  moveTo,
+  type ScheduleChange,
+} from "./redate.ts";
 import { isSpawning, repetitionOf, runsHad } from "./repetition.ts";
 import { reopen } from "./rerun.ts";
 import {
@@ -49,7 +54,7 @@ export function update(
   if (isFinal(task.status) && dateMs !== undefined) {
     return updateEnded(task, { defined, notes, dateMs }, context);
   }
-  const step = isFinal(task.status) || task.status === "running"
+  const step = isFinal(task.status)
     ? { task: defined, notes: [] }
     : dated(task, { defined, dateMs }, context);
   return changed(task, preceded(notes, step), context);
@@ -89,7 +94,7 @@ function updateEnded(
       "Cannot update: the task's schedule has made all tasks that its limit allows",
     );
   }
-  const reopened = reopen(defined, dateMs);
+  const reopened = reopen(defined, { dateMs, nowMs: context.nowMs });
   const settled = settleDate(reopened.task, context);
   return changed(task, {
     ...reopened,
@@ -106,29 +111,35 @@ function dated(
   },
   context: EventContext,
 ): Step {
-  const isNewSchedule = isOtherSchedule(before, defined);
-  if (dateMs !== undefined) {
-    return moveTo(defined, { dateMs, isNewSchedule }, context);
+  const change = scheduleChange(before, defined);
+  if (before.status === "running") {
+    return { task: fromNowOn(defined, change, context), notes: [] };
   }
-  return isNewSchedule
-    ? applySchedule(defined, context)
-    : { task: defined, notes: [] };
+  if (dateMs !== undefined) return moveTo(defined, { dateMs, change }, context);
+  return change === "none"
+    ? { task: defined, notes: [] }
+    : applySchedule(defined, change, context);
 }
 
-/** Fields of a repeat rule that say when runs are due and what makes them. */
-const SCHEDULE_FIELDS: readonly (keyof RepeatRule)[] = [
-  "interval",
-  "cron",
+/** Fields of a repeat rule that say where its slots are. */
+const TIMING_FIELDS: readonly (keyof RepeatRule)[] = ["interval", "cron"];
+
+/** Fields that say which of them there are, and what is made of them. */
+const BOUNDS_FIELDS: readonly (keyof RepeatRule)[] = [
   "limit",
   "untilMs",
   "mode",
 ];
 
-function isOtherSchedule(
+function scheduleChange(
   { repeat: before, timezone }: TaskDefinition,
   { repeat: after, timezone: newTimezone }: TaskDefinition,
-): boolean {
-  if (before === undefined || after === undefined) return before !== after;
-  return timezone !== newTimezone ||
-    SCHEDULE_FIELDS.some((field) => before[field] !== after[field]);
+): ScheduleChange {
+  if (before === undefined || after === undefined) {
+    return before === after ? "none" : "timing";
+  }
+  const differs = (field: keyof RepeatRule): boolean =>
+    before[field] !== after[field];
+  if (timezone !== newTimezone || TIMING_FIELDS.some(differs)) return "timing";
+  return BOUNDS_FIELDS.some(differs) ? "bounds" : "none";
 }

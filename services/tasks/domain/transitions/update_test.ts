@@ -297,6 +297,20 @@ Deno.test("update() of a task that has ended changes its labels alone", () => {
   );
 });
 
+Deno.test("update() opens an expired task with a date of before, for good", () => {
+  const story = new TaskStory({
+    definition: { expiresAtMs: NOON_MS + 1_000 },
+  });
+  story.nowMs += 1_000;
+  story.happens({ kind: "wake" });
+  assertEquals(story.task.status, "expired");
+  story.happens(change(story, {}, NOON_MS - 5));
+  assertEquals([story.task.status, story.task.expiresAtMs], [
+    "waiting",
+    undefined,
+  ]);
+});
+
 Deno.test("update() opens a task that has ended with a new date", () => {
   const story = new TaskStory({ retentionMs: 1_000 });
   story.succeeds();
@@ -313,4 +327,164 @@ Deno.test("update() opens a task that has ended with a new date", () => {
   past.succeeds();
   past.happens(change(past, {}, NOON_MS - 1));
   assertEquals([past.task.status, past.task.isDue], ["waiting", true]);
+});
+
+Deno.test("update() of the schedule in mid-run takes no run from its limit", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ interval: "PT1S", limit: 1 }) },
+  });
+  story.succeeds(0);
+  story.starts();
+  story.happens(
+    change(story, { repeat: repeatWith({ interval: "PT1M", limit: 1 }) }),
+  );
+  story.happens({ kind: "complete", lease: story.lease });
+  const { task } = story;
+  assertEquals([task.status, task.repetitions], ["complete", 1]);
+});
+
+Deno.test("update() of the schedule counts a task of old by its slot", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ limit: 1 }) },
+  });
+  story.succeeds();
+  const { isRepetition, ...old } = story.task;
+  assertEquals(isRepetition, true);
+  story.task = old;
+  story.succeeds();
+  assertEquals([story.task.status, story.task.repetitions], ["complete", 1]);
+});
+
+Deno.test("update() of the schedule makes no slots of the time before it", () => {
+  const every = repeatWith({ interval: "PT1M", catchUp: "all" });
+  const begin = (): TaskStory =>
+    new TaskStory({
+      definition: {
+        repeat: repeatWith({ interval: "P1D", catchUp: "all" }),
+      },
+      made: { dateMs: NOON_MS - 30 * 60_000 },
+    });
+  const running = begin();
+  running.happens(START);
+  running.happens(change(running, { repeat: every }));
+  const waiting = begin();
+  waiting.happens(change(waiting, { repeat: every }));
+  assertEquals(waiting.types(START), ["started"]);
+  const retrying = begin();
+  retrying.fails();
+  retrying.happens(change(retrying, { repeat: every }));
+  retrying.starts();
+  for (const story of [running, waiting, retrying]) {
+    const changedAtMs = story === retrying ? NOON_MS + 1_000 : NOON_MS;
+    story.nowMs = changedAtMs + 10_000;
+    story.happens({ kind: "complete", lease: story.lease });
+    const { task } = story;
+    assertEquals([task.isDue, task.missed], [false, 0]);
+    assertEquals([task.dateMs, "scheduleSinceMs" in task], [
+      NOON_MS + 60_000,
+      false,
+    ]);
+  }
+});
+
+Deno.test("update() of the schedule in mid-run catches up what came after it", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ interval: "P1D" }) },
+    made: { dateMs: NOON_MS - 30 * 60_000 },
+  });
+  story.happens(START);
+  const repeat = repeatWith({ interval: "PT1M", catchUp: "all" });
+  story.happens(change(story, { repeat }));
+  story.nowMs += 3 * 60_000;
+  story.happens({ kind: "complete", lease: story.lease });
+  const slots: number[] = [];
+  while (story.task.isDue) {
+    slots.push((story.task.slotMs - NOON_MS) / 60_000);
+    story.happens(START);
+    story.happens({ kind: "complete", lease: story.lease });
+  }
+  assertEquals(slots, [1, 2, 3]);
+});
+
+Deno.test("update() of the schedule goes on from now, also in a run that was put forward", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ interval: "P1D" }) },
+  });
+  story.succeeds();
+  story.nowMs = NOON_MS + HOUR_MS;
+  story.happens(change(story, {}, story.nowMs));
+  story.happens(START);
+  story.happens(change(story, { repeat: repeatWith({ interval: "PT1M" }) }));
+  story.nowMs += 1_000;
+  story.happens({ kind: "complete", lease: story.lease });
+  assertEquals(story.task.dateMs, NOON_MS + HOUR_MS + 60_000);
+  assertEquals([story.task.repetitions, story.task.missed], [1, 0]);
+});
+
+Deno.test("update() of the limit in mid-run loses no slot that has passed", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ catchUp: "all" }) },
+  });
+  story.happens(START);
+  story.nowMs += 2 * HOUR_MS;
+  const repeat = repeatWith({ catchUp: "all", limit: 9 });
+  story.happens(change(story, { repeat }));
+  story.happens({ kind: "complete", lease: story.lease });
+  assertEquals(story.task.slotMs, NOON_MS + HOUR_MS);
+});
+
+Deno.test("update() of a paused schedule makes no slots of the time before it", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ catchUp: "all" }) },
+  });
+  story.succeeds();
+  story.happens({ kind: "pause" });
+  story.nowMs = NOON_MS + 5 * HOUR_MS + 60_000;
+  const repeat = repeatWith({ interval: "PT10M", catchUp: "all" });
+  story.happens(change(story, { repeat }));
+  story.happens({ kind: "resume" });
+  assertEquals([story.task.isDue, story.task.slotMs], [
+    true,
+    NOON_MS + HOUR_MS,
+  ]);
+  story.succeeds();
+  assertEquals([story.task.isDue, story.task.missed], [false, 0]);
+  assertEquals(story.task.dateMs, NOON_MS + 5 * HOUR_MS + 600_000);
+});
+
+Deno.test("update() of the schedule beside a run by hand holds a slot of the new one", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ limit: 1 }) },
+  });
+  story.succeeds();
+  story.nowMs = NOON_MS + 60_000;
+  story.happens({ kind: "run" });
+  const repeat = repeatWith({ interval: "PT20M", limit: 1 });
+  story.happens(change(story, { repeat }));
+  story.happens(START);
+  story.nowMs += 1_000;
+  story.happens({
+    kind: "fail",
+    lease: story.lease,
+    failure: { code: "x", isFinal: true },
+    message: "x",
+  });
+  assertEquals([story.task.status, story.task.dateMs], [
+    "scheduled",
+    NOON_MS + 20 * 60_000,
+  ]);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.repetitions], ["complete", 1]);
+});
+
+Deno.test("update() that ends the schedule beside a run by hand lets that be the last", () => {
+  for (const until of [{ untilMs: NOON_MS + 1 }, { limit: 0 }]) {
+    const story = new TaskStory({ definition: { repeat: repeatWith() } });
+    story.succeeds();
+    story.nowMs = NOON_MS + 60_000;
+    story.happens({ kind: "run" });
+    story.happens(change(story, { repeat: repeatWith(until) }));
+    story.succeeds();
+    assertEquals(story.task.status, "complete");
+  }
 });

@@ -5,14 +5,20 @@
  */
 
 import { backup, DatabaseSync } from "node:sqlite";
+import { describeError } from "../../../shared/settled.ts";
+import { lockFolder } from "../../../shared/sqlite/folder_lock.ts";
+import { makePrivate } from "../../../shared/sqlite/private_file.ts";
 import {
   databasePath,
   LOCK_FILE,
-  openReading,
-  openWriting,
+  logPath,
+  restoringPath,
 } from "./database_file.ts";
-import { lockFolder } from "../../../shared/sqlite/folder_lock.ts";
+import { fileLength } from "./file_length.ts";
+import { copyPrivately, removeIfThere, syncPath } from "./files_on_disk.ts";
 import { faultsOf, versionFaultOf } from "./integrity.ts";
+import { lookAtStored, type StoredDatabase } from "./open_stored.ts";
+import { type SetAside, setAside } from "./set_aside.ts";
 
 /** Options of {@linkcode backupDatabase}. */
 export interface BackupOptions {
@@ -34,136 +40,112 @@ const ALL_PAGES = 2 ** 30;
 
 /**
  * Writes everything that has been committed so far to one file, which is there
- * as a whole or not at all, and on the disk. Keeps the thread for as long as
- * copying takes, so a server does not call it; it may run beside one.
+ * as a whole or not at all, on the disk, and for its owner alone. Keeps the
+ * thread for as long as copying takes and looking whether the copy is whole, so
+ * a server does not call it; it may run beside one.
  *
- * @throws {Error} when there is no database, or the file is there already
+ * @throws {Error} when there is no database, it is not whole, or the file is
+ * there already
  */
 export async function backupDatabase(options: BackupOptions): Promise<void> {
   const { dataFolder, to } = options;
-  const path = databasePath(dataFolder);
-  if (!await isThere(path)) {
+  if (fileLength(databasePath(dataFolder)) === undefined) {
     throw new Error(`Cannot back up "${dataFolder}": it has no database`);
   }
-  if (await isThere(to)) {
+  if (fileLength(to) !== undefined) {
     throw new Error(`Cannot back up to "${to}": there is a file already`);
   }
+  const stored = lookAtStored(dataFolder);
   const part = `${to}.part`;
-  await removeIfThere(part);
   try {
-    await copyWhole(path, part);
-    await syncFile(part);
+    await removeIfThere(part);
+    await copyStored(stored, part);
+    demandWhole(part);
+    await syncPath(part);
     await Deno.rename(part, to);
-    await syncFile(folderOf(to));
+    await syncPath(folderOf(to));
   } catch (error) {
     await removeIfThere(part);
-    throw error;
+    const reason = error instanceof Deno.errors.NotFound
+      ? "the folder of the file is not there"
+      : describeError(error);
+    throw new Error(`Cannot back up "${dataFolder}" to "${to}": ${reason}`, {
+      cause: error,
+    });
+  } finally {
+    if (stored.kind === "open") stored.db.close();
   }
 }
 
 /**
  * Puts a backup in the place of a data folder's database, after having looked
- * whether it is whole. What was there is kept beside it as `tasks.db.replaced`.
+ * whether it is whole. What was there is kept beside it as `tasks.db.replaced`,
+ * with a number when that is there already; with it its log, unless that could
+ * be moved into it.
  *
- * @throws {Error} when the folder is in use or the backup is not whole; the
- * database in the folder is as before
+ * @returns what was kept
+ * @throws {Error} when the folder is in use or the backup is not whole; what was
+ * in the folder is there still
  */
-export async function restoreDatabase(options: RestoreOptions): Promise<void> {
+export async function restoreDatabase(
+  options: RestoreOptions,
+): Promise<SetAside> {
   const { from, dataFolder } = options;
-  if (!await isThere(from)) {
+  if (fileLength(from) === undefined) {
     throw new Error(`Cannot restore "${from}": there is no such file`);
   }
-  if (await hasContent(`${from}-wal`)) {
+  if ((fileLength(logPath(from)) ?? 0) > 0) {
     throw new Error(
       `Cannot restore "${from}": a log stands beside it, so it is not a backup ` +
         "but a part of a database",
     );
   }
-  await Deno.mkdir(dataFolder, { recursive: true });
+  await Deno.mkdir(dataFolder, { recursive: true, mode: 0o700 });
   const lock = lockFolder(dataFolder, LOCK_FILE);
-  const part = `${databasePath(dataFolder)}.restoring`;
+  const path = databasePath(dataFolder);
+  const part = restoringPath(path);
+  const isNew = fileLength(path) === undefined &&
+    fileLength(part) === undefined;
   try {
-    await Deno.copyFile(from, part);
-    demandWhole(from, part);
-    await syncFile(part);
-    await keepReplaced(databasePath(dataFolder));
-    await Deno.rename(part, databasePath(dataFolder));
-    await syncFile(dataFolder);
-  } finally {
     await removeIfThere(part);
+    await copyPrivately(from, part);
+    demandWhole(part);
+    await syncPath(part);
+    const kept = await setAside({ path, folder: dataFolder });
+    await Deno.rename(part, path);
+    await syncPath(dataFolder);
+    return kept;
+  } catch (error) {
+    throw new Error(
+      `Cannot restore "${from}" to "${dataFolder}": ${describeError(error)}`,
+      { cause: error },
+    );
+  } finally {
+    // Where a database was set aside and none took its place, this tells the
+    // service not to begin anew.
+    const isCutShort = !isNew && fileLength(path) === undefined;
+    if (!isCutShort) await removeIfThere(part);
     lock.release();
   }
 }
 
-async function copyWhole(path: string, to: string): Promise<void> {
-  const db = openReading(path);
-  try {
-    // In one step it is one state; in several it would begin again with each
-    // commit. `VACUUM INTO` attaches a database, which permissions forbid.
-    await backup(db, to, { rate: ALL_PAGES });
-  } finally {
-    db.close();
-  }
+async function copyStored(stored: StoredDatabase, to: string): Promise<void> {
+  if (stored.kind === "sealed") return await copyPrivately(stored.path, to);
+  makePrivate(to);
+  // In one step it is one state; in several it would begin again with each
+  // commit. `VACUUM INTO` attaches a database, which permissions forbid.
+  await backup(stored.db, to, { rate: ALL_PAGES });
 }
 
-function demandWhole(from: string, path: string): void {
+function demandWhole(path: string): void {
   // Opened to be written, so that closing leaves no log beside it.
   const db = new DatabaseSync(path);
   try {
-    const fault = versionFaultOf(db) ?? faultsOf(db)[0];
-    if (fault === undefined) return;
-    throw new Error(`Cannot restore "${from}": ${fault}`);
+    const fault = versionFaultOf(db) ??
+      faultsOf(db).map((text) => `it is not whole: ${text}`)[0];
+    if (fault !== undefined) throw new Error(fault);
   } finally {
     db.close();
-  }
-}
-
-/** Leaves the database in its place too, until another one takes it. */
-async function keepReplaced(path: string): Promise<void> {
-  if (!await isThere(path)) return;
-  emptyLog(path);
-  await removeIfThere(`${path}.replaced`);
-  await Deno.link(path, `${path}.replaced`);
-  await removeIfThere(`${path}-wal`);
-  await removeIfThere(`${path}-shm`);
-}
-
-/** Moves what is in the log to the file, which closing does. */
-function emptyLog(path: string): void {
-  try {
-    openWriting(path, "full").close();
-  } catch {
-    // One that cannot be opened is why somebody restores; it is kept as it is.
-  }
-}
-
-async function syncFile(path: string): Promise<void> {
-  using file = await Deno.open(path, { read: true });
-  await file.sync();
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return await sizeOf(path) !== undefined;
-}
-
-async function hasContent(path: string): Promise<boolean> {
-  return (await sizeOf(path) ?? 0) > 0;
-}
-
-async function sizeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await Deno.stat(path)).size;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-}
-
-async function removeIfThere(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
 

@@ -60,6 +60,67 @@ Deno.test("a restore keeps what it replaces", async () => {
   });
 });
 
+Deno.test("databases and backups are for their owner alone", {
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  await withFolder(async (folder) => {
+    const data = `${folder}/data`;
+    await Deno.mkdir(data);
+    await withStore(data, async (store) => {
+      await add(store, task);
+      assertEquals(await openFilesIn(data), []);
+    });
+    // As an earlier version made it.
+    await Deno.chmod(`${data}/tasks.db`, 0o644);
+    await withStore(data, async (store) => {
+      await add(store, later);
+      assertEquals(await openFilesIn(data), []);
+    });
+    const to = `${folder}/tasks.backup`;
+    await backupDatabase({ dataFolder: data, to });
+    assertEquals(await openFilesIn(folder), ["data"]);
+    await Deno.chmod(to, 0o644);
+    await Deno.chmod(`${data}/tasks.db`, 0o644);
+    await restoreDatabase({ from: to, dataFolder: data });
+    assertEquals(await openFilesIn(data), []);
+    const fresh = `${folder}/fresh`;
+    await restoreDatabase({ from: to, dataFolder: fresh });
+    assertEquals((await Deno.stat(fresh)).mode! & 0o777, 0o700);
+    assertEquals(await openFilesIn(fresh), []);
+  });
+});
+
+Deno.test("backupDatabase() makes no copy of a database that is not whole", async () => {
+  await withFolder(async (folder) => {
+    const data = `${folder}/data`;
+    await Deno.mkdir(data);
+    await withStore(data, (store) => add(store, task));
+    const path = `${data}/tasks.db`;
+    const bytes = await Deno.readFile(path);
+    bytes.fill(0x5a, 3 * 8_192, 6 * 8_192);
+    await Deno.writeFile(path, bytes);
+    const to = `${folder}/tasks.backup`;
+    await assertRejects(
+      () => backupDatabase({ dataFolder: data, to }),
+      Error,
+      `Cannot back up "${data}" to "${to}": it is not whole: `,
+    );
+    assertEquals(await namesIn(folder), ["data"]);
+  });
+});
+
+Deno.test("backupDatabase() names the file that it cannot make", async () => {
+  await withFolder(async (folder) => {
+    await withStore(folder, (store) => add(store, task));
+    const to = `${folder}/none/tasks.backup`;
+    await assertRejects(
+      () => backupDatabase({ dataFolder: folder, to }),
+      Error,
+      `to "${to}": the folder of the file is not there`,
+    );
+  });
+});
+
 Deno.test("backupDatabase() refuses a folder without database and a file that is there", async () => {
   await withFolder(async (folder) => {
     const to = `${folder}/tasks.backup`;
@@ -159,7 +220,11 @@ Deno.test("integrityCheck() finds a page that was scribbled on", async () => {
     bytes.fill(0x5a, 3 * 8_192, 6 * 8_192);
     await Deno.writeFile(path, bytes);
     assertEquals(integrityCheck(folder).length > 0, true);
-    assertThrows(() => integrityCheck(`${folder}/none`));
+    assertThrows(
+      () => integrityCheck(`${folder}/none`),
+      Error,
+      `Cannot open "${folder}/none/tasks.db": there is no such database`,
+    );
   });
 });
 
@@ -168,4 +233,16 @@ async function add(
   fresh: typeof task,
 ): Promise<void> {
   await store.commit(unitsOf(creation(fresh)));
+}
+
+/** Files that not only their owner may use. */
+async function openFilesIn(folder: string): Promise<readonly string[]> {
+  const modes = await Promise.all(
+    (await namesIn(folder)).map(async (name) => {
+      const { mode } = await Deno.stat(`${folder}/${name}`);
+      return { name, mode: mode ?? 0 };
+    }),
+  );
+  return modes.filter(({ mode }) => (mode & 0o077) !== 0)
+    .map(({ name }) => name);
 }

@@ -5,6 +5,8 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
+import { makePrivate, tighten } from "../../../shared/sqlite/private_file.ts";
+import { fileLength } from "./file_length.ts";
 
 /** The bytes of a page; the page's size decides much of what a commit writes. */
 export const PAGE_BYTES = 4_096;
@@ -30,11 +32,33 @@ export function logPath(path: string): string {
   return `${path}-wal`;
 }
 
-/** Opens the connection that writes; makes the file when there is none. */
+/** Where a backup is checked before it takes the place of the database. */
+export function restoringPath(path: string): string {
+  return `${path}.restoring`;
+}
+
+/**
+ * Opens the connection that writes; makes the file, for its owner alone, when
+ * there is none.
+ *
+ * @throws {Error} when it cannot be opened, or a restore did not come to its end
+ */
 export function openWriting(
   path: string,
   durability: Durability,
 ): DatabaseSync {
+  if (
+    fileLength(path) === undefined &&
+    fileLength(restoringPath(path)) !== undefined
+  ) {
+    throw new Error(
+      `Cannot open "${path}": a restore was cut short; run it again`,
+    );
+  }
+  makePrivate(path);
+  // What a process that died left, of a time when everybody could read it.
+  tighten(logPath(path));
+  tighten(`${path}-shm`);
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
@@ -54,12 +78,19 @@ export function openWriting(
 }
 
 /** Opens a connection that only reads. */
-export function openReading(path: string): DatabaseSync {
+export function openReading(path: string | URL): DatabaseSync {
   const db = new DatabaseSync(path, {
     timeout: BUSY_TIMEOUT_MS,
     readOnly: true,
   });
-  db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
-  db.exec("PRAGMA temp_store = MEMORY");
-  return db;
+  try {
+    // It is the first to look at the file; exec() would not tell the code of
+    // what goes wrong.
+    db.prepare(`PRAGMA cache_size = -${CACHE_KIB}`).run();
+    db.exec("PRAGMA temp_store = MEMORY");
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }

@@ -154,7 +154,11 @@ class BatchEncoder {
         return;
       case "idempotency": {
         const { expiresAtMs, bodyHash, status, headers, body } = write.entry;
-        this.#values.push(OPERATION.putAnswer, this.#options.nowMs);
+        // To what replaces everything that is there has expired.
+        const expiredMs = write.replaces === true
+          ? Number.MAX_SAFE_INTEGER
+          : this.#options.nowMs;
+        this.#values.push(OPERATION.putAnswer, expiredMs);
         this.#values.push(tenant, write.key, expiresAtMs, bodyHash, status);
         this.#values.push(JSON.stringify(headers), body);
         return;

@@ -13,8 +13,8 @@ import {
   type HistoryReading,
   readOn,
 } from "../../domain/history_fold.ts";
-import { databasePath, openReading } from "./database_file.ts";
 import { MAX_FAULTS, versionFaultOf } from "./integrity.ts";
+import { openStored } from "./open_stored.ts";
 import { numberOf, Reader, type Row, textOf } from "./reader.ts";
 import { decodeBody } from "./task_body.ts";
 
@@ -52,13 +52,13 @@ export interface HistoryCheckOptions {
  * hundred rows of it, however many there are. It keeps the thread, so a server
  * does not call it; it may run beside one, whose log grows meanwhile.
  *
- * @throws {Error} when there is no database
+ * @throws {Error} when there is no database, or it cannot be opened
  */
 export function historyCheck(
   dataFolder: string,
   options: HistoryCheckOptions,
 ): readonly string[] {
-  const db = openReading(databasePath(dataFolder));
+  const db = openStored(dataFolder);
   try {
     const fault = versionFaultOf(db);
     if (fault !== undefined) return [`Cannot check histories: ${fault}`];

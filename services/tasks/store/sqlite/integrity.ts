@@ -7,8 +7,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
 import { databaseVersion } from "../../../shared/sqlite/migrations.ts";
-import { databasePath, openReading } from "./database_file.ts";
 import { MIGRATIONS } from "./migrations.ts";
+import { openStored } from "./open_stored.ts";
 
 /** Most faults that are told. */
 export const MAX_FAULTS = 20;
@@ -19,10 +19,10 @@ export const MAX_FAULTS = 20;
  * reading the file and keeps the thread, so a server does not call it; it may
  * run beside one.
  *
- * @throws {Error} when there is no database
+ * @throws {Error} when there is no database, or it cannot be opened
  */
 export function integrityCheck(dataFolder: string): readonly string[] {
-  const db = openReading(databasePath(dataFolder));
+  const db = openStored(dataFolder);
   try {
     return faultsOf(db);
   } finally {

@@ -8,6 +8,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { CACHE_KIB, logPath, PAGE_BYTES } from "./database_file.ts";
+import { fileLength } from "./file_length.ts";
 
 /** Twice what the log holds before it is moved: so long it gets unless much is written. */
 const LOG_BYTES = 16 * 1_024 * 1_024;
@@ -36,7 +37,7 @@ export function lengthenLog(
   db: DatabaseSync,
   { path, bytes = LOG_BYTES }: LengthenLogOptions,
 ): void {
-  if (lengthOf(logPath(path)) >= bytes) return;
+  if ((fileLength(logPath(path)) ?? 0) >= bytes) return;
   db.exec(`PRAGMA cache_size = ${SPILLING_PAGES}`);
   try {
     db.exec("BEGIN IMMEDIATE; CREATE TABLE filling(bytes BLOB)");
@@ -51,13 +52,4 @@ export function lengthenLog(
   }
   using file = Deno.openSync(logPath(path), { read: true, write: true });
   file.syncDataSync();
-}
-
-function lengthOf(path: string): number {
-  try {
-    return Deno.statSync(path).size;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return 0;
-    throw error;
-  }
 }

@@ -40,6 +40,7 @@ import {
   lockFolder,
 } from "../../../shared/sqlite/folder_lock.ts";
 import { LogKeeper } from "./log_keeper.ts";
+import { storeErrorOf } from "./sqlite_error.ts";
 import { StoreReads } from "./store_reads.ts";
 import { StoreWrites, type StoreWritesOptions } from "./store_writes.ts";
 import { startOwnThread, type StartThread } from "./thread.ts";
@@ -132,6 +133,13 @@ class SqliteStore implements Store {
     } finally {
       lock.release();
     }
+  }
+
+  check(): Promise<void> {
+    return this.#use(({ reads, writes }) => {
+      reads.tasks.nextWakeMs();
+      return writes.check();
+    });
   }
 
   commit(units: readonly Unit[]): Promise<readonly UnitResult[]> {
@@ -330,7 +338,7 @@ class SqliteStore implements Store {
       }
       return Promise.resolve(use(opened));
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(storeErrorOf(error));
     }
   }
 }

@@ -74,6 +74,15 @@ export class StoreWrites {
     return removed;
   }
 
+  /**
+   * Resolves when it can be written, as far as is known.
+   *
+   * @throws {StoreFailedError} when it cannot
+   */
+  check(): Promise<void> {
+    return this.#options.writer.check();
+  }
+
   /** Resolves when nothing waits. */
   finish(): Promise<void> {
     return this.#queue.idle();

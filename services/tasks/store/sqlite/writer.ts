@@ -6,6 +6,7 @@
 
 import type { Logger } from "../../../shared/logger.ts";
 import type { Durability } from "./database_file.ts";
+import { StoreFailedError } from "../store_failed_error.ts";
 import { startOwnThread, type StartThread } from "./thread.ts";
 import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
 
@@ -42,6 +43,8 @@ export class Writer {
   #opening: Promise<unknown> | undefined;
   #waiting: Waiting[] = [];
   #isClosed = false;
+  /** Whether the last write went wrong. */
+  #hasFailed = false;
 
   /** A writer whose thread is not started yet. */
   constructor(options: WriterOptions) {
@@ -66,12 +69,22 @@ export class Writer {
    * Asks for something; what is asked is done, and answered, in this order. When
    * the thread dies what is under way fails, though it may have been done.
    *
-   * @throws {Error} when it failed, or the thread died
+   * @throws {StoreFailedError} when it failed, or the thread died
    */
   ask(request: WriterRequest): Promise<readonly number[]> {
     // What cannot be opened fails the request, too, which waits behind it.
     if (this.#opening === undefined) this.#opened().catch(() => {});
     return this.#send(request);
+  }
+
+  /**
+   * Resolves when it can write, as far as is known; where the last write went
+   * wrong it tries one that changes nothing.
+   *
+   * @throws {StoreFailedError} when it cannot
+   */
+  async check(): Promise<void> {
+    if (this.#hasFailed) await this.ask({ kind: "probe" });
   }
 
   /** Closes the database, which empties its log, and ends the thread. */
@@ -127,8 +140,11 @@ export class Writer {
 
   #settle(answer: WriterAnswer): void {
     const waiting = this.#waiting.shift();
+    this.#hasFailed = answer.kind === "failed";
     if (answer.kind === "done") waiting?.resolve(answer.numbers);
-    else waiting?.reject(new Error(`Cannot write: ${answer.message}`));
+    else {
+      waiting?.reject(new StoreFailedError(`Cannot write: ${answer.message}`));
+    }
   }
 
   #die(worker: Worker, reason: string): void {
@@ -138,7 +154,9 @@ export class Writer {
   }
 
   #end(
-    error = new Error("Cannot write: the thread that writes has ended"),
+    error: Error = new StoreFailedError(
+      "Cannot write: the thread that writes has ended",
+    ),
   ): void {
     this.#worker?.terminate();
     this.#worker = undefined;
@@ -150,5 +168,5 @@ export class Writer {
 }
 
 function closedError(): Error {
-  return new Error("Cannot write: the store is closed");
+  return new StoreFailedError("Cannot write: the store is closed");
 }

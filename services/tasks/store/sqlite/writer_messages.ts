@@ -23,6 +23,8 @@ export type WriterRequest =
   }
   /** Remove what has expired. */
   | { readonly kind: "sweep"; readonly nowMs: number; readonly limit: number }
+  /** Write something that changes nothing, to see whether it can be written. */
+  | { readonly kind: "probe" }
   /** Begin the log anew, after another thread has moved most of it. */
   | { readonly kind: "restart_log"; readonly truncate: boolean }
   /** Close the database. */

@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import {
   creation,
@@ -6,10 +7,11 @@ import {
   sampleTask,
   unitsOf,
 } from "../testing/sample_tasks.ts";
+import { StoreFailedError } from "../store_failed_error.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 import { startOwnThread, type ThreadName } from "./thread.ts";
 import { Writer, type WriterOptions } from "./writer.ts";
-import type { WriterRequest } from "./writer_messages.ts";
+import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
 
 function writerOptions(
   path: string,
@@ -113,10 +115,8 @@ class FakeThread {
     this.asked.push([request.kind, ...names].join(" "));
   }
 
-  answerAll(): void {
-    for (const _ of this.asked.splice(0)) {
-      this.onmessage?.({ data: { kind: "done", numbers: [] } });
-    }
+  answerAll(answer: WriterAnswer = { kind: "done", numbers: [] }): void {
+    for (const _ of this.asked.splice(0)) this.onmessage?.({ data: answer });
   }
 
   terminate(): void {}
@@ -144,4 +144,45 @@ Deno.test("Writer keeps the order of requests while a new thread opens", async (
   threads[0]?.onmessage?.({ data: { kind: "failed", message: "late" } });
   threads[1]?.answerAll();
   assertEquals(await Promise.all(answers), [[], []]);
+});
+
+Deno.test("check() writes nothing unless the last write went wrong", async () => {
+  const thread = new FakeThread();
+  const writer = new Writer(writerOptions("tasks.db", {
+    startThread: () => thread as unknown as Worker,
+  }));
+  const opening = writer.open();
+  thread.answerAll();
+  await opening;
+  await writer.check();
+  assertEquals(thread.asked, []);
+  const full = { kind: "failed", message: "disk is full" } as const;
+  const write = writer.ask({ kind: "apply", lists: [["task"]] });
+  thread.answerAll(full);
+  await assertRejects(() => write, StoreFailedError, "disk is full");
+  const unwell = writer.check();
+  assertEquals(thread.asked, ["probe"]);
+  thread.answerAll(full);
+  await assertRejects(() => unwell, StoreFailedError, "disk is full");
+  const well = writer.check();
+  thread.answerAll();
+  await well;
+  await writer.check();
+  assertEquals(thread.asked, []);
+});
+
+Deno.test("a probe is written and changes nothing", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/tasks.db`;
+    const writer = new Writer(writerOptions(path));
+    await writer.open();
+    const pages = (db: DatabaseSync) =>
+      db.prepare("PRAGMA wal_checkpoint(NOOP)").get()?.["log"];
+    const db = new DatabaseSync(path);
+    const before = Number(pages(db));
+    assertEquals(await writer.ask({ kind: "probe" }), []);
+    assertEquals(Number(pages(db)) > before, true);
+    db.close();
+    await writer.close();
+  });
 });

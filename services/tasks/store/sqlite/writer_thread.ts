@@ -76,6 +76,10 @@ function perform(
     }
     case "sweep":
       return [sweeper.sweep(request.nowMs, request.limit)];
+    case "probe":
+      // The number is not used; that it is set is written all the same.
+      db.exec("PRAGMA user_version = 0");
+      return [];
     case "restart_log":
       db.exec(
         `PRAGMA wal_checkpoint(${request.truncate ? "TRUNCATE" : "RESTART"})`,

@@ -79,6 +79,7 @@ export function createConflictingStore(
     commit,
     start: () => inner.start(),
     stop: () => inner.stop(),
+    check: () => inner.check(),
     task: (...args) => inner.task(...args),
     tasks: (...args) => inner.tasks(...args),
     taskByKey: (...args) => inner.taskByKey(...args),
@@ -131,7 +132,7 @@ function reasonsOf(write: Write): Reason[] {
         ? ["version"]
         : ["version", "alias"];
     case "idempotency":
-      return ["idempotency"];
+      return write.replaces === true ? [] : ["idempotency"];
     default:
       return [];
   }

@@ -124,6 +124,8 @@ Deno.test("createConflictingStore() leaves alone what cannot conflict", async ()
   assertEquals(await store.commit([{ writes: [audit, answer] }]), [
     { kind: "conflict", write: 1, reason: "idempotency" },
   ]);
+  const replacing: Write = { ...answer, replaces: true };
+  assertEquals(await store.commit(unitsOf(replacing)), [{ kind: "ok" }]);
   assertEquals(
     (await store.audit({ tenantId: "tnt_a", limit: 9 })).length,
     1,

@@ -68,6 +68,10 @@ class MemoryStore implements Store {
     return Promise.resolve();
   }
 
+  check(): Promise<void> {
+    return Promise.resolve();
+  }
+
   commit(units: readonly Unit[]): Promise<readonly UnitResult[]> {
     const nowMs = this.#clock.nowMs();
     try {

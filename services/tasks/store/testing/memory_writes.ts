@@ -67,7 +67,8 @@ function applyWrite(to: Circumstances, write: Write): Reason | undefined {
     case "idempotency": {
       const key = twoPartKey(write.tenantId, write.key);
       const there = tables.answers.get(key);
-      if (there !== undefined && there.expiresAtMs > nowMs) {
+      const isTaken = there !== undefined && there.expiresAtMs > nowMs;
+      if (isTaken && write.replaces !== true) {
         return "idempotency";
       }
       put(to, tables.answers, [key, write.entry]);

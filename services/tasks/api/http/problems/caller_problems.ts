@@ -63,7 +63,8 @@ export const CALLER_PROBLEMS = {
   rate_limited: {
     status: 429,
     title: "Too many requests",
-    description: "Wait as long as Retry-After says.",
+    description: "Wait as long as Retry-After says. What comes without valid " +
+      "credentials is counted by its address.",
     example: {
       detail: "Cannot serve so many requests: 10 in a second are allowed",
       extensions: { retry_after: 1, limit: 10 },

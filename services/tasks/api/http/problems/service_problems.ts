@@ -44,16 +44,22 @@ export const SERVICE_PROBLEMS = {
   store_unavailable: {
     status: 503,
     title: "The store does not answer",
-    description: "Nothing can be read or written for the moment.",
+    description:
+      "The store failed, its disk may be full; whether something was written is not known. Try again.",
     example: {
-      detail: "Cannot answer: the store does not respond",
-      extensions: { retry_after: 2 },
+      detail:
+        "Cannot answer: the store failed, so whether something was written is not known",
+      extensions: { retry_after: 5 },
     },
   },
   secrets_unavailable: {
     status: 503,
     title: "Secrets are not available",
-    description: "No master key is configured; all else works.",
-    example: { detail: "Cannot keep secrets: no master key is configured" },
+    description:
+      "No master key is configured, or none that is opens the secrets that are needed; all else works.",
+    example: {
+      detail: "Cannot keep secrets: no master key is configured",
+      extensions: { retry_after: 60 },
+    },
   },
 } as const satisfies Readonly<Record<string, ProblemKind>>;

@@ -60,7 +60,7 @@ export const STATE_PROBLEMS = {
     status: 409,
     title: "The lease is gone",
     description:
-      "The lease has ended, was taken back, or the token is not its own. Stop the work.",
+      "The lease has ended, was taken back, its task was canceled or removed, or the token is not its own. Stop the work.",
     example: { detail: "Cannot complete lease: it has ended" },
   },
   wrong_state: {

@@ -22,6 +22,18 @@ export interface CheckedAnswer {
   readonly isHead?: boolean;
 }
 
+/** Headers that an answer may have or not, if they are promised. */
+const SOMETIMES = [
+  "accept",
+  "idempotency-replayed",
+  "link",
+  "preference-applied",
+  "ratelimit",
+  "ratelimit-policy",
+  "retry-after",
+  "www-authenticate",
+];
+
 /** What of an answer the document does not promise; nothing when all is well. */
 export function answerFaults(
   document: OpenApiDocument,
@@ -41,6 +53,11 @@ export function answerFaults(
     const isPromised = response.headers?.[name] !== undefined;
     if (isPromised !== (headers[name] !== undefined)) {
       found.push(isPromised ? `lacks ${name}` : `has ${name} unpromised`);
+    }
+  }
+  for (const name of SOMETIMES) {
+    if (headers[name] !== undefined && response.headers?.[name] === undefined) {
+      found.push(`has ${name} unpromised`);
     }
   }
   if (response.content === undefined || isHead) {

@@ -21,6 +21,7 @@ export function demoCall(overrides: Partial<CallContext> = {}): CallContext {
     peer: "192.0.2.1",
     nowMs: 0,
     along: () => [],
+    admitAgain: () => ({ kind: "ok", caller: undefined }),
     header: () => undefined,
     isGone: () => false,
     onGone: () => () => {},

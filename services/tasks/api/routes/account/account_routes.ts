@@ -215,5 +215,5 @@ function view(
   tenant: Tenant,
   { accounts }: ApiParts,
 ): ReturnType<typeof viewTenant> {
-  return viewTenant(tenant, { baseUrl, shownHost: accounts.shownHost });
+  return viewTenant(tenant, { baseUrl, serviceHost: accounts.serviceHost });
 }

@@ -13,15 +13,13 @@ import { meRoute } from "./me_route.ts";
 import { usageRoute } from "./usage_route.ts";
 
 Deno.test("GET /v1/account shows the tenant with the address clients use", async () => {
-  const api = await openTestApi({
-    routes: routesOf,
-    accounts: { shownHost: "tasks.example.com:8070" },
-  });
-  const read = await api.call("GET", "/v1/account");
+  const api = await openTestApi({ routes: routesOf });
+  const port = `acme.${SERVICE_HOST}:8070`;
+  const read = await api.call("GET", "/v1/account", { host: port });
   assertEquals(read.json, {
     id: api.tenant.id,
     domain: "acme",
-    url: "http://acme.tasks.example.com:8070",
+    url: `http://${port}`,
     status: "active",
     plan: "test",
     timezone: "UTC",
@@ -135,6 +133,8 @@ Deno.test("GET /v1/usage tells all limits with their use", async () => {
     limits: { activeTasks: 5, executionsPerMonth: 100, users: 2 },
   });
   await addUser(api);
+  // It has ended, so the plan does not count it.
+  await api.addKey({ expiresAtMs: api.clock.nowMs() });
   const worker = await api.addWorker();
   await addTasks(api, { count: 3, workerId: worker.id });
   api.engine.usage.count(api.tenant.id, 7);

@@ -12,6 +12,7 @@ import { json } from "../../http/answer.ts";
 import { tenantOf } from "../../http/call.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { countRecords } from "../../records/count_records.ts";
+import { surveyKeys } from "../../records/key_quota.ts";
 import { LIMITS } from "../../records/plan_schema.ts";
 import { nullable } from "../../schema/alternatives.ts";
 import { described, named } from "../../schema/annotated.ts";
@@ -49,7 +50,10 @@ const USAGE = named(
   "Usage",
   described(
     object({
-      plan: described(text({ maxLength: 63 }), "The id of the plan"),
+      plan: described(
+        text({ maxLength: 63 }),
+        "The id of the plan whose limits hold",
+      ),
       period: described(
         text({ pattern: /^\d{4}-\d{2}$/, mustBe: "a month" }),
         "The month of UTC that executions are counted in",
@@ -108,7 +112,11 @@ export function usageRoute(parts: ApiParts): AnyRoute {
           parts.engine.usage.executions(tenantId),
           recordUse(parts, { tenantId, kind: "worker", limit: limits.workers }),
           recordUse(parts, { tenantId, kind: "user", limit: limits.users }),
-          recordUse(parts, { tenantId, kind: "key", limit: limits.keys }),
+          keyUse(parts, {
+            tenantId,
+            nowMs: call.nowMs,
+            limit: limits.keys,
+          }),
         ],
       );
       return json({
@@ -150,7 +158,7 @@ async function recordUse(
   { engine }: ApiParts,
   { tenantId, kind, limit }: {
     readonly tenantId: string;
-    readonly kind: "worker" | "user" | "key";
+    readonly kind: "worker" | "user";
     readonly limit: number | null;
   },
 ): Promise<Use> {
@@ -158,6 +166,19 @@ async function recordUse(
   const { store } = engine.parts;
   const used = await countRecords(store, { kind, tenantId, cap });
   return { limit, used, is_exact: used < cap };
+}
+
+async function keyUse(
+  { engine }: ApiParts,
+  { tenantId, nowMs, limit }: {
+    readonly tenantId: string;
+    readonly nowMs: number;
+    readonly limit: number | null;
+  },
+): Promise<Use> {
+  const cap = capOf(limit);
+  const { counted } = await surveyKeys(engine.parts, { tenantId, nowMs, cap });
+  return { limit, used: counted, is_exact: counted < cap };
 }
 
 /** One more than is allowed, so that a full quota is counted to its end. */

@@ -91,7 +91,7 @@ export async function createTenant(
     updatedAtMs: call.nowMs,
   };
   const owner = ownerOf(tenant, wanted.owner, engine.parts);
-  const place = { baseUrl: call.baseUrl, shownHost: accounts.shownHost };
+  const place = { baseUrl: call.baseUrl, serviceHost: accounts.serviceHost };
   const answerWith = (ownerKey: string | null): JsonAnswer =>
     json({ ...viewTenant(tenant, place), owner_key: ownerKey }, {
       status: 201,

@@ -79,7 +79,7 @@ function listRoute(parts: ApiParts): AnyRoute {
             view: (tenant: Tenant) =>
               viewTenant(tenant, {
                 baseUrl: call.baseUrl,
-                shownHost: accounts.shownHost,
+                serviceHost: accounts.serviceHost,
               }),
           }),
       }),
@@ -106,7 +106,7 @@ function readRoute(parts: ApiParts): AnyRoute {
       const { baseUrl } = call;
       return answerOfRead(call, etag) ??
         json(
-          viewTenant(tenant, { baseUrl, shownHost: accounts.shownHost }),
+          viewTenant(tenant, { baseUrl, serviceHost: accounts.serviceHost }),
           { headers: { etag } },
         );
     },

@@ -119,6 +119,27 @@ Deno.test("PUT changes plan and time zone, and refuses what is none", async () =
   await api.close();
 });
 
+Deno.test("PUT takes a plan that is gone as long as it stays", async () => {
+  const api = await open();
+  await api.addTenant("globex", { plan: "gone" });
+  const kept = await operate(api, "PUT", "/globex", {
+    body: { plan: "gone", timezone: "Asia/Tokyo" },
+  });
+  assertEquals([kept.status, kept.at("plan")], [200, "gone"]);
+  const unlimited = await operate(api, "PUT", "/globex", {
+    body: { plan: "unlimited" },
+  });
+  assertEquals([unlimited.status, unlimited.at("plan")], [200, "unlimited"]);
+  const back = await operate(api, "PUT", "/globex", { body: { plan: "gone" } });
+  assertEquals(back.at("errors", 0, "code"), "unknown_plan");
+  const made = await operate(api, "PUT", "/initech", {
+    body: { plan: "gone" },
+    headers: { "if-none-match": "*" },
+  });
+  assertEquals(made.at("errors", 0, "code"), "unknown_plan");
+  await api.close();
+});
+
 Deno.test("PUT with If-None-Match makes a tenant, in whatever mode", async () => {
   const api = await open({ mode: "closed" });
   const path = "/globex";

@@ -46,16 +46,6 @@ export async function putTenant(
   call: PutCall,
   parts: ApiParts,
 ): Promise<Answer> {
-  const { plan } = call.body;
-  if (typeof plan === "string" && !parts.plans.has(plan)) {
-    const known = parts.plans.plans.map(({ id }) => `"${id}"`).join(", ");
-    return invalidRequest([{
-      pointer: "/plan",
-      code: "unknown_plan",
-      detail: `Cannot take plan "${plan}": there is none such, known are ` +
-        known,
-    }]);
-  }
   const wantsNew = call.header("if-none-match")?.trim() === "*" &&
     call.header("if-match") === undefined;
   if (!wantsNew) return await changeTenant(call, parts);
@@ -74,6 +64,8 @@ async function makeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
     fields: OPERATED_FIELDS,
   });
   if (faults.length > 0) return invalidRequest(faults);
+  const refused = unknownPlan(plan, parts);
+  if (refused !== undefined) return refused;
   if (status === "closing") return cannotClose();
   return await createTenant(call, {
     domain: call.params["domain"] ?? "",
@@ -88,7 +80,7 @@ async function makeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
 async function changeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
   const { engine, accounts } = parts;
   const { store, books } = engine.parts;
-  const place = { baseUrl: call.baseUrl, shownHost: accounts.shownHost };
+  const place = { baseUrl: call.baseUrl, serviceHost: accounts.serviceHost };
   return await commitPlan(store, async () => {
     const tenant = await findTenant(call, parts);
     if ("code" in tenant) return tenant;
@@ -106,8 +98,11 @@ async function changeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
         extensions: { state: "closing" },
       });
     }
-    const { status } = call.body;
+    const { status, plan } = call.body;
     if (status === "closing") return cannotClose();
+    // A plan that is gone may be sent back as it was read.
+    const unknown = plan === tenant.plan ? undefined : unknownPlan(plan, parts);
+    if (unknown !== undefined) return unknown;
     const next = nextTenant(tenant, call, parts);
     const answer = json(viewTenant(next, place), {
       headers: { etag: etagOf(next.version) },
@@ -155,6 +150,20 @@ function nextTenant(
 function actionOf(tenant: Tenant, next: Tenant): string {
   if (tenant.status === next.status) return "tenant.updated";
   return next.status === "suspended" ? "tenant.suspended" : "tenant.resumed";
+}
+
+function unknownPlan(
+  plan: string | null | undefined,
+  { plans }: ApiParts,
+): ProblemAnswer | undefined {
+  if (typeof plan !== "string" || plans.has(plan)) return undefined;
+  const known = plans.plans.map(({ id }) => `"${id}"`).join(", ");
+  return invalidRequest([{
+    pointer: "/plan",
+    code: "unknown_plan",
+    detail: `Cannot take plan "${plan}": there is none such, known are ` +
+      known,
+  }]);
 }
 
 function cannotClose(): ProblemAnswer {

@@ -4,14 +4,12 @@
  * @module
  */
 
-import { parseAddress } from "../../../access/network.ts";
+import { addressGroup } from "../../../access/address_group.ts";
 import { RecentMap } from "../../../access/recent_map.ts";
 
 /** Addresses that are remembered at most. */
 const MAX_ADDRESSES = 50_000;
 const HOUR_MS = 3_600_000;
-/** What a provider gives to one customer: a network of 64 bits. */
-const IPV6_BYTES = 8;
 
 interface Bucket {
   readonly tokens: number;
@@ -40,7 +38,7 @@ export class SignupRate {
 
   /** Takes one of an address's tenants. */
   take(address: string, nowMs: number): SignupVerdict {
-    const name = nameOf(address);
+    const name = addressGroup(address);
     const tokens = this.#tokens(name, nowMs);
     if (tokens < 1) {
       const retryAfterMs = (1 - tokens) * HOUR_MS / this.#perHour;
@@ -52,7 +50,7 @@ export class SignupRate {
 
   /** Gives back what was taken for a tenant that was not made. */
   giveBack(address: string, nowMs: number): void {
-    const name = nameOf(address);
+    const name = addressGroup(address);
     const tokens = Math.min(this.#perHour, this.#tokens(name, nowMs) + 1);
     this.#buckets.set(name, { tokens, atMs: nowMs });
   }
@@ -66,12 +64,4 @@ export class SignupRate {
       bucket.tokens + passedMs * this.#perHour / HOUR_MS,
     );
   }
-}
-
-/** What addresses share a bucket by; all that are not known share one. */
-function nameOf(address: string): string {
-  const bytes = parseAddress(address);
-  if (bytes === undefined) return "";
-  return bytes.slice(0, IPV6_BYTES).join(".") +
-    (bytes.length === 4 ? "" : "/64");
 }

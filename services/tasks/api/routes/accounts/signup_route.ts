@@ -64,7 +64,8 @@ export function signupRoute(
     summary: "Create a tenant",
     description: "Depending on the setting ACCOUNTS_MODE this is open to " +
       "everybody, to who has the accounts token as bearer token, or to the " +
-      "operator alone, who has a route of their own. Where it is open, a " +
+      "operator alone, who has a route of their own. Where an accounts token " +
+      "is asked for and none is set, the answer is 403. Where it is open, a " +
       "person with a token of the identity provider becomes the owner; " +
       "everybody else gets a key once. A domain that was deleted stays " +
       "reserved for 30 days.",
@@ -125,6 +126,12 @@ async function admit(
   if (mode === "closed") {
     return problem("forbidden", {
       detail: "Cannot create tenant: the operator alone does that here",
+    });
+  }
+  if (mode === "token" && tokenDigests.length === 0) {
+    return problem("forbidden", {
+      detail: "Cannot create tenant: this service has no accounts token; who " +
+        "runs it sets ACCOUNTS_TOKEN",
     });
   }
   const header = call.header("authorization");

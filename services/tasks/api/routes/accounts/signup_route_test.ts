@@ -1,4 +1,9 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { digestOf } from "../../../access/credential_token.ts";
 import type { JwtOutcome } from "../../../access/jwt.ts";
 import type { TokenSubject } from "../../../access/jwt_claims.ts";
@@ -87,6 +92,15 @@ Deno.test('the mode "closed" lets nobody, "token" who has the token', async () =
   const refused = await signUp(closed, { key: TOKEN });
   assertEquals([refused.status, refused.at("code")], [403, "forbidden"]);
   await closed.close();
+
+  // No token is set, so there is none to ask for.
+  const unset = await open({ accounts: { mode: "token" } });
+  for (const key of [null, TOKEN]) {
+    const answer = await signUp(unset, { key });
+    assertEquals([answer.status, answer.at("code")], [403, "forbidden"]);
+    assertStringIncludes(answer.textAt("detail"), "sets ACCOUNTS_TOKEN");
+  }
+  await unset.close();
 
   const api = await open({
     accounts: { mode: "token", tokenDigests: [digestOf(TOKEN)] },

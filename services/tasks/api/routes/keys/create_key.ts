@@ -18,7 +18,7 @@ import { invalidRequest } from "../../http/problem_answer.ts";
 import { auditWrite } from "../../records/audit_write.ts";
 import { commitPlan } from "../../records/commit_plan.ts";
 import { readGuard } from "../../records/guard.ts";
-import { quotaProblem } from "../../records/quota.ts";
+import { roomForKey } from "../../records/key_quota.ts";
 import { readOnlyFaults } from "../../schema/read_only.ts";
 import { viewKey } from "../../views/key_view.ts";
 import { beyondCaller, outdatedCaller } from "./key_rules.ts";
@@ -69,19 +69,20 @@ export async function createKey(
   const answer = madeKey(call, key, text);
   return await commitPlan(store, async () => {
     const guard = await readGuard(engine.parts, tenant.id, "access");
-    const refused = await outdatedCaller(engine.parts, caller, key) ??
-      await quotaProblem(store, {
-        kind: "key",
-        tenantId: tenant.id,
-        plan: plans.plan(tenant.plan),
-        limit: "keys",
-      });
+    const refused = await outdatedCaller(engine.parts, caller, key);
     if (refused !== undefined) return refused;
+    const room = await roomForKey(engine.parts, {
+      tenantId: tenant.id,
+      plan: plans.plan(tenant.plan),
+      nowMs: call.nowMs,
+    });
+    if (room.kind !== "room") return room;
     return {
       kind: "plan",
       answer,
       writes: [
         books.keys.adding(key),
+        ...room.writes,
         guard,
         auditWrite(tenant.id, {
           atMs: call.nowMs,

@@ -7,7 +7,6 @@
 import { mintApiKey } from "../../../access/api_key.ts";
 import { actorOf, administratorOf } from "../../../access/caller.ts";
 import type { ApiKey } from "../../../domain/tenant.ts";
-import type { EngineParts } from "../../../engine/parts.ts";
 import type { ApiParts } from "../../api_parts.ts";
 import { type Answer, empty } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
@@ -17,10 +16,15 @@ import { commitPlan } from "../../records/commit_plan.ts";
 import { answerOfChange } from "../../records/conditions.ts";
 import { readGuard } from "../../records/guard.ts";
 import { tagOfRecord } from "../../records/content_tag.ts";
+import { endOfKey, hasEnded } from "../../records/key_end.ts";
+import { roomForKey } from "../../records/key_quota.ts";
 import { countActiveOwners } from "../users/user_records.ts";
 import { madeKey, powerOf } from "./create_key.ts";
 import { beyondCaller, outdatedCaller } from "./key_rules.ts";
 import type { Rotation } from "./key_schema.ts";
+
+/** A key that goes on for so long leaves the time to make another one: a week. */
+const LASTING_MS = 7 * 86_400_000;
 
 /** The entity tag of a key; that it was used does not change it. */
 export function keyTag(key: ApiKey): string {
@@ -58,13 +62,11 @@ export async function removeKey(
     const { tenantId } = key;
     // It is read before anything is counted that it stands for.
     const guard = await readGuard(engine.parts, tenantId, "access");
-    if (
-      opensAll(key, call.nowMs) &&
-      await isLastWayIn(engine.parts, key, call.nowMs)
-    ) {
+    if (await isLastWayIn(parts, key, call.nowMs)) {
       return problem("last_owner", {
-        detail: "Cannot remove key: the tenant has no active owner and no " +
-          "other key with the role of one; make another key first",
+        detail: "Cannot remove key: the tenant has no owner who has logged " +
+          "in and no other key with the role of one that lasts as long, or a " +
+          "week; make another key first",
       });
     }
     return {
@@ -93,7 +95,7 @@ export async function rotateKey(
   call: Call<unknown, Rotation | undefined>,
   parts: ApiParts,
 ): Promise<Answer> {
-  const { engine, apiKeys } = parts;
+  const { engine, apiKeys, plans } = parts;
   const { store, books } = engine.parts;
   const caller = callerOf(call);
   const overlapMs = call.body?.overlap ?? 0;
@@ -106,13 +108,21 @@ export async function rotateKey(
     const refused = beyondCaller(caller, key) ??
       await outdatedCaller(engine.parts, caller, key);
     if (refused !== undefined) return refused;
-    if (hasExpired(key, call.nowMs)) {
+    if (hasEnded(key, call.nowMs)) {
       return problem("wrong_state", {
         detail: "Cannot rotate key: it has expired; make another one",
         extensions: { state: "expired" },
       });
     }
-    const { lastUsedAtMs: _, madeBy: __, ...same } = key;
+    const room = await roomForKey(engine.parts, {
+      tenantId,
+      plan: plans.plan(tenantOf(call).plan),
+      nowMs: call.nowMs,
+      rotation: { key, hasOverlap: overlapMs > 0 },
+    });
+    if (room.kind !== "room") return room;
+    // The end of an earlier overlap is the old key's alone.
+    const { lastUsedAtMs: _, madeBy: __, replacedUntilMs, ...same } = key;
     const { userId } = administratorOf(caller);
     const next: ApiKey = {
       ...same,
@@ -122,10 +132,6 @@ export async function rotateKey(
       ...(userId === undefined ? {} : { madeBy: userId }),
       createdAtMs: call.nowMs,
     };
-    const endMs = Math.min(
-      key.expiresAtMs ?? Infinity,
-      call.nowMs + overlapMs,
-    );
     return {
       kind: "plan",
       answer: madeKey(call, next, text),
@@ -134,8 +140,12 @@ export async function rotateKey(
         overlapMs === 0 ? books.keys.removing(key) : books.keys.changing(key, {
           ...key,
           version: key.version + 1,
-          expiresAtMs: endMs,
+          replacedUntilMs: Math.min(
+            replacedUntilMs ?? Infinity,
+            call.nowMs + overlapMs,
+          ),
         }),
+        ...room.writes,
         guard,
         auditWrite(tenantId, {
           atMs: call.nowMs,
@@ -152,22 +162,30 @@ export async function rotateKey(
   });
 }
 
-function hasExpired({ expiresAtMs }: ApiKey, nowMs: number): boolean {
-  return expiresAtMs !== undefined && expiresAtMs <= nowMs;
+/**
+ * Tells whether nobody could administer the tenant without a key. Who has not
+ * logged in by an issuer whose tokens are taken may never do so, and a key that
+ * is about to end is no way in either.
+ */
+async function isLastWayIn(
+  { engine, issuer }: Pick<ApiParts, "engine" | "issuer">,
+  key: ApiKey,
+  nowMs: number,
+): Promise<boolean> {
+  if (!opensAll(key, nowMs)) return false;
+  const owners = issuer === undefined
+    ? 0
+    : await countActiveOwners(engine.parts, key.tenantId, { issuer });
+  if (owners > 0) return false;
+  const endMs = Math.min(endOfKey(key) ?? Infinity, nowMs + LASTING_MS);
+  const keys = await engine.parts.books.keys.all(key.tenantId);
+  return !keys.some((other) =>
+    other.id !== key.id && opensAll(other, nowMs) &&
+    (endOfKey(other) ?? Infinity) >= endMs
+  );
 }
 
 /** Tells whether a key can make any other, for as long as it is there. */
 function opensAll(key: ApiKey, nowMs: number): boolean {
-  return key.role === "owner" && !hasExpired(key, nowMs);
-}
-
-/** Tells whether nobody could administer the tenant without a key. */
-async function isLastWayIn(
-  parts: Pick<EngineParts, "books">,
-  key: ApiKey,
-  nowMs: number,
-): Promise<boolean> {
-  if (await countActiveOwners(parts, key.tenantId) > 0) return false;
-  const keys = await parts.books.keys.all(key.tenantId);
-  return !keys.some((other) => other.id !== key.id && opensAll(other, nowMs));
+  return key.role === "owner" && !hasEnded(key, nowMs);
 }

@@ -134,13 +134,14 @@ function rotateRoute(parts: ApiParts): AnyRoute {
     summary: "Put another API key in the place of one",
     description: "The new key has an id and a secret of its own and is like " +
       "the old one otherwise; it belongs to the user who asks for it. The " +
-      "old one ends at once, or after the overlap.",
+      "old one ends at once, or after the overlap. Until then it does not " +
+      "count for the plan's `keys`, unless as many others go on like this.",
     tags: TAGS,
     access: WRITE,
     body: optionalBody(ROTATION),
     answers: MADE,
     isIdempotent: true,
-    problems: ["wrong_state"],
+    problems: ["quota_exceeded", "wrong_state"],
     handle: (call) => rotateKey(call, parts),
   });
 }
@@ -153,7 +154,8 @@ function removeRoute(parts: ApiParts): AnyRoute {
     operationId: "removeKey",
     summary: "End an API key",
     description: "It stops working at once. The last key with the role of an " +
-      "owner stays while the tenant has no active owner.",
+      "owner stays while no owner has logged in at the identity provider; " +
+      "another one counts if it lasts as long, or a week.",
     tags: TAGS,
     access: WRITE,
     answers: { 204: { description: "The key is gone" } },

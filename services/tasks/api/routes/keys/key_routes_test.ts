@@ -164,6 +164,24 @@ Deno.test("an overlap never lengthens the life of the old key", async () => {
   await api.close();
 });
 
+Deno.test("a key that is rotated again does not pass its overlap's end on", async () => {
+  const api = await openTestApi({ routes: peopleRoutes });
+  const made = await api.call("POST", "/v1/keys", {
+    body: { role: "viewer", expires_at: "2027-03-01T00:00:00Z" },
+  });
+  const path = `/v1/keys/${made.textAt("id")}`;
+  await api.call("POST", `${path}/rotate`, { body: { overlap: "PT1H" } });
+  const again = await api.call("POST", `${path}/rotate`, {
+    body: { overlap: "PT2H" },
+  });
+  assertEquals(again.at("expires_at"), "2027-03-01T00:00:00.000Z");
+  assertEquals(
+    (await api.call("GET", path)).at("expires_at"),
+    "2027-01-15T09:00:00.000Z",
+  );
+  await api.close();
+});
+
 Deno.test("of two who rotate a key at once one succeeds", async () => {
   const api = await openTestApi({ routes: peopleRoutes });
   const made = await api.call("POST", "/v1/keys", { body: { role: "viewer" } });

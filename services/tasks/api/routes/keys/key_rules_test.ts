@@ -1,6 +1,13 @@
 import { assertEquals } from "@std/assert";
 import { openTestApi, type TestApi } from "../../testing/test_api.ts";
-import { addUser, membersOf, peopleRoutes } from "../users/testing/add_user.ts";
+import {
+  addUser,
+  listOf,
+  membersOf,
+  peopleRoutes,
+} from "../users/testing/add_user.ts";
+
+const ISSUER = "https://idp.test/";
 
 Deno.test("nobody makes, renews or ends a key that may more than they may", async () => {
   const api = await openTestApi({ routes: peopleRoutes });
@@ -105,8 +112,47 @@ Deno.test("the plan's quota of keys holds against many at once", async () => {
   await api.close();
 });
 
+Deno.test("keys that have ended count for no quota, and make room", async () => {
+  const api = await openTestApi({ routes: peopleRoutes, limits: { keys: 2 } });
+  const body = { role: "viewer", expires_at: "2027-01-15T09:00:00Z" };
+  const first = await api.call("POST", "/v1/keys", { body });
+  assertEquals(first.status, 201);
+  const over = await api.call("POST", "/v1/keys", { body: { role: "viewer" } });
+  assertEquals([over.status, over.at("used")], [403, 2]);
+  api.clock.advance(3_600_000);
+  const made = await api.call("POST", "/v1/keys", { body: { role: "viewer" } });
+  assertEquals(made.status, 201);
+  const gone = await api.call("GET", `/v1/keys/${first.textAt("id")}`);
+  assertEquals(gone.status, 404);
+  await api.close();
+});
+
+Deno.test("a full quota lets keys be rotated, but not multiply", async () => {
+  const api = await openTestApi({ routes: peopleRoutes, limits: { keys: 2 } });
+  const made = await api.call("POST", "/v1/keys", { body: { role: "viewer" } });
+  const rotate = (id: string, overlap: string) =>
+    api.call("POST", `/v1/keys/${id}/rotate`, { body: { overlap } });
+  const first = await rotate(made.textAt("id"), "P1D");
+  assertEquals(first.status, 201);
+  // The place it had went over to the first successor.
+  const twice = await rotate(made.textAt("id"), "P1D");
+  assertEquals([twice.status, twice.at("code")], [403, "quota_exceeded"]);
+  assertEquals((await rotate(made.textAt("id"), "PT0S")).status, 403);
+  const second = await rotate(first.textAt("id"), "P1D");
+  assertEquals(second.status, 201);
+  const third = await rotate(second.textAt("id"), "P1D");
+  assertEquals([third.status, third.at("used")], [403, 2]);
+  assertEquals((await rotate(second.textAt("id"), "PT0S")).status, 201);
+  api.clock.advance(86_400_000);
+  const list = await api.call("GET", "/v1/keys");
+  assertEquals(listOf(list.at("data")).length, 4);
+  const ends = membersOf(list.at("data"), "expires_at");
+  assertEquals(ends.filter((end) => end !== null).length, 2);
+  await api.close();
+});
+
 Deno.test("the last key of an owner stays where there is no other way in", async () => {
-  const api = await openTestApi({ routes: peopleRoutes });
+  const api = await openTestApi({ routes: peopleRoutes, issuer: ISSUER });
   const path = `/v1/keys/${api.ownerKey.slice(0, 19)}`;
   const alone = await api.call("DELETE", path);
   assertEquals([alone.status, alone.at("code")], [409, "last_owner"]);
@@ -115,8 +161,54 @@ Deno.test("the last key of an owner stays where there is no other way in", async
   const key = rotated.textAt("key");
   const renewed = `/v1/keys/${rotated.textAt("id")}`;
   assertEquals((await api.call("DELETE", renewed, { key })).status, 409);
+  // Nobody knows whether they ever log in.
   await addUser(api, { role: "owner", status: "active" });
+  // Tokens of that issuer are not taken any more.
+  await addUser(api, {
+    email: "bob@example.com",
+    role: "owner",
+    status: "active",
+    identity: { issuer: "https://old.test/", subject: "1" },
+  });
+  assertEquals((await api.call("DELETE", renewed, { key })).status, 409);
+  await addUser(api, {
+    email: "eve@example.com",
+    role: "owner",
+    status: "active",
+    identity: { issuer: ISSUER, subject: "1" },
+  });
   assertEquals((await api.call("DELETE", renewed, { key })).status, 204);
+  await api.close();
+});
+
+Deno.test("an owner who has logged in is no way in where no tokens are taken", async () => {
+  const api = await openTestApi({ routes: peopleRoutes });
+  await addUser(api, {
+    role: "owner",
+    status: "active",
+    identity: { issuer: ISSUER, subject: "1" },
+  });
+  const path = `/v1/keys/${api.ownerKey.slice(0, 19)}`;
+  assertEquals((await api.call("DELETE", path)).at("code"), "last_owner");
+  await api.close();
+});
+
+Deno.test("a key of an owner that ends soon does not stand for one that lasts", async () => {
+  const api = await openTestApi({ routes: peopleRoutes });
+  const path = `/v1/keys/${api.ownerKey.slice(0, 19)}`;
+  const nowMs = api.clock.nowMs();
+  const soon = await api.addKey({ role: "owner", expiresAtMs: nowMs + 3_000 });
+  assertEquals((await api.call("DELETE", path)).at("code"), "last_owner");
+  // It was rotated away, so it ends soon as well.
+  await api.addKey({ role: "owner", replacedUntilMs: nowMs + 3_000 });
+  assertEquals((await api.call("DELETE", path)).at("code"), "last_owner");
+  const shortLived = `/v1/keys/${soon.slice(0, 19)}`;
+  assertEquals((await api.call("DELETE", shortLived)).status, 204);
+  const key = await api.addKey({
+    role: "owner",
+    expiresAtMs: nowMs + 8 * 86_400_000,
+  });
+  assertEquals((await api.call("DELETE", path, { key })).status, 204);
   await api.close();
 });
 

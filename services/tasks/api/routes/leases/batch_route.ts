@@ -22,13 +22,10 @@ import { speak, type SpokenWord } from "./lease_answer.ts";
 import { LEASE_RESULTS } from "./lease_schema.ts";
 import type { LogBudget, LogTally } from "./log_budget.ts";
 import type { SayParts } from "./say_routes.ts";
-import { HELD_WORD, type HeldWord } from "./word_schema.ts";
+import { HELD_WORD, type HeldWord, MAX_OUTCOME_BYTES } from "./word_schema.ts";
 
 /** Most words of a batch. */
 const MAX_WORDS = 1_000;
-
-/** Largest body. */
-const MAX_BODY_BYTES = 4 * 1_048_576;
 
 /** Words are read one by one: a bad one takes nothing from the others. */
 const WORDS = named(
@@ -58,7 +55,7 @@ export function batchRoute(say: SayParts): AnyRoute {
     tags: ["leases"],
     access: { kind: "worker" },
     body: requiredBody(WORDS, {
-      maxBytes: () => MAX_BODY_BYTES,
+      maxBytes: () => MAX_OUTCOME_BYTES,
       example: {
         leases: [{
           id: "lse_01h455vb4pex5vsknk084sn02q_1",

@@ -6,8 +6,10 @@
 
 import type { LeaseProof, TaskEvent } from "../../../domain/task_event.ts";
 import type { Task } from "../../../domain/task.ts";
+import { taskOfLease } from "../../../engine/lease_id.ts";
 import type { LeaseOutcome, LeaseWord } from "../../../engine/leases.ts";
 import type { Scrubber } from "../../../secrets/scrub.ts";
+import { leaseOfNoTask, noSuchLease } from "../../claimed_lease.ts";
 import { json, type JsonAnswer } from "../../http/answer.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { utcTime } from "../../views/utc_time.ts";
@@ -84,13 +86,6 @@ export function speak(word: Word, holder: Holder): SpokenWord {
   };
 }
 
-/** The problem of a lease that never was, as far as the tenant goes. */
-export function noSuchLease(): ProblemAnswer {
-  return problem("not_found", {
-    detail: "Cannot find lease: there is none with this id",
-  });
-}
-
 function isHeldBy({ attempt }: Task, lease: LeaseProof): boolean {
   return attempt?.id === lease.id && attempt.tokenHash === lease.tokenHash;
 }
@@ -128,7 +123,9 @@ function answerOf(
         : problem("lease_gone", { detail: reason, extensions: { canceled } });
     }
     case "missing":
-      return noSuchLease();
+      return taskOfLease(leaseId) === undefined
+        ? noSuchLease()
+        : leaseOfNoTask();
     case "conflict":
       throw new Error(
         `Cannot write what a worker said: there is a conflict by ` +

@@ -8,12 +8,11 @@ import { parseBearer } from "../../../access/authorization.ts";
 import type { ApiParts } from "../../api_parts.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, tenantOf } from "../../http/call.ts";
-import { problem } from "../../http/problem_answer.ts";
 import type { ProblemCode } from "../../http/problem_catalog.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalBody, requiredBody } from "../../http/route_body.ts";
-import type { RouteBody, RouteBodyOptions } from "../../http/route_body.ts";
-import { noSuchLease, speak } from "./lease_answer.ts";
+import type { RouteBody } from "../../http/route_body.ts";
+import { speak } from "./lease_answer.ts";
 import { LEASE_STATE } from "./lease_schema.ts";
 import type { LeaseScrubbers } from "./lease_scrubbers.ts";
 import { type LogBudget, MAX_ATTEMPT_LINES } from "./log_budget.ts";
@@ -23,14 +22,13 @@ import {
   HEARTBEAT_BODY,
   type LeaseAction,
   LOG_BODY,
+  MAX_OUTCOME_BYTES,
   RELEASE_BODY,
   type Word,
 } from "./word_schema.ts";
 
 /** Results are read whole and kept in part, so they may be longer than that. */
-const RESULT_BODY = {
-  maxBytes: ({ payloadBytes }) => Math.max(payloadBytes, 65_536) + 16_384,
-} as const satisfies RouteBodyOptions;
+const OUTCOME_BODY = { maxBytes: () => MAX_OUTCOME_BYTES };
 
 /** What the routes need. */
 export interface SayParts {
@@ -51,7 +49,8 @@ export function sayRoutes(common: SayParts): readonly AnyRoute[] {
       operationId: "heartbeatLease",
       summary: "Go on with a lease",
       description: "Extends the lease, never beyond the time the attempt may " +
-        "take. `canceled` tells that the work is to be stopped.",
+        "take. `canceled` tells that the work is to be stopped; where the " +
+        "task was removed, the problem `lease_gone` tells it.",
       body: optionalBody(HEARTBEAT_BODY, {
         example: { progress: { done: 40, of: 100 } },
       }),
@@ -62,9 +61,11 @@ export function sayRoutes(common: SayParts): readonly AnyRoute[] {
       action: "complete",
       operationId: "completeLease",
       summary: "Tell that the work is done",
-      description: "To say so twice is fine.",
+      description: "To say so twice is fine. Of a result longer than 64 KiB " +
+        "the beginning is kept; a body of more than 4 MiB is refused.",
       body: optionalBody(COMPLETE_BODY, {
-        ...RESULT_BODY,
+        ...OUTCOME_BODY,
+        tooLargeAdvice: "say it again without the result",
         example: { result: { sent: true } },
       }),
       word: (body) => ({ ...body, action: "complete" }),
@@ -77,7 +78,8 @@ export function sayRoutes(common: SayParts): readonly AnyRoute[] {
       description: "The retry policy decides what follows, unless `retry` is " +
         "false. To say so twice is fine.",
       body: optionalBody(FAIL_BODY, {
-        ...RESULT_BODY,
+        ...OUTCOME_BODY,
+        tooLargeAdvice: "say it again without the error's detail",
         example: {
           error: { code: "mailbox_full", message: "The mailbox is full" },
           retry_after: "PT10M",
@@ -151,18 +153,11 @@ async function say(
   { parts, scrubbers, budget }: SayParts,
 ): Promise<Answer> {
   const bearer = parseBearer(call.header("authorization"));
-  if (bearer.kind === "missing") {
-    return problem("missing_credentials", {
-      detail: "Cannot tell whose lease it is: there is no Authorization " +
-        'header, send "Authorization: Bearer <the lease\'s token>"',
-    });
-  }
-  if (bearer.kind === "malformed") {
-    return problem(bearer.code, { detail: bearer.reason });
+  if (bearer.kind !== "ok") {
+    throw new TypeError("Cannot tell whose lease it is: nobody was let in");
   }
   const leaseId = call.params.id ?? "";
   const tenantId = tenantOf(call).id;
-  if (!leaseId.startsWith("lse_")) return noSuchLease();
   const spoken = speak(word, {
     tenantId,
     leaseId,

@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { TaskEvent } from "../../../domain/task_event.ts";
 import { sha256 } from "../../../engine/digest.ts";
 import { SERVICE_HOST } from "../../testing/test_api.ts";
+import { removeTask } from "../tasks/task_removal.ts";
 import { addTask, historyOf, recordsOf } from "../workers/testing/add_task.ts";
 import { LogBudget } from "./log_budget.ts";
 import { openLeaseApi } from "./testing/lease_api.ts";
@@ -52,6 +53,34 @@ Deno.test("POST /v1/leases/:id/complete keeps the beginning of a long result", a
   const stored = await api.store.task(api.tenant.id, task.id);
   assertEquals(stored?.isResultTruncated, true);
   assertEquals((stored?.resultJson?.length ?? 0) <= 65_536, true);
+  await api.close();
+});
+
+Deno.test("POST /v1/leases/:id/complete takes a long result on a plan with short payloads", async () => {
+  const api = await openLeaseApi({ limits: { payloadBytes: 1_024 } });
+  const task = await addTask(api, api.mailer, {
+    retry: { limit: 1, interval: "PT0S" },
+  });
+  const long = "x".repeat(3_000_000);
+  const failed = await api.say(await api.take(), "fail", {
+    error: { message: "no", detail: long },
+  });
+  assertEquals(failed.status, 200, failed.text);
+  await api.engine.start();
+  await api.clock.advanceAsync(1_000);
+  const lease = await api.take();
+  const beyond = await api.say(lease, "complete", {
+    result: "x".repeat(4 * 1_048_576),
+  });
+  assertEquals([beyond.status, beyond.at("limit")], [413, 4_194_304]);
+  assertStringIncludes(
+    beyond.textAt("detail"),
+    "say it again without the result",
+  );
+  const kept = await api.say(lease, "complete", { result: long });
+  assertEquals(kept.status, 200, kept.text);
+  const stored = await api.store.task(api.tenant.id, task.id);
+  assertEquals([stored?.status, stored?.isResultTruncated], ["complete", true]);
   await api.close();
 });
 
@@ -388,7 +417,6 @@ Deno.test("the routes of a lease know no others than the tenant's", async () => 
   const ids = [
     "lse_",
     "nothing",
-    `lse_${"0".repeat(26)}_1`,
     `${lease.id}0000000000000000000`,
     task.id,
   ];
@@ -401,11 +429,117 @@ Deno.test("the routes of a lease know no others than the tenant's", async () => 
     key: lease.token,
     host: `globex.${SERVICE_HOST}`,
   });
-  assertEquals(elsewhere.status, 404);
+  const never = `lse_${"0".repeat(26)}_1`;
+  const madeUp = await api.say({ ...lease, id: never }, "complete");
+  // Nothing tells them apart: neither is there, as far as the tenant goes.
+  for (const answer of [elsewhere, madeUp]) {
+    assertEquals([answer.status, answer.at("code")], [409, "lease_gone"]);
+  }
+  assertEquals(elsewhere.at("detail"), madeUp.at("detail"));
   // The next attempt's id with the token of this one is not that lease.
   const next = lease.id.replace(/_1$/, "_2");
   assertEquals((await api.say({ ...lease, id: next }, "complete")).status, 409);
   assertEquals(await historyOf(api, task), ["created", "started"]);
+  await api.close();
+});
+
+Deno.test("the routes of a lease tell that a removed task is gone, as of a canceled one", async () => {
+  const api = await openLeaseApi();
+  const task = await addTask(api, api.mailer);
+  const lease = await api.take();
+  const isRemoved = await removeTask(api.engine, {
+    task: await api.store.task(task.tenantId, task.id) ?? task,
+    actor: { type: "user", id: "usr_1" },
+    nowMs: api.clock.nowMs(),
+  });
+  assertEquals(isRemoved, true);
+  for (const action of [...OUTCOMES, "heartbeat", "log"]) {
+    const answer = await api.say(
+      lease,
+      action,
+      action === "log" ? { lines: ["x"] } : {},
+    );
+    assertEquals(
+      [answer.status, answer.at("code"), answer.at("canceled")],
+      [409, "lease_gone", true],
+      action,
+    );
+  }
+  const inBatch = await api.call("POST", "/v1/leases/batch", {
+    key: api.credential,
+    body: {
+      leases: [{ id: lease.id, token: lease.token, action: "heartbeat" }],
+    },
+  });
+  assertEquals(inBatch.at("results", 0, "status"), 409);
+  assertEquals(inBatch.at("results", 0, "problem", "canceled"), true);
+  await api.close();
+});
+
+Deno.test("the routes of a lease read no long body of who does not hold it", async () => {
+  const api = await openLeaseApi();
+  const task = await addTask(api, api.mailer);
+  const lease = await api.take();
+  // Whoever reads it finds that it is no JSON.
+  const long = "x".repeat(100_000);
+  const complete = (
+    id: string,
+    key: string | null,
+    body = long,
+  ): ReturnType<typeof api.call> =>
+    api.call("POST", `/v1/leases/${id}/complete`, { key, body });
+  const { id, token } = lease;
+  assertEquals((await complete(id, null)).status, 401);
+  assertEquals((await complete("nothing", token)).status, 404);
+  assertEquals((await complete(`lse_${"0".repeat(26)}_1`, token)).status, 409);
+  const stranger = await complete(id, "lt_guess");
+  assertEquals([stranger.status, stranger.at("code")], [409, "lease_gone"]);
+  assertEquals(stranger.at("canceled"), false);
+  assertEquals((await complete(id, token)).at("code"), "malformed_json");
+  const short = await complete(id, "lt_guess", "x");
+  assertEquals(short.at("code"), "malformed_json");
+  assertEquals(await historyOf(api, task), ["created", "started"]);
+  await api.close();
+});
+
+Deno.test("the routes of a lease read a long body of who holds it, also when another process gave it", async () => {
+  const api = await openLeaseApi();
+  const result = JSON.stringify({ result: "x".repeat(100_000) });
+  const complete = async (
+    id: string,
+    token: string,
+  ): Promise<readonly unknown[]> => {
+    const answer = await api.call("POST", `/v1/leases/${id}/complete`, {
+      key: token,
+      body: result,
+    });
+    return [answer.status, answer.at("repeated")];
+  };
+  // Tasks with that much data are not kept in memory, so this one is read.
+  await addTask(api, api.mailer, { dataJson: `"${"x".repeat(10_000)}"` });
+  const { id, token } = await api.take();
+  assertEquals(await complete(id, token), [200, false]);
+  assertEquals(await complete(id, token), [200, true]);
+  await api.close();
+});
+
+Deno.test("the routes of a lease read a task once for the word of its holder", async () => {
+  const api = await openLeaseApi({ limits: { requestsPerSecond: 100 } });
+  await addTask(api, api.mailer);
+  const lease = await api.take();
+  const { store } = api;
+  const read: string[] = [];
+  const { task, tasks } = store;
+  store.task = (...args) => {
+    read.push("task");
+    return task.apply(store, args);
+  };
+  store.tasks = (...args) => {
+    read.push("tasks");
+    return tasks.apply(store, args);
+  };
+  const told = await api.say(lease, "heartbeat", { progress: 1 });
+  assertEquals([told.status, read], [200, []]);
   await api.close();
 });
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { type Soon, soon } from "../../../../shared/soon.ts";
 import { type Caller, seesPayloads } from "../../../access/caller.ts";
 import type { WorkerDefinition } from "../../../domain/worker.ts";
 import type { Grant } from "../../../engine/claim_demand.ts";
@@ -44,7 +45,9 @@ export function takeRoute(take: TakeParts): AnyRoute {
     summary: "Take tasks of a worker",
     description: "Answers as soon as there is a task, or with none when " +
       "`wait` is over. Whoever is given a lease says how it went before it " +
-      "ends, or extends it. A worker's credential opens its own worker only. " +
+      "ends, or extends it. A worker's credential opens its own worker only; " +
+      "one that is revoked or expires while its worker waits is given nothing " +
+      "more, and the answer is a 401. " +
       "With `Prefer: return=minimal` each lease has of its task only what the " +
       "work needs: `id`, `job`, `data` and `metadata`. " +
       "An Idempotency-Key is not taken: tokens are never stored, and leases " +
@@ -64,7 +67,7 @@ async function takeTasks(
   { parts, scrubbers }: TakeParts,
 ): Promise<Answer> {
   const { engine } = parts;
-  const caller = callerOf(call);
+  let caller = callerOf(call);
   const tenantId = tenantOf(call).id;
   const worker = await findWorker(engine, tenantId, call.params.id ?? "");
   const refusal = refusalOf(worker, caller);
@@ -80,11 +83,23 @@ async function takeTasks(
     const chars = sizeOf(values);
     max = Math.min(max, Math.max(1, Math.floor(MAX_SECRET_CHARS / chars)));
   }
+  const refusalNow = (): Soon<ProblemAnswer | undefined> =>
+    soon(call.admitAgain(), (admission) => {
+      if (admission.kind === "problem") return admission;
+      caller = admission.caller ?? caller;
+      return refusalOf(worker, caller) ??
+        (wish.secrets ? secretsRefusal(caller, parts) : undefined);
+    });
   const grants = await waitForTasks(call, {
     parts,
     worker,
     wish: { ...wish, max },
+    mayHave: () => soon(refusalNow(), (refused) => refused === undefined),
   });
+  if (grants.length === 0 && wish.wait > 0) {
+    const refused = await refusalNow();
+    if (refused !== undefined) return refused;
+  }
   for (const { task } of grants) {
     if (task.attempt !== undefined) {
       scrubbers.remember(task.attempt.id, worker.id);
@@ -111,10 +126,11 @@ async function takeTasks(
 
 async function waitForTasks(
   call: Call<unknown, unknown>,
-  { parts: { engine }, worker, wish }: {
+  { parts: { engine }, worker, wish, mayHave }: {
     readonly parts: ApiParts;
     readonly worker: WorkerDefinition;
     readonly wish: Wish;
+    readonly mayHave: () => Soon<boolean>;
   },
 ): Promise<readonly Grant[]> {
   const { jobs, lease, instance } = wish;
@@ -128,6 +144,7 @@ async function waitForTasks(
       ...(jobs === undefined ? {} : { jobs }),
       ...(lease === undefined ? {} : { leaseMs: lease }),
       ...(instance === undefined ? {} : { instance }),
+      mayHave,
       onGone(callback) {
         stop = call.onGone(callback);
       },

@@ -208,6 +208,67 @@ Deno.test("POST /v1/workers/:id/lease takes tampered and expired credentials for
   await api.close();
 });
 
+Deno.test("POST /v1/workers/:id/lease gives nothing more to who was revoked while it waits", async () => {
+  const api = await openLeaseApi();
+  const minted = await api.call("POST", "/v1/workers/mailer/secrets");
+  const id = minted.textAt("id");
+  const waiting = api.lease({ wait: "PT20S", secrets: true }, {
+    key: minted.textAt("secret"),
+  });
+  await api.clock.advanceAsync(1_000);
+  const revoked = await api.call(
+    "DELETE",
+    `/v1/workers/mailer/secrets/${id}`,
+  );
+  assertEquals(revoked.status, 204, revoked.text);
+  const task = await addTask(api, api.mailer);
+  const refused = await waiting;
+  assertEquals(
+    [refused.status, refused.at("code")],
+    [401, "invalid_credentials"],
+  );
+  // Nobody had begun it, so others have it at once.
+  assertEquals(await historyOf(api, task), ["created"]);
+  assertEquals((await api.take()).taskId, task.id);
+  await api.close();
+});
+
+Deno.test("POST /v1/workers/:id/lease gives nothing more to who expired while it waits", async () => {
+  const api = await openLeaseApi();
+  const expiresAtMs = api.clock.nowMs() + 2_000;
+  const waiting = [
+    await api.addCredential(api.mailer, { expiresAtMs }),
+    await api.addKey({ scopes: ["leases:write"], expiresAtMs }),
+  ].map((key) => api.lease({ wait: "PT5S" }, { key }));
+  await api.clock.advanceAsync(1_999);
+  const last = api.lease({ wait: "PT30S" });
+  await api.clock.advanceAsync(1);
+  // Two wait before the last one, and neither may have it.
+  const task = await addTask(api, api.mailer);
+  assertEquals((await last).at("leases", 0, "task", "id"), task.id);
+  await api.clock.advanceAsync(3_000);
+  for (const answer of await Promise.all(waiting)) {
+    assertEquals([answer.status, answer.at("code")], [401, "token_expired"]);
+  }
+  assertEquals(await historyOf(api, task), ["created", "started"]);
+  await api.close();
+});
+
+Deno.test("POST /v1/workers/:id/lease tells who was revoked also when there was no task", async () => {
+  const api = await openLeaseApi();
+  const key = await api.addKey({ scopes: ["leases:write"] });
+  const waiting = api.lease({ wait: "PT5S" }, { key });
+  await api.clock.advanceAsync(1_000);
+  const keyId = key.slice(0, key.lastIndexOf("_"));
+  const stored = await api.engine.parts.books.keys.get(api.tenant.id, keyId);
+  if (stored === undefined) throw new Error(`no key ${keyId}`);
+  await api.write(api.engine.parts.books.keys.removing(stored));
+  api.parts.apiKeys.forget(api.tenant.id, keyId);
+  await api.clock.advanceAsync(4_000);
+  assertEquals((await waiting).status, 401);
+  await api.close();
+});
+
 Deno.test("POST /v1/workers/:id/lease takes key and secret as Basic credentials", async () => {
   const api = await openLeaseApi();
   await addTask(api, api.mailer);

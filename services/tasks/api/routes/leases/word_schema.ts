@@ -18,6 +18,9 @@ import { object } from "../../schema/object.ts";
 import type { Schema } from "../../schema/schema.ts";
 import { text } from "../../schema/text.ts";
 
+/** Most bytes of a body that tells outcomes, whatever the tenant's plan. */
+export const MAX_OUTCOME_BYTES = 4 * 1_048_576;
+
 /** Most log lines of one call. */
 export const MAX_LINES = 100;
 

@@ -12,7 +12,7 @@ import { described, exampleOf, named } from "../../schema/annotated.ts";
 import { list } from "../../schema/list.ts";
 import { object } from "../../schema/object.ts";
 import { viewPlan, viewPrice } from "../../views/plan_view.ts";
-import { answerPublicPage, type PublicPage } from "./public_page.ts";
+import { answerPublicPage, PAGE_TYPE, type PublicPage } from "./public_page.ts";
 
 const PLANS = named(
   "PlanList",
@@ -60,7 +60,9 @@ export function planRoutes({ plans: book }: ApiParts): readonly AnyRoute[] {
       path: "/plans",
       operationId: "listPlans",
       summary: "Show the plans with their limits",
-      answers: { 200: { description: "All plans", shape: PLANS } },
+      answers: {
+        200: { description: "All plans", shape: PLANS, pageType: PAGE_TYPE },
+      },
       handle: (call) => answerPublicPage(call, planPage),
     }),
     defineRoute({
@@ -68,7 +70,9 @@ export function planRoutes({ plans: book }: ApiParts): readonly AnyRoute[] {
       path: "/prices",
       operationId: "listPrices",
       summary: "Show what the plans cost",
-      answers: { 200: { description: "All prices", shape: PRICES } },
+      answers: {
+        200: { description: "All prices", shape: PRICES, pageType: PAGE_TYPE },
+      },
       handle: (call) => answerPublicPage(call, pricePage),
     }),
   ];

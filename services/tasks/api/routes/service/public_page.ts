@@ -25,7 +25,10 @@ export interface PublicPage {
 /** How long caches may keep public pages, in seconds. */
 const MAX_AGE_SECONDS = 300;
 
-const TYPES = ["application/json", "text/html"] as const;
+/** The type of pages for people. */
+export const PAGE_TYPE = "text/html";
+
+const TYPES = ["application/json", PAGE_TYPE] as const;
 
 /** Answers a public page in the form that Accept asks for. */
 export function answerPublicPage(
@@ -41,7 +44,7 @@ export function answerPublicPage(
       headers: { vary: "accept" },
     });
   }
-  return type === "text/html"
+  return type === PAGE_TYPE
     ? answerText(call, {
       text: htmlOf(page),
       contentType: "text/html; charset=utf-8",

@@ -8,6 +8,7 @@
 import type { ApiParts } from "../../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import type { CallContext } from "../../http/call.ts";
+import { shownHost } from "../../views/tenant_view.ts";
 import { openApiOf } from "../../http/openapi.ts";
 import { problem } from "../../http/problem_answer.ts";
 import {
@@ -17,7 +18,7 @@ import {
 } from "../../http/problem_catalog.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { described, shape } from "../../schema/annotated.ts";
-import { answerPublicPage, answerText } from "./public_page.ts";
+import { answerPublicPage, answerText, PAGE_TYPE } from "./public_page.ts";
 import { ReadinessCheck } from "./readiness_check.ts";
 import { HEALTH, PROBLEM_KIND, READINESS } from "./service_schema.ts";
 
@@ -108,22 +109,24 @@ function documentRoute(
   { accounts }: ApiParts,
   { routes }: ServiceOptions,
 ): AnyRoute {
-  const texts = new Map<"http" | "https", string>();
+  let last: { readonly place: string; readonly text: string } | undefined;
   const textOf = ({ baseUrl }: Pick<CallContext, "baseUrl">): string => {
+    const { serviceHost } = accounts;
+    const host = shownHost({ baseUrl, serviceHost });
     const scheme = baseUrl.startsWith("https:") ? "https" : "http";
-    let text = texts.get(scheme);
-    if (text === undefined) {
-      text = JSON.stringify(openApiOf(routes(), {
+    const place = `${scheme}://${host}`;
+    if (last?.place !== place) {
+      const text = JSON.stringify(openApiOf(routes(), {
         title: "Tercet tasks",
         version: API_VERSION,
         description: "Schedules tasks for many tenants: at a time, after a " +
           "delay, by cron or interval, with retries and a history.",
-        host: accounts.shownHost,
+        host,
         scheme,
       }));
-      texts.set(scheme, text);
+      last = { place, text };
     }
-    return text;
+    return last.text;
   };
   return defineRoute({
     ...COMMON,
@@ -156,7 +159,11 @@ function problemRoute(): AnyRoute {
     description: "Where the `type` of problems leads to. With " +
       "`Accept: text/html` it is a page for people.",
     answers: {
-      200: { description: "The kind of problem", shape: PROBLEM_KIND },
+      200: {
+        description: "The kind of problem",
+        shape: PROBLEM_KIND,
+        pageType: PAGE_TYPE,
+      },
     },
     conditions: "read",
     problems: ["not_acceptable"],

@@ -13,13 +13,14 @@ import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
 import { pointerTo } from "../../schema/fault.ts";
-import { viewBulk, viewOperation } from "../../views/operation_view.ts";
+import { viewOperation } from "../../views/operation_view.ts";
 import {
   addResults,
   type BulkOrder,
   type BulkProgress,
   NO_PROGRESS,
 } from "./bulk_action.ts";
+import { doneAnswer, operationAnswer } from "./bulk_answer.ts";
 import { type BulkPosition, firstPosition } from "./bulk_position.ts";
 import {
   BULK,
@@ -28,7 +29,7 @@ import {
   MAX_AT_ONCE,
   OPERATION,
 } from "./bulk_schema.ts";
-import { bulkStep } from "./bulk_steps.ts";
+import { doStep, planStep } from "./bulk_steps.ts";
 import { type Operation, readOperation } from "./operation.ts";
 import { MAX_UNDER_WAY, type Operations } from "./operations.ts";
 import { readFilter, type TaskFilter } from "./task_filter.ts";
@@ -48,7 +49,9 @@ export function bulkRoutes(parts: TasksParts): readonly AnyRoute[] {
       summary: "Do something to many tasks",
       description: "Each task stands for itself. What is done to more than " +
         `${MAX_AT_ONCE} tasks is answered with 202 at once; the operation ` +
-        "tells how far it has come.",
+        "tells how far it has come. With an Idempotency-Key it is done to its " +
+        "end once it has begun, whatever happens to the service; the same " +
+        "request then gets its answer.",
       tags: ["tasks"],
       access: WRITES_TASKS,
       body: requiredBody(BULK, { maxBytes: () => MAX_BODY_BYTES }),
@@ -124,8 +127,16 @@ async function applyToTasks(
   if (await isMany(engine, order)) {
     return await begin(operations, { call, order });
   }
+  const { answerPlace: place } = call;
+  if (place !== undefined && !isDryRun) {
+    const writes = auditOf(order);
+    const outcome = await operations.perform(order, { place, writes });
+    return outcome.kind === "done"
+      ? doneAnswer(order, outcome.progress)
+      : inProgress();
+  }
   if (!isDryRun) await store.commit([{ writes: auditOf(order) }]);
-  return json(viewBulk(order, await doAll(engine, order)));
+  return doneAnswer(order, await doAll(engine, order));
 }
 
 /** Whether it is too much to be done before it is answered. */
@@ -150,9 +161,9 @@ async function doAll(engine: Engine, order: BulkOrder): Promise<BulkProgress> {
   let from: BulkPosition | undefined = firstPosition(order);
   while (from !== undefined) {
     const { matched } = progress;
-    const step = await bulkStep(engine, order, { from, matched });
-    progress = addResults(progress, step.results);
-    from = step.next;
+    const { found, next } = await planStep(engine, order, { from, matched });
+    progress = addResults(progress, await doStep(engine, order, found));
+    from = next;
   }
   return progress;
 }
@@ -165,10 +176,7 @@ async function begin(
   },
 ): Promise<Answer> {
   const answerOf = (operation: Operation): Answer =>
-    json(viewOperation(operation), {
-      status: 202,
-      headers: { location: `${call.baseUrl}/v1/operations/${operation.id}` },
-    });
+    operationAnswer(operation, call.baseUrl);
   const outcome = await operations.order(
     order,
     (operation) => [
@@ -185,12 +193,16 @@ async function begin(
           "already; wait for one to end",
       });
     case "conflict":
-      return problem("idempotency_in_progress", {
-        detail: "Cannot answer yet: the first request with this " +
-          "Idempotency-Key is still under way",
-        retryAfterMs: 1_000,
-      });
+      return inProgress();
   }
+}
+
+function inProgress(): Answer {
+  return problem("idempotency_in_progress", {
+    detail: "Cannot answer yet: the first request with this " +
+      "Idempotency-Key is still under way",
+    retryAfterMs: 1_000,
+  });
 }
 
 function auditOf(order: BulkOrder): readonly Write[] {

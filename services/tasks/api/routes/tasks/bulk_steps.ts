@@ -4,14 +4,24 @@
  * @module
  */
 
-import { isFinal } from "../../../domain/task_status.ts";
 import type { Task } from "../../../domain/task.ts";
+import { isFinal } from "../../../domain/task_status.ts";
 import { transition } from "../../../domain/transition.ts";
 import type { EventOutcome } from "../../../engine/changes.ts";
 import type { Engine } from "../../../engine/engine.ts";
+import { StoreBusyError } from "../../../store/store.ts";
 import { taskNumber } from "../../../store/task_id.ts";
 import { type BulkOrder, type BulkResult, eventOf } from "./bulk_action.ts";
 import type { BulkPosition } from "./bulk_position.ts";
+import {
+  type Found,
+  goOn,
+  readAgain,
+  type StepTarget,
+  targetOf,
+} from "./bulk_trace.ts";
+import { inPortions, refusalOf } from "./portions.ts";
+import { removedWorker, requiringWorker } from "./removed_worker.ts";
 import { removeTask } from "./task_removal.ts";
 
 /** Tasks of one step. */
@@ -20,16 +30,16 @@ export const STEP = 200;
 /** How often a removal is begun anew when its task changes meanwhile. */
 const MAX_TRIES = 20;
 
-/** What a step came to. */
-export interface BulkStep {
-  /** What became of each task. */
-  readonly results: readonly BulkResult[];
-  /** Where the next step begins; absent when this was the last. */
+/** What a step is to be done to. */
+export interface PlannedStep {
+  /** The tasks. */
+  readonly found: readonly Found[];
+  /** Where the next step begins; absent when this is the last. */
   readonly next?: BulkPosition;
 }
 
-/** Options of {@linkcode bulkStep}. */
-export interface BulkStepOptions {
+/** Options of {@linkcode planStep}. */
+export interface PlanStepOptions {
   /** Where it begins. */
   readonly from: BulkPosition;
   /** Tasks that were looked at before. */
@@ -37,31 +47,65 @@ export interface BulkStepOptions {
 }
 
 /**
- * Does one step. Doing it again does no harm: what is done is found to be so.
+ * Looks what the next step is to be done to.
  *
  * @throws {Error} when the store fails
  */
-export async function bulkStep(
+export async function planStep(
   engine: Engine,
   order: BulkOrder,
-  options: BulkStepOptions,
-): Promise<BulkStep> {
-  const { from, matched } = options;
+  { from, matched }: PlanStepOptions,
+): Promise<PlannedStep> {
   const size = Math.min(STEP, order.limit - matched);
-  if (size <= 0) return { results: [] };
+  if (size <= 0) return { found: [] };
   const { found, next } = await read(engine, order, { from, size });
-  const results = order.isDryRun
-    ? await wouldBe(engine, order, found)
-    : await done(engine, order, found);
   const isLast = next === undefined || matched + found.length >= order.limit;
-  return isLast ? { results } : { results, next };
+  return isLast ? { found } : { found, next };
 }
 
-/** A task, or the id of one that is not there. */
-interface Found {
-  readonly id: string;
-  readonly task: Task | undefined;
+/**
+ * Does a step to the tasks that were found for it. What the store has no room
+ * for in the end is told as failed.
+ *
+ * @throws {Error} when the store fails
+ */
+export async function doStep(
+  engine: Engine,
+  order: BulkOrder,
+  found: readonly Found[],
+): Promise<readonly BulkResult[]> {
+  if (order.isDryRun) return await wouldBe(engine, order, found);
+  const work = (portion: readonly Found[]): Promise<readonly Doing[]> =>
+    done(engine, order, portion);
+  return await inPortions(found, {
+    clock: engine.parts.clock,
+    work: (portion, { isFirst }) =>
+      isFirst
+        ? work(portion)
+        : goOn(engine, order, { targets: portion.map(targetOf), work }),
+    giveUp: refused,
+  });
 }
+
+/**
+ * Does a step that was begun before, but for what was done already.
+ *
+ * @throws {Error} when the store fails
+ */
+export async function resumeStep(
+  engine: Engine,
+  order: BulkOrder,
+  targets: readonly StepTarget[],
+): Promise<readonly BulkResult[]> {
+  const work = (found: readonly Found[]): Promise<readonly BulkResult[]> =>
+    doStep(engine, order, found);
+  return order.isDryRun
+    ? await work(await readAgain(engine, order, targets))
+    : await goOn(engine, order, { targets, work });
+}
+
+/** What became of a task, or that the store had no room for it. */
+type Doing = BulkResult | StoreBusyError;
 
 async function read(
   { parts: { store } }: Engine,
@@ -107,11 +151,13 @@ async function done(
   engine: Engine,
   order: BulkOrder,
   found: readonly Found[],
-): Promise<readonly BulkResult[]> {
+): Promise<readonly Doing[]> {
   const { action, tenantId, actor } = order;
   if (action === "delete") {
     // Together, so that one commit can take what several of them write.
-    return await Promise.all(found.map((one) => remove(engine, order, one)));
+    return await Promise.all(
+      found.map((one) => remove(engine, order, one).catch(refusalOf)),
+    );
   }
   const present = found.flatMap(({ task }) => task === undefined ? [] : [task]);
   const outcomes = await engine.changes.applyAll(
@@ -121,11 +167,13 @@ async function done(
       event: eventOf(action),
       actor,
       known,
+      along: (settled) => requiringWorker(engine.parts, settled),
     })),
-  );
+  ).catch(refusalOf);
+  if (outcomes instanceof StoreBusyError) return found.map(() => outcomes);
   const byId = new Map(present.map(({ id }, index) => [id, outcomes[index]]));
-  return found.map(({ id }) =>
-    resultOf(byId.get(id) ?? { kind: "missing" }, id)
+  return found.map((one) =>
+    resultOf(byId.get(one.id) ?? { kind: "missing" }, one)
   );
 }
 
@@ -167,8 +215,12 @@ async function wouldBe(
       rules: await changes.rules(task),
       random: parts.random,
     });
+    const isOrphan = result?.kind === "changed" && isFinal(task.status) &&
+      await parts.workers.get(task.tenantId, task.workerId) === undefined;
     results.push(
-      result?.kind === "refused"
+      isOrphan
+        ? orphaned(task)
+        : result?.kind === "refused"
         ? { kind: "failed", id, code: result.code, detail: result.reason }
         : { kind: result?.kind === "unchanged" ? "unchanged" : "changed" },
     );
@@ -176,7 +228,7 @@ async function wouldBe(
   return results;
 }
 
-function resultOf(outcome: EventOutcome, id: string): BulkResult {
+function resultOf(outcome: EventOutcome, { id, task }: Found): BulkResult {
   switch (outcome.kind) {
     case "changed":
     case "purged":
@@ -193,6 +245,9 @@ function resultOf(outcome: EventOutcome, id: string): BulkResult {
     case "missing":
       return missing(id);
     case "conflict":
+      if (outcome.reason === "missing" && task !== undefined) {
+        return orphaned(task);
+      }
       return {
         kind: "failed",
         id,
@@ -201,6 +256,20 @@ function resultOf(outcome: EventOutcome, id: string): BulkResult {
           "worker has its key by now",
       };
   }
+}
+
+function refused({ id }: Found): BulkResult {
+  return {
+    kind: "failed",
+    id,
+    code: "overloaded",
+    detail: "Cannot change task: too much waits to be written already",
+  };
+}
+
+function orphaned(task: Task): BulkResult {
+  const detail = removedWorker(task);
+  return { kind: "failed", id: task.id, code: "unknown_worker", detail };
 }
 
 function missing(id: string): BulkResult {

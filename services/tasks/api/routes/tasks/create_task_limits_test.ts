@@ -62,6 +62,26 @@ Deno.test("POST /v1/tasks keeps to the number of active tasks", async () => {
   await api.close();
 });
 
+Deno.test("POST /v1/tasks/:id/run keeps a schedule that makes tasks to the number of active tasks", async () => {
+  const api = await openTasksApi({ limits: { activeTasks: 2 } });
+  const schedule = await api.create({
+    delay: "P1D",
+    repeat: { interval: "P1D", mode: "spawn" },
+  });
+  const run = () => api.call("POST", `/v1/tasks/${schedule.textAt("id")}/run`);
+  assertEquals((await run()).status, 200);
+  const refused = await run();
+  assertEquals([refused.status, refused.at("code")], [403, "quota_exceeded"]);
+  assertEquals([refused.at("limit"), refused.at("used"), refused.at("plan")], [
+    2,
+    2,
+    "test",
+  ]);
+  await api.work("complete");
+  assertEquals((await run()).status, 200);
+  await api.close();
+});
+
 Deno.test("POST /v1/tasks keeps to the executions of the month", async () => {
   const api = await openTasksApi({ limits: { executionsPerMonth: 1 } });
   await api.create();

@@ -9,12 +9,13 @@ import { judgeTarget } from "../../../delivery/target.ts";
 import { formatDuration } from "../../../domain/duration.ts";
 import { intervalOccurrence } from "../../../domain/interval_schedule.ts";
 import type { PlanLimits } from "../../../domain/plan.ts";
-import type { RepeatRule, TaskDefinition } from "../../../domain/task.ts";
-import { MAX_INSTANT_MS } from "../../../domain/timing.ts";
+import type { RepeatRule, Task, TaskDefinition } from "../../../domain/task.ts";
 import type { WorkerDefinition } from "../../../domain/worker.ts";
 import type { ApiParts } from "../../api_parts.ts";
 import { type Fault, report } from "../../schema/fault.ts";
 import { byteLength } from "../../schema/json_value.ts";
+import { type ComingRun, comingRun } from "./coming_run.ts";
+import { expiryOf } from "./expiry_rule.ts";
 import { repeatInputOf, repeatRuleOf } from "./repeat_rule.ts";
 import type { DefinitionInput } from "./task_fields.ts";
 
@@ -23,10 +24,15 @@ export interface DefineOptions {
   /** The definition as it was; the one of {@linkcode BLANK} for a new task. */
   readonly base: TaskDefinition;
   /**
-   * The date as it was, in milliseconds since the epoch.
+   * The task as it was.
    * @default there is none yet
    */
-  readonly baseDateMs?: number;
+  readonly task?: Task;
+  /**
+   * Whether the task has ended and is let live again, now unless a date is given.
+   * @default {false}
+   */
+  readonly isReopened?: boolean;
   /** The task's worker. */
   readonly worker: WorkerDefinition;
   /** The present, in milliseconds since the epoch. */
@@ -81,14 +87,14 @@ export function defineTask(
   input: DefinitionInput,
   options: DefineOptions,
 ): DefinedTask | undefined {
-  const { base, worker, faults } = options;
+  const { base, worker, task, isReopened = false, nowMs, faults } = options;
   const before = faults.length;
   const timezone = pick(input.timezone, base.timezone, options.timezone);
   const dateMs = dateOf(input, { ...options, timezone });
-  const placed = {
-    timezone,
-    dateMs: dateMs ?? options.baseDateMs ?? options.nowMs,
-  };
+  const isRescheduled = input.repeat !== undefined ||
+    timezone !== base.timezone;
+  const coming = comingRun(task, { nowMs, dateMs, isRescheduled, isReopened });
+  const placed = { ...options, timezone, coming };
   const draft: Draft = {
     workerId: worker.id,
     job: jobOf(input, options),
@@ -105,13 +111,13 @@ export function defineTask(
     tags: pick(input.tags, base.tags, []),
     metadata: pick(input.metadata, base.metadata, {}),
   };
-  const repeat = repeatOf(input, { ...options, ...placed });
+  const repeat = repeatOf(input, placed);
   if (repeat !== undefined) draft.repeat = repeat;
   const retry = input.retry === undefined ? base.retry : input.retry;
   if (retry !== undefined) draft.retry = retry;
   const timeoutMs = pick(input.timeout, base.timeoutMs, undefined);
   if (timeoutMs !== undefined) draft.timeoutMs = timeoutMs;
-  const expiresAtMs = expiryOf(input, { ...options, ...placed });
+  const expiresAtMs = expiryOf(input, { ...placed, repeat });
   if (expiresAtMs !== undefined) draft.expiresAtMs = expiresAtMs;
   const key = pick(input.key, base.key, undefined);
   if (key !== undefined) draft.key = key;
@@ -134,7 +140,7 @@ function pick<Value, Reset>(
 
 type Placed = DefineOptions & {
   readonly timezone: string;
-  readonly dateMs: number;
+  readonly coming: ComingRun;
 };
 
 function dateOf(
@@ -205,7 +211,7 @@ function dataOf(
 
 function repeatOf(
   { repeat: given, timezone: newZone }: DefinitionInput,
-  { base, timezone, dateMs, limits, at, faults }: Placed,
+  { base, timezone, coming, limits, at, faults }: Placed,
 ): RepeatRule | undefined {
   if (given === null) return undefined;
   const isMoved = newZone !== undefined && timezone !== base.timezone;
@@ -214,34 +220,11 @@ function repeatOf(
     (base.repeat === undefined ? undefined : repeatInputOf(base.repeat));
   return input === undefined ? undefined : repeatRuleOf(input, {
     timezone,
-    dateMs,
+    coming,
     minIntervalMs: limits.minIntervalMs,
     at: `${at}/repeat`,
     faults,
   });
-}
-
-function expiryOf(
-  { expires }: DefinitionInput,
-  { base, timezone, dateMs, nowMs, at, faults }: Placed,
-): number | undefined {
-  if (expires === undefined) return base.expiresAtMs;
-  if (expires === null) return undefined;
-  // A date that has passed is due now, so the time to live begins now as well.
-  const anchorMs = Math.max(dateMs, nowMs);
-  const atMs = expires.kind === "at"
-    ? expires.atMs
-    : intervalOccurrence(expires.duration, 1, { anchorMs, timezone }).atMs;
-  if (atMs < dateMs || atMs > MAX_INSTANT_MS) {
-    return report(faults, {
-      pointer: `${at}/expires`,
-      code: atMs < dateMs ? "expires_before_date" : "bad_time",
-      detail: atMs < dateMs
-        ? "Cannot expire before the date: it would never run"
-        : "Cannot expire behind the year 9999",
-    });
-  }
-  return atMs;
 }
 
 function callbackOf(

@@ -145,3 +145,28 @@ Deno.test("GET /v1/tasks/:id/explain names no quota, as none holds back a task t
   assertEquals(await api.work("complete"), waiting);
   await api.close();
 });
+
+Deno.test("GET /v1/tasks/:id/explain tells of a schedule that makes tasks only when the next one is", async () => {
+  const api = await openTasksApi();
+  const { books } = api.engine.parts;
+  await api.write(books.workers.changing(api.worker, {
+    ...api.worker,
+    version: 2,
+    isPaused: true,
+  }));
+  const made = await api.create({
+    delay: "PT1H",
+    repeat: { interval: "PT1H", mode: "spawn" },
+  });
+  const id = made.textAt("id");
+  const answer = await api.call("GET", `/v1/tasks/${id}/explain`);
+  assertEquals(answer.at("hindrances"), [{
+    code: "not_due",
+    message: "It is not due for 1 h",
+    until: made.at("date"),
+  }]);
+  assertEquals(answer.at("earliest"), made.at("date"));
+  const now = await api.create({ repeat: { interval: "PT1H", mode: "spawn" } });
+  assertEquals(await codesOf(api, now.textAt("id")), ["next_in_line"]);
+  await api.close();
+});

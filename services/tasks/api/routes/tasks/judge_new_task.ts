@@ -5,13 +5,12 @@
  */
 
 import { quote } from "../../../../shared/quote.ts";
-import type { DependencyState } from "../../../domain/dependencies.ts";
 import type { TaskDefinition } from "../../../domain/task.ts";
 import type { WorkerDefinition } from "../../../domain/worker.ts";
 import type { ApiParts } from "../../api_parts.ts";
 import { type Fault, report } from "../../schema/fault.ts";
 import { BLANK, defineTask } from "./define_task.ts";
-import type { Surroundings } from "./task_surroundings.ts";
+import type { ReferredTask, Surroundings } from "./task_surroundings.ts";
 import type { NewTaskInput } from "./task_schema.ts";
 
 /** What is judged by. */
@@ -43,12 +42,14 @@ export interface JudgedTask {
   /** What becomes of it when a live task has its key. */
   readonly onConflict: NewTaskInput["on_conflict"];
   /** Its dependencies, in the order of the definition. */
-  readonly states: readonly DependencyState[];
+  readonly states: readonly (ReferredTask | undefined)[];
   /** Its data as it was sent. */
   readonly data: unknown;
+  /** The pointer of the task within the body. */
+  readonly at: string;
 }
 
-const NO_STATES: readonly DependencyState[] = [];
+const NO_STATES: readonly ReferredTask[] = [];
 
 /** Judges a task; undefined when there were faults. */
 export function judgeNewTask(
@@ -81,6 +82,7 @@ export function judgeNewTask(
     onConflict: input.on_conflict,
     states,
     data: input.data ?? null,
+    at,
   };
 }
 
@@ -107,7 +109,7 @@ export function statesOf(
     JudgeOptions,
     "surroundings" | "at" | "faults"
   >,
-): readonly DependencyState[] {
+): readonly (ReferredTask | undefined)[] {
   if (ids.length === 0) return NO_STATES;
   return ids.map((id, index) => {
     const state = surroundings.tasks.get(id);

@@ -8,7 +8,20 @@ import { type RuleCache, rulesOf } from "../../../domain/rules.ts";
 import { nextOccurrence } from "../../../domain/schedule.ts";
 import type { Task } from "../../../domain/task.ts";
 import { isFinal } from "../../../domain/task_status.ts";
-import { gridOf, runsHad } from "../../../domain/transitions/repetition.ts";
+import { countOccurrences } from "../../../domain/timing.ts";
+import {
+  type NextSlot,
+  slotAfterRun,
+} from "../../../domain/transitions/next_slot.ts";
+import {
+  forSlot,
+  gridOf,
+  pendingSlot,
+  type Repetition,
+  repetitionOf,
+  runsHad,
+} from "../../../domain/transitions/repetition.ts";
+import { patched } from "../../../domain/transitions/step.ts";
 
 /** How many dates are told. */
 const COUNT = 3;
@@ -26,29 +39,68 @@ export interface NextDatesOptions {
 
 /**
  * The dates ahead of a task, at most three: the one it waits for, chance's delay
- * included, then the slots of its schedule. None of a task that does not repeat
- * or has ended.
+ * included, then the slots of its schedule that it will run for, if each run
+ * ends at once. None of a task that does not repeat or has ended.
  */
 export function nextDates(
   task: Task,
   { nowMs, cache }: NextDatesOptions,
 ): readonly number[] {
   if (task.repeat === undefined || isFinal(task.status)) return [];
-  const { schedule } = rulesOf(task, NO_WORKER, { cache });
-  if (schedule === undefined) return [];
+  const repetition = repetitionOf(task, rulesOf(task, NO_WORKER, { cache }));
+  if (repetition === undefined) return [];
   const isAhead = task.dateMs > nowMs && task.status !== "retry" &&
     task.status !== "running";
   const dates = isAhead ? [task.dateMs] : [];
+  const atMs = isAhead ? task.dateMs : nowMs;
+  const next = afterComingRun(task, repetition, atMs);
+  if (next.slotMs === undefined) return dates;
+  const { schedule, rule } = repetition;
   const grid = gridOf(task);
-  let afterMs = isAhead ? task.slotMs : Math.max(task.slotMs, nowMs);
-  // The run that is due or waited for counts as had.
-  let runs = runsHad(task) + 1;
+  const dateMs = next.dateMs ?? next.slotMs;
+  if (dateMs > atMs) dates.push(dateMs);
+  const reachedMs = Math.max(atMs, dateMs);
+  // Slots that have passed by then take from the limit before those ahead do.
+  let runs = next.runs +
+    (rule.catchUp === "all"
+      ? countOccurrences(schedule.timing, {
+        afterMs: next.slotMs - 1,
+        throughMs: Math.min(reachedMs, schedule.untilMs ?? Infinity),
+      }, grid)
+      : 1);
+  let afterMs = Math.max(next.slotMs, reachedMs);
   while (dates.length < COUNT) {
-    const atMs = nextOccurrence(schedule, { ...grid, afterMs, runs });
-    if (atMs === undefined) break;
-    dates.push(atMs);
-    afterMs = atMs;
+    const slotMs = nextOccurrence(schedule, { ...grid, afterMs, runs });
+    if (slotMs === undefined) break;
+    dates.push(slotMs);
+    afterMs = slotMs;
     runs++;
   }
   return dates;
+}
+
+interface Follower extends Pick<NextSlot, "slotMs" | "dateMs"> {
+  /** Runs that count and come before it. */
+  readonly runs: number;
+}
+
+/** What follows the run that is waited for or under way, if it ends at an instant. */
+function afterComingRun(
+  task: Task,
+  repetition: Repetition,
+  atMs: number,
+): Follower {
+  // What is due has its slot, but for one that does for those passed since, too.
+  const pending = task.isDue && repetition.rule.catchUp !== "one"
+    ? { kind: "run", slotMs: task.slotMs } as const
+    : pendingSlot(task, repetition, { nowMs: atMs, countsMissed: false });
+  if (pending.kind !== "run") {
+    const slotMs = pending.kind === "later" ? pending.slotMs : undefined;
+    return { runs: runsHad(task), slotMs };
+  }
+  const run = pending.slotMs === task.slotMs
+    ? task
+    : patched(task, forSlot(task, pending.slotMs));
+  const { repetitions, ...next } = slotAfterRun(run, repetition, atMs);
+  return { ...next, runs: repetitions + 1 };
 }

@@ -7,8 +7,10 @@
 import { REGISTRY } from "../../../engine/books.ts";
 import type { StoredRecord } from "../../../store/record.ts";
 import type { Store, Write } from "../../../store/store.ts";
+import type { AnswerPlace } from "../../http/kept_answer.ts";
 import type { BulkOrder, BulkProgress } from "./bulk_action.ts";
 import type { BulkPosition } from "./bulk_position.ts";
+import type { StepTarget } from "./bulk_trace.ts";
 
 /** The kind of record. */
 const KIND = "operation";
@@ -27,6 +29,21 @@ export interface Operation {
   readonly progress: BulkProgress;
   /** Where the next step begins. */
   readonly from: BulkPosition;
+  /**
+   * The step that is under way: whoever finds it has to find out how far that
+   * came. Absent between steps.
+   */
+  readonly step?: {
+    /** What it is for. */
+    readonly targets: readonly StepTarget[];
+    /** Where the one after it begins; absent when it is the last. */
+    readonly next?: BulkPosition;
+  };
+  /**
+   * Where the answer is to be kept when it is done; absent when its client was
+   * answered as it began.
+   */
+  readonly answersTo?: AnswerPlace;
   /** The last change, in milliseconds since the epoch. */
   readonly updatedAtMs: number;
   /** Its end, in milliseconds since the epoch. */

@@ -8,9 +8,13 @@
 import type { Engine } from "../../../engine/engine.ts";
 import type { Timer } from "../../../../shared/clock.ts";
 import type { Write } from "../../../store/store.ts";
-import { addResults, type BulkOrder, NO_PROGRESS } from "./bulk_action.ts";
+import { type AnswerPlace, holdPlace } from "../../http/kept_answer.ts";
+import {
+  type BulkOrder,
+  type BulkProgress,
+  NO_PROGRESS,
+} from "./bulk_action.ts";
 import { firstPosition } from "./bulk_position.ts";
-import { bulkStep } from "./bulk_steps.ts";
 import {
   forgetOperation,
   listOperations,
@@ -22,6 +26,7 @@ import {
   putOperation,
   readOperation,
 } from "./operation.ts";
+import { takeTurn, writesOfFailure } from "./operation_turn.ts";
 
 /** Most operations of a tenant that are under way at once. */
 export const MAX_UNDER_WAY = 10;
@@ -40,6 +45,22 @@ export type OrderOutcome =
   /** What goes along did not fit: the same request is answered elsewhere. */
   | { readonly kind: "conflict" };
 
+/** What doing an order for a request with a key comes to. */
+export type PerformOutcome =
+  | { readonly kind: "done"; readonly progress: BulkProgress }
+  /** It goes on in the background; the same request is answered later. */
+  | { readonly kind: "under_way" }
+  /** The same request is answered elsewhere; nothing was done. */
+  | { readonly kind: "conflict" };
+
+/** Options of {@linkcode Operations.perform}. */
+export interface PerformOptions {
+  /** Where the answer is kept. */
+  readonly place: AnswerPlace;
+  /** What is written as it begins. */
+  readonly writes: readonly Write[];
+}
+
 interface Queued extends OperationName {
   readonly failures: number;
 }
@@ -48,6 +69,8 @@ interface Queued extends OperationName {
 export class Operations {
   readonly #engine: Engine;
   readonly #queue: Queued[] = [];
+  /** Those that requests wait for. */
+  readonly #awaited = new Set<Promise<unknown>>();
   #running: Promise<void> | undefined;
   #timer: Timer | undefined;
   #isStopped = false;
@@ -72,10 +95,11 @@ export class Operations {
     return count;
   }
 
-  /** Ends after the step that is under way; the next start goes on. */
+  /** Ends after the steps that are under way; the next start goes on. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
+    await Promise.allSettled(this.#awaited);
     await this.#running;
   }
 
@@ -88,11 +112,75 @@ export class Operations {
     order: BulkOrder,
     along: (operation: Operation) => readonly Write[],
   ): Promise<OrderOutcome> {
-    const { store, newId } = this.#engine.parts;
+    const { store } = this.#engine.parts;
     const { tenantId } = order;
     const known = await listOperations(store, { tenantId, limit: 1_000 });
-    const underWay = known.filter(({ status }) => status === "running");
+    // A request that waits for its action is bound by itself.
+    const underWay = known.filter(({ status, answersTo }) =>
+      status === "running" && answersTo === undefined
+    );
     if (underWay.length >= MAX_UNDER_WAY) return { kind: "too_many" };
+    const old = known.filter(({ status }) => status !== "running")
+      .slice(0, Math.max(0, known.length + 1 - MAX_KEPT));
+    const operation = await this.#begin(order, {
+      along: (begun) => [...old.map(forgetOperation), ...along(begun)],
+    });
+    if (operation === undefined) return { kind: "conflict" };
+    this.#enqueue(nameOf(operation));
+    return { kind: "ok", operation };
+  }
+
+  /**
+   * Does an order, for a request with a key: once it has begun it is done to its
+   * end, over crashes, too, and the answer kept with the end.
+   *
+   * @throws {Error} when the store fails before it is known to have begun
+   */
+  async perform(
+    order: BulkOrder,
+    { place, writes }: PerformOptions,
+  ): Promise<PerformOutcome> {
+    const begun = await this.#begin(order, {
+      along: () => [...writes, holdPlace(place, order.orderedAtMs)],
+      answersTo: place,
+    });
+    if (begun === undefined) return { kind: "conflict" };
+    const turns = this.#takeTurns(begun);
+    this.#awaited.add(turns);
+    try {
+      const ended = await turns;
+      return ended?.status === "done"
+        ? { kind: "done", progress: ended.progress }
+        : { kind: "under_way" };
+    } catch (error) {
+      this.#warn({ ...nameOf(begun), failures: 1 }, error);
+      return { kind: "under_way" };
+    } finally {
+      this.#awaited.delete(turns);
+      // What is left to do, if only to take back the note.
+      this.#enqueue(nameOf(begun));
+    }
+  }
+
+  /** Takes one turn after another until there are no more, or this is stopped. */
+  async #takeTurns(begun: Operation): Promise<Operation | undefined> {
+    let operation: Operation | undefined = begun;
+    while (operation?.status === "running" && !this.#isStopped) {
+      operation = await takeTurn(this.#engine, nameOf(begun));
+    }
+    return operation;
+  }
+
+  /** Writes down an operation; undefined when what goes along did not fit. */
+  async #begin(
+    order: BulkOrder,
+    options: {
+      readonly along: (operation: Operation) => readonly Write[];
+      readonly answersTo?: AnswerPlace;
+    },
+  ): Promise<Operation | undefined> {
+    const { store, newId } = this.#engine.parts;
+    const { along, answersTo } = options;
     const operation: Operation = {
       id: newId("opr"),
       version: 1,
@@ -101,27 +189,32 @@ export class Operations {
       progress: NO_PROGRESS,
       from: firstPosition(order),
       updatedAtMs: order.orderedAtMs,
+      ...(answersTo === undefined ? {} : { answersTo }),
     };
-    const name = { tenantId, id: operation.id };
-    const old = known.filter(({ status }) => status !== "running")
-      .slice(0, Math.max(0, known.length + 1 - MAX_KEPT));
+    const name = nameOf(operation);
     // The note comes first: one without an operation is harmless.
     const [noted] = await store.commit([{ writes: [noteUnderWay(name)] }]);
-    if (noted?.kind !== "ok") return await this.order(order, along);
-    const [result] = await store.commit([{
-      writes: [
-        putOperation(operation),
-        ...old.map(forgetOperation),
-        ...along(operation),
-      ],
-    }]);
-    if (result?.kind !== "ok") {
-      await store.commit([{ writes: [noteEnded(name)] }]);
-      return { kind: "conflict" };
+    if (noted?.kind !== "ok") {
+      return await this.#begin(order, options);
     }
+    let isKnown = false;
+    try {
+      const [result] = await store.commit([{
+        writes: [putOperation(operation), ...along(operation)],
+      }]);
+      isKnown = true;
+      if (result?.kind === "ok") return operation;
+    } finally {
+      // Whether it was written is unknown; whoever looks at it finds out.
+      if (!isKnown) this.#enqueue(name);
+    }
+    await store.commit([{ writes: [noteEnded(name)] }]);
+    return undefined;
+  }
+
+  #enqueue(name: OperationName): void {
     this.#queue.push({ ...name, failures: 0 });
     this.#wake();
-    return { kind: "ok", operation };
   }
 
   #wake(): void {
@@ -141,11 +234,7 @@ export class Operations {
         if (await this.#step(next)) this.#queue.push({ ...next, failures: 0 });
       } catch (error) {
         const failures = next.failures + 1;
-        this.#engine.parts.logger.warn("Cannot go on with bulk action", {
-          operation: next.id,
-          failures,
-          error: String(error),
-        });
+        this.#warn({ ...next, failures }, error);
         if (failures < MAX_FAILURES) this.#queue.push({ ...next, failures });
         else await this.#giveUp(next);
         this.#pause();
@@ -164,32 +253,19 @@ export class Operations {
 
   /** Does a step; tells whether there are more. */
   async #step(name: OperationName): Promise<boolean> {
-    const { store, clock } = this.#engine.parts;
-    const operation = await readOperation(store, name);
-    if (operation === undefined || operation.status !== "running") {
-      await store.commit([{ writes: [noteEnded(name)] }]);
-      return false;
-    }
-    const { order, from, progress, version } = operation;
-    const step = await bulkStep(this.#engine, order, {
-      from,
-      matched: progress.matched,
-    });
-    const nowMs = clock.nowMs();
-    const common = {
-      ...operation,
-      version: version + 1,
-      progress: addResults(progress, step.results),
-      updatedAtMs: nowMs,
-    };
-    const next: Operation = step.next === undefined
-      ? { ...common, status: "done", finishedAtMs: nowMs }
-      : { ...common, from: step.next };
-    const [result] = await store.commit([{ writes: [putOperation(next)] }]);
-    // What was not noted down is done again, which does no harm.
-    if (result?.kind !== "ok" || next.status === "running") return true;
+    const operation = await takeTurn(this.#engine, name);
+    if (operation?.status === "running") return true;
+    const { store } = this.#engine.parts;
     await store.commit([{ writes: [noteEnded(name)] }]);
     return false;
+  }
+
+  #warn({ id, failures }: Queued, error: unknown): void {
+    this.#engine.parts.logger.warn("Cannot go on with bulk action", {
+      operation: id,
+      failures,
+      error: String(error),
+    });
   }
 
   /** What cannot be written down now is tried again at the next start. */
@@ -197,16 +273,10 @@ export class Operations {
     const { store, clock, logger } = this.#engine.parts;
     try {
       const operation = await readOperation(store, name);
-      if (operation === undefined) return;
-      const nowMs = clock.nowMs();
-      const failed: Operation = {
-        ...operation,
-        version: operation.version + 1,
-        status: "failed",
-        updatedAtMs: nowMs,
-        finishedAtMs: nowMs,
-      };
-      await store.commit([{ writes: [putOperation(failed)] }]);
+      if (operation?.status === "running") {
+        const writes = writesOfFailure(operation, clock.nowMs());
+        await store.commit([{ writes }]);
+      }
       await store.commit([{ writes: [noteEnded(name)] }]);
     } catch (error) {
       logger.error("Cannot give up bulk action: the store failed", {
@@ -215,4 +285,8 @@ export class Operations {
       });
     }
   }
+}
+
+function nameOf({ id, order: { tenantId } }: Operation): OperationName {
+  return { tenantId, id };
 }

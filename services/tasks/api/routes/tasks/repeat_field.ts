@@ -78,7 +78,8 @@ export const REPEAT: Schema<RepeatInput> = named(
       catch_up: optional(nullable(described(
         choice(["one", "all", "none"]),
         "What becomes of slots that passed while nobody could run them: one " +
-          "run for all, all within the window, or none; `one` when absent",
+          "run for all, all within the window, or none; `one` when absent. Of " +
+          "`all` the mode `spawn` makes the latest 10,000",
       ))),
       catch_up_window: optional(nullable(described(
         durationMs({ maximumMs: 366 * DAY_MS }),
@@ -90,12 +91,14 @@ export const REPEAT: Schema<RepeatInput> = named(
       ))),
       mode: optional(nullable(described(
         choice(["same", "spawn"]),
-        "Whether this task runs again or each slot makes a task of its own",
+        "Whether this task runs again or each slot makes a task of its own; " +
+          "slots for whose tasks the plan has no room are missed",
       ))),
       on_failure: optional(nullable(described(
         choice(["stop", "continue"]),
         "Whether a run that failed for good ends the schedule; when absent " +
-          "it does for an interval and does not for cron",
+          "it does for an interval and does not for cron. One by hand never " +
+          "does",
       ))),
     }),
     {

@@ -10,6 +10,7 @@ import { shortestSpacingMs } from "../../../domain/spacing.ts";
 import type { RepeatRule } from "../../../domain/task.ts";
 import { parseTiming, type TimingOutcome } from "../../../domain/timing.ts";
 import { type Fault, report } from "../../schema/fault.ts";
+import type { ComingRun } from "./coming_run.ts";
 import {
   DEFAULT_CATCH_UP_WINDOW_MS,
   type RepeatInput,
@@ -19,8 +20,8 @@ import {
 export interface RepeatRuleOptions {
   /** The zone of its calendar. */
   readonly timezone: string;
-  /** The date of the first run, in milliseconds since the epoch. */
-  readonly dateMs: number;
+  /** The coming run of the task. */
+  readonly coming: ComingRun;
   /** The shortest spacing that the plan allows, in milliseconds. */
   readonly minIntervalMs: number;
   /** The pointer of the rule within the body. */
@@ -39,12 +40,13 @@ export function repeatRuleOf(
   input: RepeatInput,
   options: RepeatRuleOptions,
 ): RepeatRule | undefined {
-  const { at, faults, timezone, dateMs } = options;
+  const { at, faults, timezone } = options;
+  const { anchorMs, afterMs, isFixed } = options.coming;
   const interval = input.interval ?? undefined;
   const cron = input.cron ?? undefined;
   const outcome = parseTiming({ interval, cron }, {
     timezone,
-    afterMs: dateMs - 1,
+    afterMs,
   });
   if (outcome.kind === "invalid") return refuse(outcome, options);
   const { timing } = outcome;
@@ -70,9 +72,10 @@ export function repeatRuleOf(
   const untilMs = input.until ?? undefined;
   const first = nextOccurrence(
     untilMs === undefined ? { timing } : { timing, untilMs },
-    { anchorMs: dateMs, timezone, afterMs: dateMs - 1 },
+    { anchorMs, timezone, afterMs },
   );
-  if (first === undefined) {
+  // A run that is to come anyway may be the last one.
+  if (first === undefined && !isFixed) {
     return report(faults, {
       pointer: untilMs === undefined ? `${at}/${field}` : `${at}/until`,
       code: "never_fires",

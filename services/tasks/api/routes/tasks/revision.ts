@@ -6,6 +6,7 @@
 
 import type { Task, TaskDefinition } from "../../../domain/task.ts";
 import type { TaskEvent } from "../../../domain/task_event.ts";
+import { isFinal } from "../../../domain/task_status.ts";
 import { definitionOf } from "../../../domain/definition_of.ts";
 import type { WorkerDefinition } from "../../../domain/worker.ts";
 import type { Tenant } from "../../http/call.ts";
@@ -18,11 +19,12 @@ import { readWhole } from "../../schema/schema.ts";
 import { viewTask } from "../../views/task_view.ts";
 import { defineTask } from "./define_task.ts";
 import { definitionChanges } from "./definition_changes.ts";
-import { dependencyRefusal } from "./dependency_rule.ts";
+import { dependencyRefusal, reportCircles } from "./dependency_rule.ts";
 import { statesOf, workerOf } from "./judge_new_task.ts";
 import { patchedMembers } from "./merge_patch.ts";
 import { problemOfFaults } from "./problem_of_faults.ts";
-import { statusWish } from "./status_change.ts";
+import { type StatusWish, statusWish } from "./status_change.ts";
+import { withoutStored } from "./stored_fields.ts";
 import { wrongState } from "./task_answer.ts";
 import {
   COMPARED_FIELDS,
@@ -80,12 +82,18 @@ export async function reviseTask(
   const worker = isSameWorker ? current : workerOf(input.worker, place);
   if (isSameWorker && current === undefined) return orphaned(task);
   const states = statesOf(input.dependencies ?? [], place);
-  const before = definitionOf(task);
+  reportCircles(task, states, place);
+  const wish = wishOf(task, input);
+  const isReopened = wish.kind === "event" && wish.isFirst &&
+    isFinal(task.status);
+  const nowMs = parts.clock.nowMs();
+  const before = isReopened ? unexpired(task, nowMs) : task;
   const defined = worker && defineTask(input, {
-    base: before,
-    baseDateMs: task.dateMs,
+    base: definitionOf(before),
+    task,
+    isReopened,
     worker,
-    nowMs: parts.clock.nowMs(),
+    nowMs,
     timezone: tenant.timezone,
     limits: surroundings.limits,
     targets,
@@ -101,7 +109,7 @@ export async function reviseTask(
       ? undefined
       : dependencyRefusal(task, { definition, states }));
   if (refusal !== undefined) return wrongState(refusal, task);
-  const changes = definitionChanges(task, {
+  const changes = definitionChanges(before, {
     next: definition,
     workerNames: { from: workerName, to: worker.name },
   });
@@ -111,7 +119,7 @@ export async function reviseTask(
     changes,
     ...(dateMs === undefined ? {} : { dateMs }),
   };
-  return withStatus(task, { input, update, definition, worker });
+  return withStatus(task, { input, wish, update, definition, worker });
 }
 
 function readChanges(
@@ -139,23 +147,32 @@ function readChanges(
     current: viewTask(task, { workerName, payloads }),
     fields: COMPARED_FIELDS,
   });
-  return { kind: "ok", input: outcome.value, faults };
+  return { kind: "ok", input: withoutStored(outcome.value, task), faults };
+}
+
+function wishOf(task: Task, { status }: TaskChangesInput): StatusWish {
+  return status === undefined || status === null
+    ? { kind: "nothing" }
+    : statusWish(task, status);
+}
+
+/** As a task is that has ended and is tried again: without an expiry that has passed. */
+function unexpired(task: Task, nowMs: number): Task {
+  const { expiresAtMs, ...rest } = task;
+  return expiresAtMs === undefined || expiresAtMs > nowMs ? task : rest;
 }
 
 function withStatus(
   task: Task,
-  { input, update, definition, worker }: {
+  { input, wish, update, definition, worker }: {
     readonly input: TaskChangesInput;
+    readonly wish: StatusWish;
     readonly update: TaskEvent;
     readonly definition: TaskDefinition;
     readonly worker: WorkerDefinition;
   },
 ): Revision | ProblemAnswer {
-  const { status } = input;
   const revision = { kind: "revision", definition, worker } as const;
-  const wish = status === undefined || status === null
-    ? { kind: "nothing" } as const
-    : statusWish(task, status);
   switch (wish.kind) {
     case "nothing":
       return { ...revision, events: [update] };
@@ -165,7 +182,7 @@ function withStatus(
       return { ...revision, events };
     }
     case "read_only": {
-      const detail = `Cannot make the status "${status}": the service ` +
+      const detail = `Cannot make the status "${input.status}": the service ` +
         'decides it; "canceled", "paused" and "waiting" can be asked for';
       return problem("read_only", {
         detail,

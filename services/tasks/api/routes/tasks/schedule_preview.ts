@@ -20,6 +20,7 @@ import { integer } from "../../schema/numbers.ts";
 import { object } from "../../schema/object.ts";
 import type { ValueOf } from "../../schema/schema.ts";
 import { time } from "../../views/task_view.ts";
+import { runFrom } from "./coming_run.ts";
 import { REPEAT } from "./repeat_field.ts";
 import { repeatRuleOf } from "./repeat_rule.ts";
 import { TIME } from "./task_shape.ts";
@@ -156,7 +157,7 @@ async function previewSchedule(
   const faults: Fault[] = [];
   const repeat = repeatRuleOf(body.repeat, {
     timezone,
-    dateMs,
+    coming: runFrom(dateMs),
     minIntervalMs,
     at: "/repeat",
     faults,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Task } from "../../../domain/task.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, tenantOf } from "../../http/call.ts";
 import {
@@ -15,7 +16,7 @@ import { nextPageLink } from "../../http/page_link.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optional, withDefault } from "../../schema/field.ts";
 import { queryOf } from "../../schema/query.ts";
-import { viewAttempt } from "../../views/attempt_view.ts";
+import { type AttemptStart, viewAttempt } from "../../views/attempt_view.ts";
 import { attemptPairs } from "./attempt_pairs.ts";
 import { ATTEMPT_LIST } from "./history_shape.ts";
 import { CURSOR, LIMIT, ORDER } from "./list_query.ts";
@@ -79,13 +80,18 @@ async function listAttempts(
     taskId: task.id,
     starts: page.records,
   });
+  const isAll = cursor === undefined && page.nextAfterSeq === undefined;
+  const running = isAll && pairs.length === 0 ? runningAttempt(task) : [];
   const next = page.nextAfterSeq === undefined
     ? undefined
     : cursors.seal(scope, page.nextAfterSeq);
   const url = `${call.baseUrl}/v1/tasks/${task.id}/attempts`;
   return json(
     {
-      data: pairs.map(({ start, end }) => viewAttempt(start, end)),
+      data: [
+        ...running.map((start) => viewAttempt(start, undefined)),
+        ...pairs.map(({ start, end }) => viewAttempt(start, end)),
+      ],
       next: next ?? null,
     },
     next === undefined ? {} : {
@@ -94,4 +100,19 @@ async function listAttempts(
       },
     },
   );
+}
+
+/**
+ * The attempt under way, of the task itself: its record is the newest of those
+ * that begin attempts, so where there is none it was folded away.
+ */
+function runningAttempt({ attempt, run }: Task): readonly AttemptStart[] {
+  if (attempt === undefined) return [];
+  const { id, startedAtMs: atMs, instance } = attempt;
+  return [{
+    attempt: id,
+    run,
+    atMs,
+    ...(instance === undefined ? {} : { instance }),
+  }];
 }

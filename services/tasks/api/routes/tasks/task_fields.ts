@@ -126,11 +126,13 @@ export const DEFINITION_FIELDS = {
   ))),
   expires: optional(nullable(described(
     EXPIRES,
-    "Not started by then, it expires: an instant, or a duration from its date",
+    "Not started by then, it expires: an instant behind its date, or a " +
+      "duration from its date, which is the first slot of one that repeats",
   ))),
   dependencies: optional(nullable(described(
     list(text({ maxLength: 64 }), { maxItems: 100, isUnique: true }),
-    "Ids of tasks that have to succeed before",
+    "Ids of tasks that have to succeed before; a task that is there already " +
+      "takes those that are older than itself, or wait for none themselves",
   ))),
   on_dependency_failure: optional(nullable(described(
     choice(["fail", "run", "wait"]),
@@ -138,7 +140,8 @@ export const DEFINITION_FIELDS = {
   ))),
   priority: optional(nullable(described(
     integer({ minimum: -9, maximum: 9 }),
-    "Higher goes first; a step is worth a minute of waiting",
+    "Higher goes first; a step is worth a minute of waiting. Of equal ones the " +
+      "first date goes first",
   ))),
   group: optional(nullable(described(
     text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }),
@@ -150,7 +153,8 @@ export const DEFINITION_FIELDS = {
   ))),
   callback: optional(nullable(described(
     CALLBACK,
-    "Who is called at the end: a URL, or one with the ends to be called at",
+    "Who is called at the end: a URL, or one with the ends to be called at; " +
+      "the worker's signing secret signs the call",
   ))),
   tags: optional(nullable(described(
     list(text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }), {

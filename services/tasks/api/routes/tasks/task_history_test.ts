@@ -138,6 +138,31 @@ Deno.test("GET /v1/tasks/:id/attempts lists attempts with their ends", async () 
   await api.close();
 });
 
+Deno.test("GET /v1/tasks/:id/attempts shows the one under way whose beginning was folded away", async () => {
+  const api = await openTasksApi({ limits: { historyPerTask: 10 } });
+  const id = (await api.create()).textAt("id");
+  await api.take();
+  const read = async (query: string) => {
+    const path = `/v1/tasks/${id}/attempts?${query}`;
+    return Object((await api.call("GET", path)).json).data;
+  };
+  const before = await read("");
+  assertEquals(before.length, 1);
+  for (let count = 0; count < 40; count++) {
+    await api.send("PUT", `/v1/tasks/${id}`, { priority: count % 2 });
+  }
+  const { data: starts } = Object(
+    (await api.call("GET", `/v1/tasks/${id}/history?type=started`)).json,
+  );
+  assertEquals(starts, []);
+  for (const order of ["asc", "desc"]) {
+    assertEquals(await read(`order=${order}`), before, order);
+  }
+  await api.call("POST", `/v1/tasks/${id}/cancel`);
+  assertEquals(await read(""), []);
+  await api.close();
+});
+
 Deno.test("GET /v1/tasks/:id/history tells what was folded away, and proves the rest", async () => {
   const api = await openTasksApi({ limits: { historyPerTask: 20 } });
   const digest = (text: string) =>

@@ -137,3 +137,28 @@ Deno.test("POST /v1/tasks/batch settles keys within the batch", async () => {
   assertEquals(list.at("count"), 2);
   await api.close();
 });
+
+Deno.test("POST /v1/tasks/batch keeps the date that the batch has given a task", async () => {
+  const api = await openTasksApi();
+  const old = await api.create({ key: "old", delay: 60 });
+  const task = (on_conflict: string, delay: number) => ({
+    worker: "mailer",
+    key: "old",
+    data: delay,
+    delay,
+    on_conflict,
+  });
+  const answer = await api.send("POST", "/v1/tasks/batch", {
+    tasks: [
+      task("keep_date", 70),
+      task("replace", 80),
+      task("keep_date", 90),
+      task("keep_date", 100),
+    ],
+  });
+  assertEquals(answer.at("results", 3, "status"), 200);
+  const read = await api.call("GET", `/v1/tasks/${old.textAt("id")}`);
+  const date = new Date(api.clock.nowMs() + 80_000).toISOString();
+  assertEquals([read.at("date"), read.at("data")], [date, 100]);
+  await api.close();
+});

@@ -7,7 +7,6 @@
 import type { PlanLimits } from "../../../domain/plan.ts";
 import type { Engine } from "../../../engine/engine.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
-import { ActiveTasks } from "./active_tasks.ts";
 import type { Placed } from "./task_slots.ts";
 
 /** Whose quota it is. */
@@ -31,13 +30,10 @@ export interface QuotaOutcome {
 /** Keeps to plans. */
 export class TaskQuota {
   readonly #engine: Engine;
-  readonly #active: ActiveTasks;
 
   /** Keeps to the plans of an engine's tenants. */
   constructor(engine: Engine) {
-    const { store, clock } = engine.parts;
     this.#engine = engine;
-    this.#active = new ActiveTasks({ store, clock, changes: engine.changes });
   }
 
   /** Takes room for the new tasks, as much as there is. */
@@ -58,10 +54,13 @@ export class TaskQuota {
       }
     }
     if (activeTasks === null) return { placed, release };
-    const reservation = await this.#active.reserve(tenantId, {
-      wanted: wanted.length,
-      limit: activeTasks,
-    });
+    const reservation = await this.#engine.changes.activeTasks.reserve(
+      tenantId,
+      {
+        wanted: wanted.length,
+        limit: activeTasks,
+      },
+    );
     const { granted, used } = reservation;
     const refusal = overQuota({
       what: "active tasks",

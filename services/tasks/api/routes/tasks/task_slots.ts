@@ -13,10 +13,15 @@ import { foldFor } from "../../../engine/history_fold.ts";
 import type { EngineParts } from "../../../engine/parts.ts";
 import type { Creation } from "../../../engine/creation.ts";
 import type { Write } from "../../../store/store.ts";
-import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import {
+  invalidRequest,
+  problem,
+  type ProblemAnswer,
+} from "../../http/problem_answer.ts";
+import type { Fault } from "../../schema/fault.ts";
 import { definitionChanges } from "./definition_changes.ts";
 import type { JudgedTask } from "./judge_new_task.ts";
-import { dependencyRefusal } from "./dependency_rule.ts";
+import { dependencyRefusal, reportCircles } from "./dependency_rule.ts";
 import { planEvents, PLANNED_RECORDS } from "./plan_events.ts";
 import { wrongState } from "./task_answer.ts";
 
@@ -34,6 +39,11 @@ export interface TaskSlot {
   readonly made: readonly Task[];
   /** What was asked for. */
   readonly judged: JudgedTask;
+  /**
+   * The date that the task that was there before is moved to.
+   * @default it keeps its date
+   */
+  readonly dateMs?: number | undefined;
 }
 
 /** What one request comes to: the place of its slot, or why there is none. */
@@ -141,20 +151,19 @@ export class TaskSlots {
       });
       return { kind: "slot", index, isNew: false };
     }
-    return this.#replaceLive(slot.previous, {
-      index,
-      judged,
-      keepsDate,
-      fold: slot.fold,
-    });
+    const dateMs = keepsDate
+      ? slot.dateMs
+      : judged.dateMs ?? this.#options.parts.clock.nowMs();
+    const { fold } = slot;
+    return this.#replaceLive(slot.previous, { index, judged, dateMs, fold });
   }
 
   #replaceLive(
     previous: Task,
-    { index, judged, keepsDate, fold }: {
+    { index, judged, dateMs, fold }: {
       readonly index: number;
       readonly judged: JudgedTask;
-      readonly keepsDate: boolean;
+      readonly dateMs: number | undefined;
       readonly fold: FoldDraft | undefined;
     },
   ): Placed {
@@ -164,6 +173,9 @@ export class TaskSlots {
     if (previous.status === "running") {
       return conflict(judged, "the one that has the key is running");
     }
+    const faults: Fault[] = [];
+    reportCircles(previous, judged.states, { at: judged.at, faults });
+    if (faults.length > 0) return invalidRequest(faults);
     const refusal = dependencyRefusal(previous, judged);
     if (refusal !== undefined) return wrongState(refusal, previous);
     const planned = planEvents(previous, {
@@ -174,7 +186,7 @@ export class TaskSlots {
           next: definition,
           workerNames: { from: worker.name, to: worker.name },
         }),
-        ...(keepsDate ? {} : { dateMs: judged.dateMs ?? parts.clock.nowMs() }),
+        ...(dateMs === undefined ? {} : { dateMs }),
       }],
       definition,
       worker,
@@ -193,6 +205,7 @@ export class TaskSlots {
       writes: planned.kind === "changed" ? planned.writes : [],
       made: planned.kind === "changed" ? planned.made : [],
       judged,
+      dateMs,
     };
     return { kind: "slot", index, isNew: false };
   }

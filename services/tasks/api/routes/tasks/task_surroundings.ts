@@ -4,11 +4,17 @@
  * @module
  */
 
-import type { DependencyState } from "../../../domain/dependencies.ts";
 import type { PlanLimits } from "../../../domain/plan.ts";
+import type { Task } from "../../../domain/task.ts";
 import type { WorkerDefinition } from "../../../domain/worker.ts";
 import type { EngineParts } from "../../../engine/parts.ts";
 import { taskNumber } from "../../../store/task_id.ts";
+
+/** A task that another one depends on, as it stands. */
+export type ReferredTask = Pick<
+  Task,
+  "id" | "status" | "pausedFrom" | "lastOutcome"
+>;
 
 /** What was found of it; sees the state of one moment. */
 export interface Surroundings {
@@ -17,7 +23,7 @@ export interface Surroundings {
   /** Workers by the text that named them; without those that are not there. */
   readonly workers: ReadonlyMap<string, WorkerDefinition>;
   /** How tasks stand, by id; without those that are not there. */
-  readonly tasks: ReadonlyMap<string, DependencyState>;
+  readonly tasks: ReadonlyMap<string, ReferredTask>;
 }
 
 /** What is referred to. */
@@ -43,7 +49,7 @@ export async function readSurroundings(
     const worker = await parts.workers.find(tenantId, name);
     if (worker !== undefined) workers.set(name, worker);
   }
-  const tasks = new Map<string, DependencyState>();
+  const tasks = new Map<string, ReferredTask>();
   const ids = [...new Set(references.tasks)].filter((id) =>
     taskNumber(id) !== undefined
   );
@@ -54,10 +60,11 @@ export async function readSurroundings(
     );
     for (const task of found) {
       if (task === undefined) continue;
-      const { id, status, lastOutcome } = task;
+      const { id, status, pausedFrom, lastOutcome } = task;
       tasks.set(id, {
         id,
         status,
+        ...(pausedFrom === undefined ? {} : { pausedFrom }),
         ...(lastOutcome === undefined ? {} : { lastOutcome }),
       });
     }

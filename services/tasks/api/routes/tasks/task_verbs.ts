@@ -9,14 +9,17 @@ import type { TaskEvent } from "../../../domain/task_event.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
+import type { ProblemCode } from "../../http/problem_catalog.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalBody } from "../../http/route_body.ts";
 import { nullable } from "../../schema/alternatives.ts";
 import { described, named } from "../../schema/annotated.ts";
 import { optional } from "../../schema/field.ts";
+import { NO_FIELDS } from "../../schema/no_fields.ts";
 import { object } from "../../schema/object.ts";
 import { text } from "../../schema/text.ts";
-import { findTask, TASK_PARAMS } from "./task_params.ts";
+import { removedWorker, requiringWorker } from "./removed_worker.ts";
+import { changeCondition, findTask, TASK_PARAMS } from "./task_params.ts";
 import { noTask, taskAnswer, workerNameOf, wrongState } from "./task_answer.ts";
 import { TASK } from "./task_shape.ts";
 import { type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
@@ -28,8 +31,6 @@ const REASON = object({
   ))),
 });
 
-const NOTHING = object({});
-
 const CANCELING = named(
   "Cancelation",
   described(REASON, {
@@ -38,18 +39,12 @@ const CANCELING = named(
   }),
 );
 
-const NO_FIELDS = named(
-  "NoFields",
-  described(NOTHING, {
-    description: "An object without fields",
-    examples: [{}],
-  }),
-);
-
 interface Verb {
   readonly name: "retry" | "run" | "pause" | "resume";
   readonly summary: string;
   readonly description: string;
+  /** @default `wrong_state` alone */
+  readonly problems?: readonly ProblemCode[];
 }
 
 const VERBS: readonly Verb[] = [
@@ -58,12 +53,15 @@ const VERBS: readonly Verb[] = [
     summary: "Try a task again",
     description: "A task that has ended begins a new run, one that waits for " +
       "its next retry is tried at once.",
+    problems: ["wrong_state", "unknown_worker"],
   },
   {
     name: "run",
     summary: "Run a task now",
     description: "Whatever its date and its dependencies; the schedule of a " +
-      "task that repeats goes on as before.",
+      "task that repeats goes on as before. In the mode `spawn` it makes one " +
+      "more task, if the plan has room for it.",
+    problems: ["wrong_state", "quota_exceeded"],
   },
   {
     name: "pause",
@@ -94,6 +92,7 @@ export function taskVerbRoutes(parts: TasksParts): readonly AnyRoute[] {
       },
     },
     isIdempotent: true,
+    conditions: "change",
     problems: ["wrong_state"],
   } as const;
   return [
@@ -113,9 +112,10 @@ export function taskVerbRoutes(parts: TasksParts): readonly AnyRoute[] {
         });
       },
     }),
-    ...VERBS.map(({ name, summary, description }) =>
+    ...VERBS.map(({ name, summary, description, problems }) =>
       defineRoute({
         ...common,
+        problems: problems ?? common.problems,
         path: `/v1/tasks/:id/${name}`,
         operationId: `${name}Task`,
         summary,
@@ -139,26 +139,43 @@ async function applyVerb(
   const outcome = await changes.apply({
     tenantId: tenantOf(call).id,
     id: known.id,
-    event,
+    event: (task) =>
+      changeCondition(call, task) === undefined ? event : undefined,
     actor: actorOf(callerOf(call)),
     known,
     // What was refused changes nothing; such an answer is kept elsewhere.
     along: (settled) =>
       settled.kind === "changed"
-        ? call.along(taskAnswer(call, settled.task, { workerName, parts }))
+        ? [
+          ...requiringWorker(parts, settled),
+          ...call.along(taskAnswer(call, settled.task, { workerName, parts })),
+        ]
         : [],
   });
   switch (outcome.kind) {
     case "changed":
-    case "unchanged":
       return taskAnswer(call, outcome.task, { workerName, parts });
+    case "unchanged":
+      return changeCondition(call, outcome.task) ??
+        taskAnswer(call, outcome.task, { workerName, parts });
     case "refused":
-      return wrongState(outcome.reason, outcome.task);
+      return outcome.code === "quota_exceeded"
+        ? problem("quota_exceeded", {
+          detail: outcome.reason,
+          extensions: {
+            limit: outcome.limit,
+            used: outcome.used,
+            plan: tenantOf(call).plan,
+          },
+        })
+        : wrongState(outcome.reason, outcome.task);
     case "missing":
     case "purged":
       return noTask();
     case "conflict":
-      return conflictProblem(outcome.reason);
+      return outcome.reason === "missing"
+        ? problem("unknown_worker", { detail: removedWorker(known) })
+        : conflictProblem(outcome.reason);
   }
 }
 

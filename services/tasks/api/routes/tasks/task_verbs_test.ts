@@ -187,6 +187,33 @@ Deno.test("POST /v1/tasks/:id/retry refuses a task whose key another one has by 
   await api.close();
 });
 
+for (const verb of ["cancel", "retry", "run", "pause", "resume"]) {
+  Deno.test(`POST /v1/tasks/:id/${verb} heeds If-Match`, async () => {
+    const api = await openTasksApi();
+    const makers: Readonly<Record<string, string>> = {
+      retry: "failed",
+      resume: "paused",
+    };
+    const id = await MAKERS[makers[verb] ?? "scheduled"]?.(api) ?? "";
+    const { etag = "" } = (await api.call("GET", `/v1/tasks/${id}`)).headers;
+    const call = (tag: string) =>
+      api.call("POST", `/v1/tasks/${id}/${verb}`, {
+        headers: { "if-match": tag },
+      });
+    const other = await call('"99"');
+    assertEquals([other.status, other.at("code")], [
+      412,
+      "precondition_failed",
+    ]);
+    assertEquals((await call("99")).status, 400);
+    const now = await api.call("GET", `/v1/tasks/${id}`);
+    assertEquals(now.headers.etag, etag);
+    assertEquals((await call(etag)).status, 200);
+    assertEquals((await call(etag)).status, 412);
+    await api.close();
+  });
+}
+
 for (const [status, make] of Object.entries(MAKERS)) {
   Deno.test(`DELETE /v1/tasks/:id removes a task that is ${status}`, async () => {
     const api = await openTasksApi();

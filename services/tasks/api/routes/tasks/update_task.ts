@@ -28,8 +28,8 @@ const DESCRIPTION =
   "What is given is changed, what is not stays, null resets " +
   "to the default. While the task runs, changes take effect from its next " +
   "attempt on; one that has ended takes labels alone unless a date or the " +
-  "status `waiting` lets it live again. Fields that the service decides may " +
-  "be sent back as they are.";
+  "status `waiting` lets it live again. What is sent back as it is stays and " +
+  "is not judged anew; fields that the service decides may be sent so alone.";
 
 /** Makes the routes. */
 export function updateTaskRoutes(parts: TasksParts): readonly AnyRoute[] {

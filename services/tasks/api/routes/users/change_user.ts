@@ -25,7 +25,7 @@ import {
   emailTaken,
   type UserParts,
 } from "./create_user.ts";
-import { withMirrorState } from "./user_mirroring.ts";
+import { type MirrorPlan, withMirrorState } from "./user_mirroring.ts";
 import {
   countActiveOwners,
   isActiveOwner,
@@ -42,23 +42,18 @@ export async function changeUser(
   call: ChangeCall,
   users: UserParts,
 ): Promise<Answer> {
-  const { parts, mirroring } = users;
-  const { domain } = tenantOf(call);
-  let changed: { readonly previous: User; readonly next: User } | undefined;
-  const answer = await commitPlan(parts.engine.parts.store, async () => {
-    changed = undefined;
+  let mirrored: MirrorPlan | undefined;
+  const { store } = users.parts.engine.parts;
+  const answer = await commitPlan(store, async () => {
+    mirrored = undefined;
     const found = await findUser(call, users);
     if ("kind" in found) return found;
     const planned = await planChange(call, found, users);
-    if (planned.kind === "plan") changed = planned.change;
-    return planned;
+    mirrored = planned.mirrored;
+    return planned.plan;
   });
-  if (changed === undefined || answer.kind !== "json") return answer;
-  const { previous, next } = changed;
-  return withMirrorState(
-    answer,
-    await mirroring.changed(previous, next, domain),
-  );
+  if (mirrored === undefined || answer.kind !== "json") return answer;
+  return withMirrorState(answer, await mirrored.run());
 }
 
 /** The user of a call's path, if the tenant has it. */
@@ -75,27 +70,28 @@ export async function findUser(
   });
 }
 
+interface PlannedChange {
+  readonly plan: Answer | CommitPlan;
+  /** What it means for the mirror, if the change is let through. */
+  readonly mirrored?: MirrorPlan;
+}
+
 async function planChange(
   call: ChangeCall,
   user: User,
-  { parts }: UserParts,
-): Promise<
-  | Answer
-  | CommitPlan & {
-    readonly change: { readonly previous: User; readonly next: User };
-  }
-> {
+  { parts, mirroring }: UserParts,
+): Promise<PlannedChange> {
   const { engine, apiKeys } = parts;
   const { books } = engine.parts;
   const caller = callerOf(call);
   const refused = answerOfChange(call, userTag(user));
-  if (refused !== undefined) return refused;
+  if (refused !== undefined) return { plan: refused };
   const faults = readOnlyFaults({
     given: call.body,
     current: viewUser(user),
     fields: USER_FIELDS,
   });
-  if (faults.length > 0) return invalidRequest(faults);
+  if (faults.length > 0) return { plan: invalidRequest(faults) };
   const next = nextUser(call, user);
   const changes = changedFields(user, next);
   // It is read before anything is counted that it stands for.
@@ -113,20 +109,23 @@ async function planChange(
       : Infinity,
   });
   if (allowed.kind !== "ok") {
-    return problem(allowed.kind, { detail: allowed.reason });
+    return { plan: problem(allowed.kind, { detail: allowed.reason }) };
   }
   if (next.payloads && !user.payloads && !seesPayloads(caller)) {
-    return cannotShowPayloads();
+    return { plan: cannotShowPayloads() };
   }
   const answer = json(viewUser(next), { headers: { etag: userTag(next) } });
-  if (changes.length === 0) return answer;
+  if (changes.length === 0) {
+    return { plan: answer, mirrored: await mirroring.again(user) };
+  }
+  const mirrored = await mirroring.changing(user, next);
   const ended = await keysThatEnd(engine.parts, user, next);
-  return {
+  const plan: CommitPlan = {
     kind: "plan",
-    change: { previous: user, next },
     answer,
     writes: [
       books.users.changing(user, next),
+      ...mirrored.writes,
       guard,
       ...ended.map((key) => books.keys.removing(key)),
       auditWrite(user.tenantId, {
@@ -148,6 +147,7 @@ async function planChange(
       for (const { tenantId, id } of ended) apiKeys.forget(tenantId, id);
     },
   };
+  return { plan, mirrored };
 }
 
 function nextUser(call: ChangeCall, user: User): User {

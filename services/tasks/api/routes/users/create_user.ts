@@ -79,6 +79,7 @@ export async function createUser(
       etag: userTag(user),
     },
   });
+  const mirrored = mirroring.adding(user);
   const outcome = await commitPlan(store, async () => {
     const guard = await readGuard(engine.parts, tenant.id, "access");
     const over = await quotaProblem(store, {
@@ -93,6 +94,7 @@ export async function createUser(
       answer,
       writes: [
         books.users.adding(user),
+        ...mirrored.writes,
         guard,
         auditWrite(tenant.id, {
           atMs: call.nowMs,
@@ -108,7 +110,7 @@ export async function createUser(
     } satisfies CommitPlan;
   });
   if (outcome !== answer) return outcome;
-  return withMirrorState(answer, await mirroring.added(user, tenant.domain));
+  return withMirrorState(answer, await mirrored.run());
 }
 
 /** The problem of an address that another user has. */

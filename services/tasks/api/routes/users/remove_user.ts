@@ -15,7 +15,7 @@ import { answerOfChange } from "../../records/conditions.ts";
 import { readGuard } from "../../records/guard.ts";
 import { findUser } from "./change_user.ts";
 import type { UserParts } from "./create_user.ts";
-import { type MirrorState, withMirrorState } from "./user_mirroring.ts";
+import { type MirrorPlan, withMirrorState } from "./user_mirroring.ts";
 import {
   countActiveOwners,
   identityRemovals,
@@ -36,7 +36,7 @@ export async function removeUser(
   const { store, books } = engine.parts;
   const caller = callerOf(call);
   const answer = empty();
-  let unmirror: (() => Promise<MirrorState | undefined>) | undefined;
+  let mirrored: MirrorPlan | undefined;
   const outcome = await commitPlan(store, async () => {
     const user = await findUser(call, users);
     if ("kind" in user) return user;
@@ -54,8 +54,7 @@ export async function removeUser(
       return problem(allowed.kind, { detail: allowed.reason });
     }
     const ended = await keysThatEnd(engine.parts, user, undefined);
-    const removal = await mirroring.removal(user);
-    unmirror = removal.run;
+    mirrored = await mirroring.removing(user);
     return {
       kind: "plan",
       answer,
@@ -64,7 +63,7 @@ export async function removeUser(
         ...await identityRemovals(engine.parts, user),
         guard,
         ...ended.map((key) => books.keys.removing(key)),
-        ...removal.writes,
+        ...mirrored.writes,
         auditWrite(tenantId, {
           atMs: call.nowMs,
           action: "user.removed",
@@ -82,5 +81,5 @@ export async function removeUser(
     };
   });
   if (outcome !== answer) return outcome;
-  return withMirrorState(answer, await unmirror?.());
+  return withMirrorState(answer, await mirrored?.run());
 }

@@ -1,24 +1,31 @@
 /**
  * Keeps users in step at the identity provider. What is stored here is done
  * first and counts; what the provider says of it changes nothing here, it is
- * logged, kept in the audit log and told in the header `user-mirror`. The next
- * change of the user tries again.
+ * logged, kept in the audit log and told in the header `user-mirror`. With each
+ * change a mark is stored that says what the provider has to do; it stays until
+ * that is done, see {@linkcode MirrorRounds}.
  *
  * @module
  */
 
-import type { Logger } from "../../../../shared/logger.ts";
-import type {
-  MirroredUserChange,
-  MirrorOutcome,
-  UserMirror,
-} from "../../../access/user_mirror.ts";
 import { SYSTEM_ACTOR } from "../../../domain/actor.ts";
 import type { User } from "../../../domain/tenant.ts";
 import type { EngineParts } from "../../../engine/parts.ts";
-import type { StoredRecord } from "../../../store/record.ts";
 import type { Write } from "../../../store/store.ts";
 import type { Answer } from "../../http/answer.ts";
+import {
+  markWrite,
+  MIRRORED_FIELDS,
+  mirroredChanges,
+  type MirroredPlace,
+  readMark,
+  readSubject,
+  subjectRemoval,
+} from "../../mirroring/mirror_mark.ts";
+import type {
+  MirrorSettling,
+  Settled,
+} from "../../mirroring/mirror_settling.ts";
 import { auditWrite } from "../../records/audit_write.ts";
 
 /**
@@ -34,141 +41,151 @@ export const MIRROR_HEADER = "user-mirror";
 export const MIRROR_HEADERS: Readonly<Record<string, string>> = {
   "User-Mirror": "Where users are mirrored at an identity provider: `ok`, " +
     "`exists` (it had one of that address, which is left alone) or `failed` " +
-    "(the change holds here; the next change of the user tries again)",
+    "(the change holds here; the provider is asked again each minute, and " +
+    "with the next change of the user)",
 };
 
 /** Options of {@linkcode UserMirroring}. */
 export interface UserMirroringOptions {
-  /** Where users are mirrored; nowhere when absent. */
-  readonly mirror: UserMirror | undefined;
+  /** Calls the provider; nothing is mirrored when absent. */
+  readonly settling: MirrorSettling | undefined;
   /** Where it is kept who was added there. */
   readonly parts: Pick<EngineParts, "store" | "clock" | "logger">;
 }
 
+/** What a change of a user means for the mirror. */
+export interface MirrorPlan {
+  /** The writes that go into the unit of the change. */
+  readonly writes: readonly Write[];
+  /** Asks the provider, once the unit is written. */
+  readonly run: () => Promise<MirrorState | undefined>;
+}
+
 /** Mirrors users, where there is a mirror. */
 export class UserMirroring {
-  readonly #mirror: UserMirror | undefined;
-  readonly #parts: Pick<EngineParts, "store" | "clock"> & {
-    readonly logger: Logger;
-  };
+  readonly #settling: MirrorSettling | undefined;
+  readonly #parts: UserMirroringOptions["parts"];
 
   /** Mirroring that has not called anybody. */
-  constructor({ mirror, parts }: UserMirroringOptions) {
-    this.#mirror = mirror;
+  constructor({ settling, parts }: UserMirroringOptions) {
+    this.#settling = settling;
     this.#parts = parts;
   }
 
-  /** Adds a user who was stored; `domain` is the tenant's. */
-  async added(user: User, domain: string): Promise<MirrorState | undefined> {
-    return this.#mirror && await this.#create(this.#mirror, { user, domain });
-  }
-
-  /** Changes a user; one that the mirror never got is added to it. */
-  async changed(
-    previous: User,
-    user: User,
-    domain: string,
-  ): Promise<MirrorState | undefined> {
-    const mirror = this.#mirror;
-    if (mirror === undefined) return undefined;
-    const record = await this.#record(user);
-    if (record === undefined) {
-      return await this.#create(mirror, { user, domain });
-    }
-    const change = changeOf(previous, user);
-    if (Object.keys(change).length === 0) return "ok";
-    const outcome = await mirror.update(record.text, change);
-    if (outcome.kind === "ok") return "ok";
-    if (outcome.kind !== "not_found") return await this.#failed(user, outcome);
-    // Somebody removed it there; it is added again under another subject.
-    await this.#commit([recordWrite(user, { previous: record })]);
-    return await this.#create(mirror, { user, domain });
+  /** Adds a user who is not there yet. */
+  adding(user: User): MirrorPlan {
+    const place = placeOf(user);
+    return this.#plan(place, [markWrite(place, {
+      previous: undefined,
+      work: { kind: "change", fields: MIRRORED_FIELDS },
+    })]);
   }
 
   /**
-   * What is to be known of a user before it is removed: the write that goes into
-   * the same unit, and what removes it from the mirror afterwards.
+   * Changes a user; one that the mirror never got is added to it, unless the
+   * person has an account of their own there.
    */
-  async removal(user: User): Promise<{
-    readonly writes: readonly Write[];
-    readonly run: () => Promise<MirrorState | undefined>;
-  }> {
-    const mirror = this.#mirror;
-    const record = await this.#record(user);
-    if (record === undefined) {
-      return { writes: [], run: () => Promise.resolve(undefined) };
+  async changing(previous: User, next: User): Promise<MirrorPlan> {
+    const place = placeOf(next);
+    if (this.#settling === undefined) return this.#plan(place, []);
+    const { store } = this.#parts;
+    const [mark, known] = await Promise.all([
+      readMark(store, place),
+      readSubject(store, place),
+    ]);
+    const fields = mirroredChanges(previous, next);
+    if (known === undefined) {
+      const isOwn = next.identity !== undefined && mark === undefined;
+      if (isOwn) return NOT_MIRRORED;
+    } else if (fields.length === 0) {
+      return this.#plan(place, []);
     }
+    // What was not sent before is still to be sent.
+    const before = mark?.work.kind === "change" ? mark.work.fields : [];
+    return this.#plan(place, [markWrite(place, {
+      previous: mark,
+      work: { kind: "change", fields: [...new Set([...before, ...fields])] },
+    })]);
+  }
+
+  /** Does what earlier changes of a user have left to do; nothing is changed. */
+  async again(user: User): Promise<MirrorPlan> {
+    const place = placeOf(user);
+    const mark = this.#settling && await readMark(this.#parts.store, place);
+    return mark === undefined ? NOT_MIRRORED : this.#plan(place, []);
+  }
+
+  /** Removes a user. */
+  async removing(user: User): Promise<MirrorPlan> {
+    const { store } = this.#parts;
+    const place = placeOf(user);
+    const known = await readSubject(store, place);
+    if (this.#settling === undefined) {
+      return { ...NOT_MIRRORED, writes: known ? [subjectRemoval(known)] : [] };
+    }
+    const previous = await readMark(store, place);
+    if (known === undefined) {
+      if (previous === undefined) return NOT_MIRRORED;
+      // Whoever adds the user at this moment finds it gone, and removes it.
+      const write = markWrite(place, { previous, work: undefined });
+      return { ...NOT_MIRRORED, writes: [write] };
+    }
+    return this.#plan(place, [
+      subjectRemoval(known),
+      markWrite(place, {
+        previous,
+        work: { kind: "remove", subject: known.text },
+      }),
+    ]);
+  }
+
+  #plan(place: MirroredPlace, writes: readonly Write[]): MirrorPlan {
+    const settling = this.#settling;
+    if (settling === undefined) return NOT_MIRRORED;
     return {
-      writes: [recordWrite(user, { previous: record })],
-      run: async () => {
-        if (mirror === undefined) return undefined;
-        const outcome = await mirror.remove(record.text);
-        return outcome.kind === "ok" || outcome.kind === "not_found"
-          ? "ok"
-          : await this.#failed(user, outcome);
-      },
+      writes,
+      run: async () => await this.#told(place, await settling.settle(place)),
     };
   }
 
-  async #create(
-    mirror: UserMirror,
-    { user, domain }: { readonly user: User; readonly domain: string },
-  ): Promise<MirrorState> {
-    const outcome = await mirror.create({
-      tenant: domain,
-      userId: user.id,
-      email: user.email,
-      ...(user.name === "" ? {} : { name: user.name }),
-      isBlocked: user.status === "disabled",
-    });
-    if (outcome.kind === "exists") return "exists";
-    if (outcome.kind !== "ok") return await this.#failed(user, outcome);
-    const isKept = await this.#commit([
-      {
-        kind: "require",
-        recordKind: "user",
-        tenantId: user.tenantId,
-        id: user.id,
-      },
-      recordWrite(user, { subject: outcome.subject }),
-    ]);
-    // It was removed here, or added by somebody else, in the meantime.
-    if (!isKept) await mirror.remove(outcome.subject);
-    return "ok";
-  }
-
-  async #failed(
-    user: User,
-    outcome: Exclude<MirrorOutcome, { readonly kind: "ok" }>,
-  ): Promise<"failed"> {
-    const reason = "reason" in outcome ? outcome.reason : outcome.kind;
-    const { clock, logger } = this.#parts;
+  async #told(
+    { tenantId, userId }: MirroredPlace,
+    settled: Settled,
+  ): Promise<MirrorState | undefined> {
+    switch (settled.kind) {
+      case "ok":
+      case "exists":
+        return settled.kind;
+      case "nothing":
+        // There was nothing to do, or it was done in the background already.
+        return "ok";
+      case "not_mirrored":
+        return undefined;
+    }
+    const { store, clock, logger } = this.#parts;
+    const { reason } = settled;
     logger.warn("Cannot mirror user: the identity provider did not do it", {
-      tenant: user.tenantId,
-      user: user.id,
+      tenant: tenantId,
+      user: userId,
       reason,
     });
-    await this.#commit([
-      auditWrite(user.tenantId, {
+    await store.commit([{
+      writes: [auditWrite(tenantId, {
         atMs: clock.nowMs(),
         action: "user.mirror_failed",
         actor: SYSTEM_ACTOR,
-        target: user.id,
+        target: userId,
         detail: { reason },
-      }),
-    ]);
+      })],
+    }]);
     return "failed";
   }
-
-  #record({ tenantId, id }: User): Promise<StoredRecord | undefined> {
-    return this.#parts.store.record("service", tenantId, recordId(id));
-  }
-
-  async #commit(writes: readonly Write[]): Promise<boolean> {
-    const [result] = await this.#parts.store.commit([{ writes }]);
-    return result?.kind === "ok";
-  }
 }
+
+const NOT_MIRRORED: MirrorPlan = {
+  writes: [],
+  run: () => Promise.resolve(undefined),
+};
 
 /** The same answer with what came of it at the mirror. */
 export function withMirrorState<A extends Exclude<Answer, { kind: "problem" }>>(
@@ -179,42 +196,6 @@ export function withMirrorState<A extends Exclude<Answer, { kind: "problem" }>>(
   return { ...answer, headers: { ...answer.headers, [MIRROR_HEADER]: state } };
 }
 
-function recordId(userId: string): string {
-  return `mirror:${userId}`;
-}
-
-/** The write that keeps, or without a subject removes, who a user is there. */
-function recordWrite(
-  { tenantId, id }: User,
-  to: { readonly subject: string } | { readonly previous: StoredRecord },
-): Write {
-  const place = {
-    kind: "record",
-    recordKind: "service",
-    tenantId,
-    id: recordId(id),
-  } as const;
-  if ("previous" in to) {
-    return { ...place, expectedVersion: to.previous.version, next: undefined };
-  }
-  return {
-    ...place,
-    expectedVersion: 0,
-    next: {
-      kind: "service",
-      tenantId,
-      id: place.id,
-      version: 1,
-      text: to.subject,
-    },
-  };
-}
-
-function changeOf(previous: User, user: User): MirroredUserChange {
-  const isBlocked = user.status === "disabled";
-  return {
-    ...(user.email === previous.email ? {} : { email: user.email }),
-    ...(user.name === previous.name ? {} : { name: user.name }),
-    ...(isBlocked === (previous.status === "disabled") ? {} : { isBlocked }),
-  };
+function placeOf({ tenantId, id: userId }: User): MirroredPlace {
+  return { tenantId, userId };
 }

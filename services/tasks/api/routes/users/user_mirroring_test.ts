@@ -1,7 +1,11 @@
-import { assertEquals } from "@std/assert";
-import type { MirrorOutcome, UserMirror } from "../../../access/user_mirror.ts";
+import { assert, assertEquals } from "@std/assert";
+import {
+  AWAY,
+  RecordingMirror,
+} from "../../mirroring/testing/recording_mirror.ts";
 import { openTestApi } from "../../testing/test_api.ts";
-import { peopleRoutes } from "./testing/add_user.ts";
+import type { TestAnswer } from "../../testing/test_caller.ts";
+import { addUser, peopleRoutes } from "./testing/add_user.ts";
 
 Deno.test("users are mirrored after they are stored", async () => {
   const mirror = new RecordingMirror();
@@ -44,12 +48,12 @@ Deno.test("a mirror that fails changes nothing here and is tried again", async (
   const path = `/v1/users/${made.textAt("id")}`;
   const changed = await api.call("PUT", path, { body: { name: "Ada" } });
   assertEquals(changed.headers["user-mirror"], "ok");
-  assertEquals(mirror.calls.map(([verb]) => verb), ["create", "create"]);
+  assertEquals(mirror.verbs, ["create", "create"]);
   // Somebody removed it there.
   mirror.next = { kind: "not_found" };
   const restored = await api.call("PUT", path, { body: { name: "A." } });
   assertEquals(restored.headers["user-mirror"], "ok");
-  assertEquals(mirror.calls.map(([verb]) => verb).slice(2), [
+  assertEquals(mirror.verbs.slice(2), [
     "update",
     "create",
   ]);
@@ -70,7 +74,7 @@ Deno.test("a user the provider has already is left alone there", async () => {
   assertEquals(made.headers["user-mirror"], "exists");
   const gone = await api.call("DELETE", `/v1/users/${made.textAt("id")}`);
   assertEquals(gone.headers["user-mirror"], undefined);
-  assertEquals(mirror.calls.map(([verb]) => verb), ["create"]);
+  assertEquals(mirror.verbs, ["create"]);
   await api.close();
 });
 
@@ -89,30 +93,73 @@ Deno.test("a user that is refused here is not mirrored", async () => {
   await api.close();
 });
 
-class RecordingMirror implements UserMirror {
-  readonly calls: unknown[][] = [];
-  /** The next answer; after that it is ok again. */
-  next: MirrorOutcome | undefined;
-  #created = 0;
+Deno.test("what a mirror did not do is done by the same change again", async () => {
+  const mirror = new RecordingMirror();
+  const api = await openTestApi({ routes: peopleRoutes, mirror });
+  const made = await api.call("POST", "/v1/users", {
+    body: { email: "ada@example.com" },
+  });
+  const path = `/v1/users/${made.textAt("id")}`;
+  const disable = (): Promise<TestAnswer> =>
+    api.call("PUT", path, { body: { status: "disabled" } });
+  mirror.next = AWAY;
+  assertEquals((await disable()).headers["user-mirror"], "failed");
+  assertEquals((await disable()).headers["user-mirror"], "ok");
+  // Nothing is left to do.
+  assertEquals((await disable()).headers["user-mirror"], undefined);
+  assertEquals(mirror.calls.slice(1), [
+    ["update", "sub_1", { isBlocked: true }],
+    ["update", "sub_1", { isBlocked: true }],
+  ]);
+  await api.close();
+});
 
-  create(...values: unknown[]): Promise<MirrorOutcome> {
-    return this.#answer("create", values, `sub_${++this.#created}`);
-  }
+Deno.test("what a mirror did not do is sent with the next change", async () => {
+  const mirror = new RecordingMirror();
+  const api = await openTestApi({ routes: peopleRoutes, mirror });
+  const made = await api.call("POST", "/v1/users", {
+    body: { email: "ada@example.com" },
+  });
+  const path = `/v1/users/${made.textAt("id")}`;
+  mirror.next = AWAY;
+  await api.call("PUT", path, { body: { status: "disabled" } });
+  mirror.next = AWAY;
+  await api.call("PUT", path, { body: { name: "Ada" } });
+  const moved = await api.call("PUT", path, { body: { role: "member" } });
+  assertEquals(moved.headers["user-mirror"], "ok");
+  assertEquals(mirror.calls.at(-1), [
+    "update",
+    "sub_1",
+    { name: "Ada", isBlocked: true },
+  ]);
+  await api.close();
+});
 
-  update(...values: unknown[]): Promise<MirrorOutcome> {
-    return this.#answer("update", values, String(values[0]));
-  }
-
-  remove(...values: unknown[]): Promise<MirrorOutcome> {
-    return this.#answer("remove", values, String(values[0]));
-  }
-
-  #answer(
-    ...[verb, values, subject]: [string, unknown[], string]
-  ): Promise<MirrorOutcome> {
-    this.calls.push([verb, ...values]);
-    const outcome = this.next ?? { kind: "ok", subject };
-    this.next = undefined;
-    return Promise.resolve(outcome);
-  }
-}
+Deno.test("no second account is made for who has one of their own", async () => {
+  const mirror = new RecordingMirror();
+  const api = await openTestApi({ routes: peopleRoutes, mirror });
+  const identity = { issuer: "https://idp.test/", subject: "google|1" };
+  const ada = await addUser(api, { status: "active", identity });
+  const own = await api.call("PUT", `/v1/users/${ada.id}`, {
+    body: { name: "Ada" },
+  });
+  assertEquals([own.status, own.headers["user-mirror"]], [200, undefined]);
+  assertEquals(mirror.calls, []);
+  // Somebody was mirrored, logged in otherwise, and is gone there.
+  const made = await api.call("POST", "/v1/users", {
+    body: { email: "bob@example.com" },
+  });
+  const { books } = api.engine.parts;
+  const bob = await books.users.get(api.tenant.id, made.textAt("id"));
+  assert(bob !== undefined);
+  await api.write(
+    books.users.changing(bob, { ...bob, version: bob.version + 1, identity }),
+  );
+  mirror.next = { kind: "not_found" };
+  const changed = await api.call("PUT", `/v1/users/${bob.id}`, {
+    body: { name: "Bob" },
+  });
+  assertEquals(changed.headers["user-mirror"], undefined);
+  assertEquals(mirror.verbs, ["create", "update"]);
+  await api.close();
+});

@@ -30,6 +30,15 @@ export function isActiveOwner(
   return role === "owner" && status === "active";
 }
 
+/** Options of {@linkcode countActiveOwners}. */
+export interface CountOwnersOptions {
+  /**
+   * Only those who have logged in with a token of this issuer.
+   * @default all
+   */
+  readonly issuer?: string;
+}
+
 /**
  * How many active owners a tenant has; counting stops at two. It holds if the
  * guard of users was read before and is written along.
@@ -37,6 +46,7 @@ export function isActiveOwner(
 export async function countActiveOwners(
   { books }: Pick<EngineParts, "books">,
   tenantId: string,
+  { issuer }: CountOwnersOptions = {},
 ): Promise<number> {
   let count = 0;
   let afterId: string | undefined;
@@ -45,7 +55,10 @@ export async function countActiveOwners(
       limit: PAGE,
       ...(afterId === undefined ? {} : { afterId }),
     });
-    count += page.values.filter(isActiveOwner).length;
+    count += page.values.filter((user) =>
+      isActiveOwner(user) &&
+      (issuer === undefined || user.identity?.issuer === issuer)
+    ).length;
     afterId = page.values.at(-1)?.id;
     if (count >= ENOUGH_OWNERS || !page.hasMore) break;
   }

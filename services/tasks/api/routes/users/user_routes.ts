@@ -34,7 +34,7 @@ export function userRoutes(parts: ApiParts): readonly AnyRoute[] {
   const users: UserParts = {
     parts,
     mirroring: new UserMirroring({
-      mirror: parts.mirror,
+      settling: parts.mirrorSettling,
       parts: parts.engine.parts,
     }),
   };

@@ -82,7 +82,7 @@ export const USER_FIELDS = {
   status: withDefault(
     described(
       choice(["invited", "active", "disabled"]),
-      "`invited` becomes `active` when the person first logs in; `disabled` " +
+      "`invited` becomes `active` when the person next logs in; `disabled` " +
         "is let in no more",
     ),
     "invited",

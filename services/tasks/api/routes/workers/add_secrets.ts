@@ -5,10 +5,16 @@
  * @module
  */
 
+import {
+  type Caller,
+  scopeLackedBy,
+  seesPayloads,
+} from "../../../access/caller.ts";
 import { mintWorkerCredential } from "../../../access/worker_credential.ts";
 import type { WorkerCredential } from "../../../domain/tenant.ts";
 import type { WorkerDefinition } from "../../../domain/worker.ts";
 import type { SecretRecord } from "../../../engine/books.ts";
+import { retiring } from "../../../engine/retired_secrets.ts";
 import { sealSecret } from "../../../secrets/sealed.ts";
 import {
   countSecretNames,
@@ -19,8 +25,12 @@ import type { SecretsRequest } from "../../../secrets/secret_request.ts";
 import type { Write } from "../../../store/store.ts";
 import type { ApiParts } from "../../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
-import { type CallContext, tenantOf } from "../../http/call.ts";
-import { invalidRequest } from "../../http/problem_answer.ts";
+import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";
+import {
+  invalidRequest,
+  problem,
+  type ProblemAnswer,
+} from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalBody } from "../../http/route_body.ts";
 import {
@@ -51,8 +61,9 @@ export function addSecretsRoute(parts: ApiParts): AnyRoute {
     summary: "Add secrets to a worker, or make it a credential or signing key",
     description: "Values are never told again. A name that is there gets a " +
       "new version. A signing secret that is replaced signs alongside the new " +
-      "one for 24 hours. What is shown once is null in an answer that is given " +
-      "again for an Idempotency-Key.",
+      "one for 24 hours. Whoever does not see the data of tasks makes no " +
+      "credential, which does. What is shown once is null in an answer that " +
+      "is given again for an Idempotency-Key.",
     tags: ["secrets"],
     access: { kind: "member", role: "admin", scope: "secrets:write" },
     body: optionalBody(NEW_SECRETS, {
@@ -67,8 +78,13 @@ export function addSecretsRoute(parts: ApiParts): AnyRoute {
     handle(call) {
       const read = parseSecretsRequest(call.body, { nowMs: call.nowMs });
       if (read.kind === "invalid") return invalidRequest(read.problems);
+      const { request } = read;
+      const refusal = request.kind === "credential"
+        ? beyondCaller(callerOf(call))
+        : undefined;
+      if (refusal !== undefined) return refusal;
       // Of a credential only a digest is kept, which needs no key.
-      if (!vault.isAvailable && read.request.kind !== "credential") {
+      if (!vault.isAvailable && request.kind !== "credential") {
         return secretsUnavailable();
       }
       return commitPlan(engine.parts.store, async () => {
@@ -79,9 +95,25 @@ export function addSecretsRoute(parts: ApiParts): AnyRoute {
         );
         return worker === undefined
           ? noSuchWorker()
-          : await planFor(read.request, { call, parts, worker });
+          : await planFor(request, { call, parts, worker });
       });
     },
+  });
+}
+
+/** Why the caller may not make a credential: nobody makes one that may more. */
+function beyondCaller(caller: Caller): ProblemAnswer | undefined {
+  if (!seesPayloads(caller)) {
+    return problem("forbidden", {
+      detail: "Cannot make credential: it sees the data of tasks and the " +
+        "worker's secrets, which you do not",
+    });
+  }
+  const scope = scopeLackedBy(caller, "leases:write");
+  return scope === undefined ? undefined : problem("forbidden", {
+    detail: "Cannot make credential: it takes tasks, for which you lack " +
+      `the scope "${scope}"`,
+    extensions: { scope },
   });
 }
 
@@ -135,8 +167,9 @@ async function planValues(
     const write = previous === undefined
       ? books.secrets.adding(next)
       : books.secrets.changing(previous, next);
-    return { next, write };
+    return { previous, next, write };
   });
+  const replaced = changes.flatMap(({ previous }) => previous ?? []);
   const answer = json({
     type: "value",
     secrets: changes.map(({ next }) => viewValue(next)),
@@ -146,6 +179,7 @@ async function planValues(
     writes: [
       touched(worker, parts),
       ...changes.map(({ write }) => write),
+      ...await retiring(replaced, { books, nowMs: call.nowMs }),
       ...ticket.writes,
       auditOf(call, {
         action: "secret.changed",

@@ -42,9 +42,10 @@ export function createWorkerRoute(parts: ApiParts): AnyRoute {
     hosts: "tenant",
     operationId: "createWorker",
     summary: "Create a worker",
-    description: "With a `url` the service calls it, and `signing_secret` of " +
-      "the answer is what the calls are signed with. It is shown this once: an " +
-      "answer that is given again for an Idempotency-Key has null there.",
+    description: "With a `url` the service calls it. `signing_secret` of the " +
+      "answer is what these calls are signed with, and those to the `callback` " +
+      "of its tasks. It is shown this once: an answer that is given again for " +
+      "an Idempotency-Key has null there.",
     tags: ["workers"],
     access: { kind: "member", role: "admin", scope: "workers:write" },
     body: requiredBody(WORKER, {
@@ -105,7 +106,7 @@ async function planWorker(
     limit: "workers",
   });
   if (over !== undefined) return over;
-  const keyed = await withKeys(vault, bare, { isAsymmetric });
+  const keyed = await withKeys(vault, bare, { isAsymmetric, isNew: true });
   if (keyed.kind === "problem") return keyed;
   const { worker, secret = null } = keyed;
   return {

@@ -10,8 +10,10 @@ import { type Answer, json } from "../../http/answer.ts";
 import { type CallContext, tenantOf } from "../../http/call.ts";
 import { etagOf } from "../../http/etag.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { optionalBody } from "../../http/route_body.ts";
 import { type CommitPlan, commitPlan } from "../../records/commit_plan.ts";
 import { answerOfChange } from "../../records/conditions.ts";
+import { NO_FIELDS } from "../../schema/no_fields.ts";
 import { viewWorker } from "../../views/worker_view.ts";
 import { actorText } from "./actor_text.ts";
 import { auditOf } from "./audit.ts";
@@ -59,6 +61,7 @@ function pauseRoute(parts: ApiParts, verb: Verb): AnyRoute {
     description: verb.description,
     tags: ["workers"],
     access: { kind: "member", role: "admin", scope: "workers:write" },
+    body: optionalBody(NO_FIELDS),
     answers: {
       200: {
         description: "The worker as it is now",

@@ -5,6 +5,7 @@
  */
 
 import type { WorkerDefinition } from "../../../domain/worker.ts";
+import { retiring } from "../../../engine/retired_secrets.ts";
 import { isSecretName } from "../../../secrets/secret_name.ts";
 import type { ApiParts } from "../../api_parts.ts";
 import { type Answer, empty, json } from "../../http/answer.ts";
@@ -108,7 +109,8 @@ async function planRemoval(
   call: CallContext,
   { parts, worker }: Of,
 ): Promise<CommitPlan | Answer> {
-  const { secrets, credentials } = parts.engine.parts.books;
+  const { books } = parts.engine.parts;
+  const { secrets, credentials } = books;
   const { tenantId, id: workerId } = worker;
   const { name = "" } = call.params;
   if (isSecretName(name)) {
@@ -118,6 +120,7 @@ async function planRemoval(
       kind: "plan",
       writes: [
         secrets.removing(secret),
+        ...await retiring([secret], { books, nowMs: call.nowMs }),
         auditOf(call, {
           action: "secret.removed",
           target: workerId,

@@ -83,14 +83,15 @@ async function planRemoval(
   },
 ): Promise<CommitPlan | Answer> {
   const { engine, workerCredentials } = parts;
-  const { workers, secrets, credentials } = engine.parts.books;
+  const { workers, secrets, retiredSecrets, credentials } = engine.parts.books;
   const { tenantId, id } = worker;
   const refusal = answerOfChange(call, etagOf(worker.version)) ??
     await useRefusal(worker, parts);
   if (refusal !== undefined) return refusal;
   // Whoever adds one changes the worker too, so none is left behind.
-  const [values, pairs] = await Promise.all([
+  const [values, retired, pairs] = await Promise.all([
     secrets.all(tenantId, id),
+    retiredSecrets.get(tenantId, id),
     credentials.all(tenantId, id),
   ]);
   return {
@@ -98,6 +99,7 @@ async function planRemoval(
     writes: [
       workers.removing(worker),
       ...values.map((secret) => secrets.removing(secret)),
+      ...(retired === undefined ? [] : [retiredSecrets.removing(retired)]),
       ...pairs.map((pair) => credentials.removing(pair)),
       auditOf(call, {
         action: "worker.removed",

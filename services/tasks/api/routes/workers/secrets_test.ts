@@ -313,3 +313,32 @@ Deno.test("the routes of secrets need a master key for what is sealed, and for n
   assertEquals((await api.call("DELETE", `${PATH}/${id}`)).status, 204);
   await api.close();
 });
+
+Deno.test("POST /v1/workers/:id/secrets makes no credential that may more than who makes it", async () => {
+  const api = await openTestApi({ routes: workerRoutes });
+  await api.addWorker();
+  const blind = await api.addKey({ role: "admin", payloads: false });
+  for (
+    const body of [
+      undefined,
+      { type: "credential" },
+      { type: "credential", secrets: false },
+    ]
+  ) {
+    const call = { key: blind, ...(body === undefined ? {} : { body }) };
+    const answer = await api.call("POST", PATH, call);
+    assertEquals([answer.status, answer.at("code")], [403, "forbidden"]);
+  }
+  // What it says itself it may keep.
+  for (const body of [{ name: "A", value: "x" }, { type: "signing" }]) {
+    const answer = await api.call("POST", PATH, { key: blind, body });
+    assertEquals(answer.status, 201);
+  }
+  const idle = await api.addKey({ scopes: ["secrets:write"] });
+  const lacking = await api.call("POST", PATH, { key: idle });
+  assertEquals([lacking.status, lacking.at("scope")], [403, "leases:write"]);
+  const sighted = await api.addKey({ role: "admin", payloads: true });
+  const minted = await api.call("POST", PATH, { key: sighted });
+  assertEquals(minted.status, 201);
+  await api.close();
+});

@@ -12,12 +12,16 @@ import type {
   SigningSecret,
   WorkerDefinition,
 } from "../../../domain/worker.ts";
-import type { SealingTicket, Vault } from "../../../engine/vault.ts";
+import type { SealingTicket } from "../../../engine/tenant_keys.ts";
+import type { Vault } from "../../../engine/vault.ts";
 import type { Write } from "../../../store/store.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 
 /** How long a secret that was replaced signs alongside the new one. */
 export const ALONGSIDE_MS = 86_400_000;
+
+/** When another try is worth it: somebody has to look for the key. */
+const SECRETS_RETRY_MS = 60_000;
 
 /** Most secrets that sign at once. */
 const MAX_SIGNING = 8;
@@ -34,20 +38,32 @@ export interface KeyedWorker {
   readonly writes: readonly Write[];
 }
 
+/** Options of {@linkcode withKeys}. */
+export interface KeyOptions {
+  /** Whether it is to have a key pair. */
+  readonly isAsymmetric: boolean;
+  /**
+   * Whether the worker is being made.
+   * @default {false}
+   */
+  readonly isNew?: boolean;
+}
+
 /**
- * Gives a worker the keys it is to have: a secret when it is called and has
- * none, a key pair when that is wanted. Without a master key there are neither;
- * only the pair, which somebody asked for, is a problem then.
+ * Gives a worker the keys it is to have: a secret when it is new or called and
+ * has none, as the calls at the end of its tasks are signed, too, whoever asks
+ * for these; a key pair when that is wanted. Without a master key there are
+ * neither; only the pair, which somebody asked for, is a problem then.
  */
 export async function withKeys(
   vault: Vault,
   worker: WorkerDefinition,
-  { isAsymmetric }: { readonly isAsymmetric: boolean },
+  { isAsymmetric, isNew = false }: KeyOptions,
 ): Promise<KeyedWorker | ProblemAnswer> {
   const { asymmetric: pair, ...rest } = worker;
   const needsPair = isAsymmetric && pair === undefined;
-  const needsSecret = worker.kind === "push" && worker.signing.length === 0 &&
-    vault.isAvailable;
+  const needsSecret = (isNew || worker.kind === "push") &&
+    worker.signing.length === 0 && vault.isAvailable;
   const kept = isAsymmetric ? worker : rest;
   if (needsPair && !vault.isAvailable) return secretsUnavailable();
   if (!needsPair && !needsSecret) {
@@ -116,6 +132,7 @@ export function hasEnded(
 export function secretsUnavailable(): ProblemAnswer {
   return problem("secrets_unavailable", {
     detail: "Cannot keep secrets: no master key is configured",
+    retryAfterMs: SECRETS_RETRY_MS,
   });
 }
 

@@ -51,7 +51,7 @@ export function tryWorkerRoute(parts: ApiParts): AnyRoute {
     }),
     answers: { 200: { description: "What came back", shape: TRIAL_RESULT } },
     isIdempotent: true,
-    problems: ["wrong_state"],
+    problems: ["wrong_state", "secrets_unavailable"],
     async handle(call) {
       const worker = await findWorker(
         parts.engine,

@@ -179,7 +179,11 @@ export const WORKER_FIELDS = {
       "`group_concurrency` tasks of a group at once",
   )),
   timeout: withDefault(
-    described(TIMEOUT, "How long an attempt may take"),
+    described(
+      TIMEOUT,
+      "How long an attempt may take, one that is answered with 202 and a " +
+        "`task-lease` included: no lease is longer",
+    ),
     "PT30S",
   ),
   lease: withDefault(
@@ -212,8 +216,9 @@ export const WORKER_FIELDS = {
   )),
   signing_secret: readOnly(described(
     nullable(text()),
-    "The new secret its calls are signed with (`whsec_…`), shown once: in " +
-      "the answer that made it, and not when that is given again",
+    "The new secret that signs its calls and those at the end of its tasks " +
+      "(`whsec_…`), shown once: in the answer that made it, and not when that " +
+      "is given again",
   )),
   paused_at: readOnly(nullable(dateTime())),
   paused_by: readOnly(described(nullable(text()), "Who paused it: `type:id`")),

@@ -38,7 +38,7 @@ Deno.test("POST /v1/workers makes a pull worker with the defaults", async () => 
     paused: false,
     asymmetric: false,
     public_key: null,
-    signing_secret: null,
+    signing_secret: made.textAt("signing_secret"),
     paused_at: null,
     paused_by: null,
     status: "idle",
@@ -54,6 +54,8 @@ Deno.test("POST /v1/workers makes a pull worker with the defaults", async () => 
       tasks: `/api/v1/tasks?worker=${made.textAt("id")}`,
     },
   });
+  // Of a worker that is not called it signs the calls at the end of its tasks.
+  assertMatch(made.textAt("signing_secret"), /^whsec_/);
   const read = await api.call("GET", `/v1/workers/${made.textAt("id")}`);
   const { signing_secret: _secret, ...told } = made.json as Record<
     string,

@@ -1,6 +1,7 @@
 /**
- * A database as version 1 left it, made without the program that reads it: what
- * is in files must be read for ever.
+ * A database as version 1 left it, its rows written without the program that
+ * reads them: what is in files must be read for ever. Its tables are those of the
+ * first migration, which a test keeps from being changed.
  *
  * @module
  */

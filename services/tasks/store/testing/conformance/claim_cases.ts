@@ -43,6 +43,29 @@ export function claimCases(): readonly StoreCase[] {
       assertEquals(await candidates(store, {}), [...wanted.slice(1), moved]);
     });
 
+    check(
+      "proposes the first to expire when waiting made up for priority",
+      async (store) => {
+        const ids = sampleIds();
+        const waited = [3, 0, 9, -9, 1].map((priority) =>
+          sampleTask({
+            id: ids.next(),
+            dateMs: SAMPLE_MS + priority * 60_000,
+            priority,
+          })
+        );
+        await create(store, ...waited);
+        const byDate = waited.toSorted((left, right) =>
+          left.dateMs - right.dateMs
+        );
+        assertEquals(await candidates(store, {}), byDate);
+        assertEquals(
+          await candidates(store, { jobs: ["default"], limit: 3 }),
+          byDate.slice(0, 3),
+        );
+      },
+    );
+
     check("proposes only what may be taken", async (store) => {
       const ids = sampleIds();
       const tasks = TASK_STATUSES.flatMap((status) =>
@@ -295,7 +318,8 @@ function expected(tasks: readonly Task[], claim: Claim): readonly Task[] {
     .filter((task) => task.isDue && (jobs?.includes(task.job) ?? true))
     .filter(({ group }) => group === "" || fullGroups?.has(group) !== true)
     .sort((left, right) =>
-      rank(left) - rank(right) || (left.id < right.id ? -1 : 1)
+      rank(left) - rank(right) || left.dateMs - right.dateMs ||
+      (left.id < right.id ? -1 : 1)
     );
   const names = [...new Set(open.map(({ group }) => group))].sort();
   const order = afterGroup === undefined ? names : [

@@ -48,6 +48,28 @@ export function sideTableCases(): readonly StoreCase[] {
       );
     });
 
+    check(
+      "puts an answer in the place of another one when told so",
+      async (store) => {
+        const later = entry({ status: 200, body: "done" });
+        const replacing = { ...remember("k", later), replaces: true };
+        await commitEach(store, replacing);
+        assertEquals(await store.idempotency(TENANT, "k", 0), later);
+        await commitEach(store, remember("other", entry({ status: 409 })));
+        const last = entry({ status: 202 });
+        await commitEach(store, { ...remember("k", last), replaces: true });
+        assertEquals(await store.idempotency(TENANT, "k", 0), last);
+        assertEquals(
+          (await store.idempotency(TENANT, "other", 0))?.status,
+          409,
+        );
+        assertEquals(
+          await commitUnit(store, remember("k", entry({}))),
+          { kind: "conflict", write: 0, reason: "idempotency" },
+        );
+      },
+    );
+
     check("sweeps what has expired and nothing else", async (store) => {
       for (let index = 0; index < 10; index++) {
         const expiresAtMs = index % 2 === 0 ? 1_000 + index : FAR_MS;

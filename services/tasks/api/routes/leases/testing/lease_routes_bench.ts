@@ -100,6 +100,7 @@ function contextOf(bodyText: string): CallContext {
     peer: "192.0.2.1",
     nowMs: api.clock.nowMs(),
     along: () => [],
+    admitAgain: () => ({ kind: "ok", caller: undefined }),
     header: () => undefined,
     isGone: () => false,
     onGone: () => () => {},

@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { Clock } from "../../../../shared/clock.ts";
-import { isFinal, LIVE_STATUSES } from "../../../domain/task_status.ts";
-import type { TaskChanges } from "../../../engine/changes.ts";
-import type { Store } from "../../../store/store.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { Task } from "../domain/task.ts";
+import { isFinal, LIVE_STATUSES } from "../domain/task_status.ts";
+import type { Store } from "../store/store.ts";
 
 /** After how long a count is made anew, whatever was heard since. */
 const RECOUNT_MS = 60_000;
@@ -41,24 +41,22 @@ export class ActiveTasks {
   readonly #clock: Clock;
   readonly #counts = new Map<string, Count>();
 
-  /** Counts that follow the changes. */
+  /** Counts nothing yet; it has to hear of all changes from now on. */
   constructor(
-    parts: {
-      readonly store: Pick<Store, "counts">;
-      readonly clock: Clock;
-      readonly changes: TaskChanges;
-    },
+    parts: { readonly store: Pick<Store, "counts">; readonly clock: Clock },
   ) {
     this.#store = parts.store;
     this.#clock = parts.clock;
-    parts.changes.onChange((previous, next) => {
-      const task = next ?? previous;
-      const count = task && this.#counts.get(task.tenantId);
-      if (count === undefined) return;
-      const was = previous !== undefined && !isFinal(previous.status);
-      const is = next !== undefined && !isFinal(next.status);
-      count.live += Number(is) - Number(was);
-    });
+  }
+
+  /** Hears of a task that changed; one side is absent when it is new or gone. */
+  heard(previous: Task | undefined, next: Task | undefined): void {
+    const task = next ?? previous;
+    const count = task && this.#counts.get(task.tenantId);
+    if (count === undefined) return;
+    const was = previous !== undefined && !isFinal(previous.status);
+    const is = next !== undefined && !isFinal(next.status);
+    count.live += Number(is) - Number(was);
   }
 
   /** Takes room for as many of `wanted` new tasks as the limit allows. */

@@ -1,9 +1,6 @@
 import { assertEquals } from "@std/assert";
-import {
-  openTestEngine,
-  TENANT_ID,
-} from "../../../engine/testing/test_engine.ts";
 import { ActiveTasks } from "./active_tasks.ts";
+import { openTestEngine, TENANT_ID } from "./testing/test_engine.ts";
 
 Deno.test("ActiveTasks.reserve() counts the store once and follows changes from then on", async () => {
   const { engine, store, clock, worker, task } = await openTestEngine();
@@ -67,7 +64,7 @@ function activeOver(
       },
     },
     clock,
-    changes: engine.changes,
   });
+  engine.changes.onChange((previous, next) => active.heard(previous, next));
   return { active, counts: () => counted };
 }

@@ -1,0 +1,68 @@
+/**
+ * What of a change is one: what a client sends back as it was told stays as it
+ * is, and is not judged anew. What was taken once may not be taken today, as the
+ * job that its worker has dropped since, or the date of a retry behind the end
+ * of its schedule.
+ *
+ * @module
+ */
+
+import type { Task } from "../../../domain/task.ts";
+import { jsonEquals } from "../../schema/read_only.ts";
+import { repeatInputOf } from "./repeat_rule.ts";
+import type { TaskChangesInput } from "./task_schema.ts";
+
+/**
+ * Fields that are judged when they change. The others are good at any time, or
+ * are compared where they are used.
+ */
+const JUDGED_FIELDS = [
+  "job",
+  "data",
+  "date",
+  "repeat",
+  "expires",
+  "dependencies",
+  "callback",
+] as const;
+
+type JudgedField = typeof JUDGED_FIELDS[number];
+
+type Draft = {
+  -readonly [Key in keyof TaskChangesInput]: TaskChangesInput[Key];
+};
+
+/** Returns what was sent without the fields that are as the task has them. */
+export function withoutStored(
+  input: TaskChangesInput,
+  task: Task,
+): TaskChangesInput {
+  const left: Draft = { ...input };
+  for (const field of storedFields(input, task)) delete left[field];
+  return left;
+}
+
+function storedFields(
+  input: TaskChangesInput,
+  task: Task,
+): readonly JudgedField[] {
+  const { repeat, expiresAtMs } = task;
+  const stored: Readonly<Record<Exclude<JudgedField, "data">, unknown>> = {
+    job: task.job,
+    date: task.dateMs,
+    repeat: repeat === undefined ? null : repeatInputOf(repeat),
+    expires: expiresAtMs === undefined
+      ? null
+      : { kind: "at", atMs: expiresAtMs },
+    dependencies: task.dependencies,
+    callback: task.callback ?? null,
+  };
+  return JUDGED_FIELDS.filter((field) => {
+    const given = input[field];
+    if (given === undefined) return false;
+    // In data, a member that is null is not one that is absent.
+    return field === "data"
+      ? JSON.stringify(given) === task.dataJson
+      : jsonEquals(given, stored[field]);
+  });
+}

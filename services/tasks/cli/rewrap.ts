@@ -1,0 +1,202 @@
+/**
+ * `tasks rewrap`: wraps the keys of all tenants by the current master key, so
+ * that an older one can go. It may run beside the service.
+ *
+ * @module
+ */
+
+import type { CommandIo } from "../../shared/command_io.ts";
+import { type FlagTable, switchFlag, textFlag } from "../../shared/flags.ts";
+import { quote } from "../../shared/quote.ts";
+import { type CommandShape, readCommand } from "../../shared/read_command.ts";
+import { describeError } from "../../shared/settled.ts";
+import { sealedKeyId } from "../secrets/envelope.ts";
+import type { MasterKeys } from "../secrets/master_keys.ts";
+import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
+import { planRewrap, type WrappedKey } from "../secrets/rewrap_plan.ts";
+import { changeDataKeys } from "../store/sqlite/data_keys.ts";
+
+const FLAGS = {
+  "data-dir": textFlag({
+    default: "",
+    help: "The data folder; DATA_DIR when not given.",
+  }),
+  "replace-lost": switchFlag({
+    help: "Give each tenant whose key no master key opens a new one; its " +
+      "secrets have to be set anew. The old key is kept.",
+  }),
+  json: switchFlag({ help: "Write one JSON object." }),
+} as const satisfies FlagTable;
+
+const COMMAND: CommandShape = {
+  usage: "tasks rewrap",
+  about: "Wraps every tenant's key by the first of MASTER_KEYS or " +
+    "MASTER_KEYS_FILE, and tells which master keys are in use then. The " +
+    "service may run or not; it must know the first key already. Secrets stay " +
+    "as they are, and a second run changes nothing. Exits with 0 when all " +
+    "keys are wrapped by it, 1 when some are not, 2 for wrong arguments.",
+  positionals: 0,
+};
+
+/** Stands for the master key of what is no wrapped key at all. */
+const UNKNOWN = "unknown";
+
+/** Options of {@linkcode runRewrap}. */
+export interface RewrapOptions {
+  /** Where the command writes to. */
+  readonly io: CommandIo;
+  /** The data folder unless arguments say otherwise. */
+  readonly dataDir: string;
+  /** Opens the master keys of the service that has a data folder; makes none. */
+  readonly openKeys: (dataFolder: string) => Promise<OpenKeysOutcome>;
+}
+
+/** What was found and done. */
+interface Tally {
+  rewrapped: number;
+  current: number;
+  replaced: number;
+  /** Tenants whose key does not open, and who have no other. */
+  lost: number;
+  /** How many keys each master key wraps now, by its id. */
+  readonly inUse: Map<string, number>;
+  /** Ids of the master keys that the lost keys take. */
+  readonly missing: Set<string>;
+}
+
+/** Runs the command; returns the exit code. */
+export async function runRewrap(
+  args: readonly string[],
+  { io, dataDir, openKeys }: RewrapOptions,
+): Promise<number> {
+  const read = readCommand(FLAGS, { args, io, command: COMMAND });
+  if (read.kind === "done") return read.exitCode;
+  const { values } = read;
+  const dataFolder = values["data-dir"] || dataDir;
+  try {
+    const opened = await openKeys(dataFolder);
+    if (opened.kind !== "ok") {
+      io.err(
+        opened.kind === "invalid"
+          ? opened.problem
+          : "Cannot rewrap keys: no master key is configured",
+      );
+      return 1;
+    }
+    const { masterKeys } = opened;
+    const tally = rewrapAll(dataFolder, {
+      masterKeys,
+      replacesLost: values["replace-lost"],
+    });
+    if (values.json) io.out(jsonOf(tally, masterKeys));
+    else for (const line of linesOf(tally, masterKeys)) io.out(line);
+    if (tally.lost === 0) return 0;
+    io.err(
+      `Cannot open the keys of ${tally.lost} tenants: the master keys that ` +
+        `wrap them are not given, or others with their ids: ` +
+        `${listOf(tally.missing)}`,
+    );
+    return 1;
+  } catch (error) {
+    io.err(describeError(error));
+    return 1;
+  }
+}
+
+function rewrapAll(
+  dataFolder: string,
+  options: { readonly masterKeys: MasterKeys; readonly replacesLost: boolean },
+): Tally {
+  const tally: Tally = {
+    rewrapped: 0,
+    current: 0,
+    replaced: 0,
+    lost: 0,
+    inUse: new Map(),
+    missing: new Set(),
+  };
+  const { id: currentId } = options.masterKeys.current;
+  // What this run adds may be shown to it as well.
+  const kept = new Set<string>();
+  changeDataKeys(dataFolder, (stored): readonly WrappedKey[] => {
+    if (kept.has(nameOf(stored))) return [];
+    const step = planRewrap(stored, options);
+    switch (step.kind) {
+      case "current":
+        tally.current++;
+        count(tally, currentId);
+        return [];
+      case "rewrapped":
+        tally.rewrapped++;
+        count(tally, currentId);
+        return [step.next];
+      case "replaced":
+        tally.replaced++;
+        count(tally, currentId);
+        count(tally, sealedKeyId(step.kept.wrapped) ?? UNKNOWN);
+        kept.add(nameOf(step.kept));
+        return [step.next, step.kept];
+      case "lost": {
+        const masterKeyId = step.masterKeyId ?? UNKNOWN;
+        count(tally, masterKeyId);
+        if (step.isReplaced) return [];
+        tally.lost++;
+        tally.missing.add(masterKeyId);
+        return [];
+      }
+    }
+  });
+  return tally;
+}
+
+function nameOf({ tenantId, id }: WrappedKey): string {
+  return `${tenantId}\n${id}`;
+}
+
+function count({ inUse }: Tally, masterKeyId: string): void {
+  inUse.set(masterKeyId, (inUse.get(masterKeyId) ?? 0) + 1);
+}
+
+function unusedOf(
+  { inUse }: Tally,
+  masterKeys: MasterKeys,
+): readonly string[] {
+  return masterKeys.ids().filter((id) =>
+    id !== masterKeys.current.id && !inUse.has(id)
+  );
+}
+
+function jsonOf(tally: Tally, masterKeys: MasterKeys): string {
+  const { rewrapped, current, replaced, lost, inUse } = tally;
+  return JSON.stringify({
+    masterKey: masterKeys.current.id,
+    rewrapped,
+    current,
+    replaced,
+    lost,
+    inUse: Object.fromEntries(inUse),
+    unused: unusedOf(tally, masterKeys),
+  });
+}
+
+function linesOf(tally: Tally, masterKeys: MasterKeys): readonly string[] {
+  const { rewrapped, current, replaced, inUse } = tally;
+  const unused = unusedOf(tally, masterKeys);
+  const used = [...inUse].toSorted(([left], [right]) => left < right ? -1 : 1)
+    .map(([id, keys]) => `${quote(id)} (${keys})`);
+  return [
+    `Keys rewrapped: ${rewrapped}; wrapped by ` +
+    `${quote(masterKeys.current.id)} already: ${current}`,
+    ...replaced === 0 ? [] : [
+      `Tenants given a new key: ${replaced}; their secrets are to be set anew`,
+    ],
+    `Master keys in use: ${used.length === 0 ? "none" : used.join(", ")}`,
+    ...unused.length === 0
+      ? []
+      : [`Master keys that nothing in this folder takes: ${listOf(unused)}`],
+  ];
+}
+
+function listOf(ids: Iterable<string>): string {
+  return [...ids].map((id) => quote(id)).join(", ");
+}

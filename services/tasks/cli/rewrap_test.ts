@@ -1,0 +1,219 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { MasterKeys, type SealingKey } from "../secrets/master_keys.ts";
+import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
+import type { WrappedKey } from "../secrets/rewrap_plan.ts";
+import { createTenantKey, unwrapTenantKey } from "../secrets/tenant_key.ts";
+import { keyNamed } from "../secrets/testing/keys.ts";
+import { createSqliteStore } from "../store/sqlite/sqlite_store.ts";
+import type { Store } from "../store/store.ts";
+import { runRewrap } from "./rewrap.ts";
+
+const K0 = keyNamed("k0");
+const K1 = keyNamed("k1");
+const K2 = keyNamed("k2");
+
+/** A data folder with a store that is open, and what the command says. */
+class World {
+  readonly out: string[] = [];
+  readonly err: string[] = [];
+  readonly folder: string;
+  readonly store: Store;
+
+  constructor(folder: string) {
+    this.folder = folder;
+    this.store = createSqliteStore({
+      dataFolder: folder,
+      clock: new FakeClock(),
+      logger: new RecordingLogger(),
+    });
+  }
+
+  /** Gives tenants a key each, wrapped by a master key. */
+  async addKeys(tenantIds: readonly string[], by: SealingKey): Promise<void> {
+    const masterKeys = new MasterKeys(by);
+    await this.store.commit(tenantIds.map((tenantId) => {
+      const { wrapped } = createTenantKey({ tenantId, masterKeys });
+      const key: WrappedKey = { tenantId, id: "data", version: 1, wrapped };
+      return {
+        writes: [{
+          kind: "record",
+          recordKind: "data_key",
+          tenantId,
+          id: "data",
+          expectedVersion: 0,
+          next: {
+            kind: "data_key",
+            tenantId,
+            id: "data",
+            version: 1,
+            text: JSON.stringify(key),
+          },
+        }],
+      };
+    }));
+  }
+
+  async keysOf(tenantId: string): Promise<readonly WrappedKey[]> {
+    const { records } = await this.store.records({
+      kind: "data_key",
+      tenantId,
+      limit: 10,
+    });
+    return records.map(({ id, version, text }) => {
+      const key = JSON.parse(text) as WrappedKey;
+      assertEquals([key.id, key.version], [id, version]);
+      return key;
+    });
+  }
+
+  /** Runs the command; what it says begins anew. */
+  async run(
+    args: readonly string[],
+    keys: readonly [SealingKey, ...SealingKey[]] | OpenKeysOutcome,
+  ): Promise<number> {
+    this.out.length = 0;
+    this.err.length = 0;
+    const outcome: OpenKeysOutcome = "kind" in keys
+      ? keys
+      : { kind: "ok", masterKeys: new MasterKeys(keys[0], keys.slice(1)) };
+    return await runRewrap(args, {
+      dataDir: this.folder,
+      openKeys: () => Promise.resolve(outcome),
+      io: {
+        out: (text) => void this.out.push(text),
+        err: (text) => void this.err.push(text),
+      },
+    });
+  }
+
+  json(): unknown {
+    return JSON.parse(this.out.join("\n"));
+  }
+}
+
+async function withWorld(run: (world: World) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  const world = new World(folder);
+  await world.store.start();
+  try {
+    await run(world);
+  } finally {
+    await world.store.stop();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function tenants(count: number, prefix = "ten_"): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+}
+
+Deno.test("runRewrap() wraps all keys anew beside a service, and changes nothing the second time", async () => {
+  await withWorld(async (world) => {
+    await world.addKeys(tenants(230), K1);
+    await world.addKeys(tenants(3, "new_"), K2);
+    assertEquals(await world.run([], [K2, K1]), 0);
+    assertEquals(world.out, [
+      'Keys rewrapped: 230; wrapped by "k2" already: 3',
+      'Master keys in use: "k2" (233)',
+      'Master keys that nothing in this folder takes: "k1"',
+    ]);
+    for (const tenantId of [...tenants(230), ...tenants(3, "new_")]) {
+      const [key] = await world.keysOf(tenantId);
+      assertEquals(key?.version, tenantId.startsWith("new_") ? 1 : 2);
+      const opened = unwrapTenantKey(key?.wrapped ?? "", {
+        tenantId,
+        masterKeys: new MasterKeys(K2),
+      });
+      assertEquals(opened.kind, "ok");
+    }
+    const before = await world.keysOf("ten_0");
+    assertEquals(await world.run(["--json"], [K2]), 0);
+    assertEquals(world.json(), {
+      masterKey: "k2",
+      rewrapped: 0,
+      current: 233,
+      replaced: 0,
+      lost: 0,
+      inUse: { k2: 233 },
+      unused: [],
+    });
+    assertEquals(await world.keysOf("ten_0"), before);
+    assertEquals(world.err, []);
+  });
+});
+
+Deno.test("runRewrap() exits with 1 and leaves keys alone that no master key opens", async () => {
+  await withWorld(async (world) => {
+    await world.addKeys(tenants(2), K0);
+    await world.addKeys(["new_0"], K1);
+    const before = await world.keysOf("ten_0");
+    assertEquals(await world.run([], [K2, K1]), 1);
+    assertEquals(world.out.at(1), 'Master keys in use: "k0" (2), "k2" (1)');
+    assertStringIncludes(world.err.join("\n"), "Cannot open the keys of 2");
+    assertStringIncludes(world.err.join("\n"), '"k0"');
+    assertEquals(await world.keysOf("ten_0"), before);
+  });
+});
+
+Deno.test("runRewrap() replaces lost keys when told to, and keeps them for their master key", async () => {
+  await withWorld(async (world) => {
+    await world.addKeys(tenants(150), K0);
+    await world.addKeys(["new_0"], K2);
+    const [lost] = await world.keysOf("ten_7");
+    const args = ["--replace-lost", "--json"];
+    assertEquals(await world.run(args, [K2]), 0);
+    const told = {
+      masterKey: "k2",
+      rewrapped: 0,
+      current: 1,
+      replaced: 150,
+      lost: 0,
+      inUse: { k2: 151, k0: 150 },
+      unused: [],
+    };
+    assertEquals(world.json(), told);
+    const [key, kept] = await world.keysOf("ten_7");
+    assertEquals(kept, { ...lost, id: "data.1", version: 1 });
+    assertEquals([key?.id, key?.version], ["data", 2]);
+    assertEquals(await world.run(args, [K2]), 0);
+    assertEquals(world.json(), { ...told, current: 151, replaced: 0 });
+    // The master key was found: what it wraps needs it no longer then.
+    assertEquals(await world.run(["--json"], [K2, K0]), 0);
+    assertEquals(world.json(), {
+      ...told,
+      rewrapped: 150,
+      current: 151,
+      replaced: 0,
+      inUse: { k2: 301 },
+      unused: ["k0"],
+    });
+  });
+});
+
+Deno.test("runRewrap() exits with 1 when there is no master key or no database", async () => {
+  await withWorld(async (world) => {
+    assertEquals(await world.run([], { kind: "none" }), 1);
+    assertStringIncludes(world.err.join("\n"), "no master key");
+    const problem = "Cannot read master keys: no such file";
+    assertEquals(await world.run([], { kind: "invalid", problem }), 1);
+    assertEquals(world.err, [problem]);
+    const empty = `${world.folder}/empty`;
+    await Deno.mkdir(empty);
+    assertEquals(await world.run(["--data-dir", empty], [K2]), 1);
+    assertEquals(world.err.length, 1);
+    assertEquals(await Array.fromAsync(Deno.readDir(empty)), []);
+    assertEquals(world.out, []);
+  });
+});
+
+Deno.test("runRewrap() exits with 2 for wrong arguments and tells its usage", async () => {
+  await withWorld(async (world) => {
+    assertEquals(await world.run(["k2"], [K2]), 2);
+    assertEquals(await world.run(["--replace"], [K2]), 2);
+    assertEquals(await world.run(["--help"], [K2]), 0);
+    assertStringIncludes(world.out.join("\n"), "tasks rewrap");
+    assertStringIncludes(world.out.join("\n"), "--replace-lost");
+  });
+});

@@ -1,0 +1,153 @@
+/**
+ * Looks after what is sealed: finds out early that a master key is missing, and
+ * removes secrets that were replaced long enough ago.
+ *
+ * @module
+ */
+
+import type { Timer } from "../../shared/clock.ts";
+import { repeatEvery } from "../../shared/repeat.ts";
+import { REGISTRY } from "./books.ts";
+import type { EngineParts } from "./parts.ts";
+import { expiring } from "./retired_secrets.ts";
+import type { Vault } from "./vault.ts";
+
+/** Time between two looks whether a round is due. */
+const INTERVAL_MS = 60_000;
+/** Time between two rounds while nothing is the matter. */
+const ROUND_MS = 3_600_000;
+/** Tenants that are looked at together. */
+const PAGE = 100;
+/** The pause after them, so that others get their turn. */
+const PAUSE_MS = 10;
+
+/** Options of {@linkcode SecretsRounds}. */
+export interface SecretsRoundsOptions {
+  /** The engine's parts. */
+  readonly parts: Pick<EngineParts, "books" | "store" | "clock" | "logger">;
+  /** Knows whether the keys of tenants open. */
+  readonly vault: Pick<Vault, "keyStateOf">;
+}
+
+/**
+ * Goes round all tenants: at the start, once an hour, and once a minute while
+ * there are keys that do not open.
+ */
+export class SecretsRounds {
+  readonly #options: SecretsRoundsOptions;
+  #timer: Timer | undefined;
+  #round: Promise<void> | undefined;
+  #resume: (() => void) | undefined;
+  #isStopped = false;
+  #unopened = 0;
+  #nextMs = 0;
+
+  /** Has seen nothing yet. */
+  constructor(options: SecretsRoundsOptions) {
+    this.#options = options;
+  }
+
+  /** Tenants whose key no master key opened in the last round. */
+  get unopenedTenants(): number {
+    return this.#unopened;
+  }
+
+  /** Begins, with a round. */
+  start(): void {
+    const { clock } = this.#options.parts;
+    this.#begin();
+    this.#timer = repeatEvery(clock, {
+      intervalMs: INTERVAL_MS,
+      run: () => {
+        const isDue = clock.nowMs() >= this.#nextMs || this.#unopened > 0;
+        if (isDue) this.#begin();
+      },
+    });
+  }
+
+  /** Ends, after the page of tenants that is being looked at. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    this.#resume?.();
+    await this.#round;
+  }
+
+  #begin(): void {
+    this.#nextMs = this.#options.parts.clock.nowMs() + ROUND_MS;
+    this.#round ??= this.#safely().finally(() => this.#round = undefined);
+  }
+
+  async #safely(): Promise<void> {
+    try {
+      await this.#goRound();
+    } catch (error) {
+      this.#options.parts.logger.error(
+        "Cannot look after secrets: the store failed",
+        { error: String(error) },
+      );
+    }
+  }
+
+  async #goRound(): Promise<void> {
+    const { books, logger } = this.#options.parts;
+    const missing = new Set<string>();
+    let unopened = 0;
+    let afterId = "";
+    while (!this.#isStopped) {
+      const { values: tenants, hasMore } = await books.tenants.list(REGISTRY, {
+        limit: PAGE,
+        afterId,
+      });
+      for (const { id, status } of tenants) {
+        // What is left of one that was removed is erased by others.
+        if (status === "closing") continue;
+        await this.#expire(id);
+        const state = await this.#options.vault.keyStateOf(id);
+        if (state.kind === "fine") continue;
+        unopened++;
+        missing.add(state.masterKeyId ?? "unknown");
+      }
+      if (!hasMore) break;
+      afterId = tenants.at(-1)?.id ?? afterId;
+      await this.#pause();
+    }
+    if (this.#isStopped) return;
+    if (unopened > 0 && unopened !== this.#unopened) {
+      logger.warn(
+        "Cannot open the keys of tenants: their secrets and signed calls fail " +
+          "until the master key is back; all else works",
+        { tenants: unopened, master_keys: [...missing].join(",") },
+      );
+    }
+    if (unopened === 0 && this.#unopened > 0) {
+      logger.info("The keys of all tenants open again");
+    }
+    this.#unopened = unopened;
+  }
+
+  /** Removes what a tenant replaced long enough ago. */
+  async #expire(tenantId: string): Promise<void> {
+    const { books, store, clock } = this.#options.parts;
+    const all = await books.retiredSecrets.all(tenantId);
+    const nowMs = clock.nowMs();
+    const units = all.flatMap((retired) => {
+      const write = expiring(retired, { books, nowMs });
+      return write === undefined ? [] : [{ writes: [write] }];
+    });
+    // One that was changed meanwhile is looked at in the next round.
+    if (units.length > 0) await store.commit(units);
+  }
+
+  async #pause(): Promise<void> {
+    const { clock } = this.#options.parts;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = clock.setTimer(resolve, PAUSE_MS);
+    this.#resume = () => {
+      timer.cancel();
+      resolve();
+    };
+    await promise;
+    this.#resume = undefined;
+  }
+}

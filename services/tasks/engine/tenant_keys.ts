@@ -1,0 +1,142 @@
+/**
+ * The keys of tenants, unwrapped when they are needed.
+ *
+ * A tenant seals with one key. When the master key of that is lost, the operator
+ * may give it a new one (`tasks rewrap --replace-lost`); the old one is kept
+ * beside it, so that what it sealed opens again should its master key be found.
+ *
+ * @module
+ */
+
+import { sealedKeyId } from "../secrets/envelope.ts";
+import type { MasterKeys, SealingKey } from "../secrets/master_keys.ts";
+import { CURRENT_KEY_ID } from "../secrets/rewrap_plan.ts";
+import { createTenantKey, unwrapTenantKey } from "../secrets/tenant_key.ts";
+import { TenantKeyCache } from "../secrets/tenant_key_cache.ts";
+import type { Write } from "../store/store.ts";
+import type { Books, DataKeyRecord } from "./books.ts";
+import { SecretsError } from "./secrets_error.ts";
+
+/** A tenant's key, and what has to be written when it is new. */
+export interface SealingTicket {
+  /** What seals. */
+  readonly key: SealingKey;
+  /** Writes that have to go along with what was sealed. */
+  readonly writes: readonly Write[];
+}
+
+/** Whether a tenant's key opens. */
+export type TenantKeyState =
+  /** It does, or the tenant has none yet. */
+  | { readonly kind: "fine" }
+  | {
+    readonly kind: "unopened";
+    /** The id of the master key it takes; undefined when it is no wrapped key. */
+    readonly masterKeyId: string | undefined;
+  };
+
+/** Options of {@linkcode TenantKeys}. */
+export interface TenantKeysOptions {
+  /** Where the wrapped keys are. */
+  readonly books: Pick<Books, "dataKeys">;
+  /**
+   * What they are wrapped by.
+   * @default none: nothing opens
+   */
+  readonly masterKeys?: MasterKeys | undefined;
+}
+
+/** Gives the keys of tenants. */
+export class TenantKeys {
+  readonly #options: TenantKeysOptions;
+  readonly #cache: TenantKeyCache | undefined;
+
+  /** Keys that were not asked for yet. */
+  constructor(options: TenantKeysOptions) {
+    this.#options = options;
+    const { masterKeys } = options;
+    this.#cache = masterKeys && new TenantKeyCache({ masterKeys });
+  }
+
+  /** Lets go of a tenant's key, as when the tenant is removed. */
+  forget(tenantId: string): void {
+    this.#cache?.forget(tenantId);
+  }
+
+  /**
+   * The key that seals for a tenant; made when it has none.
+   *
+   * @throws {SecretsError} when there is no master key that opens it
+   */
+  async ticket(tenantId: string): Promise<SealingTicket> {
+    const { masterKeys, books } = this.#options;
+    if (masterKeys === undefined) {
+      throw new SecretsError("Cannot seal secret: no master key is set");
+    }
+    const record = await books.dataKeys.get(tenantId, CURRENT_KEY_ID);
+    if (record !== undefined) {
+      const key = this.#unwrap(record) ??
+        this.#unwrap(await this.#storedCurrent(tenantId));
+      if (key !== undefined) return { key, writes: [] };
+      throw new SecretsError(
+        "Cannot seal secret: no master key opens the tenant's key",
+      );
+    }
+    const { key, wrapped } = createTenantKey({ tenantId, masterKeys });
+    const write = books.dataKeys.adding({
+      tenantId,
+      id: CURRENT_KEY_ID,
+      version: 1,
+      wrapped,
+    });
+    return { key, writes: [write] };
+  }
+
+  /**
+   * The keys that texts of a tenant were sealed with, by id; those that do not
+   * open are left out.
+   */
+  async keysOf(
+    tenantId: string,
+    sealed: readonly string[],
+  ): Promise<ReadonlyMap<string, SealingKey>> {
+    const { dataKeys } = this.#options.books;
+    const keys = new Map<string, SealingKey>();
+    if (this.#cache === undefined) return keys;
+    const current = this.#unwrap(await dataKeys.get(tenantId, CURRENT_KEY_ID));
+    if (current !== undefined) keys.set(current.id, current);
+    const hasAll = sealed.every((text) => keys.has(sealedKeyId(text) ?? ""));
+    if (hasAll) return keys;
+    // Read anew: a command beside the service may have written some.
+    for (const record of await dataKeys.all(tenantId)) {
+      const key = this.#unwrap(record);
+      if (key !== undefined) keys.set(key.id, key);
+    }
+    return keys;
+  }
+
+  /** Looks whether what seals for a tenant opens. */
+  async stateOf(tenantId: string): Promise<TenantKeyState> {
+    const record = await this.#storedCurrent(tenantId);
+    return record === undefined || this.#unwrap(record) !== undefined
+      ? { kind: "fine" }
+      : { kind: "unopened", masterKeyId: sealedKeyId(record.wrapped) };
+  }
+
+  /** What is stored now, whatever was remembered. */
+  async #storedCurrent(tenantId: string): Promise<DataKeyRecord | undefined> {
+    const records = await this.#options.books.dataKeys.all(tenantId);
+    return records.find(({ id }) => id === CURRENT_KEY_ID);
+  }
+
+  #unwrap(record: DataKeyRecord | undefined): SealingKey | undefined {
+    const { masterKeys } = this.#options;
+    if (record === undefined || masterKeys === undefined) return undefined;
+    const { tenantId, id, wrapped } = record;
+    const outcome = id === CURRENT_KEY_ID
+      ? this.#cache?.unwrap(tenantId, wrapped)
+      // There is room for one key of each tenant.
+      : unwrapTenantKey(wrapped, { tenantId, masterKeys });
+    return outcome?.kind === "ok" ? outcome.key : undefined;
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * The wrapped keys of all tenants, changed by a command.
+ *
+ * @module
+ */
+
+import type { DatabaseSync } from "node:sqlite";
+import type { WrappedKey } from "../../secrets/rewrap_plan.ts";
+import { databasePath, openWriting } from "./database_file.ts";
+import { versionFaultOf } from "./integrity.ts";
+import { openStored } from "./open_stored.ts";
+import { numberOf, type Row, textOf } from "./reader.ts";
+
+/** Keys of one transaction, so that a running service gets its turn. */
+const PAGE = 100;
+/** How long a service under load may keep the command waiting. */
+const BUSY_TIMEOUT_MS = 60_000;
+
+/** Where a page ended. */
+interface KeyPosition {
+  readonly tenant: number;
+  readonly id: string;
+}
+
+/**
+ * Shows each wrapped key in a data folder to `decide` and stores what that gives:
+ * keys in the place of those with the same id, and new ones, which may be shown in
+ * their turn. A running service may use the folder: each key is decided on and
+ * written in one transaction, and durable when this returns.
+ *
+ * @throws {Error} when there is no database, it is of another version, or others
+ * keep it busy for a minute; keys that were written stay so
+ */
+export function changeDataKeys(
+  dataFolder: string,
+  decide: (stored: WrappedKey) => readonly WrappedKey[],
+): void {
+  const path = databasePath(dataFolder);
+  demandDatabase(dataFolder);
+  const db = openWriting(path, "full");
+  try {
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    let after: KeyPosition | undefined = { tenant: -1, id: "" };
+    while (after !== undefined) after = changePage(db, { after, decide });
+  } finally {
+    db.close();
+  }
+}
+
+/** Opening one to be written would make it. */
+function demandDatabase(dataFolder: string): void {
+  const db = openStored(dataFolder);
+  try {
+    const fault = versionFaultOf(db);
+    if (fault === undefined) return;
+    throw new Error(`Cannot change keys in "${dataFolder}": ${fault}`);
+  } finally {
+    db.close();
+  }
+}
+
+/** Changes the keys of a page; returns where it ended, undefined at the end. */
+function changePage(
+  db: DatabaseSync,
+  { after, decide }: {
+    readonly after: KeyPosition;
+    readonly decide: (stored: WrappedKey) => readonly WrappedKey[];
+  },
+): KeyPosition | undefined {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    const rows: readonly Row[] = db.prepare(
+      "SELECT tenant, id, text FROM records WHERE kind = 'data_key' " +
+        "AND (tenant, id) > (?, ?) ORDER BY tenant, id LIMIT ?",
+    ).all(after.tenant, after.id, PAGE);
+    for (const row of rows) {
+      // Only the book of data keys writes records of this kind.
+      const stored = JSON.parse(textOf(row, "text")) as WrappedKey;
+      for (const next of decide(stored)) {
+        put(db, { tenant: numberOf(row, "tenant"), next });
+      }
+    }
+    db.exec("COMMIT");
+    const last = rows.length < PAGE ? undefined : rows.at(-1);
+    return last &&
+      { tenant: numberOf(last, "tenant"), id: textOf(last, "id") };
+  } catch (error) {
+    db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function put(
+  db: DatabaseSync,
+  { tenant, next }: { readonly tenant: number; readonly next: WrappedKey },
+): void {
+  const { id, version } = next;
+  const text = JSON.stringify(next);
+  const { changes } = db.prepare(
+    "UPDATE records SET version = ?, text = ? " +
+      "WHERE tenant = ? AND kind = 'data_key' AND id = ?",
+  ).run(version, text, tenant, id);
+  if (changes !== 0) return;
+  db.prepare(
+    "INSERT INTO records(tenant, kind, id, version, text) " +
+      "VALUES(?, 'data_key', ?, ?, ?)",
+  ).run(tenant, id, version, text);
+}

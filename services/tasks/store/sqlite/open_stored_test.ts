@@ -1,0 +1,69 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { backupDatabase, restoreDatabase } from "./backup.ts";
+import { openStored } from "./open_stored.ts";
+import { integrityCheck } from "./integrity.ts";
+import {
+  creation,
+  sampleIds,
+  sampleTask,
+  unitsOf,
+} from "../testing/sample_tasks.ts";
+import { withFolder, withStore } from "./testing/open_store.ts";
+
+/**
+ * As in a folder that cannot be written to, SQLite cannot make the file that it
+ * needs beside the database: it follows no links.
+ */
+async function forbidFileBeside(folder: string): Promise<void> {
+  await Deno.symlink(`${folder}/none`, `${folder}/tasks.db-shm`);
+}
+
+Deno.test("a database can be backed up from where nothing can be written", async () => {
+  await withFolder(async (folder) => {
+    const data = `${folder}/data`;
+    await Deno.mkdir(data);
+    const task = sampleTask({ id: sampleIds().next() });
+    await withStore(data, async (store) => {
+      await store.commit(unitsOf(creation(task)));
+    });
+    await forbidFileBeside(data);
+    assertThrows(
+      () => integrityCheck(data),
+      Error,
+      `Cannot open "${data}/tasks.db": its folder cannot be written to, which ` +
+        "is needed to read it",
+    );
+    const to = `${folder}/tasks.backup`;
+    await backupDatabase({ dataFolder: data, to });
+    const copy = `${folder}/copy`;
+    await restoreDatabase({ from: to, dataFolder: copy });
+    await withStore(copy, async (store) => {
+      assertEquals(await store.task("tnt_a", task.id), task);
+    });
+  });
+});
+
+Deno.test("openStored() says why a database with a log cannot be read there", async () => {
+  await withFolder(async (folder) => {
+    await withStore(folder, () => Promise.resolve());
+    await forbidFileBeside(folder);
+    await Deno.writeTextFile(`${folder}/tasks.db-wal`, "the newest commits");
+    assertThrows(
+      () => openStored(folder),
+      Error,
+      `Cannot open "${folder}/tasks.db": its folder cannot be written to; ` +
+        `copy it together with "${folder}/tasks.db-wal"`,
+    );
+  });
+});
+
+Deno.test("openStored() names what is no database", async () => {
+  await withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/tasks.db`, "text\n".repeat(1_000));
+    assertThrows(
+      () => openStored(folder),
+      Error,
+      `Cannot open "${folder}/tasks.db": file is not a database`,
+    );
+  });
+});

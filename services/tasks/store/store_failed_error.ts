@@ -1,0 +1,16 @@
+/**
+ * A store that cannot do what it is asked for.
+ *
+ * @module
+ */
+
+/** The store failed: its disk is full or broken, or a thread of it died. */
+export class StoreFailedError extends Error {
+  /** The name of the class. */
+  override readonly name = "StoreFailedError";
+
+  /** An error that says what failed. */
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}

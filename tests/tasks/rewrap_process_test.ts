@@ -1,0 +1,120 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { runTasks, startTasks } from "../support/tasks_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { DataFolder } from "./data_folder.ts";
+import { TasksClient } from "./tasks_client.ts";
+import {
+  hostClient,
+  ownerKeyOf,
+  SERVICE_HOST,
+  targetOf,
+} from "./tenant_client.ts";
+
+const OLD = `old:${btoa("0123456789abcdef0123456789abcdef")}`;
+const NEW = `new:${btoa("fedcba9876543210fedcba9876543210")}`;
+const VALUE = "correct-horse-battery";
+
+interface ReadyJson {
+  readonly status: string;
+  readonly checks: Readonly<Record<string, { readonly ready: boolean }>>;
+}
+
+Deno.test("tasks goes over to a new master key, beside the service, and without the old one then", async () => {
+  await using folder = await DataFolder.make();
+  const dataDir = folder.path;
+  const rewrap = (
+    keys: string,
+    ...args: readonly string[]
+  ): ReturnType<typeof runTasks> =>
+    runTasks({
+      dataDir,
+      env: { MASTER_KEYS: keys },
+      args: ["rewrap", "--json", ...args],
+    });
+  let token = "";
+  {
+    await using service = await startTasks({
+      dataDir,
+      env: { MASTER_KEYS: `${OLD},${NEW}` },
+    });
+    token = await ownerKeyOf(service, "acme");
+    using client = clientOf(service, token);
+    await client.expect(201, ["POST", "/api/v1/workers", { name: "mailer" }]);
+    await client.expect(201, [
+      "POST",
+      "/api/v1/workers/mailer/secrets",
+      { name: "KEY", value: VALUE },
+    ]);
+    const { code, stdout } = await rewrap(`${NEW},${OLD}`);
+    assertEquals(code, 0);
+    assertEquals(JSON.parse(stdout), {
+      masterKey: "new",
+      rewrapped: 1,
+      current: 0,
+      replaced: 0,
+      lost: 0,
+      inUse: { new: 1 },
+      unused: ["old"],
+    });
+    // The service goes on with what it has, and writes.
+    await client.expect(201, [
+      "POST",
+      "/api/v1/workers/mailer/secrets",
+      { name: "OTHER", value: "other" },
+    ]);
+    assertEquals(await secretsOf(client), { KEY: VALUE, OTHER: "other" });
+    assertEquals(await service.stop(), 0);
+  }
+  {
+    await using service = await startTasks({
+      dataDir,
+      env: { MASTER_KEYS: NEW },
+    });
+    using client = clientOf(service, token);
+    assertEquals(await secretsOf(client), { KEY: VALUE, OTHER: "other" });
+    assertEquals(await service.stop(), 0);
+  }
+  // The wrong key: secrets are out of reach, and everything else is there.
+  await using service = await startTasks({
+    dataDir,
+    env: { MASTER_KEYS: OLD },
+  });
+  using client = clientOf(service, token);
+  using host = hostClient(service, SERVICE_HOST);
+  const ready = (): Promise<ReadyJson> =>
+    host.expect<ReadyJson>(200, ["GET", "/readyz"]);
+  await waitUntil(async () => (await ready()).checks.secrets !== undefined, {
+    what: "the keys to be looked at",
+  });
+  const { status, checks } = await ready();
+  assertEquals([status, checks.secrets?.ready], ["ready", true]);
+  assertStringIncludes(service.stderr, "Cannot open the keys of tenants");
+  const path = "/api/v1/workers/mailer/secrets";
+  const value = { name: "KEY", value: "a new value" };
+  await client.expect(503, ["POST", path, value]);
+  assertEquals((await rewrap(OLD)).code, 1);
+  assertEquals((await rewrap(OLD, "--replace-lost")).code, 0);
+  // The service finds the new key without a restart.
+  await client.expect(201, ["POST", path, value]);
+  assertEquals(await service.stop(), 0);
+});
+
+function clientOf(
+  service: Awaited<ReturnType<typeof startTasks>>,
+  token: string,
+): TasksClient {
+  return new TasksClient({
+    target: () => targetOf(service),
+    host: `acme.${SERVICE_HOST}`,
+    token,
+  });
+}
+
+/** The secrets that a worker is given with a task. */
+async function secretsOf(client: TasksClient): Promise<unknown> {
+  await client.expect(201, ["POST", "/api/v1/tasks", { worker: "mailer" }]);
+  const { leases } = await client.expect<
+    { readonly leases: readonly { readonly secrets: unknown }[] }
+  >(200, ["POST", "/api/v1/workers/mailer/lease", { secrets: true }]);
+  return leases.at(0)?.secrets;
+}
