@@ -31,6 +31,12 @@ export interface RedisServerOptions {
    */
   readonly args?: readonly string[];
   /**
+   * Makes it a node of a cluster, which has a port for the others, too.
+   *
+   * @default {false}
+   */
+  readonly isClusterNode?: boolean;
+  /**
    * The password that clients need.
    *
    * @default none
@@ -91,6 +97,7 @@ export class RedisServer {
   readonly #options: RedisServerOptions;
   readonly #folder = Deno.makeTempDirSync({ prefix: "redis_server_" });
   #port: number;
+  #clusterPort = freePort();
   #child: Deno.ChildProcess | undefined;
   #output: Promise<void> = Promise.resolve();
 
@@ -124,6 +131,7 @@ export class RedisServer {
         throw new Error(`Cannot start redis-server on port ${this.#port}`);
       }
       this.#port = freePort();
+      this.#clusterPort = freePort();
     }
   }
 
@@ -226,11 +234,14 @@ export class RedisServer {
   }
 
   async #args(): Promise<string[]> {
-    const { args = [], password, sentinelConfig, tls } = this.#options;
+    const { args = [], password, sentinelConfig, tls, isClusterNode = false } =
+      this.#options;
     const common = [
       ...["--bind", HOST, "--dir", this.#folder, "--daemonize", "no"],
       ...portArgs(this.#port, tls),
       ...(password === undefined ? [] : ["--requirepass", password]),
+      ...(isClusterNode ? ["--cluster-enabled", "yes"] : []),
+      ...(isClusterNode ? ["--cluster-port", String(this.#clusterPort)] : []),
       ...args,
     ];
     if (sentinelConfig === undefined) {

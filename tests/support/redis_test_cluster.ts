@@ -6,7 +6,7 @@
 
 import { SLOT_COUNT } from "../../services/shared/redis/key_slot.ts";
 import { readSlots } from "../../services/shared/redis/slot_map.ts";
-import { freePort, RedisServer, type RedisServerTls } from "./redis_server.ts";
+import { RedisServer, type RedisServerTls } from "./redis_server.ts";
 import { waitUntil } from "./wait_until.ts";
 
 /** How a cluster is started. */
@@ -38,8 +38,8 @@ export async function startTestCluster(
     () =>
       new RedisServer({
         ...(tls === undefined ? {} : { tls }),
+        isClusterNode: true,
         args: [
-          ...["--cluster-enabled", "yes", "--cluster-port", String(freePort())],
           ...["--cluster-node-timeout", String(NODE_TIMEOUT_MS)],
           ...["--cluster-replica-validity-factor", "0"],
           ...["--repl-diskless-sync-delay", "0"],
