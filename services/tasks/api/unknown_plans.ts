@@ -5,11 +5,12 @@
  * @module
  */
 
+import { setImmediate } from "node:timers";
 import type { Logger } from "../../shared/logger.ts";
 import { type Books, REGISTRY } from "../engine/books.ts";
 import type { PlanBook } from "./plan_book.ts";
 
-const PAGE = 1_000;
+const PAGE = 100;
 
 /** Options of {@linkcode warnOfUnknownPlans}. */
 export interface UnknownPlansOptions {
@@ -62,6 +63,8 @@ async function countUnknown(
       counts.set(plan, (counts.get(plan) ?? 0) + 1);
     }
     afterId = hasMore ? values.at(-1)?.id : undefined;
+    // Others get their turn, as what the store reads is there at once.
+    await new Promise<void>((resolve) => void setImmediate(resolve));
   } while (afterId !== undefined && !signal.aborted);
   return counts;
 }

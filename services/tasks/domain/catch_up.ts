@@ -152,26 +152,30 @@ function runAll(
     afterMs: Math.max(slots.afterMs, oldestMs - 1),
     throughMs: slots.throughMs,
   };
-  const runs = isPending && scheduledMs >= oldestMs ? [scheduledMs] : [];
-  const wanted = runs.length +
-    countOccurrences(schedule.timing, span, options);
+  const pending = isPending && scheduledMs >= oldestMs ? [scheduledMs] : [];
+  const runs = [...pending];
   const most = Math.min(
-    wanted,
     Math.max(1, options.limit),
     runsLeft(schedule, options),
   );
   let lastMs = span.afterMs;
-  while (runs.length < most) {
-    const atMs = occurrenceAfter(schedule.timing, lastMs, options);
-    if (atMs === undefined || atMs > span.throughMs) break;
-    runs.push(atMs);
-    lastMs = atMs;
+  let nextMs = occurrenceAfter(schedule.timing, lastMs, options);
+  while (
+    runs.length < most && nextMs !== undefined && nextMs <= span.throughMs
+  ) {
+    runs.push(nextMs);
+    lastMs = nextMs;
+    nextMs = occurrenceAfter(schedule.timing, lastMs, options);
   }
-  const afterMs = runs.length < wanted ? lastMs : nowMs;
+  const hasMore = nextMs !== undefined && nextMs <= span.throughMs;
+  const afterMs = hasMore ? lastMs : nowMs;
   return {
     runs,
     nextMs: slotAfter(schedule, options, { afterMs, runs }),
-    missed: countsMissed ? countOverdue(schedule, options, slots) - wanted : 0,
+    missed: countsMissed
+      ? countOverdue(schedule, options, slots) - pending.length -
+        countOccurrences(schedule.timing, span, options)
+      : 0,
   };
 }
 

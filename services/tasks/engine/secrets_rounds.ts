@@ -14,8 +14,10 @@ import type { Vault } from "./vault.ts";
 
 /** Time between two looks whether a round is due. */
 const INTERVAL_MS = 60_000;
-/** Time between two rounds while nothing is the matter. */
+/** Time between two rounds. */
 const ROUND_MS = 3_600_000;
+/** Tenants whose key did not open that are looked at meanwhile. */
+const MAX_REMEMBERED = 100;
 /** Tenants that are looked at together. */
 const PAGE = 100;
 /** The pause after them, so that others get their turn. */
@@ -30,8 +32,8 @@ export interface SecretsRoundsOptions {
 }
 
 /**
- * Goes round all tenants: at the start, once an hour, and once a minute while
- * there are keys that do not open.
+ * Goes round all tenants: at the start, once an hour, and when a key opens again
+ * that did not. For that it looks at some of those each minute.
  */
 export class SecretsRounds {
   readonly #options: SecretsRoundsOptions;
@@ -40,6 +42,8 @@ export class SecretsRounds {
   #resume: (() => void) | undefined;
   #isStopped = false;
   #unopened = 0;
+  /** Some of the tenants whose key did not open. */
+  #remembered: readonly string[] = [];
   #nextMs = 0;
 
   /** Has seen nothing yet. */
@@ -59,8 +63,8 @@ export class SecretsRounds {
     this.#timer = repeatEvery(clock, {
       intervalMs: INTERVAL_MS,
       run: () => {
-        const isDue = clock.nowMs() >= this.#nextMs || this.#unopened > 0;
-        if (isDue) this.#begin();
+        if (clock.nowMs() >= this.#nextMs) this.#begin();
+        else this.#run(() => this.#lookAgain());
       },
     });
   }
@@ -75,12 +79,24 @@ export class SecretsRounds {
 
   #begin(): void {
     this.#nextMs = this.#options.parts.clock.nowMs() + ROUND_MS;
-    this.#round ??= this.#safely().finally(() => this.#round = undefined);
+    this.#run(() => this.#goRound());
   }
 
-  async #safely(): Promise<void> {
+  #run(look: () => Promise<void>): void {
+    this.#round ??= this.#safely(look).finally(() => this.#round = undefined);
+  }
+
+  /** Goes round when a key opens now that did not in the last round. */
+  async #lookAgain(): Promise<void> {
+    for (const id of this.#remembered) {
+      const { kind } = await this.#options.vault.keyStateOf(id);
+      if (kind === "fine") return await this.#goRound();
+    }
+  }
+
+  async #safely(look: () => Promise<void>): Promise<void> {
     try {
-      await this.#goRound();
+      await look();
     } catch (error) {
       this.#options.parts.logger.error(
         "Cannot look after secrets: the store failed",
@@ -92,6 +108,7 @@ export class SecretsRounds {
   async #goRound(): Promise<void> {
     const { books, logger } = this.#options.parts;
     const missing = new Set<string>();
+    const remembered: string[] = [];
     let unopened = 0;
     let afterId = "";
     while (!this.#isStopped) {
@@ -106,6 +123,7 @@ export class SecretsRounds {
         const state = await this.#options.vault.keyStateOf(id);
         if (state.kind === "fine") continue;
         unopened++;
+        if (remembered.length < MAX_REMEMBERED) remembered.push(id);
         missing.add(state.masterKeyId ?? "unknown");
       }
       if (!hasMore) break;
@@ -124,6 +142,7 @@ export class SecretsRounds {
       logger.info("The keys of all tenants open again");
     }
     this.#unopened = unopened;
+    this.#remembered = remembered;
   }
 
   /** Removes what a tenant replaced long enough ago. */

@@ -6,9 +6,7 @@
 
 import { Buffer, isUtf8 } from "node:buffer";
 import { quote } from "../../../shared/quote.ts";
-import { cannotTake } from "../schema/fault.ts";
 import { jsonFault, jsonFaultDetail, MAX_DEPTH } from "../schema/json_value.ts";
-import { inexactNumber } from "./inexact_number.ts";
 import { jsonSyntaxFault } from "./json_syntax.ts";
 import { parseMediaType } from "./media_type.ts";
 import {
@@ -121,13 +119,6 @@ export function parseJsonBody(
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return malformed(syntaxMessage(text));
-  }
-  const inexact = inexactNumber(text);
-  if (inexact !== undefined) {
-    const detail = cannotTake(
-      `the number ${inexact} cannot be kept to the last digit; send it as text`,
-    );
-    return invalidRequest([{ pointer: "", code: "inexact_number", detail }]);
   }
   const fault = jsonFault(value);
   if (fault === undefined) return { kind: "ok", value, text };

@@ -7,13 +7,14 @@
  */
 
 import type { Timer } from "../../../shared/clock.ts";
+import { GenerationMap } from "../../../shared/generation_map.ts";
 import { repeatEvery } from "../../../shared/repeat.ts";
 import { SYSTEM_ACTOR } from "../../domain/actor.ts";
 import { REGISTRY } from "../../engine/books.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { auditWrite } from "../records/audit_write.ts";
 import { MARK_PREFIX, markId, markOf, type MirrorMark } from "./mirror_mark.ts";
-import type { MirrorSettling } from "./mirror_settling.ts";
+import type { MirrorSettling, Settled } from "./mirror_settling.ts";
 
 /** Marks that are read at a time. */
 const PAGE = 100;
@@ -30,6 +31,13 @@ export interface MirrorRoundsOptions {
   readonly parts: Pick<EngineParts, "store" | "clock" | "logger">;
 }
 
+/** How long a mark is left alone that the mirror refused. */
+const REFUSED_MS = 3_600_000;
+/** Most such marks that are remembered; others are tried again with each round. */
+const MAX_REFUSED = 10_000;
+
+type Failure = Extract<Settled, { readonly kind: "failed" }>;
+
 /** Makes up for what was not mirrored. */
 export class MirrorRounds {
   readonly #options: MirrorRoundsOptions;
@@ -39,6 +47,8 @@ export class MirrorRounds {
   #isStopped = false;
   /** Where the next round begins: behind what failed last. */
   #afterId = MARK_PREFIX;
+  /** Marks that the mirror refused, and until when they are left alone. */
+  readonly #refusedUntilMs = new GenerationMap<string, number>(MAX_REFUSED);
   /** What was logged, so that an outage is told once. */
   #told: string | undefined;
 
@@ -85,6 +95,7 @@ export class MirrorRounds {
    * @throws {Error} when the store fails
    */
   async runOnce(): Promise<number> {
+    const nowMs = this.#options.parts.clock.nowMs();
     let done = 0;
     let failures = 0;
     let reason: string | undefined;
@@ -92,11 +103,16 @@ export class MirrorRounds {
     while (marks.length > 0) {
       for (const mark of marks) {
         if (this.#isStopped || failures >= MAX_FAILURES) break;
-        this.#afterId = markId(mark);
+        const id = markId(mark);
+        this.#afterId = id;
+        if (nowMs < (this.#refusedUntilMs.get(id) ?? 0)) continue;
         const failure = await this.#settle(mark);
+        reason = failure?.reason ?? reason;
         if (failure === undefined) done++;
-        else failures++;
-        reason = failure ?? reason;
+        // That one user is refused says nothing of others.
+        else if (failure.isRefused) {
+          this.#refusedUntilMs.set(id, nowMs + REFUSED_MS);
+        } else failures++;
       }
       if (this.#isStopped || failures >= MAX_FAILURES) break;
       marks = await this.#next();
@@ -118,10 +134,10 @@ export class MirrorRounds {
   }
 
   /** Does what a mark says; tells why it was not done. */
-  async #settle(mark: MirrorMark): Promise<string | undefined> {
+  async #settle(mark: MirrorMark): Promise<Failure | undefined> {
     const { settling, parts: { store, clock } } = this.#options;
     const settled = await settling.settle(mark);
-    if (settled.kind === "failed") return settled.reason;
+    if (settled.kind === "failed") return settled;
     // The request itself was faster.
     if (settled.kind === "nothing") return undefined;
     await store.commit([{

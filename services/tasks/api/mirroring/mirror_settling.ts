@@ -39,6 +39,8 @@ export type Settled =
     readonly kind: "failed";
     /** Why, for a log; holds nothing secret. */
     readonly reason: string;
+    /** Whether the mirror would say the same again, as far as is known. */
+    readonly isRefused: boolean;
   };
 
 /** Options of {@linkcode MirrorSettling}. */
@@ -103,7 +105,7 @@ export class MirrorSettling {
       // If that did not fit, the user was changed again meanwhile.
     }
     const reason = "it was changed by others time and again";
-    return { kind: "failed", reason };
+    return { kind: "failed", reason, isRefused: false };
   }
 
   async #remove(subject: string): Promise<Settled> {
@@ -197,5 +199,6 @@ function failed(
   outcome: Exclude<MirrorOutcome, { readonly kind: "ok" }>,
 ): Settled {
   const reason = "reason" in outcome ? outcome.reason : outcome.kind;
-  return { kind: "failed", reason };
+  const isRefused = outcome.kind !== "unavailable";
+  return { kind: "failed", reason, isRefused };
 }

@@ -38,46 +38,64 @@ export interface NextSlot {
   readonly lateMs?: number;
 }
 
+/** Options of {@linkcode slotAfterRun}. */
+export interface SlotAfterRunOptions {
+  /** The present, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /**
+   * Whether it is told how many slots were passed over.
+   *
+   * @default {true}
+   */
+  readonly countsMissed?: boolean;
+}
+
 /** Finds what follows a run that has just ended. */
 export function slotAfterRun(
   task: Task,
   repetition: Repetition,
-  nowMs: number,
+  { nowMs, countsMissed = true }: SlotAfterRunOptions,
 ): NextSlot {
   const { rule, schedule } = repetition;
   const { held } = task;
   const repetitions = repetitionsAfterRun(task, schedule);
   const frame = { ...gridOf(task), runs: repetitions + 1 };
   if (held !== undefined && runsLeft(schedule, frame) > 0) {
-    return { ...heldSlot(task, held, { repetition, nowMs }), repetitions };
+    return {
+      ...heldSlot(task, held, { repetition, nowMs, countsMissed }),
+      repetitions,
+    };
   }
   const scheduledMs = settledThrough(task);
-  const soonestMs = nextOccurrence(schedule, {
-    ...frame,
-    afterMs: scheduledMs,
-  });
+  const nextMs = nextOccurrence(schedule, { ...frame, afterMs: scheduledMs });
+  // A slot that was run before its time has been run, in another schedule, too.
+  const soonestMs = nextMs === task.slotMs
+    ? nextOccurrence(schedule, { ...frame, afterMs: nextMs })
+    : nextMs;
   if (soonestMs === undefined || soonestMs > nowMs) {
     return { repetitions, slotMs: soonestMs, missed: 0 };
   }
-  const { runs: [pendingMs], nextMs, missed } = catchUp(schedule, {
+  const { runs: [pendingMs], nextMs: laterMs, missed } = catchUp(schedule, {
     ...frame,
     scheduledMs,
     nowMs,
     mode: rule.catchUp,
     windowMs: rule.catchUpWindowMs,
     limit: 1,
+    countsMissed,
   });
   const lateMs = nowMs - soonestMs;
-  return { repetitions, slotMs: pendingMs ?? nextMs, missed, lateMs };
+  return { repetitions, slotMs: pendingMs ?? laterMs, missed, lateMs };
 }
 
 /** The slot that a run by hand has left where it was. */
 function heldSlot(
   task: Task,
   held: HeldSlot,
-  { repetition, nowMs }: {
+  { repetition, nowMs, countsMissed }: {
     readonly repetition: Repetition;
     readonly nowMs: number;
+    readonly countsMissed: boolean;
   },
 ): Omit<NextSlot, "repetitions"> {
   if (held.dateMs > nowMs) return { ...held, missed: 0 };
@@ -87,7 +105,7 @@ function heldSlot(
     held: undefined,
     firstTriedAtMs: undefined,
   });
-  const pending = pendingSlot(waiting, repetition, { nowMs });
+  const pending = pendingSlot(waiting, repetition, { nowMs, countsMissed });
   return {
     slotMs: pending.kind === "ended" ? undefined : pending.slotMs,
     missed: pending.missed,

@@ -17,7 +17,9 @@ Deno.test("slotAfterRun() gives the schedule's next occurrence when none has pas
     afterMs: slotMs,
   });
   for (const nowMs of [slotMs - HOUR_MS, slotMs, slotMs + 1_000]) {
-    const next = slotAfterRun(story.task, { rule: repeat, schedule }, nowMs);
+    const next = slotAfterRun(story.task, { rule: repeat, schedule }, {
+      nowMs,
+    });
     assertEquals(next, { repetitions: 0, slotMs: expected, missed: 0 });
   }
 });
@@ -28,12 +30,15 @@ Deno.test("slotAfterRun() tells how long ago the first slot came that is passed 
   const { schedule } = story.rules(story.task);
   if (schedule === undefined) throw new Error("it repeats");
   const nowMs = NOON_MS + 3 * HOUR_MS + 60_000;
-  assertEquals(slotAfterRun(story.task, { rule: repeat, schedule }, nowMs), {
-    repetitions: 0,
-    slotMs: NOON_MS + 3 * HOUR_MS,
-    missed: 2,
-    lateMs: 2 * HOUR_MS + 60_000,
-  });
+  assertEquals(
+    slotAfterRun(story.task, { rule: repeat, schedule }, { nowMs }),
+    {
+      repetitions: 0,
+      slotMs: NOON_MS + 3 * HOUR_MS,
+      missed: 2,
+      lateMs: 2 * HOUR_MS + 60_000,
+    },
+  );
 });
 
 Deno.test("slotAfterRun() gives the slot that is held behind a run by hand, with its date", () => {
@@ -53,9 +58,14 @@ Deno.test("slotAfterRun() gives the slot that is held behind a run by hand, with
   };
   assertEquals(story.task.held, held);
   const repetition = { rule: repeat, schedule };
-  assertEquals(slotAfterRun(story.task, repetition, story.nowMs), {
-    repetitions: 0,
-    missed: 0,
-    ...held,
-  });
+  assertEquals(
+    slotAfterRun(story.task, repetition, {
+      nowMs: story.nowMs,
+    }),
+    {
+      repetitions: 0,
+      missed: 0,
+      ...held,
+    },
+  );
 });

@@ -123,8 +123,12 @@ export function fromNowOn(
     runs: repetitionsAfterRun(task, schedule) + 1,
   });
   if (slotMs === undefined) return patched(task, { held: undefined });
-  return slotMs === held.slotMs ? task : patched(task, {
+  const since = change === "timing" && slotMs <= nowMs
+    ? { scheduleSinceMs: nowMs }
+    : {};
+  return slotMs === held.slotMs ? patched(task, since) : patched(task, {
     held: { slotMs, dateMs: dateOfSlot(slotMs, rule, context) },
+    ...since,
   });
 }
 

@@ -30,7 +30,7 @@ export function followRun(
   context: EventContext,
 ): Step {
   const { nowMs } = context;
-  const next = slotAfterRun(task, repetition, nowMs);
+  const next = slotAfterRun(task, repetition, { nowMs });
   const { repetitions, slotMs } = next;
   const missed = task.missed + next.missed;
   const notes = [...slippedNotes(next), ...missedNotes(next.missed)];
@@ -52,6 +52,10 @@ export function followRun(
     run,
     retries: 0,
     ...forSlot({ ...task, run }, slotMs),
+    // What the schedule was before it changed is no matter behind that slot.
+    ...(task.held?.slotMs === slotMs
+      ? { scheduleSinceMs: task.scheduleSinceMs }
+      : {}),
     dateMs,
     isDue,
     firstTriedAtMs: undefined,

@@ -421,6 +421,38 @@ Deno.test("update() of the schedule goes on from now, also in a run that was put
   assertEquals([story.task.repetitions, story.task.missed], [1, 0]);
 });
 
+Deno.test("update() of the schedule does not run a slot again that was put forward", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ interval: "P1D" }) },
+  });
+  story.succeeds();
+  story.nowMs = NOON_MS + HOUR_MS;
+  story.happens(change(story, {}, story.nowMs));
+  story.happens(START);
+  story.happens(change(story, { repeat: repeatWith({ cron: "0 12 * * *" }) }));
+  story.happens({ kind: "complete", lease: story.lease });
+  assertEquals(story.task.slotMs, NOON_MS + 2 * DAY_MS);
+});
+
+Deno.test("update() of the schedule plans nothing of before behind a run by hand", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ catchUp: "all" }) },
+  });
+  story.succeeds();
+  story.happens(change(story, {}, NOON_MS + DAY_MS));
+  story.nowMs = NOON_MS + 10 * HOUR_MS;
+  story.happens({ kind: "run" });
+  story.happens(START);
+  const repeat = repeatWith({ interval: "PT1M", catchUp: "all" });
+  story.happens(change(story, { repeat }));
+  story.happens({ kind: "complete", lease: story.lease });
+  story.nowMs = NOON_MS + DAY_MS;
+  story.happens({ kind: "wake" });
+  assertEquals(story.task.slotMs, NOON_MS + HOUR_MS);
+  story.succeeds();
+  assertEquals(story.task.slotMs, NOON_MS + 10 * HOUR_MS + 60_000);
+});
+
 Deno.test("update() of the limit in mid-run loses no slot that has passed", () => {
   const story = new TaskStory({
     definition: { repeat: repeatWith({ catchUp: "all" }) },

@@ -104,13 +104,18 @@ export async function restoreDatabase(
   const lock = lockFolder(dataFolder, LOCK_FILE);
   const path = databasePath(dataFolder);
   const part = restoringPath(path);
+  const copy = `${part}.part`;
   const isNew = fileLength(path) === undefined &&
     fileLength(part) === undefined;
   try {
-    await removeIfThere(part);
-    await copyPrivately(from, part);
-    demandWhole(part);
-    await syncPath(part);
+    await removeIfThere(copy);
+    await copyPrivately(from, copy);
+    demandWhole(copy);
+    await syncPath(copy);
+    // What an earlier restore left there tells the service not to begin anew,
+    // so it goes when something else is in its place.
+    await Deno.rename(copy, part);
+    await syncPath(dataFolder);
     const kept = await setAside({ path, folder: dataFolder });
     await Deno.rename(part, path);
     await syncPath(dataFolder);
@@ -123,6 +128,7 @@ export async function restoreDatabase(
   } finally {
     // Where a database was set aside and none took its place, this tells the
     // service not to begin anew.
+    await removeIfThere(copy);
     const isCutShort = !isNew && fileLength(path) === undefined;
     if (!isCutShort) await removeIfThere(part);
     lock.release();

@@ -13,6 +13,8 @@ import { numberOf, type Row, textOf } from "./reader.ts";
 
 /** Keys of one transaction, so that a running service gets its turn. */
 const PAGE = 100;
+/** Longer than SQLite's longest wait between two looks, a tenth of a second. */
+const PAUSE_MS = 150;
 /** How long a service under load may keep the command waiting. */
 const BUSY_TIMEOUT_MS = 60_000;
 
@@ -41,10 +43,18 @@ export function changeDataKeys(
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     let after: KeyPosition | undefined = { tenant: -1, id: "" };
-    while (after !== undefined) after = changePage(db, { after, decide });
+    while (after !== undefined) {
+      after = changePage(db, { after, decide });
+      if (after !== undefined) pause();
+    }
   } finally {
     db.close();
   }
+}
+
+/** Whoever waits for a lock of SQLite only looks now and then whether it is free. */
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 }
 
 /** Opening one to be written would make it. */

@@ -39,6 +39,7 @@ export function lengthenLog(
 ): void {
   if ((fileLength(logPath(path)) ?? 0) >= bytes) return;
   db.exec(`PRAGMA cache_size = ${SPILLING_PAGES}`);
+  let hasRoom = true;
   try {
     db.exec("BEGIN IMMEDIATE; CREATE TABLE filling(bytes BLOB)");
     db.prepare("INSERT INTO filling VALUES(zeroblob(?))").run(
@@ -46,10 +47,13 @@ export function lengthenLog(
     );
   } catch {
     // It only makes commits quicker; a disk that is full is told of by those.
+    hasRoom = false;
   } finally {
     if (db.isTransaction) db.exec("ROLLBACK");
     db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
   }
+  // What was left of the disk is for the tasks.
+  if (!hasRoom) return db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   using file = Deno.openSync(logPath(path), { read: true, write: true });
   file.syncDataSync();
 }

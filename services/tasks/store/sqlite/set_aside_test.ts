@@ -87,6 +87,26 @@ Deno.test("a restore keeps the log of a database that cannot be opened", async (
   });
 });
 
+Deno.test("a restore that fails leaves what an earlier one was cut short with", async () => {
+  await withFolder(async (folder) => {
+    const to = await backupOf(task, folder);
+    const data = `${folder}/data`;
+    await Deno.mkdir(data);
+    const marker = `${data}/tasks.db.restoring`;
+    await Deno.copyFile(to, marker);
+    const broken = `${folder}/broken`;
+    await Deno.writeTextFile(broken, "no database");
+    await assertRejects(() =>
+      restoreDatabase({ from: broken, dataFolder: data })
+    );
+    assertEquals(await namesIn(data), ["tasks.db.restoring", "tasks.lock"]);
+    // What lies there is a whole backup itself.
+    await restoreDatabase({ from: marker, dataFolder: data });
+    assertEquals(countTasks(`${data}/tasks.db`), 1);
+    assertEquals(await namesIn(data), ["tasks.db", "tasks.lock"]);
+  });
+});
+
 Deno.test("a store does not begin anew where a restore was cut short", async () => {
   await withFolder(async (folder) => {
     const to = await backupOf(task, folder);

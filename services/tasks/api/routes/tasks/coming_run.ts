@@ -7,7 +7,7 @@
 
 import { catchUp } from "../../../domain/catch_up.ts";
 import { nextOccurrence, type Schedule } from "../../../domain/schedule.ts";
-import type { RepeatRule, Task } from "../../../domain/task.ts";
+import type { HeldSlot, RepeatRule, Task } from "../../../domain/task.ts";
 import { isFinal } from "../../../domain/task_status.ts";
 import { parseTiming } from "../../../domain/timing.ts";
 import { ON_TIME_MS } from "../../../domain/transitions/repetition.ts";
@@ -22,6 +22,8 @@ export interface ComingRun {
   readonly anchorMs: number;
   /** The run is at the first slot after this. */
   readonly afterMs: number;
+  /** The slot it had before; where it has that again, its date stays. */
+  readonly kept?: HeldSlot;
 }
 
 /** What decides about it beside the task. */
@@ -48,7 +50,7 @@ export function comingRun(
   if (task === undefined) return runFrom(dateMs ?? nowMs);
   const { firstDateMs: anchorMs, run } = task;
   // Behind a run by hand waits the slot it holds back.
-  const { slotMs } = task.held ?? task;
+  const { slotMs, dateMs: keptMs } = task.held ?? task;
   const atMs = dateMs ?? (isReopened ? nowMs : task.dateMs);
   const isEnded = isFinal(task.status) && !isReopened;
   const stays = dateMs === undefined
@@ -61,7 +63,8 @@ export function comingRun(
   // A slot of this very instant may have been run already, unless none has been.
   const presentMs = run === 0 ? nowMs - 1 : nowMs;
   const afterMs = Math.min(presentMs, slotMs - 1);
-  return { atMs, isFixed: false, anchorMs, afterMs };
+  const kept = { slotMs, dateMs: keptMs };
+  return { atMs, isFixed: false, anchorMs, afterMs, kept };
 }
 
 /** What the date of a coming run depends on. */
@@ -94,6 +97,10 @@ export function comingDate(
   if (slotMs === undefined) {
     return { earliestMs: coming.atMs, latestMs: coming.atMs };
   }
+  if (slotMs === coming.kept?.slotMs) {
+    const { dateMs } = coming.kept;
+    return { earliestMs: dateMs, latestMs: dateMs };
+  }
   // Chance delays neither what has passed nor a slot that is asked for by date.
   const isExact = slotMs <= nowMs || slotMs === coming.atMs;
   const jitterMs = isExact ? 0 : repeat?.jitterMs ?? 0;
@@ -125,6 +132,7 @@ function comingSlot(
     windowMs,
     graceMs: ON_TIME_MS,
     limit: 1,
+    countsMissed: false,
   });
   return runs.length > 0 ? firstMs : nextMs ?? firstMs;
 }

@@ -16,7 +16,7 @@ import { type Fault, report } from "../../schema/fault.ts";
 import { byteLength } from "../../schema/json_value.ts";
 import { type ComingRun, comingRun } from "./coming_run.ts";
 import { expiryOf } from "./expiry_rule.ts";
-import { repeatInputOf, repeatRuleOf } from "./repeat_rule.ts";
+import { hasSlot, repeatInputOf, repeatRuleOf } from "./repeat_rule.ts";
 import type { DefinitionInput } from "./task_fields.ts";
 
 /** What a definition is made in. */
@@ -112,6 +112,14 @@ export function defineTask(
     metadata: pick(input.metadata, base.metadata, {}),
   };
   const repeat = repeatOf(input, placed);
+  const isMovedAlone = dateMs !== undefined && input.repeat === undefined;
+  if (isMovedAlone && repeat !== undefined && !hasSlot(repeat, placed)) {
+    report(faults, {
+      pointer: `${options.at}/${hasDelay(input) ? "delay" : "date"}`,
+      code: "never_fires",
+      detail: "Cannot move the task: its schedule has no slot from then on",
+    });
+  }
   if (repeat !== undefined) draft.repeat = repeat;
   const retry = input.retry === undefined ? base.retry : input.retry;
   if (retry !== undefined) draft.retry = retry;
@@ -148,28 +156,32 @@ function dateOf(
   options: DefineOptions & { readonly timezone: string },
 ): number | undefined {
   const { nowMs, timezone, at, faults, limits } = options;
-  const hasDelay = delay !== undefined && delay !== null;
-  if (date === undefined && !hasDelay) return undefined;
-  if (date !== undefined && date !== null && hasDelay) {
+  const isDelayed = delay !== undefined && delay !== null;
+  if (date === undefined && !isDelayed) return undefined;
+  if (date !== undefined && date !== null && isDelayed) {
     return report(faults, {
       pointer: `${at}/delay`,
       code: "exclusive",
       detail: "Cannot take a delay beside a date: give one of them",
     });
   }
-  const dateMs = hasDelay
+  const dateMs = isDelayed
     ? intervalOccurrence(delay, 1, { anchorMs: nowMs, timezone }).atMs
     : date ?? nowMs;
   const { maxDelayMs } = limits;
   if (maxDelayMs !== null && dateMs - nowMs > maxDelayMs) {
     const bound = formatDuration({ months: 0, days: 0, ms: maxDelayMs });
     report(faults, {
-      pointer: hasDelay ? `${at}/delay` : `${at}/date`,
+      pointer: isDelayed ? `${at}/delay` : `${at}/date`,
       code: "too_late",
       detail: `Cannot wait for that date: the plan allows ${bound} from now`,
     });
   }
   return dateMs;
+}
+
+function hasDelay({ delay }: DefinitionInput): boolean {
+  return delay !== undefined && delay !== null;
 }
 
 function jobOf(

@@ -62,7 +62,7 @@ export function nextDates(
   const reachedMs = Math.max(atMs, dateMs);
   // Slots that have passed by then take from the limit before those ahead do.
   let runs = next.runs +
-    (rule.catchUp === "all"
+    (rule.catchUp === "all" && schedule.limit !== undefined
       ? countOccurrences(schedule.timing, {
         afterMs: next.slotMs - 1,
         throughMs: Math.min(reachedMs, schedule.untilMs ?? Infinity),
@@ -101,6 +101,9 @@ function afterComingRun(
   const run = pending.slotMs === task.slotMs
     ? task
     : patched(task, forSlot(task, pending.slotMs));
-  const { repetitions, ...next } = slotAfterRun(run, repetition, atMs);
+  const { repetitions, ...next } = slotAfterRun(run, repetition, {
+    nowMs: atMs,
+    countsMissed: false,
+  });
   return { ...next, runs: repetitions + 1 };
 }

@@ -97,6 +97,22 @@ export function repeatRuleOf(
   return rule;
 }
 
+/** Whether a rule that is kept has a slot for the coming run of the task. */
+export function hasSlot(
+  rule: RepeatRule,
+  { timezone, coming }: Pick<RepeatRuleOptions, "timezone" | "coming">,
+): boolean {
+  const { anchorMs, afterMs, isFixed } = coming;
+  if (isFixed) return true;
+  const outcome = parseTiming(rule, { timezone, afterMs });
+  if (outcome.kind === "invalid") return outcome.code !== "never_fires";
+  const { timing } = outcome;
+  const { untilMs } = rule;
+  const schedule = untilMs === undefined ? { timing } : { timing, untilMs };
+  return nextOccurrence(schedule, { anchorMs, timezone, afterMs }) !==
+    undefined;
+}
+
 /** The rule as a client would write it, to check it anew for another calendar. */
 export function repeatInputOf(rule: RepeatRule): RepeatInput {
   return {

@@ -222,3 +222,50 @@ Deno.test("POST /v1/tasks counts the expiry from the first slot", async () => {
   );
   await api.close();
 });
+
+Deno.test("PUT /v1/tasks/:id moves no task behind the end of its schedule", async () => {
+  const api = await openTasksApi();
+  const at = (hours: number) =>
+    new Date(api.clock.nowMs() + hours * 3_600_000).toISOString();
+  const made = await api.create({
+    date: at(1),
+    repeat: { cron: "0 * * * *", until: at(2) },
+  });
+  const path = `/v1/tasks/${made.textAt("id")}`;
+  const repeat = made.at("repeat");
+  for (
+    const [field, change] of [
+      ["/date", { date: at(3) }],
+      ["/delay", { delay: "PT3H" }],
+      ["/date", { date: at(3), repeat }],
+    ] as const
+  ) {
+    const answer = await api.call("PUT", path, { body: change });
+    assertEquals(
+      [answer.status, answer.at("errors", 0, "pointer")],
+      [422, field],
+    );
+    assertEquals(answer.at("errors", 0, "code"), "never_fires");
+  }
+  await api.close();
+});
+
+Deno.test("PUT /v1/tasks/:id judges an expiry by the date that stays", async () => {
+  const api = await openTasksApi();
+  const at = (hours: number) =>
+    new Date(api.clock.nowMs() + hours * 3_600_000).toISOString();
+  await api.create({ repeat: { interval: "PT1H" } });
+  const path = `/v1/tasks/${await api.work("complete")}`;
+  const moved = await api.call("PUT", path, { body: { date: at(6) } });
+  assertEquals(moved.status, 200);
+  const repeat = { interval: "PT1H", limit: 5 };
+  const early = await api.call("PUT", path, {
+    body: { repeat, expires: at(3) },
+  });
+  assertEquals(early.status, 422);
+  const late = await api.call("PUT", path, {
+    body: { repeat, expires: at(7) },
+  });
+  assertEquals([late.status, late.at("date")], [200, at(6)]);
+  await api.close();
+});
