@@ -52,8 +52,17 @@ export function lengthenLog(
     if (db.isTransaction) db.exec("ROLLBACK");
     db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
   }
-  // What was left of the disk is for the tasks.
-  if (!hasRoom) return db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  if (!hasRoom) return giveBack(db);
   using file = Deno.openSync(logPath(path), { read: true, write: true });
   file.syncDataSync();
+}
+
+/** What was left of the disk is for the tasks. */
+function giveBack(db: DatabaseSync): void {
+  try {
+    db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // Not even what the log holds can be moved: the service starts all the same,
+    // so that tasks can be read and removed.
+  }
 }

@@ -68,6 +68,29 @@ Deno.test("lengthenLog() lets the database be when there is no room", async () =
   });
 });
 
+Deno.test("lengthenLog() lets the database be when its log cannot be moved either", async () => {
+  await withDatabase((db, path) => {
+    db.exec("PRAGMA max_page_count = 4");
+    const asked: string[] = [];
+    const full = new Proxy(db, {
+      get(target, name) {
+        if (name !== "exec") {
+          const value: unknown = Reflect.get(target, name);
+          return typeof value === "function" ? value.bind(target) : value;
+        }
+        return (sql: string) => {
+          asked.push(sql);
+          if (sql.includes("wal_checkpoint")) throw new Error("disk is full");
+          target.exec(sql);
+        };
+      },
+    });
+    lengthenLog(full, { path, bytes: BYTES });
+    assertEquals(asked.at(-1), "PRAGMA wal_checkpoint(TRUNCATE)");
+    assertEquals(texts(db), ["a"]);
+  });
+});
+
 Deno.test("another connection reads on when the file was made long and written over", async () => {
   await withDatabase((db, path) => {
     const other = openWriting(path, "full");
