@@ -168,7 +168,7 @@ export async function serve(
             onTenantRemoved: () => eraser.wake(),
           },
         });
-        ({ server } = await listen(settings, { ...options, handler }));
+        server = await listen(settings, { ...options, handler });
       },
       async stop(graceMs) {
         await server?.stop(graceMs);
@@ -193,7 +193,7 @@ async function listen(
   options: Pick<ServeOptions, "clock" | "logger" | "tls"> & {
     readonly handler: HttpHandler;
   },
-): Promise<{ readonly server: PublicServer; readonly port: number }> {
+): Promise<PublicServer> {
   const { clock, logger, tls, handler } = options;
   const server = new PublicServer({
     ...publicServerOptions(settings),
@@ -207,5 +207,5 @@ async function listen(
   logger.info(`Listening on ${scheme}://${hostname}:${port}`, {
     tenants: `<domain>.${settings.serviceHost}`,
   });
-  return { server, port };
+  return server;
 }
