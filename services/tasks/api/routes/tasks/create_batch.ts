@@ -4,7 +4,8 @@
  * @module
  */
 
-import { actorOf } from "../../../access/caller.ts";
+import { actorOf, seesPayloads } from "../../../access/caller.ts";
+import { callbackRefusal } from "../../call_address.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import type { ProblemAnswer } from "../../http/problem_answer.ts";
@@ -98,10 +99,15 @@ async function createBatch(
     nowMs: engine.parts.clock.nowMs(),
     targets: parts.targets,
   };
+  const caller = callerOf(call);
+  const sight = { payloads: seesPayloads(caller) };
   const judged = read.map(
-    ({ input, at, faults }): JudgedTask | ProblemAnswer =>
-      (input && judgeNewTask(input, { ...options, at, faults })) ??
-        problemOfFaults(faults, surroundings.limits),
+    ({ input, at, faults }): JudgedTask | ProblemAnswer => {
+      const one = input && judgeNewTask(input, { ...options, at, faults });
+      return one === undefined
+        ? problemOfFaults(faults, surroundings.limits)
+        : callbackRefusal(sight, { after: one.definition.callback }) ?? one;
+    },
   );
   const answers = new Map<readonly Made[], Answer>();
   const answerOf = (made: readonly Made[]): Answer => {
@@ -114,7 +120,7 @@ async function createBatch(
   const outcome = await creator.create(judged, {
     tenantId: tenant.id,
     plan: tenant.plan,
-    actor: actorOf(callerOf(call)),
+    actor: actorOf(caller),
     surroundings,
     isAtomic,
     along: (made) => call.along(answerOf(made)),

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { actorOf } from "../../../access/caller.ts";
+import { actorOf, seesPayloads } from "../../../access/caller.ts";
+import { callbackRefusal } from "../../call_address.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
@@ -88,6 +89,11 @@ async function createTask(
   if (judged === undefined) {
     return problemOfFaults(faults, surroundings.limits);
   }
+  const caller = callerOf(call);
+  const refusal = callbackRefusal({ payloads: seesPayloads(caller) }, {
+    after: judged.definition.callback,
+  });
+  if (refusal !== undefined) return refusal;
   const answerOf = ([made]: readonly Made[]): Answer => {
     if (made === undefined) return problem("internal");
     if (made.kind === "problem") return made;
@@ -101,7 +107,7 @@ async function createTask(
   const outcome = await creator.create([judged], {
     tenantId: tenant.id,
     plan: tenant.plan,
-    actor: actorOf(callerOf(call)),
+    actor: actorOf(caller),
     surroundings,
     isAtomic: true,
     along: (made) => call.along(answerOf(made)),

@@ -12,6 +12,7 @@ import type { WorkerDefinition } from "../../../domain/worker.ts";
 import type { Tenant } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import type { ApiParts } from "../../api_parts.ts";
+import { callbackRefusal } from "../../call_address.ts";
 import type { Fault } from "../../schema/fault.ts";
 import { isJsonObject } from "../../schema/json_schema.ts";
 import { readOnlyFaults } from "../../schema/read_only.ts";
@@ -104,6 +105,11 @@ export async function reviseTask(
     return problemOfFaults(faults, surroundings.limits);
   }
   const { definition, dateMs } = defined;
+  const forbidden = callbackRefusal(options, {
+    before: task.callback,
+    after: definition.callback,
+  });
+  if (forbidden !== undefined) return forbidden;
   const refusal = workerRefusal(task, worker) ??
     (input.dependencies === undefined
       ? undefined

@@ -154,7 +154,8 @@ export const DEFINITION_FIELDS = {
   callback: optional(nullable(described(
     CALLBACK,
     "Who is called at the end: a URL, or one with the ends to be called at; " +
-      "the worker's signing secret signs the call",
+      "the worker's signing secret signs the call. As it holds data and " +
+      "result, only who sees these (`payloads`) sets it, else 403",
   ))),
   tags: optional(nullable(described(
     list(text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }), {

@@ -6,8 +6,9 @@
 
 import type { WorkerDefinition } from "../../../domain/worker.ts";
 import type { ApiParts } from "../../api_parts.ts";
+import { CALL_ADDRESS_RULE, workerAddressRefusal } from "../../call_address.ts";
 import { type Answer, json } from "../../http/answer.ts";
-import { type CallContext, tenantOf } from "../../http/call.ts";
+import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";
 import { etagOf } from "../../http/etag.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import {
@@ -72,7 +73,8 @@ export function changeWorkerRoutes(parts: ApiParts): readonly AnyRoute[] {
       summary: "Change a worker",
       description:
         "Members that are given are changed, the others stay; null " +
-        "resets one to its default. Attempts under way go on as they began.",
+        "resets one to its default. Attempts under way go on as they began. " +
+        CALL_ADDRESS_RULE,
       body: requiredBody(WORKER_CHANGES, {
         maxBytes: () => MAX_WORKER_BYTES,
         example: CHANGES_EXAMPLE,
@@ -89,7 +91,7 @@ export function changeWorkerRoutes(parts: ApiParts): readonly AnyRoute[] {
       operationId: "patchWorker",
       summary: "Change a worker by a merge patch",
       description: "As PUT, but that members of `headers`, `jobs`, `limits` " +
-        "and `retry` are merged one by one (RFC 7396).",
+        "and `retry` are merged one by one (RFC 7396). " + CALL_ADDRESS_RULE,
       body: requiredBody(PATCH, {
         maxBytes: () => MAX_WORKER_BYTES,
         mediaTypes: ["application/merge-patch+json", "application/json"],
@@ -142,6 +144,11 @@ async function planChange(
     : given.asymmetric === true;
   const { nowMs } = call;
   const bare = changedWorker(worker, given, { nowMs, actor: actorText(call) });
+  const forbidden = workerAddressRefusal(callerOf(call), {
+    before: worker,
+    after: bare,
+  });
+  if (forbidden !== undefined) return forbidden;
   const faults = [
     ...await readOnlyMembers(given, { worker, view, vault }),
     ...workerFaults(bare, { targets, isAsymmetric }),

@@ -7,8 +7,9 @@
 import type { WorkerDefinition } from "../../../domain/worker.ts";
 import { actorText } from "./actor_text.ts";
 import type { ApiParts } from "../../api_parts.ts";
+import { CALL_ADDRESS_RULE, workerAddressRefusal } from "../../call_address.ts";
 import { type Answer, json } from "../../http/answer.ts";
-import { type Call, tenantOf } from "../../http/call.ts";
+import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { etagOf } from "../../http/etag.ts";
 import {
   invalidRequest,
@@ -45,7 +46,7 @@ export function createWorkerRoute(parts: ApiParts): AnyRoute {
     description: "With a `url` the service calls it. `signing_secret` of the " +
       "answer is what these calls are signed with, and those to the `callback` " +
       "of its tasks. It is shown this once: an answer that is given again for " +
-      "an Idempotency-Key has null there.",
+      "an Idempotency-Key has null there. " + CALL_ADDRESS_RULE,
     tags: ["workers"],
     access: { kind: "member", role: "admin", scope: "workers:write" },
     body: requiredBody(WORKER, {
@@ -88,6 +89,8 @@ async function planWorker(
     nowMs,
     actor: actorText(call),
   });
+  const forbidden = workerAddressRefusal(callerOf(call), { after: bare });
+  if (forbidden !== undefined) return forbidden;
   const isAsymmetric = body.asymmetric;
   const faults = [
     ...readOnlyFaults({
