@@ -12,6 +12,7 @@ import { type DevService, withDefaults } from "./dev_service.ts";
 const DEFAULTS: Readonly<Record<string, string>> = {
   RELAYER_HOST: "127.0.0.1",
   RELAYER_PORT: "8000",
+  RELAYER_METRICS_PORT: "9092",
   RELAYER_DATA_DIR: ".tercet/relayer",
 };
 
@@ -24,6 +25,11 @@ export const RELAYER: DevService = {
       hostVariable: "RELAYER_HOST",
       portVariable: "RELAYER_PORT",
     },
+    {
+      name: "relayer metrics",
+      hostVariable: "METRICS_HOST",
+      portVariable: "RELAYER_METRICS_PORT",
+    },
   ],
   environment(read) {
     const own = withDefaults(DEFAULTS, read);
@@ -31,6 +37,8 @@ export const RELAYER: DevService = {
       ...own,
       HOST: own.RELAYER_HOST ?? "",
       PORT: own.RELAYER_PORT ?? "",
+      METRICS_HOST: read("METRICS_HOST") || "127.0.0.1",
+      METRICS_PORT: own.RELAYER_METRICS_PORT ?? "",
       DATA_DIR: own.RELAYER_DATA_DIR ?? "",
       // Who plays with it would wait for a minute after six memories.
       RATE_LIMIT_DISABLED: read("RATE_LIMIT_DISABLED") || "true",
@@ -44,8 +52,9 @@ export const RELAYER: DevService = {
     return `
 relayer is ready
 
-  API     ${url}
-  data    ${env.DATA_DIR}
+  API      ${url}
+  metrics  http://127.0.0.1:${env.METRICS_PORT}/metrics
+  data     ${env.DATA_DIR}
 
 Remember something and find it again; save it as try.ts beside mod.ts and run
 deno run --allow-net try.ts:

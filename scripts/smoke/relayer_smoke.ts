@@ -10,23 +10,25 @@ import { freePorts, type SmokeService } from "./smoke.ts";
 
 /** The relayer with its data in `folder`. */
 export function relayerSmoke(folder: string): SmokeService {
-  const [port] = freePorts(1);
+  const [port, metricsPort] = freePorts(2);
   const base = `http://127.0.0.1:${port}`;
   return {
     env: {
       HOST: "127.0.0.1",
       PORT: String(port),
+      METRICS_PORT: String(metricsPort),
       DATA_DIR: folder,
       // `deno task dev` takes its own names, for it runs more than one service.
       RELAYER_PORT: String(port),
+      RELAYER_METRICS_PORT: String(metricsPort),
       RELAYER_DATA_DIR: folder,
     },
     healthUrl: `${base}/health`,
-    exercise: () => exercise(base),
+    exercise: () => exercise(base, `http://127.0.0.1:${metricsPort}/metrics`),
   };
 }
 
-async function exercise(base: string): Promise<void> {
+async function exercise(base: string, metricsUrl: string): Promise<void> {
   const signal = AbortSignal.timeout(10_000);
   const version: unknown = await (await fetch(`${base}/version`, { signal }))
     .json();
@@ -45,5 +47,9 @@ async function exercise(base: string): Promise<void> {
     throw new Error(
       `Cannot accept an unsigned recall: expected 401, got ${refused.status}`,
     );
+  }
+  const metrics = await (await fetch(metricsUrl, { signal })).text();
+  if (!metrics.includes('route="POST /api/recall",status="401"')) {
+    throw new Error(`Cannot accept the metrics: ${metrics}`);
   }
 }

@@ -5,6 +5,8 @@
  */
 
 import type { Clock, Timer } from "../shared/clock.ts";
+import { metricsPart } from "../shared/http/metrics_port.ts";
+import { openPort } from "../shared/http/open_port.ts";
 import { PublicServer } from "../shared/http/public_server.ts";
 import { publicServerOptions } from "../shared/http/public_settings.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
@@ -15,6 +17,7 @@ import { describeError } from "../shared/settled.ts";
 import type { SignalSource } from "../shared/signals.ts";
 import { BlobLocks } from "./blobs/blob_locks.ts";
 import { createHandler } from "./api/handler.ts";
+import { RequestMetrics } from "./api/request_metrics.ts";
 import { openAccess, type RelayerAccess } from "./open_access.ts";
 import { openData, type RelayerData } from "./open_data.ts";
 import { openModels } from "./open_models.ts";
@@ -73,6 +76,9 @@ export async function serve(
     if (running === undefined) throw new Error("the data is not open");
     return running;
   };
+  const metrics = new RequestMetrics();
+  const isWriteReady = (): boolean =>
+    !isStopping && parts().work.intake.isReady;
   lifecycle
     .add({
       name: "data",
@@ -112,6 +118,17 @@ export async function serve(
         return Promise.resolve();
       },
     })
+    .add(metricsPart({
+      host: settings.metricsHost,
+      port: settings.metricsPort,
+      text: () =>
+        metrics.text({
+          memories: parts().work.index.size,
+          isWriteReady: isWriteReady(),
+        }),
+      logger,
+      clock,
+    }))
     .add({
       name: "listener",
       async start() {
@@ -119,7 +136,8 @@ export async function serve(
           ...options,
           ...parts(),
           models,
-          isStopping: () => isStopping,
+          metrics,
+          isWriteReady,
         });
       },
       async stop(graceMs) {
@@ -173,7 +191,8 @@ async function listen(
     & Running
     & {
       readonly models: ReturnType<typeof openModels>;
-      readonly isStopping: () => boolean;
+      readonly metrics: RequestMetrics;
+      readonly isWriteReady: () => boolean;
     }
     & Pick<ServeOptions, "version" | "clock" | "logger">,
 ): Promise<PublicServer> {
@@ -199,8 +218,9 @@ async function listen(
       return settings.ledgerRpcUrl === "" ? url : settings.ledgerRpcUrl;
     },
     isRateLimitDisabled: settings.rateLimitDisabled,
+    metrics: options.metrics,
     get isWriteReady() {
-      return !options.isStopping() && work.intake.isReady;
+      return options.isWriteReady();
     },
     quotaBytes: settings.quotaBytes,
     corsOrigins: settings.corsOrigins,
@@ -211,7 +231,7 @@ async function listen(
     logger,
     clock,
   });
-  const { hostname, port } = await started(server, settings);
+  const { hostname, port } = await openPort(() => server.start(), settings);
   if (url === "") url = `http://${hostname}:${port}`;
   logger.info(`Listening on http://${hostname}:${port}`, {
     embedder: models.embedder.model,
@@ -219,19 +239,4 @@ async function listen(
     memories: work.index.size,
   });
   return server;
-}
-
-/** @throws {Error} when the address can't be listened on: the error names it */
-async function started(
-  server: PublicServer,
-  { host, port }: Pick<RelayerSettings, "host" | "port">,
-): Promise<Awaited<ReturnType<PublicServer["start"]>>> {
-  try {
-    return await server.start();
-  } catch (error) {
-    throw new Error(
-      `Cannot listen on ${host}:${port} (HOST, PORT): ${describeError(error)}`,
-      { cause: error },
-    );
-  }
 }

@@ -5,6 +5,7 @@
  */
 
 import type { HttpHandler } from "../shared/http/exchange.ts";
+import { openPort } from "../shared/http/open_port.ts";
 import { PublicServer } from "../shared/http/public_server.ts";
 import { publicServerOptions } from "../shared/http/public_settings.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
@@ -24,7 +25,6 @@ import { Push } from "./engine/push.ts";
 import { SecretsRounds } from "./engine/secrets_rounds.ts";
 import { Vault } from "./engine/vault.ts";
 import { openApi } from "./open_api.ts";
-import { openPort } from "./open_port.ts";
 import type { ServeOptions } from "./serve_options.ts";
 import { settingWarnings } from "./setting_warnings.ts";
 import type { TasksSettings } from "./settings.ts";

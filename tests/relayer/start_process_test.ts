@@ -100,3 +100,24 @@ Deno.test("relayer stops with jobs under way, and goes on with them at the next 
   const health = await sendWire(home.url, { method: "GET", target: "/health" });
   assertEquals(memberOf(health.json, "write_ready"), true);
 });
+
+Deno.test("relayer tells its metrics on a port of their own, and says when that is taken", async () => {
+  await using home = await RelayerHome.open();
+  const line = await home.service.waitForLine("Metrics on ");
+  const url = /http:\S+\/metrics/.exec(line)?.[0] ?? "";
+  await home.wire().call("GET", "/api/whoami");
+  const answer = await fetch(url);
+  assertStringIncludes(
+    await answer.text(),
+    'relayer_answers_total{route="GET /api/whoami",status="200"} 1',
+  );
+  const target = "/metrics";
+  const own = await sendWire(home.url, { method: "GET", target });
+  assertEquals(own.status, 404);
+  const second = await runRelayer({
+    dataDir: `${home.dataDir}/other`,
+    env: { METRICS_PORT: new URL(url).port },
+  });
+  assertEquals(second.code, 1);
+  assertStringIncludes(second.stderr, "set METRICS_PORT to another one");
+});

@@ -28,6 +28,7 @@ export interface RelayerAccount {
 const LOCAL_ENV: Readonly<Record<string, string>> = {
   HOST: "127.0.0.1",
   PORT: "0",
+  METRICS_PORT: "0",
   RATE_LIMIT_DISABLED: "true",
 };
 

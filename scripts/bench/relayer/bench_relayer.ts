@@ -44,6 +44,7 @@ export async function startBenchRelayer(
   const child = command([], {
     DATA_DIR: dataDir,
     PORT: String(port),
+    METRICS_PORT: "0",
     RATE_LIMIT_DISABLED: "true",
     LOG_LEVEL: "warn",
   }).spawn();

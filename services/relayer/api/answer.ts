@@ -16,12 +16,6 @@ export interface Answer {
    */
   readonly json?: unknown;
   /**
-   * What is sent in the place of JSON.
-   *
-   * @default nothing
-   */
-  readonly text?: { readonly type: string; readonly body: string };
-  /**
    * Header fields beside those of every answer.
    * @default none
    */
@@ -62,11 +56,7 @@ export function retrySeconds(retryAfterMs: number): number {
 
 /** Writes an answer out. */
 export function renderAnswer(answer: Answer): HttpResponse {
-  const { status, json, text, headers } = answer;
-  if (text !== undefined) {
-    const { type, body } = text;
-    return { status, headers: { "content-type": type, ...ALWAYS }, body };
-  }
+  const { status, json, headers } = answer;
   const body = json === undefined ? "" : JSON.stringify(json);
   const type: Readonly<Record<string, string>> = body === ""
     ? {}

@@ -23,20 +23,14 @@ import { nowOf } from "./elapsed.ts";
 import { failureAnswer } from "./failure_answer.ts";
 import type { RelayerParts } from "./parts.ts";
 import type { Route } from "./route.ts";
-import { RequestMetrics } from "./request_metrics.ts";
 import { RouteMatcher } from "./route_matcher.ts";
 import { allRoutes } from "./routes/all_routes.ts";
-import { metricsRoute } from "./routes/metrics_route.ts";
 
 /** Makes the handler of the relayer's port. */
 export function createHandler(parts: RelayerParts): HttpHandler {
-  const metrics = new RequestMetrics();
-  const matcher = new RouteMatcher([
-    ...allRoutes(parts),
-    metricsRoute(parts, metrics),
-  ]);
+  const matcher = new RouteMatcher(allRoutes(parts));
   return async (request) => {
-    const response = await respond(request, { parts, matcher, metrics });
+    const response = await respond(request, { parts, matcher });
     const cors = corsHeaders(request.headers, parts.corsOrigins);
     return { ...response, headers: { ...response.headers, ...cors } };
   };
@@ -45,12 +39,11 @@ export function createHandler(parts: RelayerParts): HttpHandler {
 interface Context {
   readonly parts: RelayerParts;
   readonly matcher: RouteMatcher;
-  readonly metrics: RequestMetrics;
 }
 
 async function respond(
   request: HttpRequest,
-  { parts, matcher, metrics }: Context,
+  { parts, matcher }: Context,
 ): Promise<HttpResponse> {
   const { method, target, headers } = request;
   const { path, query } = splitTarget(target);
@@ -73,7 +66,7 @@ async function respond(
         query,
         arrivedMs,
       });
-      metrics.count({
+      parts.metrics.count({
         route: `${match.route.method} ${match.route.path}`,
         status: response.status,
         tookMs: nowOf(parts.clock) - arrivedMs,

@@ -22,6 +22,7 @@ import type { Recall } from "../recall/recall_request.ts";
 import type { Restorer } from "../recall/restore_request.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { RelayerVault } from "../vault/vault.ts";
+import type { RequestMetrics } from "./request_metrics.ts";
 
 /** Parts and values. Values are read for each request, so getters will do. */
 export interface RelayerParts extends RelayerPorts, RelayerValues {}
@@ -73,6 +74,8 @@ export interface RelayerPorts {
    * JSON; undefined when the ledger is somewhere else.
    */
   readonly answerRpc: ((body: unknown) => Promise<unknown>) | undefined;
+  /** Counts answers. */
+  readonly metrics: Pick<RequestMetrics, "count">;
   /** Makes ids of memories. */
   readonly newId: () => string;
   /** The time. */

@@ -30,9 +30,6 @@ interface RouteTimes {
   readonly within: number[];
 }
 
-/** The media type of {@linkcode RequestMetrics.text}. */
-export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
-
 /** Bounds of the histogram in seconds. */
 const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 

@@ -36,19 +36,23 @@ Deno.test("RequestMetrics.text() is lines of the format and nothing else", () =>
   for (const line of lines) assertMatch(line, LINE);
 });
 
-Deno.test("GET /metrics tells what was answered, without paths of strangers", async () => {
-  const { call } = openTestRelayer();
+Deno.test("RequestMetrics counts what the handler answered, without paths of strangers", async () => {
+  const metrics = new RequestMetrics();
+  const { call } = openTestRelayer({ metrics });
   await call("GET", "/health", { as: "nobody" });
   await call("GET", "/secret-path", { as: "nobody" });
-  const answer = await call("GET", "/metrics", { as: "nobody" });
-  assertEquals(answer.status, 200);
-  assertEquals(
-    answer.headers["content-type"],
-    "text/plain; version=0.0.4; charset=utf-8",
-  );
+  const text = metrics.text(GAUGES);
   assertStringIncludes(
-    answer.text,
+    text,
     'relayer_answers_total{route="GET /health",status="200"} 1',
   );
-  assertEquals(answer.text.includes("secret-path"), false);
+  assertEquals(text.includes("secret-path"), false);
+});
+
+Deno.test("GET /metrics is not there for those who reach the relayer's own port", async () => {
+  const { call } = openTestRelayer();
+  for (const as of ["nobody", "ann"] as const) {
+    const answer = await call("GET", "/metrics", { as });
+    assertEquals([as, answer.status], [as, 404]);
+  }
 });

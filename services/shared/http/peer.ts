@@ -14,21 +14,14 @@ export interface ConnectionInfo {
 }
 
 /**
- * Tells whether the other end is on this machine: a loopback address (RFC 5735
- * and RFC 4291, also in its IPv4-mapped form) or a unix socket. Without
- * knowledge of the connection the answer is no.
+ * Tells whether an address is of this machine: a loopback address (RFC 5735 and
+ * RFC 4291, also in its IPv4-mapped form).
  *
- * A proxy on this machine makes every client look local; routes guarded by
+ * A proxy on this machine makes every client look local; what is guarded by
  * this must not be reachable through one.
  */
-export function isLoopbackPeer(info: ConnectionInfo | undefined): boolean {
-  if (info === undefined) return false;
-  const address = info.remoteAddr;
-  if (address.transport === "unix" || address.transport === "unixpacket") {
-    return true;
-  }
-  if (address.transport !== "tcp") return false;
-  const hostname = address.hostname.toLowerCase();
-  return hostname === "::1" ||
-    /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname);
+export function isLoopbackAddress(address: string): boolean {
+  const lower = address.toLowerCase();
+  return lower === "::1" ||
+    /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(lower);
 }

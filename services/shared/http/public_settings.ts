@@ -8,6 +8,8 @@
 import {
   durationSetting,
   integerSetting,
+  portSetting,
+  type Setting,
   type SettingsValues,
   textSetting,
 } from "../settings.ts";
@@ -99,5 +101,38 @@ export function publicServerOptions(
     idleTimeoutMs: settings.idleTimeoutMs,
     maxConnections: settings.maxConnections,
     maxBodyBytesInFlight: settings.maxBodiesBytes,
+  };
+}
+
+/** The settings of {@linkcode metricsSettings}. */
+export interface MetricsSettings {
+  /** Address of the metrics port. */
+  readonly metricsHost: Setting<string>;
+  /** The metrics port. */
+  readonly metricsPort: Setting<number>;
+}
+
+/**
+ * Where a service tells its metrics: a port of its own, since they are not for
+ * everybody who may reach the service.
+ *
+ * @param port The default, which each service has of its own.
+ */
+export function metricsSettings(port: number): MetricsSettings {
+  return {
+    metricsHost: textSetting({
+      name: "METRICS_HOST",
+      default: "127.0.0.1",
+      group: GROUP,
+      help: "Address of the metrics port; 0.0.0.0 for all. Loopback unless " +
+        "set: whoever reaches it may read GET /metrics.",
+    }),
+    metricsPort: portSetting({
+      name: "METRICS_PORT",
+      default: port,
+      group: GROUP,
+      help: "Port of GET /metrics, in the format of Prometheus; with 0 the " +
+        "system chooses one, which the log tells.",
+    }),
   };
 }

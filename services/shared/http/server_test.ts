@@ -1,7 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import type { Logger } from "../logger.ts";
-import { isLoopbackPeer } from "./peer.ts";
 import { HttpServer, type HttpServerOptions } from "./server.ts";
 
 const ignore = () => {};
@@ -26,13 +25,15 @@ function serverFor(
 }
 
 Deno.test("HttpServer answers with the peer's address at hand", async () => {
-  const server = serverFor((_request, info) =>
-    new Response(isLoopbackPeer(info) ? "from here" : "from afar")
+  const server = serverFor((_request, { remoteAddr }) =>
+    new Response(
+      remoteAddr.transport === "tcp" ? remoteAddr.hostname : "from afar",
+    )
   );
   const { hostname, port } = await server.start();
   try {
     const response = await fetch(`http://${hostname}:${port}/`);
-    assertEquals(await response.text(), "from here");
+    assertEquals(await response.text(), hostname);
   } finally {
     await server.stop(1000);
   }

@@ -14,6 +14,7 @@ import type {
 import type { Caller } from "../../auth/caller.ts";
 import { createHandler } from "../handler.ts";
 import type { RelayerParts } from "../parts.ts";
+import { RequestMetrics } from "../request_metrics.ts";
 import { MemoryBlobs, MemoryCatalog, MemoryVault } from "./memory_blobs.ts";
 import { MemoryStore } from "./memory_store.ts";
 import {
@@ -169,6 +170,7 @@ export function openTestRelayer(
     },
     ownerTokens: undefined,
     answerRpc: (body) => Promise.resolve({ echo: body }),
+    metrics: new RequestMetrics(),
     newId: () => `id-${++ids}`,
     version: "9.8.7",
     buildCommit: undefined,
