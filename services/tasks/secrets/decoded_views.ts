@@ -1,7 +1,8 @@
 /**
- * Undoing the escapes in which a secret shows up in texts: those of JSON and
- * percent-encoding. Each takes whatever spelling there is (upper or lower case,
- * more escaped than needed), so that no list of spellings is complete or not.
+ * Undoing the escapes in which a secret shows up in texts: those of JSON, with
+ * `\xHH` of other languages, and percent-encoding. Each takes whatever spelling
+ * there is (upper or lower case, more escaped than needed), so that no list of
+ * spellings is complete or not.
  *
  * @module
  */
@@ -34,6 +35,7 @@ const PERCENT = 0x25;
 const PLUS = 0x2b;
 const SPACE = 0x20;
 const LOWER_U = 0x75;
+const LOWER_X = 0x78;
 
 /** The letter after a backslash and what both stand for (RFC 8259, section 7). */
 const JSON_ESCAPES: Readonly<Record<number, number>> = {
@@ -51,7 +53,7 @@ const JSON_ESCAPES: Readonly<Record<number, number>> = {
 const JSON_REST: Rest = {
   // The first half of a surrogate pair is no character yet.
   pattern:
-    /^\\(?:u[0-9a-f]{0,3}|ud[89ab][0-9a-f]{2}(?:\\(?:u[0-9a-f]{0,3})?)?)?$/i,
+    /^\\(?:x[0-9a-f]?|u[0-9a-f]{0,3}|ud[89ab][0-9a-f]{2}(?:\\(?:u[0-9a-f]{0,3})?)?)?$/i,
   maxLength: 11,
 };
 
@@ -65,8 +67,9 @@ interface Rest {
 }
 
 /**
- * The bytes with the escapes of JSON strings undone (RFC 8259, section 7);
- * `undefined` when there are none.
+ * The bytes with the escapes of JSON strings undone (RFC 8259, section 7), and
+ * with `\xHH`, which Python and JavaScript write for a byte; `undefined` when
+ * there are none.
  */
 export function unescapeJson(
   view: ByteView,
@@ -82,9 +85,15 @@ export function unescapeJson(
     const next = byte === BACKSLASH ? bytes[from + 1] : undefined;
     const simple = next === undefined ? undefined : JSON_ESCAPES[next];
     const unit = next === LOWER_U ? readUnit(bytes, from) : undefined;
+    const byHex = next === LOWER_X
+      ? readHex(bytes, { from: from + 2, digits: 2 })
+      : undefined;
     if (simple !== undefined) {
       builder.add(simple, { from, to: from + 2 });
       from += 2;
+    } else if (byHex !== undefined) {
+      builder.add(byHex, { from, to: from + 4 });
+      from += 4;
     } else if (unit !== undefined) {
       const low = readLowSurrogate(bytes, { from: from + 6, high: unit });
       const to = from + (low === undefined ? 6 : 12);
@@ -169,7 +178,8 @@ function readHex(
   return value;
 }
 
-function hexDigit(byte: number): number | undefined {
+/** The four bits of a hexadecimal digit in either case. */
+export function hexDigit(byte: number): number | undefined {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lower = byte | 0x20;
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : undefined;

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertExists } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { type ByteView, endOf, startOf, viewOf } from "./byte_view.ts";
-import { decodeBase64, decodeBase64Tail } from "./decoded_base64.ts";
+import { BASE64, decodeRuns, decodeTail, HEX } from "./decoded_runs.ts";
 import { unescapeJson, unescapePercent } from "./decoded_views.ts";
 
 Deno.test("unescapeJson() undoes all escapes", () => {
-  const text = String.raw`a\"\\\/\b\f\n\r\t\u00e9\u20AC\uD83D\uDD11z`;
+  const text = String.raw`a\"\\\/\b\f\n\r\t\u00e9\u20AC\uD83D\uDD11\x7a`;
   assertEquals(
     textOf(unescapeJson(viewOf(text))),
     '"a"'.slice(1, 2) +
@@ -14,10 +14,10 @@ Deno.test("unescapeJson() undoes all escapes", () => {
 });
 
 Deno.test("unescapeJson() leaves what is no escape", () => {
-  const text = String.raw`\q C:\users \u12 \u12g4 \ud83d\u0041 é\n` + "\\";
+  const text = String.raw`\q C:\users \x1g \u12 \u12g4 \ud83d\u0041 é\n` + "\\";
   assertEquals(
     textOf(unescapeJson(viewOf(text))),
-    String.raw`\q C:\users \u12 \u12g4 ` + "\ufffdA é\n\\",
+    String.raw`\q C:\users \x1g \u12 \u12g4 ` + "\ufffdA é\n\\",
   );
 });
 
@@ -60,48 +60,78 @@ Deno.test("views are absent when nothing is encoded", () => {
   assertEquals(unescapeJson(viewOf("plain %41 text+")), undefined);
   assertEquals(unescapePercent(viewOf("plain \\n text+")), undefined);
   assertEquals(
-    decodeBase64(viewOf("some short words"), { minBytes: 8 }),
+    decodeRuns(viewOf("some short words"), { alphabet: BASE64, minBytes: 8 }),
     undefined,
   );
 });
 
-Deno.test("decodeBase64() decodes from each of the first four letters", () => {
-  const view = decodeBase64(viewOf(btoa("the quick fox")), { minBytes: 8 });
+Deno.test("decodeRuns() of base64 decodes from each of the first four letters", () => {
+  const view = decodeRuns(viewOf(btoa("the quick fox")), {
+    alphabet: BASE64,
+    minBytes: 8,
+  });
   const text = latin(view);
   assert(text.startsWith("the quick fox\xff"), text);
   for (let prefix = 0; prefix < 4; prefix++) {
     const run = "x".repeat(prefix) + btoa("the quick fox");
-    const shifted = latin(decodeBase64(viewOf(run), { minBytes: 8 }));
+    const shifted = latin(
+      decodeRuns(viewOf(run), { alphabet: BASE64, minBytes: 8 }),
+    );
     assert(shifted.includes("the quick fox"), run);
   }
 });
 
-Deno.test("decodeBase64() takes both alphabets and line ends", () => {
+Deno.test("decodeRuns() of base64 takes both alphabets and line ends", () => {
   const bytes = Uint8Array.from({ length: 60 }, (_, n) => 0xf8 + n % 7);
   for (const alphabet of ["base64", "base64url"] as const) {
     const letters = bytes.toBase64({ alphabet });
     const lines = letters.replace(/.{19}/g, "$&\r\n");
     for (const text of [letters, lines]) {
-      const view = decodeBase64(viewOf(`: ${text} :`), { minBytes: 8 });
+      const view = decodeRuns(viewOf(`: ${text} :`), {
+        alphabet: BASE64,
+        minBytes: 8,
+      });
       assertExists(view);
       assertEquals(view.bytes.slice(0, 60), bytes);
     }
   }
 });
 
-Deno.test("decodeBase64Tail() decodes the letters that bytes end in", () => {
+Deno.test("decodeRuns() of hexadecimal takes all cases and what stands between bytes", () => {
+  const options = { alphabet: HEX, minBytes: 8 };
+  const plain = new TextEncoder().encode("the quick föx").toHex();
+  const mixed = plain.replace(/.[a-f]/g, (pair) => pair.toUpperCase());
+  for (
+    const text of [
+      plain,
+      plain.toUpperCase(),
+      mixed,
+      plain.replace(/..(?=.)/g, "$&:"),
+      plain.replace(/..(?=.)/g, "$& "),
+      plain.replace(/.{8}/g, "$&\r\n"),
+      `0x${plain}`,
+      `a${plain}`,
+    ]
+  ) {
+    const found = decodeRuns(viewOf(`<${text}>`), options);
+    assert(latin(found).includes(latin(viewOf("the quick föx"))), text);
+  }
+  assertEquals(decodeRuns(viewOf("deadbeef 2026-01"), options), undefined);
+});
+
+Deno.test("decodeTail() decodes the letters that bytes end in", () => {
   const tail = btoa("what the quick fox says").slice(0, -3);
-  const options = { minBytes: 4 };
-  const texts = decodeBase64Tail(viewOf(`abcdefghi ${tail}`), options)
+  const options = { alphabet: BASE64, minBytes: 4 };
+  const texts = decodeTail(viewOf(`abcdefghi ${tail}`), options)
     .map(latin);
   assertEquals(texts.length, 4);
   assertEquals(texts[0], "what the quick fox sa");
-  assertEquals(decodeBase64Tail(viewOf(`${tail} abcde`), options), []);
-  assertEquals(decodeBase64Tail(viewOf(`${tail} abcdef`), options).length, 4);
+  assertEquals(decodeTail(viewOf(`${tail} abcde`), options), []);
+  assertEquals(decodeTail(viewOf(`${tail} abcdef`), options).length, 4);
 });
 
 Deno.test("views of cut bytes leave out what is left of an escape", () => {
-  const escapes = ["\\u00e9", "\\ud83d\\udd11", "\\n"];
+  const escapes = ["\\u00e9", "\\ud83d\\udd11", "\\n", "\\x41"];
   for (const escape of escapes) {
     for (let length = 1; length < escape.length; length++) {
       const text = String.raw`\\ab\t` + escape.slice(0, length);
@@ -141,7 +171,10 @@ Deno.test("each byte of a view knows where it comes from", () => {
   );
   assertEquals(textOf(both), "\nAA");
   assertEquals(spansOf(both), ["0-2", "2-5", "5-23"]);
-  const base64 = decodeBase64(viewOf("--YWJjZGVmZ2g="), { minBytes: 8 });
+  const base64 = decodeRuns(viewOf("--YWJjZGVmZ2g="), {
+    alphabet: BASE64,
+    minBytes: 8,
+  });
   assertExists(base64);
   const at = latin(base64).indexOf("abcdefgh");
   assertEquals(startOf(base64, at), 2);

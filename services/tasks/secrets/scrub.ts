@@ -6,7 +6,7 @@
 
 import { ByteMatcher } from "./byte_matcher.ts";
 import { type ByteView, endOf, startOf, viewOf } from "./byte_view.ts";
-import { decodeBase64, decodeBase64Tail } from "./decoded_base64.ts";
+import { BASE64, decodeRuns, decodeTail, HEX } from "./decoded_runs.ts";
 import { unescapeJson, unescapePercent } from "./decoded_views.ts";
 import { scrubJson } from "./scrub_json.ts";
 import type { NamedSecret } from "./secret_request.ts";
@@ -32,13 +32,16 @@ export interface ScrubTextOptions {
   readonly isCut?: boolean;
 }
 
+/** How secrets may be encoded. */
+const ALPHABETS = [BASE64, HEX];
+
 /** A number as JSON writes it. */
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 /**
  * Replaces values of secrets by `[secret NAME]`, wherever they stand as they are,
- * with escapes of JSON (also twice), percent-encoded or in base64, alone or in
- * the middle of something, as in Basic credentials. Of values within one another
+ * with escapes of JSON (also twice), percent-encoded, in base64 or in
+ * hexadecimal, alone or in the middle of something, as in Basic credentials. Of values within one another
  * the longest counts; of those that overlap, nothing is left of either.
  *
  * Texts must be scrubbed before they are shortened, or it must be said that they
@@ -121,8 +124,9 @@ export class Scrubber {
   /** What is encoded in these. */
   #decodedViews(plain: readonly ByteView[]): readonly ByteView[] {
     const minBytes = this.#minBytes;
-    return plain.map((view) => decodeBase64(view, { minBytes }))
-      .filter((view) => view !== undefined);
+    return plain.flatMap((view) =>
+      ALPHABETS.map((alphabet) => decodeRuns(view, { alphabet, minBytes }))
+    ).filter((view) => view !== undefined);
   }
 
   /** The values whose beginnings the source ends in; of each form one at most. */
@@ -130,14 +134,16 @@ export class Scrubber {
     const minBytes = MIN_CUT_BYTES;
     const views = plain.flatMap((view) => [
       view,
-      ...decodeBase64Tail(view, { minBytes }),
+      ...ALPHABETS.flatMap((alphabet) =>
+        decodeTail(view, { alphabet, minBytes })
+      ),
     ]);
     return views.flatMap((view): readonly Find[] => {
       const beginning = this.#matcher.search(view.bytes, () => {});
       if (beginning === undefined || beginning.length < minBytes) return [];
       const name = this.#names[beginning.pattern] ?? "";
       const first = view.bytes.length - beginning.length;
-      // What stands after it is the rest of an escape, or of letters of base64.
+      // What stands after it is the rest of an escape, or of letters that encode.
       return [{ name, start: startOf(view, first), end }];
     });
   }

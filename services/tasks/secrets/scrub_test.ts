@@ -74,6 +74,7 @@ Deno.test("Scrubber.scrubText() finds encoded values", () => {
   );
   const percent = encodeURIComponent(value);
   const base64 = base64Of(value);
+  const hex = hexOf(value);
   const forms = [
     value,
     json,
@@ -87,6 +88,13 @@ Deno.test("Scrubber.scrubText() finds encoded values", () => {
     new URLSearchParams([["", value]]).toString().slice(1),
     [...new TextEncoder().encode(value)]
       .map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join(""),
+    [...new TextEncoder().encode(value)]
+      .map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join(""),
+    hex,
+    hex.toUpperCase(),
+    hex.replace(/.[a-f]/g, (pair) => pair.toUpperCase()),
+    hex.replace(/..(?=.)/g, "$&:"),
+    hex.replace(/..(?=.)/g, "$& "),
     base64,
     base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, ""),
     base64.replace(/.{10}/g, "$&\r\n"),
@@ -234,6 +242,20 @@ Deno.test("Scrubber.scrubText() finds the beginning of a value in base64 that wa
   }
 });
 
+Deno.test("Scrubber.scrubText() finds the beginning of a value in hexadecimal that was cut", () => {
+  const value = "~~~???>>>ÿÿÿ-and-more";
+  const scrubber = scrubberOf({ KEY: value });
+  for (const before of ["", "a", "user:"]) {
+    const whole = hexOf(before + value);
+    for (let end = 2 * before.length + 8; end < whole.length; end++) {
+      const scrubbed = scrubber.scrubText(`x ${whole.slice(0, end)}`, {
+        isCut: true,
+      });
+      assertEquals(scrubbed, `x ${hexOf(before)}[secret KEY]`);
+    }
+  }
+});
+
 Deno.test("Scrubber.scrubJson() scrubs strings, names and numbers", () => {
   const scrubber = scrubberOf({ PIN: "12345678", KEY: 'a"b\\c\nd/e' });
   assertEquals(
@@ -261,6 +283,8 @@ Deno.test("Scrubber.scrubText() leaves no value in any text", () => {
     (text: string) => JSON.stringify(text).slice(1, -1),
     (text: string) => encodeURIComponent(text),
     base64Of,
+    hexOf,
+    (text: string) => hexOf(text).toUpperCase(),
   ];
   for (let round = 0; round < 2_000; round++) {
     const values = Array.from({ length: 1 + random.below(5) }, () => word(8));
@@ -307,4 +331,8 @@ function scrubberOf(secrets: Readonly<Record<string, string>>): Scrubber {
 
 function base64Of(text: string): string {
   return new TextEncoder().encode(text).toBase64();
+}
+
+function hexOf(text: string): string {
+  return new TextEncoder().encode(text).toHex();
 }
