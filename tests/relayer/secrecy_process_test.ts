@@ -62,3 +62,35 @@ Deno.test("relayer leaves nothing on disk or in the log that could be read", asy
   const open = await readableTraces(home.dataDir, [home.account().owner]);
   assert(open.length >= 2);
 });
+
+/** Files and folders below one that others than their owner can get at. */
+function openToOthers(folder: string): readonly string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
+    const path = `${folder}/${name}`;
+    const { mode } = Deno.statSync(path);
+    const own = mode !== null && (mode & 0o077) !== 0 ? [path] : [];
+    return isDirectory ? [...own, ...openToOthers(path)] : own;
+  });
+}
+
+Deno.test({
+  name:
+    "relayer keeps its files for their owner alone, those of earlier releases too",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    await using home = await RelayerHome.open();
+    await home.mem().rememberAndWait("Rosemary bakes simnel cake");
+    assertEquals(openToOthers(home.dataDir), [], "running");
+    await home.service.kill();
+    for (const name of ["relayer", "keys", "ledger"]) {
+      for (const beside of ["", "-wal", "-shm"]) {
+        Deno.chmodSync(`${home.dataDir}/${name}.db${beside}`, 0o644);
+      }
+    }
+    Deno.chmodSync(`${home.dataDir}/blobs`, 0o755);
+    Deno.chmodSync(`${home.dataDir}/master.key`, 0o644);
+    await home.start();
+    assertEquals(openToOthers(home.dataDir), [], "started again");
+    assertEquals((await home.mem().recall("cake")).total, 1);
+  },
+});

@@ -11,6 +11,7 @@
 
 import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
+import { tighten } from "../../shared/sqlite/private_file.ts";
 import { blobIdOf, blobPath } from "./blob_id.ts";
 import {
   type BlobCallOptions,
@@ -75,6 +76,7 @@ export class FileBlobs implements BlobStore {
   async start(): Promise<void> {
     const unfinished = `${this.#folder}/${UNFINISHED}`;
     await Deno.mkdir(unfinished, { recursive: true, mode: 0o700 });
+    tighten(this.#folder);
     for await (const { name } of Deno.readDir(unfinished)) {
       await Deno.remove(`${unfinished}/${name}`);
     }

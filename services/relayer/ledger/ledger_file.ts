@@ -5,13 +5,11 @@
  * @module
  */
 
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../shared/clock.ts";
+import { openDatabase } from "../store/sqlite/database_file.ts";
 import { GroupedWrites } from "./grouped_writes.ts";
 import { migrateLedger } from "./ledger_tables.ts";
-
-/** How long a statement waits for another process, as the command line. */
-const BUSY_TIMEOUT_MS = 5_000;
 
 /** Options of {@linkcode openLedgerFile}. */
 export interface OpenLedgerFileOptions {
@@ -42,11 +40,8 @@ export function openLedgerFile(
   options: OpenLedgerFileOptions,
 ): LedgerFile {
   const { clock } = options;
-  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  const db = openDatabase(path);
   try {
-    db.exec("PRAGMA journal_mode = WAL");
-    // In this mode only FULL waits for the disk with each commit.
-    db.exec("PRAGMA synchronous = FULL");
     migrateLedger(db);
   } catch (error) {
     db.close();

@@ -5,6 +5,7 @@
  */
 
 import type { Logger } from "../../shared/logger.ts";
+import { tighten } from "../../shared/sqlite/private_file.ts";
 import { syncFolder, writeDurableFile } from "../blobs/durable_file.ts";
 import { newMasterKeyText, parseMasterKeys } from "./master_keys.ts";
 
@@ -12,7 +13,7 @@ import { newMasterKeyText, parseMasterKeys } from "./master_keys.ts";
 export interface MasterKeyFileOptions {
   /** Whether a key is made when there is no file. */
   readonly mayCreate: boolean;
-  /** Hears of a new file, and of one that others may read. */
+  /** Hears of a new file, and of one that others could read. */
   readonly logger: Logger;
 }
 
@@ -53,10 +54,11 @@ export async function readMasterKeyFile(
   }
   const { mode } = await Deno.stat(path);
   if (mode !== null && (mode & OTHERS) !== 0) {
-    logger.warn("the file of the master keys can be read by others", {
+    logger.warn("the file of the master keys could be read by others", {
       file: path,
       mode: (mode & 0o777).toString(8),
     });
+    tighten(path);
   }
   return outcome.keys;
 }

@@ -5,6 +5,7 @@
  */
 
 const OWNER_ONLY = 0o600;
+const OWNER_FOLDER = 0o700;
 const OTHERS = 0o007;
 
 /**
@@ -25,15 +26,27 @@ export function makePrivate(path: string): void {
 }
 
 /**
- * Takes a file that everybody on the machine may read away from all but its
- * owner. One that is for a group stays, for somebody meant it so; one that is
- * not there is nothing to do. Does nothing on Windows, which has no modes.
+ * Does the same for a database, and for the files of it that a process that
+ * ended early has left.
+ *
+ * @throws {Error} when it cannot be made, as where there is no folder
+ */
+export function makePrivateDatabase(path: string): void {
+  makePrivate(path);
+  for (const suffix of ["-wal", "-shm", "-journal"]) tighten(path + suffix);
+}
+
+/**
+ * Takes a file or folder that everybody on the machine may read away from all
+ * but its owner. One that is for a group stays, for somebody meant it so; one
+ * that is not there is nothing to do. Does nothing on Windows, which has no
+ * modes.
  */
 export function tighten(path: string): void {
   try {
-    const { mode } = Deno.statSync(path);
+    const { mode, isDirectory } = Deno.statSync(path);
     if (mode === null || (mode & OTHERS) === 0) return;
-    Deno.chmodSync(path, OWNER_ONLY);
+    Deno.chmodSync(path, isDirectory ? OWNER_FOLDER : OWNER_ONLY);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return;
     // It is somebody else's, who let this process use it and knows its mode.

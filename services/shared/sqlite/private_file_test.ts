@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { makePrivate, tighten } from "./private_file.ts";
+import { makePrivate, makePrivateDatabase, tighten } from "./private_file.ts";
 
 const IS_WINDOWS = Deno.build.os === "windows";
 
@@ -49,6 +49,46 @@ Deno.test({
         assertEquals(modeOf(path), after);
       }
       tighten(`${folder}/none`);
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});
+
+Deno.test({
+  name: "tighten() lets the owner of a folder go on using it",
+  ignore: IS_WINDOWS,
+  fn() {
+    const folder = Deno.makeTempDirSync();
+    try {
+      for (const [before, after] of [[0o755, 0o700], [0o750, 0o750]] as const) {
+        Deno.chmodSync(folder, before);
+        tighten(folder);
+        assertEquals(modeOf(folder), after);
+      }
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});
+
+Deno.test({
+  name:
+    "makePrivateDatabase() takes the files beside a database from others, too",
+  ignore: IS_WINDOWS,
+  fn() {
+    const folder = Deno.makeTempDirSync();
+    try {
+      const path = `${folder}/x.db`;
+      const beside = [`${path}-wal`, `${path}-shm`, `${path}-journal`];
+      for (const file of beside) {
+        Deno.writeTextFileSync(file, "");
+        Deno.chmodSync(file, 0o644);
+      }
+      makePrivateDatabase(path);
+      for (const file of [path, ...beside]) {
+        assertEquals([file, modeOf(file)], [file, 0o600]);
+      }
     } finally {
       Deno.removeSync(folder, { recursive: true });
     }

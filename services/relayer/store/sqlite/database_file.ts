@@ -6,6 +6,7 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
+import { makePrivateDatabase } from "../../../shared/sqlite/private_file.ts";
 
 /** Options of {@linkcode openDatabase}. */
 export interface OpenDatabaseOptions {
@@ -27,12 +28,14 @@ export interface OpenDatabaseOptions {
 
 const PAGE_BYTES = 4_096;
 const CACHE_KIB = 65_536;
+/** How long a statement waits for another process, such as the command line. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** What the log keeps of its length once it was longer. */
 const KEPT_LOG_BYTES = 16 * 1_048_576;
 
 /**
- * Opens a database file for reading and writing; makes it when there is none.
+ * Opens a database file for reading and writing; makes it, for its owner alone,
+ * when there is none.
  *
  * @throws {Error} when the file is no database
  */
@@ -41,6 +44,7 @@ export function openDatabase(
   options: OpenDatabaseOptions = {},
 ): DatabaseSync {
   const { checkpointPages = 1_000, isErasing = false } = options;
+  makePrivateDatabase(path);
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);

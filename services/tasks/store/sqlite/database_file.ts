@@ -5,7 +5,7 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
-import { makePrivate, tighten } from "../../../shared/sqlite/private_file.ts";
+import { makePrivateDatabase } from "../../../shared/sqlite/private_file.ts";
 import { fileLength } from "./file_length.ts";
 
 /** The bytes of a page; the page's size decides much of what a commit writes. */
@@ -55,10 +55,7 @@ export function openWriting(
       `Cannot open "${path}": a restore was cut short; run it again`,
     );
   }
-  makePrivate(path);
-  // What a process that died left, of a time when everybody could read it.
-  tighten(logPath(path));
-  tighten(`${path}-shm`);
+  makePrivateDatabase(path);
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
