@@ -2,12 +2,15 @@ import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { connect } from "node:http2";
 import type { ClientHttp2Session } from "node:http2";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { createH2GrpcServer, type H2GrpcServerOptions } from "./h2_server.ts";
 import type { GrpcServer } from "./method.ts";
 
 const PATH = "/test.Test/Wait";
+/** The age is a tenth more at most, and the wheel a tick late. */
+const PAST_AGE = 1.2;
 
 Deno.test("createH2GrpcServer() tells how many calls a connection may have open", async () => {
   for (const [asked, told] of [[undefined, 1_000], [7, 7]] as const) {
@@ -24,34 +27,64 @@ Deno.test("createH2GrpcServer() tells how many calls a connection may have open"
 });
 
 Deno.test("createH2GrpcServer() closes a connection at its age and lets its calls finish", async () => {
-  await withServer({ maxConnectionAgeMs: 60 }, async ({ session, gate }) => {
+  const clock = new FakeClock();
+  const options = { maxConnectionAgeMs: 1_000, clock };
+  await withServer(options, async ({ session, gate }) => {
     const client = session();
     const status = callOn(client);
     await gate.entered;
-    assertEquals(await once<number>(client, "goaway"), 0);
+    const goaway = once<number>(client, "goaway");
+    clock.advance(PAST_AGE * options.maxConnectionAgeMs);
+    assertEquals(await goaway, 0);
     gate.release();
     assertEquals(await status, "0");
     await once(client, "close");
   });
 });
 
+Deno.test("createH2GrpcServer() closes a connection at its age that has no call", async () => {
+  const clock = new FakeClock();
+  const options = { maxConnectionAgeMs: 1_000, clock };
+  await withServer(options, async ({ session, gate }) => {
+    gate.release();
+    const client = session();
+    await once(client, "remoteSettings");
+    clock.advance(PAST_AGE * options.maxConnectionAgeMs);
+    await once(client, "close");
+    assertEquals(await callOn(session()), "0");
+  });
+});
+
 Deno.test("createH2GrpcServer() breaks a connection when the grace past its age is over", async () => {
-  const options = { maxConnectionAgeMs: 30, maxConnectionAgeGraceMs: 30 };
+  const clock = new FakeClock();
+  const options = {
+    maxConnectionAgeMs: 1_000,
+    maxConnectionAgeGraceMs: 1_000,
+    clock,
+  };
   await withServer(options, async ({ session, gate }) => {
     const client = session();
     const status = callOn(client);
     await gate.entered;
+    const goaway = once<number>(client, "goaway");
+    clock.advance(PAST_AGE * options.maxConnectionAgeMs);
+    assertEquals(await goaway, 0);
+    clock.advance(2 * options.maxConnectionAgeGraceMs);
     await once(client, "close");
     assert(await status !== "0");
   });
 });
 
 Deno.test("GrpcServer.stop() waits for the calls of a connection past its age", async () => {
-  await withServer({ maxConnectionAgeMs: 30 }, async (opened) => {
+  const clock = new FakeClock();
+  const options = { maxConnectionAgeMs: 1_000, clock };
+  await withServer(options, async (opened) => {
     const client = opened.session();
     const status = callOn(client);
     await opened.gate.entered;
-    await once<number>(client, "goaway");
+    const goaway = once<number>(client, "goaway");
+    clock.advance(PAST_AGE * options.maxConnectionAgeMs);
+    await goaway;
     let over = false;
     const stopped = opened.server.stop(10_000).then(() => over = true);
     // Far more turns than a stop without anything to wait for takes.
