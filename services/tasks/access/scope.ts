@@ -24,9 +24,6 @@ export const LEAST_ROLE = {
   "users:write": "admin",
   "keys:read": "admin",
   "keys:write": "admin",
-  "webhooks:read": "admin",
-  "webhooks:write": "admin",
-  "events:read": "viewer",
   "account:read": "viewer",
   "account:write": "owner",
   "audit:read": "admin",
@@ -64,7 +61,11 @@ const BY_WILDCARD: ReadonlyMap<string, readonly Scope[]> = Map.groupBy(
   (scope) => `${scope.slice(0, scope.indexOf(":"))}:*`,
 );
 
-const ACCEPTED: readonly string[] = [...SCOPES, ...BY_WILDCARD.keys()];
+/** All names of scopes that a key can be given, the wildcards last. */
+export const SCOPE_NAMES: readonly string[] = [
+  ...SCOPES,
+  ...BY_WILDCARD.keys(),
+];
 
 const BY_ROLE: Readonly<Record<Role, ScopeSet>> = {
   viewer: impliedBy("viewer"),
@@ -86,20 +87,33 @@ export function parseScopes(list: readonly string[]): ScopesOutcome {
   }
   const names = new Set<string>();
   for (const [index, name] of list.entries()) {
-    if (!ACCEPTED.includes(name)) {
+    if (!SCOPE_NAMES.includes(name)) {
       return { kind: "invalid", index, reason: unknownScope(name) };
     }
     names.add(name);
   }
-  const scopes = new Set<Scope>();
-  for (const name of names) {
-    for (const scope of scopesNamed(name)) scopes.add(scope);
-  }
   return {
     kind: "ok",
-    scopes,
-    names: ACCEPTED.filter((name) => names.has(name)),
+    scopes: new Set([...names].flatMap(scopesNamed)),
+    names: SCOPE_NAMES.filter((name) => names.has(name)),
   };
+}
+
+/**
+ * What a key may do, by its role or its scopes. Names that an earlier version
+ * took and nothing heeds are passed over.
+ */
+export function scopesOfKey(
+  { role, scopes = [] }: {
+    /** Its role; absent when it has scopes. */
+    readonly role?: Role;
+    /** The names of its scopes; absent when it has a role. */
+    readonly scopes?: readonly string[];
+  },
+): ScopeSet {
+  return role === undefined
+    ? new Set(scopes.flatMap(scopesNamed))
+    : scopesOfRole(role);
 }
 
 /** What a role may do. */
@@ -132,9 +146,9 @@ function scopesNamed(name: string): readonly Scope[] {
 }
 
 function unknownScope(name: string): string {
-  const guess = nearest(name, ACCEPTED);
+  const guess = nearest(name, SCOPE_NAMES);
   const hint = guess === undefined
-    ? `known are ${ACCEPTED.join(", ")}`
+    ? `known are ${SCOPE_NAMES.join(", ")}`
     : `did you mean ${quote(guess)}?`;
   return `Cannot take scope ${
     quote(name)

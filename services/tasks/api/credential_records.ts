@@ -11,8 +11,8 @@ import type {
 } from "../access/credential.ts";
 import type { TokenSubject } from "../access/jwt_claims.ts";
 import { type Network, parseNetwork } from "../access/network.ts";
-import { parseScopes, type ScopeSet, scopesOfRole } from "../access/scope.ts";
-import type { ApiKey, User } from "../domain/tenant.ts";
+import { scopesOfKey } from "../access/scope.ts";
+import type { User } from "../domain/tenant.ts";
 import { sha256 } from "../engine/digest.ts";
 import type { EngineParts } from "../engine/parts.ts";
 import type { Write } from "../store/store.ts";
@@ -56,7 +56,7 @@ export class CredentialRecords implements CredentialStore {
       id: key.id,
       digest: key.digest,
       networks: networksOf(key.networks ?? []),
-      scopes: scopesOf(key),
+      scopes: scopesOfKey(key),
       payloads: key.payloads,
       ...(key.madeBy === undefined ? {} : { madeBy: key.madeBy }),
       ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
@@ -157,12 +157,6 @@ export class CredentialRecords implements CredentialStore {
     };
     return { next, writes: [this.#parts.books.users.changing(user, next)] };
   }
-}
-
-function scopesOf(key: ApiKey): ScopeSet {
-  if (key.role !== undefined) return scopesOfRole(key.role);
-  const outcome = parseScopes(key.scopes ?? []);
-  return outcome.kind === "ok" ? outcome.scopes : new Set();
 }
 
 function networksOf(texts: readonly string[]): readonly Network[] {

@@ -212,7 +212,12 @@ class Handler {
       const { status, headers, body: text } = slot.answer;
       return {
         status,
-        headers: { ...headers, "x-request-id": incoming.requestId },
+        headers: {
+          // Answers that an earlier version kept do not say it.
+          "cache-control": "no-store",
+          ...headers,
+          "x-request-id": incoming.requestId,
+        },
         ...(text === undefined ? {} : { body: text }),
       };
     }

@@ -167,7 +167,11 @@ function renderGood(
   if (answer.kind === "empty") {
     return {
       status,
-      headers: { "x-request-id": requestId, ...answer.headers },
+      headers: {
+        "cache-control": "no-store",
+        "x-request-id": requestId,
+        ...answer.headers,
+      },
     };
   }
   const isJson = answer.kind === "json";
@@ -175,6 +179,8 @@ function renderGood(
     status,
     headers: {
       "content-type": isJson ? "application/json" : answer.contentType,
+      // What a tenant is told is nothing for caches; public pages say otherwise.
+      "cache-control": "no-store",
       "x-request-id": requestId,
       ...answer.headers,
     },

@@ -12,6 +12,7 @@ Deno.test("renderAnswer() writes JSON, text and nothing", () => {
       status: 200,
       headers: {
         "content-type": "application/json",
+        "cache-control": "no-store",
         "x-request-id": "req_1",
         etag: '"1"',
       },
@@ -20,7 +21,7 @@ Deno.test("renderAnswer() writes JSON, text and nothing", () => {
   );
   assertEquals(renderAnswer(empty(), OPTIONS), {
     status: 204,
-    headers: { "x-request-id": "req_1" },
+    headers: { "cache-control": "no-store", "x-request-id": "req_1" },
   });
 });
 

@@ -98,7 +98,6 @@ export async function createTenant(
       headers: {
         location: `${tenantUrl(tenant.domain, place)}/api/v1/account`,
         etag: etagOf(tenant.version),
-        "cache-control": "no-store",
       },
     });
   return await commitPlan(store, async () => {

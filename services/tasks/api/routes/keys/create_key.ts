@@ -106,10 +106,7 @@ export function madeKey(
 ): JsonAnswer {
   return json({ ...viewKey(key), key: text }, {
     status: 201,
-    headers: {
-      location: `${baseUrl}/v1/keys/${key.id}`,
-      "cache-control": "no-store",
-    },
+    headers: { location: `${baseUrl}/v1/keys/${key.id}` },
   });
 }
 

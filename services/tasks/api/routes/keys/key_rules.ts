@@ -11,11 +11,14 @@ import {
   scopesOf,
   seesPayloads,
 } from "../../../access/caller.ts";
-import { missingScope, scopesOfRole } from "../../../access/scope.ts";
+import {
+  missingScope,
+  scopesOfKey,
+  scopesOfRole,
+} from "../../../access/scope.ts";
 import type { ApiKey } from "../../../domain/tenant.ts";
 import type { EngineParts } from "../../../engine/parts.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
-import { scopesOfKey } from "../users/user_records.ts";
 
 /** What a key may do, as far as rules about keys go. */
 export type KeyPower = Pick<ApiKey, "role" | "scopes" | "payloads">;

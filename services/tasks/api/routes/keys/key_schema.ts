@@ -6,7 +6,7 @@
 
 import { parseNetwork } from "../../../access/network.ts";
 import { ROLES } from "../../../access/role.ts";
-import { parseScopes } from "../../../access/scope.ts";
+import { parseScopes, SCOPE_NAMES } from "../../../access/scope.ts";
 import { shownId, shownTime } from "../../records/shown_kinds.ts";
 import { nullable } from "../../schema/alternatives.ts";
 import { described, named } from "../../schema/annotated.ts";
@@ -41,7 +41,11 @@ const KEY_EXAMPLE = {
 } as const;
 
 function scopes(): Schema<readonly string[]> {
-  const names = list(text({ maxLength: 40 }), { minItems: 1, maxItems: 50 });
+  const name: Schema<string> = {
+    ...text({ maxLength: 40 }),
+    json: { type: "string", enum: SCOPE_NAMES },
+  };
+  const names = list(name, { minItems: 1, maxItems: 50 });
   return parsed(names, (value): Parsed<readonly string[]> => {
     const outcome = parseScopes(value);
     if (outcome.kind === "ok") return { kind: "ok", value: outcome.names };

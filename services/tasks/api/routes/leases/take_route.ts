@@ -117,10 +117,7 @@ async function takeTasks(
     isMinimal,
   };
   return json({ leases: grants.map((grant) => viewLease(grant, view)) }, {
-    headers: {
-      "cache-control": "no-store",
-      ...(isMinimal ? MINIMAL_APPLIED : {}),
-    },
+    ...(isMinimal ? { headers: MINIMAL_APPLIED } : {}),
   });
 }
 

@@ -59,8 +59,7 @@ function healthRoute(): AnyRoute {
     summary: "Tell that the process answers",
     answers: { 200: { description: "It does", shape: HEALTH } },
     problems: [],
-    handle: () =>
-      json({ status: "ok" }, { headers: { "cache-control": "no-store" } }),
+    handle: () => json({ status: "ok" }),
   });
 }
 
@@ -92,9 +91,7 @@ function readinessRoute(
       const failing = report.filter(([, { isReady }]) => !isReady)
         .map(([name]) => name);
       if (failing.length === 0) {
-        return json({ status: "ready", durability, checks }, {
-          headers: { "cache-control": "no-store" },
-        });
+        return json({ status: "ready", durability, checks });
       }
       return problem("not_ready", {
         detail: `Cannot serve: ${failing.join(", ")} not ready`,

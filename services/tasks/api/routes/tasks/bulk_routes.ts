@@ -102,7 +102,12 @@ async function applyToTasks(
   const actor = actorOf(callerOf(call));
   let filter: TaskFilter | undefined;
   if (given !== undefined && given !== null) {
-    const read = await readFilter(given, { tenantId, workers });
+    const read = await readFilter(given, {
+      tenantId,
+      workers,
+      // Who mistypes a name is to hear of it before believing it was done.
+      demandsWorkers: true,
+    });
     if (read.kind === "invalid") {
       return invalidRequest(
         read.problems.map(({ field, code, reason }) => ({

@@ -61,7 +61,7 @@ export interface ListInput extends FilterInput {
 export const LIST_QUERY: QuerySchema<ListInput> = queryOf({
   worker: optional(described(
     commaList(text({ maxLength: 128 })),
-    "Names or ids of workers",
+    "Names or ids of workers; one that is not there has no tasks",
   )),
   status: optional(described(
     commaList(STATUS_WORD),

@@ -40,7 +40,7 @@ export function listTasksRoute(parts: TasksParts): AnyRoute {
     access: READS_TASKS,
     query: LIST_QUERY,
     answers: { 200: { description: "A page of tasks", shape: TASK_LIST } },
-    problems: ["bad_cursor", "unknown_worker", "bad_timezone"],
+    problems: ["bad_cursor", "bad_timezone"],
     handle: (call) => listTasks(parts, call),
   });
 }

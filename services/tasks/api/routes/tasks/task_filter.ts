@@ -103,13 +103,23 @@ export type FilterOutcome =
   | { readonly kind: "ok"; readonly filter: TaskFilter }
   | { readonly kind: "invalid"; readonly problems: readonly FilterProblem[] };
 
-/** Reads a filter, of which workers are looked up. */
+/** What a filter is read in. */
+export interface ReadFilterOptions {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The workers, which are looked up. */
+  readonly workers: EngineParts["workers"];
+  /**
+   * Whether a worker that is not there is a fault; it has no tasks otherwise.
+   * @default {false}
+   */
+  readonly demandsWorkers?: boolean;
+}
+
+/** Reads a filter. */
 export async function readFilter(
   input: FilterInput,
-  { tenantId, workers }: {
-    readonly tenantId: string;
-    readonly workers: EngineParts["workers"];
-  },
+  { tenantId, workers, demandsWorkers = false }: ReadFilterOptions,
 ): Promise<FilterOutcome> {
   const problems: FilterProblem[] = [];
   const range = rangeOf(input, problems);
@@ -119,8 +129,8 @@ export async function readFilter(
     // Tasks outlive their worker, so its id is good for ever.
     const id = worker?.id ??
       (/^wrk_[0-9a-z]{26}$/.test(name) ? name : undefined);
-    if (id === undefined) problems.push(unknownWorker(name));
-    else workerIds.push(id);
+    if (id !== undefined) workerIds.push(id);
+    else if (demandsWorkers) problems.push(unknownWorker(name));
   }
   if (problems.length > 0) return { kind: "invalid", problems };
   const { by, job, group, key, tag, metadata, due, error } = input;

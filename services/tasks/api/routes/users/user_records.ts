@@ -5,8 +5,7 @@
  * @module
  */
 
-import type { ScopeSet } from "../../../access/scope.ts";
-import { missingScope, parseScopes } from "../../../access/scope.ts";
+import { missingScope, scopesOfKey } from "../../../access/scope.ts";
 import { scopesOfRole } from "../../../access/scope.ts";
 import type { ApiKey, User } from "../../../domain/tenant.ts";
 import type { EngineParts } from "../../../engine/parts.ts";
@@ -63,13 +62,6 @@ export async function countActiveOwners(
     if (count >= ENOUGH_OWNERS || !page.hasMore) break;
   }
   return Math.min(count, ENOUGH_OWNERS);
-}
-
-/** What a key may do. */
-export function scopesOfKey(key: Pick<ApiKey, "role" | "scopes">): ScopeSet {
-  if (key.role !== undefined) return scopesOfRole(key.role);
-  const outcome = parseScopes(key.scopes ?? []);
-  return outcome.kind === "ok" ? outcome.scopes : new Set();
 }
 
 /**

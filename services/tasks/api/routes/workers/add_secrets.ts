@@ -227,7 +227,6 @@ async function planCredential(
   const answerWith = (shown: string | null): Answer =>
     json({ ...viewCredential(credential), key, secret: shown }, {
       status: 201,
-      headers: { "cache-control": "no-store" },
     });
   return {
     kind: "plan",
@@ -270,7 +269,7 @@ async function planRotation(
       secret: shown,
       replaced: replaced.filter((one) => !hasEnded(one, nowMs))
         .map(viewSigning),
-    }, { status: 201, headers: { "cache-control": "no-store" } });
+    }, { status: 201 });
   return {
     kind: "plan",
     writes: [

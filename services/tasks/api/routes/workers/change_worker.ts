@@ -181,10 +181,7 @@ async function planChange(
       ...viewWorker(next, facts),
       ...(secret === undefined ? {} : { signing_secret: secret }),
     }, {
-      headers: {
-        etag: etagOf(next.version),
-        ...(secret === undefined ? {} : { "cache-control": "no-store" }),
-      },
+      headers: { etag: etagOf(next.version) },
     }),
     onConflict: ({ reason }) =>
       reason === "alias" ? nameTaken("change", next.name) : undefined,

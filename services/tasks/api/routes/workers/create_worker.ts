@@ -150,7 +150,6 @@ function createdAnswer(
     headers: {
       location: `${call.baseUrl}/v1/workers/${worker.id}`,
       etag: etagOf(worker.version),
-      "cache-control": "no-store",
     },
   });
 }
