@@ -59,7 +59,10 @@ async function run(
   const execPath = Deno.execPath();
   const args = withStd([
     "run",
-    ...permissionFlags(service.name, { execPath }),
+    ...permissionFlags(service.name, {
+      execPath,
+      serving: (name) => env[name] ?? Deno.env.get(name),
+    }),
     `services/${service.name}/main.ts`,
   ], decidedSource());
   const supervisor = new Supervisor({

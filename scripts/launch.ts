@@ -47,7 +47,13 @@ async function launch(args: readonly string[]): Promise<number> {
       "Cannot launch: no subcommand of Deno given; see `deno task`",
     );
   }
-  const expanded = expandPermissions(args, { execPath: Deno.execPath() });
+  const expanded = expandPermissions(args, {
+    execPath: Deno.execPath(),
+    // Arguments behind the program are a command's, which says where it writes.
+    ...(args.at(-1)?.endsWith("/main.ts")
+      ? { serving: (name) => Deno.env.get(name) }
+      : {}),
+  });
   const root = new URL("../", import.meta.url);
   const source = await decide(root);
   if (source === "offline") {

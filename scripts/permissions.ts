@@ -15,7 +15,11 @@ import {
 } from "../services/ratelimit/settings.ts";
 import { GRPC_JS_ENVIRONMENT } from "../services/shared/grpc/grpc_js_environment.ts";
 import { relayerSettings } from "../services/relayer/settings.ts";
-import { settingNames } from "../services/shared/settings.ts";
+import {
+  type ReadVariable,
+  type Setting,
+  settingNames,
+} from "../services/shared/settings.ts";
 import { tasksSettings } from "../services/tasks/settings.ts";
 
 /** The services, which have a set of their own each. */
@@ -31,6 +35,14 @@ export type PermissionSet = ServiceName | "test" | "script";
 export interface PermissionOptions {
   /** The Deno that runs this, which tests may start. */
   readonly execPath: string;
+  /**
+   * The environment of a service that is started to serve: it may write to what
+   * its settings name and to nothing else.
+   *
+   * @default none: a program that is built is not started yet, and commands get
+   * the paths they write to as arguments, so both may write anywhere
+   */
+  readonly serving?: ReadVariable | undefined;
 }
 
 /** Tells whether there is a service of that name. */
@@ -69,31 +81,31 @@ export function expandPermissions(
 const SETS: Readonly<
   Record<PermissionSet, (options: PermissionOptions) => readonly string[]>
 > = {
-  // Net, read and write: settings name the targets; write is for the unix socket
-  // alone. Never run, ffi or sys.
-  ratelimit: () => [
+  // Net and read: settings name the targets. Write: the unix socket alone. Never
+  // run, ffi or sys.
+  ratelimit: ({ serving }) => [
     "--allow-net",
     "--allow-read",
-    "--allow-write",
+    ...writeFlags(rateLimitSettings.grpcUds, serving),
     ...environmentFlags(settingNames(rateLimitSettings, unavailableSettings)),
     "--no-prompt",
   ],
-  // Net, read and write: settings name the listener, the data folder, the key
-  // files and whom push workers call. Never run, ffi or sys.
-  tasks: () => [
+  // Net and read: settings name the listener, the key files and whom push workers
+  // call. Write: the data folder. Never run, ffi or sys.
+  tasks: ({ serving }) => [
     "--allow-net",
     "--allow-read",
-    "--allow-write",
+    ...writeFlags(tasksSettings.dataDir, serving),
     `--allow-env=${[...settingNames(tasksSettings)].sort().join(",")}`,
     "--ignore-env",
     "--no-prompt",
   ],
-  // Net, read and write: settings name the listener, the data folder and the
-  // models, blob stores and full node that are called. Never run, ffi or sys.
-  relayer: () => [
+  // Net and read: settings name the listeners, and the models, blob stores and
+  // full node that are called. Write: the data folder. Never run, ffi or sys.
+  relayer: ({ serving }) => [
     "--allow-net",
     "--allow-read",
-    "--allow-write",
+    ...writeFlags(relayerSettings.dataDir, serving),
     `--allow-env=${[...settingNames(relayerSettings)].sort().join(",")}`,
     "--ignore-env",
     "--no-prompt",
@@ -118,6 +130,18 @@ const SETS: Readonly<
     "--no-prompt",
   ],
 };
+
+/** Writing to the path that a setting names; an empty one is nothing to write. */
+function writeFlags(
+  { name, fallback }: Setting<string>,
+  serving: ReadVariable | undefined,
+): readonly string[] {
+  if (serving === undefined) return ["--allow-write"];
+  const path = serving(name) || fallback;
+  if (path === "") return [];
+  // A comma divides paths, and nothing escapes one.
+  return [path.includes(",") ? "--allow-write" : `--allow-write=${path}`];
+}
 
 function isPermissionSet(name: string): name is PermissionSet {
   return Object.hasOwn(SETS, name);

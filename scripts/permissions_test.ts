@@ -33,6 +33,34 @@ Deno.test("permissionFlags() never lets a service run, load or identify", () => 
   }
 });
 
+Deno.test("permissionFlags() lets a service that is started write where its settings say, and nowhere else", () => {
+  const writeOf = (
+    service: typeof SERVICE_NAMES[number],
+    env: Readonly<Record<string, string>>,
+  ): readonly string[] =>
+    permissionFlags(service, { ...options, serving: (name) => env[name] })
+      .filter((flag) => flag.includes("write"));
+  assertEquals(writeOf("relayer", {}), ["--allow-write=relayer-data"]);
+  assertEquals(writeOf("tasks", { DATA_DIR: "" }), [
+    "--allow-write=tasks-data",
+  ]);
+  // Deno takes a comma for the end of a path.
+  assertEquals(writeOf("relayer", { DATA_DIR: "/srv/a,b" }), [
+    "--allow-write",
+  ]);
+  assertEquals(writeOf("ratelimit", {}), []);
+  assertEquals(writeOf("ratelimit", { GRPC_UDS: "/run/rl.sock" }), [
+    "--allow-write=/run/rl.sock",
+  ]);
+});
+
+Deno.test("permissionFlags() lets a service write anywhere when its settings are not known yet", () => {
+  for (const service of SERVICE_NAMES) {
+    const flags = permissionFlags(service, options);
+    assertEquals([service, flags.includes("--allow-write")], [service, true]);
+  }
+});
+
 Deno.test("permissionFlags() names every variable that a service reads, and hides the others", () => {
   const flags = permissionFlags("ratelimit", options);
   const names = flags.find((flag) => flag.startsWith("--allow-env="))

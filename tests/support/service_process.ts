@@ -52,18 +52,21 @@ export class ServiceProcess {
 
   /** Starts the process and does not wait for anything. */
   constructor(options: ServiceProcessOptions) {
-    const { service } = options;
+    const { service, env, args = [] } = options;
     const execPath = Deno.execPath();
-    const command = ["run", ...permissionFlags(service, { execPath })];
+    const flags = permissionFlags(service, {
+      execPath,
+      ...(args.length === 0 ? { serving: (name) => env[name] } : {}),
+    });
     this.#child = new Deno.Command(execPath, {
       args: [
-        ...withStd(command, stdSource()),
+        ...withStd(["run", ...flags], stdSource()),
         `${ROOT}services/${service}/main.ts`,
-        ...options.args ?? [],
+        ...args,
       ],
       cwd: ROOT,
       clearEnv: true,
-      env: { ...runtimeVariables(Deno.env.toObject()), ...options.env },
+      env: { ...runtimeVariables(Deno.env.toObject()), ...env },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
