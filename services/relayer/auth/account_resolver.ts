@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import { GenerationMap } from "../../shared/generation_map.ts";
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import { describeError, settle } from "../../shared/settled.ts";
 import type { AccountOutcome, Ledger } from "../ledger/ledger.ts";
 import type { Caller } from "./caller.ts";
@@ -55,13 +55,13 @@ interface Remembered {
 export class AccountResolver {
   readonly #options: AccountResolverOptions;
   readonly #rememberMs: number;
-  readonly #accounts: GenerationMap<string, Remembered>;
+  readonly #accounts: BoundedMap<string, Remembered>;
 
   /** Remembers nothing yet. */
   constructor(options: AccountResolverOptions) {
     this.#options = options;
     this.#rememberMs = options.rememberMs ?? 86_400_000;
-    this.#accounts = new GenerationMap(options.maxKeys ?? 100_000);
+    this.#accounts = new BoundedMap({ maxEntries: options.maxKeys ?? 100_000 });
   }
 
   /**
@@ -110,8 +110,7 @@ export class AccountResolver {
       outcome.kind === "refused" && outcome.status === 401 &&
       known?.accountId === accountId
     ) {
-      // The map cannot delete; what has expired counts as not there.
-      this.#accounts.set(publicKey, { accountId, untilMs: -Infinity });
+      this.#accounts.delete(publicKey);
     }
     return outcome;
   }

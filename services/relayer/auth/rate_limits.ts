@@ -5,6 +5,7 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { RateWindow } from "../store/store.ts";
 import type { Caller } from "./caller.ts";
@@ -91,7 +92,7 @@ export class RateLimits {
   readonly #maxNames: number;
   readonly #layers: readonly Layer[];
   /** By name, the one that was used last at the end. */
-  readonly #spent = new Map<string, MinutePoints[]>();
+  readonly #spent: BoundedMap<string, MinutePoints[]>;
   /** Windows that are not written down, by name and minute. */
   #changed = new Map<string, RateWindow>();
 
@@ -100,6 +101,7 @@ export class RateLimits {
     this.#clock = options.clock;
     this.#persist = options.persist;
     this.#maxNames = options.maxNames ?? 100_000;
+    this.#spent = new BoundedMap({ maxEntries: this.#maxNames });
     this.#layers = layersOf(options);
   }
 
@@ -128,7 +130,7 @@ export class RateLimits {
     let [longest, waitFor]: [number, Layer | undefined] = [0, undefined];
     for (const layer of this.#layers) {
       const { minutes, limit } = layer;
-      const spent = this.#spent.get(layer.nameOf(caller)) ?? [];
+      const spent = this.#spent.peek(layer.nameOf(caller)) ?? [];
       const seconds = waitSeconds(spent, { minutes, limit, nowMs, points });
       if (seconds > longest) [longest, waitFor] = [seconds, layer];
     }
@@ -185,12 +187,9 @@ export class RateLimits {
 
   /** The points of a name, which counts as used now. */
   #use(name: string): MinutePoints[] {
-    const spent = this.#spent.get(name) ?? [];
-    this.#spent.delete(name);
-    if (this.#spent.size >= this.#maxNames) {
-      const [oldest] = this.#spent.keys();
-      if (oldest !== undefined) this.#spent.delete(oldest);
-    }
+    const known = this.#spent.get(name);
+    if (known !== undefined) return known;
+    const spent: MinutePoints[] = [];
     this.#spent.set(name, spent);
     return spent;
   }

@@ -6,7 +6,7 @@
 
 import { Buffer } from "node:buffer";
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
-import { GenerationMap } from "../../shared/generation_map.ts";
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import { isSmallOrderKey } from "./small_order_key.ts";
 
 /** A signature to be checked. */
@@ -35,11 +35,11 @@ export interface SignatureVerifierOptions {
  * and adds a promise.
  */
 export class SignatureVerifier {
-  readonly #keys: GenerationMap<string, KeyObject | "none">;
+  readonly #keys: BoundedMap<string, KeyObject | "none">;
 
   /** Knows no key yet. */
   constructor(options: SignatureVerifierOptions = {}) {
-    this.#keys = new GenerationMap(options.maxKeys ?? 10_000);
+    this.#keys = new BoundedMap({ maxEntries: options.maxKeys ?? 10_000 });
   }
 
   /**

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Embedder, EmbedOptions, EmbedOutcome } from "./embedder.ts";
 
@@ -46,8 +47,7 @@ export class CachedEmbedder implements Embedder {
   /** Names what made the vectors. */
   readonly model: string;
   readonly #options: Required<CachedEmbedderOptions>;
-  /** In the order of their last use. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept: BoundedMap<string, Kept>;
 
   /** A cache in front of `embedder`. */
   constructor(options: CachedEmbedderOptions) {
@@ -57,6 +57,7 @@ export class CachedEmbedder implements Embedder {
       ttlMs: 600_000,
       ...options,
     };
+    this.#kept = new BoundedMap({ maxEntries: this.#options.maxTexts });
     this.width = options.embedder.width;
     this.model = options.embedder.model;
   }
@@ -86,20 +87,15 @@ export class CachedEmbedder implements Embedder {
   #find(text: string): Float32Array | undefined {
     const kept = this.#kept.get(text);
     if (kept === undefined) return undefined;
+    if (kept.untilMs > this.#options.clock.nowMs()) return kept.vector;
     this.#kept.delete(text);
-    if (kept.untilMs <= this.#options.clock.nowMs()) return undefined;
-    this.#kept.set(text, kept);
-    return kept.vector;
+    return undefined;
   }
 
   #keep(text: string, vector: Float32Array | undefined): void {
-    const { clock, maxChars, maxTexts, ttlMs } = this.#options;
+    const { clock, maxChars, ttlMs } = this.#options;
     if (vector === undefined || text.length > maxChars) return;
     this.#kept.set(text, { vector, untilMs: clock.nowMs() + ttlMs });
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= maxTexts) break;
-      this.#kept.delete(oldest);
-    }
   }
 }
 

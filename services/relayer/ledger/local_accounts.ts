@@ -8,7 +8,7 @@
 
 import { createHash } from "node:crypto";
 import type { StatementSync } from "node:sqlite";
-import { GenerationMap } from "../../shared/generation_map.ts";
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { AccountRecord, DelegateKeyRecord } from "./account_record.ts";
 import {
   type DelegateKeyInput,
@@ -53,7 +53,9 @@ export class LocalAccounts {
   readonly #byKey: StatementSync;
   readonly #version: StatementSync;
   /** What was read since the file changed last. */
-  #known = newCache();
+  readonly #known = new BoundedMap<string, AccountRecord>({
+    maxEntries: CACHED_ACCOUNTS,
+  });
   #knownVersion: unknown;
 
   /** The accounts of a package in an open file. */
@@ -83,7 +85,7 @@ export class LocalAccounts {
     // Another one when another process has written. Asked before the account is
     // read, so that what is read is never older than it says.
     const version = this.#version.get()?.["data_version"];
-    if (version !== this.#knownVersion) this.#known = newCache();
+    if (version !== this.#knownVersion) this.#known.clear();
     this.#knownVersion = version;
     const known = this.#known.get(accountId);
     if (known !== undefined) return known;
@@ -182,7 +184,7 @@ export class LocalAccounts {
   }
 
   #done(accountId: string): AccountChange {
-    this.#known = newCache();
+    this.#known.clear();
     const account = this.byId(accountId);
     return account === undefined
       ? { kind: "missing" }
@@ -209,15 +211,11 @@ export class LocalAccounts {
       return outcome;
     } catch (error) {
       // It may hold what was never committed.
-      this.#known = newCache();
+      this.#known.clear();
       if (db.isTransaction) db.exec("ROLLBACK");
       throw error;
     }
   }
-}
-
-function newCache(): GenerationMap<string, AccountRecord> {
-  return new GenerationMap(CACHED_ACCOUNTS);
 }
 
 /** An owner's account has the same id in every file of a package. */

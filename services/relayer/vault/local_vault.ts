@@ -15,6 +15,7 @@
  */
 
 import { createHmac, randomBytes } from "node:crypto";
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { decodeContent, encodeContent } from "./blob_content.ts";
@@ -28,7 +29,6 @@ import {
   sealEnvelope,
 } from "./envelope.ts";
 import { decodeIndexEntry, encodeIndexEntry } from "./index_entry.ts";
-import { KeyCache } from "./key_cache.ts";
 import { KeyDatabase } from "./key_database.ts";
 import { readMasterKeyFile } from "./master_key_file.ts";
 import { masterKeysOf } from "./master_keys.ts";
@@ -90,17 +90,25 @@ const LONG_BYTES = 2_048;
 const KEY_TIME_BYTES = 6;
 const KEY_RANDOM_BYTES = 12;
 
+/**
+ * Opened keys by name. A key that leaves is overwritten with zeros, so one that
+ * was taken out must be used before anything else gets a turn.
+ */
+type KeyCache = BoundedMap<string, Uint8Array>;
+
 class LocalVault implements RelayerVault {
   readonly #options: LocalVaultOptions;
   readonly #dataKeys: KeyCache;
-  readonly #ownerKeys = new KeyCache(MAX_OWNER_KEYS);
+  readonly #ownerKeys = keyCache(MAX_OWNER_KEYS);
   /** Keys that open index entries, in a form that can't be overwritten. */
-  readonly #importedKeys = new Map<string, Promise<CryptoKey>>();
+  readonly #importedKeys = new BoundedMap<string, Promise<CryptoKey>>({
+    maxEntries: MAX_OWNER_KEYS,
+  });
   #ready: Ready | undefined;
 
   constructor(options: LocalVaultOptions) {
     this.#options = options;
-    this.#dataKeys = new KeyCache(options.maxOpenKeys ?? 10_000);
+    this.#dataKeys = keyCache(options.maxOpenKeys ?? 10_000);
   }
 
   async start(): Promise<void> {
@@ -265,10 +273,6 @@ class LocalVault implements RelayerVault {
     );
     copy.fill(0);
     this.#importedKeys.set(name, imported);
-    for (const oldest of this.#importedKeys.keys()) {
-      if (this.#importedKeys.size <= MAX_OWNER_KEYS) break;
-      this.#importedKeys.delete(oldest);
-    }
     return imported;
   }
 
@@ -355,6 +359,10 @@ class LocalVault implements RelayerVault {
     }
     return this.#ready;
   }
+}
+
+function keyCache(maxEntries: number): KeyCache {
+  return new BoundedMap({ maxEntries, onLeave: (key) => key.fill(0) });
 }
 
 function nameOf(owner: string, keyId: string): string {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BoundedMap } from "../bounded_map.ts";
 import type { H2Stream } from "./stream.ts";
 
 /** Streams we have reset that are remembered; the oldest are forgotten. */
@@ -15,7 +16,9 @@ const MAX_REMEMBERED = 1_024;
  */
 export class StreamTable {
   readonly #streams = new Map<number, H2Stream>();
-  readonly #reset = new Set<number>();
+  readonly #reset = new BoundedMap<number, true>({
+    maxEntries: MAX_REMEMBERED,
+  });
   readonly #onPark: (stream: H2Stream) => void;
   #latest: H2Stream | undefined;
   #lastId = 0;
@@ -96,12 +99,7 @@ export class StreamTable {
 
   /** Remembers that frames of a stream may still come, though it is reset. */
   remember(id: number): void {
-    this.#reset.add(id);
-    if (this.#reset.size <= MAX_REMEMBERED) return;
-    for (const oldest of this.#reset) {
-      this.#reset.delete(oldest);
-      break;
-    }
+    this.#reset.set(id, true);
   }
 
   /** Whether frames of a closed stream may still come. */

@@ -5,9 +5,9 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Credential } from "./credential.ts";
-import { RecentMap } from "./recent_map.ts";
 
 /** Options of {@linkcode CredentialCache}. */
 export interface CredentialCacheOptions {
@@ -37,7 +37,7 @@ interface Entry<C> {
 export class CredentialCache<C extends Credential> {
   readonly #clock: Clock;
   readonly #maxAgeMs: number;
-  readonly #entries: RecentMap<string, Entry<C>>;
+  readonly #entries: BoundedMap<string, Entry<C>>;
   /** Counts what was forgotten, so that a load under way cannot bring it back. */
   #forgotten = 0;
 
@@ -45,7 +45,9 @@ export class CredentialCache<C extends Credential> {
   constructor(options: CredentialCacheOptions) {
     this.#clock = options.clock;
     this.#maxAgeMs = options.maxAgeMs ?? 5_000;
-    this.#entries = new RecentMap(options.maxEntries ?? 10_000);
+    this.#entries = new BoundedMap({
+      maxEntries: options.maxEntries ?? 10_000,
+    });
   }
 
   /**

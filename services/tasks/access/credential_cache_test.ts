@@ -1,14 +1,7 @@
-import {
-  assert,
-  assertEquals,
-  assertInstanceOf,
-  assertThrows,
-} from "@std/assert";
+import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { Credential } from "./credential.ts";
 import { CredentialCache } from "./credential_cache.ts";
-import { RecentMap } from "./recent_map.ts";
 
 function credential(id: string): Credential {
   return { id, digest: "", networks: [] };
@@ -67,28 +60,4 @@ Deno.test("CredentialCache does not keep what does not exist", async () => {
   );
   const load = () => Promise.resolve(credential("dk_a"));
   assertEquals(await cache.find("t", "dk_a", load), credential("dk_a"));
-});
-
-Deno.test("RecentMap keeps the entries used last and never more than its bound", () => {
-  const random = new SeededRandom(29);
-  const map = new RecentMap<number, number>(10);
-  let model: number[] = [];
-  for (let round = 0; round < 5_000; round++) {
-    const key = random.below(25);
-    const isThere = model.includes(key);
-    if (random.chance(0.5)) {
-      map.set(key, key * 2);
-      model = [...model.filter((one) => one !== key), key].slice(-10);
-    } else if (random.chance(0.1)) {
-      map.delete(key);
-      model = model.filter((one) => one !== key);
-    } else {
-      assertEquals(map.get(key), isThere ? key * 2 : undefined);
-      if (isThere) model = [...model.filter((one) => one !== key), key];
-    }
-    assertEquals(map.size, model.length);
-  }
-  for (const bound of [0, -1, 1.5, NaN]) {
-    assertThrows(() => new RecentMap(bound), RangeError);
-  }
 });

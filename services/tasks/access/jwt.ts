@@ -5,6 +5,7 @@
  */
 
 import { hash } from "node:crypto";
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Jwks } from "./jwks.ts";
 import {
@@ -14,7 +15,6 @@ import {
   type TokenSubject,
 } from "./jwt_claims.ts";
 import { type JwtParts, parseJwt } from "./jwt_parts.ts";
-import { RecentMap } from "./recent_map.ts";
 import type { SigningKey } from "./signing_key.ts";
 
 /** Options of {@linkcode JwtVerifier}. */
@@ -68,7 +68,7 @@ interface Remembered {
 export class JwtVerifier {
   readonly #options: JwtVerifierOptions;
   readonly #maxRememberedMs: number;
-  readonly #remembered: RecentMap<string, Remembered>;
+  readonly #remembered: BoundedMap<string, Remembered>;
 
   /**
    * A verifier that has seen no token.
@@ -84,7 +84,9 @@ export class JwtVerifier {
     }
     this.#options = options;
     this.#maxRememberedMs = options.maxRememberedMs ?? 300_000;
-    this.#remembered = new RecentMap(options.maxRemembered ?? 10_000);
+    this.#remembered = new BoundedMap({
+      maxEntries: options.maxRemembered ?? 10_000,
+    });
   }
 
   /**

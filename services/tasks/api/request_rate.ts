@@ -4,7 +4,7 @@
  * @module
  */
 
-import { GenerationMap } from "../../shared/generation_map.ts";
+import { BoundedMap } from "../../shared/bounded_map.ts";
 
 /** Buckets that are kept at most; one that is forgotten is full again. */
 const MAX_BUCKETS = 100_000;
@@ -49,8 +49,10 @@ const OK: RateVerdict = { kind: "ok" };
  * rate as long as the others do not ask, and cannot keep them out.
  */
 export class RequestRate {
-  readonly #buckets = new GenerationMap<string, Bucket>(MAX_BUCKETS);
-  readonly #parts = new GenerationMap<string, Bucket>(MAX_BUCKETS);
+  readonly #buckets = new BoundedMap<string, Bucket>({
+    maxEntries: MAX_BUCKETS,
+  });
+  readonly #parts = new BoundedMap<string, Bucket>({ maxEntries: MAX_BUCKETS });
 
   /** Takes a token of a bucket that fills by `perSecond`. */
   take(name: string, { perSecond, nowMs, part }: TakeOptions): RateVerdict {
@@ -82,7 +84,7 @@ export class RequestRate {
 
 /** The bucket of a name as it is now; a new one is full. */
 function filled(
-  buckets: GenerationMap<string, Bucket>,
+  buckets: BoundedMap<string, Bucket>,
   name: string,
   { perSecond, capacity, nowMs }: {
     readonly perSecond: number;

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import {
   DEFAULT_RETRY_POLICY,
   parseRetryPolicy,
@@ -72,36 +73,30 @@ export function rulesOf(
 }
 
 /**
- * Makes a cache for {@linkcode rulesOf}. When it is full, the entry that was
- * made first is forgotten.
+ * Makes a cache for {@linkcode rulesOf}. When it is full, the entry that was not
+ * used for longest is forgotten.
  *
  * @param maxEntries Most policies, and most timings, that are kept.
+ * @throws {RangeError} When `maxEntries` is not a positive whole number.
  */
 export function createRuleCache(maxEntries: number): RuleCache {
-  const policies = new Map<string, RetryPolicy>();
-  const timings = new Map<string, Timing>();
+  const policies = new BoundedMap<string, RetryPolicy>({ maxEntries });
+  const timings = new BoundedMap<string, Timing>({ maxEntries });
   return {
-    retry: (text, make) => kept(policies, text, { make, maxEntries }),
-    timing: (text, make) => kept(timings, text, { make, maxEntries }),
+    retry: (text, make) => kept(policies, text, make),
+    timing: (text, make) => kept(timings, text, make),
   };
 }
 
 function kept<Value>(
-  entries: Map<string, Value>,
+  entries: BoundedMap<string, Value>,
   text: string,
-  { make, maxEntries }: {
-    readonly make: () => Value;
-    readonly maxEntries: number;
-  },
+  make: () => Value,
 ): Value {
   const known = entries.get(text);
   if (known !== undefined) return known;
   const value = make();
-  for (const oldest of entries.keys()) {
-    if (entries.size < maxEntries) break;
-    entries.delete(oldest);
-  }
-  if (maxEntries > 0) entries.set(text, value);
+  entries.set(text, value);
   return value;
 }
 

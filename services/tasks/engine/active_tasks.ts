@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Task } from "../domain/task.ts";
 import { isFinal, LIVE_STATUSES } from "../domain/task_status.ts";
@@ -39,7 +40,9 @@ export interface Reservation {
 export class ActiveTasks {
   readonly #store: Pick<Store, "counts">;
   readonly #clock: Clock;
-  readonly #counts = new Map<string, Count>();
+  readonly #counts = new BoundedMap<string, Count>({
+    maxEntries: MAX_TENANTS,
+  });
 
   /** Counts nothing yet; it has to hear of all changes from now on. */
   constructor(
@@ -97,10 +100,6 @@ export class ActiveTasks {
         there.countedAtMs = nowMs;
       }
       return there;
-    }
-    const oldest = this.#counts.keys().next().value;
-    if (this.#counts.size >= MAX_TENANTS && oldest !== undefined) {
-      this.#counts.delete(oldest);
     }
     const count = { countedAtMs: nowMs, live, reserved: 0 };
     this.#counts.set(tenantId, count);

@@ -205,7 +205,7 @@ Deno.test("Leases.lease() sees a worker, and waiting is what counts", async () =
   await world.clock.advance(1_000);
   assertEquals(world.engine.liveness.of(of)?.lastSeenAtMs, seenAtMs);
   assertEquals(
-    world.engine.liveness.of(of)?.instances.get("host-1"),
+    new Map(world.engine.liveness.of(of)?.instances).get("host-1"),
     seenAtMs,
   );
 });

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import { shiftOf, type ShiftOptions } from "../domain/clock_step.ts";
 import type { WorkerName } from "./claims.ts";
 
@@ -17,8 +18,13 @@ const MAX_WORKERS = 10_000;
 export interface WorkerLife {
   /** When it last asked for tasks, in milliseconds since the epoch. */
   readonly lastSeenAtMs: number;
-  /** Its processes by name, with when each last asked. */
-  readonly instances: ReadonlyMap<string, number>;
+  /** Its processes by name, with when each last asked; the latest come last. */
+  readonly instances: Iterable<readonly [name: string, atMs: number]>;
+}
+
+interface KeptLife extends WorkerLife {
+  lastSeenAtMs: number;
+  readonly instances: BoundedMap<string, number>;
 }
 
 /** How a worker was seen. */
@@ -31,34 +37,31 @@ export interface Sighting {
 
 /** Remembers when workers were seen, since the start of this process. */
 export class Liveness {
-  readonly #workers = new Map<
-    string,
-    { lastSeenAtMs: number; readonly instances: Map<string, number> }
-  >();
+  readonly #workers = new BoundedMap<string, KeptLife>({
+    maxEntries: MAX_WORKERS,
+  });
 
   /** A worker was seen. */
   seen(worker: WorkerName, { instance, nowMs }: Sighting): void {
     const name = `${worker.tenantId}\n${worker.workerId}`;
     let life = this.#workers.get(name);
     if (life === undefined) {
-      life = { lastSeenAtMs: nowMs, instances: new Map() };
-      makeRoom(this.#workers, MAX_WORKERS);
+      const instances = new BoundedMap<string, number>({
+        maxEntries: MAX_INSTANCES,
+      });
+      life = { lastSeenAtMs: nowMs, instances };
+      this.#workers.set(name, life);
     }
     life.lastSeenAtMs = nowMs;
-    // At the end: who was seen longest ago makes room first.
-    this.#workers.delete(name);
-    this.#workers.set(name, life);
-    if (instance === undefined) return;
-    life.instances.delete(instance);
-    makeRoom(life.instances, MAX_INSTANCES);
-    life.instances.set(instance, nowMs);
+    if (instance !== undefined) life.instances.set(instance, nowMs);
   }
 
   /** Sets its times as the time of day was set. */
   followClock(since: ShiftOptions): void {
-    for (const life of this.#workers.values()) {
+    for (const [, life] of this.#workers) {
       life.lastSeenAtMs += shiftOf(life.lastSeenAtMs, since);
-      for (const [instance, seenAtMs] of life.instances) {
+      // Each is set in turn, so they keep their order.
+      for (const [instance, seenAtMs] of [...life.instances]) {
         life.instances.set(instance, seenAtMs + shiftOf(seenAtMs, since));
       }
     }
@@ -66,12 +69,6 @@ export class Liveness {
 
   /** What is known of a worker; undefined when it was not seen. */
   of(worker: WorkerName): WorkerLife | undefined {
-    return this.#workers.get(`${worker.tenantId}\n${worker.workerId}`);
+    return this.#workers.peek(`${worker.tenantId}\n${worker.workerId}`);
   }
-}
-
-function makeRoom(map: Map<string, unknown>, max: number): void {
-  if (map.size < max) return;
-  const oldest = map.keys().next().value;
-  if (oldest !== undefined) map.delete(oldest);
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Task } from "../domain/task.ts";
 
 /** Most tasks that are kept. */
@@ -16,15 +17,11 @@ const MAX_DATA_CHARS = 4_096;
  * remembered may be out of date: whoever uses it compares versions when writing.
  */
 export class RecentTasks {
-  readonly #tasks = new Map<string, Task>();
+  readonly #tasks = new BoundedMap<string, Task>({ maxEntries: MAX_TASKS });
 
   /** Remembers a task that was started. */
   add(task: Task): void {
     if (task.dataJson.length > MAX_DATA_CHARS) return;
-    if (this.#tasks.size >= MAX_TASKS) {
-      const oldest = this.#tasks.keys().next().value;
-      if (oldest !== undefined) this.#tasks.delete(oldest);
-    }
     this.#tasks.set(task.id, task);
   }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Soon } from "../../shared/soon.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
 import type { Store, Unit, UnitResult } from "../store/store.ts";
@@ -21,8 +22,12 @@ export type RecordSource = Pick<Store, "record" | "recordByAlias" | "commit">;
  */
 export class RecordCache {
   readonly #source: RecordSource;
-  readonly #records = new Map<string, StoredRecord>();
-  readonly #aliases = new Map<string, string>();
+  readonly #records = new BoundedMap<string, StoredRecord>({
+    maxEntries: MAX_ENTRIES,
+  });
+  readonly #aliases = new BoundedMap<string, string>({
+    maxEntries: MAX_ENTRIES,
+  });
   /** Changes with each commit, so that a read that began before is not kept. */
   #generation = 0;
   readonly #changes = new Map<RecordKind, number>();
@@ -90,10 +95,6 @@ export class RecordCache {
 
   #keep(record: StoredRecord, generation: number): void {
     if (generation !== this.#generation) return;
-    for (const map of [this.#records, this.#aliases]) {
-      const oldest = map.size < MAX_ENTRIES ? undefined : firstOf(map);
-      if (oldest !== undefined) map.delete(oldest);
-    }
     const name = nameOf(record.kind, record.tenantId, record.id);
     this.#records.set(name, record);
     if (record.alias !== undefined) {
@@ -108,8 +109,4 @@ export class RecordCache {
 /** No id and no alias holds a line feed. */
 function nameOf(kind: RecordKind, tenantId: string, id: string): string {
   return `${kind}\n${tenantId}\n${id}`;
-}
-
-function firstOf(map: ReadonlyMap<string, unknown>): string | undefined {
-  return map.keys().next().value;
 }

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { StoredRecord } from "../store/record.ts";
 import type { Unit, UnitResult } from "../store/store.ts";
 import { RecordCache, type RecordSource } from "./record_cache.ts";
@@ -130,4 +130,23 @@ Deno.test("RecordCache keeps the records of tenants apart", async () => {
   await cache.record("worker", "t", "wrk_1");
   source.record_ = undefined;
   assertEquals(await cache.record("worker", "u", "wrk_1"), undefined);
+});
+
+Deno.test("RecordCache forgets no other record when one comes that it has", async () => {
+  const gate = Promise.withResolvers<void>();
+  const cache = new RecordCache({
+    async record(kind, tenantId, id) {
+      if (id === "wrk_last") await gate.promise;
+      return { kind, tenantId, id, version: 1, text: "" };
+    },
+    recordByAlias: () => Promise.resolve(undefined),
+    commit: () => Promise.resolve([]),
+  });
+  const get = (id: string) => cache.record("worker", "t", id);
+  for (let at = 1; at < 20_000; at++) await get(`wrk_${at}`);
+  const both = [get("wrk_last"), get("wrk_last")];
+  gate.resolve();
+  await Promise.all(both);
+  assert(!(get("wrk_1") instanceof Promise));
+  assert(!(get("wrk_last") instanceof Promise));
 });

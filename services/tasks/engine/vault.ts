@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { newSigningSecret } from "../delivery/signing_secret.ts";
 import type {
@@ -65,10 +66,10 @@ const NOTHING: OpenedSecrets = { values: new Map() };
 export class Vault {
   readonly #options: VaultOptions;
   readonly #keys: TenantKeys;
-  readonly #opened = new Map<
+  readonly #opened = new BoundedMap<
     string,
     { readonly changes: number; readonly secrets: OpenedSecrets }
-  >();
+  >({ maxEntries: MAX_OPENED });
 
   /** A vault that has opened nothing. */
   constructor(options: VaultOptions) {
@@ -84,7 +85,7 @@ export class Vault {
   /** Lets go of all that was opened for a tenant, as when it is removed. */
   forget(tenantId: string): void {
     this.#keys.forget(tenantId);
-    for (const name of this.#opened.keys()) {
+    for (const [name] of this.#opened) {
       if (name.startsWith(`${tenantId}\n`)) this.#opened.delete(name);
     }
   }
@@ -116,10 +117,6 @@ export class Vault {
     const known = this.#opened.get(name);
     if (known?.changes === changes) return known.secrets;
     const secrets = await this.#openAll(tenantId, workerId);
-    const oldest = this.#opened.keys().next().value;
-    if (this.#opened.size >= MAX_OPENED && oldest !== undefined) {
-      this.#opened.delete(oldest);
-    }
     this.#opened.set(name, { changes, secrets });
     return secrets;
   }

@@ -295,3 +295,19 @@ Deno.test("Vault.open() takes replaced and removed values out of texts for a day
   });
   assertEquals(await clean(later), "leaked value, [secret A]");
 });
+
+Deno.test("Vault.open() forgets no other worker when one is opened twice", async () => {
+  const { vault, parts: { books: { secrets } } } = await open(ringOf("k1"));
+  let reads = 0;
+  const all = secrets.all.bind(secrets);
+  secrets.all = (...names) => {
+    reads++;
+    return all(...names);
+  };
+  const use = (at: number) => vault.open(TENANT_ID, `wrk_${at}`);
+  for (let at = 1; at < 1_000; at++) await use(at);
+  await Promise.all([use(1_000), use(1_000)]);
+  assertEquals(reads, 1_001);
+  for (let at = 1; at <= 1_000; at++) await use(at);
+  assertEquals(reads, 1_001);
+});

@@ -4,12 +4,16 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { WorkerDefinition } from "../domain/worker.ts";
-import { type RateBound, RateWindow } from "./rate_window.ts";
+import { RateWindow } from "./rate_window.ts";
 
 type WorkerRate = NonNullable<NonNullable<WorkerDefinition["limits"]>["rate"]>;
 
-/** Most groups whose starts are remembered. */
+/**
+ * Most groups whose starts are remembered. Rather a group that may go faster than
+ * memory without a bound: the one that started nothing for longest is forgotten.
+ */
 const MAX_GROUPS = 10_000;
 
 /**
@@ -18,7 +22,9 @@ const MAX_GROUPS = 10_000;
  */
 export class WorkerRates {
   readonly #all = new RateWindow();
-  readonly #groups = new Map<string, RateWindow>();
+  readonly #groups = new BoundedMap<string, RateWindow>({
+    maxEntries: MAX_GROUPS,
+  });
   #bound: WorkerRate | undefined;
 
   /** How many tasks of the worker may start now. */
@@ -36,7 +42,7 @@ export class WorkerRates {
   ): number {
     const rate = worker.limits?.rate;
     if (rate === undefined || rate.per !== "group") return Infinity;
-    return this.#groups.get(group)?.room(rate, nowMs) ?? rate.count;
+    return this.#groups.peek(group)?.room(rate, nowMs) ?? rate.count;
   }
 
   /** When the next task may start, where a limit holds it back. */
@@ -53,7 +59,7 @@ export class WorkerRates {
   ): number {
     const rate = worker.limits?.rate;
     if (rate === undefined || rate.per !== "group") return nowMs;
-    return this.#groups.get(group)?.nextAtMs(rate, nowMs) ?? nowMs;
+    return this.#groups.peek(group)?.nextAtMs(rate, nowMs) ?? nowMs;
   }
 
   /** Counts a start. */
@@ -63,7 +69,6 @@ export class WorkerRates {
     if (this.#bound.per === "worker") return;
     let window = this.#groups.get(group);
     if (window === undefined) {
-      this.#dropIdle(this.#bound, nowMs);
       window = new RateWindow();
       this.#groups.set(group, window);
     }
@@ -73,17 +78,5 @@ export class WorkerRates {
   /** Whether nothing would change if this were thrown away. */
   isIdle(nowMs: number): boolean {
     return this.#bound === undefined || this.#all.isIdle(this.#bound, nowMs);
-  }
-
-  #dropIdle(bound: RateBound, nowMs: number): void {
-    if (this.#groups.size < MAX_GROUPS) return;
-    for (const [group, window] of this.#groups) {
-      if (window.isIdle(bound, nowMs)) this.#groups.delete(group);
-    }
-    // Rather a group that may go faster than memory without a bound.
-    for (const group of this.#groups.keys()) {
-      if (this.#groups.size < MAX_GROUPS) break;
-      this.#groups.delete(group);
-    }
   }
 }

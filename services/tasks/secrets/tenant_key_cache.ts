@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { MasterKeys, SealingKey } from "./master_keys.ts";
 import { type TenantKeyOutcome, unwrapTenantKey } from "./tenant_key.ts";
 
@@ -27,22 +28,16 @@ export interface TenantKeyCacheOptions {
  */
 export class TenantKeyCache {
   readonly #masterKeys: MasterKeys;
-  readonly #maxTenants: number;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries: BoundedMap<string, Entry>;
 
   /**
    * An empty cache.
    *
-   * @throws {RangeError} When it may hold less than one key.
+   * @throws {RangeError} When `maxTenants` is not a positive whole number.
    */
   constructor(options: TenantKeyCacheOptions) {
     this.#masterKeys = options.masterKeys;
-    this.#maxTenants = options.maxTenants ?? 1_000;
-    if (!(this.#maxTenants >= 1)) {
-      throw new RangeError(
-        `Cannot hold keys of ${this.#maxTenants} tenants: 1 is the least`,
-      );
-    }
+    this.#entries = new BoundedMap({ maxEntries: options.maxTenants ?? 1_000 });
   }
 
   /** How many keys are held. */
@@ -53,18 +48,14 @@ export class TenantKeyCache {
   /** The key that `wrapped`, as stored for this tenant, holds. */
   unwrap(tenantId: string, wrapped: string): TenantKeyOutcome {
     const held = this.#entries.get(tenantId);
+    if (held?.wrapped === wrapped) return { kind: "ok", key: held.key };
     this.#entries.delete(tenantId);
-    if (held?.wrapped === wrapped) {
-      this.#entries.set(tenantId, held);
-      return { kind: "ok", key: held.key };
-    }
     const outcome = unwrapTenantKey(wrapped, {
       tenantId,
       masterKeys: this.#masterKeys,
     });
     if (outcome.kind === "ok") {
       this.#entries.set(tenantId, { wrapped, key: outcome.key });
-      this.#makeRoom();
     }
     return outcome;
   }
@@ -72,13 +63,6 @@ export class TenantKeyCache {
   /** Lets go of a tenant's key, as when the tenant is closed. */
   forget(tenantId: string): void {
     this.#entries.delete(tenantId);
-  }
-
-  #makeRoom(): void {
-    for (const tenantId of this.#entries.keys()) {
-      if (this.#entries.size <= this.#maxTenants) return;
-      this.#entries.delete(tenantId);
-    }
   }
 }
 

@@ -76,7 +76,7 @@ Deno.test("TenantKeyCache refuses to hold nothing", () => {
     assertThrows(
       () => new TenantKeyCache({ masterKeys: ringOf("m1"), maxTenants }),
       RangeError,
-      "1 is the least",
+      "positive whole number",
     );
   }
 });

@@ -7,7 +7,7 @@
  */
 
 import type { Timer } from "../../../shared/clock.ts";
-import { GenerationMap } from "../../../shared/generation_map.ts";
+import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { repeatEvery } from "../../../shared/repeat.ts";
 import { SYSTEM_ACTOR } from "../../domain/actor.ts";
 import { REGISTRY } from "../../engine/books.ts";
@@ -48,7 +48,9 @@ export class MirrorRounds {
   /** Where the next round begins: behind what failed last. */
   #afterId = MARK_PREFIX;
   /** Marks that the mirror refused, and until when they are left alone. */
-  readonly #refusedUntilMs = new GenerationMap<string, number>(MAX_REFUSED);
+  readonly #refusedUntilMs = new BoundedMap<string, number>({
+    maxEntries: MAX_REFUSED,
+  });
   /** What was logged, so that an outage is told once. */
   #told: string | undefined;
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BoundedMap } from "../../../shared/bounded_map.ts";
 import type {
   DatabaseSync,
   SQLInputValue,
@@ -26,7 +27,9 @@ const MAX_STATEMENTS = 200;
  */
 export class Reader {
   readonly #db: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements = new BoundedMap<string, StatementSync>({
+    maxEntries: MAX_STATEMENTS,
+  });
   #isInSnapshot = false;
 
   /** A reader over a connection. */
@@ -86,10 +89,6 @@ export class Reader {
   #statement(sql: string): StatementSync {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
-    for (const oldest of this.#statements.keys()) {
-      if (this.#statements.size < MAX_STATEMENTS) break;
-      this.#statements.delete(oldest);
-    }
     const statement = this.#db.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;

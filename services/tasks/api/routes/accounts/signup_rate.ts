@@ -4,8 +4,8 @@
  * @module
  */
 
+import { BoundedMap } from "../../../../shared/bounded_map.ts";
 import { addressGroup } from "../../../access/address_group.ts";
-import { RecentMap } from "../../../access/recent_map.ts";
 
 /** Addresses that are remembered at most. */
 const MAX_ADDRESSES = 50_000;
@@ -29,7 +29,9 @@ export type SignupVerdict =
 /** A token bucket for each address; an IPv6 address counts as its /64. */
 export class SignupRate {
   readonly #perHour: number;
-  readonly #buckets = new RecentMap<string, Bucket>(MAX_ADDRESSES);
+  readonly #buckets = new BoundedMap<string, Bucket>({
+    maxEntries: MAX_ADDRESSES,
+  });
 
   /** Lets each address make `perHour` tenants in an hour, and as many at once. */
   constructor(perHour: number) {

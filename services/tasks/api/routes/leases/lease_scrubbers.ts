@@ -5,7 +5,7 @@
  * @module
  */
 
-import { GenerationMap } from "../../../../shared/generation_map.ts";
+import { BoundedMap } from "../../../../shared/bounded_map.ts";
 import { describeError } from "../../../../shared/settled.ts";
 import { taskOfLease } from "../../../engine/lease_id.ts";
 import type { Scrubber } from "../../../secrets/scrub.ts";
@@ -20,7 +20,9 @@ const MAX_LEASES = 20_000;
  */
 export class LeaseScrubbers {
   readonly #parts: Pick<ApiParts, "engine" | "vault">;
-  readonly #workers = new GenerationMap<string, string>(MAX_LEASES);
+  readonly #workers = new BoundedMap<string, string>({
+    maxEntries: MAX_LEASES,
+  });
 
   /** Remembers nothing yet. */
   constructor(parts: Pick<ApiParts, "engine" | "vault">) {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { GenerationMap } from "../../../../shared/generation_map.ts";
+import { BoundedMap } from "../../../../shared/bounded_map.ts";
 import { taskOfLease } from "../../../engine/lease_id.ts";
 import type { Store } from "../../../store/store.ts";
 import { draftOf } from "../../views/history_view.ts";
@@ -23,7 +23,9 @@ const PAGE = 200;
  */
 export class LogBudget {
   readonly #store: Pick<Store, "history">;
-  readonly #tallies = new GenerationMap<string, LogTally>(MAX_LEASES);
+  readonly #tallies = new BoundedMap<string, LogTally>({
+    maxEntries: MAX_LEASES,
+  });
 
   /** A budget that remembers nothing yet. */
   constructor(store: Pick<Store, "history">) {

@@ -1,0 +1,210 @@
+/**
+ * A map that has a bound and forgets what was not used for longest.
+ *
+ * @module
+ */
+
+/** Options of {@linkcode BoundedMap}. */
+export interface BoundedMapOptions<K, V> {
+  /** Most entries that are kept. */
+  readonly maxEntries: number;
+  /**
+   * Most that all values may weigh together, in the unit of `weightOf`. A value
+   * that weighs more by itself is not kept.
+   *
+   * @default {Infinity}
+   */
+  readonly maxWeight?: number;
+  /**
+   * What a value weighs when it is set.
+   *
+   * @default 1 for each value
+   */
+  readonly weightOf?: (value: V) => number;
+  /**
+   * Called with each value that is no longer kept, also when another one takes
+   * its place. It must not change the map.
+   *
+   * @default nothing is called
+   */
+  readonly onLeave?: (value: V, key: K) => void;
+}
+
+interface Entry<K, V> {
+  key: K;
+  value: V;
+  weight: number;
+  /** The entry that was used next after this one. */
+  newer: Entry<K, V> | undefined;
+  /** The entry that was used last before this one. */
+  older: Entry<K, V> | undefined;
+}
+
+/**
+ * Keeps the entries that were used last. Setting, finding and dropping an entry
+ * take the same time however many there are: a plain map, asked for its oldest
+ * key again and again, walks over all that were deleted before it.
+ */
+export class BoundedMap<K, V> {
+  readonly #maxEntries: number;
+  readonly #maxWeight: number;
+  readonly #weightOf: (value: V) => number;
+  readonly #onLeave: ((value: V, key: K) => void) | undefined;
+  readonly #entries = new Map<K, Entry<K, V>>();
+  #newest: Entry<K, V> | undefined;
+  #oldest: Entry<K, V> | undefined;
+  #weight = 0;
+
+  /**
+   * An empty map.
+   *
+   * @throws {RangeError} When `maxEntries` is not a positive whole number.
+   */
+  constructor(options: BoundedMapOptions<K, V>) {
+    const { maxEntries, maxWeight = Infinity, weightOf, onLeave } = options;
+    const isWhole = Number.isSafeInteger(maxEntries) || maxEntries === Infinity;
+    if (!isWhole || maxEntries < 1) {
+      throw new RangeError(
+        `Cannot bound map: "${maxEntries}" is not a positive whole number`,
+      );
+    }
+    this.#maxEntries = maxEntries;
+    this.#maxWeight = maxWeight;
+    this.#weightOf = weightOf ?? one;
+    this.#onLeave = onLeave;
+  }
+
+  /** How many entries there are. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** What all values weigh together. */
+  get weight(): number {
+    return this.#weight;
+  }
+
+  /** The value of a key, which counts as used now. */
+  get(key: K): V | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (entry !== this.#newest) {
+      this.#unlink(entry);
+      this.#link(entry);
+    }
+    return entry.value;
+  }
+
+  /** The value of a key, which does not count as used. */
+  peek(key: K): V | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
+  /** Whether there is a value for a key, which does not count as used. */
+  has(key: K): boolean {
+    return this.#entries.has(key);
+  }
+
+  /**
+   * Keeps a value, which counts as used now. Those used least lately go until
+   * the bounds hold; a key that has a value already takes no other one's place.
+   */
+  set(key: K, value: V): void {
+    const weight = this.#weightOf(value);
+    if (!(weight <= this.#maxWeight)) {
+      this.delete(key);
+      this.#onLeave?.(value, key);
+      return;
+    }
+    const known = this.#entries.get(key);
+    if (known === undefined) {
+      // The object of an entry that goes is used again: a full map makes none.
+      const isFull = this.size >= this.#maxEntries;
+      const freed = isFull ? this.#oldest : undefined;
+      if (freed !== undefined) this.#drop(freed);
+      const entry = freed ??
+        { key, value, weight, newer: undefined, older: undefined };
+      entry.key = key;
+      entry.value = value;
+      entry.weight = weight;
+      this.#entries.set(key, entry);
+      this.#link(entry);
+      this.#weight += weight;
+    } else {
+      const replaced = known.value;
+      this.#weight += weight - known.weight;
+      known.value = value;
+      known.weight = weight;
+      this.#unlink(known);
+      this.#link(known);
+      if (replaced !== value) this.#onLeave?.(replaced, key);
+    }
+    while (this.#weight > this.#maxWeight && this.#oldest !== undefined) {
+      this.#drop(this.#oldest);
+    }
+  }
+
+  /** Drops a key; whether there was a value. */
+  delete(key: K): boolean {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return false;
+    this.#drop(entry);
+    return true;
+  }
+
+  /** Drops the entry that was not used for longest; its key, if there was one. */
+  deleteOldest(): K | undefined {
+    const oldest = this.#oldest;
+    if (oldest === undefined) return undefined;
+    this.#drop(oldest);
+    return oldest.key;
+  }
+
+  /** Drops everything. */
+  clear(): void {
+    while (this.#oldest !== undefined) this.#drop(this.#oldest);
+  }
+
+  /**
+   * All entries, the one not used for longest first. An entry may be dropped
+   * when it has been given; any other change is for after the end.
+   */
+  *[Symbol.iterator](): IterableIterator<[K, V]> {
+    let entry = this.#oldest;
+    while (entry !== undefined) {
+      const next: Entry<K, V> | undefined = entry.newer;
+      yield [entry.key, entry.value];
+      entry = next;
+    }
+  }
+
+  #drop(entry: Entry<K, V>): void {
+    this.#entries.delete(entry.key);
+    this.#unlink(entry);
+    this.#weight -= entry.weight;
+    this.#onLeave?.(entry.value, entry.key);
+  }
+
+  #unlink(entry: Entry<K, V>): void {
+    const { newer, older } = entry;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    entry.newer = undefined;
+    entry.older = undefined;
+  }
+
+  /** Puts an entry that is in no place at the end of those used last. */
+  #link(entry: Entry<K, V>): void {
+    const newest = this.#newest;
+    entry.older = newest;
+    if (newest === undefined) this.#oldest = entry;
+    else newest.newer = entry;
+    this.#newest = entry;
+  }
+}
+
+function one(): number {
+  return 1;
+}
