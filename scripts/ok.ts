@@ -24,7 +24,15 @@ const STEPS: readonly Step[] = [
     name: "doc lint",
     args: ["run", "--permissions=script", "scripts/doc_lint.ts"],
   },
-  { name: "test", args: ["test", "--permissions=test", "--parallel"] },
+  {
+    name: "test",
+    args: [
+      "test",
+      "--permissions=test",
+      "--parallel",
+      "--preload=scripts/test_timeout.ts",
+    ],
+  },
   {
     name: "publish dry run",
     args: ["publish", "--dry-run", "--allow-dirty"],
