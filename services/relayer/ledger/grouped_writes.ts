@@ -5,19 +5,15 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-
-/** What a group is written to. */
-export interface WriteTarget {
-  /** Runs statements. */
-  exec(sql: string): void;
-  /** Whether a transaction is open. */
-  readonly isTransaction: boolean;
-}
+import {
+  inTransaction,
+  type TransactionTarget,
+} from "../../shared/sqlite/transaction.ts";
 
 /** Options of {@linkcode GroupedWrites}. */
 export interface GroupedWritesOptions {
   /** The database. */
-  readonly db: WriteTarget;
+  readonly db: TransactionTarget;
   /** Measures the time. */
   readonly clock: Clock;
   /**
@@ -112,20 +108,20 @@ export class GroupedWrites {
     const { db } = this.#options;
     const failures = new Map<number, unknown>();
     try {
-      db.exec("BEGIN IMMEDIATE");
-      for (const [index, { write }] of group.entries()) {
-        try {
-          write();
-        } catch (error) {
-          // SQLite has undone this statement and nothing else. Where it had to
-          // undo more, there is no transaction left to commit.
-          failures.set(index, error);
+      inTransaction(db, () => {
+        for (const [index, { write }] of group.entries()) {
+          try {
+            write();
+          } catch (error) {
+            // SQLite has undone this statement and nothing else. Where it had to
+            // undo more, there is no transaction left to go on in.
+            if (!db.isTransaction) throw error;
+            failures.set(index, error);
+          }
         }
-      }
-      db.exec("COMMIT");
+      });
       return failures;
     } catch (error) {
-      if (db.isTransaction) db.exec("ROLLBACK");
       return new Map(group.map((_, index) => [index, error]));
     }
   }

@@ -44,6 +44,16 @@ Deno.test("openLedgerFile() lets another process change what counts at once", as
   });
 });
 
+Deno.test("openLedgerFile() writes nothing when the file is up to date, as on a full disk", async () => {
+  await withLedger(async ({ file, path }) => {
+    // Another number as soon as another connection has written.
+    const version = () => file.db.prepare("PRAGMA data_version").get();
+    const before = version();
+    await openAt(path).close();
+    assertEquals(version(), before);
+  });
+});
+
 Deno.test("openLedgerFile() refuses a file of a later version", async () => {
   await withLedger(async ({ file, path }) => {
     file.db.exec("PRAGMA user_version = 99");

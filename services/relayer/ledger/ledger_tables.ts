@@ -5,6 +5,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
+import { inTransaction } from "../../shared/sqlite/transaction.ts";
 
 /**
  * Statements that lead from each version to the next; the first makes version 1.
@@ -59,9 +60,7 @@ const STEPS: readonly string[] = [
  * @throws {Error} when the file is of a later version than this program knows
  */
 export function migrateLedger(db: DatabaseSync): void {
-  // Beginning here keeps two who start at once in order.
-  db.exec("BEGIN IMMEDIATE");
-  try {
+  inTransaction(db, () => {
     const version = Number(
       db.prepare("PRAGMA user_version").get()
         ?.["user_version"],
@@ -72,11 +71,9 @@ export function migrateLedger(db: DatabaseSync): void {
           `program knows up to version ${STEPS.length}; start a later program`,
       );
     }
+    // On a full disk a file that is up to date must open: nothing is written.
+    if (version === STEPS.length) return;
     for (const step of STEPS.slice(version)) db.exec(step);
     db.exec(`PRAGMA user_version = ${STEPS.length}`);
-    db.exec("COMMIT");
-  } catch (error) {
-    db.exec("ROLLBACK");
-    throw error;
-  }
+  });
 }

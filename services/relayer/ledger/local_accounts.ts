@@ -9,6 +9,7 @@
 import { createHash } from "node:crypto";
 import type { StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../shared/bounded_map.ts";
+import { inTransaction } from "../../shared/sqlite/transaction.ts";
 import type { AccountRecord, DelegateKeyRecord } from "./account_record.ts";
 import {
   type DelegateKeyInput,
@@ -203,16 +204,11 @@ export class LocalAccounts {
 
   /** Reads and writes without another process in between. */
   #change(change: () => AccountChange): AccountChange {
-    const { db } = this.#file;
-    db.exec("BEGIN IMMEDIATE");
     try {
-      const outcome = change();
-      db.exec("COMMIT");
-      return outcome;
+      return inTransaction(this.#file.db, change);
     } catch (error) {
       // It may hold what was never committed.
       this.#known.clear();
-      if (db.isTransaction) db.exec("ROLLBACK");
       throw error;
     }
   }

@@ -6,6 +6,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
+import { inTransaction } from "./transaction.ts";
 
 /** One step from a version of the tables to the next. */
 export interface Migration {
@@ -34,9 +35,7 @@ export interface MigrateOptions {
  */
 export function migrate(db: DatabaseSync, options: MigrateOptions): void {
   const { nowMs, migrations, fileName } = options;
-  // Beginning here keeps two who migrate at once in order.
-  db.exec("BEGIN IMMEDIATE");
-  try {
+  inTransaction(db, () => {
     db.exec(
       "CREATE TABLE IF NOT EXISTS migrations(" +
         "version INTEGER PRIMARY KEY, name TEXT NOT NULL, " +
@@ -57,11 +56,7 @@ export function migrate(db: DatabaseSync, options: MigrateOptions): void {
       db.exec(sql);
       note.run(version, name, nowMs);
     }
-    db.exec("COMMIT");
-  } catch (error) {
-    if (db.isTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
+  });
 }
 
 /** The version of a database that has a table of migrations. */

@@ -49,3 +49,19 @@ Deno.test("migrate() refuses a later database and leaves it as it is", () => {
   assertEquals(tables(db).length, 4);
   db.close();
 });
+
+Deno.test("migrate() writes nothing when all steps were applied, as on a full disk", () => {
+  const path = Deno.makeTempFileSync();
+  try {
+    using db = new DatabaseSync(path);
+    migrate(db, of(STEPS));
+    using other = new DatabaseSync(path);
+    // Another number as soon as another connection has written.
+    const version = () => other.prepare("PRAGMA data_version").get();
+    const before = version();
+    migrate(db, of(STEPS));
+    assertEquals(version(), before);
+  } finally {
+    Deno.removeSync(path);
+  }
+});

@@ -7,7 +7,7 @@
 import type { Logger } from "../../shared/logger.ts";
 import { SecretsError } from "../engine/secrets_error.ts";
 import { StoreBusyError } from "../store/store.ts";
-import { StoreFailedError } from "../store/store_failed_error.ts";
+import { StoreFailedError } from "../../shared/store_failed_error.ts";
 import { problem, type ProblemAnswer } from "./http/problem_answer.ts";
 
 /** When another try is worth it; the disk may have room by then. */

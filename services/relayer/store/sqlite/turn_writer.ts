@@ -6,6 +6,7 @@
 
 import { setImmediate, setTimeout } from "node:timers";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { StoreBusyError } from "../store.ts";
 
 /** Options of {@linkcode TurnWriter}. */
@@ -183,8 +184,7 @@ export class TurnWriter {
       this.#commit.run();
       return results;
     } catch (error) {
-      // After some errors SQLite has rolled back by itself.
-      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      rollBack(this.#db);
       throw error;
     }
   }

@@ -5,6 +5,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
+import { inTransaction } from "../../../shared/sqlite/transaction.ts";
 import type { WrappedKey } from "../../secrets/rewrap_plan.ts";
 import { databasePath, openWriting } from "./database_file.ts";
 import { versionFaultOf } from "./integrity.ts";
@@ -77,8 +78,7 @@ function changePage(
     readonly decide: (stored: WrappedKey) => readonly WrappedKey[];
   },
 ): KeyPosition | undefined {
-  db.exec("BEGIN IMMEDIATE");
-  try {
+  return inTransaction(db, () => {
     const rows: readonly Row[] = db.prepare(
       "SELECT tenant, id, text FROM records WHERE kind = 'data_key' " +
         "AND (tenant, id) > (?, ?) ORDER BY tenant, id LIMIT ?",
@@ -90,14 +90,10 @@ function changePage(
         put(db, { tenant: numberOf(row, "tenant"), next });
       }
     }
-    db.exec("COMMIT");
     const last = rows.length < PAGE ? undefined : rows.at(-1);
     return last &&
       { tenant: numberOf(last, "tenant"), id: textOf(last, "id") };
-  } catch (error) {
-    db.exec("ROLLBACK");
-    throw error;
-  }
+  });
 }
 
 function put(

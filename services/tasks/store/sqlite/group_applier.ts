@@ -15,7 +15,8 @@ import {
 } from "./operation.ts";
 import { RecordWriter } from "./record_writer.ts";
 import { SideTableWriter } from "./side_table_writer.ts";
-import { isConstraintError } from "./sqlite_error.ts";
+import { isConstraintError } from "../../../shared/sqlite/sqlite_error.ts";
+import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { BatchMismatch, TaskWriter } from "./task_writer.ts";
 
 /** The number that stands for a unit that was applied. */
@@ -104,8 +105,7 @@ export class GroupApplier {
   }
 
   #rollBack(): void {
-    // After some errors SQLite has rolled back by itself.
-    if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+    rollBack(this.#db);
     this.#tasks.forget();
   }
 

@@ -7,6 +7,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
+import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { CACHE_KIB, logPath, PAGE_BYTES } from "./database_file.ts";
 import { fileLength } from "./file_length.ts";
 
@@ -49,7 +50,7 @@ export function lengthenLog(
     // It only makes commits quicker; a disk that is full is told of by those.
     hasRoom = false;
   } finally {
-    if (db.isTransaction) db.exec("ROLLBACK");
+    rollBack(db);
     db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
   }
   if (!hasRoom) return giveBack(db);

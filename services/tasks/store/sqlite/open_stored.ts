@@ -8,7 +8,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
 import { databasePath, logPath, openReading } from "./database_file.ts";
 import { fileLength } from "./file_length.ts";
-import { isCannotOpenError } from "./sqlite_error.ts";
+import { isCannotOpenError } from "../../../shared/sqlite/sqlite_error.ts";
 
 /** What opening a stored database comes to. */
 export type StoredDatabase =

@@ -40,7 +40,7 @@ import {
   lockFolder,
 } from "../../../shared/sqlite/folder_lock.ts";
 import { LogKeeper } from "./log_keeper.ts";
-import { storeErrorOf } from "./sqlite_error.ts";
+import { storeErrorOf } from "../../../shared/sqlite/sqlite_error.ts";
 import { StoreReads } from "./store_reads.ts";
 import { StoreWrites, type StoreWritesOptions } from "./store_writes.ts";
 import { startOwnThread, type StartThread } from "./thread.ts";

@@ -5,6 +5,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { inTransaction } from "../../../shared/sqlite/transaction.ts";
 
 /** Sweeps a database. */
 export class Sweeper {
@@ -34,16 +35,10 @@ export class Sweeper {
 
   /** Removes at most `limit` rows and tells how many. */
   sweep(nowMs: number, limit: number): number {
-    this.#db.exec("BEGIN IMMEDIATE");
-    try {
+    return inTransaction(this.#db, () => {
       const expired = Number(this.#removeExpired.run(nowMs, limit).changes);
-      const removed = expired + this.#sweepHistories(limit - expired);
-      this.#db.exec("COMMIT");
-      return removed;
-    } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
-      throw error;
-    }
+      return expired + this.#sweepHistories(limit - expired);
+    });
   }
 
   #sweepHistories(limit: number): number {

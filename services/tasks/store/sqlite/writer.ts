@@ -6,7 +6,7 @@
 
 import type { Logger } from "../../../shared/logger.ts";
 import type { Durability } from "./database_file.ts";
-import { StoreFailedError } from "../store_failed_error.ts";
+import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import { startOwnThread, type StartThread } from "./thread.ts";
 import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
 

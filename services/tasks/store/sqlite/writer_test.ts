@@ -7,7 +7,7 @@ import {
   sampleTask,
   unitsOf,
 } from "../testing/sample_tasks.ts";
-import { StoreFailedError } from "../store_failed_error.ts";
+import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 import { startOwnThread, type ThreadName } from "./thread.ts";
 import { Writer, type WriterOptions } from "./writer.ts";

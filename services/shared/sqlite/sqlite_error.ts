@@ -1,0 +1,74 @@
+/**
+ * What SQLite's errors mean.
+ *
+ * @module
+ */
+
+import { StoreFailedError } from "../store_failed_error.ts";
+
+/** Primary result codes, https://sqlite.org/rescode.html. */
+const CODES = {
+  error: 1,
+  damaged: 11,
+  full: 13,
+  cannotOpen: 14,
+  constraint: 19,
+  mismatch: 20,
+  misuse: 21,
+  range: 25,
+  noDatabase: 26,
+} as const;
+
+/** Faults of the program, which the disk has nothing to do with. */
+const OF_THE_PROGRAM: readonly number[] = [
+  CODES.error,
+  CODES.constraint,
+  CODES.mismatch,
+  CODES.misuse,
+  CODES.range,
+];
+
+/** Tells whether an error says that a constraint is violated. */
+export function isConstraintError(error: unknown): boolean {
+  return codeOf(error) === CODES.constraint;
+}
+
+/** Tells whether an error says that a file cannot be opened, or not be made. */
+export function isCannotOpenError(error: unknown): boolean {
+  return codeOf(error) === CODES.cannotOpen;
+}
+
+/** Tells whether an error says that the disk is full. */
+export function isFullError(error: unknown): boolean {
+  return codeOf(error) === CODES.full;
+}
+
+/** Tells whether an error says that a file is damaged, or no database at all. */
+export function isDamagedError(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === CODES.damaged || code === CODES.noDatabase;
+}
+
+/**
+ * Tells whether an error is one of a file or its disk, which may be full, broken
+ * or read-only; a statement that is wrong is not.
+ */
+export function isStorageError(error: unknown): boolean {
+  const code = codeOf(error);
+  return code !== undefined && !OF_THE_PROGRAM.includes(code);
+}
+
+/** An error of SQLite is one of the store to whoever asked it; others stay as they are. */
+export function storeErrorOf(error: unknown): unknown {
+  if (!(error instanceof Error) || codeOf(error) === undefined) return error;
+  return new StoreFailedError(`Cannot read: ${error.message}`, {
+    cause: error,
+  });
+}
+
+/** The primary code of an error of SQLite; undefined for any other. */
+function codeOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
+  // The low byte is the primary code, the rest says more precisely what it is.
+  return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
+}
