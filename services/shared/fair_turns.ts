@@ -1,0 +1,360 @@
+/**
+ * Lets the work of many clients share one thread: each key (a tenant, an owner,
+ * the strangers of an address) gets as much of its time as the others that
+ * wait, however much it asks for.
+ *
+ * Work asks for a turn before it begins. While little is asked for it begins at
+ * once; otherwise it waits in a {@linkcode FairQueue}, where the cost of work is
+ * the time for which it was measured to hold the thread. A key that is alone
+ * gets everything.
+ *
+ * One piece of work begins in each callback of the event loop, so that all that
+ * runs up to the next one is known to be its own. A few begin between two looks
+ * at the sockets: were all of a crowd begun at once, they would wait for the
+ * disk in one crowd, in which nothing is computed, and then be computed in one
+ * crowd, in which the disk does nothing.
+ *
+ * ```ts
+ * const begun = await turns.begin(tenantId, request);
+ * if (begun.kind !== "ok") return refusal(begun);
+ * const { turn } = begun;
+ * for (const slice of slices) {
+ *   work(slice); // A millisecond or less.
+ *   await turn.pause();
+ * }
+ * const rows = await store.read();
+ * return turn.measure(() => render(rows));
+ * ```
+ *
+ * @module
+ */
+
+import { setImmediate } from "node:timers";
+import { type AddOptions, FairQueue, type Waiting } from "./fair_queue.ts";
+import type { Soon } from "./soon.ts";
+
+/** Options of {@linkcode FairTurns}; times are in milliseconds. */
+export interface FairTurnsOptions {
+  /**
+   * Tells the time by a clock that only goes forward.
+   *
+   * @default performance.now()
+   */
+  readonly monotonicMs?: () => number;
+  /**
+   * Calls back later: in the order of asking, each time with everything done
+   * that the callback before it has led to.
+   *
+   * @default setImmediate()
+   */
+  readonly later?: (callback: () => void) => void;
+  /**
+   * Most pieces of work that begin, or go on, between two looks at the sockets.
+   *
+   * @default {16}
+   */
+  readonly maxBegun?: number;
+  /**
+   * How long pieces of work begin between two looks at the sockets.
+   *
+   * @default {2}
+   */
+  readonly roundMs?: number;
+  /**
+   * How long a piece of work goes on before {@linkcode Turn.pause} lets others
+   * go first; what a key is given in each round of the keys as well.
+   *
+   * @default {1}
+   */
+  readonly pieceMs?: number;
+  /**
+   * Most work of a key that waits to begin; more of it is refused.
+   *
+   * @default {1000}
+   */
+  readonly maxWaitingPerKey?: number;
+}
+
+/** A client that may go away while its work waits, such as a request. */
+export interface Leaver {
+  /** Calls `listener` when it goes away; what it gives ends that. */
+  onGone(listener: () => void): () => void;
+}
+
+/** What became of asking for a turn. */
+export type TurnOutcome =
+  /** The work may begin. */
+  | { readonly kind: "ok"; readonly turn: Turn }
+  /** Too much work of the key waits already. */
+  | {
+    readonly kind: "refused";
+    /** When another try is worth it: about when what waits now has begun. */
+    readonly retryAfterMs: number;
+  }
+  /** The client went away, so the work need not be done. */
+  | { readonly kind: "gone" };
+
+/** The turn of a piece of work, which ends by itself when the work waits. */
+export interface Turn {
+  /** The key that pays for the work. */
+  readonly key: string;
+  /** How long the work has waited for its turns so far, in milliseconds. */
+  readonly waitedMs: number;
+  /**
+   * Lets other keys go first when it is their turn. To be called between slices
+   * of long work, after about a millisecond of it or less, and before heavy work
+   * that follows a wait; a call that lets nobody go first costs next to nothing.
+   *
+   * @returns `undefined` when the work may go on at once, so
+   * `const wait = turn.pause(); if (wait !== undefined) await wait;` is the
+   * cheapest way to call it in a loop.
+   */
+  pause(): Promise<void> | undefined;
+  /** Charges another key from now on, as when it is known who asks. */
+  moveTo(key: string): void;
+  /** Does what is left to do after a wait, and charges the time it takes. */
+  measure<Result>(work: () => Result): Result;
+}
+
+const LEAST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
+
+/** Deals out turns. */
+export class FairTurns {
+  readonly #monotonicMs: () => number;
+  readonly #later: (callback: () => void) => void;
+  readonly #maxBegun: number;
+  readonly #roundMs: number;
+  readonly #pieceMs: number;
+  readonly #maxWaitingPerKey: number;
+  readonly #queue: FairQueue<Work>;
+  /** Callbacks that are still to come in this round. */
+  #callbacks = 0;
+  /** Whether a round is over and the next one is yet to begin. */
+  #isBetween = false;
+  /** Work that began, or went on, in this round. */
+  #begun = 0;
+  #roundAtMs = 0;
+  /** The work that runs. */
+  #running: Work | undefined;
+  #runningSinceMs = 0;
+  /** About how long a piece of work takes. */
+  #usualMs = 0.1;
+  #isReleased = false;
+  /** What the turns themselves ask for. */
+  readonly #table: Table = {
+    pause: (work) => this.#pause(work),
+    moveTo: (work, key) => this.#moveTo(work, key),
+    measure: (work, action) => this.#measure(work, action),
+  };
+
+  /** No work has begun. */
+  constructor(options: FairTurnsOptions = {}) {
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
+    this.#later = options.later ??
+      ((callback) => void setImmediate(callback));
+    this.#maxBegun = options.maxBegun ?? 16;
+    this.#roundMs = options.roundMs ?? 2;
+    this.#pieceMs = options.pieceMs ?? 1;
+    this.#maxWaitingPerKey = options.maxWaitingPerKey ?? 1_000;
+    this.#queue = new FairQueue({ quantum: this.#pieceMs });
+  }
+
+  /** How many keys are remembered: those that wait, and those that owe time. */
+  get keys(): number {
+    return this.#queue.keys;
+  }
+
+  /**
+   * Asks for a turn for work of a key.
+   *
+   * @param client Leaves the queue when it goes away.
+   * @returns A value at once when the work need not wait, or is refused.
+   */
+  begin(key: string, client?: Leaver): Soon<TurnOutcome> {
+    const work = new Work(this.#table, key);
+    if (this.#isReleased) return { kind: "ok", turn: work };
+    if (this.#isQuiet()) {
+      this.#start(work);
+      return { kind: "ok", turn: work };
+    }
+    const waiting = this.#queue.lengthOf(key);
+    if (waiting >= this.#maxWaitingPerKey) {
+      return { kind: "refused", retryAfterMs: this.#retryAfterMs(waiting) };
+    }
+    return new Promise((resolve) => {
+      const place = this.#wait(work, { isAhead: false });
+      const stopListening = client?.onGone(() => {
+        if (this.#queue.remove(place)) resolve({ kind: "gone" });
+      });
+      work.goOn = () => {
+        stopListening?.();
+        resolve({ kind: "ok", turn: work });
+      };
+    });
+  }
+
+  /** Lets all that waits go on, and what comes begin at once: the end is near. */
+  release(): void {
+    this.#isReleased = true;
+    for (
+      let next = this.#queue.shift();
+      next !== undefined;
+      next = this.#queue.shift()
+    ) next.item.goOn();
+  }
+
+  #pause(work: Work): Promise<void> | undefined {
+    if (this.#running === work) {
+      const nowMs = this.#monotonicMs();
+      const mayGoOn = this.#queue.length === 0
+        ? nowMs - this.#roundAtMs < this.#roundMs
+        : nowMs - this.#runningSinceMs < this.#pieceMs &&
+          !this.#queue.owes(work.key);
+      if (mayGoOn) return undefined;
+      this.#settle();
+      this.#running = undefined;
+    } else if (this.#isQuiet()) {
+      this.#start(work);
+      return undefined;
+    }
+    return new Promise((resolve) => {
+      work.goOn = resolve;
+      // Work that has begun holds memory.
+      this.#wait(work, { isAhead: true });
+    });
+  }
+
+  #moveTo(work: Work, key: string): void {
+    if (this.#running === work) this.#settle();
+    work.key = key;
+  }
+
+  #measure<Result>(work: Work, action: () => Result): Result {
+    if (this.#running === work) return action();
+    const startMs = this.#monotonicMs();
+    try {
+      return action();
+    } finally {
+      const usedMs = this.#monotonicMs() - startMs;
+      // It is not the time of the work in whose callback it happens.
+      this.#runningSinceMs += usedMs;
+      this.#queue.charge(work.key, usedMs);
+    }
+  }
+
+  /** Whether work may begin without waiting: nothing else waits or runs. */
+  #isQuiet(): boolean {
+    return this.#queue.length === 0 && this.#running === undefined &&
+      !this.#isBetween && this.#begun < this.#maxBegun;
+  }
+
+  #start(work: Work): void {
+    const nowMs = this.#monotonicMs();
+    if (this.#begun === 0) this.#roundAtMs = nowMs;
+    this.#begun++;
+    this.#running = work;
+    this.#runningSinceMs = nowMs;
+    this.#schedule();
+  }
+
+  #wait(work: Work, options: AddOptions): Waiting<Work> {
+    work.askedAtMs = this.#monotonicMs();
+    const place = this.#queue.add(work.key, work, options);
+    this.#schedule();
+    return place;
+  }
+
+  /** A callback for each that may go on in this round, and one behind the last. */
+  #schedule(): void {
+    if (this.#isBetween) return;
+    const callbacks = 1 +
+      Math.min(this.#queue.length, this.#maxBegun - this.#begun);
+    while (this.#callbacks < callbacks) {
+      this.#callbacks++;
+      this.#later(() => this.#call());
+    }
+  }
+
+  #call(): void {
+    this.#callbacks--;
+    this.#settle();
+    this.#running = undefined;
+    if (this.#hasRoom()) this.#startNext();
+    if (this.#callbacks === 0) this.#endRound();
+  }
+
+  #hasRoom(): boolean {
+    return this.#begun === 0 || this.#begun < this.#maxBegun &&
+        this.#monotonicMs() - this.#roundAtMs < this.#roundMs;
+  }
+
+  #startNext(): void {
+    const next = this.#queue.shift();
+    if (next === undefined) return;
+    const work = next.item;
+    this.#start(work);
+    work.waitedMs += this.#runningSinceMs - work.askedAtMs;
+    work.goOn();
+  }
+
+  #endRound(): void {
+    this.#begun = 0;
+    if (this.#queue.length === 0) return this.#queue.forgetDebts();
+    // What this work leads to, such as the start of a commit, comes before the
+    // next work.
+    this.#isBetween = true;
+    this.#later(() => {
+      this.#isBetween = false;
+      this.#schedule();
+    });
+  }
+
+  /** Charges what the running work has used since it was charged last. */
+  #settle(): void {
+    const work = this.#running;
+    if (work === undefined) return;
+    const nowMs = this.#monotonicMs();
+    const usedMs = nowMs - this.#runningSinceMs;
+    this.#runningSinceMs = nowMs;
+    this.#usualMs += (usedMs - this.#usualMs) / 64;
+    this.#queue.charge(work.key, usedMs);
+  }
+
+  #retryAfterMs(waiting: number): number {
+    const ms = waiting * this.#usualMs * this.#queue.keys;
+    return Math.min(LONGEST_RETRY_MS, Math.max(LEAST_RETRY_MS, ms));
+  }
+}
+
+interface Table {
+  pause(work: Work): Promise<void> | undefined;
+  moveTo(work: Work, key: string): void;
+  measure<Result>(work: Work, action: () => Result): Result;
+}
+
+/** A piece of work. */
+class Work implements Turn {
+  key: string;
+  waitedMs = 0;
+  askedAtMs = 0;
+  goOn: () => void = () => {};
+  readonly #table: Table;
+
+  constructor(table: Table, key: string) {
+    this.#table = table;
+    this.key = key;
+  }
+
+  pause(): Promise<void> | undefined {
+    return this.#table.pause(this);
+  }
+
+  moveTo(key: string): void {
+    this.#table.moveTo(this, key);
+  }
+
+  measure<Result>(work: () => Result): Result {
+    return this.#table.measure(this, work);
+  }
+}
