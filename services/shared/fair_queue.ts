@@ -11,6 +11,18 @@
  * @module
  */
 
+/**
+ * Who pays for an item: a key, or a member of a group. A group counts as one
+ * key, within which its members take turns in the same way, so that strangers,
+ * who may be as many as they like, get no more than one known client.
+ */
+export type FairKey = string | {
+  /** The name of the group; no key has it as well. */
+  readonly group: string;
+  /** The member. */
+  readonly member: string;
+};
+
 /** Options of {@linkcode FairQueue}. */
 export interface FairQueueOptions {
   /** What a key is given in each round, in the unit of the costs. */
@@ -35,8 +47,8 @@ export interface AddOptions {
 
 /** An item that waits. */
 export interface Waiting<Item> {
-  /** The key that pays for it. */
-  readonly key: string;
+  /** Who pays for it. */
+  readonly key: FairKey;
   /** What was added. */
   readonly item: Item;
 }
@@ -76,20 +88,29 @@ export class FairQueue<Item> {
   }
 
   /** How many items of a key wait, without those that were added ahead. */
-  lengthOf(key: string): number {
-    return this.#keys.get(key)?.items.length ?? 0;
+  lengthOf(key: FairKey): number {
+    const owner = this.#keys.get(nameOf(key));
+    return typeof key === "string"
+      ? owner?.items.length ?? 0
+      : owner?.members?.lengthOf(key.member) ?? 0;
   }
 
   /** Adds an item behind the others of its key. */
-  add(key: string, item: Item, options: AddOptions = {}): Waiting<Item> {
-    let owner = this.#keys.get(key);
+  add(key: FairKey, item: Item, options: AddOptions = {}): Waiting<Item> {
+    const name = nameOf(key);
+    let owner = this.#keys.get(name);
     if (owner === undefined) {
-      owner = this.#addKey(key);
+      owner = this.#addKey(name);
       this.#newKeys.push(owner);
     }
-    const chain = options.isAhead === true ? owner.ahead : owner.items;
-    const place = new Place(item, { owner, chain });
-    chain.push(place);
+    const place = new Place(key, { item, owner });
+    if (typeof key !== "string") {
+      owner.members ??= this.#queueOfMembers();
+      place.among = owner.members.add(key.member, place, options);
+    } else {
+      place.chain = options.isAhead === true ? owner.ahead : owner.items;
+      place.chain.push(place);
+    }
     this.#length++;
     return place;
   }
@@ -114,19 +135,23 @@ export class FairQueue<Item> {
   }
 
   /** Takes a cost from the balance of a key. While nothing waits nothing is owed. */
-  charge(key: string, cost: number): void {
-    let owner = this.#keys.get(key);
+  charge(key: FairKey, cost: number): void {
+    let owner = this.#keys.get(nameOf(key));
     if (owner === undefined) {
       if (this.#length === 0) return;
-      owner = this.#addKey(key);
+      owner = this.#addKey(nameOf(key));
       this.#ring.push(owner);
     }
     owner.balance = Math.max(-this.#maxDebt, owner.balance - cost);
+    if (typeof key !== "string") owner.members?.charge(key.member, cost);
   }
 
   /** Whether the balance of a key is used up. */
-  owes(key: string): boolean {
-    return (this.#keys.get(key)?.balance ?? 1) <= 0;
+  owes(key: FairKey): boolean {
+    const owner = this.#keys.get(nameOf(key));
+    if (owner === undefined) return false;
+    return owner.balance <= 0 ||
+      typeof key !== "string" && owner.members?.owes(key.member) === true;
   }
 
   /**
@@ -146,8 +171,14 @@ export class FairQueue<Item> {
     return key;
   }
 
+  #queueOfMembers(): FairQueue<Place<Item>> {
+    return new FairQueue({ quantum: this.#quantum, maxDebt: this.#maxDebt });
+  }
+
   #take(place: Place<Item>): void {
-    place.chain.remove(place);
+    const { owner, chain, among } = place;
+    chain?.remove(place);
+    if (among !== undefined) owner.members?.remove(among);
     place.isTaken = true;
     this.#length--;
   }
@@ -159,7 +190,8 @@ export class FairQueue<Item> {
       const key = keys.first;
       if (key === undefined) break;
       if (key.balance > 0) {
-        const place = key.ahead.first ?? key.items.first;
+        const place = key.ahead.first ?? key.items.first ??
+          key.members?.peek()?.item;
         if (place !== undefined) return place;
       }
       keys.remove(key);
@@ -176,6 +208,10 @@ export class FairQueue<Item> {
   }
 }
 
+function nameOf(key: FairKey): string {
+  return typeof key === "string" ? key : key.group;
+}
+
 /** A link of a {@linkcode Chain}; in one chain at a time. */
 class Link {
   previous: this | undefined;
@@ -183,26 +219,23 @@ class Link {
 }
 
 class Place<Item> extends Link implements Waiting<Item> {
+  readonly key: FairKey;
   readonly item: Item;
-  readonly chain: Chain<Place<Item>>;
+  readonly owner: Key<Item>;
+  /** Where it stands, unless it is among the members of a group. */
+  chain: Chain<Place<Item>> | undefined;
+  /** Its place among the members of a group. */
+  among: Waiting<Place<Item>> | undefined;
   isTaken = false;
-  readonly #owner: Key<Item>;
 
   constructor(
-    item: Item,
-    { owner, chain }: {
-      readonly owner: Key<Item>;
-      readonly chain: Chain<Place<Item>>;
-    },
+    key: FairKey,
+    { item, owner }: { readonly item: Item; readonly owner: Key<Item> },
   ) {
     super();
+    this.key = key;
     this.item = item;
-    this.chain = chain;
-    this.#owner = owner;
-  }
-
-  get key(): string {
-    return this.#owner.name;
+    this.owner = owner;
   }
 }
 
@@ -211,6 +244,8 @@ class Key<Item> extends Link {
   balance: number;
   readonly ahead = new Chain<Place<Item>>();
   readonly items = new Chain<Place<Item>>();
+  /** What waits of the members, if it is a group. */
+  members: FairQueue<Place<Item>> | undefined;
 
   constructor(name: string, balance: number) {
     super();

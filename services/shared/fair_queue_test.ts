@@ -5,8 +5,9 @@ import { FairQueue } from "./fair_queue.ts";
 function take(queue: FairQueue<number>): string | undefined {
   const next = queue.shift();
   if (next === undefined) return undefined;
-  queue.charge(next.key, next.item);
-  return next.key;
+  const { key, item } = next;
+  queue.charge(key, item);
+  return typeof key === "string" ? key : key.member;
 }
 
 function takeAll(queue: FairQueue<number>): string {
@@ -103,6 +104,31 @@ Deno.test("FairQueue forgives a key what it owes above the most", () => {
   assertEquals(takeAll(queue), "abbbbabbbbbb");
 });
 
+Deno.test("FairQueue gives all members of a group together what it gives one key", () => {
+  const queue = new FairQueue<number>({ quantum: 1 });
+  for (const member of "uvwxyz") {
+    for (let count = 0; count < 3; count++) {
+      queue.add({ group: "strangers", member }, 1);
+    }
+  }
+  for (let count = 0; count < 9; count++) queue.add("A", 1);
+  assertEquals(takeAll(queue), "uAvAwAxAyAzAuAvAwAxyzuvwxyz");
+});
+
+Deno.test("FairQueue makes members of a group pay one by one", () => {
+  const queue = new FairQueue<number>({ quantum: 1 });
+  const greedy = { group: "strangers", member: "g" };
+  const modest = { group: "strangers", member: "m" };
+  for (const item of [4, 4]) queue.add(greedy, item);
+  const places = [1, 1, 1, 1, 1].map((item) => queue.add(modest, item));
+  assertEquals([queue.lengthOf(greedy), queue.lengthOf(modest)], [2, 5]);
+  const [, , , , last] = places;
+  assert(last !== undefined && queue.remove(last));
+  assertEquals(takeAll(queue), "gmmmmg");
+  queue.forgetDebts();
+  assertEquals(queue.keys, 0);
+});
+
 Deno.test("FairQueue refuses a quantum that pays for nothing", () => {
   for (const quantum of [0, -1, NaN]) {
     assertThrows(() => new FairQueue({ quantum }), RangeError);
@@ -136,7 +162,7 @@ Deno.test("FairQueue gives keys that always wait the same to within a quantum an
       const next = queue.shift();
       const key = keys.find(({ name }) => name === next?.key);
       assert(next !== undefined && key !== undefined);
-      queue.charge(key.name, next.item);
+      queue.charge(next.key, next.item);
       key.used += next.item;
       addFor(key);
       const used = keys.map((one) => one.used);

@@ -30,7 +30,12 @@
  */
 
 import { setImmediate } from "node:timers";
-import { type AddOptions, FairQueue, type Waiting } from "./fair_queue.ts";
+import {
+  type AddOptions,
+  type FairKey,
+  FairQueue,
+  type Waiting,
+} from "./fair_queue.ts";
 import type { Soon } from "./soon.ts";
 
 /** Options of {@linkcode FairTurns}; times are in milliseconds. */
@@ -97,7 +102,7 @@ export type TurnOutcome =
 /** The turn of a piece of work, which ends by itself when the work waits. */
 export interface Turn {
   /** The key that pays for the work. */
-  readonly key: string;
+  readonly key: FairKey;
   /** How long the work has waited for its turns so far, in milliseconds. */
   readonly waitedMs: number;
   /**
@@ -111,7 +116,7 @@ export interface Turn {
    */
   pause(): Promise<void> | undefined;
   /** Charges another key from now on, as when it is known who asks. */
-  moveTo(key: string): void;
+  moveTo(key: FairKey): void;
   /** Does what is left to do after a wait, and charges the time it takes. */
   measure<Result>(work: () => Result): Result;
 }
@@ -171,7 +176,7 @@ export class FairTurns {
    * @param client Leaves the queue when it goes away.
    * @returns A value at once when the work need not wait, or is refused.
    */
-  begin(key: string, client?: Leaver): Soon<TurnOutcome> {
+  begin(key: FairKey, client?: Leaver): Soon<TurnOutcome> {
     const work = new Work(this.#table, key);
     if (this.#isReleased) return { kind: "ok", turn: work };
     if (this.#isQuiet()) {
@@ -225,7 +230,7 @@ export class FairTurns {
     });
   }
 
-  #moveTo(work: Work, key: string): void {
+  #moveTo(work: Work, key: FairKey): void {
     if (this.#running === work) this.#settle();
     work.key = key;
   }
@@ -329,19 +334,19 @@ export class FairTurns {
 
 interface Table {
   pause(work: Work): Promise<void> | undefined;
-  moveTo(work: Work, key: string): void;
+  moveTo(work: Work, key: FairKey): void;
   measure<Result>(work: Work, action: () => Result): Result;
 }
 
 /** A piece of work. */
 class Work implements Turn {
-  key: string;
+  key: FairKey;
   waitedMs = 0;
   askedAtMs = 0;
   goOn: () => void = () => {};
   readonly #table: Table;
 
-  constructor(table: Table, key: string) {
+  constructor(table: Table, key: FairKey) {
     this.#table = table;
     this.key = key;
   }
@@ -350,7 +355,7 @@ class Work implements Turn {
     return this.#table.pause(this);
   }
 
-  moveTo(key: string): void {
+  moveTo(key: FairKey): void {
     this.#table.moveTo(this, key);
   }
 
