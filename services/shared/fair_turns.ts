@@ -9,10 +9,10 @@
  * gets everything.
  *
  * One piece of work begins in each callback of the event loop, so that all that
- * runs up to the next one is known to be its own. A few begin between two looks
- * at the sockets: were all of a crowd begun at once, they would wait for the
- * disk in one crowd, in which nothing is computed, and then be computed in one
- * crowd, in which the disk does nothing.
+ * runs up to the next one is known to be its own. A few begin in a round of the
+ * event loop: were all of a crowd begun at once, they would wait for the disk in
+ * one crowd, in which nothing is computed, and then be computed in one crowd, in
+ * which the disk does nothing.
  *
  * ```ts
  * const begun = await turns.begin(tenantId, request);
@@ -54,17 +54,30 @@ export interface FairTurnsOptions {
    */
   readonly later?: (callback: () => void) => void;
   /**
-   * Most pieces of work that begin, or go on, between two looks at the sockets.
+   * Calls back when the event loop has looked what came in over its sockets.
+   *
+   * @default after 64 callbacks of setImmediate(), since the runtime looks after
+   * 61 rounds of the event loop that have something to do
+   */
+  readonly afterLook?: (callback: () => void) => void;
+  /**
+   * Most pieces of work that begin, or go on, in a round.
    *
    * @default {16}
    */
   readonly maxBegun?: number;
   /**
-   * How long pieces of work begin between two looks at the sockets.
+   * How long pieces of work begin in a round.
    *
    * @default {2}
    */
   readonly roundMs?: number;
+  /**
+   * How long rounds follow each other without a look at the sockets.
+   *
+   * @default {4}
+   */
+  readonly lookMs?: number;
   /**
    * How long a piece of work goes on before {@linkcode Turn.pause} lets others
    * go first; what a key is given in each round of the keys as well.
@@ -121,6 +134,8 @@ export interface Turn {
   measure<Result>(work: () => Result): Result;
 }
 
+/** More than the 61 rounds after which the runtime looks at its sockets. */
+const ROUNDS_FOR_LOOK = 64;
 const LEAST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 
@@ -128,7 +143,9 @@ const LONGEST_RETRY_MS = 30_000;
 export class FairTurns {
   readonly #monotonicMs: () => number;
   readonly #later: (callback: () => void) => void;
+  readonly #afterLook: (callback: () => void) => void;
   readonly #maxBegun: number;
+  readonly #lookMs: number;
   readonly #roundMs: number;
   readonly #pieceMs: number;
   readonly #maxWaitingPerKey: number;
@@ -140,6 +157,8 @@ export class FairTurns {
   /** Work that began, or went on, in this round. */
   #begun = 0;
   #roundAtMs = 0;
+  /** When the event loop looked at its sockets, while there is work without end. */
+  #lookedAtMs: number | undefined;
   /** The work that runs. */
   #running: Work | undefined;
   #runningSinceMs = 0;
@@ -158,6 +177,8 @@ export class FairTurns {
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
     this.#later = options.later ??
       ((callback) => void setImmediate(callback));
+    this.#afterLook = options.afterLook ?? afterEmptyRounds;
+    this.#lookMs = options.lookMs ?? 4;
     this.#maxBegun = options.maxBegun ?? 16;
     this.#roundMs = options.roundMs ?? 2;
     this.#pieceMs = options.pieceMs ?? 1;
@@ -305,14 +326,27 @@ export class FairTurns {
 
   #endRound(): void {
     this.#begun = 0;
-    if (this.#queue.length === 0) return this.#queue.forgetDebts();
+    if (this.#queue.length === 0) {
+      // With nothing to do, the event loop looks at its sockets.
+      this.#lookedAtMs = undefined;
+      return this.#queue.forgetDebts();
+    }
     // What this work leads to, such as the start of a commit, comes before the
     // next work.
     this.#isBetween = true;
-    this.#later(() => {
-      this.#isBetween = false;
-      this.#schedule();
+    this.#lookedAtMs ??= this.#roundAtMs;
+    if (this.#monotonicMs() - this.#lookedAtMs < this.#lookMs) {
+      return this.#later(() => this.#beginRound());
+    }
+    this.#afterLook(() => {
+      this.#lookedAtMs = this.#monotonicMs();
+      this.#beginRound();
     });
+  }
+
+  #beginRound(): void {
+    this.#isBetween = false;
+    this.#schedule();
   }
 
   /** Charges what the running work has used since it was charged last. */
@@ -336,6 +370,15 @@ interface Table {
   pause(work: Work): Promise<void> | undefined;
   moveTo(work: Work, key: FairKey): void;
   measure<Result>(work: Work, action: () => Result): Result;
+}
+
+function afterEmptyRounds(callback: () => void): void {
+  let left = ROUNDS_FOR_LOOK;
+  const next = (): void => {
+    if (left-- === 0) callback();
+    else setImmediate(next);
+  };
+  next();
 }
 
 /** A piece of work. */

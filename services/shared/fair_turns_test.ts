@@ -4,6 +4,8 @@ import { FairTurns, type FairTurnsOptions, type Turn } from "./fair_turns.ts";
 /** An event loop whose rounds a test ends by hand, and a clock that work moves. */
 class Loop {
   nowMs = 0;
+  /** How often the sockets were looked at though there was work. */
+  looks = 0;
   readonly turns: FairTurns;
   /** What has run, in order. */
   readonly log: string[] = [];
@@ -14,6 +16,10 @@ class Loop {
     this.turns = new FairTurns({
       monotonicMs: () => this.nowMs,
       later: (callback) => void this.#callbacks.push(callback),
+      afterLook: (callback) => {
+        this.looks++;
+        this.#callbacks.push(callback);
+      },
       ...options,
     });
   }
@@ -337,6 +343,41 @@ Deno.test("FairTurns leaves no time unused while anything waits", async () => {
   // 16 begin in every second round.
   assertEquals(loop.log.length, 400);
   assert(rounds <= 2 * 400 / 16 + 2, `${rounds}`);
+});
+
+Deno.test("FairTurns has the sockets looked at while there is work without end", async () => {
+  const loop = new Loop({ lookMs: 4 });
+  const ended = loop.ask("a", 0.5, 200);
+  await loop.end();
+  await ended;
+  assertEquals([loop.nowMs, loop.looks], [100, 100 / 4 - 1]);
+  // Work that leaves pauses does without.
+  for (let count = 0; count < 100; count++) {
+    void loop.ask("a", 0.5);
+    await loop.end();
+  }
+  assertEquals(loop.looks, 24);
+});
+
+Deno.test("FairTurns lets sockets be read while there is work without end", async () => {
+  // Each slice is a round of its own, with a look behind it.
+  const turns = new FairTurns({ roundMs: 0, lookMs: 0 });
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const client = await Deno.connect({ port: listener.addr.port });
+  const server = await listener.accept();
+  const begun = await turns.begin("a");
+  assert(begun.kind === "ok");
+  let isRead = false;
+  const reading = server.read(new Uint8Array(1)).then(() => isRead = true);
+  for (let slice = 0; slice < 10; slice++) await begun.turn.pause();
+  await client.write(new Uint8Array(1));
+  let slices = 0;
+  for (; !isRead && slices < 1_000; slices++) await begun.turn.pause();
+  await reading;
+  server.close();
+  client.close();
+  listener.close();
+  assert(slices <= 5, `it took ${slices} slices`);
 });
 
 Deno.test("FairTurns begins every one of a crowd by the event loop", async () => {
