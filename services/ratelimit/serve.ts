@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock, Timer } from "../shared/clock.ts";
+import { type Clock, steadyClock, type Timer } from "../shared/clock.ts";
 import { createH2GrpcServer } from "../shared/grpc/h2_server.ts";
 import { HealthBoard } from "../shared/grpc/health_board.ts";
 import { healthMethods } from "../shared/grpc/health_methods.ts";
@@ -66,6 +66,8 @@ export async function serve(
   options: ServeOptions,
 ): Promise<StopOutcome> {
   const { store, registry, clock, logger } = options;
+  // For durations; the time of day is for windows and for files.
+  const steady = steadyClock(clock);
   const decider = createDecider(settings, { store, registry });
   const board = new HealthBoard();
   const health = new HealthState({
@@ -100,7 +102,7 @@ export async function serve(
     decider,
     clock,
     stats: registry,
-    refusals: new RefusalLog(logger, clock),
+    refusals: new RefusalLog(logger, steady),
     maxDescriptors: settings.maxDescriptors,
   });
 
@@ -134,7 +136,7 @@ export async function serve(
         methods: measuredMethods({
           ...rateLimitMethods(endpoint),
           ...healthMethods(board),
-        }, { stats: registry, clock }),
+        }, { stats: registry, clock: steady }),
         address: grpcAddress(settings),
         maxReceiveBytes: settings.maxRequestBytes,
         maxConnectionAgeMs: settings.grpcMaxConnectionAgeMs,

@@ -42,3 +42,16 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(id) };
   },
 };
+
+/**
+ * A clock for durations: the same timers, and a time that only goes on. A
+ * deadline by it comes when it was meant to, also when the time of day is set
+ * back meanwhile. Its `nowMs` counts from an instant of its own.
+ */
+export function steadyClock(clock: Clock): Clock {
+  if (clock.monotonicMs === undefined) return clock;
+  return {
+    nowMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+    setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
+  };
+}

@@ -10,6 +10,7 @@ import type {
   CounterAnswer,
   CounterBatch,
   CounterOperation,
+  CounterResult,
   CounterStore,
 } from "./counter_store.ts";
 import { windowStartSeconds } from "./fixed_window.ts";
@@ -48,13 +49,29 @@ export interface MemoryStoreOptions {
    * @default nobody is told
    */
   readonly onBound?: (fullTotal: number) => void;
+  /**
+   * Milliseconds that only go on, whatever the time of day is set to.
+   *
+   * @default performance.now
+   */
+  readonly monotonicMs?: () => number;
 }
 
 interface Counter {
   readonly windowSeconds: number;
   windowStart: number;
+  /** When it began to count its window, by the monotonic clock. */
+  begunMs: number;
   count: number;
   limit: number;
+}
+
+/** When a batch is applied. */
+interface Moment {
+  /** By the time of day, whole Unix seconds. */
+  readonly nowSeconds: number;
+  /** By the monotonic clock. */
+  readonly monotonicMs: number;
 }
 
 /** Counters looked at for each operation to find those whose window is over. */
@@ -63,8 +80,6 @@ const SWEEP_PER_OPERATION = 2;
 const ROOM_SCAN = 64;
 /** Between two calls of `onBound`. */
 const WARN_SECONDS = 60;
-/** A window that begins later than this from now was begun by a wrong clock. */
-const MAX_AHEAD_SECONDS = 86_400;
 
 /** Makes a store that keeps at most `maxKeys` counters in memory. */
 export function createMemoryStore(
@@ -83,14 +98,16 @@ export function createMemoryStore(
  * few; a counter with half its limit or more never has to go, so that nobody
  * gets rid of a spent limit by making up keys.
  *
- * When the clock goes back, the counter of the later window is used on: a
- * limit is not given twice. Only a window more than a day ahead is dropped.
+ * When the clock goes back, the counter of the later window is used on, so that
+ * a limit is not given twice; but no counter outlives the length of its window,
+ * by a clock that is never set.
  */
 export class MemoryStore implements CounterStore {
   readonly #maxKeys: number;
   readonly #onFull: "allow" | "refuse";
   readonly #onBound: ((fullTotal: number) => void) | undefined;
   readonly #seed: number | undefined;
+  readonly #monotonicMs: () => number;
   readonly #key = new CounterKey();
   #counters: ByteMap<Counter>;
   #hand = 0;
@@ -103,6 +120,7 @@ export class MemoryStore implements CounterStore {
     this.#onFull = options.onFull ?? "allow";
     this.#onBound = options.onBound;
     this.#seed = options.seed;
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
     this.#counters = this.#emptyMap();
   }
 
@@ -118,20 +136,21 @@ export class MemoryStore implements CounterStore {
 
   /** Applies a batch at once; see {@linkcode CounterStore.apply}. */
   apply(batch: CounterBatch): CounterAnswer {
-    const { operations, nowSeconds } = batch;
+    const { keys, operations, nowSeconds } = batch;
     const count = operations.length;
-    this.#sweep(nowSeconds, count * SWEEP_PER_OPERATION);
-    const results = new Array<number>(count);
+    const moment = { nowSeconds, monotonicMs: this.#monotonicMs() };
+    this.#sweep(moment, count * SWEEP_PER_OPERATION);
+    const results = new Array<CounterResult>(count);
     if (batch.stopWhenOver && canStop(operations)) {
-      const hits = this.#hitsWhenStopping(batch);
+      const hits = this.#hitsWhenStopping(batch, moment);
       for (let i = 0; i < count; i++) {
         const operation = { ...operations[i]!, hits: hits[i]! };
-        results[i] = this.#count(batch.keys, operation, nowSeconds);
+        results[i] = this.#count(keys, operation, moment);
       }
       return { kind: "counted", results };
     }
     for (let i = 0; i < count; i++) {
-      results[i] = this.#count(batch.keys, operations[i]!, nowSeconds);
+      results[i] = this.#count(keys, operations[i]!, moment);
     }
     return { kind: "counted", results };
   }
@@ -157,10 +176,9 @@ export class MemoryStore implements CounterStore {
     return new ByteMap(this.#seed === undefined ? {} : { seed: this.#seed });
   }
 
-  #hitsWhenStopping(batch: CounterBatch): readonly number[] {
-    const { keys, operations, nowSeconds } = batch;
-    const before = operations.map((operation) =>
-      this.#count(keys, { ...operation, hits: 0 }, nowSeconds)
+  #hitsWhenStopping(batch: CounterBatch, moment: Moment): readonly number[] {
+    const before = batch.operations.map((operation) =>
+      this.#find(batch.keys, operation, moment)?.count ?? 0
     );
     return hitsWhenStopping(stoppableOperations(batch), before);
   }
@@ -168,39 +186,57 @@ export class MemoryStore implements CounterStore {
   #count(
     keys: Uint8Array,
     operation: CounterOperation,
-    nowSeconds: number,
-  ): number {
-    const { hits, limit, windowSeconds } = operation;
+    moment: Moment,
+  ): CounterResult {
+    const { hits, limit } = operation;
+    const counter = this.#find(keys, operation, moment);
+    if (counter === undefined) return this.#begin(operation, moment);
+    if (hits !== 0) {
+      counter.limit = limit;
+      counter.count = saturate(counter.count + hits);
+    }
+    return counter.windowStart > moment.nowSeconds
+      ? verdictAhead(counter, operation, moment)
+      : counter.count;
+  }
+
+  /**
+   * The counter of an operation, emptied when its window is over. Leaves the
+   * counter's key in {@linkcode #key}.
+   */
+  #find(
+    keys: Uint8Array,
+    operation: CounterOperation,
+    moment: Moment,
+  ): Counter | undefined {
     const key = this.#key;
     key.write(keys, operation);
-    const windowStart = windowStartSeconds(nowSeconds, windowSeconds);
     const counter = this.#counters.get(key.bytes, 0, key.end);
-    if (counter !== undefined) {
-      if (
-        windowStart > counter.windowStart ||
-        counter.windowStart - nowSeconds > MAX_AHEAD_SECONDS
-      ) {
-        counter.windowStart = windowStart;
-        counter.count = 0;
-      }
-      if (hits !== 0) {
-        counter.limit = limit;
-        counter.count = saturate(counter.count + hits);
-      }
-      return counter.count;
+    if (counter !== undefined && isOver(counter, moment)) {
+      counter.windowStart = windowStartSeconds(
+        moment.nowSeconds,
+        operation.windowSeconds,
+      );
+      counter.begunMs = moment.monotonicMs;
+      counter.count = 0;
     }
-    // Looking, and giving back what nobody took, leave no counter behind.
+    return counter;
+  }
+
+  /** Makes a counter for the key in {@linkcode #key}. */
+  #begin(operation: CounterOperation, moment: Moment): number {
+    const { hits, limit, windowSeconds } = operation;
+    // Looking, and giving back what was never taken, leave no counter behind.
     if (hits <= 0) return 0;
     const count = saturate(hits);
-    if (
-      this.#counters.size >= this.#maxKeys && !this.#makeRoom(nowSeconds)
-    ) {
-      this.#noteFull(nowSeconds);
+    if (this.#counters.size >= this.#maxKeys && !this.#makeRoom(moment)) {
+      this.#noteFull(moment.nowSeconds);
       return this.#onFull === "allow" ? count : saturate(limit + hits);
     }
-    this.#counters.set(key.bytes, 0, key.end, {
+    this.#counters.set(this.#key.bytes, 0, this.#key.end, {
       windowSeconds,
-      windowStart,
+      windowStart: windowStartSeconds(moment.nowSeconds, windowSeconds),
+      begunMs: moment.monotonicMs,
       count,
       limit,
     });
@@ -208,20 +244,20 @@ export class MemoryStore implements CounterStore {
   }
 
   /** Removes those of the next `looks` counters whose window is over. */
-  #sweep(nowSeconds: number, looks: number): void {
+  #sweep(moment: Moment, looks: number): void {
     const counters = this.#counters;
     for (let look = 0; look < looks; look++) {
       if (this.#hand >= counters.size) this.#hand = 0;
       const counter = counters.valueAt(this.#hand);
       if (counter === undefined) return;
       // A removal puts another counter at this position: that one is next.
-      if (isOver(counter, nowSeconds)) counters.deleteAt(this.#hand);
+      if (isOver(counter, moment)) counters.deleteAt(this.#hand);
       else this.#hand++;
     }
   }
 
   /** Lets one counter go; false when none of those looked at may. */
-  #makeRoom(nowSeconds: number): boolean {
+  #makeRoom(moment: Moment): boolean {
     const counters = this.#counters;
     const looks = Math.min(ROOM_SCAN, counters.size);
     let farthest = -1;
@@ -229,7 +265,7 @@ export class MemoryStore implements CounterStore {
     for (let look = 0; look < looks; look++) {
       if (this.#hand >= counters.size) this.#hand = 0;
       const counter = counters.valueAt(this.#hand)!;
-      if (isOver(counter, nowSeconds)) return counters.deleteAt(this.#hand);
+      if (isOver(counter, moment)) return counters.deleteAt(this.#hand);
       const share = counter.limit > 0 ? counter.count / counter.limit : 1;
       if (share < lowestShare) {
         lowestShare = share;
@@ -251,8 +287,30 @@ export class MemoryStore implements CounterStore {
   }
 }
 
-function isOver(counter: Counter, nowSeconds: number): boolean {
-  return nowSeconds >= counter.windowStart + counter.windowSeconds;
+/** By the time of day, or since the window's length has passed. */
+function isOver(counter: Counter, moment: Moment): boolean {
+  const { windowStart, windowSeconds, begunMs } = counter;
+  return moment.nowSeconds >= windowStart + windowSeconds ||
+    moment.monotonicMs - begunMs >= windowSeconds * 1_000;
+}
+
+/**
+ * What a counter says whose window has not begun by the time of day, which was
+ * set back: its end is told by the monotonic clock.
+ */
+function verdictAhead(
+  counter: Counter,
+  { hits, limit }: CounterOperation,
+  moment: Moment,
+): CounterResult {
+  const over = Math.max(0, counter.count - limit);
+  const elapsedMs = moment.monotonicMs - counter.begunMs;
+  return {
+    isOver: over > 0,
+    hitsOver: Math.min(Math.max(0, hits), over),
+    remaining: Math.max(0, limit - counter.count),
+    resetSeconds: Math.ceil(counter.windowSeconds - elapsedMs / 1_000),
+  };
 }
 
 function saturate(count: number): number {

@@ -1,6 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { counterStoreConformance } from "./counter_store_conformance.ts";
 import { MAX_PLAIN_KEY_BYTES } from "./counter_key.ts";
+import type { CounterResult } from "./counter_store.ts";
 import { createMemoryStore, type MemoryStore } from "./memory_store.ts";
 
 counterStoreConformance("memory", () =>
@@ -21,6 +23,13 @@ const NOW = 1_795_219_200;
 
 /** One operation; the count after it. */
 function hit(store: MemoryStore, operation: Hit): number {
+  const result = touch(store, operation);
+  assert(typeof result === "number");
+  return result;
+}
+
+/** One operation; what the store says of it. */
+function touch(store: MemoryStore, operation: Hit): CounterResult {
   const keys = new TextEncoder().encode(operation.key);
   const answer = store.apply({
     keys,
@@ -35,9 +44,36 @@ function hit(store: MemoryStore, operation: Hit): number {
     }],
   });
   assert(answer.kind === "counted");
-  const [count] = answer.results;
-  assert(typeof count === "number");
-  return count;
+  return answer.results[0]!;
+}
+
+/** A store whose two clocks a test moves: the time of day, and the other one. */
+class TwoClocks {
+  /** Milliseconds that have passed. */
+  elapsedMs = 0;
+  /** What the time of day is ahead. */
+  aheadMs = 0;
+  readonly store = createMemoryStore({ monotonicMs: () => this.elapsedMs });
+
+  /** Whole Unix seconds, by the time of day. */
+  get nowSeconds(): number {
+    return NOW + Math.floor((this.elapsedMs + this.aheadMs) / 1_000);
+  }
+
+  /** One hit; whether it was over the limit, and what the answer says. */
+  hit(operation: Omit<Hit, "nowSeconds">): {
+    readonly isOver: boolean;
+    readonly resetSeconds: number | undefined;
+  } {
+    const { nowSeconds } = this;
+    const result = touch(this.store, { ...operation, nowSeconds });
+    if (typeof result !== "number") {
+      const { isOver, resetSeconds } = result;
+      return { isOver, resetSeconds };
+    }
+    const isOver = result > (operation.limit ?? 100);
+    return { isOver, resetSeconds: undefined };
+  }
 }
 
 Deno.test("MemoryStore.apply() keeps windows of different lengths that begin together apart", () => {
@@ -67,18 +103,64 @@ Deno.test("MemoryStore.apply() keeps long keys apart whatever their length", () 
 });
 
 Deno.test("MemoryStore.apply() uses the later window on when the clock goes back", () => {
-  const store = createMemoryStore();
-  hit(store, { key: "a", hits: 5, nowSeconds: NOW - 1 });
-  assertEquals(hit(store, { key: "a", nowSeconds: NOW }), 1);
-  assertEquals(hit(store, { key: "a", nowSeconds: NOW - 1 }), 2);
-  assertEquals(hit(store, { key: "a", nowSeconds: NOW - 3_600 }), 3);
-  assertEquals(hit(store, { key: "a", nowSeconds: NOW + 1 }), 4);
+  const clocks = new TwoClocks();
+  clocks.aheadMs = 60_000;
+  assertEquals(clocks.hit({ key: "a", limit: 1 }).isOver, false);
+  for (const aheadMs of [59_000, 0, -3_600_000]) {
+    clocks.aheadMs = aheadMs;
+    assertEquals(clocks.hit({ key: "a", limit: 1 }).isOver, true);
+  }
 });
 
-Deno.test("MemoryStore.apply() drops a window more than a day ahead", () => {
-  const store = createMemoryStore();
-  hit(store, { key: "a", hits: 5, nowSeconds: NOW + 10 * 365 * 86_400 });
-  assertEquals(hit(store, { key: "a", nowSeconds: NOW }), 1);
+Deno.test("MemoryStore.apply() forgets a window of the future when its length has passed", () => {
+  for (const windowSeconds of [1, 60, 3_600, 86_400, 2_592_000]) {
+    const clocks = new TwoClocks();
+    const used = { key: "a", limit: 3, windowSeconds };
+    clocks.aheadMs = 20 * windowSeconds * 1_000;
+    clocks.hit({ ...used, hits: 4 });
+    clocks.aheadMs = 0;
+    clocks.elapsedMs = windowSeconds * 1_000 - 1;
+    assertEquals(clocks.hit(used), {
+      isOver: true,
+      resetSeconds: 1,
+    });
+    clocks.elapsedMs += 1;
+    assertEquals(clocks.hit(used).isOver, false);
+  }
+});
+
+Deno.test("MemoryStore.apply() frees the memory of windows of the future", () => {
+  const clocks = new TwoClocks();
+  clocks.aheadMs = 86_400_000;
+  for (let i = 0; i < 100; i++) clocks.hit({ key: `ahead ${i}` });
+  clocks.aheadMs = 0;
+  clocks.elapsedMs = 60_000;
+  for (let i = 0; i < 100; i++) clocks.hit({ key: "one" });
+  assertEquals(clocks.store.size, 1);
+});
+
+Deno.test("MemoryStore.apply() refuses only what the last window's length of real time has used up, however the clock walks", () => {
+  for (let seed = 1; seed <= 40; seed++) {
+    const random = new SeededRandom(seed);
+    const clocks = new TwoClocks();
+    const limit = 5;
+    const windowSeconds = random.pick([1, 60, 3_600]);
+    const taken: number[] = [];
+    for (let step = 0; step < 2_000; step++) {
+      clocks.elapsedMs += random.below(windowSeconds * 300);
+      if (random.chance(0.05)) {
+        clocks.aheadMs += (random.next() - 0.5) * 10 ** (3 + random.below(9));
+      }
+      const { isOver } = clocks.hit({ key: "a", limit, windowSeconds });
+      const sinceMs = clocks.elapsedMs - windowSeconds * 1_000;
+      const recent = taken.filter((atMs) => atMs > sinceMs).length;
+      assert(
+        !isOver || recent >= limit,
+        `seed ${seed}, step ${step}: refused after ${recent} of ${limit}`,
+      );
+      taken.push(clocks.elapsedMs);
+    }
+  }
 });
 
 Deno.test("MemoryStore.apply() sweeps counters of past windows as it goes", () => {

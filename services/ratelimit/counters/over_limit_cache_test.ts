@@ -40,6 +40,8 @@ function batchOf(
 
 class Bench {
   readonly batches: CounterBatch[] = [];
+  /** By the monotonic clock. */
+  elapsedMs = 0;
   readonly cache: OverLimitCache;
 
   constructor(
@@ -49,7 +51,7 @@ class Bench {
       readonly isAsync?: boolean;
     } = {},
   ) {
-    const memory = createMemoryStore();
+    const memory = createMemoryStore({ monotonicMs: () => this.elapsedMs });
     this.cache = new OverLimitCache({
       store: {
         apply: (batch) => {
@@ -64,6 +66,7 @@ class Bench {
       maxBytes: options.maxBytes ?? 524_288,
       maxAgeSeconds: options.maxAgeSeconds ?? 60,
       stats: createStatsRegistry(),
+      monotonicMs: () => this.elapsedMs,
     });
   }
 
@@ -71,6 +74,7 @@ class Bench {
     hits: readonly Hit[],
     options: Parameters<typeof batchOf>[1] = {},
   ): Promise<readonly CounterResult[]> {
+    this.elapsedMs = Math.max(this.elapsedMs, (options?.at ?? 0) * 1_000);
     const answer = await this.cache.apply(batchOf(hits, options));
     if (answer.kind === "unavailable") throw new Error(answer.reason);
     return answer.results;
@@ -116,6 +120,25 @@ Deno.test("OverLimitCache.apply() asks again after maxAgeSeconds, for hits that 
   await bench.hit([{ key: "a", hits: 2 }]);
   assertEquals(await bench.hit([{ key: "a" }], { at: 4 }), [cached(1, 56)]);
   assertEquals(await bench.hit([{ key: "a" }], { at: 5 }), [3]);
+});
+
+Deno.test("OverLimitCache.apply() asks the store when the clock has gone back to another window", async () => {
+  const bench = new Bench({ maxAgeSeconds: 3_600 });
+  const ahead = 365 * 86_400;
+  bench.elapsedMs = ahead * 1_000;
+  await bench.hit([{ key: "a", hits: 2 }], { at: ahead });
+  assertEquals(await bench.hit([{ key: "a" }], { at: ahead }), [cached(1)]);
+  await bench.hit([{ key: "a" }]);
+  assertEquals(bench.batches.length, 2);
+});
+
+Deno.test("OverLimitCache.apply() remembers for maxAgeSeconds of real time when the clock has gone back", async () => {
+  const bench = new Bench({ maxAgeSeconds: 5 });
+  await bench.hit([{ key: "a", hits: 2 }], { at: 40 });
+  bench.elapsedMs += 4_999;
+  assertEquals(await bench.hit([{ key: "a" }], { at: 10 }), [cached(1, 50)]);
+  bench.elapsedMs += 1;
+  assertEquals(await bench.hit([{ key: "a" }], { at: 10 }), [3]);
 });
 
 Deno.test("OverLimitCache.apply() sees hits given back through it at once", async () => {

@@ -8,7 +8,7 @@ import { ByteMap } from "../../shared/byte_map.ts";
 import type { Counter, Gauge, Stats } from "../stats/stats.ts";
 import { CounterKey } from "./counter_key.ts";
 import type { CounterOperation } from "./counter_store.ts";
-import { secondsUntilReset } from "./fixed_window.ts";
+import { secondsUntilReset, windowStartSeconds } from "./fixed_window.ts";
 
 /** How much is remembered, and how long. */
 export interface OverLimitMemoryOptions {
@@ -21,6 +21,12 @@ export interface OverLimitMemoryOptions {
   readonly maxAgeSeconds: number;
   /** Gets `ratelimit.localcache.…`. */
   readonly stats: Stats;
+  /**
+   * Milliseconds that only go on, whatever the time of day is set to.
+   *
+   * @default performance.now
+   */
+  readonly monotonicMs?: () => number;
 }
 
 /** Where a counter is looked up. */
@@ -33,7 +39,10 @@ export interface Place {
 
 interface Entry {
   readonly count: number;
-  readonly endSeconds: number;
+  /** The window that was counted; another one has a counter of its own. */
+  readonly windowStart: number;
+  /** When it is forgotten, by the monotonic clock. */
+  readonly endMs: number;
   readonly bytes: number;
 }
 
@@ -46,6 +55,7 @@ const ROOM_SCAN = 16;
 export class OverLimitMemory {
   readonly #maxBytes: number;
   readonly #maxAgeSeconds: number;
+  readonly #monotonicMs: () => number;
   readonly #key = new CounterKey();
   readonly #entries = new ByteMap<Entry>();
   readonly #hits: Counter;
@@ -59,6 +69,7 @@ export class OverLimitMemory {
   constructor(options: OverLimitMemoryOptions) {
     this.#maxBytes = options.maxBytes;
     this.#maxAgeSeconds = options.maxAgeSeconds;
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
     const { stats } = options;
     this.#hits = stats.counter("ratelimit.localcache.hitCount");
     this.#misses = stats.counter("ratelimit.localcache.missCount");
@@ -74,7 +85,9 @@ export class OverLimitMemory {
   /** The count that was seen last; undefined when none is remembered. */
   countOf(operation: CounterOperation, place: Place): number | undefined {
     const entry = this.#find(operation, place.keys);
-    const isLive = entry !== undefined && place.nowSeconds < entry.endSeconds;
+    const isLive = entry !== undefined &&
+      this.#monotonicMs() < entry.endMs &&
+      entry.windowStart === windowStartOf(operation, place);
     (isLive ? this.#hits : this.#misses).add();
     if (isLive) return entry.count;
     if (entry !== undefined) this.#removeFound(entry);
@@ -90,7 +103,7 @@ export class OverLimitMemory {
     const key = this.#key;
     const bytes = key.end + ENTRY_BYTES;
     if (before === undefined) {
-      if (!this.#makeRoom(bytes, seen.nowSeconds)) return;
+      if (!this.#makeRoom(bytes)) return;
       this.#bytes += bytes;
     }
     const leftSeconds = secondsUntilReset(
@@ -99,7 +112,9 @@ export class OverLimitMemory {
     );
     this.#entries.set(key.bytes, 0, key.end, {
       count: seen.count,
-      endSeconds: seen.nowSeconds + Math.min(leftSeconds, this.#maxAgeSeconds),
+      windowStart: windowStartOf(operation, seen),
+      endMs: this.#monotonicMs() +
+        1_000 * Math.min(leftSeconds, this.#maxAgeSeconds),
       bytes,
     });
     this.#size.set(this.#entries.size);
@@ -125,10 +140,11 @@ export class OverLimitMemory {
   }
 
   /** Lets entries go until `bytes` fit: ended ones first, then whichever. */
-  #makeRoom(bytes: number, nowSeconds: number): boolean {
+  #makeRoom(bytes: number): boolean {
     if (bytes > this.#maxBytes) return false;
+    const nowMs = this.#monotonicMs();
     while (this.#bytes + bytes > this.#maxBytes) {
-      const chosen = this.#chooseVictim(nowSeconds);
+      const chosen = this.#chooseVictim(nowMs);
       this.#bytes -= this.#entries.valueAt(chosen)!.bytes;
       this.#entries.deleteAt(chosen);
       this.#evictions.add();
@@ -136,12 +152,12 @@ export class OverLimitMemory {
     return true;
   }
 
-  #chooseVictim(nowSeconds: number): number {
+  #chooseVictim(nowMs: number): number {
     const size = this.#entries.size;
     const first = this.#hand % size;
     for (let look = 0; look < Math.min(ROOM_SCAN, size); look++) {
       const at = (first + look) % size;
-      if (this.#entries.valueAt(at)!.endSeconds <= nowSeconds) {
+      if (this.#entries.valueAt(at)!.endMs <= nowMs) {
         this.#hand = at;
         return at;
       }
@@ -149,4 +165,8 @@ export class OverLimitMemory {
     this.#hand = first + 1;
     return first;
   }
+}
+
+function windowStartOf(operation: CounterOperation, place: Place): number {
+  return windowStartSeconds(place.nowSeconds, operation.windowSeconds);
 }

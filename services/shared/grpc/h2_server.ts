@@ -6,7 +6,7 @@
  */
 
 import type { Socket } from "node:net";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, steadyClock, systemClock } from "../clock.ts";
 import type { H2Connection } from "../h2/connection.ts";
 import { Alarm } from "../h2/connection_alarms.ts";
 import { H2Engine } from "../h2/engine.ts";
@@ -96,7 +96,8 @@ class H2GrpcServer implements GrpcServer {
       paths: Object.keys(options.methods),
       handler: { request: requestHandler(options, this.#serverStreams) },
       logger: options.logger,
-      clock: options.clock ?? systemClock,
+      // A connection's age and deadlines are durations.
+      clock: steadyClock(options.clock ?? systemClock),
       limits: limitsOf(options),
     });
   }

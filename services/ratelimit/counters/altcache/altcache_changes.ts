@@ -20,6 +20,8 @@ export interface AltcacheChangesOptions {
   readonly timeoutMs: number;
   /** The time. */
   readonly clock: Clock;
+  /** The time of day in whole Unix seconds, from which servers' dates count. */
+  readonly nowSeconds: () => number;
   /**
    * Is called when changes have arrived, and with a reason when they have not.
    */
@@ -148,12 +150,12 @@ export class AltcacheChanges {
       timeToLiveSeconds = Math.max(timeToLiveSeconds, change.timeToLiveSeconds);
     }
     if (hits === 0) return this.#settle(counter, undefined);
-    const nowMs = this.#options.clock.nowMs();
+    const { clock, nowSeconds, timeoutMs } = this.#options;
     new Delivery({
       counter,
       hits,
-      expiry: altcacheExpiry(timeToLiveSeconds, Math.floor(nowMs / 1000)),
-      deadlineMs: nowMs + this.#options.timeoutMs,
+      expiry: altcacheExpiry(timeToLiveSeconds, nowSeconds()),
+      deadlineMs: clock.nowMs() + timeoutMs,
       onEnd: (failure) => this.#settle(counter, failure),
     }).begin(isMissing);
   }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock } from "../../../shared/clock.ts";
+import { type Clock, steadyClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { getCommand } from "../../../shared/memcached/command.ts";
 import type { MemcachedTls } from "../../../shared/memcached/socket.ts";
@@ -120,6 +120,7 @@ export function createAltcacheStore(
  */
 export class AltcacheStore implements CounterStore {
   readonly #options: AltcacheStoreOptions;
+  readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #maxPending: number;
   readonly #jitterSeconds: number;
@@ -132,7 +133,10 @@ export class AltcacheStore implements CounterStore {
 
   /** Makes a store that is not connected yet. */
   constructor(options: AltcacheStoreOptions) {
-    const { clock, logger } = options;
+    const { logger } = options;
+    // Deadlines must not move when the time of day is set.
+    const clock = steadyClock(options.clock);
+    this.#clock = clock;
     const label = options.name ?? "altcache";
     this.#options = options;
     this.#timeoutMs = options.timeoutMs ?? 10_000;
@@ -155,6 +159,7 @@ export class AltcacheStore implements CounterStore {
     this.#changes = new AltcacheChanges({
       timeoutMs: this.#timeoutMs,
       clock,
+      nowSeconds: () => Math.floor(options.clock.nowMs() / 1_000),
       onSettled: (change) => this.#onSettled(change),
     });
     this.#readFaults = new AltcacheFaultLog({
@@ -192,7 +197,7 @@ export class AltcacheStore implements CounterStore {
     if (this.#isStopping) return { kind: "unavailable", reason: "stopped" };
     // Before the first wait, for the batch is the caller's afterwards.
     const plan = planAltcacheBatch(batch);
-    const deadlineMs = this.#options.clock.nowMs() + this.#timeoutMs;
+    const deadlineMs = this.#clock.nowMs() + this.#timeoutMs;
     if (this.#servers.nodes.length === 0) await this.#servers.firstLook();
     if (this.#servers.nodes.length === 0) {
       return { kind: "unavailable", reason: this.#servers.reason };
@@ -219,7 +224,7 @@ export class AltcacheStore implements CounterStore {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await waitAtMost(this.#changes.drained(), {
-      clock: this.#options.clock,
+      clock: this.#clock,
       timeoutMs: this.#timeoutMs,
     });
     if (this.#isStopping) this.#servers.stop();
@@ -228,7 +233,7 @@ export class AltcacheStore implements CounterStore {
   #read(plan: AltcachePlan, deadlineMs: number): Promise<CounterAnswer> {
     return new Promise((resolve) => {
       const call = new AltcacheCall(plan, {
-        clock: this.#options.clock,
+        clock: this.#clock,
         deadlineMs,
         changes: this.#changes,
         mustWait: () => this.#changes.pending >= this.#maxPending,

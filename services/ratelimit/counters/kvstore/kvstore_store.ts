@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock } from "../../../shared/clock.ts";
+import { type Clock, steadyClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { RedisAuth } from "../../../shared/redis/address.ts";
 import type { RedisLink } from "../../../shared/redis/link.ts";
@@ -134,6 +134,7 @@ export function createKvstoreStore(options: KvstoreStoreOptions): KvstoreStore {
  */
 export class KvstoreStore implements CounterStore {
   readonly #options: KvstoreStoreOptions;
+  readonly #clock: Clock;
   readonly #name: string;
   readonly #timeoutMs: number;
   readonly #operationOptions: KvstoreOperationOptions;
@@ -145,6 +146,8 @@ export class KvstoreStore implements CounterStore {
     const { poolSize, ...rest } = options;
     const random = options.random ?? Math.random;
     this.#options = options;
+    // Deadlines must not move when the time of day is set.
+    this.#clock = steadyClock(options.clock);
     this.#name = options.name ?? "kvstore";
     this.#timeoutMs = options.timeoutMs ?? 10_000;
     this.#operationOptions = {
@@ -156,6 +159,7 @@ export class KvstoreStore implements CounterStore {
       ...(poolSize === undefined ? {} : { size: poolSize }),
       name: this.#name,
       timeoutMs: this.#timeoutMs,
+      clock: this.#clock,
       random,
     });
   }
@@ -165,7 +169,7 @@ export class KvstoreStore implements CounterStore {
     const operations = kvstoreOperations(batch, this.#operationOptions);
     const call = {
       link: this.#link,
-      deadlineMs: this.#options.clock.nowMs() + this.#timeoutMs,
+      deadlineMs: this.#clock.nowMs() + this.#timeoutMs,
     };
     if (!batch.stopWhenOver || !canStop(operations)) {
       return this.#answer(await count(operations, call));
