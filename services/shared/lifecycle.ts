@@ -5,6 +5,7 @@
  * @module
  */
 
+import { steadyClock, type Timer } from "./clock.ts";
 import type { Part } from "./part.ts";
 import { Reloader } from "./reloader.ts";
 import { describeError, settle, type Settled } from "./settled.ts";
@@ -24,11 +25,18 @@ export interface LifecycleOptions extends StopperOptions {
  */
 const SAME_SIGNAL_MS = 1_000;
 
+/** How long the process may take to end after its parts should have stopped. */
+const EXIT_MARGIN_MS = 5_000;
+
+/** How long it may take once it is no longer to wait for anything. */
+const FORCED_EXIT_MS = 1_000;
+
 /**
  * Runs the parts of a service.
  *
  * SIGTERM and SIGINT stop it; another of them a second later or more ends the
- * waiting at once.
+ * waiting at once. A process that has not ended some seconds after the grace, or
+ * one second after the waiting was ended, is ended with exit code 1.
  * SIGHUP reloads. The signals are heard from {@linkcode Lifecycle.start} until
  * it has stopped.
  */
@@ -45,12 +53,15 @@ export class Lifecycle {
   #unlisten: (() => void)[] = [];
   #state: "new" | "starting" | "running" | "stopping" = "new";
   #endSignalMs: number | undefined;
+  #exitTimer: Timer | undefined;
+  #unfinished: readonly string[] = [];
 
   /** A life that has not begun. */
   constructor(options: LifecycleOptions) {
-    this.#options = options;
+    // The grace is a duration, whatever the time of day is set to.
+    this.#options = { ...options, clock: steadyClock(options.clock) };
     this.#reloader = new Reloader(options.logger);
-    this.#stopper = new Stopper(options);
+    this.#stopper = new Stopper(this.#options);
     this.done = this.#ended.promise;
   }
 
@@ -183,7 +194,9 @@ export class Lifecycle {
 
   async #stopAll(reason: string, failed: boolean): Promise<void> {
     const parts = this.#begun.toReversed();
+    this.#exitAfter(this.#stopper.longestMs(parts) + EXIT_MARGIN_MS);
     const outcome = await this.#stopper.stop(parts, { reason, failed });
+    this.#unfinished = outcome.unfinished;
     for (const unlisten of this.#unlisten) unlisten();
     this.#unlisten = [];
     this.#ended.resolve(outcome);
@@ -207,6 +220,20 @@ export class Lifecycle {
       void this.stop(signal);
     } else if (nowMs - this.#endSignalMs >= SAME_SIGNAL_MS) {
       this.#stopper.force(signal);
+      this.#exitAfter(FORCED_EXIT_MS);
     }
+  }
+
+  /** Ends the process then, unless it has ended by itself. */
+  #exitAfter(delayMs: number): void {
+    const { clock, logger, signals } = this.#options;
+    if (signals?.exit === undefined) return;
+    this.#exitTimer?.cancel();
+    this.#exitTimer = clock.setTimer(() => {
+      logger.error("The process does not end and is ended", {
+        hangs: this.#unfinished.join(",") || "what comes after the last part",
+      });
+      signals.exit?.(1);
+    }, delayMs);
   }
 }

@@ -164,6 +164,43 @@ Deno.test("Lifecycle takes a signal that comes twice within a second for one", a
   assertEquals((await life.done).kind, "clean");
 });
 
+Deno.test("Lifecycle ends the process when it has not ended some seconds after the grace", async () => {
+  const world = new World();
+  const exits: number[] = [];
+  world.signals.exit = (code) => void exits.push(code);
+  const life = world.life(["store", "stuck"]);
+  world.onStop.set("stuck", () => new Promise(() => {}));
+  await life.start();
+  world.signals.send("SIGTERM");
+  // The grace and what two parts may take beyond it, then five seconds.
+  await world.clock.advanceAsync(1_000 + 2 * 500 + 5_000 - 1);
+  assertEquals((await life.done).unfinished, ["stuck"]);
+  assertEquals(exits, []);
+  await world.clock.advanceAsync(1);
+  assertEquals(exits, [1]);
+  assertEquals(
+    world.logged("error").at(-1),
+    'msg="The process does not end and is ended" hangs=stuck',
+  );
+});
+
+Deno.test("Lifecycle ends the process a second after the second signal", async () => {
+  const world = new World();
+  const exits: number[] = [];
+  world.signals.exit = (code) => void exits.push(code);
+  const life = world.life(["stuck"]);
+  world.onStop.set("stuck", () => new Promise(() => {}));
+  await life.start();
+  world.signals.send("SIGTERM");
+  await world.clock.advanceAsync(1_000);
+  world.signals.send("SIGTERM");
+  await life.done;
+  await world.clock.advanceAsync(999);
+  assertEquals(exits, []);
+  await world.clock.advanceAsync(1);
+  assertEquals(exits, [1]);
+});
+
 Deno.test("Lifecycle tolerates a double stop", async () => {
   const world = new World();
   const life = world.life(["api"]);
@@ -300,6 +337,7 @@ class World {
 }
 
 class FakeSignals implements SignalSource {
+  exit?: (code: number) => void;
   readonly #listeners = new Set<readonly [ProcessSignal, () => void]>();
 
   get listeners(): number {

@@ -1,5 +1,6 @@
 /**
- * Signals from the operating system, behind a port that tests can play.
+ * Signals from the operating system, and the end of the process, behind a port
+ * that tests can play.
  *
  * @module
  */
@@ -18,6 +19,11 @@ export interface SignalSource {
    * @returns Ends the listening; harmless when called twice.
    */
   listen(signal: ProcessSignal, callback: () => void): () => void;
+  /**
+   * Ends the process at once, whatever still runs in it. Absent where signals
+   * are only played.
+   */
+  exit?(code: number): void;
 }
 
 /** The signals of this process. */
@@ -26,4 +32,5 @@ export const processSignals: SignalSource = {
     Deno.addSignalListener(signal, callback);
     return () => Deno.removeSignalListener(signal, callback);
   },
+  exit: (code) => Deno.exit(code),
 };

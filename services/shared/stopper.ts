@@ -77,6 +77,13 @@ export class Stopper {
     this.#hooks.push(hook);
   }
 
+  /** Milliseconds that a stop of `parts` takes at most. */
+  longestMs(parts: readonly Part[]): number {
+    const { graceMs, drainDelayMs = 0, overrunMs = 500 } = this.#options;
+    const steps = this.#hooks.length + parts.length;
+    return graceMs + drainDelayMs + steps * overrunMs;
+  }
+
   /** Ends all waiting at once; what still runs is left. */
   force(reason: string): void {
     if (this.#isForced) return;

@@ -2,18 +2,17 @@
  * Notices that files or directories change, also where links are swapped and
  * directories are removed and made again.
  *
- * File systems tell of changes in bursts and not always, so this only says
- * "look again": the one who is told reads and compares.
+ * It looks at intervals. The runtime's own watcher opens every path it tells
+ * of: a named pipe among them stops it for good, and with it, at the next watch
+ * that is opened or closed, the whole program. Looking opens nothing but the
+ * directories.
  *
  * @module
  */
 
-import type { Clock, Timer } from "./clock.ts";
-import { type DirectoryEvents, DirectoryWatches } from "./directory_watches.ts";
+import { join } from "node:path";
+import { type Clock, steadyClock, type Timer } from "./clock.ts";
 import type { Logger } from "./logger.ts";
-import { quote } from "./quote.ts";
-import { SettleTimer } from "./settle_timer.ts";
-import { planWatch } from "./watch_plan.ts";
 
 /** Watches paths from its start to its stop. */
 export interface PathWatcher {
@@ -33,52 +32,39 @@ export interface PathWatcher {
 export interface PathWatcherOptions {
   /**
    * Files and directories to watch; of a directory its own entries, not what
-   * is below them. Asked again after each change. None of them need exist.
+   * is below them. Asked again at each look. None of them need exist.
    */
   readonly paths: () => readonly string[];
   /**
-   * Called after a change and at each poll, never twice at once. Changes that
-   * come meanwhile lead to one further call.
+   * Called after a change and now and then without one, never twice at once: it
+   * says "look closer", so whoever is told reads and compares.
    */
   readonly onChange: () => void | Promise<void>;
   /** The time source. */
   readonly clock: Clock;
-  /** Takes faults of `onChange` and of watching. */
+  /** Takes faults of `onChange`. */
   readonly logger: Logger;
   /**
-   * How long it must be quiet after an event before `onChange` is called.
-   * @default 150
-   */
-  readonly settleMs?: number;
-  /**
-   * How long events that do not end may put the call off.
-   * @default 2000
-   */
-  readonly maxSettleMs?: number;
-  /**
-   * How often to look without an event, for network file systems and for what
-   * no event tells.
-   * @default 30000
+   * Milliseconds between two looks. A directory of thousands of entries is
+   * looked at less often: looking takes a twentieth of the time at most.
+   *
+   * @default {1000}
    */
   readonly pollMs?: number;
   /**
-   * How often to look while a directory cannot be watched, for instance since
-   * the system's limit of watches is reached.
-   * @default 5000
+   * Milliseconds after which `onChange` is called although nothing seems to
+   * have changed: the times of files don't tell of everything.
+   *
+   * @default {30000}
    */
-  readonly fallbackPollMs?: number;
-  /**
-   * Opens a watch of one directory.
-   * @default Deno.watchFs
-   */
-  readonly open?: (directory: string) => DirectoryEvents;
+  readonly maxQuietMs?: number;
 }
 
-/**
- * How often plan and watches are brought in line before the next event or poll
- * has to go on with it.
- */
-const MAX_ROUNDS = 5;
+/** Looking may take one part in so many of the time. */
+const LOOK_SHARE = 20;
+
+/** Entries of a directory that are looked at; further ones wait for `maxQuietMs`. */
+const MAX_ENTRIES = 20_000;
 
 /** Makes a watcher of `paths`. */
 export function createPathWatcher(options: PathWatcherOptions): PathWatcher {
@@ -87,124 +73,121 @@ export function createPathWatcher(options: PathWatcherOptions): PathWatcher {
 
 class Watcher implements PathWatcher {
   readonly #options: PathWatcherOptions;
-  readonly #settle: SettleTimer;
-  readonly #watches: DirectoryWatches;
+  readonly #clock: Clock;
   #state: "idle" | "started" | "stopped" = "idle";
-  #poll: Timer | undefined;
+  #timer: Timer | undefined;
   #running: Promise<void> | undefined;
-  #again = false;
-  #retryBroken = false;
-  #deaf = false;
+  #seen = "";
+  #toldMs = 0;
 
   constructor(options: PathWatcherOptions) {
     this.#options = options;
-    this.#settle = new SettleTimer({
-      clock: options.clock,
-      settleMs: options.settleMs ?? 150,
-      maxWaitMs: options.maxSettleMs ?? 2000,
-      onSettled: () => this.#run(),
-    });
-    this.#watches = new DirectoryWatches({
-      onEvent: () => {
-        if (this.#state === "started") this.#settle.touch();
-      },
-      ...(options.open === undefined ? {} : { open: options.open }),
-    });
+    this.#clock = steadyClock(options.clock);
   }
 
   async start(): Promise<void> {
     if (this.#state !== "idle") return;
     this.#state = "started";
-    const refreshed = this.#refresh();
-    this.#running = refreshed.then(() => {}, () => {});
-    await refreshed;
-    this.#running = undefined;
-    this.#armPoll();
-    if (this.#again) this.#run();
+    this.#toldMs = this.#clock.nowMs();
+    const look = this.#look();
+    this.#running = look.then(() => {});
+    const { seen, nextMs } = await look;
+    this.#seen = seen;
+    this.#lookIn(nextMs);
   }
 
   async stop(): Promise<void> {
     this.#state = "stopped";
-    this.#settle.cancel();
-    this.#poll?.cancel();
-    await this.#watches.close();
+    this.#timer?.cancel();
     await this.#running;
   }
 
-  #armPoll(): void {
+  #lookIn(delayMs: number): void {
     if (this.#state !== "started") return;
-    const { clock, pollMs = 30_000, fallbackPollMs = 5000 } = this.#options;
-    this.#poll?.cancel();
-    this.#poll = clock.setTimer(() => {
-      this.#armPoll();
-      this.#retryBroken = true;
-      this.#run();
-    }, this.#deaf ? Math.min(pollMs, fallbackPollMs) : pollMs);
+    this.#timer = this.#clock.setTimer(() => {
+      this.#running = this.#turn();
+    }, delayMs);
   }
 
-  #run(): void {
+  async #turn(): Promise<void> {
+    const { logger, onChange, maxQuietMs = 30_000 } = this.#options;
+    const { seen, nextMs } = await this.#look();
     if (this.#state !== "started") return;
-    this.#again = true;
-    if (this.#running !== undefined) return;
-    this.#running = this.#work().finally(() => {
-      this.#running = undefined;
-    });
-  }
-
-  async #work(): Promise<void> {
-    while (this.#again && this.#state === "started") {
-      this.#again = false;
+    const nowMs = this.#clock.nowMs();
+    if (seen !== this.#seen || nowMs - this.#toldMs >= maxQuietMs) {
+      this.#seen = seen;
+      this.#toldMs = nowMs;
       try {
-        // First the watches, then the look: what comes in between is told.
-        await this.#refresh();
-        if (this.#state !== "started") return;
-        await this.#options.onChange();
-        // The look may have led to other paths, and those were not watched.
-        const opened = await this.#refresh();
-        if (opened > 0 && this.#state === "started") this.#settle.touch();
+        await onChange();
       } catch (error) {
-        this.#options.logger.error("Cannot take up a change of files", {
+        logger.error("Cannot take up a change of files", {
           error: String(error),
         });
       }
     }
+    this.#lookIn(nextMs);
   }
 
-  /** Brings the watches in line; returns how many were opened. */
-  async #refresh(): Promise<number> {
-    let total = 0;
-    for (let round = 0; round < MAX_ROUNDS; round++) {
-      const plan = await planWatch(this.#options.paths());
-      if (this.#state !== "started") return total;
-      const retryBroken = this.#retryBroken;
-      this.#retryBroken = false;
-      const { opened, failure } = await this.#watches.apply(plan, {
-        retryBroken,
-      });
-      this.#tell(failure);
-      total += opened;
-      // A plan may be out of date before its watches are open.
-      if (opened === 0) return total;
-    }
-    return total;
+  /** Never rejects. */
+  async #look(): Promise<{ readonly seen: string; readonly nextMs: number }> {
+    const { paths, pollMs = 1_000 } = this.#options;
+    const startedMs = this.#clock.nowMs();
+    const states: string[] = [];
+    for (const path of paths()) states.push(`${path} ${await stateOf(path)}`);
+    const tookMs = this.#clock.nowMs() - startedMs;
+    return {
+      seen: states.join("\n"),
+      nextMs: Math.max(pollMs, LOOK_SHARE * tookMs),
+    };
   }
+}
 
-  #tell(
-    failure: { directory: string; error: unknown } | undefined,
-  ): void {
-    const deaf = failure !== undefined;
-    if (deaf === this.#deaf) return;
-    this.#deaf = deaf;
-    this.#armPoll();
-    const { logger, fallbackPollMs = 5000 } = this.#options;
-    if (failure === undefined) {
-      logger.info("Watching files again");
-    } else {
-      logger.warn(
-        `Cannot watch directory ${quote(failure.directory)}: looking at it ` +
-          "at intervals; raise fs.inotify limits or grant read access",
-        { error: String(failure.error), everyMs: fallbackPollMs },
-      );
-    }
+/**
+ * A text that differs when a path leads elsewhere, or when the file there or an
+ * entry of the directory there was changed.
+ */
+async function stateOf(path: string): Promise<string> {
+  try {
+    const itself = await Deno.lstat(path);
+    if (!itself.isSymlink && !itself.isDirectory) return infoState(itself);
+    const target = await Deno.stat(path);
+    const entries = target.isDirectory ? await entriesOf(path) : [];
+    return [infoState(itself), infoState(target), ...entries].join("/");
+  } catch (error) {
+    return stateOfFault(error);
   }
+}
+
+async function entriesOf(directory: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const entry of Deno.readDir(directory)) {
+    // What is below a directory does not count, but that it is there does.
+    names.push(entry.isDirectory ? `${entry.name}/` : entry.name);
+    if (names.length === MAX_ENTRIES) break;
+  }
+  const states: string[] = [];
+  for (const name of names.sort()) {
+    const state = name.endsWith("/") ? "" : await entryState(directory, name);
+    states.push(`${name} ${state}`);
+  }
+  return states;
+}
+
+async function entryState(directory: string, name: string): Promise<string> {
+  try {
+    return infoState(await Deno.stat(join(directory, name)));
+  } catch (error) {
+    return stateOfFault(error);
+  }
+}
+
+function infoState(info: Deno.FileInfo): string {
+  const { dev, ino, mode, size, mtime, ctime, birthtime } = info;
+  // Inode numbers are used again at once; the time of birth is not.
+  const times = [mtime, ctime, birthtime].map((time) => time?.getTime());
+  return [dev, ino, mode, size, ...times].join(" ");
+}
+
+function stateOfFault(error: unknown): string {
+  return error instanceof Error ? error.name : String(error);
 }

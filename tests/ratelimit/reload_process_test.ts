@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { makePipe } from "../support/make_pipe.ts";
 import { startRatelimit } from "../support/ratelimit_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { ConfigFolder } from "./config_folder.ts";
@@ -120,5 +121,26 @@ Deno.test("ratelimit reloads when files are edited or a ConfigMap is swapped", a
     });
     assertEquals(await limitInForce(httpUrl, edited), 9);
   });
+  assertEquals(await service.stop(), 0);
+});
+
+Deno.test("ratelimit sees changes and ends on SIGTERM although the folder holds pipes and devices", async () => {
+  await using folder = await ConfigFolder.make({ "edited.yaml": rule("e", 1) });
+  const config = `${folder.root}/config`;
+  await using service = await startRatelimit({
+    env: { RUNTIME_ROOT: folder.root, RUNTIME_WATCH_ROOT: "false" },
+  });
+  const edited = { domain: "e", key: "user" };
+  const names = ["pipe", "pipe.yaml", "edited.yaml.swp"];
+  for (const [at, name] of names.entries()) {
+    makePipe(`${config}/${name}`);
+    await folder.write("edited.yaml", rule("e", 10 + at));
+    await waitForLimit(service.httpUrl, edited, 10 + at);
+  }
+  await Deno.symlink("pipe", `${config}/link.yaml`);
+  await Deno.symlink("/dev/zero", `${config}/zero.yaml`);
+  await folder.write("edited.yaml", rule("e", 20));
+  await waitForLimit(service.httpUrl, edited, 20);
+  await service.waitForLine('Ignored file \\"zero.yaml\\"');
   assertEquals(await service.stop(), 0);
 });

@@ -29,6 +29,21 @@ export interface ConfigDirectoryOptions {
   readonly maxTotalBytes: number;
 }
 
+/** How much the service takes, and `ratelimit check` with it. */
+export const CONFIG_BOUNDS = {
+  maxFileBytes: 4_194_304,
+  maxFiles: 10_000,
+  maxTotalBytes: 67_108_864,
+} as const;
+
+/** A file that looks like configuration and is not read. */
+export interface IgnoredFile {
+  /** Its name within the directory. */
+  readonly name: string;
+  /** Why, and what to do about it. */
+  readonly why: string;
+}
+
 /** What one look at the directory gave. */
 export type DirectoryRead =
   | {
@@ -39,8 +54,8 @@ export type DirectoryRead =
     readonly fingerprint: string;
     /** The latest change of a file or of the directory, by the file system. */
     readonly changedMs: number;
-    /** Names that look like configuration and are not read. */
-    readonly misnamed: readonly string[];
+    /** What looks like configuration and is not read. */
+    readonly ignored: readonly IgnoredFile[];
   }
   /** A file was listed and could not be found: look again. */
   | { readonly kind: "changing"; readonly reason: string }
@@ -80,11 +95,13 @@ async function readAll(
     return unreadable("directory", directory, why);
   }
   const files: RawConfigFile[] = [];
+  const ignored = [...listed.ignored];
   let leftBytes = options.maxTotalBytes;
   for (const name of listed.names) {
     const read = await readBounded(join(directory, name), options.maxFileBytes);
     switch (read.kind) {
       case "not_a_file":
+        ignored.push({ name, why: NOT_A_FILE });
         continue;
       case "missing":
         return { kind: "changing", reason: reasonFor("file", name, GONE) };
@@ -104,32 +121,36 @@ async function readAll(
       return unreadable("directory", directory, why);
     }
   }
-  const { misnamed } = listed;
   const fingerprint = fingerprintOf(files);
-  return { kind: "read", files, fingerprint, changedMs, misnamed };
+  return { kind: "read", files, fingerprint, changedMs, ignored };
 }
 
 const GONE = "it is listed but is not there, or is a link that leads nowhere";
+const NOT_A_FILE =
+  "it is not a regular file; put a file or a link to one in its place";
+const MISNAMED =
+  'only names ending in ".yaml" are read; rename it to have it read';
 
 /** Returns nothing when there are too many files. */
 async function list(
   directory: string,
   options: ConfigDirectoryOptions,
-): Promise<{ names: string[]; misnamed: string[] } | undefined> {
+): Promise<{ names: string[]; ignored: IgnoredFile[] } | undefined> {
   const names: string[] = [];
-  const misnamed: string[] = [];
+  const ignored: IgnoredFile[] = [];
   for await (const entry of Deno.readDir(directory)) {
     const { name } = entry;
-    if (entry.isDirectory) continue;
     if (options.ignoreDotFiles && name.startsWith(".")) continue;
-    if (name.endsWith(".yaml")) {
+    if (entry.isDirectory) {
+      if (name.endsWith(".yaml")) ignored.push({ name, why: NOT_A_FILE });
+    } else if (name.endsWith(".yaml")) {
       names.push(name);
       if (names.length > options.maxFiles) return undefined;
-    } else if (/\.ya?ml$/i.test(name) && misnamed.length < options.maxFiles) {
-      misnamed.push(name);
+    } else if (/\.ya?ml$/i.test(name) && ignored.length < options.maxFiles) {
+      ignored.push({ name, why: MISNAMED });
     }
   }
-  return { names: sortedByBytes(names), misnamed };
+  return { names: sortedByBytes(names), ignored };
 }
 
 /** Sorts by UTF-8, which differs from the order of strings above U+FFFF. */

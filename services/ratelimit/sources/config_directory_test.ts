@@ -62,7 +62,7 @@ Deno.test("readConfigDirectory() reads *.yaml in the byte order of names", async
   });
 });
 
-Deno.test("readConfigDirectory() passes over all other names and tells the misnamed", async () => {
+Deno.test("readConfigDirectory() passes over all other names and tells what looks like configuration", async () => {
   const names = ["x.yml", "X.YAML", "x.yaml.bak", "README", "yaml", "x.yaml~"];
   const files = Object.fromEntries(
     [...names, "a.yaml"].map((name) => [name, ""]),
@@ -71,7 +71,10 @@ Deno.test("readConfigDirectory() passes over all other names and tells the misna
     const read = await readConfigDirectory(directory, LIMITS);
     assertEquals(namesOf(read), ["a.yaml"]);
     assert(read.kind === "read");
-    assertEquals([...read.misnamed].sort(), ["X.YAML", "x.yml"]);
+    assertEquals(read.ignored.map(({ name }) => name).sort(), [
+      "X.YAML",
+      "x.yml",
+    ]);
   });
 });
 
@@ -85,7 +88,7 @@ Deno.test("readConfigDirectory() reads dot files unless told not to", async () =
     });
     assertEquals(namesOf(visible), []);
     assert(visible.kind === "read");
-    assertEquals(visible.misnamed, []);
+    assertEquals(visible.ignored, []);
   });
 });
 

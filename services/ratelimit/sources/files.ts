@@ -1,8 +1,6 @@
 /**
- * Configuration from the files of one directory.
- *
- * A file that is a link to somewhere outside is read like any other; when only
- * its target is edited, the next poll notices that, no event does.
+ * Configuration from the files of one directory. A file that is a link to
+ * somewhere outside is read like any other.
  *
  * @module
  */
@@ -11,8 +9,14 @@ import { join, resolve } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { quote } from "../../shared/quote.ts";
+import { waitAtMost } from "../../shared/settled.ts";
 import { createPathWatcher, type PathWatcher } from "../../shared/watch.ts";
-import { type DirectoryRead, readConfigDirectory } from "./config_directory.ts";
+import {
+  CONFIG_BOUNDS,
+  type DirectoryRead,
+  type IgnoredFile,
+  readConfigDirectory,
+} from "./config_directory.ts";
 import { type ConfigFilesOutcome, decodeFiles } from "./config_files.ts";
 import type { ConfigSource } from "./config_source.ts";
 import { describeRoot } from "./root_state.ts";
@@ -49,31 +53,31 @@ export interface FileSourceOptions {
    */
   readonly settleMs?: number;
   /**
-   * How often to look without being told of a change.
-   * @default 30000
+   * How often to look whether something has changed, in milliseconds.
+   * @default 1000
    */
   readonly pollMs?: number;
   /**
-   * The largest file that is taken, in bytes.
-   * @default 4194304
+   * How often to read although nothing seems to have changed, in milliseconds.
+   * @default 30000
    */
-  readonly maxFileBytes?: number;
+  readonly maxQuietMs?: number;
   /**
-   * The most files that are taken.
+   * How long one read of the directory may take, in milliseconds.
    * @default 10000
    */
-  readonly maxFiles?: number;
+  readonly maxReadMs?: number;
   /**
-   * The most bytes that all files may have together.
-   * @default 67108864
+   * Reads the directory once.
+   * @default readConfigDirectory
    */
-  readonly maxTotalBytes?: number;
+  readonly readDirectory?: typeof readConfigDirectory;
 }
 
 /** How many reads a change may take before the last one counts. */
 const MAX_READS = 10;
 
-/** How many misnamed files are remembered as warned of. */
+/** How many ignored files are remembered as warned of. */
 const MAX_WARNED = 1000;
 
 /** Makes a source that reads `root/subdirectory/appDirectory/*.yaml`. */
@@ -89,10 +93,13 @@ class FileSource implements ConfigSource {
   readonly #directory: string;
   readonly #watcher: PathWatcher;
   readonly #stop = new AbortController();
+  readonly #stopped = Promise.withResolvers<DirectoryRead>();
   readonly #warned = new Set<string>();
   /** The last look; looks come one after the other. */
   #looking: Promise<void> = Promise.resolve();
   #waitingReload: Promise<void> | undefined;
+  /** A read of the directory that has not ended. */
+  #reading: Promise<DirectoryRead> | undefined;
   #started = false;
   /** The root as it was at the last look that settled. */
   #rootSeen: string | undefined;
@@ -114,8 +121,8 @@ class FileSource implements ConfigSource {
       onChange: () => this.#enqueue("change"),
       clock: options.clock,
       logger: options.logger,
-      settleMs: options.settleMs ?? 150,
-      pollMs: options.pollMs ?? 30_000,
+      pollMs: options.pollMs ?? 1_000,
+      maxQuietMs: options.maxQuietMs ?? 30_000,
     });
   }
 
@@ -135,6 +142,7 @@ class FileSource implements ConfigSource {
   async stop(): Promise<void> {
     this.#started = true;
     this.#stop.abort();
+    this.#stopped.resolve({ kind: "changing", reason: "the source stops" });
     await this.#watcher.stop();
     await this.#looking.catch(() => {});
   }
@@ -162,7 +170,7 @@ class FileSource implements ConfigSource {
     const { value: read, settled } = await this.#read(occasion);
     if (this.#stop.signal.aborted) return;
     if (settled) this.#rootSeen = root;
-    if (read.kind === "read") this.#warnOf(read.misnamed);
+    if (read.kind === "read") this.#warnOf(read.ignored);
     const key = deliveryKeyOf(read);
     if (occasion === "change" && key === this.#deliveredKey) return;
 
@@ -175,13 +183,7 @@ class FileSource implements ConfigSource {
 
   async #read(occasion: Occasion): Promise<SettledRead<DirectoryRead>> {
     const { clock, settleMs = 150 } = this.#options;
-    const read = () =>
-      readConfigDirectory(this.#directory, {
-        ignoreDotFiles: this.#options.ignoreDotFiles,
-        maxFileBytes: this.#options.maxFileBytes ?? 4_194_304,
-        maxFiles: this.#options.maxFiles ?? 10_000,
-        maxTotalBytes: this.#options.maxTotalBytes ?? 67_108_864,
-      });
+    const read = () => this.#readOnce();
     const first = occasion === "start" ? await read() : undefined;
     if (first !== undefined && isOld(first, clock.nowMs() - settleMs)) {
       return { value: first, settled: true };
@@ -197,15 +199,44 @@ class FileSource implements ConfigSource {
     });
   }
 
-  #warnOf(names: readonly string[]): void {
-    for (const name of names) {
+  /**
+   * One read, for which nothing waits too long. One that hangs (a pipe took a
+   * file's place, a file system does not answer) keeps a thread of the runtime,
+   * so none is begun beside it.
+   */
+  async #readOnce(): Promise<DirectoryRead> {
+    const {
+      clock,
+      ignoreDotFiles,
+      maxReadMs = 10_000,
+      readDirectory = readConfigDirectory,
+    } = this.#options;
+    this.#reading ??= readDirectory(this.#directory, {
+      ...CONFIG_BOUNDS,
+      ignoreDotFiles,
+    }).finally(() => {
+      this.#reading = undefined;
+    });
+    const read = await waitAtMost(
+      Promise.race([this.#reading, this.#stopped.promise]),
+      { clock, timeoutMs: maxReadMs },
+    );
+    if (read !== "late") return read;
+    const reason =
+      `Cannot read configuration directory ${
+        quote(this.#directory)
+      }: a read has not ended within ${maxReadMs} ms; is one of its files a ` +
+      "pipe or on a file system that hangs?";
+    return { kind: "unreadable", reason };
+  }
+
+  #warnOf(files: readonly IgnoredFile[]): void {
+    for (const { name, why } of files) {
       if (this.#warned.has(name) || this.#warned.size >= MAX_WARNED) continue;
       this.#warned.add(name);
-      this.#options.logger.warn(
-        `Ignored file ${quote(name)}: only names ending in ".yaml" are read; ` +
-          "rename it to have it read",
-        { directory: this.#directory },
-      );
+      this.#options.logger.warn(`Ignored file ${quote(name)}: ${why}`, {
+        directory: this.#directory,
+      });
     }
   }
 }

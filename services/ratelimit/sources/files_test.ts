@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { makePipe } from "../../../tests/support/make_pipe.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { readConfigDirectory } from "./config_directory.ts";
 import type { ConfigFilesOutcome } from "./config_files.ts";
 import type { ConfigSource } from "./config_source.ts";
 import { createFileSource, type FileSourceOptions } from "./files.ts";
@@ -51,8 +53,9 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
               !outcome.files.some(({ text }) => text.includes("refused"));
           },
           settleMs: 20,
-          // No poll may do what an event should have done.
-          pollMs: 3_600_000,
+          pollMs: 20,
+          // A look must notice what this would bring up in the end.
+          maxQuietMs: 3_600_000,
           ...options,
         });
         sources.push(source);
@@ -361,16 +364,94 @@ Deno.test("createFileSource() warns of each misnamed file once", async () => {
   });
 });
 
-Deno.test("createFileSource() looks at each poll", async () => {
+Deno.test("createFileSource() sees edits of the file that a link leads to", async () => {
   await withBench(async ({ base, start, expect }) => {
     await writeAll(`${base}/config`, {});
     await Deno.writeTextFile(`${base}/target`, "1");
     await Deno.symlink("../target", `${base}/config/a.yaml`);
-    await start({ root: base, appDirectory: "config", pollMs: 50 });
+    await start({ root: base });
     await expect("a.yaml=1");
-    // No event: the target lies elsewhere.
-    await Deno.writeTextFile(`${base}/target`, "2");
-    await expect("a.yaml=2");
+    await Deno.writeTextFile(`${base}/target`, "22");
+    await expect("a.yaml=22");
+  });
+});
+
+Deno.test("createFileSource() passes over pipes, devices and directories with one warning each", async () => {
+  await withBench(async ({ base, start, expect, warnings }) => {
+    const config = `${base}/config`;
+    await writeAll(config, { "a.yaml": "1" });
+    makePipe(`${config}/pipe.yaml`);
+    await Deno.symlink("pipe.yaml", `${config}/link.yaml`);
+    await Deno.symlink("/dev/zero", `${config}/zero.yaml`);
+    await Deno.mkdir(`${config}/folder.yaml`);
+    await start({ root: base });
+    await expect("a.yaml=1");
+    makePipe(`${config}/later`);
+    await writeAll(config, { "a.yaml": "22" });
+    await expect("a.yaml=22");
+    assertEquals(
+      [...warnings].sort(),
+      [
+        "folder.yaml",
+        "link.yaml",
+        "pipe.yaml",
+        "zero.yaml",
+      ].map((name) =>
+        `Ignored file "${name}": it is not a regular file; put a file or a ` +
+        "link to one in its place"
+      ),
+    );
+  });
+});
+
+Deno.test("createFileSource() says that a read hangs, begins no other one, and goes on when it ends", async () => {
+  await withBench(async ({ base, start, expect }) => {
+    await writeAll(`${base}/config`, { "a.yaml": "1" });
+    const hang = Promise.withResolvers<void>();
+    let reads = 0;
+    await start({
+      root: base,
+      maxReadMs: 50,
+      async readDirectory(directory, options) {
+        reads += 1;
+        await hang.promise;
+        return await readConfigDirectory(directory, options);
+      },
+    });
+    await expect(
+      `Cannot read configuration directory "${base}/config": a read has not ` +
+        "ended within 50 ms; is one of its files a pipe or on a file system " +
+        "that hangs?",
+    );
+    await writeAll(`${base}/config`, { "a.yaml": "22" });
+    await expect();
+    assertEquals(reads, 1);
+    hang.resolve();
+    await writeAll(`${base}/config`, { "a.yaml": "333" });
+    await expect("a.yaml=333");
+  });
+});
+
+Deno.test("createFileSource() stops while a read hangs", async () => {
+  await withBench(async ({ base, start }) => {
+    await writeAll(`${base}/config`, { "a.yaml": "1" });
+    const hang = Promise.withResolvers<never>();
+    let hanging = false;
+    let hung = 0;
+    const source = await start({
+      root: base,
+      maxReadMs: 3_600_000,
+      readDirectory(directory, options) {
+        if (!hanging) return readConfigDirectory(directory, options);
+        hung += 1;
+        return hang.promise;
+      },
+    });
+    hanging = true;
+    const reload = source.reload();
+    await waitUntil(() => hung === 1, { what: "the read that hangs" });
+    await source.stop();
+    await reload;
   });
 });
 
