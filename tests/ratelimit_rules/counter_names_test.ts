@@ -6,6 +6,7 @@ import type {
   CounterStore,
 } from "../../services/ratelimit/counters/counter_store.ts";
 import { kvstoreOperations } from "../../services/ratelimit/counters/kvstore/kvstore_commands.ts";
+import { UNIT } from "../../proto/rate_limit_response.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 
 const MIDNIGHT = 1_795_219_200;
@@ -90,22 +91,62 @@ Deno.test("separators within keys and values are escaped, unless the names of th
   );
   assertEquals(
     names({ keyFormat: "escaped", value }).kvstore[0],
-    "d_k_x\\_y\\\\z_1795219200",
+    "d_k_x\\_y\\\\z_day_1795219200",
   );
 });
 
-Deno.test("the limit is not part of a counter's name", () => {
+/** Names of a rule by day, and of a limit of the request on the same descriptor. */
+function namesWithOverride(
+  keyFormat: "escaped" | "reference",
+  unit: number,
+): readonly string[] {
   const store = new NamingStore();
   const bench = new DeciderBench(
     "domain: d\ndescriptors: [{key: k, rate_limit: {unit: day, requests_per_unit: 1}}]",
-    { store },
+    { store, keyFormat },
   );
   bench.nowSeconds = MIDNIGHT;
   bench.ask([["k", "v"]], {
     entries: [["k", "v"]],
-    limit: { requestsPerUnit: 77, unit: 4 },
+    limit: { requestsPerUnit: 77, unit },
   });
-  assertEquals(store.kvstore, ["d_k_v_1795219200", "d_k_v_1795219200"]);
+  return store.kvstore;
+}
+
+Deno.test("the limit is not part of a counter's name", () => {
+  assertEquals(namesWithOverride("escaped", UNIT.DAY), [
+    "d_k_v_day_1795219200",
+    "d_k_v_day_1795219200",
+  ]);
+});
+
+Deno.test("the unit is part of a counter's name, unless the names of the other service are asked for", () => {
+  assertEquals(namesWithOverride("escaped", UNIT.HOUR), [
+    "d_k_v_day_1795219200",
+    "d_k_v_hour_1795219200",
+  ]);
+  assertEquals(namesWithOverride("reference", UNIT.HOUR), [
+    "d_k_v_1795219200",
+    "d_k_v_1795219200",
+  ]);
+});
+
+Deno.test("a unit at a counter's end is never taken for a key or value", () => {
+  const names = [
+    ["k", "v"],
+    ["k", "v_day"],
+    ["k_v", "day"],
+    ["k", "v\\_day"],
+  ].flatMap(([key, value]) => {
+    const store = new NamingStore();
+    const bench = new DeciderBench(
+      `domain: d\ndescriptors: [{key: ${key}, rate_limit: {unit: day, requests_per_unit: 1}}]`,
+      { store },
+    );
+    bench.ask([[key!, value!]]);
+    return store.kvstore;
+  });
+  assertEquals(new Set(names).size, names.length);
 });
 
 Deno.test("a value with a blank or of any length has a counter of its own on a server that takes neither", () => {

@@ -35,7 +35,7 @@ Deno.test("a counter known to be over is refused at once and not incremented", (
     requestsPerUnit: 1,
     unit: 2,
   });
-  assertEquals(Object.fromEntries(inner.counts), { "d_a_x_": 2 });
+  assertEquals(Object.fromEntries(inner.counts), { "d_a_x_minute_": 2 });
   assertEquals(inner.calls, 1);
 });
 
@@ -62,7 +62,10 @@ Deno.test("the other descriptors of a call go on as usual", () => {
   const response = bench.ask(hits("b", 1), hits("a", 1), hits("b", 2));
   assertEquals(codesOf(response), "OVER: OK OVER OK");
   assertEquals(remainingOf(response), [8, 0, 6]);
-  assertEquals(Object.fromEntries(inner.counts), { "d_a_x_": 2, "d_b_x_": 3 });
+  assertEquals(Object.fromEntries(inner.counts), {
+    "d_a_x_minute_": 2,
+    "d_b_x_minute_": 3,
+  });
 });
 
 Deno.test("a rule in shadow mode uses the cache and passes", () => {

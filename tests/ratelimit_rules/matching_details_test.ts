@@ -83,8 +83,8 @@ Deno.test("a limit counts at the last entry only, even where levels above have o
   const response = bench.ask([a], [a, b], [a, b, c], [a, b, c, c], []);
   assertEquals(limitsOf(response), "1 2 - - -");
   assertEquals(Object.fromEntries(bench.store.counts), {
-    "d_a_x_": 1,
-    "d_a_x_b_x_": 1,
+    "d_a_x_hour_": 1,
+    "d_a_x_b_x_hour_": 1,
   });
 });
 

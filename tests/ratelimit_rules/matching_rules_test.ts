@@ -130,8 +130,8 @@ Deno.test("rule 5: each value that an asterisk matches is counted on its own", (
   );
   bench.ask([["a", "foo1"]], [["a", "foo2"]]);
   assertEquals(Object.fromEntries(bench.store.counts), {
-    "d_a_foo1_": 1,
-    "d_a_foo2_": 1,
+    "d_a_foo1_hour_": 1,
+    "d_a_foo2_hour_": 1,
   });
 });
 
@@ -166,9 +166,9 @@ Deno.test("rule 7: every matching rule counts, and one that is over makes the wh
   assertEquals(codesOf(response), "OVER: OK OVER OK");
   assertEquals(remainingOf(response), [4, 0, 4]);
   assertEquals(Object.fromEntries(bench.store.counts), {
-    "d_a__": 1,
-    "d_b__": 1,
-    "d_c__": 1,
+    "d_a__hour_": 1,
+    "d_b__hour_": 1,
+    "d_c__hour_": 1,
   });
 });
 

@@ -36,7 +36,7 @@ Deno.test("rule 9: a replacing rule takes the place of the named one and leaves 
     assertEquals(codesOf(response), "OK: OK OK");
     assertEquals(limitsOf(response), "- 9");
   }
-  assertEquals(Object.fromEntries(bench.store.counts), { "d_more_x_": 3 });
+  assertEquals(Object.fromEntries(bench.store.counts), { "d_more_x_hour_": 3 });
 });
 
 Deno.test("rule 9: the replacing rule may stand before the one it replaces in the request", () => {
@@ -59,7 +59,7 @@ Deno.test("rule 10: a rule in shadow mode is worked out in full and then answers
   assertEquals(codesOf(response), "OK: OK");
   assertEquals(limitsOf(response), "1");
   assertEquals(remainingOf(response), [0]);
-  assertEquals(Object.fromEntries(bench.store.counts), { "d_a_x_": 2 });
+  assertEquals(Object.fromEntries(bench.store.counts), { "d_a_x_hour_": 2 });
 });
 
 Deno.test("rule 10: a statistic tells how often shadow mode turned the result", () => {
@@ -90,7 +90,7 @@ Deno.test("rule 11: global shadow mode lets every call pass and counts those it 
   }
   assertEquals(bench.stats()["global_shadow_mode"], 2);
   assertEquals(bench.stats()["rate_limit.d.a.over_limit"], 2);
-  assertEquals(Object.fromEntries(bench.store.counts), { "d_a_x_": 3 });
+  assertEquals(Object.fromEntries(bench.store.counts), { "d_a_x_hour_": 3 });
 });
 
 Deno.test("rule 12: detailed_metric puts the matched value into the name of the statistic", () => {

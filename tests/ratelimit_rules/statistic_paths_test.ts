@@ -89,8 +89,8 @@ Deno.test("share_threshold makes one counter of all values its pattern matches",
 `));
   bench.ask([["a", "x1"]], [["a", "x2"]], [["a", "x3"]]);
   assertEquals(Object.fromEntries(bench.store.counts), {
-    "d_a_x1_": 1,
-    "d_a_x*_": 2,
+    "d_a_x1_hour_": 1,
+    "d_a_x*_hour_": 2,
   });
 });
 
@@ -104,8 +104,8 @@ Deno.test("share_threshold above the last level shares the counters of deeper ru
   bench.ask([["a", "x1"], ["b", "1"]], [["a", "x2"], ["b", "1"]]);
   bench.ask([["a", "x2"], ["b", "2"]]);
   assertEquals(Object.fromEntries(bench.store.counts), {
-    "d_a_x*_b_1_": 2,
-    "d_a_x*_b_2_": 1,
+    "d_a_x*_b_1_hour_": 2,
+    "d_a_x*_b_2_hour_": 1,
   });
 });
 

@@ -103,7 +103,7 @@ descriptors:
     undefined,
     9,
   ]);
-  assertEquals([...bench.store.counts.keys()], ["d_b_x_"]);
+  assertEquals([...bench.store.counts.keys()], ["d_b_x_minute_"]);
   const alone = bench.ask([["a", "x"]]);
   assertEquals(alone.statuses[0]!.currentLimit, {
     requestsPerUnit: 5,
@@ -170,7 +170,7 @@ descriptors:
     rate_limit: {unit: minute, requests_per_unit: 5}
 `);
   bench.ask([["a", "x1"]], [["a", "x2"]]);
-  assertEquals(Object.fromEntries(bench.store.counts), { "d_a_x*_": 2 });
+  assertEquals(Object.fromEntries(bench.store.counts), { "d_a_x*_minute_": 2 });
   assertEquals(bench.stats()["rate_limit.d.a_x*.total_hits"], 2);
 });
 
@@ -208,10 +208,10 @@ Deno.test("Decider.decide() counts the hits that the request and its descriptors
   });
   assertEquals(decision.kind, "decided");
   assertEquals(Object.fromEntries(bench.store.counts), {
-    "d_a_request_": 3,
-    "d_a_own_": 5,
-    "d_a_look_": 0,
-    "d_a_back_": 0,
+    "d_a_request_minute_": 3,
+    "d_a_own_minute_": 5,
+    "d_a_look_minute_": 0,
+    "d_a_back_minute_": 0,
   });
   assertEquals(bench.stats()["rate_limit.d.a.total_hits"], 8);
   assertEquals(bench.stats()["rate_limit.d.a.total_negative_hits"], 2);
@@ -334,9 +334,9 @@ descriptors:
   const bench = new DeciderBench(yaml, { prefix: "p:" });
   bench.ask([["a", "x_b"]], [["a", "x"], ["b", ""]], [["a", "x\\"]]);
   assertEquals([...bench.store.counts.keys()], [
-    "p:d_a_x\\_b_",
-    "p:d_a_x_b__",
-    "p:d_a_x\\\\_",
+    "p:d_a_x\\_b_minute_",
+    "p:d_a_x_b__minute_",
+    "p:d_a_x\\\\_minute_",
   ]);
 });
 

@@ -13,7 +13,7 @@ import {
 } from "../rules/counter_key.ts";
 import { matchDescriptor } from "../rules/match.ts";
 import type { DomainRules, Limit, Rule, Snapshot } from "../rules/snapshot.ts";
-import { UNIT_SECONDS, unitOfNumber } from "../rules/unit.ts";
+import { type LimitUnit, UNIT_SECONDS, unitOfNumber } from "../rules/unit.ts";
 import { overrideStatPath, ruleStatPath } from "./stat_path.ts";
 
 /** What is to be done about one descriptor. */
@@ -189,7 +189,7 @@ class Planner {
     };
     const hits = hitsOf(view, descriptor);
     const start = this.#keys.length;
-    this.#writeOverrideKey(descriptor);
+    this.#writeOverrideKey(descriptor, unit);
     return {
       kind: "limited",
       limit,
@@ -211,7 +211,7 @@ class Planner {
     }
   }
 
-  #writeOverrideKey(descriptor: number): void {
+  #writeOverrideKey(descriptor: number, unit: LimitUnit): void {
     const view = this.#view;
     const { bytes } = view;
     this.#keys.raw(this.#domain.keyPrefix);
@@ -222,6 +222,7 @@ class Planner {
       this.#keys.text(bytes, view.valueStart(entry), view.valueEnd(entry));
       this.#keys.separator();
     }
+    this.#keys.unit(unit);
   }
 
   #operation(

@@ -179,12 +179,13 @@ class Compiler {
     if (rateLimit === undefined) return undefined;
     const { levels } = parent;
     const detailedMetric = descriptor.detailedMetric;
+    const limit = rateLimit.unlimited
+      ? undefined
+      : limitOf(rateLimit.unit, rateLimit.requestsPerUnit);
     const rule: Rule = {
       id: this.#rules.length,
       domain: parent.config.domain,
-      limit: rateLimit.unlimited
-        ? undefined
-        : limitOf(rateLimit.unit, rateLimit.requestsPerUnit),
+      limit,
       name: rateLimit.name,
       replaces: rateLimit.replaces,
       shadowMode: descriptor.shadowMode,
@@ -198,6 +199,7 @@ class Compiler {
       keyParts: keyPartsOf(levels, {
         domainPrefix: parent.domainPrefix,
         format: this.#format,
+        unit: limit?.unit,
       }),
     };
     this.#rules.push(rule);

@@ -1,15 +1,18 @@
 /**
- * Counter keys as bytes: prefix, domain and every key and value of the
- * descriptor, each followed by `_`. The start of the window is appended by the
- * store that has windows.
+ * Counter keys as bytes: prefix, domain, every key and value of the descriptor
+ * and the unit of the limit, each followed by `_`. The start of the window is
+ * appended by the store that has windows.
  *
  * @module
  */
 
+import type { LimitUnit } from "./unit.ts";
+
 /**
- * How separators inside a domain, key or value are written. `escaped` puts a
- * backslash before each `_` and `\`, so that no two descriptors share a
- * counter by accident. `reference` leaves them as they are, which gives the
+ * How a key is written. `escaped` puts a backslash before each `_` and `\`
+ * inside a domain, key or value, so that no two descriptors share a counter by
+ * accident, and names the unit, so that no two limits of one descriptor do.
+ * `reference` leaves separators as they are and the unit out, which gives the
  * bytes of the service this one replaces.
  */
 export type CounterKeyFormat = "escaped" | "reference";
@@ -65,6 +68,17 @@ export class CounterKeyWriter {
   separator(): void {
     this.#reserve(1);
     this.#bytes[this.#length++] = SEPARATOR;
+  }
+
+  /** Appends the unit, which ends a key, where the format has it. */
+  unit(unit: LimitUnit): void {
+    if (this.#format === "reference") return;
+    this.#reserve(unit.length);
+    for (let i = 0; i < unit.length; i++) {
+      // As configuration files write it; units are ASCII letters.
+      this.#bytes[this.#length++] = unit.charCodeAt(i) | 0x20;
+    }
+    this.separator();
   }
 
   #reserve(count: number): void {

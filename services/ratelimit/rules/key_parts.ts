@@ -6,6 +6,7 @@
 
 import { type CounterKeyFormat, CounterKeyWriter } from "./counter_key.ts";
 import type { KeyPart } from "./snapshot.ts";
+import type { LimitUnit } from "./unit.ts";
 
 /** One level of a rule, as far as its counter key goes. */
 export interface KeyLevel {
@@ -21,6 +22,8 @@ export function keyPartsOf(
   options: {
     readonly domainPrefix: Uint8Array;
     readonly format: CounterKeyFormat;
+    /** The unit of the rule's limit; undefined when it has none to count. */
+    readonly unit: LimitUnit | undefined;
   },
 ): KeyPart[] {
   const encoder = new TextEncoder();
@@ -40,6 +43,7 @@ export function keyPartsOf(
     }
     writer.separator();
   }
+  if (options.unit !== undefined) writer.unit(options.unit);
   parts.push({ bytes: written(writer), valueOfEntry: -1 });
   return parts;
 }
