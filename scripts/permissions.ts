@@ -117,7 +117,7 @@ const SETS: Readonly<
     "--allow-read",
     "--allow-write",
     "--allow-env",
-    `--allow-run=${execPath},redis-server,memcached,node,bun,chromium,mkfifo`,
+    `--allow-run=${execPath},redis-server,memcached,node,bun,chromium,mkfifo,sqlite3`,
     "--no-prompt",
   ],
   // The project's own scripts start other processes, which have their own.

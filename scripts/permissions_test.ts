@@ -78,7 +78,7 @@ Deno.test("permissionFlags() lets tests start Deno, two servers and three runtim
   const flags = permissionFlags("test", options);
   assertEquals(
     flags.filter((flag) => flag.includes("run")),
-    ["--allow-run=/opt/deno,redis-server,memcached,node,bun,chromium,mkfifo"],
+    ["--allow-run=/opt/deno,redis-server,memcached,node,bun,chromium,mkfifo,sqlite3"],
   );
   assertEquals(flags.join(" ").includes("ffi"), false);
 });

@@ -103,7 +103,7 @@ async function measureFull(folder: string, count: number): Promise<void> {
   const log = await Deno.stat(`${folder}/tasks.db-wal`);
   const startedMs = performance.now();
   const store = await openStore(folder);
-  await store.scan({ statuses: ["running"], limit: 100 });
+  await store.scan({ status: "running", limit: 100 });
   await store.nextWakeMs();
   await store.candidates([{ tenantId: TENANT, workerId: WORKER, limit: 1 }]);
   const tookMs = performance.now() - startedMs;

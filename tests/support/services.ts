@@ -10,7 +10,8 @@ export type ServiceName =
   | "memcached"
   | "node"
   | "bun"
-  | "chromium";
+  | "chromium"
+  | "sqlite3";
 
 /**
  * Registers a test that runs when all named programs are on the path. Without

@@ -7,7 +7,7 @@
  */
 
 import type { Task } from "./task.ts";
-import { isFinal } from "./task_status.ts";
+import { isFinal, type TaskStatus } from "./task_status.ts";
 
 /**
  * How much earlier one step of priority counts: one minute of waiting, less a
@@ -16,6 +16,13 @@ import { isFinal } from "./task_status.ts";
  * it they would be equal.
  */
 export const PRIORITY_STEP_MS = 60_000 - 1;
+
+/** The statuses in which a task whose date has come may be taken. */
+export const TAKEABLE_STATUSES: readonly TaskStatus[] = [
+  "waiting",
+  "retry",
+  "done",
+];
 
 /** How a store finds a task. */
 export interface Placement {
@@ -35,8 +42,7 @@ export interface Placement {
 /** Returns where a task is to be kept. */
 export function placementOf(task: Task): Placement {
   const { status, key } = task;
-  const isTakeable = task.isDue &&
-    (status === "waiting" || status === "retry" || status === "done");
+  const isTakeable = task.isDue && TAKEABLE_STATUSES.includes(status);
   const wakeAtMs = wakeOf(task);
   return {
     ...(isTakeable

@@ -67,7 +67,7 @@ export class ActiveTasks {
     tenantId: string,
     { wanted, limit }: { readonly wanted: number; readonly limit: number },
   ): Promise<Reservation> {
-    const count = await this.#count(tenantId, limit);
+    const count = await this.#count(tenantId);
     const room = Math.max(0, limit - count.live - count.reserved);
     const granted = Math.min(wanted, room);
     count.reserved += granted;
@@ -83,11 +83,11 @@ export class ActiveTasks {
     };
   }
 
-  async #count(tenantId: string, limit: number): Promise<Count> {
+  async #count(tenantId: string): Promise<Count> {
     const nowMs = this.#clock.nowMs();
     const known = this.#counts.get(tenantId);
     if (known !== undefined && this.#isFresh(known, nowMs)) return known;
-    const counted = await this.#store.counts({ tenantId, cap: limit + 1 });
+    const counted = await this.#store.counts({ tenantId });
     const live = LIVE_STATUSES.reduce(
       (sum, status) => sum + (counted[status] ?? 0),
       0,

@@ -30,6 +30,7 @@ export function cachedStore(
     running: (tenantId, workerId) => store.running(tenantId, workerId),
     scan: (options) => store.scan(options),
     counts: (options) => store.counts(options),
+    proveCounts: () => store.proveCounts(),
     record: (kind, tenantId, id) => store.record(kind, tenantId, id),
     recordByAlias: (kind, tenantId, alias) =>
       store.recordByAlias(kind, tenantId, alias),

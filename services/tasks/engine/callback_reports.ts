@@ -142,7 +142,7 @@ export class CallbackReports {
         // With a store that is down all of them fail.
         if (failures === MAX_TRIES) return;
       }
-      const counts = await store.counts({ tenantId: caller, cap: 1 });
+      const counts = await store.counts({ tenantId: caller });
       hasCalls = Object.keys(counts).length > 0;
     } finally {
       if (hasCalls) this.#callers.add(caller);

@@ -4,6 +4,7 @@ import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import type { Unit } from "../store/store.ts";
 import type { EventOutcome } from "./changes.ts";
 import { removalOf, sealWrite } from "./sealed_write.ts";
+import { waitingTasks } from "./testing/samples.ts";
 import {
   openTestEngine,
   OWNER,
@@ -32,8 +33,7 @@ async function open(options: TestEngineOptions = {}): Promise<Called> {
     callback: { url: "https://owner.example/end", on: ["complete"] },
   });
   await world.complete((await world.lease(mailer))[0]);
-  const { tasks } = await world.store.scan({ statuses: ["waiting"], limit: 9 });
-  const [call] = tasks;
+  const [call] = await waitingTasks(world.store, internalTenant(TENANT_ID));
   assertExists(call);
   return {
     ...world,
@@ -211,10 +211,7 @@ Deno.test("CallbackReports tells of all that was left behind, once each, whateve
     await before.apply(origin, { kind: "cancel" });
   }
   const tenantId = internalTenant(TENANT_ID);
-  const { tasks } = await before.store.scan({
-    statuses: ["waiting"],
-    limit: 1_000,
-  });
+  const tasks = await waitingTasks(before.store, tenantId);
   // Nobody hears of it, as if each time the server had died.
   await before.store.commit(tasks.map((call, index): Unit => ({
     writes: [
@@ -236,7 +233,7 @@ Deno.test("CallbackReports tells of all that was left behind, once each, whateve
   await after.engine.start();
   for (let minutes = 0; minutes < 20; minutes++) await clock.advance(60_000);
   await after.engine.stop();
-  assertEquals(await store.counts({ tenantId, cap: 1 }), {});
+  assertEquals(await store.counts({ tenantId }), {});
   const told: string[] = [];
   for (const origin of origins) {
     const types = await before.history(origin);
@@ -297,7 +294,7 @@ async function leaseOf({ store, call }: Called): Promise<LeaseProof> {
 
 /** What is left of the tenant's calls. */
 async function callCounts({ store }: TestEngine): Promise<unknown> {
-  return await store.counts({ tenantId: internalTenant(TENANT_ID), cap: 9 });
+  return await store.counts({ tenantId: internalTenant(TENANT_ID) });
 }
 
 async function reports(world: Called): Promise<readonly string[]> {

@@ -1,6 +1,7 @@
 import { assertEquals, assertExists } from "@std/assert";
 import type { Task, TaskCallback } from "../domain/task.ts";
 import { callbackDataOf } from "./callbacks.ts";
+import { waitingTasks } from "./testing/samples.ts";
 import {
   openTestEngine,
   TENANT_ID,
@@ -13,9 +14,8 @@ const ALL: TaskCallback = {
   on: ["complete", "failed", "canceled", "expired"],
 };
 
-async function calls({ store }: TestEngine): Promise<readonly Task[]> {
-  const { tasks } = await store.scan({ statuses: ["waiting"], limit: 100 });
-  return tasks.filter(({ tenantId }) => tenantId !== TENANT_ID);
+function calls({ store }: TestEngine): Promise<readonly Task[]> {
+  return waitingTasks(store, internalTenant(TENANT_ID));
 }
 
 Deno.test("A task's end makes one call, which the tenant does not see", async () => {

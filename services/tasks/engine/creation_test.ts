@@ -1,6 +1,7 @@
 import { assertEquals, assertExists } from "@std/assert";
 import type { TaskDefinition } from "../domain/task.ts";
 import type { NewTaskRequest } from "./creation.ts";
+import { waitingTasks } from "./testing/samples.ts";
 import {
   openTestEngine,
   OWNER,
@@ -52,10 +53,7 @@ Deno.test("Creation.write() writes tasks together or not at all, and tells which
     reason: "key",
     index: 2,
   });
-  const { tasks } = await world.store.scan({
-    statuses: ["waiting"],
-    limit: 10,
-  });
+  const tasks = await waitingTasks(world.store, TENANT_ID);
   assertEquals(tasks.map(({ id }) => id), [first.task.id]);
 });
 

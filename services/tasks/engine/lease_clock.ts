@@ -105,7 +105,7 @@ export class LeaseClock {
     let after: ScanPosition | undefined;
     do {
       const page = await store.scan({
-        statuses: ["running"],
+        status: "running",
         limit: PAGE,
         ...(after === undefined ? {} : { after }),
       });

@@ -11,8 +11,7 @@ import { SYSTEM_ACTOR } from "../domain/actor.ts";
 import { type CheckOptions, checkTask } from "../domain/check_task.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
-import { LIVE_STATUSES } from "../domain/task_status.ts";
-import type { ScanPosition } from "../store/store.ts";
+import type { ScanPosition, WatchedStatus } from "../store/store.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { Dependents } from "./dependents.ts";
 import type { LeaseClock } from "./lease_clock.ts";
@@ -28,11 +27,13 @@ const PATIENCE_MS = 1_000;
 /** From this many on the next round has to see to the others. */
 const MAX_SUSPECTS = 1_000;
 /** Tasks that are looked at before others get their turn. */
-const PAGE = 200;
+const PAGE = 100;
+/** Dependencies that are read before others get their turn. */
+const DEPENDENCIES = 100;
+/** How many times as long as it worked it lets others work, so that it takes a fifth at most. */
+const REST = 4;
 /** Statuses in which a task may be stuck; the others have a date that the clock asks for. */
-const LOOKED_AT = LIVE_STATUSES.filter((status) =>
-  status === "running" || status === "blocked"
-);
+const LOOKED_AT: readonly WatchedStatus[] = ["running", "blocked"];
 
 /** What a round found. */
 export interface ReconcilerReport {
@@ -44,6 +45,8 @@ export interface ReconcilerReport {
   readonly repaired: number;
   /** Tasks that are still overdue. */
   readonly stuck: number;
+  /** Counts of tasks by worker and status that were wrong and are right now. */
+  readonly miscounted: number;
 }
 
 /** Options of {@linkcode Reconciler}. */
@@ -109,28 +112,37 @@ export class Reconciler {
     const { census } = this.#options.dependents;
     const blocked = new Set<string>();
     census.begin();
-    let after: ScanPosition | undefined;
-    do {
-      const page = await parts.store.scan({
-        statuses: LOOKED_AT,
-        limit: PAGE,
-        ...(after === undefined ? {} : { after }),
-      });
-      checked += page.tasks.length;
-      for (const { status, tenantId } of page.tasks) {
-        if (status === "blocked") blocked.add(tenantId);
+    for (const status of LOOKED_AT) {
+      for await (const tasks of this.#pages(status)) {
+        checked += tasks.length;
+        if (status === "blocked") {
+          for (const { tenantId } of tasks) blocked.add(tenantId);
+        }
+        repaired += await this.#repair(tasks);
+        if (status === "blocked" && suspects.length < MAX_SUSPECTS) {
+          suspects.push(...await this.#suspects(tasks));
+        }
       }
-      repaired += await this.#repair(page.tasks);
-      if (suspects.length < MAX_SUSPECTS) {
-        suspects.push(...await this.#suspects(page.tasks));
-      }
-      after = page.next;
-    } while (after !== undefined && !this.#isStopped);
-    if (after === undefined) census.end(blocked);
+    }
+    if (!this.#isStopped) census.end(blocked);
+    const miscounted = await parts.store.proveCounts();
     repaired += await this.#release(suspects);
     const nowMs = parts.clock.nowMs();
     const overdue = await parts.store.waking(nowMs - INTERVAL_MS, PAGE);
-    this.#report = { atMs: nowMs, checked, repaired, stuck: overdue.length };
+    this.#report = {
+      atMs: nowMs,
+      checked,
+      repaired,
+      stuck: overdue.length,
+      miscounted,
+    };
+    if (miscounted > 0) {
+      parts.logger.warn(
+        "The reconciler found counts of tasks that were wrong, and has put " +
+          "them right",
+        { miscounted },
+      );
+    }
     if (repaired > 0 || overdue.length > 0) {
       parts.logger.warn("The reconciler found tasks that were stuck", {
         repaired,
@@ -140,26 +152,68 @@ export class Reconciler {
     return this.#report;
   }
 
+  /** All tasks of a status, with rests between. */
+  async *#pages(status: WatchedStatus): AsyncGenerator<readonly Task[]> {
+    const { store } = this.#options.parts;
+    let after: ScanPosition | undefined;
+    do {
+      const beginMs = this.#monotonicMs();
+      const page = await store.scan({
+        status,
+        limit: PAGE,
+        ...(after === undefined ? {} : { after }),
+      });
+      yield page.tasks;
+      after = page.next;
+      if (after !== undefined) await this.#restSince(beginMs);
+    } while (after !== undefined && !this.#isStopped);
+  }
+
   /** Blocked tasks that could go on. */
   async #suspects(tasks: readonly Task[]): Promise<readonly Task[]> {
+    const { dependents } = this.#options;
     const suspects: Task[] = [];
+    let beginMs = this.#monotonicMs();
+    let read = 0;
     for (const task of tasks) {
-      const isSuspect = task.status === "blocked" &&
-        await this.#options.dependents.eventOf(task) !== undefined;
-      if (isSuspect) suspects.push(task);
+      if (this.#isStopped) break;
+      if (await dependents.eventOf(task) !== undefined) suspects.push(task);
+      read += task.dependencies.length;
+      if (read < DEPENDENCIES) continue;
+      await this.#restSince(beginMs);
+      beginMs = this.#monotonicMs();
+      read = 0;
     }
     return suspects;
+  }
+
+  #monotonicMs(): number {
+    const { clock } = this.#options.parts;
+    return clock.monotonicMs?.() ?? clock.nowMs();
+  }
+
+  /** Lets others work, for longer than was worked. */
+  async #restSince(beginMs: number): Promise<void> {
+    const workedMs = this.#monotonicMs() - beginMs;
+    await this.#wait(Math.max(1, Math.ceil(workedMs * REST)));
+  }
+
+  /** Waits, unless it is to stop. */
+  async #wait(delayMs: number): Promise<void> {
+    if (this.#isStopped) return;
+    const over = Promise.withResolvers<void>();
+    this.#pause = over;
+    const { clock } = this.#options.parts;
+    const timer = clock.setTimer(() => over.resolve(), delayMs);
+    await over.promise;
+    timer.cancel();
   }
 
   /** Lets those go on that nobody else has seen to meanwhile. */
   async #release(suspects: readonly Task[]): Promise<number> {
     if (suspects.length === 0) return 0;
-    const { dependents, parts } = this.#options;
-    const over = Promise.withResolvers<void>();
-    this.#pause = over;
-    const timer = parts.clock.setTimer(() => over.resolve(), PATIENCE_MS);
-    await over.promise;
-    timer.cancel();
+    const { dependents } = this.#options;
+    await this.#wait(PATIENCE_MS);
     let released = 0;
     for (const task of suspects) {
       if (this.#isStopped) break;

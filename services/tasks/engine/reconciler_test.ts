@@ -1,6 +1,7 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Task } from "../domain/task.ts";
 import type { ReconcilerReport } from "./reconciler.ts";
+import { interceptStore } from "./testing/intercepted_store.ts";
 import {
   openTestEngine,
   TENANT_ID,
@@ -30,10 +31,11 @@ async function forge(
 
 async function round(
   { engine, clock }: TestEngine,
-): Promise<Omit<ReconcilerReport, "atMs">> {
+): Promise<Omit<ReconcilerReport, "atMs" | "miscounted">> {
   const done = engine.reconciler.runOnce();
   await clock.advance(2_000);
-  const { atMs: _atMs, ...report } = await done;
+  const { atMs: _atMs, miscounted, ...report } = await done;
+  assertEquals(miscounted, 0);
   return report;
 }
 
@@ -161,4 +163,39 @@ Deno.test("Reconciler goes round once a minute, also after the store has failed"
   assertEquals(world.logger.messagesOf("error").length, 3);
   await world.engine.reconciler.stop();
   assertEquals(clock.pendingTimers, 0);
+});
+
+Deno.test("Reconciler.runOnce() has the counts of tasks proved and tells of those that were wrong", async () => {
+  const { store } = await openTestEngine();
+  const world = await openTestEngine({
+    store: interceptStore(store, { proveCounts: () => Promise.resolve(3) }),
+  });
+  const { miscounted } = await world.engine.reconciler.runOnce();
+  assertEquals(miscounted, 3);
+  assertEquals(world.logger.messagesOf("warning").length, 1);
+});
+
+Deno.test("Reconciler.runOnce() rests four times as long as it works", async () => {
+  const { store, clock } = await openTestEngine();
+  const begunMs: number[] = [];
+  const world = await openTestEngine({
+    clock,
+    store: interceptStore(store, {
+      async scan(proceed) {
+        begunMs.push(clock.elapsedMs);
+        await clock.sleep(10);
+        return await proceed();
+      },
+    }),
+  });
+  const mailer = await world.worker();
+  for (let index = 0; index < 250; index++) {
+    const made = await world.task(mailer);
+    await forge(world, made, (task) => ({ ...task, status: "running" }));
+  }
+  const done = world.engine.reconciler.runOnce();
+  await clock.advance(1_000);
+  assertEquals((await done).repaired, 250);
+  const [first = 0, second = 0, third = 0] = begunMs;
+  assert(second - first > 48 && third - second > 48, begunMs.join());
 });

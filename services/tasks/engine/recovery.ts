@@ -28,7 +28,7 @@ export async function recoverAttempts(
   let after: ScanPosition | undefined;
   do {
     const page = await parts.store.scan({
-      statuses: ["running"],
+      status: "running",
       limit: PAGE,
       ...(after === undefined ? {} : { after }),
     });

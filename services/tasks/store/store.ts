@@ -96,22 +96,28 @@ export interface Store {
   nextWakeMs(): Promise<number | undefined>;
   /** How many tasks a worker has under way, in all and in each group that has some. */
   running(tenantId: string, workerId: string): Promise<RunningCounts>;
-  /** Tasks of a status across all tenants, for recovery and the reconciler: at most `limit` after `after`. */
+  /**
+   * Tasks of a status across all tenants, for recovery and the reconciler: at most
+   * `limit` after `after`. A page may be short, or empty, and have a next one.
+   */
   scan(
     options: {
-      readonly statuses: readonly TaskStatus[];
+      readonly status: WatchedStatus;
       readonly limit: number;
       readonly after?: ScanPosition;
     },
-  ): Promise<{ readonly tasks: readonly Task[]; readonly next?: ScanPosition }>;
-  /** How many tasks a tenant has in each status, of one worker or of all; counting stops at `cap` for each status. */
+  ): Promise<ScanPage>;
+  /** How many tasks a tenant has in each status, of one worker or of all. */
   counts(
-    options: {
-      readonly tenantId: string;
-      readonly workerId?: string;
-      readonly cap: number;
-    },
+    options: { readonly tenantId: string; readonly workerId?: string },
   ): Promise<Readonly<Partial<Record<TaskStatus, number>>>>;
+  /**
+   * Counts all tasks, and puts right what {@linkcode Store.counts} would have told
+   * otherwise.
+   *
+   * @returns how many counts of a worker's tasks in a status were wrong
+   */
+  proveCounts(): Promise<number>;
 
   /** A record by its id. */
   record(
@@ -265,6 +271,17 @@ export interface WorkerPosition {
   readonly tenantId: string;
   /** The worker. */
   readonly workerId: string;
+}
+
+/** The statuses in which a task may be stuck, as no date asks for it. */
+export type WatchedStatus = Extract<TaskStatus, "running" | "blocked">;
+
+/** A piece of a scan. */
+export interface ScanPage {
+  /** The tasks. */
+  readonly tasks: readonly Task[];
+  /** Where to go on; absent at the end. */
+  readonly next?: ScanPosition;
 }
 
 /** Where a scan goes on. */

@@ -18,7 +18,7 @@ export interface CountOptions {
 }
 
 /** Most records that are read at a time. */
-const PAGE = 1_000;
+const PAGE = 250;
 
 /** How many records a tenant has of a kind, `cap` at most. */
 export async function countRecords(

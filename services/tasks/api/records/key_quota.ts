@@ -15,7 +15,7 @@ import type { ProblemAnswer } from "../http/problem_answer.ts";
 import { hasEnded } from "./key_end.ts";
 import { quotaExceeded } from "./quota.ts";
 
-const PAGE = 1_000;
+const PAGE = 250;
 
 /** The keys of a tenant by what they count for. */
 export interface KeySurvey {

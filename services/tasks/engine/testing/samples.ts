@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { TaskDefinition } from "../../domain/task.ts";
+import type { Task, TaskDefinition } from "../../domain/task.ts";
 import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { Store } from "../../store/store.ts";
 import type { EngineParts } from "../parts.ts";
 
 /** A worker that asks for its tasks, made now, but for what the patch says. */
@@ -48,4 +49,20 @@ export function sampleDefinition(
     metadata: {},
     ...patch,
   };
+}
+
+/** A tenant's tasks that wait, the oldest first. */
+export async function waitingTasks(
+  store: Pick<Store, "listTasks">,
+  tenantId: string,
+): Promise<readonly Task[]> {
+  const { tasks } = await store.listTasks({
+    tenantId,
+    statuses: ["waiting"],
+    by: "created_at",
+    sort: "created_at",
+    order: "asc",
+    limit: 10_000,
+  });
+  return tasks;
 }

@@ -93,7 +93,8 @@ async function demandWhole(
   for (const id of answered) assert(audited.has(id), `"${id}" is lost`);
   const { executions } = await store.usage(TENANT, "all");
   assertEquals(executions, audited.size);
-  const counts = await store.counts({ tenantId: TENANT, cap: 1e9 });
+  const counts = await store.counts({ tenantId: TENANT });
+  assertEquals(await store.proveCounts(), 0);
   assertEquals(counts, { waiting: audited.size });
   for (const id of audited) await demandTask(store, id);
 }

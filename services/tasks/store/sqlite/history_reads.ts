@@ -8,10 +8,13 @@ import type { HistoryRecord } from "../../domain/history.ts";
 import type { HistoryPage, HistoryQuery } from "../history_query.ts";
 import { taskNumber } from "../task_id.ts";
 import type { Names } from "./names.ts";
+import type { PiecewiseRead } from "./read_turns.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
 
 /** Most records that a page looks at. */
 const MAX_LOOKED_AT = 5_000;
+/** Records that are looked at together, and looked through. */
+const PIECE = 200;
 
 /** What reading histories needs. */
 export interface HistoryParts {
@@ -30,43 +33,42 @@ export class HistoryReads {
     this.#parts = parts;
   }
 
-  /** A page of a task's history. */
-  page(query: HistoryQuery): HistoryPage {
+  /** A page of a task's history, which is never changed, only added to. */
+  *page(query: HistoryQuery): PiecewiseRead<HistoryPage> {
     const { reader, names } = this.#parts;
     const n = taskNumber(query.taskId);
     const tenant = names.tenant(query.tenantId);
     if (n === undefined || tenant === undefined) return { records: [] };
-    return reader.snapshot(() => {
-      const isThere = reader.row(
-        "SELECT 1 FROM tasks WHERE n = ? AND id = ? AND tenant = ?",
-        n,
-        query.taskId,
-        tenant,
-      ) !== undefined;
-      return isThere ? this.#read(n, query) : { records: [] };
-    });
-  }
-
-  #read(n: number, query: HistoryQuery): HistoryPage {
     const { limit, types, run } = query;
     const isFiltered = types !== undefined || run !== undefined;
-    const piece = isFiltered ? Math.max(limit + 1, 200) : limit + 1;
     const records: HistoryRecord[] = [];
     let lastSeq = query.afterSeq;
-    for (let left = isFiltered ? MAX_LOOKED_AT : piece; left > 0;) {
-      const rows = this.#rows(n, query, { afterSeq: lastSeq, limit: piece });
+    for (let left = isFiltered ? MAX_LOOKED_AT : limit + 1; left > 0;) {
+      const piece = Math.min(PIECE, left);
+      const rows = reader.snapshot(() => {
+        // Its number may be another task's by now.
+        const isThere = reader.row(
+          "SELECT 1 FROM tasks WHERE n = ? AND id = ? AND tenant = ?",
+          n,
+          query.taskId,
+          tenant,
+        ) !== undefined;
+        return isThere
+          ? this.#rows(n, query, { afterSeq: lastSeq, limit: piece })
+          : [];
+      });
       for (const row of rows) {
         const record = recordOf(row);
-        if (isFiltered && !isWanted(record, query)) {
-          lastSeq = record.seq;
-          continue;
+        const isWantedHere = !isFiltered || isWanted(record, query);
+        if (isWantedHere && records.length === limit) {
+          return more(records, lastSeq);
         }
-        if (records.length === limit) return more(records, lastSeq);
         lastSeq = record.seq;
-        records.push(record);
+        if (isWantedHere) records.push(record);
       }
       if (rows.length < piece) return { records };
       left -= rows.length;
+      yield;
     }
     return more(records, lastSeq);
   }

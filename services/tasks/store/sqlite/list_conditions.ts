@@ -23,12 +23,12 @@ const TIME_COLUMNS = {
 } as const;
 
 /** The column that orders a list. */
-export function sortColumn(query: TaskQuery): string {
+export function sortColumn(query: Omit<TaskQuery, "after">): string {
   return TIME_COLUMNS[query.sort];
 }
 
 /** Whether the time that bounds a list is the one that orders it. */
-export function isBoundedBySort(query: TaskQuery): boolean {
+export function isBoundedBySort(query: Omit<TaskQuery, "after">): boolean {
   return query.by === query.sort;
 }
 
@@ -36,7 +36,9 @@ export function isBoundedBySort(query: TaskQuery): boolean {
  * What a row of a list has to satisfy beside its tenant, its worker, its status
  * and bounds of the time that orders it.
  */
-export function listConditions(query: TaskQuery): readonly Condition[] {
+export function listConditions(
+  query: Omit<TaskQuery, "after">,
+): readonly Condition[] {
   const { fromMs, toMs, job, group, key, isDue, errorCode } = query;
   const conditions: Condition[] = [];
   function demand(sql: string, ...values: readonly SQLInputValue[]): void {

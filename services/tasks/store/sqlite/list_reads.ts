@@ -4,22 +4,32 @@
  * @module
  */
 
+import type { Task } from "../../domain/task.ts";
 import type { TaskPage, TaskPosition, TaskQuery } from "../task_query.ts";
 import { taskNumber } from "../task_id.ts";
 import { isBoundedBySort } from "./list_conditions.ts";
 import { listSources } from "./list_sources.ts";
 import { comparePlaces, type ListPlace, ListStream } from "./list_stream.ts";
 import type { Names } from "./names.ts";
+import type { PiecewiseRead } from "./read_turns.ts";
 import type { Reader } from "./reader.ts";
-import type { TaskReads } from "./task_reads.ts";
+import {
+  MAX_ANSWER_CHARS,
+  payloadChars,
+  type TaskReads,
+} from "./task_reads.ts";
 
 /** Most rows that a page looks at, beside the first look at each stream. */
 const MAX_LOOKED_AT = 20_000;
 /** Most tasks that are counted. */
 const MAX_COUNTED = 10_000;
-/** Rows that are looked at together. */
-const FILTERED_PIECE = 1_000;
+/** Rows that are looked at together when their filter has no index. */
+const FILTERED_PIECE = 64;
 const LEAST_PIECE = 8;
+/** After so long a page is interrupted, so that others have their turn. */
+const PIECE_MS = 2;
+/** Most characters of payloads that are read in one piece. */
+const MAX_PIECE_CHARS = 1_000_000;
 
 /** What reading lists needs. */
 export interface ListParts {
@@ -29,7 +39,14 @@ export interface ListParts {
   readonly names: Names;
   /** Reads the tasks of a page. */
   readonly tasks: TaskReads;
+  /** Tells how long reading has gone on. */
+  readonly monotonicMs: () => number;
 }
+
+/** What a piece of a page asks for. */
+type PieceQuery = Omit<TaskQuery, "after"> & {
+  readonly after: TaskPosition | undefined;
+};
 
 /** What merging streams came to. */
 interface Merged {
@@ -47,35 +64,74 @@ export class ListReads {
     this.#parts = parts;
   }
 
-  /** A page of a list. */
-  page(query: TaskQuery): TaskPage {
+  /**
+   * A page of a list, in pieces of some milliseconds. Each piece is of one state
+   * of the database and goes on behind the place where the one before ended, so
+   * they join as pages do: no task that stays where it is is left out.
+   */
+  *page(query: TaskQuery): PiecewiseRead<TaskPage> {
+    const tasks = new Map<string, Task>();
+    const room = { rows: MAX_LOOKED_AT, chars: MAX_ANSWER_CHARS };
+    let after = query.after;
+    do {
+      const limit = query.limit - tasks.size;
+      const piece = this.#piece({ ...query, limit, after }, room);
+      for (const task of piece.tasks) {
+        room.chars -= payloadChars(task);
+        // One that moved on meanwhile is met again.
+        if (!tasks.has(task.id)) tasks.set(task.id, task);
+      }
+      after = piece.next;
+      yield;
+    } while (
+      after !== undefined && tasks.size < query.limit &&
+      room.rows > 0 && room.chars > 0
+    );
+    return {
+      tasks: [...tasks.values()],
+      ...(after === undefined ? {} : { next: after }),
+      ...(query.count === true ? { count: yield* this.#count(query) } : {}),
+    };
+  }
+
+  /** Goes on with a page until it is full or has taken long enough. */
+  #piece(
+    query: PieceQuery,
+    room: { rows: number; readonly chars: number },
+  ): Pick<TaskPage, "tasks" | "next"> {
     return this.#parts.reader.snapshot(() => {
-      const { places, next } = this.#merge(query);
-      const tasks = this.#parts.tasks.numbered(places.map(({ n }) => n));
-      // Large payloads may have cut the page.
+      const { places, next } = this.#merge(query, room);
+      const tasks = this.#parts.tasks.numbered(
+        places.map(({ n }) => n),
+        Math.min(MAX_PIECE_CHARS, room.chars),
+      );
+      // Large payloads may have cut it.
       const last = tasks.length < places.length
         ? places[tasks.length - 1]
         : next;
       return {
         tasks,
         ...(last === undefined ? {} : { next: this.#positionOf(last) }),
-        ...(query.count === true ? { count: this.#count(query) } : {}),
       };
     });
   }
 
-  #merge(query: TaskQuery): Merged {
-    const { limit, order, after } = query;
+  #merge(
+    { after, ...query }: PieceQuery,
+    room: { rows: number },
+  ): Merged {
+    const { limit, order } = query;
+    const { monotonicMs } = this.#parts;
+    const endMs = monotonicMs() + PIECE_MS;
     const streams = this.#streams(query, after);
     const piece = pieceOf(streams, limit);
-    let left = MAX_LOOKED_AT;
-    for (const { stream } of streams) left -= stream.read(piece);
+    for (const { stream } of streams) room.rows -= stream.read(piece);
     const places: ListPlace[] = [];
     while (true) {
       for (const { stream } of streams) {
-        while (stream.head === undefined && !stream.isExhausted && left > 0) {
-          left -= stream.read(piece);
-        }
+        while (
+          isStarved(stream) && room.rows > 0 && monotonicMs() < endMs
+        ) room.rows -= stream.read(piece);
       }
       if (streams.some(({ stream }) => isStarved(stream))) {
         return cutShort(places, { streams, limit, order });
@@ -88,30 +144,31 @@ export class ListReads {
     }
   }
 
-  #count(query: TaskQuery): { value: number; isExact: boolean } {
+  *#count(
+    query: TaskQuery,
+  ): PiecewiseRead<{ value: number; isExact: boolean }> {
+    const streams = this.#parts.reader.snapshot(() =>
+      this.#streams(query, undefined)
+    );
     let value = 0;
     let left = MAX_LOOKED_AT;
-    for (const { stream } of this.#streams(query, undefined)) {
-      while (!stream.isExhausted) {
-        if (left <= 0 || value > MAX_COUNTED) break;
-        left -= stream.read(FILTERED_PIECE);
-        while (stream.head !== undefined) {
-          stream.shift();
-          value++;
-        }
+    for (const { stream, isFiltered } of streams) {
+      if (!isFiltered) value += stream.count(MAX_COUNTED + 1 - value);
+      while (isFiltered && !stream.isExhausted && value <= MAX_COUNTED) {
+        if (left <= 0) return { value, isExact: false };
+        const { looked, fitting } = stream.skip(FILTERED_PIECE);
+        left -= looked;
+        value += fitting;
+        yield;
       }
-      if (!stream.isExhausted) {
-        return { value: Math.min(value, MAX_COUNTED), isExact: false };
-      }
+      if (value > MAX_COUNTED) return { value: MAX_COUNTED, isExact: false };
+      yield;
     }
-    return {
-      value: Math.min(value, MAX_COUNTED),
-      isExact: value <= MAX_COUNTED,
-    };
+    return { value, isExact: true };
   }
 
   #streams(
-    query: TaskQuery,
+    query: Omit<TaskQuery, "after">,
     after: TaskPosition | undefined,
   ): readonly OpenStream[] {
     const { reader } = this.#parts;

@@ -90,32 +90,3 @@ Deno.test("a list of many workers is merged in order", async () => {
     })
   );
 });
-
-Deno.test("a scan bounds the work of a call and skips nothing", async () => {
-  await withFolder((folder) =>
-    withStore(folder, async (store) => {
-      const tasks = await fill(store, 12_000, (index) => ({
-        workerId: `wrk_${index}`,
-        status: index % 4_000 === 3_999 ? "failed" : "complete",
-      }));
-      const found: Task[] = [];
-      let calls = 0;
-      let after: { readonly position: string } | undefined;
-      do {
-        const page = await store.scan({
-          statuses: ["failed", "expired"],
-          limit: 10,
-          ...(after === undefined ? {} : { after }),
-        });
-        found.push(...page.tasks);
-        after = page.next;
-        calls++;
-      } while (after !== undefined && calls < 100);
-      assert(calls > 1 && calls < 10, `it took ${calls} calls`);
-      assertEquals(
-        found.map(({ id }) => id),
-        tasks.filter(({ status }) => status === "failed").map(({ id }) => id),
-      );
-    })
-  );
-});

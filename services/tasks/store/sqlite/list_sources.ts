@@ -4,7 +4,8 @@
  * @module
  */
 
-import { isFinal, TASK_STATUSES } from "../../domain/task_status.ts";
+import { TAKEABLE_STATUSES } from "../../domain/placement.ts";
+import { TASK_STATUSES } from "../../domain/task_status.ts";
 import type { TaskQuery } from "../task_query.ts";
 import {
   type Condition,
@@ -14,7 +15,7 @@ import {
 import type { StreamSource } from "./list_stream.ts";
 import type { Names } from "./names.ts";
 import { numberOf, type Reader } from "./reader.ts";
-import { statusCode } from "./status_code.ts";
+import { statusCode, WAITING_CODE } from "./status_code.ts";
 
 /** The tasks of one worker in one status. */
 export interface LaneStatus {
@@ -34,7 +35,7 @@ export interface SourceParts {
 
 /** The streams whose merger is the list. */
 export function listSources(
-  query: TaskQuery,
+  query: Omit<TaskQuery, "after">,
   parts: SourceParts,
 ): readonly StreamSource[] {
   const tenant = parts.names.tenant(query.tenantId);
@@ -46,8 +47,32 @@ export function listSources(
   if (lanes?.length === 0 || statuses?.length === 0) return [];
   const conditions = listConditions(query);
   const column = sortColumn(query);
-  if (query.sort === "date" && query.key === undefined) {
-    return pairsOf(parts.reader, { tenant, lanes, statuses }).map((pair) => ({
+  const chosen = [
+    ...among("lane", lanes),
+    ...among("status", statuses),
+    ...conditions,
+  ];
+  if (query.sort === "date" && query.key !== undefined) {
+    return [{
+      index: "tasks_by_key",
+      prefix: {
+        sql: "tenant = ? AND key = ? AND key IS NOT NULL",
+        values: [tenant, query.key],
+      },
+      column,
+      conditions: chosen,
+    }];
+  }
+  if (query.sort !== "date") {
+    return [{
+      index: "tasks_by_creation",
+      prefix: { sql: "tenant = ?", values: [tenant] },
+      column,
+      conditions: chosen,
+    }];
+  }
+  const ofPairs = (only: readonly number[] | undefined) =>
+    pairsOf(parts.reader, { tenant, lanes, statuses: only }).map((pair) => ({
       index: "tasks_by_date",
       prefix: {
         sql: "tenant = ? AND lane = ? AND status = ?",
@@ -56,28 +81,20 @@ export function listSources(
       column,
       conditions,
     }));
-  }
-  const chosen = [
-    ...among("lane", lanes),
-    ...among("status", statuses),
-    ...conditions,
-  ];
-  return query.sort === "date" && query.key !== undefined
-    ? [{
-      index: "tasks_by_key",
-      prefix: {
-        sql: "tenant = ? AND key = ? AND key IS NOT NULL",
-        values: [tenant, query.key],
-      },
-      column,
-      conditions: chosen,
-    }]
-    : [{
-      index: "tasks_by_creation",
-      prefix: { sql: "tenant = ?", values: [tenant] },
-      column,
-      conditions: chosen,
-    }];
+  if (query.isDue !== true) return ofPairs(statuses);
+  // Of those that wait all are due. Of the others few are, so these have an
+  // index, which costs those that wait nothing.
+  const waiting = statuses?.filter((status) => status === WAITING_CODE);
+  const again = {
+    index: "tasks_due_again",
+    prefix: {
+      sql: "tenant = ? AND rank IS NOT NULL AND status <> 2",
+      values: [tenant],
+    },
+    column,
+    conditions: chosen,
+  };
+  return [...ofPairs(waiting), again];
 }
 
 /** Options of {@linkcode pairsOf}. */
@@ -91,8 +108,8 @@ export interface PairsOptions {
 }
 
 /**
- * The workers of a tenant with the statuses their tasks are in. It costs one
- * step in the index for each, however many tasks there are.
+ * The workers of a tenant with the statuses their tasks are in. It costs two
+ * steps in the index for each, however many tasks there are.
  */
 export function pairsOf(
   reader: Reader,
@@ -106,32 +123,50 @@ export function pairsOf(
     );
   }
   const pairs: LaneStatus[] = [];
-  let [lane, status] = [-1, -1];
+  let pair: LaneStatus | undefined = { lane: -1, status: -1 };
   while (true) {
-    const row = reader.row(
-      "SELECT lane, status FROM tasks INDEXED BY tasks_by_date " +
-        "WHERE tenant = ? AND (lane, status) > (?, ?) " +
-        "ORDER BY lane, status LIMIT 1",
-      tenant,
-      lane,
-      status,
-    );
-    if (row === undefined) return pairs;
-    [lane, status] = [numberOf(row, "lane"), numberOf(row, "status")];
-    if (statuses?.includes(status) ?? true) pairs.push({ lane, status });
+    pair = nextPair(reader, tenant, pair);
+    if (pair === undefined) return pairs;
+    if (statuses?.includes(pair.status) ?? true) pairs.push(pair);
   }
 }
 
-/** The statuses that tasks of the list can have; undefined means all. */
-function wantedStatuses(query: TaskQuery): readonly number[] | undefined {
-  const { statuses, isDue } = query;
-  // Only live tasks may be taken.
-  const possible = (statuses ?? TASK_STATUSES).filter((status) =>
-    isDue !== true || !isFinal(status)
+/**
+ * The pair behind another one. With `(lane, status) > (?, ?)` in one question the
+ * database would walk over all tasks of the pair that it stands on.
+ */
+function nextPair(
+  reader: Reader,
+  tenant: number,
+  { lane, status }: LaneStatus,
+): LaneStatus | undefined {
+  const select = "SELECT lane, status FROM tasks INDEXED BY tasks_by_date " +
+    "WHERE tenant = ? AND ";
+  const row = reader.row(
+    `${select} lane = ? AND status > ? ORDER BY status LIMIT 1`,
+    tenant,
+    lane,
+    status,
+  ) ?? reader.row(
+    `${select} lane > ? ORDER BY lane, status LIMIT 1`,
+    tenant,
+    lane,
   );
-  return statuses === undefined && isDue !== true
-    ? undefined
-    : [...new Set(possible)].map(statusCode);
+  return row &&
+    { lane: numberOf(row, "lane"), status: numberOf(row, "status") };
+}
+
+/** The statuses that tasks of the list can have; undefined means all. */
+function wantedStatuses(
+  query: Omit<TaskQuery, "after">,
+): readonly number[] | undefined {
+  const { statuses, isDue } = query;
+  const possible = isDue === true ? TAKEABLE_STATUSES : TASK_STATUSES;
+  if (statuses === undefined) {
+    return isDue === true ? possible.map(statusCode) : undefined;
+  }
+  return [...new Set(statuses)]
+    .filter((status) => possible.includes(status)).map(statusCode);
 }
 
 function among(

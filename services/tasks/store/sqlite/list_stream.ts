@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { SQLInputValue } from "node:sqlite";
 import type { Condition } from "./list_conditions.ts";
 import { numberOf, type Reader, type Row } from "./reader.ts";
 
@@ -83,19 +82,37 @@ export class ListStream {
 
   /** Looks at up to `count` rows more and tells how many there were. */
   read(count: number): number {
-    const places = this.#places(count);
-    const last = places.at(-1);
+    const rows = this.#behind(count);
+    const last = rows.at(-1);
     if (last !== undefined) this.#frontier = last;
-    this.#isExhausted = places.length < count;
+    this.#isExhausted = rows.length < count;
     this.#found = [
       ...this.#found.slice(this.#headIndex),
-      ...this.#fitting(places),
+      ...rows.filter(({ fits }) => fits),
     ];
     this.#headIndex = 0;
-    return places.length;
+    return rows.length;
   }
 
-  #places(count: number): ListPlace[] {
+  /** Looks at up to `count` rows more and tells how many of them fit. */
+  skip(count: number): { readonly looked: number; readonly fitting: number } {
+    const looked = this.read(count);
+    const fitting = this.#found.length;
+    this.#found = [];
+    return { looked, fitting };
+  }
+
+  /** How many rows there are, of a stream without conditions; `most` at most. */
+  count(most: number): number {
+    const { sql, values } = this.#selection([]);
+    return this.#reader.number(
+      `SELECT count(*) FROM (SELECT 1 ${sql} LIMIT ?)`,
+      ...values,
+      most,
+    ) ?? 0;
+  }
+
+  #behind(count: number): readonly LookedAt[] {
     const { order } = this.#range;
     const after = this.#frontier;
     const { column } = this.#source;
@@ -115,10 +132,27 @@ export class ListStream {
     );
   }
 
-  #select(conditions: readonly Condition[], limit: number): ListPlace[] {
+  #select(bounds: readonly Condition[], limit: number): LookedAt[] {
+    const { column, conditions } = this.#source;
+    const { order } = this.#range;
+    const fits = join(conditions);
+    const from = this.#selection(bounds);
+    // As a case it stops at the first condition that does not hold.
+    return this.#reader.rows(
+      `SELECT ${column} AS at, n, ` +
+        (fits.sql === "" ? "1" : `CASE WHEN ${fits.sql} THEN 1 ELSE 0 END`) +
+        ` AS fits ${from.sql} ORDER BY ${column} ${order}, n ${order} LIMIT ?`,
+      ...fits.values,
+      ...from.values,
+      limit,
+    ).map(lookedAt);
+  }
+
+  /** The stream's part of its index. */
+  #selection(bounds: readonly Condition[]): Condition {
     const { index, prefix, column } = this.#source;
-    const { order, fromMs, toMs } = this.#range;
-    const all = [prefix, ...conditions];
+    const { fromMs, toMs } = this.#range;
+    const all = [prefix, ...bounds];
     if (fromMs !== undefined) {
       all.push({ sql: `${column} >= ?`, values: [fromMs] });
     }
@@ -126,28 +160,14 @@ export class ListStream {
       all.push({ sql: `${column} <= ?`, values: [toMs] });
     }
     const { sql, values } = join(all);
-    return this.#reader.rows(
-      `SELECT ${column} AS at, n FROM tasks INDEXED BY ${index} ` +
-        `WHERE ${sql} ORDER BY ${column} ${order}, n ${order} LIMIT ?`,
-      ...values,
-      limit,
-    ).map(placeOf);
+    return { sql: `FROM tasks INDEXED BY ${index} WHERE ${sql}`, values };
   }
+}
 
-  #fitting(places: readonly ListPlace[]): readonly ListPlace[] {
-    const { conditions } = this.#source;
-    if (conditions.length === 0 || places.length === 0) return places;
-    const { sql, values } = join(conditions);
-    const fitting = new Set(
-      this.#reader.rows(
-        "SELECT n FROM tasks WHERE n IN (SELECT value FROM json_each(?)) " +
-          `AND ${sql}`,
-        JSON.stringify(places.map(({ n }) => n)),
-        ...values,
-      ).map((row) => numberOf(row, "n")),
-    );
-    return places.filter(({ n }) => fitting.has(n));
-  }
+/** A row that was looked at. */
+interface LookedAt extends ListPlace {
+  /** Whether it satisfies the conditions. */
+  readonly fits: boolean;
 }
 
 /** Compares places in the order of a list. */
@@ -160,13 +180,15 @@ export function comparePlaces(
   return order === "asc" ? rising : -rising;
 }
 
-function placeOf(row: Row): ListPlace {
-  return { at: numberOf(row, "at"), n: numberOf(row, "n") };
+function lookedAt(row: Row): LookedAt {
+  return {
+    at: numberOf(row, "at"),
+    n: numberOf(row, "n"),
+    fits: row["fits"] === 1,
+  };
 }
 
-function join(
-  conditions: readonly Condition[],
-): { readonly sql: string; readonly values: readonly SQLInputValue[] } {
+function join(conditions: readonly Condition[]): Condition {
   return {
     sql: conditions.map(({ sql }) => sql).join(" AND "),
     values: conditions.flatMap(({ values }) => values),

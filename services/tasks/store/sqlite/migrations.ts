@@ -7,10 +7,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import { migrate, type Migration } from "../../../shared/sqlite/migrations.ts";
 import { INITIAL_TABLES } from "./migrations/v1_initial.ts";
+import { COUNT_TABLES } from "./migrations/v2_counts.ts";
 
 /** All steps in their order. What was released never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "initial", sql: INITIAL_TABLES },
+  { version: 2, name: "counts", sql: COUNT_TABLES },
 ];
 
 /**

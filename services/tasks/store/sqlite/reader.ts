@@ -62,14 +62,27 @@ export class Reader {
   /** Asks several questions of one state of the database. */
   snapshot<Answer>(ask: () => Answer): Answer {
     if (this.#isInSnapshot) return ask();
-    this.#statement("BEGIN").run();
-    this.#isInSnapshot = true;
+    const state = this.hold();
     try {
       return ask();
     } finally {
-      this.#isInSnapshot = false;
-      this.#statement("COMMIT").run();
+      state.release();
     }
+  }
+
+  /**
+   * Keeps to one state of the database until it is released. What is committed
+   * meanwhile stays in the log, and is not seen.
+   */
+  hold(): { release(): void } {
+    this.#statement("BEGIN").run();
+    this.#isInSnapshot = true;
+    return {
+      release: () => {
+        this.#isInSnapshot = false;
+        this.#statement("COMMIT").run();
+      },
+    };
   }
 
   /** Closes the connection. */

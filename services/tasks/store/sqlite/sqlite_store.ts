@@ -21,11 +21,13 @@ import type {
   Claim,
   IdempotencyEntry,
   RunningCounts,
+  ScanPage,
   ScanPosition,
   Store,
   Unit,
   UnitResult,
   Usage,
+  WatchedStatus,
   WorkerPosition,
 } from "../store.ts";
 import type { TaskPage, TaskQuery } from "../task_query.ts";
@@ -41,6 +43,8 @@ import {
 } from "../../../shared/sqlite/folder_lock.ts";
 import { LogKeeper } from "./log_keeper.ts";
 import { storeErrorOf } from "../../../shared/sqlite/sqlite_error.ts";
+import { proveCounts } from "./count_proof.ts";
+import { inOnePiece, type PiecewiseRead, ReadTurns } from "./read_turns.ts";
 import { StoreReads } from "./store_reads.ts";
 import { StoreWrites, type StoreWritesOptions } from "./store_writes.ts";
 import { startOwnThread, type StartThread } from "./thread.ts";
@@ -91,6 +95,7 @@ interface Opened {
   readonly lock: FolderLock;
   readonly writer: Writer;
   readonly reads: StoreReads;
+  readonly turns: ReadTurns;
   readonly writes: StoreWrites;
   readonly keeper: LogKeeper;
 }
@@ -123,8 +128,9 @@ class SqliteStore implements Store {
     const opened = this.#opened;
     this.#opened = undefined;
     if (opened === undefined) return;
-    const { lock, writer, reads, writes, keeper } = opened;
+    const { lock, writer, reads, turns, writes, keeper } = opened;
     try {
+      turns.close();
       await writes.finish();
       await keeper.stop();
       reads.close();
@@ -168,11 +174,14 @@ class SqliteStore implements Store {
   }
 
   listTasks(query: TaskQuery): Promise<TaskPage> {
-    return this.#ask(({ lists }) => lists.page(query));
+    return this.#read(query.tenantId, ({ lists }) => lists.page(query));
   }
 
   history(query: HistoryQuery): Promise<HistoryPage> {
-    return this.#ask(({ histories }) => histories.page(query));
+    return this.#read(
+      query.tenantId,
+      ({ histories }) => histories.page(query),
+    );
   }
 
   dependents(
@@ -211,24 +220,31 @@ class SqliteStore implements Store {
 
   scan(
     options: {
-      readonly statuses: readonly TaskStatus[];
+      readonly status: WatchedStatus;
       readonly limit: number;
       readonly after?: ScanPosition;
     },
-  ): Promise<
-    { readonly tasks: readonly Task[]; readonly next?: ScanPosition }
-  > {
-    return this.#ask(({ statuses }) => statuses.scan(options));
+  ): Promise<ScanPage> {
+    return this.#read(
+      "",
+      ({ statuses }) => inOnePiece(() => statuses.scan(options)),
+    );
   }
 
   counts(
-    options: {
-      readonly tenantId: string;
-      readonly workerId?: string;
-      readonly cap: number;
-    },
+    options: { readonly tenantId: string; readonly workerId?: string },
   ): Promise<Readonly<Partial<Record<TaskStatus, number>>>> {
     return this.#ask(({ statuses }) => statuses.counts(options));
+  }
+
+  proveCounts(): Promise<number> {
+    return this.#use(async ({ turns, writer }) => {
+      const faults = await turns.run("", proveCounts(this.#path));
+      if (faults.length > 0) {
+        await writer.ask({ kind: "repair_counts", faults });
+      }
+      return faults.length;
+    });
   }
 
   record(
@@ -248,7 +264,10 @@ class SqliteStore implements Store {
   }
 
   records(query: RecordQuery): Promise<RecordPage> {
-    return this.#ask(({ records }) => records.page(query));
+    return this.#read(
+      query.tenantId,
+      ({ records }) => inOnePiece(() => records.page(query)),
+    );
   }
 
   idempotency(
@@ -279,10 +298,14 @@ class SqliteStore implements Store {
     return this.#use(({ writes }) => writes.sweep(nowMs, limit));
   }
 
+  get #path(): string {
+    return databasePath(this.#options.dataFolder);
+  }
+
   async #open(lock: FolderLock): Promise<Opened> {
-    const { dataFolder, clock, logger, durability = "full" } = this.#options;
+    const { clock, logger, durability = "full" } = this.#options;
     const { startThread = startOwnThread } = this.#options;
-    const path = databasePath(dataFolder);
+    const path = this.#path;
     const nowMs = () => clock.nowMs();
     const writer = new Writer({ path, durability, logger, nowMs, startThread });
     await writer.open();
@@ -302,7 +325,11 @@ class SqliteStore implements Store {
         startThread,
       });
       keeper.start();
-      return { lock, writer, reads, writes, keeper };
+      const turns = new ReadTurns({
+        monotonicMs: () => performance.now(),
+        inNextTurn: (callback) => void setImmediate(callback),
+      });
+      return { lock, writer, reads, turns, writes, keeper };
     } catch (error) {
       await writer.close();
       throw error;
@@ -325,6 +352,14 @@ class SqliteStore implements Store {
 
   #ask<Answer>(ask: (reads: StoreReads) => Answer): Promise<Answer> {
     return this.#use(({ reads }) => ask(reads));
+  }
+
+  /** Asks what may take long, on behalf of a tenant. */
+  #read<Answer>(
+    tenantId: string,
+    ask: (reads: StoreReads) => PiecewiseRead<Answer>,
+  ): Promise<Answer> {
+    return this.#use(({ reads, turns }) => turns.run(tenantId, ask(reads)));
   }
 
   /** Whatever goes wrong becomes a rejection. */

@@ -150,7 +150,7 @@ Deno.test("reading leaves nothing open that keeps the log from beginning anew", 
         limit: 3,
       });
       await store.waking(Number.MAX_SAFE_INTEGER, 3);
-      await store.scan({ statuses: ["waiting"], limit: 3 });
+      await store.scan({ status: "running", limit: 3 });
       await store.taskByKey({ tenantId: "tnt_a", workerId: "wrk_a", key: "k" });
       const db = new DatabaseSync(databasePath(folder), { timeout: 0 });
       try {

@@ -28,6 +28,12 @@ const CODES: ReadonlyMap<TaskStatus, number> = new Map(
 /** All numbers. */
 export const STATUS_CODES: readonly number[] = TASK_STATUSES.map(statusCode);
 
+/** The number of `blocked`, which an index names. */
+export const BLOCKED_CODE = 1;
+
+/** The number of `waiting`, which an index names. */
+export const WAITING_CODE = 2;
+
 /** The number of `running`, which an index names. */
 export const RUNNING_CODE = 3;
 

@@ -19,6 +19,16 @@ import { TaskReads } from "./task_reads.ts";
 /** Characters of long payloads that are kept in memory. */
 const MAX_CACHED_CHARS = 16_000_000;
 
+/** Options of {@linkcode StoreReads}. */
+export interface StoreReadsOptions {
+  /**
+   * Tells how long reading has gone on, in milliseconds since any instant.
+   *
+   * @default {performance.now}
+   */
+  readonly monotonicMs?: () => number;
+}
+
 /** The questions, by what they are about. */
 export class StoreReads {
   /** Numbers of tenants and workers. */
@@ -40,12 +50,15 @@ export class StoreReads {
   readonly #reader: Reader;
 
   /** Asks over a connection, which is closed with it. */
-  constructor(db: DatabaseSync) {
+  constructor(
+    db: DatabaseSync,
+    { monotonicMs = () => performance.now() }: StoreReadsOptions = {},
+  ) {
     const reader = new Reader(db);
     const names = new Names(reader);
     const decoder = new TaskDecoder(reader, this.payloads);
     const tasks = new TaskReads({ reader, names, decoder });
-    const parts = { reader, names, tasks };
+    const parts = { reader, names, tasks, monotonicMs };
     this.#reader = reader;
     this.names = names;
     this.tasks = tasks;

@@ -73,10 +73,15 @@ export class TaskReads {
     });
   }
 
-  /** The tasks of numbers that were just found, up to the bound on payloads. */
-  numbered(numbers: readonly number[]): readonly Task[] {
+  /** The tasks of numbers that were just found, up to a bound on payloads. */
+  numbered(
+    numbers: readonly number[],
+    maxChars: number = MAX_ANSWER_CHARS,
+  ): readonly Task[] {
     const rows = this.#rows(numbers);
-    return this.#decodeAll(numbers, (n) => rows.get(n));
+    const found = numbers.map((n) => rows.get(n))
+      .filter((row) => row !== undefined);
+    return this.#decodeAll(found, maxChars);
   }
 
   /** The live task with a key. */
@@ -115,16 +120,26 @@ export class TaskReads {
     const tenant = names.tenant(options.tenantId);
     if (tenant === undefined) return [];
     const after = afterId === undefined ? -1 : taskNumber(afterId) ?? -1;
-    return reader.rows(
-      "SELECT id FROM tasks WHERE n IN (SELECT n FROM dependents " +
-        "WHERE tenant = ? AND n > ? " +
-        "AND dependency IN (SELECT value FROM json_each(?))) " +
-        "ORDER BY n LIMIT ?",
-      tenant,
-      after,
-      JSON.stringify(ids),
-      limit,
-    ).map((row) => textOf(row, "id"));
+    return reader.snapshot(() => {
+      // One dependency at a time, as only then its dependents are in order.
+      const numbers = ids.flatMap((id) =>
+        reader.rows(
+          "SELECT n FROM dependents " +
+            "WHERE tenant = ? AND dependency = ? AND n > ? ORDER BY n LIMIT ?",
+          tenant,
+          id,
+          after,
+          limit,
+        ).map((row) => numberOf(row, "n"))
+      );
+      const first = [...new Set(numbers)]
+        .sort((left, right) => left - right).slice(0, limit);
+      return reader.rows(
+        "SELECT id FROM tasks WHERE n IN (SELECT value FROM json_each(?)) " +
+          "ORDER BY n",
+        JSON.stringify(first),
+      ).map((row) => textOf(row, "id"));
+    });
   }
 
   /** Tasks that are to be looked at. */
@@ -173,7 +188,7 @@ export class TaskReads {
           `SELECT ${READ_COLUMNS}, tenant FROM tasks ${tail}`,
           ...values,
         ),
-        (row) => row,
+        MAX_ANSWER_CHARS,
       )
     );
   }
@@ -189,22 +204,22 @@ export class TaskReads {
     return new Map(rows.map((row) => [numberOf(row, "n"), row]));
   }
 
-  #decodeAll<Item>(
-    items: readonly Item[],
-    rowOf: (item: Item) => Row | undefined,
-  ): readonly Task[] {
+  #decodeAll(rows: readonly Row[], maxChars: number): readonly Task[] {
     const { names, decoder } = this.#parts;
     const tasks: Task[] = [];
     let chars = 0;
-    for (const item of items) {
-      const row = rowOf(item);
-      if (row === undefined) continue;
+    for (const row of rows) {
       const tenantId = names.tenantId(numberOf(row, "tenant"));
       const task = decoder.decode(row, tenantId);
-      chars += task.dataJson.length + (task.resultJson?.length ?? 0);
-      if (chars > MAX_ANSWER_CHARS && tasks.length > 0) break;
+      chars += payloadChars(task);
+      if (chars > maxChars && tasks.length > 0) break;
       tasks.push(task);
     }
     return tasks;
   }
+}
+
+/** The characters of a task's payloads. */
+export function payloadChars({ dataJson, resultJson }: Task): number {
+  return dataJson.length + (resultJson?.length ?? 0);
 }

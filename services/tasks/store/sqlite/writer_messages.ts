@@ -5,6 +5,7 @@
  */
 
 import type { Durability } from "./database_file.ts";
+import type { CountFault } from "./count_proof.ts";
 import type { OperationValue } from "./operation.ts";
 
 /** What the writing thread is asked for. Each is answered in its turn. */
@@ -23,6 +24,8 @@ export type WriterRequest =
   }
   /** Remove what has expired. */
   | { readonly kind: "sweep"; readonly nowMs: number; readonly limit: number }
+  /** Put counts of tasks right. */
+  | { readonly kind: "repair_counts"; readonly faults: readonly CountFault[] }
   /** Write something that changes nothing, to see whether it can be written. */
   | { readonly kind: "probe" }
   /** Begin the log anew, after another thread has moved most of it. */

@@ -6,6 +6,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
+import { CountRepair } from "./count_proof.ts";
 import { openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { lengthenLog } from "./log_length.ts";
@@ -76,6 +77,9 @@ function perform(
     }
     case "sweep":
       return [sweeper.sweep(request.nowMs, request.limit)];
+    case "repair_counts":
+      new CountRepair(db).repair(request.faults);
+      return [];
     case "probe":
       // The number is not used; that it is set is written all the same.
       db.exec("PRAGMA user_version = 0");

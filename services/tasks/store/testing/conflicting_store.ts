@@ -93,6 +93,7 @@ export function createConflictingStore(
     running: (...args) => inner.running(...args),
     scan: (...args) => inner.scan(...args),
     counts: (...args) => inner.counts(...args),
+    proveCounts: () => inner.proveCounts(),
     record: (...args) => inner.record(...args),
     recordByAlias: (...args) => inner.recordByAlias(...args),
     records: (...args) => inner.records(...args),

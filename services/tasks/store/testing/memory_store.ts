@@ -9,11 +9,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { HistoryRecord } from "../../domain/history.ts";
 import { placementOf } from "../../domain/placement.ts";
 import type { Task } from "../../domain/task.ts";
-import {
-  isFinal,
-  TASK_STATUSES,
-  type TaskStatus,
-} from "../../domain/task_status.ts";
+import { isFinal, type TaskStatus } from "../../domain/task_status.ts";
 import type { HistoryPage, HistoryQuery } from "../history_query.ts";
 import type {
   RecordKind,
@@ -26,11 +22,13 @@ import type {
   Claim,
   IdempotencyEntry,
   RunningCounts,
+  ScanPage,
   ScanPosition,
   Store,
   Unit,
   UnitResult,
   Usage,
+  WatchedStatus,
   WorkerPosition,
   Write,
 } from "../store.ts";
@@ -210,18 +208,15 @@ class MemoryStore implements Store {
   }
 
   scan(
-    options: {
-      readonly statuses: readonly TaskStatus[];
+    { status, limit, after }: {
+      readonly status: WatchedStatus;
       readonly limit: number;
       readonly after?: ScanPosition;
     },
-  ): Promise<
-    { readonly tasks: readonly Task[]; readonly next?: ScanPosition }
-  > {
-    const { statuses, limit, after } = options;
+  ): Promise<ScanPage> {
     const wanted = this.#all()
       .filter((task) =>
-        statuses.includes(task.status) && task.id > (after?.position ?? "")
+        task.status === status && task.id > (after?.position ?? "")
       )
       .sort((left, right) => compare(left.id, right.id));
     const tasks = wanted.slice(0, limit);
@@ -234,24 +229,21 @@ class MemoryStore implements Store {
   }
 
   counts(
-    options: {
+    { tenantId, workerId }: {
       readonly tenantId: string;
       readonly workerId?: string;
-      readonly cap: number;
     },
   ): Promise<Readonly<Partial<Record<TaskStatus, number>>>> {
-    const { tenantId, workerId, cap } = options;
     const counts: Partial<Record<TaskStatus, number>> = {};
-    for (const status of TASK_STATUSES) {
-      const count = this.#ofTenant(tenantId).filter((task) =>
-        task.status === status &&
-        (workerId === undefined || task.workerId === workerId)
-      ).length;
-      if (count > 0) {
-        counts[status] = Math.min(cap, count);
-      }
+    for (const task of this.#ofTenant(tenantId)) {
+      if (workerId !== undefined && task.workerId !== workerId) continue;
+      counts[task.status] = (counts[task.status] ?? 0) + 1;
     }
     return Promise.resolve(counts);
+  }
+
+  proveCounts(): Promise<number> {
+    return Promise.resolve(0);
   }
 
   record(

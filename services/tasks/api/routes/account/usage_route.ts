@@ -144,14 +144,12 @@ async function activeTaskUse(
   tenantId: string,
   { activeTasks: limit }: PlanLimits,
 ): Promise<Use> {
-  const cap = capOf(limit);
-  const counts = await engine.parts.store.counts({ tenantId, cap });
-  const used = LIVE_STATUSES.map((status) => counts[status] ?? 0);
-  return {
-    limit,
-    used: used.reduce((sum, count) => sum + count, 0),
-    is_exact: used.every((count) => count < cap),
-  };
+  const counts = await engine.parts.store.counts({ tenantId });
+  const used = LIVE_STATUSES.reduce(
+    (sum, status) => sum + (counts[status] ?? 0),
+    0,
+  );
+  return { limit, used, is_exact: true };
 }
 
 async function recordUse(

@@ -19,7 +19,6 @@ import { type CommitPlan, commitPlan } from "../../records/commit_plan.ts";
 import { answerOfChange } from "../../records/conditions.ts";
 import { auditOf } from "./audit.ts";
 import { findWorker, noSuchWorker } from "./worker_finder.ts";
-import { MAX_COUNT } from "./worker_fields.ts";
 import { REMOVAL_QUERY } from "./worker_schema.ts";
 
 /** Tasks that are canceled in one commit. */
@@ -118,17 +117,15 @@ async function useRefusal(
   { tenantId, id: workerId }: WorkerDefinition,
   { engine }: ApiParts,
 ): Promise<ProblemAnswer | undefined> {
-  const counts = await engine.parts.store
-    .counts({ tenantId, workerId, cap: MAX_COUNT });
+  const counts = await engine.parts.store.counts({ tenantId, workerId });
   const live = LIVE_STATUSES.reduce(
     (sum, status) => sum + (counts[status] ?? 0),
     0,
   );
   if (live === 0) return undefined;
-  const many = LIVE_STATUSES.some((status) => counts[status] === MAX_COUNT);
   return problem("worker_in_use", {
-    detail: `Cannot remove worker: it has ${many ? "more than " : ""}${live} ` +
-      'live tasks; "cancel=true" cancels them',
+    detail: `Cannot remove worker: it has ${live} live tasks; "cancel=true" ` +
+      "cancels them",
     extensions: { live },
   });
 }

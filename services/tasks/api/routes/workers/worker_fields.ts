@@ -19,9 +19,6 @@ import { retryPolicy } from "../../schema/retry_kind.ts";
 import type { Schema } from "../../schema/schema.ts";
 import { ONE_LINE, text } from "../../schema/text.ts";
 
-/** Where the counts of a worker's tasks end; there may be more. */
-export const MAX_COUNT = 1_000;
-
 /** Most jobs of a worker. */
 const MAX_JOBS = 500;
 /** Most starts in a period: each is remembered for as long as it counts. */
@@ -115,8 +112,6 @@ const LIMITS = refined(
 
 const WHOLE = integer({ minimum: 0 });
 
-const COUNT = integer({ minimum: 0, maximum: MAX_COUNT });
-
 /** What the service tells, which changes without anybody changing the worker. */
 export const LIVE_FIELDS = {
   status: readOnly(described(
@@ -136,8 +131,8 @@ export const LIVE_FIELDS = {
     "Its processes, as they call themselves, since the service was started",
   )),
   counts: readOnly(described(
-    object({ waiting: COUNT, running: COUNT, retry: COUNT, failed: COUNT }),
-    `How many tasks it has; counting ends at ${MAX_COUNT}`,
+    object({ waiting: WHOLE, running: WHOLE, retry: WHOLE, failed: WHOLE }),
+    "How many tasks it has",
   )),
 };
 

@@ -8,7 +8,6 @@ import type { WorkerDefinition } from "../../../domain/worker.ts";
 import type { Engine } from "../../../engine/engine.ts";
 import type { WorkerFacts } from "../../views/worker_view.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
-import { MAX_COUNT } from "./worker_fields.ts";
 
 /** The worker of that id or, whatever the case, that name; of this tenant alone. */
 export async function findWorker(
@@ -39,7 +38,7 @@ export async function factsOf(
   const life = engine.liveness.of({ tenantId, workerId });
   return {
     ...(life === undefined ? {} : { life }),
-    counts: await store.counts({ tenantId, workerId, cap: MAX_COUNT }),
+    counts: await store.counts({ tenantId, workerId }),
     nowMs: clock.nowMs(),
   };
 }

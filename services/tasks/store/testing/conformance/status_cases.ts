@@ -4,15 +4,23 @@
  * @module
  */
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Task } from "../../../domain/task.ts";
 import type { TaskStatus } from "../../../domain/task_status.ts";
-import type { ScanPosition } from "../../store.ts";
-import { removal, sampleIds, sampleTask } from "../sample_tasks.ts";
+import type { Store } from "../../store.ts";
+import {
+  change,
+  changed,
+  creation,
+  removal,
+  sampleIds,
+  sampleTask,
+} from "../sample_tasks.ts";
 import {
   collectCases,
   commitEach,
   create,
+  idsOf,
   type StoreCase,
   update,
 } from "./store_case.ts";
@@ -20,7 +28,8 @@ import {
 const SPREAD: Readonly<Partial<Record<TaskStatus, number>>> = {
   scheduled: 3,
   waiting: 5,
-  running: 2,
+  running: 7,
+  blocked: 9,
   paused: 1,
   complete: 12,
 };
@@ -28,7 +37,7 @@ const SPREAD: Readonly<Partial<Record<TaskStatus, number>>> = {
 /** The demands on counting and scanning. */
 export function statusCases(): readonly StoreCase[] {
   return collectCases((check) => {
-    check("counts by status up to a cap", async (store) => {
+    check("counts by status", async (store) => {
       const a = spread("tnt_a", "wrk_a", 1);
       await create(
         store,
@@ -38,92 +47,106 @@ export function statusCases(): readonly StoreCase[] {
       );
       const tenantId = "tnt_a";
       assertEquals(
-        await store.counts({ tenantId, workerId: "wrk_a", cap: 100 }),
+        await store.counts({ tenantId, workerId: "wrk_a" }),
         SPREAD,
       );
-      assertEquals(await store.counts({ tenantId, cap: 100 }), {
+      assertEquals(await store.counts({ tenantId }), {
         scheduled: 6,
         waiting: 10,
-        running: 4,
+        running: 14,
+        blocked: 18,
         paused: 2,
         complete: 24,
-      });
-      assertEquals(await store.counts({ tenantId, cap: 6 }), {
-        scheduled: 6,
-        waiting: 6,
-        running: 4,
-        paused: 2,
-        complete: 6,
       });
       const [first] = a;
       if (first === undefined) return;
       const moved = await update(store, first, { status: "blocked" });
       assertEquals(
-        await store.counts({ tenantId, workerId: "wrk_a", cap: 100 }),
-        { ...SPREAD, scheduled: 2, blocked: 1 },
+        await store.counts({ tenantId, workerId: "wrk_a" }),
+        { ...SPREAD, scheduled: 2, blocked: 10 },
       );
       await commitEach(store, removal(moved));
       assertEquals(
-        await store.counts({ tenantId, workerId: "wrk_a", cap: 100 }),
+        await store.counts({ tenantId, workerId: "wrk_a" }),
         { ...SPREAD, scheduled: 2 },
       );
       assertEquals(
-        await store.counts({ tenantId, workerId: "wrk_none", cap: 100 }),
+        await store.counts({ tenantId, workerId: "wrk_none" }),
         {},
       );
+      assertEquals(await store.proveCounts(), 0);
     });
 
-    check("scans the tasks of some statuses across tenants", async (store) => {
+    check("counts what a unit that conflicts leaves alone", async (store) => {
+      const ids = sampleIds();
+      const [task, other] = [
+        sampleTask({ id: ids.next() }),
+        sampleTask({ id: ids.next() }),
+      ];
+      await create(store, task);
+      await store.commit([{
+        writes: [creation(other), change({ ...task, version: 7 })],
+      }, {
+        writes: [change(changed(task, { workerId: "wrk_b" }))],
+      }]);
+      const tenantId = "tnt_a";
+      assertEquals(await store.counts({ tenantId }), { waiting: 1 });
+      assertEquals(await store.counts({ tenantId, workerId: "wrk_a" }), {});
+      assertEquals(await store.counts({ tenantId, workerId: "wrk_b" }), {
+        waiting: 1,
+      });
+      assertEquals(await store.proveCounts(), 0);
+    });
+
+    check("scans the tasks of a status across tenants", async (store) => {
       const all = [
         ...spread("tnt_a", "wrk_a", 1),
         ...spread("tnt_a", "wrk_b", 2),
         ...spread("tnt_b", "wrk_a", 3),
       ];
       await create(store, ...all);
-      for (const limit of [1, 4, 100]) {
-        const statuses = ["running", "waiting", "failed"] as const;
-        const found: Task[] = [];
-        let after: ScanPosition | undefined;
-        do {
-          const page = await store.scan({
-            statuses,
-            limit,
-            ...(after === undefined ? {} : { after }),
-          });
-          assertEquals(page.tasks.length <= limit, true);
-          found.push(...page.tasks);
-          after = page.next;
-        } while (after !== undefined && found.length <= all.length);
-        const byId = (left: Task, right: Task) => left.id < right.id ? -1 : 1;
-        assertEquals(
-          found.sort(byId),
-          all.filter(({ status }) => statuses.some((one) => one === status))
-            .sort(byId),
-        );
+      for (const status of ["running", "blocked"] as const) {
+        const wanted = idsOf(all.filter((task) => task.status === status));
+        for (const limit of [1, 4, 100]) {
+          const found = await scanAll(store, { status, limit });
+          assertEquals(idsOf(found).toSorted(), wanted.toSorted());
+        }
       }
-      assertEquals(await store.scan({ statuses: ["failed"], limit: 9 }), {
-        tasks: [],
-      });
-      assertEquals(await store.scan({ statuses: [], limit: 9 }), { tasks: [] });
     });
 
     check("scans on behind what was removed meanwhile", async (store) => {
-      const tasks = spread("tnt_a", "wrk_a", 1)
-        .filter(({ status }) => status === "complete");
-      await create(store, ...tasks);
-      const statuses = ["complete"] as const;
-      const first = await store.scan({ statuses, limit: 5 });
-      await commitEach(store, ...first.tasks.map(removal));
-      const found = [...first.tasks];
-      let after = first.next;
-      while (after !== undefined && found.length <= tasks.length) {
-        const page = await store.scan({ statuses, limit: 5, after });
-        found.push(...page.tasks);
-        after = page.next;
+      for (const status of ["running", "blocked"] as const) {
+        const tasks = spread(`tnt_${status}`, "wrk_a", status.length)
+          .filter((task) => task.status === status);
+        await create(store, ...tasks);
+        const first = await store.scan({ status, limit: 5 });
+        await commitEach(store, ...first.tasks.map(removal));
+        const { next } = first;
+        const others = next === undefined
+          ? []
+          : await scanAll(store, { status, limit: 5, after: next });
+        assertEquals(first.tasks.length + others.length, tasks.length);
       }
-      assertEquals(found.length, tasks.length);
     });
   });
+}
+
+async function scanAll(
+  store: Store,
+  options: Parameters<Store["scan"]>[0],
+): Promise<readonly Task[]> {
+  const found: Task[] = [];
+  let after = options.after;
+  do {
+    const page = await store.scan({
+      ...options,
+      ...(after === undefined ? {} : { after }),
+    });
+    assert(page.tasks.length <= options.limit);
+    found.push(...page.tasks);
+    after = page.next;
+  } while (after !== undefined);
+  return found;
 }
 
 function spread(tenantId: string, workerId: string, seed: number): Task[] {
@@ -135,6 +158,7 @@ function spread(tenantId: string, workerId: string, seed: number): Task[] {
         tenantId,
         workerId,
         status: status as TaskStatus,
+        group: `group ${tenantId}`,
       }))
   );
 }

@@ -231,7 +231,7 @@ export function taskCases(): readonly StoreCase[] {
         await store.candidates([{ tenantId, workerId: "wrk_a", limit: 9 }]),
         [[]],
       );
-      assertEquals(await store.counts({ tenantId, cap: 9 }), {});
+      assertEquals(await store.counts({ tenantId }), {});
       const foreign = { ...task, tenantId };
       for (
         const write of [

@@ -1,0 +1,156 @@
+/**
+ * Turns of reads on the thread that serves, so that long ones hold up nobody.
+ *
+ * @module
+ */
+
+import { StoreFailedError } from "../store_failed_error.ts";
+import { storeErrorOf } from "./sqlite_error.ts";
+
+/**
+ * A read in pieces. Between them it holds nothing open: each is of the state that
+ * the database is in by then.
+ */
+export type PiecewiseRead<Answer> = Generator<void, Answer>;
+
+/** A read that is short, but one of many. */
+export function* inOnePiece<Answer>(read: () => Answer): PiecewiseRead<Answer> {
+  yield;
+  return read();
+}
+
+/** Options of {@linkcode ReadTurns}. */
+export interface ReadTurnsOptions {
+  /** Milliseconds since any instant. */
+  readonly monotonicMs: () => number;
+  /** Calls back in the next turn of the event loop, after what has arrived. */
+  readonly inNextTurn: (callback: () => void) => void;
+  /**
+   * How long all reads together may go on in a turn of the event loop; the piece
+   * that goes beyond it is the last.
+   *
+   * @default {3}
+   */
+  readonly turnMs?: number;
+}
+
+interface Waiting {
+  /** Does a piece; tells whether it was the last one. */
+  readonly step: () => boolean;
+  /** Ends it before its end. */
+  readonly abandon: () => void;
+}
+
+/**
+ * Lets reads have turns. One that takes no time is answered at once. When those of
+ * a turn of the event loop have taken long enough, the others wait for the next
+ * one, in which each tenant has a piece after the other.
+ */
+export class ReadTurns {
+  readonly #options: ReadTurnsOptions;
+  /** What waits, by tenant; those whose turn is next come first. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  /** What has been spent of the turn of the event loop. */
+  #spentMs = 0;
+  #isTurnAsked = false;
+  #isClosed = false;
+
+  /** Turns with nothing waiting. */
+  constructor(options: ReadTurnsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Does a read on behalf of a tenant, whose own reads follow each other.
+   *
+   * @throws {StoreFailedError} when the store is closed meanwhile
+   */
+  run<Answer>(
+    tenantId: string,
+    read: PiecewiseRead<Answer>,
+  ): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const waiting: Waiting = {
+      step: () => {
+        try {
+          const piece = read.next();
+          if (piece.done === true) resolve(piece.value);
+          return piece.done === true;
+        } catch (error) {
+          reject(storeErrorOf(error));
+          return true;
+        }
+      },
+      abandon() {
+        reject(closedError());
+        // What it has opened it closes.
+        read.return(undefined as never);
+      },
+    };
+    if (this.#isClosed) waiting.abandon();
+    else if (this.#waiting.size > 0 || !this.#goOn(waiting)) {
+      const others = this.#waiting.get(tenantId);
+      if (others === undefined) this.#waiting.set(tenantId, [waiting]);
+      else others.push(waiting);
+      this.#askTurn();
+    }
+    return promise;
+  }
+
+  /** Ends: what waits fails. */
+  close(): void {
+    this.#isClosed = true;
+    const waiting = [...this.#waiting.values()].flat();
+    this.#waiting.clear();
+    for (const { abandon } of waiting) abandon();
+  }
+
+  /** Does pieces while there is time; tells whether the read is at its end. */
+  #goOn(waiting: Waiting): boolean {
+    while (this.#hasTime()) {
+      if (this.#spend(waiting)) return true;
+    }
+    return false;
+  }
+
+  #spend({ step }: Waiting): boolean {
+    const { monotonicMs } = this.#options;
+    const beginMs = monotonicMs();
+    const isDone = step();
+    this.#spentMs += monotonicMs() - beginMs;
+    this.#askTurn();
+    return isDone;
+  }
+
+  #hasTime(): boolean {
+    return this.#spentMs < (this.#options.turnMs ?? 3);
+  }
+
+  #askTurn(): void {
+    if (this.#isTurnAsked) return;
+    this.#isTurnAsked = true;
+    this.#options.inNextTurn(() => {
+      this.#isTurnAsked = false;
+      this.#spentMs = 0;
+      this.#takeTurn();
+    });
+  }
+
+  #takeTurn(): void {
+    while (this.#hasTime()) {
+      const [next] = this.#waiting;
+      if (next === undefined) return;
+      const [tenantId, [first, ...others]] = next;
+      this.#waiting.delete(tenantId);
+      if (first === undefined) continue;
+      const left = this.#spend(first) ? others : [first, ...others];
+      // Another tenant is next.
+      if (left.length > 0) this.#waiting.set(tenantId, left);
+    }
+    if (this.#waiting.size > 0) this.#askTurn();
+  }
+}
+
+function closedError(): Error {
+  return new StoreFailedError("Cannot read: the store is closed");
+}

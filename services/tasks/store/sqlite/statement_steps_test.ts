@@ -1,0 +1,504 @@
+import { assert, assertEquals } from "@std/assert";
+import { serviceTest } from "../../../../tests/support/services.ts";
+import type { Task } from "../../domain/task.ts";
+import { isFinal, TASK_STATUSES } from "../../domain/task_status.ts";
+import type { Unit } from "../store.ts";
+import type { TaskQuery } from "../task_query.ts";
+import {
+  change,
+  changed,
+  creation,
+  removal,
+  SAMPLE_MS,
+  sampleIds,
+  sampleTask,
+} from "../testing/sample_tasks.ts";
+import { proveAll } from "./count_proof.ts";
+import { databasePath, openWriting } from "./database_file.ts";
+import { encodeBatch } from "./encode_unit.ts";
+import { GroupApplier } from "./group_applier.ts";
+import { migrateTasks } from "./migrations.ts";
+import { Reader } from "./reader.ts";
+import { StoreReads } from "./store_reads.ts";
+import { Sweeper } from "./sweeper.ts";
+import { withFolder } from "./testing/open_store.ts";
+import {
+  RecordingDatabase,
+  type RunStatement,
+  stepsOf,
+} from "./testing/statement_steps.ts";
+
+const [SMALL, LARGE] = [1_000, 100_000];
+/** Most steps of looking at rows one by one, some dozens at once. */
+const MAX_LOOKING_STEPS = 5_000;
+/** Most steps of counting entries of an index, some thousands at once. */
+const MAX_COUNTING_STEPS = 150_000;
+
+const TENANT = "tnt_a";
+const WORKERS = ["wrk_0", "wrk_1", "wrk_2"];
+const LIST = {
+  tenantId: TENANT,
+  by: "date",
+  sort: "date",
+  order: "asc",
+  limit: 10,
+} as const satisfies TaskQuery;
+const FROM_MS = SAMPLE_MS + 300;
+const AFTER = { sortMs: SAMPLE_MS + 200, id: sampleIds().next() };
+
+/** Something that is asked of a store, or done to it. */
+type Call = (world: World) => unknown;
+
+/** What costs the same however many tasks there are. */
+const CONSTANT: Readonly<Record<string, Call>> = {
+  ...listsOf({
+    "list": {},
+    "list backwards": { order: "desc" },
+    "list from a place on": { after: AFTER },
+    "list backwards from a place on": { order: "desc", after: AFTER },
+    "list by creation": { sort: "created_at" },
+    "list by creation, backwards": { sort: "created_at", order: "desc" },
+    "list by creation from a place on": { sort: "created_at", after: AFTER },
+    "list of a status": { statuses: ["retry"] },
+    "list of statuses": { statuses: ["paused", "failed", "expired"] },
+    "list of a worker": { workerIds: ["wrk_1"] },
+    "list of workers and statuses": {
+      workerIds: ["wrk_1", "wrk_2"],
+      statuses: ["waiting"],
+    },
+    "list of a window": { fromMs: FROM_MS, toMs: FROM_MS + 9 },
+    "list of a window, backwards": {
+      fromMs: FROM_MS,
+      toMs: FROM_MS + 9,
+      order: "desc",
+    },
+    "list of a window of creation": {
+      by: "created_at",
+      sort: "created_at",
+      fromMs: FROM_MS,
+    },
+    "list of a key": { key: "often" },
+    "list of a key, of a status": { key: "once 7", statuses: ["canceled"] },
+    "list of what is due": { isDue: true },
+    "list of what is due of a worker": { isDue: true, workerIds: ["wrk_2"] },
+    "list of what is due again": { isDue: true, statuses: ["retry"] },
+    "list of nobody": { tenantId: "tnt_none" },
+  }),
+  "a task": ({ reads, some }) => reads.tasks.task(TENANT, some[3]!.id),
+  "tasks": ({ reads, some }) =>
+    reads.tasks.tasks(TENANT, some.map(({ id }) => id)),
+  "a task by its key": ({ reads }) =>
+    reads.tasks.byKey({ tenantId: TENANT, workerId: "wrk_0", key: "live 0" }),
+  "dependents": ({ reads, some }) =>
+    reads.tasks.dependents({
+      tenantId: TENANT,
+      ids: some.slice(0, 3).map(({ id }) => id),
+      limit: 20,
+    }),
+  "dependents from a place on": ({ reads, some }) =>
+    reads.tasks.dependents({
+      tenantId: TENANT,
+      ids: [some[0]!.id],
+      limit: 10,
+      afterId: some[40]!.id,
+    }),
+  "what is to be woken": ({ reads }) =>
+    reads.tasks.waking(Number.MAX_SAFE_INTEGER, 200),
+  "when to wake": ({ reads }) => reads.tasks.nextWakeMs(),
+  "counts of a tenant": ({ reads }) =>
+    reads.statuses.counts({ tenantId: TENANT }),
+  "counts of a worker": ({ reads }) =>
+    reads.statuses.counts({ tenantId: TENANT, workerId: "wrk_1" }),
+  "a scan of what runs": ({ reads }) => scanTwice(reads, "running"),
+  "a scan of what is blocked": ({ reads }) => scanTwice(reads, "blocked"),
+  "candidates": ({ reads }) => reads.candidates.candidates([CLAIM]),
+  "candidates of jobs": ({ reads }) =>
+    reads.candidates.candidates([{ ...CLAIM, jobs: ["job 1", "job 2"] }]),
+  "workers with due tasks": ({ reads }) =>
+    reads.candidates.workers(9, { tenantId: TENANT, workerId: "wrk_0" }),
+  "a history": ({ reads, long }) =>
+    reads.histories.page({
+      tenantId: TENANT,
+      taskId: long.id,
+      order: "desc",
+      limit: 50,
+      afterSeq: 500,
+    }),
+  "a record": ({ reads }) => reads.records.record("user", TENANT, "usr_5"),
+  "a record by its alias": ({ reads }) =>
+    reads.records.byAlias("user", TENANT, "alias 5"),
+  "records": ({ reads }) =>
+    reads.records.page({
+      kind: "user",
+      tenantId: TENANT,
+      limit: 50,
+      afterId: "usr_1",
+    }),
+  "records of a parent": ({ reads }) =>
+    reads.records.page({
+      kind: "user",
+      tenantId: TENANT,
+      parentId: "wrk_1",
+      limit: 50,
+    }),
+  "an answer that is kept": ({ reads }) =>
+    reads.records.idempotency(TENANT, "key 5", 0),
+  "use": ({ reads }) => reads.records.usage(TENANT, "2026-06"),
+  "the audit log": ({ reads }) =>
+    reads.records.audit({ tenantId: TENANT, limit: 50, before: 150 }),
+  "names": ({ reads }) => [
+    reads.names.tenant("tnt_none"),
+    reads.names.lane(TENANT, "wrk_none"),
+  ],
+  "sweeping": ({ sweeper }) => sweeper.sweep(SAMPLE_MS + 1, 50),
+  "a new task": (world) => {
+    const { ids } = world;
+    apply(world, [{
+      writes: [creation(sampleTask({ id: ids.next(), workerId: "wrk_0" }))],
+    }]);
+  },
+  "a change": (world) => {
+    const task = world.some.find(({ status }) => status === "waiting")!;
+    apply(world, [{ writes: [change(changed(task, { status: "failed" }))] }]);
+  },
+  "a removal": (world) => {
+    const task = world.some.find(({ status }) => status === "scheduled")!;
+    apply(world, [{ writes: [removal(task)] }]);
+  },
+  "records that are written": (world) => {
+    apply(world, [{ writes: [recordWrite(-1)] }, {
+      writes: [answerWrite(-1), auditWrite(-1), {
+        kind: "usage",
+        tenantId: TENANT,
+        period: "2026-06",
+        executions: 1,
+      }],
+    }]);
+  },
+};
+
+/** What looks at rows one by one, a bounded number of them at once. */
+const LOOKING: Readonly<Record<string, Call>> = {
+  ...listsOf({
+    "list of a tag": { tags: ["rare"] },
+    "list of metadata": { metadata: { a: "7" } },
+    "list of a group": { group: "none" },
+    "list of a job": { job: "none" },
+    "list of an error": { errorCode: "timed_out" },
+    "list of what is not due": { isDue: false, statuses: ["waiting"] },
+    "list of a window of another time": {
+      by: "finished_at",
+      fromMs: SAMPLE_MS + 1e9,
+    },
+    "list of a status by creation": {
+      sort: "created_at",
+      statuses: ["retry"],
+    },
+    "count of a tag": { count: true, tags: ["rare"] },
+  }),
+  "a history of a type": ({ reads, long }) =>
+    reads.histories.page({
+      tenantId: TENANT,
+      taskId: long.id,
+      order: "asc",
+      limit: 50,
+      types: ["repaired"],
+    }),
+};
+
+/** What counts entries of an index, a bounded number of them at once. */
+const COUNTING: Readonly<Record<string, Call>> = {
+  ...listsOf({
+    "count": { count: true },
+    "count of a window": { count: true, fromMs: SAMPLE_MS },
+  }),
+  // As many as the worker may have under way.
+  "what runs of a worker": ({ reads }) => reads.tasks.running(TENANT, "wrk_0"),
+  "the proof of the counts": ({ read }) => proveAll(new Reader(read)),
+};
+
+const ALL = { ...CONSTANT, ...LOOKING, ...COUNTING };
+
+const CLAIM = { tenantId: TENANT, workerId: "wrk_0", limit: 50 } as const;
+
+serviceTest(["sqlite3"], {
+  name: "no statement of the store takes more steps the more tasks there are",
+  fn: async () => {
+    const [small, large] = [await measure(SMALL), await measure(LARGE)];
+    const faults: string[] = [];
+    for (const call of Object.keys(CONSTANT)) {
+      const [few, many] = [small.get(call)!, large.get(call)!];
+      if (sum(many) > 1.5 * sum(few) + 100) {
+        faults.push(`${call}: ${sum(few)} steps, ${sum(many)} with ${LARGE}`);
+      }
+    }
+    const demandAtMost = (calls: object, steps: number): void => {
+      for (const call of Object.keys(calls)) {
+        const most = Math.max(...large.get(call)!);
+        if (most > steps) faults.push(`${call}: ${most} steps at once`);
+      }
+    };
+    demandAtMost(LOOKING, MAX_LOOKING_STEPS);
+    demandAtMost(COUNTING, MAX_COUNTING_STEPS);
+    assertEquals(faults, []);
+  },
+});
+
+Deno.test("statements of every read of the store are measured", async () => {
+  await withFolder((folder) => {
+    const world = openWorld(folder, 1_000);
+    const { reads } = world;
+    const called = new Set<string>();
+    for (const [name, part] of Object.entries(reads)) {
+      for (const method of methodsOf(part)) {
+        const run: (...args: unknown[]) => unknown = part[method];
+        Object.defineProperty(part, method, {
+          value: (...args: unknown[]) => {
+            called.add(`${name}.${method}`);
+            return run.apply(part, args);
+          },
+        });
+      }
+    }
+    for (const call of Object.values(ALL)) {
+      finish(call(world));
+    }
+    const missing = Object.entries(reads).flatMap(([name, part]) =>
+      methodsOf(part).map((method) => `${name}.${method}`)
+    ).filter((method) => !called.has(method) && !NO_STATEMENT.has(method));
+    assertEquals(missing, []);
+    close(world);
+    return Promise.resolve();
+  });
+});
+
+/** Methods that change or know something in memory alone. */
+const NO_STATEMENT = new Set([
+  "payloads.get",
+  "payloads.set",
+  "payloads.delete",
+  "names.useTenant",
+  "names.useLane",
+]);
+
+// deno-lint-ignore no-explicit-any
+function methodsOf(part: any): readonly string[] {
+  return Object.getOwnPropertyNames(Object.getPrototypeOf(part))
+    .filter((name) =>
+      name !== "constructor" && typeof part[name] === "function"
+    );
+}
+
+interface World {
+  readonly read: RecordingDatabase;
+  readonly written: RecordingDatabase;
+  readonly reads: StoreReads;
+  readonly sweeper: Sweeper;
+  readonly applier: GroupApplier;
+  readonly ids: ReturnType<typeof sampleIds>;
+  /** Tasks that are there at any size. */
+  readonly some: readonly Task[];
+  /** A task with a long history. */
+  readonly long: Task;
+}
+
+/** The steps of each statement of each call. */
+async function measure(
+  size: number,
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const runs: (readonly [string, readonly RunStatement[]])[] = [];
+  const steps = new Map<string, readonly number[]>();
+  await withFolder(async (folder) => {
+    const world = openWorld(folder, size);
+    const path = databasePath(folder);
+    const before = `${path}.before`;
+    // What the calls change is to be changed again.
+    await Deno.copyFile(path, before);
+    for (const [name, call] of Object.entries(ALL)) {
+      world.read.take();
+      world.written.take();
+      finish(call(world));
+      runs.push([name, [...world.read.take(), ...world.written.take()]]);
+    }
+    close(world);
+    const counted = await stepsOf(before, runs.flatMap(([, run]) => run));
+    let from = 0;
+    for (const [name, statements] of runs) {
+      steps.set(name, counted.slice(from, from += statements.length));
+      assert(statements.length > 0, name);
+    }
+  });
+  return steps;
+}
+
+function openWorld(folder: string, size: number): World {
+  const path = databasePath(folder);
+  const filled = fill(path, size);
+  const read = new RecordingDatabase(path, { readOnly: true });
+  const written = new RecordingDatabase(path);
+  return {
+    ...filled,
+    read,
+    written,
+    reads: new StoreReads(read),
+    sweeper: new Sweeper(written),
+    applier: new GroupApplier(written),
+  };
+}
+
+function close({ reads, written }: World): void {
+  reads.close();
+  written.close();
+}
+
+/** Everything there is in proportion to the number of tasks. */
+function fill(
+  path: string,
+  size: number,
+): Pick<World, "ids" | "some" | "long"> {
+  const db = openWriting(path, "relaxed");
+  migrateTasks(db, { nowMs: 0 });
+  const reads = new StoreReads(db);
+  const applier = new GroupApplier(db);
+  const ids = sampleIds();
+  const tasks: Task[] = [];
+  for (let index = 0; index < size; index++) {
+    const first = tasks[index % 3]?.id;
+    const task = taskOf(index, ids.next(), first);
+    tasks.push(index === 0 ? { ...task, historyCount: size } : task);
+  }
+  const history = Array.from({ length: size }, (_, index) => ({
+    seq: index + 1,
+    text: '{"type":"created"}',
+    prev: "",
+    hash: "hash",
+  }));
+  const units = tasks.map((task, index): Unit => ({
+    writes: [
+      { ...creation(task), history: index === 0 ? history : [] },
+      ...(index % 5 === 0
+        ? [recordWrite(index), answerWrite(index), auditWrite(index)]
+        : []),
+    ],
+  }));
+  for (let from = 0; from < size; from += 1_000) {
+    apply({ reads, applier }, units.slice(from, from + 1_000));
+  }
+  reads.close();
+  return { ids, some: tasks.slice(0, 100), long: tasks[0]! };
+}
+
+function taskOf(index: number, id: string, first: string | undefined): Task {
+  const status = TASK_STATUSES[index % TASK_STATUSES.length]!;
+  const takeable = status === "waiting" ||
+    (status === "retry" || status === "done") && index % 5 === 0;
+  return sampleTask({
+    id,
+    tenantId: TENANT,
+    workerId: WORKERS[index % 7 % 3]!,
+    status,
+    isDue: takeable,
+    dateMs: SAMPLE_MS + index,
+    createdAtMs: SAMPLE_MS + index,
+    group: `group ${index % 4}`,
+    job: `job ${index % 3}`,
+    tags: index % 1_000 === 500 ? ["rare"] : ["common"],
+    metadata: { a: `${index % 10}` },
+    expiresAtMs: SAMPLE_MS + 1e9,
+    ...(isFinal(status)
+      ? {
+        key: index % 2 === 0 ? "often" : `once ${index}`,
+        finishedAtMs: SAMPLE_MS + index,
+        purgeAtMs: SAMPLE_MS + index,
+      }
+      : { key: `live ${index}` }),
+    ...(status === "blocked" && first !== undefined
+      ? { dependencies: [first] }
+      : {}),
+  });
+}
+
+function recordWrite(index: number): Unit["writes"][number] {
+  const id = `usr_${index}`;
+  return {
+    kind: "record",
+    recordKind: "user",
+    tenantId: TENANT,
+    id,
+    expectedVersion: 0,
+    next: {
+      kind: "user",
+      tenantId: TENANT,
+      id,
+      version: 1,
+      alias: `alias ${index}`,
+      parentId: WORKERS[index % 3]!,
+      text: "{}",
+    },
+  };
+}
+
+function answerWrite(index: number): Unit["writes"][number] {
+  return {
+    kind: "idempotency",
+    tenantId: TENANT,
+    key: `key ${index}`,
+    entry: {
+      bodyHash: "",
+      status: 201,
+      headers: {},
+      body: "",
+      expiresAtMs: SAMPLE_MS + index % 2,
+    },
+  };
+}
+
+function auditWrite(index: number): Unit["writes"][number] {
+  return {
+    kind: "audit",
+    tenantId: TENANT,
+    entry: { atMs: SAMPLE_MS + index, action: "made", text: "{}" },
+  };
+}
+
+function apply(
+  { reads: { names, payloads }, applier }: Pick<World, "reads" | "applier">,
+  units: readonly Unit[],
+): void {
+  const { values } = encodeBatch(units, { names, payloads, nowMs: 0 });
+  assertEquals(applier.apply([values]).filter((code) => code !== 0), []);
+}
+
+function listsOf(
+  queries: Readonly<Record<string, Partial<TaskQuery>>>,
+): Readonly<Record<string, Call>> {
+  return Object.fromEntries(
+    Object.entries(queries).map(([name, query]): [string, Call] => [
+      name,
+      ({ reads }) => reads.lists.page({ ...LIST, ...query }),
+    ]),
+  );
+}
+
+function scanTwice(
+  reads: StoreReads,
+  status: "running" | "blocked",
+): void {
+  const { next } = reads.statuses.scan({ status, limit: 30 });
+  reads.statuses.scan({
+    status,
+    limit: 30,
+    ...(next === undefined ? {} : { after: next }),
+  });
+}
+
+/** Goes to the end of a read that is done in pieces. */
+function finish(answer: unknown): void {
+  if (typeof answer !== "object" || answer === null) return;
+  if (!("next" in answer) || typeof answer.next !== "function") return;
+  while (answer.next().done !== true);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,105 @@
+/**
+ * The work of statements, in steps of the database's virtual machine. A plan does
+ * not tell it: one that says SEARCH may walk over all that has the same prefix.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import {
+  DatabaseSync,
+  type SQLInputValue,
+  type StatementSync,
+} from "node:sqlite";
+
+/** A statement that was run. */
+export interface RunStatement {
+  /** Its text. */
+  readonly sql: string;
+  /** The values of its question marks. */
+  readonly values: readonly SQLInputValue[];
+}
+
+const RUNNERS = ["all", "get", "run"] as const;
+/** What begins and ends transactions; the replay has one of its own. */
+const BRACKETS = /^(BEGIN|COMMIT|SAVEPOINT|RELEASE)/;
+
+/** A connection that notes what is run over it. */
+export class RecordingDatabase extends DatabaseSync {
+  #statements: RunStatement[] = [];
+
+  /** What was run since the last time. */
+  take(): readonly RunStatement[] {
+    const statements = this.#statements;
+    this.#statements = [];
+    return statements;
+  }
+
+  /** Notes the statement each time it is run. */
+  override prepare(sql: string): StatementSync {
+    const statement = super.prepare(sql);
+    if (BRACKETS.test(sql)) return statement;
+    for (const name of RUNNERS) {
+      const run = statement[name].bind(statement);
+      Object.defineProperty(statement, name, {
+        value: (...values: SQLInputValue[]) => {
+          this.#statements.push({ sql, values });
+          return run(...values);
+        },
+      });
+    }
+    return statement;
+  }
+}
+
+/**
+ * Runs statements again by the `sqlite3` program, in a transaction that is undone,
+ * and returns the steps of each.
+ */
+export async function stepsOf(
+  path: string,
+  statements: readonly RunStatement[],
+): Promise<readonly number[]> {
+  const lines = [
+    ".stats vmstep",
+    "BEGIN;",
+    ...statements.map((statement) => `${literal(statement)};`),
+    "ROLLBACK;",
+  ];
+  const child = new Deno.Command("sqlite3", {
+    args: ["-batch", "-bail", path],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const output = child.output();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(lines.join("\n") + "\n"));
+  await writer.close();
+  const { code, stdout, stderr } = await output;
+  const decoder = new TextDecoder();
+  assertEquals([code, decoder.decode(stderr)], [0, ""]);
+  const steps = [...decoder.decode(stdout).matchAll(/^VM-steps: (\d+)$/gm)]
+    .map(([, count]) => Number(count));
+  // Those that begin and end the transaction are counted as well.
+  assertEquals(steps.length, statements.length + 2);
+  return steps.slice(1, -1);
+}
+
+/** A statement with its values written into it. */
+function literal({ sql, values }: RunStatement): string {
+  let last = 0;
+  return sql.replaceAll(/\?(\d*)/g, (_, number: string) => {
+    const index = number === "" ? last++ : Number(number) - 1;
+    return literalValue(values[index]);
+  });
+}
+
+function literalValue(value: SQLInputValue | undefined): string {
+  if (typeof value === "number" || typeof value === "bigint") {
+    return String(value);
+  }
+  if (typeof value === "string") return `'${value.replaceAll("'", "''")}'`;
+  if (value === null) return "NULL";
+  throw new TypeError("Cannot write the value of a statement: it has none");
+}
