@@ -4,8 +4,8 @@
  * @module
  */
 
-import { StoreFailedError } from "../store_failed_error.ts";
-import { storeErrorOf } from "./sqlite_error.ts";
+import { StoreFailedError } from "../../../shared/store_failed_error.ts";
+import { storeErrorOf } from "../../../shared/sqlite/sqlite_error.ts";
 
 /**
  * A read in pieces. Between them it holds nothing open: each is of the state that
