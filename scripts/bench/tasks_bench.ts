@@ -19,6 +19,7 @@ import { type DiskSpeed, probeDisk } from "./tasks/disk_probe.ts";
 import { LoadThread } from "./tasks/load_thread.ts";
 import { measureBatch, measureCreate } from "./tasks/measure_create.ts";
 import { measureDrain } from "./tasks/measure_drain.ts";
+import { measureLists } from "./tasks/measure_lists.ts";
 import { measureStart } from "./tasks/measure_start.ts";
 import { measureStored } from "./tasks/measure_stored.ts";
 import { measurePeers, PEER_NAMES } from "./tasks/peers.ts";
@@ -30,6 +31,7 @@ const MEASURES = [
   "start",
   "claims",
   "restart",
+  "lists",
   "peers",
 ] as const;
 
@@ -143,6 +145,10 @@ async function measureAll(
     tell("measuring with many tasks stored");
     const tasks = big ? 10_000_000 : 1_000_000;
     bars.push(...await measureStored({ folder, load, tasks, claims, starts }));
+  }
+  if (only.includes("lists")) {
+    tell("measuring lists");
+    bars.push(...await measureLists({ folder, load }));
   }
   if (only.includes("peers")) {
     bars.push(...await measurePeers({ folder, load, ms }));

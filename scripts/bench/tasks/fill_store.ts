@@ -26,8 +26,8 @@ export interface FillOptions {
   readonly tenant: BenchTenant;
   /** How many tasks. */
   readonly tasks: number;
-  /** How many of them wait to be taken; the others have ended or are far ahead. */
-  readonly waiting: number;
+  /** What each task is, beside its id, its tenant and its data. */
+  readonly stateOf: (index: number, nowMs: number) => Partial<Task>;
 }
 
 const UNITS = 2_000;
@@ -74,19 +74,13 @@ export async function fillStore(options: FillOptions): Promise<void> {
 }
 
 function unitMaker(options: FillOptions): (index: number) => Unit {
-  const { tenant, tasks, waiting } = options;
+  const { tenant, stateOf } = options;
   const ids = createTaskIds({
     clock: systemClock,
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
   });
-  const every = Math.max(1, Math.floor(tasks / Math.max(1, waiting)));
   return (index) => {
     const nowMs = Date.now();
-    const state = index % every === 0 && waiting > 0
-      ? waitingState(nowMs)
-      : index % 2 === 0
-      ? endedState(nowMs)
-      : aheadState(nowMs, index);
     const { task, history } = withHistory(
       sampleTask({
         id: ids.next(),
@@ -95,7 +89,7 @@ function unitMaker(options: FillOptions): (index: number) => Unit {
         dataJson: JSON.stringify(taskBody(index).data),
         createdAtMs: nowMs,
         updatedAtMs: nowMs,
-        ...state,
+        ...stateOf(index, nowMs),
       }),
       [{ type: "created", atMs: nowMs }],
     );
@@ -103,11 +97,28 @@ function unitMaker(options: FillOptions): (index: number) => Unit {
   };
 }
 
+/**
+ * The state of tasks of which some wait to be taken; the others have ended or are
+ * far ahead.
+ */
+export function queueStates(
+  { tasks, waiting }: { readonly tasks: number; readonly waiting: number },
+): FillOptions["stateOf"] {
+  const every = Math.max(1, Math.floor(tasks / Math.max(1, waiting)));
+  return (index, nowMs) =>
+    index % every === 0 && waiting > 0
+      ? waitingState(nowMs)
+      : index % 2 === 0
+      ? endedState(nowMs)
+      : aheadState(nowMs, index);
+}
+
 function waitingState(nowMs: number): Partial<Task> {
   return { dateMs: nowMs, firstDateMs: nowMs, slotMs: nowMs };
 }
 
-function endedState(nowMs: number): Partial<Task> {
+/** What a task is that succeeded. */
+export function endedState(nowMs: number): Partial<Task> {
   return {
     ...waitingState(nowMs),
     status: "complete",

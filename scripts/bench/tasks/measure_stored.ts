@@ -10,7 +10,7 @@ import type { Bar } from "./bar.ts";
 import { BenchService, runtimeStartMs } from "./bench_service.ts";
 import { createRequest, makeTenant } from "./bench_tenant.ts";
 import { type BenchRun, drainOf, flawless, perSecond } from "./bench_run.ts";
-import { fillStore } from "./fill_store.ts";
+import { type FillOptions, fillStore, queueStates } from "./fill_store.ts";
 import { requestBytes } from "./http_socket.ts";
 import { median } from "./load_job.ts";
 import { prepareTasks } from "./measure_drain.ts";
@@ -45,10 +45,14 @@ export async function measureStored(
   const bars: Bar[] = [];
   const { tasks, claims, starts } = options;
   const small = claims
-    ? await withStored({ ...options, tasks: SMALL }, measureClaims)
+    ? await withStored(
+      { ...options, tasks: SMALL, stateOf: statesOf(SMALL) },
+      measureClaims,
+    )
     : undefined;
   if (small !== undefined) bars.push(claimBar(SMALL, small));
-  const large = await withStored(options, async (run, dataDir, service) => {
+  const stored = { ...options, stateOf: statesOf(tasks) };
+  const large = await withStored(stored, async (run, dataDir, service) => {
     const rate = claims ? await measureClaims(run) : undefined;
     if (starts) {
       bars.push(...await measureStarts(run, { dataDir, service, tasks }));
@@ -67,9 +71,18 @@ export async function measureStored(
   return bars;
 }
 
+function statesOf(tasks: number): FillOptions["stateOf"] {
+  return queueStates({
+    tasks,
+    waiting: Math.max(TASKS_OF_ROUND, tasks / 10),
+  });
+}
+
 /** Makes a filled folder and a service on it, for a while. */
-async function withStored<Value>(
-  { folder, load, tasks }: StoredOptions,
+export async function withStored<Value>(
+  { folder, load, tasks, stateOf }:
+    & Pick<StoredOptions, "folder" | "load" | "tasks">
+    & Pick<FillOptions, "stateOf">,
   use: (
     run: BenchRun,
     dataDir: string,
@@ -83,8 +96,7 @@ async function withStored<Value>(
   await first.stop();
   tell(`  storing ${count(tasks)} tasks`);
   const beginMs = performance.now();
-  const waiting = Math.max(TASKS_OF_ROUND, tasks / 10);
-  await fillStore({ dataDir, tenant, tasks, waiting });
+  await fillStore({ dataDir, tenant, tasks, stateOf });
   tell(`  stored in ${Math.round((performance.now() - beginMs) / 1_000)} s`);
   const service = await BenchService.start(dataDir);
   try {

@@ -16,9 +16,9 @@ const MINUTE_MS = 60_000;
 
 /** Sweeps a database, within a transaction. */
 export class Sweeper {
-  readonly #nonces: StatementSync;
-  readonly #claims: StatementSync;
-  readonly #windows: StatementSync;
+  readonly #nonces: ExpiredRows;
+  readonly #claims: ExpiredRows;
+  readonly #windows: ExpiredRows;
   readonly #payloads: StatementSync;
   readonly #jobs: StatementSync;
   readonly #tombstones: StatementSync;
@@ -26,18 +26,21 @@ export class Sweeper {
 
   /** A sweeper for an open database. */
   constructor(db: DatabaseSync) {
-    this.#nonces = db.prepare(
-      "DELETE FROM nonces WHERE (expires_ms, nonce) IN (" +
-        "SELECT expires_ms, nonce FROM nonces WHERE expires_ms <= ? LIMIT ?)",
-    );
-    this.#claims = db.prepare(
-      "DELETE FROM key_claims WHERE (owner, key) IN (" +
-        "SELECT owner, key FROM key_claims WHERE expires_ms <= ? LIMIT ?)",
-    );
-    this.#windows = db.prepare(
-      "DELETE FROM rate_windows WHERE (minute, name) IN (" +
-        "SELECT minute, name FROM rate_windows WHERE minute < ? LIMIT ?)",
-    );
+    this.#nonces = new ExpiredRows(db, {
+      table: "nonces",
+      columns: ["expires_ms", "nonce"],
+      expired: "expires_ms <= ?",
+    });
+    this.#claims = new ExpiredRows(db, {
+      table: "key_claims",
+      columns: ["owner", "key"],
+      expired: "expires_ms <= ?",
+    });
+    this.#windows = new ExpiredRows(db, {
+      table: "rate_windows",
+      columns: ["minute", "name"],
+      expired: "minute < ?",
+    });
     const old = "SELECT n FROM jobs WHERE status >= 3 AND updated_ms < ? " +
       "ORDER BY updated_ms LIMIT ?";
     this.#payloads = db.prepare(`DELETE FROM payloads WHERE n IN (${old})`);
@@ -59,9 +62,9 @@ export class Sweeper {
     const { nowMs, finishedJobsBeforeMs, limit } = bounds;
     const oldestMinute = Math.floor(nowMs / MINUTE_MS) - WINDOW_MINUTES;
     let left = limit;
-    left -= runFor(this.#nonces, nowMs, left);
-    left -= runFor(this.#claims, nowMs, left);
-    left -= runFor(this.#windows, oldestMinute, left);
+    left -= this.#nonces.remove(nowMs, left);
+    left -= this.#claims.remove(nowMs, left);
+    left -= this.#windows.remove(oldestMinute, left);
     left -= this.#sweepJobs(finishedJobsBeforeMs, left);
     left -= this.#sweepTombstones(bounds.tombstonesBeforeMs, left);
     return limit - left;
@@ -70,7 +73,7 @@ export class Sweeper {
   #sweepJobs(beforeMs: number, limit: number): number {
     // Both see the same jobs: the payloads go first, the jobs after them.
     this.#payloads.run(beforeMs, limit);
-    return runFor(this.#jobs, beforeMs, limit);
+    return Number(this.#jobs.run(beforeMs, limit).changes);
   }
 
   #sweepTombstones(beforeMs: number, limit: number): number {
@@ -85,10 +88,41 @@ export class Sweeper {
   }
 }
 
-function runFor(
-  statement: StatementSync,
-  bound: number,
-  limit: number,
-): number {
-  return Number(statement.run(bound, limit).changes);
+/** What rows expire by. */
+interface ExpiredRowsOptions {
+  readonly table: string;
+  /** The columns of its key. */
+  readonly columns: readonly [string, string];
+  /** What holds of those that have expired. */
+  readonly expired: string;
+}
+
+/**
+ * Rows that have expired. They are found first and removed one by one: in one
+ * statement, with `IN`, the database would look at all rows of the table.
+ */
+class ExpiredRows {
+  readonly #find: StatementSync;
+  readonly #remove: StatementSync;
+
+  constructor(
+    db: DatabaseSync,
+    { table, columns: [first, second], expired }: ExpiredRowsOptions,
+  ) {
+    this.#find = db.prepare(
+      `SELECT ${first} AS first, ${second} AS second FROM ${table} ` +
+        `WHERE ${expired} LIMIT ?`,
+    );
+    this.#remove = db.prepare(
+      `DELETE FROM ${table} WHERE ${first} = ? AND ${second} = ?`,
+    );
+  }
+
+  remove(bound: number, limit: number): number {
+    const rows = this.#find.all(bound, limit);
+    for (const { first = null, second = null } of rows) {
+      this.#remove.run(first, second);
+    }
+    return rows.length;
+  }
 }

@@ -44,7 +44,7 @@ interface Waiting {
 /**
  * Lets reads have turns. One that takes no time is answered at once. When those of
  * a turn of the event loop have taken long enough, the others wait for the next
- * one, in which each tenant has a piece after the other.
+ * one, in which tenants have a piece each in turns, and so have the reads of one.
  */
 export class ReadTurns {
   readonly #options: ReadTurnsOptions;
@@ -61,7 +61,7 @@ export class ReadTurns {
   }
 
   /**
-   * Does a read on behalf of a tenant, whose own reads follow each other.
+   * Does a read on behalf of a tenant.
    *
    * @throws {StoreFailedError} when the store is closed meanwhile
    */
@@ -140,12 +140,12 @@ export class ReadTurns {
     while (this.#hasTime()) {
       const [next] = this.#waiting;
       if (next === undefined) return;
-      const [tenantId, [first, ...others]] = next;
+      const [tenantId, reads] = next;
+      const read = reads.shift();
+      if (read !== undefined && !this.#spend(read)) reads.push(read);
+      // Another tenant is next, and of this one another read.
       this.#waiting.delete(tenantId);
-      if (first === undefined) continue;
-      const left = this.#spend(first) ? others : [first, ...others];
-      // Another tenant is next.
-      if (left.length > 0) this.#waiting.set(tenantId, left);
+      if (reads.length > 0) this.#waiting.set(tenantId, reads);
     }
     if (this.#waiting.size > 0) this.#askTurn();
   }

@@ -26,7 +26,7 @@ import {
   RecordingDatabase,
   type RunStatement,
   stepsOf,
-} from "./testing/statement_steps.ts";
+} from "../../../../tests/support/statement_steps.ts";
 
 const [SMALL, LARGE] = [1_000, 100_000];
 /** Most steps of looking at rows one by one, some dozens at once. */

@@ -101,5 +101,6 @@ function literalValue(value: SQLInputValue | undefined): string {
   }
   if (typeof value === "string") return `'${value.replaceAll("'", "''")}'`;
   if (value === null) return "NULL";
+  if (value instanceof Uint8Array) return `X'${value.toHex()}'`;
   throw new TypeError("Cannot write the value of a statement: it has none");
 }

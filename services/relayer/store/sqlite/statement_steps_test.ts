@@ -1,0 +1,212 @@
+import { assertEquals } from "@std/assert";
+import { serviceTest } from "../../../../tests/support/services.ts";
+import {
+  RecordingDatabase,
+  stepsOf,
+} from "../../../../tests/support/statement_steps.ts";
+import { migrate } from "../../../shared/sqlite/migrations.ts";
+import type { Change } from "../store.ts";
+import {
+  ALICE,
+  BOB,
+  SAMPLE_MS,
+  sampleJob,
+  sampleMemory,
+} from "../testing/sample_rows.ts";
+import { ChangeApplier } from "./change_applier.ts";
+import { ChangeCounter } from "./change_counter.ts";
+import { JobRows } from "./job_rows.ts";
+import { MemoryFeed } from "./memory_feed.ts";
+import { MemoryReads } from "./memory_reads.ts";
+import { MemoryWrites } from "./memory_writes.ts";
+import { NamespaceSums } from "./namespace_sums.ts";
+import { RELAYER_MIGRATIONS } from "./relayer_migrations.ts";
+import { SideRows } from "./side_rows.ts";
+import { Sweeper } from "./sweeper.ts";
+import { withFolder } from "./testing/open_store.ts";
+
+const [SMALL, LARGE] = [1_000, 30_000];
+const MINUTE = SAMPLE_MS / 60_000;
+const LIMIT = 50;
+
+/** Something that is asked of a store, or done to it. */
+type Call = (world: World) => unknown;
+
+const SWEEP = {
+  nowMs: SAMPLE_MS,
+  finishedJobsBeforeMs: 0,
+  tombstonesBeforeMs: 0,
+  limit: LIMIT,
+} as const;
+
+const CALLS: Readonly<Record<string, Call>> = {
+  "a job": ({ jobs }) => jobs.get(ALICE, "job 7"),
+  "due jobs": ({ jobs }) => jobs.due(SAMPLE_MS, LIMIT),
+  "the next job": ({ jobs }) => jobs.nextMs(),
+  "open jobs": ({ jobs }) => jobs.open(ALICE),
+  "a claim": ({ sides }) => sides.claimOf(ALICE, "key 7", 0),
+  "a row": ({ reads }) => reads.get(ALICE, "memory 7"),
+  "rows of all": ({ reads }) => reads.scan({ limit: LIMIT, afterId: "m" }),
+  "rows of an owner": ({ reads }) =>
+    reads.scan({ limit: LIMIT, owner: ALICE, afterId: "memory 3" }),
+  "rows of a namespace": ({ reads }) =>
+    reads.scan({ limit: LIMIT, owner: ALICE, namespace: "one" }),
+  "blobs": ({ reads }) => reads.indexedBlobs(ALICE, ["blob-of-memory 5"]),
+  "bad blobs": ({ reads }) => reads.badBlobs(ALICE, ["blob 5"]),
+  "a feed": ({ feed }) => feed.page(ALICE, { limit: LIMIT }),
+  "namespaces": ({ sums }) =>
+    sums.page(ALICE, { afterChange: 0, limit: LIMIT }),
+  "sums of a namespace": ({ sums }) => sums.stats(ALICE, "one"),
+  "sums of an owner": ({ sums }) => sums.stats(ALICE, undefined),
+  "agents": ({ sums }) => sums.agents(ALICE),
+  "rate windows": ({ sides }) => sides.windows(MINUTE + 1),
+  // What is swept first has to be gone for the others to have their turn.
+  "sweeping nonces": ({ sweeper }) => sweeper.sweep(SWEEP),
+  "sweeping claims": ({ db, sweeper }) => {
+    empty(db, ["nonces"]);
+    sweeper.sweep(SWEEP);
+  },
+  "sweeping windows": ({ db, sweeper }) => {
+    empty(db, ["nonces", "key_claims"]);
+    sweeper.sweep({ ...SWEEP, nowMs: SAMPLE_MS * 2 });
+  },
+  "sweeping jobs": ({ db, sweeper }) => {
+    empty(db, ["nonces", "key_claims"]);
+    sweeper.sweep({ ...SWEEP, finishedJobsBeforeMs: SAMPLE_MS * 2 });
+  },
+  "sweeping tombstones": ({ db, sweeper }) => {
+    empty(db, ["nonces", "key_claims"]);
+    sweeper.sweep({ ...SWEEP, tombstonesBeforeMs: SAMPLE_MS * 2 });
+  },
+  "changes": ({ applier }) =>
+    applier.apply([
+      { kind: "new_job", job: sampleJob({ id: "new" }) },
+      { kind: "new_memory", memory: sampleMemory({ id: "new" }) },
+      { kind: "remove_memory", owner: ALICE, id: "memory 9" },
+      {
+        kind: "supersede",
+        owner: ALICE,
+        id: "memory 12",
+        supersededBy: "new",
+      },
+      { kind: "nonce", nonce: "new", expiresAtMs: SAMPLE_MS },
+    ]),
+  "part of a namespace that goes": ({ memories }) =>
+    memories.removeNamespace({ owner: ALICE, namespace: "two" }, {
+      nowMs: SAMPLE_MS,
+      limit: LIMIT,
+    }),
+};
+
+serviceTest(["sqlite3"], {
+  name:
+    "no statement of the relayer's store takes more steps the more there is",
+  fn: async () => {
+    const [small, large] = [await measure(SMALL), await measure(LARGE)];
+    const faults = Object.keys(CALLS).flatMap((call) => {
+      const [few = 0, many = 0] = [small.get(call), large.get(call)];
+      return many > 1.5 * few + 100
+        ? [`${call}: ${few} steps, ${many} with ${LARGE}`]
+        : [];
+    });
+    assertEquals(faults, []);
+  },
+});
+
+type World = ReturnType<typeof openWorld>;
+
+/** The steps of each call. */
+async function measure(size: number): Promise<ReadonlyMap<string, number>> {
+  const steps = new Map<string, number>();
+  await withFolder(async (folder) => {
+    const path = `${folder}/relayer.db`;
+    const world = openWorld(path, size);
+    const { db } = world;
+    db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    for (const [name, call] of Object.entries(CALLS)) {
+      db.exec("BEGIN");
+      db.take();
+      call(world);
+      const statements = db.take();
+      db.exec("ROLLBACK");
+      const counted = await stepsOf(path, statements);
+      steps.set(name, counted.reduce((sum, count) => sum + count, 0));
+    }
+    db.close();
+  });
+  return steps;
+}
+
+function openWorld(path: string, size: number) {
+  const db = new RecordingDatabase(path);
+  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
+  migrate(db, {
+    nowMs: 0,
+    migrations: RELAYER_MIGRATIONS,
+    fileName: "relayer.db",
+  });
+  const nowMs = () => SAMPLE_MS;
+  const counter = new ChangeCounter(db, 0);
+  const sums = new NamespaceSums(db);
+  const jobs = new JobRows(db);
+  const sides = new SideRows(db);
+  const memories = new MemoryWrites(db, { counter, sums });
+  const applier = new ChangeApplier(db, { jobs, memories, sides, nowMs });
+  db.exec("BEGIN");
+  for (let index = 0; index < size; index++) applier.apply(changesOf(index));
+  counter.write();
+  db.exec("COMMIT");
+  return {
+    db,
+    applier,
+    jobs,
+    sides,
+    sums,
+    memories,
+    sweeper: new Sweeper(db),
+    reads: new MemoryReads(db),
+    feed: new MemoryFeed(db, counter),
+  };
+}
+
+/** Everything there is in proportion to the size. */
+function changesOf(index: number): readonly Change[] {
+  const [owner, id] = [index % 5 === 4 ? BOB : ALICE, `memory ${index}`];
+  const namespace = index % 2 === 0 ? "one" : "two";
+  const job = `job ${index}`;
+  const memory = sampleMemory({ id, owner, namespace });
+  return [
+    { kind: "new_job", job: sampleJob({ id: job, owner }) },
+    ...(index % 2 === 0
+      ? [{
+        kind: "job" as const,
+        owner,
+        id: job,
+        expectedVersion: 1,
+        patch: { status: "done" as const },
+      }]
+      : []),
+    { kind: "new_memory", memory },
+    ...(index % 3 === 0 ? [{ kind: "remove_memory" as const, owner, id }] : []),
+    {
+      kind: "claim_key",
+      claim: {
+        owner,
+        key: `key ${index}`,
+        fingerprint: "",
+        jobIds: [job],
+        expiresAtMs: SAMPLE_MS + index % 2 - 1,
+      },
+    },
+    { kind: "nonce", nonce: `nonce ${index}`, expiresAtMs: SAMPLE_MS },
+    { kind: "bad_blob", owner, blobId: `blob ${index}` },
+    {
+      kind: "rate",
+      window: { minute: MINUTE, name: `name ${index}`, points: 1 },
+    },
+  ];
+}
+
+function empty(db: RecordingDatabase, tables: readonly string[]): void {
+  for (const table of tables) db.prepare(`DELETE FROM ${table}`).run();
+}
