@@ -23,8 +23,14 @@ export function* inOnePiece<Answer>(read: () => Answer): PiecewiseRead<Answer> {
 export interface ReadTurnsOptions {
   /** Milliseconds since any instant. */
   readonly monotonicMs: () => number;
-  /** Calls back in the next turn of the event loop, after what has arrived. */
-  readonly inNextTurn: (callback: () => void) => void;
+  /**
+   * Calls back after what has arrived meanwhile, unless it is canceled. A timer
+   * does, `setImmediate` does not: while there is an immediate callback after the
+   * other, the runtime seldom looks whether anything has arrived.
+   *
+   * @default a timer of no time
+   */
+  readonly inNextTurn?: (callback: () => void) => () => void;
   /**
    * How long all reads together may go on in a turn of the event loop; the piece
    * that goes beyond it is the last.
@@ -52,7 +58,7 @@ export class ReadTurns {
   readonly #waiting = new Map<string, Waiting[]>();
   /** What has been spent of the turn of the event loop. */
   #spentMs = 0;
-  #isTurnAsked = false;
+  #cancelTurn: (() => void) | undefined;
   #isClosed = false;
 
   /** Turns with nothing waiting. */
@@ -100,6 +106,8 @@ export class ReadTurns {
   /** Ends: what waits fails. */
   close(): void {
     this.#isClosed = true;
+    this.#cancelTurn?.();
+    this.#cancelTurn = undefined;
     const waiting = [...this.#waiting.values()].flat();
     this.#waiting.clear();
     for (const { abandon } of waiting) abandon();
@@ -127,10 +135,10 @@ export class ReadTurns {
   }
 
   #askTurn(): void {
-    if (this.#isTurnAsked) return;
-    this.#isTurnAsked = true;
-    this.#options.inNextTurn(() => {
-      this.#isTurnAsked = false;
+    if (this.#cancelTurn !== undefined || this.#isClosed) return;
+    const { inNextTurn = byTimer } = this.#options;
+    this.#cancelTurn = inNextTurn(() => {
+      this.#cancelTurn = undefined;
       this.#spentMs = 0;
       this.#takeTurn();
     });
@@ -149,6 +157,11 @@ export class ReadTurns {
     }
     if (this.#waiting.size > 0) this.#askTurn();
   }
+}
+
+function byTimer(callback: () => void): () => void {
+  const timer = setTimeout(callback, 0);
+  return () => clearTimeout(timer);
 }
 
 function closedError(): Error {

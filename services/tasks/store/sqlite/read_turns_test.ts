@@ -8,7 +8,10 @@ function open() {
   const world = { nowMs: 0, done: [] as string[] };
   const turns = new ReadTurns({
     monotonicMs: () => world.nowMs,
-    inNextTurn: (callback) => void loop.push(callback),
+    inNextTurn(callback) {
+      loop.push(callback);
+      return () => void loop.splice(loop.indexOf(callback), 1);
+    },
     turnMs: 3,
   });
   return Object.assign(world, {

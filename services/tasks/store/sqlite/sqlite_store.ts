@@ -325,10 +325,7 @@ class SqliteStore implements Store {
         startThread,
       });
       keeper.start();
-      const turns = new ReadTurns({
-        monotonicMs: () => performance.now(),
-        inNextTurn: (callback) => void setImmediate(callback),
-      });
+      const turns = new ReadTurns({ monotonicMs: () => performance.now() });
       return { lock, writer, reads, turns, writes, keeper };
     } catch (error) {
       await writer.close();
