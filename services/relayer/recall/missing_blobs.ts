@@ -5,7 +5,7 @@
  * @module
  */
 
-import { setImmediate } from "node:timers/promises";
+import { setTimeout } from "node:timers/promises";
 import type { BlobCatalog, CatalogEntry } from "../blobs/blob_catalog.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { MemoryRow } from "../store/memory_row.ts";
@@ -86,7 +86,8 @@ export async function missingBlobs(
     total += page.length;
     last = page.at(-1);
     if (page.length < PAGE) return { missing, indexed, bad, total };
-    await setImmediate();
+    // An immediate callback would keep the runtime from its sockets.
+    await setTimeout(0);
   }
 }
 

@@ -5,7 +5,6 @@
  * @module
  */
 
-import { setImmediate } from "node:timers";
 import type { Logger } from "../../shared/logger.ts";
 import { type Books, REGISTRY } from "../engine/books.ts";
 import type { PlanBook } from "./plan_book.ts";
@@ -63,8 +62,6 @@ async function countUnknown(
       counts.set(plan, (counts.get(plan) ?? 0) + 1);
     }
     afterId = hasMore ? values.at(-1)?.id : undefined;
-    // Others get their turn, as what the store reads is there at once.
-    await new Promise<void>((resolve) => void setImmediate(resolve));
   } while (afterId !== undefined && !signal.aborted);
   return counts;
 }

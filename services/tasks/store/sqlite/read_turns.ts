@@ -14,8 +14,8 @@ import { storeErrorOf } from "../../../shared/sqlite/sqlite_error.ts";
 export type PiecewiseRead<Answer> = Generator<void, Answer>;
 
 /** A read that is short, but one of many. */
+// deno-lint-ignore require-yield -- it has no pieces
 export function* inOnePiece<Answer>(read: () => Answer): PiecewiseRead<Answer> {
-  yield;
   return read();
 }
 

@@ -35,7 +35,12 @@ export function listTasksRoute(parts: TasksParts): AnyRoute {
     operationId: "listTasks",
     summary: "List tasks",
     description: "All conditions hold together. `start` and `end` include " +
-      "all of what they are written as: `start=2016&end=2017` is both years.",
+      "all of what they are written as: `start=2016&end=2017` is both years. " +
+      "A page may be short, or empty, and have a `next` all the same: where " +
+      "no index knows what is asked for (`tag`, `metadata`, `group`, `job`, " +
+      "`error`, `due=false`, a time that does not order the list), it ends " +
+      "after 20,000 tasks were looked at. The last page is the one whose " +
+      "`next` is null.",
     tags: ["tasks"],
     access: READS_TASKS,
     query: LIST_QUERY,

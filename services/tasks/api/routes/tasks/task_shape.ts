@@ -215,11 +215,22 @@ export const TASK_LIST: Shape = named(
       type: "object",
       properties: {
         data: { type: "array", items: TASK_PART.json },
-        next: { ...TEXT_OR_NULL, description: "The cursor of the next page" },
-        count: { ...COUNT, description: "How many there are, when asked" },
+        next: {
+          ...TEXT_OR_NULL,
+          description:
+            "The cursor of the next page, also of one that is short " +
+            "or empty; null on the last",
+        },
+        count: {
+          ...COUNT,
+          description:
+            "How many there are, when asked; 10,000 at most, among " +
+            "20,000 that are looked at",
+        },
         count_is_exact: {
           type: "boolean",
-          description: "Whether there may be more than were counted",
+          description:
+            "Whether that is all there are; there may be more if not",
         },
       },
       required: ["data", "next"],
