@@ -4,12 +4,16 @@ import type { Store } from "../store.ts";
 import type { TaskQuery } from "../task_query.ts";
 import { readList } from "../testing/conformance/read_list.ts";
 import {
+  change,
+  changed,
   creation,
   SAMPLE_MS,
   sampleIds,
   sampleTask,
   unitsOf,
 } from "../testing/sample_tasks.ts";
+import { databasePath, openReading } from "./database_file.ts";
+import { StoreReads } from "./store_reads.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 const QUERY = {
@@ -87,6 +91,65 @@ Deno.test("a list of many workers is merged in order", async () => {
         found.tasks.map(({ id }) => id),
         wanted.map(({ id }) => id),
       );
+    })
+  );
+});
+
+Deno.test("a page that takes long is done in pieces, between which tasks may change", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      const tasks = await fill(store, 3_000, (index) => ({
+        workerId: `wrk_${index % 3}`,
+        status: index % 2 === 0 ? "waiting" : "complete",
+        dateMs: SAMPLE_MS + index,
+        tags: index % 100 === 50 ? ["rare"] : ["common"],
+      }));
+      const rare = tasks.filter(({ tags }) => tags.includes("rare"));
+      let nowMs = 0;
+      const reads = new StoreReads(openReading(databasePath(folder)), {
+        // Each look at the clock is one too many for the piece.
+        monotonicMs: () => nowMs += 1_000,
+      });
+      const read = reads.lists.page({ ...QUERY, tags: ["rare"] });
+      let pieces = 0;
+      let page = read.next();
+      while (page.done !== true) {
+        pieces++;
+        // One that was met goes to the end, one that was not goes elsewhere.
+        const [met, ahead] = [rare[0], rare.at(-1)];
+        if (met === undefined || ahead === undefined) break;
+        if (pieces === 5) {
+          await store.commit(unitsOf(
+            change(changed(met, { dateMs: SAMPLE_MS + 10_000 })),
+            change(changed(ahead, { status: "failed", workerId: "wrk_9" })),
+          ));
+        }
+        page = read.next();
+      }
+      reads.close();
+      assert(page.done === true);
+      assert(pieces > 10, `it took ${pieces} pieces`);
+      assertEquals(
+        page.value.tasks.map(({ id }) => id),
+        rare.map(({ id }) => id),
+      );
+    })
+  );
+});
+
+Deno.test("a count that takes long is done in pieces", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      await fill(store, 3_000, (index) => ({ group: `g${index % 2}` }));
+      const reads = new StoreReads(openReading(databasePath(folder)));
+      const query = { ...QUERY, limit: 1, count: true };
+      const read = reads.lists.page({ ...query, group: "g1" });
+      let pieces = 0;
+      let page = read.next();
+      for (; page.done !== true; pieces++) page = read.next();
+      reads.close();
+      assert(pieces > 40, `it took ${pieces} pieces`);
+      assertEquals(page.value.count, { value: 1_500, isExact: true });
     })
   );
 });
