@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { roundsOf } from "../support/rounds.ts";
 import { DataFolder } from "./data_folder.ts";
 import { runChaos } from "./chaos/chaos_run.ts";
 
@@ -6,9 +7,10 @@ Deno.test("tasks keeps what it has answered for when it is killed in the middle 
   await using folder = await DataFolder.make();
   // The seed decides what is sent and when the service dies, not what the
   // system makes of it.
-  const outcome = await runChaos({ dataDir: folder.path, kills: 5, seed: 7 });
-  assertEquals(outcome.faults, []);
-  assert(outcome.tasks > 100, `only ${outcome.tasks} tasks`);
-  assert(outcome.successes > 100, `only ${outcome.successes} successes`);
-  assert(outcome.replays > 20, `only ${outcome.replays} replays`);
+  const kills = roundsOf(2);
+  const outcome = await runChaos({ dataDir: folder.path, kills, seed: 7 });
+  assertEquals(outcome.faults, [], `${kills} kills, seed 7`);
+  assert(outcome.tasks > 20 * kills, `only ${outcome.tasks} tasks`);
+  assert(outcome.successes > 20 * kills, `only ${outcome.successes} successes`);
+  assert(outcome.replays > 4 * kills, `only ${outcome.replays} replays`);
 });

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { eachRound } from "../../../tests/support/rounds.ts";
+import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { viewOf } from "../../../tests/support/view_of.ts";
 import { compileSnapshot } from "./compile.ts";
 import type { DescriptorConfig } from "./config.ts";
@@ -96,9 +97,8 @@ Deno.test("matchDescriptor() gives no rule when the descriptor is exempt or only
   assertEquals(matched(snapshot, [["way", "1"]]), undefined);
 });
 
-Deno.test("matchDescriptor() agrees with an obvious model on random configurations and requests", () => {
-  const random = new SeededRandom(20261121);
-  for (let run = 0; run < 20_000; run++) {
+Deno.test("matchDescriptor() agrees with an obvious model on random configurations and requests", async () => {
+  await eachRound({ rounds: 2_000, seed: 20261121 }, ({ random }) => {
     const descriptors = randomLevel(random, { depth: 0, path: [] });
     const { snapshot, faults } = compileSnapshot([{
       name: "random",
@@ -113,7 +113,7 @@ Deno.test("matchDescriptor() agrees with an obvious model on random configuratio
       const told = JSON.stringify({ descriptors, entries });
       assertEquals(matched(snapshot!, entries), expected, told);
     }
-  }
+  });
 });
 
 const KEYS = ["a", "b", "a_b"];

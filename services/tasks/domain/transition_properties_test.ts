@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { eachRound } from "../../../tests/support/rounds.ts";
+import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { HistoryDraft } from "./history.ts";
 import { placementOf } from "./placement.ts";
 import type { RepeatRule, Task, TaskDefinition } from "./task.ts";
@@ -17,13 +18,11 @@ import {
 import { MAX_SPAWNED } from "./transitions/spawn_slots.ts";
 
 const HOUR_MS = 3_600_000;
-const SEEDS = 1_500;
 const EVENTS = 60;
 
-Deno.test("transition() holds its promises when anything happens in any order", () => {
+Deno.test("transition() holds its promises when anything happens in any order", async () => {
   const seen = new Set<string>();
-  for (let seed = 1; seed <= SEEDS; seed++) {
-    const random = new SeededRandom(seed);
+  await eachRound({ rounds: 300 }, ({ random }) => {
     const story = drawStory(random);
     try {
       assertSound(story.task);
@@ -41,9 +40,9 @@ Deno.test("transition() holds its promises when anything happens in any order", 
       }
       assertLimit(story);
     } catch (cause) {
-      throw new Error(`seed ${seed}: ${JSON.stringify(story.task)}`, { cause });
+      throw new Error(`Task: ${JSON.stringify(story.task)}`, { cause });
     }
-  }
+  });
   for (const status of TASK_STATUSES) assert(seen.has(`${status} changed`));
   for (const status of FINAL_STATUSES) {
     assert(seen.has(`running to ${status}`) || status === "expired");
@@ -53,9 +52,8 @@ Deno.test("transition() holds its promises when anything happens in any order", 
   }
 });
 
-Deno.test("transition() leaves nothing to do at an instant when the clock has done it", () => {
-  for (let seed = 1; seed <= 500; seed++) {
-    const random = new SeededRandom(seed);
+Deno.test("transition() leaves nothing to do at an instant when the clock has done it", async () => {
+  await eachRound({ rounds: 50 }, ({ random }) => {
     const story = drawStory(random);
     for (let count = 0; count < 30; count++) {
       const event = drawEvent(random, story.task);
@@ -68,10 +66,10 @@ Deno.test("transition() leaves nothing to do at an instant when the clock has do
         if (isFinal(story.task.status)) break;
         story.happens({ kind: "wake" });
         wakes++;
-        assert(wakes <= most, `seed ${seed}: ${JSON.stringify(story.task)}`);
+        assert(wakes <= most, JSON.stringify(story.task));
       }
     }
-  }
+  });
 });
 
 interface Followed {

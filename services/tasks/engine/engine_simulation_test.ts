@@ -1,15 +1,21 @@
 import { assert, assertEquals } from "@std/assert";
+import { roundsOf } from "../../../tests/support/rounds.ts";
 import { simulate } from "./testing/simulation.ts";
 
 /**
- * Five calm runs, five in which everything goes wrong at once, and three in
- * which the clock is set and workers are lost, and nothing else goes wrong.
+ * Calm runs, runs in which everything goes wrong at once, and runs in which the
+ * clock is set and workers are lost, and nothing else goes wrong.
  */
-const SEEDS = [7, 8, 9, 12, 146, 1, 2, 1021, 1087, 1882, 18, 28, 32];
+const SEEDS = [
+  [7, 8, 9, 12, 146],
+  [1, 2, 1021, 1087, 1882],
+  [28, 18, 32],
+];
 
 Deno.test("Engine keeps its promises through crashes, faults and clock changes", async (test) => {
   let [crashes, starts, calm] = [0, 0, 0];
-  for (const seed of SEEDS) {
+  const perKind = roundsOf(1);
+  for (const seed of SEEDS.flatMap((seeds) => seeds.slice(0, perKind))) {
     await test.step(`seed ${seed}`, async () => {
       const report = await simulate(seed);
       assertEquals(report.violations, []);
@@ -18,7 +24,8 @@ Deno.test("Engine keeps its promises through crashes, faults and clock changes",
       if (report.isCalm) calm++;
     });
   }
-  assert(crashes > 50 && starts > 500 && calm >= 3 && calm <= 7);
+  const told = JSON.stringify({ crashes, starts, calm });
+  assert(crashes > 5 && starts > 100 && calm >= 1, told);
 });
 
 Deno.test("simulate() does the same again from the same seed", async () => {

@@ -1,5 +1,5 @@
 /**
- * What every store must do, as one test with a step for each demand.
+ * What every store must do, as one test for each demand.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import { unitCases } from "./conformance/unit_cases.ts";
 export type { ConformanceSubject } from "./conformance/store_case.ts";
 
 /**
- * Registers the test of a store.
+ * Registers the tests of a store.
  *
  * @param open Opens a store with nothing in it, started. Its clock stands
  * somewhere between 2020 and 2089.
@@ -49,16 +49,14 @@ export function storeConformance(
     ...historyCases(),
     ...historyFoldCases(),
   ];
-  Deno.test(`${name} store does what the port asks`, async (context) => {
-    for (const { title, run } of cases) {
-      await context.step(title, async () => {
-        const subject = await open();
-        try {
-          await run(subject);
-        } finally {
-          await subject.close();
-        }
-      });
-    }
-  });
+  for (const { title, run } of cases) {
+    Deno.test(`${name} store ${title}`, async () => {
+      const subject = await open();
+      try {
+        await run(subject);
+      } finally {
+        await subject.close();
+      }
+    });
+  }
 }

@@ -6,6 +6,7 @@
 
 import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
+import { roundsOf } from "../../../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import type { Task } from "../../../domain/task.ts";
 import { TASK_STATUSES } from "../../../domain/task_status.ts";
@@ -26,16 +27,17 @@ import { collectCases, type StoreCase } from "./store_case.ts";
 
 const TENANTS = ["tnt_a", "tnt_b"];
 const WORKERS = ["wrk_a", "wrk_b"];
-const ROUNDS = 120;
+const SEED = 42;
 
 /** The demands that chance draws. */
 export function drawnCases(): readonly StoreCase[] {
   return collectCases((check) => {
     check("does what a plain store does, whatever is drawn", async (store) => {
-      const random = new SeededRandom(42);
+      const rounds = roundsOf(30);
+      const random = new SeededRandom(SEED);
       const model = createMemoryStore({ clock: new FakeClock(SAMPLE_MS) });
       const pool = new TaskPool(random);
-      for (let round = 0; round < ROUNDS; round++) {
+      for (let round = 0; round < rounds; round++) {
         const commits = random.list(5, () => pool.drawUnits());
         const expected = [];
         for (const units of commits) {
@@ -48,7 +50,11 @@ export function drawnCases(): readonly StoreCase[] {
         const results = await Promise.all(
           commits.map((units) => store.commit(units)),
         );
-        assertEquals(results, expected, `round ${round}`);
+        assertEquals(
+          results,
+          expected,
+          `round ${round + 1} of ${rounds}, seed ${SEED}`,
+        );
         if (round % 20 === 19) await compare(store, model);
       }
       await compare(store, model);
