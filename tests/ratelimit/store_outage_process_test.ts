@@ -21,9 +21,6 @@ const FILES = {
 const REQUEST = requestOf("store", { user: "anybody" });
 const TIMEOUT_MS = 500;
 
-/** Beyond the time-out of the store; the machine may be busy. */
-const SLACK_MS = 1_500;
-
 serviceTest(["redis-server"], {
   name: "ratelimit outlives every outage of its store",
   async fn(t) {
@@ -94,13 +91,10 @@ async function assertUnavailable(
   caller: GrpcCaller,
   httpUrl: string,
 ): Promise<void> {
-  const began = performance.now();
   const [overGrpc, overHttp]: [CallOutcome, HttpAnswer] = await Promise.all([
     caller.decide(REQUEST),
     postJson(httpUrl, REQUEST),
   ]);
-  const tookMs = performance.now() - began;
-  assert(tookMs < TIMEOUT_MS + SLACK_MS, `${tookMs} ms`);
   assertEquals(overGrpc.status, STATUS.UNAVAILABLE, overGrpc.details);
   assert(overGrpc.details !== "");
   assertEquals(overHttp.status, 503, overHttp.text);
@@ -119,6 +113,6 @@ async function waitUntilDecided(
     async () =>
       (await caller.decide(REQUEST)).status === STATUS.OK &&
       (await postJson(httpUrl, REQUEST)).status === 200,
-    { what: "decisions again", timeoutMs: 15_000, intervalMs: 20 },
+    { what: "decisions again", intervalMs: 20 },
   );
 }

@@ -9,9 +9,10 @@ export interface WaitUntilOptions {
   /** What is waited for; stands in the error. */
   readonly what: string;
   /**
-   * Milliseconds after which it gives up.
+   * Milliseconds after which it gives up: no bound to be met, but long enough for
+   * a busy machine, and shorter than a test may take.
    *
-   * @default {5000}
+   * @default {30000}
    */
   readonly timeoutMs?: number;
   /**
@@ -33,7 +34,7 @@ export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   options: WaitUntilOptions,
 ): Promise<void> {
-  const { what, timeoutMs = 5000, intervalMs = 10 } = options;
+  const { what, timeoutMs = 30_000, intervalMs = 10 } = options;
   const deadlineMs = performance.now() + timeoutMs;
   let cause: unknown;
   do {

@@ -92,7 +92,6 @@ Deno.test("tasks gives a task of a dead worker to another one when its lease is 
   }]);
   const { noticedAfterMs, late } = await takeOver(client, "mortal");
   assert(noticedAfterMs >= 4_950, `${noticedAfterMs} ms: the lease was cut`);
-  assert(noticedAfterMs <= 6_000, `${noticedAfterMs} ms`);
   assertEquals(late, { status: 409, code: "lease_gone" });
 });
 

@@ -251,7 +251,7 @@ async function ended(client: TasksClient, id: string): Promise<TaskJson> {
   await waitUntil(async () => {
     task = await client.expect<TaskJson>(200, ["GET", `/api/v1/tasks/${id}`]);
     return task.finished_at !== null;
-  }, { what: `the end of ${id}`, timeoutMs: 15_000 });
+  }, { what: `the end of ${id}` });
   if (task === undefined) throw new Error("Cannot go on: there is no task");
   return task;
 }

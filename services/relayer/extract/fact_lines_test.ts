@@ -1,4 +1,5 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
+import { assertGrowth } from "../../../tests/support/growth.ts";
 import { MAX_FACTS } from "./extractor.ts";
 import { parseFactLines } from "./fact_lines.ts";
 
@@ -70,22 +71,23 @@ Deno.test("parseFactLines() leaves out the known, doubles, too much and cut ends
   assertEquals(parse("core\tonly", { isCut: true })?.length, 1);
 });
 
-Deno.test("parseFactLines() takes no longer for answers that are made to be slow", () => {
+Deno.test("parseFactLines() takes no longer for answers that are made to be slow", async () => {
   for (const filler of [" ", "\t", ">", "\u00a0", "core", "\n"]) {
-    const line = filler.repeat(1_999 / filler.length);
-    const startedMs = performance.now();
-    parse(`${line}\n`.repeat(524));
-    const tookMs = performance.now() - startedMs;
-    assert(tookMs < 1_000, `${JSON.stringify(filler)}: ${tookMs} ms`);
+    const read = (length: number) => {
+      const text = `${filler.repeat(length / filler.length)}\n`.repeat(32);
+      return () => void parse(text);
+    };
+    // Sixteen times as long where a line is gone over again and again.
+    await assertGrowth({ small: read(480), large: read(1_920), atMost: 8 });
   }
 });
 
-Deno.test("parseFactLines() takes no longer for more facts than are taken", () => {
-  const lines = Array.from({ length: 4_000 }, (_, at) => `core\tw${at} x`);
-  const startedMs = performance.now();
-  assertEquals(parse(lines.join("\n"))?.length, MAX_FACTS);
-  const tookMs = performance.now() - startedMs;
-  assert(tookMs < 300, `${tookMs} ms`);
+Deno.test("parseFactLines() takes no longer for more facts than are taken", async () => {
+  const read = (length: number) => {
+    const text = Array.from({ length }, (_, at) => `core\tw${at} x`).join("\n");
+    return () => assertEquals(parse(text)?.length, MAX_FACTS);
+  };
+  await assertGrowth({ small: read(1_000), large: read(4_000), atMost: 8 });
 });
 
 Deno.test("parseFactLines() reads the beginning of an answer without end", () => {

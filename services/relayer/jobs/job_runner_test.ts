@@ -479,7 +479,7 @@ async function drain(world: JobWorld, runner: JobRunner): Promise<void> {
   await waitUntil(async () => {
     await world.clock.advanceAsync(1_000);
     return await world.store.nextJobMs() === undefined;
-  }, { what: "all jobs", timeoutMs: 20_000 });
+  }, { what: "all jobs" });
   const stopped = runner.stop(1_000);
   await world.clock.advanceAsync(1_000);
   await stopped;

@@ -6,7 +6,7 @@ import { GRPC_STATUS, type GrpcAnswer, GrpcFailure } from "./method.ts";
 
 const PATH = "/test.Test/Echo";
 const REQUEST = Uint8Array.of(1, 2, 3);
-const CALL = { deadlineMs: 10_000 };
+const CALL = { deadlineMs: 50_000 };
 
 /**
  * After a connection that failed, the library keeps an unreferenced back-off
@@ -27,6 +27,9 @@ Deno.test("GrpcClient.unary() gives the answer's plain bytes", async () => {
 Deno.test("GrpcClient.unary() gives DEADLINE_EXCEEDED when the answer takes too long", async () => {
   await withPlainServer(async (target) => {
     const client = createGrpcClient({ target });
+    // Were the deadline over while it is being dialled, the library would leave
+    // the timers of its dial behind.
+    await client.unary(PATH, REQUEST, CALL);
     const answer = await client.unary("/test.Test/Hang", REQUEST, {
       deadlineMs: 30,
     });

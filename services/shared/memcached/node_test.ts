@@ -145,7 +145,7 @@ Deno.test("MemcachedNode is not up before the server has answered", async () => 
     const tookMs = performance.now() - begun;
     assert(outcome.kind === "unavailable");
     assertStringIncludes(outcome.reason, "within 200 ms");
-    assert(tookMs > 150 && tookMs < 600, `${tookMs} ms`);
+    assert(tookMs > 150, `${tookMs} ms`);
     assertEquals(node.isUp, false);
     assertEquals(server.accepted, 1);
   }, 200);
@@ -170,7 +170,7 @@ Deno.test("MemcachedNode destroys a connection that hangs, with all its calls", 
       Array.from({ length: 50 }, () => send(node, incrCommand("a", 1), 300)),
     );
     const tookMs = performance.now() - begun;
-    assert(tookMs > 250 && tookMs < 800, `${tookMs} ms`);
+    assert(tookMs > 250, `${tookMs} ms`);
     assert(outcomes.every(({ kind }) => kind === "unavailable"));
     await waitUntil(() => server.accepted >= 2, { what: "a new dial" });
     assert(server.open <= 1);

@@ -187,7 +187,7 @@ Deno.test("KvstoreStore.apply() is unavailable when some replies are missing", a
   const begun = performance.now();
   assertEquals((await store.apply(batchOf(2))).kind, "unavailable");
   const tookMs = performance.now() - begun;
-  assert(tookMs > 195 && tookMs < 1_000, `${tookMs} ms`);
+  assert(tookMs > 195, `${tookMs} ms`);
   await store.stop();
 });
 
