@@ -34,7 +34,7 @@ export interface RelayerAccess {
 /** What access is made of. */
 export interface OpenAccessTools {
   /** Where accounts are, and what was written down before. */
-  readonly data: Pick<RelayerData, "store" | "ledger">;
+  readonly data: Pick<RelayerData, "store" | "ledger" | "storage">;
   /** The time. */
   readonly clock: Clock;
   /** Hears of what goes wrong. */
@@ -44,7 +44,7 @@ export interface OpenAccessTools {
 /** Makes it, with what an earlier life of the process wrote down. */
 export async function openAccess(
   settings: RelayerSettings,
-  { data: { store, ledger }, clock, logger }: OpenAccessTools,
+  { data: { store, ledger, storage }, clock, logger }: OpenAccessTools,
 ): Promise<RelayerAccess> {
   const { authWindowMs: windowMs, serviceCredential } = settings;
   const nonces = new Nonces({
@@ -52,11 +52,12 @@ export async function openAccess(
     ttlMs: nonceTtlMs(windowMs),
     // In the store's queue at once: whatever the request writes comes after it.
     persist: (nonce, expiresAtMs) => {
-      store.commit([{ kind: "nonce", nonce, expiresAtMs }]).catch((error) =>
+      store.commit([{ kind: "nonce", nonce, expiresAtMs }]).catch((error) => {
+        if (storage.note(error)) return;
         logger.warn("Cannot write down that a request was let in", {
           error: describeError(error),
-        })
-      );
+        });
+      });
     },
   });
   nonces.load(await store.nonces(clock.nowMs()));

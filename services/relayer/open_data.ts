@@ -8,6 +8,7 @@
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { BlobStore } from "./blobs/blob_store.ts";
+import { writeDurableFile } from "./blobs/durable_file.ts";
 import { FileBlobs } from "./blobs/file_blobs.ts";
 import { HttpBlobs } from "./blobs/http_blobs.ts";
 import { FullNodeLedger } from "./ledger/full_node_ledger.ts";
@@ -18,6 +19,7 @@ import { LocalCatalog } from "./ledger/local_catalog.ts";
 import { LocalLedger } from "./ledger/local_ledger.ts";
 import type { RelayerSettings } from "./settings.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite_store.ts";
+import { StorageWatch } from "./store/storage_watch.ts";
 import type { RelayerStore } from "./store/store.ts";
 import { createLocalVault } from "./vault/local_vault.ts";
 import { parseMasterKeys } from "./vault/master_keys.ts";
@@ -37,6 +39,8 @@ export interface RelayerData {
   readonly ledger: Ledger;
   /** Answers the ledger's JSON-RPC reads, where the accounts are here. */
   readonly answerRpc: ((body: unknown) => Promise<unknown>) | undefined;
+  /** Knows whether what is written is kept. */
+  readonly storage: StorageWatch;
   /** Writes what waits and closes everything. */
   close(): Promise<void>;
 }
@@ -87,7 +91,47 @@ export async function openData(
     throw error;
   }
   const catalog = new LocalCatalog(file);
-  return { store, vault, blobs, catalog, ledger, answerRpc, close };
+  const storage = new StorageWatch({
+    tryWrite: () => tryWrite(dataDir, { store, vault, clock }),
+    logger,
+  });
+  return { store, vault, blobs, catalog, ledger, answerRpc, storage, close };
+}
+
+/** Bytes that the disk has to have room for. */
+const PROBE_BYTES = 262_144;
+/** No owner's address. */
+const PROBE_OWNER = "write probe";
+
+/** Writes a file, a key and a row, as storing a memory does, and removes them. */
+async function tryWrite(
+  dataDir: string,
+  { store, vault, clock }:
+    & Pick<RelayerData, "store" | "vault">
+    & Pick<OpenDataTools, "clock">,
+): Promise<void> {
+  const path = `${dataDir}/write.probe`;
+  try {
+    await writeDurableFile(path, new Uint8Array(PROBE_BYTES));
+  } finally {
+    await Deno.remove(path).catch((error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
+  }
+  const nowMs = clock.nowMs();
+  const { keyId } = await vault.seal(PROBE_OWNER, {
+    id: PROBE_OWNER,
+    namespace: PROBE_OWNER,
+    text: "",
+    createdAtMs: nowMs,
+    agentId: PROBE_OWNER,
+    importance: 0,
+    metadata: {},
+  });
+  await vault.destroy(PROBE_OWNER, keyId);
+  // Forgotten with the next sweep.
+  const nonce = `${PROBE_OWNER} ${keyId}`;
+  await store.commit([{ kind: "nonce", nonce, expiresAtMs: nowMs }]);
 }
 
 function ledgerOf(

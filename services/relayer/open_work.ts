@@ -72,7 +72,8 @@ export function openWork(
   tools: OpenWorkTools,
 ): RelayerWork {
   const { data, models: { embedder }, clock, logger } = tools;
-  const { store, vault, blobs, catalog, ledger: { packageId } } = data;
+  const { store, vault, blobs, catalog, storage } = data;
+  const { packageId } = data.ledger;
   const index = new VectorIndex(embedder.width);
   const fresh = new FreshTexts<BlobContent>(MAX_FRESH_CHARS);
   const usage = new StorageUsage({ store, nowMs: () => clock.nowMs() });
@@ -89,6 +90,7 @@ export function openWork(
     givesWay: () => intake.isPressed,
     clock,
     random: tools.random,
+    storage,
     logger,
   });
   const intake: JobIntake = new JobIntake({

@@ -43,6 +43,7 @@ export interface ServeOptions {
 const SWEEP_EVERY_MS = 60_000;
 const SWEEP_ROWS = 2_000;
 const FLUSH_EVERY_MS = 5_000;
+const CHECK_EVERY_MS = 5_000;
 
 /** Everything that runs. */
 interface Running {
@@ -78,7 +79,7 @@ export async function serve(
   };
   const metrics = new RequestMetrics();
   const isWriteReady = (): boolean =>
-    !isStopping && parts().work.intake.isReady;
+    !isStopping && parts().work.intake.isReady && parts().data.storage.isReady;
   lifecycle
     .add({
       name: "data",
@@ -164,8 +165,11 @@ function backgroundWork(
       "clock" | "logger"
     >,
 ): readonly Timer[] {
-  const tell = (message: string) => (error: unknown) =>
+  const { storage } = data;
+  const tell = (message: string) => (error: unknown) => {
+    if (storage.note(error)) return;
     logger.error(message, { error: describeError(error) });
+  };
   const sweep = (): void => {
     const nowMs = clock.nowMs();
     data.store.sweep({
@@ -181,6 +185,10 @@ function backgroundWork(
   return [
     repeatEvery(clock, { intervalMs: SWEEP_EVERY_MS, run: sweep }),
     repeatEvery(clock, { intervalMs: FLUSH_EVERY_MS, run: flush }),
+    repeatEvery(clock, {
+      intervalMs: CHECK_EVERY_MS,
+      run: () => void storage.check(),
+    }),
   ];
 }
 

@@ -7,8 +7,15 @@
 
 import type { Logger } from "../../shared/logger.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
+import type { StorageWatch } from "../store/storage_watch.ts";
 import { StoreBusyError } from "../store/store.ts";
 import { type Answer, refused } from "./answer.ts";
+
+/** Where a route failed. */
+export interface RouteFailureContext extends FailureContext {
+  /** Hears of failures of the storage, and logs what there is to say of them. */
+  readonly storage: Pick<StorageWatch, "note">;
+}
 
 /** Where something failed. */
 export interface FailureContext {
@@ -22,14 +29,26 @@ export interface FailureContext {
 const DEFAULT_RETRY_MS = 5_000;
 
 /** The answer to a request whose route threw. */
-export function failureAnswer(error: unknown, context: FailureContext): Answer {
+export function failureAnswer(
+  error: unknown,
+  context: RouteFailureContext,
+): Answer {
   if (error instanceof StoreBusyError) {
     return refused(503, "Cannot answer: too much waits to be written", {
       retryAfterMs: error.retryAfterMs,
     });
   }
+  const { logger, route, storage } = context;
+  // A line for each request would take what room is left on a full disk.
+  if (storage.note(error)) {
+    return refused(
+      503,
+      "Cannot answer: the storage failed; if something was to be written, " +
+        "whether it was is not known",
+      { retryAfterMs: DEFAULT_RETRY_MS },
+    );
+  }
   const traceId = crypto.randomUUID().replaceAll("-", "");
-  const { logger, route } = context;
   if (error instanceof BlobStoreError && error.isPassing) {
     logger.warn("Cannot answer request: the blob store failed", {
       trace: traceId,

@@ -104,9 +104,9 @@ async function answerRoute(
         );
     }
   } catch (error) {
-    const { logger } = parts;
+    const { logger, storage } = parts;
     const name = `${route.method} ${route.path}`;
-    return renderAnswer(failureAnswer(error, { logger, route: name }));
+    return renderAnswer(failureAnswer(error, { logger, storage, route: name }));
   } finally {
     release();
   }

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { StoreFailedError } from "../../shared/store_failed_error.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import { StoreBusyError } from "../store/store.ts";
 import { openTestRelayer } from "./testing/test_relayer.ts";
@@ -157,6 +158,22 @@ Deno.test("handler answers 503 when the store has too much to write", async () =
   store.nextError = new StoreBusyError(2_500);
   const { status, headers } = await call("POST", "/api/forget", { body: {} });
   assertEquals([status, headers["retry-after"]], [503, "3"]);
+});
+
+Deno.test("handler answers 503 with Retry-After when the disk is full, with one line in the log and no stack", async () => {
+  const { call, store, logger } = openTestRelayer();
+  const forget = async () => {
+    const body = { namespace: "default" };
+    const { status, headers } = await call("POST", "/api/forget", { body });
+    assertEquals([status, headers["retry-after"]], [503, "5"]);
+  };
+  for (let count = 0; count < 3; count++) {
+    store.nextError = new StoreFailedError("database or disk is full");
+    await forget();
+  }
+  const [line, ...more] = logger.lines;
+  assertEquals([line?.level, more], ["error", []]);
+  assertEquals(line?.fields, { error: "database or disk is full" });
 });
 
 Deno.test("handler answers 503 when the blob store does not answer, else 500", async () => {

@@ -20,6 +20,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { MemoryIndex } from "../recall/memory_index.ts";
 import type { Recall } from "../recall/recall_request.ts";
 import type { Restorer } from "../recall/restore_request.ts";
+import type { StorageWatch } from "../store/storage_watch.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 import type { RequestMetrics } from "./request_metrics.ts";
@@ -74,6 +75,8 @@ export interface RelayerPorts {
    * JSON; undefined when the ledger is somewhere else.
    */
   readonly answerRpc: ((body: unknown) => Promise<unknown>) | undefined;
+  /** Hears of failures of the storage. */
+  readonly storage: Pick<StorageWatch, "note">;
   /** Counts answers. */
   readonly metrics: Pick<RequestMetrics, "count">;
   /** Makes ids of memories. */

@@ -49,14 +49,21 @@ export class BlobStoreError extends Error {
   readonly isPassing: boolean;
   /** When, where the store said so. */
   readonly retryAfterMs: number | undefined;
+  /** Whether blobs are on this machine, whose disk refused it. */
+  readonly isLocal: boolean;
 
   /** An error for whoever runs the relayer. */
   constructor(
     message: string,
-    options: { readonly isPassing: boolean; readonly retryAfterMs?: number },
+    options: {
+      readonly isPassing: boolean;
+      readonly retryAfterMs?: number;
+      readonly isLocal?: boolean;
+    },
   ) {
     super(message);
     this.isPassing = options.isPassing;
     this.retryAfterMs = options.retryAfterMs;
+    this.isLocal = options.isLocal ?? false;
   }
 }

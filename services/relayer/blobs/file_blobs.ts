@@ -111,7 +111,11 @@ export class FileBlobs implements BlobStore {
     try {
       await this.#putOnce(blobId, bytes);
     } catch (error) {
-      throw refusal(describeError(error));
+      // What a file system refuses can be put right: space, rights, a disk.
+      throw new BlobStoreError(`Cannot store blob: ${describeError(error)}`, {
+        isPassing: true,
+        isLocal: true,
+      });
     }
     return blobId;
   }
@@ -240,7 +244,7 @@ function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/"));
 }
 
-/** What a file system refuses can be put right: space, rights, a disk. */
+/** Another try may find the store ready. */
 function refusal(reason: string): BlobStoreError {
   return new BlobStoreError(`Cannot store blob: ${reason}`, {
     isPassing: true,

@@ -5,6 +5,7 @@
  */
 
 import { BlobStoreError } from "../blobs/blob_store.ts";
+import { isStorageFailure } from "../store/storage_watch.ts";
 import type { OpenFailure } from "../vault/vault.ts";
 
 /** What stopped a job. */
@@ -18,6 +19,12 @@ export interface JobFailure {
    * @default nobody said
    */
   readonly retryAfterMs?: number | undefined;
+  /**
+   * What the storage of this machine failed with. Then the job waits until it
+   * works again, and no attempt is counted.
+   * @default the storage did not fail
+   */
+  readonly storageError?: unknown;
 }
 
 /** A part of the relayer failed. */
@@ -57,6 +64,9 @@ export function openFailure(why: OpenFailure): JobFailure {
 
 /** What it means for a job that a step threw. */
 export function thrownFailure(error: unknown): JobFailure {
+  if (isStorageFailure(error)) {
+    return { ...INTERNAL_FAILURE, storageError: error };
+  }
   if (!(error instanceof BlobStoreError)) return INTERNAL_FAILURE;
   return {
     reason: "Cannot store memory: the blob store does not take it",

@@ -8,6 +8,7 @@ import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { describeError, waitAtMost } from "../../shared/settled.ts";
 import type { JobRow } from "../store/job_row.ts";
+import type { StorageWatch } from "../store/storage_watch.ts";
 import type { RelayerStore } from "../store/store.ts";
 import { nextAttemptMs } from "./backoff.ts";
 import { DueJobs } from "./due_jobs.ts";
@@ -56,7 +57,9 @@ export interface JobRunnerOptions {
   readonly clock: Clock;
   /** A number from 0 up to 1. */
   readonly random: () => number;
-  /** Hears of what goes wrong. */
+  /** Hears of failures of the storage, and logs what there is to say of them. */
+  readonly storage: Pick<StorageWatch, "note">;
+  /** Hears of what else goes wrong. */
   readonly logger: Logger;
 }
 
@@ -71,6 +74,8 @@ interface Batch {
 
 /** How long the store is left alone after it failed. */
 const STORE_RETRY_MS = 1_000;
+/** How long jobs wait once the storage of this machine failed. */
+const STORAGE_RETRY_MS = 5_000;
 /** The pause between batches while others come first. */
 const GIVE_WAY_MS = 250;
 /** Jobs of such a batch. */
@@ -151,7 +156,7 @@ export class JobRunner {
   }
 
   async #look(): Promise<void> {
-    const { clock, logger, givesWay = () => false } = this.#options;
+    const { clock, logger, storage, givesWay = () => false } = this.#options;
     const { batch = 32, maxBatches = 3 } = this.#options;
     try {
       while (this.#isRunning && this.#batches.size < maxBatches) {
@@ -172,6 +177,7 @@ export class JobRunner {
       }
       await this.#setTimer();
     } catch (error) {
+      if (storage.note(error)) return this.#wakeIn(STORAGE_RETRY_MS);
       logger.error("Cannot look for jobs: the store failed", {
         error: describeError(error),
       });
@@ -200,19 +206,30 @@ export class JobRunner {
   }
 
   async #run(batch: Batch): Promise<void> {
-    const { clock, logger } = this.#options;
+    const { clock, logger, storage } = this.#options;
     const failed = await this.#failedOf(batch);
     // The jobs are as they were, and go on in the next life of the process.
     if (batch.isGivenUp) return;
+    const { signal } = batch.ending;
+    // A full disk is no fault of the jobs: giving them up would lose what was
+    // accepted.
+    const counted = failed.filter(({ storageError }) =>
+      !storage.note(storageError)
+    );
+    let pauseMs = counted.length < failed.length ? STORAGE_RETRY_MS : 0;
     try {
-      await Promise.all(failed.map((step) => this.#retry(step)));
+      await Promise.all(counted.map((step) => this.#retry(step)));
     } catch (error) {
-      logger.error("Cannot note that jobs failed: the store failed", {
-        error: describeError(error),
-      });
-      // They are due at once.
-      await pause(STORE_RETRY_MS, { clock, signal: batch.ending.signal });
+      pauseMs = Math.max(pauseMs, STORE_RETRY_MS);
+      if (storage.note(error)) pauseMs = STORAGE_RETRY_MS;
+      else {
+        logger.error("Cannot note that jobs failed: the store failed", {
+          error: describeError(error),
+        });
+      }
     }
+    // They are due at once.
+    if (pauseMs > 0) await pause(pauseMs, { clock, signal });
   }
 
   async #failedOf(

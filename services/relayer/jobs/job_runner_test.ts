@@ -3,11 +3,15 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
+import { StoreFailedError } from "../../shared/store_failed_error.ts";
+import { BlobStoreError } from "../blobs/blob_store.ts";
 import type { JobRow } from "../store/job_row.ts";
 import type { Change, CommitOutcome } from "../store/store.ts";
 import { conflictingStore } from "../store/testing/conflicting_store.ts";
+import { StorageWatch } from "../store/storage_watch.ts";
 import { sampleJob } from "../store/testing/sample_rows.ts";
 import { MAX_BATCH_BYTES } from "./due_jobs.ts";
+import { thrownFailure } from "./job_failure.ts";
 import { JobRunner, type JobRunnerOptions } from "./job_runner.ts";
 import { JobSteps, type StepOutcome } from "./job_steps.ts";
 import {
@@ -23,6 +27,10 @@ const START_MS = 1_800_000_000_000;
 class FakeWork {
   readonly clock = new FakeClock(START_MS);
   readonly logger = new RecordingLogger();
+  readonly storage = new StorageWatch({
+    tryWrite: () => Promise.resolve(),
+    logger: this.logger,
+  });
   readonly rows = new Map<string, JobRow>();
   readonly settled: string[] = [];
   readonly batches: (readonly string[])[] = [];
@@ -45,10 +53,11 @@ class FakeWork {
   }
 
   runner(options: Partial<JobRunnerOptions> = {}): JobRunner {
-    const { clock, logger } = this;
+    const { clock, logger, storage } = this;
     return new JobRunner({
       clock,
       logger,
+      storage,
       store: this,
       steps: {
         run: (jobs, signal) => {
@@ -484,3 +493,48 @@ async function drain(world: JobWorld, runner: JobRunner): Promise<void> {
   await world.clock.advanceAsync(1_000);
   await stopped;
 }
+
+Deno.test("JobRunner gives no job up while the disk is full, and goes on when it is not", async () => {
+  const work = new FakeWork();
+  const full = new BlobStoreError("Cannot store blob: no space left", {
+    isPassing: true,
+    isLocal: true,
+  });
+  const done = work.work;
+  work.work = (jobs) =>
+    Promise.resolve(
+      jobs.map((job) => ({ kind: "failed", job, ...thrownFailure(full) })),
+    );
+  work.add("a");
+  work.add("b");
+  const runner = work.runner();
+  runner.start();
+  // Three attempts are the most where something else fails.
+  for (let second = 0; second < 3_600; second++) {
+    await work.clock.advanceAsync(1_000);
+  }
+  assert(work.batches.length > 100 && work.batches.length < 1_000);
+  assertEquals(work.storage.isReady, false);
+  assertEquals(
+    [...work.rows.values()].map(({ status, attempts }) => [status, attempts]),
+    [["pending", 0], ["pending", 0]],
+  );
+  assertEquals(work.logger.lines.length, 1);
+  work.work = done;
+  await work.clock.advanceAsync(10_000);
+  assertEquals(work.rows.size, 0);
+  await runner.stop(0);
+});
+
+Deno.test("JobRunner leaves a storage that failed alone for seconds, with one line in the log", async () => {
+  const work = new FakeWork();
+  work.fault = new StoreFailedError("Cannot use relayer.db: disk I/O error");
+  const runner = work.runner();
+  runner.start();
+  for (let second = 0; second < 100; second++) {
+    await work.clock.advanceAsync(1_000);
+  }
+  assert(work.looks > 10 && work.looks < 30, `${work.looks} looks`);
+  assertEquals(work.logger.lines.length, 1);
+  await runner.stop(0);
+});

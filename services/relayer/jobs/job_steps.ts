@@ -101,11 +101,14 @@ export class JobSteps {
         ...uploaded.map((job) => this.#storeAgain(job, fail)),
       ]);
     } catch (error) {
-      this.#options.logger.error("Cannot do jobs: a part failed", {
-        error: describeError(error),
-      });
+      const failure = thrownFailure(error);
+      if (failure.storageError === undefined) {
+        this.#options.logger.error("Cannot do jobs: a part failed", {
+          error: describeError(error),
+        });
+      }
       for (const job of jobs) {
-        if (!outcomes.has(job.id)) fail(job, INTERNAL_FAILURE);
+        if (!outcomes.has(job.id)) fail(job, failure);
       }
     }
     return jobs.map(({ id }) => outcomes.get(id) ?? DONE);
@@ -123,7 +126,7 @@ export class JobSteps {
   }
 
   async #open(job: JobRow, fail: Fail): Promise<OpenedJob | undefined> {
-    const { vault, fresh, logger } = this.#options;
+    const { vault, fresh } = this.#options;
     const { payload } = job;
     if (payload === undefined) return void fail(job, GONE_FAILURE);
     const known = fresh.get(job.id);
@@ -136,11 +139,7 @@ export class JobSteps {
       fail(job, openFailure(outcome.why));
     } catch (error) {
       // One that cannot be opened is not to stop the others.
-      fail(job, INTERNAL_FAILURE);
-      logger.error("Cannot open what a job holds: it is tried again", {
-        job: job.id,
-        error: describeError(error),
-      });
+      this.#failed(job, { error, fail, message: "Cannot open job" });
     }
     return undefined;
   }
@@ -176,7 +175,7 @@ export class JobSteps {
     work: EmbeddedJob,
     { fail, signal }: { readonly fail: Fail; readonly signal: AbortSignal },
   ): Promise<void> {
-    const { blobs, store, logger } = this.#options;
+    const { blobs, store } = this.#options;
     const { job, payload } = work;
     let current = job;
     try {
@@ -195,11 +194,7 @@ export class JobSteps {
       this.#find(work, memory);
       await this.#stored.note(current, payload.length);
     } catch (error) {
-      fail(current, thrownFailure(error));
-      logger.warn("Cannot store memory: it is tried again", {
-        job: job.id,
-        error: describeError(error),
-      });
+      this.#failed(current, { error, fail, message: "Cannot store memory" });
     }
   }
 
@@ -235,12 +230,26 @@ export class JobSteps {
     try {
       await this.#stored.again(job);
     } catch (error) {
-      fail(job, thrownFailure(error));
-      this.#options.logger.warn("Cannot note memory: it is tried again", {
-        job: job.id,
-        error: describeError(error),
-      });
+      this.#failed(job, { error, fail, message: "Cannot note memory" });
     }
+  }
+
+  #failed(
+    job: JobRow,
+    { error, fail, message }: {
+      readonly error: unknown;
+      readonly fail: Fail;
+      readonly message: string;
+    },
+  ): void {
+    const failure = thrownFailure(error);
+    fail(job, failure);
+    // Storage that failed is told of once, not for each job.
+    if (failure.storageError !== undefined) return;
+    this.#options.logger.warn(`${message}: it is tried again`, {
+      job: job.id,
+      error: describeError(error),
+    });
   }
 
   /**

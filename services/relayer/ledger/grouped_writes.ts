@@ -9,6 +9,7 @@ import {
   inTransaction,
   type TransactionTarget,
 } from "../../shared/sqlite/transaction.ts";
+import type { FileErrors } from "../store/sqlite/file_errors.ts";
 
 /** Options of {@linkcode GroupedWrites}. */
 export interface GroupedWritesOptions {
@@ -16,6 +17,8 @@ export interface GroupedWritesOptions {
   readonly db: TransactionTarget;
   /** Measures the time. */
   readonly clock: Clock;
+  /** Names the file in errors. */
+  readonly errors: FileErrors;
   /**
    * Most writes of a transaction.
    *
@@ -91,12 +94,13 @@ export class GroupedWrites {
     this.#isScheduled = false;
     const group = this.#waiting.splice(0, this.#options.maxGroup ?? 1_000);
     const startedMs = this.#nowMs();
+    const { errors } = this.#options;
     const failures = this.#writeGroup(group);
     const tookMs = Math.max(0, this.#nowMs() - startedMs);
     this.#restUntilMs = startedMs + tookMs +
       Math.min(LONGEST_REST_MS, REST_FACTOR * tookMs);
     for (const [index, { resolve, reject }] of group.entries()) {
-      if (failures.has(index)) reject(failures.get(index));
+      if (failures.has(index)) reject(errors.named(failures.get(index)));
       else resolve();
     }
     if (this.#waiting.length > 0) this.#schedule();

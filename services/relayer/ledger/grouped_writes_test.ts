@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { FileErrors } from "../store/sqlite/file_errors.ts";
 import { GroupedWrites, type GroupedWritesOptions } from "./grouped_writes.ts";
 
 Deno.test("add() puts the writes of a turn into one transaction", async () => {
@@ -120,7 +121,12 @@ function setUp(
     },
   };
   return {
-    writes: new GroupedWrites({ db, clock, ...options }),
+    writes: new GroupedWrites({
+      db,
+      clock,
+      errors: new FileErrors({ path: "x.db", whenDamaged: "mend it" }),
+      ...options,
+    }),
     log,
     clock,
     db,

@@ -8,6 +8,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../shared/clock.ts";
 import { openDatabase } from "../store/sqlite/database_file.ts";
+import { FileErrors } from "../store/sqlite/file_errors.ts";
 import { GroupedWrites } from "./grouped_writes.ts";
 import { migrateLedger } from "./ledger_tables.ts";
 
@@ -25,6 +26,8 @@ export interface LedgerFile {
   readonly clock: Clock;
   /** Writes that can wait for one another. */
   readonly writes: GroupedWrites;
+  /** Names the file in errors of what is run on the connection itself. */
+  readonly errors: FileErrors;
   /** Writes what waits and closes the file; harmless when it is closed. */
   close(): Promise<void>;
 }
@@ -40,21 +43,34 @@ export function openLedgerFile(
   options: OpenLedgerFileOptions,
 ): LedgerFile {
   const { clock } = options;
-  const db = openDatabase(path);
-  try {
-    migrateLedger(db);
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-  const writes = new GroupedWrites({ db, clock });
+  const errors = new FileErrors({
+    path,
+    whenDamaged: "put its backup in its place; without one, move it and the " +
+      'files beside it away ("relayer account create" makes accounts of the ' +
+      "same ids again): memories in relayer.db are still found, but none of " +
+      "before can be restored",
+  });
+  const db = errors.run(() => openMigrated(path));
+  const writes = new GroupedWrites({ db, clock, errors });
   return {
     db,
     clock,
     writes,
+    errors,
     close: async () => {
       await writes.idle();
       if (db.isOpen) db.close();
     },
   };
+}
+
+function openMigrated(path: string): DatabaseSync {
+  const db = openDatabase(path);
+  try {
+    migrateLedger(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }

@@ -83,6 +83,10 @@ export class LocalAccounts {
 
   /** The account of an id in its normal form. */
   byId(accountId: string): AccountRecord | undefined {
+    return this.#file.errors.run(() => this.#readById(accountId));
+  }
+
+  #readById(accountId: string): AccountRecord | undefined {
     // Another one when another process has written. Asked before the account is
     // read, so that what is read is never older than it says.
     const version = this.#version.get()?.["data_version"];
@@ -97,12 +101,12 @@ export class LocalAccounts {
 
   /** The account of an address in its normal form. */
   byOwner(owner: string): AccountRecord | undefined {
-    return recordOf(this.#byOwner.all(owner));
+    return recordOf(this.#file.errors.run(() => this.#byOwner.all(owner)));
   }
 
   /** The account that a key speaks for; the active one where there are several. */
   byKey(publicKey: string): AccountRecord | undefined {
-    return recordOf(this.#byKey.all(publicKey));
+    return recordOf(this.#file.errors.run(() => this.#byKey.all(publicKey)));
   }
 
   /** Makes an account, unless the address has one. */
@@ -209,7 +213,7 @@ export class LocalAccounts {
     } catch (error) {
       // It may hold what was never committed.
       this.#known.clear();
-      throw error;
+      throw this.#file.errors.named(error);
     }
   }
 }

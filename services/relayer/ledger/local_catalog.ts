@@ -109,14 +109,15 @@ export class LocalCatalog implements BlobCatalog {
     owner: string,
     memoryId: string,
   ): Promise<CatalogEntry | undefined> {
-    const row = this.#one.get(owner, memoryId);
+    const row = this.#file.errors.run(() => this.#one.get(owner, memoryId));
     return row === undefined ? undefined : entryOf(row);
   }
 
   /** How many memories, of anybody, have a blob. */
   // deno-lint-ignore require-await -- a throw becomes a rejection
   async holdersOf(blobId: string): Promise<number> {
-    return Number(this.#holders.get(blobId)?.["holders"] ?? 0);
+    const row = this.#file.errors.run(() => this.#holders.get(blobId));
+    return Number(row?.["holders"] ?? 0);
   }
 
   /** Blobs of a namespace, the newest first, by (created, memory id). */
@@ -126,15 +127,17 @@ export class LocalCatalog implements BlobCatalog {
     options: Parameters<BlobCatalog["list"]>[1],
   ): Promise<readonly CatalogEntry[]> {
     const { namespace, limit, after } = options;
-    const rows = after === undefined
-      ? this.#newest.all(owner, namespace, limit)
-      : this.#before.all(
-        owner,
-        namespace,
-        after.createdAtMs,
-        after.memoryId,
-        limit,
-      );
+    const rows = this.#file.errors.run(() =>
+      after === undefined
+        ? this.#newest.all(owner, namespace, limit)
+        : this.#before.all(
+          owner,
+          namespace,
+          after.createdAtMs,
+          after.memoryId,
+          limit,
+        )
+    );
     return rows.map(entryOf);
   }
 }

@@ -9,6 +9,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { openDatabase } from "../store/sqlite/database_file.ts";
+import { FileErrors } from "../store/sqlite/file_errors.ts";
 import { migrate, type Migration } from "../../shared/sqlite/migrations.ts";
 import { TurnWriter } from "../store/sqlite/turn_writer.ts";
 
@@ -70,6 +71,7 @@ const KEY_ROW_BYTES = 512;
 /** Keeps wrapped keys. */
 export class KeyDatabase {
   readonly #db: DatabaseSync;
+  readonly #errors: FileErrors;
   readonly #writer: TurnWriter;
   readonly #insert: StatementSync;
   readonly #get: StatementSync;
@@ -86,7 +88,13 @@ export class KeyDatabase {
    * @throws {Error} when it is of a later program
    */
   constructor(dataFolder: string, options: KeyDatabaseOptions) {
-    const db = openDatabase(`${dataFolder}/keys.db`, { isErasing: true });
+    const path = `${dataFolder}/keys.db`;
+    this.#errors = new FileErrors({
+      path,
+      whenDamaged: "put its backup in its place; do not move it away without " +
+        "one, as no memory opens without its key",
+    });
+    const db = this.#errors.run(() => openDatabase(path, { isErasing: true }));
     try {
       const fileName = "keys.db";
       const { nowMs, monotonicMs, maxQueued } = options;
@@ -117,17 +125,19 @@ export class KeyDatabase {
         monotonicMs,
         maxQueued,
         maxQueuedBytes: MAX_QUEUED_BYTES,
+        errors: this.#errors,
         afterCommit: () => this.#erase(),
       });
     } catch (error) {
       db.close();
-      throw error;
+      throw this.#errors.named(error);
     }
   }
 
   /** All root keys, the oldest first. */
   roots(): readonly WrappedRoot[] {
-    return this.#roots.all().map((row) => ({
+    const rows = this.#errors.run(() => this.#roots.all());
+    return rows.map((row) => ({
       id: String(row["id"]),
       masterId: String(row["master_id"]),
       wrapped: row["wrapped"] as Uint8Array,
@@ -154,7 +164,8 @@ export class KeyDatabase {
 
   /** An owner's data key. */
   get(owner: string, keyId: string): Uint8Array | undefined {
-    const wrapped = this.#get.get(owner, keyId)?.["wrapped"];
+    const row = this.#errors.run(() => this.#get.get(owner, keyId));
+    const wrapped = row?.["wrapped"];
     return wrapped instanceof Uint8Array ? wrapped : undefined;
   }
 

@@ -5,6 +5,7 @@
  */
 
 import { BlobLocks } from "../../blobs/blob_locks.ts";
+import { StorageWatch } from "../../store/storage_watch.ts";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import type {
@@ -171,6 +172,7 @@ export function openTestRelayer(
     ownerTokens: undefined,
     answerRpc: (body) => Promise.resolve({ echo: body }),
     metrics: new RequestMetrics(),
+    storage: new StorageWatch({ tryWrite: () => Promise.resolve(), logger }),
     newId: () => `id-${++ids}`,
     version: "9.8.7",
     buildCommit: undefined,

@@ -21,6 +21,7 @@ import { loadIndex } from "../../recall/index_loader.ts";
 import { VectorIndex } from "../../recall/vector_index.ts";
 import type { JobRow } from "../../store/job_row.ts";
 import { createSqliteStore } from "../../store/sqlite/sqlite_store.ts";
+import { StorageWatch } from "../../store/storage_watch.ts";
 import type { RelayerStore } from "../../store/store.ts";
 import { createLocalVault } from "../../vault/local_vault.ts";
 import type { BlobContent, RelayerVault } from "../../vault/vault.ts";
@@ -173,6 +174,10 @@ export class JobWorld {
     return new JobRunner({
       ...parts,
       steps: new JobSteps(parts),
+      storage: new StorageWatch({
+        tryWrite: () => Promise.resolve(),
+        logger: this.logger,
+      }),
       maxAttempts: 3,
       random: () => 0.5,
       ...options,

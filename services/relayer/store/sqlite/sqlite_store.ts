@@ -25,6 +25,7 @@ import type {
 import { bytesOf, ChangeApplier } from "./change_applier.ts";
 import { ChangeCounter } from "./change_counter.ts";
 import { openDatabase } from "./database_file.ts";
+import { FileErrors } from "./file_errors.ts";
 import {
   type FolderLock,
   lockFolder,
@@ -89,10 +90,19 @@ const REMOVAL_BYTES = 1_024;
 
 class SqliteStore implements RelayerStore {
   readonly #options: SqliteStoreOptions;
+  readonly #errors: FileErrors;
   #opened: Opened | undefined;
 
   constructor(options: SqliteStoreOptions) {
+    const { dataFolder } = options;
     this.#options = options;
+    this.#errors = new FileErrors({
+      path: pathIn(dataFolder),
+      whenDamaged: "move it away while the relayer is stopped (mkdir " +
+        `"${dataFolder}/damaged" && mv "${dataFolder}"/relayer.db* ` +
+        `"${dataFolder}/damaged/"), start again, and restore each namespace ` +
+        "(POST /api/restore); jobs that were not done yet are lost with it",
+    });
   }
 
   async start(): Promise<void> {
@@ -101,7 +111,7 @@ class SqliteStore implements RelayerStore {
     await Deno.mkdir(dataFolder, { recursive: true, mode: 0o700 });
     const lock = lockFolder(dataFolder, "relayer.lock");
     try {
-      this.#opened = this.#open(lock);
+      this.#opened = this.#errors.run(() => this.#open(lock));
     } catch (error) {
       lock.release();
       throw error;
@@ -238,7 +248,7 @@ class SqliteStore implements RelayerStore {
     const { dataFolder, clock } = this.#options;
     const { maxQueuedCommits = 20_000, maxQueuedBytes = 134_217_728 } =
       this.#options;
-    const db = openDatabase(`${dataFolder}/relayer.db`);
+    const db = openDatabase(pathIn(dataFolder));
     try {
       migrate(db, {
         nowMs: clock.nowMs(),
@@ -255,6 +265,7 @@ class SqliteStore implements RelayerStore {
         monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
         maxQueued: maxQueuedCommits,
         maxQueuedBytes,
+        errors: this.#errors,
         beforeCommit: () => counter.write(),
       });
       return {
@@ -291,7 +302,8 @@ class SqliteStore implements RelayerStore {
   }
 
   async #read<Answer>(read: (opened: Opened) => Answer): Promise<Answer> {
-    return await read(this.#demandOpened());
+    const opened = this.#demandOpened();
+    return await this.#errors.run(() => read(opened));
   }
 
   async #write<Answer>(
@@ -309,4 +321,8 @@ class SqliteStore implements RelayerStore {
     }
     return this.#opened;
   }
+}
+
+function pathIn(dataFolder: string): string {
+  return `${dataFolder}/relayer.db`;
 }

@@ -8,6 +8,7 @@ import { setImmediate, setTimeout } from "node:timers";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { StoreBusyError } from "../store.ts";
+import type { FileErrors } from "./file_errors.ts";
 
 /** Options of {@linkcode TurnWriter}. */
 export interface TurnWriterOptions {
@@ -17,6 +18,8 @@ export interface TurnWriterOptions {
   readonly maxQueued: number;
   /** Most bytes that wait; one piece may have more when nothing else waits. */
   readonly maxQueuedBytes: number;
+  /** Names the file in errors. */
+  readonly errors: FileErrors;
   /**
    * Called at the end of each transaction, within it.
    *
@@ -84,6 +87,8 @@ export class TurnWriter {
    * first time; when it throws, only its own writes are undone.
    *
    * @throws {StoreBusyError} when too much waits
+   * @throws {StoreFailedError} when the file or its disk failed; whether it was
+   * written is not known then
    */
   async add<T>(apply: () => T, bytes: number): Promise<T> {
     this.#demandRoom(bytes);
@@ -143,6 +148,7 @@ export class TurnWriter {
   }
 
   #writeGroup(group: readonly Waiting[]): void {
+    const { errors } = this.#options;
     const startedMs = this.#options.monotonicMs();
     for (const { bytes } of group) this.#queuedBytes -= bytes;
     try {
@@ -150,11 +156,11 @@ export class TurnWriter {
       this.#options.afterCommit?.();
       for (const [index, { resolve, reject }] of group.entries()) {
         const result = results[index];
-        if (result?.kind === "failed") reject(result.error);
+        if (result?.kind === "failed") reject(errors.named(result.error));
         else resolve(result?.value);
       }
     } catch (error) {
-      for (const { reject } of group) reject(error);
+      for (const { reject } of group) reject(errors.named(error));
     }
     const endedMs = this.#options.monotonicMs();
     const tookMs = endedMs - startedMs;

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
+import { FileErrors } from "./file_errors.ts";
 import { TurnWriter, type TurnWriterOptions } from "./turn_writer.ts";
 
 async function withWriter(
@@ -10,6 +11,7 @@ async function withWriter(
   try {
     db.exec("CREATE TABLE t(n INTEGER PRIMARY KEY)");
     const writer = new TurnWriter(db, {
+      errors: new FileErrors({ path: "x.db", whenDamaged: "mend it" }),
       monotonicMs: () => 0,
       maxQueued: 10_000,
       maxQueuedBytes: 1_000_000,

@@ -1,0 +1,69 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { runRelayer } from "../support/relayer_process.ts";
+import { RelayerHome } from "./relayer_home.ts";
+import { restoreAll } from "./restore_all.ts";
+
+const PAGE = 4_096;
+
+/** Overwrites what is behind the first pages of a database. */
+async function damage(path: string, { fromPage }: { fromPage: number }) {
+  using file = await Deno.open(path, { read: true, write: true });
+  const { size } = await file.stat();
+  await file.seek(fromPage * PAGE, Deno.SeekMode.Start);
+  await file.write(new Uint8Array(size - fromPage * PAGE).fill(0x5a));
+}
+
+Deno.test("relayer names a damaged index and how to go on, and all is back when that is done", async () => {
+  await using home = await RelayerHome.open();
+  const texts = Array.from({ length: 25 }, (_, index) => `Memory ${index}`);
+  const ids: string[] = [];
+  for (const text of texts) {
+    ids.push((await home.mem().rememberAndWait(text)).id);
+  }
+  assertEquals(await home.stop(), 0);
+  const { dataDir } = home;
+  // No database at all, and one whose tables cannot be read.
+  for (const fromPage of [0, 1]) {
+    await damage(`${dataDir}/relayer.db`, { fromPage });
+    const run = await runRelayer({ dataDir });
+    assertEquals([run.code, run.stdout], [1, ""]);
+    assertStringIncludes(run.stderr, `Cannot use "${dataDir}/relayer.db"`);
+    assertStringIncludes(run.stderr, `mv "${dataDir}"/relayer.db*`);
+    assertStringIncludes(run.stderr, "POST /api/restore");
+    assertEquals(run.stderr.includes("    at "), false, run.stderr);
+    await Deno.mkdir(`${dataDir}/damaged`, { recursive: true });
+    for await (const { name } of Deno.readDir(dataDir)) {
+      if (!name.startsWith("relayer.db")) continue;
+      await Deno.rename(`${dataDir}/${name}`, `${dataDir}/damaged/${name}`);
+    }
+    await home.start();
+    const restored = await restoreAll(home.mem(), "default", 100);
+    assertEquals(restored.ids.toSorted(), ids.toSorted());
+    assertEquals((await home.mem().recall("Memory 7")).total, 10);
+    assertEquals(await home.stop(), 0);
+  }
+});
+
+Deno.test("relayer names damaged keys and a damaged ledger, and goes on with their backups", async () => {
+  await using home = await RelayerHome.open();
+  const made = await home.mem().rememberAndWait("Kept in a backup");
+  assertEquals(await home.stop(), 0);
+  const { dataDir } = home;
+  const cases = [
+    ["keys.db", "do not move it away"],
+    ["ledger.db", "put its backup in its place"],
+  ] as const;
+  for (const [name, words] of cases) {
+    const path = `${dataDir}/${name}`;
+    await Deno.copyFile(path, `${path}.backup`);
+    await damage(path, { fromPage: 0 });
+    const run = await runRelayer({ dataDir });
+    assertEquals(run.code, 1);
+    assertStringIncludes(run.stderr, `Cannot use "${path}"`);
+    assertStringIncludes(run.stderr, words);
+    await Deno.rename(`${path}.backup`, path);
+  }
+  await home.start();
+  const { results } = await home.mem().recall("backup");
+  assertEquals(results.map(({ id }) => id), [made.id]);
+});
