@@ -8,10 +8,15 @@
 export interface RestoreResult {
   /** Memories that were indexed now. */
   readonly restored: number;
-  /** Memories that were indexed already. */
+  /** Memories that were indexed already and have their blobs. */
   readonly skipped: number;
   /** Blobs that can never be opened or hold no text. */
   readonly failed: number;
+  /**
+   * Memories whose blobs are gone, indexed or not: their texts cannot be read
+   * any more. Absent with older relayers; 0 where the blob store cannot tell.
+   */
+  readonly missing?: number;
   /** Blobs that were found. */
   readonly total: number;
   /** The namespace. */

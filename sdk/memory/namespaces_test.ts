@@ -28,8 +28,9 @@ Deno.test("restore() returns ids and what failed where the relayer tells", async
   const json = {
     restored: 1,
     skipped: 2,
-    total: 4,
+    total: 5,
     failed: 1,
+    missing: 1,
     truncated: true,
     restored_ids: ["m1"],
     ...WHERE,

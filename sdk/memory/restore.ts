@@ -51,12 +51,14 @@ export async function restore(
     },
     timeoutMs: RESTORE_TIMEOUT_MS,
   });
+  const missing = readOptionalNumber(json, "missing");
   const hasIds = isObject(json) && Array.isArray(json["restored_ids"]);
   return {
     restored: readCount(json, "restored"),
     skipped: readCount(json, "skipped"),
     // Older relayers tell neither what failed nor whether there is more.
     failed: readOptionalNumber(json, "failed") ?? 0,
+    ...(missing === undefined ? {} : { missing }),
     total: readCount(json, "total"),
     namespace: readString(json, "namespace"),
     owner: readString(json, "owner"),

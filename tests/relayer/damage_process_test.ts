@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { runRelayer } from "../support/relayer_process.ts";
+import { blobFiles } from "./blob_files.ts";
 import { RelayerHome } from "./relayer_home.ts";
 import { restoreAll } from "./restore_all.ts";
 
@@ -66,4 +67,20 @@ Deno.test("relayer names damaged keys and a damaged ledger, and goes on with the
   await home.start();
   const { results } = await home.mem().recall("backup");
   assertEquals(results.map(({ id }) => id), [made.id]);
+});
+
+Deno.test("relayer tells how many memories have lost their blobs when a namespace is restored", async () => {
+  await using home = await RelayerHome.open();
+  const mem = home.mem();
+  await mem.rememberAndWait("Has its blob");
+  const lost = await mem.rememberAndWait("Has lost its blob");
+  const path = (await blobFiles(home.dataDir)).get(lost.blob_id) ?? "";
+  await Deno.rename(path, `${home.dataDir}/elsewhere`);
+  const counts = async () => {
+    const { restored, skipped, failed, missing } = await mem.restore("default");
+    return [restored, skipped, failed, missing];
+  };
+  assertEquals(await counts(), [0, 1, 0, 1]);
+  await Deno.rename(`${home.dataDir}/elsewhere`, path);
+  assertEquals(await counts(), [0, 2, 0, 0]);
 });

@@ -27,6 +27,11 @@ export interface BlobStore {
   put(bytes: Uint8Array, options?: BlobCallOptions): Promise<string>;
   /** Gets a blob. */
   get(blobId: string, options?: BlobCallOptions): Promise<BlobOutcome>;
+  /**
+   * Tells whether a blob is known to be gone, without reading it; false as well
+   * where the store cannot tell.
+   */
+  isGone(blobId: string): Promise<boolean>;
   /** Removes a blob where the store can; true when it is gone. */
   remove(blobId: string): Promise<boolean>;
 }

@@ -153,6 +153,19 @@ export class FileBlobs implements BlobStore {
     }
   }
 
+  /** Looks whether the file is there. */
+  async isGone(blobId: string): Promise<boolean> {
+    const path = this.#pathOf(blobId);
+    if (path === undefined) return true;
+    try {
+      await Deno.stat(path);
+      return false;
+    } catch (error) {
+      // What cannot be looked at may be there.
+      return error instanceof Deno.errors.NotFound;
+    }
+  }
+
   /** Removes a blob; true as well when there is none. */
   async remove(blobId: string): Promise<boolean> {
     const path = this.#pathOf(blobId);

@@ -51,6 +51,16 @@ Deno.test("FileBlobs has no blob whose file was changed, and tells so", async ()
   });
 });
 
+Deno.test("FileBlobs.isGone() is true when the file is gone, and for what is no id", async () => {
+  await withBlobs(async (blobs, folder) => {
+    const blobId = await blobs.put(new Uint8Array(100));
+    assertEquals(await blobs.isGone(blobId), false);
+    await Deno.remove(fileOf(folder, blobId));
+    assertEquals(await blobs.isGone(blobId), true);
+    assertEquals(await blobs.isGone("../x"), true);
+  });
+});
+
 Deno.test("FileBlobs reads no file that is larger than blobs are", async () => {
   await withFolder(async (folder, logger) => {
     const blobs = new FileBlobs({ folder, logger, maxBytes: 1_000 });

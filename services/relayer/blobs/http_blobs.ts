@@ -151,6 +151,11 @@ export class HttpBlobs implements BlobStore {
       { kind: "missing" };
   }
 
+  /** Nobody can tell without a request for each. */
+  isGone(_blobId: string): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
   /** Nobody but the blob's owner can remove it there. */
   remove(_blobId: string): Promise<boolean> {
     return Promise.resolve(false);

@@ -7,11 +7,13 @@
 
 import { setTimeout } from "node:timers/promises";
 import type { BlobCatalog, CatalogEntry } from "../blobs/blob_catalog.ts";
+import type { BlobStore } from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { MemoryRow } from "../store/memory_row.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 import type { ListedIndex } from "./memory_index.ts";
+import { pooled } from "./pooled.ts";
 import { vectorFits } from "./vector_fit.ts";
 
 /** Options of {@linkcode missingBlobs}. */
@@ -24,8 +26,10 @@ export interface MissingBlobsOptions {
   readonly vault: Pick<RelayerVault, "openIndex">;
   /** What vectors are compared with. */
   readonly embedder: Pick<Embedder, "model" | "width">;
-  /** Knows which blobs there are. */
+  /** Knows which blobs there were. */
   readonly catalog: Pick<BlobCatalog, "list">;
+  /** Knows which of them are gone. */
+  readonly blobs: Pick<BlobStore, "isGone">;
   /** The namespace. */
   readonly namespace: string;
   /** Ends it early. */
@@ -48,11 +52,15 @@ export interface MissingBlobs {
   readonly indexed: number;
   /** How many are known to be beyond restoring. */
   readonly bad: number;
+  /** How many are gone, whether the index has their memories or not. */
+  readonly gone: number;
   /** How many there are. */
   readonly total: number;
 }
 
 const PAGE = 200;
+/** Files that are looked for at a time. */
+const PARALLEL_LOOKS = 8;
 
 /**
  * Goes through the catalogue. Others get their turn after each page.
@@ -67,6 +75,7 @@ export async function missingBlobs(
   const missing: MissingBlob[] = [];
   let indexed = 0;
   let bad = 0;
+  let gone = 0;
   let total = 0;
   let last: CatalogEntry | undefined;
   for (;;) {
@@ -81,20 +90,37 @@ export async function missingBlobs(
       const state = states[at];
       if (state === "indexed") indexed++;
       else if (state === "bad") bad++;
+      else if (state === "gone") gone++;
       else missing.push({ entry, hasRow: state === "stale" });
     });
     total += page.length;
     last = page.at(-1);
-    if (page.length < PAGE) return { missing, indexed, bad, total };
+    if (page.length < PAGE) return { missing, indexed, bad, gone, total };
     // An immediate callback would keep the runtime from its sockets.
     await setTimeout(0);
   }
 }
 
 /** A stale one has a row whose vector is of no use. */
-type BlobState = "indexed" | "bad" | "stale" | "missing";
+type BlobState = "indexed" | "bad" | "gone" | "stale" | "missing";
 
 async function statesOf(
+  owner: string,
+  options: MissingBlobsOptions & { readonly page: readonly CatalogEntry[] },
+): Promise<readonly BlobState[]> {
+  const { blobs, page, signal } = options;
+  const isGone = await pooled(page, {
+    parallel: PARALLEL_LOOKS,
+    signal,
+    work: ({ blobId }) => blobs.isGone(blobId),
+  });
+  const there = page.filter((_, at) => !isGone[at]);
+  const states = [...await indexStatesOf(owner, { ...options, page: there })];
+  return isGone.map((gone) => gone ? "gone" : states.shift() ?? "indexed");
+}
+
+/** What the index has of blobs that are there. */
+async function indexStatesOf(
   owner: string,
   options: MissingBlobsOptions & { readonly page: readonly CatalogEntry[] },
 ): Promise<readonly BlobState[]> {

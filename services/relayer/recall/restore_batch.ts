@@ -27,7 +27,7 @@ export interface RestoreParts {
   /** Opens blobs and seals vectors. */
   readonly vault: Pick<RelayerVault, "open" | "openIndex" | "sealIndex">;
   /** Keeps blobs. */
-  readonly blobs: Pick<BlobStore, "get">;
+  readonly blobs: Pick<BlobStore, "get" | "isGone">;
   /** Makes vectors. */
   readonly embedder: Embedder;
   /** Finds memories. */

@@ -14,6 +14,11 @@ export type RestoreOutcome =
     readonly skipped: number;
     /** How many can never be opened. */
     readonly failed: number;
+    /**
+     * How many have no blob any more, whether they are in the index or not; none
+     * where the blob store cannot tell.
+     */
+    readonly missing: number;
     /** How many blobs were looked at. */
     readonly total: number;
     /** Whether more of them are missing still. */

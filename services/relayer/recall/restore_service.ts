@@ -104,6 +104,7 @@ export class RestoreService implements Restorer {
       restoredIds,
       skipped: found.indexed,
       failed: found.bad + failed,
+      missing: found.gone,
       total: found.total,
       isTruncated: found.missing.length > restoredIds.length + failed,
     };

@@ -44,6 +44,21 @@ Deno.test("RestoreService.restore() brings back the same rows and recalls", asyn
   });
 });
 
+Deno.test("RestoreService.restore() counts memories whose blobs are gone by themselves, indexed or not", async () => {
+  const world = await worldOf(TEXTS);
+  world.blobs.gone.add("blob-m1");
+  const indexed = await restore(world);
+  assertEquals([indexed.missing, indexed.skipped, indexed.total], [1, 4, 5]);
+  world.loseIndex();
+  world.blobs.gone.add("blob-m4");
+  const lost = await restore(world);
+  assertEquals(lost.restoredIds, ["m3", "m2", "m0"]);
+  assertEquals([lost.missing, lost.failed, lost.isTruncated], [2, 0, false]);
+  // A blob that is back, from a backup say, is restored like any other.
+  world.blobs.gone.clear();
+  assertEquals((await restore(world)).restoredIds, ["m4", "m1"]);
+});
+
 Deno.test("RestoreService.restore() takes the newest first, and no more than asked", async () => {
   const world = await worldOf(TEXTS);
   world.loseIndex();

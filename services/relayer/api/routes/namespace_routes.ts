@@ -70,11 +70,13 @@ function restoreRoute(
             },
           );
         }
-        const { restoredIds, skipped, failed, total, isTruncated } = outcome;
+        const { restoredIds, isTruncated } = outcome;
+        const { skipped, failed, missing, total } = outcome;
         return ok({
           restored: restoredIds.length,
           skipped,
           failed,
+          missing,
           total,
           namespace,
           owner,

@@ -39,6 +39,10 @@ export class MemoryBlobs implements BlobStore {
     );
   }
 
+  isGone(blobId: string): Promise<boolean> {
+    return Promise.resolve(!this.blobs.has(blobId));
+  }
+
   async remove(blobId: string): Promise<boolean> {
     await this.#fail();
     this.blobs.delete(blobId);

@@ -178,7 +178,8 @@ export function goodModels(): TestModels {
       restoredIds: ["m1"],
       skipped: 2,
       failed: 3,
-      total: 6,
+      missing: 1,
+      total: 7,
       isTruncated: false,
     },
     account: {

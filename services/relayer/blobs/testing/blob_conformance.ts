@@ -33,6 +33,13 @@ export function testBlobStore(
     });
   });
 
+  Deno.test(`${name} never tells that a blob is gone that is there`, async () => {
+    await withStore(async (store) => {
+      const blobId = await store.put(new TextEncoder().encode("there"));
+      assertEquals(await store.isGone(blobId), false);
+    });
+  });
+
   Deno.test(`${name} has one blob for the same bytes, and others for others`, async () => {
     await withStore(async (store) => {
       const bytes = new TextEncoder().encode("the same");

@@ -309,6 +309,10 @@ export class HashedBlobs implements BlobStore {
     );
   }
 
+  isGone(blobId: string): Promise<boolean> {
+    return Promise.resolve(!this.blobs.has(blobId));
+  }
+
   remove(blobId: string): Promise<boolean> {
     this.blobs.delete(blobId);
     return Promise.resolve(true);

@@ -15,6 +15,8 @@ import type { BlobCallOptions, BlobOutcome } from "../../blobs/blob_store.ts";
 export class FakeBlobs {
   /** What getting a blob comes to. */
   readonly outcomes = new Map<string, BlobOutcome>();
+  /** Blobs that are known to be gone. */
+  readonly gone = new Set<string>();
   /** Most blobs that were got at the same time. */
   mostAtOnce = 0;
   /** How often blobs were got. */
@@ -37,6 +39,11 @@ export class FakeBlobs {
       this.#atOnce--;
     }
     return this.outcomes.get(blobId) ?? { kind: "missing" };
+  }
+
+  /** Whether a test said so. */
+  isGone(blobId: string): Promise<boolean> {
+    return Promise.resolve(this.gone.has(blobId));
   }
 }
 
