@@ -42,7 +42,10 @@ export type {
   RelayerCompatibility,
 } from "./sdk/memory/compatibility.ts";
 export type { MemConfig, MemFetch } from "./sdk/memory/config.ts";
-export type { KeyServerConfig } from "./sdk/memory/key_server_config.ts";
+export type {
+  KeyServerConfig,
+  KeyServerIds,
+} from "./sdk/memory/key_server_config.ts";
 export {
   isTimeoutError,
   type JobFacts,

@@ -5,10 +5,12 @@
  */
 
 import { type ClientClock, machineClock } from "./client_clock.ts";
-import { configFault, listOf, textOf } from "./config_checks.ts";
+import { configFault, textOf } from "./config_checks.ts";
 import {
   type KeyServerConfig,
   keyServerConfigsOf,
+  type KeyServerIds,
+  keyServerIdsOf,
 } from "./key_server_config.ts";
 import { parsePrivateKey } from "./private_key.ts";
 
@@ -71,7 +73,7 @@ export interface MemConfig {
    *
    * @default none
    */
-  readonly keyServers?: readonly string[];
+  readonly keyServers?: KeyServerIds;
   /**
    * Makes the requests: for tests, and for transports of one's own.
    *
@@ -139,6 +141,10 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
   if (givenFetch !== undefined && typeof givenFetch !== "function") {
     throw configFault("fetch is no function");
   }
+  const ledgerNetwork = textOf(
+    config.ledgerNetwork ?? DEFAULT_LEDGER_NETWORK,
+    "ledgerNetwork",
+  );
   return {
     accountId: accountIdOf(config.accountId),
     serverUrl: serverUrlOf(config.serverUrl ?? DEFAULT_SERVER_URL),
@@ -155,14 +161,9 @@ export function resolveConfig(config: MemConfig): ResolvedConfig {
       config.preflightTimeoutMs,
       DEFAULT_PREFLIGHT_TIMEOUT_MS,
     ),
-    ledgerNetwork: textOf(
-      config.ledgerNetwork ?? DEFAULT_LEDGER_NETWORK,
-      "ledgerNetwork",
-    ),
+    ledgerNetwork,
     keyServerConfigs: keyServerConfigsOf(config.keyServerConfigs ?? []),
-    keyServers: listOf(config.keyServers ?? [], "keyServers").map((id) =>
-      textOf(id, "keyServers")
-    ),
+    keyServers: keyServerIdsOf(config.keyServers ?? [], ledgerNetwork),
     // Looked up at each call: who replaces the global one means this client too.
     fetch: givenFetch ?? ((url, init) => globalThis.fetch(url, init)),
     clock,

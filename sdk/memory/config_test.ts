@@ -58,6 +58,23 @@ Deno.test("resolveConfig() keeps what it is given", () => {
   assertStrictEquals(resolved.fetch, globalThis.fetch);
 });
 
+Deno.test("resolveConfig() takes key servers as a list, as an object of ids, and by network", () => {
+  const idsOf = (config: Partial<MemConfig>) =>
+    resolveConfig({ ...LEAST, ...config }).keyServers;
+  assertEquals(idsOf({ keyServers: ["0x1", "0x2"] }), ["0x1", "0x2"]);
+  assertEquals(idsOf({ keyServers: { first: "0x1", second: "0x2" } }), [
+    "0x1",
+    "0x2",
+  ]);
+  const keyServers = { mainnet: ["0x1"], testnet: ["0x2", "0x3"] };
+  assertEquals(idsOf({ keyServers }), ["0x1"]);
+  assertEquals(idsOf({ keyServers, ledgerNetwork: "testnet" }), [
+    "0x2",
+    "0x3",
+  ]);
+  assertEquals(idsOf({ keyServers: {} }), []);
+});
+
 Deno.test("resolveConfig() falls back to a deadline's default when it is no positive, finite number", () => {
   for (const timeout of [0, -1, NaN, Infinity, -Infinity, "5", null]) {
     const resolved = resolveConfig(
@@ -113,7 +130,17 @@ Deno.test("resolveConfig() says what is wrong and shows no secret", () => {
     [{ ...LEAST, namespace: "" }, "namespace is empty"],
     [{ ...LEAST, namespace: 5 }, "namespace is no text"],
     [{ ...LEAST, ledgerNetwork: 5 }, "ledgerNetwork is no text"],
-    [{ ...LEAST, keyServers: "0x1" }, "keyServers is no list"],
+    [{ ...LEAST, keyServers: "0x1" }, "keyServers is neither a list nor an"],
+    [{ ...LEAST, keyServers: { a: 1 } }, "keyServers.a is no text"],
+    [
+      { ...LEAST, keyServers: { testnet: ["0x1"] } },
+      'keyServers has none for ledgerNetwork "mainnet"',
+    ],
+    [{ ...LEAST, keyServers: { mainnet: [1] } }, "keyServers.mainnet is no te"],
+    [
+      { ...LEAST, keyServers: { mainnet: "0x1", testnet: ["0x2"] } },
+      "keyServers.mainnet is no list",
+    ],
     [{ ...LEAST, keyServers: [1] }, "keyServers is no text"],
     [{ ...LEAST, keyServerConfigs: [null] }, "keyServerConfigs[0] is no obj"],
     [{ ...LEAST, keyServerConfigs: [{}] }, "keyServerConfigs[0].objectId"],

@@ -37,6 +37,44 @@ export interface KeyServerConfig {
 }
 
 /**
+ * Object ids of independent key servers: a list of them; an object of them, under
+ * any names; or an object of such lists under the names of networks, of which
+ * that of `ledgerNetwork` counts.
+ */
+export type KeyServerIds =
+  | readonly string[]
+  | Readonly<Record<string, string>>
+  | Readonly<Record<string, readonly string[]>>;
+
+/**
+ * Checks object ids of key servers and makes a list of them.
+ *
+ * @throws {TypeError} When they are no {@linkcode KeyServerIds}.
+ */
+export function keyServerIdsOf(
+  value: unknown,
+  network: string,
+): readonly string[] {
+  if (Array.isArray(value)) return value.map((id) => textOf(id, "keyServers"));
+  if (typeof value !== "object" || value === null) {
+    throw configFault("keyServers is neither a list nor an object");
+  }
+  const entries: readonly (readonly [string, unknown])[] = Object.entries(
+    value,
+  );
+  if (!entries.some(([, ids]) => Array.isArray(ids))) {
+    return entries.map(([name, id]) => textOf(id, `keyServers.${name}`));
+  }
+  const own = entries.find(([name]) => name === network);
+  if (own === undefined) {
+    throw configFault(`keyServers has none for ledgerNetwork "${network}"`);
+  }
+  return listOf(own[1], `keyServers.${network}`).map((id) =>
+    textOf(id, `keyServers.${network}`)
+  );
+}
+
+/**
  * Checks a list of key servers.
  *
  * @throws {TypeError} When it is none.

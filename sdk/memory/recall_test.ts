@@ -32,6 +32,21 @@ Deno.test("recall() sends a plain question and nothing that is unset", async () 
   assertEquals(timeoutMs, 15_000);
 });
 
+Deno.test("recall() refuses a weight that nobody knows before anything is sent", async () => {
+  const parts = partsWith();
+  const scoringWeights = { semantic: 1, recencyHalflife: 3 };
+  const error = await assertRejects(
+    () => sent({ scoringWeights }, parts),
+    TypeError,
+  );
+  assertEquals(
+    error.message,
+    'Cannot use scoringWeights: there is no weight "recencyHalflife", but ' +
+      "semantic, recency, recencyHalfLifeDays, importance",
+  );
+  assertEquals(parts.exchange.requests.length, 0);
+});
+
 Deno.test("recall() sends order, weights, filter and namespace", async () => {
   const { body } = await sent({
     namespace: "notes",

@@ -6,6 +6,7 @@
 
 import { describe, optionalNumber } from "./arguments.ts";
 import type { ScoringWeights } from "./recall_types.ts";
+import { quote } from "./server_text.ts";
 
 /** Weights as they are sent; what is undefined is not. */
 export interface WireWeights {
@@ -19,10 +20,18 @@ export interface WireWeights {
   readonly importance: number | undefined;
 }
 
+const NAMES: readonly string[] = [
+  "semantic",
+  "recency",
+  "recencyHalfLifeDays",
+  "importance",
+];
+
 /**
  * Weights as they are sent, or undefined.
  *
- * @throws {TypeError} When they are no object, or one is no finite number.
+ * @throws {TypeError} When they are no object, one is no finite number, or one is
+ * of a name that nobody knows.
  */
 export function checkScoringWeights(
   weights: ScoringWeights | undefined,
@@ -32,6 +41,13 @@ export function checkScoringWeights(
     throw new TypeError(
       `Cannot use scoringWeights: it is ${describe(weights)} instead of an ` +
         `object`,
+    );
+  }
+  for (const [name, weight] of Object.entries(weights)) {
+    if (weight === undefined || NAMES.includes(name)) continue;
+    throw new TypeError(
+      `Cannot use scoringWeights: there is no weight ${quote(name)}, but ` +
+        NAMES.join(", "),
     );
   }
   const { semantic, recency, recencyHalfLifeDays, importance } = weights;

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { nearest } from "../../../shared/did_you_mean.ts";
 import { quote } from "../../../shared/quote.ts";
 
 /** What checking a value comes to. */
@@ -73,6 +74,28 @@ export function fields<C extends Checks>(
     }
     // The names and their checks are those of `checks`, so the types are too.
     return good(Object.fromEntries(values) as CheckedFields<C>);
+  };
+}
+
+/**
+ * Checks the members of an object that has no others: one that is misspelt would
+ * have no effect, and nobody would see why.
+ */
+export function closedFields<C extends Checks>(
+  checks: C,
+): Check<CheckedFields<C>> {
+  const known = Object.keys(checks);
+  const check = fields(checks);
+  return (value, name) => {
+    const unknown = isJsonObject(value)
+      ? Object.keys(value).find((key) => !known.includes(key))
+      : undefined;
+    if (unknown === undefined) return check(value, name);
+    const meant = nearest(unknown, known);
+    const advice = meant === undefined
+      ? `, but ${known.map((key) => quote(key)).join(", ")}`
+      : `; did you mean ${quote(meant)}?`;
+    return bad(name, `has no member ${quote(unknown)}${advice}`);
   };
 }
 

@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { type Checked, fields, list, optional } from "./check.ts";
-import { metadata, namespace } from "./memory_checks.ts";
+import { metadata, namespace, orderingChecks } from "./memory_checks.ts";
 import {
   cappedPositive,
   clampedCount,
@@ -160,3 +160,21 @@ const SPAN = { minItems: 1, maxItems: 5 };
 function valueOf<T>(checked: Checked<T>): T | undefined {
   return checked.kind === "ok" ? checked.value : undefined;
 }
+
+Deno.test("orderingChecks names a weight that nobody knows, and the one that was meant", () => {
+  const faultOf = (weights: Readonly<Record<string, unknown>>) => {
+    const checked = orderingChecks.scoring_weights(weights, "scoring_weights");
+    return checked.kind === "bad" ? checked.fault : undefined;
+  };
+  assertEquals(faultOf({ semantic: 1, recency: 0.5 }), undefined);
+  assertEquals(
+    faultOf({ semantic: 1, recencyHalfLifeDays: 3 }),
+    '"scoring_weights" has no member "recencyHalfLifeDays"; did you mean ' +
+      '"recency_half_life_days"?',
+  );
+  assertEquals(
+    faultOf({ freshness: 1 }),
+    '"scoring_weights" has no member "freshness", but "semantic", "recency", ' +
+      '"recency_half_life_days", "importance"',
+  );
+});

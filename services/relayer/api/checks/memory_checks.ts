@@ -11,7 +11,7 @@ import {
   bad,
   type Check,
   type Checked,
-  fields,
+  closedFields,
   good,
   isJsonObject,
   optional,
@@ -115,7 +115,7 @@ export function orderingOf(
 
 const WEIGHT = number({ min: 0, max: 100 });
 
-const WEIGHTS = fields({
+const WEIGHTS = closedFields({
   semantic: withDefault(WEIGHT, 1),
   recency: withDefault(WEIGHT, 0),
   recency_half_life_days: withDefault(

@@ -57,6 +57,8 @@ const BAD_WEIGHTS = [
   { importance: "x" },
   { recency: 1, recency_half_life_days: 0 },
   { recency: 1, recency_half_life_days: -3 },
+  { recencyHalfLifeDays: 3 },
+  { semantics: null },
 ];
 const BAD_METADATA = [
   5,
