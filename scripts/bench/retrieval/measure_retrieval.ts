@@ -20,14 +20,14 @@ export interface MeasuredRetrieval {
   readonly memoriesPerSecond: number;
 }
 
-const OWNER = `0x${"0a".repeat(32)}`;
 const MOST = Math.max(...CUTS);
 const BATCH = 32;
 
 /**
  * Remembers all memories, each namespace by itself, and asks all questions.
  *
- * @throws {Error} when the embedder does not answer
+ * @throws {Error} when the embedder does not answer, or two memories of a
+ * namespace have one id
  */
 export async function measureRetrieval(
   namespaces: readonly CorpusNamespace[],
@@ -35,17 +35,31 @@ export async function measureRetrieval(
 ): Promise<MeasuredRetrieval> {
   const index = new VectorIndex(embedder.width);
   const beginMs = performance.now();
-  for (const namespace of namespaces) await fill(index, namespace, embedder);
+  for (const [at, corpus] of namespaces.entries()) {
+    await fill(index, { owner: ownerOf(at), corpus, embedder });
+  }
   const filledMs = Math.max(1, performance.now() - beginMs);
+  const memories = namespaces.reduce(
+    (sum, { memories }) => sum + memories.length,
+    0,
+  );
+  // What is not in the index is not found, and the figures would be false.
+  if (index.size !== memories) {
+    throw new Error(
+      `Cannot measure: the index has ${index.size} of ${memories} memories; ` +
+        "ids must be unique in each conversation",
+    );
+  }
   const found: Found[] = [];
   const latencies: number[] = [];
-  for (const { name: namespace, questions } of namespaces) {
+  for (const [at, { name: namespace, questions }] of namespaces.entries()) {
+    const owner = ownerOf(at);
     for (const { text, category, gold } of questions) {
       const askedMs = performance.now();
       const [vector] = await vectorsOf([text], embedder);
       if (vector === undefined) throw new Error("Cannot ask: no vector");
       const limit = MOST;
-      const hits = index.search({ owner: OWNER, namespace, vector, limit });
+      const hits = index.search({ owner, namespace, vector, limit });
       latencies.push(performance.now() - askedMs);
       found.push({ category, gold, ranked: hits.map(({ id }) => id) });
     }
@@ -57,10 +71,18 @@ export async function measureRetrieval(
   };
 }
 
+/** Each conversation has an owner of its own, as those who talk in it have. */
+function ownerOf(at: number): string {
+  return `0x${(at + 1).toString(16).padStart(64, "0")}`;
+}
+
 async function fill(
   index: VectorIndex,
-  { name: namespace, memories }: CorpusNamespace,
-  embedder: Embedder,
+  { owner, corpus: { name: namespace, memories }, embedder }: {
+    readonly owner: string;
+    readonly corpus: CorpusNamespace;
+    readonly embedder: Embedder;
+  },
 ): Promise<void> {
   for (let from = 0; from < memories.length; from += BATCH) {
     const batch = memories.slice(from, from + BATCH);
@@ -70,7 +92,7 @@ async function fill(
       if (vector === undefined) throw new Error("Cannot remember: no vector");
       index.add({
         id,
-        owner: OWNER,
+        owner,
         namespace,
         blobId: id,
         createdAtMs: from + at,

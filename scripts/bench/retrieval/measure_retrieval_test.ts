@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { HashedEmbedder } from "../../../services/relayer/embed/hashed_embedder.ts";
 import { householdCorpus } from "./household_corpus.ts";
 import { measureRetrieval } from "./measure_retrieval.ts";
@@ -21,6 +21,34 @@ Deno.test("measureRetrieval() keeps namespaces apart", async () => {
     { name: "empty", memories: [], questions: [question] },
   ], new HashedEmbedder());
   assertEquals(found.map(({ ranked }) => ranked), [["m"], []]);
+});
+
+Deno.test("measureRetrieval() finds as much in several conversations as in each alone, when their ids and names are the same", async () => {
+  const conversations = ["green tea", "black coffee", "red wine"].map(
+    (text) => ({
+      name: "talk",
+      memories: [{ id: "D1:1", text }, { id: "D1:2", text: "good morning" }],
+      questions: [{ text, category: "words", gold: ["D1:1"] }],
+    }),
+  );
+  const { found } = await measureRetrieval(conversations, new HashedEmbedder());
+  assertEquals(
+    found.map(({ ranked }) => ranked),
+    conversations.map(() => ["D1:1", "D1:2"]),
+  );
+});
+
+Deno.test("measureRetrieval() throws when memories of a namespace share an id", async () => {
+  const memories = ["tea", "coffee"].map((text) => ({ id: "m", text }));
+  await assertRejects(
+    () =>
+      measureRetrieval(
+        [{ name: "n", memories, questions: [] }],
+        new HashedEmbedder(),
+      ),
+    Error,
+    "the index has 1 of 2 memories",
+  );
 });
 
 Deno.test("the built-in embedder finds what shares words and forms of words", async () => {

@@ -39,6 +39,11 @@ export class IndexPartition {
     return this.#entries.length;
   }
 
+  /** Whether there is an entry of an id. */
+  has(id: string): boolean {
+    return this.#positions.has(id);
+  }
+
   /** The ids of all entries. */
   ids(): Iterable<string> {
     return this.#positions.keys();

@@ -51,9 +51,12 @@ export interface IndexHit extends Omit<IndexedMemory, "vector" | "metadata"> {
 
 /** Finds memories by their vectors. */
 export interface MemoryIndex {
-  /** Adds a memory, or puts it in the place of one of the same id. */
+  /**
+   * Adds a memory, or puts it in the place of one of the same id in the same
+   * namespace.
+   */
   add(memory: IndexedMemory): void;
-  /** Removes a memory; nothing when there is none. */
+  /** Removes a memory from wherever it is; nothing when there is none. */
   remove(owner: string, id: string): void;
   /** Removes a namespace; nothing when there is none. */
   removeNamespace(owner: string, namespace: string): void;

@@ -22,8 +22,14 @@ import { RowArena } from "./row_arena.ts";
 
 interface OwnerEntries {
   readonly partitions: Map<string, IndexPartition>;
-  /** The namespace of each id. */
-  readonly namespaces: Map<string, string>;
+  /** The namespaces that have a memory of an id: usually one. */
+  readonly namespaces: Map<string, readonly string[]>;
+}
+
+/** Where an owner's memory is. */
+interface MemoryPlace {
+  readonly namespace: string;
+  readonly id: string;
 }
 
 /** A {@linkcode ListedIndex} that finds exactly the closest memories. */
@@ -55,23 +61,26 @@ export class VectorIndex implements ListedIndex {
   }
 
   /**
-   * Adds a memory, or puts it in the place of one of the same id.
+   * Adds a memory, or puts it in the place of one of the same id in the same
+   * namespace.
    *
    * @throws {RangeError} when the vector does not fit the index or has numbers
    * that are not finite, and when the index is full: it takes 4 GiB of bytes,
    * which are 2.7 million vectors of 1,536 numbers.
    */
   add(memory: IndexedMemory): void {
-    this.#checkVector(memory.vector);
-    this.remove(memory.owner, memory.id);
-    const entries = this.#owners.get(memory.owner) ??
+    const { id, owner, namespace, vector } = memory;
+    this.#checkVector(vector);
+    this.#removeFrom(owner, { namespace, id });
+    const entries = this.#owners.get(owner) ??
       { partitions: new Map(), namespaces: new Map() };
-    const partition = entries.partitions.get(memory.namespace) ??
+    const partition = entries.partitions.get(namespace) ??
       new IndexPartition(this.#arena);
     partition.add(memory);
-    entries.partitions.set(memory.namespace, partition);
-    entries.namespaces.set(memory.id, memory.namespace);
-    this.#owners.set(memory.owner, entries);
+    entries.partitions.set(namespace, partition);
+    const others = entries.namespaces.get(id) ?? [];
+    entries.namespaces.set(id, [...others, namespace]);
+    this.#owners.set(owner, entries);
     this.#size++;
   }
 
@@ -80,16 +89,12 @@ export class VectorIndex implements ListedIndex {
     return this.#owners.get(owner)?.namespaces.has(id) === true;
   }
 
-  /** Removes a memory; nothing when there is none. */
+  /** Removes a memory from wherever it is; nothing when there is none. */
   remove(owner: string, id: string): void {
-    const entries = this.#owners.get(owner);
-    const namespace = entries?.namespaces.get(id);
-    if (entries === undefined || namespace === undefined) return;
-    const partition = entries.partitions.get(namespace);
-    partition?.remove(id);
-    entries.namespaces.delete(id);
-    this.#size--;
-    if (partition?.size === 0) this.#drop(owner, namespace);
+    const namespaces = this.#owners.get(owner)?.namespaces.get(id) ?? [];
+    for (const namespace of namespaces) {
+      this.#removeFrom(owner, { namespace, id });
+    }
   }
 
   /** Removes a namespace; nothing when there is none. */
@@ -97,7 +102,7 @@ export class VectorIndex implements ListedIndex {
     const entries = this.#owners.get(owner);
     const partition = entries?.partitions.get(namespace);
     if (entries === undefined || partition === undefined) return;
-    for (const id of partition.ids()) entries.namespaces.delete(id);
+    for (const id of partition.ids()) forget(entries, { namespace, id });
     this.#size -= partition.size;
     partition.clear();
     this.#drop(owner, namespace);
@@ -124,6 +129,16 @@ export class VectorIndex implements ListedIndex {
     });
   }
 
+  #removeFrom(owner: string, at: MemoryPlace): void {
+    const entries = this.#owners.get(owner);
+    const partition = entries?.partitions.get(at.namespace);
+    if (entries === undefined || partition?.has(at.id) !== true) return;
+    partition.remove(at.id);
+    forget(entries, at);
+    this.#size--;
+    if (partition.size === 0) this.#drop(owner, at.namespace);
+  }
+
   #drop(owner: string, namespace: string): void {
     const entries = this.#owners.get(owner);
     entries?.partitions.delete(namespace);
@@ -142,6 +157,16 @@ export class VectorIndex implements ListedIndex {
       "Cannot use a vector: one of its numbers is not finite",
     );
   }
+}
+
+/** Notes that a namespace has no memory of an id any more. */
+function forget(
+  { namespaces }: OwnerEntries,
+  { namespace, id }: MemoryPlace,
+): void {
+  const left = namespaces.get(id)?.filter((name) => name !== namespace) ?? [];
+  if (left.length === 0) namespaces.delete(id);
+  else namespaces.set(id, left);
 }
 
 /** A loop: calling back for each number takes twenty times as long. */

@@ -19,10 +19,10 @@ Deno.test("VectorIndex finds what a plain search finds, whatever happens", () =>
       if (dice < 0.7) {
         const memory = memoryOf(random, { owner, namespace, id, width });
         index.add(memory);
-        plain.set(`${owner}/${id}`, memory);
+        plain.set(`${owner}/${namespace}/${id}`, memory);
       } else if (dice < 0.85) {
         index.remove(owner, id);
-        plain.delete(`${owner}/${id}`);
+        for (const name of ["a", "b"]) plain.delete(`${owner}/${name}/${id}`);
       } else if (dice < 0.87) {
         index.removeNamespace(owner, namespace);
         for (const [key, memory] of plain) {
@@ -170,16 +170,22 @@ Deno.test("VectorIndex.search() tells nothing of other owners and namespaces", (
   assertEquals(search(OWNER, "n"), 1);
 });
 
-Deno.test("VectorIndex.add() moves a memory to another namespace", () => {
+Deno.test("VectorIndex.add() leaves a memory of the same id in another namespace alone", () => {
   const index = new VectorIndex(2);
   const vector = Float32Array.of(1, 0);
-  index.add(memory({ id: "a", vector }));
-  index.add({ ...memory({ id: "a", vector }), namespace: "m" });
+  const search = (namespace: string) =>
+    index.search({ owner: OWNER, namespace, vector, limit: 9 }).length;
+  for (const namespace of ["n", "m", "m", "o"]) {
+    index.add({ ...memory({ id: "a", vector }), namespace });
+  }
+  const counts = () => [search("n"), search("m"), search("o"), index.size];
+  assertEquals(counts(), [1, 1, 1, 3]);
   assertEquals([index.has(OWNER, "a"), index.has(OWNER, "b")], [true, false]);
   assertEquals(index.has("0x02", "a"), false);
-  const search = (namespace: string) =>
-    index.search({ owner: OWNER, namespace, vector, limit: 1 }).length;
-  assertEquals([search("n"), search("m"), index.size], [0, 1, 1]);
+  index.removeNamespace(OWNER, "m");
+  assertEquals([...counts(), index.has(OWNER, "a")], [1, 0, 1, 2, true]);
+  index.remove(OWNER, "a");
+  assertEquals([...counts(), index.has(OWNER, "a")], [0, 0, 0, 0, false]);
 });
 
 Deno.test("VectorIndex.add() keeps a copy of the vector", () => {
