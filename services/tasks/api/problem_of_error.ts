@@ -40,18 +40,23 @@ export function problemOfError(
       retryAfterMs: SECRETS_RETRY_MS,
     });
   }
-  const isStore = error instanceof StoreFailedError;
+  if (error instanceof StoreFailedError) {
+    // Where it was called from says nothing about a disk that is full.
+    logger.error("Cannot answer request: the store failed", {
+      request: requestId,
+      error: error.message,
+    });
+    return problem("store_unavailable", {
+      detail: "Cannot answer: the store failed, so whether something was " +
+        "written is not known",
+      retryAfterMs: STORE_RETRY_MS,
+    });
+  }
   logger.error("Cannot answer request: the handler failed", {
     request: requestId,
     error: error instanceof Error
       ? error.stack ?? error.message
       : String(error),
   });
-  return isStore
-    ? problem("store_unavailable", {
-      detail: "Cannot answer: the store failed, so whether something was " +
-        "written is not known",
-      retryAfterMs: STORE_RETRY_MS,
-    })
-    : problem("internal");
+  return problem("internal");
 }

@@ -6,12 +6,19 @@
 
 import type { Demand } from "./claim_demand.ts";
 
+/** A round that came to no end. */
+export interface RoundFailure {
+  /** Why. */
+  readonly error: unknown;
+}
+
 /** Knows which demands were seen, so that nobody goes home unseen. */
 export class ClaimSight {
   /** Demands that no round has seen yet. */
   readonly #unseen = new Map<Demand, PromiseWithResolvers<void>>();
   /** Demands of the round that runs. */
   #seeing: ReadonlySet<Demand> = new Set();
+  #failure: RoundFailure | undefined;
   #roundEnd: Promise<void> = Promise.resolve();
 
   /** A demand has come; a round is to follow. */
@@ -30,10 +37,14 @@ export class ClaimSight {
     this.#unseen.delete(demand);
   }
 
-  /** Waits until a demand has been seen by a round, and by the one that runs. */
-  async lastLook(demand: Demand): Promise<void> {
+  /**
+   * Waits until a demand has been seen by a round, and by the one that runs.
+   * Answers with why the last one failed, if it did: there may be tasks then.
+   */
+  async lastLook(demand: Demand): Promise<RoundFailure | undefined> {
     await this.#unseen.get(demand)?.promise;
     if (this.#seeing.has(demand)) await this.#roundEnd;
+    return this.#failure;
   }
 
   /**
@@ -50,6 +61,10 @@ export class ClaimSight {
     let passedOver: ReadonlySet<Demand> = new Set();
     try {
       passedOver = await round();
+      this.#failure = undefined;
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
     } finally {
       for (const demand of this.#seeing) {
         if (!passedOver.has(demand)) this.drop(demand);

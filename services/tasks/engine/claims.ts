@@ -11,6 +11,7 @@ import type { Task } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/worker.ts";
 import type { TaskChanges } from "./changes.ts";
 import type { Demand } from "./claim_demand.ts";
+import type { RoundFailure } from "./claim_sight.ts";
 import type { EngineParts } from "./parts.ts";
 import { WorkerClaims } from "./worker_claims.ts";
 
@@ -86,10 +87,14 @@ export class Claims {
 
   /**
    * Waits until a demand has been looked at once, and until the round that may
-   * be claiming for it has ended.
+   * be claiming for it has ended. Answers with why the last round failed, if it
+   * did.
    */
-  async lastLook(of: WorkerName, demand: Demand): Promise<void> {
-    await this.#workers.get(nameOf(of))?.lastLook(demand);
+  async lastLook(
+    of: WorkerName,
+    demand: Demand,
+  ): Promise<RoundFailure | undefined> {
+    return await this.#workers.get(nameOf(of))?.lastLook(demand);
   }
 
   /** Looks for a worker's tasks, as its definition has changed. */

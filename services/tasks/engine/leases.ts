@@ -109,7 +109,12 @@ export class Leases {
     });
   }
 
-  /** Takes tasks; waits for the first when there is none. */
+  /**
+   * Takes tasks; waits for the first when there is none.
+   *
+   * @throws {Error} when the store failed at the last look, so that there may be
+   * tasks that could not be claimed
+   */
   async lease(wish: LeaseWish): Promise<readonly Grant[]> {
     const { claims, clock, liveness } = this.#options;
     const { tenantId, workerId, max, waitMs } = wish;
@@ -147,7 +152,11 @@ export class Leases {
     const giveUp = (): void => close([]);
     // What is being claimed is waited for: it would only have to be given back.
     const end = (): void => {
-      void claims.lastLook({ tenantId, workerId }, demand).then(giveUp);
+      void claims.lastLook({ tenantId, workerId }, demand).then((failure) => {
+        if (failure === undefined || !isOpen) return giveUp();
+        isOpen = false;
+        answered.reject(failure.error);
+      });
     };
     let timer: Timer | undefined;
     wish.onGone?.(giveUp);

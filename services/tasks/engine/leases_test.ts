@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertRejects,
+} from "@std/assert";
+import { StoreFailedError } from "../store/store_failed_error.ts";
+import { interceptStore } from "./testing/intercepted_store.ts";
 import { openTestEngine, TENANT_ID } from "./testing/test_engine.ts";
 
 Deno.test("Leases.say() takes the same outcome twice, and no other one", async () => {
@@ -293,4 +300,35 @@ Deno.test("Leases.isHeldBy() knows who holds what was handed out, and nobody els
   }
   await world.complete(grant);
   assertEquals(leases.isHeldBy(holder), false);
+});
+
+Deno.test("Leases.lease() fails when tasks could not be claimed, and waits for the next look when it may", async () => {
+  let isFull = false;
+  const world = await openTestEngine({
+    wrap: (store) =>
+      interceptStore(store, {
+        async commit(proceed) {
+          if (isFull) throw new StoreFailedError("Cannot write: disk is full");
+          return await proceed();
+        },
+      }),
+  });
+  const mailer = await world.worker();
+  isFull = true;
+  // There is nothing to be claimed, so nothing is to be written.
+  assertEquals(await world.lease(mailer), []);
+  isFull = false;
+  const made = await world.task(mailer);
+  isFull = true;
+  const refused = () => world.lease(mailer, { waitMs: 0 });
+  await assertRejects(refused, StoreFailedError, "disk is full");
+  const late = world.lease(mailer, { waitMs: 5_000 });
+  const failing = assertRejects(() => late, StoreFailedError, "disk is full");
+  await world.clock.advance(6_000);
+  await failing;
+  const lucky = world.lease(mailer, { waitMs: 5_000 });
+  await world.clock.advance(2_000);
+  isFull = false;
+  await world.clock.advance(6_000);
+  assertEquals((await lucky).map(({ task }) => task.id), [made.id]);
 });

@@ -16,7 +16,7 @@ import type { Demand, Grant } from "./claim_demand.ts";
 import { ClaimReturns } from "./claim_returns.ts";
 import { askAgain, deal, type Start, startRequest } from "./claim_starts.ts";
 import { choose } from "./claim_choice.ts";
-import { ClaimSight } from "./claim_sight.ts";
+import { ClaimSight, type RoundFailure } from "./claim_sight.ts";
 import type { EngineParts } from "./parts.ts";
 import { WorkerRates } from "./worker_rates.ts";
 
@@ -102,9 +102,12 @@ export class WorkerClaims {
     this.#sight.drop(demand);
   }
 
-  /** Waits until a demand has been seen by a round, and by the one that runs. */
-  async lastLook(demand: Demand): Promise<void> {
-    await this.#sight.lastLook(demand);
+  /**
+   * Waits until a demand has been seen by a round, and by the one that runs;
+   * answers with why the last one failed, if it did.
+   */
+  lastLook(demand: Demand): Promise<RoundFailure | undefined> {
+    return this.#sight.lastLook(demand);
   }
 
   /** When a task of a group may start; undefined when no rate holds it back. */

@@ -1,0 +1,60 @@
+/**
+ * A log in which what goes wrong again and again is told now and then: on a full
+ * disk each request fails in the same way, and its lines would fill what is left.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import { GenerationMap } from "../shared/generation_map.ts";
+import type { LogFields, Logger } from "../shared/logger.ts";
+
+/** How long the same is not told again. */
+const PAUSE_MS = 10_000;
+/** Different lines that are remembered. */
+const MAX_LINES = 200;
+
+/** A line that was told. */
+interface Told {
+  readonly atMs: number;
+  /** How often it was not told since. */
+  held: number;
+}
+
+/**
+ * Passes lines on. Of warnings and errors that differ in nothing but the request
+ * one is passed on in ten seconds; the next one tells in `repeated` how many were
+ * left out.
+ */
+export function quietLogger(
+  logger: Logger,
+  { clock }: { readonly clock: Clock },
+): Logger {
+  const told = new GenerationMap<string, Told>(MAX_LINES);
+
+  function pass(
+    level: "warn" | "error",
+    message: string,
+    fields: LogFields = {},
+  ): void {
+    const { request: _request, ...same } = fields;
+    const key = `${level} ${message} ${JSON.stringify(same)}`;
+    const nowMs = clock.nowMs();
+    const last = told.get(key);
+    const ageMs = nowMs - (last?.atMs ?? -Infinity);
+    if (last !== undefined && ageMs >= 0 && ageMs < PAUSE_MS) {
+      last.held++;
+      return;
+    }
+    told.set(key, { atMs: nowMs, held: 0 });
+    const held = last?.held ?? 0;
+    logger[level](message, held > 0 ? { ...fields, repeated: held } : fields);
+  }
+
+  return {
+    debug: (message, fields) => logger.debug(message, fields),
+    info: (message, fields) => logger.info(message, fields),
+    warn: (message, fields) => pass("warn", message, fields),
+    error: (message, fields) => pass("error", message, fields),
+  };
+}
