@@ -17,6 +17,7 @@ import { makeTenant } from "./tasks/bench_tenant.ts";
 import type { BenchRun } from "./tasks/bench_run.ts";
 import { type DiskSpeed, probeDisk } from "./tasks/disk_probe.ts";
 import { LoadThread } from "./tasks/load_thread.ts";
+import { measureBodies } from "./tasks/measure_bodies.ts";
 import { measureBatch, measureCreate } from "./tasks/measure_create.ts";
 import { measureDrain } from "./tasks/measure_drain.ts";
 import { measureLists } from "./tasks/measure_lists.ts";
@@ -28,6 +29,7 @@ const MEASURES = [
   "create",
   "batch",
   "drain",
+  "bodies",
   "start",
   "claims",
   "restart",
@@ -132,6 +134,7 @@ async function measureAll(
     ["create", measureCreate],
     ["batch", measureBatch],
     ["drain", measureDrain],
+    ["bodies", measureBodies],
     ["start", (run) => measureStart(run, disk)],
   ];
   for (const [name, measure] of measures) {
@@ -165,9 +168,10 @@ async function withService(
   const dataDir = await Deno.makeTempDir({ dir: folder });
   const service = await BenchService.start(dataDir);
   try {
-    const { port } = service;
+    const { port, pid } = service;
     const bars = await use({
       port,
+      pid,
       tenant: await makeTenant(port),
       load,
       ms,

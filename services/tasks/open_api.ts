@@ -71,6 +71,7 @@ export async function openApi(
     },
     readiness: () => readiness(options, provider),
     durability: settings.durability,
+    maxBatchBytes: settings.maxBatchBytes,
   };
   const routes = allRoutes(apiParts, {
     ...options.background,

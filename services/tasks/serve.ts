@@ -75,8 +75,7 @@ export async function serve(
       changes: engine.changes,
       vault,
       caller,
-      view: (task, workerName) =>
-        viewTask(task, { workerName, payloads: true }),
+      view: (task, options) => viewTask(task, { ...options, payloads: true }),
     }),
     maxInFlight: settings.pushMaxInFlight,
   });

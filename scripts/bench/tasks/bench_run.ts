@@ -12,6 +12,8 @@ import type { LoadThread } from "./load_thread.ts";
 export interface BenchRun {
   /** Where the service listens. */
   readonly port: number;
+  /** The id of its process. */
+  readonly pid: number;
   /** Who makes the requests. */
   readonly tenant: BenchTenant;
   /** Sends them. */

@@ -23,16 +23,23 @@ export interface BenchTenant {
 
 const WORKER = "bench";
 
-/** Makes a tenant with a pull worker that may run any number of tasks. */
-export async function makeTenant(port: number): Promise<BenchTenant> {
+/**
+ * Makes a tenant with a pull worker that may run any number of tasks.
+ *
+ * @param options.domain The label of its host; `acme` unless given.
+ */
+export async function makeTenant(
+  port: number,
+  { domain = "acme" }: { readonly domain?: string } = {},
+): Promise<BenchTenant> {
   using socket = await HttpSocket.connect(port);
   const made = await ask(socket, {
     method: "POST",
     path: "/",
     host: `accounts.${SERVICE_HOST}`,
-    body: JSON.stringify({ domain: "acme" }),
+    body: JSON.stringify({ domain }),
   });
-  const host = `acme.${SERVICE_HOST}`;
+  const host = `${domain}.${SERVICE_HOST}`;
   const token = textOf(made, "owner_key");
   const worker = await ask(socket, {
     method: "POST",
@@ -53,6 +60,15 @@ export async function makeTenant(port: number): Promise<BenchTenant> {
     workerId: textOf(worker, "id"),
     worker: WORKER,
   };
+}
+
+/** Makes a task; gives its id. */
+export async function makeTask(
+  port: number,
+  tenant: BenchTenant,
+): Promise<string> {
+  using socket = await HttpSocket.connect(port);
+  return textOf(await ask(socket, createRequest(tenant, 0)), "id");
 }
 
 /** The body that makes a task, of the size that other queues are measured with. */

@@ -100,8 +100,8 @@ export async function withStored<Value>(
   tell(`  stored in ${Math.round((performance.now() - beginMs) / 1_000)} s`);
   const service = await BenchService.start(dataDir);
   try {
-    const { port } = service;
-    return await use({ port, tenant, load, ms: 0 }, dataDir, service);
+    const { port, pid } = service;
+    return await use({ port, pid, tenant, load, ms: 0 }, dataDir, service);
   } catch (error) {
     tell(await service.kill());
     throw error;

@@ -5,8 +5,12 @@
  */
 
 import { Buffer, isUtf8 } from "node:buffer";
+import {
+  type JsonShapeFault,
+  jsonShapeFault,
+  type JsonShapeLimits,
+} from "../../shared/http/json_shape.ts";
 import { type Answer, refused } from "./answer.ts";
-import { jsonShapeFault, type JsonShapeLimits } from "./json_shape.ts";
 import {
   type Checked,
   type CheckedFields,
@@ -22,6 +26,13 @@ export type FieldsOutcome<T> =
 
 /** Nothing that is taken is nested deeper, or has more numbers than a vector. */
 const LIMITS: JsonShapeLimits = { maxDepth: 16, maxValues: 20_000 };
+
+const FAULTS: Readonly<Record<JsonShapeFault["kind"], string>> = {
+  too_deep: `the body is nested more than ${LIMITS.maxDepth} deep`,
+  too_many_values: `the body has more than ${LIMITS.maxValues} values`,
+  too_many_members: "the body has an object with too many members",
+  number_too_large: "the body has a number that is too large",
+};
 
 /**
  * Reads the members of a body that has to be a JSON object.
@@ -56,7 +67,7 @@ export function jsonBody(
 export function parseJson(bytes: Uint8Array): Checked<unknown> {
   if (!isUtf8(bytes)) return { kind: "bad", fault: "the body is not UTF-8" };
   const fault = jsonShapeFault(bytes, LIMITS);
-  if (fault !== undefined) return { kind: "bad", fault };
+  if (fault !== undefined) return { kind: "bad", fault: FAULTS[fault.kind] };
   const { buffer, byteOffset, byteLength } = bytes;
   // Faster than a decoder of its own, for bodies of usual size.
   const text = Buffer.from(buffer, byteOffset, byteLength).toString("utf8");

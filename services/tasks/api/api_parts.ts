@@ -45,6 +45,8 @@ export interface ApiParts {
   readonly readiness: () => Promise<Readonly<Record<string, Readiness>>>;
   /** How durable an answered write is. */
   readonly durability: "strict" | "relaxed";
+  /** Longest body of a batch of tasks, in bytes. */
+  readonly maxBatchBytes: number;
 }
 
 /** How accounts are made. */

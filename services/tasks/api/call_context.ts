@@ -15,7 +15,7 @@ export interface ContextOptions extends
     CallContext,
     | "params"
     | "caller"
-    | "bodyText"
+    | "pausing"
     | "along"
     | "admitAgain"
     | "answerPlace"
@@ -30,7 +30,7 @@ export function contextOf(
   incoming: Incoming,
   options: ContextOptions,
 ): CallContext {
-  const { params, caller, bodyText, nowMs, serviceHost } = options;
+  const { params, caller, pausing, nowMs, serviceHost } = options;
   const { along, admitAgain, answerPlace } = options;
   const { request, requestId, origin, path, rawQuery, prefix, tenant } =
     incoming;
@@ -38,7 +38,7 @@ export function contextOf(
   return {
     params,
     caller,
-    bodyText,
+    pausing,
     along,
     admitAgain,
     answerPlace,

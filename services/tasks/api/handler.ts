@@ -12,6 +12,7 @@ import type {
   HttpResponse,
 } from "../../shared/http/exchange.ts";
 import type { Clock } from "../../shared/clock.ts";
+import { Slices } from "../../shared/slices.ts";
 import type { Caller } from "../access/caller.ts";
 import { singleValue } from "../access/host.ts";
 import { admit, type AdmitOptions } from "./admit.ts";
@@ -51,6 +52,11 @@ export interface HandlerOptions
    * @default nobody does
    */
   readonly onCaller?: (caller: Caller | undefined) => void;
+  /**
+   * What long bodies are read in, and long answers made.
+   * @default slices of its own
+   */
+  readonly slices?: Slices;
   /** The time. */
   readonly clock: Clock;
   /** Hears about faults. */
@@ -68,12 +74,14 @@ class Handler {
   readonly #matcher: RouteMatcher<AnyRoute>;
   readonly #destinations: Destinations;
   readonly #rates: RequestRates;
+  readonly #slices: Slices;
 
   constructor(options: HandlerOptions) {
     this.#options = options;
     this.#matcher = createMatcher(options.routes);
     this.#destinations = new Destinations(options);
     this.#rates = new RequestRates(options);
+    this.#slices = options.slices ?? new Slices();
   }
 
   async handle(request: HttpRequest): Promise<HttpResponse> {
@@ -193,10 +201,12 @@ class Handler {
     const over = this.#rates.refusal(incoming, admitted);
     if (over !== undefined) return renderAnswer(over, rendering);
     if (admitted.kind === "problem") return renderAnswer(admitted, rendering);
+    const pausing = this.#slices.open();
     const body = await readBody(incoming, {
       route,
       maxBodyBytes: this.#options.maxBodyBytes,
       lease: admitted.lease,
+      pausing,
     });
     if (body.kind === "problem") return renderAnswer(body, rendering);
     const { caller } = admitted;
@@ -204,7 +214,7 @@ class Handler {
     const slot = await openSlot(incoming, {
       route,
       caller,
-      text: body.text,
+      body: body.bytes,
       answers: this.#options.answers,
     });
     if (slot?.kind === "problem") return renderAnswer(slot, rendering);
@@ -227,7 +237,7 @@ class Handler {
       const context = contextOf(incoming, {
         params,
         caller,
-        bodyText: body.text,
+        pausing,
         along: (answer) => slot?.slot.writes(answer, render) ?? [],
         admitAgain: () => admit(incoming, gate),
         answerPlace: slot?.slot.place,

@@ -35,7 +35,7 @@ export interface KeyedRequest {
   /** The client's key. */
   readonly key: string;
   /** The body as it came. */
-  readonly bodyText: string;
+  readonly body: Uint8Array;
 }
 
 /** What is known of a request with a key. */
@@ -79,13 +79,13 @@ export class IdempotentAnswers {
 
   /** Looks what is known of a request. */
   async open(request: KeyedRequest): Promise<KeyedOutcome> {
-    const { tenantId, key, bodyText } = request;
+    const { tenantId, key, body } = request;
     const name = idempotencyStoreKey(request, key);
     if (this.#underWay.has(name)) return inProgress();
     this.#underWay.add(name);
     let isOpen = false;
     try {
-      const place = { tenantId, key: name, bodyHash: bodyHash(bodyText) };
+      const place = { tenantId, key: name, bodyHash: bodyHash(body) };
       const entry = await this.#read(place);
       if (entry === undefined) {
         isOpen = true;

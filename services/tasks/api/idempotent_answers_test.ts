@@ -15,7 +15,7 @@ const REQUEST: KeyedRequest = {
   method: "POST",
   path: "/v1/things",
   key: "k",
-  bodyText: "{}",
+  body: new TextEncoder().encode("{}"),
 };
 
 Deno.test("a repeated request gets the conflict again that the commit found", async () => {
@@ -111,7 +111,10 @@ Deno.test("IdempotentAnswers waits a while for an answer that is yet to come", a
   const tooEarly = answers.open(REQUEST);
   await clock.advanceAsync(20_000);
   assertEquals(codeOf(await tooEarly), "idempotency_in_progress");
-  const other = answers.open({ ...REQUEST, bodyText: "[]" });
+  const other = answers.open({
+    ...REQUEST,
+    body: new TextEncoder().encode("[]"),
+  });
   assertEquals(codeOf(await other), "idempotency_key_reused");
 
   const patient = answers.open(REQUEST);

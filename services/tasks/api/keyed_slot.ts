@@ -18,7 +18,7 @@ export interface OpenSlotOptions {
   /** Who calls. */
   readonly caller: Caller | undefined;
   /** The body as it came. */
-  readonly text: string;
+  readonly body: Uint8Array;
   /** Answers that were given. */
   readonly answers: IdempotentAnswers;
 }
@@ -26,7 +26,7 @@ export interface OpenSlotOptions {
 /** Looks for an answer that was given before, where the client asked for that. */
 export async function openSlot(
   incoming: Incoming,
-  { route, caller, text, answers }: OpenSlotOptions,
+  { route, caller, body, answers }: OpenSlotOptions,
 ): Promise<KeyedOutcome | undefined> {
   if (route.isIdempotent !== true) return undefined;
   const { request, tenant, path } = incoming;
@@ -39,7 +39,7 @@ export async function openSlot(
     method: request.method,
     path,
     key: key.key,
-    bodyText: text,
+    body,
   });
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Pausing } from "../../shared/slices.ts";
 import type { ClaimedLease } from "./http/admission.ts";
 import { readJsonBody } from "./http/json_body.ts";
 import { problem, type ProblemAnswer } from "./http/problem_answer.ts";
@@ -18,6 +19,8 @@ export interface ReadBodyOptions {
   readonly route: AnyRoute;
   /** Longest body of any request. */
   readonly maxBodyBytes: number;
+  /** Gives way while a long body is parsed. */
+  readonly pausing: Pausing;
   /**
    * The lease that the request is about.
    * @default it is about none
@@ -32,8 +35,10 @@ export interface ReadBody {
   /** What it says; undefined when there is none. */
   readonly value: unknown;
   /** The body as it came. */
-  readonly text: string;
+  readonly bytes: Uint8Array;
 }
+
+const NO_BYTES = new Uint8Array(0);
 
 /** A body is read up to here before the plan of a tenant says something. */
 const NO_PLAN = { payloadBytes: 65_536, batchSize: 0 };
@@ -41,10 +46,10 @@ const NO_PLAN = { payloadBytes: 65_536, batchSize: 0 };
 /** Reads the body of a request, if its route takes one. */
 export async function readBody(
   incoming: Incoming,
-  { route, maxBodyBytes, lease }: ReadBodyOptions,
+  { route, maxBodyBytes, lease, pausing }: ReadBodyOptions,
 ): Promise<ReadBody | ProblemAnswer> {
   if (route.body === undefined) {
-    return { kind: "ok", value: undefined, text: "" };
+    return { kind: "ok", value: undefined, bytes: NO_BYTES };
   }
   const { request, limits } = incoming;
   const contentLength = request.headers.get("content-length");
@@ -63,6 +68,8 @@ export async function readBody(
     read: (bytes) => request.body(bytes),
   }, {
     maxBytes,
+    maxValues: route.body.maxValues,
+    pausing,
     isOptional: route.body.isOptional,
     mediaTypes: route.body.mediaTypes,
     tooLargeAdvice: route.body.tooLargeAdvice,

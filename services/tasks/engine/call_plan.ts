@@ -8,12 +8,16 @@ import type { Task } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/worker.ts";
 import type { Scrubber } from "../secrets/scrub.ts";
 import { type CallbackData, callbackDataOf } from "./callbacks.ts";
+import { EmbeddedJson } from "./embedded_json.ts";
 import type { EngineParts } from "./parts.ts";
 import type { Vault } from "./vault.ts";
 import { tenantOfInternal } from "./workers.ts";
 
 /** Makes what a receiver is told of a task, as the API shows it. */
-export type TaskView = (task: Task, workerName: string) => unknown;
+export type TaskView = (
+  task: Task,
+  options: { readonly workerName: string; readonly embedded: EmbeddedJson },
+) => unknown;
 
 /** What a call needs beside the task. */
 export interface CallPlan {
@@ -27,6 +31,8 @@ export interface CallPlan {
   readonly type: string;
   /** What is told of it, for JSON. */
   readonly data: unknown;
+  /** Writes that as JSON, with the texts that it has embedded. */
+  readonly embedded: EmbeddedJson;
   /** Values that may be filled in, by name. */
   readonly secrets: ReadonlyMap<string, string>;
   /** What signs the call, as text. */
@@ -66,6 +72,7 @@ export async function planCall(
   }
   const url = worker.jobs?.[task.job]?.url ?? worker.url;
   if (url === undefined) return undefined;
+  const embedded = new EmbeddedJson();
   const [secrets, signing] = await Promise.all([
     vault.open(task.tenantId, task.workerId),
     vault.signing(worker),
@@ -76,7 +83,7 @@ export async function planCall(
     taskId: task.id,
     type: "task.run",
     data: {
-      task: view(task, worker.name),
+      task: view(task, { workerName: worker.name, embedded }),
       run: task.run,
       attempt: {
         id: task.attempt?.id,
@@ -85,6 +92,7 @@ export async function planCall(
         started_at: new Date(task.startedAtMs ?? 0).toISOString(),
       },
     },
+    embedded,
     secrets: secrets.values,
     signing,
     scrubber: secrets.scrubber,
@@ -97,6 +105,7 @@ async function callbackPlanOf(
     readonly worker: WorkerDefinition;
   },
 ): Promise<CallPlan> {
+  const embedded = new EmbeddedJson();
   const [origin, signer] = await Promise.all([
     parts.store.task(data.tenantId, data.taskId),
     parts.workers.get(data.tenantId, data.workerId),
@@ -107,11 +116,13 @@ async function callbackPlanOf(
     taskId: data.taskId,
     type: data.type,
     data: {
-      task: origin === undefined
-        ? { id: data.taskId }
-        : view(origin, signer?.name ?? origin.workerId),
+      task: origin === undefined ? { id: data.taskId } : view(origin, {
+        workerName: signer?.name ?? origin.workerId,
+        embedded,
+      }),
       run: data.run,
     },
+    embedded,
     secrets: new Map(),
     signing: signer === undefined ? [] : await vault.signing(signer),
     scrubber: undefined,

@@ -9,6 +9,7 @@ import { signWebhook } from "../delivery/webhook_signature.ts";
 import type { PushRequest } from "../delivery/push_call.ts";
 import type { Task } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/worker.ts";
+import type { EmbeddedJson } from "./embedded_json.ts";
 import { parseHeaderTemplate } from "../secrets/header_template.ts";
 import type { RenderOutcome } from "../secrets/template_parts.ts";
 import { parseUrlTemplate } from "../secrets/url_template.ts";
@@ -32,6 +33,8 @@ export interface PushParts {
   readonly type: string;
   /** The body's `data`. */
   readonly data: unknown;
+  /** Writes that as JSON, with the texts that it has embedded. */
+  readonly embedded: Pick<EmbeddedJson, "stringify">;
   /** Where to call. */
   readonly url: string;
   /** The present, in milliseconds since the epoch. */
@@ -65,7 +68,7 @@ export function pushRequestOf(parts: PushParts): PushRequestOutcome {
     if (text.kind !== "ok") return notRendered(`its header "${name}"`, text);
     headers[name.toLowerCase()] = text.text;
   }
-  const body = JSON.stringify({
+  const body = parts.embedded.stringify({
     type: parts.type,
     timestamp: new Date(nowMs).toISOString(),
     data: parts.data,

@@ -17,6 +17,7 @@ async function make(wish: Wish): Promise<PushRequestOutcome> {
   const worker = await world.worker(wish.worker);
   const task = await world.task(worker);
   return pushRequestOf({
+    embedded: JSON,
     task: { ...task, fence: 3, run: 2 },
     worker,
     url: wish.url ?? "https://worker.example/",

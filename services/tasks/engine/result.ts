@@ -5,9 +5,17 @@
  */
 
 import type { Scrubber } from "../secrets/scrub.ts";
+import { beginningOf } from "./json_beginning.ts";
 
 /** Most bytes of a result's JSON text. */
 export const MAX_RESULT_BYTES = 65_536;
+
+/**
+ * How much of a longer one is looked at, in characters of its JSON text. To take
+ * secrets out of a megabyte takes longer than others may be held up; what is
+ * taken out makes the text shorter, mostly by less than this.
+ */
+const MAX_READ_CHARS = MAX_RESULT_BYTES + 16_384;
 
 /** The part of an event that carries a result. */
 export interface KeptResult {
@@ -40,18 +48,31 @@ export function keptResult(
   result: unknown,
   options: ResultOptions = {},
 ): KeptResult {
-  const { isTruncated = false, scrubber } = options;
-  const clean = isTruncated && typeof result === "string"
+  const { scrubber } = options;
+  const begin = beginningOf(result, {
+    maxChars: MAX_READ_CHARS,
+    ...(scrubber === undefined ? {} : { cut: cutWith(scrubber) }),
+  });
+  const isTruncated = options.isTruncated === true || begin.isCut;
+  const clean = options.isTruncated === true && typeof result === "string"
     ? scrubber?.scrubText(result, { isCut: true }) ?? result
-    : scrubber?.scrubJson(result) ?? result;
+    : scrubber?.scrubJson(begin.value) ?? begin.value;
   const resultJson = JSON.stringify(clean ?? null);
-  if (byteLength(resultJson) <= MAX_RESULT_BYTES) {
+  if (!begin.isCut && byteLength(resultJson) <= MAX_RESULT_BYTES) {
     return isTruncated
       ? { resultJson, isResultTruncated: true }
       : { resultJson };
   }
   const text = typeof clean === "string" ? clean : resultJson;
   return { resultJson: longestBeginning(text), isResultTruncated: true };
+}
+
+/** Cuts a string, and takes a secret out that the cut leaves the beginning of. */
+export function cutWith(
+  scrubber: Scrubber,
+): (text: string, chars: number) => string {
+  return (text, chars) =>
+    scrubber.scrubText(text.slice(0, chars), { isCut: true });
 }
 
 /** The longest beginning of a text that fits as a JSON string, as such a string. */

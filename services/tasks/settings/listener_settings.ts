@@ -59,8 +59,17 @@ export const listenerSettings = {
     min: 1_024,
     max: 268_435_456,
     group: GROUP,
-    help: "Longest body of a request in bytes; a batch of tasks is the " +
-      "longest there is. Plans bound a single task's data.",
+    help: "Longest body of a request in bytes. Plans bound a single task's " +
+      "data, whose body may be twice as long and 128 KiB.",
+  }),
+  maxBatchBytes: integerSetting({
+    name: "MAX_BATCH_BYTES",
+    default: 4_194_304,
+    min: 1_024,
+    max: 268_435_456,
+    group: GROUP,
+    help: "Longest body of a batch of tasks in bytes; 1,000 tasks of 4 KB " +
+      "by default. MAX_BODY_BYTES bounds it, too.",
   }),
   maxBodiesBytes: integerSetting({
     name: "MAX_BODIES_BYTES",

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { EmbeddedJson } from "../../engine/embedded_json.ts";
 import type { ProblemAnswer } from "./problem_answer.ts";
 import { problemKind } from "./problem_catalog.ts";
 
@@ -18,6 +19,11 @@ export interface JsonAnswer {
   readonly status: number;
   /** The body, as JSON takes it. */
   readonly value: unknown;
+  /**
+   * Writes the body, with the texts that it has embedded.
+   * @default nothing is embedded
+   */
+  readonly embedded?: EmbeddedJson;
   /**
    * Further headers.
    * @default none
@@ -81,6 +87,15 @@ export interface RenderedAnswer {
   readonly body?: string;
 }
 
+/** Options of {@linkcode json}. */
+export interface JsonOptions extends AnswerOptions {
+  /**
+   * Writes the body, with the texts that it has embedded.
+   * @default nothing is embedded
+   */
+  readonly embedded?: EmbeddedJson;
+}
+
 /** Options of {@linkcode json} and {@linkcode empty}. */
 export interface AnswerOptions {
   /**
@@ -96,7 +111,7 @@ export interface AnswerOptions {
 }
 
 /** A JSON answer. */
-export function json(value: unknown, options: AnswerOptions = {}): JsonAnswer {
+export function json(value: unknown, options: JsonOptions = {}): JsonAnswer {
   return { kind: "json", status: 200, value, ...options };
 }
 
@@ -184,7 +199,9 @@ function renderGood(
       "x-request-id": requestId,
       ...answer.headers,
     },
-    body: isJson ? JSON.stringify(answer.value) : answer.text,
+    body: isJson
+      ? answer.embedded?.stringify(answer.value) ?? JSON.stringify(answer.value)
+      : answer.text,
   };
 }
 

@@ -5,6 +5,7 @@
  */
 
 import type { Soon } from "../../../shared/soon.ts";
+import type { Pausing } from "../../../shared/slices.ts";
 import type { Caller } from "../../access/caller.ts";
 import type { Write } from "../../store/store.ts";
 import type { Admission } from "./admission.ts";
@@ -32,8 +33,8 @@ export interface CallContext {
   readonly path: string;
   /** The query as it came, without question mark. */
   readonly rawQuery: string;
-  /** The body as it came; empty when there is none. */
-  readonly bodyText: string;
+  /** Gives way while much is done at once. */
+  readonly pausing: Pausing;
   /** The id of the request. */
   readonly requestId: string;
   /** The client's trace, if it sent one. */

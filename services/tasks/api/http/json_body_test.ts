@@ -8,17 +8,17 @@ import {
 
 const JSON_TYPE = "application/json";
 
-Deno.test("readJsonBody() reads a body and keeps its text", async () => {
+Deno.test("readJsonBody() reads a body and keeps its bytes", async () => {
   const text = '{"a": [1, "é"]}';
   assertEquals(await read({ body: text }), {
     kind: "ok",
     value: { a: [1, "é"] },
-    text,
+    bytes: bytesOf(text),
   });
   assertEquals(await read({ body: `\ufeff${text}` }), {
     kind: "ok",
     value: { a: [1, "é"] },
-    text,
+    bytes: bytesOf(text),
   });
 });
 
@@ -70,7 +70,11 @@ Deno.test("readJsonBody() passes on how reading ended", async () => {
 });
 
 Deno.test("readJsonBody() takes no body where it is optional", async () => {
-  const none = { kind: "ok", value: undefined, text: "" } as const;
+  const none = {
+    kind: "ok",
+    value: undefined,
+    bytes: bytesOf(""),
+  } as const;
   const isOptional = true;
   assertEquals(await read({ body: "", type: undefined, isOptional }), none);
   assertEquals(await read({ body: "", isOptional }), none);
@@ -90,28 +94,30 @@ Deno.test("readJsonBody() takes no body where it is optional", async () => {
   );
 });
 
-Deno.test("parseJsonBody() tells where a text stops being JSON", () => {
-  assertEquals(detailOf('{"a": 1,\n  "b": }'), {
+Deno.test("parseJsonBody() tells where a text stops being JSON", async () => {
+  assertEquals(await detailOf('{"a": 1,\n  "b": }'), {
     code: "malformed_json",
     detail: "Cannot read body: there is something else at line 2, column 8, " +
       "where a value should be",
   });
-  assertEquals(detailOf('{"a": 1'), {
+  assertEquals(await detailOf('{"a": 1'), {
     code: "malformed_json",
     detail: "Cannot read body: it ends at line 1, column 8, where " +
       '"," or "}" should be',
   });
 });
 
-Deno.test("parseJsonBody() refuses bytes that are not UTF-8", () => {
-  const outcome = parseJsonBody(Uint8Array.of(0x22, 0xc3, 0x22));
+Deno.test("parseJsonBody() refuses bytes that are not UTF-8", async () => {
+  const outcome = await parseJsonBody(Uint8Array.of(0x22, 0xc3, 0x22), {
+    maxValues: 1,
+  });
   assert(outcome.kind === "problem");
   assertEquals(outcome.detail, "Cannot read body: it is not UTF-8");
 });
 
-Deno.test("parseJsonBody() takes 64 levels and no more", () => {
-  assertEquals(parseJsonBody(bytesOf(deep(64))).kind, "ok");
-  const outcome = parseJsonBody(bytesOf(`{"a": ${deep(64)}}`));
+Deno.test("parseJsonBody() takes 64 levels and no more", async () => {
+  assertEquals((await parse(deep(64))).kind, "ok");
+  const outcome = await parse(`{"a": ${deep(64)}}`);
   assert(outcome.kind === "problem");
   assertEquals(outcome.code, "invalid");
   assertEquals(outcome.errors, [{
@@ -122,12 +128,48 @@ Deno.test("parseJsonBody() takes 64 levels and no more", () => {
   }]);
 });
 
-Deno.test("parseJsonBody() keeps __proto__ as data", () => {
-  const outcome = parseJsonBody(bytesOf('{"__proto__": {"x": 1}}'));
+Deno.test("parseJsonBody() keeps __proto__ as data", async () => {
+  const outcome = await parse('{"__proto__": {"x": 1}}');
   assert(outcome.kind === "ok");
   assertEquals(Object.keys(Object(outcome.value)), ["__proto__"]);
   assertEquals(Object(outcome.value).x, undefined);
 });
+
+Deno.test("parseJsonBody() tells where a long text stops being JSON", async () => {
+  const lines = '{"é": [1, 2]},\n'.repeat(20_000);
+  assertEquals(await detailOf(`{"a": [${lines}{"b" 1}, 2]}`), {
+    code: "malformed_json",
+    detail: "Cannot read body: there is something else at line 20001, " +
+      'column 6, where ":" should be',
+  });
+  assertEquals(await detailOf(`{"a": [${lines}]}`), {
+    code: "malformed_json",
+    detail: "Cannot read body: there is something else at line 20001, " +
+      "column 1, where a value should be",
+  });
+});
+
+Deno.test("parseJsonBody() refuses more values than the route takes, and infinite numbers", async () => {
+  const many = await parseJsonBody(bytesOf("[1,2,3]"), { maxValues: 3 });
+  assert(many.kind === "problem");
+  assertEquals(many.errors, [{
+    pointer: "",
+    code: "too_many_values",
+    detail: "Cannot take value: it has more than 3 values",
+  }]);
+  const infinite = await parse('{"x": 1, "a/b": [{"c": 1e999}]}');
+  assert(infinite.kind === "problem");
+  assertEquals(infinite.errors, [{
+    pointer: "/a~1b",
+    code: "number_too_large",
+    detail: "Cannot take value: it holds a number that is too large for JSON " +
+      "readers (2^1024)",
+  }]);
+});
+
+async function parse(text: string) {
+  return await parseJsonBody(bytesOf(text), { maxValues: 1_000_000 });
+}
 
 interface Sent {
   readonly body?: string;
@@ -150,11 +192,11 @@ function read(sent: Sent): Promise<JsonBodyOutcome> {
         sent.bytes ?? { kind: "ok", bytes: bytesOf(body) },
       );
     },
-  }, { maxBytes: 1_000, isOptional, mediaTypes: [JSON_TYPE] });
+  }, { maxBytes: 1_000, isOptional, mediaTypes: [JSON_TYPE], maxValues: 99 });
 }
 
-function detailOf(text: string): object {
-  const outcome = parseJsonBody(bytesOf(text));
+async function detailOf(text: string): Promise<object> {
+  const outcome = await parse(text);
   return outcome.kind === "problem"
     ? { code: outcome.code, detail: outcome.detail }
     : {};

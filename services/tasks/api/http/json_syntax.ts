@@ -17,16 +17,44 @@ export interface JsonSyntaxFault {
   readonly isEnd: boolean;
 }
 
+const LINE_FEED = 0x0a;
 const SPACE = " \t\n\r";
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const UNICODE_ESCAPE = /\\u[0-9a-fA-F]{4}/y;
+const ESCAPED = '"\\/bfnrt';
 
-type State = "value" | "first_item" | "first_name" | "name" | "colon" | "after";
+/** What stands next in a text. */
+export type SyntaxState =
+  | "value"
+  | "first_item"
+  | "first_name"
+  | "name"
+  | "after";
 
-/** Finds the first fault of a text; `undefined` when it is JSON. */
-export function jsonSyntaxFault(text: string): JsonSyntaxFault | undefined {
-  return new Scanner(text).scan();
+/** A place up to which a text may be JSON. */
+export interface SyntaxPlace {
+  /** How many UTF-16 units, or bytes, are before it. */
+  readonly at: number;
+  /** The lists and objects that are open there, the outermost first. */
+  readonly open: readonly ("list" | "object")[];
+  /** What stands there. */
+  readonly state: SyntaxState;
+}
+
+type State = SyntaxState | "colon";
+
+const BEGIN: SyntaxPlace = { at: 0, open: [], state: "value" };
+
+/**
+ * Finds the first fault of a text; `undefined` when it is JSON. What is before
+ * the place `from`, in UTF-16 units, was found good already.
+ */
+export function jsonSyntaxFault(
+  text: string,
+  from: SyntaxPlace = BEGIN,
+): JsonSyntaxFault | undefined {
+  return new Scanner(text, from).scan();
 }
 
 class Scanner {
@@ -34,13 +62,16 @@ class Scanner {
   // Own copies, since sticky expressions carry the place they look at.
   readonly #number = new RegExp(NUMBER);
   readonly #word = new RegExp(WORD);
-  readonly #escape = new RegExp(ESCAPE);
-  readonly #open: ("list" | "object")[] = [];
-  #offset = 0;
-  #state: State = "value";
+  readonly #escape = new RegExp(UNICODE_ESCAPE);
+  readonly #open: ("list" | "object")[];
+  #offset: number;
+  #state: State;
 
-  constructor(text: string) {
+  constructor(text: string, { at, open, state }: SyntaxPlace) {
     this.#text = text;
+    this.#open = [...open];
+    this.#offset = at;
+    this.#state = state;
   }
 
   scan(): JsonSyntaxFault | undefined {
@@ -113,7 +144,9 @@ class Scanner {
         return "a character that strings may have, or their end";
       }
       if (next !== "\\") this.#offset++;
-      else if (!this.#skip(this.#escape)) return "an escape of JSON";
+      else if (ESCAPED.includes(this.#text[this.#offset + 1] ?? "?")) {
+        this.#offset += 2;
+      } else if (!this.#skip(this.#escape)) return "an escape of JSON";
     }
     this.#offset++;
     this.#state = state;
@@ -140,10 +173,15 @@ class Scanner {
   }
 
   #fault(expected: string): JsonSyntaxFault {
-    const before = this.#text.slice(0, this.#offset);
-    const lineStart = before.lastIndexOf("\n") + 1;
+    let line = 1;
+    let lineStart = 0;
+    for (let at = 0; at < this.#offset; at++) {
+      if (this.#text.charCodeAt(at) !== LINE_FEED) continue;
+      line++;
+      lineStart = at + 1;
+    }
     return {
-      line: before.split("\n").length,
+      line,
       column: this.#offset - lineStart + 1,
       expected,
       isEnd: this.#offset >= this.#text.length,

@@ -32,6 +32,11 @@ export interface RouteBodyOptions {
    */
   readonly maxBytes?: (limits: BodyLimits) => number;
   /**
+   * Most values of the body, lists and objects counted too.
+   * @default {262144}
+   */
+  readonly maxValues?: number;
+  /**
    * What the client is told to do about a body that is larger.
    * @default nothing
    */
@@ -58,6 +63,8 @@ export interface RouteBody<Body> {
   readonly mediaTypes: readonly JsonMediaType[];
   /** A good body, if one is written down. */
   readonly example: JsonValue | undefined;
+  /** Most values of the body. */
+  readonly maxValues: number;
   /** What the client is told to do about a larger one; nothing if absent. */
   readonly tooLargeAdvice: string | undefined;
   /** The largest body in bytes. */
@@ -68,6 +75,9 @@ export interface RouteBody<Body> {
 
 /** The largest body of a route that says nothing about it, in bytes. */
 export const DEFAULT_MAX_BODY_BYTES = 65_536;
+
+/** Enough for a list of 100,000 numbers twice over. */
+const DEFAULT_MAX_VALUES = 262_144;
 
 /** A body that has to be there. */
 export function requiredBody<Body>(
@@ -102,6 +112,7 @@ function factsOf(
 ): Omit<RouteBody<never>, "read" | "isOptional"> {
   const {
     maxBytes,
+    maxValues = DEFAULT_MAX_VALUES,
     mediaTypes = ["application/json"],
     example,
     tooLargeAdvice,
@@ -111,6 +122,7 @@ function factsOf(
     mediaTypes,
     example: example ?? exampleOf(shape),
     tooLargeAdvice,
+    maxValues,
     maxBytes: maxBytes ?? (() => DEFAULT_MAX_BODY_BYTES),
   };
 }

@@ -5,7 +5,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import { cannotTake, type Fault, report } from "./fault.ts";
+import { cannotTake, type Fault, pointerTo, report } from "./fault.ts";
 import type { JsonSchema, JsonValue } from "./json_schema.ts";
 import { definitionsOf, type Schema } from "./schema.ts";
 
@@ -73,17 +73,13 @@ export function jsonFault(
     return plainFault(value, maxDepth);
   }
   if (maxDepth < 1) return { code: "too_deep", pointer: "" };
-  const isList = Array.isArray(value);
-  for (const key of Object.keys(value)) {
+  for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
     // The keys are those of this very value.
-    const member = (value as Readonly<Record<string, unknown>>)[key];
-    if (typeof member === "string") continue;
+    const member = (value as Readonly<Record<string | number, unknown>>)[key];
     const code = faultWithin(member, maxDepth - 1);
     if (code === undefined) continue;
-    const token = isList
-      ? key
-      : key.slice(0, 256).replaceAll("~", "~0").replaceAll("/", "~1");
-    return { code, pointer: `/${token}` };
+    const token = typeof key === "string" ? key.slice(0, 256) : key;
+    return { code, pointer: pointerTo("", token) };
   }
   return undefined;
 }
@@ -109,6 +105,14 @@ interface Reading extends AnyJsonOptions {
 
 function textOf(value: unknown, reading: Reading): string | undefined {
   const { at, faults, maxBytes, maxDepth = MAX_DEPTH } = reading;
+  const tooLong = () =>
+    report(faults, {
+      pointer: at,
+      code: "too_many_bytes",
+      detail: cannotTake(`it has more than ${maxBytes} bytes as JSON text`),
+    });
+  // What is much too long need not be looked at any further.
+  if (leastChars(value, maxBytes + 1) > maxBytes) return tooLong();
   const fault = jsonFault(value, maxDepth);
   if (fault !== undefined) {
     return report(faults, {
@@ -127,11 +131,23 @@ function textOf(value: unknown, reading: Reading): string | undefined {
   }
   // A character has three bytes at most, so most texts need no counting.
   if (text.length * 3 <= maxBytes || byteLength(text) <= maxBytes) return text;
-  return report(faults, {
-    pointer: at,
-    code: "too_many_bytes",
-    detail: cannotTake(`it has more than ${maxBytes} bytes as JSON text`),
-  });
+  return tooLong();
+}
+
+/** How many characters the JSON text of a value has at least; at most `limit` or a few more. */
+function leastChars(value: unknown, limit: number): number {
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value !== "object" || value === null) return 1;
+  let chars = 1;
+  const isList = Array.isArray(value);
+  for (const name of isList ? value.keys() : Object.keys(value)) {
+    if (chars >= limit) break;
+    // The name is one of its own; a comma or a bracket follows.
+    const member = (value as Readonly<Record<string | number, unknown>>)[name];
+    chars += 1 + (typeof name === "string" ? name.length + 3 : 0) +
+      leastChars(member, limit - chars);
+  }
+  return Math.max(2, chars);
 }
 
 function plainFault(value: unknown, maxDepth: number): JsonFault | undefined {

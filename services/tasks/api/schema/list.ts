@@ -81,8 +81,11 @@ export function list<T>(
       // Nothing that follows could be told any more.
       if (!isGood && faults.length >= MAX_FAULTS) return undefined;
     }
-    if (isUnique && !isAllDifferent(value, { at, faults })) return undefined;
-    return isGood ? items : undefined;
+    // Of what is not good nothing is bounded, and to compare it might take long.
+    if (!isGood) return undefined;
+    return isUnique && !isAllDifferent(value, { at, faults })
+      ? undefined
+      : items;
   }
 
   const json: JsonSchema = {

@@ -56,16 +56,30 @@ export function jsonEquals(left: unknown, right: unknown): boolean {
   if (right === null || Array.isArray(left) !== Array.isArray(right)) {
     return false;
   }
-  const leftMembers = new Map<string, unknown>(Object.entries(left));
-  const rightMembers = new Map<string, unknown>(Object.entries(right));
-  if (Array.isArray(left) && leftMembers.size !== rightMembers.size) {
-    return false;
+  if (Array.isArray(left) && Array.isArray(right)) {
+    return left.length === right.length &&
+      left.every((item, index) => jsonEquals(item, right[index]));
   }
-  const names = new Set([...leftMembers.keys(), ...rightMembers.keys()]);
-  for (const name of names) {
-    if (!jsonEquals(leftMembers.get(name), rightMembers.get(name))) {
+  return areMembersEqual(left, right);
+}
+
+function areMembersEqual(left: object, right: object): boolean {
+  for (const name of Object.keys(left)) {
+    if (!jsonEquals(ownMember(left, name), ownMember(right, name))) {
       return false;
     }
   }
+  for (const name of Object.keys(right)) {
+    const isOther = !Object.hasOwn(left, name) &&
+      !jsonEquals(undefined, ownMember(right, name));
+    if (isOther) return false;
+  }
   return true;
+}
+
+/** Not one that all objects have, such as `constructor`. */
+function ownMember(value: object, name: string): unknown {
+  return Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
 }

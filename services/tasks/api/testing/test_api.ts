@@ -219,6 +219,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     readiness: options.readiness ??
       (() => Promise.resolve({ store: { isReady: true } })),
     durability: "strict",
+    maxBatchBytes: 4_194_304,
   };
   const routes = options.routes(parts);
   const handler = createHandler({

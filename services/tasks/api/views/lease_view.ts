@@ -5,6 +5,7 @@
  */
 
 import type { Task } from "../../domain/task.ts";
+import type { EmbeddedJson } from "../../engine/embedded_json.ts";
 import type { Grant } from "../../engine/claim_demand.ts";
 import { viewTask } from "./task_view.ts";
 import { utcTime } from "./utc_time.ts";
@@ -15,6 +16,8 @@ export interface LeaseViewOptions {
   readonly workerName: string;
   /** Whether the data of its task is shown. */
   readonly payloads: boolean;
+  /** Takes long data as it is kept. */
+  readonly embedded: EmbeddedJson;
   /**
    * Whether of its task only what the work needs is shown.
    * @default {false}
@@ -30,7 +33,8 @@ export type LeaseView = Readonly<Record<string, unknown>>;
 /** Returns a lease with its token and its task. */
 export function viewLease(
   { task, token }: Pick<Grant, "task" | "token">,
-  { workerName, payloads, secrets, isMinimal = false }: LeaseViewOptions,
+  { workerName, payloads, secrets, embedded, isMinimal = false }:
+    LeaseViewOptions,
 ): LeaseView {
   const { attempt } = task;
   return {
@@ -38,8 +42,8 @@ export function viewLease(
     token,
     fence: task.fence,
     task: isMinimal
-      ? viewWork(task, payloads)
-      : viewTask(task, { workerName, payloads }),
+      ? viewWork(task, { payloads, embedded })
+      : viewTask(task, { workerName, payloads, embedded }),
     run: task.run,
     attempt: task.retries + 1,
     expires_at: attempt === undefined ? null : utcTime(attempt.expiresAtMs),
@@ -50,12 +54,12 @@ export function viewLease(
 /** What of a task says which work it is. */
 function viewWork(
   { id, job, dataJson, metadata }: Task,
-  payloads: boolean,
+  { payloads, embedded }: Pick<LeaseViewOptions, "payloads" | "embedded">,
 ): Readonly<Record<string, unknown>> {
   return {
     id,
     job,
-    ...(payloads ? { data: JSON.parse(dataJson) } : {}),
+    ...(payloads ? { data: embedded.place(dataJson) } : {}),
     metadata,
   };
 }

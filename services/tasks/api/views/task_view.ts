@@ -11,6 +11,7 @@ import type {
   Task,
   TaskError,
 } from "../../domain/task.ts";
+import type { EmbeddedJson } from "../../engine/embedded_json.ts";
 import { isFinal } from "../../domain/task_status.ts";
 import { utcTime } from "./utc_time.ts";
 
@@ -21,8 +22,13 @@ export interface TaskViewOptions {
   /** Whether data and results are shown. */
   readonly payloads: boolean;
   /**
+   * Takes long data and results as they are kept, without reading them.
+   * @default they are read
+   */
+  readonly embedded?: EmbeddedJson;
+  /**
    * The task's data where it is at hand already, which saves reading its text.
-   * @default it is read
+   * @default it is read, or embedded
    */
   readonly data?: unknown;
   /**
@@ -41,7 +47,7 @@ export type TaskView = Readonly<Record<string, unknown>>;
  * of whose members is undefined, become JSON in a third of the time.
  */
 export function viewTask(task: Task, options: TaskViewOptions): TaskView {
-  const { payloads, workerName, nextMs, data } = options;
+  const { payloads, workerName, nextMs, data, embedded } = options;
   const { dateMs, firstDateMs, createdAtMs, updatedAtMs, repeat } = task;
   const { resultJson, error, attempt } = task;
   const createdAt = time(createdAtMs);
@@ -52,7 +58,9 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
     worker: workerName,
     worker_id: task.workerId,
     job: task.job,
-    data: data === undefined && payloads ? JSON.parse(task.dataJson) : data,
+    data: data === undefined && payloads
+      ? valueOf(task.dataJson, embedded)
+      : data,
     date,
     first_date: firstDateMs === dateMs ? date : time(firstDateMs),
     timezone: task.timezone,
@@ -79,7 +87,7 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
     duration: task.durationMs ?? null,
     result: !payloads || resultJson === undefined
       ? null
-      : JSON.parse(resultJson),
+      : valueOf(resultJson, embedded),
     error: error === undefined ? null : viewError(error),
     attempt: attempt === undefined ? null : viewAttempt(attempt, payloads),
     created_by: task.createdBy,
@@ -102,6 +110,10 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
   if (task.parentId !== undefined) view.parent = task.parentId;
   if (task.isResultTruncated === true) view.result_truncated = true;
   return view;
+}
+
+function valueOf(json: string, embedded: EmbeddedJson | undefined): unknown {
+  return embedded === undefined ? JSON.parse(json) : embedded.place(json);
 }
 
 /** A time as the API shows it: RFC 3339 in UTC with milliseconds. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { NEVER_PAUSING } from "../../../../shared/slices.ts";
 import type { CallContext } from "../call.ts";
 
 /** A request of the tenant "acme", with what a test says of it. */
@@ -12,7 +13,7 @@ export function demoCall(overrides: Partial<CallContext> = {}): CallContext {
     params: {},
     path: "/api/v1/notes",
     rawQuery: "",
-    bodyText: "",
+    pausing: NEVER_PAUSING,
     requestId: "req_1",
     trace: undefined,
     tenant: { id: "ten_1", domain: "acme", plan: "free", timezone: "UTC" },

@@ -27,6 +27,9 @@ import { HELD_WORD, type HeldWord, MAX_OUTCOME_BYTES } from "./word_schema.ts";
 /** Most words of a batch. */
 const MAX_WORDS = 1_000;
 
+/** Most values of a batch: a thousand for each word. */
+const MAX_VALUES = 1_048_576;
+
 /** Words are read one by one: a bad one takes nothing from the others. */
 const WORDS = named(
   "LeaseBatch",
@@ -56,6 +59,7 @@ export function batchRoute(say: SayParts): AnyRoute {
     access: { kind: "worker" },
     body: requiredBody(WORDS, {
       maxBytes: () => MAX_OUTCOME_BYTES,
+      maxValues: MAX_VALUES,
       example: {
         leases: [{
           id: "lse_01h455vb4pex5vsknk084sn02q_1",
@@ -85,24 +89,32 @@ async function sayAll(
   const caller = callerOf(call);
   const tenantId = tenantOf(call).id;
   const only = caller.kind === "worker" ? { workerId: caller.workerId } : {};
-  const read = call.body.leases.map(readWord);
+  const read: ReadWord[] = [];
+  for (const [index, given] of call.body.leases.entries()) {
+    read.push(readWord(given, index));
+    const pause = call.pausing.pause();
+    if (pause !== undefined) await pause;
+  }
   const words = read.filter((one) => one.kind === "word");
   const found = await scrubbers.ofAll(
     tenantId,
     words.map(({ word }) => word.id),
   );
   const tallies = await talliesOf(words, { tenantId, budget });
-  const spoken = words.map(({ word }, index) => {
+  const spoken: SpokenWord[] = [];
+  for (const [index, { word }] of words.entries()) {
     const tally = tallies.get(word.id);
-    return speak(word, {
+    spoken.push(speak(word, {
       tenantId,
       leaseId: word.id,
       token: word.token,
       scrubber: found[index],
       ...(tally === undefined ? {} : { tally }),
       ...only,
-    });
-  });
+    }));
+    const pause = call.pausing.pause();
+    if (pause !== undefined) await pause;
+  }
   const outcomes = spoken.length === 0
     ? []
     : await parts.engine.leases.sayAll(spoken.map(({ heard }) => heard));

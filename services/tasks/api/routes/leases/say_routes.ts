@@ -158,6 +158,8 @@ async function say(
   }
   const leaseId = call.params.id ?? "";
   const tenantId = tenantOf(call).id;
+  const pause = call.pausing.pause();
+  if (pause !== undefined) await pause;
   const spoken = speak(word, {
     tenantId,
     leaseId,

@@ -7,6 +7,7 @@
 import { type Soon, soon } from "../../../../shared/soon.ts";
 import { type Caller, seesPayloads } from "../../../access/caller.ts";
 import type { WorkerDefinition } from "../../../domain/worker.ts";
+import { EmbeddedJson } from "../../../engine/embedded_json.ts";
 import type { Grant } from "../../../engine/claim_demand.ts";
 import type { ApiParts } from "../../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
@@ -110,13 +111,16 @@ async function takeTasks(
     ? Object.fromEntries((await parts.vault.open(tenantId, worker.id)).values)
     : undefined;
   const isMinimal = prefersMinimal(call.header("prefer"));
+  const embedded = new EmbeddedJson();
   const view = {
+    embedded,
     payloads: seesPayloads(caller),
     workerName: worker.name,
     secrets,
     isMinimal,
   };
   return json({ leases: grants.map((grant) => viewLease(grant, view)) }, {
+    embedded,
     ...(isMinimal ? { headers: MINIMAL_APPLIED } : {}),
   });
 }

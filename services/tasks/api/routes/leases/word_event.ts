@@ -4,7 +4,8 @@
  * @module
  */
 
-import { keptResult } from "../../../engine/result.ts";
+import { beginningOf } from "../../../engine/json_beginning.ts";
+import { cutWith, keptResult } from "../../../engine/result.ts";
 import type { LeaseProof, TaskEvent } from "../../../domain/task_event.ts";
 import type { Scrubber } from "../../../secrets/scrub.ts";
 import type { Word, WordBodies } from "./word_schema.ts";
@@ -15,6 +16,11 @@ const MAX_MESSAGE_CHARS = 2_000;
 const MAX_LINE_CHARS = 1_000;
 /** Most characters of an error's detail as JSON text. */
 const MAX_DETAIL_CHARS = 8_192;
+/**
+ * How much of what may be longer is looked at, in characters. A secret may be as
+ * long, and what is left of one at the cut is taken out.
+ */
+const MAX_READ_CHARS = 65_536;
 
 /** The code of failures that have none of their own. */
 const DEFAULT_CODE = "failed";
@@ -46,7 +52,7 @@ export function eventOfWord(
         ...(delay === undefined ? {} : { delayMs: delay }),
         ...(reason === undefined
           ? {}
-          : { reason: cut(clean(reason, scrubber), MAX_MESSAGE_CHARS) }),
+          : { reason: cut(beginning(reason, scrubber), MAX_MESSAGE_CHARS) }),
       };
       return (lease) => ({ kind: "release", lease, ...kept });
     }
@@ -77,7 +83,7 @@ function fail(
   const { code, message, detail } = typeof error === "string"
     ? { message: error }
     : error ?? { message: "" };
-  const said = clean(message, scrubber);
+  const said = beginning(message, scrubber);
   const kept = {
     failure: {
       code: code === undefined ? DEFAULT_CODE : clean(code, scrubber),
@@ -94,11 +100,23 @@ function fail(
 
 /** The detail as JSON text; of a long one the beginning of that text as a string. */
 function keptDetail(detail: unknown, scrubber: Scrubber | undefined): string {
-  const cleaned = scrubber === undefined ? detail : scrubber.scrubJson(detail);
+  const { value } = beginningOf(detail, {
+    maxChars: MAX_READ_CHARS,
+    ...(scrubber === undefined ? {} : { cut: cutWith(scrubber) }),
+  });
+  const cleaned = scrubber === undefined ? value : scrubber.scrubJson(value);
   const json = JSON.stringify(cleaned);
   return json.length <= MAX_DETAIL_CHARS
     ? json
     : JSON.stringify(cut(json, MAX_DETAIL_CHARS));
+}
+
+/** The beginning of a text that may be long, without secrets. */
+function beginning(text: string, scrubber: Scrubber | undefined): string {
+  if (text.length <= MAX_READ_CHARS) return clean(text, scrubber);
+  return scrubber === undefined
+    ? text.slice(0, MAX_READ_CHARS)
+    : cutWith(scrubber)(text, MAX_READ_CHARS);
 }
 
 function clean(text: string, scrubber: Scrubber | undefined): string {

@@ -24,6 +24,9 @@ export const MAX_OUTCOME_BYTES = 4 * 1_048_576;
 /** Most log lines of one call. */
 export const MAX_LINES = 100;
 
+/** Most characters of the log lines of one call. */
+const MAX_LOG_CHARS = 262_144;
+
 /** Most bytes of what is said of progress. */
 const MAX_PROGRESS_BYTES = 4_096;
 
@@ -109,7 +112,18 @@ export const RELEASE_FIELDS = {
 /** The members of log lines. */
 export const LOG_FIELDS = {
   lines: described(
-    list(FREE_TEXT, { minItems: 1, maxItems: MAX_LINES }),
+    parsed(
+      list(FREE_TEXT, { minItems: 1, maxItems: MAX_LINES }),
+      (lines) =>
+        lines.reduce((sum, { length }) => sum + length, 0) <= MAX_LOG_CHARS
+          ? { kind: "ok", value: lines }
+          : {
+            kind: "invalid",
+            code: "too_many_bytes",
+            reason: "Cannot take value: the lines have more than " +
+              `${MAX_LOG_CHARS} characters`,
+          },
+    ),
     "Lines for the history; the first 1,000 characters of each are kept",
   ),
 };

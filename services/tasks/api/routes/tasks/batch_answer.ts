@@ -5,7 +5,8 @@
  */
 
 import { seesPayloads } from "../../../access/caller.ts";
-import { type Answer, json, statusOf } from "../../http/answer.ts";
+import { EmbeddedJson } from "../../../engine/embedded_json.ts";
+import { type Answer, statusOf } from "../../http/answer.ts";
 import { type CallContext, callerOf } from "../../http/call.ts";
 import {
   invalidRequest,
@@ -18,30 +19,52 @@ import { viewTask } from "../../views/task_view.ts";
 import { problemObject } from "./problem_object.ts";
 import type { Made } from "./task_creator.ts";
 
+/** Most faults that are told of all tasks; beyond that one is told of each. */
+export const MAX_BATCH_FAULTS = 1_000;
+
+/** Results that are written in one go. */
+const PIECE = 16;
+
 /** The answer with a result for each task, in their order. */
-export function batchAnswer(
+export async function batchAnswer(
   call: CallContext,
   made: readonly Made[],
-): Answer {
+): Promise<Answer> {
   const isMinimal = prefersMinimal(call.header("prefer"));
   const payloads = seesPayloads(callerOf(call));
-  const results = made.map((one) => {
-    if (one.kind === "problem") {
-      return { status: statusOf(one), problem: problemObject(call, one) };
-    }
-    const { isNew, task, judged } = one;
-    const status = isNew ? 201 : 200;
-    if (isMinimal) return { status, id: task.id };
-    return {
-      status,
-      task: viewTask(task, {
-        workerName: judged.worker.name,
-        payloads,
-        ...(isNew ? { data: judged.data } : {}),
-      }),
-    };
-  });
-  return json({ results }, isMinimal ? { headers: MINIMAL_APPLIED } : {});
+  let faults = 0;
+  const pieces: string[] = [];
+  for (let from = 0; from < made.length; from += PIECE) {
+    const embedded = new EmbeddedJson();
+    const results = made.slice(from, from + PIECE).map((one) => {
+      if (one.kind === "problem") {
+        const told = faults < MAX_BATCH_FAULTS ? one : withOneFault(one);
+        faults += told.errors?.length ?? 1;
+        return { status: statusOf(one), problem: problemObject(call, told) };
+      }
+      const { isNew, task, judged: { worker } } = one;
+      const status = isNew ? 201 : 200;
+      if (isMinimal) return { status, id: task.id };
+      const view = { workerName: worker.name, payloads, embedded };
+      return { status, task: viewTask(task, view) };
+    });
+    pieces.push(embedded.stringify(results).slice(1, -1));
+    const pause = call.pausing.pause();
+    if (pause !== undefined) await pause;
+  }
+  return {
+    kind: "text",
+    status: 200,
+    text: `{"results":[${pieces.join(",")}]}`,
+    contentType: "application/json",
+    ...(isMinimal ? { headers: MINIMAL_APPLIED } : {}),
+  };
+}
+
+function withOneFault(problem: ProblemAnswer): ProblemAnswer {
+  return problem.errors === undefined
+    ? problem
+    : { ...problem, errors: problem.errors.slice(0, 1) };
 }
 
 /** The problem of an atomic batch of which nothing was made. */

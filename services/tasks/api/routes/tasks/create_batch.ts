@@ -8,6 +8,8 @@ import { actorOf, seesPayloads } from "../../../access/caller.ts";
 import { callbackRefusal } from "../../call_address.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import type { Pausing } from "../../../../shared/slices.ts";
+import { jsonTextOf } from "../../http/json_writer.ts";
 import type { ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
@@ -15,6 +17,7 @@ import type { Fault } from "../../schema/fault.ts";
 import { BATCH, BATCH_RESULTS, type BatchInput } from "./batch_schema.ts";
 import {
   batchAnswer,
+  MAX_BATCH_FAULTS,
   problemOfAll,
   tooManyDependencies,
   tooManyTasks,
@@ -30,6 +33,9 @@ import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 /** Most different tasks that the tasks of a batch depend on. */
 const MAX_DEPENDENCIES = 10_000;
 
+/** Most values of a batch: a thousand for each of a thousand tasks. */
+const MAX_VALUES = 1_048_576;
+
 /** Makes the route. */
 export function createBatchRoute(parts: TasksParts): AnyRoute {
   return defineRoute({
@@ -40,12 +46,21 @@ export function createBatchRoute(parts: TasksParts): AnyRoute {
     summary: "Create many tasks",
     description:
       "All are written in one commit. Unless `atomic` is set, each " +
-      "task stands for itself and `results` tells what became of it.",
+      "task stands for itself and `results` tells what became of it. The " +
+      "body may have as many bytes as the service allows, 4 MiB unless set " +
+      `otherwise, and ${MAX_VALUES.toLocaleString("en")} values; of tasks ` +
+      "with faults all are told until there are " +
+      `${MAX_BATCH_FAULTS.toLocaleString("en")}, then one of each task.`,
     tags: ["tasks"],
     access: WRITES_TASKS,
     body: requiredBody(BATCH, {
-      maxBytes: (limits) =>
-        Math.max(1, limits.batchSize) * taskBodyBytes(limits),
+      maxBytes: ({ batchSize, ...limits }) =>
+        Math.min(
+          parts.maxBatchBytes,
+          Math.max(1, batchSize) * taskBodyBytes({ batchSize, ...limits }),
+        ),
+      maxValues: MAX_VALUES,
+      tooLargeAdvice: "send fewer tasks in a batch",
       example: { tasks: [NEW_TASK_EXAMPLE] },
     }),
     answers: {
@@ -72,6 +87,7 @@ interface ReadTask {
   readonly at: string;
   readonly input: NewTaskInput | undefined;
   readonly faults: Fault[];
+  readonly dataJson: string | undefined;
 }
 
 async function createBatch(
@@ -83,7 +99,12 @@ async function createBatch(
   const tenant = tenantOf(call);
   const { batchSize } = await engine.parts.limitsOf(tenant.id);
   if (tasks.length > batchSize) return tooManyTasks(batchSize);
-  const read = tasks.map(readTask);
+  const read: ReadTask[] = [];
+  for (const [index, task] of tasks.entries()) {
+    read.push(await readTask(task, index, call.pausing));
+    const pause = call.pausing.pause();
+    if (pause !== undefined) await pause;
+  }
   const references = referencesOf(read);
   if (references.tasks.size > MAX_DEPENDENCIES) {
     return tooManyDependencies(MAX_DEPENDENCIES);
@@ -101,16 +122,19 @@ async function createBatch(
   };
   const caller = callerOf(call);
   const sight = { payloads: seesPayloads(caller) };
-  const judged = read.map(
-    ({ input, at, faults }): JudgedTask | ProblemAnswer => {
-      const one = input && judgeNewTask(input, { ...options, at, faults });
-      return one === undefined
-        ? problemOfFaults(faults, surroundings.limits)
-        : callbackRefusal(sight, { after: one.definition.callback }) ?? one;
-    },
-  );
-  const answers = new Map<readonly Made[], Answer>();
-  const answerOf = (made: readonly Made[]): Answer => {
+  const judged: (JudgedTask | ProblemAnswer)[] = [];
+  for (const { input, ...place } of read) {
+    const one = input && judgeNewTask(input, { ...options, ...place });
+    judged.push(
+      one === undefined
+        ? problemOfFaults(place.faults, surroundings.limits)
+        : callbackRefusal(sight, { after: one.definition.callback }) ?? one,
+    );
+    const pause = call.pausing.pause();
+    if (pause !== undefined) await pause;
+  }
+  const answers = new Map<readonly Made[], Promise<Answer>>();
+  const answerOf = (made: readonly Made[]): Promise<Answer> => {
     const known = answers.get(made);
     if (known !== undefined) return known;
     const answer = batchAnswer(call, made);
@@ -123,7 +147,8 @@ async function createBatch(
     actor: actorOf(caller),
     surroundings,
     isAtomic,
-    along: (made) => call.along(answerOf(made)),
+    call,
+    along: async (made) => call.along(await answerOf(made)),
   });
   switch (outcome.kind) {
     case "problem":
@@ -131,14 +156,22 @@ async function createBatch(
     case "refused":
       return problemOfAll(outcome.made);
     case "ok":
-      return answerOf(outcome.made);
+      return await answerOf(outcome.made);
   }
 }
 
-function readTask(value: unknown, index: number): ReadTask {
+async function readTask(
+  value: unknown,
+  index: number,
+  pausing: Pausing,
+): Promise<ReadTask> {
   const at = `/tasks/${index}`;
   const faults: Fault[] = [];
-  return { at, input: NEW_TASK.read(value, at, faults), faults };
+  const input = NEW_TASK.read(value, at, faults);
+  const dataJson = input?.data === undefined
+    ? undefined
+    : await jsonTextOf(input.data, pausing);
+  return { at, input, faults, dataJson };
 }
 
 function referencesOf(

@@ -8,6 +8,7 @@ import { actorOf, seesPayloads } from "../../../access/caller.ts";
 import { callbackRefusal } from "../../call_address.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { jsonTextOf } from "../../http/json_writer.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
@@ -77,10 +78,14 @@ async function createTask(
     workers: [body.worker],
     tasks: body.dependencies ?? [],
   });
+  const dataJson = body.data === undefined
+    ? undefined
+    : await jsonTextOf(body.data, call.pausing);
   const faults: Fault[] = [];
   const judged = judgeNewTask(body, {
     surroundings,
     timezone: tenant.timezone,
+    dataJson,
     nowMs: engine.parts.clock.nowMs(),
     targets,
     at: "",
@@ -110,6 +115,7 @@ async function createTask(
     actor: actorOf(caller),
     surroundings,
     isAtomic: true,
+    call,
     along: (made) => call.along(answerOf(made)),
   });
   return outcome.kind === "problem" ? outcome : answerOf(outcome.made);

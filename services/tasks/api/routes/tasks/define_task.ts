@@ -33,6 +33,8 @@ export interface DefineOptions {
    * @default {false}
    */
   readonly isReopened?: boolean;
+  /** The data that was given as JSON text, which may take a while to be written. */
+  readonly dataJson: string | undefined;
   /** The task's worker. */
   readonly worker: WorkerDefinition;
   /** The present, in milliseconds since the epoch. */
@@ -98,7 +100,7 @@ export function defineTask(
   const draft: Draft = {
     workerId: worker.id,
     job: jobOf(input, options),
-    dataJson: dataOf(input, options),
+    dataJson: dataOf(options),
     timezone,
     dependencies: pick(input.dependencies, base.dependencies, []),
     onDependencyFailure: pick(
@@ -204,11 +206,9 @@ function jobOf(
 }
 
 function dataOf(
-  { data }: DefinitionInput,
-  { base, limits: { payloadBytes }, at, faults }: DefineOptions,
+  { dataJson: text, base, limits: { payloadBytes }, at, faults }: DefineOptions,
 ): string {
-  if (data === undefined) return base.dataJson;
-  const text = JSON.stringify(data);
+  if (text === undefined) return base.dataJson;
   // A character has three bytes at most, so most texts need no counting.
   if (text.length * 3 > payloadBytes && byteLength(text) > payloadBytes) {
     report(faults, {

@@ -19,6 +19,8 @@ export interface JudgeOptions {
   readonly surroundings: Surroundings;
   /** The time zone of the tenant. */
   readonly timezone: string;
+  /** The task's data as JSON text; undefined when it has none. */
+  readonly dataJson: string | undefined;
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /** What may be called. */
@@ -43,8 +45,6 @@ export interface JudgedTask {
   readonly onConflict: NewTaskInput["on_conflict"];
   /** Its dependencies, in the order of the definition. */
   readonly states: readonly (ReferredTask | undefined)[];
-  /** Its data as it was sent. */
-  readonly data: unknown;
   /** The pointer of the task within the body. */
   readonly at: string;
 }
@@ -81,7 +81,6 @@ export function judgeNewTask(
     isPaused: input.status === "paused",
     onConflict: input.on_conflict,
     states,
-    data: input.data ?? null,
     at,
   };
 }

@@ -6,6 +6,7 @@
 
 import { seesPayloads } from "../../../access/caller.ts";
 import type { Task } from "../../../domain/task.ts";
+import { EmbeddedJson } from "../../../engine/embedded_json.ts";
 import type { EngineParts } from "../../../engine/parts.ts";
 import type { TaskPage, TaskPosition } from "../../../store/task_query.ts";
 import { type Answer, json } from "../../http/answer.ts";
@@ -90,17 +91,19 @@ async function listTasks(
   const names = await workerNames(page.tasks, engine.parts);
   const payloads = seesPayloads(callerOf(call));
   const shown = fields === undefined ? undefined : ["id", ...fields];
+  const embedded = new EmbeddedJson();
   const url = `${call.baseUrl}/v1/tasks`;
   return json(
     {
       data: page.tasks.map((task) => {
         const workerName = names.get(task.workerId) ?? task.workerId;
-        return only(viewTask(task, { workerName, payloads }), shown);
+        return only(viewTask(task, { workerName, payloads, embedded }), shown);
       }),
       next: next ?? null,
       ...countOf(page),
     },
-    next === undefined ? {} : {
+    next === undefined ? { embedded } : {
+      embedded,
       headers: {
         link: nextPageLink({ url, rawQuery: call.rawQuery, cursor: next }),
       },

@@ -4,35 +4,76 @@
  * @module
  */
 
+import type { Pausing } from "../../../../shared/slices.ts";
 import { isJsonObject } from "../../schema/json_schema.ts";
 
 /**
  * Applies a patch: members of objects are merged, null removes one, anything
- * else takes the place of what was there.
+ * else takes the place of what was there. The target is changed itself.
  */
-export function mergePatch(target: unknown, patch: unknown): unknown {
+export async function mergePatch(
+  target: unknown,
+  patch: unknown,
+  pausing: Pausing,
+): Promise<unknown> {
   if (!isJsonObject(patch)) return patch;
-  // A map, so that a member called "__proto__" is one like any other.
-  const merged = new Map(isJsonObject(target) ? Object.entries(target) : []);
+  // What was parsed from JSON is the caller's own.
+  const merged = isJsonObject(target) ? target as Record<string, unknown> : {};
   for (const [name, value] of Object.entries(patch)) {
-    if (value === null) merged.delete(name);
-    else merged.set(name, mergePatch(merged.get(name), value));
+    if (value === null) delete merged[name];
+    else {
+      const before = Object.hasOwn(merged, name) ? merged[name] : undefined;
+      const after = isJsonObject(value)
+        ? await mergePatch(before, value, pausing)
+        : value;
+      define(merged, name, after);
+    }
+    const pause = pausing.pause();
+    if (pause !== undefined) await pause;
   }
-  return Object.fromEntries(merged);
+  return merged;
+}
+
+/** Gives an object a member of its own, also one that is called `__proto__`. */
+function define(
+  to: Record<string, unknown>,
+  name: string,
+  value: unknown,
+): void {
+  if (name !== "__proto__") to[name] = value;
+  else {
+    Object.defineProperty(to, name, {
+      value,
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
+  }
+}
+
+/** What members a patch of an object changes; see {@linkcode patchedMembers}. */
+export interface PatchedMembersOptions {
+  /** The patch. */
+  readonly patch: Readonly<Record<string, unknown>>;
+  /** Gives a member of the object that may be changed; undefined when it has none. */
+  readonly memberOf: (name: string) => Promise<unknown> | unknown;
+  /** Gives way while there is much to merge. */
+  readonly pausing: Pausing;
 }
 
 /**
  * The members that a patch of an object changes, each as it is to be: null where
  * it is removed.
  */
-export function patchedMembers(
-  target: Readonly<Record<string, unknown>>,
-  patch: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Object.entries(patch).map(([name, value]) => [
-      name,
-      mergePatch(Object.hasOwn(target, name) ? target[name] : undefined, value),
-    ]),
-  );
+export async function patchedMembers(
+  { patch, memberOf, pausing }: PatchedMembersOptions,
+): Promise<Readonly<Record<string, unknown>>> {
+  const members: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(patch)) {
+    const target = isJsonObject(value) ? await memberOf(name) : undefined;
+    members.push([name, await mergePatch(target, value, pausing)]);
+    const pause = pausing.pause();
+    if (pause !== undefined) await pause;
+  }
+  return Object.fromEntries(members);
 }

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { NEVER_PAUSING } from "../../../../shared/slices.ts";
 import { mergePatch, patchedMembers } from "./merge_patch.ts";
 
 /** The examples of RFC 7396, appendix A. */
@@ -21,20 +22,47 @@ const EXAMPLES: readonly (readonly [string, string, string])[] = [
 ];
 
 for (const [target, patch, result] of EXAMPLES) {
-  Deno.test(`mergePatch() makes ${result} of ${target} by ${patch}`, () => {
-    const merged = mergePatch(JSON.parse(target), JSON.parse(patch));
+  Deno.test(`mergePatch() makes ${result} of ${target} by ${patch}`, async () => {
+    const merged = await mergePatch(
+      JSON.parse(target),
+      JSON.parse(patch),
+      NEVER_PAUSING,
+    );
     assertEquals(merged, JSON.parse(result));
   });
 }
 
-Deno.test("patchedMembers() tells the members of the patch alone, null where one goes", () => {
-  const target = { a: { b: 1 }, c: 2, d: 3 };
+Deno.test("patchedMembers() tells the members of the patch alone, null where one goes", async () => {
+  const target: Readonly<Record<string, unknown>> = { a: { b: 1 }, c: 2, d: 3 };
   assertEquals(
-    patchedMembers(target, { a: { e: 4 }, c: null, f: { g: null } }),
+    await patchedMembers({
+      patch: { a: { e: 4 }, c: null, f: { g: null } },
+      memberOf: (name) => target[name],
+      pausing: NEVER_PAUSING,
+    }),
     {
       a: { b: 1, e: 4 },
       c: null,
       f: {},
     },
   );
+});
+
+Deno.test("mergePatch() keeps a member called __proto__ as one, and gives way on the way", async () => {
+  let pauses = 0;
+  const merged = await mergePatch(
+    JSON.parse('{"a":{"__proto__":{"b":1}}}'),
+    JSON.parse('{"a":{"__proto__":{"c":2},"d":{"e":null}}}'),
+    {
+      pause() {
+        pauses++;
+        return Promise.resolve();
+      },
+    },
+  );
+  assertEquals(
+    JSON.stringify(merged),
+    '{"a":{"__proto__":{"b":1,"c":2},"d":{}}}',
+  );
+  assertEquals(pauses, 5);
 });

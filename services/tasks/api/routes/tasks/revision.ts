@@ -6,6 +6,10 @@
 
 import type { Task, TaskDefinition } from "../../../domain/task.ts";
 import type { TaskEvent } from "../../../domain/task_event.ts";
+import type { Pausing } from "../../../../shared/slices.ts";
+import { readJsonText } from "../../http/json_reader.ts";
+import { jsonTextOf } from "../../http/json_writer.ts";
+import { MAX_DEPTH } from "../../schema/json_value.ts";
 import { isFinal } from "../../../domain/task_status.ts";
 import { definitionOf } from "../../../domain/definition_of.ts";
 import type { WorkerDefinition } from "../../../domain/worker.ts";
@@ -17,7 +21,7 @@ import type { Fault } from "../../schema/fault.ts";
 import { isJsonObject } from "../../schema/json_schema.ts";
 import { readOnlyFaults } from "../../schema/read_only.ts";
 import { readWhole } from "../../schema/schema.ts";
-import { viewTask } from "../../views/task_view.ts";
+import { type TaskView, viewTask } from "../../views/task_view.ts";
 import { defineTask } from "./define_task.ts";
 import { definitionChanges } from "./definition_changes.ts";
 import { dependencyRefusal, reportCircles } from "./dependency_rule.ts";
@@ -46,6 +50,8 @@ export interface RevisionOptions {
   readonly api: Pick<ApiParts, "engine" | "targets">;
   /** Whether the client sees data and results. */
   readonly payloads: boolean;
+  /** Gives way while there is much to judge. */
+  readonly pausing: Pausing;
 }
 
 /** What is to happen to the task. */
@@ -68,9 +74,9 @@ export async function reviseTask(
   const { api: { engine: { parts }, targets }, tenant } = options;
   const current = await parts.workers.get(task.tenantId, task.workerId);
   const workerName = current?.name ?? task.workerId;
-  const read = readChanges(task, { ...options, workerName });
+  const read = await readChanges(task, { ...options, workerName });
   if (read.kind === "problem") return read;
-  const { input } = read;
+  const { input, dataJson } = read;
   const surroundings = await readSurroundings(parts, tenant.id, {
     workers: input.worker === undefined ? [] : [input.worker],
     tasks: input.dependencies ?? [],
@@ -93,6 +99,7 @@ export async function reviseTask(
     base: definitionOf(before),
     task,
     isReopened,
+    dataJson,
     worker,
     nowMs,
     timezone: tenant.timezone,
@@ -128,21 +135,32 @@ export async function reviseTask(
   return withStatus(task, { input, wish, update, definition, worker });
 }
 
-function readChanges(
+async function readChanges(
   task: Task,
-  { body, isPatch, payloads, workerName }: RevisionOptions & {
+  { body, isPatch, payloads, pausing, workerName }: RevisionOptions & {
     readonly workerName: string;
   },
-):
+): Promise<
   | {
     readonly kind: "ok";
     readonly input: TaskChangesInput;
     readonly faults: readonly Fault[];
+    /** The data that was given, unless it is the task's own; as JSON text. */
+    readonly dataJson: string | undefined;
   }
-  | ProblemAnswer {
-  const whole = viewTask(task, { workerName, payloads: true });
+  | ProblemAnswer
+> {
+  // Data is compared as text, and read only where it is merged with some.
+  const whole = viewTask(task, { workerName, payloads: true, data: null });
   const given = isPatch && isJsonObject(body)
-    ? patchedMembers(whole, body)
+    ? await patchedMembers({
+      patch: body,
+      pausing,
+      memberOf: (name) =>
+        name === "data"
+          ? readStored(task.dataJson, pausing)
+          : memberOf(whole, name),
+    })
     : body;
   const outcome = readWhole(TASK_CHANGES, given);
   if (outcome.kind === "invalid") {
@@ -150,10 +168,34 @@ function readChanges(
   }
   const faults = readOnlyFaults({
     given: { ...outcome.value },
-    current: viewTask(task, { workerName, payloads }),
+    current: payloads ? whole : viewTask(task, { workerName, payloads }),
     fields: COMPARED_FIELDS,
   });
-  return { kind: "ok", input: withoutStored(outcome.value, task), faults };
+  const { data } = outcome.value;
+  const dataJson = data === undefined
+    ? undefined
+    : await jsonTextOf(data, pausing);
+  const input = withoutStored(outcome.value, { task, dataJson });
+  return {
+    kind: "ok",
+    input,
+    faults,
+    dataJson: input.data === undefined ? undefined : dataJson,
+  };
+}
+
+/** Reads the data of a task, which may be long. */
+async function readStored(json: string, pausing: Pausing): Promise<unknown> {
+  const bytes = new TextEncoder().encode(json);
+  const limits = { maxDepth: MAX_DEPTH, maxValues: Infinity };
+  const read = await readJsonText(bytes, { limits, pausing });
+  if (read.kind === "ok") return read.value;
+  throw new TypeError("Cannot read the task's data: it is no JSON");
+}
+
+/** A copy of a member, if the view has it. */
+function memberOf(view: TaskView, name: string): unknown {
+  return Object.hasOwn(view, name) ? structuredClone(view[name]) : undefined;
 }
 
 function wishOf(task: Task, { status }: TaskChangesInput): StatusWish {

@@ -32,19 +32,27 @@ type Draft = {
   -readonly [Key in keyof TaskChangesInput]: TaskChangesInput[Key];
 };
 
+/** Options of {@linkcode withoutStored}. */
+export interface StoredOptions {
+  /** The task. */
+  readonly task: Task;
+  /** The data that was sent as JSON text; undefined when none was. */
+  readonly dataJson: string | undefined;
+}
+
 /** Returns what was sent without the fields that are as the task has them. */
 export function withoutStored(
   input: TaskChangesInput,
-  task: Task,
+  stored: StoredOptions,
 ): TaskChangesInput {
   const left: Draft = { ...input };
-  for (const field of storedFields(input, task)) delete left[field];
+  for (const field of storedFields(input, stored)) delete left[field];
   return left;
 }
 
 function storedFields(
   input: TaskChangesInput,
-  task: Task,
+  { task, dataJson }: StoredOptions,
 ): readonly JudgedField[] {
   const { repeat, expiresAtMs } = task;
   const stored: Readonly<Record<Exclude<JudgedField, "data">, unknown>> = {
@@ -62,7 +70,7 @@ function storedFields(
     if (given === undefined) return false;
     // In data, a member that is null is not one that is absent.
     return field === "data"
-      ? JSON.stringify(given) === task.dataJson
+      ? dataJson === task.dataJson
       : jsonEquals(given, stored[field]);
   });
 }

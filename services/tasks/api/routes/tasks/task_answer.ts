@@ -6,6 +6,7 @@
 
 import { seesPayloads } from "../../../access/caller.ts";
 import type { Task } from "../../../domain/task.ts";
+import { EmbeddedJson } from "../../../engine/embedded_json.ts";
 import type { EngineParts } from "../../../engine/parts.ts";
 import { json, type JsonAnswer } from "../../http/answer.ts";
 import { type CallContext, callerOf } from "../../http/call.ts";
@@ -39,8 +40,10 @@ export function taskAnswer(
   options: TaskAnswerOptions,
 ): JsonAnswer {
   const { status = 200, hasLocation = false } = options;
-  return json(singleView(call, task, options), {
+  const embedded = new EmbeddedJson();
+  return json(singleView(call, task, { ...options, embedded }), {
     status,
+    embedded,
     headers: {
       etag: etagOf(task.version),
       ...(hasLocation
@@ -57,11 +60,14 @@ export function taskAnswer(
 function singleView(
   call: CallContext,
   task: Task,
-  { workerName, parts }: Pick<TaskAnswerOptions, "workerName" | "parts">,
+  { workerName, parts, embedded }:
+    & Pick<TaskAnswerOptions, "workerName" | "parts">
+    & { readonly embedded: EmbeddedJson },
 ): TaskView {
   return viewTask(task, {
     workerName,
     payloads: seesPayloads(callerOf(call)),
+    embedded,
     nextMs: nextDates(task, {
       nowMs: call.nowMs,
       cache: parts.ruleCache,

@@ -7,8 +7,11 @@
 import type { Actor } from "../../../domain/actor.ts";
 import type { Task } from "../../../domain/task.ts";
 import type { Engine } from "../../../engine/engine.ts";
+import type { Soon } from "../../../../shared/soon.ts";
+import type { CallContext } from "../../http/call.ts";
 import type { Write } from "../../../store/store.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import { KeyTurns } from "./key_turns.ts";
 import type { JudgedTask } from "./judge_new_task.ts";
 import type { Surroundings } from "./task_surroundings.ts";
 import { TaskQuota } from "./task_quota.ts";
@@ -43,7 +46,9 @@ export interface CreateOptions {
   /** Whether one problem keeps all from being made. */
   readonly isAtomic: boolean;
   /** What is written along, from what all requests come to. */
-  readonly along: (made: readonly Made[]) => readonly Write[];
+  readonly along: (made: readonly Made[]) => Soon<readonly Write[]>;
+  /** Who asks: gives way while there is much to do, and may go away. */
+  readonly call: Pick<CallContext, "pausing" | "onGone">;
 }
 
 /** What asking comes to. */
@@ -58,11 +63,14 @@ export type CreateOutcome =
 export class TaskCreator {
   readonly #engine: Engine;
   readonly #quota: TaskQuota;
+  /** New values for a task that has the key are written one after the other. */
+  readonly #turns: KeyTurns;
 
   /** A creator over an engine. */
   constructor(engine: Engine) {
     this.#engine = engine;
     this.#quota = new TaskQuota(engine);
+    this.#turns = new KeyTurns({ clock: engine.parts.clock });
   }
 
   /**
@@ -75,15 +83,20 @@ export class TaskCreator {
     requests: readonly (JudgedTask | ProblemAnswer)[],
     options: CreateOptions,
   ): Promise<CreateOutcome> {
-    const gone = new Set<string>();
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const outcome = await this.#try(requests, { ...options, gone });
-      if (outcome.kind !== "again") return outcome;
+    const names = replacedKeys(requests, options.tenantId);
+    const turn = await this.#turns.take(names, options.call);
+    // Whom this is for has gone where the turn is not busy.
+    if (turn.kind !== "ok") return tooFast();
+    try {
+      const gone = new Set<string>();
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        const outcome = await this.#try(requests, { ...options, gone });
+        if (outcome.kind !== "again") return outcome;
+      }
+      return tooFast();
+    } finally {
+      turn.release();
     }
-    return problem("overloaded", {
-      detail: "Cannot create tasks: others with the same keys change too fast",
-      retryAfterMs: 1_000,
-    });
   }
 
   async #try(
@@ -104,9 +117,12 @@ export class TaskCreator {
         : request
     );
     await slots.lookUp(present.filter(isJudged));
-    const placed = present.map((request): Placed =>
-      isJudged(request) ? slots.place(request) : request
-    );
+    const placed: Placed[] = [];
+    for (const request of present) {
+      placed.push(isJudged(request) ? slots.place(request) : request);
+      const pause = options.call.pausing.pause();
+      if (pause !== undefined) await pause;
+    }
     const quota = await this.#quota.take(placed, {
       tenantId,
       plan: options.plan,
@@ -149,7 +165,7 @@ export class TaskCreator {
     }
     // What changes nothing needs no commit; its answer is kept by others.
     if (writes.length === 0) return { kind: "ok", made };
-    writes.push(...along(made));
+    for (const write of await along(made)) writes.push(write);
     const [result] = await store.commit([{ writes }]);
     if (result?.kind === "ok") {
       this.#announce(slots);
@@ -174,6 +190,28 @@ export class TaskCreator {
       for (const one of made) changes.announce(undefined, one);
     }
   }
+}
+
+/** The names of the keys whose tasks may get new values. */
+function replacedKeys(
+  requests: readonly (JudgedTask | ProblemAnswer)[],
+  tenantId: string,
+): readonly string[] {
+  return requests.flatMap((request) => {
+    if (!isJudged(request)) return [];
+    const { onConflict, definition: { workerId, key } } = request;
+    const mayReplace = onConflict === "replace" || onConflict === "keep_date";
+    return key === undefined || !mayReplace
+      ? []
+      : [`${tenantId}\n${workerId}\n${key}`];
+  });
+}
+
+function tooFast(): ProblemAnswer {
+  return problem("overloaded", {
+    detail: "Cannot create tasks: others with the same keys change too fast",
+    retryAfterMs: 1_000,
+  });
 }
 
 function isJudged(request: JudgedTask | ProblemAnswer): request is JudgedTask {

@@ -99,6 +99,7 @@ async function updateTask(
       tenant: tenantOf(call),
       api: parts,
       payloads: seesPayloads(caller),
+      pausing: call.pausing,
     });
     if (revision.kind === "problem") return revision;
     const answer = await apply(parts, { call, task, revision });

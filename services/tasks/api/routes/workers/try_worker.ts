@@ -21,6 +21,7 @@ import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalBody } from "../../http/route_body.ts";
+import { EmbeddedJson } from "../../../engine/embedded_json.ts";
 import { viewTask } from "../../views/task_view.ts";
 import {
   MAX_TRIAL_BODY_CHARS,
@@ -86,14 +87,20 @@ async function tryWorker(
     vault.signing(worker),
   ]);
   const template = ownUrl(worker, trial.job) ?? url;
+  const embedded = new EmbeddedJson();
   const made = pushRequestOf({
+    embedded,
     task,
     worker,
     secrets: secrets.values,
     signing,
     type: "task.run",
     data: {
-      task: viewTask(task, { workerName: worker.name, payloads: true }),
+      task: viewTask(task, {
+        workerName: worker.name,
+        payloads: true,
+        embedded,
+      }),
       run: task.run,
       attempt: {
         id: task.attempt?.id,

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { NEVER_PAUSING } from "../../../../../shared/slices.ts";
 import type { Grant } from "../../../../engine/claim_demand.ts";
 import type { LeaseWord } from "../../../../engine/leases.ts";
 import type { Task } from "../../../../domain/task.ts";
@@ -69,7 +70,7 @@ function heard(
 }
 
 async function answer(route: AnyRoute, body: string): Promise<void> {
-  const made = await route.answer(contextOf(body), JSON.parse(body));
+  const made = await route.answer(contextOf(), JSON.parse(body));
   const rendered = renderAnswer(made, { requestId: "req_1", host: "a.test" });
   if (rendered.status !== 200) throw new Error(rendered.body);
 }
@@ -80,12 +81,12 @@ function routeOf(operationId: string): AnyRoute {
   return route;
 }
 
-function contextOf(bodyText: string): CallContext {
+function contextOf(): CallContext {
   return {
     params: { id: "mailer" },
     path: "/v1/workers/mailer/lease",
     rawQuery: "",
-    bodyText,
+    pausing: NEVER_PAUSING,
     requestId: "req_1",
     trace: undefined,
     tenant: api.tenant,

@@ -1,0 +1,186 @@
+/**
+ * Bodies that cost a service more than their length says: what one member may
+ * send to make all others wait.
+ *
+ * @module
+ */
+
+import type { HttpRequestLine } from "./http_socket.ts";
+
+/** A body and where it is sent to. */
+export interface HostileBody {
+  /** What is special about it. */
+  readonly name: string;
+  /** The path below the API's base. */
+  readonly path: string;
+  /** The method. */
+  readonly method: HttpRequestLine["method"];
+  /** The body. */
+  readonly body: string;
+}
+
+/** Under the bound of a task's body, 2 MiB and 128 KiB, and of its data, 1 MiB. */
+const TASK_BYTES = 2_200_000;
+const DATA_BYTES = 1_040_000;
+/** Under the bounds of a batch and of what the holder of a lease reports. */
+const BATCH_BYTES = 4_190_000;
+const REPORT_BYTES = 4_190_000;
+const MANY_TASKS = 1_000;
+
+/** All shapes; the worker is the one that tasks are made for. */
+export function hostileBodies(
+  { worker, taskId }: { readonly worker: string; readonly taskId: string },
+): readonly HostileBody[] {
+  const bodies: HostileBody[] = [];
+  const post = (name: string, path: string, body: string): void => {
+    bodies.push({ name, path, method: "POST", body });
+  };
+  const head = `{"worker":"${worker}","data":`;
+  const room = DATA_BYTES - 2;
+  for (const [name, data] of dataShapes(room)) {
+    post(`task, ${name}`, "/tasks", `${head}${data}}`);
+  }
+  post(
+    "task, 2 MiB of blanks and lists",
+    "/tasks",
+    `${head}[${repeated("[] ", TASK_BYTES - 200)}]}`,
+  );
+  post(
+    "task, 2 MiB that ends in a fault",
+    "/tasks",
+    `${head}[${repeated("[]", TASK_BYTES - 200)}}`,
+  );
+  post("task, unknown members", "/tasks", members(TASK_BYTES));
+  post(
+    "task, metadata of 2 MiB",
+    "/tasks",
+    `{"worker":"${worker}","metadata":${members(TASK_BYTES - 100)}}`,
+  );
+  post(
+    "task, tags of 2 MiB",
+    "/tasks",
+    `{"worker":"${worker}","tags":[${repeated("{}", TASK_BYTES - 100)}]}`,
+  );
+  for (const [name, data] of dataShapes(BATCH_BYTES - 20)) {
+    post(`batch, ${name}`, "/tasks/batch", `{"tasks":${data}}`);
+  }
+  post(
+    "batch, 1,000 with a bad field",
+    "/tasks/batch",
+    batchOf((index) => `{"worker":"${worker}","priority":${index + 10}}`),
+  );
+  post(
+    "batch, 1,000 with many bad fields",
+    "/tasks/batch",
+    batchOf(() => members(4_000)),
+  );
+  post(
+    "batch, 1,000 with 4 KB of lists",
+    "/tasks/batch",
+    batchOf(() => `${head}[${repeated("[]", 4_000)}]}`),
+  );
+  post(
+    "batch, 4 with 1 MiB of lists",
+    "/tasks/batch",
+    `{"tasks":[${
+      Array.from({ length: 4 }, () => `${head}[${repeated("[]", room)}]}`)
+        .join(",")
+    }]}`,
+  );
+  post(
+    "batch, 16 MiB of nested lists",
+    "/tasks/batch",
+    `{"tasks":[${repeated(nested(60), 16_000_000)}]}`,
+  );
+  for (const [name, result] of dataShapes(REPORT_BYTES - 200)) {
+    post(
+      `report, ${name}`,
+      "/leases/batch",
+      '{"leases":[{"id":"lse_01h455vb4pex5vsknk084sn02q_1","token":"lt_x",' +
+        `"action":"complete","result":${result}}]}`,
+    );
+  }
+  bodies.push({
+    name: "change, merge patch of nested objects",
+    path: `/tasks/${taskId}`,
+    method: "PATCH",
+    body: `{"data":{${
+      Array.from(
+        { length: 3_000 },
+        (_, index) => `"k${index}":${nestedObjects(60)}`,
+      ).join(",").slice(0, TASK_BYTES)
+    }}}`,
+  });
+  bodies.push({
+    name: "change, merge patch of many members",
+    path: `/tasks/${taskId}`,
+    method: "PATCH",
+    body: `{"data":${members(DATA_BYTES)}}`,
+  });
+  post(
+    "bulk, a filter of lists",
+    "/tasks/actions",
+    `{"action":"cancel","filter":{"tag":[${repeated("[]", 524_000)}]}}`,
+  );
+  return bodies;
+}
+
+/** JSON of some bytes at most, of each shape that costs more than its length says. */
+function dataShapes(bytes: number): readonly (readonly [string, string])[] {
+  const list = (item: string) => `[${repeated(item, bytes - 2)}]`;
+  return [
+    ["empty lists", list("[]")],
+    ["nested lists", list(nested(60))],
+    ["empty objects", list("{}")],
+    ["small objects", list('{"a":{}}')],
+    ["members of different names", members(bytes)],
+    ["members with numbers as names", members(bytes, numberName)],
+    ["one name again and again", `{${repeated('"a":0', bytes - 2)}}`],
+    ["__proto__ again and again", `{${repeated('"__proto__":{}', bytes - 2)}}`],
+    ["numbers", list("0")],
+    ["long numbers", list(`0.${"1".repeat(300)}`)],
+    ["numbers that grow", list("1e20")],
+    ["a number too large at the end", `[${repeated("0", bytes - 20)},1e999]`],
+    ["a string of escapes", `"${"\\n".repeat((bytes - 2) / 2)}"`],
+    ["a string of half characters", `"${"\\ud800".repeat((bytes - 2) / 6)}"`],
+    ["empty strings", list('""')],
+    ["a plain string", `"${"x".repeat(bytes - 2)}"`],
+  ];
+}
+
+function repeated(item: string, bytes: number): string {
+  const count = Math.floor((bytes + 1) / (item.length + 1));
+  return `${item},`.repeat(count).slice(0, -1);
+}
+
+function nested(depth: number): string {
+  return "[".repeat(depth) + "]".repeat(depth);
+}
+
+function nestedObjects(depth: number): string {
+  return '{"a":'.repeat(depth) + "0" + "}".repeat(depth);
+}
+
+function numberName(index: number): string {
+  return String((index * 2_654_435_761) % 4_294_967_291);
+}
+
+/** An object of different names. */
+function members(
+  bytes: number,
+  nameOf: (index: number) => string = (index) => `k${index}`,
+): string {
+  const parts: string[] = [];
+  let length = 2;
+  while (length < bytes - 20) {
+    const part = `"${nameOf(parts.length)}":0`;
+    parts.push(part);
+    length += part.length + 1;
+  }
+  return `{${parts.join(",")}}`;
+}
+
+function batchOf(taskOf: (index: number) => string): string {
+  const tasks = Array.from({ length: MANY_TASKS }, (_, index) => taskOf(index));
+  return `{"tasks":[${tasks.join(",")}]}`;
+}

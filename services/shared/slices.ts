@@ -1,0 +1,92 @@
+/**
+ * Lets long work give way: it is done in slices of a few milliseconds, and
+ * between two of them the event loop looks after everything else.
+ *
+ * All work of one {@linkcode Slices} shares its slices, one for each round of the
+ * event loop, so that ten pieces of long work hold the others no longer than one.
+ *
+ * ```ts
+ * const pausing = slices.open();
+ * for (const item of items) {
+ *   work(item);
+ *   await pausing.pause();
+ * }
+ * ```
+ *
+ * @module
+ */
+
+/** Work that can be interrupted. */
+export interface Pausing {
+  /**
+   * Gives way when it is time to. To be called often, after much less than a
+   * millisecond of work: mostly it only reads the clock.
+   *
+   * @returns `undefined` when the work may go on at once.
+   */
+  pause(): Promise<void> | undefined;
+}
+
+/** Options of {@linkcode Slices}. */
+export interface SlicesOptions {
+  /**
+   * How long a slice is, in milliseconds.
+   * @default {4}
+   */
+  readonly sliceMs?: number;
+  /**
+   * Milliseconds of a clock that only goes forward.
+   * @default performance.now()
+   */
+  readonly monotonicMs?: () => number;
+  /**
+   * Calls back in a later round of the event loop, when it has looked at its
+   * sockets and timers.
+   * @default setTimeout() without a delay; setImmediate() would starve the sockets
+   */
+  readonly later?: (callback: () => void) => void;
+}
+
+/** Work that gives way to nothing, for what is short or has nobody beside it. */
+export const NEVER_PAUSING: Pausing = { pause: () => undefined };
+
+/** Deals out slices. */
+export class Slices {
+  readonly #sliceMs: number;
+  readonly #monotonicMs: () => number;
+  readonly #later: (callback: () => void) => void;
+  #waiting: (() => void)[] = [];
+
+  /** Nothing is under way. */
+  constructor(options: SlicesOptions = {}) {
+    this.#sliceMs = options.sliceMs ?? 4;
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
+    this.#later = options.later ?? ((callback) => void setTimeout(callback, 0));
+  }
+
+  /** Begins a piece of work; its first slice begins now. */
+  open(): Pausing {
+    let sinceMs = this.#monotonicMs();
+    return {
+      pause: () => {
+        if (this.#monotonicMs() - sinceMs < this.#sliceMs) return undefined;
+        return this.#wait().then(() => {
+          sinceMs = this.#monotonicMs();
+        });
+      },
+    };
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      if (this.#waiting.length === 1) this.#later(() => this.#goOn());
+    });
+  }
+
+  #goOn(): void {
+    // Few wait at a time, so that shifting costs nothing.
+    this.#waiting.shift()?.();
+    if (this.#waiting.length > 0) this.#later(() => this.#goOn());
+  }
+}

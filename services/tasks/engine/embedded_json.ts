@@ -1,0 +1,43 @@
+/**
+ * JSON that is kept as text and shown as a part of other JSON. To parse a long
+ * text only to write it again would hold up everything else, the more so when
+ * its owner has chosen a shape that parses slowly.
+ *
+ * @module
+ */
+
+/** A text that is no longer is as quickly parsed as put in its place. */
+const SHORT_CHARS = 2_048;
+
+/** Texts that take the places of their marks when the JSON around them is written. */
+export class EmbeddedJson {
+  /** Nobody can guess it, so nobody can write a text that is taken for a mark. */
+  readonly #mark: string;
+  readonly #texts: string[] = [];
+
+  /**
+   * Nothing is embedded yet.
+   *
+   * @param newMark Gives a text of letters, digits and hyphens that nobody can guess.
+   */
+  constructor(newMark: () => string = () => crypto.randomUUID()) {
+    this.#mark = newMark();
+  }
+
+  /** What stands for JSON text in a value that {@linkcode stringify} writes. */
+  place(json: string): unknown {
+    if (json.length <= SHORT_CHARS) return JSON.parse(json);
+    return this.#mark + (this.#texts.push(json) - 1);
+  }
+
+  /** Writes a value as JSON, with the texts in their places. */
+  stringify(value: unknown): string {
+    const text = JSON.stringify(value);
+    if (this.#texts.length === 0) return text;
+    const [first = "", ...pieces] = text.split(`"${this.#mark}`);
+    return first + pieces.map((piece) => {
+      const end = piece.indexOf('"');
+      return this.#texts[Number(piece.slice(0, end))] + piece.slice(end + 1);
+    }).join("");
+  }
+}
