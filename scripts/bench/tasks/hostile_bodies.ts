@@ -22,6 +22,9 @@ export interface HostileBody {
 /** Under the bound of a task's body, 2 MiB and 128 KiB, and of its data, 1 MiB. */
 const TASK_BYTES = 2_200_000;
 const DATA_BYTES = 1_040_000;
+/** Under the bounds of values and of members of an object. */
+const VALUES = 262_000;
+const MEMBERS = 65_000;
 /** Under the bounds of a batch and of what the holder of a lease reports. */
 const BATCH_BYTES = 4_190_000;
 const REPORT_BYTES = 4_190_000;
@@ -43,12 +46,12 @@ export function hostileBodies(
   post(
     "task, 2 MiB of blanks and lists",
     "/tasks",
-    `${head}[${repeated("[] ", TASK_BYTES - 200)}]}`,
+    `${head}[${fitting("[     ]", TASK_BYTES - 200)}]}`,
   );
   post(
     "task, 2 MiB that ends in a fault",
     "/tasks",
-    `${head}[${repeated("[]", TASK_BYTES - 200)}}`,
+    `${head}[${fitting("[]", TASK_BYTES - 200)}}`,
   );
   post("task, unknown members", "/tasks", members(TASK_BYTES));
   post(
@@ -59,7 +62,7 @@ export function hostileBodies(
   post(
     "task, tags of 2 MiB",
     "/tasks",
-    `{"worker":"${worker}","tags":[${repeated("{}", TASK_BYTES - 100)}]}`,
+    `{"worker":"${worker}","tags":[${fitting("{}", TASK_BYTES - 100)}]}`,
   );
   for (const [name, data] of dataShapes(BATCH_BYTES - 20)) {
     post(`batch, ${name}`, "/tasks/batch", `{"tasks":${data}}`);
@@ -83,7 +86,7 @@ export function hostileBodies(
     "batch, 4 with 1 MiB of lists",
     "/tasks/batch",
     `{"tasks":[${
-      Array.from({ length: 4 }, () => `${head}[${repeated("[]", room)}]}`)
+      Array.from({ length: 4 }, () => `${head}[${fitting("[]", room)}]}`)
         .join(",")
     }]}`,
   );
@@ -127,25 +130,49 @@ export function hostileBodies(
 
 /** JSON of some bytes at most, of each shape that costs more than its length says. */
 function dataShapes(bytes: number): readonly (readonly [string, string])[] {
-  const list = (item: string) => `[${repeated(item, bytes - 2)}]`;
+  const list = (item: string) => `[${fitting(item, bytes - 2)}]`;
   return [
+    ["more empty lists than are taken", `[${repeated("[]", bytes - 2)}]`],
+    ["more members than are taken", members(bytes, { most: Infinity })],
     ["empty lists", list("[]")],
     ["nested lists", list(nested(60))],
     ["empty objects", list("{}")],
     ["small objects", list('{"a":{}}')],
     ["members of different names", members(bytes)],
-    ["members with numbers as names", members(bytes, numberName)],
-    ["one name again and again", `{${repeated('"a":0', bytes - 2)}}`],
-    ["__proto__ again and again", `{${repeated('"__proto__":{}', bytes - 2)}}`],
+    ["members with numbers as names", members(bytes, { nameOf: numberName })],
+    ["strings of one hash", collidingStrings(bytes)],
+    ["one name again and again", `{${repeated('"a":0', MEMBERS * 6)}}`],
+    ["__proto__ again and again", `{${repeated('"__proto__":{}', 850_000)}}`],
     ["numbers", list("0")],
     ["long numbers", list(`0.${"1".repeat(300)}`)],
     ["numbers that grow", list("1e20")],
-    ["a number too large at the end", `[${repeated("0", bytes - 20)},1e999]`],
+    ["a number too large at the end", `[${fitting("0", bytes - 20)},1e999]`],
     ["a string of escapes", `"${"\\n".repeat((bytes - 2) / 2)}"`],
     ["a string of half characters", `"${"\\ud800".repeat((bytes - 2) / 6)}"`],
     ["empty strings", list('""')],
     ["a plain string", `"${"x".repeat(bytes - 2)}"`],
   ];
+}
+
+/** As many as there may be of an item. */
+function fitting(item: string, bytes: number): string {
+  const values = 1 + (item.match(/[[{,]/g)?.length ?? 0);
+  const most = Math.floor(VALUES / values) * (item.length + 1);
+  return repeated(item, Math.min(bytes, most));
+}
+
+/**
+ * Numbers as strings that a parser keeps in few places of its table: those have
+ * places by their value, and a step of a large power of two leads to the same.
+ */
+function collidingStrings(bytes: number): string {
+  const strings: string[] = [];
+  const most = bytes / 13;
+  for (let value = 2 ** 24; strings.length < most; value += 2 ** 17) {
+    if (value >= 2 ** 32) break;
+    strings.push(`"${value}"`);
+  }
+  return `[${strings.join(",")}]`;
 }
 
 function repeated(item: string, bytes: number): string {
@@ -168,11 +195,14 @@ function numberName(index: number): string {
 /** An object of different names. */
 function members(
   bytes: number,
-  nameOf: (index: number) => string = (index) => `k${index}`,
+  { nameOf = (index) => `k${index}`, most = MEMBERS }: {
+    readonly nameOf?: (index: number) => string;
+    readonly most?: number;
+  } = {},
 ): string {
   const parts: string[] = [];
   let length = 2;
-  while (length < bytes - 20) {
+  while (length < bytes - 20 && parts.length < most) {
     const part = `"${nameOf(parts.length)}":0`;
     parts.push(part);
     length += part.length + 1;

@@ -5,13 +5,13 @@
  * @module
  */
 
-import { tell } from "../../terminal.ts";
+import { messageOf, tell } from "../../terminal.ts";
 import type { Bar } from "./bar.ts";
 import type { BenchRun } from "./bench_run.ts";
 import { type BenchTenant, makeTask, makeTenant } from "./bench_tenant.ts";
 import { hostileBodies } from "./hostile_bodies.ts";
 import { HttpSocket, requestBytes } from "./http_socket.ts";
-import { quantile } from "./load_job.ts";
+import { type LoadResult, quantile } from "./load_job.ts";
 
 /** How long each body is sent again and again. */
 const SHAPE_MS = 1_500;
@@ -55,11 +55,9 @@ export async function measureBodies(run: BenchRun): Promise<readonly Bar[]> {
         status: NO_STATUS,
         warmUpMs: 0,
         ms: SHAPE_MS,
-      });
+      }).then(answersOf, refusalOf);
       const waits = await latenciesWhile(run, other, attack);
-      const { failures } = await attack;
-      const answers = Object.entries(failures)
-        .map(([status, count]) => `${count} × ${status}`).join(", ");
+      const answers = await attack;
       bars.push({
         name: `longest wait, ${connections} × ${name}`,
         atMost: MOST_MS,
@@ -77,6 +75,16 @@ export async function measureBodies(run: BenchRun): Promise<readonly Bar[]> {
     unit: "MiB",
   });
   return bars;
+}
+
+function answersOf({ failures }: LoadResult): string {
+  return Object.entries(failures)
+    .map(([status, count]) => `${count} × ${status}`).join(", ");
+}
+
+/** A body that is refused unread ends its connection, perhaps while it is sent. */
+function refusalOf(error: unknown): string {
+  return `not taken: ${messageOf(error)}`;
 }
 
 /** How long each request of a tenant took until something is over. */

@@ -27,6 +27,19 @@ export function report(faults: Fault[], fault: Fault): undefined {
   return undefined;
 }
 
+const UNTOLD: Fault = { pointer: "", code: "", detail: "" };
+
+/** Reads with room for some faults only, and at least one; to word one takes a while. */
+export function withFewFaults<T>(
+  room: number,
+  read: (faults: Fault[]) => T,
+): { readonly value: T; readonly faults: Fault[] } {
+  const told = MAX_FAULTS - Math.min(MAX_FAULTS, Math.max(1, room));
+  const faults = new Array<Fault>(told).fill(UNTOLD);
+  const value = read(faults);
+  return { value, faults: faults.slice(told) };
+}
+
 /** The pointer to a member of the value at `parent` (RFC 6901, 3). */
 export function pointerTo(parent: string, key: string | number): string {
   return typeof key === "number"

@@ -8,12 +8,11 @@ import { actorOf, seesPayloads } from "../../../access/caller.ts";
 import { callbackRefusal } from "../../call_address.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
-import type { Pausing } from "../../../../shared/slices.ts";
 import { jsonTextOf } from "../../http/json_writer.ts";
 import type { ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
-import type { Fault } from "../../schema/fault.ts";
+import { type Fault, withFewFaults } from "../../schema/fault.ts";
 import { BATCH, BATCH_RESULTS, type BatchInput } from "./batch_schema.ts";
 import {
   batchAnswer,
@@ -100,8 +99,11 @@ async function createBatch(
   const { batchSize } = await engine.parts.limitsOf(tenant.id);
   if (tasks.length > batchSize) return tooManyTasks(batchSize);
   const read: ReadTask[] = [];
+  let faultsLeft = MAX_BATCH_FAULTS;
   for (const [index, task] of tasks.entries()) {
-    read.push(await readTask(task, index, call.pausing));
+    const one = await readTask(task, { index, faultsLeft, call });
+    faultsLeft -= one.faults.length;
+    read.push(one);
     const pause = call.pausing.pause();
     if (pause !== undefined) await pause;
   }
@@ -161,16 +163,21 @@ async function createBatch(
 }
 
 async function readTask(
-  value: unknown,
-  index: number,
-  pausing: Pausing,
+  task: unknown,
+  { index, faultsLeft, call }: {
+    readonly index: number;
+    readonly faultsLeft: number;
+    readonly call: Pick<Call<unknown, unknown>, "pausing">;
+  },
 ): Promise<ReadTask> {
   const at = `/tasks/${index}`;
-  const faults: Fault[] = [];
-  const input = NEW_TASK.read(value, at, faults);
+  const { value: input, faults } = withFewFaults(
+    faultsLeft,
+    (faults) => NEW_TASK.read(task, at, faults),
+  );
   const dataJson = input?.data === undefined
     ? undefined
-    : await jsonTextOf(input.data, pausing);
+    : await jsonTextOf(input.data, call.pausing);
   return { at, input, faults, dataJson };
 }
 

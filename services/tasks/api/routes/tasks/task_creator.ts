@@ -11,7 +11,7 @@ import type { Soon } from "../../../../shared/soon.ts";
 import type { CallContext } from "../../http/call.ts";
 import type { Write } from "../../../store/store.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
-import { KeyTurns } from "./key_turns.ts";
+import type { KeyTurns } from "./key_turns.ts";
 import type { JudgedTask } from "./judge_new_task.ts";
 import type { Surroundings } from "./task_surroundings.ts";
 import { TaskQuota } from "./task_quota.ts";
@@ -67,10 +67,10 @@ export class TaskCreator {
   readonly #turns: KeyTurns;
 
   /** A creator over an engine. */
-  constructor(engine: Engine) {
+  constructor(engine: Engine, turns: KeyTurns) {
     this.#engine = engine;
     this.#quota = new TaskQuota(engine);
-    this.#turns = new KeyTurns({ clock: engine.parts.clock });
+    this.#turns = turns;
   }
 
   /**

@@ -10,6 +10,7 @@ import { bulkRoutes } from "./bulk_routes.ts";
 import { createBatchRoute } from "./create_batch.ts";
 import { createTaskRoute } from "./create_task.ts";
 import { explainTaskRoute } from "./explain_task.ts";
+import { KeyTurns } from "./key_turns.ts";
 import { listTasksRoute } from "./list_tasks.ts";
 import type { Operations } from "./operations.ts";
 import { readTaskRoute } from "./read_task.ts";
@@ -33,8 +34,9 @@ export function taskRoutes(
   api: ApiParts,
   { operations }: TaskRoutesOptions,
 ): readonly AnyRoute[] {
-  const creator = new TaskCreator(api.engine);
-  const parts: TasksParts = { ...api, creator, operations };
+  const turns = new KeyTurns({ clock: api.engine.parts.clock });
+  const creator = new TaskCreator(api.engine, turns);
+  const parts: TasksParts = { ...api, creator, turns, operations };
   return [
     createTaskRoute(parts),
     listTasksRoute(parts),

@@ -113,9 +113,11 @@ export const TASK_CHANGES: Schema<TaskChangesInput> = named(
 /** Tells fields that only the service writes as such, not as unknown ones. */
 function namingReadOnly<T>(schema: Schema<T>): Schema<T> {
   function read(value: unknown, at: string, faults: Fault[]): T | undefined {
-    const own: Fault[] = [];
+    const own = [...faults];
     const taken = schema.read(value, at, own);
-    for (const fault of own) report(faults, named(fault, at));
+    for (const fault of own.slice(faults.length)) {
+      report(faults, named(fault, at));
+    }
     return taken;
   }
   function named(fault: Fault, at: string): Fault {

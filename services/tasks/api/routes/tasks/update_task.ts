@@ -9,7 +9,7 @@ import type { Task } from "../../../domain/task.ts";
 import { foldFor } from "../../../engine/history_fold.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
-import { problem } from "../../http/problem_answer.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
 import { asGiven } from "../../schema/derived.ts";
@@ -87,6 +87,24 @@ async function updateTask(
     readonly isPatch: boolean;
   },
 ): Promise<Answer> {
+  const name = `${tenantOf(call).id}\n${call.params.id ?? ""}`;
+  const turn = await parts.turns.take([name], call);
+  // Whom this is for has gone where the turn is not busy.
+  if (turn.kind !== "ok") return tooFast();
+  try {
+    return await updateInTurn(parts, { call, isPatch });
+  } finally {
+    turn.release();
+  }
+}
+
+async function updateInTurn(
+  parts: TasksParts,
+  { call, isPatch }: {
+    readonly call: Call<unknown, unknown>;
+    readonly isPatch: boolean;
+  },
+): Promise<Answer> {
   const caller = callerOf(call);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const task = await findTask(call, parts.engine.parts);
@@ -105,6 +123,10 @@ async function updateTask(
     const answer = await apply(parts, { call, task, revision });
     if (answer !== undefined) return answer;
   }
+  return tooFast();
+}
+
+function tooFast(): ProblemAnswer {
   return problem("overloaded", {
     detail: "Cannot change task: it changes too fast",
     retryAfterMs: 1_000,
