@@ -85,6 +85,7 @@ export async function openApi(
     books: engine.parts.books,
     limitsOf: engine.parts.limitsOf,
     maxBodyBytes: settings.maxBodyBytes,
+    maxBodiesBytes: settings.maxBodiesBytes,
     operatorDigests: digestsOf(settings.operatorToken),
     authenticator: new Authenticator({
       store: new CredentialRecords(engine.parts),

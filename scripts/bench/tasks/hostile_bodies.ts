@@ -78,9 +78,14 @@ export function hostileBodies(
     batchOf(() => members(4_000)),
   );
   post(
-    "batch, 1,000 with 4 KB of lists",
+    "batch, 1,000 with 1 KB of lists",
     "/tasks/batch",
-    batchOf(() => `${head}[${repeated("[]", 4_000)}]}`),
+    batchOf(() => `${head}[${repeated("[]", 1_000)}]}`),
+  );
+  post(
+    "batch, 1,000 with 4 KB of text",
+    "/tasks/batch",
+    batchOf(() => `${head}"${"x".repeat(4_000)}"}`),
   );
   post(
     "batch, 4 with 1 MiB of lists",

@@ -12,10 +12,11 @@ import type {
   HttpResponse,
 } from "../../shared/http/exchange.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { Slices } from "../../shared/slices.ts";
+import { type Pausing, Slices } from "../../shared/slices.ts";
 import type { Caller } from "../access/caller.ts";
 import { singleValue } from "../access/host.ts";
-import { admit, type AdmitOptions } from "./admit.ts";
+import { admit, type AdmitOptions, type Gate } from "./admit.ts";
+import { BodyRoom } from "./body_room.ts";
 import { contextOf } from "./call_context.ts";
 import { type DestinationOptions, Destinations } from "./destination.ts";
 import {
@@ -33,7 +34,7 @@ import { openSlot } from "./keyed_slot.ts";
 import { type Incoming, locate, type LocateOptions } from "./locate.ts";
 import { problemOfError } from "./problem_of_error.ts";
 import { RequestRates } from "./rate_problem.ts";
-import { readBody } from "./read_body.ts";
+import { type ReadBody, readBody } from "./read_body.ts";
 
 /** Options of {@linkcode createHandler}. */
 export interface HandlerOptions
@@ -45,6 +46,8 @@ export interface HandlerOptions
   readonly routes: readonly AnyRoute[];
   /** Longest body of any request. */
   readonly maxBodyBytes: number;
+  /** Most bytes of long bodies that wait for their turn to be worked on. */
+  readonly maxBodiesBytes: number;
   /** Answers that are given again. */
   readonly answers: IdempotentAnswers;
   /**
@@ -56,7 +59,7 @@ export interface HandlerOptions
    * What long bodies are read in, and long answers made.
    * @default slices of its own
    */
-  readonly slices?: Slices;
+  readonly slices?: Pick<Slices, "open">;
   /** The time. */
   readonly clock: Clock;
   /** Hears about faults. */
@@ -74,13 +77,18 @@ class Handler {
   readonly #matcher: RouteMatcher<AnyRoute>;
   readonly #destinations: Destinations;
   readonly #rates: RequestRates;
-  readonly #slices: Slices;
+  readonly #room: BodyRoom;
+  readonly #slices: Pick<Slices, "open">;
 
   constructor(options: HandlerOptions) {
     this.#options = options;
     this.#matcher = createMatcher(options.routes);
     this.#destinations = new Destinations(options);
     this.#rates = new RequestRates(options);
+    this.#room = new BodyRoom({
+      clock: options.clock,
+      maxWaitingBytes: options.maxBodiesBytes,
+    });
     this.#slices = options.slices ?? new Slices();
   }
 
@@ -206,10 +214,37 @@ class Handler {
       route,
       maxBodyBytes: this.#options.maxBodyBytes,
       lease: admitted.lease,
+      room: this.#room,
       pausing,
     });
     if (body.kind === "problem") return renderAnswer(body, rendering);
-    const { caller } = admitted;
+    try {
+      const { caller } = admitted;
+      return await this.#answerBody(incoming, {
+        ...found,
+        gate,
+        caller,
+        body,
+        pausing,
+      });
+    } finally {
+      body.release();
+    }
+  }
+
+  async #answerBody(
+    incoming: Incoming,
+    found: {
+      readonly route: AnyRoute;
+      readonly params: Readonly<Record<string, string>>;
+      readonly rendering: RenderOptions;
+      readonly gate: AdmitOptions & Gate;
+      readonly caller: Caller | undefined;
+      readonly body: ReadBody;
+      readonly pausing: Pausing;
+    },
+  ): Promise<RenderedAnswer> {
+    const { route, params, rendering, gate, caller, body, pausing } = found;
     this.#options.onCaller?.(caller);
     const slot = await openSlot(incoming, {
       route,

@@ -6,6 +6,7 @@
  */
 
 import type { Pausing } from "../../shared/slices.ts";
+import type { BodyRoom } from "./body_room.ts";
 import type { ClaimedLease } from "./http/admission.ts";
 import { readJsonBody } from "./http/json_body.ts";
 import { problem, type ProblemAnswer } from "./http/problem_answer.ts";
@@ -19,6 +20,8 @@ export interface ReadBodyOptions {
   readonly route: AnyRoute;
   /** Longest body of any request. */
   readonly maxBodyBytes: number;
+  /** Bounds what the long bodies of all requests hold. */
+  readonly room: BodyRoom;
   /** Gives way while a long body is parsed. */
   readonly pausing: Pausing;
   /**
@@ -36,9 +39,12 @@ export interface ReadBody {
   readonly value: unknown;
   /** The body as it came. */
   readonly bytes: Uint8Array;
+  /** Gives back the room that it takes; to be called when it is answered. */
+  readonly release: () => void;
 }
 
 const NO_BYTES = new Uint8Array(0);
+const noop = (): void => {};
 
 /** A body is read up to here before the plan of a tenant says something. */
 const NO_PLAN = { payloadBytes: 65_536, batchSize: 0 };
@@ -46,10 +52,10 @@ const NO_PLAN = { payloadBytes: 65_536, batchSize: 0 };
 /** Reads the body of a request, if its route takes one. */
 export async function readBody(
   incoming: Incoming,
-  { route, maxBodyBytes, lease, pausing }: ReadBodyOptions,
+  { route, maxBodyBytes, lease, room, pausing }: ReadBodyOptions,
 ): Promise<ReadBody | ProblemAnswer> {
   if (route.body === undefined) {
-    return { kind: "ok", value: undefined, bytes: NO_BYTES };
+    return { kind: "ok", value: undefined, bytes: NO_BYTES, release: noop };
   }
   const { request, limits } = incoming;
   const contentLength = request.headers.get("content-length");
@@ -62,10 +68,23 @@ export async function readBody(
     route.body.maxBytes(limits ?? NO_PLAN),
     maxBodyBytes,
   );
+  let release = noop;
   const outcome = await readJsonBody({
     contentType: request.headers.get("content-type"),
     contentLength,
-    read: (bytes) => request.body(bytes),
+    async read(most) {
+      const body = await request.body(most);
+      if (body.kind !== "ok") return body;
+      const taken = await room.take({
+        key: incoming.tenant?.id ?? "",
+        bytes: body.bytes.byteLength,
+        onGone: (listener) => request.onGone(listener),
+      });
+      if (taken.kind === "ok") release = taken.release;
+      else if (taken.kind === "busy") return taken;
+      else return { kind: "aborted", reason: "disconnected" };
+      return body;
+    },
   }, {
     maxBytes,
     maxValues: route.body.maxValues,
@@ -74,6 +93,8 @@ export async function readBody(
     mediaTypes: route.body.mediaTypes,
     tooLargeAdvice: route.body.tooLargeAdvice,
   });
+  if (outcome.kind === "ok") return { ...outcome, release };
+  release();
   // Nobody is there to read this answer.
   return outcome.kind === "gone" ? problem("malformed_json") : outcome;
 }

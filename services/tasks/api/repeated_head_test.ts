@@ -37,6 +37,7 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
     }),
     leaseSource: engine,
     maxBodyBytes: 1_000,
+    maxBodiesBytes: 1_048_576,
     answers: new IdempotentAnswers({ store: engine.parts.store, clock }),
     clock,
     logger,

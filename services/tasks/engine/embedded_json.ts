@@ -12,21 +12,13 @@ const SHORT_CHARS = 2_048;
 /** Texts that take the places of their marks when the JSON around them is written. */
 export class EmbeddedJson {
   /** Nobody can guess it, so nobody can write a text that is taken for a mark. */
-  readonly #mark: string;
+  #mark = "";
   readonly #texts: string[] = [];
-
-  /**
-   * Nothing is embedded yet.
-   *
-   * @param newMark Gives a text of letters, digits and hyphens that nobody can guess.
-   */
-  constructor(newMark: () => string = () => crypto.randomUUID()) {
-    this.#mark = newMark();
-  }
 
   /** What stands for JSON text in a value that {@linkcode stringify} writes. */
   place(json: string): unknown {
     if (json.length <= SHORT_CHARS) return JSON.parse(json);
+    if (this.#mark === "") this.#mark = crypto.randomUUID();
     return this.#mark + (this.#texts.push(json) - 1);
   }
 

@@ -77,7 +77,8 @@ export const listenerSettings = {
     min: 65_536,
     group: GROUP,
     help: "Bytes that the bodies of all requests together may hold while " +
-      "they arrive; beyond it 503.",
+      "they arrive, and again while they wait to be worked on; beyond it " +
+      "503. Of bodies of more than 64 KiB, 16 MiB are worked on at once.",
   }),
   shutdownGraceMs: durationSetting({
     name: "SHUTDOWN_GRACE",

@@ -5,6 +5,7 @@
  */
 
 import type { EmbeddedJson } from "../../engine/embedded_json.ts";
+import type { CallContext } from "./call.ts";
 import type { ProblemAnswer } from "./problem_answer.ts";
 import { problemKind } from "./problem_catalog.ts";
 
@@ -172,6 +173,15 @@ export function renderProblem(
     },
     body: JSON.stringify({ ...body, ...withoutStandard(answer, body) }),
   };
+}
+
+/** The JSON text of a problem within an answer: the body it would have alone. */
+export function problemText(
+  { requestId, baseUrl }: Pick<CallContext, "requestId" | "baseUrl">,
+  problem: ProblemAnswer,
+): string {
+  const host = URL.parse(baseUrl)?.host ?? "";
+  return renderProblem(problem, { requestId, host }).body ?? "null";
 }
 
 function renderGood(

@@ -17,6 +17,9 @@ export interface Fault {
 /** Most faults that are told at once; nobody reads more. */
 export const MAX_FAULTS = 50;
 
+/** Faults of a batch that are told; beyond that one is told of each thing in it. */
+export const MAX_BATCH_FAULTS = 1_000;
+
 /**
  * Adds a fault unless there are {@linkcode MAX_FAULTS} already.
  *

@@ -26,12 +26,13 @@ import { openParts } from "../../engine/open_parts.ts";
 import { Vault } from "../../engine/vault.ts";
 import type { MasterKeys } from "../../secrets/master_keys.ts";
 import { ringOf } from "../../secrets/testing/keys.ts";
+import type { HttpHandler } from "../../../shared/http/exchange.ts";
 import type { Store, Write } from "../../store/store.ts";
 import { createTaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
 import type { AccountRules, ApiParts, Readiness } from "../api_parts.ts";
 import { CredentialRecords } from "../credential_records.ts";
-import { createHandler } from "../handler.ts";
+import { createHandler, type HandlerOptions } from "../handler.ts";
 import { Cursors } from "../http/cursor.ts";
 import type { AnyRoute } from "../http/route.ts";
 import { IdempotentAnswers } from "../idempotent_answers.ts";
@@ -133,6 +134,11 @@ export interface TestApiOptions {
    */
   readonly trustedProxies?: readonly Network[];
   /**
+   * What long work is done in.
+   * @default slices by the clock of the machine
+   */
+  readonly slices?: HandlerOptions["slices"];
+  /**
    * What chance follows from.
    * @default {1}
    */
@@ -143,6 +149,8 @@ export interface TestApiOptions {
 export interface TestApi extends TestTenant {
   /** What the routes were made with. */
   readonly parts: ApiParts;
+  /** Answers requests, for tests that make theirs themselves; nothing is checked. */
+  readonly handler: HttpHandler;
   /** The engine; not started. */
   readonly engine: Engine;
   /** Its store, without the memory in front of it. */
@@ -238,7 +246,9 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     }),
     leaseSource: engine,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1_048_576,
+    maxBodiesBytes: 128 * 1_048_576,
     answers: new IdempotentAnswers({ store: engine.parts.store, clock }),
+    ...(options.slices === undefined ? {} : { slices: options.slices }),
     clock,
     logger,
   });
@@ -255,6 +265,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
   return {
     ...acme,
     parts,
+    handler,
     engine,
     store,
     clock,

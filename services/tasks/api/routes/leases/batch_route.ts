@@ -5,7 +5,7 @@
  */
 
 import type { LeaseOutcome } from "../../../engine/leases.ts";
-import { type Answer, json, renderProblem } from "../../http/answer.ts";
+import { type Answer, problemText, statusOf } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import {
   invalidRequest,
@@ -15,7 +15,7 @@ import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
 import { named } from "../../schema/annotated.ts";
 import { asGiven } from "../../schema/derived.ts";
-import type { Fault } from "../../schema/fault.ts";
+import { MAX_BATCH_FAULTS, withFewFaults } from "../../schema/fault.ts";
 import { list } from "../../schema/list.ts";
 import { object } from "../../schema/object.ts";
 import { speak, type SpokenWord } from "./lease_answer.ts";
@@ -90,8 +90,11 @@ async function sayAll(
   const tenantId = tenantOf(call).id;
   const only = caller.kind === "worker" ? { workerId: caller.workerId } : {};
   const read: ReadWord[] = [];
+  let faultsLeft = MAX_BATCH_FAULTS;
   for (const [index, given] of call.body.leases.entries()) {
-    read.push(readWord(given, index));
+    const one = readWord(given, { index, faultsLeft });
+    if (one.kind === "problem") faultsLeft -= one.errors?.length ?? 0;
+    read.push(one);
     const pause = call.pausing.pause();
     if (pause !== undefined) await pause;
   }
@@ -119,12 +122,22 @@ async function sayAll(
     ? []
     : await parts.engine.leases.sayAll(spoken.map(({ heard }) => heard));
   let next = 0;
-  const results = read.map((one) => {
-    if (one.kind === "problem") return resultOf(one, call);
-    const index = next++;
-    return resultOf(answered(spoken[index], outcomes[index]), call);
-  });
-  return json({ results });
+  const results: string[] = [];
+  for (const one of read) {
+    if (one.kind === "problem") results.push(resultOf(one, call));
+    else {
+      const index = next++;
+      results.push(resultOf(answered(spoken[index], outcomes[index]), call));
+    }
+    const pause = call.pausing.pause();
+    if (pause !== undefined) await pause;
+  }
+  return {
+    kind: "text",
+    status: 200,
+    text: `{"results":[${results.join(",")}]}`,
+    contentType: "application/json",
+  };
 }
 
 /** What counts the log lines of each lease that has some to add. */
@@ -143,9 +156,17 @@ async function talliesOf(
   return tallies;
 }
 
-function readWord(given: unknown, index: number): ReadWord {
-  const faults: Fault[] = [];
-  const word = HELD_WORD.read(given, `/leases/${index}`, faults);
+function readWord(
+  given: unknown,
+  { index, faultsLeft }: {
+    readonly index: number;
+    readonly faultsLeft: number;
+  },
+): ReadWord {
+  const { value: word, faults } = withFewFaults(
+    faultsLeft,
+    (faults) => HELD_WORD.read(given, `/leases/${index}`, faults),
+  );
   return word === undefined ? invalidRequest(faults) : { kind: "word", word };
 }
 
@@ -159,12 +180,12 @@ function answered(
   throw new TypeError("Cannot answer a word: nothing is known of it");
 }
 
+/** One result as JSON text. */
 function resultOf(
   answer: ReturnType<SpokenWord["answer"]>,
-  { requestId, baseUrl }: BatchCall,
-): Readonly<Record<string, unknown>> {
-  if (answer.kind === "json") return { status: 200, lease: answer.value };
-  const { host } = new URL(baseUrl);
-  const { status, body = "null" } = renderProblem(answer, { requestId, host });
-  return { status, problem: JSON.parse(body) };
+  call: BatchCall,
+): string {
+  return answer.kind === "json"
+    ? JSON.stringify({ status: 200, lease: answer.value })
+    : `{"status":${statusOf(answer)},"problem":${problemText(call, answer)}}`;
 }

@@ -6,7 +6,7 @@
 
 import { seesPayloads } from "../../../access/caller.ts";
 import { EmbeddedJson } from "../../../engine/embedded_json.ts";
-import { type Answer, statusOf } from "../../http/answer.ts";
+import { type Answer, problemText, statusOf } from "../../http/answer.ts";
 import { type CallContext, callerOf } from "../../http/call.ts";
 import {
   invalidRequest,
@@ -14,16 +14,13 @@ import {
   type RequestFault,
 } from "../../http/problem_answer.ts";
 import { MINIMAL_APPLIED, prefersMinimal } from "../../http/prefer.ts";
-import { cannotTake, MAX_FAULTS } from "../../schema/fault.ts";
+import {
+  cannotTake,
+  MAX_BATCH_FAULTS,
+  MAX_FAULTS,
+} from "../../schema/fault.ts";
 import { viewTask } from "../../views/task_view.ts";
-import { problemObject } from "./problem_object.ts";
 import type { Made } from "./task_creator.ts";
-
-/** Most faults that are told of all tasks; beyond that one is told of each. */
-export const MAX_BATCH_FAULTS = 1_000;
-
-/** Results that are written in one go. */
-const PIECE = 16;
 
 /** The answer with a result for each task, in their order. */
 export async function batchAnswer(
@@ -33,29 +30,32 @@ export async function batchAnswer(
   const isMinimal = prefersMinimal(call.header("prefer"));
   const payloads = seesPayloads(callerOf(call));
   let faults = 0;
-  const pieces: string[] = [];
-  for (let from = 0; from < made.length; from += PIECE) {
-    const embedded = new EmbeddedJson();
-    const results = made.slice(from, from + PIECE).map((one) => {
-      if (one.kind === "problem") {
-        const told = faults < MAX_BATCH_FAULTS ? one : withOneFault(one);
-        faults += told.errors?.length ?? 1;
-        return { status: statusOf(one), problem: problemObject(call, told) };
-      }
+  const results: string[] = [];
+  for (const one of made) {
+    if (one.kind === "problem") {
+      const told = faults < MAX_BATCH_FAULTS ? one : withOneFault(one);
+      faults += told.errors?.length ?? 1;
+      results.push(
+        `{"status":${statusOf(one)},"problem":${problemText(call, told)}}`,
+      );
+    } else {
       const { isNew, task, judged: { worker } } = one;
       const status = isNew ? 201 : 200;
-      if (isMinimal) return { status, id: task.id };
+      const embedded = new EmbeddedJson();
       const view = { workerName: worker.name, payloads, embedded };
-      return { status, task: viewTask(task, view) };
-    });
-    pieces.push(embedded.stringify(results).slice(1, -1));
+      results.push(embedded.stringify(
+        isMinimal
+          ? { status, id: task.id }
+          : { status, task: viewTask(task, view) },
+      ));
+    }
     const pause = call.pausing.pause();
     if (pause !== undefined) await pause;
   }
   return {
     kind: "text",
     status: 200,
-    text: `{"results":[${pieces.join(",")}]}`,
+    text: `{"results":[${results.join(",")}]}`,
     contentType: "application/json",
     ...(isMinimal ? { headers: MINIMAL_APPLIED } : {}),
   };

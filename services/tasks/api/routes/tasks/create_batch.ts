@@ -12,11 +12,14 @@ import { jsonTextOf } from "../../http/json_writer.ts";
 import type { ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
-import { type Fault, withFewFaults } from "../../schema/fault.ts";
+import {
+  type Fault,
+  MAX_BATCH_FAULTS,
+  withFewFaults,
+} from "../../schema/fault.ts";
 import { BATCH, BATCH_RESULTS, type BatchInput } from "./batch_schema.ts";
 import {
   batchAnswer,
-  MAX_BATCH_FAULTS,
   problemOfAll,
   tooManyDependencies,
   tooManyTasks,

@@ -19,7 +19,8 @@ export async function mergePatch(
   if (!isJsonObject(patch)) return patch;
   // What was parsed from JSON is the caller's own.
   const merged = isJsonObject(target) ? target as Record<string, unknown> : {};
-  for (const [name, value] of Object.entries(patch)) {
+  for (const name of Object.keys(patch)) {
+    const value = patch[name];
     if (value === null) delete merged[name];
     else {
       const before = Object.hasOwn(merged, name) ? merged[name] : undefined;
