@@ -5,8 +5,9 @@
  * @module
  */
 
+import { BoundedMap } from "../shared/bounded_map.ts";
 import type { Clock } from "../shared/clock.ts";
-import { GenerationMap } from "../shared/generation_map.ts";
+
 import type { LogFields, Logger } from "../shared/logger.ts";
 
 /** How long the same is not told again. */
@@ -30,7 +31,7 @@ export function quietLogger(
   logger: Logger,
   { clock }: { readonly clock: Clock },
 ): Logger {
-  const told = new GenerationMap<string, Told>(MAX_LINES);
+  const told = new BoundedMap<string, Told>({ maxEntries: MAX_LINES });
 
   function pass(
     level: "warn" | "error",
