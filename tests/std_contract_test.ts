@@ -368,6 +368,16 @@ Deno.test("parse() makes values of plain scalars by the schema", () => {
   });
 });
 
+Deno.test("parse() follows merge keys by the schema", () => {
+  const text = "a: &a {b: 1}\nc: {<<: *a, d: 2}\n";
+  const merged = { a: { b: 1 }, c: { b: 1, d: 2 } };
+  assertEquals(parse(text), merged);
+  assertEquals(parse(text, { schema: "core" }), {
+    a: { b: 1 },
+    c: { "<<": { b: 1 }, d: 2 },
+  });
+});
+
 Deno.test("parse() reads what configuration files hold", () => {
   const text = `
 # a comment

@@ -1,4 +1,9 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { formatConfigFault } from "./config_fault.ts";
 import { loadRules } from "./load.ts";
@@ -59,6 +64,19 @@ const FAULTS: Readonly<Record<string, string>> = {
     "value of a Struct",
   metadata_not_a_map:
     "metadata_not_a_map.yaml:4: error parsing metadata: expected a map",
+  tab_indentation: "tab_indentation.yaml:5: error loading config file: the " +
+    "line is indented with a tab; YAML takes spaces only",
+  tab_after_dash:
+    "tab_after_dash.yaml:3: error loading config file: the line " +
+    "is indented with a tab",
+  quoted_boolean:
+    'quoted_boolean.yaml:4: error loading config file: "true" in quotes is a ' +
+    "text, expected true or false; take the quotes off at " +
+    "descriptors[0].shadow_mode",
+  quoted_boolean_word: "quoted_boolean_word.yaml:3: error loading config " +
+    'file: "yes" in quotes is a text, expected true or false',
+  quoted_requests: "quoted_requests.yaml:6: error loading config file: " +
+    '"5" in quotes is a text, expected a whole number',
   asterisk_in_key: "asterisk_in_key.yaml:3: descriptor key 'path_*' has an " +
     "asterisk, which only a value can have",
 };
@@ -197,14 +215,77 @@ Deno.test("loadRules() reads the first document of a stream and warns of the res
   assertStringIncludes(warnings[0]!.reason, "first document");
 });
 
-Deno.test("loadRules() refuses aliases that expand without end", () => {
-  const bomb = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
-  for (const [to, from] of ["ba", "cb", "dc", "ed", "fe", "gf", "hg"]) {
-    const aliases = Array(10).fill(`*${from}`).join(", ");
-    bomb.push(`${to}: &${to} [${aliases}]`);
+const BOMBS: Readonly<Record<string, (depth: number) => string>> = {
+  "lists of aliases": (depth) => bombOf(depth, (from) => `[${ten(from)}]`),
+  "maps of aliases": (depth) =>
+    bombOf(depth, (from) => `{a: *${from}, b: *${from}, c: *${from}}`),
+  "merge keys": (depth) =>
+    bombOf(depth, (from) => `{<<: [${ten(from)}], k: 1}`, "{a: 1, b: 2}"),
+  "descriptors that are aliases": (depth) =>
+    bombOf(
+      depth,
+      (from) => `[{key: k, descriptors: *${from}}, {descriptors: *${from}}]`,
+    ),
+  "metadata that is an alias of itself": () => "metadata: &a {b: *a}",
+  "a list within itself": () => "descriptors: &a [*a, *a]",
+};
+
+function ten(name: string): string {
+  return Array(10).fill(`*${name}`).join(", ");
+}
+
+function bombOf(
+  depth: number,
+  level: (from: string) => string,
+  first = "[x, x, x, x, x, x, x, x, x, x]",
+): string {
+  const lines = [`a0: &a0 ${first}`];
+  for (let at = 1; at <= depth; at++) {
+    lines.push(`a${at}: &a${at} ${level(`a${at - 1}`)}`);
   }
-  const { faults } = loadRules([{ name: "a.yaml", text: bomb.join("\n") }]);
-  assertStringIncludes(faults[0]!.reason, "expands too far");
+  return lines.join("\n");
+}
+
+for (const [what, text] of Object.entries(BOMBS)) {
+  Deno.test(`loadRules() refuses ${what} that expand without end`, () => {
+    const { faults } = loadRules([{ name: "a.yaml", text: text(60) }]);
+    const [fault] = faults;
+    assertMatch(
+      formatConfigFault(fault!),
+      /a\.yaml: error loading config file: (its aliases add more than 100000 nodes to it|it nests deeper than 200 levels)/,
+    );
+  });
+}
+
+Deno.test("loadRules() takes ten thousand rules that share a limit by an alias", () => {
+  const rules = Array.from(
+    { length: 10_000 },
+    (_, at) => `  - {key: a, value: v${at}, rate_limit: *l}\n`,
+  );
+  const text = "domain: d\ndescriptors:\n" +
+    "  - {key: b, rate_limit: &l {unit: day, requests_per_unit: 3}}\n" +
+    rules.join("");
+  const { snapshot, faults } = loadRules([{ name: "a.yaml", text }]);
+  assertEquals(faults, []);
+  assertEquals(snapshot!.rules.length, 10_001);
+});
+
+Deno.test("loadRules() follows merge keys through other maps, the nearest first", () => {
+  const text = `domain: d
+descriptors:
+  - key: a
+    rate_limit:
+      requests_per_unit: 7
+      <<: [{<<: {name: far}, requests_per_unit: 2, unit: day}, {name: later, unit: week}]
+`;
+  const { faults, snapshot } = loadRules([{ name: "a.yaml", text }]);
+  assertEquals(faults, []);
+  const [rule] = snapshot!.rules;
+  assertEquals([rule!.limit?.unit, rule!.limit?.requestsPerUnit, rule!.name], [
+    "DAY",
+    7,
+    "far",
+  ]);
 });
 
 Deno.test("loadRules() keeps metadata as free values", () => {

@@ -19,6 +19,7 @@ import {
   asBoolean,
   asCount,
   asText,
+  quotedReason,
   type ScalarOutcome,
 } from "./yaml_scalar.ts";
 import {
@@ -64,6 +65,7 @@ class DomainReader {
   readonly #lineOf: (path: ConfigPath) => number | undefined;
   readonly #faults: ConfigFault[] = [];
   readonly #warnings: ConfigFault[] = [];
+  #lines: readonly string[] | undefined;
 
   constructor(file: ConfigText) {
     this.#file = file;
@@ -214,7 +216,23 @@ class DomainReader {
     map: YamlMap,
     at: { readonly path: ConfigPath; readonly word: string },
   ): boolean {
-    return this.#scalar(map, { ...at, read: asBoolean }) ?? false;
+    const { path, word } = at;
+    const value = this.#scalar(map, { path, word, read: asBoolean });
+    if (value === undefined) return false;
+    const node = map.entries.get(word);
+    // The parser makes a text of `yes`, quoted or not; the line tells.
+    if (node?.kind === "scalar" && node.type === "text") {
+      const line = this.#textOfLine(this.#lineOf([...path, word]));
+      if (new RegExp(`\\b${word}["']?\\s*:\\s*["']`).test(line)) {
+        this.#fault([...path, word], quotedReason(node, "true or false"));
+      }
+    }
+    return value;
+  }
+
+  #textOfLine(line: number | undefined): string {
+    this.#lines ??= this.#file.text.split(/\r\n|\r|\n/);
+    return this.#lines[(line ?? 0) - 1] ?? "";
   }
 
   #scalar<T>(

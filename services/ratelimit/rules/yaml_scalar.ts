@@ -6,15 +6,17 @@
  * @module
  */
 
-import type { YamlNode } from "./yaml_tree.ts";
+import type { YamlNode, YamlScalar } from "./yaml_tree.ts";
 
 /** A value, or why there is none. */
 export type ScalarOutcome<T> =
   | { readonly kind: "value"; readonly value: T }
   | { readonly kind: "fault"; readonly reason: string };
 
-const TRUE_WORDS = /^(?:y|yes|on|true)$/i;
-const FALSE_WORDS = /^(?:n|no|off|false)$/i;
+const TRUE_WORDS = /^(?:y|Y|yes|Yes|YES|on|On|ON|true|True|TRUE)$/;
+const FALSE_WORDS = /^(?:n|N|no|No|NO|off|Off|OFF|false|False|FALSE)$/;
+/** What the parser makes booleans of, unless it stands in quotes. */
+const PARSED_WORDS = /^(?:true|false)$/i;
 const MAX_UINT32 = 0xffff_ffff;
 
 /** Text as it was written; whole numbers, booleans and dates count as text. */
@@ -35,9 +37,12 @@ export function asText(node: YamlNode): ScalarOutcome<string> {
   }
 }
 
-/** True or false in the words of YAML 1.1. */
+/** True or false in the words of YAML 1.1, without quotes. */
 export function asBoolean(node: YamlNode): ScalarOutcome<boolean> {
   if (node.kind === "scalar") {
+    if (node.type === "text" && PARSED_WORDS.test(node.written)) {
+      return { kind: "fault", reason: quotedReason(node, "true or false") };
+    }
     if (TRUE_WORDS.test(node.written)) return { kind: "value", value: true };
     if (FALSE_WORDS.test(node.written)) return { kind: "value", value: false };
     if (node.type === "decimal") return asDecimalFault(node.written);
@@ -45,9 +50,12 @@ export function asBoolean(node: YamlNode): ScalarOutcome<boolean> {
   return mistyped(node, "true or false");
 }
 
-/** A whole number of 32 bits without a sign. */
+/** A whole number of 32 bits without a sign and without quotes. */
 export function asCount(node: YamlNode): ScalarOutcome<number> {
   if (node.kind === "scalar") {
+    if (node.type === "text" && /^[+\d][\d_]*$/.test(node.written)) {
+      return { kind: "fault", reason: quotedReason(node, "a whole number") };
+    }
     if (node.type === "decimal") return asDecimalFault(node.written);
     if (node.type === "integer") {
       const value = integerOf(node.written) ?? node.value;
@@ -77,6 +85,12 @@ function asDecimalFault(written: string): ScalarOutcome<never> {
     kind: "fault",
     reason: `error checking config: ${written} is not a whole number`,
   };
+}
+
+/** Why a scalar in quotes is not taken. */
+export function quotedReason(node: YamlScalar, accepted: string): string {
+  return `error loading config file: "${node.written}" in quotes is a text, ` +
+    `expected ${accepted}; take the quotes off`;
 }
 
 function mistyped(node: YamlNode, accepted: string): ScalarOutcome<never> {

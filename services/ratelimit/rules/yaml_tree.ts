@@ -6,6 +6,7 @@
  */
 
 import { parseAll } from "@std/yaml";
+import { tabInIndentation } from "./yaml_tabs.ts";
 
 /** One node of the tree. */
 export type YamlNode = YamlMap | YamlList | YamlScalar;
@@ -56,14 +57,20 @@ export type YamlOutcome =
   }
   | { readonly kind: "fault"; readonly fault: YamlFault };
 
-const MAX_NODES = 2_000_000;
+/** Nodes that aliases and merge keys may add to those that are written out. */
+const MAX_ALIASED_NODES = 100_000;
 const MAX_DEPTH = 200;
 
 /**
  * Reads the first document of `text`. A key that stands twice in a mapping is
- * taken the last time, with a warning.
+ * taken the last time, with a warning. Tabs in the indentation are a fault.
  */
 export function readYaml(text: string): YamlOutcome {
+  const tabLine = tabInIndentation(text);
+  if (tabLine !== undefined) {
+    const reason = "the line is indented with a tab; YAML takes spaces only";
+    return { kind: "fault", fault: { reason, line: tabLine } };
+  }
   const warnings: YamlFault[] = [];
   let typed: readonly unknown[];
   let allowDuplicateKeys = false;
@@ -86,26 +93,33 @@ export function readYaml(text: string): YamlOutcome {
   }
   const value = typed[0] ?? null;
   const written = writtenForm(text, { allowDuplicateKeys, fallback: value });
-  const builder = new TreeBuilder();
-  const root = builder.node(value, { written, depth: 0 });
-  return root === undefined
-    ? {
-      kind: "fault",
-      fault: {
-        reason: "Cannot read YAML: it nests too deeply or expands too far",
-        line: undefined,
-      },
-    }
-    : { kind: "tree", root, warnings };
+  try {
+    const root = new TreeBuilder().node(value, {
+      written,
+      depth: 0,
+      isAliased: false,
+    });
+    return { kind: "tree", root, warnings };
+  } catch (error) {
+    if (!(error instanceof UnboundedTree)) throw error;
+    const fault = { reason: error.message, line: undefined };
+    return { kind: "fault", fault };
+  }
 }
 
 interface DocumentOptions {
   readonly allowDuplicateKeys: boolean;
-  readonly schema?: "failsafe";
+  /**
+   * The schema "core" leaves merge keys as they are: the parser would follow
+   * them however far they lead.
+   *
+   * @default {"core"}
+   */
+  readonly schema?: "core" | "failsafe";
 }
 
 function documents(text: string, options: DocumentOptions): unknown[] {
-  const parsed = parseAll(text, options);
+  const parsed = parseAll(text, { schema: "core", ...options });
   return Array.isArray(parsed) ? parsed : [parsed];
 }
 
@@ -144,40 +158,102 @@ function faultOf(error: unknown): YamlFault {
   };
 }
 
-class TreeBuilder {
-  #nodes = 0;
+/** A document that is small as text and has no end as a tree. */
+class UnboundedTree extends Error {}
 
-  node(
-    value: unknown,
-    at: { readonly written: unknown; readonly depth: number },
-  ): YamlNode | undefined {
+interface Place {
+  /** The same part of the document with scalars as they were written. */
+  readonly written: unknown;
+  readonly depth: number;
+  /** Whether this part has stood in the document before. */
+  readonly isAliased: boolean;
+}
+
+class TreeBuilder {
+  readonly #seen = new Set<unknown>();
+  #aliasedNodes = 0;
+
+  /** @throws {UnboundedTree} */
+  node(value: unknown, at: Place): YamlNode {
     const depth = at.depth + 1;
-    if (++this.#nodes > MAX_NODES || depth > MAX_DEPTH) return undefined;
+    if (depth > MAX_DEPTH) {
+      throw new UnboundedTree(`it nests deeper than ${MAX_DEPTH} levels`);
+    }
+    if (at.isAliased) this.#countAliased();
     if (Array.isArray(value)) {
-      const items: YamlNode[] = [];
-      for (const [index, item] of value.entries()) {
+      const isAliased = this.#isAliased(value, at);
+      const items = value.map((item, index) => {
         const written = Array.isArray(at.written) ? at.written[index] : item;
-        const node = this.node(item, { written, depth });
-        if (node === undefined) return undefined;
-        items.push(node);
-      }
+        return this.node(item, { written, depth, isAliased });
+      });
       return { kind: "list", items };
     }
-    if (isPlainObject(value)) {
-      const written = isPlainObject(at.written)
-        ? mergedKeys(at.written, 0)
-        : {};
-      const entries = new Map<string, YamlNode>();
-      for (const [key, item] of Object.entries(value)) {
-        const form = Object.hasOwn(written, key) ? written[key] : item;
-        const node = this.node(item, { written: form, depth });
-        if (node === undefined) return undefined;
-        entries.set(key, node);
-      }
-      return { kind: "map", entries };
+    if (!isPlainObject(value)) return scalar(value, at.written);
+    const isAliased = this.#isAliased(value, at);
+    const entries = new Map<string, YamlNode>();
+    for (const entry of this.#entriesOf(value, { ...at, depth, isAliased })) {
+      const { key, item, place } = entry;
+      entries.set(key, this.node(item, place));
     }
-    return scalar(value, at.written);
+    return { kind: "map", entries };
   }
+
+  /** An object that comes a second time is there by an alias. */
+  #isAliased(value: unknown, at: Place): boolean {
+    const isAliased = at.isAliased || this.#seen.has(value);
+    this.#seen.add(value);
+    return isAliased;
+  }
+
+  /**
+   * The entries of a map, those first that it takes from other maps by `<<`: own
+   * entries replace them, and those of an earlier map those of a later one.
+   */
+  *#entriesOf(map: PlainObject, at: Place): Generator<Entry> {
+    if (at.depth > MAX_DEPTH) {
+      throw new UnboundedTree(`it nests deeper than ${MAX_DEPTH} levels`);
+    }
+    const written = isPlainObject(at.written) ? at.written : {};
+    const place = (key: string, item: unknown): Place => ({
+      ...at,
+      written: Object.hasOwn(written, key) ? written[key] : item,
+    });
+    const merge = map["<<"];
+    const isMerge = isPlainObject(merge) || Array.isArray(merge);
+    if (isMerge) {
+      const sources = Array.isArray(merge) ? merge : [merge];
+      const forms = [place("<<", merge).written].flat();
+      for (let index = sources.length - 1; index >= 0; index--) {
+        const source: unknown = sources[index];
+        this.#countAliased();
+        if (!isPlainObject(source)) continue;
+        yield* this.#entriesOf(source, {
+          written: forms[index],
+          depth: at.depth + 1,
+          isAliased: true,
+        });
+      }
+    }
+    for (const [key, item] of Object.entries(map)) {
+      if (key === "<<" && isMerge) continue;
+      yield { key, item, place: place(key, item) };
+    }
+  }
+
+  #countAliased(): void {
+    if (++this.#aliasedNodes <= MAX_ALIASED_NODES) return;
+    throw new UnboundedTree(
+      `its aliases add more than ${MAX_ALIASED_NODES} nodes to it`,
+    );
+  }
+}
+
+type PlainObject = Readonly<Record<string, unknown>>;
+
+interface Entry {
+  readonly key: string;
+  readonly item: unknown;
+  readonly place: Place;
 }
 
 function scalar(value: unknown, written: unknown): YamlScalar {
@@ -199,30 +275,12 @@ function typeOf(value: unknown, written: string): YamlScalar["type"] {
       ? "integer"
       : "decimal";
   }
-  // A date is what YAML makes of an unquoted one; a rule means its text.
-  return value instanceof Date ? "text" : "other";
-}
-
-/** Follows `<<`, which the schema that keeps texts takes for a key. */
-function mergedKeys(
-  map: Readonly<Record<string, unknown>>,
-  depth: number,
-): Readonly<Record<string, unknown>> {
-  const merge = map["<<"];
-  if (merge === undefined || depth > MAX_DEPTH) return map;
-  const sources = Array.isArray(merge) ? merge : [merge];
-  const merged: Record<string, unknown> = {};
-  for (const source of sources.toReversed()) {
-    if (isPlainObject(source)) {
-      Object.assign(merged, mergedKeys(source, depth + 1));
-    }
-  }
-  return Object.assign(merged, map);
+  return "other";
 }
 
 function isPlainObject(
   value: unknown,
-): value is Readonly<Record<string, unknown>> {
+): value is PlainObject {
   if (typeof value !== "object" || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
