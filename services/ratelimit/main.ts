@@ -18,6 +18,7 @@ import { runCheck } from "./cli/check.ts";
 import { runClient } from "./cli/client.ts";
 import type { CommandIo } from "../shared/command_io.ts";
 import { openStore } from "./counters/open_store.ts";
+import { serveLoadThread, startLoadThread } from "./rules/load_thread.ts";
 import { serve } from "./serve.ts";
 import {
   type RateLimitSettings,
@@ -102,6 +103,7 @@ async function runService(io: CommandIo): Promise<number> {
       clock: systemClock,
       logger,
       signals: processSignals,
+      startLoadThread: () => startLoadThread(import.meta.url),
     });
     return outcome.exitCode;
   } catch (error) {
@@ -147,6 +149,7 @@ function statsSink(
   };
 }
 
-if (import.meta.main) {
+// The thread that loads rules runs this file as well, under a name of its own.
+if (!serveLoadThread(globalThis) && import.meta.main) {
   Deno.exit(await main(Deno.args, processIo()));
 }

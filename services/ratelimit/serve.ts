@@ -18,6 +18,7 @@ import type { StopOutcome } from "../shared/stopper.ts";
 import type { Logger } from "../shared/logger.ts";
 import { repeatEvery } from "../shared/repeat.ts";
 import type { SignalSource } from "../shared/signals.ts";
+import { Slices } from "../shared/slices.ts";
 import { debugRoutes } from "./api/debug_routes.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";
 import { HealthState } from "./api/health_state.ts";
@@ -31,6 +32,8 @@ import { DecisionTally } from "./decision/tally.ts";
 import { opened, shownHttpAddress } from "./open_listener.ts";
 import { PublicListeners } from "./public_listeners.ts";
 import type { RateLimitSettings } from "./settings.ts";
+import { loadRules } from "./rules/load.ts";
+import { loadInThread } from "./rules/load_thread.ts";
 import { ConfigLoader } from "./sources/config_loader.ts";
 import { createFileSource } from "./sources/files.ts";
 import type { StatsRegistry } from "./stats/registry.ts";
@@ -50,6 +53,8 @@ export interface ServeOptions {
   readonly logger: Logger;
   /** SIGTERM, SIGINT and SIGHUP. */
   readonly signals: SignalSource;
+  /** Starts a thread of this program that loads rules. */
+  readonly startLoadThread: () => Worker;
 }
 
 const HEALTH_REFRESH_MS = 1_000;
@@ -75,15 +80,29 @@ export async function serve(
     isStoreHealthy: () => store.isHealthy(),
     needsDomain: settings.healthyWithConfig,
   });
-  const loader = new ConfigLoader({
-    compile: {
-      mergeDomains: settings.mergeDomainConfig,
-      keyPrefix: settings.cacheKeyPrefix,
-      keyFormat: settings.cacheKeyFormat,
-    },
-    adopt(snapshot) {
+  const compile = {
+    mergeDomains: settings.mergeDomainConfig,
+    keyPrefix: settings.cacheKeyPrefix,
+    keyFormat: settings.cacheKeyFormat,
+  };
+  const pausing = new Slices().open();
+  const stopping = new AbortController();
+  const loader: ConfigLoader = new ConfigLoader({
+    load: (files) =>
+      // Before the first rules there are no decisions to hold up.
+      loader.isLoaded
+        ? loadInThread(files, {
+          compile,
+          startThread: options.startLoadThread,
+          pausing,
+          clock: steady,
+          signal: stopping.signal,
+        })
+        : loadRules(files, compile),
+    async adopt(snapshot) {
       decider.adopt(snapshot);
       health.configured(snapshot.domainNames.length);
+      await decider.showStatistics(pausing);
     },
     stats: registry,
     logger,
@@ -95,6 +114,7 @@ export async function serve(
     ignoreDotFiles: settings.runtimeIgnoreDotFiles,
     watchRoot: settings.runtimeWatchRoot,
     onFiles: (outcome) => loader.take(outcome),
+    pausing,
     clock,
     logger,
   });
@@ -126,7 +146,10 @@ export async function serve(
     .add({
       name: "configuration",
       start: () => source.start(),
-      stop: () => source.stop(),
+      stop() {
+        stopping.abort();
+        return source.stop();
+      },
     })
     .add(healthRefresh(health, clock));
   if (options.statsSink !== undefined) lifecycle.add(options.statsSink);

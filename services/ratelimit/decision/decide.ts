@@ -16,6 +16,7 @@ import type {
   CounterResult,
   CounterStore,
 } from "../counters/counter_store.ts";
+import type { Pausing } from "../../shared/slices.ts";
 import type { CounterKeyFormat } from "../rules/counter_key.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
 import { composeResponse, judgedDescriptor } from "./compose_response.ts";
@@ -122,6 +123,14 @@ export class Decider {
   adopt(snapshot: Snapshot): void {
     const rules = this.#options.tally.rulesOf(snapshot);
     this.#serving = { snapshot, rules };
+  }
+
+  /**
+   * Makes the statistics of all rules in force, so that those without hits show
+   * as well, a few at a time between decisions.
+   */
+  async showStatistics(pausing: Pausing): Promise<void> {
+    await this.#serving?.rules.showAll(pausing);
   }
 
   /**

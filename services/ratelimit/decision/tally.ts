@@ -5,7 +5,8 @@
  */
 
 import { CODE } from "../../../proto/rate_limit_response.ts";
-import type { Snapshot } from "../rules/snapshot.ts";
+import type { Pausing } from "../../shared/slices.ts";
+import type { Rule, Snapshot } from "../rules/snapshot.ts";
 import type { RuleStats, RuleStatsCache } from "../stats/rule_stats.ts";
 import { maxStatNameLength, statSegment } from "../stats/stat_name.ts";
 import type { Counter, Stats } from "../stats/stats.ts";
@@ -77,15 +78,25 @@ export class DecisionTally {
 
 /** Takes the statistics of one snapshot's rules. */
 export class RuleTally {
-  readonly #requested: RuleStatsCache;
-  readonly #fixed: readonly RuleStats[];
+  readonly #caches: RuleStatsCaches;
+  readonly #rules: readonly Rule[];
+  readonly #fixed: (RuleStats | undefined)[] = [];
 
-  /** Looks the statistics of all rules up once. */
+  /** Looks the statistics of a rule up once, with its first hit at the latest. */
   constructor(snapshot: Snapshot, caches: RuleStatsCaches) {
-    this.#requested = caches.requested;
-    this.#fixed = snapshot.rules.map((rule) =>
-      caches.configured.forPath(fixedStatPath(rule))
-    );
+    this.#caches = caches;
+    this.#rules = snapshot.rules;
+  }
+
+  /**
+   * Looks the statistics of all rules up, so that each of them shows from now
+   * on, a few at a time between other work.
+   */
+  async showAll(pausing: Pausing): Promise<void> {
+    for (const rule of this.#rules) {
+      this.#statsOfRule(rule);
+      await pausing.pause();
+    }
   }
 
   /** A descriptor whose rule has no limit. */
@@ -121,9 +132,15 @@ export class RuleTally {
 
   #statsOf(planned: Planned<"limited"> | Planned<"unlimited">): RuleStats {
     if (planned.statPath !== undefined) {
-      return this.#requested.forPath(planned.statPath);
+      return this.#caches.requested.forPath(planned.statPath);
     }
     // Only a limit that came with the request has no rule, and its path is set.
-    return this.#fixed[planned.rule!.id]!;
+    return this.#statsOfRule(planned.rule!);
+  }
+
+  #statsOfRule(rule: Rule): RuleStats {
+    return this.#fixed[rule.id] ??= this.#caches.configured.forPath(
+      fixedStatPath(rule),
+    );
   }
 }

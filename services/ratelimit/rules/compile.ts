@@ -6,6 +6,7 @@
  */
 
 import { ByteMap } from "../../shared/byte_map.ts";
+import type { Pausing } from "../../shared/slices.ts";
 import type { DescriptorConfig, DomainConfig } from "./config.ts";
 import type { ConfigFault } from "./config_fault.ts";
 import type { CounterKeyFormat } from "./counter_key.ts";
@@ -60,7 +61,22 @@ export function compileSnapshot(
   options: CompileOptions = {},
 ): Compiled {
   const compiler = new Compiler(options);
-  for (const config of configs) compiler.add(config);
+  for (const config of configs) for (const _ of compiler.add(config));
+  return compiler.finish();
+}
+
+/** The same, a few descriptors at a time between other work. */
+export async function compileInSlices(
+  configs: readonly DomainConfig[],
+  options: CompileOptions & {
+    /** Gives way to that work. */
+    readonly pausing: Pausing;
+  },
+): Promise<Compiled> {
+  const compiler = new Compiler(options);
+  for (const config of configs) {
+    for (const _ of compiler.add(config)) await options.pausing.pause();
+  }
   return compiler.finish();
 }
 
@@ -90,7 +106,8 @@ class Compiler {
     this.#format = options.keyFormat ?? "escaped";
   }
 
-  add(config: DomainConfig): void {
+  /** Takes a configuration; yields after each of its descriptors. */
+  *add(config: DomainConfig): Generator<void> {
     const { domain } = config;
     if (domain === "") {
       this.#fault(config, [], "config file cannot have empty domain");
@@ -112,7 +129,7 @@ class Compiler {
       entry = { rules: { domain, table: table.table, keyPrefix }, table };
       this.#domains.set(domain, entry);
     }
-    this.#fill(entry.table, {
+    yield* this.#fill(entry.table, {
       descriptors: config.descriptors,
       parent: {
         config,
@@ -141,13 +158,13 @@ class Compiler {
     };
   }
 
-  #fill(
+  *#fill(
     table: TableBuilder,
     from: {
       readonly descriptors: readonly DescriptorConfig[];
       readonly parent: Parent;
     },
-  ): void {
+  ): Generator<void> {
     for (const descriptor of from.descriptors) {
       const { parent } = from;
       const path = pathOf(parent.config.domain, parent.levels) + "." +
@@ -165,8 +182,9 @@ class Compiler {
         ? undefined
         : new TableBuilder();
       table.add(descriptor, { rule, children: children?.table });
+      yield;
       if (children !== undefined) {
-        this.#fill(children, {
+        yield* this.#fill(children, {
           descriptors: descriptor.descriptors,
           parent: { ...parent, levels },
         });

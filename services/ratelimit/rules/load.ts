@@ -5,6 +5,7 @@
  */
 
 import { type CompileOptions, compileSnapshot } from "./compile.ts";
+import type { DomainConfig } from "./config.ts";
 import type { ConfigFault } from "./config_fault.ts";
 import { type ConfigText, readDomain } from "./read_domain.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -20,22 +21,41 @@ export interface Loaded {
   readonly warnings: readonly ConfigFault[];
 }
 
+/** What all files say, before they are compiled. */
+export interface ReadRules {
+  /** The domains of the files without faults. */
+  readonly domains: readonly DomainConfig[];
+  /** What is wrong with single files. */
+  readonly faults: readonly ConfigFault[];
+  /** What was taken although it looks like a mistake. */
+  readonly warnings: readonly ConfigFault[];
+}
+
+/** Reads all files; how they fit together is seen when they are compiled. */
+export function readRules(files: readonly ConfigText[]): ReadRules {
+  const reads = files.map(readDomain);
+  const domains = reads.flatMap((read) => read.domain ?? []);
+  return {
+    domains,
+    faults: reads.flatMap((read) => read.faults),
+    warnings: [
+      ...reads.flatMap((read) => read.warnings),
+      ...unreachableRules(domains),
+    ],
+  };
+}
+
 /** Reads, checks and compiles all files; one fault in one file rejects all. */
 export function loadRules(
   files: readonly ConfigText[],
   options: CompileOptions = {},
 ): Loaded {
-  const reads = files.map(readDomain);
-  const faults = reads.flatMap((read) => read.faults);
-  const domains = reads.flatMap((read) => read.domain ?? []);
+  const { domains, faults, warnings } = readRules(files);
   const compiled = compileSnapshot(domains, options);
   const allFaults = [...faults, ...compiled.faults];
   return {
     snapshot: allFaults.length === 0 ? compiled.snapshot : undefined,
     faults: allFaults,
-    warnings: [
-      ...reads.flatMap((read) => read.warnings),
-      ...unreachableRules(domains),
-    ],
+    warnings,
   };
 }

@@ -95,6 +95,7 @@ async function readAll(
     return unreadable("directory", directory, why);
   }
   const files: RawConfigFile[] = [];
+  const hash = createHash("sha256");
   const ignored = [...listed.ignored];
   let leftBytes = options.maxTotalBytes;
   for (const name of listed.names) {
@@ -115,13 +116,16 @@ async function readAll(
         leftBytes -= read.bytes.byteLength;
         changedMs = Math.max(changedMs, read.changedMs);
         files.push({ name, bytes: read.bytes });
+        // The lengths keep a name and a content from running into each other.
+        hash.update(`${JSON.stringify(name)} ${read.bytes.byteLength}\n`);
+        hash.update(read.bytes);
     }
     if (leftBytes < 0) {
       const why = `its files have more than ${options.maxTotalBytes} bytes`;
       return unreadable("directory", directory, why);
     }
   }
-  const fingerprint = fingerprintOf(files);
+  const fingerprint = hash.digest("hex");
   return { kind: "read", files, fingerprint, changedMs, ignored };
 }
 
@@ -169,16 +173,6 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
     if (difference !== 0) return difference;
   }
   return a.length - b.length;
-}
-
-function fingerprintOf(files: readonly RawConfigFile[]): string {
-  const hash = createHash("sha256");
-  for (const { name, bytes } of files) {
-    // The lengths keep a name and a content from running into each other.
-    hash.update(`${JSON.stringify(name)} ${bytes.byteLength}\n`);
-    hash.update(bytes);
-  }
-  return hash.digest("hex");
 }
 
 function unreadable(

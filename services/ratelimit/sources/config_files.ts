@@ -5,6 +5,7 @@
  */
 
 import { quote } from "../../shared/quote.ts";
+import type { Pausing } from "../../shared/slices.ts";
 import type { RawConfigFile } from "./config_directory.ts";
 
 /** One configuration file. */
@@ -30,15 +31,24 @@ export type ConfigFilesOutcome =
     readonly reason: string;
   };
 
-/** Turns bytes into text; one file that is not UTF-8 spoils the lot. */
-export function decodeFiles(
+/**
+ * Turns bytes into text, a file at a time between other work; one file that is
+ * not UTF-8 spoils the lot.
+ */
+export async function decodeFiles(
   files: readonly RawConfigFile[],
-  fingerprint: string,
-): ConfigFilesOutcome {
+  { fingerprint, pausing }: {
+    /** A hash of all names and bytes. */
+    readonly fingerprint: string;
+    /** Gives way to that work. */
+    readonly pausing: Pausing;
+  },
+): Promise<ConfigFilesOutcome> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const decoded: ConfigFile[] = [];
   for (const { name, bytes } of files) {
     try {
+      await pausing.pause();
       decoded.push({ name, text: decoder.decode(bytes) });
     } catch {
       const reason = `Cannot read configuration file ${

@@ -6,19 +6,20 @@
  */
 
 import type { Logger } from "../../shared/logger.ts";
-import type { CompileOptions } from "../rules/compile.ts";
+import { describeError, settle } from "../../shared/settled.ts";
 import { formatConfigFault } from "../rules/config_fault.ts";
-import { loadRules } from "../rules/load.ts";
+import type { Loaded } from "../rules/load.ts";
+import type { ConfigText } from "../rules/read_domain.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
 import type { Counter, Stats } from "../stats/stats.ts";
 import type { ConfigFilesOutcome } from "./config_files.ts";
 
 /** The parts of a {@linkcode ConfigLoader}. */
 export interface ConfigLoaderOptions {
-  /** How configurations become rules. */
-  readonly compile: CompileOptions;
+  /** Makes rules of files. */
+  readonly load: (files: readonly ConfigText[]) => Loaded | Promise<Loaded>;
   /** Puts rules into force. */
-  readonly adopt: (snapshot: Snapshot) => void;
+  readonly adopt: (snapshot: Snapshot) => void | Promise<void>;
   /** Counts loads. */
   readonly stats: Stats;
   /** Hears of loads. */
@@ -54,26 +55,27 @@ export class ConfigLoader {
   }
 
   /**
-   * Takes one reading.
+   * Takes one reading. Calls must not overlap.
    *
    * @returns Whether its rules have come into force.
    */
-  take(outcome: ConfigFilesOutcome): boolean {
+  async take(outcome: ConfigFilesOutcome): Promise<boolean> {
     if (outcome.kind === "unreadable") {
       return this.#refuse([outcome.reason]);
     }
-    const { snapshot, faults, warnings } = loadRules(
-      outcome.files,
-      this.#options.compile,
-    );
-    const { logger } = this.#options;
+    const { logger, load, adopt } = this.#options;
+    const loaded = await settle(() => load(outcome.files));
+    if (loaded.kind === "failed") {
+      return this.#refuse([describeError(loaded.error)]);
+    }
+    const { snapshot, faults, warnings } = loaded.value;
     for (const warning of warnings.slice(0, MAX_FAULTS_LOGGED)) {
       logger.warn(`Configuration: ${formatConfigFault(warning)}`);
     }
     if (snapshot === undefined) {
       return this.#refuse(faults.map(formatConfigFault));
     }
-    this.#options.adopt(snapshot);
+    await adopt(snapshot);
     this.#successes.add();
     this.#isLoaded = true;
     logger.info("Loaded configuration", {

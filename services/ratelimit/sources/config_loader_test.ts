@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { loadRules } from "../rules/load.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
 import { createStatsRegistry } from "../stats/registry.ts";
 import { ConfigLoader } from "./config_loader.ts";
@@ -14,8 +15,8 @@ function bench(): {
   const registry = createStatsRegistry();
   const adopted: Snapshot[] = [];
   const loader = new ConfigLoader({
-    compile: {},
-    adopt: (snapshot) => adopted.push(snapshot),
+    load: loadRules,
+    adopt: (snapshot) => void adopted.push(snapshot),
     stats: registry,
     logger,
   });
@@ -36,17 +37,17 @@ function files(text: string): Parameters<ConfigLoader["take"]>[0] {
 Deno.test("ConfigLoader.take() brings rules into force when they are right", async () => {
   const { loader, adopted, loads } = bench();
   assertEquals(loader.isLoaded, false);
-  loader.take(files("domain: d\n"));
+  await loader.take(files("domain: d\n"));
   await loader.firstLoad;
   assertEquals(loader.isLoaded, true);
   assertEquals(adopted.map(({ domainNames }) => domainNames), [["d"]]);
   assertEquals(loads(), { success: 1, error: 0 });
 });
 
-Deno.test("ConfigLoader.take() keeps the old rules and names file, line and reason when a file is bad", () => {
+Deno.test("ConfigLoader.take() keeps the old rules and names file, line and reason when a file is bad", async () => {
   const { loader, logger, adopted, loads } = bench();
-  loader.take(files("domain: d\n"));
-  loader.take(files("domain: d\ndescriptors:\n  - kye: a\n"));
+  await loader.take(files("domain: d\n"));
+  await loader.take(files("domain: d\ndescriptors:\n  - kye: a\n"));
   assertEquals(adopted.length, 1);
   assertEquals(loads(), { success: 1, error: 1 });
   const [first] = logger.messagesOf("error");
@@ -57,9 +58,9 @@ Deno.test("ConfigLoader.take() keeps the old rules and names file, line and reas
   assertStringIncludes(first!, "the rules loaded before stay in force");
 });
 
-Deno.test("ConfigLoader.take() says what is unreadable when there are no rules yet", () => {
+Deno.test("ConfigLoader.take() says what is unreadable when there are no rules yet", async () => {
   const { loader, logger, loads } = bench();
-  loader.take({ kind: "unreadable", reason: "Cannot read directory" });
+  await loader.take({ kind: "unreadable", reason: "Cannot read directory" });
   assertEquals(loader.isLoaded, false);
   assertEquals(loads(), { success: 0, error: 1 });
   assertStringIncludes(
@@ -68,16 +69,16 @@ Deno.test("ConfigLoader.take() says what is unreadable when there are no rules y
   );
 });
 
-Deno.test("ConfigLoader.take() logs a bounded number of faults when a file is full of them", () => {
+Deno.test("ConfigLoader.take() logs a bounded number of faults when a file is full of them", async () => {
   const { loader, logger } = bench();
   const bad = "  - {}\n".repeat(500);
-  loader.take(files(`domain: d\ndescriptors:\n${bad}`));
+  await loader.take(files(`domain: d\ndescriptors:\n${bad}`));
   assertEquals(logger.messagesOf("error").length, 21);
 });
 
-Deno.test("ConfigLoader.take() warns when the configuration limits nothing", () => {
+Deno.test("ConfigLoader.take() warns when the configuration limits nothing", async () => {
   const { loader, logger } = bench();
-  loader.take({ kind: "files", files: [], fingerprint: "" });
+  await loader.take({ kind: "files", files: [], fingerprint: "" });
   assertEquals(loader.isLoaded, true);
   assertStringIncludes(logger.messagesOf("warning")[0]!, "nothing is limited");
 });

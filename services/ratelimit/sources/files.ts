@@ -9,6 +9,7 @@ import { join, resolve } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { quote } from "../../shared/quote.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import { waitAtMost } from "../../shared/settled.ts";
 import { createPathWatcher, type PathWatcher } from "../../shared/watch.ts";
 import {
@@ -43,10 +44,17 @@ export interface FileSourceOptions {
   /** Takes warnings about the files; what is delivered is not logged. */
   readonly logger: Logger;
   /**
-   * Takes what was found: at the start, when it differs, and on a reload.
-   * Answers whether it has come into force.
+   * Takes what was found: at the start, when it differs, and on a reload; the
+   * next look waits for it. Answers whether it has come into force.
    */
-  readonly onFiles: (outcome: ConfigFilesOutcome) => boolean;
+  readonly onFiles: (
+    outcome: ConfigFilesOutcome,
+  ) => boolean | Promise<boolean>;
+  /**
+   * Gives way to other work while files are turned into text.
+   * @default NEVER_PAUSING
+   */
+  readonly pausing?: Pausing;
   /**
    * How long files must hold still to count as written, in milliseconds.
    * @default 150
@@ -175,10 +183,13 @@ class FileSource implements ConfigSource {
     if (occasion === "change" && key === this.#deliveredKey) return;
 
     const outcome: ConfigFilesOutcome = read.kind === "read"
-      ? decodeFiles(read.files, read.fingerprint)
+      ? await decodeFiles(read.files, {
+        fingerprint: read.fingerprint,
+        pausing: this.#options.pausing ?? NEVER_PAUSING,
+      })
       : { kind: "unreadable", reason: read.reason };
     this.#deliveredKey = key;
-    this.#taken = this.#options.onFiles(outcome);
+    this.#taken = await this.#options.onFiles(outcome);
   }
 
   async #read(occasion: Occasion): Promise<SettledRead<DirectoryRead>> {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { CONFIG_BOUNDS, readConfigDirectory } from "./config_directory.ts";
 import { type ConfigFilesOutcome, decodeFiles } from "./config_files.ts";
 
@@ -16,6 +17,9 @@ export async function readConfigFiles(
     ignoreDotFiles: false,
   });
   return read.kind === "read"
-    ? decodeFiles(read.files, read.fingerprint)
+    ? await decodeFiles(read.files, {
+      fingerprint: read.fingerprint,
+      pausing: NEVER_PAUSING,
+    })
     : { kind: "unreadable", reason: read.reason };
 }

@@ -1,0 +1,245 @@
+/**
+ * Loads rules in a thread of its own, so that decisions go on meanwhile: ten
+ * thousand rules take most of a second. What the thread has read comes back a
+ * few descriptors at a time, and is compiled between decisions.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import { describeError } from "../../shared/settled.ts";
+import type { Pausing } from "../../shared/slices.ts";
+import {
+  compileInSlices,
+  type CompileOptions,
+  compileSnapshot,
+} from "./compile.ts";
+import type { DescriptorConfig, DomainConfig } from "./config.ts";
+import type { ConfigFault } from "./config_fault.ts";
+import { type Loaded, readRules } from "./load.ts";
+import type { ConfigText } from "./read_domain.ts";
+
+/** What is asked of the thread: first to load, then for one part after another. */
+type Request =
+  | {
+    readonly kind: "load";
+    readonly files: readonly ConfigText[];
+    readonly compile: CompileOptions;
+  }
+  | { readonly kind: "next" };
+
+/** What the thread answers. */
+type Answer =
+  | {
+    readonly kind: "read";
+    readonly faults: readonly ConfigFault[];
+    readonly warnings: readonly ConfigFault[];
+    readonly domains: readonly Pick<DomainConfig, "name" | "domain">[];
+  }
+  | { readonly kind: "part"; readonly descriptors: readonly FlatDescriptor[] }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** A descriptor without those below it, which come after it. */
+interface FlatDescriptor {
+  /** Index of its domain. */
+  readonly domain: number;
+  /** How many descriptors stand above it. */
+  readonly depth: number;
+  readonly descriptor: Omit<DescriptorConfig, "descriptors" | "path">;
+}
+
+type MutableDescriptor = Omit<DescriptorConfig, "descriptors"> & {
+  readonly descriptors: MutableDescriptor[];
+};
+
+/** What runs in the thread: the messages that come in and go out. */
+export interface LoadThreadScope {
+  /** Takes what is asked. */
+  onmessage: ((event: MessageEvent<Request>) => void) | null;
+  /** Answers. */
+  postMessage(answer: Answer): void;
+}
+
+/** How rules are loaded in a thread. */
+export interface LoadInThreadOptions {
+  /** How configurations become rules. */
+  readonly compile: CompileOptions;
+  /** Starts a thread, which has to call {@linkcode serveLoadThread}. */
+  readonly startThread: () => Worker;
+  /** Gives way to decisions. */
+  readonly pausing: Pausing;
+  /** Bounds the loading. */
+  readonly clock: Clock;
+  /** Ends the loading. */
+  readonly signal: AbortSignal;
+  /**
+   * Milliseconds that it may take.
+   *
+   * @default {60000}
+   */
+  readonly timeoutMs?: number;
+}
+
+/** So many descriptors are read from a message without noticeable delay. */
+const PART_SIZE = 100;
+
+const NAME = "ratelimit rules";
+
+/** Starts a thread that runs a program, which has to call {@linkcode serveLoadThread}. */
+export function startLoadThread(program: string | URL): Worker {
+  return new Worker(program, { type: "module", name: NAME });
+}
+
+/**
+ * Serves as the thread where the program was started as one.
+ *
+ * @returns whether it was
+ */
+export function serveLoadThread(scope: typeof globalThis): boolean {
+  const isThread = "WorkerGlobalScope" in scope && !("document" in scope);
+  if (!isThread || !("name" in scope) || scope.name !== NAME) return false;
+  // Whoever starts a thread of this name sends what it understands.
+  serveLoads(scope as unknown as LoadThreadScope);
+  return true;
+}
+
+/** Answers what {@linkcode loadInThread} asks. */
+export function serveLoads(scope: LoadThreadScope): void {
+  let parts: Iterator<readonly FlatDescriptor[]> = partsOf([]);
+  scope.onmessage = ({ data }) => {
+    try {
+      if (data.kind === "next") {
+        const descriptors = parts.next().value ?? [];
+        return scope.postMessage({ kind: "part", descriptors });
+      }
+      const { domains, faults, warnings } = readRules(data.files);
+      const compiled = compileSnapshot(domains, data.compile);
+      parts = partsOf(domains);
+      scope.postMessage({
+        kind: "read",
+        faults: [...faults, ...compiled.faults],
+        warnings,
+        domains: domains.map(({ name, domain }) => ({ name, domain })),
+      });
+    } catch (error) {
+      scope.postMessage({ kind: "failed", reason: describeError(error) });
+    }
+  };
+}
+
+/**
+ * Does what `loadRules` does, in a thread that ends with it.
+ *
+ * @throws {Error} When the thread fails or takes too long, or `signal` ends it.
+ */
+export async function loadInThread(
+  files: readonly ConfigText[],
+  options: LoadInThreadOptions,
+): Promise<Loaded> {
+  const thread = new LoadThread(options);
+  try {
+    const { compile, pausing } = options;
+    const read = await thread.ask({ kind: "load", files, compile });
+    if (read.kind !== "read") throw unexpected(read);
+    const { faults, warnings } = read;
+    if (faults.length > 0) return { snapshot: undefined, faults, warnings };
+    const domains = read.domains.map(({ name, domain }) => ({
+      name,
+      domain,
+      descriptors: [] as MutableDescriptor[],
+      // The thread has compiled them before: there is no fault to place.
+      lineOf: () => undefined,
+    }));
+    const levels = domains.map(({ descriptors }) => [descriptors]);
+    while (true) {
+      const part = await thread.ask({ kind: "next" });
+      if (part.kind !== "part") throw unexpected(part);
+      if (part.descriptors.length === 0) break;
+      for (const { domain, depth, descriptor } of part.descriptors) {
+        const whole = { ...descriptor, path: [], descriptors: [] };
+        levels[domain]![depth]!.push(whole);
+        levels[domain]![depth + 1] = whole.descriptors;
+      }
+      await pausing.pause();
+    }
+    const compiled = await compileInSlices(domains, { ...compile, pausing });
+    return { ...compiled, warnings };
+  } finally {
+    thread.end();
+  }
+}
+
+/** One thread, asked one thing after the other. */
+class LoadThread {
+  readonly #worker: Worker;
+  readonly #ended = Promise.withResolvers<never>();
+  readonly #end: () => void;
+  #answer = Promise.withResolvers<Answer>();
+
+  constructor(
+    { startThread, clock, signal, timeoutMs = 60_000 }: LoadInThreadOptions,
+  ) {
+    const fail = (why: string) =>
+      this.#ended.reject(new Error(`the rules could not be loaded: ${why}`));
+    const onAbort = () => fail("the service stops");
+    const timer = clock.setTimer(
+      () => fail(`it takes longer than ${timeoutMs} ms`),
+      timeoutMs,
+    );
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#ended.promise.catch(() => {});
+    this.#worker = startThread();
+    this.#worker.onmessage = ({ data }) => this.#answer.resolve(data);
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      fail(event.message);
+    };
+    this.#end = () => {
+      timer.cancel();
+      signal.removeEventListener("abort", onAbort);
+      this.#worker.terminate();
+    };
+    if (signal.aborted) onAbort();
+  }
+
+  async ask(request: Request): Promise<Answer> {
+    this.#answer = Promise.withResolvers<Answer>();
+    this.#worker.postMessage(request);
+    return await Promise.race([this.#answer.promise, this.#ended.promise]);
+  }
+
+  end(): void {
+    this.#end();
+  }
+}
+
+function unexpected(answer: Answer): Error {
+  const why = answer.kind === "failed" ? answer.reason : answer.kind;
+  return new Error(`the rules could not be loaded: ${why}`);
+}
+
+/** All descriptors, each before those below it, some at a time. */
+function* partsOf(
+  domains: readonly DomainConfig[],
+): Generator<readonly FlatDescriptor[]> {
+  let part: FlatDescriptor[] = [];
+  for (const [domain, { descriptors }] of domains.entries()) {
+    for (const flat of flatten(descriptors, { domain, depth: 0 })) {
+      part.push(flat);
+      if (part.length < PART_SIZE) continue;
+      yield part;
+      part = [];
+    }
+  }
+  if (part.length > 0) yield part;
+}
+
+function* flatten(
+  descriptors: readonly DescriptorConfig[],
+  at: { readonly domain: number; readonly depth: number },
+): Generator<FlatDescriptor> {
+  for (const { descriptors: below, path: _, ...descriptor } of descriptors) {
+    yield { ...at, descriptor };
+    yield* flatten(below, { ...at, depth: at.depth + 1 });
+  }
+}

@@ -1,0 +1,166 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { NEVER_PAUSING } from "../../shared/slices.ts";
+import { loadRules } from "./load.ts";
+import {
+  loadInThread,
+  type LoadInThreadOptions,
+  type LoadThreadScope,
+  serveLoads,
+} from "./load_thread.ts";
+import type { ConfigText } from "./read_domain.ts";
+
+/** What stands where a thread would: its messages are copied, as a thread's. */
+class SameThread {
+  onmessage: ((event: MessageEvent) => void) | null = null;
+  onerror: ((event: ErrorEvent) => void) | null = null;
+  /** The longest list that came in one message. */
+  longest = 0;
+  terminated = 0;
+  readonly #scope: LoadThreadScope;
+
+  constructor() {
+    const scope: LoadThreadScope = {
+      onmessage: null,
+      postMessage: (answer) => {
+        if (answer.kind === "part") {
+          this.longest = Math.max(this.longest, answer.descriptors.length);
+        }
+        const data = structuredClone(answer);
+        queueMicrotask(() =>
+          this.onmessage?.(new MessageEvent("message", { data }))
+        );
+      },
+    };
+    serveLoads(scope);
+    this.#scope = scope;
+  }
+
+  postMessage(request: unknown): void {
+    const event = new MessageEvent("message", {
+      data: structuredClone(request),
+    });
+    queueMicrotask(() => this.#scope.onmessage?.(event as never));
+  }
+
+  terminate(): void {
+    this.terminated += 1;
+  }
+}
+
+function optionsOf(
+  thread: SameThread,
+  more: Partial<LoadInThreadOptions> = {},
+): LoadInThreadOptions {
+  return {
+    compile: {},
+    startThread: () => thread as unknown as Worker,
+    pausing: NEVER_PAUSING,
+    clock: new FakeClock(),
+    signal: new AbortController().signal,
+    ...more,
+  };
+}
+
+/** A configuration of several levels with all that a descriptor may have. */
+function randomFile(random: SeededRandom, name: string): ConfigText {
+  const descriptors = (depth: number): string =>
+    `[${
+      Array.from({ length: random.below(5) + 1 }, (_, at) => {
+        const parts = [`key: k${at}`];
+        if (random.chance(0.5)) parts.push(`value: "v*${at}"`);
+        if (random.chance(0.7)) {
+          parts.push(
+            `rate_limit: {unit: hour, requests_per_unit: ${random.below(99)}}`,
+            "metadata: {a: [1, {b: c}]}",
+            `shadow_mode: ${random.chance(0.5)}`,
+          );
+        }
+        if (depth < 3 && random.chance(0.5)) {
+          parts.push(`descriptors: ${descriptors(depth + 1)}`);
+        }
+        return `{${parts.join(", ")}}`;
+      }).join(", ")
+    }]`;
+  const text = `domain: ${name}\ndescriptors: ${descriptors(0)}\n`;
+  return { name: `${name}.yaml`, text };
+}
+
+Deno.test("loadInThread() gives what loadRules() gives", async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const random = new SeededRandom(seed);
+    const files = ["a", "b", "c"].map((name) => randomFile(random, name));
+    const thread = new SameThread();
+    const loaded = await loadInThread(files, optionsOf(thread));
+    const expected = loadRules(files);
+    assertEquals(loaded.faults, []);
+    assertEquals(loaded.warnings, expected.warnings);
+    assertEquals(loaded.snapshot!.rules, expected.snapshot!.rules);
+    assertEquals(loaded.snapshot!.domainNames, expected.snapshot!.domainNames);
+    assertEquals(thread.terminated, 1);
+  }
+});
+
+Deno.test("loadInThread() tells the faults with their places, also those between files", async () => {
+  const rule = "domain: a\ndescriptors:\n  - key: x\n";
+  const files = [
+    { name: "a.yaml", text: rule },
+    { name: "b.yaml", text: rule },
+    { name: "c.yaml", text: "domain: c\ndescriptors:\n  - kye: x\n" },
+  ];
+  const loaded = await loadInThread(files, optionsOf(new SameThread()));
+  assertEquals(loaded.snapshot, undefined);
+  assertEquals(loaded.faults, loadRules(files).faults);
+  assertEquals(loaded.faults.map(({ line }) => line), [3, 1]);
+});
+
+Deno.test("loadInThread() takes over and compiles some descriptors at a time", async () => {
+  const rules = Array.from(
+    { length: 1_000 },
+    (_, at) => `  - {key: a, value: v${at}}\n`,
+  );
+  const text = `domain: d\ndescriptors:\n${rules.join("")}`;
+  const thread = new SameThread();
+  let pauses = 0;
+  const pausing = {
+    pause: () => {
+      pauses += 1;
+      return undefined;
+    },
+  };
+  await loadInThread(
+    [{ name: "a.yaml", text }],
+    optionsOf(thread, { pausing }),
+  );
+  assertEquals(thread.longest, 100);
+  assert(pauses >= 1_010, `${pauses} chances to give way`);
+});
+
+Deno.test("loadInThread() ends the thread when it fails, takes too long or the service stops", async () => {
+  const cases: Readonly<
+    Record<string, (thread: SameThread, clock: FakeClock) => void>
+  > = {
+    "no memory": (thread) =>
+      thread.onerror?.(
+        new ErrorEvent("error", { message: "no memory", cancelable: true }),
+      ),
+    "it takes longer than 60000 ms": (_, clock) => clock.advance(60_000),
+  };
+  for (const [why, happen] of Object.entries(cases)) {
+    const thread = new SameThread();
+    thread.postMessage = () => {};
+    const clock = new FakeClock();
+    const loading = loadInThread([], optionsOf(thread, { clock }));
+    happen(thread, clock);
+    await assertRejects(() => loading, Error, why);
+    assertEquals([thread.terminated, clock.pendingTimers], [1, 0]);
+  }
+  const stop = new AbortController();
+  const thread = new SameThread();
+  thread.postMessage = () => {};
+  const loading = loadInThread([], optionsOf(thread, { signal: stop.signal }));
+  stop.abort();
+  await assertRejects(() => loading, Error, "the service stops");
+  assertEquals(thread.terminated, 1);
+});
