@@ -7,7 +7,8 @@ Deno.test("tasks keeps what it has answered for when it is killed in the middle 
   await using folder = await DataFolder.make();
   // The seed decides what is sent and when the service dies, not what the
   // system makes of it.
-  const kills = roundsOf(2);
+  // What is checked after each grows with all that came before.
+  const kills = Math.min(5, roundsOf(2));
   const outcome = await runChaos({ dataDir: folder.path, kills, seed: 7 });
   assertEquals(outcome.faults, [], `${kills} kills, seed 7`);
   assert(outcome.tasks > 20 * kills, `only ${outcome.tasks} tasks`);
