@@ -9,10 +9,7 @@ import type { TaskEvent } from "../../domain/task_event.ts";
 import type { Grant } from "../claim_demand.ts";
 import type { LeaseOutcome } from "../leases.ts";
 import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
-import {
-  ConnectionLostError,
-  type SimulatedWorld,
-} from "./simulation_world.ts";
+import type { SimulatedWorld } from "./simulation_world.ts";
 
 /** What a worker has to say at the end of an attempt. */
 export type LastWord = "complete" | "fail" | "release";
@@ -64,8 +61,11 @@ export class WorkerProcess {
         }),
       );
     } catch (error) {
-      if (error instanceof ConnectionLostError) return [];
-      throw error;
+      // All others are the store's: a client is told to come again.
+      if (error instanceof TypeError || error instanceof RangeError) {
+        throw error;
+      }
+      return [];
     }
   }
 
