@@ -14,6 +14,7 @@ import {
   unavailableSettings,
 } from "../services/ratelimit/settings.ts";
 import { GRPC_JS_ENVIRONMENT } from "../services/shared/grpc/grpc_js_environment.ts";
+import { parseRedisAddress } from "../services/shared/redis/address.ts";
 import { relayerSettings } from "../services/relayer/settings.ts";
 import {
   type ReadVariable,
@@ -81,12 +82,24 @@ export function expandPermissions(
 const SETS: Readonly<
   Record<PermissionSet, (options: PermissionOptions) => readonly string[]>
 > = {
-  // Net and read: settings name the targets. Write: the unix socket alone. Never
-  // run, ffi or sys.
+  // Net and read: settings name the targets. Write: unix sockets alone, its own
+  // and those of stores. Never run, ffi or sys.
   ratelimit: ({ serving }) => [
     "--allow-net",
     "--allow-read",
-    ...writeFlags(rateLimitSettings.grpcUds, serving),
+    ...writeFlags([
+      (read) => read(rateLimitSettings.grpcUds),
+      (read) =>
+        socketPath(
+          read(rateLimitSettings.kvstoreUrl),
+          read(rateLimitSettings.kvstoreSocketType),
+        ),
+      (read) =>
+        socketPath(
+          read(rateLimitSettings.perSecondUrl),
+          read(rateLimitSettings.perSecondSocketType),
+        ),
+    ], serving),
     ...environmentFlags(settingNames(rateLimitSettings, unavailableSettings)),
     "--no-prompt",
   ],
@@ -95,7 +108,7 @@ const SETS: Readonly<
   tasks: ({ serving }) => [
     "--allow-net",
     "--allow-read",
-    ...writeFlags(tasksSettings.dataDir, serving),
+    ...writeFlags([(read) => read(tasksSettings.dataDir)], serving),
     `--allow-env=${[...settingNames(tasksSettings)].sort().join(",")}`,
     "--ignore-env",
     "--no-prompt",
@@ -105,7 +118,7 @@ const SETS: Readonly<
   relayer: ({ serving }) => [
     "--allow-net",
     "--allow-read",
-    ...writeFlags(relayerSettings.dataDir, serving),
+    ...writeFlags([(read) => read(relayerSettings.dataDir)], serving),
     `--allow-env=${[...settingNames(relayerSettings)].sort().join(",")}`,
     "--ignore-env",
     "--no-prompt",
@@ -131,16 +144,31 @@ const SETS: Readonly<
   ],
 };
 
-/** Writing to the path that a setting names; an empty one is nothing to write. */
+type PathOf = (read: (setting: Setting<unknown>) => string) => string;
+
+/** Writing to the paths that settings name; an empty one is nothing to write. */
 function writeFlags(
-  { name, fallback }: Setting<string>,
+  paths: readonly PathOf[],
   serving: ReadVariable | undefined,
 ): readonly string[] {
   if (serving === undefined) return ["--allow-write"];
-  const path = serving(name) || fallback;
-  if (path === "") return [];
+  const read = ({ name, aliases, defaultText }: Setting<unknown>): string =>
+    [name, ...aliases].map(serving).find((text) => text) ?? defaultText ?? "";
+  const named = new Set(paths.map((path) => path(read)).filter((path) => path));
+  if (named.size === 0) return [];
   // A comma divides paths, and nothing escapes one.
-  return [path.includes(",") ? "--allow-write" : `--allow-write=${path}`];
+  return [...named].some((path) => path.includes(","))
+    ? ["--allow-write"]
+    : [`--allow-write=${[...named].join(",")}`];
+}
+
+/** The path of a socket, which a store is reached by; empty for other addresses. */
+function socketPath(address: string, socketType: string): string {
+  const isUnix = socketType.toLowerCase() === "unix";
+  const parsed = parseRedisAddress(address, isUnix ? { socketType } : {});
+  return parsed.kind === "parsed" && parsed.address.kind === "unix"
+    ? parsed.address.path
+    : "";
 }
 
 function isPermissionSet(name: string): name is PermissionSet {

@@ -52,6 +52,16 @@ Deno.test("permissionFlags() lets a service that is started write where its sett
   assertEquals(writeOf("ratelimit", { GRPC_UDS: "/run/rl.sock" }), [
     "--allow-write=/run/rl.sock",
   ]);
+  // A unix socket is written to by whoever connects to it.
+  assertEquals(
+    writeOf("ratelimit", {
+      GRPC_UDS: "/run/rl.sock",
+      REDIS_URL: "unix:///run/redis.sock",
+      KVSTORE_PERSECOND_URL: "/run/second.sock",
+    }),
+    ["--allow-write=/run/rl.sock,/run/redis.sock,/run/second.sock"],
+  );
+  assertEquals(writeOf("ratelimit", { KVSTORE_URL: "redis.test:6379" }), []);
 });
 
 Deno.test("permissionFlags() lets a service write anywhere when its settings are not known yet", () => {
