@@ -20,7 +20,7 @@ import { type Loaded, readRules } from "./load.ts";
 import type { ConfigText } from "./read_domain.ts";
 
 /** What is asked of the thread: first to load, then for one part after another. */
-type Request =
+export type LoadRequest =
   | {
     readonly kind: "load";
     readonly files: readonly ConfigText[];
@@ -29,7 +29,7 @@ type Request =
   | { readonly kind: "next" };
 
 /** What the thread answers. */
-type Answer =
+export type LoadAnswer =
   | {
     readonly kind: "read";
     readonly faults: readonly ConfigFault[];
@@ -40,11 +40,12 @@ type Answer =
   | { readonly kind: "failed"; readonly reason: string };
 
 /** A descriptor without those below it, which come after it. */
-interface FlatDescriptor {
+export interface FlatDescriptor {
   /** Index of its domain. */
   readonly domain: number;
   /** How many descriptors stand above it. */
   readonly depth: number;
+  /** All else that it has. */
   readonly descriptor: Omit<DescriptorConfig, "descriptors" | "path">;
 }
 
@@ -55,9 +56,9 @@ type MutableDescriptor = Omit<DescriptorConfig, "descriptors"> & {
 /** What runs in the thread: the messages that come in and go out. */
 export interface LoadThreadScope {
   /** Takes what is asked. */
-  onmessage: ((event: MessageEvent<Request>) => void) | null;
+  onmessage: ((event: MessageEvent<LoadRequest>) => void) | null;
   /** Answers. */
-  postMessage(answer: Answer): void;
+  postMessage(answer: LoadAnswer): void;
 }
 
 /** How rules are loaded in a thread. */
@@ -174,7 +175,7 @@ class LoadThread {
   readonly #worker: Worker;
   readonly #ended = Promise.withResolvers<never>();
   readonly #end: () => void;
-  #answer = Promise.withResolvers<Answer>();
+  #answer = Promise.withResolvers<LoadAnswer>();
 
   constructor(
     { startThread, clock, signal, timeoutMs = 60_000 }: LoadInThreadOptions,
@@ -202,8 +203,8 @@ class LoadThread {
     if (signal.aborted) onAbort();
   }
 
-  async ask(request: Request): Promise<Answer> {
-    this.#answer = Promise.withResolvers<Answer>();
+  async ask(request: LoadRequest): Promise<LoadAnswer> {
+    this.#answer = Promise.withResolvers<LoadAnswer>();
     this.#worker.postMessage(request);
     return await Promise.race([this.#answer.promise, this.#ended.promise]);
   }
@@ -213,7 +214,7 @@ class LoadThread {
   }
 }
 
-function unexpected(answer: Answer): Error {
+function unexpected(answer: LoadAnswer): Error {
   const why = answer.kind === "failed" ? answer.reason : answer.kind;
   return new Error(`the rules could not be loaded: ${why}`);
 }

@@ -18,7 +18,7 @@ import type { ConfigFilesOutcome } from "./config_files.ts";
 export interface ConfigLoaderOptions {
   /** Makes rules of files. */
   readonly load: (files: readonly ConfigText[]) => Loaded | Promise<Loaded>;
-  /** Puts rules into force. */
+  /** Puts rules into force, at once; what follows is waited for. */
   readonly adopt: (snapshot: Snapshot) => void | Promise<void>;
   /** Counts loads. */
   readonly stats: Stats;
@@ -75,7 +75,7 @@ export class ConfigLoader {
     if (snapshot === undefined) {
       return this.#refuse(faults.map(formatConfigFault));
     }
-    await adopt(snapshot);
+    const adopted = adopt(snapshot);
     this.#successes.add();
     this.#isLoaded = true;
     logger.info("Loaded configuration", {
@@ -90,6 +90,7 @@ export class ConfigLoader {
       logger.debug("Loaded rule", { rule: rule.path });
     }
     this.#first.resolve();
+    await adopted;
     return true;
   }
 
