@@ -10,7 +10,7 @@ import type { WorkerDefinition } from "../domain/worker.ts";
 import { problem, type ProblemAnswer } from "./http/problem_answer.ts";
 
 /** The sentence about this rule in the API's document. */
-export const CALL_ADDRESS_RULE =
+export const CALL_ADDRESS_RULE: string =
   "Who says where a worker is called (`url`, also of a job, `headers`, and " +
   "the `name` of one that is there) decides who gets its tasks and secrets: " +
   'that needs the scope "secrets:write" and sight of the data of tasks ' +
