@@ -98,6 +98,11 @@ export function taskNumber(id: string): number | undefined {
   return value * 8 + (digit(id, 14) >> 2);
 }
 
+/** The least id with a number: a place among ids, the id of no task. */
+export function leastTaskId(number: number): string {
+  return idOf(number, new Uint8Array(TAIL_CHARS));
+}
+
 function isLaterMs(fresh: number, last: number): boolean {
   return Math.floor(fresh / PER_MS) > Math.floor(last / PER_MS);
 }

@@ -105,7 +105,7 @@ serviceTest(["sqlite3"], {
     const [small, large] = [await measure(SMALL), await measure(LARGE)];
     const faults = Object.keys(CALLS).flatMap((call) => {
       const [few = 0, many = 0] = [small.get(call), large.get(call)];
-      return many > 1.5 * few + 100
+      return many > 2 * few + 500
         ? [`${call}: ${few} steps, ${many} with ${LARGE}`]
         : [];
     });

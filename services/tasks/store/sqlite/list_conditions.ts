@@ -15,6 +15,14 @@ export interface Condition {
   readonly values: readonly SQLInputValue[];
 }
 
+/** All of some conditions; an empty text when there are none. */
+export function joined(conditions: readonly Condition[]): Condition {
+  return {
+    sql: conditions.map(({ sql }) => sql).join(" AND "),
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
 /** The column of each time that bounds or orders a list. */
 const TIME_COLUMNS = {
   date: "date_ms",

@@ -6,10 +6,15 @@
 
 import type { Task } from "../../domain/task.ts";
 import type { TaskPage, TaskPosition, TaskQuery } from "../task_query.ts";
-import { taskNumber } from "../task_id.ts";
+import { leastTaskId, taskNumber } from "../task_id.ts";
 import { isBoundedBySort } from "./list_conditions.ts";
 import { listSources } from "./list_sources.ts";
-import { comparePlaces, type ListPlace, ListStream } from "./list_stream.ts";
+import {
+  comparePlaces,
+  type ListPlace,
+  ListStream,
+  type StreamRange,
+} from "./list_stream.ts";
 import type { Names } from "./names.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
 import type { Reader } from "./reader.ts";
@@ -19,13 +24,16 @@ import {
   type TaskReads,
 } from "./task_reads.ts";
 
-/** Most rows that a page looks at, beside the first look at each stream. */
+/** Most rows that a page looks at; the piece that goes beyond it is the last. */
 const MAX_LOOKED_AT = 20_000;
 /** Most tasks that are counted. */
 const MAX_COUNTED = 10_000;
 /** Rows that are looked at together when their filter has no index. */
 const FILTERED_PIECE = 64;
-const LEAST_PIECE = 8;
+/** Rows of all streams that are looked at ahead of each other. */
+const FILTERED_AHEAD = 256;
+/** Rows that are taken together of one of several streams, or looked at first. */
+const LEAST_PIECE = 16;
 /** After so long a page is interrupted, so that others have their turn. */
 const PIECE_MS = 2;
 /** Most characters of payloads that are read in one piece. */
@@ -45,7 +53,7 @@ export interface ListParts {
 
 /** What a piece of a page asks for. */
 type PieceQuery = Omit<TaskQuery, "after"> & {
-  readonly after: TaskPosition | undefined;
+  readonly after: ListPlace | undefined;
 };
 
 /** What merging streams came to. */
@@ -72,7 +80,7 @@ export class ListReads {
   *page(query: TaskQuery): PiecewiseRead<TaskPage> {
     const tasks = new Map<string, Task>();
     const room = { rows: MAX_LOOKED_AT, chars: MAX_ANSWER_CHARS };
-    let after = query.after;
+    let after = placeOf(query.after);
     do {
       const limit = query.limit - tasks.size;
       const piece = this.#piece({ ...query, limit, after }, room);
@@ -89,7 +97,7 @@ export class ListReads {
     );
     return {
       tasks: [...tasks.values()],
-      ...(after === undefined ? {} : { next: after }),
+      ...(after === undefined ? {} : { next: positionOf(after) }),
       ...(query.count === true ? { count: yield* this.#count(query) } : {}),
     };
   }
@@ -98,7 +106,7 @@ export class ListReads {
   #piece(
     query: PieceQuery,
     room: { rows: number; readonly chars: number },
-  ): Pick<TaskPage, "tasks" | "next"> {
+  ): { readonly tasks: readonly Task[]; readonly next: ListPlace | undefined } {
     return this.#parts.reader.snapshot(() => {
       const { places, next } = this.#merge(query, room);
       const tasks = this.#parts.tasks.numbered(
@@ -106,13 +114,8 @@ export class ListReads {
         Math.min(MAX_PIECE_CHARS, room.chars),
       );
       // Large payloads may have cut it.
-      const last = tasks.length < places.length
-        ? places[tasks.length - 1]
-        : next;
-      return {
-        tasks,
-        ...(last === undefined ? {} : { next: this.#positionOf(last) }),
-      };
+      const isCut = tasks.length < places.length;
+      return { tasks, next: isCut ? places[tasks.length - 1] : next };
     });
   }
 
@@ -122,25 +125,39 @@ export class ListReads {
   ): Merged {
     const { limit, order } = query;
     const { monotonicMs } = this.#parts;
+    const streams = this.#streams(query, { after, limit });
     const endMs = monotonicMs() + PIECE_MS;
-    const streams = this.#streams(query, after);
-    const piece = pieceOf(streams, limit);
-    for (const { stream } of streams) room.rows -= stream.read(piece);
+    const unread = streams.values();
+    let waiting = unread.next().value;
+    let read: ListStream[] = [];
     const places: ListPlace[] = [];
+    let mayRead = true;
     while (true) {
-      for (const { stream } of streams) {
-        while (
-          isStarved(stream) && room.rows > 0 && monotonicMs() < endMs
-        ) room.rows -= stream.read(piece);
+      const first = firstOf(
+        waiting === undefined ? read : [...read, waiting],
+        order,
+      );
+      if (first === undefined) return { places, next: undefined };
+      if (first.head !== undefined) {
+        if (places.length === limit) return { places, next: places.at(-1) };
+        places.push(first.head);
+        first.shift();
+        continue;
       }
-      if (streams.some(({ stream }) => isStarved(stream))) {
-        return cutShort(places, { streams, limit, order });
+      // Nothing more can be told before this stream is read on.
+      if (!mayRead) {
+        return {
+          places,
+          next: places.length === limit ? places.at(-1) : first.end,
+        };
       }
-      const first = firstOf(streams, order);
-      if (first?.head === undefined) return { places, next: undefined };
-      if (places.length === limit) return { places, next: places.at(-1) };
-      places.push(first.head);
-      first.shift();
+      room.rows -= first.read(pieceOf(first, { streams, limit }));
+      mayRead = room.rows > 0 && monotonicMs() < endMs;
+      if (first === waiting) {
+        read.push(first);
+        waiting = unread.next().value;
+      }
+      if (first.isDone) read = read.filter((stream) => stream !== first);
     }
   }
 
@@ -148,11 +165,12 @@ export class ListReads {
     query: TaskQuery,
   ): PiecewiseRead<{ value: number; isExact: boolean }> {
     const streams = this.#parts.reader.snapshot(() =>
-      this.#streams(query, undefined)
+      this.#streams(query, { after: undefined })
     );
     let value = 0;
     let left = MAX_LOOKED_AT;
-    for (const { stream, isFiltered } of streams) {
+    for (const stream of streams) {
+      const { isFiltered } = stream;
       if (!isFiltered) value += stream.count(MAX_COUNTED + 1 - value);
       while (isFiltered && !stream.isExhausted && value <= MAX_COUNTED) {
         if (left <= 0) return { value, isExact: false };
@@ -169,85 +187,76 @@ export class ListReads {
 
   #streams(
     query: Omit<TaskQuery, "after">,
-    after: TaskPosition | undefined,
-  ): readonly OpenStream[] {
+    { after, limit }: {
+      readonly after: ListPlace | undefined;
+      readonly limit?: number;
+    },
+  ): readonly ListStream[] {
     const { reader } = this.#parts;
-    const isBounded = isBoundedBySort(query);
-    const range = {
-      order: query.order,
-      ...(isBounded ? { fromMs: query.fromMs, toMs: query.toMs } : {}),
-      after: after && { at: after.sortMs, n: taskNumber(after.id) ?? 0 },
+    const { order } = query;
+    const { fromMs = -Infinity, toMs = Infinity } = isBoundedBySort(query)
+      ? query
+      : {};
+    const isInWindow = after !== undefined &&
+      after.at >= fromMs && after.at <= toMs;
+    const range: StreamRange = {
+      order,
+      fromMs: fromMs === -Infinity ? undefined : fromMs,
+      toMs: toMs === Infinity ? undefined : toMs,
+      // A place on this side of the window is nothing to go on behind.
+      after: isInWindow ? after : undefined,
     };
-    return listSources(query, this.#parts).map((source) => ({
-      stream: new ListStream(reader, { source, range }),
-      isFiltered: source.conditions.length > 0,
-    }));
-  }
-
-  #positionOf(place: ListPlace): TaskPosition {
-    const { reader } = this.#parts;
-    const id = reader.text("SELECT id FROM tasks WHERE n = ?", place.n) ?? "";
-    return { sortMs: place.at, id };
+    // On the other side nothing is left.
+    if (after !== undefined && !isInWindow) {
+      if (order === "asc" ? after.at > toMs : after.at < fromMs) return [];
+    }
+    return listSources(query, this.#parts, {
+      range,
+      ...(limit === undefined ? {} : { limit }),
+    }).map((source) => new ListStream(reader, { source, range }));
   }
 }
 
-interface OpenStream {
-  readonly stream: ListStream;
-  readonly isFiltered: boolean;
-}
-
-/** How many rows of each stream are looked at together. */
-function pieceOf(streams: readonly OpenStream[], limit: number): number {
-  const isFiltered = streams.some((stream) => stream.isFiltered);
-  const wanted = isFiltered ? FILTERED_PIECE : 2 * limit;
-  const share = Math.ceil(wanted / Math.max(1, streams.length));
+/** How many rows of a stream are looked at together. */
+function pieceOf(
+  { isFiltered, hasRead }: ListStream,
+  { streams, limit }: {
+    readonly streams: readonly ListStream[];
+    readonly limit: number;
+  },
+): number {
+  if (isFiltered) {
+    // What is read ahead of the others is read again in the next piece.
+    const share = Math.ceil(FILTERED_AHEAD / streams.length);
+    return Math.min(hasRead ? FILTERED_PIECE : LEAST_PIECE, share);
+  }
   // One more than the limit tells whether there is a next page.
-  return Math.max(LEAST_PIECE, share, streams.length === 1 ? limit + 1 : 0);
+  return streams.length === 1 ? limit + 1 : LEAST_PIECE;
 }
 
-function isStarved(stream: ListStream): boolean {
-  return stream.head === undefined && !stream.isExhausted;
-}
-
+/** The stream that has the first row of those that are left, or may have it. */
 function firstOf(
-  streams: readonly OpenStream[],
+  streams: readonly ListStream[],
   order: "asc" | "desc",
 ): ListStream | undefined {
   let first: ListStream | undefined;
-  for (const { stream } of streams) {
-    const { head } = stream;
-    if (head === undefined) continue;
-    const best = first?.head;
-    if (best === undefined || comparePlaces(head, best, order) < 0) {
+  for (const stream of streams) {
+    if (stream.isDone) continue;
+    const { bound } = stream;
+    if (bound === undefined) return stream;
+    const best = first?.bound;
+    if (best === undefined || comparePlaces(bound, best, order) < 0) {
       first = stream;
     }
   }
   return first;
 }
 
-/** Ends a page whose work is spent: everything up to a place is known. */
-function cutShort(
-  places: ListPlace[],
-  options: {
-    readonly streams: readonly OpenStream[];
-    readonly limit: number;
-    readonly order: "asc" | "desc";
-  },
-): Merged {
-  const { streams, limit, order } = options;
-  let bound: ListPlace | undefined;
-  for (const { stream: { isExhausted, frontier } } of streams) {
-    if (isExhausted || frontier === undefined) continue;
-    if (bound === undefined || comparePlaces(frontier, bound, order) < 0) {
-      bound = frontier;
-    }
-  }
-  while (places.length < limit && bound !== undefined) {
-    const first = firstOf(streams, order);
-    if (first?.head === undefined) break;
-    if (comparePlaces(first.head, bound, order) > 0) break;
-    places.push(first.head);
-    first.shift();
-  }
-  return { places, next: places.length === limit ? places.at(-1) : bound };
+function placeOf(position: TaskPosition | undefined): ListPlace | undefined {
+  return position &&
+    { at: position.sortMs, n: taskNumber(position.id) ?? 0 };
+}
+
+function positionOf({ at, n }: ListPlace): TaskPosition {
+  return { sortMs: at, id: leastTaskId(n) };
 }

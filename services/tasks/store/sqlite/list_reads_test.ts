@@ -13,6 +13,7 @@ import {
   unitsOf,
 } from "../testing/sample_tasks.ts";
 import { databasePath, openReading } from "./database_file.ts";
+import { RecordingDatabase } from "../../../../tests/support/statement_steps.ts";
 import { StoreReads } from "./store_reads.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
@@ -105,34 +106,67 @@ Deno.test("a page that takes long is done in pieces, between which tasks may cha
         tags: index % 100 === 50 ? ["rare"] : ["common"],
       }));
       const rare = tasks.filter(({ tags }) => tags.includes("rare"));
+      const [met, ahead] = [rare[0], rare.at(-1)];
+      assert(met !== undefined && ahead !== undefined);
       let nowMs = 0;
       const reads = new StoreReads(openReading(databasePath(folder)), {
-        // Each look at the clock is one too many for the piece.
-        monotonicMs: () => nowMs += 1_000,
+        monotonicMs: () => nowMs += 0.2,
       });
-      const read = reads.lists.page({ ...QUERY, tags: ["rare"] });
-      let pieces = 0;
-      let page = read.next();
-      while (page.done !== true) {
-        pieces++;
-        // One that was met goes to the end, one that was not goes elsewhere.
-        const [met, ahead] = [rare[0], rare.at(-1)];
-        if (met === undefined || ahead === undefined) break;
-        if (pieces === 5) {
+      const readPage = async (changeAt: number) => {
+        const read = reads.lists.page({ ...QUERY, tags: ["rare"] });
+        let pieces = 1;
+        let page = read.next();
+        for (; page.done !== true; pieces++, page = read.next()) {
+          if (pieces !== changeAt) continue;
+          // One that was met goes to the end, one that was not elsewhere.
           await store.commit(unitsOf(
             change(changed(met, { dateMs: SAMPLE_MS + 10_000 })),
             change(changed(ahead, { status: "failed", workerId: "wrk_9" })),
           ));
         }
-        page = read.next();
+        assertEquals(
+          page.value.tasks.map(({ id }) => id),
+          rare.map(({ id }) => id),
+        );
+        return pieces;
+      };
+      const pieces = await readPage(-1);
+      assert(pieces > 10, `it took ${pieces} pieces`);
+      await readPage(Math.round(pieces / 2));
+      reads.close();
+    })
+  );
+});
+
+Deno.test("a list of very many workers looks at no more of them than it needs", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      const tasks = await fill(store, 1_200, (index) => ({
+        workerId: `wrk_${index % 600}`,
+        dateMs: SAMPLE_MS + index % 599,
+        tags: index % 120 === 7 ? ["rare"] : [],
+      }));
+      const sorted = tasks.toSorted((left, right) =>
+        left.dateMs - right.dateMs || (left.id < right.id ? -1 : 1)
+      ).map(({ id }) => id);
+      const db = new RecordingDatabase(databasePath(folder), {
+        readOnly: true,
+      });
+      const reads = new StoreReads(db, { monotonicMs: () => 0 });
+      for (const order of ["asc", "desc"] as const) {
+        db.take();
+        const page = reads.lists.page({ ...QUERY, order }).next();
+        assert(page.done !== true);
+        assert(db.take().length < 200);
+        const found = await readList(store, { ...QUERY, order, limit: 37 });
+        assertEquals(
+          found.tasks.map(({ id }) => id),
+          order === "asc" ? sorted : sorted.toReversed(),
+        );
+        const few = await readList(store, { ...QUERY, order, tags: ["rare"] });
+        assertEquals(few.tasks.length, 10);
       }
       reads.close();
-      assert(page.done === true);
-      assert(pieces > 10, `it took ${pieces} pieces`);
-      assertEquals(
-        page.value.tasks.map(({ id }) => id),
-        rare.map(({ id }) => id),
-      );
     })
   );
 });

@@ -9,21 +9,19 @@ import { TASK_STATUSES } from "../../domain/task_status.ts";
 import type { TaskQuery } from "../task_query.ts";
 import {
   type Condition,
+  joined,
   listConditions,
   sortColumn,
 } from "./list_conditions.ts";
-import type { StreamSource } from "./list_stream.ts";
+import {
+  type ListPlace,
+  type StreamRange,
+  type StreamSource,
+  windowOf,
+} from "./list_stream.ts";
 import type { Names } from "./names.ts";
 import { numberOf, type Reader } from "./reader.ts";
 import { statusCode, WAITING_CODE } from "./status_code.ts";
-
-/** The tasks of one worker in one status. */
-export interface LaneStatus {
-  /** The worker's number. */
-  readonly lane: number;
-  /** The status's number. */
-  readonly status: number;
-}
 
 /** What finding the sources needs. */
 export interface SourceParts {
@@ -33,10 +31,22 @@ export interface SourceParts {
   readonly names: Names;
 }
 
-/** The streams whose merger is the list. */
+/** Options of {@linkcode listSources}. */
+export interface SourceOptions {
+  /** The part of the list that is wanted. */
+  readonly range: StreamRange;
+  /** Most tasks that are wanted of it; all when absent. */
+  readonly limit?: number;
+}
+
+/**
+ * The streams whose merger is the list. Those of which is known where they begin
+ * come in that order, behind the others.
+ */
 export function listSources(
   query: Omit<TaskQuery, "after">,
   parts: SourceParts,
+  { range, limit }: SourceOptions,
 ): readonly StreamSource[] {
   const tenant = parts.names.tenant(query.tenantId);
   if (tenant === undefined) return [];
@@ -72,7 +82,13 @@ export function listSources(
     }];
   }
   const ofPairs = (only: readonly number[] | undefined) =>
-    pairsOf(parts.reader, { tenant, lanes, statuses: only }).map((pair) => ({
+    pairsOf(parts.reader, {
+      tenant,
+      among: [...among("lane", lanes), ...among("status", only)],
+      range,
+      // What comes first is in streams that begin first, unless it does not fit.
+      limit: conditions.length > 0 || limit === undefined ? -1 : limit + 1,
+    }).map((pair) => ({
       index: "tasks_by_date",
       prefix: {
         sql: "tenant = ? AND lane = ? AND status = ?",
@@ -80,6 +96,7 @@ export function listSources(
       },
       column,
       conditions,
+      first: pair.first,
     }));
   if (query.isDue !== true) return ofPairs(statuses);
   // Of those that wait all are due. Of the others few are, so these have an
@@ -94,66 +111,70 @@ export function listSources(
     column,
     conditions: chosen,
   };
-  return [...ofPairs(waiting), again];
+  return [again, ...ofPairs(waiting)];
 }
 
-/** Options of {@linkcode pairsOf}. */
-export interface PairsOptions {
-  /** The tenant's number. */
-  readonly tenant: number;
-  /** Only these workers. */
-  readonly lanes?: readonly number[] | undefined;
-  /** Only these statuses. */
-  readonly statuses?: readonly number[] | undefined;
-}
-
-/**
- * The workers of a tenant with the statuses their tasks are in. It costs two
- * steps in the index for each, however many tasks there are.
- */
-export function pairsOf(
-  reader: Reader,
-  options: PairsOptions,
-): readonly LaneStatus[] {
-  const { tenant, lanes, statuses } = options;
-  if (lanes !== undefined) {
-    const codes = statuses ?? TASK_STATUSES.map(statusCode);
-    return [...new Set(lanes)].flatMap((lane) =>
-      codes.map((status) => ({ lane, status }))
-    );
-  }
-  const pairs: LaneStatus[] = [];
-  let pair: LaneStatus | undefined = { lane: -1, status: -1 };
-  while (true) {
-    pair = nextPair(reader, tenant, pair);
-    if (pair === undefined) return pairs;
-    if (statuses?.includes(pair.status) ?? true) pairs.push(pair);
-  }
+/** The tasks of one worker in one status. */
+interface Pair {
+  readonly lane: number;
+  readonly status: number;
+  /** The first of them in the order of the list. */
+  readonly first: ListPlace;
 }
 
 /**
- * The pair behind another one. With `(lane, status) > (?, ?)` in one question the
- * database would walk over all tasks of the pair that it stands on.
+ * The workers of a tenant with the statuses that their tasks are in, by the first
+ * task of each. It costs three steps in an index for each, some microseconds,
+ * however many tasks there are.
  */
-function nextPair(
+function pairsOf(
   reader: Reader,
-  tenant: number,
-  { lane, status }: LaneStatus,
-): LaneStatus | undefined {
-  const select = "SELECT lane, status FROM tasks INDEXED BY tasks_by_date " +
-    "WHERE tenant = ? AND ";
-  const row = reader.row(
-    `${select} lane = ? AND status > ? ORDER BY status LIMIT 1`,
-    tenant,
-    lane,
-    status,
-  ) ?? reader.row(
-    `${select} lane > ? ORDER BY lane, status LIMIT 1`,
-    tenant,
-    lane,
+  { tenant, among, range, limit }: {
+    readonly tenant: number;
+    readonly among: readonly Condition[];
+    readonly range: StreamRange;
+    /** Most pairs; negative for all. */
+    readonly limit: number;
+  },
+): readonly Pair[] {
+  const { order, after } = range;
+  const behind = order === "asc" ? ">" : "<";
+  const window = windowOf(range, { column: "date_ms", after });
+  const starts: readonly (readonly Condition[])[] = after === undefined
+    ? [window]
+    : [
+      [{ sql: `date_ms = ? AND n ${behind} ?`, values: [after.at, after.n] }],
+      [{ sql: `date_ms ${behind} ?`, values: [after.at] }, ...window],
+    ];
+  const firsts = starts.map((start) =>
+    joined([
+      {
+        sql: "tenant = pair.tenant AND lane = pair.lane AND " +
+          "status = pair.status",
+        values: [],
+      },
+      ...start,
+    ])
   );
-  return row &&
-    { lane: numberOf(row, "lane"), status: numberOf(row, "status") };
+  const first = firsts.map(({ sql }) =>
+    `(SELECT n FROM tasks INDEXED BY tasks_by_date WHERE ${sql} ` +
+    `ORDER BY date_ms ${order}, n ${order} LIMIT 1)`
+  );
+  const wanted = joined([{ sql: "tenant = ?", values: [tenant] }, ...among]);
+  return reader.rows(
+    "SELECT pair.lane, pair.status, first.date_ms AS at, first.n " +
+      "FROM (SELECT tenant, lane, status FROM task_counts " +
+      `WHERE ${wanted.sql} AND count <> 0) AS pair CROSS JOIN tasks AS first ` +
+      `ON first.n = coalesce(${first.join()}, NULL) ` +
+      `ORDER BY first.date_ms ${order}, first.n ${order} LIMIT ?`,
+    ...wanted.values,
+    ...firsts.flatMap(({ values }) => values),
+    limit,
+  ).map((row) => ({
+    lane: numberOf(row, "lane"),
+    status: numberOf(row, "status"),
+    first: { at: numberOf(row, "at"), n: numberOf(row, "n") },
+  }));
 }
 
 /** The statuses that tasks of the list can have; undefined means all. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Condition } from "./list_conditions.ts";
+import { type Condition, joined } from "./list_conditions.ts";
 import { numberOf, type Reader, type Row } from "./reader.ts";
 
 /** A row's place in a list. */
@@ -25,6 +25,8 @@ export interface StreamSource {
   readonly column: string;
   /** What else its rows have to satisfy. */
   readonly conditions: readonly Condition[];
+  /** The first of its rows in the range that is read, if that is known. */
+  readonly first?: ListPlace;
 }
 
 /** How a stream is read. */
@@ -35,7 +37,7 @@ export interface StreamRange {
   readonly fromMs?: number | undefined;
   /** The last instant. */
   readonly toMs?: number | undefined;
-  /** Only behind this place. */
+  /** Only behind this place, which is in the window. */
   readonly after?: ListPlace | undefined;
 }
 
@@ -47,6 +49,7 @@ export class ListStream {
   #frontier: ListPlace | undefined;
   #found: ListPlace[] = [];
   #headIndex = 0;
+  #hasRead = false;
   #isExhausted = false;
 
   /** A stream of which nothing is read yet. */
@@ -65,14 +68,41 @@ export class ListStream {
     return this.#found[this.#headIndex];
   }
 
+  /** Whether there are rows that do not fit. */
+  get isFiltered(): boolean {
+    return this.#source.conditions.length > 0;
+  }
+
+  /** Whether any of its rows were looked at. */
+  get hasRead(): boolean {
+    return this.#hasRead;
+  }
+
+  /** Whether none of its rows are left. */
+  get isDone(): boolean {
+    return this.#isExhausted && this.head === undefined;
+  }
+
   /** Whether nothing is left to be read. */
   get isExhausted(): boolean {
     return this.#isExhausted;
   }
 
-  /** The last place that was looked at. */
-  get frontier(): ListPlace | undefined {
-    return this.#frontier;
+  /**
+   * A place before which none of its rows are left; undefined when that is not
+   * known of any.
+   */
+  get bound(): ListPlace | undefined {
+    const { first } = this.#source;
+    return this.head ?? (this.#hasRead ? this.#frontier : first);
+  }
+
+  /** The last place before which, itself included, none of its rows are left. */
+  get end(): ListPlace | undefined {
+    const { first } = this.#source;
+    if (this.#hasRead || first === undefined) return this.#frontier;
+    const { at, n } = first;
+    return { at, n: this.#range.order === "asc" ? n - 1 : n + 1 };
   }
 
   /** Goes on behind the head. */
@@ -83,6 +113,7 @@ export class ListStream {
   /** Looks at up to `count` rows more and tells how many there were. */
   read(count: number): number {
     const rows = this.#behind(count);
+    this.#hasRead = true;
     const last = rows.at(-1);
     if (last !== undefined) this.#frontier = last;
     this.#isExhausted = rows.length < count;
@@ -104,7 +135,7 @@ export class ListStream {
 
   /** How many rows there are, of a stream without conditions; `most` at most. */
   count(most: number): number {
-    const { sql, values } = this.#selection([]);
+    const { sql, values } = this.#selection(this.#window());
     return this.#reader.number(
       `SELECT count(*) FROM (SELECT 1 ${sql} LIMIT ?)`,
       ...values,
@@ -117,7 +148,7 @@ export class ListStream {
     const after = this.#frontier;
     const { column } = this.#source;
     const behind = order === "asc" ? ">" : "<";
-    if (after === undefined) return this.#select([], count);
+    if (after === undefined) return this.#select(this.#window(), count);
     // The rows of the same instant are asked for apart: only then the index
     // leads to the place, however many there are.
     const tied = this.#select([
@@ -126,7 +157,10 @@ export class ListStream {
     if (tied.length === count) return tied;
     return tied.concat(
       this.#select(
-        [{ sql: `${column} ${behind} ?`, values: [after.at] }],
+        [
+          { sql: `${column} ${behind} ?`, values: [after.at] },
+          ...this.#window(),
+        ],
         count - tied.length,
       ),
     );
@@ -135,7 +169,7 @@ export class ListStream {
   #select(bounds: readonly Condition[], limit: number): LookedAt[] {
     const { column, conditions } = this.#source;
     const { order } = this.#range;
-    const fits = join(conditions);
+    const fits = joined(conditions);
     const from = this.#selection(bounds);
     // As a case it stops at the first condition that does not hold.
     return this.#reader.rows(
@@ -148,18 +182,18 @@ export class ListStream {
     ).map(lookedAt);
   }
 
+  #window(): readonly Condition[] {
+    const { column } = this.#source;
+    return windowOf(this.#range, { column, after: this.#frontier });
+  }
+
   /** The stream's part of its index. */
   #selection(bounds: readonly Condition[]): Condition {
-    const { index, prefix, column } = this.#source;
-    const { fromMs, toMs } = this.#range;
-    const all = [prefix, ...bounds];
-    if (fromMs !== undefined) {
-      all.push({ sql: `${column} >= ?`, values: [fromMs] });
-    }
-    if (toMs !== undefined) {
-      all.push({ sql: `${column} <= ?`, values: [toMs] });
-    }
-    const { sql, values } = join(all);
+    const { index, prefix } = this.#source;
+    const { sql, values } = joined([
+      prefix,
+      ...bounds,
+    ]);
     return { sql: `FROM tasks INDEXED BY ${index} WHERE ${sql}`, values };
   }
 }
@@ -168,6 +202,27 @@ export class ListStream {
 interface LookedAt extends ListPlace {
   /** Whether it satisfies the conditions. */
   readonly fits: boolean;
+}
+
+/**
+ * The bounds of a range, but for the one that a place within it is beyond: with
+ * two of them on one side the database might begin at the wrong one, and walk.
+ */
+export function windowOf(
+  { order, fromMs, toMs }: StreamRange,
+  { column, after }: {
+    readonly column: string;
+    readonly after: ListPlace | undefined;
+  },
+): readonly Condition[] {
+  const bounds: Condition[] = [];
+  if (fromMs !== undefined && (after === undefined || order === "desc")) {
+    bounds.push({ sql: `${column} >= ?`, values: [fromMs] });
+  }
+  if (toMs !== undefined && (after === undefined || order === "asc")) {
+    bounds.push({ sql: `${column} <= ?`, values: [toMs] });
+  }
+  return bounds;
 }
 
 /** Compares places in the order of a list. */
@@ -185,12 +240,5 @@ function lookedAt(row: Row): LookedAt {
     at: numberOf(row, "at"),
     n: numberOf(row, "n"),
     fits: row["fits"] === 1,
-  };
-}
-
-function join(conditions: readonly Condition[]): Condition {
-  return {
-    sql: conditions.map(({ sql }) => sql).join(" AND "),
-    values: conditions.flatMap(({ values }) => values),
   };
 }
