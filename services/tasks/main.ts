@@ -23,8 +23,12 @@ import { runPreview } from "./cli/preview.ts";
 import { runRewrap } from "./cli/rewrap.ts";
 import { runTenant } from "./cli/tenant.ts";
 import { processFiles } from "./process_files.ts";
+import { quietLogger } from "./quiet_logger.ts";
 import { readParts } from "./read_parts.ts";
-import { openMasterKeys } from "./secrets/open_master_keys.ts";
+import {
+  type OpenKeysOutcome,
+  openMasterKeys,
+} from "./secrets/open_master_keys.ts";
 import { serve } from "./serve.ts";
 import { type TasksSettings, tasksSettings } from "./settings.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite_store.ts";
@@ -61,19 +65,13 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
         io,
         dataDir: dataDir(),
         clock: systemClock,
+        openKeys,
       });
     case "rewrap":
       return await runRewrap(rest, {
         io,
         dataDir: dataDir(),
-        openKeys: (dataFolder) =>
-          openMasterKeys({
-            keys: Deno.env.get("MASTER_KEYS") ?? "",
-            file: Deno.env.get("MASTER_KEYS_FILE") ?? "",
-            defaultFile: `${dataFolder}/master.key`,
-            read: processFiles.read,
-            randomBytes,
-          }),
+        openKeys,
       });
     case "tenant":
       return await runTenant(rest, {
@@ -97,6 +95,17 @@ function dataDir(): string {
   return Deno.env.get("DATA_DIR") || "tasks-data";
 }
 
+/** Opens the master keys of a data folder for a command, which makes none. */
+function openKeys(dataFolder: string): Promise<OpenKeysOutcome> {
+  return openMasterKeys({
+    keys: Deno.env.get("MASTER_KEYS") ?? "",
+    file: Deno.env.get("MASTER_KEYS_FILE") ?? "",
+    defaultFile: `${dataFolder}/master.key`,
+    read: processFiles.read,
+    randomBytes,
+  });
+}
+
 async function runService(io: CommandIo): Promise<number> {
   const read = readSettings(tasksSettings, (name) => Deno.env.get(name));
   if (read.kind === "bad") {
@@ -116,12 +125,15 @@ async function serveWith(
   settings: TasksSettings,
   io: CommandIo,
 ): Promise<number> {
-  const logger = createLogger({
-    format: settings.logFormat,
-    level: settings.logLevel,
-    clock: systemClock,
-    write: stderrWriter(),
-  });
+  const logger = quietLogger(
+    createLogger({
+      format: settings.logFormat,
+      level: settings.logLevel,
+      clock: systemClock,
+      write: stderrWriter(),
+    }),
+    { clock: systemClock },
+  );
   await processFiles.makeFolder(settings.dataDir);
   const named = await readParts(settings, {
     files: processFiles,
@@ -146,6 +158,7 @@ async function serveWith(
       maxQueuedRows: settings.maxQueuedWrites,
       clock: systemClock,
       logger,
+      proofKeys: named.parts.masterKeys?.proofKeys() ?? [],
       startThread: (name) => startThreadOf(import.meta.url, name),
     }),
     tls,

@@ -26,6 +26,12 @@ export interface MigrateOptions {
   readonly migrations: readonly Migration[];
   /** What the file is called in messages. */
   readonly fileName: string;
+  /**
+   * Ends what steps began, in their transaction; hears which version was there.
+   * It is not called when no step was applied.
+   * @default nothing is left to be done
+   */
+  readonly finish?: (from: number) => void;
 }
 
 /**
@@ -34,7 +40,7 @@ export interface MigrateOptions {
  * @throws {Error} when the database is of a later version than the steps
  */
 export function migrate(db: DatabaseSync, options: MigrateOptions): void {
-  const { nowMs, migrations, fileName } = options;
+  const { nowMs, migrations, fileName, finish } = options;
   inTransaction(db, () => {
     db.exec(
       "CREATE TABLE IF NOT EXISTS migrations(" +
@@ -56,6 +62,7 @@ export function migrate(db: DatabaseSync, options: MigrateOptions): void {
       db.exec(sql);
       note.run(version, name, nowMs);
     }
+    if (there < latest) finish?.(there);
   });
 }
 

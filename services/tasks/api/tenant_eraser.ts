@@ -14,7 +14,7 @@ import type { Task } from "../domain/task.ts";
 import { LIVE_STATUSES, type TaskStatus } from "../domain/task_status.ts";
 import { REGISTRY } from "../engine/books.ts";
 import type { Engine } from "../engine/engine.ts";
-import { removalOf } from "../engine/sealed_write.ts";
+import { removalOf } from "../engine/sealer.ts";
 import type { Vault } from "../engine/vault.ts";
 import { internalTenant } from "../engine/workers.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";

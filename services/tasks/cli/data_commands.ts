@@ -15,11 +15,13 @@ import {
   wrongArguments,
 } from "../../shared/read_command.ts";
 import { describeError } from "../../shared/settled.ts";
+import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
 import { backupDatabase, restoreDatabase } from "../store/sqlite/backup.ts";
 import { sha256 } from "../engine/digest.ts";
 import {
   type CheckedHistories,
   historyCheck,
+  type HistoryCheckOutcome,
 } from "../store/sqlite/history_check.ts";
 import { integrityCheck } from "../store/sqlite/integrity.ts";
 import type { SetAside } from "../store/sqlite/set_aside.ts";
@@ -56,7 +58,13 @@ const RESTORE: CommandShape = {
 const CHECK: CommandShape = {
   usage: "tasks check",
   about: "Reads every page of the database, then follows the hashes of every " +
-    "task's history to its end, and tells what is wrong, at most 20 faults. " +
+    "task's history and of the audit logs to their ends, compares each task " +
+    "with its last record, counts the tasks of each tenant, and verifies these " +
+    "ends and counts by the master keys (MASTER_KEYS, MASTER_KEYS_FILE). Tells " +
+    "what is wrong, at most 20 faults. It cannot see what somebody changed who " +
+    "has a master key, or who put an older copy of the whole database in its " +
+    "place; nor, in a task that is there, a last record that was written anew " +
+    "together with the task, which an earlier proof=true shows. " +
     "The service may run or not. Exits with 0 when all is whole, 1 when it is " +
     "not, 2 for wrong arguments.",
   positionals: 0,
@@ -74,6 +82,8 @@ export interface DataCommandOptions {
 export interface CheckOptions extends DataCommandOptions {
   /** Tells when it is time to say how far it has come. */
   readonly clock: Pick<Clock, "nowMs">;
+  /** Opens the master keys of the service that has a data folder; makes none. */
+  readonly openKeys: (dataFolder: string) => Promise<OpenKeysOutcome>;
 }
 
 /** Runs `tasks backup`; returns the exit code. */
@@ -127,29 +137,60 @@ function* tellKept({ files, logReason }: SetAside): Generator<string> {
 /** Runs `tasks check`; returns the exit code. */
 export async function runCheck(
   args: readonly string[],
-  { io, dataDir, clock }: CheckOptions,
+  { io, dataDir, clock, openKeys }: CheckOptions,
 ): Promise<number> {
   const read = readCommand(FLAGS, { args, io, command: CHECK });
   if (read.kind === "done") return read.exitCode;
   const { values } = read;
   const dataFolder = values["data-dir"] || dataDir;
   let faults: readonly string[] = [];
-  const code = await attempt(io, () => {
+  const code = await attempt(io, async () => {
+    const opened = await openKeys(dataFolder);
+    const keys = opened.kind === "ok" ? opened.masterKeys.proofKeys() : [];
+    const keyless = opened.kind === "invalid"
+      ? opened.problem
+      : "there is no master key";
     faults = integrityCheck(dataFolder);
+    let notes: readonly string[] = [];
     // Where pages are broken, histories tell nothing more.
     if (faults.length === 0) {
-      faults = historyCheck(dataFolder, {
+      const checked = historyCheck(dataFolder, {
         digest: sha256,
+        keys,
         ...(values.json ? {} : { onProgress: progressTeller(io, clock) }),
       });
+      faults = checked.faults;
+      notes = notesOf(
+        checked,
+        opened.kind === "ok" ? undefined : keyless,
+      );
     }
-    if (values.json) io.out(JSON.stringify({ faults }));
-    else {io.out(
-        faults.length === 0 ? "The database is whole" : faults.join("\n"),
-      );}
-    return Promise.resolve();
+    if (values.json) return io.out(JSON.stringify({ faults, notes }));
+    io.out(faults.length === 0 ? "The database is whole" : faults.join("\n"));
+    for (const note of notes) io.out(note);
   });
   return code === 0 && faults.length > 0 ? 1 : code;
+}
+
+/** What the check could not see. */
+function notesOf(
+  { unbound, unchained }: HistoryCheckOutcome,
+  keyless: string | undefined,
+): readonly string[] {
+  return [
+    ...unbound === 0 ? [] : [
+      `Not bound to their history: ${unbound} tasks, as an earlier version ` +
+      "changed them last; what they hold is bound by their next change",
+    ],
+    ...unchained === 0 ? [] : [
+      `Without a hash: ${unchained} entries of the audit log, which an ` +
+      "earlier version wrote",
+    ],
+    ...keyless === undefined ? [] : [
+      "Not verified: whether the counts of tasks and the ends of audit logs " +
+      `were changed, too (${keyless})`,
+    ],
+  ];
 }
 
 /** Says every few seconds how far a check has come. */

@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { ringOf } from "../secrets/testing/keys.ts";
 import { databasePath } from "../store/sqlite/database_file.ts";
 import { createSqliteStore } from "../store/sqlite/sqlite_store.ts";
 import {
@@ -12,6 +13,12 @@ import {
   withHistory,
 } from "../store/testing/sample_tasks.ts";
 import { runBackup, runCheck, runRestore } from "./data_commands.ts";
+
+const KEYS = ringOf("test");
+
+/** What is told of tasks that these tests write without the engine. */
+const UNBOUND = "Not bound to their history: 1 tasks, as an earlier version " +
+  "changed them last; what they hold is bound by their next change";
 
 interface Told {
   readonly out: string[];
@@ -33,6 +40,7 @@ function options(told: Told, dataDir: string) {
   return {
     dataDir,
     clock: new FakeClock(),
+    openKeys: () => Promise.resolve({ kind: "ok" as const, masterKeys: KEYS }),
     io: {
       out: (text: string) => void told.out.push(text),
       err: (text: string) => void told.err.push(text),
@@ -42,6 +50,7 @@ function options(told: Told, dataDir: string) {
 
 function open(dataFolder: string) {
   return createSqliteStore({
+    proofKeys: KEYS.proofKeys(),
     dataFolder,
     clock: new FakeClock(),
     logger: new RecordingLogger(),
@@ -138,7 +147,19 @@ Deno.test("runCheck() exits with 1 when a history was tampered with, and says of
     await store.commit(unitsOf({ ...creation(task), history }));
     await store.stop();
     assertEquals(await runCheck([], options(told, folder)), 0);
-    assertEquals(told.out.splice(0), ["The database is whole"]);
+    assertEquals(told.out.splice(0), ["The database is whole", UNBOUND]);
+    const keyless = {
+      ...options(told, folder),
+      openKeys: () =>
+        Promise.resolve({ kind: "invalid" as const, problem: "no file" }),
+    };
+    assertEquals(await runCheck([], keyless), 0);
+    assertEquals(told.out.splice(0), [
+      "The database is whole",
+      UNBOUND,
+      "Not verified: whether the counts of tasks and the ends of audit logs " +
+      "were changed, too (no file)",
+    ]);
     const db = new DatabaseSync(databasePath(folder));
     db.exec("UPDATE history SET text = replace(text, 'log', 'lag')");
     db.close();
@@ -147,7 +168,7 @@ Deno.test("runCheck() exits with 1 when a history was tampered with, and says of
       "its content has another hash";
     assertEquals(told.out.splice(0), [fault]);
     assertEquals(await runCheck(["--json"], options(told, folder)), 1);
-    assertEquals(told.out, [JSON.stringify({ faults: [fault] })]);
+    assertEquals(told.out, [JSON.stringify({ faults: [fault], notes: [] })]);
     assertEquals(told.err, []);
   });
 });

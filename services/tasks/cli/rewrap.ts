@@ -14,7 +14,7 @@ import { sealedKeyId } from "../secrets/envelope.ts";
 import type { MasterKeys } from "../secrets/master_keys.ts";
 import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
 import { planRewrap, type WrappedKey } from "../secrets/rewrap_plan.ts";
-import { changeDataKeys } from "../store/sqlite/data_keys.ts";
+import { changeDataKeys, changeProofKeys } from "../store/sqlite/data_keys.ts";
 
 const FLAGS = {
   "data-dir": textFlag({
@@ -90,7 +90,17 @@ export async function runRewrap(
     });
     if (values.json) io.out(jsonOf(tally, masterKeys));
     else for (const line of linesOf(tally, masterKeys)) io.out(line);
-    if (tally.lost === 0) return 0;
+    const untrusted = changeProofKeys(dataFolder, {
+      keys: masterKeys.proofKeys(),
+      also: values["replace-lost"] ? ["unsealed", "unknown_key"] : ["unsealed"],
+    });
+    if (untrusted > 0) {
+      io.err(
+        `Cannot seal ${untrusted} of the counts that "tasks check" verifies: ` +
+          "they are not what was sealed, or by a master key that is not given",
+      );
+    }
+    if (tally.lost === 0) return untrusted === 0 ? 0 : 1;
     io.err(
       `Cannot open the keys of ${tally.lost} tenants: the master keys that ` +
         `wrap them are not given, or others with their ids: ` +

@@ -82,6 +82,11 @@ export interface HistoryDraft {
   readonly nextDateMs?: number;
   /** Where the history begins from this record on: all before it was dropped. */
   readonly folded?: ChainEnd;
+  /**
+   * In the last record of a change: what binds the task as it is after it; see
+   * `task_binding.ts`.
+   */
+  readonly task?: string;
 }
 
 /** One field that an update changed. */

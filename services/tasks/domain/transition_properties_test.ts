@@ -1,3 +1,4 @@
+import { bindingOf } from "./task_binding.ts";
 import { assert, assertEquals } from "@std/assert";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
@@ -97,6 +98,8 @@ function assertFollows(
   assertEquals(history.at(-1)?.status ?? before.status, next.status);
   if (history.length === 0) {
     assert(event.kind === "heartbeat" || event.kind === "follow_clock");
+    const bound = { salt: "", digest: (text: string) => text };
+    assertEquals(bindingOf(next, bound), bindingOf(before, bound));
   }
   if (next.isDue) {
     assert(next.dateMs <= nowMs || before.isDue || isLoss(history));

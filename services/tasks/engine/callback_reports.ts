@@ -20,7 +20,7 @@ import { REGISTRY } from "./books.ts";
 import { callbackDataOf, endedCalls, isEndedCall } from "./callbacks.ts";
 import type { TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
-import { removalOf } from "./sealed_write.ts";
+import { removalOf } from "./sealer.ts";
 import { internalTenant, tenantOfInternal } from "./workers.ts";
 
 /** How often a report is tried before it is left to the next look. */

@@ -3,7 +3,7 @@ import type { Task } from "../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import type { Unit } from "../store/store.ts";
 import type { EventOutcome } from "./changes.ts";
-import { removalOf, sealWrite } from "./sealed_write.ts";
+import { removalOf, Sealer } from "./sealer.ts";
 import { waitingTasks } from "./testing/samples.ts";
 import {
   openTestEngine,
@@ -215,7 +215,7 @@ Deno.test("CallbackReports tells of all that was left behind, once each, whateve
   // Nobody hears of it, as if each time the server had died.
   await before.store.commit(tasks.map((call, index): Unit => ({
     writes: [
-      sealWrite({
+      new Sealer().seal({
         ...call,
         version: call.version + 1,
         isDue: false,
@@ -253,7 +253,7 @@ Deno.test("CallbackReports finds within a minute a call of whose end nobody hear
   // Written, but the answer was lost; and no tenant is known by its record.
   await world.store.commit([{
     writes: [
-      sealWrite({
+      new Sealer().seal({
         ...call,
         version: call.version + 1,
         status: "complete",

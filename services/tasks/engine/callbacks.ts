@@ -14,7 +14,6 @@ import type { TaskStatus } from "../domain/task_status.ts";
 import type { Store } from "../store/store.ts";
 import type { TaskPosition } from "../store/task_query.ts";
 import type { EngineParts } from "./parts.ts";
-import { sealWrite } from "./sealed_write.ts";
 import type { Spawned } from "./spawn.ts";
 import { callbackWorker, internalTenant, tenantOfInternal } from "./workers.ts";
 
@@ -55,7 +54,7 @@ export function callbackWrites(
   previous: Task | undefined,
   options: {
     readonly next: Task;
-    readonly parts: Pick<EngineParts, "clock" | "newId">;
+    readonly parts: Pick<EngineParts, "clock" | "newId" | "sealer">;
   },
 ): Spawned {
   const { next, parts } = options;
@@ -83,7 +82,10 @@ export function callbackWrites(
     // The worker's rules come into force when it fails; nothing here asks them.
     rules: { retry: NO_RETRY_POLICY, timeoutMs: 30_000, maxLost: 3 },
   });
-  const sealed = sealWrite(task, { drafts: history, expectedVersion: 0 });
+  const sealed = parts.sealer.seal(task, {
+    drafts: history,
+    expectedVersion: 0,
+  });
   return { tasks: [sealed.task], writes: [sealed.write] };
 }
 

@@ -17,8 +17,6 @@ import type { Unit, Write } from "../store/store.ts";
 import { callbackWrites } from "./callbacks.ts";
 import type { ConflictReason, TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
-import { rememberingLast, sha256 } from "./digest.ts";
-import { sealWrite } from "./sealed_write.ts";
 
 /** A task to be made; its definition has been checked. */
 export interface NewTaskRequest {
@@ -69,8 +67,6 @@ export type CreationOutcome =
 export class Creation {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
-  /** Histories of tasks that are made together mostly begin with one record. */
-  readonly #digest = rememberingLast(sha256);
 
   /** Creation over the engine's parts. */
   constructor(parts: EngineParts, changes: TaskChanges) {
@@ -112,10 +108,9 @@ export class Creation {
       }),
       random,
     });
-    const sealed = sealWrite(task, {
+    const sealed = this.#parts.sealer.seal(task, {
       drafts: history,
       expectedVersion: 0,
-      digest: this.#digest,
     });
     const calls = callbackWrites(undefined, {
       next: sealed.task,

@@ -12,11 +12,27 @@ export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-/** The same digest for who often asks for that of one text several times in a row. */
-export function rememberingLast(digest: Digest): Digest {
-  let last: { readonly text: string; readonly hash: string } | undefined;
+/** Shorter texts are digested faster than they are looked up. */
+const MIN_REMEMBERED_CHARS = 2_048;
+/** Characters of all texts that are remembered. */
+const MAX_REMEMBERED_CHARS = 4_000_000;
+
+/** The same digest for who asks again and again for that of some long texts. */
+export function rememberingLong(digest: Digest): Digest {
+  const known = new Map<string, string>();
+  let chars = 0;
   return (text) => {
-    if (last?.text !== text) last = { text, hash: digest(text) };
-    return last.hash;
+    if (text.length <= MIN_REMEMBERED_CHARS) return digest(text);
+    const there = known.get(text);
+    if (there !== undefined) return there;
+    const made = digest(text);
+    if (text.length > MAX_REMEMBERED_CHARS) return made;
+    chars += text.length;
+    if (chars > MAX_REMEMBERED_CHARS) {
+      known.clear();
+      chars = text.length;
+    }
+    known.set(text, made);
+    return made;
   };
 }

@@ -22,7 +22,7 @@ import type { ActiveTasks } from "./active_tasks.ts";
 import { callbackWrites } from "./callbacks.ts";
 import { foldFor, mayFold } from "./history_fold.ts";
 import type { EngineParts } from "./parts.ts";
-import { removalOf, sealWrite } from "./sealed_write.ts";
+import { removalOf } from "./sealer.ts";
 import { spawnedWrites } from "./spawn.ts";
 
 /** An event on its way to a task. */
@@ -235,7 +235,7 @@ export class EventPlanner {
     { request, task, result, context: { rules } }: Change,
     fold: FoldDraft | undefined,
   ): Plan {
-    const sealed = sealWrite(result.next, {
+    const sealed = this.#parts.sealer.seal(result.next, {
       drafts: result.history,
       expectedVersion: task.version,
       fold,

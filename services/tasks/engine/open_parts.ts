@@ -15,6 +15,7 @@ import { openBooks, REGISTRY } from "./books.ts";
 import type { EngineParts } from "./parts.ts";
 import { cachedStore } from "./cached_store.ts";
 import { RecordCache } from "./record_cache.ts";
+import { Sealer } from "./sealer.ts";
 import { tenantOfInternal, Workers } from "./workers.ts";
 
 /** Policies and schedules that are kept as read. */
@@ -49,6 +50,7 @@ export function openParts(options: PartsOptions): EngineParts {
     store: cachedStore(store, cache),
     books,
     workers: new Workers(books.workers),
+    sealer: new Sealer(),
     ruleCache: createRuleCache(MAX_RULES),
     limitsOf: (tenantId) => soon(tenantOf(tenantId), limitsOfTenant),
     isServed: (tenantId) => soon(tenantOf(tenantId), isServed),

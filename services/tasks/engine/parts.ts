@@ -11,6 +11,7 @@ import type { PlanLimits } from "../domain/plan.ts";
 import type { RuleCache } from "../domain/rules.ts";
 import type { Store } from "../store/store.ts";
 import type { Books } from "./books.ts";
+import type { Sealer } from "./sealer.ts";
 import type { Workers } from "./workers.ts";
 
 /** The parts that are made once and shared. */
@@ -21,6 +22,8 @@ export interface EngineParts {
   readonly books: Books;
   /** Workers, the service's own among them. */
   readonly workers: Workers;
+  /** Makes the writes of changed tasks. */
+  readonly sealer: Sealer;
   /** What is read of policies and schedules. */
   readonly ruleCache: RuleCache;
   /** The limits of a tenant's plan. */

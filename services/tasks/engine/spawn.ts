@@ -10,7 +10,6 @@ import type { Task } from "../domain/task.ts";
 import type { TaskRules } from "../domain/task_event.ts";
 import type { Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
-import { sealWrite } from "./sealed_write.ts";
 
 /** What a schedule makes. */
 export interface SpawnOptions {
@@ -19,7 +18,7 @@ export interface SpawnOptions {
   /** The rules of the schedule's task, which hold for them too. */
   readonly rules: TaskRules;
   /** The engine's parts. */
-  readonly parts: Pick<EngineParts, "clock" | "newId">;
+  readonly parts: Pick<EngineParts, "clock" | "newId" | "sealer">;
 }
 
 /** New tasks and the writes that put them. */
@@ -51,7 +50,7 @@ export function spawnedWrites(task: Task, options: SpawnOptions): Spawned {
       parentId: task.id,
       rules: plainRules,
     });
-    const sealed = sealWrite(made.task, {
+    const sealed = parts.sealer.seal(made.task, {
       drafts: made.history,
       expectedVersion: 0,
     });

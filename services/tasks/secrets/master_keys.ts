@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createSecretKey, type KeyObject } from "node:crypto";
+import { createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
 import { parseBase64Key } from "../../shared/base64_key.ts";
 import { quote } from "../../shared/quote.ts";
 
@@ -24,6 +24,17 @@ export type MasterKeysOutcome =
     /** What is wrong, as a message for the operator; holds no part of a key. */
     readonly reason: string;
   };
+
+/** A key that proves, and the id of the master key that gives it. */
+export interface ProofKey {
+  /** The id; no secret. */
+  readonly id: string;
+  /** The 256 bits. */
+  readonly key: Uint8Array;
+}
+
+/** What makes a key that proves another one than all that seal. */
+const PROOF_USE = "tercet tasks proofs";
 
 /** Bytes of a key of AES-256. */
 export const KEY_BYTES = 32;
@@ -49,6 +60,19 @@ export class MasterKeys {
   /** The key with this id, `undefined` when the ring has none. */
   find(id: string): SealingKey | undefined {
     return this.#keys.get(id);
+  }
+
+  /**
+   * What each key gives to prove with that nothing was taken out of the database,
+   * the current one first.
+   */
+  proofKeys(): readonly ProofKey[] {
+    return this.ids().flatMap((id) => {
+      const secret = this.find(id)?.secret;
+      if (secret === undefined) return [];
+      const key = hkdfSync("sha256", secret, "", PROOF_USE, KEY_BYTES);
+      return [{ id, key: new Uint8Array(key) }];
+    });
   }
 
   /** Ids of all keys, the current one first. */

@@ -10,7 +10,7 @@ import type { TaskEvent } from "../../domain/task_event.ts";
 import { isFinal } from "../../domain/task_status.ts";
 import type { EventOutcome } from "../changes.ts";
 import type { Engine } from "../engine.ts";
-import { removalOf } from "../sealed_write.ts";
+import { removalOf } from "../sealer.ts";
 import {
   drawDefinition,
   drawDependencies,

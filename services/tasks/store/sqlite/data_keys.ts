@@ -10,6 +10,7 @@ import type { WrappedKey } from "../../secrets/rewrap_plan.ts";
 import { databasePath, openWriting } from "./database_file.ts";
 import { versionFaultOf } from "./integrity.ts";
 import { openStored } from "./open_stored.ts";
+import { sealProofs, type SealProofsOptions } from "./proofs.ts";
 import { numberOf, type Row, textOf } from "./reader.ts";
 
 /** Keys of one transaction, so that a running service gets its turn. */
@@ -49,6 +50,31 @@ export function changeDataKeys(
       if (after !== undefined) pause();
     }
   } finally {
+    db.close();
+  }
+}
+
+/**
+ * Seals what proves that nothing was taken out of the database by the first of
+ * the keys; `also` names what is sealed that was not before.
+ *
+ * @returns how many rows are not what was sealed, and stay as they are
+ * @throws {Error} as {@linkcode changeDataKeys}
+ */
+export function changeProofKeys(
+  dataFolder: string,
+  options: SealProofsOptions,
+): number {
+  demandDatabase(dataFolder);
+  const db = openWriting(databasePath(dataFolder), "full");
+  try {
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    db.exec("BEGIN IMMEDIATE");
+    const left = sealProofs(db, options);
+    db.exec("COMMIT");
+    return left;
+  } finally {
+    // What was not committed is rolled back.
     db.close();
   }
 }

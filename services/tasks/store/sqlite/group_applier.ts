@@ -5,6 +5,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { ProofKey } from "../../secrets/master_keys.ts";
 import {
   CONFLICT_REASONS,
   type ConflictReason,
@@ -13,6 +14,7 @@ import {
   type OperationValue,
   UNIT_FORM,
 } from "./operation.ts";
+import { ProofWriter } from "./proofs.ts";
 import { RecordWriter } from "./record_writer.ts";
 import { SideTableWriter } from "./side_table_writer.ts";
 import { isConstraintError } from "../../../shared/sqlite/sqlite_error.ts";
@@ -40,6 +42,7 @@ export function conflictOf(
 /** Applies groups to a database. */
 export class GroupApplier {
   readonly #db: DatabaseSync;
+  readonly #proofs: ProofWriter;
   readonly #tasks: TaskWriter;
   readonly #records: RecordWriter;
   readonly #sides: SideTableWriter;
@@ -51,10 +54,15 @@ export class GroupApplier {
   readonly #undo: StatementSync;
   readonly #release: StatementSync;
 
-  /** An applier for a connection that writes. */
-  constructor(db: DatabaseSync) {
+  /**
+   * An applier for a connection that writes.
+   *
+   * @param keys of the MACs of what the database holds, the one that seals first
+   */
+  constructor(db: DatabaseSync, keys: readonly ProofKey[] = []) {
     this.#db = db;
-    this.#tasks = new TaskWriter(db);
+    this.#proofs = new ProofWriter(db, keys);
+    this.#tasks = new TaskWriter(db, this.#proofs);
     this.#records = new RecordWriter(db);
     this.#sides = new SideTableWriter(db);
     this.#nameTenant = db.prepare("INSERT OR IGNORE INTO tenants VALUES(?, ?)");
@@ -92,10 +100,12 @@ export class GroupApplier {
       this.#tasks.beginGroup();
       this.#records.beginGroup();
       this.#sides.beginGroup();
+      this.#proofs.beginGroup();
       const codes: number[] = [];
       for (const list of lists) this.#applyList(list, codes, isCareful);
       this.#tasks.flush();
       this.#sides.endGroup();
+      this.#proofs.endGroup();
       this.#commit.run();
       return codes;
     } catch (error) {
@@ -119,7 +129,7 @@ export class GroupApplier {
       const operation = cursor.number();
       switch (operation) {
         case OPERATION.nameTenant:
-          this.#nameTenant.run(...cursor.take(2));
+          this.#addTenant(cursor);
           break;
         case OPERATION.nameLane:
           this.#nameLane.run(...cursor.take(3));
@@ -158,7 +168,22 @@ export class GroupApplier {
     }
     if (needsUndoing) this.#release.run();
     this.#sides.endUnit(code === APPLIED);
+    this.#proofs.endUnit(code === APPLIED);
     return code;
+  }
+
+  #addTenant(cursor: OperationCursor): void {
+    const tenant = cursor.number();
+    const { changes } = this.#nameTenant.run(tenant, cursor.text());
+    if (changes !== 0) this.#proofs.addTenant(tenant);
+  }
+
+  #addAudit(cursor: OperationCursor): undefined {
+    this.#proofs.addAudit(cursor.number(), {
+      atMs: cursor.number(),
+      action: cursor.text(),
+      text: cursor.text(),
+    });
   }
 
   #attempt(
@@ -191,7 +216,7 @@ export class GroupApplier {
       case OPERATION.putAnswer:
         return this.#sides.putAnswer(cursor);
       case OPERATION.addAudit:
-        return this.#sides.addAudit(cursor);
+        return this.#addAudit(cursor);
       case OPERATION.addUsage:
         return this.#sides.addUsage(cursor);
       default:

@@ -1,5 +1,5 @@
 /**
- * Whether the histories in a database are what was written.
+ * Whether the tasks in a database, and their histories, are what was written.
  *
  * @module
  */
@@ -13,10 +13,21 @@ import {
   type HistoryReading,
   readOn,
 } from "../../domain/history_fold.ts";
+import type { Task } from "../../domain/task.ts";
+import { isBoundBy } from "../../domain/task_binding.ts";
+import type { ProofKey } from "../../secrets/master_keys.ts";
 import { MAX_FAULTS, versionFaultOf } from "./integrity.ts";
 import { openStored } from "./open_stored.ts";
+import { PayloadCache } from "./payload_cache.ts";
+import { proofFaults } from "./proof_check.ts";
 import { numberOf, Reader, type Row, textOf } from "./reader.ts";
 import { decodeBody } from "./task_body.ts";
+import {
+  CHANGING_COLUMNS,
+  encodeColumns,
+  numberOfTask,
+  TaskDecoder,
+} from "./task_row.ts";
 
 /** Rows that are held at once. */
 const PAGE = 500;
@@ -34,6 +45,11 @@ export interface HistoryCheckOptions {
   /** The hash of the histories. */
   readonly digest: Digest;
   /**
+   * Keys of the MACs of what the database holds.
+   * @default none: MACs are not looked at
+   */
+  readonly keys?: readonly ProofKey[];
+  /**
    * Most faults that are told; the check ends with the last of them.
    * @default {20}
    */
@@ -45,47 +61,78 @@ export interface HistoryCheckOptions {
   readonly onProgress?: (checked: CheckedHistories) => void;
 }
 
+/** What a check comes to. */
+export interface HistoryCheckOutcome {
+  /** What is wrong, a sentence each; nothing when all is as it was written. */
+  readonly faults: readonly string[];
+  /** Tasks whose last change was by an earlier version, which bound nothing. */
+  readonly unbound: number;
+  /** Entries of audit logs that an earlier version wrote, without a hash. */
+  readonly unchained: number;
+}
+
 /**
  * Follows the chain of every task's history in a data folder to the end that the
- * task knows, and returns what is wrong, one sentence for each history; nothing
- * when all of them are whole. It sees one state of the database and holds a few
- * hundred rows of it, however many there are. It keeps the thread, so a server
- * does not call it; it may run beside one, whose log grows meanwhile.
+ * task knows, looks whether the task is what its last record binds, and whether
+ * all tasks and all entries of the audit logs are there. It sees one state of the
+ * database and holds a few hundred rows of it, however many there are. It keeps
+ * the thread, so a server does not call it; it may run beside one, whose log
+ * grows meanwhile.
  *
  * @throws {Error} when there is no database, or it cannot be opened
  */
 export function historyCheck(
   dataFolder: string,
   options: HistoryCheckOptions,
-): readonly string[] {
+): HistoryCheckOutcome {
   const db = openStored(dataFolder);
+  const tally = { unbound: 0, unchained: 0 };
+  const failed = (reason: string): HistoryCheckOutcome => ({
+    faults: [`Cannot check histories: ${reason}`],
+    ...tally,
+  });
   try {
     const fault = versionFaultOf(db);
-    if (fault !== undefined) return [`Cannot check histories: ${fault}`];
+    if (fault !== undefined) return failed(fault);
     const reader = new Reader(db);
     const { maxFaults = MAX_FAULTS } = options;
-    return reader.snapshot(() =>
-      faultsIn(reader, options).take(maxFaults).toArray()
+    const faults = reader.snapshot(() =>
+      faultsIn(reader, { ...options, tally }).take(maxFaults).toArray()
     );
+    return { faults, ...tally };
   } catch (error) {
-    return [`Cannot check histories: ${describeError(error)}`];
+    return failed(describeError(error));
   } finally {
     db.close();
   }
 }
 
+/** What is counted on the way. */
+interface Tally {
+  unbound: number;
+  unchained: number;
+}
+
 /** Walks over tasks and records side by side: both are ordered by number. */
 function* faultsIn(
   reader: Reader,
-  { digest, onProgress }: HistoryCheckOptions,
+  { digest, keys = [], onProgress, tally }: HistoryCheckOptions & {
+    readonly tally: Tally;
+  },
 ): Generator<string> {
   const tasks = tasksIn(reader, digest);
+  const ofTenants = new Map<number, number>();
+  function* end(task: TaskCheck): Generator<string> {
+    yield* task.end();
+    ofTenants.set(task.tenant, (ofTenants.get(task.tenant) ?? 0) + 1);
+    if (!task.isBound) tally.unbound++;
+  }
   let task = next(tasks);
   let stray: number | undefined;
   const checked = { tasks: 0, records: 0 };
   for (const { n, rows } of piecesIn(reader)) {
     for (; task !== undefined && task.n < n; task = next(tasks)) {
-      yield* task.end();
+      yield* end(task);
       checked.tasks++;
     }
     if (task?.n === n) task.read(rows);
@@ -96,23 +143,42 @@ function* faultsIn(
     checked.records += rows.length;
     onProgress?.({ ...checked });
   }
-  for (; task !== undefined; task = next(tasks)) yield* task.end();
+  for (; task !== undefined; task = next(tasks)) yield* end(task);
+  yield* proofFaults(reader, {
+    tasks: ofTenants,
+    keys,
+    onUnchained: () => void tally.unchained++,
+  });
 }
 
-/** The check of one task's history. */
+/** The check of one task and its history. */
 class TaskCheck {
   /** The task's number. */
   readonly n: number;
-  readonly #id: string;
+  /** The number of its tenant. */
+  readonly tenant: number;
+  /** Whether its last record tells what the task is; known at the end. */
+  isBound = true;
+  readonly #row: Row;
+  readonly #decoder: TaskDecoder;
   readonly #digest: Digest;
   #expected: ChainEnd = { count: 0, hash: "" };
   #reading: HistoryReading = beginReading();
+  #lastText: string | undefined;
   #fault: string | undefined;
 
   /** Begins where the task says. */
-  constructor(row: Row, digest: Digest) {
+  constructor(
+    row: Row,
+    { decoder, digest }: {
+      readonly decoder: TaskDecoder;
+      readonly digest: Digest;
+    },
+  ) {
     this.n = numberOf(row, "n");
-    this.#id = textOf(row, "id");
+    this.tenant = numberOf(row, "tenant");
+    this.#row = row;
+    this.#decoder = decoder;
     this.#digest = digest;
     try {
       const body = decodeBody(textOf(row, "body"));
@@ -124,11 +190,16 @@ class TaskCheck {
     }
   }
 
+  get #id(): string {
+    return textOf(this.#row, "id");
+  }
+
   /** Checks the next records; behind a fault there is nothing to check. */
   read(rows: readonly Row[]): void {
     if (this.#fault !== undefined) return;
     const { end: { hash } } = this.#reading;
     const records = recordsOf(rows, hash);
+    this.#lastText = records.at(-1)?.text;
     try {
       const read = readOn(this.#reading, { records, digest: this.#digest });
       if (read.kind === "ok") this.#reading = read.reading;
@@ -144,10 +215,38 @@ class TaskCheck {
     if (this.#fault !== undefined) return yield this.#fault;
     const { start, end } = this.#reading;
     const verdict = endReading(this.#reading, this.#expected);
-    if (verdict.kind === "ok") return;
-    yield start === end
-      ? this.#told("", "it has no records")
-      : this.#told(` at record ${verdict.seq}`, verdict.reason);
+    if (verdict.kind !== "ok") {
+      return yield start === end
+        ? this.#told("", "it has no records")
+        : this.#told(` at record ${verdict.seq}`, verdict.reason);
+    }
+    const fault = this.#taskFault();
+    if (fault !== undefined) yield `Cannot trust task "${this.#id}": ${fault}`;
+  }
+
+  /** Looks whether the row is what its body and the last record say. */
+  #taskFault(): string | undefined {
+    const row = this.#row;
+    if (row["tenant_id"] === null) return "its tenant has no name";
+    let task: Task;
+    try {
+      task = this.#decoder.decode(row, textOf(row, "tenant_id"));
+      const column = strayColumn(row, task);
+      if (column !== undefined) {
+        return `its column "${column}" is not what its body says`;
+      }
+    } catch (error) {
+      return describeError(error);
+    }
+    const binding: unknown = this.#lastText === undefined
+      ? undefined
+      : JSON.parse(this.#lastText)?.task;
+    this.isBound = typeof binding === "string";
+    return typeof binding !== "string" ||
+        isBoundBy(task, { binding, digest: this.#digest })
+      ? undefined
+      : "its tenant, worker, job, callback, status, data or result is not " +
+        "what its last record tells";
   }
 
   #told(place: string, reason: string): string {
@@ -155,17 +254,47 @@ class TaskCheck {
   }
 }
 
+/** The columns that a list or a claim looks at, as far as a body tells them. */
+const TOLD_COLUMNS = CHANGING_COLUMNS.filter((column) =>
+  !["version", "body", "data", "data_at", "result", "result_at"]
+    .includes(column)
+);
+
+/** The first column that differs from what a task would be written with. */
+function strayColumn(row: Row, task: Task): string | undefined {
+  const nothing = { inline: null, at: null, aside: null };
+  const lane = numberOf(row, "lane");
+  const columns = encodeColumns(task, { lane, data: nothing, result: nothing });
+  if (numberOfTask(task.id) !== row["n"]) return "n";
+  if (task.createdAtMs !== row["created_ms"]) return "created_ms";
+  const isOfWorker = row["lane_worker"] === task.workerId &&
+    row["lane_tenant"] === row["tenant"];
+  return isOfWorker
+    ? TOLD_COLUMNS.find((column) =>
+      columns[CHANGING_COLUMNS.indexOf(column)] !== row[column]
+    )
+    : "lane";
+}
+
+const TASK_ROWS = "SELECT tasks.*, tenants.id AS tenant_id, " +
+  "lanes.worker AS lane_worker, lanes.tenant AS lane_tenant FROM tasks " +
+  "LEFT JOIN tenants ON tenants.tenant = tasks.tenant " +
+  "LEFT JOIN lanes ON lanes.lane = tasks.lane " +
+  "WHERE n > ? ORDER BY n LIMIT ?";
+
 function* tasksIn(reader: Reader, digest: Digest): Generator<TaskCheck> {
+  // What is beside the row is read once, for one task after the other.
+  const decoder = new TaskDecoder(reader, new PayloadCache(0));
   let after = Number.MIN_SAFE_INTEGER;
   for (let length = PAGE; length === PAGE;) {
     const rows = reader.rows(
-      "SELECT n, id, body FROM tasks WHERE n > ? ORDER BY n LIMIT ?",
+      TASK_ROWS,
       after,
       PAGE,
     );
     for (const row of rows) {
       after = numberOf(row, "n");
-      yield new TaskCheck(row, digest);
+      yield new TaskCheck(row, { decoder, digest });
     }
     length = rows.length;
   }

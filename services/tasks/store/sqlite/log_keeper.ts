@@ -61,10 +61,15 @@ export class LogKeeper {
     this.#options = options;
   }
 
-  /** Begins to look. */
-  start(): void {
+  /**
+   * Begins to look; resolves after the first one. The thread loads its program
+   * and opens the file for it: later there may be no file left to be opened.
+   */
+  async start(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
+    this.#look = this.runOnce();
+    await this.#look;
     this.#schedule();
   }
 

@@ -71,7 +71,7 @@ Deno.test("LogKeeper moves the log once it is long enough", () =>
 
 Deno.test("LogKeeper looks again and again until it is stopped", () =>
   withKeeper(async ({ db, keeper, clock }) => {
-    keeper.start();
+    await keeper.start();
     for (let round = 0; round < 2; round++) {
       await waitUntil(() => clock.pendingTimers === 1, { what: "the timer" });
       write(db, 60);

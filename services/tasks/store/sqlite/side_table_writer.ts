@@ -1,5 +1,5 @@
 /**
- * Writes of idempotency entries, the audit log and counted use.
+ * Writes of idempotency entries and counted use.
  *
  * @module
  */
@@ -18,7 +18,6 @@ interface Use {
 export class SideTableWriter {
   readonly #putAnswer: StatementSync;
   readonly #removeExpired: StatementSync;
-  readonly #addAudit: StatementSync;
   readonly #addUsage: StatementSync;
   /** Use is summed up, as each start of a task counts one for the same row. */
   readonly #groupUse = new Map<string, Use>();
@@ -32,10 +31,6 @@ export class SideTableWriter {
     );
     this.#putAnswer = db.prepare(
       "INSERT OR IGNORE INTO idempotency VALUES(?, ?, ?, ?, ?, ?, ?)",
-    );
-    this.#addAudit = db.prepare(
-      "INSERT INTO audit SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4 " +
-        "FROM audit WHERE tenant = ?1",
     );
     this.#addUsage = db.prepare(
       "INSERT INTO usage VALUES(?, ?, ?) ON CONFLICT(tenant, period) " +
@@ -73,11 +68,6 @@ export class SideTableWriter {
     this.#removeExpired.run(tenant, key, nowMs);
     const { changes } = this.#putAnswer.run(...values);
     return changes === 0 ? "idempotency" : undefined;
-  }
-
-  /** Adds to the audit log. */
-  addAudit(cursor: OperationCursor): undefined {
-    this.#addAudit.run(...cursor.take(4));
   }
 
   /** Counts use. */

@@ -9,6 +9,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Task } from "../../domain/task.ts";
 import type { TaskStatus } from "../../domain/task_status.ts";
+import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { HistoryPage, HistoryQuery } from "../history_query.ts";
 import type {
   RecordKind,
@@ -65,6 +66,12 @@ export interface SqliteStoreOptions {
    * @default {"full"}
    */
   readonly durability?: Durability;
+  /**
+   * Keys of the MACs of what the database holds, the one that seals first.
+   *
+   * @default none: nothing is sealed
+   */
+  readonly proofKeys?: readonly ProofKey[];
   /**
    * Most rows that wait to be written; more of them are refused.
    *
@@ -304,10 +311,17 @@ class SqliteStore implements Store {
 
   async #open(lock: FolderLock): Promise<Opened> {
     const { clock, logger, durability = "full" } = this.#options;
-    const { startThread = startOwnThread } = this.#options;
+    const { startThread = startOwnThread, proofKeys = [] } = this.#options;
     const path = this.#path;
     const nowMs = () => clock.nowMs();
-    const writer = new Writer({ path, durability, logger, nowMs, startThread });
+    const writer = new Writer({
+      path,
+      durability,
+      logger,
+      nowMs,
+      proofKeys,
+      startThread,
+    });
     await writer.open();
     try {
       const reads = new StoreReads(openReading(path));
@@ -324,7 +338,7 @@ class SqliteStore implements Store {
         truncateFromBytes: TRUNCATE_FROM_BYTES,
         startThread,
       });
-      keeper.start();
+      await keeper.start();
       const turns = new ReadTurns({ monotonicMs: () => performance.now() });
       return { lock, writer, reads, turns, writes, keeper };
     } catch (error) {

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { StoreBusyError } from "../store.ts";
@@ -14,6 +15,7 @@ import { storeConformance } from "../testing/store_conformance.ts";
 import { databasePath } from "./database_file.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 import { createSqliteStore } from "./sqlite_store.ts";
+import { startOwnThread, type ThreadName } from "./thread.ts";
 
 storeConformance("SQLite", async () => {
   const dataFolder = await Deno.makeTempDir({ prefix: "sqlite_store_" });
@@ -178,4 +180,19 @@ Deno.test("a task that is made where another of its id is being removed keeps it
       assertEquals(read?.dataJson, dataJson);
     })
   );
+});
+
+Deno.test("a store starts its threads when it starts, as later no file may be left for their programs", async () => {
+  await withFolder(async (folder) => {
+    const started: ThreadName[] = [];
+    const clock = new FakeClock();
+    const startThread = (name: ThreadName) => {
+      started.push(name);
+      return startOwnThread(name);
+    };
+    await withStore(folder, () => {
+      assertEquals(started, ["writer", "log_keeper"]);
+      return Promise.resolve();
+    }, { clock, startThread });
+  });
 });

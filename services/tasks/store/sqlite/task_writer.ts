@@ -12,6 +12,7 @@ import type {
   OperationCursor,
   OperationValue,
 } from "./operation.ts";
+import type { ProofWriter } from "./proofs.ts";
 import { CHANGING_COLUMNS } from "./task_row.ts";
 
 const IDENTITY_COLUMNS = ["n", "id", "tenant", "created_ms"] as const;
@@ -47,6 +48,7 @@ export class TaskWriter {
   readonly #hasDependents: StatementSync;
   readonly #addDependent: StatementSync;
   readonly #removeDependents: StatementSync;
+  readonly #counted: Pick<ProofWriter, "count">;
   /** While no task depends on another there is nothing to look for. */
   #mayHaveDependents: boolean;
   /** Rows of new tasks and of histories that are written several at once. */
@@ -55,8 +57,9 @@ export class TaskWriter {
   #mayTaskWait = false;
   #mayHistoryWait = false;
 
-  /** Prepares the statements. */
-  constructor(db: DatabaseSync) {
+  /** Prepares the statements; `counted` hears of tasks that come and go. */
+  constructor(db: DatabaseSync, counted: Pick<ProofWriter, "count">) {
+    this.#counted = counted;
     const columns = [...IDENTITY_COLUMNS, ...CHANGING_COLUMNS];
     // What stands in the way of IGNORE is a taken number or a taken key.
     const insert = `INSERT OR IGNORE INTO tasks(${columns.join()}) VALUES`;
@@ -148,6 +151,7 @@ export class TaskWriter {
         : this.#update.run(...changing, n, id, tenant, expectedVersion);
       if (changes === 0) return this.#reasonOf(identity, expectedVersion);
     }
+    if (expectedVersion === 0) this.#counted.count(Number(tenant), 1);
     if (typeof data === "string") this.#putData.run(n, data);
     if (typeof result === "string") this.#putResult.run(n, result);
     this.#putDependents(cursor, n, tenant);
@@ -179,6 +183,7 @@ export class TaskWriter {
     }
     const { changes } = this.#remove.run(n, id, tenant, version);
     if (changes === 0) return "version";
+    this.#counted.count(Number(tenant), -1);
     this.#removeData.run(n);
     this.#removeResult.run(n);
     if (this.#mayHaveDependents) this.#removeDependents.run(n);

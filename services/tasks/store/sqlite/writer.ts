@@ -5,6 +5,7 @@
  */
 
 import type { Logger } from "../../../shared/logger.ts";
+import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
 import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import { startOwnThread, type StartThread } from "./thread.ts";
@@ -18,6 +19,11 @@ export interface WriterOptions {
   readonly durability: Durability;
   /** Hears when the thread dies. */
   readonly logger: Logger;
+  /**
+   * Keys of the MACs of what the database holds, the one that seals first.
+   * @default none: nothing is sealed
+   */
+  readonly proofKeys?: readonly ProofKey[];
   /** Tells the time that migrations are noted with. */
   readonly nowMs: () => number;
   /**
@@ -27,6 +33,9 @@ export interface WriterOptions {
    */
   readonly startThread?: StartThread;
 }
+
+/** For how long a write proves that others can be made. */
+const PROVEN_MS = 2_000;
 
 interface Waiting {
   readonly resolve: (numbers: readonly number[]) => void;
@@ -43,8 +52,8 @@ export class Writer {
   #opening: Promise<unknown> | undefined;
   #waiting: Waiting[] = [];
   #isClosed = false;
-  /** Whether the last write went wrong. */
-  #hasFailed = false;
+  /** When tasks were last written, until something goes wrong. */
+  #wroteAtMs = -Infinity;
 
   /** A writer whose thread is not started yet. */
   constructor(options: WriterOptions) {
@@ -74,17 +83,28 @@ export class Writer {
   ask(request: WriterRequest): Promise<readonly number[]> {
     // What cannot be opened fails the request, too, which waits behind it.
     if (this.#opening === undefined) this.#opened().catch(() => {});
-    return this.#send(request);
+    const answer = this.#send(request);
+    if (request.kind !== "apply") return answer;
+    // What sweeping and the like write is too little to prove anything.
+    return answer.then((numbers) => {
+      this.#wroteAtMs = this.#options.nowMs();
+      return numbers;
+    }, (error) => {
+      this.#wroteAtMs = -Infinity;
+      throw error;
+    });
   }
 
   /**
-   * Resolves when it can write, as far as is known; where the last write went
-   * wrong it tries one that changes nothing.
+   * Resolves when it can write: when it has just done so, or when a write goes
+   * well that is as long as those of tasks and changes nothing.
    *
    * @throws {StoreFailedError} when it cannot
    */
   async check(): Promise<void> {
-    if (this.#hasFailed) await this.ask({ kind: "probe" });
+    const ageMs = this.#options.nowMs() - this.#wroteAtMs;
+    if (ageMs >= 0 && ageMs < PROVEN_MS) return;
+    await this.ask({ kind: "probe" });
   }
 
   /** Closes the database, which empties its log, and ends the thread. */
@@ -101,8 +121,8 @@ export class Writer {
   #opened(): Promise<unknown> {
     if (this.#opening !== undefined) return this.#opening;
     if (this.#isClosed) return Promise.reject(closedError());
-    const { path, durability, nowMs, startThread = startOwnThread } =
-      this.#options;
+    const { path, durability, nowMs, proofKeys = [] } = this.#options;
+    const { startThread = startOwnThread } = this.#options;
     const worker = startThread("writer");
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<WriterAnswer>) => {
@@ -118,6 +138,7 @@ export class Writer {
       path,
       durability,
       nowMs: nowMs(),
+      proofKeys,
     });
     this.#opening = opening;
     // A thread that cannot open is of no use to the next request.
@@ -140,7 +161,6 @@ export class Writer {
 
   #settle(answer: WriterAnswer): void {
     const waiting = this.#waiting.shift();
-    this.#hasFailed = answer.kind === "failed";
     if (answer.kind === "done") waiting?.resolve(answer.numbers);
     else {
       waiting?.reject(new StoreFailedError(`Cannot write: ${answer.message}`));

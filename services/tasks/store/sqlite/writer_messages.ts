@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
 import type { CountFault } from "./count_proof.ts";
 import type { OperationValue } from "./operation.ts";
@@ -16,6 +17,7 @@ export type WriterRequest =
     readonly path: string;
     readonly durability: Durability;
     readonly nowMs: number;
+    readonly proofKeys: readonly ProofKey[];
   }
   /** Apply units in one transaction. */
   | {

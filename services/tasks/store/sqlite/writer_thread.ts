@@ -10,7 +10,8 @@ import { CountRepair } from "./count_proof.ts";
 import { openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { lengthenLog } from "./log_length.ts";
-import { migrateTasks } from "./migrations.ts";
+import { migrateTasks, PROOFS_VERSION } from "./migrations.ts";
+import { sealProofs } from "./proofs.ts";
 import { Sweeper } from "./sweeper.ts";
 import type { ThreadScope } from "./thread_scope.ts";
 import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
@@ -56,9 +57,20 @@ function openAll(
 ): Open {
   const db = openWriting(request.path, request.durability);
   try {
-    migrateTasks(db, { nowMs: request.nowMs });
+    const keys = request.proofKeys;
+    migrateTasks(db, {
+      nowMs: request.nowMs,
+      // What was there before is taken as it is, this once.
+      finish: (from) => {
+        if (from < PROOFS_VERSION) sealProofs(db, { keys, also: ["unsealed"] });
+      },
+    });
     if (request.durability === "full") lengthenLog(db, request);
-    return { db, applier: new GroupApplier(db), sweeper: new Sweeper(db) };
+    return {
+      db,
+      applier: new GroupApplier(db, keys),
+      sweeper: new Sweeper(db),
+    };
   } catch (error) {
     db.close();
     throw error;
@@ -81,8 +93,8 @@ function perform(
       new CountRepair(db).repair(request.faults);
       return [];
     case "probe":
-      // The number is not used; that it is set is written all the same.
-      db.exec("PRAGMA user_version = 0");
+      // As long as what many tasks need; equal bytes would not be written again.
+      db.exec("UPDATE probe SET bytes = randomblob(65536)");
       return [];
     case "restart_log":
       db.exec(

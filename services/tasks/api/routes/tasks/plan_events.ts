@@ -15,7 +15,6 @@ import { transition } from "../../../domain/transition.ts";
 import type { WorkerDefinition } from "../../../domain/worker.ts";
 import { callbackWrites } from "../../../engine/callbacks.ts";
 import type { EngineParts } from "../../../engine/parts.ts";
-import { sealWrite } from "../../../engine/sealed_write.ts";
 import { spawnedWrites } from "../../../engine/spawn.ts";
 import type { Write } from "../../../store/store.ts";
 
@@ -84,7 +83,7 @@ export function planEvents(
     slotsMs.push(...result.spawnSlotsMs);
   }
   if (next === task) return { kind: "unchanged", task };
-  const sealed = sealWrite({ ...next, version: task.version + 1 }, {
+  const sealed = parts.sealer.seal({ ...next, version: task.version + 1 }, {
     drafts,
     expectedVersion: task.version,
     fold,

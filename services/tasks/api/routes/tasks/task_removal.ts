@@ -8,7 +8,7 @@ import type { Actor } from "../../../domain/actor.ts";
 import type { Task } from "../../../domain/task.ts";
 import { isFinal } from "../../../domain/task_status.ts";
 import type { Engine } from "../../../engine/engine.ts";
-import { removalOf } from "../../../engine/sealed_write.ts";
+import { removalOf } from "../../../engine/sealer.ts";
 import type { Write } from "../../../store/store.ts";
 
 /** A task to be removed, as it was read. */

@@ -1,0 +1,165 @@
+/**
+ * Whether all tasks and all entries of the audit log are there that were written.
+ *
+ * @module
+ */
+
+import { quote } from "../../../shared/quote.ts";
+import type { ProofKey } from "../../secrets/master_keys.ts";
+import {
+  ALL_TENANTS,
+  auditHash,
+  judgeProof,
+  type Proof,
+  PROOF_ROWS,
+  proofOf,
+} from "./proofs.ts";
+import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
+
+/** Rows that are held at once. */
+const PAGE = 500;
+
+/** Options of {@linkcode proofFaults}. */
+export interface ProofFaultsOptions {
+  /** How many tasks there are, by the number of their tenant. */
+  readonly tasks: ReadonlyMap<number, number>;
+  /** The keys of the MACs; empty when none are given, and MACs are not looked at. */
+  readonly keys: readonly ProofKey[];
+  /** Counts entries of the audit log that have no hash. */
+  readonly onUnchained: () => void;
+}
+
+/** Tells what is missing, or was changed, one sentence for each tenant and kind. */
+export function* proofFaults(
+  reader: Reader,
+  { tasks, keys, onUnchained }: ProofFaultsOptions,
+): Generator<string> {
+  const proofs = new Map(
+    reader.rows(PROOF_ROWS).map(proofOf).map((proof) => [proof.tenant, proof]),
+  );
+  yield* macFaults([...proofs.values()], keys);
+  const all = proofs.get(ALL_TENANTS)?.tasks;
+  if (all !== proofs.size - 1) {
+    yield `Cannot trust the tenants: there are ${proofs.size - 1}, ` +
+      `${all ?? "none"} were written`;
+  }
+  const ends = auditEnds(reader, onUnchained);
+  for (const proof of proofs.values()) {
+    const { tenant, tenantId } = proof;
+    if (tenant === ALL_TENANTS) continue;
+    const name = nameOf(proof);
+    const found = tasks.get(tenant) ?? 0;
+    if (found !== proof.tasks) {
+      yield `Cannot trust the tasks of tenant ${name}: there are ${found}, ` +
+        `${proof.tasks} were written`;
+    }
+    if (tenantId === "") yield `Cannot trust tenant ${name}: it has no name`;
+    const end = ends.get(tenant) ?? NO_AUDIT;
+    if (end.fault !== undefined) {
+      yield `Cannot trust the audit log of tenant ${name} at entry ` +
+        `${end.number}: ${end.fault}`;
+    } else if (end.number !== proof.audits || end.hash !== proof.auditHash) {
+      yield `Cannot trust the audit log of tenant ${name} at entry ` +
+        `${end.number}: ${proof.audits} were written`;
+    }
+  }
+  for (const tenant of new Set([...tasks.keys(), ...ends.keys()])) {
+    if (proofs.has(tenant)) continue;
+    yield `Cannot trust the tenants: number ${tenant} is not known`;
+  }
+}
+
+function* macFaults(
+  proofs: readonly Proof[],
+  keys: readonly ProofKey[],
+): Generator<string> {
+  if (keys.length === 0) return;
+  let unsealed = 0;
+  for (const proof of proofs) {
+    const what = proof.tenant === ALL_TENANTS
+      ? "the number of tenants"
+      : `the counts of tenant ${nameOf(proof)}`;
+    switch (judgeProof(proof, keys)) {
+      case "sealed":
+        break;
+      case "unsealed":
+        unsealed++;
+        break;
+      case "unknown_key":
+        yield `Cannot verify ${what}: the master key that sealed them is not ` +
+          "given";
+        break;
+      case "broken":
+        yield `Cannot trust ${what}: they are not what was sealed`;
+    }
+  }
+  if (unsealed > 0) {
+    yield `Cannot verify the counts of ${unsealed} rows: no master key has ` +
+      'sealed them; where there was none when they were written, "tasks ' +
+      'rewrap" does';
+  }
+}
+
+/** Where an audit log ends, or is wrong. */
+interface AuditEnd {
+  readonly number: number;
+  readonly hash: string;
+  readonly fault?: string;
+}
+
+const NO_AUDIT: AuditEnd = { number: 0, hash: "" };
+
+function auditEnds(
+  reader: Reader,
+  onUnchained: () => void,
+): ReadonlyMap<number, AuditEnd> {
+  const ends = new Map<number, AuditEnd>();
+  for (const row of auditRows(reader)) {
+    const tenant = numberOf(row, "tenant");
+    const end = ends.get(tenant) ?? NO_AUDIT;
+    if (end.fault !== undefined) continue;
+    if (row["hash"] === null && end.hash === "") onUnchained();
+    ends.set(tenant, nextEnd(end, row));
+  }
+  return ends;
+}
+
+function nextEnd(end: AuditEnd, row: Row): AuditEnd {
+  const number = numberOf(row, "number");
+  if (number !== end.number + 1) {
+    return { ...end, number, fault: `number ${end.number + 1} is missing` };
+  }
+  // Those from before there were hashes come before all others.
+  if (row["hash"] === null && end.hash === "") return { number, hash: "" };
+  const hash = auditHash(end.hash, {
+    number,
+    atMs: numberOf(row, "at_ms"),
+    action: textOf(row, "action"),
+    text: textOf(row, "text"),
+  });
+  return row["hash"] === hash
+    ? { number, hash }
+    : { number, hash, fault: "its content has another hash" };
+}
+
+function* auditRows(reader: Reader): Generator<Row> {
+  let [tenant, number] = [Number.MIN_SAFE_INTEGER, 0];
+  for (let length = PAGE; length === PAGE;) {
+    const rows = reader.rows(
+      "SELECT tenant, number, at_ms, action, text, hash FROM audit " +
+        "WHERE (tenant, number) > (?, ?) ORDER BY tenant, number LIMIT ?",
+      tenant,
+      number,
+      PAGE,
+    );
+    for (const row of rows) {
+      [tenant, number] = [numberOf(row, "tenant"), numberOf(row, "number")];
+      yield row;
+    }
+    length = rows.length;
+  }
+}
+
+function nameOf({ tenant, tenantId }: Proof): string {
+  return tenantId === "" ? `number ${tenant}` : quote(tenantId);
+}
