@@ -107,6 +107,7 @@ export class GroupApplier {
       this.#sides.endGroup();
       this.#proofs.endGroup();
       this.#commit.run();
+      this.#proofs.committed();
       return codes;
     } catch (error) {
       this.#rollBack();
@@ -174,8 +175,9 @@ export class GroupApplier {
 
   #addTenant(cursor: OperationCursor): void {
     const tenant = cursor.number();
-    const { changes } = this.#nameTenant.run(tenant, cursor.text());
-    if (changes !== 0) this.#proofs.addTenant(tenant);
+    const id = cursor.text();
+    const { changes } = this.#nameTenant.run(tenant, id);
+    if (changes !== 0) this.#proofs.addTenant(tenant, id);
   }
 
   #addAudit(cursor: OperationCursor): undefined {

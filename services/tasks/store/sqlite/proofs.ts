@@ -7,6 +7,7 @@
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { GenerationMap } from "../../../shared/generation_map.ts";
 import { sha256 } from "../../engine/digest.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import { numberOf, type Row, textOf } from "./reader.ts";
@@ -106,122 +107,130 @@ function macOf(proof: Proof, { id, key }: ProofKey): string {
   return `${id}:${createHmac("sha256", key).update(text).digest("base64url")}`;
 }
 
+/** A proof as this thread knows it. */
+interface KnownProof {
+  readonly proof: Proof;
+  /** What the MAC told when it was read. */
+  readonly verdict: ProofVerdict;
+}
+
+/** Tenants whose proof is remembered. */
+const MAX_KNOWN = 10_000;
+
 /** Keeps the proofs of a database, in the transactions that change what they prove. */
 export class ProofWriter {
   readonly #keys: readonly ProofKey[];
   readonly #find: StatementSync;
-  readonly #add: StatementSync;
-  readonly #count: StatementSync;
-  readonly #setHead: StatementSync;
-  readonly #setMac: StatementSync;
+  readonly #put: StatementSync;
   readonly #addAudit: StatementSync;
-  /** Tenants whose row changes in this group, and what its MAC told before. */
-  readonly #touched = new Map<number, ProofVerdict>();
-  /** Tasks that were added in this group, less those that were removed. */
-  readonly #groupTasks = new Map<number, number>();
-  #unitTasks: { readonly tenant: number; readonly tasks: number }[] = [];
+  /** As committed, where it is sealed: others may seal what is not. */
+  readonly #known = new GenerationMap<number, KnownProof>(MAX_KNOWN);
+  /** As the group that is under way changes them. */
+  readonly #changed = new Map<number, KnownProof>();
+  /** As they were before the unit that is under way. */
+  readonly #beforeUnit = new Map<number, KnownProof>();
 
   /** Prepares the statements. The first of the keys seals. */
   constructor(db: DatabaseSync, keys: readonly ProofKey[]) {
     this.#keys = keys;
     this.#find = db.prepare(`${PROOF_ROWS} WHERE proofs.tenant = ?`);
-    this.#add = db.prepare(
-      "INSERT OR IGNORE INTO proofs VALUES(?, 0, 0, '', ?)",
+    this.#put = db.prepare(
+      "INSERT OR REPLACE INTO proofs(tenant, tasks, audits, audit_hash, mac) " +
+        "VALUES(?, ?, ?, ?, ?)",
     );
-    this.#count = db.prepare(
-      "UPDATE proofs SET tasks = tasks + ? WHERE tenant = ?",
-    );
-    this.#setHead = db.prepare(
-      "UPDATE proofs SET audits = ?, audit_hash = ? WHERE tenant = ?",
-    );
-    this.#setMac = db.prepare("UPDATE proofs SET mac = ? WHERE tenant = ?");
     this.#addAudit = db.prepare(
       "INSERT INTO audit(tenant, number, at_ms, action, text, hash) " +
         "VALUES(?, ?, ?, ?, ?, ?)",
     );
   }
 
-  /** A group begins. */
+  /** A group begins; one that was rolled back is forgotten. */
   beginGroup(): void {
-    this.#touched.clear();
-    this.#groupTasks.clear();
-    this.#unitTasks = [];
+    this.#changed.clear();
+    this.#beforeUnit.clear();
   }
 
-  /** A unit ends; what it counted stays or is forgotten. */
+  /** A unit ends; what it changed stays or is forgotten. */
   endUnit(isApplied: boolean): void {
-    if (this.#unitTasks.length === 0) return;
-    if (isApplied) {
-      for (const { tenant, tasks } of this.#unitTasks) {
-        const there = this.#groupTasks.get(tenant) ?? 0;
-        this.#groupTasks.set(tenant, there + tasks);
+    if (this.#beforeUnit.size === 0) return;
+    if (!isApplied) {
+      for (const [tenant, before] of this.#beforeUnit) {
+        this.#changed.set(tenant, before);
       }
     }
-    this.#unitTasks = [];
+    this.#beforeUnit.clear();
   }
 
   /** The group is about to be committed. */
   endGroup(): void {
-    for (const [tenant, tasks] of this.#groupTasks) {
-      if (tasks === 0) continue;
-      this.#touch(tenant);
-      this.#count.run(tasks, tenant);
+    for (const [tenant, { proof, verdict }] of this.#changed) {
+      const mac = this.#macOf(proof, verdict);
+      const { tasks, audits, auditHash } = proof;
+      this.#put.run(tenant, tasks, audits, auditHash, mac);
+      this.#changed.set(tenant, { proof: { ...proof, mac }, verdict });
     }
-    for (const [tenant, verdict] of this.#touched) this.#seal(tenant, verdict);
+  }
+
+  /** The group is committed. */
+  committed(): void {
+    for (const [tenant, known] of this.#changed) {
+      if (known.verdict === "sealed") this.#known.set(tenant, known);
+    }
   }
 
   /** A tenant got its number. */
-  addTenant(tenant: number): void {
-    const all = this.#touch(ALL_TENANTS);
-    if (this.#add.run(tenant, null).changes === 0) return;
+  addTenant(tenant: number, tenantId: string): void {
+    const all = this.#read(ALL_TENANTS);
+    const { proof } = all;
+    const tasks = proof.tasks + 1;
+    this.#changed.set(ALL_TENANTS, { ...all, proof: { ...proof, tasks } });
     // It is as well proven as that there are no others.
-    this.#touched.set(tenant, all === "sealed" ? "sealed" : "unsealed");
-    this.#count.run(1, ALL_TENANTS);
+    const verdict = all.verdict === "sealed" ? "sealed" : "unsealed";
+    const blank = { tenant, tenantId, tasks: 0, audits: 0, auditHash: "" };
+    this.#changed.set(tenant, { proof: { ...blank, mac: null }, verdict });
   }
 
   /** Tasks were added, or removed when there are fewer than none. */
   count(tenant: number, tasks: number): void {
-    this.#unitTasks.push({ tenant, tasks });
+    const { proof } = this.#read(tenant);
+    this.#change(tenant, { tasks: proof.tasks + tasks });
   }
 
   /** Adds to the audit log. */
   addAudit(tenant: number, entry: Omit<HashedAudit, "number">): void {
-    this.#touch(tenant);
-    const { audits, auditHash: prev } = this.#read(tenant);
+    const { proof: { audits, auditHash: prev } } = this.#read(tenant);
     const { atMs, action, text } = entry;
     const number = audits + 1;
     const hash = auditHash(prev, { number, ...entry });
     this.#addAudit.run(tenant, number, atMs, action, text, hash);
-    this.#setHead.run(number, hash, tenant);
+    this.#change(tenant, { audits: number, auditHash: hash });
   }
 
-  /** Looks at the MAC of a row before it changes, once in a group. */
-  #touch(tenant: number): ProofVerdict {
-    const known = this.#touched.get(tenant);
+  #change(tenant: number, patch: Partial<Proof>): void {
+    const before = this.#read(tenant);
+    if (!this.#beforeUnit.has(tenant)) this.#beforeUnit.set(tenant, before);
+    const proof = { ...before.proof, ...patch };
+    this.#changed.set(tenant, { ...before, proof });
+  }
+
+  #read(tenant: number): KnownProof {
+    const known = this.#changed.get(tenant) ?? this.#known.get(tenant);
     if (known !== undefined) return known;
-    // A row that was taken away is there again, and known to be wrong.
-    this.#add.run(tenant, BROKEN);
-    const verdict = judgeProof(this.#read(tenant), this.#keys);
-    this.#touched.set(tenant, verdict);
-    return verdict;
-  }
-
-  #seal(tenant: number, verdict: ProofVerdict): void {
-    const [key] = this.#keys;
-    // What is wrong could become right again by what it counts from now on.
-    if (verdict === "broken") {
-      // Undoing a unit may have taken it away once more.
-      this.#add.run(tenant, BROKEN);
-      this.#setMac.run(BROKEN, tenant);
-    }
-    if (verdict !== "sealed" || key === undefined) return;
-    this.#setMac.run(macOf(this.#read(tenant), key), tenant);
-  }
-
-  #read(tenant: number): Proof {
     const row = this.#find.get(tenant);
-    if (row !== undefined) return proofOf(row);
-    throw new TypeError(`Cannot read proof of tenant ${tenant}: none is there`);
+    if (row !== undefined) {
+      const proof = proofOf(row);
+      return { proof, verdict: judgeProof(proof, this.#keys) };
+    }
+    // It was taken away. What is there from now on is known to be wrong.
+    const blank = { tenant, tenantId: "", tasks: 0, audits: 0, auditHash: "" };
+    return { proof: { ...blank, mac: BROKEN }, verdict: "broken" };
+  }
+
+  #macOf(proof: Proof, verdict: ProofVerdict): string | null {
+    const [key] = this.#keys;
+    if (verdict === "sealed" && key !== undefined) return macOf(proof, key);
+    // What is wrong could become right again by what it counts from now on.
+    return verdict === "broken" ? BROKEN : proof.mac;
   }
 }
 
