@@ -97,7 +97,8 @@ export async function runRewrap(
     if (untrusted > 0) {
       io.err(
         `Cannot seal ${untrusted} of the counts that "tasks check" verifies: ` +
-          "they are not what was sealed, or by a master key that is not given",
+          "they are not what was sealed, or were sealed by a master key that is " +
+          "not given (--replace-lost seals these)",
       );
     }
     if (tally.lost === 0) return untrusted === 0 ? 0 : 1;

@@ -87,7 +87,7 @@ function* macFaults(
         break;
       case "unknown_key":
         yield `Cannot verify ${what}: the master key that sealed them is not ` +
-          "given";
+          "given, or was not when they changed";
         break;
       case "broken":
         yield `Cannot trust ${what}: they are not what was sealed`;

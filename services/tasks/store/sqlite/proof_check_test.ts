@@ -265,13 +265,38 @@ Deno.test("historyCheck() takes what another master key sealed once that is chan
       await store.commit(unitsOf(audit("ten_a", "a.four")));
     }, { proofKeys: both });
     assertEquals(faultsIn(folder, both), []);
-    assertEquals(faultsIn(folder, next).length, 2);
-    assertEquals(changeProofKeys(folder, { keys: both, also: [] }), 0);
+    assertEquals(faultsIn(folder, next).length, 3);
+    // Beside a store that has the new key, and not as its first one.
+    await withStore(folder, async (store) => {
+      await store.commit(unitsOf(audit("ten_a", "a.five")));
+      assertEquals(changeProofKeys(folder, { keys: both, also: [] }), 0);
+      await store.commit(unitsOf(audit("ten_a", "a.six")));
+      await store.commit(unitsOf(audit("ten_c", "c.one")));
+    }, { proofKeys: [...KEYS, ...next] });
     assertEquals(faultsIn(folder, next), []);
     // What was changed is not sealed again.
     tamper(folder, "UPDATE proofs SET tasks = 7 WHERE tenant = 1");
     assertEquals(changeProofKeys(folder, { keys: both, also: [] }), 1);
     assertEquals(faultsIn(folder, next).length, 2);
+  });
+});
+
+Deno.test("historyCheck() tells what changed while its master key was not given", async () => {
+  const other = ringOf("other").proofKeys();
+  await withFolder(async (folder) => {
+    await withStore(folder, writeSamples, { proofKeys: KEYS });
+    for (const action of ["a.four", "a.five"]) {
+      await withStore(folder, async (store) => {
+        await store.commit(unitsOf(audit("ten_a", action)));
+      }, { proofKeys: other });
+    }
+    const told = 'Cannot verify the counts of tenant "ten_a": the master key ' +
+      "that sealed them is not given, or was not when they changed";
+    assertEquals(faultsIn(folder), [told]);
+    assertEquals(changeProofKeys(folder, { keys: KEYS, also: [] }), 1);
+    const also = ["unknown_key"] as const;
+    assertEquals(changeProofKeys(folder, { keys: KEYS, also }), 0);
+    assertEquals(faultsIn(folder), []);
   });
 });
 

@@ -33,7 +33,7 @@ export type ProofVerdict =
   | "sealed"
   /** There is none, as it has never been sealed. */
   | "unsealed"
-  /** The key that made it is not given. */
+  /** The key that made it is not given, or was not when the row changed. */
   | "unknown_key"
   | "broken";
 
@@ -42,6 +42,9 @@ export const ALL_TENANTS = 0;
 
 /** In the place of the MAC of what was found changed, so that it stays known. */
 const BROKEN = "broken";
+
+/** Begins the place of the MAC of what changed while its key was not given. */
+const KEYLESS = "?";
 
 /** Asks for the rows that {@linkcode proofOf} reads. */
 export const PROOF_ROWS: string =
@@ -88,9 +91,8 @@ export function judgeProof(
 ): ProofVerdict {
   const { mac } = proof;
   if (mac === null) return "unsealed";
-  const colon = mac.indexOf(":");
-  if (colon === -1) return "broken";
-  const key = keys.find(({ id }) => id === mac.slice(0, colon));
+  if (mac === BROKEN) return "broken";
+  const key = keyOf(mac, keys);
   if (key === undefined) return "unknown_key";
   const encoder = new TextEncoder();
   const [found, wanted] = [mac, macOf(proof, key)]
@@ -99,6 +101,14 @@ export function judgeProof(
       wanted !== undefined && timingSafeEqual(found, wanted)
     ? "sealed"
     : "broken";
+}
+
+/** The key that made a MAC, if it is given. */
+function keyOf(
+  mac: string | null,
+  keys: readonly ProofKey[],
+): ProofKey | undefined {
+  return keys.find(({ id }) => mac?.startsWith(`${id}:`));
 }
 
 function macOf(proof: Proof, { id, key }: ProofKey): string {
@@ -121,9 +131,10 @@ const MAX_KNOWN = 10_000;
 export class ProofWriter {
   readonly #keys: readonly ProofKey[];
   readonly #find: StatementSync;
+  readonly #findMac: StatementSync;
   readonly #put: StatementSync;
   readonly #addAudit: StatementSync;
-  /** As committed, where it is sealed: others may seal what is not. */
+  /** As committed; others only seal it by another key. */
   readonly #known = new GenerationMap<number, KnownProof>(MAX_KNOWN);
   /** As the group that is under way changes them. */
   readonly #changed = new Map<number, KnownProof>();
@@ -134,6 +145,7 @@ export class ProofWriter {
   constructor(db: DatabaseSync, keys: readonly ProofKey[]) {
     this.#keys = keys;
     this.#find = db.prepare(`${PROOF_ROWS} WHERE proofs.tenant = ?`);
+    this.#findMac = db.prepare("SELECT mac FROM proofs WHERE tenant = ?");
     this.#put = db.prepare(
       "INSERT OR REPLACE INTO proofs(tenant, tasks, audits, audit_hash, mac) " +
         "VALUES(?, ?, ?, ?, ?)",
@@ -185,9 +197,12 @@ export class ProofWriter {
     const tasks = proof.tasks + 1;
     this.#changed.set(ALL_TENANTS, { ...all, proof: { ...proof, tasks } });
     // It is as well proven as that there are no others.
-    const verdict = all.verdict === "sealed" ? "sealed" : "unsealed";
+    const isSealed = all.verdict === "sealed";
     const blank = { tenant, tenantId, tasks: 0, audits: 0, auditHash: "" };
-    this.#changed.set(tenant, { proof: { ...blank, mac: null }, verdict });
+    this.#changed.set(tenant, {
+      proof: { ...blank, mac: isSealed ? proof.mac : null },
+      verdict: isSealed ? "sealed" : "unsealed",
+    });
   }
 
   /** Tasks were added, or removed when there are fewer than none. */
@@ -214,8 +229,13 @@ export class ProofWriter {
   }
 
   #read(tenant: number): KnownProof {
-    const known = this.#changed.get(tenant) ?? this.#known.get(tenant);
-    if (known !== undefined) return known;
+    const changed = this.#changed.get(tenant);
+    if (changed !== undefined) return changed;
+    const known = this.#known.get(tenant);
+    if (
+      known !== undefined &&
+      this.#findMac.get(tenant)?.["mac"] === known.proof.mac
+    ) return known;
     const row = this.#find.get(tenant);
     if (row !== undefined) {
       const proof = proofOf(row);
@@ -227,10 +247,20 @@ export class ProofWriter {
   }
 
   #macOf(proof: Proof, verdict: ProofVerdict): string | null {
-    const [key] = this.#keys;
-    if (verdict === "sealed" && key !== undefined) return macOf(proof, key);
-    // What is wrong could become right again by what it counts from now on.
-    return verdict === "broken" ? BROKEN : proof.mac;
+    switch (verdict) {
+      case "sealed": {
+        // It stays with its key, which another one follows by a command alone.
+        const key = keyOf(proof.mac, this.#keys);
+        return key === undefined ? BROKEN : macOf(proof, key);
+      }
+      case "unsealed":
+        return null;
+      case "unknown_key":
+        return `${KEYLESS}${proof.mac?.split(":")[0]?.replace(KEYLESS, "")}`;
+      case "broken":
+        // It could become right again by what it counts from now on.
+        return BROKEN;
+    }
   }
 }
 
