@@ -5,6 +5,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Digest } from "../domain/history.ts";
 
 /** SHA-256 of a text in base64url. */
@@ -17,22 +18,24 @@ const MIN_REMEMBERED_CHARS = 2_048;
 /** Characters of all texts that are remembered. */
 const MAX_REMEMBERED_CHARS = 4_000_000;
 
+interface Digested {
+  readonly hash: string;
+  readonly chars: number;
+}
+
 /** The same digest for who asks again and again for that of some long texts. */
 export function rememberingLong(digest: Digest): Digest {
-  const known = new Map<string, string>();
-  let chars = 0;
+  const known = new BoundedMap<string, Digested>({
+    maxEntries: Infinity,
+    maxWeight: MAX_REMEMBERED_CHARS,
+    weightOf: ({ chars }) => chars,
+  });
   return (text) => {
     if (text.length <= MIN_REMEMBERED_CHARS) return digest(text);
     const there = known.get(text);
-    if (there !== undefined) return there;
-    const made = digest(text);
-    if (text.length > MAX_REMEMBERED_CHARS) return made;
-    chars += text.length;
-    if (chars > MAX_REMEMBERED_CHARS) {
-      known.clear();
-      chars = text.length;
-    }
-    known.set(text, made);
-    return made;
+    if (there !== undefined) return there.hash;
+    const hash = digest(text);
+    known.set(text, { hash, chars: text.length });
+    return hash;
   };
 }

@@ -17,7 +17,11 @@ import { databasePath } from "./database_file.ts";
 import { changeProofKeys } from "./data_keys.ts";
 import { historyCheck } from "./history_check.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
-import { makeV1Fixture } from "./testing/v1_fixture.ts";
+import {
+  FIXTURE_TASK,
+  FIXTURE_TENANT,
+  makeV1Fixture,
+} from "./testing/v1_fixture.ts";
 
 const KEYS = ringOf("first").proofKeys();
 const LONG = JSON.stringify("x".repeat(5_000));
@@ -312,10 +316,7 @@ Deno.test("historyCheck() tells what an earlier version left unbound, and verifi
     );
     let id = "";
     await withStore(folder, async (store) => {
-      const { tasks: [task] } = await store.scan({
-        statuses: ["retry"],
-        limit: 1,
-      });
+      const task = await store.task(FIXTURE_TENANT, FIXTURE_TASK.id);
       assert(task !== undefined);
       id = task.id;
       const before = historyCheck(folder, { digest: sha256, keys: KEYS });

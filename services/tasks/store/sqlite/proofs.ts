@@ -7,7 +7,7 @@
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { GenerationMap } from "../../../shared/generation_map.ts";
+import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { sha256 } from "../../engine/digest.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import { numberOf, type Row, textOf } from "./reader.ts";
@@ -135,7 +135,9 @@ export class ProofWriter {
   readonly #put: StatementSync;
   readonly #addAudit: StatementSync;
   /** As committed; others only seal it by another key. */
-  readonly #known = new GenerationMap<number, KnownProof>(MAX_KNOWN);
+  readonly #known = new BoundedMap<number, KnownProof>({
+    maxEntries: MAX_KNOWN,
+  });
   /** As the group that is under way changes them. */
   readonly #changed = new Map<number, KnownProof>();
   /** As they were before the unit that is under way. */
