@@ -94,7 +94,9 @@ Deno.test("the counts of a database of version 1 are made when it is opened", as
       "DROP TABLE task_counts; DROP TRIGGER count_new_task; " +
         "DROP TRIGGER count_changed_task; DROP TRIGGER count_removed_task; " +
         "DROP INDEX tasks_blocked; DROP INDEX tasks_due_again; " +
-        "DELETE FROM migrations WHERE version = 2",
+        "DROP TABLE proofs; DROP TABLE probe; " +
+        "ALTER TABLE audit DROP COLUMN hash; " +
+        "DELETE FROM migrations WHERE version > 1",
     );
     await withStore(folder, async (store) => {
       const { scheduled, ...others } = await store.counts({ tenantId: TENANT });
