@@ -397,6 +397,9 @@ export class Mem {
    * `sort` and `scoringWeights` say. `recall(query)`, `recall(query, limit)`,
    * `recall(query, limit, namespace)` and `recall(query, options)` are older forms.
    *
+   * An answer of the relayer has a bound of bytes. Where `truncated` is true, the
+   * same recall with `omitted_ids` as `ids` gives what it had no room for.
+   *
    * @example
    * ```ts
    * import { Mem } from "@tercet/sdk";

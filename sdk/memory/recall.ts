@@ -4,7 +4,12 @@
  * @module
  */
 
-import { readArray, readOptionalNumber } from "./answer_reader.ts";
+import {
+  readArray,
+  readOptionalBoolean,
+  readOptionalNumber,
+  readStrings,
+} from "./answer_reader.ts";
 import type { ClientParts } from "./client_parts.ts";
 import {
   readRecallArguments,
@@ -45,6 +50,7 @@ export async function recall(
       sort: question.sort,
       scoring_weights: question.scoringWeights,
       filter: question.filter,
+      ids: question.ids,
     },
     timeoutMs,
   });
@@ -56,6 +62,9 @@ export async function recall(
       total: readOptionalNumber(json, "total") ?? memories.length,
     }),
     ...(dropped > 0 ? { dropped_count: dropped } : {}),
+    ...(readOptionalBoolean(json, "truncated") === true
+      ? { truncated: true, omitted_ids: readStrings(json, "omitted_ids") }
+      : {}),
   };
 }
 

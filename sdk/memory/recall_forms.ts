@@ -10,6 +10,7 @@ import {
   requireName,
   requireText,
 } from "./arguments.ts";
+import { isJobId } from "./job_ids.ts";
 import { checkMetadata } from "./metadata.ts";
 import type {
   RecallOptions,
@@ -49,6 +50,8 @@ export interface RecallQuestion {
   readonly scoringWeights: WireWeights | undefined;
   /** What the metadata must say. */
   readonly filter: Metadata | undefined;
+  /** The only memories that count. */
+  readonly ids: readonly string[] | undefined;
   /** Milliseconds it may take, 0 for no end, undefined for the client's. */
   readonly timeoutMs: number | undefined;
   /** Most tokens. */
@@ -107,10 +110,11 @@ function questionOf(query: unknown, options: RecallOptions): RecallQuestion {
   if (countTokens !== undefined && typeof countTokens !== "function") {
     throw fault(`countTokens is ${describe(countTokens)}`);
   }
+  const ids = idsOf(options.ids);
   return {
     query: requireText(query, "query"),
     limit: optionalNumber(options.topK, "topK") ??
-      optionalNumber(options.limit, "limit") ?? DEFAULT_LIMIT,
+      optionalNumber(options.limit, "limit") ?? ids?.length ?? DEFAULT_LIMIT,
     namespace: namespace === undefined
       ? undefined
       : requireName(namespace, "namespace"),
@@ -118,11 +122,23 @@ function questionOf(query: unknown, options: RecallOptions): RecallQuestion {
     sort,
     scoringWeights: checkScoringWeights(options.scoringWeights),
     filter: checkMetadata(options.filter, "filter"),
+    ids,
     timeoutMs: options.timeoutMs,
     maxTokens: boundOf(options.maxTokens),
     truncationStrategy,
     countTokens,
   };
+}
+
+function idsOf(ids: unknown): readonly string[] | undefined {
+  if (ids === undefined) return undefined;
+  if (!Array.isArray(ids) || ids.length === 0) {
+    throw fault("ids is no list of ids with at least one");
+  }
+  return ids.map((id: unknown) => {
+    if (isJobId(id)) return id;
+    throw fault("ids has a member that is no id of a memory");
+  });
 }
 
 /** Without an end is the same as not given. */

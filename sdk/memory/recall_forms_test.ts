@@ -63,6 +63,9 @@ Deno.test("readRecallArguments() refuses what would be left out in silence", () 
       ["q", { countTokens: 4 }],
       ["q", { filter: { deep: {} } }],
       ["q", { filter: [] }],
+      ["q", { ids: [] }],
+      ["q", { ids: ["a b"] }],
+      ["q", { ids: "m1" }],
       ["q", { scoringWeights: { recency: NaN } }],
       ["q", { scoringWeights: 1 }],
     ]

@@ -115,6 +115,34 @@ Deno.test("recall() takes an answer without a total and with nothing dropped", a
   assertEquals(await recall(parts, ["q"]), { results: HITS, total: 2 });
 });
 
+Deno.test("recall() names what the answer had no room for, and asks for that by ids", async () => {
+  const parts = partsWith({
+    results: HITS,
+    total: 2,
+    truncated: true,
+    omitted_ids: ["m3", "m4"],
+  });
+  const result = await recall(parts, ["q"]);
+  assertEquals(result, {
+    results: HITS,
+    total: 2,
+    truncated: true,
+    omitted_ids: ["m3", "m4"],
+  });
+  const { body } = await sent({ ids: result.omitted_ids });
+  assertEquals(body, {
+    query: "q",
+    limit: 2,
+    namespace: "default",
+    deadline_ms: 14_000,
+    ids: ["m3", "m4"],
+  });
+  const whole = partsWith({ results: HITS, total: 2, truncated: false });
+  assertEquals(await recall(whole, ["q"]), { results: HITS, total: 2 });
+  const nameless = partsWith({ results: HITS, total: 2, truncated: true });
+  await assertRejects(() => recall(nameless, ["q"]), MemError, "omitted_ids");
+});
+
 Deno.test("recall() leaves out what is at maxDistance or farther", async () => {
   const near = await recall(partsWith(), ["q", { maxDistance: 0.5 }]);
   assertEquals(near, { results: [HITS[0]!], total: 1 });

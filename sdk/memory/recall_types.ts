@@ -94,6 +94,14 @@ export interface RecallOptions {
    */
   readonly filter?: Metadata | undefined;
   /**
+   * Only these memories, at most 100: those that an earlier result names in
+   * `omitted_ids`. Unless `limit` says otherwise, all of them are asked for.
+   * Older relayers do not know this and search through all memories.
+   *
+   * @default all
+   */
+  readonly ids?: readonly string[] | undefined;
+  /**
    * Milliseconds that it may take; 0 for as long as it takes.
    *
    * @default the client's `recallTimeoutMs`
@@ -159,6 +167,16 @@ export interface RecallResult {
   readonly total: number;
   /** How many more matched and could not be fetched or opened, if any. */
   readonly dropped_count?: number;
+  /**
+   * Whether memories were found that the relayer's answer had no room for, which
+   * is a mebibyte by default; absent when there were none.
+   */
+  readonly truncated?: boolean;
+  /**
+   * The ids of those, in their order: the same recall with them as `ids` gives
+   * them. There as soon as `truncated` is true.
+   */
+  readonly omitted_ids?: readonly string[];
   /** What it comes to in tokens; only there when `maxTokens` was given. */
   readonly meta?: RecallTokenMeta;
 }

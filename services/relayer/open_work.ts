@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../shared/clock.ts";
+import type { FairTurns } from "../shared/fair_turns.ts";
 import type { Logger } from "../shared/logger.ts";
 import { FreshTexts } from "./jobs/fresh_texts.ts";
 import { jobId } from "./jobs/job_id.ts";
@@ -56,6 +57,8 @@ export interface OpenWorkTools {
   readonly randomBytes: (length: number) => Uint8Array;
   /** A number from 0 up to 1. */
   readonly random: () => number;
+  /** Deals out turns. */
+  readonly turns: FairTurns;
   /** The time. */
   readonly clock: Clock;
   /** Hears of what goes wrong. */
@@ -71,7 +74,7 @@ export function openWork(
   settings: RelayerSettings,
   tools: OpenWorkTools,
 ): RelayerWork {
-  const { data, models: { embedder }, clock, logger } = tools;
+  const { data, models: { embedder }, turns, clock, logger } = tools;
   const { store, vault, blobs, catalog, storage } = data;
   const { packageId } = data.ledger;
   const index = new VectorIndex(embedder.width);
@@ -81,7 +84,10 @@ export function openWork(
   const onSettled = (id: string): void => waiters.tell(id);
   const newId = (): string => jobId(clock.nowMs(), tools.randomBytes(10));
   const shared = { store, vault, blobs, catalog, embedder, index, packageId };
-  const steps = new JobSteps({ ...shared, fresh, onSettled, clock, logger });
+  const steps = new JobSteps({
+    ...{ ...shared, fresh, turns },
+    ...{ onSettled, clock, logger },
+  });
   const runner = new JobRunner({
     store,
     steps,
@@ -108,7 +114,10 @@ export function openWork(
   });
   return {
     index,
-    recall: new RecallService({ embedder, index, blobs, vault, clock, logger }),
+    recall: new RecallService({
+      ...{ embedder, index, blobs, vault, clock, logger },
+      maxBytes: settings.maxAnswerBytes,
+    }),
     restorer: new RestoreService({ ...shared, clock, logger }),
     intake,
     usage,

@@ -5,6 +5,7 @@
  */
 
 import type { Clock, Timer } from "../shared/clock.ts";
+import { FairTurns } from "../shared/fair_turns.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort } from "../shared/http/open_port.ts";
 import { PublicServer } from "../shared/http/public_server.ts";
@@ -63,6 +64,9 @@ export async function serve(
 ): Promise<StopOutcome> {
   const { clock, logger } = options;
   const models = openModels(settings, clock);
+  const turns = new FairTurns({
+    monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+  });
   const lifecycle = new Lifecycle({
     logger,
     clock,
@@ -87,7 +91,10 @@ export async function serve(
         const data = await openData(settings, { clock, logger });
         try {
           const access = await openAccess(settings, { data, clock, logger });
-          const work = openWork(settings, { ...options, data, models });
+          const work = openWork(settings, {
+            ...options,
+            ...{ data, models, turns },
+          });
           await work.loadIndex();
           running = { data, access, work };
         } catch (error) {
@@ -138,6 +145,7 @@ export async function serve(
           ...parts(),
           models,
           metrics,
+          turns,
           isWriteReady,
         });
       },
@@ -148,6 +156,7 @@ export async function serve(
     // Those who wait go home before the port waits for them.
     .onStopping(() => {
       isStopping = true;
+      turns.release();
       running?.work.waiters.stop();
       running?.access.refusalDelay.releaseAll();
     });
@@ -201,6 +210,7 @@ async function listen(
       readonly models: ReturnType<typeof openModels>;
       readonly metrics: RequestMetrics;
       readonly isWriteReady: () => boolean;
+      readonly turns: FairTurns;
     }
     & Pick<ServeOptions, "version" | "clock" | "logger">,
 ): Promise<PublicServer> {
@@ -211,6 +221,7 @@ async function listen(
     ...models,
     ...access,
     ...work,
+    turns: options.turns,
     leftovers: {
       entryOf: (owner, id) => data.catalog.entryOf(owner, id),
       holdersOf: (blobId) => data.catalog.holdersOf(blobId),
@@ -231,6 +242,7 @@ async function listen(
       return options.isWriteReady();
     },
     quotaBytes: settings.quotaBytes,
+    pointBytes: settings.pointBytes,
     corsOrigins: settings.corsOrigins,
   });
   const server = new PublicServer({

@@ -95,6 +95,7 @@ async function fill(
         owner,
         namespace,
         blobId: id,
+        sizeBytes: 0,
         createdAtMs: from + at,
         importance: null,
         metadata: {},

@@ -5,6 +5,7 @@
  */
 
 import type { HttpResponse } from "../../shared/http/exchange.ts";
+import type { Turn } from "../../shared/fair_turns.ts";
 import type { FailedBody } from "../auth/authenticate.ts";
 import type { Caller } from "../auth/caller.ts";
 import { rateWeight } from "../auth/rate_weights.ts";
@@ -32,6 +33,7 @@ export type AdmissionParts = Pick<
   | "isRateLimitDisabled"
   | "logger"
   | "ownerTokens"
+  | "pointBytes"
   | "rateLimits"
   | "refusalDelay"
 >;
@@ -53,27 +55,32 @@ export async function admitOpen(
     : refusedWith(bodyAnswer(body, maxBodyBytes));
 }
 
-/** Lets delegates of accounts in. */
+/** Lets delegates of accounts in; from then on their owner pays for the turn. */
 export async function admitSigned(
   arrival: Arrival,
-  { parts, route }: {
+  { parts, route, turn }: {
     readonly parts: AdmissionParts;
     readonly route: SignedRoute;
+    readonly turn: Turn;
   },
 ): Promise<Admission<SignedCall>> {
   const signed = await checkSignature(arrival, { parts, route });
   if (signed.kind === "refused") return signed;
-  const { caller } = signed.call;
-  const limited = rateAnswer(caller, { parts, route });
-  return limited === undefined ? signed : refusedWith(limited);
+  const { caller, body } = signed.call;
+  turn.moveTo(caller.owner);
+  const limited = rateAnswer(caller, { parts, route, body });
+  if (limited !== undefined) return refusedWith(limited);
+  await turn.pause();
+  return signed;
 }
 
 /** Lets in whoever may read what an owner has, whom the path names. */
 export async function admitOwner(
   arrival: Arrival,
-  { parts, route }: {
+  { parts, route, turn }: {
     readonly parts: AdmissionParts;
     readonly route: OwnerRoute;
+    readonly turn: Turn;
   },
 ): Promise<Admission<OwnerCall>> {
   const entered = await enterOwner(arrival, { parts, route });
@@ -86,10 +93,33 @@ export async function admitOwner(
       "Cannot read listing: the path names another owner than the one who asks",
     ));
   }
-  const limited = rateAnswer(spender, { parts, route });
-  return limited === undefined
-    ? admitted({ ...arrival, body, owner })
-    : refusedWith(limited);
+  turn.moveTo(owner);
+  const limited = rateAnswer(spender, { parts, route, body });
+  if (limited !== undefined) return refusedWith(limited);
+  await turn.pause();
+  return admitted({ ...arrival, body, owner, spender });
+}
+
+/**
+ * Charges points for bytes that were read or answered with: one for each
+ * `pointBytes` of them, those that are no whole point for nothing. That comes on
+ * top of what the call costs by its route, and may go over what is allowed; then
+ * the next calls wait for it.
+ */
+export function chargeBytes(
+  spender: Caller,
+  { parts, bytes }: {
+    readonly parts: Pick<
+      AdmissionParts,
+      "isRateLimitDisabled" | "pointBytes" | "rateLimits"
+    >;
+    readonly bytes: number;
+  },
+): void {
+  const { isRateLimitDisabled, pointBytes, rateLimits } = parts;
+  if (isRateLimitDisabled || pointBytes === 0) return;
+  const points = Math.floor(bytes / pointBytes);
+  if (points > 0) rateLimits.charge(spender, points);
 }
 
 /** A refusal without a body, given after a moment. */
@@ -181,15 +211,19 @@ function bearerCaller(owner: string): Caller {
 
 function rateAnswer(
   caller: Caller,
-  { parts, route }: {
+  { parts, route, body }: {
     readonly parts: AdmissionParts;
     readonly route: SignedRoute | OwnerRoute;
+    readonly body: Uint8Array;
   },
 ): Answer | undefined {
   if (parts.isRateLimitDisabled) return undefined;
   const points = rateWeight(route.method, route.path);
   const outcome = parts.rateLimits.take(caller, points);
-  if (outcome.kind === "ok") return undefined;
+  if (outcome.kind === "ok") {
+    chargeBytes(caller, { parts, bytes: body.length });
+    return undefined;
+  }
   const { layer, limit, retryAfterSeconds } = outcome;
   return {
     status: 429,

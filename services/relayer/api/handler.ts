@@ -9,14 +9,23 @@ import type {
   HttpRequest,
   HttpResponse,
 } from "../../shared/http/exchange.ts";
+import type { FairKey } from "../../shared/fair_queue.ts";
+import type { Turn, TurnOutcome } from "../../shared/fair_turns.ts";
+import type { Caller } from "../auth/caller.ts";
 import {
-  type Admission,
   admitOpen,
   admitOwner,
   admitSigned,
   type Arrival,
+  chargeBytes,
 } from "./admission.ts";
-import { type Answer, refused, renderAnswer } from "./answer.ts";
+import {
+  type Answer,
+  bodyBytes,
+  refused,
+  renderAnswer,
+  renderInSlices,
+} from "./answer.ts";
 import { goneSignal } from "./call_signal.ts";
 import { corsHeaders, isPreflight, preflightHeaders } from "./cors.ts";
 import { nowOf } from "./elapsed.ts";
@@ -86,22 +95,35 @@ async function answerRoute(
     readonly arrivedMs: number;
   },
 ): Promise<HttpResponse> {
+  const begun = await parts.turns.begin(strangerOf(request), request);
+  if (begun.kind !== "ok") return renderAnswer(noTurn(begun));
+  const { turn } = begun;
   const { signal, release } = goneSignal(request);
-  const arrival: Arrival = { request, params, query, arrivedMs, signal };
+  const arrival: Arrival = {
+    ...{ request, params, query, arrivedMs, signal },
+    pausing: turn,
+  };
   try {
     switch (route.access) {
-      case "open":
-        return await answered(await admitOpen(arrival, route), route.answer);
-      case "signed":
-        return await answered(
-          await admitSigned(arrival, { parts, route }),
-          route.answer,
-        );
-      case "owner":
-        return await answered(
-          await admitOwner(arrival, { parts, route }),
-          route.answer,
-        );
+      case "open": {
+        const admission = await admitOpen(arrival, route);
+        if (admission.kind === "refused") return admission.response;
+        return renderAnswer(await route.answer(admission.call));
+      }
+      case "signed": {
+        const admission = await admitSigned(arrival, { parts, route, turn });
+        if (admission.kind === "refused") return admission.response;
+        const { call } = admission;
+        const answer = await route.answer(call);
+        return await finished(answer, { parts, turn, spender: call.caller });
+      }
+      case "owner": {
+        const admission = await admitOwner(arrival, { parts, route, turn });
+        if (admission.kind === "refused") return admission.response;
+        const { call } = admission;
+        const answer = await route.answer(call);
+        return await finished(answer, { parts, turn, spender: call.spender });
+      }
     }
   } catch (error) {
     const { logger, storage } = parts;
@@ -112,13 +134,35 @@ async function answerRoute(
   }
 }
 
-async function answered<Call>(
-  admission: Admission<Call>,
-  answer: (call: Call) => Answer | Promise<Answer>,
+/** Strangers by their addresses: together they get what one owner gets. */
+function strangerOf({ peer }: HttpRequest): FairKey {
+  return { group: "strangers", member: peer.address };
+}
+
+function noTurn(
+  outcome: Exclude<TurnOutcome, { readonly kind: "ok" }>,
+): Answer {
+  // Who disconnected does not see the answer.
+  return outcome.kind === "gone"
+    ? refused(408, "Cannot answer: the client has gone away")
+    : refused(503, "Cannot answer: too many requests wait already", outcome);
+}
+
+/** Writes the answer out, and charges what it was. */
+async function finished(
+  answer: Answer,
+  { parts, turn, spender }: {
+    readonly parts: RelayerParts;
+    readonly turn: Turn;
+    readonly spender: Caller;
+  },
 ): Promise<HttpResponse> {
-  return admission.kind === "ok"
-    ? renderAnswer(await answer(admission.call))
-    : admission.response;
+  const response = await renderInSlices(answer, turn);
+  chargeBytes(spender, {
+    parts,
+    bytes: (answer.readBytes ?? 0) + bodyBytes(response),
+  });
+  return response;
 }
 
 function optionsAnswer(allow: string | undefined): HttpResponse {

@@ -3,7 +3,8 @@ import { StoreFailedError } from "../../shared/store_failed_error.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import { StoreBusyError } from "../store/store.ts";
 import { openTestRelayer } from "./testing/test_relayer.ts";
-import { ANN } from "./testing/test_parts.ts";
+import { FairTurns } from "../../shared/fair_turns.ts";
+import { ANN, recallOf } from "./testing/test_parts.ts";
 
 Deno.test("handler answers 404 for a path that no route has", async () => {
   const { call } = openTestRelayer();
@@ -270,4 +271,55 @@ Deno.test("handler keeps answers out of caches", async () => {
     assertEquals(headers["cache-control"], "no-store", target);
     assertEquals(headers["content-type"], "application/json", target);
   }
+});
+
+Deno.test("handler gives owners turns by what they used, and strangers one among them", async () => {
+  let nowMs = 0;
+  const later: (() => void)[] = [];
+  const turns = new FairTurns({
+    monotonicMs: () => nowMs,
+    later: (callback) => void later.push(callback),
+    afterLook: (callback) => void later.push(callback),
+  });
+  const answered: string[] = [];
+  const { call } = openTestRelayer({
+    turns,
+    recall: {
+      async recall({ owner, pausing }) {
+        // Each recall is three steps of 2 ms.
+        for (let step = 0; step < 3; step++) {
+          nowMs += 2;
+          await pausing?.pause();
+        }
+        answered.push(owner === ANN.owner ? "a" : "b");
+        return recallOf([]);
+      },
+      find: () => Promise.resolve(recallOf([])),
+    },
+  });
+  const body = { query: "tea" };
+  const calls = [..."aaaaaaaab"].map((letter) =>
+    call("POST", "/api/recall", { body, as: letter === "a" ? "ann" : "ben" })
+  );
+  const end = Promise.all(calls);
+  let isOver = false;
+  void end.then(() => isOver = true);
+  for (let round = 0; !isOver; round++) {
+    assert(round < 10_000, "the requests never end");
+    for (const callback of later.splice(0)) {
+      callback();
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+  // Whoever asks for one is done before whoever asks for eight is half done.
+  assert(answered.indexOf("b") < 4, answered.join(""));
+});
+
+Deno.test("handler answers 503 when too much of one client waits", async () => {
+  const { call } = openTestRelayer({
+    turns: { begin: () => ({ kind: "refused", retryAfterMs: 2_500 }) },
+  });
+  const { status, headers } = await call("GET", "/api/whoami");
+  assertEquals([status, headers["retry-after"]], [503, "3"]);
 });

@@ -107,7 +107,7 @@ async function storeContent(
   };
   await store.commit([{ kind: "new_memory", memory }]);
   await note(entryOf(memory, publicKey), { catalog, store });
-  const { id, createdAtMs, importance } = memory;
+  const { id, sizeBytes, createdAtMs, importance } = memory;
   const [row] = await store.memories(owner, [id]);
   if (row === undefined) {
     // Its namespace was forgotten, or it was deleted, while it was noted.
@@ -119,6 +119,7 @@ async function storeContent(
     owner,
     namespace,
     blobId,
+    sizeBytes,
     createdAtMs,
     importance,
     metadata: NO_METADATA,

@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import type { FairTurns } from "../../shared/fair_turns.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { AuthOutcome, AuthRequest } from "../auth/authenticate.ts";
 import type { OwnerTokens } from "../auth/owner_tokens.ts";
@@ -66,6 +67,8 @@ export interface RelayerPorts {
   readonly authenticator: RequestAuthenticator;
   /** Holds refusals back for a moment. */
   readonly refusalDelay: { wait(): Promise<void> };
+  /** Deals out turns to owners, and to strangers by their addresses. */
+  readonly turns: Pick<FairTurns, "begin">;
   /** Counts points. */
   readonly rateLimits: Pick<RateLimits, "take" | "charge">;
   /** Makes and checks tokens of owners; undefined when nobody gets one. */
@@ -103,6 +106,8 @@ export interface RelayerValues {
   readonly isWriteReady: boolean;
   /** Bytes that an owner may have. */
   readonly quotaBytes: number;
+  /** Bytes read and answered that cost a point; 0 when they cost none. */
+  readonly pointBytes: number;
   /** Origins whose pages may call; `*` stands for all. */
   readonly corsOrigins: readonly string[];
 }

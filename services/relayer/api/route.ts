@@ -6,6 +6,7 @@
  */
 
 import type { HttpRequest } from "../../shared/http/exchange.ts";
+import type { Pausing } from "../../shared/slices.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { OwnerPermission } from "../auth/owner_tokens.ts";
 import type { Answer } from "./answer.ts";
@@ -25,6 +26,8 @@ export interface OpenCall {
   readonly arrivedMs: number;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
+  /** Asked between steps of long work, so that others get their turn. */
+  readonly pausing: Pausing;
   /** The body's bytes; none of a route that takes no body. */
   readonly body: Uint8Array;
 }
@@ -39,6 +42,8 @@ export interface SignedCall extends OpenCall {
 export interface OwnerCall extends OpenCall {
   /** The owner's address. */
   readonly owner: string;
+  /** Who pays for it with points. */
+  readonly spender: Caller;
 }
 
 /** What all routes have. */

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { Gate } from "./gate.ts";
+import { Gate, KeyedGate } from "./gate.ts";
 
 /** Work that ends when it is told to. */
 function held() {
@@ -32,6 +32,19 @@ Deno.test("Gate.run() lets in so many, the others in the order they came", async
   jobs[0]?.resolve("a");
   jobs[3]?.resolve("d");
   assertEquals(await Promise.all(runs), ["a", "b", "c", "d"]);
+});
+
+Deno.test("Gate.run() lets keys in by turns", async () => {
+  const gate = new Gate(1);
+  const log: string[] = [];
+  const enter = (key: string) =>
+    gate.run(() => {
+      log.push(key);
+      return turn();
+    }, { key });
+  await Promise.all([..."aaaaab", ..."bc"].map(enter));
+  // The first one was let in before anybody waited.
+  assertEquals(log.join(""), "aabcabaa");
 });
 
 Deno.test("Gate.run() gives the place on when work fails", async () => {
@@ -98,4 +111,41 @@ Deno.test("Gate has a place at least", () => {
   for (const places of [0, -1, NaN]) {
     assertThrows(() => new Gate(places), RangeError, `"${places}"`);
   }
+});
+
+Deno.test("KeyedGate.run() leaves places for other keys", async () => {
+  const gate = new KeyedGate({ places: 3, placesPerKey: 2 });
+  const begun: string[] = [];
+  const works = Array.from("aaaabc", (key) => ({ key, ...held() }));
+  const runs = works.map(({ key, work }) =>
+    gate.run(() => {
+      begun.push(key);
+      return work();
+    }, { key })
+  );
+  await turn();
+  assertEquals(begun.join(""), "aab");
+  works[4]?.resolve("b");
+  await turn();
+  assertEquals(begun.join(""), "aabc");
+  for (const { resolve, key } of works) resolve(key);
+  assertEquals((await Promise.all(runs)).join(""), "aaaabc");
+  assertEquals(begun.join(""), "aabcaa");
+});
+
+Deno.test("KeyedGate.run() passes failures on and ends waits", async () => {
+  const gate = new KeyedGate({ places: 1, placesPerKey: 1 });
+  const first = held();
+  const running = gate.run(first.work, { key: "a" });
+  const ending = new AbortController();
+  const { signal } = ending;
+  const waits = ["a", "b"].map((key) =>
+    gate.run(() => Promise.resolve("in"), { key, signal })
+  );
+  ending.abort(new RangeError("over"));
+  for (const wait of waits) await assertRejects(() => wait, RangeError, "over");
+  first.reject(new TypeError("no"));
+  await assertRejects(() => running, TypeError, "no");
+  const last = gate.run(() => Promise.resolve("in"), { key: "a" });
+  assertEquals(await last, "in");
 });

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Pausing } from "../../shared/slices.ts";
+
 /** What embedding comes to. */
 export type EmbedOutcome =
   | { readonly kind: "ok"; readonly vectors: readonly Float32Array[] }
@@ -25,6 +27,12 @@ export interface EmbedOptions {
    * @default none
    */
   readonly signal?: AbortSignal;
+  /**
+   * Asked between the steps of computing here.
+   *
+   * @default it goes on until it is done
+   */
+  readonly pausing?: Pausing | undefined;
 }
 
 /** Turns texts into vectors. */

@@ -14,11 +14,16 @@
  * @module
  */
 
+import { NEVER_PAUSING } from "../../shared/slices.ts";
 import type { Embedder, EmbedOptions, EmbedOutcome } from "./embedder.ts";
+import { finish, finishInSlices, type Steps } from "./steps.ts";
 import { textFeatures } from "./text_features.ts";
 
 /** How wide the vectors are that released clients send and expect. */
 export const DEFAULT_WIDTH = 1_536;
+
+/** Features between two steps. */
+const FEATURES_PER_STEP = 256;
 
 /** Options of {@linkcode HashedEmbedder}. */
 export interface HashedEmbedderOptions {
@@ -53,26 +58,42 @@ export class HashedEmbedder implements Embedder {
   }
 
   /** One vector of length 1 for each text; never fails but for an early end. */
-  embed(
+  async embed(
     texts: readonly string[],
     options: EmbedOptions = {},
   ): Promise<EmbedOutcome> {
-    if (options.signal?.aborted === true) {
-      return Promise.resolve({
-        kind: "unavailable",
-        reason: "Cannot embed texts: the call was ended",
-        isPassing: true,
-      });
+    const { signal, pausing = NEVER_PAUSING } = options;
+    const vectors: Float32Array[] = [];
+    for (const text of texts) {
+      if (signal?.aborted === true) {
+        return {
+          kind: "unavailable",
+          reason: "Cannot embed texts: the call was ended",
+          isPassing: true,
+        };
+      }
+      const steps = hashingSteps(text, this.width);
+      vectors.push(await finishInSlices(steps, { pausing }));
+      await pausing.pause();
     }
-    const vectors = texts.map((text) => hashedVector(text, this.width));
-    return Promise.resolve({ kind: "ok", vectors });
+    return { kind: "ok", vectors };
   }
 }
 
 /** A text as hashed words, of length 1. */
 export function hashedVector(text: string, width: number): Float32Array {
+  return finish(hashingSteps(text, width));
+}
+
+/** The steps to a {@linkcode hashedVector}. */
+export function* hashingSteps(
+  text: string,
+  width: number,
+): Steps<Float32Array> {
   const sums = new Float64Array(width);
-  for (const [feature, weight] of textFeatures(text)) {
+  let features = 0;
+  for (const [feature, weight] of yield* textFeatures(text)) {
+    if (++features % FEATURES_PER_STEP === 0) yield;
     const hash = hashOf(feature);
     const place = hash % width;
     const sign = (mixed(hash ^ 0x9e3779b9) & 1) === 0 ? 1 : -1;

@@ -79,6 +79,21 @@ Deno.test("hashedVector() lets stop words count for little", () => {
   assert(stops < 0.3, `${stops}`);
 });
 
+Deno.test("HashedEmbedder.embed() asks for a pause between texts and within long ones", async () => {
+  const embedder = new HashedEmbedder({ width: 64 });
+  const asksOf = async (texts: readonly string[]): Promise<number> => {
+    let asks = 0;
+    await embedder.embed(texts, { pausing: { pause: () => void asks++ } });
+    return asks;
+  };
+  const long = "Ada met Bo in Rome. ".repeat(400);
+  const ofLong = await asksOf([long]);
+  // Of 2,000 words none are looked at more than 32 at a time.
+  assert(ofLong >= 2_000 / 32, `${ofLong}`);
+  assert(await asksOf(["tea"]) < 10);
+  assertEquals(await asksOf([long, long, long]), 3 * ofLong);
+});
+
 Deno.test("hashedVector() counts a repeated word less each time", () => {
   const single = hashedVector("tea coffee", WIDTH);
   const many = hashedVector(`${"tea ".repeat(1_000)} coffee`, WIDTH);

@@ -7,6 +7,7 @@
  */
 
 import { stem } from "./stem.ts";
+import type { Steps } from "./steps.ts";
 import { isStopWord } from "./stop_words.ts";
 import { withBoundedMarks, type Word, wordsOf } from "./words.ts";
 
@@ -18,8 +19,13 @@ const GRAMS_WEIGHT = 0.6;
 const GRAM_CHARS = 4;
 const CHARACTER_WEIGHT = 0.5;
 
+/** Words between two steps. */
+const WORDS_PER_STEP = 32;
+
 /** The features of a text, by name, with their weights; never empty. */
-export function textFeatures(text: string): ReadonlyMap<string, number> {
+export function* textFeatures(
+  text: string,
+): Steps<ReadonlyMap<string, number>> {
   const counted = new Map<string, { count: number; weight: number }>();
   const add = (feature: string, weight: number): void => {
     const known = counted.get(feature);
@@ -27,13 +33,17 @@ export function textFeatures(text: string): ReadonlyMap<string, number> {
     else known.count++;
   };
   let before: string | undefined;
-  for (const word of wordsOf(text)) {
+  const words = wordsOf(text);
+  yield;
+  for (const [at, word] of words.entries()) {
+    if (at % WORDS_PER_STEP === WORDS_PER_STEP - 1) yield;
     const base = addWord(word, add);
     if (base === undefined) continue;
     if (before !== undefined) add(`p ${before} ${base}`, PAIR_WEIGHT);
     before = base;
   }
   if (counted.size === 0) addCharacters(text, add);
+  yield;
   return new Map(Array.from(
     counted,
     ([feature, { count, weight }]) => [feature, weight * (1 + Math.log(count))],

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Pausing } from "../../shared/slices.ts";
+
 /** A fact. */
 export interface Fact {
   /** A sentence that can stand alone. */
@@ -32,6 +34,12 @@ export interface ExtractOptions {
   readonly nowMs: number;
   /** Ends the call early. */
   readonly signal?: AbortSignal;
+  /**
+   * Asked between the steps of computing here.
+   *
+   * @default it goes on until it is done
+   */
+  readonly pausing?: Pausing | undefined;
 }
 
 /** Most facts of a text. */
@@ -61,6 +69,12 @@ export interface AnswerOptions {
   readonly nowMs: number;
   /** Ends the call early. */
   readonly signal?: AbortSignal;
+  /**
+   * Asked between the steps of computing here.
+   *
+   * @default it goes on until it is done
+   */
+  readonly pausing?: Pausing | undefined;
 }
 
 /** Answers questions. */

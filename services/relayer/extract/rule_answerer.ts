@@ -5,7 +5,9 @@
  * @module
  */
 
+import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { stem } from "../embed/stem.ts";
+import { finishInSlices, type Steps } from "../embed/steps.ts";
 import { isStopWord } from "../embed/stop_words.ts";
 import { wordsOf } from "../embed/words.ts";
 import type { Answerer, AnswerOptions } from "./extractor.ts";
@@ -28,13 +30,16 @@ const MAX_ALL_CHARS = 65_536;
 /** What of a question is looked at. */
 const MAX_QUESTION_CHARS = 8_192;
 
+/** Sentences between two steps. */
+const SENTENCES_PER_STEP = 32;
+
 /** Answers with sentences of memories. */
 export class RuleAnswerer implements Answerer {
   /** Says that no model is at work. */
   readonly name = "rules";
 
   /** The closest sentences, each with the day it was written. */
-  answer(
+  async answer(
     question: string,
     options: AnswerOptions,
   ): Promise<
@@ -44,19 +49,24 @@ export class RuleAnswerer implements Answerer {
       readonly used: readonly number[];
     }
   > {
-    const closest = closestSentences(question, options.memories);
+    const { memories, pausing = NEVER_PAUSING, signal } = options;
+    const closest = await finishInSlices(
+      closestSentences(question, memories),
+      { pausing, signal },
+    );
     if (closest.length === 0) {
-      return Promise.resolve({ kind: "ok", answer: NO_ANSWER, used: [] });
+      return { kind: "ok", answer: NO_ANSWER, used: [] };
     }
     const quotes = closest.map(({ text, createdAtMs }) =>
       `"${shortened(text)}" (${dayOf(createdAtMs)})`
     );
     const used = [...new Set(closest.map(({ memory }) => memory))];
     const answer = `Closest in the memories: ${quotes.join("; ")}`;
-    return Promise.resolve({ kind: "ok", answer, used });
+    return { kind: "ok", answer, used };
   }
 }
 
+/** A sentence of a memory. */
 interface Candidate {
   /** The place of its memory. */
   readonly memory: number;
@@ -65,13 +75,14 @@ interface Candidate {
   readonly words: ReadonlySet<string>;
 }
 
-function closestSentences(
+function* closestSentences(
   question: string,
   memories: AnswerOptions["memories"],
-): readonly Candidate[] {
-  const candidates = candidatesOf(memories);
+): Steps<readonly Candidate[]> {
+  const candidates = yield* candidatesOf(memories);
   const wanted = contentOf(question.slice(0, MAX_QUESTION_CHARS));
-  const holders = countsOf(candidates);
+  yield;
+  const holders = yield* countsOf(candidates);
   const weights = new Map(Array.from(wanted, (word) => {
     const rarity = (candidates.length + 1) / ((holders.get(word) ?? 0) + 1);
     return [word, Math.log(1 + rarity)];
@@ -79,43 +90,44 @@ function closestSentences(
   const weightOf = (words: Iterable<string>): number =>
     [...words].reduce((sum, word) => sum + (weights.get(word) ?? 0), 0);
   const all = weightOf(wanted);
-  const scored = candidates
-    .map((candidate) => ({
-      candidate,
-      share: all === 0
-        ? 0
-        : weightOf(wanted.intersection(candidate.words)) / all,
-    }))
-    .filter(({ share }) => share >= MIN_SHARE)
-    .sort((left, right) => right.share - left.share);
+  const scored: { candidate: Candidate; share: number }[] = [];
+  for (const [at, candidate] of candidates.entries()) {
+    if (at % SENTENCES_PER_STEP === 0) yield;
+    const shared = wanted.intersection(candidate.words);
+    const share = all === 0 ? 0 : weightOf(shared) / all;
+    if (share >= MIN_SHARE) scored.push({ candidate, share });
+  }
+  scored.sort((left, right) => right.share - left.share);
   const best = scored[0]?.share ?? 0;
   return scored.filter(({ share }) => share >= best * NEAR_BEST)
     .slice(0, MAX_SENTENCES).map(({ candidate }) => candidate);
 }
 
 /** The sentences of the memories, as far as they are looked at. */
-function candidatesOf(
+function* candidatesOf(
   memories: AnswerOptions["memories"],
-): readonly Candidate[] {
+): Steps<readonly Candidate[]> {
+  const candidates: Candidate[] = [];
   let left = MAX_ALL_CHARS;
-  return memories.flatMap(({ text, createdAtMs }, memory) => {
+  for (const [memory, { text, createdAtMs }] of memories.entries()) {
     const shown = text.slice(0, Math.min(left, MAX_MEMORY_CHARS));
     left -= shown.length;
-    return sentencesOf(shown).map((sentence): Candidate => ({
-      memory,
-      text: sentence.text,
-      createdAtMs,
-      words: contentOf(`${sentence.speaker ?? ""} ${sentence.text}`),
-    }));
-  });
+    for (const { text, speaker = "" } of yield* sentencesOf(shown)) {
+      if (candidates.length % SENTENCES_PER_STEP === 0) yield;
+      const words = contentOf(`${speaker} ${text}`);
+      candidates.push({ memory, text, createdAtMs, words });
+    }
+  }
+  return candidates;
 }
 
 /** How many sentences have each word. */
-function countsOf(
+function* countsOf(
   candidates: readonly Candidate[],
-): ReadonlyMap<string, number> {
+): Steps<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  for (const { words } of candidates) {
+  for (const [at, { words }] of candidates.entries()) {
+    if (at % SENTENCES_PER_STEP === 0) yield;
     for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   return counts;

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { NO_ANSWER, RuleAnswerer } from "./rule_answerer.ts";
 
@@ -43,6 +43,15 @@ Deno.test("RuleAnswerer.answer() does not know what no memory tells", async () =
   assertEquals(answerer.name, "rules");
   const outcome = await answerer.answer("Ada?", { memories: [], nowMs: 0 });
   assertEquals(outcome, none);
+});
+
+Deno.test("RuleAnswerer.answer() asks for a pause after a few sentences of the memories", async () => {
+  const memories = [{ text: "I am Ada. ".repeat(1_600), createdAtMs: 0 }];
+  let asks = 0;
+  const pausing = { pause: () => void asks++ };
+  const options = { memories, nowMs: 0, pausing };
+  await new RuleAnswerer().answer("Who is Ada?", options);
+  assert(asks >= 3 * 1_600 / 32, `${asks}`);
 });
 
 Deno.test("RuleAnswerer.answer() takes no longer for many short sentences and words", async () => {

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { NEVER_PAUSING } from "../../shared/slices.ts";
+import { finish, finishInSlices, type Steps } from "../embed/steps.ts";
 import { anchorDates } from "./date_anchor.ts";
 import {
   type ExtractOptions,
@@ -16,20 +18,28 @@ import { factImportance } from "./fact_rules.ts";
 import { DistinctTexts } from "./same_text.ts";
 import { sentencesOf } from "./sentences.ts";
 
+/** What of the options matters here. */
+type ReadOptions = Pick<ExtractOptions, "occurredAtMs" | "known" | "nowMs">;
+
+/** Sentences between two steps. */
+const SENTENCES_PER_STEP = 16;
+
 /** Finds facts by rules. */
 export class RuleExtractor implements Extractor {
   /** Says that no model is at work. */
   readonly name = "rules";
 
   /** Sentences that state a lasting fact; see {@linkcode extractByRules}. */
-  extract(
+  async extract(
     text: string,
     options: ExtractOptions,
   ): Promise<{ readonly kind: "ok"; readonly facts: readonly Fact[] }> {
-    return Promise.resolve({
-      kind: "ok",
-      facts: extractByRules(text, options),
+    const { pausing = NEVER_PAUSING, signal } = options;
+    const facts = await finishInSlices(extractingSteps(text, options), {
+      pausing,
+      signal,
     });
+    return { kind: "ok", facts };
   }
 }
 
@@ -39,12 +49,22 @@ export class RuleExtractor implements Extractor {
  */
 export function extractByRules(
   text: string,
-  options: Pick<ExtractOptions, "occurredAtMs" | "known" | "nowMs">,
+  options: ReadOptions,
 ): readonly Fact[] {
+  return finish(extractingSteps(text, options));
+}
+
+/** The steps to what {@linkcode extractByRules} gives. */
+export function* extractingSteps(
+  text: string,
+  options: ReadOptions,
+): Steps<readonly Fact[]> {
   const { occurredAtMs, known, nowMs } = options;
   const distinct = new DistinctTexts(known);
   const candidates: Fact[] = [];
-  for (const { text: sentence, speaker } of sentencesOf(text)) {
+  const sentences = yield* sentencesOf(text);
+  for (const [at, { text: sentence, speaker }] of sentences.entries()) {
+    if (at % SENTENCES_PER_STEP === 0) yield;
     const importance = factImportance(sentence);
     if (importance === undefined) continue;
     const dated = anchorDates(sentence, occurredAtMs ?? nowMs);
@@ -54,6 +74,7 @@ export function extractByRules(
   const kept = new Set<Fact>();
   for (const fact of candidates.toSorted(byImportance)) {
     if (kept.size === MAX_FACTS) break;
+    yield;
     if (distinct.add(fact.text)) kept.add(fact);
   }
   return candidates.filter((fact) => kept.has(fact));

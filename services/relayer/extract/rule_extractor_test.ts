@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { MAX_FACTS } from "./extractor.ts";
 import { extractByRules, RuleExtractor } from "./rule_extractor.ts";
@@ -75,6 +75,17 @@ Deno.test("extractByRules() leaves out what matters least when there is too much
   assertEquals(found.length, MAX_FACTS);
   assertEquals(found.filter(([, matters]) => matters === 0.9).length, 5);
   assertEquals(found[0], ["I visited place0.", 0.2]);
+});
+
+Deno.test("RuleExtractor.extract() asks for a pause after a few sentences or lines", async () => {
+  const asksFor = async (text: string): Promise<number> => {
+    let asks = 0;
+    const pausing = { pause: () => void asks++ };
+    await new RuleExtractor().extract(text, { known: [], nowMs: 0, pausing });
+    return asks;
+  };
+  assert(await asksFor("I live in Rome. ".repeat(4_000)) >= 4_000 / 16);
+  assert(await asksFor("hm\n".repeat(20_000)) >= 20_000 / 64 + 20_000 / 16 - 2);
 });
 
 Deno.test("extractByRules() takes no longer for texts that are made to be slow", async () => {

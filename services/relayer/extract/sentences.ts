@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Steps } from "../embed/steps.ts";
+
 /** A sentence. */
 export interface Sentence {
   /** Its words, without marks of a list. */
@@ -26,18 +28,26 @@ const ABBREVIATION =
   /(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.e|etc|approx|[A-HJ-Z])\.$/u;
 const ABBREVIATION_CHARS = 10;
 
-/** The sentences in their order, each with whoever says it. */
-export function sentencesOf(text: string): readonly Sentence[] {
-  return text.split(/\r?\n/).flatMap((line) => {
+/** Lines between two steps. */
+const LINES_PER_STEP = 64;
+
+/** The sentences in their order, each with whoever says it, in steps. */
+export function* sentencesOf(text: string): Steps<readonly Sentence[]> {
+  const sentences: Sentence[] = [];
+  for (const [at, line] of text.split(/\r?\n/).entries()) {
+    if (at % LINES_PER_STEP === LINES_PER_STEP - 1) yield;
     const plain = line.trim().replace(LIST_MARK, "");
     const name = SPEAKER.exec(plain);
     const spoken = name === null ? plain : plain.slice(name[0].length);
     const speaker = name?.[1];
     const isNamed = speaker !== undefined && !ROLE.test(speaker);
-    return splitLine(spoken).map((sentence) =>
-      isNamed ? { text: sentence, speaker } : { text: sentence }
-    );
-  });
+    for (const sentence of splitLine(spoken)) {
+      sentences.push(
+        isNamed ? { text: sentence, speaker } : { text: sentence },
+      );
+    }
+  }
+  return sentences;
 }
 
 function splitLine(line: string): readonly string[] {

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { finish } from "../embed/steps.ts";
 import { sentencesOf } from "./sentences.ts";
 
 Deno.test("sentencesOf() ends sentences where they end", () => {
@@ -20,7 +21,7 @@ Deno.test("sentencesOf() ends sentences where they end", () => {
 
 Deno.test("sentencesOf() takes list marks off and tells who speaks", () => {
   assertEquals(
-    sentencesOf("- one\n2) two\nUser: three\nAda Byron: four. Five"),
+    finish(sentencesOf("- one\n2) two\nUser: three\nAda Byron: four. Five")),
     [
       { text: "one" },
       { text: "two" },
@@ -32,5 +33,5 @@ Deno.test("sentencesOf() takes list marks off and tells who speaks", () => {
 });
 
 function texts(text: string): readonly string[] {
-  return sentencesOf(text).map((sentence) => sentence.text);
+  return finish(sentencesOf(text)).map((sentence) => sentence.text);
 }

@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import type { Pausing } from "../../shared/slices.ts";
 import type { KeyClaim } from "../store/store.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 import type { NewText } from "./intake.ts";
@@ -31,6 +32,11 @@ export interface ClaimMakerOptions {
    * @default {86400000}
    */
   readonly keyLifeMs?: number;
+  /**
+   * Asked between steps of long work.
+   * @default it goes on until it is done
+   */
+  readonly pausing?: Pausing | undefined;
 }
 
 const DEFAULT_KEY_LIFE_MS = 24 * 3_600_000;
@@ -41,10 +47,13 @@ export async function claimMaker(
   texts: readonly NewText[],
   options: ClaimMakerOptions,
 ): Promise<ClaimMaker | undefined> {
-  const { idempotencyKey, vault, clock } = options;
+  const { idempotencyKey, vault, clock, pausing } = options;
   const { keyLifeMs = DEFAULT_KEY_LIFE_MS } = options;
   if (idempotencyKey === undefined) return undefined;
-  const fingerprint = await vault.digest(owner, fingerprintText(texts));
+  const text = fingerprintText(texts);
+  await pausing?.pause();
+  const fingerprint = await vault.digest(owner, text);
+  await pausing?.pause();
   // Clients make their keys of the text, so the key could betray it.
   const key = await vault.digest(owner, `idempotency key\n${idempotencyKey}`);
   const expiresAtMs = clock.nowMs() + keyLifeMs;

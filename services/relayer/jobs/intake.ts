@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Pausing } from "../../shared/slices.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { JobRow, JobStatus } from "../store/job_row.ts";
 import type { Metadata } from "../vault/vault.ts";
@@ -40,6 +41,11 @@ export interface AcceptOptions {
    * @default none
    */
   readonly idempotencyKey?: string;
+  /**
+   * Asked between steps of long work.
+   * @default it goes on until it is done
+   */
+  readonly pausing?: Pausing | undefined;
 }
 
 /** What accepting comes to. */

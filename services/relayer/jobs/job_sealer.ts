@@ -51,9 +51,12 @@ export class JobSealer {
     texts: readonly NewText[],
     options: AcceptOptions,
   ): Promise<readonly SealedJob[]> {
-    const sealed = await Promise.all(
-      texts.map((text) => settle(() => this.#sealOne(caller, text, options))),
-    );
+    const sealing: ReturnType<typeof settle<SealedJob>>[] = [];
+    for (const text of texts) {
+      await options.pausing?.pause();
+      sealing.push(settle(() => this.#sealOne(caller, text, options)));
+    }
+    const sealed = await Promise.all(sealing);
     const jobs = sealed.flatMap((one) => one.kind === "ok" ? [one.value] : []);
     const failure = sealed.find((one) => one.kind === "failed");
     if (failure === undefined) return jobs;

@@ -6,11 +6,15 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import type { FairKey } from "../../shared/fair_queue.ts";
+import type { FairTurns } from "../../shared/fair_turns.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobCatalog } from "../blobs/blob_catalog.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
+import { finishInSlices } from "../embed/steps.ts";
 import type { MemoryIndex } from "../recall/memory_index.ts";
 import type { JobRow } from "../store/job_row.ts";
 import type { NewMemory } from "../store/memory_row.ts";
@@ -26,7 +30,7 @@ import {
 } from "./job_failure.ts";
 import { isDeleted, StoredJobs } from "./stored_jobs.ts";
 import { textVectors } from "./text_vectors.ts";
-import { vectorText } from "./vector_text.ts";
+import { vectorTextSteps } from "./vector_text.ts";
 
 /** Options of {@linkcode JobSteps}. */
 export interface JobStepsOptions {
@@ -44,6 +48,12 @@ export interface JobStepsOptions {
   readonly index: MemoryIndex;
   /** Texts that were accepted a moment ago. */
   readonly fresh: FreshTexts<BlobContent>;
+  /**
+   * Deals out turns: jobs get what an owner gets, and share that by their owners.
+   *
+   * @default work goes on until it is done
+   */
+  readonly turns?: Pick<FairTurns, "begin"> | undefined;
   /** The ledger package whose policy guards blobs. */
   readonly packageId: string;
   /** Hears of a job that is found by recall, or has ended. */
@@ -93,13 +103,20 @@ export class JobSteps {
       this.#options.fresh.forget(job.id);
     };
     try {
-      const opened = await this.#openAll(jobs, fail);
-      const embedded = await this.#embedAll(opened, { fail, signal });
-      const uploaded = jobs.filter(({ status }) => status === "uploaded");
-      await Promise.all([
-        ...embedded.map((work) => this.#store(work, { fail, signal })),
-        ...uploaded.map((job) => this.#storeAgain(job, fail)),
-      ]);
+      const turn = await this.#turnFor(jobs);
+      const opened = await this.#openAll(jobs, { fail, turn });
+      const embedded = await this.#embedAll(opened, { fail, signal, turn });
+      const storing: Promise<void>[] = [];
+      for (const work of embedded) {
+        await turn.pauseFor(work.job);
+        storing.push(this.#store(work, { fail, signal }));
+      }
+      for (const job of jobs) {
+        if (job.status === "uploaded") {
+          storing.push(this.#storeAgain(job, fail));
+        }
+      }
+      await Promise.all(storing);
     } catch (error) {
       const failure = thrownFailure(error);
       if (failure.storageError === undefined) {
@@ -114,25 +131,46 @@ export class JobSteps {
     return jobs.map(({ id }) => outcomes.get(id) ?? DONE);
   }
 
-  async #openAll(
-    jobs: readonly JobRow[],
-    fail: Fail,
-  ): Promise<readonly OpenedJob[]> {
-    const opened = await Promise.all(
-      jobs.filter(({ status }) => status !== "uploaded")
-        .map((job) => this.#open(job, fail)),
-    );
-    return opened.filter((job) => job !== undefined);
+  async #turnFor(jobs: readonly JobRow[]): Promise<JobTurn> {
+    const [first] = jobs;
+    if (first === undefined) return NO_TURN;
+    const begun = await this.#options.turns?.begin(keyOf(first));
+    if (begun?.kind !== "ok") return NO_TURN;
+    const { turn } = begun;
+    return {
+      pause: () => turn.pause(),
+      pauseFor(job) {
+        turn.moveTo(keyOf(job));
+        return turn.pause();
+      },
+    };
   }
 
-  async #open(job: JobRow, fail: Fail): Promise<OpenedJob | undefined> {
+  async #openAll(
+    jobs: readonly JobRow[],
+    { fail, turn }: { readonly fail: Fail; readonly turn: JobTurn },
+  ): Promise<readonly OpenedJob[]> {
+    const opened: OpenedJob[] = [];
+    for (const job of jobs) {
+      if (job.status === "uploaded") continue;
+      await turn.pauseFor(job);
+      const one = await this.#open(job, { fail, pausing: turn });
+      if (one !== undefined) opened.push(one);
+    }
+    return opened;
+  }
+
+  async #open(
+    job: JobRow,
+    { fail, pausing }: { readonly fail: Fail; readonly pausing: Pausing },
+  ): Promise<OpenedJob | undefined> {
     const { vault, fresh } = this.#options;
     const { payload } = job;
     if (payload === undefined) return void fail(job, GONE_FAILURE);
     const known = fresh.get(job.id);
     if (known !== undefined) return { job, payload, content: known };
     try {
-      const outcome = await vault.open(job.owner, payload);
+      const outcome = await vault.open(job.owner, payload, { pausing });
       if (outcome.kind === "ok") {
         return { job, payload, content: outcome.value };
       }
@@ -146,15 +184,27 @@ export class JobSteps {
 
   async #embedAll(
     opened: readonly OpenedJob[],
-    { fail, signal }: { readonly fail: Fail; readonly signal: AbortSignal },
+    { fail, signal, turn }: {
+      readonly fail: Fail;
+      readonly signal: AbortSignal;
+      readonly turn: JobTurn;
+    },
   ): Promise<readonly EmbeddedJob[]> {
     if (opened.length === 0) return [];
     const { embedder, logger } = this.#options;
     const reasons = new Set<string>();
-    const outcomes = await textVectors(
-      opened.map(({ content }) => vectorText(content.text)),
-      { embedder, signal, onFailure: (reason) => reasons.add(reason) },
-    );
+    const texts: string[] = [];
+    for (const { job, content } of opened) {
+      await turn.pauseFor(job);
+      const steps = vectorTextSteps(content.text);
+      texts.push(await finishInSlices(steps, { pausing: turn }));
+    }
+    const outcomes = await textVectors(texts, {
+      embedder,
+      signal,
+      pausing: turn,
+      onFailure: (reason) => reasons.add(reason),
+    });
     const embedded = opened.flatMap((work, at): readonly EmbeddedJob[] => {
       const outcome = outcomes[at];
       if (outcome?.kind === "ok") return [{ ...work, vector: outcome.vector }];
@@ -273,6 +323,18 @@ export class JobSteps {
     this.#options.fresh.forget(memory.id);
     this.#options.onSettled(memory.id);
   }
+}
+
+/** The turn of a batch. */
+interface JobTurn extends Pausing {
+  /** Gives way, and has the owner of the job pay from now on. */
+  pauseFor(job: JobRow): Promise<void> | undefined;
+}
+
+const NO_TURN: JobTurn = { ...NEVER_PAUSING, pauseFor: () => undefined };
+
+function keyOf({ owner }: JobRow): FairKey {
+  return { group: "jobs", member: owner };
 }
 
 type Fail = (job: JobRow, failure: JobFailure) => void;

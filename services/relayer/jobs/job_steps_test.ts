@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import type { FairKey } from "../../shared/fair_queue.ts";
+import type { Turn } from "../../shared/fair_turns.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import type { Change } from "../store/store.ts";
 import {
@@ -369,4 +371,36 @@ async function textOf(
   const bytes = entry && world.blobs.blobs.get(entry.blobId);
   const opened = bytes && await world.vault.open(owner, bytes);
   return opened?.kind === "ok" ? opened.value.text : undefined;
+}
+
+Deno.test("JobSteps.run() asks for a turn for each job, at the cost of its owner", async () => {
+  await withWorld(async (world) => {
+    await world.accept(["Ada likes tea.", "Bo likes coffee."]);
+    const asks: string[] = [];
+    const turns = {
+      begin(key: FairKey) {
+        let payer = key;
+        const turn: Turn = {
+          key,
+          waitedMs: 0,
+          pause: () => void asks.push(memberOf(payer)),
+          moveTo: (next) => void (payer = next),
+          measure: (work) => work(),
+        };
+        return { kind: "ok", turn } as const;
+      },
+    };
+    const jobs = await world.store.dueJobs(world.clock.nowMs(), 10);
+    const steps = world.steps({ turns });
+    const { signal } = new AbortController();
+    const outcomes = await steps.run(jobs, signal);
+    assertEquals(outcomes, [{ kind: "done" }, { kind: "done" }]);
+    // Before it is opened, shortened and stored, and within the embedding.
+    assert(asks.length >= 3 * jobs.length + jobs.length, asks.join());
+    assertEquals(new Set(asks), new Set([`jobs ${owner}`]));
+  });
+});
+
+function memberOf(key: FairKey): string {
+  return typeof key === "string" ? key : `${key.group} ${key.member}`;
 }

@@ -49,7 +49,8 @@ export class StoredJobs {
     { vector, metadata }: Pick<IndexEntry, "vector" | "metadata">,
   ): void {
     const { index, logger } = this.#options;
-    const { id, owner, namespace, blobId, createdAtMs, importance } = memory;
+    const { id, owner, namespace, blobId, sizeBytes } = memory;
+    const { createdAtMs, importance } = memory;
     if (memory.supersedes !== undefined) index.remove(owner, memory.supersedes);
     try {
       index.add({
@@ -57,6 +58,7 @@ export class StoredJobs {
         owner,
         namespace,
         blobId,
+        sizeBytes,
         createdAtMs,
         importance,
         metadata,

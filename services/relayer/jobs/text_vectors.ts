@@ -6,6 +6,7 @@
  */
 
 import { describeError, settle } from "../../shared/settled.ts";
+import type { Pausing } from "../../shared/slices.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { INTERNAL_FAILURE, type JobFailure } from "./job_failure.ts";
 
@@ -20,6 +21,12 @@ export interface TextVectorsOptions {
   readonly embedder: Pick<Embedder, "embed" | "width">;
   /** Ends it early. */
   readonly signal: AbortSignal;
+  /**
+   * Asked between steps of computing here.
+   *
+   * @default it goes on until it is done
+   */
+  readonly pausing?: Pausing | undefined;
   /** Hears in words fit for logs why texts were not embedded. */
   readonly onFailure: (reason: string) => void;
 }
@@ -91,9 +98,11 @@ async function askInHalves(
 
 async function ask(
   texts: readonly string[],
-  { embedder, signal, onFailure }: Search,
+  { embedder, signal, pausing, onFailure }: Search,
 ): Promise<Asked> {
-  const settled = await settle(() => embedder.embed(texts, { signal }));
+  const settled = await settle(() =>
+    embedder.embed(texts, { signal, pausing })
+  );
   if (settled.kind === "failed") {
     onFailure(describeError(settled.error));
     const kind = signal.aborted ? "later" : "refused";

@@ -1,5 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { MAX_VECTOR_CHARS, vectorText } from "./vector_text.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import {
+  MAX_VECTOR_CHARS,
+  vectorText,
+  vectorTextSteps,
+} from "./vector_text.ts";
 
 Deno.test("vectorText() leaves short texts as they are", () => {
   assertEquals(vectorText("Ada likes tea."), "Ada likes tea.");
@@ -63,3 +68,61 @@ Deno.test("vectorText() takes odd texts in its stride", () => {
     assert(short.isWellFormed());
   }
 });
+
+Deno.test("vectorTextSteps() looks at a few lines in a step, and at none when nothing more fits", () => {
+  // Room for one more character, which no line has.
+  const full = `${"x".repeat(MAX_VECTOR_CHARS - 3)}\n`;
+  assert(stepsOf(full + "ab\n".repeat(100_000)) >= 100_000 / 256);
+  assert(stepsOf(full + "a\n" + "ab\n".repeat(100_000)) <= 2);
+  assert(stepsOf("ab.\n".repeat(100_000)) <= MAX_VECTOR_CHARS / 4 / 256 + 2);
+});
+
+Deno.test("vectorText() gives what looking at all lines at once gives", () => {
+  const random = new SeededRandom(7);
+  const pieces = [
+    "a",
+    "b. ",
+    "ö! ",
+    " ",
+    "\n",
+    "\r\n",
+    "。",
+    "x".repeat(4_000),
+  ];
+  for (let round = 0; round < 200; round++) {
+    let text = "";
+    while (text.length <= MAX_VECTOR_CHARS * 2) {
+      const piece = pieces[random.below(pieces.length)] ?? "";
+      text += piece.repeat(1 + random.below(round % 7 === 0 ? 900 : 9));
+    }
+    assertEquals(vectorText(text), plainVectorText(text));
+  }
+});
+
+function stepsOf(text: string): number {
+  const steps = vectorTextSteps(text);
+  let count = 1;
+  while (steps.next().done !== true) count++;
+  return count;
+}
+
+/** As it was first written: vectors that were made by it still have to fit. */
+function plainVectorText(text: string): string {
+  const firsts = (text.match(/[^\n]+/g) ?? [])
+    .map((line) => {
+      const end = /[.!?](?=\s|$)|[。！？]/.exec(line);
+      return (end === null ? line : line.slice(0, end.index + 1)).trim();
+    })
+    .filter((first) => first !== "");
+  const parts: string[] = [];
+  let chars = 0;
+  for (const first of firsts) {
+    if (chars + first.length + 1 > MAX_VECTOR_CHARS) continue;
+    parts.push(first);
+    chars += first.length + 1;
+  }
+  const head = parts.join("\n");
+  const left = MAX_VECTOR_CHARS - head.length - 1;
+  if (head === "") return text.slice(0, MAX_VECTOR_CHARS).toWellFormed();
+  return left <= 0 ? head : `${head}\n${text.slice(0, left)}`.toWellFormed();
+}

@@ -138,9 +138,10 @@ function addRow(
     return;
   }
   const { vector, metadata } = entry.value;
-  const { id, owner, namespace, blobId, createdAtMs, importance } = row;
+  const { id, owner, namespace, blobId, sizeBytes } = row;
+  const { createdAtMs, importance } = row;
   index.add({
-    ...{ id, owner, namespace, blobId, createdAtMs, importance },
+    ...{ id, owner, namespace, blobId, sizeBytes, createdAtMs, importance },
     metadata,
     vector,
   });

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Steps } from "../embed/steps.ts";
 import { coarseRow, euclideanLength } from "./coarse_vector.ts";
 import type { IndexedMemory, IndexHit } from "./memory_index.ts";
 import { cosine, type PackedVector, packVector } from "./packed_vector.ts";
@@ -16,7 +17,27 @@ export interface PartitionEntry extends Omit<IndexedMemory, "vector"> {
   readonly packed: PackedVector;
 }
 
+/** What is looked for in a partition. */
+export interface PartitionSearch {
+  /** Most hits. */
+  readonly limit: number;
+  /**
+   * Which entries count.
+   *
+   * @default all
+   */
+  readonly accepts?: ((entry: PartitionEntry) => boolean) | undefined;
+  /**
+   * Only entries of these ids.
+   *
+   * @default all
+   */
+  readonly ids?: readonly string[] | undefined;
+}
+
 const FIRST_CAPACITY = 8;
+/** Rows of a step; 2,048 vectors of 1,536 numbers take about a millisecond. */
+const ROWS_PER_STEP = 2_048;
 /** More than what sums of 64 bits lose. */
 const ROUNDING = 1e-9;
 
@@ -55,7 +76,7 @@ export class IndexPartition {
    * @throws {RangeError} when the arena is full
    */
   add(memory: IndexedMemory): void {
-    const { id, owner, namespace, blobId, vector } = memory;
+    const { id, owner, namespace, blobId, sizeBytes, vector } = memory;
     const { createdAtMs, importance, metadata } = memory;
     const coarse = coarseRow(vector);
     const place = this.#arena.add(coarse.bytes);
@@ -65,7 +86,8 @@ export class IndexPartition {
     this.#factors[position] = coarse.factor;
     this.#errors[position] = coarse.error;
     this.#entries.push({
-      ...{ id, owner, namespace, blobId, createdAtMs, importance, metadata },
+      ...{ id, owner, namespace, blobId, sizeBytes },
+      ...{ createdAtMs, importance, metadata },
       packed: packVector(vector),
     });
     this.#positions.set(id, position);
@@ -97,35 +119,52 @@ export class IndexPartition {
   }
 
   /**
-   * The closest entries that `accepts` lets through, the closest first, ties by
-   * id. Exact: the coarse rows only tell whom to leave out.
+   * The steps to the closest entries that `accepts` lets through, the closest
+   * first, ties by id. Exact: the coarse rows only tell whom to leave out.
+   *
+   * From the last entry to the first: what takes the place of a removed one
+   * between two steps is the last, so none is passed over by that.
    */
-  search(
+  *searchSteps(
     vector: Float32Array,
-    options: {
-      readonly limit: number;
-      readonly accepts?: (entry: PartitionEntry) => boolean;
-    },
-  ): readonly IndexHit[] {
-    const { limit, accepts } = options;
-    const positions = this.#accepted(accepts);
-    const query = { query: vector, queryLength: euclideanLength(vector) };
-    const hits = this.#promising(vector, { limit, positions }).map(
-      (position) => hitOf(this.#entryAt(position), query),
-    );
-    return hits.sort(byDistance).slice(0, limit);
+    options: PartitionSearch,
+  ): Steps<readonly IndexHit[]> {
+    const { limit, accepts = () => true, ids } = options;
+    if (ids !== undefined) {
+      const positions = [...new Set(ids)]
+        .map((id) => this.#positions.get(id) ?? -1)
+        .filter((at) => at >= 0 && accepts(this.#entryAt(at)));
+      return closest(this.#hitsOf(positions, vector), limit);
+    }
+    let best: readonly IndexHit[] = [];
+    for (let to = this.#entries.length; to > 0;) {
+      const from = Math.max(0, to - ROWS_PER_STEP);
+      const positions: number[] = [];
+      for (let at = from; at < to; at++) {
+        if (accepts(this.#entryAt(at))) positions.push(at);
+      }
+      const last = best.length === limit ? best.at(-1) : undefined;
+      const promising = this.#promising(vector, {
+        limit,
+        positions,
+        bar: last === undefined ? -Infinity : 1 - last.distance,
+      });
+      const known = new Set(best.map(({ id }) => id));
+      const found = this.#hitsOf(promising, vector)
+        .filter(({ id }) => !known.has(id));
+      best = closest([...best, ...found], limit);
+      if (from > 0) yield;
+      to = Math.min(from, this.#entries.length);
+    }
+    return best;
   }
 
-  /** Positions of what is let through, in no order. */
-  #accepted(
-    accepts: ((entry: PartitionEntry) => boolean) | undefined,
-  ): Uint32Array {
-    const positions = new Uint32Array(this.#entries.length);
-    let count = 0;
-    this.#entries.forEach((entry, position) => {
-      if (accepts?.(entry) ?? true) positions[count++] = position;
-    });
-    return positions.subarray(0, count);
+  #hitsOf(
+    positions: readonly number[],
+    vector: Float32Array,
+  ): readonly IndexHit[] {
+    const query = { query: vector, queryLength: euclideanLength(vector) };
+    return positions.map((at) => hitOf(this.#entryAt(at), query));
   }
 
   /**
@@ -133,16 +172,21 @@ export class IndexPartition {
    *
    * With r and q the vectors of length 1 and r' and q' their coarse forms,
    * |rq - r'q'| is at most |r - r'| + (1 + |r - r'|)·|q - q'|. So whoever cannot
-   * reach the exact similarity of the `limit` best by coarse form is out.
+   * reach the exact similarity of the `limit` best by coarse form, or the bar
+   * that others have set, is out.
    */
   #promising(
     vector: Float32Array,
-    options: { readonly limit: number; readonly positions: Uint32Array },
+    options: {
+      readonly limit: number;
+      readonly positions: readonly number[];
+      readonly bar: number;
+    },
   ): readonly number[] {
     const { limit, positions } = options;
     const count = positions.length;
-    if (count <= limit) return [...positions];
-    const places = positions.map((position) => this.#places[position] ?? 0);
+    if (count <= limit && options.bar === -Infinity) return positions;
+    const places = Uint32Array.from(positions, (at) => this.#places[at] ?? 0);
     const sums = new Int32Array(count);
     const coarse = this.#arena.scan(vector, { places, count, sums });
     const scores = new Float64Array(count);
@@ -151,11 +195,12 @@ export class IndexPartition {
       scores[index] = (sums[index] ?? 0) * factor * coarse.factor;
     }
     const query = { query: vector, queryLength: euclideanLength(vector) };
-    const bar = smallestOfLargest(scores, {
+    const own = smallestOfLargest(scores, {
       limit,
       exact: (index) =>
         cosine(this.#entryAt(positions[index] ?? 0).packed, query),
     });
+    const bar = Math.max(options.bar, own);
     const found: number[] = [];
     for (let index = 0; index < count; index++) {
       const position = positions[index] ?? 0;
@@ -192,6 +237,13 @@ function hitOf(
 ): IndexHit {
   const { packed, metadata: _, ...rest } = entry;
   return { ...rest, distance: 1 - cosine(packed, query) };
+}
+
+function closest(
+  hits: readonly IndexHit[],
+  limit: number,
+): readonly IndexHit[] {
+  return hits.toSorted(byDistance).slice(0, limit);
 }
 
 function byDistance(left: IndexHit, right: IndexHit): number {

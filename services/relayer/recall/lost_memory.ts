@@ -5,7 +5,8 @@
  */
 
 import type { CatalogEntry } from "../blobs/blob_catalog.ts";
-import type { BlobStore } from "../blobs/blob_store.ts";
+import type { Pausing } from "../../shared/slices.ts";
+import type { BlobOutcome } from "../blobs/blob_store.ts";
 import type { Metadata, RelayerVault } from "../vault/vault.ts";
 
 /** What is known of a memory whose row is lost. */
@@ -48,26 +49,29 @@ export type ReadLost =
 
 /** Options of {@linkcode readLost}. */
 export interface ReadLostOptions {
-  /** Keeps blobs. */
-  readonly blobs: Pick<BlobStore, "get">;
-  /** Opens them. */
+  /** Opens blobs. */
   readonly vault: Pick<RelayerVault, "open" | "openIndex">;
   /** How wide vectors have to be. */
   readonly width: number;
-  /** Ends it early. */
-  readonly signal: AbortSignal;
+  /**
+   * Asked before a long blob is read.
+   *
+   * @default it is read as soon as it is opened
+   */
+  readonly pausing?: Pausing | undefined;
 }
 
-/** Gets a blob and opens what can be opened of it. */
+/** Opens what can be opened of what a blob store gave. */
 export async function readLost(
-  entry: CatalogEntry,
+  { entry, blob }: {
+    readonly entry: CatalogEntry;
+    readonly blob: BlobOutcome;
+  },
   options: ReadLostOptions,
 ): Promise<ReadLost> {
-  const { blobs, vault, signal } = options;
-  const blob = await blobs.get(entry.blobId, { signal });
+  const { vault, pausing } = options;
   if (blob.kind === "missing") return lost(entry, "missing");
   if (blob.kind === "unavailable") return { kind: "later", why: "unavailable" };
-  signal.throwIfAborted();
   const { bytes } = blob;
   if (entry.sealedIndex !== undefined) {
     return await readManual({ ...entry, sealedIndex: entry.sealedIndex }, {
@@ -75,7 +79,7 @@ export async function readLost(
       bytes,
     });
   }
-  const opened = await vault.open(entry.owner, bytes);
+  const opened = await vault.open(entry.owner, bytes, { pausing });
   if (opened.kind === "failed") {
     return opened.why === "unavailable"
       ? { kind: "later", why: "unavailable" }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Steps } from "../embed/steps.ts";
 import type { Metadata } from "../vault/vault.ts";
 
 /** A memory as the index knows it. */
@@ -16,6 +17,8 @@ export interface IndexedMemory {
   readonly namespace: string;
   /** The blob that holds the text. */
   readonly blobId: string;
+  /** Bytes of the blob. */
+  readonly sizeBytes: number;
   /** When it was written, in milliseconds since the epoch. */
   readonly createdAtMs: number;
   /** How much it matters, 0 to 1; null when nobody said. */
@@ -41,6 +44,11 @@ export interface IndexQuery {
    * @default all
    */
   readonly filter?: Metadata;
+  /**
+   * Only these memories.
+   * @default all
+   */
+  readonly ids?: readonly string[];
 }
 
 /** A memory that was found. */
@@ -60,8 +68,11 @@ export interface MemoryIndex {
   remove(owner: string, id: string): void;
   /** Removes a namespace; nothing when there is none. */
   removeNamespace(owner: string, namespace: string): void;
-  /** The closest memories, the closest first; ties by id. */
-  search(query: IndexQuery): readonly IndexHit[];
+  /**
+   * The steps to the closest memories, the closest first; ties by id. Memories
+   * that come or go between two steps may be found or not; all others are found.
+   */
+  searchSteps(query: IndexQuery): Steps<readonly IndexHit[]>;
   /** How many memories there are. */
   readonly size: number;
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { setTimeout } from "node:timers/promises";
+import type { Pausing } from "../../shared/slices.ts";
 import type { BlobCatalog, CatalogEntry } from "../blobs/blob_catalog.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
@@ -34,6 +34,8 @@ export interface MissingBlobsOptions {
   readonly namespace: string;
   /** Ends it early. */
   readonly signal: AbortSignal;
+  /** Asked after each page. */
+  readonly pausing: Pausing;
 }
 
 /** A blob that the index lacks. */
@@ -71,7 +73,7 @@ export async function missingBlobs(
   owner: string,
   options: MissingBlobsOptions,
 ): Promise<MissingBlobs> {
-  const { catalog, namespace, signal } = options;
+  const { catalog, namespace, signal, pausing } = options;
   const missing: MissingBlob[] = [];
   let indexed = 0;
   let bad = 0;
@@ -96,8 +98,7 @@ export async function missingBlobs(
     total += page.length;
     last = page.at(-1);
     if (page.length < PAGE) return { missing, indexed, bad, gone, total };
-    // An immediate callback would keep the runtime from its sockets.
-    await setTimeout(0);
+    await pausing.pause();
   }
 }
 
@@ -134,6 +135,7 @@ async function indexStatesOf(
   ]);
   const states = new Map<string, BlobState>();
   for (const [at, entry] of others.entries()) {
+    await options.pausing.pause();
     const state = await stateOf(entry, { ...options, row: rows[at] });
     const isBad = state !== "indexed" && bad.has(entry.blobId);
     states.set(entry.memoryId, isBad ? "bad" : state);

@@ -120,6 +120,7 @@ function hitOf(
     owner: "0x01",
     namespace: "n",
     blobId: `blob-${id}`,
+    sizeBytes: 0,
     createdAtMs: NOW_MS - ageDays * DAY_MS,
     importance,
     distance,

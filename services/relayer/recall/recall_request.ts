@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Pausing } from "../../shared/slices.ts";
 import type { Metadata } from "../vault/vault.ts";
 
 /** How hits are weighed; see the spec of the library, "scoringWeights". */
@@ -44,6 +45,21 @@ export interface RecallRequest {
    * @default all
    */
   readonly filter?: Metadata;
+  /**
+   * Only these memories, such as those that an earlier answer had no room for.
+   * @default all
+   */
+  readonly ids?: readonly string[];
+  /**
+   * Most bytes of blobs that are read and answered with, but always one memory.
+   * @default {1048576}
+   */
+  readonly maxBytes?: number;
+  /**
+   * Asked between steps of long work.
+   * @default it goes on until it is done
+   */
+  readonly pausing?: Pausing;
   /**
    * When it has to be over, in milliseconds from now.
    * @default it has not
@@ -87,6 +103,10 @@ export type RecallOutcome =
     readonly memories: readonly RecalledMemory[];
     /** Hits whose blob could not be had or opened. */
     readonly dropped: number;
+    /** Ids of hits that there was no room for, in their order. */
+    readonly omittedIds: readonly string[];
+    /** Bytes of blobs that were read. */
+    readonly readBytes: number;
   }
   | {
     readonly kind: "timeout";

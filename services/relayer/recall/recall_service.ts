@@ -7,11 +7,13 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
-import { Gate } from "../blobs/gate.ts";
+import { KeyedGate } from "../blobs/gate.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { vectorText } from "../jobs/vector_text.ts";
-import type { OpenFailure, RelayerVault } from "../vault/vault.ts";
+import { finishInSlices } from "../embed/steps.ts";
+import { vectorTextSteps } from "../jobs/vector_text.ts";
+import type { OpenedBlob, OpenFailure, RelayerVault } from "../vault/vault.ts";
 import { boundedWork } from "./bounded_work.ts";
 import type { MemoryIndex } from "./memory_index.ts";
 import { candidateCount, type OrderedHit, orderHits } from "./ordering.ts";
@@ -45,30 +47,40 @@ export interface RecallServiceOptions {
    */
   readonly parallelBlobs?: number;
   /**
-   * Bytes of blobs that one recall reads, the closest first: when so many were
-   * read, no further one is begun. A hundred texts of a megabyte would take all
-   * others' seconds and the memory of the process.
+   * Bytes of blobs that one recall reads and answers with, but always one
+   * memory. A hundred texts of a megabyte would take all others' seconds and the
+   * memory of the process.
    *
-   * @default {8388608}
+   * @default {1048576}
    */
-  readonly maxBlobBytes?: number;
+  readonly maxBytes?: number;
   /**
-   * Recalls that get and open blobs at the same time; the others wait.
+   * Recalls that get and open blobs at the same time; the others wait, and go on
+   * in turn by their owners.
    *
-   * @default {8}
+   * @default {16}
    */
   readonly parallelRecalls?: number;
+  /**
+   * The same for the recalls of one owner.
+   *
+   * @default {4}
+   */
+  readonly parallelRecallsPerOwner?: number;
 }
 
 /** Recalls from the index in memory. */
 export class RecallService implements Recall {
   readonly #options: RecallServiceOptions;
-  readonly #reading: Gate;
+  readonly #reading: KeyedGate;
 
   /** A service over the relayer's parts. */
   constructor(options: RecallServiceOptions) {
     this.#options = options;
-    this.#reading = new Gate(options.parallelRecalls ?? 8);
+    this.#reading = new KeyedGate({
+      places: options.parallelRecalls ?? 16,
+      placesPerKey: options.parallelRecallsPerOwner ?? 4,
+    });
   }
 
   /** Finds memories, gets and opens their blobs; drops those that do not open. */
@@ -78,8 +90,8 @@ export class RecallService implements Recall {
       if (found.kind !== "found") return found;
       progress.at.stage = "walrus_download";
       return await this.#reading.run(
-        () => this.#readAll(found.hits, progress),
-        { signal: progress.signal },
+        () => this.#readAll(found.hits, { request, progress }),
+        { signal: progress.signal, key: request.owner },
       );
     });
   }
@@ -89,7 +101,13 @@ export class RecallService implements Recall {
     return this.#bounded(request, async (progress) => {
       const found = await this.#search(request, progress);
       if (found.kind !== "found") return found;
-      return { kind: "ok", memories: found.hits.map(plainMemory), dropped: 0 };
+      return {
+        kind: "ok",
+        memories: found.hits.map(plainMemory),
+        dropped: 0,
+        omittedIds: [],
+        readBytes: 0,
+      };
     });
   }
 
@@ -118,30 +136,36 @@ export class RecallService implements Recall {
     progress: Progress,
   ): Promise<Found | RecallOutcome> {
     const { index, clock } = this.#options;
-    const { owner, namespace, limit, ordering, filter } = request;
+    const { owner, namespace, limit, ordering, filter, ids } = request;
+    const { pausing = NEVER_PAUSING } = request;
+    const { signal } = progress;
     const vector = typeof request.query === "string"
-      ? await this.#embed(request.query, progress.signal)
+      ? await this.#embed(request.query, { signal, pausing })
       : request.query;
     if (!(vector instanceof Float32Array)) return vector;
-    progress.signal.throwIfAborted();
+    signal.throwIfAborted();
     progress.at.stage = "vector_search";
-    const hits = index.search({
+    const searching = index.searchSteps({
       owner,
       namespace,
       vector,
       limit: candidateCount(limit, ordering),
       ...(filter === undefined ? {} : { filter }),
+      ...(ids === undefined ? {} : { ids }),
     });
+    const hits = await finishInSlices(searching, { pausing, signal });
     const ordered = orderHits(hits, { ordering, limit, nowMs: clock.nowMs() });
     return { kind: "found", hits: ordered };
   }
 
   async #embed(
     query: string,
-    signal: AbortSignal,
+    options: { readonly signal: AbortSignal; readonly pausing: Pausing },
   ): Promise<Float32Array | RecallOutcome> {
     const { embedder, logger } = this.#options;
-    const outcome = await embedder.embed([vectorText(query)], { signal });
+    const { signal } = options;
+    const text = await finishInSlices(vectorTextSteps(query), options);
+    const outcome = await embedder.embed([text], options);
     if (outcome.kind === "ok" && outcome.vectors[0] !== undefined) {
       return outcome.vectors[0];
     }
@@ -158,66 +182,103 @@ export class RecallService implements Recall {
     };
   }
 
+  /**
+   * Reads as many as there is room for, the closest first; when none of them can
+   * be read, the next ones, until there is one to answer with.
+   */
   async #readAll(
     hits: readonly OrderedHit[],
-    progress: Progress,
+    { request, progress }: {
+      readonly request: RecallRequest;
+      readonly progress: Progress;
+    },
   ): Promise<RecallOutcome> {
-    const { logger, parallelBlobs = 10, maxBlobBytes = 8_388_608 } =
-      this.#options;
+    const { maxBytes = this.#options.maxBytes ?? MAX_ANSWER_BYTES } = request;
+    const memories = new Map<OrderedHit, RecalledMemory>();
+    const dropped = new Map<DropReason, number>();
+    let waiting = hits;
     let readBytes = 0;
-    let downloading = hits.length;
-    const outcomes = await pooled(hits, {
-      parallel: parallelBlobs,
-      signal: progress.signal,
-      work: (ordered) =>
-        readBytes >= maxBlobBytes
-          ? Promise.resolve("beyond_bytes" as const)
-          : this.#read(ordered, {
-            signal: progress.signal,
-            onDownloaded: (bytes) => {
-              readBytes += bytes;
-              if (--downloading === 0) progress.at.stage = "seal_decrypt";
-            },
-          }),
-    });
-    const memories: RecalledMemory[] = [];
-    const dropped = new Map<string, number>();
-    for (const outcome of outcomes) {
-      if (typeof outcome !== "string") memories.push(outcome);
-      else dropped.set(outcome, (dropped.get(outcome) ?? 0) + 1);
-    }
-    if (dropped.size > 0) {
-      logger.warn("Left memories out of a recall: their blobs cannot be read", {
-        kept: memories.length,
-        ...Object.fromEntries(dropped),
+    while (readBytes < MAX_UNREADABLE_BYTES) {
+      const chosen = fitting(waiting, {
+        leftBytes: maxBytes - readBytes,
+        isFirst: memories.size === 0,
       });
+      if (chosen.size === 0) break;
+      waiting = waiting.filter((ordered) => !chosen.has(ordered));
+      for (const read of await this.#read([...chosen], { request, progress })) {
+        readBytes += read.bytes;
+        if (read.kind === "ok") memories.set(read.ordered, read.memory);
+        else dropped.set(read.why, (dropped.get(read.why) ?? 0) + 1);
+      }
     }
-    return { kind: "ok", memories, dropped: hits.length - memories.length };
+    this.#tellDropped(dropped, memories.size);
+    return {
+      kind: "ok",
+      memories: hits.flatMap((ordered) => memories.get(ordered) ?? []),
+      dropped: hits.length - waiting.length - memories.size,
+      omittedIds: waiting.map(({ hit }) => hit.id),
+      readBytes,
+    };
   }
 
+  #tellDropped(
+    dropped: ReadonlyMap<DropReason, number>,
+    kept: number,
+  ): void {
+    if (dropped.size === 0) return;
+    this.#options.logger.warn(
+      "Left memories out of a recall: their blobs cannot be read",
+      { kept, ...Object.fromEntries(dropped) },
+    );
+  }
+
+  /** Gets blobs, some at a time, and opens one after the other. */
   async #read(
-    ordered: OrderedHit,
-    options: {
-      readonly signal: AbortSignal;
-      readonly onDownloaded: (bytes: number) => void;
+    chosen: readonly OrderedHit[],
+    { request: { pausing }, progress: { at, signal } }: {
+      readonly request: RecallRequest;
+      readonly progress: Progress;
     },
-  ): Promise<RecalledMemory | DropReason> {
-    const { blobs, vault } = this.#options;
-    const { signal, onDownloaded } = options;
-    const { id, owner, namespace, blobId } = ordered.hit;
-    const blob = await blobs.get(blobId, { signal });
-    onDownloaded(blob.kind === "ok" ? blob.bytes.length : 0);
-    if (blob.kind !== "ok") return blob.kind;
-    signal.throwIfAborted();
-    const opened = await vault.open(owner, blob.bytes);
-    if (opened.kind === "failed") return opened.why;
-    const content = opened.value;
-    // Another memory's blob: the row was tampered with.
-    if (content.id !== id || content.namespace !== namespace) return "damaged";
-    const { text, metadata } = content;
-    return { ...plainMemory(ordered), text, metadata };
+  ): Promise<readonly ReadHit[]> {
+    const { blobs, vault, parallelBlobs = 10 } = this.#options;
+    at.stage = "walrus_download";
+    const got = await pooled(chosen, {
+      parallel: parallelBlobs,
+      signal,
+      work: async (ordered) => ({
+        ordered,
+        blob: await blobs.get(ordered.hit.blobId, { signal }),
+      }),
+    });
+    at.stage = "seal_decrypt";
+    const read: ReadHit[] = [];
+    for (const { ordered, blob } of got) {
+      if (blob.kind !== "ok") {
+        read.push({ kind: "dropped", why: blob.kind, bytes: 0 });
+        continue;
+      }
+      await pausing?.pause();
+      signal.throwIfAborted();
+      const bytes = blob.bytes.length;
+      const opened = await vault.open(ordered.hit.owner, blob.bytes, {
+        pausing,
+      });
+      const outcome = memoryOf(ordered, opened);
+      read.push(
+        typeof outcome === "string"
+          ? { kind: "dropped", why: outcome, bytes }
+          : { kind: "ok", ordered, memory: outcome, bytes },
+      );
+    }
+    return read;
   }
 }
+
+/** Bytes of blobs that a recall answers with unless somebody says otherwise. */
+export const MAX_ANSWER_BYTES = 1_048_576;
+
+/** Bytes of blobs that cannot be opened, after which no more are tried. */
+const MAX_UNREADABLE_BYTES = 8 * MAX_ANSWER_BYTES;
 
 /** How far a recall is. */
 interface Progress {
@@ -231,7 +292,54 @@ interface Found {
 }
 
 /** Why a hit is left out. */
-type DropReason = OpenFailure | "missing" | "beyond_bytes";
+type DropReason = OpenFailure | "missing";
+
+/** What reading a hit comes to. */
+type ReadHit =
+  & {
+    /** Bytes of its blob. */
+    readonly bytes: number;
+  }
+  & (
+    | {
+      readonly kind: "ok";
+      readonly ordered: OrderedHit;
+      readonly memory: RecalledMemory;
+    }
+    | { readonly kind: "dropped"; readonly why: DropReason }
+  );
+
+/**
+ * The hits that there is room for, in their order: one that is too large does not
+ * hide those after it. The first of an answer always has room.
+ */
+function fitting(
+  hits: readonly OrderedHit[],
+  options: { readonly leftBytes: number; readonly isFirst: boolean },
+): ReadonlySet<OrderedHit> {
+  const chosen = new Set<OrderedHit>();
+  let { leftBytes } = options;
+  for (const ordered of hits) {
+    const { sizeBytes } = ordered.hit;
+    const isFirst = options.isFirst && chosen.size === 0;
+    if (!isFirst && sizeBytes > leftBytes) continue;
+    chosen.add(ordered);
+    leftBytes -= sizeBytes;
+  }
+  return chosen;
+}
+
+function memoryOf(
+  ordered: OrderedHit,
+  opened: OpenedBlob,
+): RecalledMemory | DropReason {
+  if (opened.kind === "failed") return opened.why;
+  const { id, namespace, text, metadata } = opened.value;
+  const { hit } = ordered;
+  // Another memory's blob: the row was tampered with.
+  if (id !== hit.id || namespace !== hit.namespace) return "damaged";
+  return { ...plainMemory(ordered), text, metadata };
+}
 
 function plainMemory({ hit, score }: OrderedHit): RecalledMemory {
   const { id, blobId, distance, createdAtMs, importance } = hit;

@@ -106,20 +106,112 @@ Deno.test("RecallService.recall() gets no more blobs at once than it may", async
   assertEquals(world.blobs.mostAtOnce, 10);
 });
 
-Deno.test("RecallService.recall() reads the closest blobs up to its bound of bytes", async () => {
-  const world = await worldOf(["tea a", "tea b b", "tea c c c", "tea d d d d"]);
-  const sizes = [...world.blobs.outcomes.values()].map((outcome) =>
-    outcome.kind === "ok" ? outcome.bytes.length : 0
-  );
-  const service = new RecallService({
-    ...world,
-    parallelBlobs: 1,
-    maxBlobBytes: (sizes[0] ?? 0) + 1,
-  });
-  const outcome = await service.recall(requestOf({ query: "tea a" }));
+Deno.test("RecallService.recall() answers with as much as there is room for, and names the rest", async () => {
+  const texts = ["tea", `tea ${"b".repeat(9_000)}`, "tea c", "tea d d"];
+  const world = await worldOf(texts);
+  const sizes = sizesOf(world);
+  const maxBytes = (sizes[0] ?? 0) + (sizes[2] ?? 0);
+  const service = new RecallService({ ...world, maxBytes });
+  const outcome = await service.recall(requestOf({ query: "tea" }));
   assert(outcome.kind === "ok");
-  assertEquals(outcome.memories.map(({ id }) => id), ["m0", "m1"]);
-  assertEquals(outcome.dropped, 2);
+  // What is too large does not hide what comes after it.
+  assertEquals(outcome.memories.map(({ id }) => id), ["m0", "m2"]);
+  assertEquals(outcome.omittedIds.toSorted(), ["m1", "m3"]);
+  assertEquals([outcome.dropped, outcome.readBytes], [0, maxBytes]);
+  assertEquals(world.blobs.gets, 2);
+  const ids = outcome.omittedIds;
+  const rest = await service.recall(requestOf({ query: "tea", ids }));
+  assert(rest.kind === "ok");
+  assertEquals(rest.memories.length, 1);
+  const last = await service.recall(
+    requestOf({ query: "tea", ids: rest.omittedIds }),
+  );
+  assert(last.kind === "ok");
+  assertEquals(last.omittedIds, []);
+  const seen = [outcome, rest, last].flatMap(({ memories }) => memories);
+  assertEquals(seen.map(({ id }) => id).toSorted(), ["m0", "m1", "m2", "m3"]);
+});
+
+Deno.test("RecallService.recall() answers with one memory, however large it is", async () => {
+  const world = await worldOf(["tea", "tea tea two", "tea three"]);
+  const service = new RecallService(world);
+  const outcome = await service.recall(
+    requestOf({ query: "tea", maxBytes: 1 }),
+  );
+  assert(outcome.kind === "ok");
+  assertEquals(outcome.memories.map(({ id }) => id), ["m0"]);
+  assertEquals(outcome.omittedIds.length, 2);
+});
+
+Deno.test("RecallService.recall() takes the next one in the place of what cannot be read", async () => {
+  const world = await worldOf(["tea", "tea two", "tea three", "tea four"]);
+  const order = (await recalled(world, { query: "tea" })).memories
+    .map(({ id }) => id);
+  const [first = "", second = "", third = "", fourth = ""] = order;
+  world.vault.failures.set(first, "damaged");
+  world.blobs.outcomes.delete(`blob-${second}`);
+  const service = new RecallService(world);
+  const outcome = await service.recall(
+    requestOf({ query: "tea", maxBytes: 1 }),
+  );
+  assert(outcome.kind === "ok");
+  assertEquals(outcome.memories.map(({ id }) => id), [third]);
+  assertEquals([outcome.dropped, outcome.omittedIds], [2, [fourth]]);
+});
+
+Deno.test("RecallService.recall() gives up when it has read enough that cannot be opened", async () => {
+  const world = await worldOf([]);
+  const bytes = new Uint8Array(1_048_576);
+  const [vector] = await world.embedder.vectorsOf(["tea"]);
+  assert(vector !== undefined);
+  for (let at = 0; at < 12; at++) {
+    const blobId = `blob-${at}`;
+    world.blobs.outcomes.set(blobId, { kind: "ok", bytes });
+    world.index.add({
+      ...{ id: `m${at}`, owner: OWNER, namespace: "n", blobId, vector },
+      ...{ createdAtMs: 0, importance: null, metadata: {} },
+      sizeBytes: bytes.length,
+    });
+  }
+  const outcome = await recalled(world, { query: "tea", limit: 12 });
+  assertEquals([outcome.memories.length, outcome.dropped], [0, 8]);
+  assertEquals(outcome.omittedIds.length, 4);
+});
+
+Deno.test("RecallService.recall() asks for a pause before each blob that it opens", async () => {
+  const world = await worldOf(["tea", "tea two", "tea three"]);
+  const log: string[] = [];
+  world.vault.beforeOpen = (id) => void log.push(id);
+  const pausing = {
+    pause() {
+      log.push("pause");
+      return Promise.resolve();
+    },
+  };
+  await world.recall().recall(requestOf({ query: "tea", pausing }));
+  const opening = log.slice(log.indexOf("m0") - 1);
+  assertEquals(opening.filter((_, at) => at % 2 === 0), Array(3).fill("pause"));
+  assertEquals(opening.length, 6);
+});
+
+Deno.test("RecallService.recall() reads for owners by turns", async () => {
+  const world = await worldOf(["tea"]);
+  await world.remember({ id: "other", text: "tea", owner: "0x0b" });
+  const log: string[] = [];
+  world.blobs.onGet = (blobId) => {
+    log.push(blobId);
+    return Promise.resolve();
+  };
+  const service = new RecallService({ ...world, parallelRecalls: 1 });
+  const recalls = Array.from(
+    { length: 4 },
+    () => service.recall(requestOf({ query: "tea" })),
+  );
+  recalls.push(
+    service.recall({ ...requestOf({ query: "tea" }), owner: "0x0b" }),
+  );
+  await Promise.all(recalls);
+  assert(log.indexOf("blob-other") <= 2, log.join());
 });
 
 Deno.test("RecallService.recall() reads for no more recalls at once than it may", async () => {
@@ -238,4 +330,11 @@ async function recalled(
   const outcome = await world.recall().recall(requestOf(request));
   assert(outcome.kind === "ok", outcome.kind);
   return outcome;
+}
+
+/** Bytes of the blobs, in the order they were remembered. */
+function sizesOf(world: MemoryWorld): readonly number[] {
+  return [...world.blobs.outcomes.values()].map((outcome) =>
+    outcome.kind === "ok" ? outcome.bytes.length : 0
+  );
 }

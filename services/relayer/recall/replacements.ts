@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { Pausing } from "../../shared/slices.ts";
 import type { MemoryRow, NewMemory } from "../store/memory_row.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
 
@@ -28,9 +29,10 @@ export class Replacements {
     options: {
       readonly store: Pick<RelayerStore, "scanMemories">;
       readonly signal: AbortSignal;
+      readonly pausing: Pausing;
     },
   ): Promise<Replacements> {
-    const { store, signal } = options;
+    const { store, signal, pausing } = options;
     const replacements = new Replacements();
     let afterId: string | undefined;
     for (;;) {
@@ -46,6 +48,7 @@ export class Replacements {
       }
       afterId = rows.at(-1)?.id;
       if (rows.length < PAGE || afterId === undefined) return replacements;
+      await pausing.pause();
     }
   }
 

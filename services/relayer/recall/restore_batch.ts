@@ -5,9 +5,11 @@
  */
 
 import type { Logger } from "../../shared/logger.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { vectorText } from "../jobs/vector_text.ts";
+import { finishInSlices } from "../embed/steps.ts";
+import { vectorTextSteps } from "../jobs/vector_text.ts";
 import type { MemoryRow, NewMemory } from "../store/memory_row.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
 import type { RelayerVault } from "../vault/vault.ts";
@@ -44,6 +46,12 @@ export interface RestoreBatchOptions extends RestoreParts {
   readonly replacements: Replacements;
   /** Ends it early. */
   readonly signal: AbortSignal;
+  /**
+   * Asked between steps of long work.
+   *
+   * @default it goes on until it is done
+   */
+  readonly pausing?: Pausing | undefined;
 }
 
 /** What comes of a batch. */
@@ -54,6 +62,8 @@ export type RestoreBatchOutcome =
     readonly restoredIds: readonly string[];
     /** How many can never be opened. */
     readonly failed: number;
+    /** Bytes of blobs that were read. */
+    readonly readBytes: number;
   }
   | { readonly kind: "unavailable"; readonly reason: string };
 
@@ -73,17 +83,26 @@ export async function restoreBatch(
   blobs: readonly MissingBlob[],
   options: RestoreBatchOptions,
 ): Promise<RestoreBatchOutcome> {
-  const { embedder, signal, logger } = options;
-  const read = await pooled(blobs, {
+  const { embedder, signal, logger, pausing = NEVER_PAUSING } = options;
+  const got = await pooled(blobs, {
     parallel: PARALLEL_BLOBS,
     signal,
-    work: ({ entry }) => readLost(entry, { ...options, width: embedder.width }),
+    work: async ({ entry }) => ({
+      entry,
+      blob: await options.blobs.get(entry.blobId, { signal }),
+    }),
   });
+  const read: ReadLost[] = [];
+  for (const one of got) {
+    await pausing.pause();
+    signal.throwIfAborted();
+    read.push(await readLost(one, { ...options, width: embedder.width }));
+  }
   tellFailures(read, logger);
   const lost = read.filter((outcome) => outcome.kind === "lost");
   const embedded = await embedAll(
     read.flatMap((outcome) => outcome.kind === "ok" ? [outcome.memory] : []),
-    { embedder, signal },
+    { embedder, signal, pausing },
   );
   if (embedded.kind === "unavailable") return embedded;
   const rows = await Promise.all(
@@ -106,6 +125,10 @@ export async function restoreBatch(
     kind: "ok",
     restoredIds,
     failed: lost.length + rows.length - restoredIds.length,
+    readBytes: got.reduce(
+      (sum, { blob }) => sum + (blob.kind === "ok" ? blob.bytes.length : 0),
+      0,
+    ),
   };
 }
 
@@ -122,18 +145,23 @@ function tellFailures(read: readonly ReadLost[], logger: Logger): void {
 /** Those that came with a vector keep it; the others get one of their text. */
 async function embedAll(
   lost: readonly LostMemory[],
-  options: { readonly embedder: Embedder; readonly signal: AbortSignal },
+  options: {
+    readonly embedder: Embedder;
+    readonly signal: AbortSignal;
+    readonly pausing: Pausing;
+  },
 ): Promise<
   | { readonly kind: "ok"; readonly memories: readonly Embedded[] }
   | { readonly kind: "unavailable"; readonly reason: string }
 > {
-  const { embedder, signal } = options;
-  const texts = lost.flatMap(({ text }) =>
-    text === undefined ? [] : [vectorText(text)]
-  );
+  const texts: string[] = [];
+  for (const { text } of lost) {
+    if (text === undefined) continue;
+    texts.push(await finishInSlices(vectorTextSteps(text), options));
+  }
   const made = texts.length === 0
     ? { kind: "ok" as const, vectors: [] }
-    : await embedder.embed(texts, { signal });
+    : await options.embedder.embed(texts, options);
   if (made.kind === "unavailable") {
     return { kind: "unavailable", reason: made.reason };
   }
@@ -198,13 +226,13 @@ async function write(
  */
 async function removeDeleted(
   memories: readonly Embedded[],
-  { vault, store }: RestoreParts,
+  { vault, store, pausing }: RestoreBatchOptions,
 ): Promise<void> {
   const changes: Extract<Change, { kind: "remove_memory" }>[] = [];
   for (const { memory } of memories) {
     if (memory.text === undefined) continue;
     const { owner, memoryId: id } = memory.entry;
-    const opened = await vault.open(owner, memory.bytes);
+    const opened = await vault.open(owner, memory.bytes, { pausing });
     if (opened.kind === "ok" || opened.why !== "key_gone") continue;
     changes.push({ kind: "remove_memory", owner, id });
   }

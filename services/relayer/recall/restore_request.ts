@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Pausing } from "../../shared/slices.ts";
+
 /** What comes of it. */
 export type RestoreOutcome =
   | {
@@ -23,6 +25,8 @@ export type RestoreOutcome =
     readonly total: number;
     /** Whether more of them are missing still. */
     readonly isTruncated: boolean;
+    /** Bytes of blobs that were read. */
+    readonly readBytes: number;
   }
   /** It took too long, or a part of it does not answer. */
   | { readonly kind: "unavailable"; readonly reason: string };
@@ -36,6 +40,7 @@ export interface Restorer {
       readonly namespace: string;
       readonly limit: number;
       readonly signal?: AbortSignal;
+      readonly pausing?: Pausing;
     },
   ): Promise<RestoreOutcome>;
 }

@@ -7,10 +7,11 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobCatalog } from "../blobs/blob_catalog.ts";
 import { StoreBusyError } from "../store/store.ts";
 import { boundedWork } from "./bounded_work.ts";
-import { missingBlobs } from "./missing_blobs.ts";
+import { type MissingBlob, missingBlobs } from "./missing_blobs.ts";
 import { Replacements } from "./replacements.ts";
 import { restoreBatch, type RestoreParts } from "./restore_batch.ts";
 import type { RestoreOutcome, Restorer } from "./restore_request.ts";
@@ -32,6 +33,8 @@ export interface RestoreServiceOptions extends RestoreParts {
 const DEFAULT_TIMEOUT_MS = 55_000;
 /** Memories of one commit: what is done stays done when the time is over. */
 const BATCH = 20;
+/** Bytes of their blobs; a single one may have more. */
+const BATCH_BYTES = 4 * 1_048_576;
 
 /** Restores from blobs, the catalogue and the keys. */
 export class RestoreService implements Restorer {
@@ -49,16 +52,18 @@ export class RestoreService implements Restorer {
       readonly namespace: string;
       readonly limit: number;
       readonly signal?: AbortSignal;
+      readonly pausing?: Pausing;
     },
   ): Promise<RestoreOutcome> {
     const { clock, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
-    const { namespace, limit } = options;
+    const { namespace, limit, pausing = NEVER_PAUSING } = options;
     try {
       const outcome = await boundedWork({
         clock,
         timeoutMs,
         signal: options.signal,
-        run: (signal) => this.#restore(owner, { namespace, limit, signal }),
+        run: (signal) =>
+          this.#restore(owner, { namespace, limit, signal, pausing }),
       });
       if (outcome.kind === "done") return outcome.result;
       return unavailable(
@@ -78,26 +83,34 @@ export class RestoreService implements Restorer {
       readonly namespace: string;
       readonly limit: number;
       readonly signal: AbortSignal;
+      readonly pausing: Pausing;
     },
   ): Promise<RestoreOutcome> {
-    const { limit, signal } = options;
+    const { limit, signal, pausing } = options;
     const parts = this.#options;
     const found = await missingBlobs(owner, { ...parts, ...options });
     const wanted = found.missing.slice(0, limit);
     const replacements = wanted.length === 0
       ? new Replacements()
-      : await Replacements.read(owner, { store: parts.store, signal });
+      : await Replacements.read(owner, {
+        store: parts.store,
+        signal,
+        pausing,
+      });
     const restoredIds: string[] = [];
     let failed = 0;
-    for (let from = 0; from < wanted.length; from += BATCH) {
-      const batch = await restoreBatch(wanted.slice(from, from + BATCH), {
+    let readBytes = 0;
+    for (const blobs of batchesOf(wanted)) {
+      const batch = await restoreBatch(blobs, {
         ...parts,
         replacements,
         signal,
+        pausing,
       });
       if (batch.kind === "unavailable") return batch;
       restoredIds.push(...batch.restoredIds);
       failed += batch.failed;
+      readBytes += batch.readBytes;
     }
     return {
       kind: "ok",
@@ -106,9 +119,28 @@ export class RestoreService implements Restorer {
       failed: found.bad + failed,
       missing: found.gone,
       total: found.total,
+      readBytes,
       isTruncated: found.missing.length > restoredIds.length + failed,
     };
   }
+}
+
+/** A few at a time, and as few of large ones as fit the memory. */
+function batchesOf(
+  blobs: readonly MissingBlob[],
+): readonly (readonly MissingBlob[])[] {
+  const batches: MissingBlob[][] = [];
+  let bytes = 0;
+  for (const blob of blobs) {
+    const { sizeBytes } = blob.entry;
+    const last = batches.at(-1);
+    const fits = last !== undefined && last.length < BATCH &&
+      bytes + sizeBytes <= BATCH_BYTES;
+    if (fits) last.push(blob);
+    else batches.push([blob]);
+    bytes = sizeBytes + (fits ? bytes : 0);
+  }
+  return batches;
 }
 
 function unavailable(what: string): RestoreOutcome {

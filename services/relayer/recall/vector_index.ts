@@ -10,6 +10,7 @@
  * @module
  */
 
+import { finish, type Steps } from "../embed/steps.ts";
 import type { Metadata } from "../vault/vault.ts";
 import { IndexPartition, type PartitionEntry } from "./index_partition.ts";
 import type {
@@ -116,16 +117,26 @@ export class VectorIndex implements ListedIndex {
    * that are not finite
    */
   search(query: IndexQuery): readonly IndexHit[] {
+    return finish(this.searchSteps(query));
+  }
+
+  /**
+   * The steps to what {@linkcode VectorIndex.search} gives: a million memories
+   * are not gone through at once.
+   *
+   * @throws {RangeError} as `search()` does, when the first step is made
+   */
+  *searchSteps(query: IndexQuery): Steps<readonly IndexHit[]> {
     this.#checkVector(query.vector);
     const partition = this.#owners.get(query.owner)?.partitions
       .get(query.namespace);
     if (partition === undefined || !(query.limit >= 1)) return [];
-    const wanted = Object.entries(query.filter ?? {});
-    return partition.search(query.vector, {
+    const { vector, ids, filter = {} } = query;
+    const wanted = Object.entries(filter);
+    return yield* partition.searchSteps(vector, {
       limit: Math.floor(query.limit),
-      ...(wanted.length === 0
-        ? {}
-        : { accepts: (entry) => says(entry, wanted) }),
+      accepts: wanted.length === 0 ? undefined : (entry) => says(entry, wanted),
+      ids,
     });
   }
 

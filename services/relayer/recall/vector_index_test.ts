@@ -4,6 +4,7 @@ import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
 import { VectorIndex } from "./vector_index.ts";
 
 const OWNER = "0x01";
+const PLACE = { owner: OWNER, namespace: "n" };
 
 Deno.test("VectorIndex finds what a plain search finds, whatever happens", () => {
   for (let seed = 1; seed <= 30; seed++) {
@@ -88,6 +89,73 @@ Deno.test("VectorIndex.search() takes more rows than a batch of the scan", () =>
     const query = { owner: OWNER, namespace: "n", vector, limit: 10 };
     assertEquals(index.search(query), plainSearch(plain, query));
   }
+});
+
+Deno.test("VectorIndex.searchSteps() finds what is there all the time, whatever comes and goes between two steps", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const random = new SeededRandom(seed);
+    const index = new VectorIndex(4);
+    const staying = new Set<string>();
+    for (let number = 0; number < 9_000; number++) {
+      const id = `m${number}`;
+      index.add(memoryOf(random, { ...PLACE, id, width: 4 }));
+      staying.add(id);
+    }
+    const steps = index.searchSteps({
+      ...PLACE,
+      vector: vectorOf(random, 4),
+      limit: 20_000,
+    });
+    let step = steps.next();
+    for (let round = 0; step.done !== true; round++, step = steps.next()) {
+      for (let change = 0; change < 1_000; change++) {
+        const id = `m${random.below(9_000)}`;
+        index.remove(OWNER, id);
+        staying.delete(id);
+        if (!random.chance(0.2)) continue;
+        const late = `late${round}-${change}`;
+        index.add(memoryOf(random, { ...PLACE, id: late, width: 4 }));
+      }
+    }
+    const found = step.value.map(({ id }) => id);
+    assertEquals(new Set(found).size, found.length);
+    assertEquals(staying.difference(new Set(found)).size, 0);
+  }
+});
+
+Deno.test("VectorIndex.searchSteps() looks at so many memories in a step", () => {
+  const index = new VectorIndex(2);
+  for (let number = 0; number < 10_000; number++) {
+    const vector = Float32Array.of(1, number);
+    index.add(memory({ id: `m${number}`, vector }));
+  }
+  const steps = index.searchSteps({
+    ...PLACE,
+    vector: Float32Array.of(1, 1),
+    limit: 5,
+  });
+  let looks = 0;
+  while (steps.next().done !== true) looks++;
+  assertEquals(looks, Math.ceil(10_000 / 2_048) - 1);
+});
+
+Deno.test("VectorIndex.search() with ids looks at no others", () => {
+  const random = new SeededRandom(11);
+  const index = new VectorIndex(8);
+  const plain = new Map<string, IndexedMemory>();
+  for (let number = 0; number < 3_000; number++) {
+    const memory = memoryOf(random, { ...PLACE, id: `m${number}`, width: 8 });
+    index.add(memory);
+    if (number % 300 === 0) plain.set(memory.id, memory);
+  }
+  const ids = [...plain.keys(), "unknown", "m0", "m0"];
+  for (const limit of [1, 4, 100]) {
+    const query = { ...PLACE, vector: vectorOf(random, 8), limit };
+    assertEquals(index.search({ ...query, ids }), plainSearch(plain, query));
+  }
+  const vector = vectorOf(random, 8);
+  const others = { owner: "0x02", namespace: "n", vector, limit: 5, ids };
+  assertEquals(index.search(others), []);
 });
 
 Deno.test("VectorIndex.search() orders equally close memories by id", () => {
@@ -262,6 +330,7 @@ function memory(
     owner: OWNER,
     namespace: "n",
     blobId: `blob-${parts.id}`,
+    sizeBytes: 0,
     createdAtMs: 5,
     importance: null,
     metadata: {},

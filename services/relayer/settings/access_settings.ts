@@ -100,4 +100,12 @@ export const accessSettings = {
     group: GROUP,
     help: "Points an hour of an account.",
   }),
+  pointBytes: integerSetting({
+    name: "RATE_POINT_BYTES",
+    default: 262_144,
+    min: 0,
+    group: GROUP,
+    help: "Bytes of bodies, blobs and answers that cost one more point; 0 " +
+      "when they cost none.",
+  }),
 };

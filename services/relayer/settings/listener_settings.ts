@@ -53,6 +53,15 @@ export const listenerSettings = {
     help: "Bytes that the bodies of all requests together may hold while " +
       "they arrive; beyond it 503.",
   }),
+  maxAnswerBytes: integerSetting({
+    name: "MAX_ANSWER_BYTES",
+    default: 1_048_576,
+    min: 1_024,
+    group: GROUP,
+    help:
+      "Bytes of memories that a recall reads and answers with, but always " +
+      "one memory; the ids of the others are named in omitted_ids.",
+  }),
   shutdownGraceMs: durationSetting({
     name: "SHUTDOWN_GRACE",
     default: "20s",

@@ -19,7 +19,9 @@ const VERSION = 1;
  *
  * @throws {RangeError} when it is too long, or has a number that is none
  */
-export function encodeContent(content: BlobContent): Uint8Array {
+export function encodeContent(
+  content: BlobContent,
+): Uint8Array<ArrayBuffer> {
   const { id, namespace, text, createdAtMs, agentId, importance } = content;
   const { metadata, supersedes } = content;
   const numbers = [createdAtMs, importance, ...Object.values(metadata)];

@@ -18,15 +18,18 @@ import { createHmac, randomBytes } from "node:crypto";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import { decodeContent, encodeContent } from "./blob_content.ts";
 import {
   type EnvelopeHead,
   type EnvelopeKind,
+  importedKey,
   KEY_BYTES,
   openEnvelope,
   openLongEnvelope,
   readEnvelope,
   sealEnvelope,
+  sealLongEnvelope,
 } from "./envelope.ts";
 import { decodeIndexEntry, encodeIndexEntry } from "./index_entry.ts";
 import { KeyDatabase } from "./key_database.ts";
@@ -39,6 +42,7 @@ import type {
   Opened,
   OpenedBlob,
   OpenFailure,
+  OpenOptions,
   RelayerVault,
   SealedBlob,
 } from "./vault.ts";
@@ -86,7 +90,9 @@ type Failed = Extract<OpenedBlob, { readonly kind: "failed" }>;
 
 const MAX_OWNER_KEYS = 4_096;
 /** From here on it pays to open an index entry in another thread. */
-const LONG_BYTES = 2_048;
+const LONG_ENTRY_BYTES = 2_048;
+/** The same for a blob, whose key is used but once. */
+const LONG_BLOB_BYTES = 32_768;
 const KEY_TIME_BYTES = 6;
 const KEY_RANDOM_BYTES = 12;
 
@@ -158,12 +164,10 @@ class LocalVault implements RelayerVault {
     const keyId = this.#newKeyId();
     // Not copied from elsewhere, where nobody would overwrite it.
     const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
-    const bytes = sealEnvelope(plaintext, {
-      kind: "blob",
-      keyId,
-      key,
-      context: [owner],
-    });
+    const sealing = { kind: "blob", keyId, key, context: [owner] } as const;
+    const bytes = plaintext.length < LONG_BLOB_BYTES
+      ? sealEnvelope(plaintext, sealing)
+      : await sealLongEnvelope(plaintext, sealing);
     const wrapped = sealEnvelope(key, {
       kind: "data_key",
       keyId: roots.currentId,
@@ -181,13 +185,20 @@ class LocalVault implements RelayerVault {
     return { bytes, keyId };
   }
 
-  async open(owner: string, bytes: Uint8Array): Promise<OpenedBlob> {
-    return await this.#read<OpenedBlob>(
+  async open(
+    owner: string,
+    bytes: Uint8Array,
+    { pausing = NEVER_PAUSING }: OpenOptions = {},
+  ): Promise<OpenedBlob> {
+    return await this.#read<OpenedBlob | Promise<OpenedBlob>>(
       { owner, bytes, kind: "blob" },
       (head) => {
         const { keyId } = head;
         const key = this.#dataKey(owner, keyId);
         if (!(key instanceof Uint8Array)) return failed(key);
+        if (bytes.length >= LONG_BLOB_BYTES) {
+          return openLongBlob(bytes, { head, key, owner, pausing });
+        }
         const plaintext = openEnvelope(bytes, head, { key, context: [owner] });
         const opened = decoded(plaintext, decodeContent);
         return opened.kind === "ok" ? { ...opened, keyId } : opened;
@@ -216,7 +227,7 @@ class LocalVault implements RelayerVault {
     }, (head) => {
       const key = this.#derived(head.keyId, "index", owner);
       if (key === undefined) return failed("key_gone");
-      if (bytes.length >= LONG_BYTES) {
+      if (bytes.length >= LONG_ENTRY_BYTES) {
         return this.#openLongIndex(owner, { bytes, head, key });
       }
       const plaintext = openEnvelope(bytes, head, { key, context: [owner] });
@@ -251,8 +262,7 @@ class LocalVault implements RelayerVault {
   ): Promise<Opened<IndexEntry>> {
     const { head } = sealed;
     const key = await this.#importedKey(`${head.keyId} ${owner}`, sealed.key);
-    const bytes = new Uint8Array(sealed.bytes);
-    const plaintext = await openLongEnvelope(bytes, head, {
+    const plaintext = await openLongEnvelope(ownBytes(sealed.bytes), head, {
       key,
       context: [owner],
     });
@@ -262,16 +272,7 @@ class LocalVault implements RelayerVault {
   #importedKey(name: string, key: Uint8Array): Promise<CryptoKey> {
     const known = this.#importedKeys.get(name);
     if (known !== undefined) return known;
-    // It is copied at once, as keys of the cache have to be.
-    const copy = new Uint8Array(key);
-    const imported = crypto.subtle.importKey(
-      "raw",
-      copy,
-      "AES-GCM",
-      false,
-      ["decrypt"],
-    );
-    copy.fill(0);
+    const imported = importedKey(key, "decrypt");
     this.#importedKeys.set(name, imported);
     return imported;
   }
@@ -363,6 +364,32 @@ class LocalVault implements RelayerVault {
 
 function keyCache(maxEntries: number): KeyCache {
   return new BoundedMap({ maxEntries, onLeave: (key) => key.fill(0) });
+}
+
+/** Opens a blob beside this thread, and reads it when it is its turn. */
+async function openLongBlob(
+  bytes: Uint8Array,
+  { head, key, owner, pausing }: {
+    readonly head: EnvelopeHead;
+    readonly key: Uint8Array;
+    readonly owner: string;
+    readonly pausing: Pausing;
+  },
+): Promise<OpenedBlob> {
+  const plaintext = await openLongEnvelope(ownBytes(bytes), head, {
+    key: await importedKey(key, "decrypt"),
+    context: [owner],
+  });
+  await pausing.pause();
+  const opened = decoded(plaintext, decodeContent);
+  return opened.kind === "ok" ? { ...opened, keyId: head.keyId } : opened;
+}
+
+/** WebCrypto takes no bytes of shared memory. */
+function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return bytes.buffer instanceof ArrayBuffer
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : new Uint8Array(bytes);
 }
 
 function nameOf(owner: string, keyId: string): string {

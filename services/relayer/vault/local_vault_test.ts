@@ -40,6 +40,30 @@ Deno.test("open() gives its owner what was sealed, also after a restart", async 
   });
 });
 
+Deno.test("open() opens a long blob as it does a short one, when it is its turn", async () => {
+  await withVault(async (vault, { reopen }) => {
+    const content = sampleContent({ text: "tea ".repeat(20_000) });
+    const { bytes, keyId } = await vault.seal(ALICE, content);
+    const ok = { kind: "ok", value: content, keyId } as const;
+    assertEquals(await vault.open(ALICE, bytes), ok);
+    // A view of a larger buffer, as a store of blobs may give it.
+    const larger = new Uint8Array(bytes.length + 20);
+    larger.set(bytes, 10);
+    const view = larger.subarray(10, 10 + bytes.length);
+    const later = await reopen();
+    let asks = 0;
+    const pausing = { pause: () => void asks++ };
+    assertEquals(await later.open(ALICE, view, { pausing }), ok);
+    assertEquals(asks, 1);
+    assertEquals(await later.open(BOB, bytes), GONE);
+    for (const bit of [8 * 300, 8 * bytes.length - 1]) {
+      assertEquals(await later.open(ALICE, flip(bytes, bit)), DAMAGED);
+    }
+    await later.destroy(ALICE, keyId);
+    assertEquals(await later.open(ALICE, bytes), GONE);
+  });
+});
+
 Deno.test("open() gives nobody else what was sealed", async () => {
   await withVault(async (vault, { reopen }) => {
     const { bytes } = await vault.seal(ALICE, sampleContent());

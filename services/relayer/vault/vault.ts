@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { Pausing } from "../../shared/slices.ts";
+
 /** What is in a blob, beside what its envelope says. */
 export interface BlobContent {
   /** The memory's id. */
@@ -61,6 +63,16 @@ export type OpenedBlob =
   }
   | { readonly kind: "failed"; readonly why: OpenFailure };
 
+/** Options of {@linkcode RelayerVault.open}. */
+export interface OpenOptions {
+  /**
+   * Asked before a long blob is read.
+   *
+   * @default it is read as soon as it is opened
+   */
+  readonly pausing?: Pausing | undefined;
+}
+
 /** Opens and seals. */
 export interface RelayerVault {
   /** Gets ready. */
@@ -73,7 +85,11 @@ export interface RelayerVault {
    */
   seal(owner: string, content: BlobContent): Promise<SealedBlob>;
   /** Opens a blob. */
-  open(owner: string, bytes: Uint8Array): Promise<OpenedBlob>;
+  open(
+    owner: string,
+    bytes: Uint8Array,
+    options?: OpenOptions,
+  ): Promise<OpenedBlob>;
   /** Seals a row's vector and metadata under the owner's index key. */
   sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array>;
   /** Opens them. */

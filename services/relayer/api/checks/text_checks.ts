@@ -85,5 +85,5 @@ export function base64(
   if (!BASE64.test(value)) return bad(name, "is no base64");
   return value === ""
     ? bad(name, "is empty")
-    : good(Uint8Array.from(Buffer.from(value, "base64")));
+    : good(new Uint8Array(Buffer.from(value, "base64")));
 }

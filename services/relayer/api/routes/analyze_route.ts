@@ -36,6 +36,8 @@ const MAX_EXTRACT_MS = 50_000;
 const MAX_KNOWN = 10;
 /** The longest that they are looked for: embedding, search and reading. */
 const MAX_KNOWN_MS = 1_600;
+/** Bytes of all of them. */
+const MAX_KNOWN_BYTES = 65_536;
 /** What of such a memory is shown: no fact is longer, and a memory may be a book. */
 const MAX_KNOWN_CHARS = 1_000;
 
@@ -82,7 +84,7 @@ export function analyzeRoute(parts: AnalyzeParts): SignedRoute {
       const outcome = facts.length === 0 ? NOTHING : await parts.intake.accept(
         caller,
         facts.map((fact) => ({ ...fact, namespace })),
-        { status: "pending" },
+        { status: "pending", pausing: call.pausing },
       );
       if (outcome.kind !== "accepted") return intakeRefusal(outcome);
       const { jobIds } = outcome;
@@ -130,6 +132,7 @@ async function extract(
       known,
       nowMs: clock.nowMs(),
       signal,
+      pausing: call.pausing,
       ...given({ occurredAtMs }),
     });
   } finally {
@@ -152,8 +155,10 @@ async function knownTexts(
     query: text,
     limit: MAX_KNOWN,
     ordering: { kind: "relevance" },
+    maxBytes: MAX_KNOWN_BYTES,
     deadlineMs: MAX_KNOWN_MS,
     signal: call.signal,
+    pausing: call.pausing,
   });
   if (outcome.kind !== "ok") {
     parts.logger.debug("Cannot show known memories to the extractor", {

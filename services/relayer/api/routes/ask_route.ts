@@ -50,7 +50,7 @@ export function askRoute(parts: AskParts): SignedRoute {
     method: "POST",
     path: "/api/ask",
     maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ caller, body, signal: gone }) {
+    async answer({ caller, body, signal: gone, pausing }) {
       const read = readFields(body, CHECKS, { action: "answer question" });
       if (read.kind === "refused") return read.answer;
       const { question, limit, namespace } = read.value;
@@ -62,6 +62,7 @@ export function askRoute(parts: AskParts): SignedRoute {
         ordering: orderingOf(read.value),
         deadlineMs: MAX_FIND_MS,
         signal: gone,
+        pausing,
       });
       if (found.kind !== "ok") return recallRefusal(found);
       const held = deadlineSignal(gone, { clock, timeoutMs: MAX_ANSWER_MS });
@@ -74,6 +75,7 @@ export function askRoute(parts: AskParts): SignedRoute {
           })),
           nowMs: clock.nowMs(),
           signal: held.signal,
+          pausing,
         });
         if (outcome.kind === "unavailable") {
           const { reason, retryAfterMs } = outcome;
@@ -83,11 +85,12 @@ export function askRoute(parts: AskParts): SignedRoute {
           );
         }
         const used = outcome.used.flatMap((place) => memories[place] ?? []);
-        return ok({
+        const json = {
           answer: outcome.answer,
           memories_used: used.length,
           memories: used.map(recalledView),
-        });
+        };
+        return { ...ok(json), readBytes: found.readBytes };
       } finally {
         held.release();
       }

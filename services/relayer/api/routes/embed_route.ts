@@ -4,7 +4,8 @@
  * @module
  */
 
-import { vectorText } from "../../jobs/vector_text.ts";
+import { finishInSlices } from "../../embed/steps.ts";
+import { vectorTextSteps } from "../../jobs/vector_text.ts";
 import { ok } from "../answer.ts";
 import { MAX_MODEL_TEXT_BYTES, text } from "../checks/text_checks.ts";
 import { unavailableAnswer } from "../failure_answer.ts";
@@ -23,12 +24,13 @@ export function embedRoute(
     method: "POST",
     path: "/api/embed",
     maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ body, signal }) {
+    async answer({ body, signal, pausing }) {
       const read = readFields(body, CHECKS, { action: "embed text" });
       if (read.kind === "refused") return read.answer;
-      const outcome = await embedder.embed([vectorText(read.value.text)], {
-        signal,
-      });
+      const { text } = read.value;
+      const steps = vectorTextSteps(text);
+      const short = await finishInSlices(steps, { pausing, signal });
+      const outcome = await embedder.embed([short], { signal, pausing });
       if (outcome.kind === "ok") {
         const [vector = new Float32Array()] = outcome.vectors;
         return ok({ vector: [...vector] });

@@ -44,9 +44,10 @@ function rememberManualRoute(parts: ManualParts): SignedRoute {
     method: "POST",
     path: "/api/remember/manual",
     maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ caller, body }) {
+    async answer({ caller, body, pausing }) {
       const read = readFields(body, checks, { action: "remember data" });
       if (read.kind === "refused") return read.answer;
+      await pausing.pause();
       const { encrypted_data: bytes, vector, namespace } = read.value;
       const { owner } = caller;
       const stored = await storeManual(caller, {
@@ -75,7 +76,7 @@ function recallManualRoute(
     method: "POST",
     path: "/api/recall/manual",
     maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ caller, body, signal }) {
+    async answer({ caller, body, signal, pausing }) {
       const read = readFields(body, checks, { action: "recall" });
       if (read.kind === "refused") return read.answer;
       const { vector, limit, namespace } = read.value;
@@ -87,6 +88,7 @@ function recallManualRoute(
         ordering: orderingOf(read.value),
         deadlineMs: MAX_RECALL_MS,
         signal,
+        pausing,
       });
       if (outcome.kind !== "ok") return recallRefusal(outcome);
       return ok({

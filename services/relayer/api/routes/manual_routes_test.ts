@@ -99,6 +99,8 @@ Deno.test("POST /api/recall/manual finds blobs without their texts", async () =>
       importance: null,
     }],
     dropped: 0,
+    omittedIds: [],
+    readBytes: 0,
   };
   const { status, json } = await call("POST", "/api/recall/manual", {
     body: { vector: [0, 2, 0, 0], limit: 500, namespace: "n" },

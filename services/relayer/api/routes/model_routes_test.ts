@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { ANN } from "../testing/test_parts.ts";
+import { ANN, recallOf } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
 
 const KNOWN = {
@@ -54,7 +54,7 @@ Deno.test("POST /api/analyze takes each fact in as a memory of its own", async (
       importance: 0.5,
     }],
   };
-  recall.outcome = { kind: "ok", memories: [KNOWN], dropped: 0 };
+  recall.outcome = recallOf([KNOWN]);
   const { status, json } = await call("POST", "/api/analyze", {
     body: {
       text: "I like tea and have a cat",
@@ -78,10 +78,11 @@ Deno.test("POST /api/analyze takes each fact in as a memory of its own", async (
     { text: "Ann has a cat", importance: 0.5, namespace: "n" },
   ]);
   assertEquals(intake.accepted[0]?.options, { status: "pending" });
-  const { signal: _signal, ...request } = asked[0]?.with as Record<
-    string,
-    unknown
-  >;
+  const { signal: _signal, pausing: _pausing, ...request } = asked[0]
+    ?.with as Record<
+      string,
+      unknown
+    >;
   assertEquals(request, {
     text: "I like tea and have a cat",
     known: ["I like tea"],
@@ -101,7 +102,7 @@ Deno.test("POST /api/analyze shows no more of a known memory than a fact may hav
   const { call, asked, models, recall } = openTestRelayer();
   models.extracted = { kind: "ok", facts: [] };
   const text = `${"x".repeat(999)}\ud83d\ude00${"tea ".repeat(100_000)}`;
-  recall.outcome = { kind: "ok", memories: [{ ...KNOWN, text }], dropped: 0 };
+  recall.outcome = recallOf([{ ...KNOWN, text }]);
   await call("POST", "/api/analyze", { body: { text: "I like tea" } });
   const shown = JSON.stringify(asked);
   assertEquals(shown.includes(`["${"x".repeat(999)}\ufffd"]`), true, shown);
@@ -171,6 +172,8 @@ Deno.test("POST /api/ask answers and tells what the answer rests on", async () =
     kind: "ok",
     memories: [KNOWN, { ...KNOWN, id: "m2", text: "I have a cat" }],
     dropped: 0,
+    omittedIds: [],
+    readBytes: 0,
   };
   // A model may name what was never shown to it.
   models.answered = { kind: "ok", answer: "A cat", used: [1, 7] };

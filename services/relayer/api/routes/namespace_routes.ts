@@ -47,7 +47,7 @@ function restoreRoute(
     method: "POST",
     path: "/api/restore",
     maxBodyBytes: MAX_SMALL_BODY_BYTES,
-    async answer({ caller, body, signal: gone }) {
+    async answer({ caller, body, signal: gone, pausing }) {
       const read = readFields(body, checks, { action: "restore namespace" });
       if (read.kind === "refused") return read.answer;
       const { namespace, limit } = read.value;
@@ -58,6 +58,7 @@ function restoreRoute(
           namespace,
           limit,
           signal: held.signal,
+          pausing,
         });
         if (outcome.kind === "unavailable") {
           return unavailableAnswer(
@@ -72,7 +73,7 @@ function restoreRoute(
         }
         const { restoredIds, isTruncated } = outcome;
         const { skipped, failed, missing, total } = outcome;
-        return ok({
+        const json = {
           restored: restoredIds.length,
           skipped,
           failed,
@@ -82,7 +83,8 @@ function restoreRoute(
           owner,
           truncated: isTruncated,
           restored_ids: restoredIds,
-        });
+        };
+        return { ...ok(json), readBytes: outcome.readBytes };
       } finally {
         held.release();
       }

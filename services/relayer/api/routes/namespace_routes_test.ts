@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { storeSample } from "../testing/sample_rows.ts";
 import { ANN, BEN } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
@@ -20,11 +20,12 @@ Deno.test("POST /api/restore counts, and names what came back", async () => {
     truncated: false,
     restored_ids: ["m1"],
   });
-  const { signal: _signal, ...request } = asked[0]?.with as Record<
+  const { signal: _signal, pausing, ...request } = asked[0]?.with as Record<
     string,
     unknown
   >;
   assertEquals(request, { owner: ANN.owner, namespace: "n", limit: 10 });
+  assert(pausing !== undefined);
   assertEquals(clock.pendingTimers, 0);
   assertEquals(spent.map(({ points }) => points), [3]);
 });

@@ -6,7 +6,7 @@
 
 import type { RecallOutcome } from "../../recall/recall_request.ts";
 import { type Answer, ok, refused } from "../answer.ts";
-import { optional, withDefault } from "../checks/check.ts";
+import { list, optional, withDefault } from "../checks/check.ts";
 import {
   metadata,
   namespace,
@@ -14,7 +14,7 @@ import {
   orderingOf,
 } from "../checks/memory_checks.ts";
 import { cappedCount, cappedPositive } from "../checks/number_checks.ts";
-import { MAX_MODEL_TEXT_BYTES, text } from "../checks/text_checks.ts";
+import { MAX_MODEL_TEXT_BYTES, recordId, text } from "../checks/text_checks.ts";
 import { nowOf } from "../elapsed.ts";
 import { given } from "../given.ts";
 import { readFields } from "../json_body.ts";
@@ -25,7 +25,7 @@ import { recalledView } from "../views/recall_view.ts";
 /** Most memories of an answer; more are not given, whatever is asked for. */
 export const MAX_RECALL_LIMIT = 100;
 
-/** Memories of an answer when nobody says how many. */
+/** Memories of an answer when nobody says how many, or which. */
 export const DEFAULT_RECALL_LIMIT = 10;
 
 /** The longest that a recall may take, whatever the client's deadline is. */
@@ -35,14 +35,18 @@ const DEFAULT_RETRY_MS = 5_000;
 
 const CHECKS = {
   query: text(MAX_MODEL_TEXT_BYTES),
-  limit: withDefault(cappedCount(MAX_RECALL_LIMIT), DEFAULT_RECALL_LIMIT),
+  limit: optional(cappedCount(MAX_RECALL_LIMIT)),
   namespace,
   ...orderingChecks,
   filter: optional(metadata),
+  ids: optional(list(recordId, { minItems: 1, maxItems: MAX_RECALL_LIMIT })),
   deadline_ms: withDefault(cappedPositive(MAX_RECALL_MS), MAX_RECALL_MS),
 };
 
-/** The route. */
+/**
+ * The route. An answer has a bound of bytes; ids that there was no room for are
+ * named, and the same recall with those as `ids` gives them.
+ */
 export function recallRoute(
   { recall, clock }: Pick<RelayerParts, "recall" | "clock">,
 ): SignedRoute {
@@ -51,10 +55,10 @@ export function recallRoute(
     method: "POST",
     path: "/api/recall",
     maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ caller, body, arrivedMs, signal }) {
+    async answer({ caller, body, arrivedMs, signal, pausing }) {
       const read = readFields(body, CHECKS, { action: "recall" });
       if (read.kind === "refused") return read.answer;
-      const { query, limit, namespace, filter, deadline_ms } = read.value;
+      const { query, limit, namespace, filter, ids, deadline_ms } = read.value;
       // The client counts from when it sent the request.
       const passedMs = nowOf(clock) - arrivedMs;
       if (passedMs >= deadline_ms) {
@@ -63,20 +67,25 @@ export function recallRoute(
       const outcome = await recall.recall({
         owner: caller.owner,
         query,
-        limit,
+        limit: limit ?? ids?.length ?? DEFAULT_RECALL_LIMIT,
         namespace,
         ordering: orderingOf(read.value),
         deadlineMs: deadline_ms - passedMs,
         signal,
-        ...given({ filter }),
+        pausing,
+        ...given({ filter, ids }),
       });
       if (outcome.kind !== "ok") return recallRefusal(outcome, { passedMs });
-      const { memories, dropped } = outcome;
-      return ok({
+      const { memories, dropped, omittedIds, readBytes } = outcome;
+      const json = {
         results: memories.map(recalledView),
         total: memories.length,
         ...(dropped > 0 ? { dropped_count: dropped } : {}),
-      });
+        ...(omittedIds.length > 0
+          ? { truncated: true, omitted_ids: omittedIds }
+          : {}),
+      };
+      return { ...ok(json), readBytes };
     },
   };
 }

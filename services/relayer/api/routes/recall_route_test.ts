@@ -1,6 +1,6 @@
-import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { RecalledMemory } from "../../recall/recall_request.ts";
-import { ANN } from "../testing/test_parts.ts";
+import { ANN, recallOf } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
 
 const TEA: RecalledMemory = {
@@ -20,8 +20,9 @@ Deno.test("POST /api/recall hands a plain question on with its defaults", async 
   });
   assertEquals(status, 200);
   assertEquals(json, { results: [], total: 0 });
-  const { signal, ...request } = recall.requests[0] ?? {};
+  const { signal, pausing, ...request } = recall.requests[0] ?? {};
   assertEquals(signal?.aborted, false);
+  assert(pausing !== undefined);
   assertEquals(request, {
     owner: ANN.owner,
     namespace: "default",
@@ -43,6 +44,8 @@ Deno.test("POST /api/recall shows memories as clients know them", async () => {
       metadata: { project: "x" },
     }],
     dropped: 3,
+    omittedIds: [],
+    readBytes: 0,
   };
   const { json } = await call("POST", "/api/recall", {
     body: { query: "tea" },
@@ -61,6 +64,47 @@ Deno.test("POST /api/recall shows memories as clients know them", async () => {
     total: 2,
     dropped_count: 3,
   });
+});
+
+Deno.test("POST /api/recall names what it had no room for, and gives that by its ids", async () => {
+  const { call, recall } = openTestRelayer();
+  recall.outcome = recallOf([TEA], { omittedIds: ["m2", "m3"] });
+  const { json } = await call("POST", "/api/recall", {
+    body: { query: "tea" },
+  });
+  const { results: _results, ...rest } = json as Record<string, unknown>;
+  assertEquals(rest, {
+    total: 1,
+    truncated: true,
+    omitted_ids: ["m2", "m3"],
+  });
+  const body = { query: "tea", ids: ["m2", "m3"] };
+  assertEquals((await call("POST", "/api/recall", { body })).status, 200);
+  const { ids, limit } = recall.requests.at(-1) ?? {};
+  assertEquals([ids, limit], [["m2", "m3"], 2]);
+  const many = Array.from({ length: 101 }, (_, at) => `m${at}`);
+  for (const ids of [[], many, ["a b"], "m2", [1]]) {
+    const body = { query: "tea", ids };
+    assertEquals((await call("POST", "/api/recall", { body })).status, 400);
+  }
+});
+
+Deno.test("POST /api/recall costs points by the bytes that were read and answered with", async () => {
+  const { call, recall, spent } = openTestRelayer({ pointBytes: 1_000 });
+  const text = "x".repeat(2_500);
+  recall.outcome = recallOf([{ ...TEA, text }], { readBytes: 1_600 });
+  await call("POST", "/api/recall", {
+    body: { query: "tea", filler: "y".repeat(1_000) },
+  });
+  // By the route, by the body, and by 1,600 bytes with about 2,650.
+  assertEquals(spent.map(({ points }) => points), [1, 1, 4]);
+});
+
+Deno.test("POST /api/recall costs nothing by bytes when a point has none", async () => {
+  const { call, recall, spent } = openTestRelayer({ pointBytes: 0 });
+  recall.outcome = recallOf([TEA], { readBytes: 1e9 });
+  await call("POST", "/api/recall", { body: { query: "tea" } });
+  assertEquals(spent.map(({ points }) => points), [1]);
 });
 
 Deno.test("POST /api/recall caps the limit", async () => {

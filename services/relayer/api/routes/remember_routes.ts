@@ -56,7 +56,7 @@ function rememberRoute(
     method: "POST",
     path: "/api/remember",
     maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ caller, body }) {
+    async answer({ caller, body, pausing }) {
       const read = readFields(body, { ...TEXT_CHECKS, ...KEY_CHECK }, {
         action: "remember text",
       });
@@ -65,7 +65,7 @@ function rememberRoute(
         read.value;
       const outcome = await intake.accept(caller, [
         { text, namespace, ...given(rest) },
-      ], { status: "running", ...given({ idempotencyKey }) });
+      ], { status: "running", pausing, ...given({ idempotencyKey }) });
       if (outcome.kind !== "accepted") return intakeRefusal(outcome);
       return ok({ job_id: outcome.jobIds[0], status: "running" }, 202);
     },
@@ -82,12 +82,13 @@ function bulkRoute({ intake }: Pick<RelayerParts, "intake">): SignedRoute {
     method: "POST",
     path: "/api/remember/bulk",
     maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ caller, body }) {
+    async answer({ caller, body, pausing }) {
       const read = readFields(body, checks, { action: "remember texts" });
       if (read.kind === "refused") return read.answer;
       const { items, idempotency_key: idempotencyKey } = read.value;
       const outcome = await intake.accept(caller, items, {
         status: "running",
+        pausing,
         ...given({ idempotencyKey }),
       });
       if (outcome.kind !== "accepted") return intakeRefusal(outcome);

@@ -18,6 +18,7 @@ import type {
 import type { AccountOutcome } from "../../ledger/ledger.ts";
 import type { IndexedMemory } from "../../recall/memory_index.ts";
 import type {
+  RecalledMemory,
   RecallOutcome,
   RecallRequest,
 } from "../../recall/recall_request.ts";
@@ -81,7 +82,8 @@ export class TestIntake {
     texts: readonly NewText[],
     options: AcceptOptions,
   ): Promise<AcceptOutcome> {
-    this.accepted.push({ caller, texts, options });
+    const { pausing: _pausing, ...told } = options;
+    this.accepted.push({ caller, texts, options: told });
     return Promise.resolve(
       this.outcome ?? {
         kind: "accepted",
@@ -92,12 +94,27 @@ export class TestIntake {
   }
 }
 
+/** A recall that finds some memories. */
+export function recallOf(
+  memories: readonly RecalledMemory[],
+  parts: Partial<Extract<RecallOutcome, { kind: "ok" }>> = {},
+): RecallOutcome {
+  return {
+    kind: "ok",
+    memories,
+    dropped: 0,
+    omittedIds: [],
+    readBytes: 0,
+    ...parts,
+  };
+}
+
 /** Answers recalls with what the test says. */
 export class TestRecall {
   /** What was asked. */
   readonly requests: RecallRequest[] = [];
   /** What comes of it. */
-  outcome: RecallOutcome = { kind: "ok", memories: [], dropped: 0 };
+  outcome: RecallOutcome = recallOf([]);
 
   /** Answers. */
   recall(request: RecallRequest): Promise<RecallOutcome> {
@@ -146,7 +163,7 @@ export class TestIndex {
   }
 
   /** Is never called. */
-  search(): never {
+  searchSteps(): never {
     throw new TypeError("Cannot answer: no route searches by itself");
   }
 }
@@ -181,6 +198,7 @@ export function goodModels(): TestModels {
       missing: 1,
       total: 7,
       isTruncated: false,
+      readBytes: 0,
     },
     account: {
       kind: "ok",

@@ -8,6 +8,7 @@ import { BlobLocks } from "../../blobs/blob_locks.ts";
 import { StorageWatch } from "../../store/storage_watch.ts";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import { FairTurns } from "../../../shared/fair_turns.ts";
 import type {
   HttpRequest,
   HttpResponse,
@@ -161,6 +162,8 @@ export function openTestRelayer(
         asked.push({ what: "usage", with: [owner, added] }),
     },
     authenticator: new TestAuthenticator(),
+    turns: new FairTurns(),
+    pointBytes: 262_144,
     refusalDelay: { wait: () => Promise.resolve() },
     rateLimits: {
       take(caller, points) {

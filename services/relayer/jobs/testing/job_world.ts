@@ -163,9 +163,9 @@ export class JobWorld {
     return new StorageUsage({ store, nowMs: () => this.clock.nowMs() });
   }
 
-  /** Steps. */
-  steps(): JobSteps {
-    return new JobSteps(this.parts());
+  /** Steps; values of `options` take the place of the usual ones. */
+  steps(options: Partial<JobStepsOptions> = {}): JobSteps {
+    return new JobSteps({ ...this.parts(), ...options });
   }
 
   /** A runner; values of `options` take the place of the usual ones. */

@@ -52,7 +52,8 @@ type Result =
  */
 const LONGEST_REST_MS = 5;
 const MAX_GROUP = 2_000;
-const MAX_GROUP_BYTES = 16 * 1_048_576;
+/** A mebibyte holds the thread for about 5 ms; one piece may have more. */
+const MAX_GROUP_BYTES = 1_048_576;
 const LEAST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 5_000;
 
