@@ -12,7 +12,11 @@
 import { parseArgs } from "node:util";
 import { Mem } from "../../mod.ts";
 import { messageOf, print, tell } from "../terminal.ts";
-import { startBenchRelayer } from "./relayer/bench_relayer.ts";
+import {
+  type BenchRelayer,
+  startBenchRelayer,
+} from "./relayer/bench_relayer.ts";
+import { measureNeighbours } from "./relayer/measure_neighbours.ts";
 import { memoryText, question } from "./relayer/memory_texts.ts";
 import { type Bar, isMet, tableOf } from "./tasks/bar.ts";
 import { probeDisk } from "./tasks/disk_probe.ts";
@@ -22,6 +26,7 @@ const HELP = `Measures the relayer over HTTP, with encryption on.
 
 usage: deno task bench:relayer [options]
 
+  --only=<names>   only these measures, with commas between: throughput, neighbours
   --seconds=<n>    how long memories are sent (10)
   --rate=<n>       memories a second (1050)
   --recalls=<n>    recalls that are timed (200)
@@ -29,6 +34,7 @@ usage: deno task bench:relayer [options]
   --help           this text
 `;
 
+const MEASURES = ["throughput", "neighbours"];
 const DRAIN_LIMIT_MS = 300_000;
 const POLL_MS = 50;
 const TICK_MS = 10;
@@ -46,6 +52,7 @@ async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
     options: {
+      only: { type: "string", default: MEASURES.join() },
       seconds: { type: "string", default: "10" },
       rate: { type: "string", default: "1050" },
       recalls: { type: "string", default: "200" },
@@ -61,6 +68,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     const disk = await probeDisk(folder);
     const bars = await measure(folder, {
+      only: onlyOf(values.only),
       seconds: numberOf("seconds", values.seconds),
       rate: numberOf("rate", values.rate),
       recalls: numberOf("recalls", values.recalls),
@@ -79,6 +87,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 interface Load {
+  readonly only: readonly string[];
   readonly seconds: number;
   readonly rate: number;
   readonly recalls: number;
@@ -88,6 +97,21 @@ async function measure(folder: string, load: Load): Promise<readonly Bar[]> {
   const dataDir = `${folder}/data`;
   await Deno.mkdir(dataDir);
   await using relayer = await startBenchRelayer(dataDir);
+  const bars: Bar[] = [];
+  if (load.only.includes("neighbours")) {
+    tell("sending large texts beside an owner's recalls");
+    bars.push(...await measureNeighbours(relayer));
+  }
+  if (load.only.includes("throughput")) {
+    bars.push(...await measureThroughput(relayer, load));
+  }
+  return bars;
+}
+
+async function measureThroughput(
+  relayer: BenchRelayer,
+  load: Load,
+): Promise<readonly Bar[]> {
   await using mem = Mem.create({
     serverUrl: relayer.url,
     key: relayer.key,
@@ -206,6 +230,15 @@ async function recallAll(mem: Mem, count: number): Promise<Float64Array> {
     if (index >= 0) times.push(performance.now() - beginMs);
   }
   return Float64Array.from(times).sort();
+}
+
+function onlyOf(text: string): readonly string[] {
+  const names = text.split(",");
+  const unknown = names.find((name) => !MEASURES.includes(name));
+  if (unknown === undefined) return names;
+  throw new RangeError(
+    `Cannot measure "${unknown}": there are ${MEASURES.join(" and ")}`,
+  );
 }
 
 function numberOf(name: string, text: string): number {

@@ -11,14 +11,20 @@ import { runtimeVariables } from "../../launch/runtime_variables.ts";
 import { permissionFlags } from "../../permissions.ts";
 import { freePort } from "../tasks/free_port.ts";
 
-/** A running relayer and who may use it. */
-export interface BenchRelayer extends AsyncDisposable {
-  /** Where it listens. */
-  readonly url: string;
+/** Somebody who may use it. */
+export interface BenchAccount {
   /** The private key of a delegate. */
   readonly key: string;
   /** The account. */
   readonly accountId: string;
+}
+
+/** A running relayer and who may use it. */
+export interface BenchRelayer extends BenchAccount, AsyncDisposable {
+  /** Where it listens. */
+  readonly url: string;
+  /** Another account. */
+  readonly other: BenchAccount;
 }
 
 const ROOT = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
@@ -32,13 +38,8 @@ const READY_MS = 60_000;
 export async function startBenchRelayer(
   dataDir: string,
 ): Promise<BenchRelayer> {
-  const { key, publicKey } = await generateDelegateKey();
-  const made = await command(
-    ["account", "create", "--public-key", publicKey, "--json"],
-    { DATA_DIR: dataDir },
-  ).output();
-  const account: unknown = JSON.parse(new TextDecoder().decode(made.stdout));
-  const accountId = String(Reflect.get(Object(account), "account_id"));
+  const account = await createAccount(dataDir);
+  const other = await createAccount(dataDir);
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const child = command([], {
@@ -50,9 +51,9 @@ export async function startBenchRelayer(
   }).spawn();
   const log = new Response(child.stderr).text();
   const relayer = {
+    ...account,
     url,
-    key,
-    accountId,
+    other,
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");
       await child.status;
@@ -62,6 +63,16 @@ export async function startBenchRelayer(
   if (await isReady(url)) return relayer;
   await relayer[Symbol.asyncDispose]();
   throw new Error(`Cannot start the relayer: its log:\n${await log}`);
+}
+
+async function createAccount(dataDir: string): Promise<BenchAccount> {
+  const { key, publicKey } = await generateDelegateKey();
+  const made = await command(
+    ["account", "create", "--public-key", publicKey, "--json"],
+    { DATA_DIR: dataDir },
+  ).output();
+  const account: unknown = JSON.parse(new TextDecoder().decode(made.stdout));
+  return { key, accountId: String(Reflect.get(Object(account), "account_id")) };
 }
 
 function command(
