@@ -225,10 +225,14 @@ export class JobSteps {
     work: EmbeddedJob,
     { fail, signal }: { readonly fail: Fail; readonly signal: AbortSignal },
   ): Promise<void> {
-    const { blobs, store } = this.#options;
+    const { blobs, store, fresh } = this.#options;
     const { job, payload } = work;
     let current = job;
     try {
+      // Whoever deleted it meanwhile looked for its blob already, so a crash
+      // between the blob and the commit that fails would leave that for ever.
+      const [known] = await store.jobs(job.owner, [job.id]);
+      if (isDeleted(known)) return fresh.forget(job.id);
       const blobId = await blobs.put(payload, { signal });
       const memory = await this.#memoryOf(work, blobId);
       const outcome = await store.commit(indexingChanges(job, memory));

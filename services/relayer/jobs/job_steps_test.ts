@@ -245,6 +245,22 @@ Deno.test("JobSteps.run() leaves alone what somebody else took further", async (
   });
 });
 
+Deno.test("JobSteps.run() puts no blob of a memory that was deleted while it waited", async () => {
+  await withWorld(async (world) => {
+    const [id = ""] = await world.accept(["Tea."]);
+    world.embedder.answer = async () => {
+      await world.remove(id);
+      return undefined;
+    };
+    const calls: string[] = [];
+    world.hook = (call) => void calls.push(call);
+    const outcomes = await world.runDue();
+    assertEquals(outcomes, [{ kind: "done" }]);
+    assert(!calls.includes("blobs.put"), calls.join());
+    assertEquals(await world.tracesOf(id), []);
+  });
+});
+
 Deno.test("JobSteps.run() fails one poisoned job and no other", async () => {
   await withWorld(async (world) => {
     const texts = Array.from({ length: 32 }, (_, at) => `Text ${at}.`);
