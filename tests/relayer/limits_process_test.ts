@@ -106,3 +106,46 @@ Deno.test("relayer answers 402 when an owner's storage is used up", async () => 
     }
   }, { what: "room" });
 });
+
+Deno.test("relayer answers with what there is room for, names the rest and gives it by its ids", async () => {
+  await using home = await RelayerHome.open({
+    env: { MAX_ANSWER_BYTES: "8192" },
+  });
+  const mem = home.mem();
+  const texts = ["Ada", "Bo", "Cy", "Di"].map((name) =>
+    `${name} likes tea. ${name.repeat(1_500)}`
+  );
+  const { results: stored } = await mem.rememberBulkAndWait(
+    texts.map((text) => ({ text })),
+  );
+  assertEquals(stored.map(({ status }) => status), Array(4).fill("done"));
+  const seen: string[] = [];
+  let ids: readonly string[] | undefined;
+  let rounds = 0;
+  do {
+    const found = await mem.recall({ query: "Who likes tea?", ids });
+    assert(found.results.length >= 1);
+    seen.push(...found.results.map(({ text }) => text));
+    assertEquals(found.total, found.results.length);
+    assertEquals(found.truncated === true, found.omitted_ids !== undefined);
+    ids = found.omitted_ids;
+    rounds++;
+  } while (ids !== undefined);
+  assertEquals(seen.toSorted(), texts.toSorted());
+  assert(rounds >= 2, `${rounds} rounds`);
+});
+
+Deno.test("relayer counts bytes as points, on top of those of the route", async () => {
+  await using home = await RelayerHome.open({
+    env: { ...LIMITED, RATE_POINT_BYTES: "1024", RATE_PER_KEY_MINUTE: "20" },
+  });
+  const wire = home.wire();
+  const remember = (chars: number) =>
+    wire.call("POST", "/api/remember", { text: "x".repeat(chars) });
+  // 5 points and 9 by bytes, then 5; the 20th is not enough for 5 more.
+  assertEquals((await remember(9_300)).status, 202);
+  assertEquals((await remember(100)).status, 202);
+  const limited = await remember(100);
+  assertEquals(limited.status, 429);
+  assertEquals(memberOf(limited.json, "layer"), "delegate_key");
+});
