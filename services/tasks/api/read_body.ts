@@ -75,11 +75,12 @@ export async function readBody(
     async read(most) {
       const body = await request.body(most);
       if (body.kind !== "ok") return body;
-      const taken = await room.take({
+      const taking = room.take({
         key: incoming.tenant?.id ?? "",
         bytes: body.bytes.byteLength,
         onGone: (listener) => request.onGone(listener),
       });
+      const taken = taking instanceof Promise ? await taking : taking;
       if (taken.kind === "ok") release = taken.release;
       else if (taken.kind === "busy") return taken;
       else return { kind: "aborted", reason: "disconnected" };

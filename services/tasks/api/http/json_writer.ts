@@ -30,7 +30,7 @@ class Writer {
   readonly #pausing: Pausing;
   readonly #pieces: string[] = [];
   /** Names of large objects: to list those takes time, and they are asked for again. */
-  readonly #names = new Map<object, readonly string[]>();
+  #names: Map<object, readonly string[]> | undefined;
 
   constructor(pausing: Pausing) {
     this.#pausing = pausing;
@@ -93,10 +93,10 @@ class Writer {
   }
 
   #namesOf(value: object): readonly string[] {
-    const known = this.#names.get(value);
+    const known = this.#names?.get(value);
     if (known !== undefined) return known;
     const names = Object.keys(value);
-    if (names.length > FEW_NAMES) this.#names.set(value, names);
+    if (names.length > FEW_NAMES) (this.#names ??= new Map()).set(value, names);
     return names;
   }
 }

@@ -84,19 +84,27 @@ export class TaskCreator {
     options: CreateOptions,
   ): Promise<CreateOutcome> {
     const names = replacedKeys(requests, options.tenantId);
+    if (names.length === 0) return await this.#tryAgain(requests, options);
     const turn = await this.#turns.take(names, options.call);
     // Whom this is for has gone where the turn is not busy.
     if (turn.kind !== "ok") return tooFast();
     try {
-      const gone = new Set<string>();
-      for (let tries = 0; tries < MAX_TRIES; tries++) {
-        const outcome = await this.#try(requests, { ...options, gone });
-        if (outcome.kind !== "again") return outcome;
-      }
-      return tooFast();
+      return await this.#tryAgain(requests, options);
     } finally {
       turn.release();
     }
+  }
+
+  async #tryAgain(
+    requests: readonly (JudgedTask | ProblemAnswer)[],
+    options: CreateOptions,
+  ): Promise<CreateOutcome> {
+    const gone = new Set<string>();
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const outcome = await this.#try(requests, { ...options, gone });
+      if (outcome.kind !== "again") return outcome;
+    }
+    return tooFast();
   }
 
   async #try(
