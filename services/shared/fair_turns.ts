@@ -36,6 +36,7 @@ import {
   FairQueue,
   type Waiting,
 } from "./fair_queue.ts";
+import type { Pausing } from "./slices.ts";
 import type { Soon } from "./soon.ts";
 
 /** Options of {@linkcode FairTurns}; times are in milliseconds. */
@@ -113,21 +114,11 @@ export type TurnOutcome =
   | { readonly kind: "gone" };
 
 /** The turn of a piece of work, which ends by itself when the work waits. */
-export interface Turn {
+export interface Turn extends Pausing {
   /** The key that pays for the work. */
   readonly key: FairKey;
   /** How long the work has waited for its turns so far, in milliseconds. */
   readonly waitedMs: number;
-  /**
-   * Lets other keys go first when it is their turn. To be called between slices
-   * of long work, after about a millisecond of it or less, and before heavy work
-   * that follows a wait; a call that lets nobody go first costs next to nothing.
-   *
-   * @returns `undefined` when the work may go on at once, so
-   * `const wait = turn.pause(); if (wait !== undefined) await wait;` is the
-   * cheapest way to call it in a loop.
-   */
-  pause(): Promise<void> | undefined;
   /** Charges another key from now on, as when it is known who asks. */
   moveTo(key: FairKey): void;
   /** Does what is left to do after a wait, and charges the time it takes. */
@@ -231,6 +222,8 @@ export class FairTurns {
   }
 
   #pause(work: Work): Promise<void> | undefined {
+    // Parts of one piece of work may call it side by side.
+    if (work.pausing !== undefined) return work.pausing;
     if (this.#running === work) {
       const nowMs = this.#monotonicMs();
       const mayGoOn = this.#queue.length === 0
@@ -244,11 +237,15 @@ export class FairTurns {
       this.#start(work);
       return undefined;
     }
-    return new Promise((resolve) => {
-      work.goOn = resolve;
+    work.pausing = new Promise((resolve) => {
+      work.goOn = () => {
+        work.pausing = undefined;
+        resolve();
+      };
       // Work that has begun holds memory.
       this.#wait(work, { isAhead: true });
     });
+    return work.pausing;
   }
 
   #moveTo(work: Work, key: FairKey): void {
@@ -386,6 +383,8 @@ class Work implements Turn {
   key: FairKey;
   waitedMs = 0;
   askedAtMs = 0;
+  /** What ends when it may go on, while it has to wait. */
+  pausing: Promise<void> | undefined;
   goOn: () => void = () => {};
   readonly #table: Table;
 

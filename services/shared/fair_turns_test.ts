@@ -253,6 +253,15 @@ Deno.test("Turn.pause() asks for a turn again after a wait", async () => {
   assert(hasGoneOn);
 });
 
+Deno.test("Turn.pause() may be called again while the work waits", async () => {
+  const loop = new Loop();
+  const turn = await loop.ask("a");
+  await loop.end();
+  loop.askAll("b");
+  await Promise.all([turn?.pause(), turn?.pause(), loop.end()]);
+  assertEquals(loop.turns.keys, 0);
+});
+
 Deno.test("Turn.moveTo() charges what follows to another key", async () => {
   const loop = new Loop({ maxBegun: 1 });
   const begun = await loop.turns.begin("stranger");

@@ -19,10 +19,13 @@
 /** Work that can be interrupted. */
 export interface Pausing {
   /**
-   * Gives way when it is time to. To be called often, after much less than a
-   * millisecond of work: mostly it only reads the clock.
+   * Gives way when it is time to. To be called between slices of long work, after
+   * about a millisecond of it or less, and before heavy work that follows a wait;
+   * a call that gives way to nothing costs next to nothing.
    *
-   * @returns `undefined` when the work may go on at once.
+   * @returns `undefined` when the work may go on at once, so
+   * `const wait = pausing.pause(); if (wait !== undefined) await wait;` is the
+   * cheapest way to call it in a loop.
    */
   pause(): Promise<void> | undefined;
 }
@@ -47,7 +50,7 @@ export interface SlicesOptions {
   readonly later?: (callback: () => void) => void;
 }
 
-/** Work that gives way to nothing, for what is short or has nobody beside it. */
+/** Work that gives way to nothing, for what is short or has nothing beside it. */
 export const NEVER_PAUSING: Pausing = { pause: () => undefined };
 
 /** Deals out slices. */

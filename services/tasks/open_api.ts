@@ -5,6 +5,7 @@
  */
 
 import type { HttpHandler } from "../shared/http/exchange.ts";
+import type { FairTurns } from "../shared/fair_turns.ts";
 import { Authenticator } from "./access/authenticator.ts";
 import type { ApiKey, WorkerCredential } from "./access/credential.ts";
 import { CredentialCache } from "./access/credential_cache.ts";
@@ -31,6 +32,8 @@ export interface OpenApiOptions extends ServeOptions {
   readonly secretsRounds: Pick<SecretsRounds, "unopenedTenants">;
   /** Mirrors users; absent when nothing is mirrored. */
   readonly mirrorSettling: ApiParts["mirrorSettling"];
+  /** What requests take turns in. */
+  readonly turns: FairTurns;
   /** What runs in the background on behalf of routes. */
   readonly background: Pick<AllRoutesOptions, "operations" | "onTenantRemoved">;
 }
@@ -96,6 +99,7 @@ export async function openApi(
     }),
     leaseSource: engine,
     answers: new IdempotentAnswers(engine.parts),
+    turns: options.turns,
     onCaller: (who) => lastUsed.noteCaller(who),
     clock,
     logger,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { FairTurns } from "../shared/fair_turns.ts";
 import type { HttpHandler } from "../shared/http/exchange.ts";
 import { openPort } from "../shared/http/open_port.ts";
 import { PublicServer } from "../shared/http/public_server.ts";
@@ -95,6 +96,7 @@ export async function serve(
     graceMs: settings.shutdownGraceMs,
     signals: options.signals,
   });
+  const turns = new FairTurns();
   const stopping = new AbortController();
   let planCheck: Promise<void> | undefined;
   let server: PublicServer | undefined;
@@ -162,6 +164,7 @@ export async function serve(
           lastUsed,
           secretsRounds,
           mirrorSettling,
+          turns,
           background: {
             operations,
             onTenantRemoved: () => eraser.wake(),
@@ -170,6 +173,8 @@ export async function serve(
         server = await listen(settings, { ...options, handler });
       },
       async stop(graceMs) {
+        // What has been read is begun before the signal tells that the end is near.
+        turns.release();
         await server?.stop(graceMs);
       },
     })

@@ -186,8 +186,6 @@ export class PublicConnection {
   async #answerOf(exchange: PublicExchange): Promise<HttpResponse> {
     this.#exchange = exchange;
     try {
-      const turn = this.#engine.turns.begin();
-      if (turn !== undefined) await turn;
       const answer = exchange.answer();
       if (!(answer instanceof Promise)) return answer;
       this.#input.watch(() => exchange.markGone());

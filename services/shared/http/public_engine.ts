@@ -13,7 +13,6 @@ import { PublicDate } from "./public_date.ts";
 import { PublicDeadline } from "./public_deadline.ts";
 import type { PublicLimits } from "./public_limits.ts";
 import { PublicOutputs } from "./public_outputs.ts";
-import { PublicTurns } from "./public_turns.ts";
 
 /** Options of {@linkcode PublicEngine}. */
 export interface PublicEngineOptions {
@@ -44,8 +43,6 @@ export class PublicEngine {
   readonly budget: BodyBudget;
   /** Memory for answers. */
   readonly outputs = new PublicOutputs();
-  /** How many requests begin together. */
-  readonly turns = new PublicTurns();
   readonly #clock: Clock;
   /** The deadlines of all connections. */
   readonly #wheel: TimerWheel;

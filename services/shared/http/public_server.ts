@@ -182,9 +182,6 @@ export class PublicServer {
     // Who called start() gets its error.
     await this.#starting?.catch(() => {});
     const closed = this.#listener?.close();
-    // What has been read is begun before the signal tells that the end is near.
-    this.#engine.turns.release();
-    await Promise.resolve();
     // First, so that an answer which the signal brings about is the last one.
     for (const connection of this.#connections) connection.shutdown();
     this.#stopped.abort();

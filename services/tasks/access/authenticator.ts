@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import { type Soon, soon } from "../../shared/soon.ts";
 import { PresentedCredentials } from "./presented_credential.ts";
 import type { Caller } from "./caller.ts";
@@ -63,7 +64,7 @@ export interface AuthenticatorOptions {
   /** Workers' credentials at hand. */
   readonly workerCredentials: CredentialCache<WorkerCredential>;
   /** Verifies tokens of the identity provider; absent when there is none. */
-  readonly tokens?: Pick<JwtVerifier, "verify">;
+  readonly tokens?: Pick<JwtVerifier, "verify" | "recall">;
   /** Tells the time. */
   readonly clock: Clock;
 }
@@ -119,10 +120,17 @@ interface Presented<C extends Credential> {
   readonly request: AuthenticationRequest;
 }
 
+/** Users that are remembered to have been let in. */
+const MAX_USERS = 10_000;
+
 /** Tells who calls. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #presented = new PresentedCredentials();
+  /** Who was let in with a token, by tenant, issuer and subject. */
+  readonly #users = new BoundedMap<string, true>({
+    maxEntries: MAX_USERS,
+  });
 
   /** An authenticator over a store. */
   constructor(options: AuthenticatorOptions) {
@@ -163,6 +171,48 @@ export class Authenticator {
         );
       }
     }
+  }
+
+  /**
+   * Whether the credential of a request is remembered as one that lets its bearer
+   * in to the tenant. It costs no look at the store and may be out of date, so it
+   * is good for telling whose turn it is and for nothing else.
+   */
+  recalls(request: AuthenticationRequest): boolean {
+    const authorization = this.#presented.read(request);
+    const { apiKeys, workerCredentials, tokens } = this.#options;
+    const tenantId = request.tenant.id;
+    switch (authorization.kind) {
+      case "missing":
+      case "malformed":
+        return false;
+      case "api_key": {
+        const { token } = authorization;
+        return this.#fits(apiKeys.recall(tenantId, token.id), token, request);
+      }
+      case "worker": {
+        const { token } = authorization.login;
+        const known = workerCredentials.recall(tenantId, token.id);
+        return this.#fits(known, token, request);
+      }
+      case "jwt": {
+        const subject = tokens?.recall(authorization.token);
+        return subject !== undefined &&
+          this.#users.get(userKey(tenantId, subject)) === true;
+      }
+    }
+  }
+
+  #fits(
+    credential: Credential | undefined,
+    token: CredentialToken,
+    { clientAddress }: AuthenticationRequest,
+  ): boolean {
+    return credential !== undefined && checkCredential(credential, {
+          digest: this.#presented.digestOf(token),
+          nowMs: this.#options.clock.nowMs(),
+          clientAddress,
+        }).kind === "ok";
   }
 
   #apiKey(
@@ -239,6 +289,7 @@ export class Authenticator {
     const found = this.#options.store.findUser(tenantId, outcome.subject);
     return soon(found, (user) => {
       if (user === undefined || user.status === "disabled") return INVALID;
+      this.#users.set(userKey(tenantId, outcome.subject), true);
       const { id: userId, role, payloads } = user;
       const scopes = scopesOfRole(role);
       return {
@@ -247,6 +298,10 @@ export class Authenticator {
       };
     });
   }
+}
+
+function userKey(tenantId: string, { issuer, subject }: TokenSubject): string {
+  return JSON.stringify([tenantId, issuer, subject]);
 }
 
 const MISSING: AuthenticationOutcome = {

@@ -90,7 +90,11 @@ function setUp(): Setup {
       store,
       apiKeys,
       workerCredentials,
-      tokens: { verify: () => setup.token },
+      tokens: {
+        verify: () => setup.token,
+        recall: () =>
+          setup.token.kind === "ok" ? setup.token.subject : undefined,
+      },
       clock,
     }),
   };

@@ -70,6 +70,11 @@ export class CredentialCache<C extends Credential> {
     return this.#load(key, load);
   }
 
+  /** A credential that was found, which may have been changed or revoked since. */
+  recall(tenantId: string, id: string): C | undefined {
+    return this.#entries.get(keyOf(tenantId, id))?.credential;
+  }
+
   /** Drops a credential: to be called when it was changed or revoked. */
   forget(tenantId: string, id: string): void {
     this.#forgotten++;

@@ -95,11 +95,19 @@ export class JwtVerifier {
    * @returns A value at once where the token is remembered.
    */
   verify(token: string): JwtOutcome | Promise<JwtOutcome> {
-    const digest = hash("sha256", token, "base64");
-    return this.#recall(digest) ?? this.#verify(token, digest);
+    const digest = digestOf(token);
+    const subject = this.#recall(digest);
+    return subject === undefined
+      ? this.#verify(token, digest)
+      : { kind: "ok", subject };
   }
 
-  #recall(digest: string): JwtOutcome | undefined {
+  /** Who a token names that was good and is remembered. */
+  recall(token: string): TokenSubject | undefined {
+    return this.#recall(digestOf(token));
+  }
+
+  #recall(digest: string): TokenSubject | undefined {
     const remembered = this.#remembered.get(digest);
     if (remembered === undefined) return undefined;
     const { clock, keys } = this.#options;
@@ -108,7 +116,7 @@ export class JwtVerifier {
     const ageMs = nowMs - verifiedAtMs;
     const isFresh = generation === keys.generation && ageMs >= 0 &&
       ageMs < this.#maxRememberedMs && nowMs < subject.expiresAtMs;
-    if (isFresh) return { kind: "ok", subject };
+    if (isFresh) return subject;
     this.#remembered.delete(digest);
     return undefined;
   }
@@ -137,6 +145,10 @@ export class JwtVerifier {
     this.#remembered.set(digest, { subject, generation, verifiedAtMs });
     return { kind: "ok", subject };
   }
+}
+
+function digestOf(token: string): string {
+  return hash("sha256", token, "base64");
 }
 
 const UNSIGNED: JwtOutcome = invalid(

@@ -12,7 +12,8 @@ import type {
   HttpResponse,
 } from "../../shared/http/exchange.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { type Pausing, Slices } from "../../shared/slices.ts";
+import type { FairKey } from "../../shared/fair_queue.ts";
+import type { FairTurns, Turn } from "../../shared/fair_turns.ts";
 import type { Caller } from "../access/caller.ts";
 import { singleValue } from "../access/host.ts";
 import { admit, type AdmitOptions, type Gate } from "./admit.ts";
@@ -28,10 +29,15 @@ import {
 import { problem } from "./http/problem_answer.ts";
 import { newRequestId, requestIdOf } from "./http/request_id.ts";
 import type { AnyRoute } from "./http/route.ts";
-import { createMatcher, type RouteMatcher } from "./http/route_matcher.ts";
+import {
+  createMatcher,
+  type RouteMatch,
+  type RouteMatcher,
+} from "./http/route_matcher.ts";
 import type { IdempotentAnswers } from "./idempotent_answers.ts";
 import { openSlot } from "./keyed_slot.ts";
 import { type Incoming, locate, type LocateOptions } from "./locate.ts";
+import { payerAfter, payerOf, strangerAt } from "./payer.ts";
 import { problemOfError } from "./problem_of_error.ts";
 import { RequestRates } from "./rate_problem.ts";
 import { type ReadBody, readBody } from "./read_body.ts";
@@ -50,16 +56,13 @@ export interface HandlerOptions
   readonly maxBodiesBytes: number;
   /** Answers that are given again. */
   readonly answers: IdempotentAnswers;
+  /** What requests take turns in, by tenant. */
+  readonly turns: Pick<FairTurns, "begin">;
   /**
    * Hears who was let in.
    * @default nobody does
    */
   readonly onCaller?: (caller: Caller | undefined) => void;
-  /**
-   * What long bodies are read in, and long answers made.
-   * @default slices of its own
-   */
-  readonly slices?: Pick<Slices, "open">;
   /** The time. */
   readonly clock: Clock;
   /** Hears about faults. */
@@ -78,7 +81,6 @@ class Handler {
   readonly #destinations: Destinations;
   readonly #rates: RequestRates;
   readonly #room: BodyRoom;
-  readonly #slices: Pick<Slices, "open">;
 
   constructor(options: HandlerOptions) {
     this.#options = options;
@@ -89,7 +91,6 @@ class Handler {
       clock: options.clock,
       maxWaitingBytes: options.maxBodiesBytes,
     });
-    this.#slices = options.slices ?? new Slices();
   }
 
   async handle(request: HttpRequest): Promise<HttpResponse> {
@@ -101,7 +102,7 @@ class Handler {
     const host = singleValue(origin.host) ?? this.#options.serviceHost;
     const rendering: RenderOptions = { requestId, host };
     try {
-      return await this.#answer(request, rendering);
+      return await this.#inTurn(request, rendering);
     } catch (error) {
       return renderAnswer(
         problemOfError(error, { requestId, logger: this.#options.logger }),
@@ -110,73 +111,91 @@ class Handler {
     }
   }
 
-  async #answer(
+  /** Answers when it is the turn of the request. */
+  async #inTurn(
     request: HttpRequest,
     rendering: RenderOptions,
   ): Promise<RenderedAnswer> {
+    const found = await this.#find(request, rendering.requestId);
+    const asking = this.#options.turns.begin(this.#payerOf(found), request);
+    const begun = asking instanceof Promise ? await asking : asking;
+    switch (begun.kind) {
+      case "ok":
+        return await this.#answer(found, { rendering, turn: begun.turn });
+      case "refused":
+        return renderAnswer(
+          problem("overloaded", {
+            detail:
+              "Cannot answer: as many requests of yours as allowed wait " +
+              "for their turn",
+            retryAfterMs: begun.retryAfterMs,
+          }),
+          rendering,
+        );
+      case "gone":
+        // Nothing reads this answer.
+        return renderAnswer(problem("overloaded"), rendering);
+    }
+  }
+
+  /** What a request is for. */
+  async #find(request: HttpRequest, requestId: string): Promise<Found> {
     const located = await locate(request, {
       books: this.#options.books,
       limitsOf: this.#options.limitsOf,
       destinations: this.#destinations,
-      requestId: rendering.requestId,
+      requestId,
     });
     if (located.kind === "problem") {
-      return await this.#onAnyHost(request, rendering) ??
-        renderAnswer(located, rendering);
+      return this.#onAnyHost(request, requestId) ??
+        { kind: "nowhere", answer: located, request };
     }
     const { incoming } = located;
     const match = this.#matcher.on(incoming.host)
       .match(request.method, incoming.path);
-    switch (match.kind) {
-      case "route":
-        return await this.#route(incoming, {
-          route: match.route,
-          params: match.params,
-          rendering: incoming.tenant === undefined
-            ? rendering
-            : { ...rendering, realm: incoming.tenant.domain },
-        });
-      case "redirect": {
-        const { rawQuery } = incoming;
-        const query = rawQuery === "" ? "" : `?${rawQuery}`;
-        return renderAnswer({
-          kind: "empty",
-          status: 308,
-          headers: { location: incoming.prefix + match.path + query },
-        }, rendering);
-      }
-      case "method_not_allowed":
-        return renderAnswer(
-          problem("method_not_allowed", {
-            detail: `Cannot use ${request.method} here: ${match.allow} ` +
-              "are offered",
-            headers: { allow: match.allow },
-          }),
-          rendering,
-        );
-      case "not_found":
-        return renderAnswer(
-          problem("not_found", {
-            detail: "Cannot find the path: there is none such",
-          }),
-          rendering,
-        );
-    }
+    if (match.kind === "route") return { ...match, incoming };
+    return {
+      kind: "nowhere",
+      answer: answerWithoutRoute(match, incoming),
+      request,
+    };
   }
 
-  /** Answers what every host has, where the host is nobody's: probes ask by address. */
-  async #onAnyHost(
-    request: HttpRequest,
-    rendering: RenderOptions,
-  ): Promise<RenderedAnswer | undefined> {
+  #payerOf(found: Found): FairKey {
+    if (found.kind === "route") {
+      return payerOf(found.incoming, found, this.#options);
+    }
+    const { origin } = this.#destinations.of(found.request);
+    return strangerAt(origin.clientAddress);
+  }
+
+  async #answer(
+    found: Found,
+    { rendering, turn }: {
+      readonly rendering: RenderOptions;
+      readonly turn: Turn;
+    },
+  ): Promise<RenderedAnswer> {
+    if (found.kind === "nowhere") return renderAnswer(found.answer, rendering);
+    const { tenant } = found.incoming;
+    return await this.#route(found, {
+      turn,
+      rendering: tenant === undefined
+        ? rendering
+        : { ...rendering, realm: tenant.domain },
+    });
+  }
+
+  /** What every host has, where the host is no tenant's: probes ask by address. */
+  #onAnyHost(request: HttpRequest, requestId: string): Found | undefined {
     const [path = "", rawQuery = ""] = request.target.split("?", 2);
     const match = this.#matcher.on("apex").match(request.method, path);
     if (match.kind !== "route" || match.route.hosts !== "any") return undefined;
-    const { requestId } = rendering;
+    const { clientAddress } = this.#destinations.of(request).origin;
     const incoming: Incoming = {
       request,
       requestId,
-      origin: { host: undefined, scheme: "http", clientAddress: undefined },
+      origin: { host: undefined, scheme: "http", clientAddress },
       rawQuery,
       path,
       prefix: "",
@@ -184,19 +203,17 @@ class Handler {
       tenant: undefined,
       limits: undefined,
     };
-    const { route, params } = match;
-    return await this.#route(incoming, { route, params, rendering });
+    return { ...match, incoming };
   }
 
   async #route(
-    incoming: Incoming,
-    found: {
-      readonly route: AnyRoute;
-      readonly params: Readonly<Record<string, string>>;
+    found: FoundRoute,
+    { rendering, turn }: {
       readonly rendering: RenderOptions;
+      readonly turn: Turn;
     },
   ): Promise<RenderedAnswer> {
-    const { route, params, rendering } = found;
+    const { incoming, route, params } = found;
     const gate = {
       operatorDigests: this.#options.operatorDigests,
       authenticator: this.#options.authenticator,
@@ -209,23 +226,27 @@ class Handler {
     const over = this.#rates.refusal(incoming, admitted);
     if (over !== undefined) return renderAnswer(over, rendering);
     if (admitted.kind === "problem") return renderAnswer(admitted, rendering);
-    const pausing = this.#slices.open();
+    const payer = payerAfter(incoming, admitted);
+    if (payer !== undefined && payer !== turn.key) {
+      turn.moveTo(payer);
+      await turn.pause();
+    }
     const body = await readBody(incoming, {
       route,
       maxBodyBytes: this.#options.maxBodyBytes,
+      pausing: turn,
       lease: admitted.lease,
       room: this.#room,
-      pausing,
     });
     if (body.kind === "problem") return renderAnswer(body, rendering);
     try {
       const { caller } = admitted;
-      return await this.#answerBody(incoming, {
-        ...found,
+      return await this.#answerBody(found, {
+        rendering,
+        turn,
         gate,
         caller,
         body,
-        pausing,
       });
     } finally {
       body.release();
@@ -233,18 +254,15 @@ class Handler {
   }
 
   async #answerBody(
-    incoming: Incoming,
-    found: {
-      readonly route: AnyRoute;
-      readonly params: Readonly<Record<string, string>>;
+    { incoming, route, params }: FoundRoute,
+    { rendering, turn, gate, caller, body }: {
       readonly rendering: RenderOptions;
+      readonly turn: Turn;
       readonly gate: AdmitOptions & Gate;
       readonly caller: Caller | undefined;
       readonly body: ReadBody;
-      readonly pausing: Pausing;
     },
   ): Promise<RenderedAnswer> {
-    const { route, params, rendering, gate, caller, body, pausing } = found;
     this.#options.onCaller?.(caller);
     const slot = await openSlot(incoming, {
       route,
@@ -267,12 +285,12 @@ class Handler {
       };
     }
     const render = (answer: Answer): RenderedAnswer =>
-      renderAnswer(answer, rendering);
+      turn.measure(() => renderAnswer(answer, rendering));
     try {
       const context = contextOf(incoming, {
         params,
         caller,
-        pausing,
+        pausing: turn,
         along: (answer) => slot?.slot.writes(answer, render) ?? [],
         admitAgain: () => admit(incoming, gate),
         answerPlace: slot?.slot.place,
@@ -287,5 +305,44 @@ class Handler {
     } finally {
       slot?.slot.close();
     }
+  }
+}
+
+/** Where a request leads. */
+type Found = FoundRoute | {
+  readonly kind: "nowhere";
+  readonly answer: Answer;
+  readonly request: HttpRequest;
+};
+
+interface FoundRoute {
+  readonly kind: "route";
+  readonly incoming: Incoming;
+  readonly route: AnyRoute;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+function answerWithoutRoute(
+  match: Exclude<RouteMatch<AnyRoute>, { readonly kind: "route" }>,
+  { rawQuery, prefix, request: { method } }: Incoming,
+): Answer {
+  switch (match.kind) {
+    case "redirect": {
+      const query = rawQuery === "" ? "" : `?${rawQuery}`;
+      return {
+        kind: "empty",
+        status: 308,
+        headers: { location: prefix + match.path + query },
+      };
+    }
+    case "method_not_allowed":
+      return problem("method_not_allowed", {
+        detail: `Cannot use ${method} here: ${match.allow} are offered`,
+        headers: { allow: match.allow },
+      });
+    case "not_found":
+      return problem("not_found", {
+        detail: "Cannot find the path: there is none such",
+      });
   }
 }

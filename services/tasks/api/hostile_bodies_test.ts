@@ -139,7 +139,7 @@ async function watched(
       ...taskRoutes(parts, { operations: new Operations(parts.engine) }),
       ...leaseRoutes(parts),
     ],
-    slices: { open: () => pausing },
+    pausing,
   });
   await api.addWorker();
   const { parse, stringify } = JSON;

@@ -11,6 +11,7 @@ import type { Caller } from "../access/caller.ts";
 import type { Admission } from "./http/admission.ts";
 import { problem, type ProblemAnswer } from "./http/problem_answer.ts";
 import type { Incoming } from "./locate.ts";
+import { isOfTenant } from "./payer.ts";
 import { RequestRate } from "./request_rate.ts";
 
 /** What requests are counted with. */
@@ -77,12 +78,6 @@ export class RequestRates {
       },
     });
   }
-}
-
-/** Whether it is known that a request comes from somebody of the tenant. */
-function isOfTenant(admission: Admission): boolean {
-  return admission.kind === "ok" &&
-    (admission.caller !== undefined || admission.lease?.isKnown() === true);
 }
 
 /** The credential that a request came with; holders of leases have none. */

@@ -22,7 +22,7 @@ export interface ReadBodyOptions {
   readonly maxBodyBytes: number;
   /** Bounds what the long bodies of all requests hold. */
   readonly room: BodyRoom;
-  /** Gives way while a long body is parsed. */
+  /** Gives way once the body has come, and while a long one is parsed. */
   readonly pausing: Pausing;
   /**
    * The lease that the request is about.
@@ -84,6 +84,7 @@ export async function readBody(
       if (taken.kind === "ok") release = taken.release;
       else if (taken.kind === "busy") return taken;
       else return { kind: "aborted", reason: "disconnected" };
+      await pausing.pause();
       return body;
     },
   }, {

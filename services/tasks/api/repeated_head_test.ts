@@ -1,4 +1,5 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
+import { FairTurns } from "../../shared/fair_turns.ts";
 import type { HttpHandler, HttpHeaders } from "../../shared/http/exchange.ts";
 import { withPublicServer } from "../../shared/http/testing/public_test_server.ts";
 import { Authenticator } from "../access/authenticator.ts";
@@ -39,6 +40,7 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
     maxBodyBytes: 1_000,
     maxBodiesBytes: 1_048_576,
     answers: new IdempotentAnswers({ store: engine.parts.store, clock }),
+    turns: new FairTurns(),
     clock,
     logger,
   });

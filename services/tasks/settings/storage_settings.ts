@@ -34,7 +34,8 @@ export const storageSettings = {
     default: 50_000,
     min: 100,
     group: GROUP,
-    help: "Writes that may wait for the disk; beyond it 503.",
+    help: "Writes that may wait for the disk; beyond it 503. One tenant may " +
+      "have half of them, and less beside others that do.",
   }),
   masterKeys: secretSetting({
     name: "MASTER_KEYS",

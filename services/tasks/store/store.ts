@@ -41,8 +41,11 @@ export interface Store {
   check(): Promise<void>;
 
   /**
-   * Applies units in the order given, each as a whole or not at all, and answers
-   * after all of them are durable.
+   * Applies units, each as a whole or not at all, and answers after all of them
+   * are durable. Those of one tenant, also of commits one after the other, are
+   * applied in the order given; those of several in any order, so that none waits
+   * for all that another has sent. A unit counts as of the tenant of its first
+   * write.
    *
    * @throws {TypeError} when an instant of a task is not in whole milliseconds;
    * nothing was written

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Soon } from "../../../shared/soon.ts";
 import type { Pausing } from "../../../shared/slices.ts";
+import type { Soon } from "../../../shared/soon.ts";
 import type { Caller } from "../../access/caller.ts";
 import type { Write } from "../../store/store.ts";
 import type { Admission } from "./admission.ts";
@@ -33,7 +33,10 @@ export interface CallContext {
   readonly path: string;
   /** The query as it came, without question mark. */
   readonly rawQuery: string;
-  /** Gives way while much is done at once. */
+  /**
+   * Lets the requests of other tenants go first. Handlers that do much call it
+   * between slices of a millisecond or less: `await call.pausing.pause()`.
+   */
   readonly pausing: Pausing;
   /** The id of the request. */
   readonly requestId: string;

@@ -8,6 +8,8 @@
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import type { FairTurns } from "../../../shared/fair_turns.ts";
+import { NEVER_PAUSING, type Pausing } from "../../../shared/slices.ts";
 import { Authenticator } from "../../access/authenticator.ts";
 import type { Network } from "../../access/network.ts";
 import { CredentialCache } from "../../access/credential_cache.ts";
@@ -32,7 +34,7 @@ import { createTaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
 import type { AccountRules, ApiParts, Readiness } from "../api_parts.ts";
 import { CredentialRecords } from "../credential_records.ts";
-import { createHandler, type HandlerOptions } from "../handler.ts";
+import { createHandler } from "../handler.ts";
 import { Cursors } from "../http/cursor.ts";
 import type { AnyRoute } from "../http/route.ts";
 import { IdempotentAnswers } from "../idempotent_answers.ts";
@@ -134,10 +136,15 @@ export interface TestApiOptions {
    */
   readonly trustedProxies?: readonly Network[];
   /**
-   * What long work is done in.
-   * @default slices by the clock of the machine
+   * What requests take turns in.
+   * @default all begin at once
    */
-  readonly slices?: HandlerOptions["slices"];
+  readonly turns?: FairTurns;
+  /**
+   * What long work gives way by, where requests take no turns.
+   * @default it gives way to nothing
+   */
+  readonly pausing?: Pausing;
   /**
    * What chance follows from.
    * @default {1}
@@ -248,7 +255,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1_048_576,
     maxBodiesBytes: 128 * 1_048_576,
     answers: new IdempotentAnswers({ store: engine.parts.store, clock }),
-    ...(options.slices === undefined ? {} : { slices: options.slices }),
+    turns: options.turns ?? turnsOf(options.pausing ?? NEVER_PAUSING),
     clock,
     logger,
   });
@@ -280,6 +287,22 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
       await engine.stop();
       await caller.close();
     },
+  };
+}
+
+/** Lets all requests begin at once. */
+function turnsOf(pausing: Pausing): Pick<FairTurns, "begin"> {
+  return {
+    begin: (key) => ({
+      kind: "ok",
+      turn: {
+        key,
+        waitedMs: 0,
+        pause: () => pausing.pause(),
+        moveTo() {},
+        measure: (work) => work(),
+      },
+    }),
   };
 }
 

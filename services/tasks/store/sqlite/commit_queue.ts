@@ -1,13 +1,17 @@
 /**
- * Commits that come together go to the disk together.
+ * Commits that come together go to the disk together, and those of one tenant do
+ * not wait for all that another one has sent.
  *
  * @module
  */
 
+import { FairQueue } from "../../../shared/fair_queue.ts";
 import { StoreBusyError } from "../store.ts";
 
 /** What waits to be written. */
 export interface QueuedBatch {
+  /** Whose it is; batches of one tenant are written in the order they came. */
+  readonly tenant: string;
   /** How many units it has. */
   readonly units: number;
   /** How many rows it is about. */
@@ -36,14 +40,32 @@ export interface CommitQueueOptions<Batch extends QueuedBatch> {
    * writer need not wait between them; none goes while two are.
    */
   readonly aheadRows: number;
-  /** Most rows that wait. */
+  /**
+   * Most rows that wait. A tenant may have as many of them as would be left
+   * beside: half of them while it is alone, a third beside another such tenant.
+   */
   readonly maxQueuedRows: number;
-  /** Most characters that wait. */
+  /** Most characters that wait, which are shared in the same way. */
   readonly maxQueuedChars: number;
+  /**
+   * Hears how many milliseconds a batch waited until it was written.
+   *
+   * @default nothing does
+   */
+  readonly onWritten?: (batch: Batch, waitedMs: number) => void;
+}
+
+/** A number of rows and characters. */
+export interface BatchSize {
+  /** Rows. */
+  readonly rows: number;
+  /** Characters. */
+  readonly chars: number;
 }
 
 interface Waiting<Batch> {
   readonly batch: Batch;
+  readonly addedAtMs: number;
   readonly resolve: (codes: readonly number[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -53,18 +75,30 @@ const LONGEST_RETRY_MS = 5_000;
 
 /** One that is written and one that waits for it. */
 const MAX_UNDER_WAY = 2;
+/** Rows that a tenant gets in each round of the tenants. */
+const QUANTUM_ROWS = 100;
+/** How long writing a group is to take, while one tenant waits and while several do. */
+const GROUP_MS = { alone: 10, shared: 4 };
+/** A group that takes longer than this is worth no other one behind it. */
+const AHEAD_MS = 5;
+/** A group may have as many rows, however slow the disk is. */
+const LEAST_GROUP_ROWS = 50;
 
 /**
  * Groups commits without a timer: the first one goes at the end of the turn with
  * all that came in it; what comes while a group is written forms the next one.
+ * Tenants take turns by the rows that they write.
  */
 export class CommitQueue<Batch extends QueuedBatch> {
   readonly #options: CommitQueueOptions<Batch>;
-  #waiting: Waiting<Batch>[] = [];
+  readonly #waiting = new FairQueue<Waiting<Batch>>({ quantum: QUANTUM_ROWS });
+  /** What is not written yet, by tenant. */
+  readonly #tenants = new Map<string, QueuedTenant>();
   #queuedRows = 0;
   #queuedChars = 0;
   /** Groups that are being written. */
   #underWay = 0;
+  #rowsUnderWay = 0;
   /** Rows that are in none of them. */
   #waitingRows = 0;
   #isTurnEndAwaited = false;
@@ -91,13 +125,18 @@ export class CommitQueue<Batch extends QueuedBatch> {
       rows += batch.rows;
       chars += batch.chars;
     }
-    this.demandRoom({ rows, chars });
+    this.demandRoom({ rows, chars }, tenantOf(batches));
     this.#queuedRows += rows;
     this.#waitingRows += rows;
     this.#queuedChars += chars;
+    const addedAtMs = this.#options.monotonicMs();
     const answers = batches.map((batch) =>
       new Promise<readonly number[]>((resolve, reject) => {
-        this.#waiting.push({ batch, resolve, reject });
+        const tenant = this.#tenant(batch.tenant);
+        tenant.rows += batch.rows;
+        tenant.chars += batch.chars;
+        const waiting = { batch, addedAtMs, resolve, reject };
+        this.#waiting.add(batch.tenant, waiting);
       })
     );
     if (!this.#isTurnEndAwaited && this.#mayStart()) {
@@ -117,12 +156,17 @@ export class CommitQueue<Batch extends QueuedBatch> {
    * Refuses what there is no room for. What is larger than the queue fits when
    * nothing else waits.
    *
+   * @param tenant Whose share it is of; what belongs to several tenants at once
+   * is of no share.
    * @throws {StoreBusyError} when too much waits
    */
-  demandRoom(size: { readonly rows: number; readonly chars: number }): void {
+  demandRoom(size: BatchSize, tenant?: string): void {
     const { maxQueuedRows, maxQueuedChars } = this.#options;
-    const isFull = this.#queuedRows + size.rows > maxQueuedRows ||
-      this.#queuedChars + size.chars > maxQueuedChars;
+    const own = tenant === undefined ? undefined : this.#tenants.get(tenant);
+    const rows = size.rows + (own?.rows ?? 0);
+    const chars = size.chars + (own?.chars ?? 0);
+    const isFull = rows > maxQueuedRows - this.#queuedRows ||
+      chars > maxQueuedChars - this.#queuedChars;
     if (!isFull || this.#queuedRows === 0) return;
     const ms = Math.ceil(this.#queuedRows / this.#rowsPerMs);
     throw new StoreBusyError(
@@ -140,29 +184,59 @@ export class CommitQueue<Batch extends QueuedBatch> {
     return this.#underWay === 0 && this.#waiting.length === 0;
   }
 
+  #tenant(id: string): QueuedTenant {
+    let tenant = this.#tenants.get(id);
+    if (tenant === undefined) {
+      tenant = { rows: 0, chars: 0 };
+      this.#tenants.set(id, tenant);
+    }
+    return tenant;
+  }
+
   /** Small groups wait: each costs a wait for the disk of its own. */
   #mayStart(): boolean {
-    return this.#waiting.length > 0 && (this.#underWay === 0 ||
+    if (this.#waiting.length === 0) return false;
+    return this.#underWay === 0 ||
       this.#underWay < MAX_UNDER_WAY &&
-        this.#waitingRows >= this.#options.aheadRows);
+        this.#waitingRows >= this.#options.aheadRows &&
+        this.#rowsUnderWay <= this.#rowsIn(AHEAD_MS);
+  }
+
+  /** How many rows are written in about so many milliseconds. */
+  #rowsIn(ms: number): number {
+    return Math.max(LEAST_GROUP_ROWS, this.#rowsPerMs * ms);
   }
 
   #startGroups(): void {
     while (this.#mayStart()) void this.#writeGroup(this.#nextGroup());
     if (!this.#isIdle()) return;
+    this.#waiting.forgetDebts();
     for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
   #nextGroup(): readonly Waiting<Batch>[] {
-    const { maxGroupRows, maxGroupChars } = this.#options;
-    let [rows, chars, count] = [0, 0, 0];
-    for (const { batch } of this.#waiting) {
+    const { maxGroupChars } = this.#options;
+    const { alone, shared } = GROUP_MS;
+    const maxRows = Math.min(
+      this.#options.maxGroupRows,
+      this.#rowsIn(this.#waiting.keys > 1 ? shared : alone),
+    );
+    const group: Waiting<Batch>[] = [];
+    let [rows, chars] = [0, 0];
+    for (
+      let next = this.#waiting.peek();
+      next !== undefined;
+      next = this.#waiting.peek()
+    ) {
+      const { batch } = next.item;
       rows += batch.rows;
       chars += batch.chars;
-      if (count > 0 && (rows > maxGroupRows || chars > maxGroupChars)) break;
-      count++;
+      if (group.length > 0 && (rows > maxRows || chars > maxGroupChars)) break;
+      group.push(next.item);
+      this.#waiting.remove(next);
+      this.#waiting.charge(batch.tenant, batch.rows);
     }
-    return this.#waiting.splice(0, count);
+    return group;
   }
 
   async #writeGroup(group: readonly Waiting<Batch>[]): Promise<void> {
@@ -171,6 +245,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
     let rows = 0;
     for (const batch of batches) rows += batch.rows;
     this.#waitingRows -= rows;
+    this.#rowsUnderWay += rows;
     this.#underWay++;
     try {
       const codes = await this.#options.write(batches);
@@ -182,8 +257,9 @@ export class CommitQueue<Batch extends QueuedBatch> {
     } catch (error) {
       for (const { reject } of group) reject(error);
     }
-    for (const batch of batches) this.#queuedChars -= batch.chars;
     this.#queuedRows -= rows;
+    this.#rowsUnderWay -= rows;
+    for (const batch of batches) this.#release(batch);
     // Without the wait for the group before it.
     const endedMs = this.#options.monotonicMs();
     const tookMs = endedMs - Math.max(startedMs, this.#endedMs);
@@ -191,8 +267,33 @@ export class CommitQueue<Batch extends QueuedBatch> {
     this.#rowsPerMs = 0.8 * this.#rowsPerMs +
       0.2 * (rows / Math.max(1, tookMs));
     this.#underWay--;
+    for (const { batch, addedAtMs } of group) {
+      this.#options.onWritten?.(batch, endedMs - addedAtMs);
+    }
     this.#startGroups();
   }
+
+  #release({ tenant, rows, chars }: Batch): void {
+    this.#queuedChars -= chars;
+    const queued = this.#tenant(tenant);
+    queued.rows -= rows;
+    queued.chars -= chars;
+    if (queued.rows === 0) this.#tenants.delete(tenant);
+  }
+}
+
+/** What a tenant has in the queue. */
+interface QueuedTenant {
+  rows: number;
+  chars: number;
+}
+
+/** The tenant of all batches, if they are of one. */
+function tenantOf(batches: readonly QueuedBatch[]): string | undefined {
+  const [first] = batches;
+  return batches.every(({ tenant }) => tenant === first?.tenant)
+    ? first?.tenant
+    : undefined;
 }
 
 /** Waits for all, also when one fails: what is refused must be over. */

@@ -28,6 +28,8 @@ import {
 
 /** Some units as operations. */
 export interface EncodedBatch {
+  /** Whose units they are. */
+  readonly tenant: string;
   /** The operations. */
   readonly values: readonly OperationValue[];
   /** How many units. */
@@ -66,8 +68,13 @@ export interface EncodeBatchOptions {
   readonly nowMs: number;
 }
 
+/** Whose a unit is; that of the registry is of no tenant, an empty text. */
+export function tenantOfUnit({ writes: [first] }: Unit): string {
+  return first?.tenantId ?? "";
+}
+
 /**
- * Encodes units.
+ * Encodes units of one tenant.
  *
  * @throws {TypeError} when a task or a record is not what the port allows
  */
@@ -77,7 +84,8 @@ export function encodeBatch(
 ): EncodedBatch {
   const encoder = new BatchEncoder(options);
   for (const unit of units) encoder.addUnit(unit);
-  return encoder.finish();
+  const [first] = units;
+  return encoder.finish(first === undefined ? "" : tenantOfUnit(first));
 }
 
 type WriteOf<Kind extends Write["kind"]> = Extract<Write, { kind: Kind }>;
@@ -106,12 +114,13 @@ class BatchEncoder {
     this.#rows++;
   }
 
-  finish(): EncodedBatch {
+  finish(tenant: string): EncodedBatch {
     let chars = 0;
     for (const value of this.#values) {
       chars += typeof value === "string" ? value.length + 16 : 16;
     }
     return {
+      tenant,
       values: this.#values,
       units: this.#units,
       rows: this.#rows,

@@ -6,7 +6,7 @@
 
 import type { Unit, UnitResult } from "../store.ts";
 import { CommitQueue } from "./commit_queue.ts";
-import { encodeBatch, type EncodedBatch } from "./encode_unit.ts";
+import { encodeBatch, type EncodedBatch, tenantOfUnit } from "./encode_unit.ts";
 import { APPLIED, conflictOf } from "./group_applier.ts";
 import type { StoreReads } from "./store_reads.ts";
 import type { Writer } from "./writer.ts";
@@ -92,9 +92,10 @@ export class StoreWrites {
     const { reads: { names, payloads }, nowMs } = this.#options;
     const options = { names, payloads, nowMs: nowMs() };
     const batches: EncodedBatch[] = [];
-    for (let from = 0; from < units.length; from += MAX_BATCH_UNITS) {
-      const part = units.slice(from, from + MAX_BATCH_UNITS);
-      batches.push(encodeBatch(part, options));
+    for (let from = 0; from < units.length;) {
+      const to = endOfBatch(units, from);
+      batches.push(encodeBatch(units.slice(from, to), options));
+      from = to;
     }
     return batches;
   }
@@ -116,4 +117,17 @@ export class StoreWrites {
       return code === APPLIED ? OK : { kind: "conflict", ...conflictOf(code) };
     });
   }
+}
+
+/** Where the units end that are of one tenant and few enough for a batch. */
+function endOfBatch(units: readonly Unit[], from: number): number {
+  const first = units[from];
+  if (first === undefined) return from;
+  const tenant = tenantOfUnit(first);
+  for (let to = from + 1; to < units.length; to++) {
+    const unit = units[to];
+    if (unit === undefined || to === from + MAX_BATCH_UNITS) return to;
+    if (tenantOfUnit(unit) !== tenant) return to;
+  }
+  return units.length;
 }

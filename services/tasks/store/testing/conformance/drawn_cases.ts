@@ -73,9 +73,12 @@ class TaskPool {
   }
 
   drawUnits(): readonly Unit[] {
-    return this.#random.list(12, () => ({
-      writes: this.#random.list(4, () => this.#drawWrite()),
-    }));
+    return this.#random.list(12, () => {
+      const tenantId = this.#random.pick(TENANTS);
+      return {
+        writes: this.#random.list(4, () => this.#drawWrite(tenantId)),
+      };
+    });
   }
 
   /** Remembers what was written, the older state often with it. */
@@ -88,13 +91,13 @@ class TaskPool {
     }
   }
 
-  #drawWrite(): Write {
+  #drawWrite(tenantId: string): Write {
     const random = this.#random;
-    const tenantId = random.pick(TENANTS);
+    const tasks = this.#tasks.filter((task) => task.tenantId === tenantId);
     const draw = random.next();
-    if (draw < 0.35 || this.#tasks.length === 0) return this.#drawCreation();
-    if (draw < 0.75) return this.#drawChange(random.pick(this.#tasks));
-    if (draw < 0.8) return removal(random.pick(this.#tasks));
+    if (draw < 0.35 || tasks.length === 0) return this.#drawCreation(tenantId);
+    if (draw < 0.75) return this.#drawChange(random.pick(tasks));
+    if (draw < 0.8) return removal(random.pick(tasks));
     const id = `wrk_${random.below(4)}`;
     if (draw < 0.88) {
       return { kind: "require", recordKind: "worker", tenantId, id };
@@ -142,12 +145,12 @@ class TaskPool {
       };
   }
 
-  #drawCreation(): Write {
+  #drawCreation(tenantId: string): Write {
     const random = this.#random;
     const { task, history } = withHistory(
       sampleTask({
         id: this.#ids.next(),
-        tenantId: random.pick(TENANTS),
+        tenantId,
         ...this.#drawFields(),
       }),
       random.list(3, () => ({ message: String(random.below(100)) })),
