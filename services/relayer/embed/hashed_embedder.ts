@@ -85,8 +85,8 @@ export function hashedVector(text: string, width: number): Float32Array {
   return finish(hashingSteps(text, width));
 }
 
-/** The steps to a {@linkcode hashedVector}. */
-export function* hashingSteps(
+/** The steps to a `hashedVector()`. */
+function* hashingSteps(
   text: string,
   width: number,
 ): Steps<Float32Array> {

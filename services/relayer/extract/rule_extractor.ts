@@ -18,8 +18,11 @@ import { factImportance } from "./fact_rules.ts";
 import { DistinctTexts } from "./same_text.ts";
 import { sentencesOf } from "./sentences.ts";
 
-/** What of the options matters here. */
-type ReadOptions = Pick<ExtractOptions, "occurredAtMs" | "known" | "nowMs">;
+/** What of the options the rules look at. */
+export type ReadOptions = Pick<
+  ExtractOptions,
+  "occurredAtMs" | "known" | "nowMs"
+>;
 
 /** Sentences between two steps. */
 const SENTENCES_PER_STEP = 16;
@@ -54,8 +57,8 @@ export function extractByRules(
   return finish(extractingSteps(text, options));
 }
 
-/** The steps to what {@linkcode extractByRules} gives. */
-export function* extractingSteps(
+/** The steps to what `extractByRules()` gives. */
+function* extractingSteps(
   text: string,
   options: ReadOptions,
 ): Steps<readonly Fact[]> {
