@@ -78,6 +78,9 @@ export interface FailedStep extends JobFailure {
   readonly job: JobRow;
 }
 
+/** Bytes of blobs that are begun to be stored at once. */
+const STORED_TOGETHER_BYTES = 65_536;
+
 const DONE: StepOutcome = { kind: "done" };
 
 /** Does what is to be done for jobs. */
@@ -107,8 +110,14 @@ export class JobSteps {
       const opened = await this.#openAll(jobs, { fail, turn });
       const embedded = await this.#embedAll(opened, { fail, signal, turn });
       const storing: Promise<void>[] = [];
+      let begunBytes = 0;
       for (const work of embedded) {
-        await turn.pauseFor(work.job);
+        // Small ones begin together, for then they share a commit as well.
+        if (begunBytes >= STORED_TOGETHER_BYTES) {
+          await turn.pauseFor(work.job);
+          begunBytes = 0;
+        }
+        begunBytes += work.payload.length;
         storing.push(this.#store(work, { fail, signal }));
       }
       for (const job of jobs) {

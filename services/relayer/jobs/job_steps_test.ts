@@ -411,8 +411,8 @@ Deno.test("JobSteps.run() asks for a turn for each job, at the cost of its owner
     const { signal } = new AbortController();
     const outcomes = await steps.run(jobs, signal);
     assertEquals(outcomes, [{ kind: "done" }, { kind: "done" }]);
-    // Before it is opened, shortened and stored, and within the embedding.
-    assert(asks.length >= 3 * jobs.length + jobs.length, asks.join());
+    // Before it is opened and shortened, and within the embedding.
+    assert(asks.length >= 2 * jobs.length + jobs.length, asks.join());
     assertEquals(new Set(asks), new Set([`jobs ${owner}`]));
   });
 });
