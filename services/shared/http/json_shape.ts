@@ -177,7 +177,7 @@ export class JsonShape {
   scan({ values: moreValues, bytes: moreBytes, floor }: ScanUntil): ScanStop {
     const bytes = this.#bytes;
     const { maxDepth, maxValues, maxMembers = Infinity } = this.#limits;
-    const commas = this.#commas;
+    const [commas, opensAt] = [this.#commas, this.#opensAt];
     const commaAt = this.#at + moreBytes;
     const commaValues = this.#values + moreValues;
     // Behind as many bytes again without a comma it stops anywhere.
@@ -205,7 +205,7 @@ export class JsonShape {
         case OPEN_OBJECT:
           values++;
           if (++depth > maxDepth) return stopAt(at, this.#fault("too_deep"));
-          this.#opensAt[depth] = at;
+          opensAt[depth] = at;
           commas[depth] = 0;
           break;
         case CLOSE_LIST:
