@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { roundsOf } from "../support/rounds.ts";
+import { runTasks } from "../support/tasks_process.ts";
 import { DataFolder } from "./data_folder.ts";
 import { runChaos } from "./chaos/chaos_run.ts";
 
@@ -14,4 +15,10 @@ Deno.test("tasks keeps what it has answered for when it is killed in the middle 
   assert(outcome.tasks > 20 * kills, `only ${outcome.tasks} tasks`);
   assert(outcome.successes > 20 * kills, `only ${outcome.successes} successes`);
   assert(outcome.replays > 4 * kills, `only ${outcome.replays} replays`);
+  // Counts, digests and hashes were written together with what they prove.
+  const check = await runTasks({
+    dataDir: folder.path,
+    args: ["check", "--json"],
+  });
+  assertEquals(JSON.parse(check.stdout), { faults: [], notes: [] });
 });

@@ -53,7 +53,9 @@ export function* proofFaults(
       yield `Cannot trust the tasks of tenant ${name}: there are ${found}, ` +
         `${proof.tasks} were written`;
     }
-    if (tenantId === "") yield `Cannot trust tenant ${name}: it has no name`;
+    if (tenantId === undefined) {
+      yield `Cannot trust tenant ${name}: it has no name`;
+    }
     const end = ends.get(tenant) ?? NO_AUDIT;
     if (end.fault !== undefined) {
       yield `Cannot trust the audit log of tenant ${name} at entry ` +
@@ -161,5 +163,5 @@ function* auditRows(reader: Reader): Generator<Row> {
 }
 
 function nameOf({ tenant, tenantId }: Proof): string {
-  return tenantId === "" ? `number ${tenant}` : quote(tenantId);
+  return tenantId === undefined ? `number ${tenant}` : quote(tenantId);
 }

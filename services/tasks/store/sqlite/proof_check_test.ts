@@ -260,6 +260,20 @@ Deno.test("historyCheck() verifies counts and chains without a master key, but f
   });
 });
 
+Deno.test("historyCheck() takes the tenant whose id is empty, which holds the others", async () => {
+  await withFolder(async (folder) => {
+    await withStore(folder, async (store) => {
+      await store.commit(unitsOf(audit("", "tenant.created")));
+    }, { proofKeys: KEYS });
+    assertEquals(faultsIn(folder), []);
+    tamper(folder, "DELETE FROM tenants");
+    assertEquals(faultsIn(folder), [
+      "Cannot trust the counts of tenant number 1: they are not what was sealed",
+      "Cannot trust tenant number 1: it has no name",
+    ]);
+  });
+});
+
 Deno.test("historyCheck() takes what another master key sealed once that is changed", async () => {
   const next = ringOf("next").proofKeys();
   await withFolder(async (folder) => {

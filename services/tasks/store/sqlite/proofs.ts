@@ -16,8 +16,8 @@ import { numberOf, type Row, textOf } from "./reader.ts";
 export interface Proof {
   /** The tenant's number; 0 for what is true of all of them. */
   readonly tenant: number;
-  /** The tenant's id; empty for all of them. */
-  readonly tenantId: string;
+  /** The tenant's id; undefined for all of them. */
+  readonly tenantId: string | undefined;
   /** How many tasks there are; of tenant 0, how many other rows. */
   readonly tasks: number;
   /** The number of the last entry of the audit log. */
@@ -49,14 +49,14 @@ const KEYLESS = "?";
 /** Asks for the rows that {@linkcode proofOf} reads. */
 export const PROOF_ROWS: string =
   "SELECT proofs.tenant, tasks, audits, audit_hash, mac, " +
-  "coalesce(tenants.id, '') AS id FROM proofs LEFT JOIN tenants " +
+  "tenants.id AS id FROM proofs LEFT JOIN tenants " +
   "ON tenants.tenant = proofs.tenant";
 
 /** The proof in a row of {@linkcode PROOF_ROWS}. */
 export function proofOf(row: Row): Proof {
   return {
     tenant: numberOf(row, "tenant"),
-    tenantId: textOf(row, "id"),
+    tenantId: row["id"] === null ? undefined : textOf(row, "id"),
     tasks: numberOf(row, "tasks"),
     audits: numberOf(row, "audits"),
     auditHash: textOf(row, "audit_hash"),
@@ -113,7 +113,13 @@ function keyOf(
 
 function macOf(proof: Proof, { id, key }: ProofKey): string {
   const { tenant, tenantId, tasks, audits, auditHash } = proof;
-  const text = [tenant, tenantId, tasks, audits, auditHash].join("\n");
+  const text = JSON.stringify([
+    tenant,
+    tenantId ?? null,
+    tasks,
+    audits,
+    auditHash,
+  ]);
   return `${id}:${createHmac("sha256", key).update(text).digest("base64url")}`;
 }
 
@@ -244,8 +250,8 @@ export class ProofWriter {
       return { proof, verdict: judgeProof(proof, this.#keys) };
     }
     // It was taken away. What is there from now on is known to be wrong.
-    const blank = { tenant, tenantId: "", tasks: 0, audits: 0, auditHash: "" };
-    return { proof: { ...blank, mac: BROKEN }, verdict: "broken" };
+    const blank = { tenantId: undefined, tasks: 0, audits: 0, auditHash: "" };
+    return { proof: { tenant, ...blank, mac: BROKEN }, verdict: "broken" };
   }
 
   #macOf(proof: Proof, verdict: ProofVerdict): string | null {
