@@ -10,6 +10,7 @@
  */
 
 import {
+  absentParts,
   rateLimitSettings,
   unavailableSettings,
 } from "../services/ratelimit/settings.ts";
@@ -20,6 +21,7 @@ import {
   type ReadVariable,
   type Setting,
   settingNames,
+  settingPrefixes,
 } from "../services/shared/settings.ts";
 import { tasksSettings } from "../services/tasks/settings.ts";
 
@@ -100,7 +102,10 @@ const SETS: Readonly<
           read(rateLimitSettings.perSecondSocketType),
         ),
     ], serving),
-    ...environmentFlags(settingNames(rateLimitSettings, unavailableSettings)),
+    ...environmentFlags([
+      ...settingNames(rateLimitSettings, unavailableSettings),
+      ...GRPC_JS_ENVIRONMENT.filter(isNoProxy),
+    ], absentParts.flatMap(({ prefixes }) => prefixes)),
     "--no-prompt",
   ],
   // Net and read: settings name the listener, the key files and whom push workers
@@ -109,8 +114,7 @@ const SETS: Readonly<
     "--allow-net",
     "--allow-read",
     ...writeFlags([(read) => read(tasksSettings.dataDir)], serving),
-    `--allow-env=${[...settingNames(tasksSettings)].sort().join(",")}`,
-    "--ignore-env",
+    ...environmentFlags(settingNames(tasksSettings)),
     "--no-prompt",
   ],
   // Net and read: settings name the listeners, and the models, blob stores and
@@ -119,8 +123,7 @@ const SETS: Readonly<
     "--allow-net",
     "--allow-read",
     ...writeFlags([(read) => read(relayerSettings.dataDir)], serving),
-    `--allow-env=${[...settingNames(relayerSettings)].sort().join(",")}`,
-    "--ignore-env",
+    ...environmentFlags(settingNames(relayerSettings)),
     "--no-prompt",
   ],
   // Tests start servers and services on this machine. Net has no list: a unix
@@ -176,12 +179,17 @@ function isPermissionSet(name: string): name is PermissionSet {
 }
 
 /**
- * The settings and what the libraries of a service read; every other variable
- * looks as if it were not set.
+ * What a service reads, and whatever begins like one of its settings, so that
+ * it can tell of near misses; every other variable looks as if it were not set.
  */
-function environmentFlags(settings: readonly string[]): readonly string[] {
-  const names = [...settings, ...GRPC_JS_ENVIRONMENT.filter(isNoProxy)].sort();
-  return [`--allow-env=${names.join(",")}`, "--ignore-env"];
+function environmentFlags(
+  names: readonly string[],
+  prefixes: readonly string[] = [],
+): readonly string[] {
+  const seen = [...settingPrefixes(names), ...prefixes]
+    .map((prefix) => `${prefix}*`);
+  const all = [...new Set([...names, ...seen])].sort();
+  return [`--allow-env=${all.join(",")}`, "--ignore-env"];
 }
 
 /** A proxy is for what leaves a network; the services' peers are within it. */

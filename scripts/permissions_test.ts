@@ -3,6 +3,7 @@ import {
   expandPermissions,
   permissionFlags,
   SERVICE_NAMES,
+  type ServiceName,
 } from "./permissions.ts";
 
 const options = { execPath: "/opt/deno" };
@@ -82,6 +83,21 @@ Deno.test("permissionFlags() names every variable that a service reads, and hide
     assertEquals(names.includes(name), false, name);
   }
   assertEquals(flags.includes("--ignore-env"), true);
+});
+
+Deno.test("permissionFlags() shows a service what begins like its settings, for near misses", () => {
+  const namesOf = (service: ServiceName) =>
+    permissionFlags(service, options)
+      .find((flag) => flag.startsWith("--allow-env="))
+      ?.slice("--allow-env=".length).split(",") ?? [];
+  for (const name of ["GRPC_*", "KVSTORE_*", "TRACING_*", "TAGGED_STATSD_*"]) {
+    assertEquals(namesOf("ratelimit").includes(name), true, name);
+  }
+  assertEquals(namesOf("tasks").includes("IDP_*"), true);
+  assertEquals(namesOf("relayer").includes("BLOB_*"), true);
+  for (const service of SERVICE_NAMES) {
+    assertEquals(namesOf(service).includes("*"), false);
+  }
 });
 
 Deno.test("permissionFlags() lets tests start Deno, two servers and three runtimes, and nothing else", () => {

@@ -9,6 +9,7 @@ import { systemClock } from "../shared/clock.ts";
 import type { Part } from "../shared/part.ts";
 import { createLogger } from "../shared/log_writer.ts";
 import type { Logger } from "../shared/logger.ts";
+import { GRPC_JS_ENVIRONMENT } from "../shared/grpc/grpc_js_environment.ts";
 import { processIo } from "../shared/process_io.ts";
 import { readSettings, settingsHelp } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
@@ -21,6 +22,8 @@ import { openStore } from "./counters/open_store.ts";
 import { serveLoadThread, startLoadThread } from "./rules/load_thread.ts";
 import { serve } from "./serve.ts";
 import {
+  absentParts,
+  idleSettings,
   type RateLimitSettings,
   rateLimitSettings,
   unavailableSettings,
@@ -64,6 +67,9 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
 async function runService(io: CommandIo): Promise<number> {
   const read = readSettings(rateLimitSettings, (name) => Deno.env.get(name), {
     unavailable: unavailableSettings,
+    absent: absentParts,
+    allVariables: () => Deno.env.toObject(),
+    others: GRPC_JS_ENVIRONMENT,
   });
   if (read.kind === "bad") {
     for (const problem of read.problems) io.err(problem);
@@ -77,6 +83,8 @@ async function runService(io: CommandIo): Promise<number> {
     write: stderrWriter(),
   });
   for (const notice of read.notices) logger.warn(notice);
+  const idle = idleSettings(settings, (name) => Deno.env.get(name));
+  for (const notice of idle) logger.warn(notice);
   const registry = createStatsRegistry({
     maxNames: settings.statsMaxNames,
     onOverflow: ({ name, reason }) =>

@@ -14,7 +14,11 @@ import { perSecondSettings } from "./settings/per_second_settings.ts";
 import { statisticsSettings } from "./settings/statistics_settings.ts";
 import { storeSettings } from "./settings/store_settings.ts";
 
-export { unavailableSettings } from "./settings/unavailable_settings.ts";
+export { idleSettings } from "./settings/idle_settings.ts";
+export {
+  absentParts,
+  unavailableSettings,
+} from "./settings/unavailable_settings.ts";
 
 /** The types of all settings. */
 export type RateLimitSettingsTable =

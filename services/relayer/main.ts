@@ -71,7 +71,9 @@ async function runAccountCommand(
 }
 
 async function runService(io: CommandIo): Promise<number> {
-  const read = readSettings(relayerSettings, (name) => Deno.env.get(name));
+  const read = readSettings(relayerSettings, (name) => Deno.env.get(name), {
+    allVariables: () => Deno.env.toObject(),
+  });
   if (read.kind === "bad") {
     for (const problem of read.problems) io.err(problem);
     return 1;

@@ -7,6 +7,16 @@
 /** Longer words are not compared, so that no input makes this slow. */
 const MAX_WORD_LENGTH = 64;
 
+/** Options of {@linkcode nearest}. */
+export interface NearestOptions {
+  /**
+   * Letters that may differ at most, whatever the length.
+   *
+   * @default {Infinity}
+   */
+  readonly maxMistakes?: number;
+}
+
 /**
  * Finds the candidate closest to `word`: the fewest inserted, removed,
  * replaced or swapped letters, upper and lower case being the same. The first
@@ -19,10 +29,12 @@ const MAX_WORD_LENGTH = 64;
 export function nearest(
   word: string,
   candidates: Iterable<string>,
+  options: NearestOptions = {},
 ): string | undefined {
   if (word.length === 0 || word.length > MAX_WORD_LENGTH) return undefined;
   const wanted = word.toLowerCase();
-  let bestDistance = Math.floor(word.length / 3) + 1;
+  const { maxMistakes = Infinity } = options;
+  let bestDistance = Math.min(Math.floor(word.length / 3), maxMistakes) + 1;
   let best: string | undefined;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;

@@ -13,6 +13,7 @@
  */
 
 import { quote } from "./quote.ts";
+import { type AbsentPart, unknownSettings } from "./unknown_settings.ts";
 import type {
   ReadVariable,
   Setting,
@@ -34,6 +35,7 @@ export {
   secretSetting,
   textSetting,
 } from "./settings_kinds.ts";
+export { type AbsentPart, settingPrefixes } from "./unknown_settings.ts";
 export { settingsHelp, settingsMarkdown } from "./settings_help.ts";
 export type {
   ReadVariable,
@@ -52,6 +54,25 @@ export interface ReadSettingsOptions {
    * @default {[]}
    */
   readonly unavailable?: readonly UnavailableSetting[];
+  /**
+   * Gives all variables that may be seen; those that look like settings and are
+   * none are told.
+   *
+   * @default none
+   */
+  readonly allVariables?: () => Readonly<Record<string, string>>;
+  /**
+   * Names that something else in the program reads.
+   *
+   * @default {[]}
+   */
+  readonly others?: readonly string[];
+  /**
+   * Parts whose variables are told when they are set.
+   *
+   * @default {[]}
+   */
+  readonly absent?: readonly AbsentPart[];
 }
 
 /**
@@ -82,6 +103,11 @@ export function readSettings<const T extends SettingsTable>(
     const complaints = complain(setting, readVariable);
     (setting.severity === "warn" ? notices : problems).push(...complaints);
   }
+  notices.push(...unknownSettings({
+    seen: namesOfSet(options.allVariables),
+    known: [...settingNames(table, unavailable), ...(options.others ?? [])],
+    absent: options.absent ?? [],
+  }));
   if (problems.length > 0) {
     return {
       kind: "bad",
@@ -101,6 +127,20 @@ export function settingNames(
 ): readonly string[] {
   const names = [...Object.values(table), ...unavailable].flatMap(namesOf);
   return [...new Set(names)].sort();
+}
+
+/** The names of the variables that are set and may be seen. */
+function namesOfSet(
+  allVariables: ReadSettingsOptions["allVariables"],
+): readonly string[] {
+  try {
+    return Object.entries(allVariables?.() ?? {})
+      .flatMap(([name, text]) => text === "" ? [] : [name]);
+  } catch (error) {
+    // Without `--ignore-env` the runtime refuses instead of leaving names out.
+    if (error instanceof Deno.errors.NotCapable) return [];
+    throw error;
+  }
 }
 
 type Named = Pick<UnavailableSetting, "name" | "aliases" | "secret">;

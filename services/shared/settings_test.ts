@@ -285,3 +285,30 @@ function readBad(
     ? outcome.problems
     : fail("expected a problem, all settings were read");
 }
+
+Deno.test("readSettings() gives notices of variables that look like settings and are none", () => {
+  const env: Record<string, string> = {
+    KVSTORE_URI: "localhost",
+    KVSTORE_AHTU: "",
+    PORT: "1",
+    HOME: "/",
+  };
+  const outcome = readSettings(TABLE, (name) => env[name], {
+    allVariables: () => env,
+  });
+  assert(outcome.kind === "ok");
+  assertEquals(outcome.notices, [
+    "KVSTORE_URI is set and has no effect: there is no such setting; did you " +
+    "mean KVSTORE_URL?",
+  ]);
+});
+
+Deno.test("readSettings() goes without those notices when the environment may not be listed", () => {
+  const outcome = readSettings(TABLE, () => undefined, {
+    allVariables() {
+      throw new Deno.errors.NotCapable("Requires env access");
+    },
+  });
+  assert(outcome.kind === "ok");
+  assertEquals(outcome.notices, []);
+});

@@ -107,7 +107,9 @@ function openKeys(dataFolder: string): Promise<OpenKeysOutcome> {
 }
 
 async function runService(io: CommandIo): Promise<number> {
-  const read = readSettings(tasksSettings, (name) => Deno.env.get(name));
+  const read = readSettings(tasksSettings, (name) => Deno.env.get(name), {
+    allVariables: () => Deno.env.toObject(),
+  });
   if (read.kind === "bad") {
     for (const problem of read.problems) io.err(problem);
     return 1;

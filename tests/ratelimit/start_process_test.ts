@@ -208,3 +208,31 @@ async function exists(path: string): Promise<boolean> {
     throw error;
   }
 }
+
+Deno.test("ratelimit names settings at the start that have no effect", async () => {
+  await using folder = await ConfigFolder.make({ "rules.yaml": RULE });
+  await using service = await startRatelimit({
+    env: {
+      RUNTIME_ROOT: folder.root,
+      GRPC_PROT: "8081",
+      TRACING_SAMPLING_RATE: "0.5",
+      XDS_CLIENT_BACKOFF_MAX_INTERVAL: "9s",
+      TAGGED_STATSD_MOGRIFIERS: "A",
+      KVSTORE_PERSECOND_URL: "localhost:6380",
+      LocalCacheSizeInBytes: "1",
+      LOG_TOKENS: "secret",
+    },
+  });
+  for (
+    const line of [
+      "GRPC_PROT is set and has no effect: there is no such setting; did you mean GRPC_PORT?",
+      "TRACING_SAMPLING_RATE is set and has no effect: this version emits no traces",
+      "XDS_CLIENT_BACKOFF_MAX_INTERVAL is set and has no effect: this version reads its configuration from files only",
+      "TAGGED_STATSD_MOGRIFIERS is set and has no effect: this version speaks plain statsd only",
+      "KVSTORE_PERSECOND_URL is set and has no effect: BACKEND_TYPE is memory",
+    ]
+  ) assert(service.lines.some((logged) => logged.includes(line)), line);
+  assertEquals(service.stderr.includes("LOG_TOKENS"), false);
+  assertEquals(service.stderr.includes("LocalCache"), false);
+  assertEquals(await service.stop(), 0);
+});

@@ -38,9 +38,9 @@ Deno.test("debugRoutes() shows the rules in force, and says when there are none"
   const { snapshot } = loadRules([{ name: "a.yaml", text }]);
   assertEquals(
     await (await ask("/rlconfig", snapshot)).text(),
-    "d.a: unit=DAY requests_per_unit=2, unlimited: false, " +
+    "d.a: unit=DAY requests_per_unit=2, " +
       "shadow_mode: false, quota_mode: false\n" +
-      "d.b_x: unit=UNKNOWN requests_per_unit=0, unlimited: true, " +
+      "d.b_x: unit=UNKNOWN requests_per_unit=0, " +
       "shadow_mode: false, quota_mode: false\n",
   );
 });

@@ -47,7 +47,9 @@ export function publicRoutes(options: PublicRoutesOptions): Route[] {
       path: "/healthcheck",
       handle: () =>
         health.isHealthy
-          ? new Response("OK", { headers: { "content-type": "text/plain" } })
+          ? new Response("OK", {
+            headers: { "content-type": "text/plain; charset=utf-8" },
+          })
           : problem({ status: 503, detail: health.reasons.join("; ") }),
     },
   ];

@@ -145,6 +145,10 @@ Deno.test("publicRoutes() takes decisions by POST only and health by any method"
       new Request("http://service.test/healthcheck", { method }),
     );
     assertEquals(health.status, 200);
+    assertEquals(
+      health.headers.get("content-type"),
+      "text/plain; charset=utf-8",
+    );
   }
 });
 

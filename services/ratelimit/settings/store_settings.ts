@@ -70,6 +70,7 @@ export const storeSettings = {
   }),
   localCacheBytes: integerSetting({
     name: "LOCAL_CACHE_SIZE_IN_BYTES",
+    aliases: ["LocalCacheSizeInBytes"],
     default: 0,
     min: 0,
     max: 17_179_869_184,

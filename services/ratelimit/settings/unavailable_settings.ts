@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { UnavailableSetting } from "../../shared/settings.ts";
+import type { AbsentPart, UnavailableSetting } from "../../shared/settings.ts";
 
 const OFF = ["false", "0", "f", "0s"];
 
@@ -47,4 +47,30 @@ export const unavailableSettings: readonly UnavailableSetting[] = [
     severity: "warn",
     neutralValues: OFF,
   },
+];
+
+/** The parts that those settings turn on, with settings of their own. */
+export const absentParts: readonly AbsentPart[] = [
+  {
+    prefixes: ["CONFIG_GRPC_XDS_", "XDS_CLIENT_"],
+    why: "this version reads its configuration from files only",
+  },
+  {
+    prefixes: ["GRPC_SERVER_TLS_", "GRPC_CLIENT_TLS_"],
+    why: "this version has no TLS on the gRPC port",
+  },
+  {
+    prefixes: [
+      "TAGGED_STATSD_",
+      "USE_TAGGED_STATSD_",
+      "DOG_STATSD_",
+      "USE_DOG_STATSD_",
+    ],
+    why: "this version speaks plain statsd only",
+  },
+  {
+    prefixes: ["PULLMETRICS_", "PROMETHEUS_"],
+    why: "this version has no endpoint for pull metrics",
+  },
+  { prefixes: ["TRACING_"], why: "this version emits no traces" },
 ];

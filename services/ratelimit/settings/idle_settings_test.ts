@@ -1,0 +1,56 @@
+import { assert, assertEquals } from "@std/assert";
+import { readSettings } from "../../shared/settings.ts";
+import { idleSettings, rateLimitSettings } from "../settings.ts";
+
+function idle(env: Readonly<Record<string, string>>): readonly string[] {
+  const read = (name: string) => env[name];
+  const settings = readSettings(rateLimitSettings, read);
+  assert(settings.kind === "ok");
+  return idleSettings(settings.values, read);
+}
+
+Deno.test("idleSettings() names what is set for a part that is off", () => {
+  assertEquals(idle({ REDIS_PERSECOND_URL: "a:1", REDIS_URL: "b:1" }), [
+    "REDIS_PERSECOND_URL is set and has no effect: KVSTORE_PERSECOND is not " +
+    "true",
+  ]);
+  assertEquals(idle({ KVSTORE_URL: "a:1", BACKEND_TYPE: "memory" }), [
+    "KVSTORE_URL is set and has no effect: BACKEND_TYPE is memory",
+  ]);
+  assertEquals(idle({ MEMCACHE_HOST_PORT: "a:1", MEMCACHE_TLS: "true" }), [
+    "MEMCACHE_HOST_PORT, MEMCACHE_TLS are set and have no effect: " +
+    "BACKEND_TYPE is memory",
+  ]);
+  assertEquals(idle({ KVSTORE_URL: "a:1", KVSTORE_TLS_CACERT: "/ca.pem" }), [
+    "KVSTORE_TLS_CACERT is set and has no effect: KVSTORE_TLS is not true",
+  ]);
+  assertEquals(idle({ STATSD_HOST: "stats", USE_STATSD: "false" }), [
+    "STATSD_HOST is set and has no effect: USE_STATSD is false",
+  ]);
+  assertEquals(idle({ LIMIT_RESET_HEADER: "x-reset" }), [
+    "LIMIT_RESET_HEADER is set and has no effect: " +
+    "LIMIT_RESPONSE_HEADERS_ENABLED is not true",
+  ]);
+});
+
+Deno.test("idleSettings() leaves out what has an effect, asks for nothing or is the default", () => {
+  assertEquals(
+    idle({
+      KVSTORE_URL: "a:1",
+      KVSTORE_PERSECOND: "true",
+      KVSTORE_PERSECOND_URL: "b:1",
+      KVSTORE_PERSECOND_TLS: "true",
+      KVSTORE_TLS_CACERT: "/ca.pem",
+      STATSD_PORT: "9000",
+    }),
+    [],
+  );
+  assertEquals(
+    idle({
+      KVSTORE_PERSECOND: "false",
+      KVSTORE_TYPE: "single",
+      ALTCACHE_HOST_PORT: "",
+    }),
+    [],
+  );
+});
