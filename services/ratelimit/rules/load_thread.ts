@@ -180,6 +180,7 @@ class LoadThread {
   constructor(
     { startThread, clock, signal, timeoutMs = 60_000 }: LoadInThreadOptions,
   ) {
+    this.#worker = startThread();
     const fail = (why: string) =>
       this.#ended.reject(new Error(`the rules could not be loaded: ${why}`));
     const onAbort = () => fail("the service stops");
@@ -189,7 +190,6 @@ class LoadThread {
     );
     signal.addEventListener("abort", onAbort, { once: true });
     this.#ended.promise.catch(() => {});
-    this.#worker = startThread();
     this.#worker.onmessage = ({ data }) => this.#answer.resolve(data);
     this.#worker.onerror = (event) => {
       event.preventDefault();
