@@ -222,6 +222,7 @@ Deno.test("historyCheck() still finds what was taken away after the store has go
         "removed tenant",
         "last audit entries",
         "all of an audit log",
+        "added audit entry",
       ]
     ) {
       await t.step(what, async () => {

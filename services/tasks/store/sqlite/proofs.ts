@@ -139,6 +139,7 @@ export class ProofWriter {
   readonly #find: StatementSync;
   readonly #findMac: StatementSync;
   readonly #put: StatementSync;
+  readonly #lastAudit: StatementSync;
   readonly #addAudit: StatementSync;
   /** As committed; others only seal it by another key. */
   readonly #known = new BoundedMap<number, KnownProof>({
@@ -157,6 +158,9 @@ export class ProofWriter {
     this.#put = db.prepare(
       "INSERT OR REPLACE INTO proofs(tenant, tasks, audits, audit_hash, mac) " +
         "VALUES(?, ?, ?, ?, ?)",
+    );
+    this.#lastAudit = db.prepare(
+      "SELECT max(number) AS number FROM audit WHERE tenant = ?",
     );
     this.#addAudit = db.prepare(
       "INSERT INTO audit(tenant, number, at_ms, action, text, hash) " +
@@ -223,7 +227,9 @@ export class ProofWriter {
   addAudit(tenant: number, entry: Omit<HashedAudit, "number">): void {
     const { proof: { audits, auditHash: prev } } = this.#read(tenant);
     const { atMs, action, text } = entry;
-    const number = audits + 1;
+    // What somebody else added stands in nobody's way, and is found by its hash.
+    const last = this.#lastAudit.get(tenant)?.["number"];
+    const number = Math.max(audits, Number(last ?? 0)) + 1;
     const hash = auditHash(prev, { number, ...entry });
     this.#addAudit.run(tenant, number, atMs, action, text, hash);
     this.#change(tenant, { audits: number, auditHash: hash });
