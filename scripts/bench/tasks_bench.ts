@@ -21,6 +21,7 @@ import { measureBodies } from "./tasks/measure_bodies.ts";
 import { measureBatch, measureCreate } from "./tasks/measure_create.ts";
 import { measureDrain } from "./tasks/measure_drain.ts";
 import { measureLists } from "./tasks/measure_lists.ts";
+import { type FairnessRun, measureFairness } from "./tasks/measure_fairness.ts";
 import { measureStart } from "./tasks/measure_start.ts";
 import { measureStored } from "./tasks/measure_stored.ts";
 import { measurePeers, PEER_NAMES } from "./tasks/peers.ts";
@@ -31,6 +32,7 @@ const MEASURES = [
   "drain",
   "bodies",
   "start",
+  "fairness",
   "claims",
   "restart",
   "lists",
@@ -129,13 +131,14 @@ async function measureAll(
   const bars: Bar[] = [];
   const measures: readonly [
     string,
-    (run: BenchRun) => Promise<readonly Bar[]>,
+    (run: FairnessRun) => Promise<readonly Bar[]>,
   ][] = [
     ["create", measureCreate],
     ["batch", measureBatch],
     ["drain", measureDrain],
     ["bodies", measureBodies],
     ["start", (run) => measureStart(run, disk)],
+    ["fairness", measureFairness],
   ];
   for (const [name, measure] of measures) {
     if (!only.includes(name)) continue;
@@ -163,14 +166,15 @@ async function measureAll(
 async function withService(
   folder: string,
   { load, ms }: Pick<BenchRun, "load" | "ms">,
-  use: (run: BenchRun) => Promise<readonly Bar[]>,
+  use: (run: FairnessRun) => Promise<readonly Bar[]>,
 ): Promise<readonly Bar[]> {
   const dataDir = await Deno.makeTempDir({ dir: folder });
   const service = await BenchService.start(dataDir);
   try {
-    const { port, pid } = service;
+    const { port, pid, metricsPort } = service;
     const bars = await use({
       port,
+      metricsPort,
       pid,
       tenant: await makeTenant(port),
       load,

@@ -12,6 +12,7 @@ const TENANT = "acme";
 const DEFAULTS: Readonly<Record<string, string>> = {
   TASKS_HOST: "127.0.0.1",
   TASKS_PORT: "8070",
+  TASKS_METRICS_PORT: "9091",
   TASKS_DATA_DIR: ".tercet/tasks",
 };
 
@@ -24,6 +25,11 @@ export const TASKS: DevService = {
       hostVariable: "TASKS_HOST",
       portVariable: "TASKS_PORT",
     },
+    {
+      name: "tasks metrics",
+      hostVariable: "METRICS_HOST",
+      portVariable: "TASKS_METRICS_PORT",
+    },
   ],
   environment(read) {
     const own = withDefaults(DEFAULTS, read);
@@ -31,6 +37,8 @@ export const TASKS: DevService = {
       ...own,
       HOST: own.TASKS_HOST ?? "",
       PORT: own.TASKS_PORT ?? "",
+      METRICS_HOST: read("METRICS_HOST") || "127.0.0.1",
+      METRICS_PORT: own.TASKS_METRICS_PORT ?? "",
       DATA_DIR: own.TASKS_DATA_DIR ?? "",
       SERVICE_HOST: "localhost",
       ACCOUNTS_MODE: "open",

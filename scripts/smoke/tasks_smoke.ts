@@ -9,18 +9,20 @@ import { freePorts, type SmokeService } from "./smoke.ts";
 
 /** The tasks service with its data in `folder`. */
 export function tasksSmoke(folder: string): SmokeService {
-  const [port] = freePorts(1);
+  const [port, metricsPort] = freePorts(2);
   const base = `http://127.0.0.1:${port}`;
   return {
     env: {
       HOST: "127.0.0.1",
       PORT: String(port),
+      METRICS_PORT: String(metricsPort),
       DATA_DIR: folder,
       SERVICE_HOST: "localhost",
       ACCOUNTS_MODE: "open",
       DEV_TENANT_FALLBACK: "true",
       // `deno task dev` takes its own names, for it runs more than one service.
       TASKS_PORT: String(port),
+      TASKS_METRICS_PORT: String(metricsPort),
       TASKS_DATA_DIR: folder,
     },
     healthUrl: `${base}/healthz`,

@@ -16,6 +16,7 @@ import { readSettings, settingsHelp } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/signals.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
+import { WaitMetrics } from "./api/wait_metrics.ts";
 import { openCertificate } from "./certificate.ts";
 import { runBackup, runCheck, runRestore } from "./cli/data_commands.ts";
 import { postJson } from "./cli/post_json.ts";
@@ -146,6 +147,7 @@ async function serveWith(
     for (const problem of named.problems) io.err(problem);
     return 1;
   }
+  const waits = new WaitMetrics();
   const tls = settings.tlsCertFile === "" ? undefined : await openCertificate({
     certFile: settings.tlsCertFile,
     keyFile: settings.tlsKeyFile,
@@ -154,7 +156,9 @@ async function serveWith(
   });
   const outcome = await serve(settings, {
     ...named.parts,
+    waits,
     store: createSqliteStore({
+      onWritten: (tenantId, waitedMs) => waits.noteCommit(tenantId, waitedMs),
       dataFolder: settings.dataDir,
       durability: settings.durability === "strict" ? "full" : "relaxed",
       maxQueuedRows: settings.maxQueuedWrites,

@@ -100,6 +100,7 @@ export async function openApi(
     leaseSource: engine,
     answers: new IdempotentAnswers(engine.parts),
     turns: options.turns,
+    onWaited: (key, waitedMs) => options.waits.noteTurn(key, waitedMs),
     onCaller: (who) => lastUsed.noteCaller(who),
     clock,
     logger,

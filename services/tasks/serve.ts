@@ -6,6 +6,7 @@
 
 import { FairTurns } from "../shared/fair_turns.ts";
 import type { HttpHandler } from "../shared/http/exchange.ts";
+import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort } from "../shared/http/open_port.ts";
 import { PublicServer } from "../shared/http/public_server.ts";
 import { publicServerOptions } from "../shared/http/public_settings.ts";
@@ -155,6 +156,13 @@ export async function serve(
         await secretsRounds.stop();
       },
     })
+    .add(metricsPart({
+      host: settings.metricsHost,
+      port: settings.metricsPort,
+      text: () => options.waits.text(),
+      logger,
+      clock,
+    }))
     .add({
       name: "listener",
       async start() {

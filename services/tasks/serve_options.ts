@@ -10,6 +10,7 @@ import type { SignalSource } from "../shared/signals.ts";
 import type { IdentityProvider } from "./access/identity_provider.ts";
 import type { JwtVerifier } from "./access/jwt.ts";
 import type { Network } from "./access/network.ts";
+import type { WaitMetrics } from "./api/wait_metrics.ts";
 import type { PlanBook } from "./api/plan_book.ts";
 import type { AllowList } from "./delivery/allow_list.ts";
 import type { MasterKeys } from "./secrets/master_keys.ts";
@@ -19,6 +20,8 @@ import type { Store } from "./store/store.ts";
 export interface ServeOptions {
   /** Keeps everything. */
   readonly store: Store;
+  /** Counts how long requests wait; the store tells it of commits. */
+  readonly waits: WaitMetrics;
   /** What secrets are sealed with; without it there are none. */
   readonly masterKeys: MasterKeys | undefined;
   /** Plans and prices. */

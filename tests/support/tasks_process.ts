@@ -16,6 +16,7 @@ import type { ServiceRun } from "./service_process.ts";
 const LOCAL_ENV: Readonly<Record<string, string>> = {
   HOST: "127.0.0.1",
   PORT: "0",
+  METRICS_PORT: "0",
   SERVICE_HOST: "tasks.test",
   ACCOUNTS_MODE: "open",
   SIGNUPS_PER_HOUR: "1000",

@@ -21,6 +21,8 @@ const STOP_MS = 60_000;
 export class BenchService {
   /** The port on which it listens. */
   readonly port: number;
+  /** The port that tells its metrics. */
+  readonly metricsPort: number;
   /** Milliseconds from its start to its first answer that it is ready. */
   readonly readyMs: number;
   readonly #child: Deno.ChildProcess;
@@ -30,12 +32,14 @@ export class BenchService {
     child: Deno.ChildProcess,
     started: {
       readonly port: number;
+      readonly metricsPort: number;
       readonly readyMs: number;
       readonly log: Promise<string>;
     },
   ) {
     this.#child = child;
     this.port = started.port;
+    this.metricsPort = started.metricsPort;
     this.readyMs = started.readyMs;
     this.#log = started.log;
   }
@@ -46,12 +50,13 @@ export class BenchService {
    * @throws {Error} When it ends, or is not ready in two minutes.
    */
   static async start(dataDir: string): Promise<BenchService> {
-    const port = freePort();
+    const [port, metricsPort] = [freePort(), freePort()];
     const beginMs = performance.now();
     const child = spawn(
       [`${ROOT}services/tasks/main.ts`],
       {
         PORT: String(port),
+        METRICS_PORT: String(metricsPort),
         DATA_DIR: dataDir,
         SERVICE_HOST,
         ACCOUNTS_MODE: "open",
@@ -65,7 +70,12 @@ export class BenchService {
       ended,
     ]);
     const readyMs = performance.now() - beginMs;
-    const service = new BenchService(child, { port, readyMs, log });
+    const service = new BenchService(child, {
+      port,
+      metricsPort,
+      readyMs,
+      log,
+    });
     if (ready === true) return service;
     await service.kill();
     throw new Error(`Cannot start the service: its log:\n${await log}`);

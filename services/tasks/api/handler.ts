@@ -59,6 +59,11 @@ export interface HandlerOptions
   /** What requests take turns in, by tenant. */
   readonly turns: Pick<FairTurns, "begin">;
   /**
+   * Hears how many milliseconds a request waited for its turns.
+   * @default nothing does
+   */
+  readonly onWaited?: (key: FairKey, waitedMs: number) => void;
+  /**
    * Hears who was let in.
    * @default nobody does
    */
@@ -121,7 +126,7 @@ class Handler {
     const begun = asking instanceof Promise ? await asking : asking;
     switch (begun.kind) {
       case "ok":
-        return await this.#answer(found, { rendering, turn: begun.turn });
+        return await this.#answerNow(found, { rendering, turn: begun.turn });
       case "refused":
         return renderAnswer(
           problem("overloaded", {
@@ -167,6 +172,17 @@ class Handler {
     }
     const { origin } = this.#destinations.of(found.request);
     return strangerAt(origin.clientAddress);
+  }
+
+  async #answerNow(
+    found: Found,
+    how: { readonly rendering: RenderOptions; readonly turn: Turn },
+  ): Promise<RenderedAnswer> {
+    try {
+      return await this.#answer(found, how);
+    } finally {
+      this.#options.onWaited?.(how.turn.key, how.turn.waitedMs);
+    }
   }
 
   async #answer(

@@ -4,7 +4,10 @@
  * @module
  */
 
-import { publicPortSettings } from "../../shared/http/public_settings.ts";
+import {
+  metricsSettings,
+  publicPortSettings,
+} from "../../shared/http/public_settings.ts";
 import { logSettings } from "../../shared/log_settings.ts";
 import {
   durationSetting,
@@ -26,6 +29,7 @@ export const listenerSettings = {
     group: GROUP,
     help: "Port to listen on.",
   }),
+  ...metricsSettings(9091),
   serviceHost: textSetting({
     name: "SERVICE_HOST",
     default: "localhost",

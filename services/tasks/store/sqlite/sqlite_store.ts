@@ -85,6 +85,13 @@ export interface SqliteStoreOptions {
    */
   readonly maxQueuedMegabytes?: number;
   /**
+   * Hears how many milliseconds something of a tenant, or of none, waited until
+   * it was on disk.
+   *
+   * @default nothing does
+   */
+  readonly onWritten?: (tenantId: string, waitedMs: number) => void;
+  /**
    * Starts the store's threads.
    *
    * @default {startOwnThread}
@@ -349,7 +356,7 @@ class SqliteStore implements Store {
 
   #writeBounds(): Pick<
     StoreWritesOptions,
-    "nowMs" | "atEndOfTurn" | "maxQueuedRows" | "maxQueuedChars"
+    "nowMs" | "atEndOfTurn" | "maxQueuedRows" | "maxQueuedChars" | "onWritten"
   > {
     const { clock, maxQueuedRows = 200_000, maxQueuedMegabytes = 128 } =
       this.#options;
@@ -358,6 +365,7 @@ class SqliteStore implements Store {
       atEndOfTurn: (callback) => void setImmediate(callback),
       maxQueuedRows,
       maxQueuedChars: maxQueuedMegabytes * MEGABYTE,
+      onWritten: this.#options.onWritten ?? (() => {}),
     };
   }
 

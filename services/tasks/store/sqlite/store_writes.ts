@@ -25,6 +25,8 @@ export interface StoreWritesOptions {
   readonly maxQueuedRows: number;
   /** Most characters that wait. */
   readonly maxQueuedChars: number;
+  /** Hears how many milliseconds something of a tenant waited to be written. */
+  readonly onWritten: (tenantId: string, waitedMs: number) => void;
 }
 
 /** Most units that are encoded together. */
@@ -43,7 +45,8 @@ export class StoreWrites {
   /** Writes with nothing waiting. */
   constructor(options: StoreWritesOptions) {
     this.#options = options;
-    const { writer, atEndOfTurn, maxQueuedRows, maxQueuedChars } = options;
+    const { writer, atEndOfTurn, maxQueuedRows, maxQueuedChars, onWritten } =
+      options;
     this.#queue = new CommitQueue({
       write: (group) =>
         writer.ask({ kind: "apply", lists: group.map(({ values }) => values) }),
@@ -54,6 +57,7 @@ export class StoreWrites {
       aheadRows: AHEAD_ROWS,
       maxQueuedRows,
       maxQueuedChars,
+      onWritten: ({ tenant }, waitedMs) => onWritten(tenant, waitedMs),
     });
   }
 
