@@ -119,6 +119,8 @@ export interface Turn extends Pausing {
   readonly key: FairKey;
   /** How long the work has waited for its turns so far, in milliseconds. */
   readonly waitedMs: number;
+  /** How long the work has held the thread in turns that have ended, in milliseconds. */
+  readonly usedMs: number;
   /** Charges another key from now on, as when it is known who asks. */
   moveTo(key: FairKey): void;
   /** Does what is left to do after a wait, and charges the time it takes. */
@@ -262,6 +264,7 @@ export class FairTurns {
       const usedMs = this.#monotonicMs() - startMs;
       // It is not the time of the work in whose callback it happens.
       this.#runningSinceMs += usedMs;
+      work.usedMs += usedMs;
       this.#queue.charge(work.key, usedMs);
     }
   }
@@ -354,6 +357,7 @@ export class FairTurns {
     const usedMs = nowMs - this.#runningSinceMs;
     this.#runningSinceMs = nowMs;
     this.#usualMs += (usedMs - this.#usualMs) / 64;
+    work.usedMs += usedMs;
     this.#queue.charge(work.key, usedMs);
   }
 
@@ -382,6 +386,7 @@ function afterEmptyRounds(callback: () => void): void {
 class Work implements Turn {
   key: FairKey;
   waitedMs = 0;
+  usedMs = 0;
   askedAtMs = 0;
   /** What ends when it may go on, while it has to wait. */
   pausing: Promise<void> | undefined;

@@ -204,7 +204,9 @@ Deno.test("Turn.waitedMs tells how long work waited for all its turns", async ()
   loop.work("a", 0.5);
   await loop.end();
   assert(begun.kind === "ok");
-  assertEquals([begun.turn.waitedMs, (await waiting)?.waitedMs], [0, 0.5 + 4]);
+  const later = await waiting;
+  assertEquals([begun.turn.waitedMs, later?.waitedMs], [0, 0.5 + 4]);
+  assertEquals([begun.turn.usedMs, later?.usedMs], [0.5, 2 * 2]);
   assertEquals(loop.text, "ababa");
 });
 

@@ -41,7 +41,8 @@ export function tableOf(bars: readonly Bar[]): string {
       limitOf(bar),
       `${format(bar.value, bar.digits)} ${bar.unit}`,
       verdictOf(bar),
-      bar.unjudged ?? bar.note ?? "",
+      [bar.unjudged, bar.note].filter((text) => text !== undefined)
+        .join("; "),
     ]),
   ];
   const widths = [0, 1, 2, 3].map((column) =>

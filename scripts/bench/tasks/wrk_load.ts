@@ -15,6 +15,12 @@ export interface WrkJob {
   readonly requests: readonly Uint8Array[];
   /** How long it goes; `wrk` counts in seconds. */
   readonly ms: number;
+  /**
+   * Whether answers that are late or have a status of 400 or more are as good as
+   * others.
+   * @default {false}
+   */
+  readonly takesRefusals?: boolean;
 }
 
 /** What the load came to. */
@@ -38,7 +44,7 @@ const decoder = new TextDecoder();
 export async function wrkLoad(job: WrkJob): Promise<WrkResult | undefined> {
   const script = await Deno.makeTempFile({ suffix: ".lua" });
   try {
-    await Deno.writeTextFile(script, scriptOf(job.requests));
+    await Deno.writeTextFile(script, scriptOf(job));
     const seconds = Math.ceil(job.ms / 1_000);
     const { success, stdout, stderr } = await new Deno.Command("wrk", {
       args: [
@@ -58,7 +64,7 @@ export async function wrkLoad(job: WrkJob): Promise<WrkResult | undefined> {
 }
 
 /** The script of `wrk`: which requests it sends and what it tells at the end. */
-function scriptOf(requests: readonly Uint8Array[]): string {
+function scriptOf({ requests, takesRefusals = false }: WrkJob): string {
   // Of ASCII text, the JSON of a string is a string in Lua, too.
   const texts = requests.map((bytes) => JSON.stringify(decoder.decode(bytes)));
   return `local requests = {${texts.join(",\n")}}
@@ -72,7 +78,9 @@ done = function(summary, latency)
   print(string.format(
     '{"count":%d,"us":%d,"bad":%d,"p50Us":%d,"p99Us":%d}',
     summary.requests, summary.duration,
-    e.connect + e.read + e.write + e.status + e.timeout,
+    e.connect + e.read + e.write${
+    takesRefusals ? "" : " + e.status + e.timeout"
+  },
     latency:percentile(50), latency:percentile(99)
   ))
 end

@@ -399,6 +399,7 @@ Deno.test("JobSteps.run() asks for a turn for each job, at the cost of its owner
         const turn: Turn = {
           key,
           waitedMs: 0,
+          usedMs: 0,
           pause: () => void asks.push(memberOf(payer)),
           moveTo: (next) => void (payer = next),
           measure: (work) => work(),

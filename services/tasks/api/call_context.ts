@@ -16,6 +16,7 @@ export interface ContextOptions extends
     | "params"
     | "caller"
     | "pausing"
+    | "charge"
     | "along"
     | "admitAgain"
     | "answerPlace"
@@ -31,7 +32,7 @@ export function contextOf(
   options: ContextOptions,
 ): CallContext {
   const { params, caller, pausing, nowMs, serviceHost } = options;
-  const { along, admitAgain, answerPlace } = options;
+  const { along, admitAgain, answerPlace, charge } = options;
   const { request, requestId, origin, path, rawQuery, prefix, tenant } =
     incoming;
   const host = singleValue(origin.host) ?? serviceHost;
@@ -39,6 +40,7 @@ export function contextOf(
     params,
     caller,
     pausing,
+    charge,
     along,
     admitAgain,
     answerPlace,

@@ -255,6 +255,7 @@ class Handler {
       room: this.#room,
     });
     if (body.kind === "problem") return renderAnswer(body, rendering);
+    let tasks = 0;
     try {
       const { caller } = admitted;
       return await this.#answerBody(found, {
@@ -263,20 +264,24 @@ class Handler {
         gate,
         caller,
         body,
+        charge: (more) => tasks += more,
       });
     } finally {
       body.release();
+      const { usedMs } = turn;
+      this.#rates.charge(incoming, admitted, { tasks, usedMs });
     }
   }
 
   async #answerBody(
     { incoming, route, params }: FoundRoute,
-    { rendering, turn, gate, caller, body }: {
+    { rendering, turn, gate, caller, body, charge }: {
       readonly rendering: RenderOptions;
       readonly turn: Turn;
       readonly gate: AdmitOptions & Gate;
       readonly caller: Caller | undefined;
       readonly body: ReadBody;
+      readonly charge: (tasks: number) => void;
     },
   ): Promise<RenderedAnswer> {
     this.#options.onCaller?.(caller);
@@ -307,6 +312,7 @@ class Handler {
         params,
         caller,
         pausing: turn,
+        charge,
         along: (answer) => slot?.slot.writes(answer, render) ?? [],
         admitAgain: () => admit(incoming, gate),
         answerPlace: slot?.slot.place,

@@ -78,6 +78,45 @@ export class RequestRates {
       },
     });
   }
+
+  /**
+   * Counts what a request did as further requests of its tenant, which have to be
+   * waited for before the next ones.
+   */
+  charge(
+    { tenant, limits }: Pick<Incoming, "tenant" | "limits">,
+    admission: Admission,
+    cost: RequestCost,
+  ): void {
+    const perSecond = limits?.requestsPerSecond;
+    if (tenant === undefined || typeof perSecond !== "number") return;
+    const further = furtherRequests(cost);
+    if (further === 0 || !isOfTenant(admission)) return;
+    this.#tenants.charge(tenant.id, further, {
+      perSecond,
+      nowMs: this.#options.clock.nowMs(),
+      part: partOf(admission),
+    });
+  }
+}
+
+/** What a request did beyond asking. */
+export interface RequestCost {
+  /** To how many tasks it did something. */
+  readonly tasks: number;
+  /** How long it held the thread that serves, in milliseconds. */
+  readonly usedMs: number;
+}
+
+/** Tasks that count as one request. */
+const TASKS_OF_REQUEST = 10;
+/** Milliseconds that count as one request. */
+const MS_OF_REQUEST = 10;
+
+/** How many requests a request counts as beside itself. */
+function furtherRequests({ tasks, usedMs }: RequestCost): number {
+  const least = Math.ceil(tasks / TASKS_OF_REQUEST) - 1;
+  return Math.max(0, least, Math.floor(usedMs / MS_OF_REQUEST));
 }
 
 /** The credential that a request came with; holders of leases have none. */

@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { keyRoutes } from "./routes/keys/key_routes.ts";
 import { openLeaseApi } from "./routes/leases/testing/lease_api.ts";
+import { openTasksApi } from "./routes/tasks/testing/tasks_api.ts";
 import { addTask } from "./routes/workers/testing/add_task.ts";
 import { openTestApi } from "./testing/test_api.ts";
 import type { TestAnswer } from "./testing/test_caller.ts";
@@ -75,5 +76,42 @@ Deno.test("words of leases are counted by address until it is known who says the
     await statusesOf(6, () => api.say(lease, "heartbeat")),
     [200, 200, 200, 200, 200, 429],
   );
+  await api.close();
+});
+
+Deno.test("a batch counts as a request for each ten tasks", async () => {
+  const api = await openTasksApi({ limits: { requestsPerSecond: 10 } });
+  const batch = (tasks: number): Promise<TestAnswer> =>
+    api.send("POST", "/v1/tasks/batch", {
+      tasks: Array.from({ length: tasks }, () => ({ worker: "mailer" })),
+    });
+  // Of 20 requests 5 are kept for other keys.
+  assertEquals((await batch(10)).status, 200);
+  assertEquals((await batch(340)).status, 200);
+  const refused = await batch(1);
+  assertEquals([refused.status, refused.headers["ratelimit"]], [
+    429,
+    '"plan";r=0;t=2',
+  ]);
+  api.clock.advance(2_000);
+  assertEquals((await batch(1)).status, 200);
+  await api.close();
+});
+
+Deno.test("a bulk action counts as a request for each ten tasks that it finds", async () => {
+  const api = await openTasksApi({ limits: { requestsPerSecond: 10 } });
+  for (let made = 0; made < 3; made++) {
+    await api.send("POST", "/v1/tasks/batch", {
+      tasks: Array.from({ length: 100 }, () => ({ worker: "mailer" })),
+    });
+    api.clock.advance(60_000);
+  }
+  const act = (action: string): Promise<TestAnswer> =>
+    api.send("POST", "/v1/tasks/actions", {
+      action,
+      filter: { worker: "mailer" },
+    });
+  assertEquals((await act("pause")).status, 200);
+  assertEquals((await act("resume")).status, 429);
   await api.close();
 });

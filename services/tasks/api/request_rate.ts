@@ -10,6 +10,8 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 const MAX_BUCKETS = 100_000;
 /** How many seconds' worth of requests may come at once. */
 const BURST_SECONDS = 2;
+/** How many seconds' worth of requests is owed at most. */
+const DEBT_SECONDS = 10;
 /** How many seconds' worth of them is kept for parts that ask little. */
 const RESERVE_SECONDS = 1 / 2;
 /** A part that stays below this share of the rate asks little. */
@@ -46,28 +48,36 @@ const OK: RateVerdict = { kind: "ok" };
 /**
  * A token bucket for each name, and one for each of its parts. The last tokens
  * of a name are kept for parts that ask little. So one part may use the whole
- * rate as long as the others do not ask, and cannot keep them out.
+ * rate as long as the others do not ask, and cannot keep them out; what a request
+ * did beyond asking is owed by the part that asked.
  */
 export class RequestRate {
   readonly #buckets = new BoundedMap<string, Bucket>({
     maxEntries: MAX_BUCKETS,
   });
   readonly #parts = new BoundedMap<string, Bucket>({ maxEntries: MAX_BUCKETS });
+  /** What parts, or names without parts, owe: tokens below zero. */
+  readonly #debts = new BoundedMap<string, Bucket>({ maxEntries: MAX_BUCKETS });
 
   /** Takes a token of a bucket that fills by `perSecond`. */
   take(name: string, { perSecond, nowMs, part }: TakeOptions): RateVerdict {
-    const bucket = filled(this.#buckets, name, {
-      perSecond,
-      // A rate below one in two seconds lets one through as well.
-      capacity: Math.max(1, perSecond * BURST_SECONDS),
-      nowMs,
-    });
+    const debtor = part ?? name;
+    if (this.#debts.peek(debtor) !== undefined) {
+      const debt = filled(this.#debts, debtor, {
+        perSecond,
+        capacity: 0,
+        nowMs,
+      });
+      if (debt.tokens < 0) return over(0, { bucket: debt, perSecond });
+      this.#debts.delete(debtor);
+    }
+    const bucket = this.#bucketOf(name, { perSecond, nowMs });
     if (part === undefined) {
       if (bucket.tokens < 1) return over(1, { bucket, perSecond });
       bucket.tokens--;
       return OK;
     }
-    const reserve = Math.floor(perSecond * RESERVE_SECONDS);
+    const reserve = reserveOf(perSecond);
     const own = filled(this.#parts, part, {
       perSecond: perSecond * LITTLE,
       capacity: Math.max(1, reserve),
@@ -80,6 +90,45 @@ export class RequestRate {
     own.tokens = Math.max(0, own.tokens - 1);
     return OK;
   }
+
+  /**
+   * Takes tokens for what turned out to be more than a request, as far as they
+   * are not kept for others. The rest is owed, ten seconds' worth at most.
+   */
+  charge(
+    name: string,
+    tokens: number,
+    { perSecond, nowMs, part }: TakeOptions,
+  ): void {
+    const bucket = this.#bucketOf(name, { perSecond, nowMs });
+    const kept = part === undefined ? 0 : reserveOf(perSecond);
+    const taken = Math.min(tokens, Math.max(0, bucket.tokens - kept));
+    bucket.tokens -= taken;
+    if (taken === tokens) return;
+    const debt = filled(this.#debts, part ?? name, {
+      perSecond,
+      capacity: 0,
+      nowMs,
+    });
+    const most = Math.max(1, perSecond * DEBT_SECONDS);
+    debt.tokens = Math.max(-most, debt.tokens - (tokens - taken));
+  }
+
+  #bucketOf(
+    name: string,
+    { perSecond, nowMs }: Pick<TakeOptions, "perSecond" | "nowMs">,
+  ): Bucket {
+    return filled(this.#buckets, name, {
+      perSecond,
+      // A rate below one in two seconds lets one through as well.
+      capacity: Math.max(1, perSecond * BURST_SECONDS),
+      nowMs,
+    });
+  }
+}
+
+function reserveOf(perSecond: number): number {
+  return Math.floor(perSecond * RESERVE_SECONDS);
 }
 
 /** The bucket of a name as it is now; a new one is full. */

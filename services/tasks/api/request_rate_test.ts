@@ -69,3 +69,21 @@ Deno.test("RequestRate.take() lets one through also at a rate below one in two s
   assertEquals(take(0), { kind: "over", retryAfterMs: 10_000 });
   assertEquals(take(10_000), { kind: "ok" });
 });
+
+Deno.test("RequestRate.charge() lets a part pay for what it did before it asks again", () => {
+  const rate = new RequestRate();
+  const one = { ...TEN, part: "one" };
+  assertEquals(rate.take("a", one), { kind: "ok" });
+  // 15 of 20 are not kept for others, and one is spent.
+  rate.charge("a", 34, one);
+  assertEquals(rate.take("a", one), { kind: "over", retryAfterMs: 2_000 });
+  assertEquals(rate.take("a", { ...TEN, part: "other" }), { kind: "ok" });
+  assertEquals(rate.take("a", { ...one, nowMs: 1_999 }).kind, "over");
+  assertEquals(rate.take("a", { ...one, nowMs: 2_001 }), { kind: "ok" });
+});
+
+Deno.test("RequestRate.charge() lets ten seconds' worth be owed at most", () => {
+  const rate = new RequestRate();
+  for (let time = 0; time < 3; time++) rate.charge("a", 1_000_000, TEN);
+  assertEquals(rate.take("a", TEN), { kind: "over", retryAfterMs: 10_000 });
+});

@@ -18,7 +18,10 @@ export interface Plan {
 
 /** The limits of a plan; null where there is none. */
 export interface PlanLimits {
-  /** Requests in a second, on average. */
+  /**
+   * Requests in a second, on average. Ten tasks of a batch or a bulk action, or
+   * 10 ms of the service's time, count as one.
+   */
   readonly requestsPerSecond: number | null;
   /** Tasks that are not final. */
   readonly activeTasks: number | null;

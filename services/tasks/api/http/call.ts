@@ -38,6 +38,11 @@ export interface CallContext {
    * between slices of a millisecond or less: `await call.pausing.pause()`.
    */
   readonly pausing: Pausing;
+  /**
+   * Counts what a request does to many tasks as further requests of its plan's
+   * rate.
+   */
+  charge(tasks: number): void;
   /** The id of the request. */
   readonly requestId: string;
   /** The client's trace, if it sent one. */

@@ -168,6 +168,7 @@ export function defineRoute<Query, Body>(
     return handle({
       ...context,
       along: (made) => context.along(made),
+      charge: (tasks) => context.charge(tasks),
       admitAgain: () => context.admitAgain(),
       header: (name) => context.header(name),
       isGone: () => context.isGone(),

@@ -30,7 +30,8 @@ export const LIMIT_FIELDS = {
   requests_per_second: withDefault(
     described(
       nullable(number({ minimum: 0.1, maximum: 1_000_000 })),
-      "Requests in a second, on average",
+      "Requests in a second, on average; ten tasks of a batch or a bulk " +
+        "action, or 10 ms of the service's time, count as one",
     ),
     null,
   ),

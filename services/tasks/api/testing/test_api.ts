@@ -298,6 +298,7 @@ function turnsOf(pausing: Pausing): Pick<FairTurns, "begin"> {
       turn: {
         key,
         waitedMs: 0,
+        usedMs: 0,
         pause: () => pausing.pause(),
         moveTo() {},
         measure: (work) => work(),

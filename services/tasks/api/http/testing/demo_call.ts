@@ -14,6 +14,7 @@ export function demoCall(overrides: Partial<CallContext> = {}): CallContext {
     path: "/api/v1/notes",
     rawQuery: "",
     pausing: NEVER_PAUSING,
+    charge() {},
     requestId: "req_1",
     trace: undefined,
     tenant: { id: "ten_1", domain: "acme", plan: "free", timezone: "UTC" },

@@ -130,18 +130,22 @@ async function applyToTasks(
     orderedAtMs: clock.nowMs(),
   };
   if (await isMany(engine, order)) {
+    // How many they are is known when it has ended.
+    call.charge(Math.min(order.limit, MAX_AT_ONCE));
     return await begin(operations, { call, order });
   }
   const { answerPlace: place } = call;
   if (place !== undefined && !isDryRun) {
     const writes = auditOf(order);
     const outcome = await operations.perform(order, { place, writes });
-    return outcome.kind === "done"
-      ? doneAnswer(order, outcome.progress)
-      : inProgress();
+    if (outcome.kind !== "done") return inProgress();
+    call.charge(outcome.progress.matched);
+    return doneAnswer(order, outcome.progress);
   }
   if (!isDryRun) await store.commit([{ writes: auditOf(order) }]);
-  return doneAnswer(order, await doAll(engine, order));
+  const progress = await doAll(engine, order);
+  call.charge(progress.matched);
+  return doneAnswer(order, progress);
 }
 
 /** Whether it is too much to be done before it is answered. */

@@ -98,6 +98,7 @@ async function createBatch(
 ): Promise<Answer> {
   const { engine, creator } = parts;
   const { atomic: isAtomic, tasks } = call.body;
+  call.charge(tasks.length);
   const tenant = tenantOf(call);
   const { batchSize } = await engine.parts.limitsOf(tenant.id);
   if (tasks.length > batchSize) return tooManyTasks(batchSize);

@@ -87,6 +87,7 @@ function contextOf(): CallContext {
     path: "/v1/workers/mailer/lease",
     rawQuery: "",
     pausing: NEVER_PAUSING,
+    charge() {},
     requestId: "req_1",
     trace: undefined,
     tenant: api.tenant,
