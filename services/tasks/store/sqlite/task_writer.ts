@@ -12,12 +12,14 @@ import type {
   OperationCursor,
   OperationValue,
 } from "./operation.ts";
-import type { ProofWriter } from "./proofs.ts";
+import type { CountedPlace, TaskCounts } from "./task_counts.ts";
 import { CHANGING_COLUMNS } from "./task_row.ts";
 
 const IDENTITY_COLUMNS = ["n", "id", "tenant", "created_ms"] as const;
 const DATA_AT = CHANGING_COLUMNS.indexOf("data_at");
 const RESULT_AT = CHANGING_COLUMNS.indexOf("result_at");
+const STATUS = CHANGING_COLUMNS.indexOf("status");
+const LANE = CHANGING_COLUMNS.indexOf("lane");
 const TASK_WIDTH = IDENTITY_COLUMNS.length + CHANGING_COLUMNS.length;
 const HISTORY_WIDTH = 4;
 /** A task that was put in the database together with others did not fit. */
@@ -48,7 +50,7 @@ export class TaskWriter {
   readonly #hasDependents: StatementSync;
   readonly #addDependent: StatementSync;
   readonly #removeDependents: StatementSync;
-  readonly #counted: Pick<ProofWriter, "count">;
+  readonly #counts: TaskCounts;
   /** While no task depends on another there is nothing to look for. */
   #mayHaveDependents: boolean;
   /** Rows of new tasks and of histories that are written several at once. */
@@ -57,9 +59,9 @@ export class TaskWriter {
   #mayTaskWait = false;
   #mayHistoryWait = false;
 
-  /** Prepares the statements; `counted` hears of tasks that come and go. */
-  constructor(db: DatabaseSync, counted: Pick<ProofWriter, "count">) {
-    this.#counted = counted;
+  /** Prepares the statements; `counts` learns of tasks that come, move and go. */
+  constructor(db: DatabaseSync, counts: TaskCounts) {
+    this.#counts = counts;
     const columns = [...IDENTITY_COLUMNS, ...CHANGING_COLUMNS];
     // What stands in the way of IGNORE is a taken number or a taken key.
     const insert = `INSERT OR IGNORE INTO tasks(${columns.join()}) VALUES`;
@@ -137,6 +139,7 @@ export class TaskWriter {
     const changing = cursor.take(CHANGING_COLUMNS.length);
     const [data, result] = cursor.take(2);
     const [n = null, id = null, tenant = null] = identity;
+    let from: CountedPlace | undefined;
     if (this.#mayTaskWait) {
       this.#waitingTasks.push(...identity, ...changing);
     } else {
@@ -146,12 +149,16 @@ export class TaskWriter {
         result_at: result === null ? changing[RESULT_AT] ?? null : null,
       };
       if (!this.#isKept(n, kept)) return "version";
+      if (expectedVersion !== 0) from = this.#counts.placeOf(n);
       const { changes } = expectedVersion === 0
         ? this.#insert.run(...identity, ...changing)
         : this.#update.run(...changing, n, id, tenant, expectedVersion);
       if (changes === 0) return this.#reasonOf(identity, expectedVersion);
     }
-    if (expectedVersion === 0) this.#counted.count(Number(tenant), 1);
+    this.#counts.move(tenant, {
+      from,
+      to: { lane: changing[LANE] ?? null, status: changing[STATUS] ?? null },
+    });
     if (typeof data === "string") this.#putData.run(n, data);
     if (typeof result === "string") this.#putResult.run(n, result);
     this.#putDependents(cursor, n, tenant);
@@ -181,9 +188,10 @@ export class TaskWriter {
     if (version === 0) {
       return this.#find.get(n) === undefined ? undefined : "version";
     }
+    const from = this.#counts.placeOf(n);
     const { changes } = this.#remove.run(n, id, tenant, version);
     if (changes === 0) return "version";
-    this.#counted.count(Number(tenant), -1);
+    this.#counts.move(tenant, { from });
     this.#removeData.run(n);
     this.#removeResult.run(n);
     if (this.#mayHaveDependents) this.#removeDependents.run(n);

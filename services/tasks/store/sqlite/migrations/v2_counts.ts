@@ -2,9 +2,8 @@
  * What lists and counts need so that their work does not grow with the number of
  * tasks.
  *
- * Triggers keep the counts, for they alone see what a row was before, and in the
- * same transaction. They cost about 2 µs for a new task and 5 µs for a change of
- * status on the thread that writes; the indexes leave out nearly all tasks.
+ * The thread that writes keeps the counts, in the transactions that change them
+ * (`task_counts.ts`); the indexes leave out nearly all tasks.
  *
  * @module
  */
@@ -22,23 +21,6 @@ CREATE TABLE task_counts(
 INSERT INTO task_counts
   SELECT tenant, lane, status, count(*) FROM tasks
   GROUP BY tenant, lane, status;
-
-CREATE TRIGGER count_new_task AFTER INSERT ON tasks BEGIN
-  INSERT INTO task_counts VALUES(NEW.tenant, NEW.lane, NEW.status, 1)
-    ON CONFLICT DO UPDATE SET count = count + 1;
-END;
-CREATE TRIGGER count_changed_task AFTER UPDATE OF lane, status ON tasks
-  WHEN NEW.status <> OLD.status OR NEW.lane <> OLD.lane
-BEGIN
-  UPDATE task_counts SET count = count - 1
-    WHERE tenant = OLD.tenant AND lane = OLD.lane AND status = OLD.status;
-  INSERT INTO task_counts VALUES(NEW.tenant, NEW.lane, NEW.status, 1)
-    ON CONFLICT DO UPDATE SET count = count + 1;
-END;
-CREATE TRIGGER count_removed_task AFTER DELETE ON tasks BEGIN
-  UPDATE task_counts SET count = count - 1
-    WHERE tenant = OLD.tenant AND lane = OLD.lane AND status = OLD.status;
-END;
 
 -- The reconciler looks at all that are blocked.
 CREATE INDEX tasks_blocked ON tasks(status) WHERE status = 1;
