@@ -76,7 +76,7 @@ export interface FairTurnsOptions {
   /**
    * How long rounds follow each other without a look at the sockets.
    *
-   * @default {4}
+   * @default {1.5}
    */
   readonly lookMs?: number;
   /**
@@ -171,7 +171,7 @@ export class FairTurns {
     this.#later = options.later ??
       ((callback) => void setImmediate(callback));
     this.#afterLook = options.afterLook ?? afterEmptyRounds;
-    this.#lookMs = options.lookMs ?? 4;
+    this.#lookMs = options.lookMs ?? 1.5;
     this.#maxBegun = options.maxBegun ?? 16;
     this.#roundMs = options.roundMs ?? 2;
     this.#pieceMs = options.pieceMs ?? 1;
