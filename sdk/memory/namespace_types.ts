@@ -14,7 +14,7 @@ export interface RestoreResult {
   readonly failed: number;
   /**
    * Memories whose blobs are gone, indexed or not: their texts cannot be read
-   * any more. Absent with older relayers; 0 where the blob store cannot tell.
+   * any longer. Absent with older relayers; 0 where the blob store cannot tell.
    */
   readonly missing?: number;
   /** Blobs that were found. */

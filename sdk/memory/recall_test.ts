@@ -32,7 +32,7 @@ Deno.test("recall() sends a plain question and nothing that is unset", async () 
   assertEquals(timeoutMs, 15_000);
 });
 
-Deno.test("recall() refuses a weight that nobody knows before anything is sent", async () => {
+Deno.test("recall() refuses an unknown weight before anything is sent", async () => {
   const parts = partsWith();
   const scoringWeights = { semantic: 1, recencyHalflife: 3 };
   const error = await assertRejects(

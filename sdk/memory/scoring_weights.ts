@@ -31,7 +31,7 @@ const NAMES: readonly string[] = [
  * Weights as they are sent, or undefined.
  *
  * @throws {TypeError} When they are no object, one is no finite number, or one is
- * of a name that nobody knows.
+ * of an unknown name.
  */
 export function checkScoringWeights(
   weights: ScoringWeights | undefined,

@@ -131,7 +131,7 @@ Deno.test("BoundedMap hands a value on when it leaves, and not while it stays", 
   assertEquals(left.length, 3);
 });
 
-Deno.test("BoundedMap refuses a bound that is none", () => {
+Deno.test("BoundedMap refuses a bound that is not a positive whole number", () => {
   for (const maxEntries of [0, -1, 1.5, NaN]) {
     assertThrows(() => new BoundedMap({ maxEntries }), RangeError, "whole");
   }

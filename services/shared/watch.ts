@@ -37,7 +37,7 @@ export interface PathWatcherOptions {
   readonly paths: () => readonly string[];
   /**
    * Called after a change and now and then without one, never twice at once: it
-   * says "look closer", so whoever is told reads and compares.
+   * says "look closer", so the listener reads and compares.
    */
   readonly onChange: () => void | Promise<void>;
   /** The time source. */

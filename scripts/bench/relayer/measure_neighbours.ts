@@ -45,7 +45,7 @@ export async function measureNeighbours(
     ? {}
     : { unjudged: "the machine has other work: see the row without a bar" };
   const bars: Bar[] = [{
-    name: "recall p99 of an owner, nobody else there",
+    name: "recall p99 of an owner, alone",
     value: quietMs,
     unit: "ms",
     digits: 1,

@@ -9,7 +9,7 @@
 const INDENTATION = /(?:[ \t]*[-?](?=[ \t]))*[ \t]*/y;
 
 /**
- * The line (from 1) whose indentation holds a tab; undefined when there is none.
+ * The line (from 1) whose indentation holds a tab; undefined without one.
  * Tabs in comments, in quoted and in block texts, between brackets and behind a
  * colon are none of it.
  */

@@ -17,7 +17,7 @@ export interface GateRunOptions {
   /**
    * Who it is done for. Those who wait are let in by turns.
    *
-   * @default nobody in particular
+   * @default no owner
    */
   readonly key?: string;
 }
@@ -100,7 +100,7 @@ export class KeyedGate {
   readonly #keys = new Map<string, { readonly gate: Gate; users: number }>();
 
   /**
-   * A gate that has let nobody in.
+   * A gate with no call under way.
    *
    * @throws {RangeError} when there is no place
    */

@@ -7,7 +7,7 @@
 
 import type { Pausing } from "../../shared/slices.ts";
 
-/** Computing that comes to a `Result`. */
+/** A computation in steps that ends with a `Result`. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
 /** Computes at once. */

@@ -82,7 +82,7 @@ Deno.test("parseFactLines() takes no longer for answers that are made to be slow
   }
 });
 
-Deno.test("parseFactLines() takes no longer for more facts than are taken", async () => {
+Deno.test("parseFactLines() takes no longer for facts beyond the bound", async () => {
   const read = (length: number) => {
     const text = Array.from({ length }, (_, at) => `core\tw${at} x`).join("\n");
     return () => assertEquals(parse(text)?.length, MAX_FACTS);

@@ -31,7 +31,7 @@ const ABBREVIATION_CHARS = 10;
 /** Lines between two steps. */
 const LINES_PER_STEP = 64;
 
-/** The sentences in their order, each with whoever says it, in steps. */
+/** The sentences in their order, each with its speaker, in steps. */
 export function* sentencesOf(text: string): Steps<readonly Sentence[]> {
   const sentences: Sentence[] = [];
   for (const [at, line] of text.split(/\r?\n/).entries()) {

@@ -64,7 +64,7 @@ export interface MemoryIndex {
    * namespace.
    */
   add(memory: IndexedMemory): void;
-  /** Removes a memory from wherever it is; nothing when there is none. */
+  /** Removes a memory from every namespace; does nothing when it has none. */
   remove(owner: string, id: string): void;
   /** Removes a namespace; nothing when there is none. */
   removeNamespace(owner: string, namespace: string): void;

@@ -294,7 +294,7 @@ interface Found {
 /** Why a hit is left out. */
 type DropReason = OpenFailure | "missing";
 
-/** What reading a hit comes to. */
+/** The outcome of reading a hit. */
 type ReadHit =
   & {
     /** Bytes of its blob. */

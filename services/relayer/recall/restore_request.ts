@@ -17,7 +17,7 @@ export type RestoreOutcome =
     /** How many can never be opened. */
     readonly failed: number;
     /**
-     * How many have no blob any more, whether they are in the index or not; none
+     * How many have lost their blob, whether they are in the index or not; none
      * where the blob store cannot tell.
      */
     readonly missing: number;

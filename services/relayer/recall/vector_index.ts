@@ -90,7 +90,7 @@ export class VectorIndex implements ListedIndex {
     return this.#owners.get(owner)?.namespaces.has(id) === true;
   }
 
-  /** Removes a memory from wherever it is; nothing when there is none. */
+  /** Removes a memory from every namespace; does nothing when it has none. */
   remove(owner: string, id: string): void {
     const namespaces = this.#owners.get(owner)?.namespaces.get(id) ?? [];
     for (const namespace of namespaces) {
@@ -170,7 +170,7 @@ export class VectorIndex implements ListedIndex {
   }
 }
 
-/** Notes that a namespace has no memory of an id any more. */
+/** Notes that a namespace has lost the memory of an id. */
 function forget(
   { namespaces }: OwnerEntries,
   { namespace, id }: MemoryPlace,

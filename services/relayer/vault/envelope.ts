@@ -92,7 +92,7 @@ const CIPHER = "aes-256-gcm";
 /**
  * Seals bytes under a random nonce: safe for 2^32 envelopes under one key.
  *
- * @throws {RangeError} when the key's id is none
+ * @throws {RangeError} when the key's id is malformed
  */
 export function sealEnvelope(
   plaintext: Uint8Array,
@@ -120,7 +120,7 @@ export function sealEnvelope(
  * Like {@linkcode sealEnvelope}, beside the thread of the caller: a megabyte
  * would hold that for as long as ten small requests take.
  *
- * @throws {RangeError} when the key's id is none
+ * @throws {RangeError} when the key's id is malformed
  */
 export async function sealLongEnvelope(
   plaintext: Uint8Array<ArrayBuffer>,

@@ -73,7 +73,7 @@ const CLOSE_OBJECT = 0x7d;
 
 /** Digits before the point of the largest number (about 1.8e308). */
 const MAX_DIGITS = 308;
-/** Bytes of a string that are looked at one by one before longer steps are taken. */
+/** Bytes of a string that are looked at one by one before the scan takes longer steps. */
 const NEAR_BYTES = 64;
 /** Most characters of a name that a fault repeats. */
 const MAX_NAME_CHARS = 256;
@@ -246,7 +246,7 @@ export class JsonShape {
   }
 
   /**
-   * Where the quotation mark is that ends a string; the end when there is none.
+   * The index of the quotation mark that ends a string, or the end of the bytes.
    * What was found ahead is kept, as looking for it again and again would take
    * the square of the length.
    */

@@ -58,7 +58,7 @@ Deno.test("jsonShapeFault() leaves alone what is in strings", () => {
   assertEquals(faultOf('["\\\\",[[[1]]]]'), TOO_DEEP);
 });
 
-Deno.test("jsonShapeFault() comes to an end whatever the bytes are", () => {
+Deno.test("jsonShapeFault() ends whatever the bytes are", () => {
   for (const text of ["", '"', '"\\', '"\\"', "]]]]", "}{", "\\", ",", '"""']) {
     assertEquals(faultOf(text), undefined, text);
   }

@@ -39,7 +39,7 @@ const MAX_CONNECTIONS = 64;
 /**
  * Makes the part of a service that answers `GET /metrics` and nothing else. Its
  * start fails when the port is taken, and the error names METRICS_PORT: a
- * service that nobody can watch is not what was asked for.
+ * service that cannot be watched is not what was asked for.
  */
 export function metricsPart(options: MetricsPortOptions): Part {
   const { host, port, logger, clock } = options;

@@ -125,7 +125,7 @@ export function metricsSettings(port: number): MetricsSettings {
       default: "127.0.0.1",
       group: GROUP,
       help: "Address of the metrics port; 0.0.0.0 for all. Loopback unless " +
-        "set: whoever reaches it may read GET /metrics.",
+        "set: every client that reaches it may read GET /metrics.",
     }),
     metricsPort: portSetting({
       name: "METRICS_PORT",

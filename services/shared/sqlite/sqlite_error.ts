@@ -80,7 +80,7 @@ export function isStorageError(error: unknown): boolean {
   return code !== undefined && !OF_THE_PROGRAM.includes(code);
 }
 
-/** An error of SQLite is one of the store to whoever asked it; others stay as they are. */
+/** Turns an error of SQLite into one of the store; others stay as they are. */
 export function storeErrorOf(error: unknown): unknown {
   if (!(error instanceof Error) || codeOf(error) === undefined) return error;
   return new StoreFailedError(`Cannot read: ${error.message}`, {

@@ -87,7 +87,7 @@ export class BodyRoom {
    * Waits for room.
    *
    * @param body.key Who pays for it, such as a tenant.
-   * @param body.onGone Calls back when nobody waits for it any longer; gives what
+   * @param body.onGone Calls back when its client has gone; gives what
    * ends that.
    * @returns A value at once when there is room.
    */

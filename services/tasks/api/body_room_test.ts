@@ -6,7 +6,7 @@ import { BodyRoom, type RoomOutcome } from "./body_room.ts";
 const OPTIONS = { maxBytes: 100, maxWaitingBytes: 300, shortBytes: 10 };
 const staying = () => () => {};
 
-Deno.test("BodyRoom.take() lets no more be worked on at once than there is room for, whoever asks", async () => {
+Deno.test("BodyRoom.take() lets no more be worked on at once than there is room for, however many ask", async () => {
   const random = new SeededRandom(71);
   for (let round = 0; round < 100; round++) {
     const room = new BodyRoom({

@@ -1,5 +1,5 @@
 /**
- * Who may say where the service calls: whoever does gets what is sent there.
+ * Who may set the addresses that the service calls: they get what is sent there.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * How long requests waited inside the service, for whoever watches it, in the
+ * How long requests waited inside the service, for its operator, in the
  * text format of Prometheus (version 0.0.4).
  *
  * @module

@@ -63,7 +63,7 @@ const CHECK: CommandShape = {
     "ends and counts by the master keys (MASTER_KEYS, MASTER_KEYS_FILE). Tells " +
     "what is wrong, at most 20 faults. It cannot see what somebody changed who " +
     "has a master key, or who put an older copy of the whole database in its " +
-    "place; nor, in a task that is there, a last record that was written anew " +
+    "place; nor, in a task that is there, a last record that was rewritten " +
     "together with the task, which an earlier proof=true shows. " +
     "The service may run or not. Exits with 0 when all is whole, 1 when it is " +
     "not, 2 for wrong arguments.",

@@ -11,7 +11,7 @@ const SHORT_CHARS = 2_048;
 
 /** Texts that take the places of their marks when the JSON around them is written. */
 export class EmbeddedJson {
-  /** Nobody can guess it, so nobody can write a text that is taken for a mark. */
+  /** It cannot be guessed, so no text of a client passes for a mark. */
   #mark = "";
   readonly #texts: string[] = [];
 

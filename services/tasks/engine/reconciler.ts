@@ -209,7 +209,7 @@ export class Reconciler {
     timer.cancel();
   }
 
-  /** Lets those go on that nobody else has seen to meanwhile. */
+  /** Resumes those that no other change has resumed meanwhile. */
   async #release(suspects: readonly Task[]): Promise<number> {
     if (suspects.length === 0) return 0;
     const { dependents } = this.#options;

@@ -14,7 +14,7 @@ export interface Alphabet {
   readonly bits: 4 | 6;
   /** From how many letters on a byte may begin. */
   readonly phases: number;
-  /** The bits of a letter; undefined for what is none. */
+  /** The bits of a letter; undefined for other characters. */
   valueOf(byte: number): number | undefined;
   /** Whether it may stand between letters. */
   isFiller(byte: number): boolean;

@@ -79,7 +79,7 @@ export function fields<C extends Checks>(
 
 /**
  * Checks the members of an object that has no others: one that is misspelt would
- * have no effect, and nobody would see why.
+ * have no effect, without a word about why.
  */
 export function closedFields<C extends Checks>(
   checks: C,

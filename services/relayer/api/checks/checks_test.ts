@@ -161,7 +161,7 @@ function valueOf<T>(checked: Checked<T>): T | undefined {
   return checked.kind === "ok" ? checked.value : undefined;
 }
 
-Deno.test("orderingChecks names a weight that nobody knows, and the one that was meant", () => {
+Deno.test("orderingChecks names an unknown weight and the one that was probably meant", () => {
   const faultOf = (weights: Readonly<Record<string, unknown>>) => {
     const checked = orderingChecks.scoring_weights(weights, "scoring_weights");
     return checked.kind === "bad" ? checked.fault : undefined;

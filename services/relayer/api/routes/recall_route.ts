@@ -25,7 +25,7 @@ import { recalledView } from "../views/recall_view.ts";
 /** Most memories of an answer; more are not given, whatever is asked for. */
 export const MAX_RECALL_LIMIT = 100;
 
-/** Memories of an answer when nobody says how many, or which. */
+/** Memories of an answer when the request names neither a number nor ids. */
 export const DEFAULT_RECALL_LIMIT = 10;
 
 /** The longest that a recall may take, whatever the client's deadline is. */

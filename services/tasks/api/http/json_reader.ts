@@ -42,7 +42,7 @@ export interface ReadJsonTextOptions {
   readonly shortBytes?: number;
 }
 
-/** What reading a text comes to. */
+/** The outcome of reading a text. */
 export type JsonTextOutcome =
   | { readonly kind: "ok"; readonly value: unknown }
   /** It is not taken, whether it is JSON or not. */

@@ -78,7 +78,7 @@ export function list<T>(
       const taken = item.read(value[index], `${at}/${index}`, faults);
       if (taken !== undefined) items.push(taken);
       else isGood = false;
-      // Nothing that follows could be told any more.
+      // Nothing that follows could be reported.
       if (!isGood && faults.length >= MAX_FAULTS) return undefined;
     }
     // Of what is not good nothing is bounded, and to compare it might take long.

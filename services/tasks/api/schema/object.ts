@@ -61,7 +61,7 @@ export function object<F extends Fields>(fields: F): Schema<ObjectOf<F>> {
     const result: Record<string, unknown> = { ...defaults };
     let isGood = true;
     for (const name of Object.keys(value)) {
-      // Nothing that follows could be told any more.
+      // Nothing that follows could be reported.
       if (!isGood && faults.length >= MAX_FAULTS) return undefined;
       const member = members.get(name);
       const given = value[name];

@@ -61,7 +61,7 @@ export interface HistoryCheckOptions {
   readonly onProgress?: (checked: CheckedHistories) => void;
 }
 
-/** What a check comes to. */
+/** The outcome of a check. */
 export interface HistoryCheckOutcome {
   /** What is wrong, a sentence each; nothing when all is as it was written. */
   readonly faults: readonly string[];

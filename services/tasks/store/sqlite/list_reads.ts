@@ -32,7 +32,7 @@ const MAX_COUNTED = 10_000;
 const FILTERED_PIECE = 64;
 /** Rows of all streams that are looked at ahead of each other. */
 const FILTERED_AHEAD = 256;
-/** Rows that are taken together of one of several streams, or looked at first. */
+/** Rows that one read takes from one of several streams, or looks at first. */
 const LEAST_PIECE = 16;
 /** After so long a page is interrupted, so that others have their turn. */
 const PIECE_MS = 2;

@@ -31,7 +31,7 @@ export interface Proof {
 /** What a MAC tells. */
 export type ProofVerdict =
   | "sealed"
-  /** There is none, as it has never been sealed. */
+  /** The database has never been sealed. */
   | "unsealed"
   /** The key that made it is not given, or was not when the row changed. */
   | "unknown_key"
@@ -227,7 +227,7 @@ export class ProofWriter {
   addAudit(tenant: number, entry: Omit<HashedAudit, "number">): void {
     const { proof: { audits, auditHash: prev } } = this.#read(tenant);
     const { atMs, action, text } = entry;
-    // What somebody else added stands in nobody's way, and is found by its hash.
+    // An entry that another program added takes no number from ours; its hash gives it away.
     const last = this.#lastAudit.get(tenant)?.["number"];
     const number = Math.max(audits, Number(last ?? 0)) + 1;
     const hash = auditHash(prev, { number, ...entry });

@@ -1,5 +1,5 @@
 /**
- * Turns of reads on the thread that serves, so that long ones hold up nobody.
+ * Turns of reads on the thread that serves, so that long ones hold up no others.
  *
  * @module
  */

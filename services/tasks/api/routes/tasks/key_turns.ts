@@ -47,7 +47,7 @@ interface Entry {
 /**
  * Turns by name, in the order of asking. Several names are asked for at once and
  * waited for together; as everybody stands in all queues at once, in one order,
- * nobody waits for somebody that waits for them.
+ * no two requests wait for each other.
  */
 export class KeyTurns {
   readonly #queues = new Map<string, Entry[]>();
@@ -70,7 +70,7 @@ export class KeyTurns {
   /**
    * Waits for the turn of some names.
    *
-   * @param client.onGone Calls back when nobody waits for it any longer; gives
+   * @param client.onGone Calls back when its client has gone; gives
    * what ends that.
    */
   async take(
