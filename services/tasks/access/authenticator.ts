@@ -288,7 +288,11 @@ export class Authenticator {
     const tenantId = request.tenant.id;
     const found = this.#options.store.findUser(tenantId, outcome.subject);
     return soon(found, (user) => {
-      if (user === undefined || user.status === "disabled") return INVALID;
+      if (user === undefined || user.status === "disabled") {
+        // Such a user waits with the strangers from now on.
+        this.#users.delete(userKey(tenantId, outcome.subject));
+        return INVALID;
+      }
       this.#users.set(userKey(tenantId, outcome.subject), true);
       const { id: userId, role, payloads } = user;
       const scopes = scopesOfRole(role);

@@ -37,7 +37,7 @@ import {
 import type { IdempotentAnswers } from "./idempotent_answers.ts";
 import { openSlot } from "./keyed_slot.ts";
 import { type Incoming, locate, type LocateOptions } from "./locate.ts";
-import { payerAfter, payerOf, strangerAt } from "./payer.ts";
+import { isOfTenant, payerAfter, payerOf, strangerAt } from "./payer.ts";
 import { problemOfError } from "./problem_of_error.ts";
 import { RequestRates } from "./rate_problem.ts";
 import { type ReadBody, readBody } from "./read_body.ts";
@@ -256,6 +256,7 @@ class Handler {
     });
     if (body.kind === "problem") return renderAnswer(body, rendering);
     let tasks = 0;
+    const isOwn = isOfTenant(admitted);
     try {
       const { caller } = admitted;
       return await this.#answerBody(found, {
@@ -269,7 +270,7 @@ class Handler {
     } finally {
       body.release();
       const { usedMs } = turn;
-      this.#rates.charge(incoming, admitted, { tasks, usedMs });
+      if (isOwn) this.#rates.charge(incoming, admitted, { tasks, usedMs });
     }
   }
 

@@ -80,8 +80,9 @@ export class RequestRates {
   }
 
   /**
-   * Counts what a request did as further requests of its tenant, which have to be
-   * waited for before the next ones.
+   * Counts what a request of a tenant did as further ones, which have to be waited
+   * for before the next. Whether it is the tenant's is to be asked before it is
+   * answered: a lease that is over is known no longer.
    */
   charge(
     { tenant, limits }: Pick<Incoming, "tenant" | "limits">,
@@ -91,7 +92,7 @@ export class RequestRates {
     const perSecond = limits?.requestsPerSecond;
     if (tenant === undefined || typeof perSecond !== "number") return;
     const further = furtherRequests(cost);
-    if (further === 0 || !isOfTenant(admission)) return;
+    if (further === 0) return;
     this.#tenants.charge(tenant.id, further, {
       perSecond,
       nowMs: this.#options.clock.nowMs(),

@@ -48,70 +48,79 @@ const OK: RateVerdict = { kind: "ok" };
 /**
  * A token bucket for each name, and one for each of its parts. The last tokens
  * of a name are kept for parts that ask little. So one part may use the whole
- * rate as long as the others do not ask, and cannot keep them out; what a request
- * did beyond asking is owed by the part that asked.
+ * rate as long as the others do not ask, and cannot keep them out. What a request
+ * did beyond asking is owed by the name and by the part that asked: tokens below
+ * zero.
  */
 export class RequestRate {
   readonly #buckets = new BoundedMap<string, Bucket>({
     maxEntries: MAX_BUCKETS,
   });
   readonly #parts = new BoundedMap<string, Bucket>({ maxEntries: MAX_BUCKETS });
-  /** What parts, or names without parts, owe: tokens below zero. */
-  readonly #debts = new BoundedMap<string, Bucket>({ maxEntries: MAX_BUCKETS });
+  /** What parts that ask little may have while their name is in debt. */
+  readonly #spares = new BoundedMap<string, Bucket>({
+    maxEntries: MAX_BUCKETS,
+  });
 
   /** Takes a token of a bucket that fills by `perSecond`. */
   take(name: string, { perSecond, nowMs, part }: TakeOptions): RateVerdict {
-    const debtor = part ?? name;
-    if (this.#debts.peek(debtor) !== undefined) {
-      const debt = filled(this.#debts, debtor, {
-        perSecond,
-        capacity: 0,
-        nowMs,
-      });
-      if (debt.tokens < 0) return over(0, { bucket: debt, perSecond });
-      this.#debts.delete(debtor);
-    }
     const bucket = this.#bucketOf(name, { perSecond, nowMs });
-    if (part === undefined) {
-      if (bucket.tokens < 1) return over(1, { bucket, perSecond });
-      bucket.tokens--;
-      return OK;
+    const own = part === undefined
+      ? undefined
+      : this.#partOf(part, { perSecond, nowMs, owes: bucket.tokens < 0 });
+    const asksLittle = own === undefined || own.tokens >= 1;
+    const needed = asksLittle ? 1 : reserveOf(perSecond) + 1;
+    if (bucket.tokens < needed) {
+      // While others of the name are in debt, those that ask little go on slowly.
+      const spare = asksLittle && bucket.tokens < 0
+        ? filled(this.#spares, name, littleOf({ perSecond, nowMs }))
+        : undefined;
+      if (spare === undefined || spare.tokens < 1) {
+        return over(needed, { bucket, perSecond });
+      }
+      spare.tokens--;
     }
-    const reserve = reserveOf(perSecond);
-    const own = filled(this.#parts, part, {
-      perSecond: perSecond * LITTLE,
-      capacity: Math.max(1, reserve),
-      nowMs,
-    });
-    const asksLittle = own.tokens >= 1;
-    const needed = asksLittle ? 1 : reserve + 1;
-    if (bucket.tokens < needed) return over(needed, { bucket, perSecond });
     bucket.tokens--;
-    own.tokens = Math.max(0, own.tokens - 1);
+    if (own !== undefined) {
+      own.tokens = Math.min(own.tokens, Math.max(0, own.tokens - 1));
+    }
     return OK;
   }
 
   /**
-   * Takes tokens for what turned out to be more than a request, as far as they
-   * are not kept for others. The rest is owed, ten seconds' worth at most.
+   * Takes tokens for what turned out to be more than a request. The name owes
+   * those that are not there, and so does the part, ten seconds' worth at most.
    */
   charge(
     name: string,
     tokens: number,
     { perSecond, nowMs, part }: TakeOptions,
   ): void {
+    const least = -Math.max(1, perSecond * DEBT_SECONDS);
     const bucket = this.#bucketOf(name, { perSecond, nowMs });
-    const kept = part === undefined ? 0 : reserveOf(perSecond);
-    const taken = Math.min(tokens, Math.max(0, bucket.tokens - kept));
-    bucket.tokens -= taken;
-    if (taken === tokens) return;
-    const debt = filled(this.#debts, part ?? name, {
-      perSecond,
-      capacity: 0,
-      nowMs,
-    });
-    const most = Math.max(1, perSecond * DEBT_SECONDS);
-    debt.tokens = Math.max(-most, debt.tokens - (tokens - taken));
+    bucket.tokens = Math.max(least, bucket.tokens - tokens);
+    if (part === undefined) return;
+    const owes = bucket.tokens < 0;
+    const own = this.#partOf(part, { perSecond, nowMs, owes });
+    own.tokens = Math.max(least, own.tokens - tokens);
+  }
+
+  /**
+   * What is left to a part that asks little. One in debt pays nothing back while
+   * its name owes: else many parts in turn would have many times the rate.
+   */
+  #partOf(
+    part: string,
+    { perSecond, nowMs, owes }: Pick<TakeOptions, "perSecond" | "nowMs"> & {
+      readonly owes: boolean;
+    },
+  ): Bucket {
+    const known = this.#parts.get(part);
+    if (!owes || known === undefined || known.tokens >= 0) {
+      return filled(this.#parts, part, littleOf({ perSecond, nowMs }));
+    }
+    known.atMs = nowMs;
+    return known;
   }
 
   #bucketOf(
@@ -125,6 +134,17 @@ export class RequestRate {
       nowMs,
     });
   }
+}
+
+/** A bucket for who asks little. */
+function littleOf(
+  { perSecond, nowMs }: Pick<TakeOptions, "perSecond" | "nowMs">,
+): { perSecond: number; capacity: number; nowMs: number } {
+  return {
+    perSecond: perSecond * LITTLE,
+    capacity: Math.max(1, reserveOf(perSecond)),
+    nowMs,
+  };
 }
 
 function reserveOf(perSecond: number): number {

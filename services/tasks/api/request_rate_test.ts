@@ -74,16 +74,44 @@ Deno.test("RequestRate.charge() lets a part pay for what it did before it asks a
   const rate = new RequestRate();
   const one = { ...TEN, part: "one" };
   assertEquals(rate.take("a", one), { kind: "ok" });
-  // 15 of 20 are not kept for others, and one is spent.
+  // Of 20 one is spent, and the last 5 are kept for others.
   rate.charge("a", 34, one);
-  assertEquals(rate.take("a", one), { kind: "over", retryAfterMs: 2_000 });
+  assertEquals(rate.take("a", one), { kind: "over", retryAfterMs: 2_100 });
   assertEquals(rate.take("a", { ...TEN, part: "other" }), { kind: "ok" });
-  assertEquals(rate.take("a", { ...one, nowMs: 1_999 }).kind, "over");
-  assertEquals(rate.take("a", { ...one, nowMs: 2_001 }), { kind: "ok" });
+  assertEquals(rate.take("a", { ...one, nowMs: 2_199 }).kind, "over");
+  assertEquals(rate.take("a", { ...one, nowMs: 2_201 }), { kind: "ok" });
 });
 
 Deno.test("RequestRate.charge() lets ten seconds' worth be owed at most", () => {
   const rate = new RequestRate();
-  for (let time = 0; time < 3; time++) rate.charge("a", 1_000_000, TEN);
-  assertEquals(rate.take("a", TEN), { kind: "over", retryAfterMs: 10_000 });
+  const one = { ...TEN, part: "one" };
+  for (let time = 0; time < 3; time++) rate.charge("a", 1_000_000, one);
+  assertEquals(rate.take("a", one), { kind: "over", retryAfterMs: 10_600 });
+});
+
+Deno.test("RequestRate.charge() lets no number of parts have much more than the rate", () => {
+  const rate = new RequestRate();
+  const parts = 10;
+  let spent = 0;
+  for (let nowMs = 0; nowMs < 600_000; nowMs += 100) {
+    for (let part = 0; part < parts; part++) {
+      const options = { ...TEN, nowMs, part: `part ${part}` };
+      if (rate.take("a", options).kind === "over") continue;
+      rate.charge("a", 99, options);
+      spent += 100;
+    }
+  }
+  // Each part may begin once while the others' debt is paid, and seldom again.
+  assertEquals(spent <= 1.5 * 600 * TEN.perSecond, true, `${spent}`);
+});
+
+Deno.test("RequestRate.take() lets parts that ask little go on beside one in debt", () => {
+  const rate = new RequestRate();
+  rate.charge("a", 1_000_000, { ...TEN, part: "greedy" });
+  for (let second = 1; second <= 9; second++) {
+    const part = { ...TEN, nowMs: second * 1_000, part: "other" };
+    assertEquals(rate.take("a", part), { kind: "ok" });
+    assertEquals(rate.take("a", part), { kind: "ok" });
+    assertEquals(rate.take("a", { ...part, part: "greedy" }).kind, "over");
+  }
 });

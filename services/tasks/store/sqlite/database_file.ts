@@ -12,7 +12,7 @@ import { fileLength } from "./file_length.ts";
 export const PAGE_BYTES = 4_096;
 
 /** How long a connection waits for another one's lock. */
-const BUSY_TIMEOUT_MS = 5_000;
+export const BUSY_TIMEOUT_MS = 5_000;
 /** Memory that a connection keeps pages in, in KiB. */
 export const CACHE_KIB = 65_536;
 

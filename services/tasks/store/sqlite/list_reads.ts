@@ -144,8 +144,10 @@ export class ListReads {
         first.shift();
         continue;
       }
-      // Nothing more can be told before this stream is read on.
-      if (!mayRead) {
+      // Nothing more can be told before this stream is read on. One that was not
+      // read yet would leave the next piece where this one began.
+      const isStuck = first === waiting && places.length === 0;
+      if (!mayRead && !(isStuck && room.rows > 0)) {
         return {
           places,
           next: places.length === limit ? places.at(-1) : first.end,

@@ -187,3 +187,31 @@ Deno.test("a count that takes long is done in pieces", async () => {
     })
   );
 });
+
+Deno.test("a list of what is due goes on when each read takes longer than a piece may", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      const tasks = await fill(store, 60, (index) => ({
+        status: index < 30 ? "waiting" : "retry",
+        isDue: true,
+        dateMs: SAMPLE_MS + index,
+      }));
+      let nowMs = 0;
+      const reads = new StoreReads(openReading(databasePath(folder)), {
+        monotonicMs: () => nowMs += 3,
+      });
+      const read = reads.lists.page({ ...QUERY, limit: 100, isDue: true });
+      let page = read.next();
+      for (let pieces = 1; page.done !== true; pieces++) {
+        assert(pieces < 100, "the pieces come no further");
+        page = read.next();
+      }
+      assertEquals(
+        page.value.tasks.map(({ id }) => id),
+        tasks.map(({ id }) => id),
+      );
+      assertEquals(page.value.next, undefined);
+      reads.close();
+    })
+  );
+});

@@ -345,3 +345,20 @@ Deno.test("historyCheck() tells what an earlier version left unbound, and verifi
     assertEquals(faultsIn(folder).map((fault) => fault.includes(id)), [true]);
   });
 });
+
+Deno.test("changeProofKeys() seals no count that has lost its MAC", async () => {
+  await withFolder(async (folder) => {
+    await withStore(folder, async (store) => {
+      await put(store, sampleTask({ id: sampleIds().next() }));
+    }, { proofKeys: KEYS });
+    assertEquals(faultsIn(folder), []);
+    tamper(
+      folder,
+      "DELETE FROM tasks; DELETE FROM history; DELETE FROM task_counts; " +
+        "UPDATE proofs SET tasks = 0, mac = NULL WHERE tenant <> 0",
+    );
+    const sealing = { keys: KEYS, also: ["unsealed"] } as const;
+    assertEquals(changeProofKeys(folder, sealing), 1);
+    assertEquals(faultsIn(folder).length, 1);
+  });
+});

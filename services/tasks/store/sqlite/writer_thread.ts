@@ -7,7 +7,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
 import { CountRepair } from "./count_proof.ts";
-import { openWriting } from "./database_file.ts";
+import { BUSY_TIMEOUT_MS, openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { lengthenLog } from "./log_length.ts";
 import { migrateTasks, PROOFS_VERSION } from "./migrations.ts";
@@ -97,9 +97,16 @@ function perform(
       db.exec("UPDATE probe SET bytes = randomblob(65536)");
       return [];
     case "restart_log":
-      db.exec(
-        `PRAGMA wal_checkpoint(${request.truncate ? "TRUNCATE" : "RESTART"})`,
-      );
+      // A reader in the middle of a long proof must not hold up the commits: the
+      // log is looked at again soon.
+      db.exec("PRAGMA busy_timeout = 0");
+      try {
+        db.exec(
+          `PRAGMA wal_checkpoint(${request.truncate ? "TRUNCATE" : "RESTART"})`,
+        );
+      } finally {
+        db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      }
       return [];
   }
 }

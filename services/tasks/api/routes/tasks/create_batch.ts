@@ -98,10 +98,10 @@ async function createBatch(
 ): Promise<Answer> {
   const { engine, creator } = parts;
   const { atomic: isAtomic, tasks } = call.body;
-  call.charge(tasks.length);
   const tenant = tenantOf(call);
   const { batchSize } = await engine.parts.limitsOf(tenant.id);
   if (tasks.length > batchSize) return tooManyTasks(batchSize);
+  call.charge(tasks.length);
   const read: ReadTask[] = [];
   let faultsLeft = MAX_BATCH_FAULTS;
   for (const [index, task] of tasks.entries()) {
