@@ -53,7 +53,7 @@ Deno.test("permissionFlags() lets a service that is started write where its sett
   assertEquals(writeOf("ratelimit", { GRPC_UDS: "/run/rl.sock" }), [
     "--allow-write=/run/rl.sock",
   ]);
-  // A unix socket is written to by whoever connects to it.
+  // Connecting to a unix socket needs the permission to write to it.
   assertEquals(
     writeOf("ratelimit", {
       GRPC_UDS: "/run/rl.sock",

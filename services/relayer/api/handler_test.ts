@@ -312,7 +312,7 @@ Deno.test("handler gives owners turns by what they used, and strangers one among
     }
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
-  // Whoever asks for one is done before whoever asks for eight is half done.
+  // A request for one is done before a request for eight is half done.
   assert(answered.indexOf("b") < 4, answered.join(""));
 });
 
