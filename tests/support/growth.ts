@@ -26,7 +26,7 @@ export interface Growth {
    * How many tries there are. One within the bound is enough: what is too slow in
    * itself is so in each of them, and a busy machine is not.
    *
-   * @default {5}
+   * @default {25}
    */
   readonly tries?: number;
 }
@@ -39,7 +39,7 @@ export interface Growth {
  * @throws {AssertionError} When no try is within the bound.
  */
 export async function assertGrowth(growth: Growth): Promise<void> {
-  const { small, large, atMost, runs = 11, tries = 5 } = growth;
+  const { small, large, atMost, runs = 11, tries = 25 } = growth;
   const ratios: number[] = [];
   for (let attempt = 0; attempt < tries; attempt++) {
     const smallMs: number[] = [];
