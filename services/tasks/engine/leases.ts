@@ -110,7 +110,7 @@ export class Leases {
   }
 
   /**
-   * Takes tasks; waits for the first when there is none.
+   * Leases tasks; waits for the first one.
    *
    * @throws {Error} when the store failed at the last look, so that there may be
    * tasks that could not be claimed

@@ -158,7 +158,7 @@ class JsonReader {
     if (Array.isArray(members)) members[members.length - 1] = inner.value;
     else {
       const name: string = JSON.parse(textOf(this.#shape.lastString(depth)));
-      define(members, name, inner.value);
+      defineMember(members, name, inner.value);
     }
     addAll(outer.value, members);
     this.#open.push(inner);
@@ -267,12 +267,14 @@ function addAll(to: Container["value"], members: Container["value"]): void {
   if (Array.isArray(to)) {
     if (Array.isArray(members)) { for (const item of members) to.push(item); }
   } else if (!Array.isArray(members)) {
-    for (const name of Object.keys(members)) define(to, name, members[name]);
+    for (const name of Object.keys(members)) {
+      defineMember(to, name, members[name]);
+    }
   }
 }
 
 /** Gives an object a member of its own, also one that is called `__proto__`. */
-function define(
+export function defineMember(
   to: Record<string, unknown>,
   name: string,
   value: unknown,

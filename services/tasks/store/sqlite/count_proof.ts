@@ -5,6 +5,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { inTransaction } from "../../../shared/sqlite/transaction.ts";
 import { openReading } from "./database_file.ts";
 import { numberOf, Reader } from "./reader.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
@@ -164,15 +165,10 @@ export class CountRepair {
 
   /** Adds what counts lack. What was counted since does not matter to it. */
   repair(faults: readonly CountFault[]): void {
-    this.#db.exec("BEGIN IMMEDIATE");
-    try {
+    inTransaction(this.#db, () => {
       for (const { tenant, lane, status, delta } of faults) {
         this.#add.run(tenant, lane, status, delta);
       }
-      this.#db.exec("COMMIT");
-    } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
-      throw error;
-    }
+    });
   }
 }

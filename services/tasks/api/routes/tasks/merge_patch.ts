@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defineMember } from "../../http/json_reader.ts";
 import type { Pausing } from "../../../../shared/slices.ts";
 import { isJsonObject } from "../../schema/json_schema.ts";
 
@@ -27,29 +28,12 @@ export async function mergePatch(
       const after = isJsonObject(value)
         ? await mergePatch(before, value, pausing)
         : value;
-      define(merged, name, after);
+      defineMember(merged, name, after);
     }
     const pause = pausing.pause();
     if (pause !== undefined) await pause;
   }
   return merged;
-}
-
-/** Gives an object a member of its own, also one that is called `__proto__`. */
-function define(
-  to: Record<string, unknown>,
-  name: string,
-  value: unknown,
-): void {
-  if (name !== "__proto__") to[name] = value;
-  else {
-    Object.defineProperty(to, name, {
-      value,
-      enumerable: true,
-      writable: true,
-      configurable: true,
-    });
-  }
 }
 
 /** What members a patch of an object changes; see {@linkcode patchedMembers}. */
