@@ -70,20 +70,20 @@ export interface FairTurnsOptions {
   /**
    * How long pieces of work begin in a round.
    *
-   * @default {2}
+   * @default {1}
    */
   readonly roundMs?: number;
   /**
    * How long rounds follow each other without a look at the sockets.
    *
-   * @default {1.5}
+   * @default {1}
    */
   readonly lookMs?: number;
   /**
    * How long a piece of work goes on before {@linkcode Turn.pause} lets others
    * go first; what a key is given in each round of the keys as well.
    *
-   * @default {1}
+   * @default {0.5}
    */
   readonly pieceMs?: number;
   /**
@@ -171,10 +171,10 @@ export class FairTurns {
     this.#later = options.later ??
       ((callback) => void setImmediate(callback));
     this.#afterLook = options.afterLook ?? afterEmptyRounds;
-    this.#lookMs = options.lookMs ?? 1.5;
+    this.#lookMs = options.lookMs ?? 1;
     this.#maxBegun = options.maxBegun ?? 16;
-    this.#roundMs = options.roundMs ?? 2;
-    this.#pieceMs = options.pieceMs ?? 1;
+    this.#roundMs = options.roundMs ?? 1;
+    this.#pieceMs = options.pieceMs ?? 0.5;
     this.#maxWaitingPerKey = options.maxWaitingPerKey ?? 1_000;
     this.#queue = new FairQueue({ quantum: this.#pieceMs });
   }

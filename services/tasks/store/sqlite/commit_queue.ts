@@ -7,6 +7,7 @@
 
 import { FairQueue } from "../../../shared/fair_queue.ts";
 import { StoreBusyError } from "../store.ts";
+import type { Applied } from "./writer_messages.ts";
 
 /** What waits to be written. */
 export interface QueuedBatch {
@@ -23,10 +24,10 @@ export interface QueuedBatch {
 /** Options of {@linkcode CommitQueue}. */
 export interface CommitQueueOptions<Batch extends QueuedBatch> {
   /**
-   * Writes a group in one transaction and answers, once it is durable, with the
-   * results of all its units; none means that all were applied.
+   * Writes a group in one transaction and answers once it is durable, with the
+   * results of all its units.
    */
-  readonly write: (group: readonly Batch[]) => Promise<readonly number[]>;
+  readonly write: (group: readonly Batch[]) => Promise<Applied>;
   /** Calls back at the end of the turn, when what came with it has come. */
   readonly atEndOfTurn: (callback: () => void) => void;
   /** Milliseconds of a clock that only goes forward. */
@@ -77,10 +78,14 @@ const LONGEST_RETRY_MS = 5_000;
 const MAX_UNDER_WAY = 2;
 /** Rows that a tenant gets in each round of the tenants. */
 const QUANTUM_ROWS = 100;
-/** How long writing a group is to take, while one tenant waits and while several do. */
-const GROUP_MS = { alone: 10, shared: 4 };
+/** How long writing a group is to take, for one tenant and while several write. */
+const GROUP_MS = { alone: 10, shared: 1 };
 /** A group that takes longer than this is worth no other one behind it. */
-const AHEAD_MS = 5;
+const AHEAD_MS = { alone: 5, shared: 1 };
+/** For how long groups stay short after another tenant wrote than the one before. */
+const SHARED_MS = 1_000;
+/** A group's work takes at least so many times as long as its commit. */
+const WORK_PER_COMMIT = 2;
 /** A group may have as many rows, however slow the disk is. */
 const LEAST_GROUP_ROWS = 50;
 
@@ -102,8 +107,11 @@ export class CommitQueue<Batch extends QueuedBatch> {
   /** Rows that are in none of them. */
   #waitingRows = 0;
   #isTurnEndAwaited = false;
-  #endedMs = -Infinity;
-  #rowsPerMs = 10;
+  /** What was written of late, and how long that took without the commits. */
+  readonly #work = { rows: 10, ms: 1 };
+  #commitMs = 0;
+  #lastTenant: string | undefined;
+  #sharedUntilMs = -Infinity;
   #whenIdle: (() => void)[] = [];
 
   /** An empty queue. */
@@ -130,6 +138,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
     this.#waitingRows += rows;
     this.#queuedChars += chars;
     const addedAtMs = this.#options.monotonicMs();
+    for (const { tenant } of batches) this.#noteTenant(tenant, addedAtMs);
     const answers = batches.map((batch) =>
       new Promise<readonly number[]>((resolve, reject) => {
         const tenant = this.#tenant(batch.tenant);
@@ -168,7 +177,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
     const isFull = rows > maxQueuedRows - this.#queuedRows ||
       chars > maxQueuedChars - this.#queuedChars;
     if (!isFull || this.#queuedRows === 0) return;
-    const ms = Math.ceil(this.#queuedRows / this.#rowsPerMs);
+    const ms = Math.ceil(this.#queuedRows / this.#rowsPerMs());
     throw new StoreBusyError(
       Math.min(LONGEST_RETRY_MS, Math.max(LEAST_RETRY_MS, ms)),
     );
@@ -176,12 +185,26 @@ export class CommitQueue<Batch extends QueuedBatch> {
 
   /** Resolves when nothing waits and nothing is under way. */
   idle(): Promise<void> {
-    if (this.#isIdle()) return Promise.resolve();
+    if (this.isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
-  #isIdle(): boolean {
+  /** Whether nothing waits and nothing is under way. */
+  get isIdle(): boolean {
     return this.#underWay === 0 && this.#waiting.length === 0;
+  }
+
+  #noteTenant(tenant: string, nowMs: number): void {
+    if (tenant === this.#lastTenant) return;
+    if (this.#lastTenant !== undefined) {
+      this.#sharedUntilMs = nowMs + SHARED_MS;
+    }
+    this.#lastTenant = tenant;
+  }
+
+  get #isShared(): boolean {
+    return this.#waiting.keys > 1 ||
+      this.#options.monotonicMs() < this.#sharedUntilMs;
   }
 
   #tenant(id: string): QueuedTenant {
@@ -203,23 +226,31 @@ export class CommitQueue<Batch extends QueuedBatch> {
   }
 
   /** How many rows are written in about so many milliseconds. */
-  #rowsIn(ms: number): number {
-    return Math.max(LEAST_GROUP_ROWS, this.#rowsPerMs * ms);
+  #rowsIn({ alone, shared }: typeof GROUP_MS): number {
+    const ms = Math.max(
+      this.#isShared ? shared : alone,
+      WORK_PER_COMMIT * this.#commitMs,
+    );
+    return Math.max(LEAST_GROUP_ROWS, this.#rowsPerMs() * ms);
+  }
+
+  #rowsPerMs(): number {
+    const { rows, ms } = this.#work;
+    return rows / Math.max(0.01, ms);
   }
 
   #startGroups(): void {
     while (this.#mayStart()) void this.#writeGroup(this.#nextGroup());
-    if (!this.#isIdle()) return;
+    if (!this.isIdle) return;
     this.#waiting.forgetDebts();
     for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
   #nextGroup(): readonly Waiting<Batch>[] {
     const { maxGroupChars } = this.#options;
-    const { alone, shared } = GROUP_MS;
     const maxRows = Math.min(
       this.#options.maxGroupRows,
-      this.#rowsIn(this.#waiting.keys > 1 ? shared : alone),
+      this.#rowsIn(GROUP_MS),
     );
     const group: Waiting<Batch>[] = [];
     let [rows, chars] = [0, 0];
@@ -240,7 +271,6 @@ export class CommitQueue<Batch extends QueuedBatch> {
   }
 
   async #writeGroup(group: readonly Waiting<Batch>[]): Promise<void> {
-    const startedMs = this.#options.monotonicMs();
     const batches = group.map(({ batch }) => batch);
     let rows = 0;
     for (const batch of batches) rows += batch.rows;
@@ -248,7 +278,11 @@ export class CommitQueue<Batch extends QueuedBatch> {
     this.#rowsUnderWay += rows;
     this.#underWay++;
     try {
-      const codes = await this.#options.write(batches);
+      const { codes, workMs, commitMs } = await this.#options.write(batches);
+      this.#commitMs += 0.2 * (commitMs - this.#commitMs);
+      // Sums, so that groups of a few rows say little about large ones.
+      this.#work.rows = 0.8 * this.#work.rows + rows;
+      this.#work.ms = 0.8 * this.#work.ms + workMs;
       let from = 0;
       for (const { batch, resolve } of group) {
         resolve(codes.slice(from, from + batch.units));
@@ -260,12 +294,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
     this.#queuedRows -= rows;
     this.#rowsUnderWay -= rows;
     for (const batch of batches) this.#release(batch);
-    // Without the wait for the group before it.
     const endedMs = this.#options.monotonicMs();
-    const tookMs = endedMs - Math.max(startedMs, this.#endedMs);
-    this.#endedMs = endedMs;
-    this.#rowsPerMs = 0.8 * this.#rowsPerMs +
-      0.2 * (rows / Math.max(1, tookMs));
     this.#underWay--;
     for (const { batch, addedAtMs } of group) {
       this.#options.onWritten?.(batch, endedMs - addedAtMs);

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { StoreBusyError } from "../store.ts";
 import { CommitQueue, type QueuedBatch } from "./commit_queue.ts";
+import type { Applied } from "./writer_messages.ts";
 
 interface Batch extends QueuedBatch {
   readonly name: string;
@@ -16,7 +17,7 @@ class Bench {
   nowMs = 0;
   readonly queue: CommitQueue<Batch>;
   #turn: (() => void) | undefined;
-  readonly #writes: PromiseWithResolvers<readonly number[]>[] = [];
+  readonly #writes: PromiseWithResolvers<Applied>[] = [];
 
   constructor(
     bounds: {
@@ -31,7 +32,7 @@ class Bench {
     this.queue = new CommitQueue<Batch>({
       write: (group) => {
         this.groups.push(group.map(({ name }) => name).join(""));
-        const write = Promise.withResolvers<readonly number[]>();
+        const write = Promise.withResolvers<Applied>();
         this.#writes.push(write);
         return write.promise;
       },
@@ -52,8 +53,12 @@ class Bench {
     turn?.();
   }
 
-  async endWrite(codes: readonly number[] = []): Promise<void> {
-    this.#writes.shift()?.resolve(codes);
+  /** Ends the first write; the clock goes on by what it took. */
+  async endWrite(
+    { codes = [], workMs = 0, commitMs = 0 }: Partial<Applied> = {},
+  ): Promise<void> {
+    this.nowMs += workMs + commitMs;
+    this.#writes.shift()?.resolve({ codes, workMs, commitMs });
     await settled();
   }
 
@@ -97,7 +102,7 @@ Deno.test("CommitQueue gives each batch the results of its units", async () => {
   const first = bench.queue.add([batch("a", { units: 2 })]);
   const second = bench.queue.add([batch("b"), batch("c", { units: 3 })]);
   bench.endTurn();
-  await bench.endWrite([1, 2, 3, 4, 5, 6]);
+  await bench.endWrite({ codes: [1, 2, 3, 4, 5, 6] });
   assertEquals(await first, [[1, 2]]);
   assertEquals(await second, [[3], [4, 5, 6]]);
 });
@@ -224,8 +229,7 @@ Deno.test("CommitQueue keeps large batches out of groups that others wait for", 
     return answer;
   });
   for (let group = 0; group < 4; group++) {
-    bench.nowMs += 90;
-    await bench.endWrite();
+    await bench.endWrite({ workMs: 90 });
   }
   await Promise.all(answers);
   assertEquals(bench.groups, ["0", "a", "1", "2"]);
@@ -257,8 +261,7 @@ Deno.test("CommitQueue makes groups of as many rows as are written in ten millis
     const rows = 20 * (bench.groups.at(-1)?.length ?? 0);
     written.push(rows);
     // 40 rows in a millisecond.
-    bench.nowMs += rows / 40;
-    await bench.endWrite();
+    await bench.endWrite({ workMs: rows / 40, commitMs: 1 });
   }
   await Promise.all(answers);
   assert(
@@ -313,8 +316,8 @@ Deno.test("CommitQueue starts a group that is large enough while another one is 
   const large = bench.queue.add([batch("d")]);
   bench.endTurn();
   assertEquals(bench.groups, ["a", "bcd"]);
-  await bench.endWrite([1]);
-  await bench.endWrite([2, 3, 4]);
+  await bench.endWrite({ codes: [1] });
+  await bench.endWrite({ codes: [2, 3, 4] });
   assertEquals(await Promise.all([first, small, large]), [
     [[1]],
     [[2], [3]],
@@ -350,7 +353,7 @@ Deno.test("CommitQueue writes the group behind one that fails", async () => {
   const idle = bench.queue.idle().then(() => isIdle = true);
   await settled();
   assertEquals(isIdle, false);
-  await bench.endWrite([7]);
+  await bench.endWrite({ codes: [7] });
   assertEquals(await other, [[7]]);
   await idle;
 });
@@ -372,7 +375,7 @@ Deno.test("CommitQueue answers a commit in two groups when both are over", async
   await refused;
 });
 
-Deno.test("CommitQueue does not count the wait for another group as its own time", async () => {
+Deno.test("CommitQueue tells those that it refuses how long what waits will take", async () => {
   const bench = new Bench({ ahead: 1, queued: 1_000, rows: 100 });
   const answers: Promise<unknown>[] = [];
   function add(name: string): void {
@@ -383,8 +386,7 @@ Deno.test("CommitQueue does not count the wait for another group as its own time
   add("a");
   for (let round = 0; round < 40; round++) {
     add("b");
-    bench.nowMs += 50;
-    await bench.endWrite();
+    await bench.endWrite({ workMs: 50 });
   }
   add("c");
   const error = assertThrows(
@@ -394,5 +396,54 @@ Deno.test("CommitQueue does not count the wait for another group as its own time
   assert(Math.abs(error.retryAfterMs - 100) < 5, String(error.retryAfterMs));
   await bench.endWrite();
   await bench.endWrite();
+  await Promise.all(answers);
+});
+
+Deno.test("CommitQueue makes short groups while several tenants write", async () => {
+  const bench = new Bench({ rows: 5_000, queued: 100_000 });
+  const answers: Promise<unknown>[] = [];
+  const add = (tenant: string, rows: number): void =>
+    void answers.push(bench.queue.add([batch(tenant, { tenant, rows })]));
+  let largest = 0;
+  async function writeAll(until: () => boolean): Promise<void> {
+    while (!until()) {
+      const { length } = bench.groups.at(-1) ?? "";
+      largest = Math.max(largest, length * 50);
+      await bench.endWrite({ workMs: length * 50 / 100, commitMs: 0.5 });
+    }
+  }
+  for (let count = 0; count < 400; count++) add("a", 50);
+  bench.endTurn();
+  await writeAll(() => bench.groups.length >= 12);
+  // 100 rows in a millisecond, and ten milliseconds.
+  assert(largest >= 900 && largest <= 1_000, String(largest));
+  add("b", 1);
+  await bench.endWrite({ workMs: 10 });
+  largest = 0;
+  const isEnd = bench.groups.length + 20;
+  await writeAll(() => bench.groups.length >= isEnd);
+  // The other one may come again.
+  assert(largest <= 250, String(largest));
+  bench.nowMs += 1_000;
+  await writeAll(() => bench.queue.isIdle);
+  await Promise.all(answers);
+  assert(largest >= 900, String(largest));
+});
+
+Deno.test("CommitQueue makes groups worth the wait for a slow disk", async () => {
+  const bench = new Bench({ rows: 5_000, queued: 100_000 });
+  const answers: Promise<unknown>[] = [];
+  const add = (tenant: string, rows: number): void =>
+    void answers.push(bench.queue.add([batch(tenant, { tenant, rows })]));
+  for (let count = 0; count < 400; count++) add("a", 50);
+  add("b", 1);
+  bench.endTurn();
+  for (let group = 0; group < 8; group++) {
+    const { length } = bench.groups.at(-1) ?? "";
+    await bench.endWrite({ workMs: length * 50 / 100, commitMs: 20 });
+  }
+  // 100 rows in a millisecond, and at least twice as long as the disk takes.
+  assert((bench.groups.at(-1)?.length ?? 0) * 50 > 2_000, `${bench.groups}`);
+  while (!bench.queue.isIdle) await bench.endWrite({ workMs: 1 });
   await Promise.all(answers);
 });

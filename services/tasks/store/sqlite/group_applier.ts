@@ -55,6 +55,7 @@ export class GroupApplier {
   readonly #savepoint: StatementSync;
   readonly #undo: StatementSync;
   readonly #release: StatementSync;
+  #commitMs = 0;
 
   /**
    * An applier for a connection that writes.
@@ -94,6 +95,11 @@ export class GroupApplier {
     }
   }
 
+  /** Milliseconds that the last commit took, most of them for the disk. */
+  get commitMs(): number {
+    return this.#commitMs;
+  }
+
   #applyAll(
     lists: readonly (readonly OperationValue[])[],
     isCareful: boolean,
@@ -113,7 +119,9 @@ export class GroupApplier {
         if (tasks !== 0) this.#proofs.count(tenant, tasks);
       }
       this.#proofs.endGroup();
+      const commitAtMs = performance.now();
       this.#commit.run();
+      this.#commitMs = performance.now() - commitAtMs;
       this.#proofs.committed();
       return codes;
     } catch (error) {

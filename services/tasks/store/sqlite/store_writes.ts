@@ -48,8 +48,7 @@ export class StoreWrites {
     const { writer, atEndOfTurn, maxQueuedRows, maxQueuedChars, onWritten } =
       options;
     this.#queue = new CommitQueue({
-      write: (group) =>
-        writer.ask({ kind: "apply", lists: group.map(({ values }) => values) }),
+      write: (group) => writer.apply(group.map(({ values }) => values)),
       atEndOfTurn,
       monotonicMs: () => performance.now(),
       maxGroupRows: MAX_GROUP_ROWS,

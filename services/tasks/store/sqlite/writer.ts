@@ -9,7 +9,12 @@ import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
 import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import { startOwnThread, type StartThread } from "./thread.ts";
-import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
+import type {
+  Applied,
+  WriterAnswer,
+  WriterRequest,
+} from "./writer_messages.ts";
+import type { OperationValue } from "./operation.ts";
 
 /** Options of {@linkcode Writer}. */
 export interface WriterOptions {
@@ -37,8 +42,10 @@ export interface WriterOptions {
 /** For how long a write proves that others can be made. */
 const PROVEN_MS = 2_000;
 
+type Succeeded = Exclude<WriterAnswer, { readonly kind: "failed" }>;
+
 interface Waiting {
-  readonly resolve: (numbers: readonly number[]) => void;
+  readonly resolve: (answer: Succeeded) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -75,24 +82,38 @@ export class Writer {
   }
 
   /**
-   * Asks for something; what is asked is done, and answered, in this order. When
-   * the thread dies what is under way fails, though it may have been done.
+   * Applies lists of units in one transaction.
+   *
+   * @throws {StoreFailedError} when it failed, or the thread died; it may have
+   * been done all the same when the thread died
+   */
+  async apply(
+    lists: readonly (readonly OperationValue[])[],
+  ): Promise<Applied> {
+    try {
+      const answer = await this.#request({ kind: "apply", lists });
+      if (answer.kind !== "applied") {
+        throw new StoreFailedError("Cannot write: got the answer of another");
+      }
+      this.#wroteAtMs = this.#options.nowMs();
+      return answer;
+    } catch (error) {
+      this.#wroteAtMs = -Infinity;
+      throw error;
+    }
+  }
+
+  /**
+   * Asks for something else; what is asked is done, and answered, in this order.
+   * When the thread dies what is under way fails, though it may have been done.
    *
    * @throws {StoreFailedError} when it failed, or the thread died
    */
-  ask(request: WriterRequest): Promise<readonly number[]> {
-    // What cannot be opened fails the request, too, which waits behind it.
-    if (this.#opening === undefined) this.#opened().catch(() => {});
-    const answer = this.#send(request);
-    if (request.kind !== "apply") return answer;
-    // What sweeping and the like write is too little to prove anything.
-    return answer.then((numbers) => {
-      this.#wroteAtMs = this.#options.nowMs();
-      return numbers;
-    }, (error) => {
-      this.#wroteAtMs = -Infinity;
-      throw error;
-    });
+  async ask(
+    request: Exclude<WriterRequest, { readonly kind: "apply" }>,
+  ): Promise<readonly number[]> {
+    const answer = await this.#request(request);
+    return answer.kind === "done" ? answer.numbers : [];
   }
 
   /**
@@ -148,7 +169,13 @@ export class Writer {
     return opening;
   }
 
-  #send(request: WriterRequest): Promise<readonly number[]> {
+  #request(request: WriterRequest): Promise<Succeeded> {
+    // What cannot be opened fails the request, too, which waits behind it.
+    if (this.#opening === undefined) this.#opened().catch(() => {});
+    return this.#send(request);
+  }
+
+  #send(request: WriterRequest): Promise<Succeeded> {
     const worker = this.#worker;
     if (worker === undefined) {
       return Promise.reject(closedError());
@@ -161,7 +188,7 @@ export class Writer {
 
   #settle(answer: WriterAnswer): void {
     const waiting = this.#waiting.shift();
-    if (answer.kind === "done") waiting?.resolve(answer.numbers);
+    if (answer.kind !== "failed") waiting?.resolve(answer);
     else {
       waiting?.reject(new StoreFailedError(`Cannot write: ${answer.message}`));
     }

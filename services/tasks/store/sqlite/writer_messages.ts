@@ -39,5 +39,17 @@ export type WriterRequest =
 export type WriterAnswer =
   /** Numbers of {@linkcode WriterRequest}: results of units, or of removed rows. */
   | { readonly kind: "done"; readonly numbers: readonly number[] }
+  /** Units were applied and are durable. */
+  | ({ readonly kind: "applied" } & Applied)
   /** It failed; nothing was written. */
   | { readonly kind: "failed"; readonly message: string };
+
+/** What came of applying units. */
+export interface Applied {
+  /** The result of each unit; none means that all were applied. */
+  readonly codes: readonly number[];
+  /** Milliseconds that all but the commit took. */
+  readonly workMs: number;
+  /** Milliseconds that the commit took, however much there was to commit. */
+  readonly commitMs: number;
+}

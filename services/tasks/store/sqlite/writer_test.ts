@@ -37,14 +37,14 @@ Deno.test("Writer opens, answers in order and closes", async () => {
     await writer.open();
     const order: number[] = [];
     await Promise.all([0, 1, 2, 3].map(async (index) => {
-      await writer.ask({ kind: "apply", lists: [] });
+      await writer.apply([]);
       order.push(index);
     }));
     assertEquals(order, [0, 1, 2, 3]);
     await writer.close();
     await writer.close();
     await assertRejects(
-      () => writer.ask({ kind: "apply", lists: [] }),
+      () => writer.apply([]),
       Error,
       "Cannot write: the store is closed",
     );
@@ -64,11 +64,11 @@ Deno.test("a request that fails does not end the thread", async () => {
     const writer = new Writer(writerOptions(`${folder}/tasks.db`));
     await writer.open();
     await assertRejects(
-      () => writer.ask({ kind: "apply", lists: [[999]] }),
+      () => writer.apply([[999]]),
       Error,
       "Cannot write: Cannot apply operation 999",
     );
-    assertEquals(await writer.ask({ kind: "apply", lists: [] }), []);
+    assertEquals((await writer.apply([])).codes, []);
     await writer.close();
   });
 });
@@ -115,8 +115,14 @@ class FakeThread {
     this.asked.push([request.kind, ...names].join(" "));
   }
 
-  answerAll(answer: WriterAnswer = { kind: "done", numbers: [] }): void {
-    for (const _ of this.asked.splice(0)) this.onmessage?.({ data: answer });
+  /** Answers what it was asked, well unless `failure` says otherwise. */
+  answerAll(failure?: WriterAnswer & { readonly kind: "failed" }): void {
+    for (const asked of this.asked.splice(0)) {
+      const done: WriterAnswer = asked.startsWith("apply")
+        ? { kind: "applied", codes: [], workMs: 0, commitMs: 0 }
+        : { kind: "done", numbers: [] };
+      this.onmessage?.({ data: failure ?? done });
+    }
   }
 
   terminate(): void {}
@@ -135,15 +141,16 @@ Deno.test("Writer keeps the order of requests while a new thread opens", async (
   threads[0]?.answerAll();
   await opening;
   threads[0]?.onerror?.(new ErrorEvent("error", { message: "gone" }));
-  const answers = ["first", "second"].map((name) =>
-    writer.ask({ kind: "apply", lists: [[name]] })
-  );
+  const answers = ["first", "second"].map((name) => writer.apply([[name]]));
   await Promise.resolve();
   assertEquals(threads[1]?.asked, ["open", "apply first", "apply second"]);
   // What the first thread says now is nobody's answer.
   threads[0]?.onmessage?.({ data: { kind: "failed", message: "late" } });
   threads[1]?.answerAll();
-  assertEquals(await Promise.all(answers), [[], []]);
+  assertEquals((await Promise.all(answers)).map(({ codes }) => codes), [
+    [],
+    [],
+  ]);
 });
 
 Deno.test("check() tries to write unless tasks were written just now", async () => {
@@ -157,17 +164,19 @@ Deno.test("check() tries to write unless tasks were written just now", async () 
   thread.answerAll();
   await opening;
   const full = { kind: "failed", message: "disk is full" } as const;
-  const done = { kind: "done", numbers: [] } as const;
-  async function writing(answer: WriterAnswer): Promise<void> {
-    const write = writer.ask({ kind: "apply", lists: [["task"]] });
+  const done = undefined;
+  async function writing(answer: typeof full | undefined): Promise<void> {
+    const write = writer.apply([["task"]]);
     thread.answerAll(answer);
     await write.catch(() => {});
   }
-  async function checking(answer: WriterAnswer): Promise<readonly string[]> {
+  async function checking(
+    answer: typeof full | undefined,
+  ): Promise<readonly string[]> {
     const check = writer.check();
     const asked = [...thread.asked];
     thread.answerAll(answer);
-    if (asked.length === 0 || answer.kind === "done") await check;
+    if (asked.length === 0 || answer === done) await check;
     else await assertRejects(() => check, StoreFailedError, "disk is full");
     return asked;
   }

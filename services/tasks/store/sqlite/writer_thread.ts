@@ -8,7 +8,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
 import { CountRepair } from "./count_proof.ts";
 import { BUSY_TIMEOUT_MS, openWriting } from "./database_file.ts";
-import { GroupApplier } from "./group_applier.ts";
+import { APPLIED, GroupApplier } from "./group_applier.ts";
 import { lengthenLog } from "./log_length.ts";
 import { migrateTasks, PROOFS_VERSION } from "./migrations.ts";
 import { sealProofs } from "./proofs.ts";
@@ -31,25 +31,29 @@ export function serveWriter(
     scope.postMessage(answerTo(() => {
       if (request.kind === "open") {
         open = openAll(request);
-        return [];
+        return done();
       }
       if (open === undefined) throw new Error("the database is not open");
       if (request.kind === "close") {
         open.db.close();
         open = undefined;
-        return [];
+        return done();
       }
       return perform(open, request);
     }));
   };
 }
 
-function answerTo(work: () => readonly number[]): WriterAnswer {
+function answerTo(work: () => WriterAnswer): WriterAnswer {
   try {
-    return { kind: "done", numbers: work() };
+    return work();
   } catch (error) {
     return { kind: "failed", message: describeError(error) };
   }
+}
+
+function done(numbers: readonly number[] = []): WriterAnswer {
+  return { kind: "done", numbers };
 }
 
 function openAll(
@@ -80,22 +84,29 @@ function openAll(
 function perform(
   { db, applier, sweeper }: Open,
   request: Exclude<WriterRequest, { kind: "open" | "close" }>,
-): readonly number[] {
+): WriterAnswer {
   switch (request.kind) {
     case "apply": {
+      const startedMs = performance.now();
       const codes = applier.apply(request.lists);
-      // Usually none conflicts, and nothing is cheaper to hand over than nothing.
-      return codes.some((code) => code !== 0) ? codes : [];
+      const { commitMs } = applier;
+      return {
+        kind: "applied",
+        // Usually none conflicts, and nothing is cheaper to hand over than nothing.
+        codes: codes.some((code) => code !== APPLIED) ? codes : [],
+        workMs: performance.now() - startedMs - commitMs,
+        commitMs,
+      };
     }
     case "sweep":
-      return [sweeper.sweep(request.nowMs, request.limit)];
+      return done([sweeper.sweep(request.nowMs, request.limit)]);
     case "repair_counts":
       new CountRepair(db).repair(request.faults);
-      return [];
+      return done();
     case "probe":
       // As long as what many tasks need; equal bytes would not be written again.
       db.exec("UPDATE probe SET bytes = randomblob(65536)");
-      return [];
+      return done();
     case "restart_log":
       // A reader in the middle of a long proof must not hold up the commits: the
       // log is looked at again soon.
@@ -107,6 +118,6 @@ function perform(
       } finally {
         db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
       }
-      return [];
+      return done();
   }
 }

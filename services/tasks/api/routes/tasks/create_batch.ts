@@ -1,5 +1,5 @@
 /**
- * The route that makes many tasks in one commit.
+ * The route that makes many tasks.
  *
  * @module
  */
@@ -47,8 +47,9 @@ export function createBatchRoute(parts: TasksParts): AnyRoute {
     operationId: "createTasks",
     summary: "Create many tasks",
     description:
-      "All are written in one commit. Unless `atomic` is set, each " +
-      "task stands for itself and `results` tells what became of it. The " +
+      "Unless `atomic` is set, each task stands for itself and `results` " +
+      "tells what became of it. All are written in one commit when it is set, " +
+      "or when there is an Idempotency-Key, else in pieces. The " +
       "body may have as many bytes as the service allows, 4 MiB unless set " +
       `otherwise, and ${MAX_VALUES.toLocaleString("en")} values; of tasks ` +
       "with faults all are told until there are " +
@@ -154,7 +155,9 @@ async function createBatch(
     surroundings,
     isAtomic,
     call,
-    along: async (made) => call.along(await answerOf(made)),
+    along: call.answerPlace === undefined
+      ? undefined
+      : async (made) => call.along(await answerOf(made)),
   });
   switch (outcome.kind) {
     case "problem":

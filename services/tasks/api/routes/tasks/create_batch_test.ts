@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { StoreFailedError } from "../../../../shared/store_failed_error.ts";
 import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
 Deno.test("POST /v1/tasks/batch makes tasks in one commit and answers in order", async () => {
@@ -134,6 +135,78 @@ Deno.test("POST /v1/tasks/batch names tasks instead of showing them when return=
   await api.close();
 });
 
+Deno.test("POST /v1/tasks/batch writes many tasks in pieces unless they belong together", async () => {
+  const api = await openTasksApi();
+  const commits = countCommits(api);
+  const tasks = Array.from({ length: 120 }, () => ({}));
+  const created = tasks.map(() => 201);
+  assertEquals(statusesOf(await send(api, tasks)), created);
+  assertEquals(commits(), 3);
+  assertEquals(statusesOf(await send(api, tasks, { atomic: true })), created);
+  assertEquals(commits(), 4);
+  const headers = { "idempotency-key": "b-3" };
+  const body = { tasks: tasks.map(() => ({ worker: "mailer" })) };
+  const kept = await api.send("POST", "/v1/tasks/batch", body, { headers });
+  assertEquals(statusesOf(kept), created);
+  assertEquals(commits(), 5);
+  assertEquals(await count(api), 360);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks/batch tells which tasks were written when the store fails meanwhile", async () => {
+  const api = await openTasksApi();
+  const commits = countCommits(api, (commit) => {
+    if (commit === 2) throw new StoreFailedError("Cannot write: disk full");
+  });
+  const answer = await send(api, Array.from({ length: 120 }, () => ({})));
+  assertEquals(answer.status, 200);
+  const statuses = statusesOf(answer);
+  assertEquals(statuses.slice(0, 50), Array(50).fill(201));
+  assertEquals(statuses.slice(50, 100), Array(50).fill(503));
+  assertEquals(statuses.slice(100), Array(20).fill(201));
+  assertEquals(
+    answer.at("results", 50, "problem", "code"),
+    "store_unavailable",
+  );
+  assertEquals(await count(api), 70);
+  assertEquals(commits(), 3);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks/batch fails as a whole when no task could be written", async () => {
+  const api = await openTasksApi();
+  countCommits(api, () => {
+    throw new StoreFailedError("Cannot write: disk full");
+  });
+  const answer = await send(api, Array.from({ length: 120 }, () => ({})));
+  assertEquals([answer.status, answer.at("code")], [503, "store_unavailable"]);
+  assertEquals(await count(api), 0);
+  await api.close();
+});
+
+Deno.test("POST /v1/tasks/batch tries those again whose key another request took meanwhile", async () => {
+  const api = await openTasksApi();
+  let other: unknown;
+  const commits = countCommits(api, async (commit) => {
+    if (commit !== 2) return;
+    other = (await api.create({ key: "key-70" })).at("id");
+  });
+  const tasks = Array.from({ length: 120 }, (_, index) => ({
+    key: `key-${index}`,
+  }));
+  const answer = await send(api, tasks);
+  assertEquals(
+    statusesOf(answer),
+    tasks.map((_, index) => index === 70 ? 200 : 201),
+  );
+  assertEquals(answer.at("results", 70, "task", "id"), other);
+  assertEquals(answer.at("results", 119, "task", "key"), "key-119");
+  assertEquals(await count(api), 120);
+  // Three pieces, the other task, and the second piece again.
+  assertEquals(commits(), 5);
+  await api.close();
+});
+
 function send(
   api: TasksApi,
   tasks: readonly unknown[],
@@ -158,16 +231,19 @@ async function count(api: TasksApi): Promise<unknown> {
   return (await api.call("GET", "/v1/tasks?count=true")).at("count");
 }
 
-/** Counts the commits of tasks from now on. */
-function countCommits({ store }: TasksApi): () => number {
+/** Counts the commits of tasks from now on; `before` comes before each. */
+function countCommits(
+  { store }: TasksApi,
+  before: (commit: number) => void | Promise<void> = () => {},
+): () => number {
   const commit = store.commit.bind(store);
   let counted = 0;
-  store.commit = (units) => {
+  store.commit = async (units) => {
     const hasTasks = units.some(({ writes }) =>
       writes.some(({ kind }) => kind === "task")
     );
-    if (hasTasks) counted++;
-    return commit(units);
+    if (hasTasks) await before(++counted);
+    return await commit(units);
   };
   return () => counted;
 }
