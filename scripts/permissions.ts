@@ -15,7 +15,7 @@ import {
   unavailableSettings,
 } from "../services/ratelimit/settings.ts";
 import { GRPC_JS_ENVIRONMENT } from "../services/shared/grpc/grpc_js_environment.ts";
-import { parseRedisAddress } from "../services/shared/redis/address.ts";
+import { parseRedisAddress } from "../services/ratelimit/counters/kvstore/redis/address.ts";
 import { relayerSettings } from "../services/relayer/settings.ts";
 import {
   type ReadVariable,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ByteMap } from "../../services/shared/byte_map.ts";
+import { ByteMap } from "../../services/ratelimit/bytes/byte_map.ts";
 
 const KEYS = 10_000;
 const LOOKUPS = 10_000;

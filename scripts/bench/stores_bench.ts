@@ -23,7 +23,7 @@ import { createMemoryStore } from "../../services/ratelimit/counters/memory_stor
 import { createSplitStore } from "../../services/ratelimit/counters/split_store.ts";
 import { systemClock } from "../../services/shared/clock.ts";
 import type { Logger } from "../../services/shared/logger.ts";
-import type { RedisAddress } from "../../services/shared/redis/address.ts";
+import type { RedisAddress } from "../../services/ratelimit/counters/kvstore/redis/address.ts";
 import { print, tell } from "../terminal.ts";
 import {
   type BenchServer,

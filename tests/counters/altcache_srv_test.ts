@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { SrvRecord } from "../../services/shared/memcached/srv_watch.ts";
+import type { SrvRecord } from "../../services/ratelimit/counters/altcache/memcached/srv_watch.ts";
 import {
   type MemcachedServer,
   startMemcachedServer,

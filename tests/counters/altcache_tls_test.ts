@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache/altcache_servers.ts";
-import type { MemcachedTls } from "../../services/shared/memcached/socket.ts";
+import type { MemcachedTls } from "../../services/ratelimit/counters/altcache/memcached/socket.ts";
 import {
   type MemcachedServerOptions,
   startMemcachedServer,

@@ -6,8 +6,8 @@ import {
 } from "@std/assert";
 import { Buffer } from "node:buffer";
 import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
-import { keySlot } from "../../services/shared/redis/key_slot.ts";
-import type { RedisClusterNodes } from "../../services/shared/redis/target.ts";
+import { keySlot } from "../../services/ratelimit/counters/kvstore/redis/key_slot.ts";
+import type { RedisClusterNodes } from "../../services/ratelimit/counters/kvstore/redis/target.ts";
 import { freePort } from "../support/redis_server.ts";
 import {
   type RedisTestCluster,

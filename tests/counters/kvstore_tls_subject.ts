@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RedisTls } from "../../services/shared/redis/tls.ts";
+import type { RedisTls } from "../../services/ratelimit/counters/kvstore/redis/tls.ts";
 import {
   type RedisServer,
   type RedisServerTls,

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { RedisTls } from "../../services/shared/redis/tls.ts";
+import type { RedisTls } from "../../services/ratelimit/counters/kvstore/redis/tls.ts";
 import { serviceTest } from "../support/services.ts";
 import { createTestAuthority } from "../support/test_certificates.ts";
 import { batchOf, batchOfKeys, startStore } from "./kvstore_subject.ts";

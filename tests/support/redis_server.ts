@@ -5,12 +5,12 @@
  */
 
 import { systemClock } from "../../services/shared/clock.ts";
-import { askRedis } from "../../services/shared/redis/ask.ts";
-import type { RedisAddress } from "../../services/shared/redis/address.ts";
+import { askRedis } from "../../services/ratelimit/counters/kvstore/redis/ask.ts";
+import type { RedisAddress } from "../../services/ratelimit/counters/kvstore/redis/address.ts";
 import {
   isRedisRefusal,
   type RedisReply,
-} from "../../services/shared/redis/reply.ts";
+} from "../../services/ratelimit/counters/kvstore/redis/reply.ts";
 import { stopProcess } from "./stop_process.ts";
 import { waitUntil } from "./wait_until.ts";
 

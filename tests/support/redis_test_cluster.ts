@@ -4,8 +4,8 @@
  * @module
  */
 
-import { SLOT_COUNT } from "../../services/shared/redis/key_slot.ts";
-import { readSlots } from "../../services/shared/redis/slot_map.ts";
+import { SLOT_COUNT } from "../../services/ratelimit/counters/kvstore/redis/key_slot.ts";
+import { readSlots } from "../../services/ratelimit/counters/kvstore/redis/slot_map.ts";
 import { RedisServer, type RedisServerTls } from "./redis_server.ts";
 import { waitUntil } from "./wait_until.ts";
 

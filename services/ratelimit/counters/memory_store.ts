@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ByteMap } from "../../shared/byte_map.ts";
+import { ByteMap } from "../bytes/byte_map.ts";
 import { CounterKey } from "./counter_key.ts";
 import type {
   CounterAnswer,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ByteMap } from "../../shared/byte_map.ts";
+import { ByteMap } from "../bytes/byte_map.ts";
 import type { Counter, Gauge, Stats } from "../stats/stats.ts";
 import { CounterKey } from "./counter_key.ts";
 import type { CounterOperation } from "./counter_store.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { ByteMap } from "../../shared/byte_map.ts";
+import { ByteMap } from "../bytes/byte_map.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type { DescriptorConfig, DomainConfig } from "./config.ts";
 import type { ConfigFault } from "./config_fault.ts";

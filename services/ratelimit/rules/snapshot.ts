@@ -5,7 +5,7 @@
  */
 
 import type { JsonObject } from "../../../proto/rate_limit_response.ts";
-import type { ByteMap } from "../../shared/byte_map.ts";
+import type { ByteMap } from "../bytes/byte_map.ts";
 import type { LimitUnit } from "./unit.ts";
 import type { Wildcard } from "./wildcard.ts";
 

@@ -11,7 +11,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { quote } from "../../shared/quote.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import { waitAtMost } from "../../shared/settled.ts";
-import { createPathWatcher, type PathWatcher } from "../../shared/watch.ts";
+import { createPathWatcher, type PathWatcher } from "./watch.ts";
 import {
   CONFIG_BOUNDS,
   type DirectoryRead,

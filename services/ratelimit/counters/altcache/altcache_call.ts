@@ -5,8 +5,8 @@
  */
 
 import type { Clock, Timer } from "../../../shared/clock.ts";
-import type { MemcachedOutcome } from "../../../shared/memcached/connection.ts";
-import type { MemcachedNode } from "../../../shared/memcached/node.ts";
+import type { MemcachedOutcome } from "./memcached/connection.ts";
+import type { MemcachedNode } from "./memcached/node.ts";
 import type { AltcacheChanges, LocalCounter } from "./altcache_changes.ts";
 import {
   altcacheCount,

@@ -5,13 +5,9 @@
  */
 
 import type { Clock } from "../../../shared/clock.ts";
-import {
-  addCommand,
-  decrCommand,
-  incrCommand,
-} from "../../../shared/memcached/command.ts";
-import type { MemcachedOutcome } from "../../../shared/memcached/connection.ts";
-import type { MemcachedNode } from "../../../shared/memcached/node.ts";
+import { addCommand, decrCommand, incrCommand } from "./memcached/command.ts";
+import type { MemcachedOutcome } from "./memcached/connection.ts";
+import type { MemcachedNode } from "./memcached/node.ts";
 import { altcacheExpiry } from "./altcache_expiry.ts";
 
 /** How {@linkcode AltcacheChanges} are made. */

@@ -8,7 +8,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { CounterBatch, CounterOperation } from "../counter_store.ts";
 import { windowStartSeconds } from "../fixed_window.ts";
-import { MAX_MEMCACHED_KEY_BYTES } from "../../../shared/memcached/command.ts";
+import { MAX_MEMCACHED_KEY_BYTES } from "./memcached/command.ts";
 
 /** Names of this beginning are hashed ones; no key is used as it is with it. */
 const MARK = "sha256:";

@@ -10,14 +10,11 @@ import {
   formatMemcachedAddress,
   type MemcachedAddress,
   parseMemcachedAddresses,
-} from "../../../shared/memcached/address.ts";
-import { MemcachedNode } from "../../../shared/memcached/node.ts";
-import { Rendezvous } from "../../../shared/memcached/rendezvous.ts";
-import type { MemcachedTls } from "../../../shared/memcached/socket.ts";
-import {
-  type SrvResolver,
-  SrvWatch,
-} from "../../../shared/memcached/srv_watch.ts";
+} from "./memcached/address.ts";
+import { MemcachedNode } from "./memcached/node.ts";
+import { Rendezvous } from "./memcached/rendezvous.ts";
+import type { MemcachedTls } from "./memcached/socket.ts";
+import { type SrvResolver, SrvWatch } from "./memcached/srv_watch.ts";
 import { waitAtMost } from "../../../shared/settled.ts";
 
 /** Where the list of servers comes from. */

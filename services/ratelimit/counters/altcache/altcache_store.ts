@@ -6,9 +6,9 @@
 
 import { type Clock, steadyClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { getCommand } from "../../../shared/memcached/command.ts";
-import type { MemcachedTls } from "../../../shared/memcached/socket.ts";
-import type { SrvResolver } from "../../../shared/memcached/srv_watch.ts";
+import { getCommand } from "./memcached/command.ts";
+import type { MemcachedTls } from "./memcached/socket.ts";
+import type { SrvResolver } from "./memcached/srv_watch.ts";
 import { waitAtMost } from "../../../shared/settled.ts";
 import { AltcacheCall } from "./altcache_call.ts";
 import { AltcacheChanges, type SettledChange } from "./altcache_changes.ts";

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { RedisCommand } from "../../../shared/redis/client.ts";
-import type { RedisLink } from "../../../shared/redis/link.ts";
-import type { RedisReply } from "../../../shared/redis/reply.ts";
+import type { RedisCommand } from "./redis/client.ts";
+import type { RedisLink } from "./redis/link.ts";
+import type { RedisReply } from "./redis/reply.ts";
 import {
   kvstoreCommands,
   kvstoreCount,

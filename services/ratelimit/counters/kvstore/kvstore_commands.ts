@@ -6,14 +6,8 @@
 
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import type {
-  RedisArgument,
-  RedisCommand,
-} from "../../../shared/redis/client.ts";
-import {
-  isRedisRefusal,
-  type RedisReply,
-} from "../../../shared/redis/reply.ts";
+import type { RedisArgument, RedisCommand } from "./redis/client.ts";
+import { isRedisRefusal, type RedisReply } from "./redis/reply.ts";
 import type { CounterBatch } from "../counter_store.ts";
 import { windowStartSeconds } from "../fixed_window.ts";
 import refundScript from "./refund.lua" with { type: "text" };

@@ -6,11 +6,11 @@
 
 import { type Clock, steadyClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { RedisAuth } from "../../../shared/redis/address.ts";
-import type { RedisLink } from "../../../shared/redis/link.ts";
-import { openRedisLink } from "../../../shared/redis/open_link.ts";
-import type { RedisTarget } from "../../../shared/redis/target.ts";
-import type { RedisTls } from "../../../shared/redis/tls.ts";
+import type { RedisAuth } from "./redis/address.ts";
+import type { RedisLink } from "./redis/link.ts";
+import { openRedisLink } from "./redis/open_link.ts";
+import type { RedisTarget } from "./redis/target.ts";
+import type { RedisTls } from "./redis/tls.ts";
 import type {
   CounterAnswer,
   CounterBatch,

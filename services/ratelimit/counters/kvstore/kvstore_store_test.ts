@@ -3,7 +3,7 @@ import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { CounterBatch } from "../counter_store.ts";
-import type { RedisAddress } from "../../../shared/redis/address.ts";
+import type { RedisAddress } from "./redis/address.ts";
 import { createKvstoreStore, type KvstoreStore } from "./kvstore_store.ts";
 
 /** A server that answers as the test says. */

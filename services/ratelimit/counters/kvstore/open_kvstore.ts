@@ -6,11 +6,8 @@
 
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { parseRedisAuth } from "../../../shared/redis/address.ts";
-import {
-  parseRedisTarget,
-  type RedisTargetType,
-} from "../../../shared/redis/target.ts";
+import { parseRedisAuth } from "./redis/address.ts";
+import { parseRedisTarget, type RedisTargetType } from "./redis/target.ts";
 import type { RateLimitSettings } from "../../settings.ts";
 import { createKvstoreStore } from "./kvstore_store.ts";
 import type { OpenStoreOutcome } from "../open_outcome.ts";

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { FakeClock } from "../../tests/support/fake_clock.ts";
-import { makePipe } from "../../tests/support/make_pipe.ts";
-import { waitUntil } from "../../tests/support/wait_until.ts";
-import type { Logger } from "./logger.ts";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { makePipe } from "../../../tests/support/make_pipe.ts";
+import { waitUntil } from "../../../tests/support/wait_until.ts";
+import type { Logger } from "../../shared/logger.ts";
 import { createPathWatcher } from "./watch.ts";
 
 interface Watched {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock, Timer } from "../clock.ts";
+import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type {
   RedisArgument,
   RedisClient,

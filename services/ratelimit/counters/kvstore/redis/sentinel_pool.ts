@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Timer } from "../clock.ts";
+import type { Timer } from "../../../../shared/clock.ts";
 import {
   formatRedisAddress,
   type RedisAddress,
@@ -13,7 +13,7 @@ import {
 import type { RedisCommand } from "./client.ts";
 import type { RedisLink } from "./link.ts";
 import { RedisPool, type RedisPoolOptions } from "./pool.ts";
-import { redialDelayMs } from "../redial_delay.ts";
+import { redialDelayMs } from "../../redial_delay.ts";
 import type { RedisOutcome } from "./reply.ts";
 import { findMaster, type MasterOutcome } from "./sentinel_query.ts";
 import type { RedisSentinelGroup } from "./target.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../../../../shared/logger.ts";
 import { formatRedisAddress } from "./address.ts";
 import type { RedisCommand } from "./client.ts";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";

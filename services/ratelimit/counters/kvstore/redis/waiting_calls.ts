@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock, Timer } from "../clock.ts";
+import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { RedisCommand } from "./client.ts";
 import type { RedisOutcome } from "./reply.ts";
 

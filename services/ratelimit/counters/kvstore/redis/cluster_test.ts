@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Buffer } from "node:buffer";
-import type { LogFields, Logger } from "../logger.ts";
+import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { RedisCluster } from "./cluster.ts";
 import { HandClock, settle } from "./fake_redis.ts";
 import { errorReply, FakeServers } from "./fake_servers.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../../../shared/clock.ts";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
 import type { RedisPool } from "./pool.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { LogFields, Logger } from "../logger.ts";
+import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { HandClock, settle } from "./fake_redis.ts";
 import { errorReply, FakeServers } from "./fake_servers.ts";
 import type { RedisOutcome } from "./reply.ts";

@@ -5,10 +5,14 @@
  */
 
 import { resolveSrv } from "node:dns/promises";
-import type { Clock, Timer } from "../clock.ts";
-import type { Logger } from "../logger.ts";
-import { redialDelayMs } from "../redial_delay.ts";
-import { describeError, settle, waitAtMost } from "../settled.ts";
+import type { Clock, Timer } from "../../../../shared/clock.ts";
+import type { Logger } from "../../../../shared/logger.ts";
+import { redialDelayMs } from "../../redial_delay.ts";
+import {
+  describeError,
+  settle,
+  waitAtMost,
+} from "../../../../shared/settled.ts";
 import {
   formatMemcachedAddress,
   type MemcachedAddress,

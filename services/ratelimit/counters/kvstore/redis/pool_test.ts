@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { LogFields, Logger } from "../logger.ts";
+import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { HandClient, HandClock, settle } from "./fake_redis.ts";
 import { RedisPool } from "./pool.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock, Timer } from "../clock.ts";
+import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { MemcachedCommand } from "./command.ts";
 import type { MemcachedCall } from "./connection.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../../../tests/support/recording_logger.ts";
 import { formatMemcachedAddress } from "./address.ts";
 import { type SrvRecord, SrvWatch } from "./srv_watch.ts";
 

@@ -6,7 +6,7 @@
 
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
-import type { Clock, Timer } from "../clock.ts";
+import type { Clock, Timer } from "../../../../shared/clock.ts";
 import { formatMemcachedAddress, type MemcachedAddress } from "./address.ts";
 import { type MemcachedCommand, versionCommand } from "./command.ts";
 import { type MemcachedReply, readReply } from "./reply.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { quote } from "../quote.ts";
+import { quote } from "../../../../shared/quote.ts";
 
 /** Where a server listens. */
 export interface MemcachedAddress {

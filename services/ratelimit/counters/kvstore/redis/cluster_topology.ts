@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { Timer } from "../clock.ts";
-import type { Logger } from "../logger.ts";
+import type { Timer } from "../../../../shared/clock.ts";
+import type { Logger } from "../../../../shared/logger.ts";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
 import { type AskOptions, askRedis } from "./ask.ts";
-import { redialDelayMs } from "../redial_delay.ts";
+import { redialDelayMs } from "../../redial_delay.ts";
 import { isRedisRefusal } from "./reply.ts";
 import { readSlots, type SlotMap, SLOTS_COMMAND } from "./slot_map.ts";
 

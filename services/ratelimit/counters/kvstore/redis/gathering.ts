@@ -5,7 +5,7 @@
  */
 
 import { setImmediate } from "node:timers";
-import type { Clock, Timer } from "../clock.ts";
+import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { RedisCommand } from "./client.ts";
 import type { RedisOutcome } from "./reply.ts";
 

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Clock, Timer } from "../clock.ts";
-import type { Logger } from "../logger.ts";
-import { redialDelayMs } from "../redial_delay.ts";
+import type { Clock, Timer } from "../../../../shared/clock.ts";
+import type { Logger } from "../../../../shared/logger.ts";
+import { redialDelayMs } from "../../redial_delay.ts";
 import { formatMemcachedAddress, type MemcachedAddress } from "./address.ts";
 import { type MemcachedCall, MemcachedConnection } from "./connection.ts";
 import type { MemcachedCommand } from "./command.ts";

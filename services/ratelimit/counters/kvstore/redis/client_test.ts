@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { createClient } from "redis";
-import { assertGrowth } from "../../../tests/support/growth.ts";
+import { assertGrowth } from "../../../../../tests/support/growth.ts";
 import { isRedisErrorReply, openRedisClient } from "./client.ts";
 
 const HOST = "127.0.0.1";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../../../shared/clock.ts";
 import type { RedisAddress, RedisAuth } from "./address.ts";
 import {
   isRedisErrorReply,

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { SeededRandom } from "../../tests/support/seeded_random.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { ByteMap, hashBytes } from "./byte_map.ts";
 
 const encoder = new TextEncoder();

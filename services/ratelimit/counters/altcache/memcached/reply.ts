@@ -4,7 +4,7 @@
  * @module
  */
 
-import { quote } from "../quote.ts";
+import { quote } from "../../../../shared/quote.ts";
 import type { ExpectedReply } from "./command.ts";
 
 /** A reply to one command. */

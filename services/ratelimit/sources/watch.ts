@@ -11,8 +11,8 @@
  */
 
 import { join } from "node:path";
-import { type Clock, steadyClock, type Timer } from "./clock.ts";
-import type { Logger } from "./logger.ts";
+import { type Clock, steadyClock, type Timer } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
 
 /** Watches paths from its start to its stop. */
 export interface PathWatcher {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock, Timer } from "../clock.ts";
+import type { Clock, Timer } from "../../../../shared/clock.ts";
 
 /** Pauses of several calls, which all end when told so. */
 export class Pauses {

@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../../../tests/support/recording_logger.ts";
 import {
   type Script,
   startScriptedServer,
-} from "../../../tests/support/scripted_server.ts";
-import { waitUntil } from "../../../tests/support/wait_until.ts";
-import { systemClock } from "../clock.ts";
+} from "../../../../../tests/support/scripted_server.ts";
+import { waitUntil } from "../../../../../tests/support/wait_until.ts";
+import { systemClock } from "../../../../shared/clock.ts";
 import { addCommand, getCommand, incrCommand } from "./command.ts";
 import type { MemcachedCommand } from "./command.ts";
 import type { MemcachedOutcome } from "./connection.ts";

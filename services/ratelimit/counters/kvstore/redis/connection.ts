@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock, Timer } from "../clock.ts";
+import type { Clock, Timer } from "../../../../shared/clock.ts";
 import {
   formatRedisAddress,
   type RedisAddress,
@@ -18,7 +18,7 @@ import {
   type RedisCommand,
 } from "./client.ts";
 import { greet } from "./greeting.ts";
-import { redialDelayMs } from "../redial_delay.ts";
+import { redialDelayMs } from "../../redial_delay.ts";
 import { redisErrorText } from "./error_text.ts";
 import { type RedisOutcome, type RedisReply, redisReply } from "./reply.ts";
 import { isReadOnlyRefusal } from "./role.ts";
