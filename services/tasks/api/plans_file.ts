@@ -9,11 +9,11 @@ import { quote } from "../../shared/quote.ts";
 import { DAY_MS } from "../domain/duration.ts";
 import type { Plan, Price } from "../domain/plan.ts";
 import { PLAN, PRICE } from "./records/plan_schema.ts";
-import { refined } from "./schema/derived.ts";
-import { withDefault } from "./schema/field.ts";
-import { list } from "./schema/list.ts";
-import { object } from "./schema/object.ts";
-import { readWhole, type ValueOf } from "./schema/schema.ts";
+import { refined } from "../../shared/schema/derived.ts";
+import { withDefault } from "../../shared/schema/field.ts";
+import { list } from "../../shared/schema/list.ts";
+import { object } from "../../shared/schema/object.ts";
+import { readWhole, type ValueOf } from "../../shared/schema/schema.ts";
 
 /** What reading a plan file comes to. */
 export type PlansOutcome =

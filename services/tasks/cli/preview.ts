@@ -13,7 +13,7 @@ import {
   preview,
   type PreviewedOccurrence,
 } from "../domain/preview.ts";
-import { parseInstant } from "../api/schema/instant.ts";
+import { parseInstant } from "../domain/schema/instant.ts";
 import { parseTimeZone } from "../domain/time_zone.ts";
 import { parseTiming } from "../domain/timing.ts";
 import { readCommand, wrongArguments } from "../../shared/read_command.ts";

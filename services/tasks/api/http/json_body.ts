@@ -9,8 +9,11 @@ import type { JsonShapeFault } from "../../../shared/http/json_shape.ts";
 import { quote } from "../../../shared/quote.ts";
 import type { Pausing } from "../../../shared/slices.ts";
 import { type Soon, soon } from "../../../shared/soon.ts";
-import { cannotTake, pointerTo } from "../schema/fault.ts";
-import { jsonFaultDetail, MAX_DEPTH } from "../schema/json_value.ts";
+import { cannotTake, pointerTo } from "../../../shared/schema/fault.ts";
+import {
+  jsonFaultDetail,
+  MAX_DEPTH,
+} from "../../../shared/schema/json_value.ts";
 import { readJsonText } from "./json_reader.ts";
 import { jsonSyntaxFault, type SyntaxPlace } from "./json_syntax.ts";
 import { parseMediaType } from "./media_type.ts";

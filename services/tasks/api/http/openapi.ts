@@ -5,8 +5,8 @@
  * @module
  */
 
-import { named } from "../schema/annotated.ts";
-import { definitionsOf, type Shape } from "../schema/schema.ts";
+import { named } from "../../../shared/schema/annotated.ts";
+import { definitionsOf, type Shape } from "../../../shared/schema/schema.ts";
 import { PROBLEM_SHAPE, sharedComponents } from "./openapi_components.ts";
 import type {
   OpenApiDocument,

@@ -9,8 +9,11 @@ import type {
   JsonObject,
   JsonSchema,
   JsonValue,
-} from "../schema/json_schema.ts";
-import { DEFINITIONS_POINTER, type Shape } from "../schema/schema.ts";
+} from "../../../shared/schema/json_schema.ts";
+import {
+  DEFINITIONS_POINTER,
+  type Shape,
+} from "../../../shared/schema/schema.ts";
 import type {
   OpenApiComponents,
   OpenApiParameter,

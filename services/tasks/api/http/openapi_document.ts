@@ -4,7 +4,10 @@
  * @module
  */
 
-import type { JsonSchema, JsonValue } from "../schema/json_schema.ts";
+import type {
+  JsonSchema,
+  JsonValue,
+} from "../../../shared/schema/json_schema.ts";
 
 /** A document (OpenAPI 3.1, 4.8.1). */
 export interface OpenApiDocument {

@@ -5,10 +5,10 @@
  */
 
 import { scopesOfRole } from "../../access/scope.ts";
-import { exampleOf } from "../schema/annotated.ts";
-import { mergePatchSchema } from "../schema/merge_patch_shape.ts";
-import type { QueryParameter } from "../schema/query.ts";
-import { DEFINITIONS_POINTER } from "../schema/schema.ts";
+import { exampleOf } from "../../../shared/schema/annotated.ts";
+import { mergePatchSchema } from "../../../shared/schema/merge_patch_shape.ts";
+import type { QueryParameter } from "../../../shared/schema/query.ts";
+import { DEFINITIONS_POINTER } from "../../../shared/schema/schema.ts";
 import type { Access } from "./access_rule.ts";
 import {
   type HEADER_PARAMETERS,

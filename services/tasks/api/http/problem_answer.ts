@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Fault } from "../schema/fault.ts";
-import type { JsonValue } from "../schema/json_schema.ts";
-import type { ParameterFault } from "../schema/parameter_fault.ts";
+import type { Fault } from "../../../shared/schema/fault.ts";
+import type { JsonValue } from "../../../shared/schema/json_schema.ts";
+import type { ParameterFault } from "../../../shared/schema/parameter_fault.ts";
 import {
   parseProblemCode,
   type ProblemCode,

@@ -4,14 +4,14 @@
  * @module
  */
 
-import { exampleOf } from "../schema/annotated.ts";
-import type { JsonValue } from "../schema/json_schema.ts";
+import { exampleOf } from "../../../shared/schema/annotated.ts";
+import type { JsonValue } from "../../../shared/schema/json_schema.ts";
 import {
   type ReadOutcome,
   readWhole,
   type Schema,
   type Shape,
-} from "../schema/schema.ts";
+} from "../../../shared/schema/schema.ts";
 
 /** Bounds of a plan that bodies depend on. */
 export interface BodyLimits {

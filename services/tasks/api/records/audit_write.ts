@@ -6,7 +6,7 @@
 
 import type { Actor } from "../../domain/actor.ts";
 import type { Write } from "../../store/store.ts";
-import type { JsonObject } from "../schema/json_schema.ts";
+import type { JsonObject } from "../../../shared/schema/json_schema.ts";
 
 /** Something that was done, as the audit log keeps it. */
 export interface AuditFact {

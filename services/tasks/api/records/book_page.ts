@@ -6,7 +6,7 @@
 
 import type { RecordBook, RecordValue } from "../../engine/record_book.ts";
 import type { PageEntries, PageQuery } from "./record_page.ts";
-import type { JsonValue } from "../schema/json_schema.ts";
+import type { JsonValue } from "../../../shared/schema/json_schema.ts";
 
 /** How a page of a book is read. */
 export interface BookPageOptions<T> {

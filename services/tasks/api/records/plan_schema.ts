@@ -6,18 +6,18 @@
 
 import { DAY_MS } from "../../domain/duration.ts";
 import { MIN_HISTORY_PER_TASK, UNLIMITED_PLAN } from "../../domain/plan.ts";
-import { nullable } from "../schema/alternatives.ts";
-import { described, named } from "../schema/annotated.ts";
-import { choice } from "../schema/choice.ts";
-import { type Parsed, parsed } from "../schema/derived.ts";
-import { durationMs } from "../schema/domain_kinds.ts";
-import { type ObjectOf, withDefault } from "../schema/field.ts";
-import { daysOfMonth } from "../schema/instant.ts";
-import { list } from "../schema/list.ts";
-import { integer, number } from "../schema/numbers.ts";
-import { object } from "../schema/object.ts";
-import type { Schema } from "../schema/schema.ts";
-import { ONE_LINE, text } from "../schema/text.ts";
+import { nullable } from "../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../shared/schema/annotated.ts";
+import { choice } from "../../../shared/schema/choice.ts";
+import { type Parsed, parsed } from "../../../shared/schema/derived.ts";
+import { durationMs } from "../../domain/schema/domain_kinds.ts";
+import { type ObjectOf, withDefault } from "../../../shared/schema/field.ts";
+import { daysOfMonth } from "../../domain/schema/instant.ts";
+import { list } from "../../../shared/schema/list.ts";
+import { integer, number } from "../../../shared/schema/numbers.ts";
+import { object } from "../../../shared/schema/object.ts";
+import type { Schema } from "../../../shared/schema/schema.ts";
+import { ONE_LINE, text } from "../../../shared/schema/text.ts";
 import { viewLimits } from "../views/plan_view.ts";
 
 const UNLIMITED = viewLimits(UNLIMITED_PLAN.limits);

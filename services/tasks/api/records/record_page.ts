@@ -4,20 +4,24 @@
  * @module
  */
 
-import { nullable } from "../schema/alternatives.ts";
-import { described, exampleOf, named } from "../schema/annotated.ts";
+import { nullable } from "../../../shared/schema/alternatives.ts";
+import {
+  described,
+  exampleOf,
+  named,
+} from "../../../shared/schema/annotated.ts";
 import {
   type DefaultField,
   optional,
   type OptionalField,
-} from "../schema/field.ts";
-import { withDefault } from "../schema/field.ts";
-import type { JsonValue } from "../schema/json_schema.ts";
-import { list } from "../schema/list.ts";
-import { object } from "../schema/object.ts";
-import { integerText } from "../schema/query_values.ts";
-import type { Schema } from "../schema/schema.ts";
-import { text } from "../schema/text.ts";
+} from "../../../shared/schema/field.ts";
+import { withDefault } from "../../../shared/schema/field.ts";
+import type { JsonValue } from "../../../shared/schema/json_schema.ts";
+import { list } from "../../../shared/schema/list.ts";
+import { object } from "../../../shared/schema/object.ts";
+import { integerText } from "../../../shared/schema/query_values.ts";
+import type { Schema } from "../../../shared/schema/schema.ts";
+import { text } from "../../../shared/schema/text.ts";
 import { type Answer, json } from "../http/answer.ts";
 import type { CallContext } from "../http/call.ts";
 import { badCursor, type Cursors } from "../http/cursor.ts";

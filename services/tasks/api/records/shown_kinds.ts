@@ -4,9 +4,9 @@
  * @module
  */
 
-import { described } from "../schema/annotated.ts";
-import type { Schema } from "../schema/schema.ts";
-import { text } from "../schema/text.ts";
+import { described } from "../../../shared/schema/annotated.ts";
+import type { Schema } from "../../../shared/schema/schema.ts";
+import { text } from "../../../shared/schema/text.ts";
 
 /** An id that begins with this prefix. */
 export function shownId(prefix: string): Schema<string> {

@@ -4,14 +4,18 @@
  * @module
  */
 
-import { nullable } from "../schema/alternatives.ts";
-import { described, named } from "../schema/annotated.ts";
-import { choice } from "../schema/choice.ts";
-import { timeZone } from "../schema/domain_kinds.ts";
-import { type ObjectOf, readOnly, withDefault } from "../schema/field.ts";
-import { object } from "../schema/object.ts";
-import type { Schema } from "../schema/schema.ts";
-import { text } from "../schema/text.ts";
+import { nullable } from "../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../shared/schema/annotated.ts";
+import { choice } from "../../../shared/schema/choice.ts";
+import { timeZone } from "../../domain/schema/domain_kinds.ts";
+import {
+  type ObjectOf,
+  readOnly,
+  withDefault,
+} from "../../../shared/schema/field.ts";
+import { object } from "../../../shared/schema/object.ts";
+import type { Schema } from "../../../shared/schema/schema.ts";
+import { text } from "../../../shared/schema/text.ts";
 import { shownId, shownTime } from "./shown_kinds.ts";
 
 /** A good tenant. */

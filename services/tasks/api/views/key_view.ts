@@ -6,7 +6,7 @@
 
 import type { ApiKey } from "../../domain/tenant.ts";
 import { endOfKey } from "../records/key_end.ts";
-import type { JsonObject } from "../schema/json_schema.ts";
+import type { JsonObject } from "../../../shared/schema/json_schema.ts";
 import { optionalTime, time } from "./task_view.ts";
 
 /** Returns a key as the API shows it. */

@@ -7,7 +7,7 @@
 
 import { DAY_MS, formatDuration } from "../../domain/duration.ts";
 import type { Plan, PlanLimits, Price } from "../../domain/plan.ts";
-import type { JsonObject } from "../schema/json_schema.ts";
+import type { JsonObject } from "../../../shared/schema/json_schema.ts";
 
 /** Returns a plan as the API shows it. */
 export function viewPlan(plan: Plan): JsonObject {

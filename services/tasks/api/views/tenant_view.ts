@@ -6,7 +6,7 @@
 
 import type { Tenant } from "../../domain/tenant.ts";
 import { time } from "./task_view.ts";
-import type { JsonObject } from "../schema/json_schema.ts";
+import type { JsonObject } from "../../../shared/schema/json_schema.ts";
 
 /** Where tenants are, as clients see it. */
 export interface TenantPlace {

@@ -5,7 +5,7 @@
  */
 
 import type { User } from "../../domain/tenant.ts";
-import type { JsonObject } from "../schema/json_schema.ts";
+import type { JsonObject } from "../../../shared/schema/json_schema.ts";
 import { optionalTime, time } from "./task_view.ts";
 
 /** Returns a user as the API shows it. */

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { JsonSchema } from "../../schema/json_schema.ts";
-import { misfits } from "../../schema/testing/json_schema_check.ts";
+import type { JsonSchema } from "../../../../shared/schema/json_schema.ts";
+import { misfits } from "../../../../shared/schema/testing/json_schema_check.ts";
 import type { RenderedAnswer } from "../answer.ts";
 import type { OpenApiDocument, OpenApiOperation } from "../openapi_document.ts";
 

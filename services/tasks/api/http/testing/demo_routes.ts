@@ -5,27 +5,27 @@
  * @module
  */
 
-import { described, named } from "../../schema/annotated.ts";
-import { choice } from "../../schema/choice.ts";
-import { dateTime } from "../../schema/domain_kinds.ts";
+import { described, named } from "../../../../shared/schema/annotated.ts";
+import { choice } from "../../../../shared/schema/choice.ts";
+import { dateTime } from "../../../domain/schema/domain_kinds.ts";
 import {
   changesOf,
   optional,
   readOnly,
   withDefault,
-} from "../../schema/field.ts";
-import { list } from "../../schema/list.ts";
-import { nullable } from "../../schema/alternatives.ts";
-import { integer } from "../../schema/numbers.ts";
-import { object } from "../../schema/object.ts";
-import { queryOf } from "../../schema/query.ts";
-import { prefixed } from "../../schema/query_field.ts";
+} from "../../../../shared/schema/field.ts";
+import { list } from "../../../../shared/schema/list.ts";
+import { nullable } from "../../../../shared/schema/alternatives.ts";
+import { integer } from "../../../../shared/schema/numbers.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import { queryOf } from "../../../../shared/schema/query.ts";
+import { prefixed } from "../../../../shared/schema/query_field.ts";
 import {
   booleanText,
   commaList,
   integerText,
-} from "../../schema/query_values.ts";
-import { text } from "../../schema/text.ts";
+} from "../../../../shared/schema/query_values.ts";
+import { text } from "../../../../shared/schema/text.ts";
 import { empty, json } from "../answer.ts";
 import { tenantOf } from "../call.ts";
 import { etagOf } from "../etag.ts";

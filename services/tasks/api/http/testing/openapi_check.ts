@@ -5,8 +5,11 @@
  * @module
  */
 
-import { isJsonObject, type JsonSchema } from "../../schema/json_schema.ts";
-import { misfits } from "../../schema/testing/json_schema_check.ts";
+import {
+  isJsonObject,
+  type JsonSchema,
+} from "../../../../shared/schema/json_schema.ts";
+import { misfits } from "../../../../shared/schema/testing/json_schema_check.ts";
 
 type Part = Readonly<Record<string, unknown>>;
 

@@ -22,13 +22,13 @@ import { auditWrite } from "../../records/audit_write.ts";
 import { commitPlan } from "../../records/commit_plan.ts";
 import { answerOfChange, answerOfRead } from "../../records/conditions.ts";
 import { TENANT, TENANT_FIELDS } from "../../records/tenant_schema.ts";
-import { described, named } from "../../schema/annotated.ts";
-import { changesOf } from "../../schema/field.ts";
-import { object } from "../../schema/object.ts";
-import { queryOf } from "../../schema/query.ts";
-import { readOnlyFaults } from "../../schema/read_only.ts";
-import type { ValueOf } from "../../schema/schema.ts";
-import { text } from "../../schema/text.ts";
+import { described, named } from "../../../../shared/schema/annotated.ts";
+import { changesOf } from "../../../../shared/schema/field.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import { queryOf } from "../../../../shared/schema/query.ts";
+import { readOnlyFaults } from "../../../../shared/schema/read_only.ts";
+import type { ValueOf } from "../../../../shared/schema/schema.ts";
+import { text } from "../../../../shared/schema/text.ts";
 import { viewTenant } from "../../views/tenant_view.ts";
 
 const CHANGES = named(

@@ -13,14 +13,14 @@ import {
   PAGE_FIELDS,
   pageShape,
 } from "../../records/record_page.ts";
-import { described, named } from "../../schema/annotated.ts";
-import { choice } from "../../schema/choice.ts";
-import { anyJson } from "../../schema/json_value.ts";
-import { integer } from "../../schema/numbers.ts";
-import { nullable } from "../../schema/alternatives.ts";
-import { object } from "../../schema/object.ts";
-import { queryOf } from "../../schema/query.ts";
-import { text } from "../../schema/text.ts";
+import { described, named } from "../../../../shared/schema/annotated.ts";
+import { choice } from "../../../../shared/schema/choice.ts";
+import { anyJson } from "../../../../shared/schema/json_value.ts";
+import { integer } from "../../../../shared/schema/numbers.ts";
+import { nullable } from "../../../../shared/schema/alternatives.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import { queryOf } from "../../../../shared/schema/query.ts";
+import { text } from "../../../../shared/schema/text.ts";
 import { viewAudit } from "../../views/audit_view.ts";
 
 /** What a line may hold beside who did what. */

@@ -14,12 +14,12 @@ import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { countRecords } from "../../records/count_records.ts";
 import { surveyKeys } from "../../records/key_quota.ts";
 import { LIMITS } from "../../records/plan_schema.ts";
-import { nullable } from "../../schema/alternatives.ts";
-import { described, named } from "../../schema/annotated.ts";
-import { boolean } from "../../schema/choice.ts";
-import { integer } from "../../schema/numbers.ts";
-import { object } from "../../schema/object.ts";
-import { text } from "../../schema/text.ts";
+import { nullable } from "../../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../../shared/schema/annotated.ts";
+import { boolean } from "../../../../shared/schema/choice.ts";
+import { integer } from "../../../../shared/schema/numbers.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import { text } from "../../../../shared/schema/text.ts";
 import { viewLimits } from "../../views/plan_view.ts";
 
 /** Where nothing bounds it, counting stops here. */

@@ -6,18 +6,18 @@
 
 import { PLAN_ID } from "../../records/plan_schema.ts";
 import { TENANT_EXAMPLE, TENANT_FIELDS } from "../../records/tenant_schema.ts";
-import { nullable } from "../../schema/alternatives.ts";
-import { described, named } from "../../schema/annotated.ts";
-import { choice } from "../../schema/choice.ts";
+import { nullable } from "../../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../../shared/schema/annotated.ts";
+import { choice } from "../../../../shared/schema/choice.ts";
 import {
   type ChangesOf,
   changesOf,
   type ObjectOf,
   optional,
-} from "../../schema/field.ts";
-import { object } from "../../schema/object.ts";
-import type { Schema, Shape } from "../../schema/schema.ts";
-import { text } from "../../schema/text.ts";
+} from "../../../../shared/schema/field.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { Schema, Shape } from "../../../../shared/schema/schema.ts";
+import { text } from "../../../../shared/schema/text.ts";
 
 /** What somebody says who wants a tenant. */
 export interface SignupWish {

@@ -24,7 +24,7 @@ import {
   pageShape,
 } from "../../records/record_page.ts";
 import { TENANT } from "../../records/tenant_schema.ts";
-import { queryOf } from "../../schema/query.ts";
+import { queryOf } from "../../../../shared/schema/query.ts";
 import { viewTenant } from "../../views/tenant_view.ts";
 import { MADE_TENANT, OPERATED_CHANGES } from "./account_schema.ts";
 import { findTenant, putTenant } from "./put_tenant.ts";

@@ -19,7 +19,7 @@ import {
 import { auditWrite } from "../../records/audit_write.ts";
 import { commitPlan } from "../../records/commit_plan.ts";
 import { answerOfChange } from "../../records/conditions.ts";
-import { readOnlyFaults } from "../../schema/read_only.ts";
+import { readOnlyFaults } from "../../../../shared/schema/read_only.ts";
 import { viewTenant } from "../../views/tenant_view.ts";
 import { OPERATED_FIELDS, type OperatedChanges } from "./account_schema.ts";
 import { createTenant } from "./create_tenant.ts";

@@ -16,7 +16,7 @@ import type { Call } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
-import { readWhole } from "../../schema/schema.ts";
+import { readWhole } from "../../../../shared/schema/schema.ts";
 import { email } from "../users/user_schema.ts";
 import { MADE_TENANT, SIGNUP, type SignupWish } from "./account_schema.ts";
 import { createTenant, type NewOwner } from "./create_tenant.ts";

@@ -19,7 +19,7 @@ import { auditWrite } from "../../records/audit_write.ts";
 import { commitPlan } from "../../records/commit_plan.ts";
 import { readGuard } from "../../records/guard.ts";
 import { roomForKey } from "../../records/key_quota.ts";
-import { readOnlyFaults } from "../../schema/read_only.ts";
+import { readOnlyFaults } from "../../../../shared/schema/read_only.ts";
 import { viewKey } from "../../views/key_view.ts";
 import { beyondCaller, outdatedCaller } from "./key_rules.ts";
 import { KEY_FIELDS, type NewKey } from "./key_schema.ts";

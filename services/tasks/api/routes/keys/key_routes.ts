@@ -16,7 +16,7 @@ import {
   PAGE_FIELDS,
   pageShape,
 } from "../../records/record_page.ts";
-import { queryOf } from "../../schema/query.ts";
+import { queryOf } from "../../../../shared/schema/query.ts";
 import { viewKey } from "../../views/key_view.ts";
 import { createKey } from "./create_key.ts";
 import { findKey, keyTag, removeKey, rotateKey } from "./end_key.ts";

@@ -8,21 +8,25 @@ import { parseNetwork } from "../../../access/network.ts";
 import { ROLES } from "../../../access/role.ts";
 import { parseScopes, SCOPE_NAMES } from "../../../access/scope.ts";
 import { shownId, shownTime } from "../../records/shown_kinds.ts";
-import { nullable } from "../../schema/alternatives.ts";
-import { described, named } from "../../schema/annotated.ts";
-import { boolean, choice } from "../../schema/choice.ts";
-import { type Parsed, parsed, refined } from "../../schema/derived.ts";
-import { dateTime, durationMs } from "../../schema/domain_kinds.ts";
+import { nullable } from "../../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../../shared/schema/annotated.ts";
+import { boolean, choice } from "../../../../shared/schema/choice.ts";
+import {
+  type Parsed,
+  parsed,
+  refined,
+} from "../../../../shared/schema/derived.ts";
+import { dateTime, durationMs } from "../../../domain/schema/domain_kinds.ts";
 import {
   type ObjectOf,
   optional,
   readOnly,
   withDefault,
-} from "../../schema/field.ts";
-import { list } from "../../schema/list.ts";
-import { object } from "../../schema/object.ts";
-import type { Schema, Shape } from "../../schema/schema.ts";
-import { ONE_LINE, text } from "../../schema/text.ts";
+} from "../../../../shared/schema/field.ts";
+import { list } from "../../../../shared/schema/list.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { Schema, Shape } from "../../../../shared/schema/schema.ts";
+import { ONE_LINE, text } from "../../../../shared/schema/text.ts";
 
 /** Longest time for which an old secret goes on beside the new one: a week. */
 const MAX_OVERLAP_MS = 7 * 86_400_000;

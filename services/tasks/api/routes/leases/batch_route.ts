@@ -13,11 +13,14 @@ import {
 } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
-import { named } from "../../schema/annotated.ts";
-import { asGiven } from "../../schema/derived.ts";
-import { MAX_BATCH_FAULTS, withFewFaults } from "../../schema/fault.ts";
-import { list } from "../../schema/list.ts";
-import { object } from "../../schema/object.ts";
+import { named } from "../../../../shared/schema/annotated.ts";
+import { asGiven } from "../../../../shared/schema/derived.ts";
+import {
+  MAX_BATCH_FAULTS,
+  withFewFaults,
+} from "../../../../shared/schema/fault.ts";
+import { list } from "../../../../shared/schema/list.ts";
+import { object } from "../../../../shared/schema/object.ts";
 import { speak, type SpokenWord } from "./lease_answer.ts";
 import { LEASE_RESULTS } from "./lease_schema.ts";
 import type { LogBudget, LogTally } from "./log_budget.ts";

@@ -6,16 +6,24 @@
 
 import { TASK_STATUSES } from "../../../domain/task_status.ts";
 import { PROBLEM_SHAPE } from "../../http/openapi_components.ts";
-import { nullable } from "../../schema/alternatives.ts";
-import { described, named, shape } from "../../schema/annotated.ts";
-import { boolean, choice } from "../../schema/choice.ts";
-import { dateTime, durationMs } from "../../schema/domain_kinds.ts";
-import { type ObjectOf, optional, withDefault } from "../../schema/field.ts";
-import { list, record } from "../../schema/list.ts";
-import { integer } from "../../schema/numbers.ts";
-import { object } from "../../schema/object.ts";
-import type { Schema, Shape } from "../../schema/schema.ts";
-import { ONE_LINE, text } from "../../schema/text.ts";
+import { nullable } from "../../../../shared/schema/alternatives.ts";
+import {
+  described,
+  named,
+  shape,
+} from "../../../../shared/schema/annotated.ts";
+import { boolean, choice } from "../../../../shared/schema/choice.ts";
+import { dateTime, durationMs } from "../../../domain/schema/domain_kinds.ts";
+import {
+  type ObjectOf,
+  optional,
+  withDefault,
+} from "../../../../shared/schema/field.ts";
+import { list, record } from "../../../../shared/schema/list.ts";
+import { integer } from "../../../../shared/schema/numbers.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { Schema, Shape } from "../../../../shared/schema/schema.ts";
+import { ONE_LINE, text } from "../../../../shared/schema/text.ts";
 import { TASK_EXAMPLE } from "../tasks/task_example.ts";
 import { TASK_PART } from "../tasks/task_shape.ts";
 import { JOB_NAME, LEASE_TIME } from "../workers/worker_fields.ts";

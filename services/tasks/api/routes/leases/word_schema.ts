@@ -5,18 +5,22 @@
  * @module
  */
 
-import { oneOf } from "../../schema/alternatives.ts";
-import { described, named } from "../../schema/annotated.ts";
-import { boolean, literal } from "../../schema/choice.ts";
-import { asGiven, parsed } from "../../schema/derived.ts";
-import { durationMs } from "../../schema/domain_kinds.ts";
-import { type ObjectOf, optional, withDefault } from "../../schema/field.ts";
-import { isJsonObject } from "../../schema/json_schema.ts";
-import { anyJson } from "../../schema/json_value.ts";
-import { list } from "../../schema/list.ts";
-import { object } from "../../schema/object.ts";
-import type { Schema } from "../../schema/schema.ts";
-import { text } from "../../schema/text.ts";
+import { oneOf } from "../../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../../shared/schema/annotated.ts";
+import { boolean, literal } from "../../../../shared/schema/choice.ts";
+import { asGiven, parsed } from "../../../../shared/schema/derived.ts";
+import { durationMs } from "../../../domain/schema/domain_kinds.ts";
+import {
+  type ObjectOf,
+  optional,
+  withDefault,
+} from "../../../../shared/schema/field.ts";
+import { isJsonObject } from "../../../../shared/schema/json_schema.ts";
+import { anyJson } from "../../../../shared/schema/json_value.ts";
+import { list } from "../../../../shared/schema/list.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { Schema } from "../../../../shared/schema/schema.ts";
+import { text } from "../../../../shared/schema/text.ts";
 
 /** Most bytes of a body that tells outcomes, whatever the tenant's plan. */
 export const MAX_OUTCOME_BYTES = 4 * 1_048_576;

@@ -8,9 +8,13 @@ import type { Plan, Price } from "../../../domain/plan.ts";
 import type { ApiParts } from "../../api_parts.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { PLAN, PRICE } from "../../records/plan_schema.ts";
-import { described, exampleOf, named } from "../../schema/annotated.ts";
-import { list } from "../../schema/list.ts";
-import { object } from "../../schema/object.ts";
+import {
+  described,
+  exampleOf,
+  named,
+} from "../../../../shared/schema/annotated.ts";
+import { list } from "../../../../shared/schema/list.ts";
+import { object } from "../../../../shared/schema/object.ts";
 import { viewPlan, viewPrice } from "../../views/plan_view.ts";
 import { answerPublicPage, PAGE_TYPE, type PublicPage } from "./public_page.ts";
 

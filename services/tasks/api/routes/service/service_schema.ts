@@ -5,15 +5,15 @@
  */
 
 import { PROBLEM_CODES } from "../../http/problem_catalog.ts";
-import { described, named } from "../../schema/annotated.ts";
-import { boolean, choice, literal } from "../../schema/choice.ts";
-import { optional } from "../../schema/field.ts";
-import { anyJson } from "../../schema/json_value.ts";
-import { record } from "../../schema/list.ts";
-import { integer } from "../../schema/numbers.ts";
-import { object } from "../../schema/object.ts";
-import type { Shape } from "../../schema/schema.ts";
-import { text } from "../../schema/text.ts";
+import { described, named } from "../../../../shared/schema/annotated.ts";
+import { boolean, choice, literal } from "../../../../shared/schema/choice.ts";
+import { optional } from "../../../../shared/schema/field.ts";
+import { anyJson } from "../../../../shared/schema/json_value.ts";
+import { record } from "../../../../shared/schema/list.ts";
+import { integer } from "../../../../shared/schema/numbers.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { Shape } from "../../../../shared/schema/schema.ts";
+import { text } from "../../../../shared/schema/text.ts";
 
 /** That the process answers. */
 export const HEALTH: Shape = named(

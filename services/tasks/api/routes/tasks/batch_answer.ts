@@ -18,7 +18,7 @@ import {
   cannotTake,
   MAX_BATCH_FAULTS,
   MAX_FAULTS,
-} from "../../schema/fault.ts";
+} from "../../../../shared/schema/fault.ts";
 import { viewTask } from "../../views/task_view.ts";
 import type { Made } from "./task_creator.ts";
 

@@ -5,13 +5,17 @@
  */
 
 import { PROBLEM_SHAPE } from "../../http/openapi_components.ts";
-import { described, named, shape } from "../../schema/annotated.ts";
-import { boolean } from "../../schema/choice.ts";
-import { asGiven } from "../../schema/derived.ts";
-import { withDefault } from "../../schema/field.ts";
-import { list } from "../../schema/list.ts";
-import { object } from "../../schema/object.ts";
-import type { Schema, Shape } from "../../schema/schema.ts";
+import {
+  described,
+  named,
+  shape,
+} from "../../../../shared/schema/annotated.ts";
+import { boolean } from "../../../../shared/schema/choice.ts";
+import { asGiven } from "../../../../shared/schema/derived.ts";
+import { withDefault } from "../../../../shared/schema/field.ts";
+import { list } from "../../../../shared/schema/list.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { Schema, Shape } from "../../../../shared/schema/schema.ts";
 import { TASK_EXAMPLE } from "./task_example.ts";
 import { NEW_TASK } from "./task_schema.ts";
 import { TASK } from "./task_shape.ts";

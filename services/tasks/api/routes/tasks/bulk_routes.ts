@@ -12,7 +12,7 @@ import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
-import { pointerTo } from "../../schema/fault.ts";
+import { pointerTo } from "../../../../shared/schema/fault.ts";
 import { viewOperation } from "../../views/operation_view.ts";
 import {
   addResults,

@@ -4,17 +4,24 @@
  * @module
  */
 
-import { nullable, oneOf } from "../../schema/alternatives.ts";
-import { described, named, shape } from "../../schema/annotated.ts";
-import { boolean, choice } from "../../schema/choice.ts";
-import { parsed, refined } from "../../schema/derived.ts";
-import { optional, withDefault } from "../../schema/field.ts";
-import type { JsonObject, JsonSchema } from "../../schema/json_schema.ts";
-import { list, record } from "../../schema/list.ts";
-import { integer } from "../../schema/numbers.ts";
-import { object } from "../../schema/object.ts";
-import type { Schema, Shape } from "../../schema/schema.ts";
-import { text } from "../../schema/text.ts";
+import { nullable, oneOf } from "../../../../shared/schema/alternatives.ts";
+import {
+  described,
+  named,
+  shape,
+} from "../../../../shared/schema/annotated.ts";
+import { boolean, choice } from "../../../../shared/schema/choice.ts";
+import { parsed, refined } from "../../../../shared/schema/derived.ts";
+import { optional, withDefault } from "../../../../shared/schema/field.ts";
+import type {
+  JsonObject,
+  JsonSchema,
+} from "../../../../shared/schema/json_schema.ts";
+import { list, record } from "../../../../shared/schema/list.ts";
+import { integer } from "../../../../shared/schema/numbers.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { Schema, Shape } from "../../../../shared/schema/schema.ts";
+import { text } from "../../../../shared/schema/text.ts";
 import { BULK_ACTIONS, type BulkAction } from "./bulk_action.ts";
 import {
   BY,

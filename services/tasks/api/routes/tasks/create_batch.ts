@@ -16,7 +16,7 @@ import {
   type Fault,
   MAX_BATCH_FAULTS,
   withFewFaults,
-} from "../../schema/fault.ts";
+} from "../../../../shared/schema/fault.ts";
 import { BATCH, BATCH_RESULTS, type BatchInput } from "./batch_schema.ts";
 import {
   batchAnswer,

@@ -12,7 +12,7 @@ import { jsonTextOf } from "../../http/json_writer.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
-import type { Fault } from "../../schema/fault.ts";
+import type { Fault } from "../../../../shared/schema/fault.ts";
 import { judgeNewTask } from "./judge_new_task.ts";
 import { problemOfFaults } from "./problem_of_faults.ts";
 import { taskAnswer } from "./task_answer.ts";

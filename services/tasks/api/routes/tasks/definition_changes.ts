@@ -6,7 +6,7 @@
 
 import type { FieldChange } from "../../../domain/history.ts";
 import type { Task, TaskDefinition } from "../../../domain/task.ts";
-import { jsonEquals } from "../../schema/read_only.ts";
+import { jsonEquals } from "../../../../shared/schema/read_only.ts";
 import { viewTask } from "../../views/task_view.ts";
 
 /** Fields of the view that the definition decides. */

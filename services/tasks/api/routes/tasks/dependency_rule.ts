@@ -10,7 +10,7 @@ import {
 } from "../../../domain/dependencies.ts";
 import type { Task, TaskDefinition } from "../../../domain/task.ts";
 import { isFinal } from "../../../domain/task_status.ts";
-import { type Fault, report } from "../../schema/fault.ts";
+import { type Fault, report } from "../../../../shared/schema/fault.ts";
 import type { ReferredTask } from "./task_surroundings.ts";
 
 /** The dependencies that a task is to have. */

@@ -8,7 +8,7 @@ import { intervalOccurrence } from "../../../domain/interval_schedule.ts";
 import type { RepeatRule, Task, TaskDefinition } from "../../../domain/task.ts";
 import { isFinal } from "../../../domain/task_status.ts";
 import { MAX_INSTANT_MS } from "../../../domain/timing.ts";
-import { type Fault, report } from "../../schema/fault.ts";
+import { type Fault, report } from "../../../../shared/schema/fault.ts";
 import { comingDate, type ComingRun } from "./coming_run.ts";
 import type { DefinitionInput } from "./task_fields.ts";
 

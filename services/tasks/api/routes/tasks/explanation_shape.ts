@@ -5,8 +5,12 @@
  */
 
 import { TASK_STATUSES } from "../../../domain/task_status.ts";
-import { described, named, shape } from "../../schema/annotated.ts";
-import type { Shape } from "../../schema/schema.ts";
+import {
+  described,
+  named,
+  shape,
+} from "../../../../shared/schema/annotated.ts";
+import type { Shape } from "../../../../shared/schema/schema.ts";
 import { TIME_OR_NULL } from "./task_shape.ts";
 
 /** Why a task is not running. */

@@ -6,9 +6,16 @@
 
 import { HISTORY_TYPES } from "../../../domain/history.ts";
 import { TASK_STATUSES } from "../../../domain/task_status.ts";
-import { described, named, shape } from "../../schema/annotated.ts";
-import type { JsonObject, JsonSchema } from "../../schema/json_schema.ts";
-import type { Shape } from "../../schema/schema.ts";
+import {
+  described,
+  named,
+  shape,
+} from "../../../../shared/schema/annotated.ts";
+import type {
+  JsonObject,
+  JsonSchema,
+} from "../../../../shared/schema/json_schema.ts";
+import type { Shape } from "../../../../shared/schema/schema.ts";
 import { ACTOR, TASK_ERROR, TIME, TIME_OR_NULL } from "./task_shape.ts";
 
 const TEXT: JsonSchema = { type: "string" };

@@ -8,7 +8,7 @@ import { quote } from "../../../../shared/quote.ts";
 import type { TaskDefinition } from "../../../domain/task.ts";
 import type { WorkerDefinition } from "../../../domain/worker.ts";
 import type { ApiParts } from "../../api_parts.ts";
-import { type Fault, report } from "../../schema/fault.ts";
+import { type Fault, report } from "../../../../shared/schema/fault.ts";
 import { BLANK, defineTask } from "./define_task.ts";
 import type { ReferredTask, Surroundings } from "./task_surroundings.ts";
 import type { NewTaskInput } from "./task_schema.ts";

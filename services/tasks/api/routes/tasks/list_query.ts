@@ -4,18 +4,18 @@
  * @module
  */
 
-import { described } from "../../schema/annotated.ts";
-import { choice } from "../../schema/choice.ts";
-import { optional, withDefault } from "../../schema/field.ts";
-import { queryOf, type QuerySchema } from "../../schema/query.ts";
-import { prefixed } from "../../schema/query_field.ts";
+import { described } from "../../../../shared/schema/annotated.ts";
+import { choice } from "../../../../shared/schema/choice.ts";
+import { optional, withDefault } from "../../../../shared/schema/field.ts";
+import { queryOf, type QuerySchema } from "../../../../shared/schema/query.ts";
+import { prefixed } from "../../../../shared/schema/query_field.ts";
 import {
   booleanText,
   commaList,
   integerText,
-} from "../../schema/query_values.ts";
-import type { Schema } from "../../schema/schema.ts";
-import { text } from "../../schema/text.ts";
+} from "../../../../shared/schema/query_values.ts";
+import type { Schema } from "../../../../shared/schema/schema.ts";
+import { text } from "../../../../shared/schema/text.ts";
 import {
   BY,
   type FilterInput,

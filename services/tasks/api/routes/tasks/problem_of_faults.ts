@@ -9,7 +9,7 @@ import {
   problem,
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
-import type { Fault } from "../../schema/fault.ts";
+import type { Fault } from "../../../../shared/schema/fault.ts";
 import { DATA_TOO_LARGE } from "./define_task.ts";
 
 /** The problem of a task with faults: too much data alone is 413. */

@@ -6,16 +6,20 @@
 
 import { formatDuration } from "../../../domain/duration.ts";
 import type { RepeatRule } from "../../../domain/task.ts";
-import { nullable } from "../../schema/alternatives.ts";
-import { described, named } from "../../schema/annotated.ts";
-import { choice } from "../../schema/choice.ts";
-import { parsed } from "../../schema/derived.ts";
-import { dateTime, duration, durationMs } from "../../schema/domain_kinds.ts";
-import { optional } from "../../schema/field.ts";
-import { integer } from "../../schema/numbers.ts";
-import { object } from "../../schema/object.ts";
-import type { Schema } from "../../schema/schema.ts";
-import { text } from "../../schema/text.ts";
+import { nullable } from "../../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../../shared/schema/annotated.ts";
+import { choice } from "../../../../shared/schema/choice.ts";
+import { parsed } from "../../../../shared/schema/derived.ts";
+import {
+  dateTime,
+  duration,
+  durationMs,
+} from "../../../domain/schema/domain_kinds.ts";
+import { optional } from "../../../../shared/schema/field.ts";
+import { integer } from "../../../../shared/schema/numbers.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { Schema } from "../../../../shared/schema/schema.ts";
+import { text } from "../../../../shared/schema/text.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -9,7 +9,7 @@ import { nextOccurrence } from "../../../domain/schedule.ts";
 import { shortestSpacingMs } from "../../../domain/spacing.ts";
 import type { RepeatRule } from "../../../domain/task.ts";
 import { parseTiming, type TimingOutcome } from "../../../domain/timing.ts";
-import { type Fault, report } from "../../schema/fault.ts";
+import { type Fault, report } from "../../../../shared/schema/fault.ts";
 import type { ComingRun } from "./coming_run.ts";
 import {
   DEFAULT_CATCH_UP_WINDOW_MS,

@@ -11,14 +11,18 @@ import { type Call, tenantOf } from "../../http/call.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
-import { nullable } from "../../schema/alternatives.ts";
-import { described, named, shape } from "../../schema/annotated.ts";
-import { dateTime, timeZone } from "../../schema/domain_kinds.ts";
-import type { Fault } from "../../schema/fault.ts";
-import { optional, withDefault } from "../../schema/field.ts";
-import { integer } from "../../schema/numbers.ts";
-import { object } from "../../schema/object.ts";
-import type { ValueOf } from "../../schema/schema.ts";
+import { nullable } from "../../../../shared/schema/alternatives.ts";
+import {
+  described,
+  named,
+  shape,
+} from "../../../../shared/schema/annotated.ts";
+import { dateTime, timeZone } from "../../../domain/schema/domain_kinds.ts";
+import type { Fault } from "../../../../shared/schema/fault.ts";
+import { optional, withDefault } from "../../../../shared/schema/field.ts";
+import { integer } from "../../../../shared/schema/numbers.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { ValueOf } from "../../../../shared/schema/schema.ts";
 import { time } from "../../views/task_view.ts";
 import { runFrom } from "./coming_run.ts";
 import { REPEAT } from "./repeat_field.ts";

@@ -14,8 +14,8 @@ import {
 } from "../../http/cursor.ts";
 import { nextPageLink } from "../../http/page_link.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { optional, withDefault } from "../../schema/field.ts";
-import { queryOf } from "../../schema/query.ts";
+import { optional, withDefault } from "../../../../shared/schema/field.ts";
+import { queryOf } from "../../../../shared/schema/query.ts";
 import { type AttemptStart, viewAttempt } from "../../views/attempt_view.ts";
 import { attemptPairs } from "./attempt_pairs.ts";
 import { ATTEMPT_LIST } from "./history_shape.ts";

@@ -6,24 +6,27 @@
 
 import type { Duration } from "../../../domain/duration.ts";
 import type { TaskCallback, TaskDefinition } from "../../../domain/task.ts";
-import { nullable, oneOf } from "../../schema/alternatives.ts";
-import { described } from "../../schema/annotated.ts";
-import { choice } from "../../schema/choice.ts";
-import { asGiven, parsed } from "../../schema/derived.ts";
+import { nullable, oneOf } from "../../../../shared/schema/alternatives.ts";
+import { described } from "../../../../shared/schema/annotated.ts";
+import { choice } from "../../../../shared/schema/choice.ts";
+import { asGiven, parsed } from "../../../../shared/schema/derived.ts";
 import {
   dateTime,
   duration,
   durationMs,
   timeZone,
-} from "../../schema/domain_kinds.ts";
-import { optional } from "../../schema/field.ts";
-import { isJsonObject, type JsonValue } from "../../schema/json_schema.ts";
-import { list, record } from "../../schema/list.ts";
-import { integer } from "../../schema/numbers.ts";
-import { object } from "../../schema/object.ts";
-import { retryPolicy } from "../../schema/retry_kind.ts";
-import type { Schema } from "../../schema/schema.ts";
-import { ONE_LINE, text } from "../../schema/text.ts";
+} from "../../../domain/schema/domain_kinds.ts";
+import { optional } from "../../../../shared/schema/field.ts";
+import {
+  isJsonObject,
+  type JsonValue,
+} from "../../../../shared/schema/json_schema.ts";
+import { list, record } from "../../../../shared/schema/list.ts";
+import { integer } from "../../../../shared/schema/numbers.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import { retryPolicy } from "../../../domain/schema/retry_kind.ts";
+import type { Schema } from "../../../../shared/schema/schema.ts";
+import { ONE_LINE, text } from "../../../../shared/schema/text.ts";
 import { REPEAT, type RepeatInput } from "./repeat_field.ts";
 
 /** Ends of a task that somebody may be called at. */

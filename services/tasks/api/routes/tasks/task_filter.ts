@@ -16,12 +16,12 @@ import {
   type InstantRange,
   type InstantRangeInput,
   parseInstantRange,
-} from "../../schema/instant_range.ts";
-import { described } from "../../schema/annotated.ts";
-import { choice } from "../../schema/choice.ts";
-import { optional } from "../../schema/field.ts";
-import type { Schema } from "../../schema/schema.ts";
-import { text } from "../../schema/text.ts";
+} from "../../../domain/schema/instant_range.ts";
+import { described } from "../../../../shared/schema/annotated.ts";
+import { choice } from "../../../../shared/schema/choice.ts";
+import { optional } from "../../../../shared/schema/field.ts";
+import type { Schema } from "../../../../shared/schema/schema.ts";
+import { text } from "../../../../shared/schema/text.ts";
 
 /** Words for statuses, with what each stands for. */
 const STATUS_WORDS: Readonly<Record<string, readonly TaskStatus[]>> = {

@@ -16,15 +16,15 @@ import {
 import { nextPageLink } from "../../http/page_link.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { described } from "../../schema/annotated.ts";
-import { choice } from "../../schema/choice.ts";
-import { optional, withDefault } from "../../schema/field.ts";
-import { queryOf } from "../../schema/query.ts";
+import { described } from "../../../../shared/schema/annotated.ts";
+import { choice } from "../../../../shared/schema/choice.ts";
+import { optional, withDefault } from "../../../../shared/schema/field.ts";
+import { queryOf } from "../../../../shared/schema/query.ts";
 import {
   booleanText,
   commaList,
   integerText,
-} from "../../schema/query_values.ts";
+} from "../../../../shared/schema/query_values.ts";
 import { viewRecord } from "../../views/history_view.ts";
 import { HISTORY_LIST } from "./history_shape.ts";
 import { CURSOR, LIMIT, ORDER } from "./list_query.ts";

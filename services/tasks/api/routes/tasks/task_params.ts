@@ -11,9 +11,9 @@ import { type CallContext, tenantOf } from "../../http/call.ts";
 import { etagOf } from "../../http/etag.ts";
 import type { Answer } from "../../http/answer.ts";
 import { answerOfChange, answerOfRead } from "../../records/conditions.ts";
-import { described } from "../../schema/annotated.ts";
-import type { Shape } from "../../schema/schema.ts";
-import { text } from "../../schema/text.ts";
+import { described } from "../../../../shared/schema/annotated.ts";
+import type { Shape } from "../../../../shared/schema/schema.ts";
+import { text } from "../../../../shared/schema/text.ts";
 
 /** The parameters of paths below `/v1/tasks/:id`. */
 export const TASK_PARAMS: Readonly<Record<string, Shape>> = {

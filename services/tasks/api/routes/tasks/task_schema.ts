@@ -5,18 +5,22 @@
  */
 
 import { TASK_STATUSES, type TaskStatus } from "../../../domain/task_status.ts";
-import { nullable } from "../../schema/alternatives.ts";
-import { described, named, shape } from "../../schema/annotated.ts";
-import { type Fault, report } from "../../schema/fault.ts";
-import { choice } from "../../schema/choice.ts";
+import { nullable } from "../../../../shared/schema/alternatives.ts";
+import {
+  described,
+  named,
+  shape,
+} from "../../../../shared/schema/annotated.ts";
+import { type Fault, report } from "../../../../shared/schema/fault.ts";
+import { choice } from "../../../../shared/schema/choice.ts";
 import {
   optional,
   readOnly,
   type ReadOnlyField,
   withDefault,
-} from "../../schema/field.ts";
-import { object } from "../../schema/object.ts";
-import type { Schema } from "../../schema/schema.ts";
+} from "../../../../shared/schema/field.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { Schema } from "../../../../shared/schema/schema.ts";
 import { NEW_TASK_EXAMPLE } from "./task_example.ts";
 import {
   CONFLICT_FIELD,

@@ -5,10 +5,14 @@
  */
 
 import { TASK_STATUSES } from "../../../domain/task_status.ts";
-import { described, named, shape } from "../../schema/annotated.ts";
-import type { JsonSchema } from "../../schema/json_schema.ts";
-import type { Shape } from "../../schema/schema.ts";
-import { retryPolicy } from "../../schema/retry_kind.ts";
+import {
+  described,
+  named,
+  shape,
+} from "../../../../shared/schema/annotated.ts";
+import type { JsonSchema } from "../../../../shared/schema/json_schema.ts";
+import type { Shape } from "../../../../shared/schema/schema.ts";
+import { retryPolicy } from "../../../domain/schema/retry_kind.ts";
 import { CALLBACK_ENDS } from "./task_fields.ts";
 import { TASK_EXAMPLE } from "./task_example.ts";
 

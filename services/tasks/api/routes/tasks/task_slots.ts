@@ -18,7 +18,7 @@ import {
   problem,
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
-import type { Fault } from "../../schema/fault.ts";
+import type { Fault } from "../../../../shared/schema/fault.ts";
 import { definitionChanges } from "./definition_changes.ts";
 import type { JudgedTask } from "./judge_new_task.ts";
 import { dependencyRefusal, reportCircles } from "./dependency_rule.ts";

@@ -18,7 +18,7 @@ import { auditWrite } from "../../records/audit_write.ts";
 import { type CommitPlan, commitPlan } from "../../records/commit_plan.ts";
 import { answerOfChange } from "../../records/conditions.ts";
 import { readGuard } from "../../records/guard.ts";
-import { readOnlyFaults } from "../../schema/read_only.ts";
+import { readOnlyFaults } from "../../../../shared/schema/read_only.ts";
 import { viewUser } from "../../views/user_view.ts";
 import {
   cannotShowPayloads,

@@ -23,7 +23,7 @@ import { auditWrite } from "../../records/audit_write.ts";
 import { type CommitPlan, commitPlan } from "../../records/commit_plan.ts";
 import { readGuard } from "../../records/guard.ts";
 import { quotaProblem } from "../../records/quota.ts";
-import { readOnlyFaults } from "../../schema/read_only.ts";
+import { readOnlyFaults } from "../../../../shared/schema/read_only.ts";
 import { viewUser } from "../../views/user_view.ts";
 import type { ApiParts } from "../../api_parts.ts";
 import { type UserMirroring, withMirrorState } from "./user_mirroring.ts";

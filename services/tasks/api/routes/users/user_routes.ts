@@ -16,7 +16,7 @@ import {
   PAGE_FIELDS,
   pageShape,
 } from "../../records/record_page.ts";
-import { queryOf } from "../../schema/query.ts";
+import { queryOf } from "../../../../shared/schema/query.ts";
 import { viewUser } from "../../views/user_view.ts";
 import { changeUser, findUser } from "./change_user.ts";
 import { createUser, type UserParts } from "./create_user.ts";

@@ -6,9 +6,9 @@
 
 import { ROLES } from "../../../access/role.ts";
 import { shownId, shownTime } from "../../records/shown_kinds.ts";
-import { nullable } from "../../schema/alternatives.ts";
-import { described, named } from "../../schema/annotated.ts";
-import { boolean, choice } from "../../schema/choice.ts";
+import { nullable } from "../../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../../shared/schema/annotated.ts";
+import { boolean, choice } from "../../../../shared/schema/choice.ts";
 import {
   type ChangesOf,
   changesOf,
@@ -16,10 +16,10 @@ import {
   optional,
   readOnly,
   withDefault,
-} from "../../schema/field.ts";
-import { object } from "../../schema/object.ts";
-import type { Schema } from "../../schema/schema.ts";
-import { ONE_LINE, text } from "../../schema/text.ts";
+} from "../../../../shared/schema/field.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { Schema } from "../../../../shared/schema/schema.ts";
+import { ONE_LINE, text } from "../../../../shared/schema/text.ts";
 
 /**
  * What HTML takes for an address, but for the length of the parts. ASCII alone:

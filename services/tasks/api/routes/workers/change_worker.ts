@@ -19,9 +19,12 @@ import {
 import { requiredBody } from "../../http/route_body.ts";
 import { type CommitPlan, commitPlan } from "../../records/commit_plan.ts";
 import { answerOfChange } from "../../records/conditions.ts";
-import { asGiven } from "../../schema/derived.ts";
-import { jsonEquals } from "../../schema/read_only.ts";
-import { type ReadOutcome, readWhole } from "../../schema/schema.ts";
+import { asGiven } from "../../../../shared/schema/derived.ts";
+import { jsonEquals } from "../../../../shared/schema/read_only.ts";
+import {
+  type ReadOutcome,
+  readWhole,
+} from "../../../../shared/schema/schema.ts";
 import { viewWorker, type WorkerView } from "../../views/worker_view.ts";
 import { actorText } from "./actor_text.ts";
 import { auditOf } from "./audit.ts";

@@ -21,7 +21,7 @@ import { requiredBody } from "../../http/route_body.ts";
 import { readGuard } from "../../records/guard.ts";
 import { type CommitPlan, commitPlan } from "../../records/commit_plan.ts";
 import { quotaProblem } from "../../records/quota.ts";
-import { readOnlyFaults } from "../../schema/read_only.ts";
+import { readOnlyFaults } from "../../../../shared/schema/read_only.ts";
 import { viewWorker } from "../../views/worker_view.ts";
 import { auditOf } from "./audit.ts";
 import { withKeys } from "./signing_keys.ts";

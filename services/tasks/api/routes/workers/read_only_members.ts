@@ -6,8 +6,8 @@
 
 import type { WorkerDefinition } from "../../../domain/worker.ts";
 import type { Vault } from "../../../engine/vault.ts";
-import type { Fault } from "../../schema/fault.ts";
-import { readOnlyFaults } from "../../schema/read_only.ts";
+import type { Fault } from "../../../../shared/schema/fault.ts";
+import { readOnlyFaults } from "../../../../shared/schema/read_only.ts";
 import type { WorkerView } from "../../views/worker_view.ts";
 import { LIVE_FIELDS, WORKER_FIELDS } from "./worker_fields.ts";
 import type { WorkerChanges } from "./worker_schema.ts";

@@ -10,17 +10,21 @@ import {
   MAX_SECRET_VALUE_BYTES,
 } from "../../../secrets/secret_value.ts";
 import { MAX_SECRET_NAME_CHARS } from "../../../secrets/secret_name.ts";
-import { nullable } from "../../schema/alternatives.ts";
-import { described, named, shape } from "../../schema/annotated.ts";
-import { boolean, literal } from "../../schema/choice.ts";
-import { asGiven } from "../../schema/derived.ts";
-import { dateTime } from "../../schema/domain_kinds.ts";
-import type { JsonSchema } from "../../schema/json_schema.ts";
-import { list } from "../../schema/list.ts";
-import { integer } from "../../schema/numbers.ts";
-import { object } from "../../schema/object.ts";
-import type { Schema, Shape } from "../../schema/schema.ts";
-import { text } from "../../schema/text.ts";
+import { nullable } from "../../../../shared/schema/alternatives.ts";
+import {
+  described,
+  named,
+  shape,
+} from "../../../../shared/schema/annotated.ts";
+import { boolean, literal } from "../../../../shared/schema/choice.ts";
+import { asGiven } from "../../../../shared/schema/derived.ts";
+import { dateTime } from "../../../domain/schema/domain_kinds.ts";
+import type { JsonSchema } from "../../../../shared/schema/json_schema.ts";
+import { list } from "../../../../shared/schema/list.ts";
+import { integer } from "../../../../shared/schema/numbers.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { Schema, Shape } from "../../../../shared/schema/schema.ts";
+import { text } from "../../../../shared/schema/text.ts";
 
 const SECRET_NAME: JsonSchema = {
   type: "string",

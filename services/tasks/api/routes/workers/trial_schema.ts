@@ -4,17 +4,17 @@
  * @module
  */
 
-import { nullable } from "../../schema/alternatives.ts";
-import { described, named } from "../../schema/annotated.ts";
-import { boolean, choice } from "../../schema/choice.ts";
-import { durationMs } from "../../schema/domain_kinds.ts";
-import { type ObjectOf, withDefault } from "../../schema/field.ts";
-import { jsonText } from "../../schema/json_value.ts";
-import { record } from "../../schema/list.ts";
-import { integer } from "../../schema/numbers.ts";
-import { object } from "../../schema/object.ts";
-import type { Schema, Shape } from "../../schema/schema.ts";
-import { text } from "../../schema/text.ts";
+import { nullable } from "../../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../../shared/schema/annotated.ts";
+import { boolean, choice } from "../../../../shared/schema/choice.ts";
+import { durationMs } from "../../../domain/schema/domain_kinds.ts";
+import { type ObjectOf, withDefault } from "../../../../shared/schema/field.ts";
+import { jsonText } from "../../../../shared/schema/json_value.ts";
+import { record } from "../../../../shared/schema/list.ts";
+import { integer } from "../../../../shared/schema/numbers.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import type { Schema, Shape } from "../../../../shared/schema/schema.ts";
+import { text } from "../../../../shared/schema/text.ts";
 import { JOB_NAME } from "./worker_fields.ts";
 
 /** Most characters of the worker's answer that are told. */

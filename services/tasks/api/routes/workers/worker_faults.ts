@@ -16,7 +16,7 @@ import {
 import type { WorkerDefinition } from "../../../domain/worker.ts";
 import { parseHeaderTemplate } from "../../../secrets/header_template.ts";
 import { parseUrlTemplate } from "../../../secrets/url_template.ts";
-import { type Fault, pointerTo } from "../../schema/fault.ts";
+import { type Fault, pointerTo } from "../../../../shared/schema/fault.ts";
 
 /** Headers that a worker's own cannot be: the service writes them over. */
 const RESERVED: readonly string[] = [...SERVICE_HEADERS, "user-agent"];

@@ -5,19 +5,23 @@
  * @module
  */
 
-import { nullable, oneOf } from "../../schema/alternatives.ts";
-import { described, shape } from "../../schema/annotated.ts";
-import { boolean, choice } from "../../schema/choice.ts";
-import { refined } from "../../schema/derived.ts";
-import { dateTime, durationMs } from "../../schema/domain_kinds.ts";
-import { optional, readOnly, withDefault } from "../../schema/field.ts";
-import { isJsonObject } from "../../schema/json_schema.ts";
-import { list, record } from "../../schema/list.ts";
-import { integer } from "../../schema/numbers.ts";
-import { object } from "../../schema/object.ts";
-import { retryPolicy } from "../../schema/retry_kind.ts";
-import type { Schema } from "../../schema/schema.ts";
-import { ONE_LINE, text } from "../../schema/text.ts";
+import { nullable, oneOf } from "../../../../shared/schema/alternatives.ts";
+import { described, shape } from "../../../../shared/schema/annotated.ts";
+import { boolean, choice } from "../../../../shared/schema/choice.ts";
+import { refined } from "../../../../shared/schema/derived.ts";
+import { dateTime, durationMs } from "../../../domain/schema/domain_kinds.ts";
+import {
+  optional,
+  readOnly,
+  withDefault,
+} from "../../../../shared/schema/field.ts";
+import { isJsonObject } from "../../../../shared/schema/json_schema.ts";
+import { list, record } from "../../../../shared/schema/list.ts";
+import { integer } from "../../../../shared/schema/numbers.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import { retryPolicy } from "../../../domain/schema/retry_kind.ts";
+import type { Schema } from "../../../../shared/schema/schema.ts";
+import { ONE_LINE, text } from "../../../../shared/schema/text.ts";
 
 /** Most jobs of a worker. */
 const MAX_JOBS = 500;

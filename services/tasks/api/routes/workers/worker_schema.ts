@@ -9,17 +9,17 @@ import {
   type PageQuery,
   pageShape,
 } from "../../records/record_page.ts";
-import { described, named } from "../../schema/annotated.ts";
+import { described, named } from "../../../../shared/schema/annotated.ts";
 import {
   type ChangesOf,
   changesOf,
   type ObjectOf,
   withDefault,
-} from "../../schema/field.ts";
-import { object } from "../../schema/object.ts";
-import { queryOf, type QuerySchema } from "../../schema/query.ts";
-import { booleanText } from "../../schema/query_values.ts";
-import type { Schema, Shape } from "../../schema/schema.ts";
+} from "../../../../shared/schema/field.ts";
+import { object } from "../../../../shared/schema/object.ts";
+import { queryOf, type QuerySchema } from "../../../../shared/schema/query.ts";
+import { booleanText } from "../../../../shared/schema/query_values.ts";
+import type { Schema, Shape } from "../../../../shared/schema/schema.ts";
 import { WORKER_FIELDS } from "./worker_fields.ts";
 
 /** Largest body: headers alone may have 64 KiB. */

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { parseTimeZone } from "../../domain/time_zone.ts";
+import { parseTimeZone } from "../time_zone.ts";
 import { parsePeriod } from "./calendar_period.ts";
-import type { ParameterProblem } from "./parameter_fault.ts";
+import type { ParameterProblem } from "../../../shared/schema/parameter_fault.ts";
 
 /** The parameters as a client wrote them. */
 export interface InstantRangeInput {

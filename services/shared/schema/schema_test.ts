@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { nullable, oneOf } from "./alternatives.ts";
 import { described, named } from "./annotated.ts";
 import { boolean, choice, literal } from "./choice.ts";

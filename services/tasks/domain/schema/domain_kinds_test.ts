@@ -6,10 +6,10 @@ import {
   durationMs,
   timeZone,
 } from "./domain_kinds.ts";
-import { object } from "./object.ts";
+import { object } from "../../../shared/schema/object.ts";
 import { retryPolicy } from "./retry_kind.ts";
-import { readWhole, type Schema } from "./schema.ts";
-import { misfits } from "./testing/json_schema_check.ts";
+import { readWhole, type Schema } from "../../../shared/schema/schema.ts";
+import { misfits } from "../../../shared/schema/testing/json_schema_check.ts";
 
 Deno.test("duration() reads the three forms of a duration", () => {
   for (const value of ["PT30S", { seconds: 30 }, { second: 30 }, 30]) {

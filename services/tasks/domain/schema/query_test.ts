@@ -1,15 +1,23 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import { choice } from "./choice.ts";
+import { choice } from "../../../shared/schema/choice.ts";
 import { timeZone } from "./domain_kinds.ts";
-import { optional, withDefault } from "./field.ts";
+import { optional, withDefault } from "../../../shared/schema/field.ts";
 import { parseInstantRange } from "./instant_range.ts";
-import type { ParameterFault } from "./parameter_fault.ts";
-import { parsedQuery, queryOf, type QuerySchema } from "./query.ts";
-import { prefixed } from "./query_field.ts";
-import { booleanText, commaList, integerText } from "./query_values.ts";
-import { misfits } from "./testing/json_schema_check.ts";
-import { text } from "./text.ts";
+import type { ParameterFault } from "../../../shared/schema/parameter_fault.ts";
+import {
+  parsedQuery,
+  queryOf,
+  type QuerySchema,
+} from "../../../shared/schema/query.ts";
+import { prefixed } from "../../../shared/schema/query_field.ts";
+import {
+  booleanText,
+  commaList,
+  integerText,
+} from "../../../shared/schema/query_values.ts";
+import { misfits } from "../../../shared/schema/testing/json_schema_check.ts";
+import { text } from "../../../shared/schema/text.ts";
 
 const QUERY = queryOf({
   worker: optional(commaList(text({ maxLength: 20 }), { maxItems: 3 })),

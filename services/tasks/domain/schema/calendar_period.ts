@@ -6,7 +6,7 @@
  */
 
 import { quote } from "../../../shared/quote.ts";
-import { readWall } from "../../domain/time_zone.ts";
+import { readWall } from "../time_zone.ts";
 import { dayMs, daysOfMonth, parseInstant } from "./instant.ts";
 
 /** The instants a written time stands for. */

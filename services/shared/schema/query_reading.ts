@@ -4,7 +4,7 @@
  * @module
  */
 
-import { quote } from "../../../shared/quote.ts";
+import { quote } from "../quote.ts";
 import { hint } from "./choice.ts";
 import { type Fault, MAX_FAULTS } from "./fault.ts";
 import type { ParameterFault } from "./parameter_fault.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { nearest } from "../../../shared/did_you_mean.ts";
-import { quote } from "../../../shared/quote.ts";
+import { nearest } from "../did_you_mean.ts";
+import { quote } from "../quote.ts";
 import { cannotTake, type Fault, report, reportKind } from "./fault.ts";
 import type { JsonSchema } from "./json_schema.ts";
 import { definitionsOf, type Schema } from "./schema.ts";

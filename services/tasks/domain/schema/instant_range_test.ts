@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import { formatWall } from "../../domain/time_zone.ts";
+import { formatWall } from "../time_zone.ts";
 import { parsePeriod } from "./calendar_period.ts";
 import {
   type InstantRange,

@@ -4,12 +4,16 @@
  * @module
  */
 
-import { parseRetryPolicy } from "../../domain/parse_retry_policy.ts";
-import { named } from "./annotated.ts";
-import { asGiven, type Parsed, parsed } from "./derived.ts";
+import { parseRetryPolicy } from "../parse_retry_policy.ts";
+import { named } from "../../../shared/schema/annotated.ts";
+import {
+  asGiven,
+  type Parsed,
+  parsed,
+} from "../../../shared/schema/derived.ts";
 import { duration } from "./domain_kinds.ts";
-import type { JsonValue } from "./json_schema.ts";
-import type { Schema } from "./schema.ts";
+import type { JsonValue } from "../../../shared/schema/json_schema.ts";
+import type { Schema } from "../../../shared/schema/schema.ts";
 
 /**
  * A retry policy or null, which means none. It is checked by the domain's
