@@ -16,7 +16,7 @@ import { readSettings, settingsHelp } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/signals.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
-import { WaitMetrics } from "./api/wait_metrics.ts";
+import { WaitMetrics } from "./http/wait_metrics.ts";
 import { openCertificate } from "./certificate.ts";
 import { runBackup, runCheck, runRestore } from "./cli/data_commands.ts";
 import { postJson } from "./cli/post_json.ts";

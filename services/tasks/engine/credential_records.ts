@@ -1,0 +1,167 @@
+/**
+ * Finds the credentials that callers present in the records of their tenant.
+ *
+ * @module
+ */
+
+import type { CredentialStore, UserRecord } from "../access/authenticator.ts";
+import type {
+  ApiKey as KnownKey,
+  WorkerCredential as KnownCredential,
+} from "../access/credential.ts";
+import type { TokenSubject } from "../access/jwt_claims.ts";
+import { type Network, parseNetwork } from "../access/network.ts";
+import { scopesOfKey } from "../access/scope.ts";
+import type { User } from "../domain/tenant.ts";
+import { sha256 } from "./digest.ts";
+import type { EngineParts } from "./parts.ts";
+import type { Write } from "../store/store.ts";
+import { endOfKey } from "./key_end.ts";
+
+/** The kind under which it is kept who a user is at the identity provider. */
+const IDENTITY = "service";
+
+/** How often somebody else may change a user who comes in. */
+const MAX_TRIES = 30;
+
+/** A user who comes in, and the writes that tell it. */
+interface Entry {
+  readonly next: User;
+  readonly writes: readonly Write[];
+}
+
+/** The id of the record that ties a subject to a user. */
+export function identityRecordId(issuer: string, subject: string): string {
+  return `identity:${sha256(JSON.stringify([issuer, subject]))}`;
+}
+
+/** Looks up credentials for the authenticator. */
+export class CredentialRecords implements CredentialStore {
+  readonly #parts: Pick<EngineParts, "books" | "store" | "clock">;
+
+  /** Looks in the books. */
+  constructor(parts: Pick<EngineParts, "books" | "store" | "clock">) {
+    this.#parts = parts;
+  }
+
+  /** An API key, by its id. */
+  async findApiKey(
+    tenantId: string,
+    id: string,
+  ): Promise<KnownKey | undefined> {
+    const key = await this.#parts.books.keys.get(tenantId, id);
+    if (key === undefined) return undefined;
+    const expiresAtMs = endOfKey(key);
+    return {
+      id: key.id,
+      digest: key.digest,
+      networks: networksOf(key.networks ?? []),
+      scopes: scopesOfKey(key),
+      payloads: key.payloads,
+      ...(key.madeBy === undefined ? {} : { madeBy: key.madeBy }),
+      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    };
+  }
+
+  /** A worker's credential, by its id. */
+  async findWorkerCredential(
+    tenantId: string,
+    id: string,
+  ): Promise<KnownCredential | undefined> {
+    const found = await this.#parts.books.credentials.get(tenantId, id);
+    if (found === undefined) return undefined;
+    const { digest, workerId, secrets, expiresAtMs } = found;
+    return {
+      id: found.id,
+      digest,
+      workerId,
+      secrets,
+      networks: [],
+      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    };
+  }
+
+  /**
+   * The user that a token names: who was tied to its subject, else who has its
+   * verified address and is tied to no subject yet; that user is tied to it
+   * now. Whoever comes in is no longer invited.
+   *
+   * @throws {Error} when the store fails, or others change the user time and
+   * again
+   */
+  async findUser(
+    tenantId: string,
+    subject: TokenSubject,
+  ): Promise<UserRecord | undefined> {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const found = await this.#look(tenantId, subject);
+      if (found === undefined || found.entry === undefined) return found?.user;
+      const { next, writes } = found.entry;
+      const [result] = await this.#parts.store.commit([{ writes }]);
+      if (result?.kind === "ok") return next;
+      // Somebody else was faster: what they wrote has to be judged, too. The
+      // user may be tied to another subject by now.
+    }
+    throw new Error(
+      "Cannot let user in: the record was changed by others time and again",
+    );
+  }
+
+  /** Who the user is, and what has to be written before they are let in. */
+  async #look(
+    tenantId: string,
+    { issuer, subject, verifiedEmail: email }: TokenSubject,
+  ): Promise<{ readonly user: User; readonly entry?: Entry } | undefined> {
+    const { books, store } = this.#parts;
+    const recordId = identityRecordId(issuer, subject);
+    const identity = await store.record(IDENTITY, tenantId, recordId);
+    if (identity !== undefined) {
+      const user = await books.users.get(tenantId, identity.text);
+      if (user?.status !== "invited") return user && { user };
+      // Somebody invited anew who had been in before.
+      return { user, entry: this.#entry(user) };
+    }
+    // Addresses here are ASCII; other letters may have an ASCII one as their
+    // lower case, and would name somebody else.
+    if (email === undefined || !/^[\x21-\x7e]+$/.test(email)) return undefined;
+    const user = await books.users.byAlias(tenantId, email.toLowerCase());
+    if (user === undefined || user.identity !== undefined) return undefined;
+    if (user.status === "disabled") return { user };
+    const entry = this.#entry({ ...user, identity: { issuer, subject } });
+    const tie: Write = {
+      kind: "record",
+      recordKind: IDENTITY,
+      tenantId,
+      id: recordId,
+      expectedVersion: 0,
+      next: {
+        kind: IDENTITY,
+        tenantId,
+        id: recordId,
+        version: 1,
+        text: user.id,
+      },
+    };
+    return { user, entry: { ...entry, writes: [...entry.writes, tie] } };
+  }
+
+  /** The first coming in of a user, who is active from then on. */
+  #entry(user: User): Entry {
+    const nowMs = this.#parts.clock.nowMs();
+    const next: User = {
+      ...user,
+      version: user.version + 1,
+      status: "active",
+      updatedAtMs: nowMs,
+      lastSeenAtMs: nowMs,
+    };
+    return { next, writes: [this.#parts.books.users.changing(user, next)] };
+  }
+}
+
+function networksOf(texts: readonly string[]): readonly Network[] {
+  return texts.flatMap((text) => {
+    const outcome = parseNetwork(text);
+    return outcome.kind === "ok" ? [outcome.network] : [];
+  });
+}

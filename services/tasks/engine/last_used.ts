@@ -1,0 +1,155 @@
+/**
+ * Notes when credentials were last used and users last seen, to the minute: what
+ * requests tell is gathered in memory and written once a minute, so that a busy
+ * key costs one write a minute. A crash loses a minute's notes.
+ *
+ * @module
+ */
+
+import type { Clock, Timer } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { repeatEvery } from "../../shared/repeat.ts";
+import type { Caller } from "../access/caller.ts";
+import { lastUsedToWrite } from "../access/credential.ts";
+import type { Books } from "./books.ts";
+import type { Store, Unit, Write } from "../store/store.ts";
+
+/** What is noted. */
+export type NotedKind = "key" | "credential" | "user";
+
+/** Options of {@linkcode LastUsed}. */
+export interface LastUsedOptions {
+  /** Where it is written. */
+  readonly store: Pick<Store, "commit">;
+  /** The records that are changed. */
+  readonly books: Pick<Books, "keys" | "credentials" | "users">;
+  /** Tells the time. */
+  readonly clock: Clock;
+  /** Hears about faults. */
+  readonly logger: Logger;
+  /**
+   * Most notes that are gathered; more of them wait for their next use.
+   *
+   * @default {10000}
+   */
+  readonly maxNotes?: number;
+}
+
+interface Note {
+  readonly kind: NotedKind;
+  readonly tenantId: string;
+  readonly id: string;
+  readonly atMs: number;
+}
+
+const INTERVAL_MS = 60_000;
+/** Notes that are written at once, so that requests get their turn. */
+const BATCH = 200;
+
+/** Gathers notes and writes them. */
+export class LastUsed {
+  readonly #options: Required<LastUsedOptions>;
+  #notes = new Map<string, Note>();
+  #timer: Timer | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  /** A gatherer that does not write yet. */
+  constructor(options: LastUsedOptions) {
+    this.#options = { maxNotes: 10_000, ...options };
+  }
+
+  /** Notes what a caller came in with. */
+  noteCaller(caller: Caller | undefined): void {
+    switch (caller?.kind) {
+      case "api_key":
+        return this.note("key", caller.tenantId, caller.keyId);
+      case "worker":
+        return this.note("credential", caller.tenantId, caller.credentialId);
+      case "user":
+        return this.note("user", caller.tenantId, caller.userId);
+    }
+  }
+
+  /** Notes that something is used now. */
+  note(kind: NotedKind, tenantId: string, id: string): void {
+    // No id holds a line feed.
+    const name = `${kind}\n${tenantId}\n${id}`;
+    const { clock, maxNotes } = this.#options;
+    if (this.#notes.size >= maxNotes && !this.#notes.has(name)) return;
+    this.#notes.set(name, { kind, tenantId, id, atMs: clock.nowMs() });
+  }
+
+  /** Begins to write once a minute. */
+  start(): void {
+    this.#timer ??= repeatEvery(this.#options.clock, {
+      intervalMs: INTERVAL_MS,
+      run: () => {
+        this.#writing = this.#writing.then(() => this.#write());
+      },
+    });
+  }
+
+  /** Writes what is left and ends; the store has to be open until then. */
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    await this.#writing;
+    await this.#write();
+  }
+
+  async #write(): Promise<void> {
+    const notes = [...this.#notes.values()];
+    this.#notes = new Map();
+    const { store, logger } = this.#options;
+    for (let from = 0; from < notes.length; from += BATCH) {
+      const batch = notes.slice(from, from + BATCH);
+      try {
+        const writes = await Promise.all(
+          batch.map((one) => this.#writeOf(one)),
+        );
+        const units = writes.flatMap((write): Unit[] =>
+          write === undefined ? [] : [{ writes: [write] }]
+        );
+        // Who changed the record at this moment will be noted a minute later.
+        if (units.length > 0) await store.commit(units);
+      } catch (error) {
+        logger.warn(
+          "Cannot note when credentials were used: the store failed",
+          {
+            error: String(error),
+          },
+        );
+        return;
+      }
+    }
+  }
+
+  async #writeOf(
+    { kind, tenantId, id, atMs }: Note,
+  ): Promise<Write | undefined> {
+    const { keys, credentials, users } = this.#options.books;
+    switch (kind) {
+      case "key": {
+        const key = await keys.get(tenantId, id);
+        const lastUsedAtMs = lastUsedToWrite(key?.lastUsedAtMs, atMs);
+        if (key === undefined || lastUsedAtMs === undefined) return undefined;
+        const version = key.version + 1;
+        return keys.changing(key, { ...key, version, lastUsedAtMs });
+      }
+      case "credential": {
+        const own = await credentials.get(tenantId, id);
+        const lastUsedAtMs = lastUsedToWrite(own?.lastUsedAtMs, atMs);
+        if (own === undefined || lastUsedAtMs === undefined) return undefined;
+        const version = own.version + 1;
+        return credentials.changing(own, { ...own, version, lastUsedAtMs });
+      }
+      case "user": {
+        const user = await users.get(tenantId, id);
+        const lastSeenAtMs = lastUsedToWrite(user?.lastSeenAtMs, atMs);
+        if (user === undefined || lastSeenAtMs === undefined) return undefined;
+        const version = user.version + 1;
+        return users.changing(user, { ...user, version, lastSeenAtMs });
+      }
+    }
+  }
+}

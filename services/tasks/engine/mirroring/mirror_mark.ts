@@ -1,0 +1,167 @@
+/**
+ * What is kept of mirrored users: who a user is at the mirror, with the tenant,
+ * and a mark of what is still to be done there, in the registry. The mark is
+ * written in the unit of the change and goes when the mirror has done it; so
+ * nothing is forgotten, not when the tenant is erased either.
+ *
+ * @module
+ */
+
+import type { MirroredUserChange } from "../../access/user_mirror.ts";
+import type { User } from "../../domain/tenant.ts";
+import { REGISTRY } from "../books.ts";
+import type { StoredRecord } from "../../store/record.ts";
+import type { Store, Write } from "../../store/store.ts";
+
+/** What the ids of marks begin with. */
+export const MARK_PREFIX = "mirror:";
+
+/** What the ids of the records begin with that tell who a user is at the mirror. */
+export const SUBJECT_PREFIX = "mirror:";
+
+/** Whom a mark is about. */
+export interface MirroredPlace {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The user. */
+  readonly userId: string;
+}
+
+/** What of a user is mirrored. */
+export type MirroredField = keyof MirroredUserChange;
+
+/** What is to be done at the mirror. */
+export type MirrorWork =
+  | {
+    readonly kind: "change";
+    /** What has changed since the mirror last heard of the user. */
+    readonly fields: readonly MirroredField[];
+  }
+  | {
+    readonly kind: "remove";
+    /** Who is to be removed there. */
+    readonly subject: string;
+  };
+
+/** A mark as it was read. */
+export interface MirrorMark extends MirroredPlace {
+  /** One more with each change. */
+  readonly version: number;
+  /** What is to be done. */
+  readonly work: MirrorWork;
+}
+
+/** Reads the mark of a user, if there is something to be done. */
+export async function readMark(
+  store: Pick<Store, "record">,
+  place: MirroredPlace,
+): Promise<MirrorMark | undefined> {
+  const record = await store.record("service", REGISTRY, markId(place));
+  return record && markOf(record);
+}
+
+/** The mark that a record of the registry is. */
+export function markOf({ id, version, text }: StoredRecord): MirrorMark {
+  const [tenantId = "", userId = ""] = id.slice(MARK_PREFIX.length).split(":");
+  // Only this file writes such records, so the text is of its type.
+  return { tenantId, userId, version, work: JSON.parse(text) as MirrorWork };
+}
+
+/** The id of the mark of a user; ids of tenants and users hold no colon. */
+export function markId({ tenantId, userId }: MirroredPlace): string {
+  return `${MARK_PREFIX}${tenantId}:${userId}`;
+}
+
+/** The write that puts a mark in the place of what was read, or removes it. */
+export function markWrite(
+  place: MirroredPlace,
+  { previous, work }: {
+    readonly previous: MirrorMark | undefined;
+    readonly work: MirrorWork | undefined;
+  },
+): Write {
+  const id = markId(place);
+  const expectedVersion = previous?.version ?? 0;
+  return {
+    kind: "record",
+    recordKind: "service",
+    tenantId: REGISTRY,
+    id,
+    expectedVersion,
+    next: work && {
+      kind: "service",
+      tenantId: REGISTRY,
+      id,
+      version: expectedVersion + 1,
+      text: JSON.stringify(work),
+    },
+  };
+}
+
+/** Reads who a user is at the mirror; its text is the subject. */
+export function readSubject(
+  store: Pick<Store, "record">,
+  { tenantId, userId }: MirroredPlace,
+): Promise<StoredRecord | undefined> {
+  return store.record("service", tenantId, SUBJECT_PREFIX + userId);
+}
+
+/** The write that keeps who a user is at the mirror. */
+export function subjectWrite(
+  { tenantId, userId }: MirroredPlace,
+  subject: string,
+): Write {
+  const id = SUBJECT_PREFIX + userId;
+  return {
+    kind: "record",
+    recordKind: "service",
+    tenantId,
+    id,
+    expectedVersion: 0,
+    next: { kind: "service", tenantId, id, version: 1, text: subject },
+  };
+}
+
+/** The write that forgets who a user is at the mirror. */
+export function subjectRemoval(
+  { kind, tenantId, id, version }: StoredRecord,
+): Write {
+  return {
+    kind: "record",
+    recordKind: kind,
+    tenantId,
+    id,
+    expectedVersion: version,
+    next: undefined,
+  };
+}
+
+/** What the mirror is told of these fields of a user. */
+export function mirroredState(
+  { email, name, status }: User,
+  fields: readonly MirroredField[],
+): MirroredUserChange {
+  const isBlocked = status === "disabled";
+  return {
+    ...(fields.includes("email") ? { email } : {}),
+    ...(fields.includes("name") ? { name } : {}),
+    ...(fields.includes("isBlocked") ? { isBlocked } : {}),
+  };
+}
+
+/** What of a user the mirror has to hear of. */
+export function mirroredChanges(
+  previous: User,
+  next: User,
+): readonly MirroredField[] {
+  const before = mirroredState(previous, MIRRORED_FIELDS);
+  const after = mirroredState(next, MIRRORED_FIELDS);
+  return MIRRORED_FIELDS.filter((field) => before[field] !== after[field]);
+}
+
+/** All that is mirrored of a user. */
+export const MIRRORED_FIELDS: readonly MirroredField[] = [
+  "email",
+  "name",
+  "isBlocked",
+];

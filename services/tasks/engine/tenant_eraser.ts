@@ -1,0 +1,282 @@
+/**
+ * Erases what is left of tenants that were removed: cancels their tasks, so that
+ * running work hears of it, then removes tasks and records, page by page. A mark
+ * in the store says who is not done yet, so a restart goes on with it. The audit
+ * log stays.
+ *
+ * @module
+ */
+
+import type { Timer } from "../../shared/clock.ts";
+import { repeatEvery } from "../../shared/repeat.ts";
+import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import type { Task } from "../domain/task.ts";
+import { LIVE_STATUSES, type TaskStatus } from "../domain/task_status.ts";
+import { REGISTRY } from "./books.ts";
+import type { Engine } from "./engine.ts";
+import { removalOf } from "./sealer.ts";
+import type { Vault } from "./vault.ts";
+import { internalTenant } from "./workers.ts";
+import type { RecordKind, StoredRecord } from "../store/record.ts";
+import type { Unit, Write } from "../store/store.ts";
+import type { TaskPosition } from "../store/task_query.ts";
+import {
+  markWrite,
+  readMark,
+  SUBJECT_PREFIX,
+} from "./mirroring/mirror_mark.ts";
+import type { MirrorRounds } from "./mirroring/mirror_rounds.ts";
+import { auditWrite } from "./audit_write.ts";
+import { eraseMark, ERASURE_PREFIX } from "./tenant_removal.ts";
+
+/** Tasks or records that are written at once, so that others get their turn. */
+const PAGE = 200;
+/** How soon what failed is tried again. */
+const INTERVAL_MS = 60_000;
+
+/** Everything a tenant has, secrets first. */
+const KINDS: readonly RecordKind[] = [
+  "data_key",
+  "secret",
+  "retired_secrets",
+  "credential",
+  "key",
+  "worker",
+  "operation",
+  "user",
+  "service",
+];
+
+/** Options of {@linkcode TenantEraser}. */
+export interface TenantEraserOptions {
+  /** Cancels tasks; `engine.parts` has the store. */
+  readonly engine: Pick<Engine, "parts" | "changes">;
+  /**
+   * What removes users where they were mirrored; told when there are some.
+   * @default nothing does
+   */
+  readonly mirrorRounds?: Pick<MirrorRounds, "wake"> | undefined;
+  /**
+   * What holds opened secrets, which are let go of.
+   * @default nothing does
+   */
+  readonly vault?: Pick<Vault, "forget"> | undefined;
+}
+
+/** Erases removed tenants. */
+export class TenantEraser {
+  readonly #options: TenantEraserOptions;
+  #timer: Timer | undefined;
+  #round: Promise<void> | undefined;
+  #isAskedAgain = false;
+  #isStopped = false;
+
+  /** An eraser that does not run yet. */
+  constructor(options: TenantEraserOptions) {
+    this.#options = options;
+  }
+
+  /** Begins, with what an earlier start left. */
+  start(): void {
+    const { clock } = this.#options.engine.parts;
+    this.wake();
+    this.#timer = repeatEvery(clock, {
+      intervalMs: INTERVAL_MS,
+      run: () => this.wake(),
+    });
+  }
+
+  /** Looks at once whether there is a tenant to erase. */
+  wake(): void {
+    if (this.#isStopped) return;
+    if (this.#round !== undefined) {
+      this.#isAskedAgain = true;
+      return;
+    }
+    this.#round = this.#safely().finally(() => {
+      this.#round = undefined;
+      if (!this.#isAskedAgain) return;
+      this.#isAskedAgain = false;
+      this.wake();
+    });
+  }
+
+  /** Ends after the page that is being written; the rest waits for the next start. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    await this.#round;
+  }
+
+  /**
+   * Erases all tenants that are marked.
+   *
+   * @returns how many were erased
+   * @throws {Error} when the store fails
+   */
+  async runOnce(): Promise<number> {
+    const { store } = this.#options.engine.parts;
+    let erased = 0;
+    while (!this.#isStopped) {
+      // Behind the prefix itself, so the marks come first.
+      const { records } = await store.records({
+        kind: "service",
+        tenantId: REGISTRY,
+        limit: PAGE,
+        afterId: ERASURE_PREFIX,
+      });
+      const marks = records.filter(({ id }) => id.startsWith(ERASURE_PREFIX));
+      if (marks.length === 0) break;
+      for (const { text: tenantId } of marks) {
+        if (await this.#erase(tenantId)) erased++;
+        if (this.#isStopped) break;
+      }
+    }
+    return erased;
+  }
+
+  async #erase(tenantId: string): Promise<boolean> {
+    const { store, clock, logger } = this.#options.engine.parts;
+    // Requests that came in before the removal may still have added something.
+    while (await this.#sweep(tenantId) > 0 && !this.#isStopped);
+    if (this.#isStopped) return false;
+    this.#options.vault?.forget(tenantId);
+    await store.commit([{
+      writes: [
+        eraseMark(tenantId, false),
+        auditWrite(tenantId, {
+          atMs: clock.nowMs(),
+          action: "tenant.erased",
+          actor: SYSTEM_ACTOR,
+          target: tenantId,
+        }),
+      ],
+    }]);
+    logger.info("Erased a removed tenant", { tenant: tenantId });
+    this.#options.mirrorRounds?.wake();
+    return true;
+  }
+
+  /** Removes all it finds; tells how much that was. */
+  async #sweep(tenantId: string): Promise<number> {
+    let done = 0;
+    // The calls at the end of canceled tasks are the service's own tasks.
+    for (const owner of [tenantId, internalTenant(tenantId)]) {
+      done += await this.#eachTask(
+        owner,
+        LIVE_STATUSES,
+        (tasks) => this.#cancel(tasks),
+      );
+      done += await this.#eachTask(
+        owner,
+        undefined,
+        (tasks) => this.#remove(tasks),
+      );
+    }
+    for (const kind of KINDS) done += await this.#removeRecords(tenantId, kind);
+    return done;
+  }
+
+  /** Does something to all tasks of these statuses; tells how often. */
+  async #eachTask(
+    tenantId: string,
+    statuses: readonly TaskStatus[] | undefined,
+    run: (tasks: readonly Task[]) => Promise<number>,
+  ): Promise<number> {
+    const { store } = this.#options.engine.parts;
+    let done = 0;
+    let after: TaskPosition | undefined;
+    do {
+      const page = await store.listTasks({
+        tenantId,
+        ...(statuses === undefined ? {} : { statuses }),
+        by: "created_at",
+        sort: "created_at",
+        order: "asc",
+        limit: PAGE,
+        ...(after === undefined ? {} : { after }),
+      });
+      if (page.tasks.length > 0) done += await run(page.tasks);
+      after = page.next;
+    } while (after !== undefined && !this.#isStopped);
+    return done;
+  }
+
+  /** Cancels tasks; tells how many changed. */
+  async #cancel(tasks: readonly Task[]): Promise<number> {
+    const outcomes = await this.#options.engine.changes.applyAll(
+      tasks.map(({ tenantId, id }) => ({
+        tenantId,
+        id,
+        event: { kind: "cancel", reason: "the tenant was removed" } as const,
+        actor: SYSTEM_ACTOR,
+      })),
+    );
+    return outcomes.filter(({ kind }) => kind === "changed").length;
+  }
+
+  /** Removes tasks with their history; tells how many. */
+  async #remove(tasks: readonly Task[]): Promise<number> {
+    const { parts: { store }, changes } = this.#options.engine;
+    const results = await store.commit(
+      tasks.map((task): Unit => ({ writes: [removalOf(task)] })),
+    );
+    const removed = tasks.filter((_, index) => results[index]?.kind === "ok");
+    for (const task of removed) changes.announce(task, undefined);
+    return removed.length;
+  }
+
+  /** Removes all records of a kind; tells how many. */
+  async #removeRecords(tenantId: string, kind: RecordKind): Promise<number> {
+    const { store } = this.#options.engine.parts;
+    let done = 0;
+    while (!this.#isStopped) {
+      const { records } = await store.records({ kind, tenantId, limit: PAGE });
+      if (records.length === 0) break;
+      const units = await Promise.all(records.map(async (record) => ({
+        writes: [
+          {
+            kind: "record",
+            recordKind: kind,
+            tenantId,
+            id: record.id,
+            expectedVersion: record.version,
+            next: undefined,
+          },
+          ...await this.#unmirroring(record),
+        ],
+      } satisfies Unit)));
+      const results = await store.commit(units);
+      done += results.filter((result) => result.kind === "ok").length;
+    }
+    return done;
+  }
+
+  /**
+   * The mark that a user is to be removed from the mirror: it outlives the
+   * tenant, since the mirror may be away for long.
+   */
+  async #unmirroring(
+    { kind, tenantId, id, text: subject }: StoredRecord,
+  ): Promise<readonly Write[]> {
+    const isSubject = kind === "service" && id.startsWith(SUBJECT_PREFIX);
+    if (!isSubject || this.#options.mirrorRounds === undefined) return [];
+    const { store } = this.#options.engine.parts;
+    const place = { tenantId, userId: id.slice(SUBJECT_PREFIX.length) };
+    return [markWrite(place, {
+      previous: await readMark(store, place),
+      work: { kind: "remove", subject },
+    })];
+  }
+
+  async #safely(): Promise<void> {
+    try {
+      await this.runOnce();
+    } catch (error) {
+      this.#options.engine.parts.logger.error(
+        "Cannot erase removed tenants: it is tried again in a minute",
+        { error: String(error) },
+      );
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { assert, assertEquals } from "@std/assert";
+import { UNLIMITED_PLAN } from "../domain/plan.ts";
+import { PlanBook } from "./plan_book.ts";
+import { accountRoutes } from "../routes/account/account_routes.ts";
+import { openTestApi } from "../routes/testing/test_api.ts";
+import { warnOfUnknownPlans } from "./unknown_plans.ts";
+
+const FREE = { ...UNLIMITED_PLAN, id: "free", name: "Free" };
+
+Deno.test("warnOfUnknownPlans() tells once of each plan that is gone", async () => {
+  const api = await openTestApi({
+    routes: (parts) => accountRoutes(parts),
+    plans: [FREE],
+  });
+  const plansOfTenants = ["gone", "gone", "unlimited", "free"];
+  for (const [index, plan] of plansOfTenants.entries()) {
+    await api.addTenant(`t${index}`, { plan });
+  }
+  await api.addTenant("closed", { plan: "old", status: "closing" });
+  const { logger } = api;
+  const { signal } = new AbortController();
+  const { books } = api.engine.parts;
+  const { plans } = api.parts;
+  await warnOfUnknownPlans({ books, plans, logger, signal });
+  const warnings = logger.lines.filter(({ level }) => level === "warning");
+  assertEquals(warnings.map(({ fields }) => fields), [
+    { plan: "gone", tenants: 2, default: "free" },
+  ]);
+  await api.close();
+});
+
+Deno.test("PlanBook knows the unlimited plan always, and shows it where it is listed", () => {
+  const book = new PlanBook([FREE]);
+  assert(book.has("unlimited"));
+  assertEquals(book.plan("unlimited"), UNLIMITED_PLAN);
+  assertEquals(book.plan("gone"), FREE);
+  assertEquals(book.plans, [FREE]);
+  const own = { ...FREE, id: "unlimited" };
+  assertEquals(new PlanBook([own]).plan("unlimited"), own);
+  const chosen = new PlanBook([FREE], { defaultPlanId: "unlimited" });
+  assertEquals(chosen.defaultPlan, UNLIMITED_PLAN);
+});

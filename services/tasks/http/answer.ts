@@ -1,0 +1,249 @@
+/**
+ * What handlers answer with, and how that becomes a status, headers and a body.
+ *
+ * @module
+ */
+
+import type { EmbeddedJson } from "../engine/embedded_json.ts";
+import type { CallContext } from "./call.ts";
+import type { ProblemAnswer } from "./problem_answer.ts";
+import { problemKind } from "./problem_catalog.ts";
+
+/** Headers by their names in lower case. */
+export type AnswerHeaders = Readonly<Record<string, string>>;
+
+/** An answer with a JSON body. */
+export interface JsonAnswer {
+  /** What it is. */
+  readonly kind: "json";
+  /** The HTTP status code. */
+  readonly status: number;
+  /** The body, as JSON takes it. */
+  readonly value: unknown;
+  /**
+   * Writes the body, with the texts that it has embedded.
+   * @default nothing is embedded
+   */
+  readonly embedded?: EmbeddedJson;
+  /**
+   * Further headers.
+   * @default none
+   */
+  readonly headers?: AnswerHeaders;
+}
+
+/** An answer whose body is text already. */
+export interface TextAnswer {
+  /** What it is. */
+  readonly kind: "text";
+  /** The HTTP status code. */
+  readonly status: number;
+  /** The body. */
+  readonly text: string;
+  /** The type of the body, such as `text/html; charset=utf-8`. */
+  readonly contentType: string;
+  /**
+   * Further headers.
+   * @default none
+   */
+  readonly headers?: AnswerHeaders;
+}
+
+/** An answer without a body. */
+export interface EmptyAnswer {
+  /** What it is. */
+  readonly kind: "empty";
+  /** The HTTP status code. */
+  readonly status: number;
+  /**
+   * Further headers.
+   * @default none
+   */
+  readonly headers?: AnswerHeaders;
+}
+
+/** What a handler answers. */
+export type Answer = JsonAnswer | TextAnswer | EmptyAnswer | ProblemAnswer;
+
+/** What an answer has to know of its request. */
+export interface RenderOptions {
+  /** The request's id. */
+  readonly requestId: string;
+  /** The host name of the service, with its port unless it is the usual one. */
+  readonly host: string;
+  /**
+   * The protection space that a 401 names (RFC 9110, 11.5).
+   * @default `host`
+   */
+  readonly realm?: string;
+}
+
+/** An answer as a server sends it. */
+export interface RenderedAnswer {
+  /** The HTTP status code. */
+  readonly status: number;
+  /** The headers, by their names in lower case. */
+  readonly headers: AnswerHeaders;
+  /** The body; absent when there is none. */
+  readonly body?: string;
+}
+
+/** Options of {@linkcode json}. */
+export interface JsonOptions extends AnswerOptions {
+  /**
+   * Writes the body, with the texts that it has embedded.
+   * @default nothing is embedded
+   */
+  readonly embedded?: EmbeddedJson;
+}
+
+/** Options of {@linkcode json} and {@linkcode empty}. */
+export interface AnswerOptions {
+  /**
+   * The HTTP status code.
+   * @default 200 with a body, 204 without
+   */
+  readonly status?: number;
+  /**
+   * Further headers, their names in lower case.
+   * @default none
+   */
+  readonly headers?: AnswerHeaders;
+}
+
+/** A JSON answer. */
+export function json(value: unknown, options: JsonOptions = {}): JsonAnswer {
+  return { kind: "json", status: 200, value, ...options };
+}
+
+/** An answer without a body. */
+export function empty(options: AnswerOptions = {}): EmptyAnswer {
+  return { kind: "empty", status: 204, ...options };
+}
+
+/** The status an answer is sent with. */
+export function statusOf(answer: Answer): number {
+  return answer.kind === "problem"
+    ? problemKind(answer.code).status
+    : answer.status;
+}
+
+/** Makes what a server sends of an answer; for HEAD it leaves the body out itself. */
+export function renderAnswer(
+  answer: Answer,
+  options: RenderOptions,
+): RenderedAnswer {
+  return answer.kind === "problem"
+    ? renderProblem(answer, options)
+    : renderGood(answer, options);
+}
+
+/** Makes what a server sends of a problem (RFC 9457). */
+export function renderProblem(
+  answer: ProblemAnswer,
+  options: RenderOptions,
+): RenderedAnswer {
+  const { code, detail, errors, retryAfterMs } = answer;
+  const { requestId, host } = options;
+  const { status, title } = problemKind(code);
+  const retryAfter = retryAfterMs === undefined
+    ? undefined
+    : Math.max(1, Math.ceil(retryAfterMs / 1_000));
+  const body = {
+    type: `https://${host}/problems/${code}`,
+    title,
+    status,
+    // What is undefined is left out by JSON.
+    detail,
+    instance: `/requests/${encodeURIComponent(requestId)}`,
+    code,
+    request_id: requestId,
+    errors,
+    retry_after: retryAfter,
+  };
+  return {
+    status,
+    headers: {
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+      "x-request-id": requestId,
+      ...retryAfter === undefined ? {} : { "retry-after": String(retryAfter) },
+      ...challengeOf(answer, options),
+      ...answer.headers,
+    },
+    body: JSON.stringify({ ...body, ...withoutStandard(answer, body) }),
+  };
+}
+
+/** The JSON text of a problem within an answer: the body it would have alone. */
+export function problemText(
+  { requestId, baseUrl }: Pick<CallContext, "requestId" | "baseUrl">,
+  problem: ProblemAnswer,
+): string {
+  const host = URL.parse(baseUrl)?.host ?? "";
+  return renderProblem(problem, { requestId, host }).body ?? "null";
+}
+
+function renderGood(
+  answer: Exclude<Answer, ProblemAnswer>,
+  { requestId }: RenderOptions,
+): RenderedAnswer {
+  const { status } = answer;
+  if (answer.kind === "empty") {
+    return {
+      status,
+      headers: {
+        "cache-control": "no-store",
+        "x-request-id": requestId,
+        ...answer.headers,
+      },
+    };
+  }
+  const isJson = answer.kind === "json";
+  return {
+    status,
+    headers: {
+      "content-type": isJson ? "application/json" : answer.contentType,
+      // What a tenant is told is nothing for caches; public pages say otherwise.
+      "cache-control": "no-store",
+      "x-request-id": requestId,
+      ...answer.headers,
+    },
+    body: isJson
+      ? answer.embedded?.stringify(answer.value) ?? JSON.stringify(answer.value)
+      : answer.text,
+  };
+}
+
+/** Extensions that do not take the place of a member the body has. */
+function withoutStandard(
+  { extensions = {} }: ProblemAnswer,
+  body: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(extensions).filter(([name]) => body[name] === undefined),
+  );
+}
+
+/** The challenge that a 401 must have and a 403 may have (RFC 6750, 3). */
+function challengeOf(
+  { code, extensions }: ProblemAnswer,
+  { host, realm = host }: RenderOptions,
+): AnswerHeaders {
+  const challenge = `Bearer realm="${realm.replaceAll(/["\\]/g, "")}"`;
+  const scope = extensions?.scope;
+  switch (code) {
+    case "missing_credentials":
+      return { "www-authenticate": challenge };
+    case "invalid_credentials":
+    case "token_expired":
+      return { "www-authenticate": `${challenge}, error="invalid_token"` };
+    case "forbidden":
+      return typeof scope !== "string" ? {} : {
+        "www-authenticate": `${challenge}, error="insufficient_scope", ` +
+          `scope="${scope.replaceAll(/["\\]/g, "")}"`,
+      };
+    default:
+      return {};
+  }
+}

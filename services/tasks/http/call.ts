@@ -1,0 +1,114 @@
+/**
+ * What a handler is called with.
+ *
+ * @module
+ */
+
+import type { Pausing } from "../../shared/slices.ts";
+import type { Soon } from "../../shared/soon.ts";
+import type { Caller } from "../access/caller.ts";
+import type { Write } from "../store/store.ts";
+import type { Admission } from "./admission.ts";
+import type { Answer } from "./answer.ts";
+import type { AnswerPlace } from "./kept_answer.ts";
+import type { TraceParent } from "./request_id.ts";
+
+/** The tenant a request is for. */
+export interface Tenant {
+  /** Its id. */
+  readonly id: string;
+  /** Its domain, which is a label of its host name. */
+  readonly domain: string;
+  /** The id of its plan. */
+  readonly plan: string;
+  /** The IANA time zone of its schedules unless they say otherwise. */
+  readonly timezone: string;
+}
+
+/** A request without what its route's schemas read of it. */
+export interface CallContext {
+  /** The values of the path's `:name` segments, percent-decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  /** The path as it came, without query. */
+  readonly path: string;
+  /** The query as it came, without question mark. */
+  readonly rawQuery: string;
+  /**
+   * Lets the requests of other tenants go first. Handlers that do much call it
+   * between slices of a millisecond or less: `await call.pausing.pause()`.
+   */
+  readonly pausing: Pausing;
+  /**
+   * Counts what a request does to many tasks as further requests of its plan's
+   * rate.
+   */
+  charge(tasks: number): void;
+  /** The id of the request. */
+  readonly requestId: string;
+  /** The client's trace, if it sent one. */
+  readonly trace: TraceParent | undefined;
+  /** The tenant; absent on hosts that are no tenant's. */
+  readonly tenant: Tenant | undefined;
+  /** Who calls; absent on public routes. */
+  readonly caller: Caller | undefined;
+  /** Where the API is, as clients see it: `https://acme.example.com/api`. */
+  readonly baseUrl: string;
+  /** The address of the client. */
+  readonly peer: string;
+  /** The time the request is answered at, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /**
+   * The writes that keep an answer for a client that repeats its request; they
+   * belong into the very unit that holds the effect. Empty where the client gave
+   * no Idempotency-Key, and for answers that are not kept.
+   */
+  along(answer: Answer): readonly Write[];
+  /**
+   * Where the answer is kept, for effects that outlive the request; absent where
+   * the client gave no Idempotency-Key.
+   */
+  readonly answerPlace?: AnswerPlace | undefined;
+  /**
+   * Tells anew who calls, for routes that let their callers wait: a credential
+   * may have been revoked or have expired meanwhile.
+   */
+  admitAgain(): Soon<Admission>;
+  /** The value of a header, whatever the case of its name. */
+  header(name: string): string | undefined;
+  /** Tells whether the client has gone away. */
+  isGone(): boolean;
+  /**
+   * Calls `listener` once when the client goes away, at once if it has.
+   *
+   * @returns Ends the wish to be called.
+   */
+  onGone(listener: () => void): () => void;
+}
+
+/** A request as its handler gets it. */
+export interface Call<Query, Body> extends CallContext {
+  /** What the route's query schema read. */
+  readonly query: Query;
+  /** What the route's body schema read. */
+  readonly body: Body;
+}
+
+/**
+ * The tenant of a call, for routes of tenants' hosts.
+ *
+ * @throws {TypeError} when there is none: the route is of another host
+ */
+export function tenantOf(call: Pick<CallContext, "tenant">): Tenant {
+  if (call.tenant !== undefined) return call.tenant;
+  throw new TypeError("Cannot tell the tenant: the route is not of its host");
+}
+
+/**
+ * Who makes a call, for routes that are not public.
+ *
+ * @throws {TypeError} when nobody is known: the route is public
+ */
+export function callerOf(call: Pick<CallContext, "caller">): Caller {
+  if (call.caller !== undefined) return call.caller;
+  throw new TypeError("Cannot tell who calls: the route is public");
+}

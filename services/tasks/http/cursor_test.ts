@@ -1,0 +1,71 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { badCursor, Cursors, filterTextOf } from "./cursor.ts";
+
+const SCOPE = {
+  tenantId: "ten_1",
+  filter: filterTextOf({ status: ["retry"] }),
+};
+const CURSORS = new Cursors(new Uint8Array(32).fill(7));
+const POSITION = [1_700_000_000_000, "tsk_0é"];
+
+Deno.test("open() reads what seal() wrote, and nothing of another list", () => {
+  const cursor = CURSORS.seal(SCOPE, POSITION);
+  assertEquals(CURSORS.open(SCOPE, cursor), { kind: "ok", position: POSITION });
+  const bad = { kind: "bad_cursor" } as const;
+  assertEquals(CURSORS.open({ ...SCOPE, tenantId: "ten_2" }, cursor), bad);
+  const filter = filterTextOf({ status: ["done"] });
+  assertEquals(CURSORS.open({ ...SCOPE, filter }, cursor), bad);
+  const others = new Cursors(new Uint8Array(32).fill(8));
+  assertEquals(others.open(SCOPE, cursor), bad);
+});
+
+Deno.test("open() refuses a cursor that was changed, wherever", () => {
+  const random = new SeededRandom(3);
+  const cursor = CURSORS.seal(SCOPE, POSITION);
+  const letters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  const bytes = atob(cursor.replaceAll("-", "+").replaceAll("_", "/"));
+  for (let round = 0; round < 2_000; round++) {
+    const at = random.below(cursor.length);
+    const changed = cursor.slice(0, at) + random.pick([...letters]) +
+      cursor.slice(at + 1);
+    const same = bytes === atob(
+      changed.replaceAll("-", "+").replaceAll("_", "/"),
+    );
+    if (same) continue;
+    assertEquals(CURSORS.open(SCOPE, changed).kind, "bad_cursor", changed);
+  }
+  for (
+    const text of [
+      "",
+      "a",
+      cursor.slice(0, -4),
+      `${cursor}AAAA`,
+      " ",
+      "=",
+      "é",
+      "x".repeat(5_000),
+    ]
+  ) assertEquals(CURSORS.open(SCOPE, text).kind, "bad_cursor", text);
+});
+
+Deno.test("filterTextOf() is the same whatever the order of members", () => {
+  assertEquals(
+    filterTextOf({ a: 1, b: { d: [2, 1], c: null } }),
+    filterTextOf({ b: { c: null, d: [2, 1] }, a: 1 }),
+  );
+  assert(filterTextOf({ a: [1, 2] }) !== filterTextOf({ a: [2, 1] }));
+});
+
+Deno.test("Cursors throws for a key that is too short", () => {
+  assertThrows(() => new Cursors(new Uint8Array(15)), RangeError);
+});
+
+Deno.test("badCursor() names the parameter", () => {
+  const [error] = badCursor().errors ?? [];
+  assertEquals(
+    error !== undefined && "parameter" in error && error.parameter,
+    "cursor",
+  );
+});

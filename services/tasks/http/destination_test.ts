@@ -1,0 +1,154 @@
+import { assert, assertEquals, assertStrictEquals } from "@std/assert";
+import type { HttpHeaders, HttpRequest } from "../../shared/http/exchange.ts";
+import { type Network, parseNetwork } from "../access/network.ts";
+import { type DestinationOptions, Destinations } from "./destination.ts";
+import {
+  testRequest,
+  type TestRequestOptions,
+} from "../routes/testing/test_request.ts";
+
+const HEADERS = { host: "acme.tercet.test" };
+const PROXY = "10.0.0.1";
+
+function destinations(patch: Partial<DestinationOptions> = {}): Destinations {
+  return new Destinations({
+    serviceHost: "tercet.test",
+    devFallback: false,
+    trustedProxies: [],
+    ...patch,
+  });
+}
+
+function networks(...texts: readonly string[]): readonly Network[] {
+  return texts.map((text) => {
+    const outcome = parseNetwork(text);
+    if (outcome.kind !== "ok") throw new TypeError(text);
+    return outcome.network;
+  });
+}
+
+function request(patch: Partial<TestRequestOptions> = {}): HttpRequest {
+  return testRequest({
+    method: "GET",
+    target: "/",
+    headers: HEADERS,
+    ...patch,
+  });
+}
+
+/** Counts how often a header field is looked at. */
+function counted(headers: HttpHeaders): HttpHeaders & { looks: number } {
+  const counting = {
+    looks: 0,
+    get: headers.get,
+    all(name: string): readonly string[] {
+      counting.looks++;
+      return headers.all(name);
+    },
+  };
+  return counting;
+}
+
+Deno.test("Destinations.of() tells part, path, query and origin", () => {
+  const target = "/api/v1/tasks?limit=1&q=a?b";
+  assertEquals(destinations().of(request({ target })), {
+    origin: {
+      host: ["acme.tercet.test"],
+      scheme: "http",
+      clientAddress: "192.0.2.1",
+    },
+    part: { kind: "tenant", label: "acme" },
+    path: "/api/v1/tasks",
+    prefix: "",
+    rawQuery: "limit=1&q=a?b",
+  });
+  const plain = destinations().of(request({ target: "/", isTls: true }));
+  assertEquals(
+    [plain.path, plain.rawQuery, plain.origin.scheme],
+    ["/", "", "https"],
+  );
+});
+
+Deno.test("Destinations.of() reads a head once while it is the same object", () => {
+  const all = destinations();
+  const headers = counted(request().headers);
+  const target = "/api/v1/tasks?limit=1";
+  const first = all.of({ ...request({ target }), headers });
+  const { looks } = headers;
+  const second = all.of({ ...request({ target, method: "POST" }), headers });
+  assertStrictEquals(second, first);
+  assertEquals(headers.looks, looks);
+});
+
+Deno.test("Destinations.of() keeps nothing of a head for another one", () => {
+  const all = destinations();
+  const acme = all.of(request());
+  const globex = all.of(request({ headers: { host: "globex.tercet.test" } }));
+  assertEquals(acme.part, { kind: "tenant", label: "acme" });
+  assertEquals(globex.part, { kind: "tenant", label: "globex" });
+  // Of the same text, but another object.
+  assert(all.of(request()) !== acme);
+});
+
+Deno.test("Destinations.of() looks again when header fields come with another target", () => {
+  const all = destinations();
+  const { headers } = request();
+  const paths = ["/a?x=1", "/b?y=2", "/a?x=1", "/a"].map((target) => {
+    const { path, rawQuery } = all.of({ ...request({ target }), headers });
+    return [path, rawQuery];
+  });
+  assertEquals(paths, [["/a", "x=1"], ["/b", "y=2"], ["/a", "x=1"], [
+    "/a",
+    "",
+  ]]);
+});
+
+Deno.test("Destinations.of() looks again when header fields come from another address", () => {
+  const all = destinations({ trustedProxies: networks(PROXY) });
+  const { headers } = request({
+    headers: {
+      ...HEADERS,
+      "x-forwarded-host": "globex.tercet.test",
+      "x-forwarded-proto": "https",
+      "x-forwarded-for": "203.0.113.9",
+    },
+  });
+  const seen = [PROXY, "192.0.2.1", PROXY, "192.0.2.2"].map((address) => {
+    const { origin, part } = all.of({ ...request({ address }), headers });
+    return [origin.clientAddress, origin.scheme, "label" in part && part.label];
+  });
+  assertEquals(seen, [
+    ["203.0.113.9", "https", "globex"],
+    ["192.0.2.1", "http", "acme"],
+    ["203.0.113.9", "https", "globex"],
+    ["192.0.2.2", "http", "acme"],
+  ]);
+});
+
+Deno.test("Destinations.of() takes each client of a proxy for itself", () => {
+  const all = destinations({ trustedProxies: networks(PROXY) });
+  const clients = ["203.0.113.9", "203.0.113.10"].map((client) => {
+    const headers = { ...HEADERS, "x-forwarded-for": client };
+    return all.of(request({ headers, address: PROXY })).origin.clientAddress;
+  });
+  assertEquals(clients, ["203.0.113.9", "203.0.113.10"]);
+});
+
+Deno.test("Destinations.of() goes by the options of its own", () => {
+  const headers = { host: "localhost", "x-tenant": "acme" };
+  const asked = request({ headers, target: "/x" });
+  assertEquals(destinations().of(asked).part, { kind: "unknown" });
+  assertEquals(destinations({ devFallback: true }).of(asked).part, {
+    kind: "tenant",
+    label: "acme",
+  });
+});
+
+Deno.test("Destinations.of() tells a request over TLS from one without", () => {
+  const all = destinations();
+  const plain = request();
+  const schemes = [true, false].map((isTls) =>
+    all.of({ ...plain, isTls }).origin.scheme
+  );
+  assertEquals(schemes, ["https", "http"]);
+});

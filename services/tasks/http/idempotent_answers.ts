@@ -1,0 +1,164 @@
+/**
+ * Answers that are given again to the same request.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+import type { IdempotencyEntry, Store, Write } from "../store/store.ts";
+import type { Answer, RenderedAnswer } from "./answer.ts";
+import { bodyHash, idempotencyStoreKey } from "./idempotency_key.ts";
+import {
+  answerAgain,
+  type AnswerPlace,
+  isKept,
+  isPending,
+  keepAnswer,
+} from "./kept_answer.ts";
+import { problem, type ProblemAnswer } from "./problem_answer.ts";
+
+/** How long a repeated request waits for an answer that is yet to come. */
+const PATIENCE_MS = 10_000;
+/** How long it waits between two looks. */
+const LOOK_MS = 100;
+
+/** A request with a key. */
+export interface KeyedRequest {
+  /** The tenant; empty on hosts that are no tenant's. */
+  readonly tenantId: string;
+  /** Who calls, as `kind:id`. */
+  readonly credential: string;
+  /** The method. */
+  readonly method: string;
+  /** The path. */
+  readonly path: string;
+  /** The client's key. */
+  readonly key: string;
+  /** The body as it came. */
+  readonly body: Uint8Array;
+}
+
+/** What is known of a request with a key. */
+export type KeyedOutcome =
+  /** It is new: it may go on, and has to end with {@linkcode KeyedSlot.close}. */
+  | { readonly kind: "new"; readonly slot: KeyedSlot }
+  /** It was answered before. */
+  | { readonly kind: "replay"; readonly answer: RenderedAnswer }
+  | ProblemAnswer;
+
+/** Makes of an answer what is sent; the same for the first time and later ones. */
+export type Render = (answer: Answer) => RenderedAnswer;
+
+/** The place of a new request among those with a key. */
+export interface KeyedSlot {
+  /** Where its answer is kept, for effects that outlive the request. */
+  readonly place: AnswerPlace;
+  /**
+   * The write that keeps an answer; it belongs into the unit of the effect.
+   * Empty for answers that are not kept.
+   */
+  writes(answer: Answer, render: Render): readonly Write[];
+  /**
+   * Keeps the answer that was given, unless one was written with its effect: a
+   * write that did not fit kept nothing.
+   */
+  keep(answer: Answer, render: Render): Promise<void>;
+  /** The request was answered. */
+  close(): void;
+}
+
+/** Answers by key. */
+export class IdempotentAnswers {
+  readonly #parts: { readonly store: Store; readonly clock: Clock };
+  readonly #underWay = new Set<string>();
+
+  /** Keeps answers in the store. */
+  constructor(parts: { readonly store: Store; readonly clock: Clock }) {
+    this.#parts = parts;
+  }
+
+  /** Looks what is known of a request. */
+  async open(request: KeyedRequest): Promise<KeyedOutcome> {
+    const { tenantId, key, body } = request;
+    const name = idempotencyStoreKey(request, key);
+    if (this.#underWay.has(name)) return inProgress();
+    this.#underWay.add(name);
+    let isOpen = false;
+    try {
+      const place = { tenantId, key: name, bodyHash: bodyHash(body) };
+      const entry = await this.#read(place);
+      if (entry === undefined) {
+        isOpen = true;
+        return { kind: "new", slot: this.#slot(place) };
+      }
+      if (entry.bodyHash !== place.bodyHash) return reused();
+      return isPending(entry)
+        ? inProgress()
+        : { kind: "replay", answer: answerAgain(entry) };
+    } finally {
+      if (!isOpen) this.#underWay.delete(name);
+    }
+  }
+
+  /** What is kept; waits a while for what is yet to come. */
+  async #read(place: AnswerPlace): Promise<IdempotencyEntry | undefined> {
+    const { clock } = this.#parts;
+    const endMs = clock.nowMs() + PATIENCE_MS;
+    while (true) {
+      const entry = await this.#look(place);
+      if (entry === undefined || !isPending(entry)) return entry;
+      const isOther = entry.bodyHash !== place.bodyHash;
+      if (isOther || clock.nowMs() >= endMs) return entry;
+      await new Promise<void>((resolve) => {
+        clock.setTimer(resolve, LOOK_MS);
+      });
+    }
+  }
+
+  async #look(
+    { tenantId, key }: AnswerPlace,
+  ): Promise<IdempotencyEntry | undefined> {
+    const { store, clock } = this.#parts;
+    return await store.idempotency(tenantId, key, clock.nowMs());
+  }
+
+  #slot(place: AnswerPlace): KeyedSlot {
+    const { store, clock } = this.#parts;
+    let proposed: Answer | undefined;
+    const write = (answer: Answer, render: Render): Write =>
+      keepAnswer(place, { answer: render(answer), nowMs: clock.nowMs() });
+    return {
+      place,
+      writes(answer, render) {
+        if (!isKept(answer)) return [];
+        proposed = answer;
+        return [write(answer, render)];
+      },
+      keep: async (answer, render) => {
+        if (answer === proposed || !isKept(answer)) return;
+        // What was proposed may be there though it looks different: what is
+        // shown once is left out of it.
+        if (await this.#look(place) !== undefined) return;
+        await store.commit([{ writes: [write(answer, render)] }]);
+      },
+      close: () => {
+        this.#underWay.delete(place.key);
+      },
+    };
+  }
+}
+
+function reused(): ProblemAnswer {
+  return problem("idempotency_key_reused", {
+    detail: "Cannot use the Idempotency-Key: it was used with another " +
+      "body; take a new one",
+  });
+}
+
+function inProgress(): ProblemAnswer {
+  return problem("idempotency_in_progress", {
+    detail: "Cannot answer yet: the first request with this Idempotency-Key " +
+      "is still under way",
+    retryAfterMs: 1_000,
+  });
+}

@@ -1,0 +1,172 @@
+import { assertEquals } from "@std/assert";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { createMemoryStore } from "../store/testing/memory_store.ts";
+import { type Answer, json, type RenderedAnswer } from "./answer.ts";
+import { fillPlace, holdPlace, keepAnswer } from "./kept_answer.ts";
+import { problem } from "./problem_answer.ts";
+import { IdempotentAnswers, type KeyedRequest } from "./idempotent_answers.ts";
+import { userRoutes } from "../routes/users/user_routes.ts";
+import { workerRoutes } from "../routes/workers/worker_routes.ts";
+import { openTestApi, type TestApi } from "../routes/testing/test_api.ts";
+
+const REQUEST: KeyedRequest = {
+  tenantId: "ten_a",
+  credential: "key:1",
+  method: "POST",
+  path: "/v1/things",
+  key: "k",
+  body: new TextEncoder().encode("{}"),
+};
+
+Deno.test("a repeated request gets the conflict again that the commit found", async () => {
+  const api = await openTestApi({
+    routes: (parts) => [...workerRoutes(parts), ...userRoutes(parts)],
+  });
+  const worker = { name: "x" };
+  await api.call("POST", "/v1/workers", { body: worker });
+  const taken = await keyed(api, "/v1/workers", worker);
+  assertEquals([taken.status, taken.at("code")], [409, "name_taken"]);
+  await api.call("DELETE", "/v1/workers/x");
+  const again = await keyed(api, "/v1/workers", worker);
+  assertEquals([again.status, again.json], [409, taken.json]);
+  assertEquals(again.headers["idempotency-replayed"], "true");
+
+  const user = { email: "a@example.com", role: "member" };
+  const made = await api.call("POST", "/v1/users", { body: user });
+  const refused = await keyed(api, "/v1/users", user);
+  assertEquals([refused.status, refused.at("code")], [409, "email_taken"]);
+  await api.call("DELETE", `/v1/users/${made.textAt("id")}`);
+  assertEquals((await keyed(api, "/v1/users", user)).json, refused.json);
+  await api.close();
+});
+
+Deno.test("a repeated request finds null where something is shown once", async () => {
+  const api = await openTestApi({ routes: workerRoutes });
+  const body = { name: "x", url: "https://x.example.com" };
+  const first = await keyed(api, "/v1/workers", body);
+  const again = await keyed(api, "/v1/workers", body);
+  assertEquals(typeof first.at("signing_secret"), "string");
+  assertEquals([again.status, again.at("signing_secret")], [201, null]);
+  await api.close();
+});
+
+Deno.test("IdempotentAnswers keeps what was given, not what was proposed and did not fit", async () => {
+  const { answers, store } = await bench();
+  const slot = await open(answers);
+  slot.writes(json({ made: 1 }), render);
+  const given = json({ found: 1 });
+  await slot.keep(given, render);
+  slot.close();
+  assertEquals(await replayed(answers), '{"found":1}');
+  await store.stop();
+});
+
+Deno.test("IdempotentAnswers leaves alone what was written with the effect", async () => {
+  const { answers, store } = await bench();
+  const slot = await open(answers);
+  await store.commit([{ writes: slot.writes(json({ key: null }), render) }]);
+  await slot.keep(json({ key: "shown once" }), render);
+  slot.close();
+  assertEquals(await replayed(answers), '{"key":null}');
+  await store.stop();
+});
+
+Deno.test("IdempotentAnswers keeps no answer that says nothing about the request", async () => {
+  const { answers, store } = await bench();
+  for (
+    const code of [
+      "idempotency_in_progress",
+      "overloaded",
+      "rate_limited",
+      "invalid_credentials",
+    ] as const
+  ) {
+    const slot = await open(answers);
+    assertEquals(slot.writes(problem(code), render), []);
+    await slot.keep(problem(code), render);
+    slot.close();
+  }
+  assertEquals((await answers.open(REQUEST)).kind, "new");
+  await store.stop();
+});
+
+Deno.test("IdempotentAnswers forgets an answer after a day", async () => {
+  const { answers, store, clock } = await bench();
+  const slot = await open(answers);
+  await slot.keep(json({}), render);
+  slot.close();
+  clock.advance(86_400_000 - 1);
+  assertEquals((await answers.open(REQUEST)).kind, "replay");
+  clock.advance(1);
+  assertEquals((await answers.open(REQUEST)).kind, "new");
+  await store.stop();
+});
+
+Deno.test("IdempotentAnswers waits a while for an answer that is yet to come", async () => {
+  const { answers, store, clock } = await bench();
+  const { place, close } = await open(answers);
+  await store.commit([{ writes: [holdPlace(place, clock.nowMs())] }]);
+  close();
+
+  const tooEarly = answers.open(REQUEST);
+  await clock.advanceAsync(20_000);
+  assertEquals(codeOf(await tooEarly), "idempotency_in_progress");
+  const other = answers.open({
+    ...REQUEST,
+    body: new TextEncoder().encode("[]"),
+  });
+  assertEquals(codeOf(await other), "idempotency_key_reused");
+
+  const patient = answers.open(REQUEST);
+  await clock.advanceAsync(500);
+  const options = { answer: render(json({ done: 1 })), nowMs: clock.nowMs() };
+  const [taken, filled] = await store.commit([
+    { writes: [keepAnswer(place, options)] },
+    { writes: [fillPlace(place, options)] },
+  ]);
+  assertEquals([taken?.kind, filled?.kind], ["conflict", "ok"]);
+  await clock.advanceAsync(500);
+  const outcome = await patient;
+  assertEquals(
+    outcome.kind === "replay" && outcome.answer.body,
+    '{"done":1}',
+  );
+  await store.stop();
+});
+
+function keyed(api: TestApi, path: string, body: unknown) {
+  return api.call("POST", path, {
+    body,
+    headers: { "idempotency-key": "k" },
+  });
+}
+
+async function bench() {
+  const clock = new FakeClock();
+  const store = createMemoryStore({ clock });
+  await store.start();
+  return { clock, store, answers: new IdempotentAnswers({ store, clock }) };
+}
+
+async function open(answers: IdempotentAnswers) {
+  const outcome = await answers.open(REQUEST);
+  if (outcome.kind !== "new") throw new Error(outcome.kind);
+  return outcome.slot;
+}
+
+async function replayed(answers: IdempotentAnswers) {
+  const outcome = await answers.open(REQUEST);
+  return outcome.kind === "replay" ? outcome.answer.body : outcome;
+}
+
+function codeOf(outcome: Awaited<ReturnType<IdempotentAnswers["open"]>>) {
+  return outcome.kind === "problem" ? outcome.code : outcome.kind;
+}
+
+function render(answer: Answer): RenderedAnswer {
+  return {
+    status: answer.kind === "json" ? answer.status : 400,
+    headers: {},
+    body: JSON.stringify(answer.kind === "json" ? answer.value : {}),
+  };
+}

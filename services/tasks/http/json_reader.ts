@@ -1,0 +1,291 @@
+/**
+ * Reads JSON in pieces, so that no text holds up the other requests, whatever its
+ * shape: a parser makes a million objects of two megabytes in one go.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import {
+  JsonShape,
+  type JsonShapeFault,
+  jsonShapeFault,
+  type JsonShapeLimits,
+} from "../../shared/http/json_shape.ts";
+import type { Soon } from "../../shared/soon.ts";
+import type { SyntaxPlace } from "./json_syntax.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
+
+/** How a text is read. */
+export interface ReadJsonTextOptions {
+  /** Bounds of its shape. */
+  readonly limits: JsonShapeLimits;
+  /**
+   * Gives way between pieces.
+   * @default it never does
+   */
+  readonly pausing?: Pausing;
+  /**
+   * About how many values are made in one go.
+   * @default {512}
+   */
+  readonly pieceValues?: number;
+  /**
+   * About how many bytes are read in one go; a string is never cut.
+   * @default {65536}
+   */
+  readonly pieceBytes?: number;
+  /**
+   * Texts of so many bytes are read in one go.
+   * @default {8192}
+   */
+  readonly shortBytes?: number;
+}
+
+/** The outcome of reading a text. */
+export type JsonTextOutcome =
+  | { readonly kind: "ok"; readonly value: unknown }
+  /** It is not taken, whether it is JSON or not. */
+  | { readonly kind: "refused"; readonly fault: JsonShapeFault }
+  /** It is no JSON; up to the place `from`, in bytes, it is. */
+  | { readonly kind: "malformed"; readonly from: SyntaxPlace };
+
+/** A text that is no longer is read in one go. */
+const SHORT_BYTES = 8_192;
+
+/**
+ * Reads a text in UTF-8. The value is the one that `JSON.parse` gives of it.
+ *
+ * @returns A value at once when the text is short.
+ */
+export function readJsonText(
+  bytes: Uint8Array,
+  options: ReadJsonTextOptions,
+): Soon<JsonTextOutcome> {
+  if (bytes.length > (options.shortBytes ?? SHORT_BYTES)) {
+    return new JsonReader(bytes, options).read();
+  }
+  const fault = jsonShapeFault(bytes, options.limits);
+  if (fault !== undefined) return { kind: "refused", fault };
+  return wholeOf(bytes);
+}
+
+/** A list or an object that is made piece by piece. */
+interface Container {
+  readonly value: unknown[] | Record<string, unknown>;
+  /** Where the part begins that is not made yet. */
+  from: number;
+  /** What may stand there. */
+  state: SyntaxPlace["state"];
+}
+
+class JsonReader {
+  readonly #bytes: Uint8Array;
+  readonly #shape: JsonShape;
+  readonly #pausing: Pausing;
+  readonly #piece: { readonly values: number; readonly bytes: number };
+  /** The lists and objects that are open and made piece by piece, the outermost first. */
+  readonly #open: Container[] = [];
+  #root: Container | undefined;
+
+  constructor(bytes: Uint8Array, options: ReadJsonTextOptions) {
+    const { limits, pausing, pieceValues = 512, pieceBytes = 65_536 } = options;
+    this.#bytes = bytes;
+    this.#shape = new JsonShape(bytes, limits);
+    this.#pausing = pausing ?? NEVER_PAUSING;
+    this.#piece = { values: pieceValues, bytes: pieceBytes };
+  }
+
+  async read(): Promise<JsonTextOutcome> {
+    while (true) {
+      const floor = this.#open.length === 0 ? -1 : this.#open.length;
+      const stop = this.#shape.scan({ ...this.#piece, floor });
+      if (stop.kind === "fault") return { kind: "refused", fault: stop.fault };
+      if (stop.kind === "end") {
+        return this.#root === undefined
+          ? wholeOf(this.#bytes)
+          : this.#malformed();
+      }
+      // A comma outside of everything is for the parser to find.
+      const isGood = stop.kind === "comma" && this.#shape.depth > 0
+        ? this.#takePieces()
+        : stop.kind !== "close" || this.#close();
+      if (!isGood) return this.#malformed();
+      if (this.#root !== undefined && this.#open.length === 0) {
+        return this.#shape.skipBlanks()
+          ? { kind: "ok", value: this.#root.value }
+          : this.#malformed();
+      }
+      const pause = this.#pausing.pause();
+      if (pause !== undefined) await pause;
+    }
+  }
+
+  /** Makes all that is before the comma that the scan is behind. */
+  #takePieces(): boolean {
+    const shape = this.#shape;
+    const { depth } = shape;
+    if (this.#open.length === 0 && !this.#begin()) return false;
+    while (this.#open.length < depth) if (!this.#descend()) return false;
+    const inner = this.#open[depth - 1]!;
+    const members = this.#parse(inner, shape.at - 1, "");
+    if (members === undefined || sizeOf(members) === 0) return false;
+    addAll(inner.value, members);
+    inner.from = shape.at;
+    inner.state = Array.isArray(inner.value) ? "value" : "name";
+    return true;
+  }
+
+  /** Begins with the outermost list or object. */
+  #begin(): boolean {
+    if (textOf(this.#bytes, 0, this.#shape.opensAt(1)).trim() !== "") {
+      return false;
+    }
+    this.#root = this.#containerAt(1);
+    this.#open.push(this.#root);
+    return true;
+  }
+
+  /** Makes what stands before the list or object that is open next, and begins that. */
+  #descend(): boolean {
+    const depth = this.#open.length;
+    const outer = this.#open[depth - 1]!;
+    // An empty list stands for it, as it is a value wherever it is one.
+    const end = this.#shape.opensAt(depth + 1);
+    const members = this.#parse(outer, end, "[]");
+    if (members === undefined) return false;
+    const inner = this.#containerAt(depth + 1);
+    if (Array.isArray(members)) members[members.length - 1] = inner.value;
+    else {
+      const name: string = JSON.parse(textOf(this.#shape.lastString(depth)));
+      defineMember(members, name, inner.value);
+    }
+    addAll(outer.value, members);
+    this.#open.push(inner);
+    return true;
+  }
+
+  /** Ends the innermost one before its closing bracket. */
+  #close(): boolean {
+    const shape = this.#shape;
+    const inner = this.#open.at(-1)!;
+    const members = this.#parse(inner, shape.at, "");
+    if (members === undefined || !this.#isClosed(inner)) return false;
+    if (sizeOf(members) > 0) addAll(inner.value, members);
+    else if (inner.state === "value" || inner.state === "name") return false;
+    shape.close();
+    this.#open.pop();
+    const outer = this.#open.at(-1);
+    if (outer === undefined) return true;
+    const hasMore = shape.takeComma();
+    outer.from = shape.at;
+    outer.state = !hasMore
+      ? "after"
+      : Array.isArray(outer.value)
+      ? "value"
+      : "name";
+    return hasMore || this.#isClosed(outer);
+  }
+
+  /** Whether the bracket stands there that closes it. */
+  #isClosed({ value }: Container): boolean {
+    return this.#bytes[this.#shape.at] ===
+      (Array.isArray(value) ? CLOSE_LIST : CLOSE_OBJECT);
+  }
+
+  #containerAt(depth: number): Container {
+    const isList = this.#shape.isList(depth);
+    return {
+      value: isList ? [] : {},
+      from: this.#shape.opensAt(depth) + 1,
+      state: isList ? "first_item" : "first_name",
+    };
+  }
+
+  /** The members up to a place, and what is put behind them; undefined when that is no JSON. */
+  #parse(
+    { value, from }: Container,
+    end: number,
+    last: string,
+  ): Container["value"] | undefined {
+    const text = textOf(this.#bytes, from, end);
+    return parse(
+      Array.isArray(value) ? `[${text}${last}]` : `{${text}${last}}`,
+    );
+  }
+
+  #malformed(): JsonTextOutcome {
+    const open = this.#open.map(({ value }) =>
+      Array.isArray(value) ? "list" : "object"
+    );
+    const inner = this.#open.at(-1);
+    const isBegun = this.#root !== undefined;
+    const from = inner ?? {
+      from: isBegun ? this.#shape.at : 0,
+      state: isBegun ? "after" : "value",
+    };
+    return {
+      kind: "malformed",
+      from: { at: from.from, open, state: from.state },
+    };
+  }
+}
+
+const CLOSE_LIST = 0x5d;
+const CLOSE_OBJECT = 0x7d;
+
+function wholeOf(bytes: Uint8Array): JsonTextOutcome {
+  const text = textOf(bytes);
+  try {
+    return { kind: "ok", value: JSON.parse(text) };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { kind: "malformed", from: { at: 0, open: [], state: "value" } };
+  }
+}
+
+function parse(text: string): Container["value"] | undefined {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function textOf(bytes: Uint8Array, from = 0, end = bytes.length): string {
+  // Faster than a decoder of its own, for texts of usual size.
+  return Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from)
+    .toString("utf8");
+}
+
+function sizeOf(members: Container["value"]): number {
+  return Array.isArray(members) ? members.length : Object.keys(members).length;
+}
+
+function addAll(to: Container["value"], members: Container["value"]): void {
+  if (Array.isArray(to)) {
+    if (Array.isArray(members)) { for (const item of members) to.push(item); }
+  } else if (!Array.isArray(members)) {
+    for (const name of Object.keys(members)) {
+      defineMember(to, name, members[name]);
+    }
+  }
+}
+
+/** Gives an object a member of its own, also one that is called `__proto__`. */
+export function defineMember(
+  to: Record<string, unknown>,
+  name: string,
+  value: unknown,
+): void {
+  if (name !== "__proto__") to[name] = value;
+  else {
+    Object.defineProperty(to, name, {
+      value,
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Writes JSON in pieces, so that no value holds up the other requests.
+ *
+ * @module
+ */
+
+import type { Pausing } from "../../shared/slices.ts";
+import type { Soon } from "../../shared/soon.ts";
+
+/** About how much is written in one go; in values. */
+const PIECE = 1_024;
+/** Characters of a string that weigh as much as a value. */
+const CHARS_OF_VALUE = 256;
+/** Names that are quickly listed. */
+const FEW_NAMES = 64;
+
+/**
+ * Writes a value that was parsed from JSON, as `JSON.stringify` does.
+ *
+ * @returns A value at once when it is small.
+ */
+export function jsonTextOf(value: unknown, pausing: Pausing): Soon<string> {
+  const writer = new Writer(pausing);
+  return writer.weightOf(value) < PIECE
+    ? JSON.stringify(value)
+    : writer.write(value);
+}
+
+class Writer {
+  readonly #pausing: Pausing;
+  readonly #pieces: string[] = [];
+  /** Names of large objects: to list those takes time, and they are asked for again. */
+  #names: Map<object, readonly string[]> | undefined;
+
+  constructor(pausing: Pausing) {
+    this.#pausing = pausing;
+  }
+
+  async write(value: unknown): Promise<string> {
+    await this.#add(value);
+    return this.#pieces.join("");
+  }
+
+  /** How many values it has, long strings counted as several; at most `limit`. */
+  weightOf(value: unknown, limit = PIECE): number {
+    if (typeof value === "string") {
+      return Math.min(limit, 1 + value.length / CHARS_OF_VALUE);
+    }
+    if (typeof value !== "object" || value === null) return 1;
+    let weight = 1;
+    if (Array.isArray(value)) {
+      for (let at = 0; at < value.length && weight < limit; at++) {
+        weight += this.weightOf(value[at], limit - weight);
+      }
+      return Math.min(limit, weight);
+    }
+    for (const name of this.#namesOf(value)) {
+      if (weight >= limit) break;
+      weight += name.length / CHARS_OF_VALUE +
+        this.weightOf(memberOf(value, name), limit - weight);
+    }
+    return Math.min(limit, weight);
+  }
+
+  async #add(value: unknown): Promise<void> {
+    if (typeof value !== "object" || value === null) {
+      this.#pieces.push(JSON.stringify(value));
+      return;
+    }
+    const isList = Array.isArray(value);
+    let piece = isList ? "[" : "{";
+    let weight = 0;
+    let isFirst = true;
+    for (const name of isList ? value.keys() : this.#namesOf(value)) {
+      if (!isFirst) piece += ",";
+      isFirst = false;
+      if (typeof name === "string") piece += `${JSON.stringify(name)}:`;
+      const member = memberOf(value, name);
+      const more = this.weightOf(member);
+      weight += more;
+      if (more < PIECE) piece += JSON.stringify(member);
+      else {
+        this.#pieces.push(piece);
+        piece = "";
+        await this.#add(member);
+      }
+      if (weight < PIECE) continue;
+      weight = 0;
+      const pause = this.#pausing.pause();
+      if (pause !== undefined) await pause;
+    }
+    this.#pieces.push(piece, isList ? "]" : "}");
+  }
+
+  #namesOf(value: object): readonly string[] {
+    const known = this.#names?.get(value);
+    if (known !== undefined) return known;
+    const names = Object.keys(value);
+    if (names.length > FEW_NAMES) (this.#names ??= new Map()).set(value, names);
+    return names;
+  }
+}
+
+/** A member that is the value's own, whatever its name. */
+function memberOf(value: object, name: string | number): unknown {
+  return (value as Readonly<Record<string | number, unknown>>)[name];
+}

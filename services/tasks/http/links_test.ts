@@ -1,0 +1,73 @@
+import { assert, assertEquals } from "@std/assert";
+import { parseNetwork } from "../access/network.ts";
+import { allRoutes } from "../routes/all_routes.ts";
+import { Operations } from "../routes/tasks/operations.ts";
+import {
+  openTestApi,
+  SERVICE_HOST,
+  type TestApi,
+} from "../routes/testing/test_api.ts";
+
+const PROXY = "192.0.2.7";
+
+function open(
+  options: Partial<Parameters<typeof openTestApi>[0]>,
+): Promise<TestApi> {
+  return openTestApi({
+    routes: (parts) =>
+      allRoutes(parts, {
+        operations: new Operations(parts.engine),
+        onTenantRemoved: () => {},
+        tokens: undefined,
+      }),
+    ...options,
+  });
+}
+
+Deno.test("links lead where the client asked when a proxy stands between", async () => {
+  const parsed = parseNetwork(PROXY);
+  assert(parsed.kind === "ok");
+  const api = await open({ trustedProxies: [parsed.network] });
+  const forwarded = (host: string) => ({
+    host: "internal:8070",
+    address: PROXY,
+    headers: { "x-forwarded-host": host, "x-forwarded-proto": "https" },
+  });
+  const acme = forwarded(`acme.${SERVICE_HOST}`);
+  const account = await api.call("GET", "/v1/account", acme);
+  assertEquals(account.at("url"), `https://acme.${SERVICE_HOST}`);
+  const missing = await api.call("GET", "/v1/tasks/none", acme);
+  assertEquals(
+    missing.at("type"),
+    `https://acme.${SERVICE_HOST}/problems/not_found`,
+  );
+  const document = await api.call("GET", "/openapi.json", {
+    ...forwarded(SERVICE_HOST),
+    key: null,
+  });
+  assertEquals(
+    document.at("servers", 0, "url"),
+    `https://{tenant}.${SERVICE_HOST}/api`,
+  );
+  await api.close();
+});
+
+Deno.test("links keep what names the tenant in the path, in development", async () => {
+  const api = await open({ devFallback: true });
+  const call = { host: "127.0.0.1:8070" };
+  const worker = await api.call("POST", "/t/acme/api/v1/workers", {
+    ...call,
+    body: { name: "w" },
+  });
+  const base = "http://127.0.0.1:8070/t/acme/api/v1";
+  assertEquals(
+    worker.headers["location"],
+    `${base}/workers/${worker.textAt("id")}`,
+  );
+  const moved = await api.call("GET", "/t/acme/api/v1/workers/?limit=1", call);
+  assertEquals(
+    [moved.status, moved.headers["location"]],
+    [308, "/t/acme/api/v1/workers?limit=1"],
+  );
+  await api.close();
+});

@@ -1,0 +1,103 @@
+/**
+ * Which part of the service a request is for.
+ *
+ * @module
+ */
+
+import type { HttpRequest } from "../../shared/http/exchange.ts";
+import type { Soon } from "../../shared/soon.ts";
+import type { TrustedOrigin } from "../access/forwarded.ts";
+import type { PlanLimits } from "../domain/plan.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import { type Books, REGISTRY } from "../engine/books.ts";
+import type { Destinations } from "./destination.ts";
+import { problem, type ProblemAnswer } from "./problem_answer.ts";
+import type { HostKind } from "./route.ts";
+
+/** What it takes to find the tenant of a request. */
+export interface LocateOptions {
+  /** Reads what the head of a request says of it. */
+  readonly destinations: Destinations;
+  /** Where tenants are. */
+  readonly books: Pick<Books, "tenants">;
+  /** The limits of a tenant. */
+  readonly limitsOf: (tenantId: string) => Soon<PlanLimits>;
+}
+
+/** A request with what is known of it so far. */
+export interface Incoming {
+  /** The request. */
+  readonly request: HttpRequest;
+  /** Its id. */
+  readonly requestId: string;
+  /** Where it comes from, as far as that is to be believed. */
+  readonly origin: TrustedOrigin;
+  /** The query as it came, without question mark. */
+  readonly rawQuery: string;
+  /** The path within the part of the service. */
+  readonly path: string;
+  /** What stood before it to name the part, in development; mostly empty. */
+  readonly prefix: string;
+  /** The part of the service. */
+  readonly host: HostKind;
+  /** The tenant; absent on hosts that are no tenant's. */
+  readonly tenant: Tenant | undefined;
+  /** The limits of its plan. */
+  readonly limits: PlanLimits | undefined;
+}
+
+/** Where a request goes, or why nowhere. */
+export type Located =
+  | { readonly kind: "ok"; readonly incoming: Incoming }
+  | ProblemAnswer;
+
+/** Finds out which part of the service a request is for. */
+export async function locate(
+  request: HttpRequest,
+  options: LocateOptions & { readonly requestId: string },
+): Promise<Located> {
+  const { destinations, books, limitsOf, requestId } = options;
+  const { origin, part, path, prefix, rawQuery } = destinations.of(request);
+  const common = { request, requestId, origin, rawQuery, path, prefix };
+  switch (part.kind) {
+    case "bad_host":
+      return problem("bad_host", {
+        detail: "Cannot tell the tenant: the Host header is missing, " +
+          "doubled or names no host",
+      });
+    case "unknown":
+      return unknownTenant();
+    case "tenant": {
+      const tenant = await books.tenants.byAlias(REGISTRY, part.label);
+      if (tenant === undefined || tenant.status === "closing") {
+        return unknownTenant();
+      }
+      if (tenant.status === "suspended") {
+        return problem("tenant_suspended", {
+          detail: `Cannot serve "${tenant.domain}": it is suspended`,
+        });
+      }
+      const limits = await limitsOf(tenant.id);
+      return {
+        kind: "ok",
+        incoming: { ...common, host: "tenant", tenant, limits },
+      };
+    }
+    default:
+      return {
+        kind: "ok",
+        incoming: {
+          ...common,
+          host: part.kind,
+          tenant: undefined,
+          limits: undefined,
+        },
+      };
+  }
+}
+
+function unknownTenant(): ProblemAnswer {
+  return problem("tenant_not_found", {
+    detail: "Cannot find the tenant: the host name is not known here",
+  });
+}

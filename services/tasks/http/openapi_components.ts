@@ -1,0 +1,175 @@
+/**
+ * What the operations of the document share: headers, security schemes, the
+ * schema and the examples of problems.
+ *
+ * @module
+ */
+
+import type {
+  JsonObject,
+  JsonSchema,
+  JsonValue,
+} from "../../shared/schema/json_schema.ts";
+import { DEFINITIONS_POINTER, type Shape } from "../../shared/schema/schema.ts";
+import type {
+  OpenApiComponents,
+  OpenApiParameter,
+  OpenApiReference,
+  OpenApiSecurityScheme,
+} from "./openapi_document.ts";
+import {
+  PROBLEM_CODES,
+  type ProblemCode,
+  problemKind,
+} from "./problem_catalog.ts";
+
+/** Headers of requests, by the name of the component. */
+export const HEADER_PARAMETERS = {
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description: "Makes the request take effect once however often it is " +
+      "sent; kept for 24 hours",
+    schema: { type: "string", maxLength: 512 },
+  },
+  IfMatch: {
+    name: "If-Match",
+    in: "header",
+    required: false,
+    description: "Changes it only if it has one of these entity tags still",
+    schema: { type: "string" },
+  },
+  IfNoneMatch: {
+    name: "If-None-Match",
+    in: "header",
+    required: false,
+    description: "Answers 304 if it has one of these entity tags still",
+    schema: { type: "string" },
+  },
+  Prefer: {
+    name: "Prefer",
+    in: "header",
+    required: false,
+    description: "With `return=minimal` the answer names what was made " +
+      "instead of showing it (RFC 7240)",
+    schema: { type: "string" },
+  },
+} as const satisfies Readonly<Record<string, OpenApiParameter>>;
+
+/** Ways to tell who calls, by name. */
+export const SECURITY_SCHEMES = {
+  apiKey: {
+    type: "http",
+    scheme: "bearer",
+    description: "An API key of the tenant: dk_…",
+  },
+  userToken: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "A user's token of the identity provider",
+  },
+  workerToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "A credential of the worker as one token: wk_…",
+  },
+  workerPair: {
+    type: "http",
+    scheme: "basic",
+    description: "A credential of the worker: its key and its secret",
+  },
+  leaseToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "The token that came with the lease",
+  },
+  operatorToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "The token of who runs the service",
+  },
+} as const satisfies Readonly<Record<string, OpenApiSecurityScheme>>;
+
+const PROBLEM_FAULT: JsonSchema = {
+  type: "object",
+  properties: {
+    pointer: {
+      type: "string",
+      description: "The place in the body, a JSON pointer (RFC 6901)",
+    },
+    parameter: {
+      type: "string",
+      description: "The parameter of the query",
+    },
+    code: { type: "string", description: "The kind of fault" },
+    detail: { type: "string", description: "What is wrong" },
+  },
+  required: ["code", "detail"],
+  additionalProperties: false,
+};
+
+/** The body of a problem. */
+export const PROBLEM_SHAPE: Shape = {
+  json: {
+    type: "object",
+    description: "A problem (RFC 9457)",
+    properties: {
+      type: { type: "string", format: "uri" },
+      title: { type: "string" },
+      status: { type: "integer", minimum: 400, maximum: 599 },
+      detail: { type: "string" },
+      instance: { type: "string" },
+      code: { type: "string", enum: PROBLEM_CODES },
+      request_id: { type: "string" },
+      errors: {
+        type: "array",
+        items: { $ref: `${DEFINITIONS_POINTER}ProblemFault` },
+      },
+      retry_after: {
+        type: "integer",
+        minimum: 1,
+        description: "Seconds after which to try again",
+      },
+    },
+    required: ["type", "title", "status", "instance", "code", "request_id"],
+    // Each kind of problem may have members of its own.
+    additionalProperties: true,
+  },
+  definitions: new Map([["ProblemFault", PROBLEM_FAULT]]),
+};
+
+/** The components beside the schemas of the routes. */
+export function sharedComponents(
+  host: string,
+): Omit<OpenApiComponents, "schemas"> {
+  return {
+    parameters: HEADER_PARAMETERS,
+    examples: Object.fromEntries(PROBLEM_CODES.map((code) => [code, {
+      summary: problemKind(code).title,
+      value: problemExample(code, host),
+    }])),
+    securitySchemes: SECURITY_SCHEMES,
+  };
+}
+
+/** The reference to the example of a kind of problem. */
+export function problemExampleReference(code: ProblemCode): OpenApiReference {
+  return { $ref: `#/components/examples/${code}` };
+}
+
+function problemExample(code: ProblemCode, host: string): JsonValue {
+  const { status, title, example } = problemKind(code);
+  const requestId = "req_0b9f7a52c1de4f0f8f4be1a7d6f0a3c2";
+  const standard: JsonObject = {
+    type: `https://${host}/problems/${code}`,
+    title,
+    status,
+    detail: example.detail,
+    instance: `/requests/${requestId}`,
+    code,
+    request_id: requestId,
+  };
+  return { ...example.extensions, ...standard };
+}

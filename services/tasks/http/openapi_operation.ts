@@ -1,0 +1,282 @@
+/**
+ * One route as an operation of the document.
+ *
+ * @module
+ */
+
+import { scopesOfRole } from "../access/scope.ts";
+import { exampleOf } from "../../shared/schema/annotated.ts";
+import { mergePatchSchema } from "../../shared/schema/merge_patch_shape.ts";
+import type { QueryParameter } from "../../shared/schema/query.ts";
+import { DEFINITIONS_POINTER } from "../../shared/schema/schema.ts";
+import type { Access } from "./access_rule.ts";
+import {
+  type HEADER_PARAMETERS,
+  problemExampleReference,
+  type SECURITY_SCHEMES,
+} from "./openapi_components.ts";
+import type {
+  OpenApiHeader,
+  OpenApiMedia,
+  OpenApiOperation,
+  OpenApiParameter,
+  OpenApiReference,
+  OpenApiResponse,
+} from "./openapi_document.ts";
+import { type ProblemCode, problemKind } from "./problem_catalog.ts";
+import type { AnswerShape, AnyRoute } from "./route.ts";
+import { problemsOf } from "./route_problems.ts";
+
+/** The path of a route as OpenAPI writes it. */
+export function pathTemplate(path: string): string {
+  return path.replaceAll(/:([a-z][a-z0-9_]*)/g, "{$1}");
+}
+
+/** The operation of a route, but for where it is. */
+export function operationOf(route: AnyRoute): OpenApiOperation {
+  const parameters = parametersOf(route);
+  const description = descriptionOf(route);
+  const { body } = route;
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    ...description === "" ? {} : { description },
+    tags: route.tags,
+    ...parameters.length === 0 ? {} : { parameters },
+    ...body === undefined ? {} : {
+      requestBody: {
+        required: !body.isOptional,
+        content: Object.fromEntries(body.mediaTypes.map((type) => [type, {
+          // In JSON, too, what is sent to PATCH is merged.
+          schema: route.method === "PATCH"
+            ? mergePatchSchema(body.shape)
+            : body.shape.json,
+          ...body.example === undefined ? {} : { example: body.example },
+        }])),
+      },
+    },
+    responses: responsesOf(route),
+    security: securityOf(route.access),
+  };
+}
+
+function descriptionOf({ access, description = "" }: AnyRoute): string {
+  if (access.kind !== "member") return description;
+  const needs = `Needs the scope \`${access.scope}\`, which comes with the ` +
+    `role ${access.role}.`;
+  return description === "" ? needs : `${description}\n\n${needs}`;
+}
+
+function parametersOf(
+  route: AnyRoute,
+): (OpenApiParameter | OpenApiReference)[] {
+  const inPath = [...route.path.matchAll(/:([a-z][a-z0-9_]*)/g)].map(
+    ([, name = ""]): OpenApiParameter => {
+      const json = route.params?.[name]?.json ?? { type: "string" };
+      return { name, in: "path", required: true, schema: json };
+    },
+  );
+  const headers: OpenApiReference[] = [];
+  if (route.isIdempotent === true) headers.push(headerOf("IdempotencyKey"));
+  if (route.conditions === "change") headers.push(headerOf("IfMatch"));
+  if (route.conditions === "read") headers.push(headerOf("IfNoneMatch"));
+  if (route.heedsPrefer === true) headers.push(headerOf("Prefer"));
+  return [...inPath, ...route.query.parameters.map(queryParameter), ...headers];
+}
+
+function headerOf(name: keyof typeof HEADER_PARAMETERS): OpenApiReference {
+  return { $ref: `#/components/parameters/${name}` };
+}
+
+function queryParameter(parameter: QueryParameter): OpenApiParameter {
+  const { name, isRequired, json } = parameter;
+  const { description, ...schema } = json;
+  return {
+    name,
+    in: "query",
+    required: isRequired,
+    ...description === undefined ? {} : { description },
+    // Lists are written with commas; members of an object stand for themselves.
+    ...json.type === "array" ? { style: "form", explode: false } : {},
+    ...json.type === "object" ? { style: "form", explode: true } : {},
+    schema,
+  };
+}
+
+function responsesOf(
+  route: AnyRoute,
+): Readonly<Record<string, OpenApiResponse>> {
+  const responses: [string, OpenApiResponse][] = [];
+  for (const [status, answer] of Object.entries(route.answers)) {
+    responses.push([status, goodResponse(route, answer)]);
+  }
+  if (route.conditions === "read") {
+    const description = "It has the entity tag of If-None-Match still";
+    responses.push(["304", { description, headers: { etag: ETAG } }]);
+  }
+  const byStatus = Map.groupBy(
+    problemsOf(route),
+    (code) => problemKind(code).status,
+  );
+  for (const [status, codes] of byStatus) {
+    responses.push([String(status), problemResponse(route, { status, codes })]);
+  }
+  return Object.fromEntries(responses);
+}
+
+const ETAG: OpenApiHeader = {
+  description: "The entity tag of this version",
+  schema: { type: "string" },
+};
+
+function goodResponse(route: AnyRoute, answer: AnswerShape): OpenApiResponse {
+  const headers = Object.entries(answer.headers ?? {}).map(
+    ([name, description]) => header(name.toLowerCase(), description),
+  );
+  // A removed thing has no version to tell.
+  if (route.conditions !== undefined && answer.shape !== undefined) {
+    headers.push(["etag", ETAG]);
+  }
+  if (route.isIdempotent === true) {
+    headers.push(REPLAYED);
+  }
+  if (route.heedsPrefer === true) {
+    headers.push(header(
+      "preference-applied",
+      "`return=minimal` when that was preferred",
+    ));
+  }
+  if (route.query.parameters.some(({ name }) => name === "cursor")) {
+    headers.push(header("link", "The next page, unless this is the last"));
+  }
+  const { shape, contentType, pageType } = answer;
+  const type = contentType ??
+    (shape === undefined ? undefined : "application/json");
+  return {
+    description: answer.description,
+    ...headers.length === 0 ? {} : { headers: Object.fromEntries(headers) },
+    ...type === undefined ? {} : {
+      content: {
+        [type]: mediaOf(answer),
+        ...pageType === undefined ? {} : {
+          [pageType]: {
+            schema: { type: "string" },
+            example: "<!doctype html><title>…</title>",
+          },
+        },
+      },
+    },
+  };
+}
+
+function header(
+  name: string,
+  description: string,
+): readonly [string, OpenApiHeader] {
+  return [name, { description, schema: { type: "string" } }];
+}
+
+function mediaOf({ shape, example }: AnswerShape): OpenApiMedia {
+  const shown = example ??
+    (shape === undefined ? undefined : exampleOf(shape));
+  return {
+    ...shape === undefined ? {} : { schema: shape.json },
+    ...shown === undefined ? {} : { example: shown },
+  };
+}
+
+function problemResponse(
+  route: AnyRoute,
+  { status, codes }: {
+    readonly status: number;
+    readonly codes: readonly ProblemCode[];
+  },
+): OpenApiResponse {
+  const headers = [
+    ...problemHeaders(status),
+    ...route.isIdempotent === true ? [REPLAYED] : [],
+  ];
+  return {
+    description: codes.map((code) =>
+      `\`${code}\`: ${problemKind(code).description}`
+    ).join("\n\n"),
+    ...headers.length === 0 ? {} : { headers: Object.fromEntries(headers) },
+    content: {
+      "application/problem+json": {
+        schema: { $ref: `${DEFINITIONS_POINTER}Problem` },
+        examples: Object.fromEntries(
+          codes.map((code) => [code, problemExampleReference(code)]),
+        ),
+      },
+    },
+  };
+}
+
+function problemHeaders(
+  status: number,
+): readonly (readonly [string, OpenApiHeader])[] {
+  const retry = header("retry-after", "Seconds after which to try again");
+  switch (status) {
+    case 401:
+    case 403:
+      return [header("www-authenticate", "What is needed (RFC 6750)")];
+    case 415:
+      return [header("accept", "The types that are taken")];
+    case 429:
+      return [
+        retry,
+        header("ratelimit", "What is left of the rate"),
+        header("ratelimit-policy", "The rate"),
+      ];
+    case 409:
+    case 503:
+      return [retry];
+    default:
+      return [];
+  }
+}
+
+const REPLAYED = header(
+  "idempotency-replayed",
+  "`true` when an earlier answer is given again",
+);
+
+type SchemeName = keyof typeof SECURITY_SCHEMES;
+
+function securityOf(
+  access: Access,
+): readonly Readonly<Record<string, readonly string[]>>[] {
+  const needs = (
+    name: SchemeName,
+    scopes: readonly string[] = [],
+  ): Readonly<Record<string, readonly string[]>> => ({ [name]: scopes });
+  switch (access.kind) {
+    case "public":
+      return [];
+    case "member":
+      return [
+        needs("apiKey", [access.scope]),
+        needs("userToken", [access.scope]),
+      ];
+    case "worker":
+      return [
+        needs("workerToken"),
+        needs("workerPair"),
+        needs("apiKey", ["leases:write"]),
+        needs("userToken", ["leases:write"]),
+      ];
+    case "lease":
+      return [needs("leaseToken")];
+    case "operator":
+      return [needs("operatorToken")];
+  }
+}
+
+/**
+ * Tells whether the role that a route's access names is good for its scope, so
+ * that the document does not promise too much.
+ */
+export function isRoleEnough(access: Access): boolean {
+  return access.kind !== "member" ||
+    scopesOfRole(access.role).has(access.scope);
+}

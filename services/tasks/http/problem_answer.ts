@@ -1,0 +1,82 @@
+/**
+ * Problems as values: what a handler answers when it cannot do what was asked.
+ *
+ * @module
+ */
+
+import type { Fault } from "../../shared/schema/fault.ts";
+import type { JsonValue } from "../../shared/schema/json_schema.ts";
+import type { ParameterFault } from "../../shared/schema/parameter_fault.ts";
+import {
+  parseProblemCode,
+  type ProblemCode,
+  problemKind,
+} from "./problem_catalog.ts";
+
+/** One thing that is wrong with a request. */
+export type RequestFault = Fault | ParameterFault;
+
+/** What a problem says beside its code. */
+export interface ProblemOptions {
+  /**
+   * What went wrong this time, for the person who reads it.
+   * @default nothing is said beyond the title
+   */
+  readonly detail?: string;
+  /**
+   * Each thing that is wrong, with its place.
+   * @default none
+   */
+  readonly errors?: readonly RequestFault[];
+  /**
+   * Further members of the body; none of them replaces a standard one.
+   * @default none
+   */
+  readonly extensions?: Readonly<Record<string, JsonValue>>;
+  /**
+   * Further headers, their names in lower case.
+   * @default none
+   */
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * When to try again, in milliseconds from now.
+   * @default nothing is said
+   */
+  readonly retryAfterMs?: number;
+}
+
+/** An answer that tells what went wrong. */
+export interface ProblemAnswer extends ProblemOptions {
+  /** What it is. */
+  readonly kind: "problem";
+  /** The kind of problem. */
+  readonly code: ProblemCode;
+}
+
+/** A problem of a kind. */
+export function problem(
+  code: ProblemCode,
+  options: ProblemOptions = {},
+): ProblemAnswer {
+  return { ...options, kind: "problem", code };
+}
+
+/**
+ * The problem of a request with faults. When all of them are of one kind that
+ * has a code of its own, such as `bad_cron`, the problem has that code.
+ */
+export function invalidRequest(errors: readonly RequestFault[]): ProblemAnswer {
+  const [first] = errors;
+  const count = errors.length;
+  const detail = first !== undefined && count === 1
+    ? first.detail
+    : `Cannot take the request: ${count} things are wrong with it`;
+  return problem(codeOf(errors), { detail, errors });
+}
+
+function codeOf(errors: readonly RequestFault[]): ProblemCode {
+  const [first] = errors;
+  const code = first === undefined ? undefined : parseProblemCode(first.code);
+  if (code === undefined || problemKind(code).status !== 422) return "invalid";
+  return errors.every((error) => error.code === code) ? code : "invalid";
+}

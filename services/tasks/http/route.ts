@@ -1,0 +1,183 @@
+/**
+ * Routes: one table from which requests are matched, checked and answered, and
+ * the API's document is made.
+ *
+ * @module
+ */
+
+import type { JsonValue } from "../../shared/schema/json_schema.ts";
+import type { ParameterFault } from "../../shared/schema/parameter_fault.ts";
+import { queryOf, type QuerySchema } from "../../shared/schema/query.ts";
+import type { Shape } from "../../shared/schema/schema.ts";
+import type { Access } from "./access_rule.ts";
+import type { Answer } from "./answer.ts";
+import type { Call, CallContext } from "./call.ts";
+import { invalidRequest, type RequestFault } from "./problem_answer.ts";
+import type { ProblemCode } from "./problem_catalog.ts";
+import type { RouteBody } from "./route_body.ts";
+
+/** A method a route is for; GET answers HEAD as well. */
+export type RouteMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** The hosts of the service. */
+export type HostKind = "tenant" | "accounts" | "accounts_admin" | "apex";
+
+/** What an answer of a status looks like. */
+export interface AnswerShape {
+  /** What the answer means. */
+  readonly description: string;
+  /**
+   * The JSON body.
+   * @default no body, or none that has a schema
+   */
+  readonly shape?: Shape;
+  /**
+   * A whole good body, for the document.
+   * @default the first example of the shape
+   */
+  readonly example?: JsonValue;
+  /**
+   * The type of the body.
+   * @default "application/json" where there is a shape
+   */
+  readonly contentType?: string;
+  /**
+   * The type of the same for people, which Accept can ask for.
+   * @default there is none
+   */
+  readonly pageType?: string;
+  /**
+   * Headers worth knowing, with what they tell.
+   * @default none
+   */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a route is, apart from its handler. */
+export interface RouteFacts {
+  /** The method. */
+  readonly method: RouteMethod;
+  /** The path below the host's base path; a segment `:name` matches any one. */
+  readonly path: string;
+  /** The hosts that offer it. */
+  readonly hosts: HostKind | "any";
+  /**
+   * Whether the path stands at the root of the host instead of below the base
+   * path of the API.
+   * @default {false}
+   */
+  readonly isOutsideBase?: boolean;
+  /** Its name, for generated clients; unique. */
+  readonly operationId: string;
+  /** What it does, in a line. */
+  readonly summary: string;
+  /**
+   * What else is worth knowing, in CommonMark.
+   * @default nothing
+   */
+  readonly description?: string;
+  /** The groups it is shown in. */
+  readonly tags: readonly string[];
+  /** Who may call it. */
+  readonly access: Access;
+  /**
+   * What the path's parameters look like, by name.
+   * @default any text
+   */
+  readonly params?: Readonly<Record<string, Shape>>;
+  /** The good answers, by status. */
+  readonly answers: Readonly<Record<number, AnswerShape>>;
+  /**
+   * Whether it takes an Idempotency-Key.
+   * @default {false}
+   */
+  readonly isIdempotent?: boolean;
+  /**
+   * The preconditions it heeds: If-None-Match of a read, If-Match of a change.
+   * @default none
+   */
+  readonly conditions?: "read" | "change";
+  /**
+   * Whether it heeds `Prefer: return=minimal`.
+   * @default {false}
+   */
+  readonly heedsPrefer?: boolean;
+  /**
+   * Whether the document leaves it out, as pages for people are.
+   * @default {false}
+   */
+  readonly isUndocumented?: boolean;
+  /** Kinds of problems of its own, beside those that all such routes have. */
+  readonly problems: readonly ProblemCode[];
+}
+
+/** A route with its handler. */
+export interface Route<Query, Body> extends RouteFacts {
+  /**
+   * The query's schema.
+   * @default no parameter is taken
+   */
+  readonly query?: QuerySchema<Query>;
+  /**
+   * The body.
+   * @default none is read
+   */
+  readonly body?: RouteBody<Body>;
+  /** Answers a request. */
+  readonly handle: (call: Call<Query, Body>) => Promise<Answer> | Answer;
+}
+
+/** A route of whatever query and body. */
+export interface AnyRoute extends RouteFacts {
+  /** The query's parameters. */
+  readonly query: Pick<QuerySchema<unknown>, "parameters" | "definitions">;
+  /** What is to be known of the body; absent when none is read. */
+  readonly body: Omit<RouteBody<unknown>, "read"> | undefined;
+  /**
+   * Reads query and body by the route's schemas, and lets the handler answer
+   * when both are good. `json` is the parsed body, `undefined` when there is
+   * none.
+   */
+  answer(context: CallContext, json: unknown): Promise<Answer> | Answer;
+}
+
+const NO_QUERY: QuerySchema<object> = queryOf({});
+
+/**
+ * Makes a route for the table. Its query and body types end here, where they
+ * are read and handed over.
+ */
+export function defineRoute<Query, Body>(
+  route: Route<Query, Body>,
+): AnyRoute {
+  const { query, body, handle, ...facts } = route;
+
+  function answer(
+    context: CallContext,
+    json: unknown,
+  ): Promise<Answer> | Answer {
+    const queryFaults: ParameterFault[] = [];
+    const readQuery = (query ?? NO_QUERY).read(context.rawQuery, queryFaults);
+    const readBody = body?.read(json) ?? { kind: "ok", value: undefined };
+    if (readQuery === undefined || readBody.kind === "invalid") {
+      const faults: readonly RequestFault[] = readBody.kind === "invalid"
+        ? [...queryFaults, ...readBody.faults]
+        : queryFaults;
+      return invalidRequest(faults);
+    }
+    return handle({
+      ...context,
+      along: (made) => context.along(made),
+      charge: (tasks) => context.charge(tasks),
+      admitAgain: () => context.admitAgain(),
+      header: (name) => context.header(name),
+      isGone: () => context.isGone(),
+      onGone: (listener) => context.onGone(listener),
+      // Without schemas both types are unknown, and so is nothing at all.
+      query: readQuery as Query,
+      body: readBody.value as Body,
+    });
+  }
+
+  return { ...facts, query: query ?? NO_QUERY, body, answer };
+}

@@ -1,0 +1,99 @@
+/**
+ * Tells whether an answer is what the API's document promises, for tests.
+ *
+ * @module
+ */
+
+import type { JsonSchema } from "../../../shared/schema/json_schema.ts";
+import { misfits } from "../../../shared/schema/testing/json_schema_check.ts";
+import type { RenderedAnswer } from "../answer.ts";
+import type { OpenApiDocument, OpenApiOperation } from "../openapi_document.ts";
+
+/** An answer, and whose it is. */
+export interface CheckedAnswer {
+  /** The operation that was called. */
+  readonly operationId: string;
+  /** What it answered. */
+  readonly answer: RenderedAnswer;
+  /**
+   * Whether the method was HEAD.
+   * @default {false}
+   */
+  readonly isHead?: boolean;
+}
+
+/** Headers that an answer may have or not, if they are promised. */
+const SOMETIMES = [
+  "accept",
+  "idempotency-replayed",
+  "link",
+  "preference-applied",
+  "ratelimit",
+  "ratelimit-policy",
+  "retry-after",
+  "www-authenticate",
+];
+
+/** What of an answer the document does not promise; nothing when all is well. */
+export function answerFaults(
+  document: OpenApiDocument,
+  checked: CheckedAnswer,
+): readonly string[] {
+  const { operationId, answer, isHead = false } = checked;
+  const operation = findOperation(document, operationId);
+  if (operation === undefined) return [`there is no ${operationId}`];
+  const { status, headers, body } = answer;
+  const response = operation.responses[String(status)];
+  if (response === undefined) {
+    return [`${operationId} does not promise the status ${status}`];
+  }
+  const found: string[] = [];
+  if (headers["x-request-id"] === undefined) found.push("lacks x-request-id");
+  for (const name of ["location", "etag"]) {
+    const isPromised = response.headers?.[name] !== undefined;
+    if (isPromised !== (headers[name] !== undefined)) {
+      found.push(isPromised ? `lacks ${name}` : `has ${name} unpromised`);
+    }
+  }
+  for (const name of SOMETIMES) {
+    if (headers[name] !== undefined && response.headers?.[name] === undefined) {
+      found.push(`has ${name} unpromised`);
+    }
+  }
+  if (response.content === undefined || isHead) {
+    if (body !== undefined && body !== "") found.push("has a body");
+    return found;
+  }
+  const type = (headers["content-type"] ?? "").split(";")[0] ?? "";
+  const media = response.content[type];
+  if (media === undefined) return [...found, `has the type "${type}"`];
+  if (media.schema === undefined) return found;
+  return [...found, ...bodyFaults(body, media.schema, document)];
+}
+
+/** Finds an operation of a document by its id. */
+export function findOperation(
+  document: OpenApiDocument,
+  operationId: string,
+): OpenApiOperation | undefined {
+  return Object.values(document.paths)
+    .flatMap((item) => Object.values(item))
+    .find((operation) => operation.operationId === operationId);
+}
+
+function bodyFaults(
+  body: string | undefined,
+  schema: JsonSchema,
+  document: OpenApiDocument,
+): readonly string[] {
+  if (body === undefined) return ["has no body"];
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return ["has a body that is no JSON"];
+  }
+  const definitions = new Map(Object.entries(document.components.schemas));
+  return misfits(value, { json: schema, definitions });
+}

@@ -1,0 +1,32 @@
+/**
+ * Calls of routes without a server, for tests.
+ *
+ * @module
+ */
+
+import { NEVER_PAUSING } from "../../../shared/slices.ts";
+import type { CallContext } from "../call.ts";
+
+/** A request of the tenant "acme", with what a test says of it. */
+export function demoCall(overrides: Partial<CallContext> = {}): CallContext {
+  return {
+    params: {},
+    path: "/api/v1/notes",
+    rawQuery: "",
+    pausing: NEVER_PAUSING,
+    charge() {},
+    requestId: "req_1",
+    trace: undefined,
+    tenant: { id: "ten_1", domain: "acme", plan: "free", timezone: "UTC" },
+    caller: undefined,
+    baseUrl: "https://acme.example.com/api",
+    peer: "192.0.2.1",
+    nowMs: 0,
+    along: () => [],
+    admitAgain: () => ({ kind: "ok", caller: undefined }),
+    header: () => undefined,
+    isGone: () => false,
+    onGone: () => () => {},
+    ...overrides,
+  };
+}

@@ -1,0 +1,231 @@
+/**
+ * Making a tenant with what lets its owner in.
+ *
+ * @module
+ */
+
+import { mintApiKey } from "../../access/api_key.ts";
+import { parseTenantDomain } from "../../access/tenant_domain.ts";
+import type { TokenSubject } from "../../access/jwt_claims.ts";
+import type { Actor } from "../../domain/actor.ts";
+import type { ApiKey, Tenant, User } from "../../domain/tenant.ts";
+import { REGISTRY } from "../../engine/books.ts";
+import type { EngineParts } from "../../engine/parts.ts";
+import type { Write } from "../../store/store.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { identityRecordId } from "../../engine/credential_records.ts";
+import { type Answer, json, type JsonAnswer } from "../../http/answer.ts";
+import type { CallContext } from "../../http/call.ts";
+import { etagOf } from "../../http/etag.ts";
+import {
+  invalidRequest,
+  problem,
+  type ProblemAnswer,
+} from "../../http/problem_answer.ts";
+import { auditWrite } from "../../engine/audit_write.ts";
+import { commitPlan } from "../../http/commit_plan.ts";
+import { tenantUrl, viewTenant } from "./tenant_view.ts";
+
+/** Who is to own a tenant. */
+export type NewOwner =
+  /** Whoever has the key that is made and shown once. */
+  | { readonly kind: "key" }
+  /** The person of a token, whose address was verified. */
+  | {
+    readonly kind: "user";
+    readonly subject: TokenSubject;
+    readonly email: string;
+  };
+
+/** A tenant to be made. */
+export interface NewTenant {
+  /** The domain as it was wished for. */
+  readonly domain: string;
+  /**
+   * Its status.
+   * @default {"active"}
+   */
+  readonly status?: "active" | "suspended";
+  /**
+   * The id of its plan.
+   * @default that of new tenants
+   */
+  readonly plan?: string;
+  /**
+   * Its time zone.
+   * @default {"UTC"}
+   */
+  readonly timezone?: string;
+  /** Who owns it. */
+  readonly owner: NewOwner;
+  /** Who makes it, if that is not the owner. */
+  readonly actor?: Actor;
+}
+
+/** What of a call counts for making a tenant. */
+export type TenantCall = Pick<CallContext, "baseUrl" | "nowMs" | "along">;
+
+/** Makes a tenant. */
+export async function createTenant(
+  call: TenantCall,
+  wanted: NewTenant,
+  { engine, plans, accounts }: ApiParts,
+): Promise<Answer> {
+  const parsed = parseTenantDomain(wanted.domain);
+  if (parsed.kind !== "ok") {
+    return invalidRequest([{
+      pointer: "/domain",
+      code: parsed.kind === "reserved" ? "reserved_domain" : "bad_domain",
+      detail: parsed.reason,
+    }]);
+  }
+  const { store, books, newId } = engine.parts;
+  const tenant: Tenant = {
+    id: newId("ten"),
+    version: 1,
+    domain: parsed.domain,
+    status: wanted.status ?? "active",
+    plan: wanted.plan ?? plans.defaultPlan.id,
+    timezone: wanted.timezone ?? "UTC",
+    createdAtMs: call.nowMs,
+    updatedAtMs: call.nowMs,
+  };
+  const owner = ownerOf(tenant, wanted.owner, engine.parts);
+  const place = { baseUrl: call.baseUrl, serviceHost: accounts.serviceHost };
+  const answerWith = (ownerKey: string | null): JsonAnswer =>
+    json({ ...viewTenant(tenant, place), owner_key: ownerKey }, {
+      status: 201,
+      headers: {
+        location: `${tenantUrl(tenant.domain, place)}/api/v1/account`,
+        etag: etagOf(tenant.version),
+      },
+    });
+  return await commitPlan(store, async () => {
+    const freed = await freeDomain(engine.parts, tenant.domain, call.nowMs);
+    if ("code" in freed) return freed;
+    return {
+      kind: "plan",
+      answer: answerWith(owner.text),
+      writes: [
+        ...freed.writes,
+        books.tenants.adding(tenant),
+        ...owner.writes,
+        auditWrite(tenant.id, {
+          atMs: call.nowMs,
+          action: "tenant.created",
+          actor: wanted.actor ?? owner.actor,
+          target: tenant.id,
+          detail: { domain: tenant.domain, plan: tenant.plan },
+        }),
+        // What is kept for a repeated request never holds a secret, above all
+        // not where anybody may send it.
+        ...call.along(answerWith(null)),
+      ],
+      onConflict: ({ reason }) =>
+        reason === "alias" ? domainTaken(tenant.domain) : undefined,
+    };
+  });
+}
+
+/**
+ * Looks whether a domain can be had. A deleted tenant keeps its domain for as
+ * long as it is reserved; whoever comes first afterwards takes it, and the
+ * deleted tenant has its own id for a domain from then on, which is no label.
+ */
+async function freeDomain(
+  { books }: Pick<EngineParts, "books">,
+  domain: string,
+  nowMs: number,
+): Promise<{ readonly writes: readonly Write[] } | ProblemAnswer> {
+  const [holder, reserved] = await Promise.all([
+    books.tenants.byAlias(REGISTRY, domain),
+    books.reservedDomains.get(REGISTRY, domain),
+  ]);
+  const isHeld = holder !== undefined && holder.status !== "closing";
+  const isReserved = reserved !== undefined && reserved.untilMs > nowMs;
+  if (isHeld || isReserved) return domainTaken(domain);
+  return {
+    writes: [
+      ...(holder === undefined ? [] : [books.tenants.changing(holder, {
+        ...holder,
+        version: holder.version + 1,
+        domain: holder.id,
+      })]),
+      ...(reserved === undefined
+        ? []
+        : [books.reservedDomains.removing(reserved)]),
+    ],
+  };
+}
+
+function domainTaken(domain: string): ProblemAnswer {
+  return problem("domain_taken", {
+    detail: `Cannot create tenant: the domain "${domain}" is taken`,
+  });
+}
+
+interface MadeOwner {
+  readonly writes: readonly Write[];
+  readonly actor: Actor;
+  /** The key, to be shown once; null when the owner is a person. */
+  readonly text: string | null;
+}
+
+function ownerOf(
+  tenant: Tenant,
+  owner: NewOwner,
+  parts: Pick<EngineParts, "books" | "newId">,
+): MadeOwner {
+  const { books } = parts;
+  if (owner.kind === "key") {
+    const { id, text, digest } = mintApiKey();
+    const key: ApiKey = {
+      tenantId: tenant.id,
+      id,
+      version: 1,
+      name: "owner",
+      digest,
+      role: "owner",
+      payloads: true,
+      createdAtMs: tenant.createdAtMs,
+    };
+    return {
+      writes: [books.keys.adding(key)],
+      actor: { type: "key", id },
+      text,
+    };
+  }
+  const { issuer, subject, name = "" } = owner.subject;
+  const user: User = {
+    tenantId: tenant.id,
+    id: parts.newId("usr"),
+    version: 1,
+    email: owner.email,
+    name,
+    role: "owner",
+    status: "active",
+    payloads: true,
+    identity: { issuer, subject },
+    createdAtMs: tenant.createdAtMs,
+    updatedAtMs: tenant.createdAtMs,
+  };
+  const id = identityRecordId(issuer, subject);
+  return {
+    writes: [books.users.adding(user), {
+      kind: "record",
+      recordKind: "service",
+      tenantId: tenant.id,
+      id,
+      expectedVersion: 0,
+      next: {
+        kind: "service",
+        tenantId: tenant.id,
+        id,
+        version: 1,
+        text: user.id,
+      },
+    }],
+    actor: { type: "user", id: user.id },
+    text: null,
+  };
+}

@@ -1,0 +1,200 @@
+/**
+ * The route that makes tenants, at the root of the accounts host.
+ *
+ * @module
+ */
+
+import { parseAuthorization, parseBearer } from "../../access/authorization.ts";
+import type { JwtVerifier } from "../../access/jwt.ts";
+import { isOperatorToken } from "../../access/operator_token.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { type Answer, statusOf } from "../../http/answer.ts";
+import type { Call } from "../../http/call.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { requiredBody } from "../../http/route_body.ts";
+import { readWhole } from "../../../shared/schema/schema.ts";
+import { email } from "../users/user_schema.ts";
+import { MADE_TENANT, SIGNUP, type SignupWish } from "./account_schema.ts";
+import { createTenant, type NewOwner } from "./create_tenant.ts";
+import { SignupRate } from "./signup_rate.ts";
+
+/** Verifies tokens of the identity provider. */
+export type TokenVerifier = Pick<JwtVerifier, "verify">;
+
+/** Options of {@linkcode signupRoute}. */
+export interface SignupOptions {
+  /**
+   * Verifies tokens of people, who become owners by them.
+   * @default no such token is taken
+   */
+  readonly tokens?: TokenVerifier | undefined;
+}
+
+/** What of a call tells who wants a tenant. */
+type SignupCall = Call<unknown, SignupWish>;
+
+/** Who may make a tenant and will own it. */
+type Admitted =
+  | {
+    readonly kind: "ok";
+    readonly owner: NewOwner;
+    /** Whether the address's tenants are counted. */
+    readonly isCounted: boolean;
+  }
+  | ProblemAnswer;
+
+const BY_KEY = { kind: "ok", owner: { kind: "key" } } as const;
+
+/** The route that makes tenants. */
+export function signupRoute(
+  parts: ApiParts,
+  options: SignupOptions = {},
+): AnyRoute {
+  const { perHour } = parts.accounts;
+  const rate = new SignupRate(perHour);
+  return defineRoute({
+    method: "POST",
+    path: "/",
+    hosts: "accounts",
+    operationId: "createTenant",
+    summary: "Create a tenant",
+    description: "Depending on the setting ACCOUNTS_MODE this is open to " +
+      "everybody, to who has the accounts token as bearer token, or to the " +
+      "operator alone, who has a route of their own. Where an accounts token " +
+      "is asked for and none is set, the answer is 403. Where it is open, a " +
+      "person with a token of the identity provider becomes the owner; " +
+      "everybody else gets a key once. A domain that was deleted stays " +
+      "reserved for 30 days.",
+    tags: ["accounts"],
+    // Whether anybody may is a setting, which the handler looks at.
+    access: { kind: "public" },
+    body: requiredBody(SIGNUP, { maxBytes: () => 4_096 }),
+    answers: {
+      201: {
+        description: "The tenant, with the key of its owner",
+        shape: MADE_TENANT,
+        headers: {
+          Location: "Where the tenant is",
+          ETag: "The entity tag of this version",
+        },
+      },
+    },
+    isIdempotent: true,
+    problems: [
+      "domain_taken",
+      "forbidden",
+      "missing_credentials",
+      "invalid_credentials",
+      "token_expired",
+      "bad_header",
+    ],
+    handle: async (call): Promise<Answer> => {
+      const admitted = await admit(call, parts, options);
+      if (admitted.kind === "problem") return admitted;
+      const { peer, nowMs, body } = call;
+      if (admitted.isCounted) {
+        const verdict = rate.take(peer, nowMs);
+        if (verdict.kind === "over") {
+          return tooMany(perHour, verdict.retryAfterMs);
+        }
+      }
+      let isMade = false;
+      try {
+        const answer = await createTenant(call, {
+          domain: body.domain,
+          owner: admitted.owner,
+        }, parts);
+        isMade = statusOf(answer) === 201;
+        return answer;
+      } finally {
+        if (admitted.isCounted && !isMade) rate.giveBack(peer, nowMs);
+      }
+    },
+  });
+}
+
+async function admit(
+  call: SignupCall,
+  { accounts }: ApiParts,
+  { tokens }: SignupOptions,
+): Promise<Admitted> {
+  const { mode, tokenDigests } = accounts;
+  if (mode === "closed") {
+    return problem("forbidden", {
+      detail: "Cannot create tenant: the operator alone does that here",
+    });
+  }
+  if (mode === "token" && tokenDigests.length === 0) {
+    return problem("forbidden", {
+      detail: "Cannot create tenant: this service has no accounts token; who " +
+        "runs it sets ACCOUNTS_TOKEN",
+    });
+  }
+  const header = call.header("authorization");
+  const bearer = parseBearer(header);
+  if (bearer.kind === "malformed") {
+    return problem(bearer.code, { detail: bearer.reason });
+  }
+  if (bearer.kind === "missing") {
+    return mode === "open" ? { ...BY_KEY, isCounted: true } : problem(
+      "missing_credentials",
+      {
+        detail: "Cannot create tenant: send the accounts token as " +
+          '"Authorization: Bearer <token>"',
+      },
+    );
+  }
+  if (isOperatorToken(bearer.token, tokenDigests)) {
+    return { ...BY_KEY, isCounted: false };
+  }
+  const parsed = parseAuthorization(header);
+  if (mode !== "open" || tokens === undefined || parsed.kind !== "jwt") {
+    return problem("invalid_credentials", {
+      detail: "Cannot accept the token: it does not allow to create tenants",
+    });
+  }
+  return await admitPerson(parsed.token, tokens);
+}
+
+async function admitPerson(
+  token: string,
+  tokens: TokenVerifier,
+): Promise<Admitted> {
+  const outcome = await tokens.verify(token);
+  if (outcome.kind === "refused") {
+    return problem(outcome.code, { detail: outcome.reason });
+  }
+  if (outcome.kind === "unavailable") {
+    return problem("overloaded", {
+      detail: "Cannot tell who calls: the identity provider cannot be reached",
+      retryAfterMs: outcome.retryAfterMs,
+    });
+  }
+  const { subject } = outcome;
+  const address = readWhole(email(), subject.verifiedEmail ?? null);
+  if (address.kind !== "ok") {
+    return problem("forbidden", {
+      detail: "Cannot create tenant: the token names no verified email " +
+        "address in ASCII",
+    });
+  }
+  return {
+    kind: "ok",
+    owner: { kind: "user", subject, email: address.value },
+    isCounted: true,
+  };
+}
+
+function tooMany(perHour: number, retryAfterMs: number): ProblemAnswer {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
+  return problem("rate_limited", {
+    detail: `Cannot create tenant: an address may make ${perHour} in an hour`,
+    retryAfterMs,
+    extensions: { limit: perHour },
+    headers: {
+      "ratelimit-policy": `"signups";q=${perHour};w=3600`,
+      "ratelimit": `"signups";r=0;t=${seconds}`,
+    },
+  });
+}

@@ -1,0 +1,63 @@
+/**
+ * The whole route table.
+ *
+ * @module
+ */
+
+import type { ApiParts } from "./api_parts.ts";
+import type { AnyRoute } from "../http/route.ts";
+import { accountRoutes } from "./account/account_routes.ts";
+import { auditRoute } from "./account/audit_route.ts";
+import { meRoute } from "./account/me_route.ts";
+import { usageRoute } from "./account/usage_route.ts";
+import { operatorRoutes } from "./accounts/operator_routes.ts";
+import { signupRoute, type TokenVerifier } from "./accounts/signup_route.ts";
+import { keyRoutes } from "./keys/key_routes.ts";
+import { leaseRoutes } from "./leases/lease_routes.ts";
+import { planRoutes } from "./service/plan_routes.ts";
+import { serviceRoutes } from "./service/service_routes.ts";
+import type { Operations } from "./tasks/operations.ts";
+import { taskRoutes } from "./tasks/task_routes.ts";
+import { userRoutes } from "./users/user_routes.ts";
+import { workerRoutes } from "./workers/worker_routes.ts";
+
+/** Options of {@linkcode allRoutes}. */
+export interface AllRoutesOptions {
+  /** Does what is done to many tasks in the background. */
+  readonly operations: Operations;
+  /**
+   * Verifies tokens of the identity provider, by which people may own new
+   * tenants.
+   * @default no such token is taken
+   */
+  readonly tokens?: TokenVerifier | undefined;
+  /**
+   * Called when a tenant was removed, whose rest is to be erased.
+   * @default the mark in the store has to do
+   */
+  readonly onTenantRemoved?: (() => void) | undefined;
+}
+
+/** All routes of all hosts. */
+export function allRoutes(
+  parts: ApiParts,
+  options: AllRoutesOptions,
+): readonly AnyRoute[] {
+  const { operations, tokens, onTenantRemoved: onRemoved } = options;
+  const routes: readonly AnyRoute[] = [
+    ...taskRoutes(parts, { operations }),
+    ...workerRoutes(parts),
+    ...leaseRoutes(parts),
+    ...userRoutes(parts),
+    ...keyRoutes(parts),
+    meRoute(parts),
+    ...accountRoutes(parts, { onRemoved }),
+    usageRoute(parts),
+    auditRoute(parts),
+    signupRoute(parts, { tokens }),
+    ...operatorRoutes(parts, { onRemoved }),
+    ...planRoutes(parts),
+    ...serviceRoutes(parts, { routes: () => routes }),
+  ];
+  return routes;
+}

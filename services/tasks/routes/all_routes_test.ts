@@ -1,0 +1,242 @@
+import { assert, assertEquals } from "@std/assert";
+import { parseTenantDomain } from "../access/tenant_domain.ts";
+import { openApiOf } from "../http/openapi.ts";
+import type { AnyRoute, HostKind } from "../http/route.ts";
+import { createMatcher, fullPath, HOST_KINDS } from "../http/route_matcher.ts";
+import { pathTemplate } from "../http/openapi_operation.ts";
+import { openApiFaults } from "../http/testing/openapi_check.ts";
+import { openTestApi, SERVICE_HOST } from "./testing/test_api.ts";
+import { allRoutes } from "./all_routes.ts";
+import { Operations } from "./tasks/operations.ts";
+
+/** Every route that there is by now: host, method, path below its base. */
+const EXPECTED: readonly (readonly [HostKind | "any", string, string])[] = [
+  ["tenant", "POST", "/v1/tasks"],
+  ["tenant", "PUT", "/v1/tasks/:id"],
+  ["tenant", "PATCH", "/v1/tasks/:id"],
+  ["tenant", "GET", "/v1/tasks"],
+  ["tenant", "GET", "/v1/tasks/:id"],
+  ["tenant", "GET", "/v1/tasks/:id/history"],
+  ["tenant", "DELETE", "/v1/tasks/:id"],
+  ["tenant", "POST", "/v1/tasks/batch"],
+  ["tenant", "POST", "/v1/tasks/actions"],
+  ["tenant", "POST", "/v1/tasks/:id/cancel"],
+  ["tenant", "POST", "/v1/tasks/:id/retry"],
+  ["tenant", "POST", "/v1/tasks/:id/run"],
+  ["tenant", "POST", "/v1/tasks/:id/pause"],
+  ["tenant", "POST", "/v1/tasks/:id/resume"],
+  ["tenant", "GET", "/v1/tasks/:id/attempts"],
+  ["tenant", "GET", "/v1/tasks/:id/explain"],
+  ["tenant", "GET", "/v1/operations/:id"],
+  ["tenant", "POST", "/v1/schedules/preview"],
+  ["tenant", "POST", "/v1/workers"],
+  ["tenant", "PUT", "/v1/workers/:id"],
+  ["tenant", "PATCH", "/v1/workers/:id"],
+  ["tenant", "GET", "/v1/workers"],
+  ["tenant", "GET", "/v1/workers/:id"],
+  ["tenant", "DELETE", "/v1/workers/:id"],
+  ["tenant", "POST", "/v1/workers/:id/secrets"],
+  ["tenant", "GET", "/v1/workers/:id/secrets"],
+  ["tenant", "DELETE", "/v1/workers/:id/secrets/:name"],
+  ["tenant", "POST", "/v1/workers/:id/lease"],
+  ["tenant", "POST", "/v1/workers/:id/pause"],
+  ["tenant", "POST", "/v1/workers/:id/resume"],
+  ["tenant", "POST", "/v1/workers/:id/test"],
+  ["tenant", "POST", "/v1/leases/:id/heartbeat"],
+  ["tenant", "POST", "/v1/leases/:id/complete"],
+  ["tenant", "POST", "/v1/leases/:id/fail"],
+  ["tenant", "POST", "/v1/leases/:id/release"],
+  ["tenant", "POST", "/v1/leases/:id/log"],
+  ["tenant", "POST", "/v1/leases/batch"],
+  ["tenant", "GET", "/v1/users"],
+  ["tenant", "GET", "/v1/users/:id"],
+  ["tenant", "POST", "/v1/users"],
+  ["tenant", "PUT", "/v1/users/:id"],
+  ["tenant", "PATCH", "/v1/users/:id"],
+  ["tenant", "DELETE", "/v1/users/:id"],
+  ["tenant", "GET", "/v1/keys"],
+  ["tenant", "GET", "/v1/keys/:id"],
+  ["tenant", "POST", "/v1/keys"],
+  ["tenant", "POST", "/v1/keys/:id/rotate"],
+  ["tenant", "DELETE", "/v1/keys/:id"],
+  ["tenant", "GET", "/v1/me"],
+  ["tenant", "GET", "/v1/account"],
+  ["tenant", "PUT", "/v1/account"],
+  ["tenant", "PATCH", "/v1/account"],
+  ["tenant", "DELETE", "/v1/account"],
+  ["tenant", "GET", "/v1/usage"],
+  ["tenant", "GET", "/v1/audit"],
+  ["accounts", "POST", "/"],
+  ["accounts_admin", "GET", "/"],
+  ["accounts_admin", "GET", "/:domain"],
+  ["accounts_admin", "PUT", "/:domain"],
+  ["accounts_admin", "DELETE", "/:domain"],
+  ["apex", "GET", "/plans"],
+  ["apex", "GET", "/prices"],
+  ["any", "GET", "/healthz"],
+  ["any", "GET", "/readyz"],
+  ["any", "GET", "/openapi.json"],
+  ["any", "GET", "/problems/:code"],
+];
+
+/** What comes later: not there until then. */
+const LATER = [
+  "/api/v1/events",
+  "/api/v1/tasks/tsk_1/events",
+  "/api/v1/webhooks",
+  "/api/v1/webhooks/whk_1",
+  "/docs",
+  "/",
+  "/metrics",
+];
+
+Deno.test("allRoutes() has every route that is expected and no other", async () => {
+  const { routes, close } = await open();
+  const nameOf = (
+    [host, method, path]: readonly [string, string, string],
+  ): string =>
+    // What a parameter is called is no matter.
+    `${host} ${method} ${path.replaceAll(/:[a-z_]+/g, ":x")}`;
+  const found = routes.map(({ hosts, method, path }) =>
+    nameOf([hosts, method, path])
+  );
+  assertEquals(new Set(found), new Set(EXPECTED.map(nameOf)));
+  assertEquals(new Set(found).size, found.length);
+  await close();
+});
+
+Deno.test("every route is in the document, and the document has no other", async () => {
+  const { routes, close } = await open();
+  const document = openApiOf(routes, {
+    title: "Test",
+    version: "1",
+    host: SERVICE_HOST,
+  });
+  const documented = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { operationId }]) =>
+      `${method.toUpperCase()} ${path} ${operationId}`
+    )
+  );
+  const expected = routes.map(({ method, path, operationId }) =>
+    `${method} ${pathTemplate(path)} ${operationId}`
+  );
+  assertEquals(new Set(documented), new Set(expected));
+  assertEquals(openApiFaults(document), []);
+  await close();
+});
+
+Deno.test("GET /openapi.json is that document", async () => {
+  const { api, routes, close } = await open();
+  const answer = await api.call("GET", "/openapi.json", { key: null });
+  const { paths } = openApiOf(routes, {
+    title: "Tercet tasks",
+    version: "1",
+    host: SERVICE_HOST,
+    scheme: "http",
+  });
+  assertEquals(answer.at("paths"), JSON.parse(JSON.stringify(paths)));
+  await close();
+});
+
+Deno.test("every path of every host leads to its own route", async () => {
+  const { routes, close } = await open();
+  const matcher = createMatcher(routes);
+  for (const route of routes) {
+    const hosts = route.hosts === "any" ? HOST_KINDS : [route.hosts];
+    for (const host of hosts) {
+      const path = fullPath(route, host === "tenant" ? "/api" : "")
+        .replaceAll(/:[a-z_]+/g, "x1");
+      const match = matcher.on(host).match(route.method, path);
+      assert(match.kind === "route", `${route.method} ${path}`);
+      assertEquals(match.route.operationId, route.operationId);
+    }
+  }
+  await close();
+});
+
+Deno.test("what comes later is not there and not documented", async () => {
+  const { api, routes, close } = await open();
+  for (const path of LATER) {
+    for (const method of ["GET", "POST"]) {
+      const answer = await api.call(method, path, {
+        ...(method === "POST" ? { body: {} } : {}),
+      });
+      assertEquals(answer.status, 404, `${method} ${path}`);
+    }
+  }
+  const words = /events|webhooks|metrics|docs$/;
+  assertEquals(routes.filter(({ path }) => words.test(path)), []);
+  await close();
+});
+
+Deno.test("every POST can be repeated, but for those that leases make so", async () => {
+  const { routes, close } = await open();
+  const others = routes.filter((route) =>
+    route.method === "POST" && route.isIdempotent !== true
+  ).map(({ path }) => path);
+  // A lease's word is the same however often it is said.
+  assertEquals(others.filter((path) => !/lease/.test(path)), []);
+  await close();
+});
+
+Deno.test("only what must be public is", async () => {
+  const { routes, close } = await open();
+  const open_ = routes.filter(({ access }) => access.kind === "public");
+  assertEquals(
+    new Set(open_.map(({ path }) => path)),
+    new Set([
+      "/",
+      "/plans",
+      "/prices",
+      "/healthz",
+      "/readyz",
+      "/openapi.json",
+      "/problems/:code",
+    ]),
+  );
+  const operated = routes.filter(({ hosts }) => hosts === "accounts_admin");
+  assert(operated.every(({ access }) => access.kind === "operator"));
+  await close();
+});
+
+Deno.test("no route of a tenant answers without credentials, or to those of another tenant", async () => {
+  const { api, routes, close } = await open();
+  const other = await api.addTenant("globex");
+  for (const route of routes) {
+    if (route.hosts !== "tenant" || route.access.kind === "lease") continue;
+    const path = fullPath(route, "/api").replaceAll(/:[a-z_]+/g, "x1");
+    const body = route.body === undefined ? {} : { body: {} };
+    for (const key of [null, other.ownerKey]) {
+      const answer = await api.call(route.method, path, { ...body, key });
+      assertEquals(answer.status, 401, `${route.method} ${path}`);
+    }
+  }
+  await close();
+});
+
+Deno.test("no tenant can be called like a path of the service", async () => {
+  const { routes, close } = await open();
+  const names = routes.filter(({ hosts }) => hosts !== "tenant")
+    .map(({ path }) => path.split("/")[1] ?? "")
+    .filter((name) => /^[a-z0-9-]+$/.test(name));
+  assert(names.includes("readyz"));
+  for (const name of names) {
+    assertEquals(parseTenantDomain(name).kind, "reserved", name);
+  }
+  await close();
+});
+
+async function open(): Promise<{
+  readonly api: Awaited<ReturnType<typeof openTestApi>>;
+  readonly routes: readonly AnyRoute[];
+  readonly close: () => Promise<void>;
+}> {
+  let routes: readonly AnyRoute[] = [];
+  const api = await openTestApi({
+    routes: (parts) => {
+      routes = allRoutes(parts, { operations: new Operations(parts.engine) });
+      return routes;
+    },
+  });
+  return { api, routes, close: () => api.close() };
+}

@@ -1,0 +1,191 @@
+/**
+ * Ending a key, and putting another one in its place.
+ *
+ * @module
+ */
+
+import { mintApiKey } from "../../access/api_key.ts";
+import { actorOf, administratorOf } from "../../access/caller.ts";
+import type { ApiKey } from "../../domain/tenant.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { type Answer, empty } from "../../http/answer.ts";
+import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import { auditWrite } from "../../engine/audit_write.ts";
+import { commitPlan } from "../../http/commit_plan.ts";
+import { answerOfChange } from "../../http/conditions.ts";
+import { readGuard } from "../../engine/guard.ts";
+import { tagOfRecord } from "../../http/content_tag.ts";
+import { endOfKey, hasEnded } from "../../engine/key_end.ts";
+import { roomForKey } from "./key_quota.ts";
+import { countActiveOwners } from "../users/user_records.ts";
+import { madeKey, powerOf } from "./create_key.ts";
+import { beyondCaller, outdatedCaller } from "./key_rules.ts";
+import type { Rotation } from "./key_schema.ts";
+
+/** A key that goes on for so long leaves the time to make another one: a week. */
+const LASTING_MS = 7 * 86_400_000;
+
+/** The entity tag of a key; that it was used does not change it. */
+export function keyTag(key: ApiKey): string {
+  return tagOfRecord(key, ["version", "digest", "lastUsedAtMs"]);
+}
+
+/** The key of a call's path, if the tenant has it. */
+export async function findKey(
+  call: Pick<Call<unknown, unknown>, "tenant" | "params">,
+  { engine }: Pick<ApiParts, "engine">,
+): Promise<ApiKey | ProblemAnswer> {
+  const key = await engine.parts.books.keys.get(
+    tenantOf(call).id,
+    call.params["id"] ?? "",
+  );
+  return key ?? problem("not_found", {
+    detail: "Cannot find key: there is none with this id",
+  });
+}
+
+/** Ends a key. */
+export async function removeKey(
+  call: Call<unknown, unknown>,
+  parts: ApiParts,
+): Promise<Answer> {
+  const { engine, apiKeys } = parts;
+  const { store, books } = engine.parts;
+  const caller = callerOf(call);
+  return await commitPlan(store, async () => {
+    const key = await findKey(call, parts);
+    if ("kind" in key) return key;
+    const refused = answerOfChange(call, keyTag(key)) ??
+      beyondCaller(caller, key);
+    if (refused !== undefined) return refused;
+    const { tenantId } = key;
+    // It is read before anything is counted that it stands for.
+    const guard = await readGuard(engine.parts, tenantId, "access");
+    if (await isLastWayIn(parts, key, call.nowMs)) {
+      return problem("last_owner", {
+        detail: "Cannot remove key: the tenant has no owner who has logged " +
+          "in and no other key with the role of one that lasts as long, or a " +
+          "week; make another key first",
+      });
+    }
+    return {
+      kind: "plan",
+      answer: empty(),
+      writes: [
+        books.keys.removing(key),
+        guard,
+        auditWrite(tenantId, {
+          atMs: call.nowMs,
+          action: "key.removed",
+          actor: actorOf(caller),
+          target: key.id,
+        }),
+      ],
+      afterwards: () => apiKeys.forget(tenantId, key.id),
+    };
+  });
+}
+
+/**
+ * Makes a key that is like another one but for its id and secret; the other one
+ * ends at once or after the overlap.
+ */
+export async function rotateKey(
+  call: Call<unknown, Rotation | undefined>,
+  parts: ApiParts,
+): Promise<Answer> {
+  const { engine, apiKeys, plans } = parts;
+  const { store, books } = engine.parts;
+  const caller = callerOf(call);
+  const overlapMs = call.body?.overlap ?? 0;
+  const { id, text, digest } = mintApiKey();
+  return await commitPlan(store, async () => {
+    const key = await findKey(call, parts);
+    if ("kind" in key) return key;
+    const { tenantId } = key;
+    const guard = await readGuard(engine.parts, tenantId, "access");
+    const refused = beyondCaller(caller, key) ??
+      await outdatedCaller(engine.parts, caller, key);
+    if (refused !== undefined) return refused;
+    if (hasEnded(key, call.nowMs)) {
+      return problem("wrong_state", {
+        detail: "Cannot rotate key: it has expired; make another one",
+        extensions: { state: "expired" },
+      });
+    }
+    const room = await roomForKey(engine.parts, {
+      tenantId,
+      plan: plans.plan(tenantOf(call).plan),
+      nowMs: call.nowMs,
+      rotation: { key, hasOverlap: overlapMs > 0 },
+    });
+    if (room.kind !== "room") return room;
+    // The end of an earlier overlap is the old key's alone.
+    const { lastUsedAtMs: _, madeBy: __, replacedUntilMs, ...same } = key;
+    const { userId } = administratorOf(caller);
+    const next: ApiKey = {
+      ...same,
+      id,
+      version: 1,
+      digest,
+      ...(userId === undefined ? {} : { madeBy: userId }),
+      createdAtMs: call.nowMs,
+    };
+    return {
+      kind: "plan",
+      answer: madeKey(call, next, text),
+      writes: [
+        books.keys.adding(next),
+        overlapMs === 0 ? books.keys.removing(key) : books.keys.changing(key, {
+          ...key,
+          version: key.version + 1,
+          replacedUntilMs: Math.min(
+            replacedUntilMs ?? Infinity,
+            call.nowMs + overlapMs,
+          ),
+        }),
+        ...room.writes,
+        guard,
+        auditWrite(tenantId, {
+          atMs: call.nowMs,
+          action: "key.rotated",
+          actor: actorOf(caller),
+          target: key.id,
+          detail: { ...powerOf(next), successor: id, overlap_ms: overlapMs },
+        }),
+        // What is kept for a repeated request never holds a secret.
+        ...call.along(madeKey(call, next, null)),
+      ],
+      afterwards: () => apiKeys.forget(tenantId, key.id),
+    };
+  });
+}
+
+/**
+ * Tells whether nobody could administer the tenant without a key. Who has not
+ * logged in by an issuer whose tokens are taken may never do so, and a key that
+ * is about to end is no way in either.
+ */
+async function isLastWayIn(
+  { engine, issuer }: Pick<ApiParts, "engine" | "issuer">,
+  key: ApiKey,
+  nowMs: number,
+): Promise<boolean> {
+  if (!opensAll(key, nowMs)) return false;
+  const owners = issuer === undefined
+    ? 0
+    : await countActiveOwners(engine.parts, key.tenantId, { issuer });
+  if (owners > 0) return false;
+  const endMs = Math.min(endOfKey(key) ?? Infinity, nowMs + LASTING_MS);
+  const keys = await engine.parts.books.keys.all(key.tenantId);
+  return !keys.some((other) =>
+    other.id !== key.id && opensAll(other, nowMs) &&
+    (endOfKey(other) ?? Infinity) >= endMs
+  );
+}
+
+/** Tells whether a key can make any other, for as long as it is there. */
+function opensAll(key: ApiKey, nowMs: number): boolean {
+  return key.role === "owner" && !hasEnded(key, nowMs);
+}

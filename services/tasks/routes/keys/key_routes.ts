@@ -1,0 +1,162 @@
+/**
+ * The routes of API keys.
+ *
+ * @module
+ */
+
+import type { ApiParts } from "../api_parts.ts";
+import { json } from "../../http/answer.ts";
+import { tenantOf } from "../../http/call.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { optionalBody, requiredBody } from "../../http/route_body.ts";
+import { readBookPage } from "../../http/book_page.ts";
+import { answerOfRead } from "../../http/conditions.ts";
+import { answerPage, PAGE_FIELDS, pageShape } from "../../http/record_page.ts";
+import { queryOf } from "../../../shared/schema/query.ts";
+import { viewKey } from "./key_view.ts";
+import { createKey } from "./create_key.ts";
+import { findKey, keyTag, removeKey, rotateKey } from "./end_key.ts";
+import { KEY, MADE_KEY, NEW_KEY, ROTATION } from "./key_schema.ts";
+
+const READ = { kind: "member", role: "admin", scope: "keys:read" } as const;
+const WRITE = { kind: "member", role: "admin", scope: "keys:write" } as const;
+const TAGS = ["keys"];
+
+const MADE = {
+  201: {
+    description: "The key, with its secret",
+    shape: MADE_KEY,
+    headers: { Location: "Where the key is" },
+  },
+};
+
+/** The routes of API keys. */
+export function keyRoutes(parts: ApiParts): readonly AnyRoute[] {
+  return [
+    listRoute(parts),
+    createRoute(parts),
+    readRoute(parts),
+    rotateRoute(parts),
+    removeRoute(parts),
+  ];
+}
+
+function listRoute(parts: ApiParts): AnyRoute {
+  return defineRoute({
+    method: "GET",
+    path: "/v1/keys",
+    hosts: "tenant",
+    operationId: "listKeys",
+    summary: "List API keys",
+    tags: TAGS,
+    access: READ,
+    query: queryOf(PAGE_FIELDS),
+    answers: {
+      200: {
+        description: "A page of keys, without their secrets",
+        shape: pageShape("ApiKeyList", KEY),
+      },
+    },
+    problems: ["bad_cursor"],
+    handle: (call) =>
+      answerPage(call, {
+        cursors: parts.cursors,
+        tenantId: tenantOf(call).id,
+        filter: "keys",
+        query: call.query,
+        url: `${call.baseUrl}/v1/keys`,
+        read: (position) =>
+          readBookPage(parts.engine.parts.books.keys, {
+            tenantId: tenantOf(call).id,
+            query: call.query,
+            position,
+            view: viewKey,
+          }),
+      }),
+  });
+}
+
+function createRoute(parts: ApiParts): AnyRoute {
+  return defineRoute({
+    method: "POST",
+    path: "/v1/keys",
+    hosts: "tenant",
+    operationId: "createKey",
+    summary: "Make an API key",
+    description: "Nobody can make a key that may more than they may. Only " +
+      "a digest of the secret is kept, so this answer alone shows it.",
+    tags: TAGS,
+    access: WRITE,
+    body: requiredBody(NEW_KEY, {
+      example: { name: "ci", scopes: ["tasks:read", "tasks:write"] },
+    }),
+    answers: MADE,
+    isIdempotent: true,
+    problems: ["quota_exceeded", "read_only"],
+    handle: (call) => createKey(call, parts),
+  });
+}
+
+function readRoute(parts: ApiParts): AnyRoute {
+  return defineRoute({
+    method: "GET",
+    path: "/v1/keys/:id",
+    hosts: "tenant",
+    operationId: "getKey",
+    summary: "Read an API key",
+    tags: TAGS,
+    access: READ,
+    answers: {
+      200: { description: "The key, without its secret", shape: KEY },
+    },
+    conditions: "read",
+    problems: [],
+    handle: async (call) => {
+      const key = await findKey(call, parts);
+      if ("kind" in key) return key;
+      const etag = keyTag(key);
+      return answerOfRead(call, etag) ??
+        json(viewKey(key), { headers: { etag } });
+    },
+  });
+}
+
+function rotateRoute(parts: ApiParts): AnyRoute {
+  return defineRoute({
+    method: "POST",
+    path: "/v1/keys/:id/rotate",
+    hosts: "tenant",
+    operationId: "rotateKey",
+    summary: "Put another API key in the place of one",
+    description: "The new key has an id and a secret of its own and is like " +
+      "the old one otherwise; it belongs to the user who asks for it. The " +
+      "old one ends at once, or after the overlap. Until then it does not " +
+      "count for the plan's `keys`, unless as many others go on like this.",
+    tags: TAGS,
+    access: WRITE,
+    body: optionalBody(ROTATION),
+    answers: MADE,
+    isIdempotent: true,
+    problems: ["quota_exceeded", "wrong_state"],
+    handle: (call) => rotateKey(call, parts),
+  });
+}
+
+function removeRoute(parts: ApiParts): AnyRoute {
+  return defineRoute({
+    method: "DELETE",
+    path: "/v1/keys/:id",
+    hosts: "tenant",
+    operationId: "removeKey",
+    summary: "End an API key",
+    description: "It stops working at once. The last key with the role of an " +
+      "owner stays while no owner has logged in at the identity provider; " +
+      "another one counts if it lasts as long, or a week.",
+    tags: TAGS,
+    access: WRITE,
+    answers: { 204: { description: "The key is gone" } },
+    conditions: "change",
+    problems: ["last_owner"],
+    handle: (call) => removeKey(call, parts),
+  });
+}

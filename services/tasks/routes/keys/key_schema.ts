@@ -1,0 +1,193 @@
+/**
+ * Schemas of API keys.
+ *
+ * @module
+ */
+
+import { parseNetwork } from "../../access/network.ts";
+import { ROLES } from "../../access/role.ts";
+import { parseScopes, SCOPE_NAMES } from "../../access/scope.ts";
+import { shownId, shownTime } from "../shown_kinds.ts";
+import { nullable } from "../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../shared/schema/annotated.ts";
+import { boolean, choice } from "../../../shared/schema/choice.ts";
+import {
+  type Parsed,
+  parsed,
+  refined,
+} from "../../../shared/schema/derived.ts";
+import { dateTime, durationMs } from "../../domain/schema/domain_kinds.ts";
+import {
+  type ObjectOf,
+  optional,
+  readOnly,
+  withDefault,
+} from "../../../shared/schema/field.ts";
+import { list } from "../../../shared/schema/list.ts";
+import { object } from "../../../shared/schema/object.ts";
+import type { Schema, Shape } from "../../../shared/schema/schema.ts";
+import { ONE_LINE, text } from "../../../shared/schema/text.ts";
+
+/** Longest time for which an old secret goes on beside the new one: a week. */
+const MAX_OVERLAP_MS = 7 * 86_400_000;
+
+const KEY_EXAMPLE = {
+  id: "dk_7Hq2mX0bYc9LpT4w",
+  name: "ci",
+  role: null,
+  scopes: ["tasks:read", "tasks:write"],
+  networks: ["10.0.0.0/8"],
+  payloads: true,
+  made_by: "usr_06f1cdq1s5n0q2v4x7z9b3d5f8",
+  created_at: "2027-01-15T08:00:00.000Z",
+  expires_at: "2028-01-15T08:00:00.000Z",
+  last_used_at: "2027-01-20T09:41:00.000Z",
+} as const;
+
+function scopes(): Schema<readonly string[]> {
+  const name: Schema<string> = {
+    ...text({ maxLength: 40 }),
+    json: { type: "string", enum: SCOPE_NAMES },
+  };
+  const names = list(name, { minItems: 1, maxItems: 50 });
+  return parsed(names, (value): Parsed<readonly string[]> => {
+    const outcome = parseScopes(value);
+    if (outcome.kind === "ok") return { kind: "ok", value: outcome.names };
+    const { index, reason } = outcome;
+    return {
+      kind: "invalid",
+      code: "unknown_scope",
+      reason,
+      ...(index === undefined ? {} : { pointer: `/${index}` }),
+    };
+  });
+}
+
+/** A network as it is kept: in the one spelling that equal networks share. */
+function network(): Schema<string> {
+  return parsed(text({ maxLength: 100 }), (value): Parsed<string> => {
+    const outcome = parseNetwork(value);
+    return outcome.kind === "ok"
+      ? { kind: "ok", value: outcome.network.text }
+      : { kind: "invalid", code: "bad_network", reason: outcome.reason };
+  });
+}
+
+/** The members of a key. */
+export const KEY_FIELDS = {
+  id: readOnly(shownId("dk")),
+  name: withDefault(
+    described(
+      text({ maxLength: 200, pattern: ONE_LINE, mustBe: "one line of text" }),
+      "Its name for people",
+    ),
+    "",
+  ),
+  role: optional(described(
+    nullable(choice(ROLES)),
+    "What it may do, by a role; this or `scopes`",
+  )),
+  scopes: optional(described(
+    nullable(scopes()),
+    "What it may do, one by one; `workers:*` stands for all of workers",
+  )),
+  networks: withDefault(
+    described(
+      list(network(), { maxItems: 50 }),
+      "Where it may be used from, as addresses or CIDR; from everywhere " +
+        "when empty",
+    ),
+    [],
+  ),
+  payloads: optional(described(
+    boolean(),
+    "Whether it sees the data and results of tasks; as you do unless given",
+  )),
+  made_by: readOnly(described(
+    nullable(text({ maxLength: 64 })),
+    "The user it ends with",
+  )),
+  created_at: readOnly(shownTime("When it was made")),
+  expires_at: optional(
+    described(nullable(dateTime()), "When it stops working; never when null"),
+  ),
+  last_used_at: readOnly(
+    nullable(shownTime("When it was last used, to the minute")),
+  ),
+};
+
+/** A key as it is made. */
+export type NewKey = ObjectOf<typeof KEY_FIELDS>;
+
+/** How a key is rotated. */
+export interface Rotation {
+  /** How long the old key goes on working, in milliseconds. */
+  readonly overlap: number;
+}
+
+/** A key, without its secret. */
+export const KEY: Schema<NewKey> = named(
+  "ApiKey",
+  described(object(KEY_FIELDS), {
+    description: "A key for programs",
+    examples: [KEY_EXAMPLE],
+  }),
+);
+
+/** What a new key is made of. */
+export const NEW_KEY: Schema<NewKey> = refined(
+  object(KEY_FIELDS),
+  ({ role, scopes }) => {
+    const hasRole = role !== undefined && role !== null;
+    const hasScopes = scopes !== undefined && scopes !== null;
+    if (hasRole !== hasScopes) return [];
+    return [{
+      pointer: hasRole ? "/scopes" : "/role",
+      code: hasRole ? "excluded" : "required",
+      reason: hasRole
+        ? 'Cannot take both "role" and "scopes": one of them says what the ' +
+          "key may do"
+        : 'Cannot do without "role" and "scopes": one of them says what the ' +
+          "key may do",
+    }];
+  },
+);
+
+/** A key just made. */
+export const MADE_KEY: Shape = named(
+  "MadeApiKey",
+  described(
+    object({
+      ...KEY_FIELDS,
+      key: described(
+        nullable(text({ maxLength: 80 })),
+        "The key itself, shown this once; null in an answer that is given " +
+          "again for an Idempotency-Key",
+      ),
+    }),
+    {
+      examples: [{
+        ...KEY_EXAMPLE,
+        key: "dk_7Hq2mX0bYc9LpT4w_" +
+          "0123456789012345678901234567890123456789012abcdef",
+      }],
+    },
+  ),
+);
+
+/** What may be said of a new secret. */
+export const ROTATION: Schema<Rotation> = named(
+  "KeyRotation",
+  described(
+    object({
+      overlap: withDefault(
+        described(
+          durationMs({ maximumMs: MAX_OVERLAP_MS }),
+          "How long the old key goes on working; a week at most",
+        ),
+        "PT0S",
+      ),
+    }),
+    { examples: [{ overlap: "PT1H" }] },
+  ),
+);

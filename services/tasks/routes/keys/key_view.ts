@@ -1,0 +1,26 @@
+/**
+ * An API key as the API shows it: everything but the secret.
+ *
+ * @module
+ */
+
+import type { ApiKey } from "../../domain/tenant.ts";
+import { endOfKey } from "../../engine/key_end.ts";
+import type { JsonObject } from "../../../shared/schema/json_schema.ts";
+import { optionalTime, time } from "../tasks/task_view.ts";
+
+/** Returns a key as the API shows it. */
+export function viewKey(key: ApiKey): JsonObject {
+  return {
+    id: key.id,
+    name: key.name,
+    role: key.role ?? null,
+    scopes: key.scopes ?? null,
+    networks: key.networks ?? [],
+    payloads: key.payloads,
+    made_by: key.madeBy ?? null,
+    created_at: time(key.createdAtMs),
+    expires_at: optionalTime(endOfKey(key)),
+    last_used_at: optionalTime(key.lastUsedAtMs),
+  };
+}

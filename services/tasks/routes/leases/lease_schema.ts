@@ -1,0 +1,217 @@
+/**
+ * Leases as bodies of requests and answers.
+ *
+ * @module
+ */
+
+import { TASK_STATUSES } from "../../domain/task_status.ts";
+import { PROBLEM_SHAPE } from "../../http/openapi_components.ts";
+import { nullable } from "../../../shared/schema/alternatives.ts";
+import { described, named, shape } from "../../../shared/schema/annotated.ts";
+import { boolean, choice } from "../../../shared/schema/choice.ts";
+import { dateTime, durationMs } from "../../domain/schema/domain_kinds.ts";
+import {
+  type ObjectOf,
+  optional,
+  withDefault,
+} from "../../../shared/schema/field.ts";
+import { list, record } from "../../../shared/schema/list.ts";
+import { integer } from "../../../shared/schema/numbers.ts";
+import { object } from "../../../shared/schema/object.ts";
+import type { Schema, Shape } from "../../../shared/schema/schema.ts";
+import { ONE_LINE, text } from "../../../shared/schema/text.ts";
+import { TASK_EXAMPLE } from "../tasks/task_example.ts";
+import { TASK_PART } from "../tasks/task_shape.ts";
+import { JOB_NAME, LEASE_TIME } from "../workers/worker_fields.ts";
+
+/** Most leases of one answer. */
+export const MAX_LEASES = 100;
+
+/** The members of what a worker wants. */
+export const WISH_FIELDS = {
+  max: withDefault(
+    described(
+      integer({ minimum: 1, maximum: MAX_LEASES }),
+      "Most tasks; there may be fewer, however many wait",
+    ),
+    1,
+  ),
+  wait: withDefault(
+    described(
+      durationMs({ maximumMs: 30_000 }),
+      "How long to wait for the first task",
+    ),
+    "PT0S",
+  ),
+  jobs: optional(described(
+    list(JOB_NAME, { minItems: 1, maxItems: 100, isUnique: true }),
+    "Only tasks of these jobs",
+  )),
+  lease: optional(described(
+    LEASE_TIME,
+    "How long the leases last; the worker's time if absent",
+  )),
+  instance: optional(described(
+    text({
+      minLength: 1,
+      maxLength: 200,
+      pattern: ONE_LINE,
+      mustBe: "a single line",
+    }),
+    "The worker's name for its process",
+  )),
+  secrets: withDefault(
+    described(boolean(), "Whether the worker's secrets come along"),
+    false,
+  ),
+};
+
+/** What a worker wants. */
+export type Wish = ObjectOf<typeof WISH_FIELDS>;
+
+/** A good wish. */
+export const WISH_EXAMPLE = {
+  max: 10,
+  wait: "PT20S",
+  instance: "web-1",
+} as const;
+
+/** What a worker wants. */
+export const LEASE_WISH: Schema<Wish> = named(
+  "LeaseWish",
+  described(object(WISH_FIELDS), { examples: [WISH_EXAMPLE] }),
+);
+
+const LEASE_FACTS = object({
+  id: described(text(), "Its id (`lse_…`)"),
+  token: described(text(), "What proves that it is yours; send it as bearer"),
+  fence: described(
+    integer({ minimum: 1 }),
+    "Grows with every attempt of the task; give it to your own store to " +
+      "refuse what comes from an earlier one",
+  ),
+  run: integer({ minimum: 0 }),
+  attempt: described(integer({ minimum: 1 }), "Which try of the run it is"),
+  expires_at: dateTime(),
+});
+
+const SECRET_VALUES = record(text({ maxLength: 16_384 }), { maxEntries: 100 });
+
+/** The leases a worker was given. */
+export const LEASES: Shape = named(
+  "Leases",
+  shape({
+    type: "object",
+    properties: {
+      leases: {
+        type: "array",
+        maxItems: MAX_LEASES,
+        items: {
+          ...LEASE_FACTS.json,
+          properties: {
+            ...LEASE_FACTS.json.properties,
+            task: TASK_PART.json,
+            secrets: SECRET_VALUES.json,
+          },
+          required: [...LEASE_FACTS.json.required ?? [], "task"],
+        },
+      },
+    },
+    required: ["leases"],
+    additionalProperties: false,
+    examples: [{
+      leases: [{
+        id: "lse_01h455vb4pex5vsknk084sn02q_1",
+        token: "lt_Qm9ndXMgdG9rZW4gZm9yIHRoZSBkb2N1bWVudGF0aW9u",
+        fence: 1,
+        run: 0,
+        attempt: 1,
+        expires_at: "2030-01-31T08:30:30.000Z",
+        task: TASK_EXAMPLE,
+      }],
+    }],
+  }, [LEASE_FACTS, TASK_PART, SECRET_VALUES]),
+);
+
+/** What has become of a lease and its task. */
+export const LEASE_STATE: Shape = named(
+  "LeaseState",
+  described(
+    object({
+      id: described(text(), "The lease"),
+      task: described(text(), "The id of its task"),
+      status: described(choice(TASK_STATUSES), "The status of the task"),
+      date: described(
+        nullable(dateTime()),
+        "When the task is due next; null when it runs or has ended",
+      ),
+      expires_at: described(
+        nullable(dateTime()),
+        "When the lease ends; null when it has",
+      ),
+      canceled: described(
+        boolean(),
+        "Whether the task was canceled; stop the work then",
+      ),
+      repeated: described(
+        boolean(),
+        "Whether the same had been said before, so nothing was changed",
+      ),
+    }),
+    {
+      examples: [{
+        id: "lse_01h455vb4pex5vsknk084sn02q_1",
+        task: "tsk_01h455vb4pex5vsknk084sn02q",
+        status: "complete",
+        date: null,
+        expires_at: null,
+        canceled: false,
+        repeated: false,
+      }],
+    },
+  ),
+);
+
+const PROBLEM = named("Problem", PROBLEM_SHAPE);
+
+/** What came of each word of a batch. */
+export const LEASE_RESULTS: Shape = named(
+  "LeaseResults",
+  shape({
+    type: "object",
+    properties: {
+      results: {
+        type: "array",
+        items: {
+          type: "object",
+          properties: {
+            status: {
+              type: "integer",
+              description: "The status it would have alone",
+            },
+            lease: LEASE_STATE.json,
+            problem: PROBLEM.json,
+          },
+          required: ["status"],
+          additionalProperties: false,
+        },
+      },
+    },
+    required: ["results"],
+    additionalProperties: false,
+    examples: [{
+      results: [{
+        status: 200,
+        lease: {
+          id: "lse_01h455vb4pex5vsknk084sn02q_1",
+          task: "tsk_01h455vb4pex5vsknk084sn02q",
+          status: "complete",
+          date: null,
+          expires_at: null,
+          canceled: false,
+          repeated: false,
+        },
+      }],
+    }],
+  }, [LEASE_STATE, PROBLEM]),
+);

@@ -1,0 +1,239 @@
+/**
+ * What the holder of a lease may say, as bodies of requests. Outcomes are worth
+ * more than their form: what is too long is cut later and not refused here.
+ *
+ * @module
+ */
+
+import { oneOf } from "../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../shared/schema/annotated.ts";
+import { boolean, literal } from "../../../shared/schema/choice.ts";
+import { asGiven, parsed } from "../../../shared/schema/derived.ts";
+import { durationMs } from "../../domain/schema/domain_kinds.ts";
+import {
+  type ObjectOf,
+  optional,
+  withDefault,
+} from "../../../shared/schema/field.ts";
+import { isJsonObject } from "../../../shared/schema/json_schema.ts";
+import { anyJson } from "../../../shared/schema/json_value.ts";
+import { list } from "../../../shared/schema/list.ts";
+import { object } from "../../../shared/schema/object.ts";
+import type { Schema } from "../../../shared/schema/schema.ts";
+import { text } from "../../../shared/schema/text.ts";
+
+/** Most bytes of a body that tells outcomes, whatever the tenant's plan. */
+export const MAX_OUTCOME_BYTES = 4 * 1_048_576;
+
+/** Most log lines of one call. */
+export const MAX_LINES = 100;
+
+/** Most characters of the log lines of one call. */
+const MAX_LOG_CHARS = 262_144;
+
+/** Most bytes of what is said of progress. */
+const MAX_PROGRESS_BYTES = 4_096;
+
+/** Any JSON; the body it is in was bounded and checked. */
+const ANYTHING = asGiven({});
+
+/** Text of any length and with line ends, as errors have it. */
+const FREE_TEXT = parsed(
+  asGiven({ type: "string" }),
+  (value) =>
+    typeof value === "string" ? { kind: "ok", value: value.toWellFormed() } : {
+      kind: "invalid",
+      code: "wrong_type",
+      reason: "Cannot take value: it is not text",
+    },
+);
+
+/** The members of a heartbeat. */
+export const HEARTBEAT_FIELDS = {
+  extend: optional(described(
+    durationMs({ minimumMs: 1_000, maximumMs: 86_400_000 }),
+    "How long the lease is to last from now; its own time if absent, and " +
+      "never longer than the attempt may take",
+  )),
+  progress: optional(described(
+    anyJson({ maxBytes: MAX_PROGRESS_BYTES }),
+    "How far the work is; the task's attempt has what was said last, and " +
+      "not all that was said is in the history",
+  )),
+};
+
+/** The members of a success. */
+export const COMPLETE_FIELDS = {
+  result: optional(described(
+    ANYTHING,
+    "What came of it; only the first 64 KiB are kept",
+  )),
+};
+
+/** The members of a failure. */
+export const FAIL_FIELDS = {
+  error: optional(described(
+    oneOf([
+      { when: (value) => typeof value === "string", schema: FREE_TEXT },
+      {
+        when: isJsonObject,
+        schema: object({
+          code: optional(described(
+            text({
+              minLength: 1,
+              maxLength: 64,
+              pattern: /^[A-Za-z0-9][A-Za-z0-9_.:-]*$/,
+              mustBe: 'letters, digits, "_", ".", ":" and "-"',
+            }),
+            "A word for programs, which `retry.on` may name",
+          )),
+          message: FREE_TEXT,
+          detail: optional(described(ANYTHING, "What else is worth knowing")),
+        }),
+      },
+    ], { mustBe: "text nor an object with a message" }),
+    "Why; a message, or more than that",
+  )),
+  retry: withDefault(
+    described(boolean(), "False when another try is useless"),
+    true,
+  ),
+  retry_after: optional(described(
+    durationMs(),
+    "The next try comes no sooner than this from now",
+  )),
+};
+
+/** The members of a release. */
+export const RELEASE_FIELDS = {
+  delay: optional(described(
+    durationMs(),
+    "How long the task is given to nobody; not at all if absent",
+  )),
+  reason: optional(described(FREE_TEXT, "Why, for the history")),
+};
+
+/** The members of log lines. */
+export const LOG_FIELDS = {
+  lines: described(
+    parsed(
+      list(FREE_TEXT, { minItems: 1, maxItems: MAX_LINES }),
+      (lines) =>
+        lines.reduce((sum, { length }) => sum + length, 0) <= MAX_LOG_CHARS
+          ? { kind: "ok", value: lines }
+          : {
+            kind: "invalid",
+            code: "too_many_bytes",
+            reason: "Cannot take value: the lines have more than " +
+              `${MAX_LOG_CHARS} characters`,
+          },
+    ),
+    "Lines for the history; the first 1,000 characters of each are kept",
+  ),
+};
+
+/** What may be said with each action. */
+export interface WordBodies {
+  /** The lease is to go on. */
+  readonly heartbeat: ObjectOf<typeof HEARTBEAT_FIELDS>;
+  /** The attempt succeeded. */
+  readonly complete: ObjectOf<typeof COMPLETE_FIELDS>;
+  /** The attempt failed. */
+  readonly fail: ObjectOf<typeof FAIL_FIELDS>;
+  /** The task is given back. */
+  readonly release: ObjectOf<typeof RELEASE_FIELDS>;
+  /** Something for the history. */
+  readonly log: ObjectOf<typeof LOG_FIELDS>;
+}
+
+/** What can be done with a lease. */
+export type LeaseAction = keyof WordBodies;
+
+/** Something that the holder of a lease says. */
+export type Word = {
+  [Action in LeaseAction]: { readonly action: Action } & WordBodies[Action];
+}[LeaseAction];
+
+/** The body of a heartbeat. */
+export const HEARTBEAT_BODY: Schema<WordBodies["heartbeat"]> = named(
+  "LeaseHeartbeat",
+  object(HEARTBEAT_FIELDS),
+);
+
+/** The body of a success. */
+export const COMPLETE_BODY: Schema<WordBodies["complete"]> = named(
+  "LeaseComplete",
+  object(COMPLETE_FIELDS),
+);
+
+/** The body of a failure. */
+export const FAIL_BODY: Schema<WordBodies["fail"]> = named(
+  "LeaseFail",
+  object(FAIL_FIELDS),
+);
+
+/** The body of a release. */
+export const RELEASE_BODY: Schema<WordBodies["release"]> = named(
+  "LeaseRelease",
+  object(RELEASE_FIELDS),
+);
+
+/** The body of log lines. */
+export const LOG_BODY: Schema<WordBodies["log"]> = named(
+  "LeaseLog",
+  object(LOG_FIELDS),
+);
+
+const HOLDER = {
+  id: described(text({ maxLength: 64 }), "The lease"),
+  token: described(text({ maxLength: 200 }), "Its token"),
+};
+
+/** A word of a batch: what is said, and of which lease. */
+export type HeldWord = Word & { readonly id: string; readonly token: string };
+
+/** A word of a batch. */
+export const HELD_WORD: Schema<HeldWord> = named(
+  "LeaseWord",
+  oneOf([
+    {
+      when: says("complete"),
+      schema: object({
+        ...HOLDER,
+        action: literal("complete"),
+        ...COMPLETE_FIELDS,
+      }),
+    },
+    {
+      when: says("fail"),
+      schema: object({ ...HOLDER, action: literal("fail"), ...FAIL_FIELDS }),
+    },
+    {
+      when: says("heartbeat"),
+      schema: object({
+        ...HOLDER,
+        action: literal("heartbeat"),
+        ...HEARTBEAT_FIELDS,
+      }),
+    },
+    {
+      when: says("release"),
+      schema: object({
+        ...HOLDER,
+        action: literal("release"),
+        ...RELEASE_FIELDS,
+      }),
+    },
+    {
+      when: says("log"),
+      schema: object({ ...HOLDER, action: literal("log"), ...LOG_FIELDS }),
+    },
+  ], {
+    mustBe: 'a "heartbeat", a "complete", a "fail", a "release" nor a "log" ' +
+      'by its "action"',
+  }),
+);
+
+function says(action: LeaseAction): (value: unknown) => boolean {
+  return (value) => isJsonObject(value) && value.action === action;
+}

@@ -1,0 +1,132 @@
+/**
+ * The routes of plans and prices, on the service's own host.
+ *
+ * @module
+ */
+
+import type { Plan, Price } from "../../domain/plan.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { PLAN, PRICE } from "./plan_schema.ts";
+import {
+  described,
+  exampleOf,
+  named,
+} from "../../../shared/schema/annotated.ts";
+import { list } from "../../../shared/schema/list.ts";
+import { object } from "../../../shared/schema/object.ts";
+import { viewPlan, viewPrice } from "./plan_view.ts";
+import { answerPublicPage, PAGE_TYPE, type PublicPage } from "./public_page.ts";
+
+const PLANS = named(
+  "PlanList",
+  described(object({ data: list(PLAN, { maxItems: 100 }) }), {
+    examples: [{ data: [exampleOf(PLAN) ?? {}] }],
+  }),
+);
+
+const PRICES = named(
+  "PriceList",
+  described(object({ data: list(PRICE, { maxItems: 1_000 }) }), {
+    examples: [{ data: [exampleOf(PRICE) ?? {}] }],
+  }),
+);
+
+/** What all public pages say of themselves. */
+const DESCRIPTION = "Public; caches may keep it for five minutes. With " +
+  "`Accept: text/html` it is a page for people.";
+
+/** The routes of plans and prices. */
+export function planRoutes({ plans: book }: ApiParts): readonly AnyRoute[] {
+  const { plans, prices } = book;
+  const common = {
+    method: "GET",
+    hosts: "apex",
+    description: DESCRIPTION,
+    tags: ["plans"],
+    access: { kind: "public" },
+    conditions: "read",
+    problems: ["not_acceptable"],
+  } as const;
+  const planPage: PublicPage = {
+    value: { data: plans.map(viewPlan) },
+    title: "Plans",
+    rows: rowsOfPlans(plans),
+  };
+  const pricePage: PublicPage = {
+    value: { data: prices.map(viewPrice) },
+    title: "Prices",
+    rows: rowsOfPrices(prices),
+  };
+  return [
+    defineRoute({
+      ...common,
+      path: "/plans",
+      operationId: "listPlans",
+      summary: "Show the plans with their limits",
+      answers: {
+        200: { description: "All plans", shape: PLANS, pageType: PAGE_TYPE },
+      },
+      handle: (call) => answerPublicPage(call, planPage),
+    }),
+    defineRoute({
+      ...common,
+      path: "/prices",
+      operationId: "listPrices",
+      summary: "Show what the plans cost",
+      answers: {
+        200: { description: "All prices", shape: PRICES, pageType: PAGE_TYPE },
+      },
+      handle: (call) => answerPublicPage(call, pricePage),
+    }),
+  ];
+}
+
+/** A row for each limit, a column for each plan. */
+function rowsOfPlans(
+  plans: readonly Plan[],
+): readonly (readonly string[])[] {
+  const limits = plans.map((plan) => new Map(limitsOf(plan)));
+  const names = [...limits[0]?.keys() ?? []];
+  return [
+    ["", ...plans.map(({ name }) => name)],
+    ...names.map((name) => [
+      name.replaceAll("_", " "),
+      ...limits.map((of) => of.get(name) ?? ""),
+    ]),
+    ["features", ...plans.map(({ features }) => features.join(", "))],
+  ];
+}
+
+function limitsOf(plan: Plan): readonly (readonly [string, string])[] {
+  const { limits = {} } = viewPlan(plan);
+  return Object.entries(limits ?? {}).map(([name, value]) =>
+    [name, value === null ? "no limit" : String(value)] as const
+  );
+}
+
+function rowsOfPrices(
+  prices: readonly Price[],
+): readonly (readonly string[])[] {
+  return [
+    ["plan", "per", "price", "by use", "from"],
+    ...prices.map((price) => [
+      price.plan,
+      price.interval,
+      amountOf(price.unitAmount, price.currency),
+      price.metered.map(({ unit, per, unitAmount }) =>
+        `${amountOf(unitAmount, price.currency)} for ${per} ${unit}`
+      ).join(", "),
+      price.effectiveFrom,
+    ]),
+  ];
+}
+
+/** An amount with as many decimals as the currency has (ISO 4217). */
+function amountOf(unitAmount: number, currency: string): string {
+  const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat("en", {
+    style: "currency",
+    currency,
+  }).resolvedOptions();
+  return `${(unitAmount / 10 ** digits).toFixed(digits)} ${currency}`;
+}

@@ -1,0 +1,224 @@
+/**
+ * Schemas of plans and prices, by which the plan file is read as well.
+ *
+ * @module
+ */
+
+import { DAY_MS } from "../../domain/duration.ts";
+import { MIN_HISTORY_PER_TASK, UNLIMITED_PLAN } from "../../domain/plan.ts";
+import { nullable } from "../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../shared/schema/annotated.ts";
+import { choice } from "../../../shared/schema/choice.ts";
+import { type Parsed, parsed } from "../../../shared/schema/derived.ts";
+import { durationMs } from "../../domain/schema/domain_kinds.ts";
+import { type ObjectOf, withDefault } from "../../../shared/schema/field.ts";
+import { daysOfMonth } from "../../domain/schema/instant.ts";
+import { list } from "../../../shared/schema/list.ts";
+import { integer, number } from "../../../shared/schema/numbers.ts";
+import { object } from "../../../shared/schema/object.ts";
+import type { Schema } from "../../../shared/schema/schema.ts";
+import { ONE_LINE, text } from "../../../shared/schema/text.ts";
+import { viewLimits } from "./plan_view.ts";
+
+const UNLIMITED = viewLimits(UNLIMITED_PLAN.limits);
+
+/** Longest time anything is kept, in days: a hundred years. */
+const MAX_DAYS = 36_500;
+
+/** The limits of a plan by name. What a file leaves out is as in the unlimited plan. */
+export const LIMIT_FIELDS = {
+  requests_per_second: withDefault(
+    described(
+      nullable(number({ minimum: 0.1, maximum: 1_000_000 })),
+      "Requests in a second, on average; ten tasks of a batch or a bulk " +
+        "action, or 10 ms of the service's time, count as one",
+    ),
+    null,
+  ),
+  active_tasks: withDefault(
+    described(count(0), "Tasks that are not final"),
+    null,
+  ),
+  executions_per_month: withDefault(
+    described(count(0), "Attempts in a calendar month of UTC"),
+    null,
+  ),
+  workers: withDefault(count(0), null),
+  users: withDefault(count(0), null),
+  keys: withDefault(described(count(1), "API keys"), null),
+  webhooks: withDefault(count(0), null),
+  payload_bytes: withDefault(
+    described(
+      integer({ minimum: 1_024, maximum: 16_777_216 }),
+      "Bytes of a task's data as JSON text",
+    ),
+    UNLIMITED_PLAN.limits.payloadBytes,
+  ),
+  batch_size: withDefault(
+    described(
+      integer({ minimum: 1, maximum: 1_000 }),
+      "Tasks of one batch",
+    ),
+    UNLIMITED_PLAN.limits.batchSize,
+  ),
+  max_delay: withDefault(
+    described(
+      nullable(durationMs({ minimumMs: 1_000 })),
+      "How far ahead a date may lie",
+    ),
+    null,
+  ),
+  min_interval: withDefault(
+    described(
+      durationMs({ minimumMs: 1_000 }),
+      "The shortest spacing of a schedule",
+    ),
+    UNLIMITED.min_interval ?? null,
+  ),
+  concurrency: withDefault(
+    described(count(1), "Tasks of a worker under way at once"),
+    null,
+  ),
+  retention_days: withDefault(
+    described(
+      nullable(number({ minimum: 0, maximum: MAX_DAYS })),
+      "Days a task is kept after its end",
+    ),
+    (UNLIMITED_PLAN.limits.retentionMs ?? 0) / DAY_MS,
+  ),
+  history_per_task: withDefault(
+    described(
+      count(MIN_HISTORY_PER_TASK),
+      "Records of a task's history; the oldest of more are folded into one",
+    ),
+    UNLIMITED_PLAN.limits.historyPerTask,
+  ),
+  sse_connections: withDefault(
+    described(count(0), "Event streams at once"),
+    null,
+  ),
+};
+
+/** The limits of a plan. */
+export const LIMITS: Schema<ObjectOf<typeof LIMIT_FIELDS>> = named(
+  "PlanLimits",
+  described(object(LIMIT_FIELDS), {
+    description: "The limits of a plan; null is no limit",
+  }),
+);
+
+/** The id of a plan. */
+export const PLAN_ID: Schema<string> = text({
+  minLength: 1,
+  maxLength: 63,
+  pattern: /^[a-z0-9][a-z0-9_\-]*$/,
+  mustBe: "of small letters, digits, hyphens and underscores",
+});
+
+/** A line for people. */
+function line(maxLength: number): Schema<string> {
+  return text({
+    minLength: 1,
+    maxLength,
+    pattern: ONE_LINE,
+    mustBe: "one line of text",
+  });
+}
+
+/** The members of a plan. */
+export const PLAN_FIELDS = {
+  id: PLAN_ID,
+  name: line(200),
+  limits: withDefault(LIMITS, {}),
+  features: withDefault(list(line(200), { maxItems: 100 }), []),
+};
+
+/** A plan. */
+export const PLAN: Schema<ObjectOf<typeof PLAN_FIELDS>> = named(
+  "Plan",
+  described(
+    object(PLAN_FIELDS),
+    {
+      description: "What a tenant may use",
+      examples: [{
+        id: "free",
+        name: "Free",
+        limits: { ...UNLIMITED, active_tasks: 1_000, min_interval: "PT1M" },
+        features: ["Push and pull workers"],
+      }],
+    },
+  ),
+);
+
+/** A day of the Gregorian calendar. */
+function day(): Schema<string> {
+  const written = text({
+    pattern: /^\d{4}-\d{2}-\d{2}$/,
+    mustBe: "a day such as 2030-01-31",
+    format: "date",
+  });
+  return parsed(written, (value): Parsed<string> => {
+    const [year = 0, month = 0, date = 0] = value.split("-").map(Number);
+    const isDay = date >= 1 && date <= daysOfMonth(year, month);
+    return isDay ? { kind: "ok", value } : {
+      kind: "invalid",
+      code: "bad_time",
+      reason: `Cannot read day "${value}": the calendar has no such day`,
+    };
+  });
+}
+
+const AMOUNT = described(
+  integer({ minimum: 0 }),
+  "In the currency's minor unit",
+);
+
+/** The members of a price. */
+export const PRICE_FIELDS = {
+  plan: PLAN_ID,
+  currency: text({
+    pattern: /^[A-Z]{3}$/,
+    mustBe: "a code of ISO 4217 in capitals",
+  }),
+  interval: choice(["month", "year"]),
+  unit_amount: AMOUNT,
+  metered: withDefault(
+    list(
+      object({
+        unit: described(line(63), "What is counted"),
+        per: described(
+          integer({ minimum: 1 }),
+          "How many of it cost the amount",
+        ),
+        unit_amount: AMOUNT,
+      }),
+      { maxItems: 20 },
+    ),
+    [],
+  ),
+  effective_from: described(day(), "The first day it holds"),
+};
+
+/** A price. */
+export const PRICE: Schema<ObjectOf<typeof PRICE_FIELDS>> = named(
+  "Price",
+  described(
+    object(PRICE_FIELDS),
+    {
+      description: "What a plan costs",
+      examples: [{
+        plan: "team",
+        currency: "EUR",
+        interval: "month",
+        unit_amount: 4_900,
+        metered: [{ unit: "executions", per: 100_000, unit_amount: 500 }],
+        effective_from: "2027-01-01",
+      }],
+    },
+  ),
+);
+
+/** A whole number or null, which is no limit. */
+function count(minimum: number): Schema<number | null> {
+  return nullable(integer({ minimum }));
+}

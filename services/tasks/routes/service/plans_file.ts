@@ -1,0 +1,140 @@
+/**
+ * Plans and prices as a YAML file holds them.
+ *
+ * @module
+ */
+
+import { parse } from "@std/yaml";
+import { quote } from "../../../shared/quote.ts";
+import { DAY_MS } from "../../domain/duration.ts";
+import type { Plan, Price } from "../../domain/plan.ts";
+import { PLAN, PRICE } from "./plan_schema.ts";
+import { refined } from "../../../shared/schema/derived.ts";
+import { withDefault } from "../../../shared/schema/field.ts";
+import { list } from "../../../shared/schema/list.ts";
+import { object } from "../../../shared/schema/object.ts";
+import { readWhole, type ValueOf } from "../../../shared/schema/schema.ts";
+
+/** What reading a plan file comes to. */
+export type PlansOutcome =
+  | {
+    readonly kind: "ok";
+    readonly plans: readonly Plan[];
+    readonly prices: readonly Price[];
+  }
+  | {
+    readonly kind: "invalid";
+    /** What is wrong, each with its place, as messages for the operator. */
+    readonly problems: readonly string[];
+  };
+
+const FILE = refined(
+  object({
+    plans: list(PLAN, { minItems: 1, maxItems: 100 }),
+    prices: withDefault(list(PRICE, { maxItems: 1_000 }), []),
+  }),
+  ({ plans, prices }) => {
+    const ids = plans.map(({ id }) => id);
+    const doubled = plans.flatMap(({ id }, index) =>
+      ids.indexOf(id) === index ? [] : [{
+        pointer: `/plans/${index}/id`,
+        code: "repeated",
+        reason: `Cannot take plan ${quote(id)}: an earlier one has that id`,
+      }]
+    );
+    const homeless = prices.flatMap(({ plan }, index) =>
+      ids.includes(plan) ? [] : [{
+        pointer: `/prices/${index}/plan`,
+        code: "unknown_plan",
+        reason: `Cannot take price of plan ${quote(plan)}: there is none such`,
+      }]
+    );
+    return [...doubled, ...homeless];
+  },
+);
+
+/**
+ * Reads a plan file: `plans`, of which the first is that of new tenants unless
+ * a setting says otherwise, and `prices`. The names are those of the API; a
+ * limit that is left out is as in the unlimited plan.
+ */
+export function parsePlansFile(text: string): PlansOutcome {
+  let value: unknown;
+  try {
+    // Days stay text: in this schema YAML has no dates.
+    value = parse(text, { schema: "core" });
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const [first = ""] = error.message.split("\n");
+    return invalid([`Cannot read plan file: ${first}`]);
+  }
+  const outcome = readWhole(FILE, value ?? {});
+  if (outcome.kind === "invalid") {
+    return invalid(
+      outcome.faults.map(({ pointer, detail }) =>
+        pointer === "" ? detail : `${placeOf(pointer)}: ${detail}`
+      ),
+    );
+  }
+  const { plans, prices } = outcome.value;
+  return {
+    kind: "ok",
+    plans: plans.map(planOf),
+    prices: prices.map(priceOf),
+  };
+}
+
+function invalid(problems: readonly string[]): PlansOutcome {
+  return { kind: "invalid", problems };
+}
+
+/** A pointer as people write places: `plans[0].limits.workers`. */
+function placeOf(pointer: string): string {
+  return pointer.slice(1).split("/").map((token, index) => {
+    if (/^\d+$/.test(token)) return `[${token}]`;
+    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    return index === 0 ? name : `.${name}`;
+  }).join("");
+}
+
+function planOf({ id, name, limits, features }: ValueOf<typeof PLAN>): Plan {
+  return {
+    id,
+    name,
+    features,
+    limits: {
+      requestsPerSecond: limits.requests_per_second,
+      activeTasks: limits.active_tasks,
+      executionsPerMonth: limits.executions_per_month,
+      workers: limits.workers,
+      users: limits.users,
+      keys: limits.keys,
+      webhooks: limits.webhooks,
+      payloadBytes: limits.payload_bytes,
+      batchSize: limits.batch_size,
+      maxDelayMs: limits.max_delay,
+      minIntervalMs: limits.min_interval,
+      concurrency: limits.concurrency,
+      retentionMs: limits.retention_days === null
+        ? null
+        : limits.retention_days * DAY_MS,
+      historyPerTask: limits.history_per_task,
+      sseConnections: limits.sse_connections,
+    },
+  };
+}
+
+function priceOf(price: ValueOf<typeof PRICE>): Price {
+  return {
+    plan: price.plan,
+    currency: price.currency,
+    interval: price.interval,
+    unitAmount: price.unit_amount,
+    metered: price.metered.map(({ unit, per, unit_amount: unitAmount }) => ({
+      unit,
+      per,
+      unitAmount,
+    })),
+    effectiveFrom: price.effective_from,
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * Public pages that change with a release or a setting: JSON for programs, a
+ * plain page of HTML for people, both to be kept by caches.
+ *
+ * @module
+ */
+
+import type { Answer } from "../../http/answer.ts";
+import type { CallContext } from "../../http/call.ts";
+import { problem } from "../../http/problem_answer.ts";
+import { answerOfRead } from "../../http/conditions.ts";
+import { tagOfText } from "../../http/content_tag.ts";
+import { preferredType } from "./preferred_type.ts";
+
+/** A page in both forms. */
+export interface PublicPage {
+  /** The JSON. */
+  readonly value: unknown;
+  /** The title of the page. */
+  readonly title: string;
+  /** The rows of the table, the head first; plain text. */
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** How long caches may keep public pages, in seconds. */
+const MAX_AGE_SECONDS = 300;
+
+/** The type of pages for people. */
+export const PAGE_TYPE = "text/html";
+
+const TYPES = ["application/json", PAGE_TYPE] as const;
+
+/** Answers a public page in the form that Accept asks for. */
+export function answerPublicPage(
+  call: Pick<CallContext, "header">,
+  page: PublicPage,
+): Answer {
+  const type = preferredType(call.header("accept"), TYPES);
+  if (type === undefined) {
+    return problem("not_acceptable", {
+      detail: `Cannot answer in a form that Accept allows: ${
+        TYPES.join(" and ")
+      } are offered`,
+      headers: { vary: "accept" },
+    });
+  }
+  return type === PAGE_TYPE
+    ? answerText(call, {
+      text: htmlOf(page),
+      contentType: "text/html; charset=utf-8",
+    })
+    : answerText(call, {
+      text: JSON.stringify(page.value),
+      contentType: type,
+    });
+}
+
+/** Answers a text that caches may keep, or that the client has it still. */
+export function answerText(
+  call: Pick<CallContext, "header">,
+  { text, contentType }: {
+    readonly text: string;
+    readonly contentType: string;
+  },
+): Answer {
+  const etag = tagOfText(text);
+  const common = {
+    etag,
+    "cache-control": `public, max-age=${MAX_AGE_SECONDS}`,
+    vary: "accept",
+  };
+  const known = answerOfRead(call, etag);
+  if (known !== undefined) {
+    return known.kind === "empty" ? { ...known, headers: common } : known;
+  }
+  return {
+    kind: "text",
+    status: 200,
+    text,
+    contentType,
+    headers: {
+      ...common,
+      "x-content-type-options": "nosniff",
+      ...(contentType.startsWith("text/html")
+        ? {
+          // There is nothing on the page that could be loaded or run.
+          "content-security-policy": "default-src 'none'; " +
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+          "referrer-policy": "no-referrer",
+        }
+        : {}),
+    },
+  };
+}
+
+function htmlOf({ title, rows }: PublicPage): string {
+  const [head = [], ...body] = rows;
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${escapeHtml(title)}</title></head>
+<body>
+<h1>${escapeHtml(title)}</h1>
+<table>
+<thead>${rowOf(head, "th")}</thead>
+<tbody>
+${body.map((row) => rowOf(row, "td")).join("\n")}
+</tbody>
+</table>
+</body>
+</html>
+`;
+}
+
+function rowOf(cells: readonly string[], tag: "th" | "td"): string {
+  const texts = cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`);
+  return `<tr>${texts.join("")}</tr>`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;").replaceAll('"', "&quot;")
+    .replaceAll("'", "&#39;");
+}

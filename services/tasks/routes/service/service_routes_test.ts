@@ -1,0 +1,117 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Readiness } from "../api_parts.ts";
+import { PROBLEM_CODES } from "../../http/problem_catalog.ts";
+import type { AnyRoute } from "../../http/route.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { openTestApi, SERVICE_HOST } from "../testing/test_api.ts";
+import { serviceRoutes } from "./service_routes.ts";
+
+const HOSTS = [
+  SERVICE_HOST,
+  `acme.${SERVICE_HOST}`,
+  `accounts.${SERVICE_HOST}`,
+  `accounts.admin.${SERVICE_HOST}`,
+];
+
+Deno.test("every host has probes, the document and the problems, without credentials", async () => {
+  const api = await openTestApi({ routes: routesOf });
+  const paths = ["/healthz", "/readyz", "/openapi.json", "/problems/not_found"];
+  for (const host of HOSTS) {
+    for (const path of paths) {
+      const answer = await api.call("GET", path, { host, key: null });
+      assertEquals(answer.status, 200, `${host}${path}`);
+    }
+  }
+  assertEquals((await api.call("GET", "/api/healthz")).status, 404);
+  await api.close();
+});
+
+Deno.test("GET /healthz says nothing else", async () => {
+  const api = await openTestApi({ routes: routesOf });
+  const health = await api.call("GET", "/healthz", { key: null });
+  assertEquals(health.json, { status: "ok" });
+  assertEquals(health.headers["cache-control"], "no-store");
+  await api.close();
+});
+
+Deno.test("GET /readyz tells what is not ready, and how durable writes are", async () => {
+  let report: Readonly<Record<string, Readiness>> = {
+    store: { isReady: true },
+    idp: { isReady: true, detail: "it answers" },
+  };
+  const api = await openTestApi({
+    routes: routesOf,
+    readiness: () => Promise.resolve(report),
+  });
+  const ask = () => api.call("GET", "/readyz", { key: null });
+  assertEquals((await ask()).json, {
+    status: "ready",
+    durability: "strict",
+    checks: {
+      store: { ready: true },
+      idp: { ready: true, detail: "it answers" },
+    },
+  });
+  report = {
+    store: { isReady: true },
+    idp: { isReady: false, detail: "refused" },
+  };
+  assertEquals((await ask()).status, 200, "it was asked again at once");
+  api.clock.advance(1_000);
+  const away = await ask();
+  assertEquals([away.status, away.at("code")], [503, "not_ready"]);
+  assertEquals(away.at("detail"), "Cannot serve: idp not ready");
+  assertEquals(away.at("checks", "idp"), { ready: false, detail: "refused" });
+  assertEquals(away.at("durability"), "strict");
+  report = { store: { isReady: false, detail: "it does not answer" } };
+  api.clock.advance(1_000);
+  assertEquals((await ask()).at("code"), "not_ready");
+  await api.close();
+});
+
+Deno.test("GET /openapi.json is the document of all routes, for caches", async () => {
+  const api = await openTestApi({ routes: routesOf });
+  const answer = await api.call("GET", "/openapi.json", { key: null });
+  assertEquals(answer.at("openapi"), "3.1.0");
+  for (const port of ["", ":8070"]) {
+    const asked = await api.call("GET", "/openapi.json", {
+      host: `${SERVICE_HOST}${port}`,
+      key: null,
+    });
+    assertEquals(
+      asked.at("servers", 0, "url"),
+      `http://{tenant}.${SERVICE_HOST}${port}/api`,
+    );
+  }
+  assert(answer.at("paths", "/problems/{code}") !== undefined);
+  assertEquals(answer.headers["cache-control"], "public, max-age=300");
+  const same = await api.call("GET", "/openapi.json", {
+    key: null,
+    headers: { "if-none-match": answer.headers["etag"] ?? "" },
+  });
+  assertEquals(same.status, 304);
+  await api.close();
+});
+
+Deno.test("GET /problems/:code describes every kind of problem", async () => {
+  const api = await openTestApi({ routes: routesOf });
+  for (const code of PROBLEM_CODES) {
+    const answer = await api.call("GET", `/problems/${code}`, { key: null });
+    assertEquals([answer.status, answer.at("code")], [200, code]);
+  }
+  const unknown = await api.call("GET", "/problems/none", { key: null });
+  assertEquals(unknown.status, 404);
+  // Where the type of that problem leads to.
+  const type = new URL(unknown.textAt("type"));
+  const explained = await api.call("GET", type.pathname, {
+    host: type.host,
+    key: null,
+  });
+  assertEquals(explained.at("code"), "not_found");
+  await api.close();
+});
+
+function routesOf(parts: ApiParts): readonly AnyRoute[] {
+  const routes = serviceRoutes(parts, { routes: () => routes });
+  return routes;
+}

@@ -1,0 +1,224 @@
+/**
+ * The body of bulk actions, and what is answered to it.
+ *
+ * @module
+ */
+
+import { nullable, oneOf } from "../../../shared/schema/alternatives.ts";
+import { described, named, shape } from "../../../shared/schema/annotated.ts";
+import { boolean, choice } from "../../../shared/schema/choice.ts";
+import { parsed, refined } from "../../../shared/schema/derived.ts";
+import { optional, withDefault } from "../../../shared/schema/field.ts";
+import type {
+  JsonObject,
+  JsonSchema,
+} from "../../../shared/schema/json_schema.ts";
+import { list, record } from "../../../shared/schema/list.ts";
+import { integer } from "../../../shared/schema/numbers.ts";
+import { object } from "../../../shared/schema/object.ts";
+import type { Schema, Shape } from "../../../shared/schema/schema.ts";
+import { text } from "../../../shared/schema/text.ts";
+import { BULK_ACTIONS, type BulkAction } from "./bulk_action.ts";
+import {
+  BY,
+  type FilterInput,
+  RANGE_FIELDS,
+  STATUS_WORD,
+} from "./task_filter.ts";
+import { TIME, TIME_OR_NULL } from "./task_shape.ts";
+
+/** Most ids of an order, and most tasks that are done at once. */
+export const MAX_AT_ONCE = 10_000;
+
+/** One value or a list of them. */
+function oneOrMore<T>(item: Schema<T>): Schema<readonly T[]> {
+  return oneOf([
+    {
+      when: Array.isArray,
+      schema: list(item, { minItems: 1, maxItems: 100 }),
+    },
+    {
+      when: (value: unknown) => value !== null,
+      schema: parsed(item, (value) => ({ kind: "ok", value: [value] })),
+    },
+  ], { mustBe: "a value nor a list of them" }) as Schema<readonly T[]>;
+}
+
+const LABEL = text({ minLength: 1, maxLength: 200 });
+
+const FILTER = refined(
+  object({
+    worker: optional(oneOrMore(text({ minLength: 1, maxLength: 128 }))),
+    status: optional(oneOrMore(STATUS_WORD)),
+    ...RANGE_FIELDS,
+    by: withDefault(BY, "date"),
+    job: optional(LABEL),
+    group: optional(text({ maxLength: 200 })),
+    key: optional(LABEL),
+    tag: optional(oneOrMore(LABEL)),
+    metadata: optional(record(text({ maxLength: 500 }), { maxEntries: 50 })),
+    due: optional(boolean()),
+    error: optional(LABEL),
+  }),
+  // A filter that was forgotten must not mean everything.
+  ({ by: _by, tz: _tz, ...conditions }) =>
+    Object.keys(conditions).length > 0 ? [] : [{
+      code: "empty_filter",
+      reason: "Cannot take filter: it has no condition; to mean all tasks, " +
+        'name their statuses, such as "active"',
+    }],
+);
+
+/** The body of a bulk action, as it was read. */
+export interface BulkInput {
+  /** What is done. */
+  readonly action: BulkAction;
+  /** The tasks by their ids. */
+  readonly ids?: readonly string[] | null;
+  /** The tasks by conditions. */
+  readonly filter?: FilterInput | null;
+  /** Whether only to tell what would be done. */
+  readonly dry_run: boolean;
+  /** Most tasks. */
+  readonly limit?: number | null;
+}
+
+/** The body of a bulk action. */
+export const BULK: Schema<BulkInput> = named(
+  "BulkAction",
+  described(
+    refined(
+      object({
+        action: choice(BULK_ACTIONS),
+        ids: optional(nullable(described(
+          list(text({ maxLength: 64 }), {
+            minItems: 1,
+            maxItems: MAX_AT_ONCE,
+            isUnique: true,
+          }),
+          "The tasks by their ids",
+        ))),
+        filter: optional(nullable(described(
+          FILTER,
+          "The tasks by the conditions of lists",
+        ))),
+        dry_run: withDefault(
+          described(boolean(), "Whether only to tell what would be done"),
+          false,
+        ),
+        limit: optional(nullable(described(
+          integer({ minimum: 1 }),
+          "Most tasks; the oldest are meant",
+        ))),
+      }),
+      ({ ids, filter }) =>
+        (ids ?? undefined) === undefined !==
+            ((filter ?? undefined) === undefined)
+          ? []
+          : [{
+            code: "exclusive",
+            reason: 'Cannot tell the tasks: give either "ids" or "filter"',
+          }],
+    ),
+    {
+      description: "What is done to which tasks",
+      examples: [{
+        action: "retry",
+        filter: { status: "failed", worker: "mailer" },
+        limit: 500,
+      }],
+    },
+  ),
+);
+
+const COUNT: JsonSchema = { type: "integer", minimum: 0 };
+
+const RESULT: Readonly<Record<string, JsonSchema>> = {
+  action: { enum: BULK_ACTIONS },
+  dry_run: { type: "boolean" },
+  matched: { ...COUNT, description: "Tasks that were looked at" },
+  changed: { ...COUNT, description: "Tasks that were changed, or would be" },
+  unchanged: { ...COUNT, description: "Tasks that are so already" },
+  failed: { ...COUNT, description: "Tasks that it could not be done to" },
+  errors: {
+    type: "array",
+    description: "The first of these",
+    items: {
+      type: "object",
+      properties: {
+        id: { type: "string" },
+        code: { type: "string" },
+        detail: { type: "string" },
+      },
+      required: ["id", "code", "detail"],
+      additionalProperties: false,
+    },
+  },
+};
+
+const RESULT_EXAMPLE: JsonObject = {
+  action: "retry",
+  dry_run: false,
+  matched: 12,
+  changed: 11,
+  unchanged: 0,
+  failed: 1,
+  errors: [{
+    id: "tsk_37efnd0000749gadqcbm8b2hrm",
+    code: "wrong_state",
+    detail: 'Cannot retry: the task is "waiting"',
+  }],
+};
+
+/** What a bulk action came to. */
+export const BULK_RESULT: Shape = named(
+  "BulkResult",
+  described(
+    shape({
+      type: "object",
+      properties: RESULT,
+      required: Object.keys(RESULT),
+      additionalProperties: false,
+    }),
+    { examples: [RESULT_EXAMPLE] },
+  ),
+);
+
+const OPERATION_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
+  id: { type: "string" },
+  status: { enum: ["running", "done", "failed"] },
+  ...RESULT,
+  created_at: TIME,
+  updated_at: TIME,
+  finished_at: TIME_OR_NULL,
+  links: {
+    type: "object",
+    properties: { self: { type: "string" } },
+    required: ["self"],
+    additionalProperties: false,
+  },
+};
+
+/** A bulk action that goes on by itself. */
+export const OPERATION: Shape = named(
+  "Operation",
+  described(
+    shape({
+      type: "object",
+      properties: OPERATION_PROPERTIES,
+      required: Object.keys(OPERATION_PROPERTIES),
+      additionalProperties: false,
+    }),
+    {
+      examples: [{
+        id: "opr_37efnd0000749gadqcbm8b2hrm",
+        status: "running",
+        ...RESULT_EXAMPLE,
+        created_at: "2027-01-15T08:00:00.000Z",
+        updated_at: "2027-01-15T08:00:01.000Z",
+        finished_at: null,
+        links: { self: "/api/v1/operations/opr_37efnd0000749gadqcbm8b2hrm" },
+      }],
+    },
+  ),
+);

@@ -1,0 +1,149 @@
+/**
+ * When a task that is made or changed comes to run next, as the status machine
+ * will decide it.
+ *
+ * @module
+ */
+
+import { catchUp } from "../../domain/catch_up.ts";
+import { nextOccurrence, type Schedule } from "../../domain/schedule.ts";
+import type { HeldSlot, RepeatRule, Task } from "../../domain/task.ts";
+import { isFinal } from "../../domain/task_status.ts";
+import { parseTiming } from "../../domain/timing.ts";
+import { ON_TIME_MS } from "../../domain/transitions/repetition.ts";
+
+/** The coming run of a task. */
+export interface ComingRun {
+  /** Its date where no schedule decides it, in milliseconds since the epoch. */
+  readonly atMs: number;
+  /** Whether that is its date whatever the schedule says. */
+  readonly isFixed: boolean;
+  /** Where the slots of the schedule begin. */
+  readonly anchorMs: number;
+  /** The run is at the first slot after this. */
+  readonly afterMs: number;
+  /** The slot it had before; where it has that again, its date stays. */
+  readonly kept?: HeldSlot;
+}
+
+/** What decides about it beside the task. */
+export interface ComingRunOptions {
+  /** The present, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** The date that is asked for; undefined when none is. */
+  readonly dateMs: number | undefined;
+  /** Whether it is given a schedule or the zone of one. */
+  readonly isRescheduled: boolean;
+  /** Whether it has ended and is let live again, due now, before it is changed. */
+  readonly isReopened: boolean;
+}
+
+/**
+ * Where the coming run of a task is looked for: at a date that is fixed, or from
+ * where on its schedule has a slot. A new task is not there yet.
+ */
+export function comingRun(
+  task: Task | undefined,
+  options: ComingRunOptions,
+): ComingRun {
+  const { nowMs, dateMs, isRescheduled, isReopened } = options;
+  if (task === undefined) return runFrom(dateMs ?? nowMs);
+  const { firstDateMs: anchorMs, run } = task;
+  // Behind a run by hand waits the slot it holds back.
+  const { slotMs, dateMs: keptMs } = task.held ?? task;
+  const atMs = dateMs ?? (isReopened ? nowMs : task.dateMs);
+  const isEnded = isFinal(task.status) && !isReopened;
+  const stays = dateMs === undefined
+    ? !isRescheduled || isReopened || isAwaited(task)
+    : !isRescheduled && (isReopened || run > 0);
+  if (stays || isEnded || task.firstTriedAtMs !== undefined) {
+    return { atMs, isFixed: true, anchorMs, afterMs: atMs - 1 };
+  }
+  if (dateMs !== undefined) return runFrom(dateMs);
+  // A slot of this very instant may have been run already, unless none has been.
+  const presentMs = run === 0 ? nowMs - 1 : nowMs;
+  const afterMs = Math.min(presentMs, slotMs - 1);
+  const kept = { slotMs, dateMs: keptMs };
+  return { atMs, isFixed: false, anchorMs, afterMs, kept };
+}
+
+/** What the date of a coming run depends on. */
+export interface ComingDateOptions {
+  /** How the task repeats, if it does. */
+  readonly repeat: RepeatRule | undefined;
+  /** The zone of its schedule. */
+  readonly timezone: string;
+  /** The present, in milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/** The date of a coming run. */
+export interface ComingDate {
+  /** The earliest instant, in milliseconds since the epoch. */
+  readonly earliestMs: number;
+  /** The latest: chance may delay the runs of a schedule. */
+  readonly latestMs: number;
+}
+
+/** Finds the date of the coming run; that of a run which is late has passed. */
+export function comingDate(
+  coming: ComingRun,
+  options: ComingDateOptions,
+): ComingDate {
+  const { repeat, nowMs } = options;
+  const slotMs = repeat === undefined || coming.isFixed
+    ? undefined
+    : comingSlot(coming, { ...options, repeat });
+  if (slotMs === undefined) {
+    return { earliestMs: coming.atMs, latestMs: coming.atMs };
+  }
+  if (slotMs === coming.kept?.slotMs) {
+    const { dateMs } = coming.kept;
+    return { earliestMs: dateMs, latestMs: dateMs };
+  }
+  // Chance delays neither what has passed nor a slot that is asked for by date.
+  const isExact = slotMs <= nowMs || slotMs === coming.atMs;
+  const jitterMs = isExact ? 0 : repeat?.jitterMs ?? 0;
+  return { earliestMs: slotMs, latestMs: slotMs + jitterMs };
+}
+
+function comingSlot(
+  { anchorMs, afterMs }: ComingRun,
+  { repeat, timezone, nowMs }: ComingDateOptions & {
+    readonly repeat: RepeatRule;
+  },
+): number | undefined {
+  const outcome = parseTiming(repeat, { timezone, afterMs });
+  if (outcome.kind === "invalid") return undefined;
+  const { untilMs, catchUp: mode, catchUpWindowMs: windowMs } = repeat;
+  const schedule: Schedule = {
+    timing: outcome.timing,
+    ...(untilMs === undefined ? {} : { untilMs }),
+  };
+  const grid = { anchorMs, timezone };
+  const firstMs = nextOccurrence(schedule, { ...grid, afterMs });
+  if (firstMs === undefined || firstMs > nowMs) return firstMs;
+  const { runs, nextMs } = catchUp(schedule, {
+    ...grid,
+    scheduledMs: firstMs,
+    isPending: true,
+    nowMs,
+    mode,
+    windowMs,
+    graceMs: ON_TIME_MS,
+    limit: 1,
+    countsMissed: false,
+  });
+  return runs.length > 0 ? firstMs : nextMs ?? firstMs;
+}
+
+/** The run of a task that has had none yet, at a date or behind it. */
+export function runFrom(dateMs: number): ComingRun {
+  const afterMs = dateMs - 1;
+  return { atMs: dateMs, isFixed: false, anchorMs: dateMs, afterMs };
+}
+
+/** Whether a worker may take it, or might if it were not paused. */
+function isAwaited({ isDue, status, pausedFrom }: Task): boolean {
+  return isDue || (status === "paused" ? pausedFrom : status) === "waiting";
+}

@@ -1,0 +1,254 @@
+/**
+ * From what a client sends to the definition of a task that is kept.
+ *
+ * @module
+ */
+
+import { quote } from "../../../shared/quote.ts";
+import { judgeTarget } from "../../delivery/target.ts";
+import { formatDuration } from "../../domain/duration.ts";
+import { intervalOccurrence } from "../../domain/interval_schedule.ts";
+import type { PlanLimits } from "../../domain/plan.ts";
+import type { RepeatRule, Task, TaskDefinition } from "../../domain/task.ts";
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { type Fault, report } from "../../../shared/schema/fault.ts";
+import { byteLength } from "../../../shared/schema/json_value.ts";
+import { type ComingRun, comingRun } from "./coming_run.ts";
+import { expiryOf } from "./expiry_rule.ts";
+import { hasSlot, repeatInputOf, repeatRuleOf } from "./repeat_rule.ts";
+import type { DefinitionInput } from "./task_fields.ts";
+
+/** What a definition is made in. */
+export interface DefineOptions {
+  /** The definition as it was; the one of {@linkcode BLANK} for a new task. */
+  readonly base: TaskDefinition;
+  /**
+   * The task as it was.
+   * @default there is none yet
+   */
+  readonly task?: Task;
+  /**
+   * Whether the task has ended and is let live again, now unless a date is given.
+   * @default {false}
+   */
+  readonly isReopened?: boolean;
+  /** The data that was given as JSON text, which may take a while to be written. */
+  readonly dataJson: string | undefined;
+  /** The task's worker. */
+  readonly worker: WorkerDefinition;
+  /** The present, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** The time zone of the tenant. */
+  readonly timezone: string;
+  /** The limits of its plan. */
+  readonly limits: PlanLimits;
+  /** What may be called. */
+  readonly targets: ApiParts["targets"];
+  /** The pointer of the task within the body. */
+  readonly at: string;
+  /** Where faults go. */
+  readonly faults: Fault[];
+}
+
+/** A definition, and the date if there is a new one. */
+export interface DefinedTask {
+  /** What the owner decides. */
+  readonly definition: TaskDefinition;
+  /** The date, in milliseconds since the epoch; absent when none was given. */
+  readonly dateMs?: number;
+}
+
+/** The code of the fault of data that the plan does not allow. */
+export const DATA_TOO_LARGE = "too_many_bytes";
+
+/** The job of tasks that name none. */
+const DEFAULT_JOB = "default";
+
+/** The definition of a task of which nothing was said. */
+export const BLANK: TaskDefinition = {
+  workerId: "",
+  job: DEFAULT_JOB,
+  dataJson: "null",
+  timezone: "UTC",
+  dependencies: [],
+  onDependencyFailure: "fail",
+  priority: 0,
+  group: "",
+  tags: [],
+  metadata: {},
+};
+
+type Draft = { -readonly [Key in keyof TaskDefinition]: TaskDefinition[Key] };
+
+/**
+ * Makes a definition of a former one and what was given: null resets a field,
+ * what is absent stays. Undefined when there were faults.
+ */
+export function defineTask(
+  input: DefinitionInput,
+  options: DefineOptions,
+): DefinedTask | undefined {
+  const { base, worker, task, isReopened = false, nowMs, faults } = options;
+  const before = faults.length;
+  const timezone = pick(input.timezone, base.timezone, options.timezone);
+  const dateMs = dateOf(input, { ...options, timezone });
+  const isRescheduled = input.repeat !== undefined ||
+    timezone !== base.timezone;
+  const coming = comingRun(task, { nowMs, dateMs, isRescheduled, isReopened });
+  const placed = { ...options, timezone, coming };
+  const draft: Draft = {
+    workerId: worker.id,
+    job: jobOf(input, options),
+    dataJson: dataOf(options),
+    timezone,
+    dependencies: pick(input.dependencies, base.dependencies, []),
+    onDependencyFailure: pick(
+      input.on_dependency_failure,
+      base.onDependencyFailure,
+      "fail",
+    ),
+    priority: pick(input.priority, base.priority, 0),
+    group: pick(input.group, base.group, ""),
+    tags: pick(input.tags, base.tags, []),
+    metadata: pick(input.metadata, base.metadata, {}),
+  };
+  const repeat = repeatOf(input, placed);
+  const isMovedAlone = dateMs !== undefined && input.repeat === undefined;
+  if (isMovedAlone && repeat !== undefined && !hasSlot(repeat, placed)) {
+    report(faults, {
+      pointer: `${options.at}/${hasDelay(input) ? "delay" : "date"}`,
+      code: "never_fires",
+      detail: "Cannot move the task: its schedule has no slot from then on",
+    });
+  }
+  if (repeat !== undefined) draft.repeat = repeat;
+  const retry = input.retry === undefined ? base.retry : input.retry;
+  if (retry !== undefined) draft.retry = retry;
+  const timeoutMs = pick(input.timeout, base.timeoutMs, undefined);
+  if (timeoutMs !== undefined) draft.timeoutMs = timeoutMs;
+  const expiresAtMs = expiryOf(input, { ...placed, repeat });
+  if (expiresAtMs !== undefined) draft.expiresAtMs = expiresAtMs;
+  const key = pick(input.key, base.key, undefined);
+  if (key !== undefined) draft.key = key;
+  const callback = callbackOf(input, options);
+  if (callback !== undefined) draft.callback = callback;
+  if (faults.length > before) return undefined;
+  return dateMs === undefined
+    ? { definition: draft }
+    : { definition: draft, dateMs };
+}
+
+/** What is absent stays, null resets. */
+function pick<Value, Reset>(
+  given: Value | null | undefined,
+  base: Value | Reset,
+  reset: Value | Reset,
+): Value | Reset {
+  return given === undefined ? base : given === null ? reset : given;
+}
+
+type Placed = DefineOptions & {
+  readonly timezone: string;
+  readonly coming: ComingRun;
+};
+
+function dateOf(
+  { date, delay }: DefinitionInput,
+  options: DefineOptions & { readonly timezone: string },
+): number | undefined {
+  const { nowMs, timezone, at, faults, limits } = options;
+  const isDelayed = delay !== undefined && delay !== null;
+  if (date === undefined && !isDelayed) return undefined;
+  if (date !== undefined && date !== null && isDelayed) {
+    return report(faults, {
+      pointer: `${at}/delay`,
+      code: "exclusive",
+      detail: "Cannot take a delay beside a date: give one of them",
+    });
+  }
+  const dateMs = isDelayed
+    ? intervalOccurrence(delay, 1, { anchorMs: nowMs, timezone }).atMs
+    : date ?? nowMs;
+  const { maxDelayMs } = limits;
+  if (maxDelayMs !== null && dateMs - nowMs > maxDelayMs) {
+    const bound = formatDuration({ months: 0, days: 0, ms: maxDelayMs });
+    report(faults, {
+      pointer: isDelayed ? `${at}/delay` : `${at}/date`,
+      code: "too_late",
+      detail: `Cannot wait for that date: the plan allows ${bound} from now`,
+    });
+  }
+  return dateMs;
+}
+
+function hasDelay({ delay }: DefinitionInput): boolean {
+  return delay !== undefined && delay !== null;
+}
+
+function jobOf(
+  { job: given }: DefinitionInput,
+  { base, worker, at, faults }: DefineOptions,
+): string {
+  const job = pick(given, base.job, DEFAULT_JOB);
+  const { jobs } = worker;
+  // What stays was good once; the worker may have changed its list since.
+  const stays = given === undefined && base.workerId === worker.id;
+  if (stays || jobs === undefined || Object.hasOwn(jobs, job)) return job;
+  const known = Object.keys(jobs).slice(0, 10).map((name) => quote(name));
+  report(faults, {
+    pointer: `${at}/job`,
+    code: "unknown_job",
+    detail: `Cannot use job ${quote(job)}: worker ${quote(worker.name)} has ` +
+      (known.length === 0 ? "no jobs" : `${known.join(", ")}`),
+  });
+  return job;
+}
+
+function dataOf(
+  { dataJson: text, base, limits: { payloadBytes }, at, faults }: DefineOptions,
+): string {
+  if (text === undefined) return base.dataJson;
+  // A character has three bytes at most, so most texts need no counting.
+  if (text.length * 3 > payloadBytes && byteLength(text) > payloadBytes) {
+    report(faults, {
+      pointer: `${at}/data`,
+      code: DATA_TOO_LARGE,
+      detail: `Cannot take data: it has more than ${payloadBytes} bytes as ` +
+        "JSON text",
+    });
+  }
+  return text;
+}
+
+function repeatOf(
+  { repeat: given, timezone: newZone }: DefinitionInput,
+  { base, timezone, coming, limits, at, faults }: Placed,
+): RepeatRule | undefined {
+  if (given === null) return undefined;
+  const isMoved = newZone !== undefined && timezone !== base.timezone;
+  if (given === undefined && !isMoved) return base.repeat;
+  const input = given ??
+    (base.repeat === undefined ? undefined : repeatInputOf(base.repeat));
+  return input === undefined ? undefined : repeatRuleOf(input, {
+    timezone,
+    coming,
+    minIntervalMs: limits.minIntervalMs,
+    at: `${at}/repeat`,
+    faults,
+  });
+}
+
+function callbackOf(
+  { callback: given }: DefinitionInput,
+  { base, targets, at, faults }: DefineOptions,
+): TaskDefinition["callback"] {
+  if (given === undefined) return base.callback;
+  if (given === null) return undefined;
+  const verdict = judgeTarget(given.url, targets);
+  return verdict.kind === "ok" ? given : report(faults, {
+    pointer: `${at}/callback`,
+    code: verdict.code,
+    detail: verdict.reason,
+  });
+}

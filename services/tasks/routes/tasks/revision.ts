@@ -1,0 +1,262 @@
+/**
+ * What a change of a task comes to, given the task as it is.
+ *
+ * @module
+ */
+
+import type { Task, TaskDefinition } from "../../domain/task.ts";
+import type { TaskEvent } from "../../domain/task_event.ts";
+import type { Pausing } from "../../../shared/slices.ts";
+import { readJsonText } from "../../http/json_reader.ts";
+import { jsonTextOf } from "../../http/json_writer.ts";
+import { MAX_DEPTH } from "../../../shared/schema/json_value.ts";
+import { isFinal } from "../../domain/task_status.ts";
+import { definitionOf } from "../../domain/definition_of.ts";
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { Tenant } from "../../http/call.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { callbackRefusal } from "../../http/call_address.ts";
+import type { Fault } from "../../../shared/schema/fault.ts";
+import { isJsonObject } from "../../../shared/schema/json_schema.ts";
+import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
+import { readWhole } from "../../../shared/schema/schema.ts";
+import { type TaskView, viewTask } from "./task_view.ts";
+import { defineTask } from "./define_task.ts";
+import { definitionChanges } from "./definition_changes.ts";
+import { dependencyRefusal, reportCircles } from "./dependency_rule.ts";
+import { statesOf, workerOf } from "./judge_new_task.ts";
+import { patchedMembers } from "./merge_patch.ts";
+import { problemOfFaults } from "./problem_of_faults.ts";
+import { type StatusWish, statusWish } from "./status_change.ts";
+import { withoutStored } from "./stored_fields.ts";
+import { wrongState } from "./task_answer.ts";
+import {
+  COMPARED_FIELDS,
+  TASK_CHANGES,
+  type TaskChangesInput,
+} from "./task_schema.ts";
+import { readSurroundings } from "./task_surroundings.ts";
+
+/** What a change is judged in. */
+export interface RevisionOptions {
+  /** What the client sent. */
+  readonly body: unknown;
+  /** Whether members of objects are merged, as a merge patch has it. */
+  readonly isPatch: boolean;
+  /** The tenant. */
+  readonly tenant: Tenant;
+  /** The parts of the API. */
+  readonly api: Pick<ApiParts, "engine" | "targets">;
+  /** Whether the client sees data and results. */
+  readonly payloads: boolean;
+  /** Gives way while there is much to judge. */
+  readonly pausing: Pausing;
+}
+
+/** What is to happen to the task. */
+export interface Revision {
+  /** What it is. */
+  readonly kind: "revision";
+  /** The events, in their order. */
+  readonly events: readonly TaskEvent[];
+  /** What the owner decides from now on. */
+  readonly definition: TaskDefinition;
+  /** The worker of that. */
+  readonly worker: WorkerDefinition;
+}
+
+/** Judges a change of a task. */
+export async function reviseTask(
+  task: Task,
+  options: RevisionOptions,
+): Promise<Revision | ProblemAnswer> {
+  const { api: { engine: { parts }, targets }, tenant } = options;
+  const current = await parts.workers.get(task.tenantId, task.workerId);
+  const workerName = current?.name ?? task.workerId;
+  const read = await readChanges(task, { ...options, workerName });
+  if (read.kind === "problem") return read;
+  const { input, dataJson } = read;
+  const surroundings = await readSurroundings(parts, tenant.id, {
+    workers: input.worker === undefined ? [] : [input.worker],
+    tasks: input.dependencies ?? [],
+  });
+  const faults: Fault[] = [...read.faults];
+  const place = { surroundings, at: "", faults };
+  // A task whose worker was removed keeps its id, and is shown with it.
+  const isSameWorker = input.worker === undefined ||
+    input.worker === workerName || input.worker === task.workerId;
+  const worker = isSameWorker ? current : workerOf(input.worker, place);
+  if (isSameWorker && current === undefined) return orphaned(task);
+  const states = statesOf(input.dependencies ?? [], place);
+  reportCircles(task, states, place);
+  const wish = wishOf(task, input);
+  const isReopened = wish.kind === "event" && wish.isFirst &&
+    isFinal(task.status);
+  const nowMs = parts.clock.nowMs();
+  const before = isReopened ? unexpired(task, nowMs) : task;
+  const defined = worker && defineTask(input, {
+    base: definitionOf(before),
+    task,
+    isReopened,
+    dataJson,
+    worker,
+    nowMs,
+    timezone: tenant.timezone,
+    limits: surroundings.limits,
+    targets,
+    at: "",
+    faults,
+  });
+  if (worker === undefined || defined === undefined || faults.length > 0) {
+    return problemOfFaults(faults, surroundings.limits);
+  }
+  const { definition, dateMs } = defined;
+  const forbidden = callbackRefusal(options, {
+    before: task.callback,
+    after: definition.callback,
+  });
+  if (forbidden !== undefined) return forbidden;
+  const refusal = workerRefusal(task, worker) ??
+    (input.dependencies === undefined
+      ? undefined
+      : dependencyRefusal(task, { definition, states }));
+  if (refusal !== undefined) return wrongState(refusal, task);
+  const changes = definitionChanges(before, {
+    next: definition,
+    workerNames: { from: workerName, to: worker.name },
+  });
+  const update: TaskEvent = {
+    kind: "update",
+    definition,
+    changes,
+    ...(dateMs === undefined ? {} : { dateMs }),
+  };
+  return withStatus(task, { input, wish, update, definition, worker });
+}
+
+async function readChanges(
+  task: Task,
+  { body, isPatch, payloads, pausing, workerName }: RevisionOptions & {
+    readonly workerName: string;
+  },
+): Promise<
+  | {
+    readonly kind: "ok";
+    readonly input: TaskChangesInput;
+    readonly faults: readonly Fault[];
+    /** The data that was given, unless it is the task's own; as JSON text. */
+    readonly dataJson: string | undefined;
+  }
+  | ProblemAnswer
+> {
+  // Data is compared as text, and read only where it is merged with some.
+  const whole = viewTask(task, { workerName, payloads: true, data: null });
+  const given = isPatch && isJsonObject(body)
+    ? await patchedMembers({
+      patch: body,
+      pausing,
+      memberOf: (name) =>
+        name === "data"
+          ? readStored(task.dataJson, pausing)
+          : memberOf(whole, name),
+    })
+    : body;
+  const outcome = readWhole(TASK_CHANGES, given);
+  if (outcome.kind === "invalid") {
+    return problemOfFaults(outcome.faults, { payloadBytes: 0 });
+  }
+  const faults = readOnlyFaults({
+    given: { ...outcome.value },
+    current: payloads ? whole : viewTask(task, { workerName, payloads }),
+    fields: COMPARED_FIELDS,
+  });
+  const { data } = outcome.value;
+  const dataJson = data === undefined
+    ? undefined
+    : await jsonTextOf(data, pausing);
+  const input = withoutStored(outcome.value, { task, dataJson });
+  return {
+    kind: "ok",
+    input,
+    faults,
+    dataJson: input.data === undefined ? undefined : dataJson,
+  };
+}
+
+/** Reads the data of a task, which may be long. */
+async function readStored(json: string, pausing: Pausing): Promise<unknown> {
+  const bytes = new TextEncoder().encode(json);
+  const limits = { maxDepth: MAX_DEPTH, maxValues: Infinity };
+  const read = await readJsonText(bytes, { limits, pausing });
+  if (read.kind === "ok") return read.value;
+  throw new TypeError("Cannot read the task's data: it is no JSON");
+}
+
+/** A copy of a member, if the view has it. */
+function memberOf(view: TaskView, name: string): unknown {
+  return Object.hasOwn(view, name) ? structuredClone(view[name]) : undefined;
+}
+
+function wishOf(task: Task, { status }: TaskChangesInput): StatusWish {
+  return status === undefined || status === null
+    ? { kind: "nothing" }
+    : statusWish(task, status);
+}
+
+/** As a task is that has ended and is tried again: without an expiry that has passed. */
+function unexpired(task: Task, nowMs: number): Task {
+  const { expiresAtMs, ...rest } = task;
+  return expiresAtMs === undefined || expiresAtMs > nowMs ? task : rest;
+}
+
+function withStatus(
+  task: Task,
+  { input, wish, update, definition, worker }: {
+    readonly input: TaskChangesInput;
+    readonly wish: StatusWish;
+    readonly update: TaskEvent;
+    readonly definition: TaskDefinition;
+    readonly worker: WorkerDefinition;
+  },
+): Revision | ProblemAnswer {
+  const revision = { kind: "revision", definition, worker } as const;
+  switch (wish.kind) {
+    case "nothing":
+      return { ...revision, events: [update] };
+    case "event": {
+      const { event, isFirst } = wish;
+      const events = isFirst ? [event, update] : [update, event];
+      return { ...revision, events };
+    }
+    case "read_only": {
+      const detail = `Cannot make the status "${input.status}": the service ` +
+        'decides it; "canceled", "paused" and "waiting" can be asked for';
+      return problem("read_only", {
+        detail,
+        errors: [{ pointer: "/status", code: "read_only", detail }],
+      });
+    }
+    case "wrong_state":
+      return wrongState(wish.reason, task);
+  }
+}
+
+function workerRefusal(
+  task: Task,
+  worker: WorkerDefinition,
+): string | undefined {
+  return task.status === "running" && worker.id !== task.workerId
+    ? "Cannot give the task to another worker: it is running; wait for the " +
+      "attempt's end or cancel it"
+    : undefined;
+}
+
+function orphaned(task: Task): ProblemAnswer {
+  const detail = `Cannot change task: its worker "${task.workerId}" was ` +
+    "removed; name another worker";
+  return problem("unknown_worker", {
+    detail,
+    errors: [{ pointer: "/worker", code: "unknown_worker", detail }],
+  });
+}

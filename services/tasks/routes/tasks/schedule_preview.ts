@@ -1,0 +1,192 @@
+/**
+ * The route that tells the next times of a schedule.
+ *
+ * @module
+ */
+
+import { OCCURRENCE_WARNINGS, preview } from "../../domain/preview.ts";
+import { rulesOf } from "../../domain/rules.ts";
+import { type Answer, json } from "../../http/answer.ts";
+import { type Call, tenantOf } from "../../http/call.ts";
+import { invalidRequest } from "../../http/problem_answer.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { requiredBody } from "../../http/route_body.ts";
+import { nullable } from "../../../shared/schema/alternatives.ts";
+import { described, named, shape } from "../../../shared/schema/annotated.ts";
+import { dateTime, timeZone } from "../../domain/schema/domain_kinds.ts";
+import type { Fault } from "../../../shared/schema/fault.ts";
+import { optional, withDefault } from "../../../shared/schema/field.ts";
+import { integer } from "../../../shared/schema/numbers.ts";
+import { object } from "../../../shared/schema/object.ts";
+import type { ValueOf } from "../../../shared/schema/schema.ts";
+import { time } from "./task_view.ts";
+import { runFrom } from "./coming_run.ts";
+import { REPEAT } from "./repeat_field.ts";
+import { repeatRuleOf } from "./repeat_rule.ts";
+import { TIME } from "./task_shape.ts";
+import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
+
+/** Most times of a preview. */
+const MAX_COUNT = 100;
+
+/** Rules of no worker; a schedule depends on none. */
+const NO_WORKER = { timeoutMs: 0, maxLost: 0 };
+
+const WISH = named(
+  "PreviewRequest",
+  described(
+    object({
+      repeat: REPEAT,
+      timezone: optional(nullable(described(
+        timeZone(),
+        "The IANA zone of cron and calendar intervals; the tenant's when absent",
+      ))),
+      date: optional(nullable(described(
+        dateTime(),
+        "The date that the task would have; now when absent",
+      ))),
+      from: optional(nullable(described(
+        dateTime(),
+        "The first instant that counts; the date when absent",
+      ))),
+      count: withDefault(
+        described(
+          integer({ minimum: 1, maximum: MAX_COUNT }),
+          "How many times",
+        ),
+        10,
+      ),
+    }),
+    {
+      description: "A schedule, as a task would have it",
+      examples: [{
+        repeat: { cron: "30 2 * * *" },
+        timezone: "Europe/Berlin",
+        count: 3,
+      }],
+    },
+  ),
+);
+
+const PREVIEW = named(
+  "SchedulePreview",
+  described(
+    shape({
+      type: "object",
+      properties: {
+        timezone: { type: "string" },
+        data: {
+          type: "array",
+          maxItems: MAX_COUNT,
+          items: {
+            type: "object",
+            properties: {
+              at: TIME,
+              local: {
+                type: "string",
+                description: "What the zone's clock shows then",
+              },
+              offset: { type: "string", description: "Such as `+02:00`" },
+              warnings: {
+                type: "array",
+                items: { enum: OCCURRENCE_WARNINGS },
+                description: "The clock skips the time that was meant; shows " +
+                  "it twice and it runs once; the month lacks the day; the " +
+                  "time has passed and, as `catch_up` and its window have " +
+                  "it, does not run",
+              },
+            },
+            required: ["at", "local", "offset", "warnings"],
+            additionalProperties: false,
+          },
+        },
+        is_complete: {
+          type: "boolean",
+          description: "Whether the schedule ends with these",
+        },
+      },
+      required: ["timezone", "data", "is_complete"],
+      additionalProperties: false,
+    }),
+    {
+      examples: [{
+        timezone: "Europe/Berlin",
+        data: [{
+          at: "2027-03-28T01:00:00.000Z",
+          local: "2027-03-28T03:00:00.000",
+          offset: "+02:00",
+          warnings: ["gap_moved"],
+        }],
+        is_complete: false,
+      }],
+    },
+  ),
+);
+
+/** Makes the route. */
+export function schedulePreviewRoute(parts: TasksParts): AnyRoute {
+  return defineRoute({
+    method: "POST",
+    path: "/v1/schedules/preview",
+    hosts: "tenant",
+    operationId: "previewSchedule",
+    summary: "Tell the next times of a schedule",
+    description: "Nothing is kept. The scheduler asks the same functions, so " +
+      "a task that is made now with this schedule runs at these very times, " +
+      "chance's delay and those that it warns are missed aside.",
+    tags: ["schedules"],
+    access: READS_TASKS,
+    body: requiredBody(WISH),
+    answers: { 200: { description: "The times", shape: PREVIEW } },
+    isIdempotent: true,
+    problems: ["bad_cron", "never_fires", "bad_timezone"],
+    handle: (call) => previewSchedule(parts, call),
+  });
+}
+
+async function previewSchedule(
+  { engine }: TasksParts,
+  call: Call<unknown, ValueOf<typeof WISH>>,
+): Promise<Answer> {
+  const { clock, limitsOf, ruleCache } = engine.parts;
+  const { body } = call;
+  const tenant = tenantOf(call);
+  const { minIntervalMs } = await limitsOf(tenant.id);
+  const timezone = body.timezone ?? tenant.timezone;
+  const dateMs = body.date ?? clock.nowMs();
+  const faults: Fault[] = [];
+  const repeat = repeatRuleOf(body.repeat, {
+    timezone,
+    coming: runFrom(dateMs),
+    minIntervalMs,
+    at: "/repeat",
+    faults,
+  });
+  if (repeat === undefined) return invalidRequest(faults);
+  const { schedule } = rulesOf({ job: "", timezone, repeat }, NO_WORKER, {
+    cache: ruleCache,
+  });
+  if (schedule === undefined) throw new TypeError("Cannot find schedule");
+  // One more is looked for, which tells whether the schedule ends before.
+  const occurrences = preview(schedule, {
+    anchorMs: dateMs,
+    timezone,
+    fromMs: Math.max(body.from ?? dateMs, dateMs),
+    count: body.count + 1,
+    catchUp: {
+      nowMs: clock.nowMs(),
+      mode: repeat.catchUp,
+      windowMs: repeat.catchUpWindowMs,
+    },
+  });
+  return json({
+    timezone,
+    data: occurrences.slice(0, body.count).map((one) => ({
+      at: time(one.atMs),
+      local: one.local,
+      offset: one.offset,
+      warnings: one.warnings,
+    })),
+    is_complete: occurrences.length <= body.count,
+  });
+}

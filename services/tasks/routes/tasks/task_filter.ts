@@ -1,0 +1,177 @@
+/**
+ * Which tasks a client means: the filter of lists and of bulk actions.
+ *
+ * @module
+ */
+
+import {
+  FINAL_STATUSES,
+  TASK_STATUSES,
+  type TaskStatus,
+} from "../../domain/task_status.ts";
+import type { EngineParts } from "../../engine/parts.ts";
+import type { TaskQuery } from "../../store/task_query.ts";
+import { quote } from "../../../shared/quote.ts";
+import {
+  type InstantRange,
+  type InstantRangeInput,
+  parseInstantRange,
+} from "../../domain/schema/instant_range.ts";
+import { described } from "../../../shared/schema/annotated.ts";
+import { choice } from "../../../shared/schema/choice.ts";
+import { optional } from "../../../shared/schema/field.ts";
+import type { Schema } from "../../../shared/schema/schema.ts";
+import { text } from "../../../shared/schema/text.ts";
+
+/** Words for statuses, with what each stands for. */
+const STATUS_WORDS: Readonly<Record<string, readonly TaskStatus[]>> = {
+  ...Object.fromEntries(TASK_STATUSES.map((status) => [status, [status]])),
+  cancel: ["canceled"],
+  cancelled: ["canceled"],
+  completed: ["complete"],
+  active: ["waiting", "running", "retry", "done", "scheduled", "blocked"],
+  final: FINAL_STATUSES,
+};
+
+/** A word for one or several statuses. */
+export const STATUS_WORD: Schema<string> = choice(Object.keys(STATUS_WORDS));
+
+/** Parameters that are alike in lists and in bulk actions. */
+export const RANGE_FIELDS = {
+  start: optional(described(
+    text({ minLength: 1, maxLength: 64 }),
+    "From then on: YYYY, YYYY-MM, YYYY-MM-DD or RFC 3339; the whole of it",
+  )),
+  end: optional(described(
+    text({ minLength: 1, maxLength: 64 }),
+    "Up to then, as `start`; the whole of it is included",
+  )),
+  tz: optional(described(
+    text({ minLength: 1, maxLength: 64 }),
+    "The zone of years, months and days; UTC when absent",
+  )),
+};
+
+/** The time that start and end bound. */
+export const BY: Schema<TaskQuery["by"]> = described(
+  choice(["date", "created_at", "finished_at"]),
+  "The time that start and end bound",
+);
+
+/** A filter as a client wrote it. */
+export interface FilterInput extends InstantRangeInput {
+  /** Names or ids of workers. */
+  readonly worker?: readonly string[];
+  /** Words for statuses. */
+  readonly status?: readonly string[];
+  /** The time that start and end bound. */
+  readonly by: TaskQuery["by"];
+  /** The job. */
+  readonly job?: string;
+  /** The group. */
+  readonly group?: string;
+  /** The key. */
+  readonly key?: string;
+  /** All of these tags. */
+  readonly tag?: readonly string[];
+  /** All of these labels. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Whether they may be taken now. */
+  readonly due?: boolean;
+  /** The code of the last error. */
+  readonly error?: string;
+}
+
+/** The part of a query that a filter decides. */
+export type TaskFilter = Omit<
+  TaskQuery,
+  "tenantId" | "sort" | "order" | "limit" | "after" | "count"
+>;
+
+/** One thing that is wrong with a filter. */
+export interface FilterProblem {
+  /** The name of the field. */
+  readonly field: string;
+  /** The kind of fault. */
+  readonly code: string;
+  /** What is wrong, as a message for the client. */
+  readonly reason: string;
+}
+
+/** What reading a filter comes to. */
+export type FilterOutcome =
+  | { readonly kind: "ok"; readonly filter: TaskFilter }
+  | { readonly kind: "invalid"; readonly problems: readonly FilterProblem[] };
+
+/** What a filter is read in. */
+export interface ReadFilterOptions {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The workers, which are looked up. */
+  readonly workers: EngineParts["workers"];
+  /**
+   * Whether a worker that is not there is a fault; it has no tasks otherwise.
+   * @default {false}
+   */
+  readonly demandsWorkers?: boolean;
+}
+
+/** Reads a filter. */
+export async function readFilter(
+  input: FilterInput,
+  { tenantId, workers, demandsWorkers = false }: ReadFilterOptions,
+): Promise<FilterOutcome> {
+  const problems: FilterProblem[] = [];
+  const range = rangeOf(input, problems);
+  const workerIds: string[] = [];
+  for (const name of input.worker ?? []) {
+    const worker = await workers.find(tenantId, name);
+    // Tasks outlive their worker, so its id is good for ever.
+    const id = worker?.id ??
+      (/^wrk_[0-9a-z]{26}$/.test(name) ? name : undefined);
+    if (id !== undefined) workerIds.push(id);
+    else if (demandsWorkers) problems.push(unknownWorker(name));
+  }
+  if (problems.length > 0) return { kind: "invalid", problems };
+  const { by, job, group, key, tag, metadata, due, error } = input;
+  const statuses = input.status?.flatMap((word) => STATUS_WORDS[word] ?? []);
+  return {
+    kind: "ok",
+    filter: {
+      by,
+      ...range,
+      ...(input.worker === undefined
+        ? {}
+        : { workerIds: [...new Set(workerIds)] }),
+      ...(statuses === undefined ? {} : { statuses: [...new Set(statuses)] }),
+      ...(job === undefined ? {} : { job }),
+      ...(group === undefined ? {} : { group }),
+      ...(key === undefined ? {} : { key }),
+      ...(tag === undefined ? {} : { tags: tag }),
+      ...(metadata === undefined ? {} : { metadata }),
+      ...(due === undefined ? {} : { isDue: due }),
+      ...(error === undefined ? {} : { errorCode: error }),
+    },
+  };
+}
+
+function rangeOf(
+  input: InstantRangeInput,
+  problems: FilterProblem[],
+): InstantRange {
+  const outcome = parseInstantRange(input);
+  if (outcome.kind === "ok") return outcome.value;
+  for (const { parameter, code, reason } of outcome.problems) {
+    problems.push({ field: parameter, code, reason });
+  }
+  return {};
+}
+
+function unknownWorker(name: string): FilterProblem {
+  return {
+    field: "worker",
+    code: "unknown_worker",
+    reason: `Cannot look for worker ${quote(name, { maxChars: 64 })}: there ` +
+      "is none of that name",
+  };
+}

@@ -1,0 +1,54 @@
+/**
+ * The routes of tasks.
+ *
+ * @module
+ */
+
+import type { ApiParts } from "../api_parts.ts";
+import type { AnyRoute } from "../../http/route.ts";
+import { bulkRoutes } from "./bulk_routes.ts";
+import { createBatchRoute } from "./create_batch.ts";
+import { createTaskRoute } from "./create_task.ts";
+import { explainTaskRoute } from "./explain_task.ts";
+import { KeyTurns } from "./key_turns.ts";
+import { listTasksRoute } from "./list_tasks.ts";
+import type { Operations } from "./operations.ts";
+import { readTaskRoute } from "./read_task.ts";
+import { removeTaskRoute } from "./remove_task.ts";
+import { schedulePreviewRoute } from "./schedule_preview.ts";
+import { taskAttemptsRoute } from "./task_attempts.ts";
+import { TaskCreator } from "./task_creator.ts";
+import { taskHistoryRoute } from "./task_history.ts";
+import { taskVerbRoutes } from "./task_verbs.ts";
+import type { TasksParts } from "./tasks_parts.ts";
+import { updateTaskRoutes } from "./update_task.ts";
+
+/** What the routes of tasks need beside the parts of the API. */
+export interface TaskRoutesOptions {
+  /** Does what is done to many tasks in the background. */
+  readonly operations: Operations;
+}
+
+/** Makes the routes of tasks, their bulk actions and schedules. */
+export function taskRoutes(
+  api: ApiParts,
+  { operations }: TaskRoutesOptions,
+): readonly AnyRoute[] {
+  const turns = new KeyTurns({ clock: api.engine.parts.clock });
+  const creator = new TaskCreator(api.engine, turns);
+  const parts: TasksParts = { ...api, creator, turns, operations };
+  return [
+    createTaskRoute(parts),
+    listTasksRoute(parts),
+    createBatchRoute(parts),
+    ...bulkRoutes(parts),
+    readTaskRoute(parts),
+    ...updateTaskRoutes(parts),
+    removeTaskRoute(parts),
+    ...taskVerbRoutes(parts),
+    taskHistoryRoute(parts),
+    taskAttemptsRoute(parts),
+    explainTaskRoute(parts),
+    schedulePreviewRoute(parts),
+  ];
+}

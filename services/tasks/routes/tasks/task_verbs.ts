@@ -1,0 +1,204 @@
+/**
+ * The routes that let one thing happen to a task.
+ *
+ * @module
+ */
+
+import { actorOf } from "../../access/caller.ts";
+import type { TaskEvent } from "../../domain/task_event.ts";
+import type { Answer } from "../../http/answer.ts";
+import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { problem } from "../../http/problem_answer.ts";
+import type { ProblemCode } from "../../http/problem_catalog.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { optionalBody } from "../../http/route_body.ts";
+import { nullable } from "../../../shared/schema/alternatives.ts";
+import { described, named } from "../../../shared/schema/annotated.ts";
+import { optional } from "../../../shared/schema/field.ts";
+import { NO_FIELDS } from "../../../shared/schema/no_fields.ts";
+import { object } from "../../../shared/schema/object.ts";
+import { text } from "../../../shared/schema/text.ts";
+import { removedWorker, requiringWorker } from "./removed_worker.ts";
+import { changeCondition, findTask, TASK_PARAMS } from "./task_params.ts";
+import { noTask, taskAnswer, workerNameOf, wrongState } from "./task_answer.ts";
+import { TASK } from "./task_shape.ts";
+import { type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
+
+const REASON = object({
+  reason: optional(nullable(described(
+    text({ maxLength: 500 }),
+    "Why; it is kept in the history",
+  ))),
+});
+
+const CANCELING = named(
+  "Cancelation",
+  described(REASON, {
+    description: "Why a task is canceled",
+    examples: [{ reason: "The order was withdrawn" }],
+  }),
+);
+
+interface Verb {
+  readonly name: "retry" | "run" | "pause" | "resume";
+  readonly summary: string;
+  readonly description: string;
+  /** @default `wrong_state` alone */
+  readonly problems?: readonly ProblemCode[];
+}
+
+const VERBS: readonly Verb[] = [
+  {
+    name: "retry",
+    summary: "Try a task again",
+    description: "A task that has ended begins a new run, one that waits for " +
+      "its next retry is tried at once.",
+    problems: ["wrong_state", "unknown_worker"],
+  },
+  {
+    name: "run",
+    summary: "Run a task now",
+    description: "Whatever its date and its dependencies; the schedule of a " +
+      "task that repeats goes on as before. In the mode `spawn` it makes one " +
+      "more task, if the plan has room for it.",
+    problems: ["wrong_state", "quota_exceeded"],
+  },
+  {
+    name: "pause",
+    summary: "Pause a task",
+    description: "It is kept and not started until it is resumed.",
+  },
+  {
+    name: "resume",
+    summary: "Let a paused task go on",
+    description: "It goes on where it was paused; what became due meanwhile " +
+      "is due.",
+  },
+];
+
+/** Makes the routes. */
+export function taskVerbRoutes(parts: TasksParts): readonly AnyRoute[] {
+  const common = {
+    method: "POST",
+    hosts: "tenant",
+    tags: ["tasks"],
+    access: WRITES_TASKS,
+    params: TASK_PARAMS,
+    answers: {
+      200: {
+        description: "The task as it is now",
+        shape: TASK,
+        headers: { ETag: "The entity tag of its version" },
+      },
+    },
+    isIdempotent: true,
+    conditions: "change",
+    problems: ["wrong_state"],
+  } as const;
+  return [
+    defineRoute({
+      ...common,
+      path: "/v1/tasks/:id/cancel",
+      operationId: "cancelTask",
+      summary: "Cancel a task",
+      description: "At once, also while it runs: its worker is told at its " +
+        "next sign of life. Canceling twice is fine.",
+      body: optionalBody(CANCELING),
+      handle: (call) => {
+        const reason = call.body?.reason ?? undefined;
+        return applyVerb(parts, call, {
+          kind: "cancel",
+          ...(reason === undefined ? {} : { reason }),
+        });
+      },
+    }),
+    ...VERBS.map(({ name, summary, description, problems }) =>
+      defineRoute({
+        ...common,
+        problems: problems ?? common.problems,
+        path: `/v1/tasks/:id/${name}`,
+        operationId: `${name}Task`,
+        summary,
+        description,
+        body: optionalBody(NO_FIELDS),
+        handle: (call) => applyVerb(parts, call, { kind: name }),
+      })
+    ),
+  ];
+}
+
+async function applyVerb(
+  { engine }: TasksParts,
+  call: Call<unknown, unknown>,
+  event: TaskEvent,
+): Promise<Answer> {
+  const { parts, changes } = engine;
+  const known = await findTask(call, parts);
+  if (known === undefined) return noTask();
+  const workerName = await workerNameOf(known, parts);
+  const outcome = await changes.apply({
+    tenantId: tenantOf(call).id,
+    id: known.id,
+    event: (task) =>
+      changeCondition(call, task) === undefined ? event : undefined,
+    actor: actorOf(callerOf(call)),
+    known,
+    // What was refused changes nothing; such an answer is kept elsewhere.
+    along: (settled) =>
+      settled.kind === "changed"
+        ? [
+          ...requiringWorker(parts, settled),
+          ...call.along(taskAnswer(call, settled.task, { workerName, parts })),
+        ]
+        : [],
+  });
+  switch (outcome.kind) {
+    case "changed":
+      return taskAnswer(call, outcome.task, { workerName, parts });
+    case "unchanged":
+      return changeCondition(call, outcome.task) ??
+        taskAnswer(call, outcome.task, { workerName, parts });
+    case "refused":
+      return outcome.code === "quota_exceeded"
+        ? problem("quota_exceeded", {
+          detail: outcome.reason,
+          extensions: {
+            limit: outcome.limit,
+            used: outcome.used,
+            plan: tenantOf(call).plan,
+          },
+        })
+        : wrongState(outcome.reason, outcome.task);
+    case "missing":
+    case "purged":
+      return noTask();
+    case "conflict":
+      return outcome.reason === "missing"
+        ? problem("unknown_worker", { detail: removedWorker(known) })
+        : conflictProblem(outcome.reason);
+  }
+}
+
+/** The problem of a change that did not fit beside what others wrote. */
+export function conflictProblem(
+  reason: "version" | "key" | "alias" | "missing" | "idempotency",
+): Answer {
+  switch (reason) {
+    case "key":
+      return problem("wrong_state", {
+        detail: "Cannot let the task live again: another live one of the " +
+          "worker has its key by now",
+      });
+    case "idempotency":
+      return problem("idempotency_in_progress", {
+        detail: "Cannot answer yet: the first request with this " +
+          "Idempotency-Key is still under way",
+        retryAfterMs: 1_000,
+      });
+    default:
+      return problem("overloaded", {
+        detail: "Cannot change task: it changes too fast",
+        retryAfterMs: 1_000,
+      });
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * What the routes of tasks share beside the parts of the whole API.
+ *
+ * @module
+ */
+
+import type { ApiParts } from "../api_parts.ts";
+import type { BodyLimits } from "../../http/route_body.ts";
+import type { KeyTurns } from "./key_turns.ts";
+import type { Operations } from "./operations.ts";
+import type { TaskCreator } from "./task_creator.ts";
+
+/** The parts of these routes. */
+export interface TasksParts extends ApiParts {
+  /** Makes tasks. */
+  readonly creator: TaskCreator;
+  /** Lets changes of one task go one after the other. */
+  readonly turns: KeyTurns;
+  /** Does what is done to many tasks in the background. */
+  readonly operations: Operations;
+}
+
+/** What a task has beside its data at most, as clients write it, in bytes. */
+const TASK_OVERHEAD_BYTES = 131_072;
+
+/**
+ * The largest body with one task. Its data may be written longer than the text
+ * that counts, with blanks and escapes.
+ */
+export function taskBodyBytes({ payloadBytes }: BodyLimits): number {
+  return payloadBytes * 2 + TASK_OVERHEAD_BYTES;
+}
+
+/** Who may read tasks. */
+export const READS_TASKS = {
+  kind: "member",
+  role: "viewer",
+  scope: "tasks:read",
+} as const;
+
+/** Who may make and change tasks. */
+export const WRITES_TASKS = {
+  kind: "member",
+  role: "member",
+  scope: "tasks:write",
+} as const;

@@ -1,0 +1,177 @@
+/**
+ * The routes that change a task.
+ *
+ * @module
+ */
+
+import { actorOf, seesPayloads } from "../../access/caller.ts";
+import type { Task } from "../../domain/task.ts";
+import { foldFor } from "../../engine/history_fold.ts";
+import type { Answer } from "../../http/answer.ts";
+import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { requiredBody } from "../../http/route_body.ts";
+import { asGiven } from "../../../shared/schema/derived.ts";
+import { planEvents, PLANNED_RECORDS } from "./plan_events.ts";
+import { reviseTask, type Revision } from "./revision.ts";
+import { noTask, taskAnswer, wrongState } from "./task_answer.ts";
+import { changeCondition, findTask, TASK_PARAMS } from "./task_params.ts";
+import { TASK_CHANGES } from "./task_schema.ts";
+import { TASK } from "./task_shape.ts";
+import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
+
+/** How often it is begun anew when the task changes meanwhile. */
+const MAX_TRIES = 20;
+
+const DESCRIPTION =
+  "What is given is changed, what is not stays, null resets " +
+  "to the default. While the task runs, changes take effect from its next " +
+  "attempt on; one that has ended takes labels alone unless a date or the " +
+  "status `waiting` lets it live again. What is sent back as it is stays and " +
+  "is not judged anew; fields that the service decides may be sent so alone.";
+
+/** Makes the routes. */
+export function updateTaskRoutes(parts: TasksParts): readonly AnyRoute[] {
+  const common = {
+    path: "/v1/tasks/:id",
+    hosts: "tenant",
+    tags: ["tasks"],
+    access: WRITES_TASKS,
+    params: TASK_PARAMS,
+    answers: { 200: { description: "The task as it is now", shape: TASK } },
+    conditions: "change",
+    problems: [
+      "wrong_state",
+      "key_conflict",
+      "unknown_worker",
+      "read_only",
+      "bad_cron",
+      "never_fires",
+      "bad_timezone",
+    ],
+  } as const;
+  // Read once it is known what it changes.
+  const body = asGiven(TASK_CHANGES.json, [TASK_CHANGES]);
+  const example = { date: "2027-02-01T08:00:00Z", tags: ["urgent"] };
+  return [
+    defineRoute({
+      ...common,
+      method: "PUT",
+      operationId: "updateTask",
+      summary: "Change a task",
+      description: DESCRIPTION,
+      body: requiredBody(body, { maxBytes: taskBodyBytes, example }),
+      handle: (call) => updateTask(parts, { call, isPatch: false }),
+    }),
+    defineRoute({
+      ...common,
+      method: "PATCH",
+      operationId: "patchTask",
+      summary: "Change a task by a merge patch",
+      description: `${DESCRIPTION} Members of objects are merged (RFC 7396).`,
+      body: requiredBody(body, {
+        maxBytes: taskBodyBytes,
+        mediaTypes: ["application/merge-patch+json", "application/json"],
+        example,
+      }),
+      handle: (call) => updateTask(parts, { call, isPatch: true }),
+    }),
+  ];
+}
+
+async function updateTask(
+  parts: TasksParts,
+  { call, isPatch }: {
+    readonly call: Call<unknown, unknown>;
+    readonly isPatch: boolean;
+  },
+): Promise<Answer> {
+  const name = `${tenantOf(call).id}\n${call.params.id ?? ""}`;
+  const turn = await parts.turns.take([name], call);
+  // Whom this is for has gone where the turn is not busy.
+  if (turn.kind !== "ok") return tooFast();
+  try {
+    return await updateInTurn(parts, { call, isPatch });
+  } finally {
+    turn.release();
+  }
+}
+
+async function updateInTurn(
+  parts: TasksParts,
+  { call, isPatch }: {
+    readonly call: Call<unknown, unknown>;
+    readonly isPatch: boolean;
+  },
+): Promise<Answer> {
+  const caller = callerOf(call);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const task = await findTask(call, parts.engine.parts);
+    if (task === undefined) return noTask();
+    const refusal = changeCondition(call, task);
+    if (refusal !== undefined) return refusal;
+    const revision = await reviseTask(task, {
+      body: call.body,
+      isPatch,
+      tenant: tenantOf(call),
+      api: parts,
+      payloads: seesPayloads(caller),
+      pausing: call.pausing,
+    });
+    if (revision.kind === "problem") return revision;
+    const answer = await apply(parts, { call, task, revision });
+    if (answer !== undefined) return answer;
+  }
+  return tooFast();
+}
+
+function tooFast(): ProblemAnswer {
+  return problem("overloaded", {
+    detail: "Cannot change task: it changes too fast",
+    retryAfterMs: 1_000,
+  });
+}
+
+/** Undefined when the task or its worker has changed meanwhile. */
+async function apply(
+  { engine }: TasksParts,
+  { call, task, revision }: {
+    readonly call: Call<unknown, unknown>;
+    readonly task: Task;
+    readonly revision: Revision;
+  },
+): Promise<Answer | undefined> {
+  const { parts, changes } = engine;
+  const { events, definition, worker } = revision;
+  const { retentionMs } = await parts.limitsOf(task.tenantId);
+  const planned = planEvents(task, {
+    events,
+    definition,
+    worker,
+    actor: actorOf(callerOf(call)),
+    retentionMs,
+    fold: await foldFor(task, { added: PLANNED_RECORDS, parts }),
+    parts,
+  });
+  if (planned.kind === "refused") return wrongState(planned.reason, task);
+  const answer = taskAnswer(call, planned.task, {
+    workerName: worker.name,
+    parts,
+  });
+  if (planned.kind === "unchanged") return answer;
+  const [result] = await parts.store.commit([{
+    writes: [
+      ...planned.writes,
+      parts.books.workers.requiring(task.tenantId, worker.id),
+    ],
+  }]);
+  if (result?.kind === "ok") {
+    changes.announce(task, planned.task);
+    for (const made of planned.made) changes.announce(undefined, made);
+    return answer;
+  }
+  return result?.reason !== "key" ? undefined : problem("key_conflict", {
+    detail: "Cannot change task: another live one of the worker has the key",
+  });
+}

@@ -1,0 +1,347 @@
+/**
+ * The API over an engine in memory, called without a server: for tests of
+ * routes. Each answer is checked against what the API's document promises.
+ *
+ * @module
+ */
+
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import type { FairTurns } from "../../../shared/fair_turns.ts";
+import { NEVER_PAUSING, type Pausing } from "../../../shared/slices.ts";
+import { Authenticator } from "../../access/authenticator.ts";
+import type { Network } from "../../access/network.ts";
+import { CredentialCache } from "../../access/credential_cache.ts";
+import type { UserMirror } from "../../access/user_mirror.ts";
+import { PushCaller } from "../../delivery/push_call.ts";
+import {
+  type Plan,
+  type PlanLimits,
+  type Price,
+  UNLIMITED_PLAN,
+} from "../../domain/plan.ts";
+import type { ApiKey, Tenant } from "../../domain/tenant.ts";
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import { Engine } from "../../engine/engine.ts";
+import { openParts } from "../../engine/open_parts.ts";
+import { Vault } from "../../engine/vault.ts";
+import type { MasterKeys } from "../../secrets/master_keys.ts";
+import { ringOf } from "../../secrets/testing/keys.ts";
+import type { HttpHandler } from "../../../shared/http/exchange.ts";
+import type { Store, Write } from "../../store/store.ts";
+import { createTaskIds } from "../../store/task_id.ts";
+import { createMemoryStore } from "../../store/testing/memory_store.ts";
+import type { AccountRules, ApiParts, Readiness } from "../api_parts.ts";
+import { CredentialRecords } from "../../engine/credential_records.ts";
+import { createHandler } from "../../http/handler.ts";
+import { Cursors } from "../../http/cursor.ts";
+import type { AnyRoute } from "../../http/route.ts";
+import { IdempotentAnswers } from "../../http/idempotent_answers.ts";
+import { MirrorSettling } from "../../engine/mirroring/mirror_settling.ts";
+import { PlanBook } from "../../engine/plan_book.ts";
+import { type TestAnswer, type TestCall, TestCaller } from "./test_caller.ts";
+import { TestRecords, type TestTenant } from "./test_records.ts";
+
+/** The host name of the service in tests. */
+export const SERVICE_HOST = "tercet.test";
+
+/** Options of {@linkcode openTestApi}. */
+export interface TestApiOptions {
+  /** The routes under test. */
+  readonly routes: (parts: ApiParts) => readonly AnyRoute[];
+  /**
+   * Where everything is kept.
+   * @default a new one in memory
+   */
+  readonly store?: Store;
+  /**
+   * The time.
+   * @default a new one
+   */
+  readonly clock?: FakeClock;
+  /**
+   * Limits of the plan of all tenants that differ from the unlimited one's.
+   * @default none
+   */
+  readonly limits?: Partial<PlanLimits>;
+  /**
+   * The plans; the first is the tenants' one.
+   * @default one, called "test", with `limits`
+   */
+  readonly plans?: readonly Plan[];
+  /**
+   * What the plans cost.
+   * @default nothing
+   */
+  readonly prices?: readonly Price[];
+  /**
+   * Whether a master key is set.
+   * @default {true}
+   */
+  readonly hasMasterKey?: boolean;
+  /**
+   * The master keys, when one is set.
+   * @default a random one called "test"
+   */
+  readonly masterKeys?: MasterKeys;
+  /**
+   * How accounts are made.
+   * @default by anybody
+   */
+  readonly accounts?: Partial<AccountRules>;
+  /**
+   * Where users are mirrored.
+   * @default nowhere
+   */
+  readonly mirror?: UserMirror;
+  /**
+   * Whose tokens people log in with.
+   * @default no tokens are taken
+   */
+  readonly issuer?: string;
+  /**
+   * Makes push calls.
+   * @default one that resolves no name
+   */
+  readonly caller?: PushCaller;
+  /**
+   * What may be called.
+   * @default public addresses with TLS
+   */
+  readonly targets?: ApiParts["targets"];
+  /**
+   * Digests of the operator's tokens.
+   * @default none
+   */
+  readonly operatorDigests?: readonly string[];
+  /**
+   * Whether the service is ready.
+   * @default it is
+   */
+  readonly readiness?: () => Promise<Readonly<Record<string, Readiness>>>;
+  /**
+   * Largest body of any request, in bytes.
+   * @default 8 MiB
+   */
+  readonly maxBodyBytes?: number;
+  /**
+   * Whether tenants may be named without a host name.
+   * @default {false}
+   */
+  readonly devFallback?: boolean;
+  /**
+   * Proxies that are believed.
+   * @default none
+   */
+  readonly trustedProxies?: readonly Network[];
+  /**
+   * What requests take turns in.
+   * @default all begin at once
+   */
+  readonly turns?: FairTurns;
+  /**
+   * What long work gives way by, where requests take no turns.
+   * @default it gives way to nothing
+   */
+  readonly pausing?: Pausing;
+  /**
+   * What chance follows from.
+   * @default {1}
+   */
+  readonly seed?: number;
+}
+
+/** The API of a test. */
+export interface TestApi extends TestTenant {
+  /** What the routes were made with. */
+  readonly parts: ApiParts;
+  /** Answers requests, for tests that make theirs themselves; nothing is checked. */
+  readonly handler: HttpHandler;
+  /** The engine; not started. */
+  readonly engine: Engine;
+  /** Its store, without the memory in front of it. */
+  readonly store: Store;
+  /** The clock of everything. */
+  readonly clock: FakeClock;
+  /** What was logged. */
+  readonly logger: RecordingLogger;
+  /**
+   * Calls a route. Paths that begin with `/v1/` are below `/api`; the host is
+   * that of the tenant "acme" and the key its owner's unless the call says
+   * something else.
+   *
+   * @throws {Error} when the answer is not what the document promises
+   */
+  call(method: string, path: string, call?: TestCall): Promise<TestAnswer>;
+  /** Adds a tenant with a key of its owner. */
+  addTenant(domain: string, patch?: Partial<Tenant>): Promise<TestTenant>;
+  /** Adds a key, of the tenant "acme" unless the patch says another, and returns its text. */
+  addKey(patch?: Partial<ApiKey>): Promise<string>;
+  /** Adds a worker, of the tenant "acme" unless the patch says another. */
+  addWorker(patch?: Partial<WorkerDefinition>): Promise<WorkerDefinition>;
+  /** Writes anything, and fails when it conflicts. */
+  write(...writes: readonly Write[]): Promise<void>;
+  /** Ends everything. */
+  close(): Promise<void>;
+}
+
+/** Opens the API over an engine that has not been started. */
+export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
+  const clock = options.clock ?? new FakeClock();
+  const logger = new RecordingLogger();
+  const store = options.store ?? createMemoryStore({ clock });
+  await store.start();
+  const plans = planBookOf(options);
+  const engine = engineOver({ store, plans, clock, logger, options });
+  const { books } = engine.parts;
+  const apiKeys: ApiParts["apiKeys"] = new CredentialCache({ clock });
+  const workerCredentials: ApiParts["workerCredentials"] = new CredentialCache({
+    clock,
+  });
+  const targets = options.targets ?? { allowHttp: false, allowList: [] };
+  const caller = options.caller ??
+    new PushCaller({ ...targets, resolve: () => Promise.resolve([]) });
+  const parts: ApiParts = {
+    engine,
+    vault: new Vault({
+      books,
+      clock,
+      ...(options.hasMasterKey === false
+        ? {}
+        : { masterKeys: options.masterKeys ?? ringOf("test") }),
+    }),
+    plans,
+    cursors: new Cursors(new Uint8Array(32).fill(7)),
+    caller,
+    targets,
+    apiKeys,
+    workerCredentials,
+    ...(options.mirror === undefined ? {} : {
+      mirrorSettling: new MirrorSettling({
+        mirror: options.mirror,
+        parts: engine.parts,
+      }),
+    }),
+    ...(options.issuer === undefined ? {} : { issuer: options.issuer }),
+    accounts: {
+      mode: "open",
+      tokenDigests: [],
+      perHour: 1_000,
+      serviceHost: SERVICE_HOST,
+      ...options.accounts,
+    },
+    readiness: options.readiness ??
+      (() => Promise.resolve({ store: { isReady: true } })),
+    durability: "strict",
+    maxBatchBytes: 4_194_304,
+  };
+  const routes = options.routes(parts);
+  const handler = createHandler({
+    routes,
+    serviceHost: SERVICE_HOST,
+    devFallback: options.devFallback ?? false,
+    trustedProxies: options.trustedProxies ?? [],
+    books,
+    limitsOf: engine.parts.limitsOf,
+    operatorDigests: options.operatorDigests ?? [],
+    authenticator: new Authenticator({
+      store: new CredentialRecords(engine.parts),
+      apiKeys,
+      workerCredentials,
+      clock,
+    }),
+    leaseSource: engine,
+    maxBodyBytes: options.maxBodyBytes ?? 8 * 1_048_576,
+    maxBodiesBytes: 128 * 1_048_576,
+    answers: new IdempotentAnswers({ store: engine.parts.store, clock }),
+    turns: options.turns ?? turnsOf(options.pausing ?? NEVER_PAUSING),
+    clock,
+    logger,
+  });
+
+  const records = new TestRecords(engine);
+  const plan = plans.defaultPlan.id;
+  const acme = await records.addTenant("acme", { plan });
+  const calls = new TestCaller(handler, {
+    routes,
+    serviceHost: SERVICE_HOST,
+    key: acme.ownerKey,
+  });
+
+  return {
+    ...acme,
+    parts,
+    handler,
+    engine,
+    store,
+    clock,
+    logger,
+    call: (method, path, call) => calls.call(method, path, call),
+    addTenant: (domain, patch) => records.addTenant(domain, { plan, ...patch }),
+    addKey: (patch) => records.addKey({ tenantId: acme.tenant.id, ...patch }),
+    addWorker: (patch) =>
+      records.addWorker({ tenantId: acme.tenant.id, ...patch }),
+    write: (...writes) => records.write(...writes),
+    async close() {
+      await engine.stop();
+      await caller.close();
+    },
+  };
+}
+
+/** Lets all requests begin at once. */
+function turnsOf(pausing: Pausing): Pick<FairTurns, "begin"> {
+  return {
+    begin: (key) => ({
+      kind: "ok",
+      turn: {
+        key,
+        waitedMs: 0,
+        usedMs: 0,
+        pause: () => pausing.pause(),
+        moveTo() {},
+        measure: (work) => work(),
+      },
+    }),
+  };
+}
+
+function planBookOf(options: TestApiOptions): PlanBook {
+  const { plans, limits, prices } = options;
+  const test: Plan = {
+    ...UNLIMITED_PLAN,
+    id: "test",
+    name: "Test",
+    limits: { ...UNLIMITED_PLAN.limits, ...limits },
+  };
+  return new PlanBook(
+    plans ?? [test],
+    prices === undefined ? {} : { prices },
+  );
+}
+
+function engineOver(
+  { store, plans, clock, logger, options }: {
+    readonly store: Store;
+    readonly plans: PlanBook;
+    readonly clock: FakeClock;
+    readonly logger: RecordingLogger;
+    readonly options: TestApiOptions;
+  },
+): Engine {
+  const random = new SeededRandom(options.seed ?? 1);
+  const ids = createTaskIds({
+    clock,
+    randomBytes: (length) =>
+      Uint8Array.from({ length }, () => Math.floor(random.next() * 256)),
+  });
+  return new Engine(openParts({
+    store,
+    limitsOfPlan: (plan) => plans.plan(plan).limits,
+    clock,
+    random: () => random.next(),
+    newId: (prefix) => `${prefix}_${ids.next().slice(4)}`,
+    logger,
+  }));
+}

@@ -1,0 +1,241 @@
+/**
+ * Calls a handler and checks each answer against the API's document.
+ *
+ * @module
+ */
+
+import type {
+  HttpHandler,
+  HttpResponse,
+} from "../../../shared/http/exchange.ts";
+import { encodeResponse } from "../../../shared/http/public_response.ts";
+import { openApiOf } from "../../http/openapi.ts";
+import type { OpenApiDocument } from "../../http/openapi_document.ts";
+import type { AnyRoute, HostKind } from "../../http/route.ts";
+import { createMatcher, type RouteMatcher } from "../../http/route_matcher.ts";
+import { answerFaults } from "../../http/testing/answer_check.ts";
+import { testRequest } from "./test_request.ts";
+
+/** What a call says beside method and path. */
+export interface TestCall {
+  /**
+   * The body: text or bytes as they are, anything else as JSON.
+   * @default none
+   */
+  readonly body?: unknown;
+  /**
+   * Headers, over those that are sent by themselves; null leaves one out.
+   * @default none
+   */
+  readonly headers?: Readonly<
+    Record<string, string | readonly string[] | null>
+  >;
+  /**
+   * The bearer token; null for none.
+   * @default the owner's key of the tenant "acme"
+   */
+  readonly key?: string | null;
+  /**
+   * The Host header.
+   * @default that of the tenant "acme"
+   */
+  readonly host?: string;
+  /**
+   * The address it comes from.
+   * @default {"192.0.2.1"}
+   */
+  readonly address?: string;
+  /**
+   * Aborted when the client goes away.
+   * @default it stays
+   */
+  readonly signal?: AbortSignal;
+}
+
+/** An answer. */
+export interface TestAnswer {
+  /** The status. */
+  readonly status: number;
+  /** The headers, their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as text; empty when there is none. */
+  readonly text: string;
+  /** The body as JSON; undefined when it is none. */
+  readonly json: unknown;
+  /** The value at a place of the JSON, such as `at("data", 0, "id")`; undefined where there is none. */
+  at(...path: readonly (string | number)[]): unknown;
+  /**
+   * The text at a place of the JSON.
+   *
+   * @throws {TypeError} when there is none
+   */
+  textAt(...path: readonly (string | number)[]): string;
+}
+
+/** What a caller knows. */
+export interface TestCallerOptions {
+  /** The routes behind the handler. */
+  readonly routes: readonly AnyRoute[];
+  /** The host name of the service. */
+  readonly serviceHost: string;
+  /** The bearer token of calls that name none. */
+  readonly key: string;
+}
+
+/** Calls a handler. */
+export class TestCaller {
+  readonly #handler: HttpHandler;
+  readonly #options: TestCallerOptions;
+  readonly #matcher: RouteMatcher<AnyRoute>;
+  readonly #document: OpenApiDocument;
+
+  /** Calls `handler`, which serves the routes. */
+  constructor(handler: HttpHandler, options: TestCallerOptions) {
+    this.#handler = handler;
+    this.#options = options;
+    this.#matcher = createMatcher(options.routes);
+    this.#document = openApiOf(options.routes, {
+      title: "Test",
+      version: "1",
+      host: options.serviceHost,
+    });
+  }
+
+  /**
+   * Calls a route.
+   *
+   * @throws {Error} when the answer is not what the document promises
+   */
+  async call(
+    method: string,
+    path: string,
+    call: TestCall = {},
+  ): Promise<TestAnswer> {
+    const { serviceHost, key } = this.#options;
+    const { body, host = `acme.${serviceHost}`, signal, address } = call;
+    const target = path.startsWith("/v1/") ? `/api${path}` : path;
+    const token = call.key === undefined ? key : call.key;
+    const response = await this.#handler(testRequest({
+      method,
+      target,
+      headers: headersOf({
+        host,
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...call.headers,
+      }),
+      ...(body === undefined ? {} : { body: bodyOf(body) }),
+      ...(signal === undefined ? {} : { signal }),
+      ...(address === undefined ? {} : { address }),
+    }));
+    const text = contentOf(response, { isHead: method === "HEAD" });
+    const headers = Object.fromEntries(
+      Object.entries(response.headers).map((
+        [name, value],
+      ) => [name, typeof value === "string" ? value : value.join(", ")]),
+    );
+    const answer = { status: response.status, headers, text };
+    this.#check(answer, { method, target, host });
+    const json = jsonOf(text);
+    const at = (...path: readonly (string | number)[]): unknown =>
+      path.reduce(memberOf, json);
+    return {
+      ...answer,
+      json,
+      at,
+      textAt(...path) {
+        const found = at(...path);
+        if (typeof found === "string") return found;
+        throw new TypeError(`Cannot find text at ${path.join("/")}: ${text}`);
+      },
+    };
+  }
+
+  #check(
+    { status, headers, text }: Pick<TestAnswer, "status" | "headers" | "text">,
+    { method, target, host }: {
+      readonly method: string;
+      readonly target: string;
+      readonly host: string;
+    },
+  ): void {
+    const kind = hostKindOf(host, this.#options.serviceHost);
+    const mark = target.indexOf("?");
+    const path = mark === -1 ? target : target.slice(0, mark);
+    const match = this.#matcher.on(kind).match(method, path);
+    if (match.kind !== "route" || match.route.isUndocumented === true) return;
+    const faults = answerFaults(this.#document, {
+      operationId: match.route.operationId,
+      answer: { status, headers, ...(text === "" ? {} : { body: text }) },
+      isHead: method === "HEAD",
+    });
+    if (faults.length > 0) {
+      throw new Error(
+        `${method} ${target} answered ${status}, not as documented: ` +
+          `${faults.join("; ")}\n${text}`,
+      );
+    }
+  }
+}
+
+/**
+ * The content as a client gets it.
+ *
+ * @throws {TypeError} when the server would not send the answer
+ */
+function contentOf(
+  response: HttpResponse,
+  { isHead }: { readonly isHead: boolean },
+): string {
+  const sent = encodeResponse(response, {
+    isHead,
+    connection: undefined,
+    date: "Sun, 06 Nov 1994 08:49:37 GMT",
+  });
+  const text = sent.map((bytes) => new TextDecoder().decode(bytes)).join("");
+  return text.slice(text.indexOf("\r\n\r\n") + 4);
+}
+
+function hostKindOf(host: string, serviceHost: string): HostKind {
+  switch (host) {
+    case serviceHost:
+      return "apex";
+    case `accounts.${serviceHost}`:
+      return "accounts";
+    case `accounts.admin.${serviceHost}`:
+      return "accounts_admin";
+    default:
+      return "tenant";
+  }
+}
+
+function headersOf(
+  given: Readonly<Record<string, string | readonly string[] | null>>,
+): Readonly<Record<string, string | readonly string[]>> {
+  const found: Record<string, string | readonly string[]> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== null) found[name.toLowerCase()] = value;
+  }
+  return found;
+}
+
+function bodyOf(body: unknown): string | Uint8Array<ArrayBuffer> {
+  return typeof body === "string" || body instanceof Uint8Array
+    ? body as string | Uint8Array<ArrayBuffer>
+    : JSON.stringify(body);
+}
+
+function memberOf(value: unknown, name: string | number): unknown {
+  return typeof value === "object" && value !== null
+    ? Reflect.get(value, name)
+    : undefined;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+}

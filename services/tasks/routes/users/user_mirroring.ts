@@ -1,0 +1,201 @@
+/**
+ * Keeps users in step at the identity provider. What is stored here is done
+ * first and counts; what the provider says of it changes nothing here, it is
+ * logged, kept in the audit log and told in the header `user-mirror`. With each
+ * change a mark is stored that says what the provider has to do; it stays until
+ * that is done, see {@linkcode MirrorRounds}.
+ *
+ * @module
+ */
+
+import { SYSTEM_ACTOR } from "../../domain/actor.ts";
+import type { User } from "../../domain/tenant.ts";
+import type { EngineParts } from "../../engine/parts.ts";
+import type { Write } from "../../store/store.ts";
+import type { Answer } from "../../http/answer.ts";
+import {
+  markWrite,
+  MIRRORED_FIELDS,
+  mirroredChanges,
+  type MirroredPlace,
+  readMark,
+  readSubject,
+  subjectRemoval,
+} from "../../engine/mirroring/mirror_mark.ts";
+import type {
+  MirrorSettling,
+  Settled,
+} from "../../engine/mirroring/mirror_settling.ts";
+import { auditWrite } from "../../engine/audit_write.ts";
+
+/**
+ * What came of it at the provider: `ok`, `exists` when somebody else made a user
+ * of that address there, which is left alone, or `failed`.
+ */
+export type MirrorState = "ok" | "exists" | "failed";
+
+/** The header that tells the {@linkcode MirrorState}. */
+export const MIRROR_HEADER = "user-mirror";
+
+/** What the header says, for the document. */
+export const MIRROR_HEADERS: Readonly<Record<string, string>> = {
+  "User-Mirror": "Where users are mirrored at an identity provider: `ok`, " +
+    "`exists` (it had one of that address, which is left alone) or `failed` " +
+    "(the change holds here; the provider is asked again each minute, and " +
+    "with the next change of the user)",
+};
+
+/** Options of {@linkcode UserMirroring}. */
+export interface UserMirroringOptions {
+  /** Calls the provider; nothing is mirrored when absent. */
+  readonly settling: MirrorSettling | undefined;
+  /** Where it is kept who was added there. */
+  readonly parts: Pick<EngineParts, "store" | "clock" | "logger">;
+}
+
+/** What a change of a user means for the mirror. */
+export interface MirrorPlan {
+  /** The writes that go into the unit of the change. */
+  readonly writes: readonly Write[];
+  /** Asks the provider, once the unit is written. */
+  readonly run: () => Promise<MirrorState | undefined>;
+}
+
+/** Mirrors users, where there is a mirror. */
+export class UserMirroring {
+  readonly #settling: MirrorSettling | undefined;
+  readonly #parts: UserMirroringOptions["parts"];
+
+  /** Mirroring that has not called anybody. */
+  constructor({ settling, parts }: UserMirroringOptions) {
+    this.#settling = settling;
+    this.#parts = parts;
+  }
+
+  /** Adds a user who is not there yet. */
+  adding(user: User): MirrorPlan {
+    const place = placeOf(user);
+    return this.#plan(place, [markWrite(place, {
+      previous: undefined,
+      work: { kind: "change", fields: MIRRORED_FIELDS },
+    })]);
+  }
+
+  /**
+   * Changes a user; one that the mirror never got is added to it, unless the
+   * person has an account of their own there.
+   */
+  async changing(previous: User, next: User): Promise<MirrorPlan> {
+    const place = placeOf(next);
+    if (this.#settling === undefined) return this.#plan(place, []);
+    const { store } = this.#parts;
+    const [mark, known] = await Promise.all([
+      readMark(store, place),
+      readSubject(store, place),
+    ]);
+    const fields = mirroredChanges(previous, next);
+    if (known === undefined) {
+      const isOwn = next.identity !== undefined && mark === undefined;
+      if (isOwn) return NOT_MIRRORED;
+    } else if (fields.length === 0) {
+      return this.#plan(place, []);
+    }
+    // What was not sent before is still to be sent.
+    const before = mark?.work.kind === "change" ? mark.work.fields : [];
+    return this.#plan(place, [markWrite(place, {
+      previous: mark,
+      work: { kind: "change", fields: [...new Set([...before, ...fields])] },
+    })]);
+  }
+
+  /** Does what earlier changes of a user have left to do; nothing is changed. */
+  async again(user: User): Promise<MirrorPlan> {
+    const place = placeOf(user);
+    const mark = this.#settling && await readMark(this.#parts.store, place);
+    return mark === undefined ? NOT_MIRRORED : this.#plan(place, []);
+  }
+
+  /** Removes a user. */
+  async removing(user: User): Promise<MirrorPlan> {
+    const { store } = this.#parts;
+    const place = placeOf(user);
+    const known = await readSubject(store, place);
+    if (this.#settling === undefined) {
+      return { ...NOT_MIRRORED, writes: known ? [subjectRemoval(known)] : [] };
+    }
+    const previous = await readMark(store, place);
+    if (known === undefined) {
+      if (previous === undefined) return NOT_MIRRORED;
+      // Whoever adds the user at this moment finds it gone, and removes it.
+      const write = markWrite(place, { previous, work: undefined });
+      return { ...NOT_MIRRORED, writes: [write] };
+    }
+    return this.#plan(place, [
+      subjectRemoval(known),
+      markWrite(place, {
+        previous,
+        work: { kind: "remove", subject: known.text },
+      }),
+    ]);
+  }
+
+  #plan(place: MirroredPlace, writes: readonly Write[]): MirrorPlan {
+    const settling = this.#settling;
+    if (settling === undefined) return NOT_MIRRORED;
+    return {
+      writes,
+      run: async () => await this.#told(place, await settling.settle(place)),
+    };
+  }
+
+  async #told(
+    { tenantId, userId }: MirroredPlace,
+    settled: Settled,
+  ): Promise<MirrorState | undefined> {
+    switch (settled.kind) {
+      case "ok":
+      case "exists":
+        return settled.kind;
+      case "nothing":
+        // There was nothing to do, or it was done in the background already.
+        return "ok";
+      case "not_mirrored":
+        return undefined;
+    }
+    const { store, clock, logger } = this.#parts;
+    const { reason } = settled;
+    logger.warn("Cannot mirror user: the identity provider did not do it", {
+      tenant: tenantId,
+      user: userId,
+      reason,
+    });
+    await store.commit([{
+      writes: [auditWrite(tenantId, {
+        atMs: clock.nowMs(),
+        action: "user.mirror_failed",
+        actor: SYSTEM_ACTOR,
+        target: userId,
+        detail: { reason },
+      })],
+    }]);
+    return "failed";
+  }
+}
+
+const NOT_MIRRORED: MirrorPlan = {
+  writes: [],
+  run: () => Promise.resolve(undefined),
+};
+
+/** The same answer with what came of it at the mirror. */
+export function withMirrorState<A extends Exclude<Answer, { kind: "problem" }>>(
+  answer: A,
+  state: MirrorState | undefined,
+): A {
+  if (state === undefined) return answer;
+  return { ...answer, headers: { ...answer.headers, [MIRROR_HEADER]: state } };
+}
+
+function placeOf({ tenantId, id: userId }: User): MirroredPlace {
+  return { tenantId, userId };
+}

@@ -1,0 +1,194 @@
+/**
+ * The routes of users.
+ *
+ * @module
+ */
+
+import type { ApiParts } from "../api_parts.ts";
+import { json } from "../../http/answer.ts";
+import { tenantOf } from "../../http/call.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { requiredBody } from "../../http/route_body.ts";
+import { readBookPage } from "../../http/book_page.ts";
+import { answerOfRead } from "../../http/conditions.ts";
+import { answerPage, PAGE_FIELDS, pageShape } from "../../http/record_page.ts";
+import { queryOf } from "../../../shared/schema/query.ts";
+import { viewUser } from "./user_view.ts";
+import { changeUser, findUser } from "./change_user.ts";
+import { createUser, type UserParts } from "./create_user.ts";
+import { removeUser } from "./remove_user.ts";
+import { MIRROR_HEADERS, UserMirroring } from "./user_mirroring.ts";
+import { userTag } from "./user_records.ts";
+import { USER, USER_CHANGES } from "./user_schema.ts";
+
+const READ = { kind: "member", role: "viewer", scope: "users:read" } as const;
+const WRITE = { kind: "member", role: "admin", scope: "users:write" } as const;
+const TAGS = ["users"];
+
+/** The routes of users. */
+export function userRoutes(parts: ApiParts): readonly AnyRoute[] {
+  const users: UserParts = {
+    parts,
+    mirroring: new UserMirroring({
+      settling: parts.mirrorSettling,
+      parts: parts.engine.parts,
+    }),
+  };
+  return [
+    listRoute(parts),
+    createRoute(users),
+    readRoute(users),
+    ...changeRoutes(users),
+    removeRoute(users),
+  ];
+}
+
+function listRoute(parts: ApiParts): AnyRoute {
+  return defineRoute({
+    method: "GET",
+    path: "/v1/users",
+    hosts: "tenant",
+    operationId: "listUsers",
+    summary: "List users",
+    tags: TAGS,
+    access: READ,
+    query: queryOf(PAGE_FIELDS),
+    answers: {
+      200: {
+        description: "A page of users, by their ids",
+        shape: pageShape("UserList", USER),
+      },
+    },
+    problems: ["bad_cursor"],
+    handle: (call) =>
+      answerPage(call, {
+        cursors: parts.cursors,
+        tenantId: tenantOf(call).id,
+        filter: "users",
+        query: call.query,
+        url: `${call.baseUrl}/v1/users`,
+        read: (position) =>
+          readBookPage(parts.engine.parts.books.users, {
+            tenantId: tenantOf(call).id,
+            query: call.query,
+            position,
+            view: viewUser,
+          }),
+      }),
+  });
+}
+
+function createRoute(users: UserParts): AnyRoute {
+  return defineRoute({
+    method: "POST",
+    path: "/v1/users",
+    hosts: "tenant",
+    operationId: "createUser",
+    summary: "Add a user",
+    description:
+      "Nobody can give a role that may more than the own one. The person logs " +
+      "in at the identity provider and is known by the verified address the " +
+      "first time.",
+    tags: TAGS,
+    access: WRITE,
+    body: requiredBody(USER, {
+      example: { email: "ada@example.com", name: "Ada", role: "admin" },
+    }),
+    answers: {
+      201: {
+        description: "The user",
+        shape: USER,
+        headers: {
+          Location: "Where the user is",
+          ETag: "The entity tag of this version",
+          ...MIRROR_HEADERS,
+        },
+      },
+    },
+    isIdempotent: true,
+    problems: ["email_taken", "quota_exceeded", "read_only"],
+    handle: (call) => createUser(call, users),
+  });
+}
+
+function readRoute(users: UserParts): AnyRoute {
+  return defineRoute({
+    method: "GET",
+    path: "/v1/users/:id",
+    hosts: "tenant",
+    operationId: "getUser",
+    summary: "Read a user",
+    tags: TAGS,
+    access: READ,
+    answers: { 200: { description: "The user", shape: USER } },
+    conditions: "read",
+    problems: [],
+    handle: async (call) => {
+      const user = await findUser(call, users);
+      if ("kind" in user) return user;
+      const etag = userTag(user);
+      return answerOfRead(call, etag) ??
+        json(viewUser(user), { headers: { etag } });
+    },
+  });
+}
+
+function changeRoutes(users: UserParts): readonly AnyRoute[] {
+  const common = {
+    path: "/v1/users/:id",
+    hosts: "tenant",
+    description: "The last active owner stays one, and nobody raises their " +
+      "own role. Who is disabled loses the keys they made; who is lowered " +
+      "loses those that may more than they may now.",
+    tags: TAGS,
+    access: WRITE,
+    answers: {
+      200: {
+        description: "The user",
+        shape: USER,
+        headers: MIRROR_HEADERS,
+      },
+    },
+    conditions: "change",
+    problems: ["email_taken", "last_owner", "read_only"],
+  } as const;
+  return [
+    defineRoute({
+      ...common,
+      method: "PUT",
+      operationId: "updateUser",
+      summary: "Change what is given of a user",
+      body: requiredBody(USER_CHANGES),
+      handle: (call) => changeUser(call, users),
+    }),
+    defineRoute({
+      ...common,
+      method: "PATCH",
+      operationId: "patchUser",
+      summary: "Change a user by a merge patch",
+      body: requiredBody(USER_CHANGES, {
+        mediaTypes: ["application/merge-patch+json", "application/json"],
+      }),
+      handle: (call) => changeUser(call, users),
+    }),
+  ];
+}
+
+function removeRoute(users: UserParts): AnyRoute {
+  return defineRoute({
+    method: "DELETE",
+    path: "/v1/users/:id",
+    hosts: "tenant",
+    operationId: "removeUser",
+    summary: "Remove a user with the keys they made",
+    description: "The audit log keeps what they did, by their id.",
+    tags: TAGS,
+    access: WRITE,
+    answers: {
+      204: { description: "The user is gone", headers: MIRROR_HEADERS },
+    },
+    conditions: "change",
+    problems: ["last_owner"],
+    handle: (call) => removeUser(call, users),
+  });
+}

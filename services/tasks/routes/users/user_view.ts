@@ -1,0 +1,25 @@
+/**
+ * A user as the API shows it.
+ *
+ * @module
+ */
+
+import type { User } from "../../domain/tenant.ts";
+import type { JsonObject } from "../../../shared/schema/json_schema.ts";
+import { optionalTime, time } from "../tasks/task_view.ts";
+
+/** Returns a user as the API shows it. */
+export function viewUser(user: User): JsonObject {
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    role: user.role,
+    status: user.status,
+    payloads: user.payloads,
+    idp_subject: user.identity?.subject ?? null,
+    created_at: time(user.createdAtMs),
+    updated_at: time(user.updatedAtMs),
+    last_seen_at: optionalTime(user.lastSeenAtMs),
+  };
+}

@@ -1,0 +1,216 @@
+/**
+ * The routes that change workers.
+ *
+ * @module
+ */
+
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { ApiParts } from "../api_parts.ts";
+import {
+  CALL_ADDRESS_RULE,
+  workerAddressRefusal,
+} from "../../http/call_address.ts";
+import { type Answer, json } from "../../http/answer.ts";
+import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";
+import { etagOf } from "../../http/etag.ts";
+import { invalidRequest } from "../../http/problem_answer.ts";
+import {
+  type AnyRoute,
+  defineRoute,
+  type RouteFacts,
+} from "../../http/route.ts";
+import { requiredBody } from "../../http/route_body.ts";
+import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
+import { answerOfChange } from "../../http/conditions.ts";
+import { asGiven } from "../../../shared/schema/derived.ts";
+import { jsonEquals } from "../../../shared/schema/read_only.ts";
+import { type ReadOutcome, readWhole } from "../../../shared/schema/schema.ts";
+import { viewWorker, type WorkerView } from "./worker_view.ts";
+import { actorText } from "./actor_text.ts";
+import { auditOf } from "./audit.ts";
+import { nameTaken } from "./create_worker.ts";
+import { membersOfPatch } from "./merge_patch.ts";
+import { readOnlyMembers } from "./read_only_members.ts";
+import { withKeys } from "./signing_keys.ts";
+import { changedWorker } from "./worker_definition.ts";
+import { workerFaults } from "./worker_faults.ts";
+import { factsOf, findWorker, noSuchWorker } from "./worker_finder.ts";
+import { LIVE_FIELDS } from "./worker_fields.ts";
+import {
+  CHANGES_EXAMPLE,
+  MAX_WORKER_BYTES,
+  WORKER,
+  WORKER_CHANGES,
+  WORKER_EXAMPLE,
+  type WorkerChanges,
+} from "./worker_schema.ts";
+
+/** A patch is read when the worker is known that it is for. */
+const PATCH = asGiven(WORKER_CHANGES.json, [WORKER_CHANGES]);
+
+/** Members that say when and how often, not what has changed. */
+const BOOKKEEPING = ["updated_at", "version", "paused_at", "paused_by"];
+
+/** The routes that change a worker. */
+export function changeWorkerRoutes(parts: ApiParts): readonly AnyRoute[] {
+  const common = {
+    path: "/v1/workers/:id",
+    hosts: "tenant",
+    tags: ["workers"],
+    access: { kind: "member", role: "admin", scope: "workers:write" },
+    answers: {
+      200: {
+        description: "The worker as it is now",
+        shape: WORKER,
+        example: WORKER_EXAMPLE,
+      },
+    },
+    conditions: "change",
+    problems: ["read_only", "name_taken", "secrets_unavailable"],
+  } as const satisfies Partial<RouteFacts>;
+  return [
+    defineRoute({
+      ...common,
+      method: "PUT",
+      operationId: "updateWorker",
+      summary: "Change a worker",
+      description:
+        "Members that are given are changed, the others stay; null " +
+        "resets one to its default. Attempts under way go on as they began. " +
+        CALL_ADDRESS_RULE,
+      body: requiredBody(WORKER_CHANGES, {
+        maxBytes: () => MAX_WORKER_BYTES,
+        example: CHANGES_EXAMPLE,
+      }),
+      handle: (call) =>
+        changeWorker(call, {
+          parts,
+          changes: () => ({ kind: "ok", value: call.body }),
+        }),
+    }),
+    defineRoute({
+      ...common,
+      method: "PATCH",
+      operationId: "patchWorker",
+      summary: "Change a worker by a merge patch",
+      description: "As PUT, but that members of `headers`, `jobs`, `limits` " +
+        "and `retry` are merged one by one (RFC 7396). " + CALL_ADDRESS_RULE,
+      body: requiredBody(PATCH, {
+        maxBytes: () => MAX_WORKER_BYTES,
+        mediaTypes: ["application/merge-patch+json", "application/json"],
+        example: CHANGES_EXAMPLE,
+      }),
+      handle: (call) =>
+        changeWorker(call, {
+          parts,
+          changes: (view) =>
+            readWhole(WORKER_CHANGES, membersOfPatch(view, call.body)),
+        }),
+    }),
+  ];
+}
+
+interface Change {
+  readonly parts: ApiParts;
+  /** What is to be set, given the worker as it is told. */
+  readonly changes: (view: WorkerView) => ReadOutcome<WorkerChanges>;
+}
+
+async function changeWorker(
+  call: CallContext,
+  change: Change,
+): Promise<Answer> {
+  const { engine } = change.parts;
+  return await commitPlan(engine.parts.store, () => planChange(call, change));
+}
+
+async function planChange(
+  call: CallContext,
+  { parts, changes }: Change,
+): Promise<CommitPlan | Answer> {
+  const { engine, vault, targets } = parts;
+  const worker = await findWorker(
+    engine,
+    tenantOf(call).id,
+    call.params.id ?? "",
+  );
+  if (worker === undefined) return noSuchWorker();
+  const refusal = answerOfChange(call, etagOf(worker.version));
+  if (refusal !== undefined) return refusal;
+  const facts = await factsOf(engine, worker);
+  const view = viewWorker(worker, facts);
+  const read = changes(view);
+  if (read.kind === "invalid") return invalidRequest(read.faults);
+  const { value: given } = read;
+  const isAsymmetric = given.asymmetric === undefined
+    ? worker.asymmetric !== undefined
+    : given.asymmetric === true;
+  const { nowMs } = call;
+  const bare = changedWorker(worker, given, { nowMs, actor: actorText(call) });
+  const forbidden = workerAddressRefusal(callerOf(call), {
+    before: worker,
+    after: bare,
+  });
+  if (forbidden !== undefined) return forbidden;
+  const faults = [
+    ...await readOnlyMembers(given, { worker, view, vault }),
+    ...workerFaults(bare, { targets, isAsymmetric }),
+  ];
+  if (faults.length > 0) return invalidRequest(faults);
+  const keyed = await withKeys(vault, bare, { isAsymmetric });
+  if (keyed.kind === "problem") return keyed;
+  const fields = changedFields(view, viewWorker(keyed.worker, facts));
+  if (fields.length === 0 && keyed.secret === undefined) {
+    return json(view, { headers: { etag: etagOf(worker.version) } });
+  }
+  const next: WorkerDefinition = {
+    ...keyed.worker,
+    version: worker.version + 1,
+    updatedAtMs: nowMs,
+  };
+  const { secret } = keyed;
+  return {
+    kind: "plan",
+    writes: [
+      engine.parts.books.workers.changing(worker, next),
+      auditOf(call, {
+        action: "worker.updated",
+        target: next.id,
+        detail: { name: next.name, fields },
+      }),
+      ...keyed.writes,
+    ],
+    answer: json({
+      ...viewWorker(next, facts),
+      ...(secret === undefined ? {} : { signing_secret: secret }),
+    }, {
+      headers: { etag: etagOf(next.version) },
+    }),
+    onConflict: ({ reason }) =>
+      reason === "alias" ? nameTaken("change", next.name) : undefined,
+    afterwards: () =>
+      engine.claims.trigger({ tenantId: next.tenantId, workerId: next.id }),
+  };
+}
+
+/** The names of what is told differently now, but for what changes by itself. */
+function changedFields(
+  before: WorkerView,
+  after: WorkerView,
+): readonly string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].filter((name) =>
+    !Object.hasOwn(LIVE_FIELDS, name) && !BOOKKEEPING.includes(name) &&
+    !sameMember(before, after, name)
+  );
+}
+
+/** A missing member is not the same as null: no retry policy is not none. */
+function sameMember(
+  before: WorkerView,
+  after: WorkerView,
+  name: string,
+): boolean {
+  return Object.hasOwn(before, name) === Object.hasOwn(after, name) &&
+    jsonEquals(before[name], after[name]);
+}

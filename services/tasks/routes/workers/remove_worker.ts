@@ -1,0 +1,166 @@
+/**
+ * The route that removes a worker with all that belongs to it.
+ *
+ * @module
+ */
+
+import { actorOf } from "../../access/caller.ts";
+import { LIVE_STATUSES } from "../../domain/task_status.ts";
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { EventRequest } from "../../engine/changes.ts";
+import type { TaskPosition } from "../../store/task_query.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { type Answer, empty } from "../../http/answer.ts";
+import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { etagOf } from "../../http/etag.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
+import { answerOfChange } from "../../http/conditions.ts";
+import { auditOf } from "./audit.ts";
+import { findWorker, noSuchWorker } from "./worker_finder.ts";
+import { REMOVAL_QUERY } from "./worker_schema.ts";
+
+/** Tasks that are canceled in one commit. */
+const PAGE = 250;
+
+type RemovalCall = Call<{ readonly cancel: boolean }, unknown>;
+
+/** The route that removes a worker. */
+export function removeWorkerRoute(parts: ApiParts): AnyRoute {
+  return defineRoute({
+    method: "DELETE",
+    path: "/v1/workers/:id",
+    hosts: "tenant",
+    operationId: "removeWorker",
+    summary: "Remove a worker with its secrets and credentials",
+    description: "A worker with live tasks is removed only with " +
+      "`cancel=true`, which cancels them all before.",
+    tags: ["workers"],
+    access: { kind: "member", role: "admin", scope: "workers:write" },
+    query: REMOVAL_QUERY,
+    answers: { 204: { description: "It is gone" } },
+    conditions: "change",
+    problems: ["worker_in_use"],
+    handle: (call) => removeWorker(call, parts),
+  });
+}
+
+async function removeWorker(
+  call: RemovalCall,
+  parts: ApiParts,
+): Promise<Answer> {
+  const { engine } = parts;
+  const tenantId = tenantOf(call).id;
+  const find = (): Promise<WorkerDefinition | undefined> =>
+    findWorker(engine, tenantId, call.params.id ?? "");
+  const first = await find();
+  if (first === undefined) return noSuchWorker();
+  const refusal = answerOfChange(call, etagOf(first.version));
+  if (refusal !== undefined) return refusal;
+  // Tasks that are made while the others are canceled are counted below.
+  if (call.query.cancel) {
+    await cancelTasks(call, { parts, worker: first, toMs: call.nowMs });
+  }
+  const answer = await commitPlan(engine.parts.store, async () => {
+    const worker = await find();
+    return worker?.id === first.id
+      ? await planRemoval(call, { parts, worker })
+      : noSuchWorker();
+  });
+  if (answer.kind !== "empty") return answer;
+  // Until the commit somebody could still make a task.
+  await cancelTasks(call, { parts, worker: first });
+  return answer;
+}
+
+async function planRemoval(
+  call: RemovalCall,
+  { parts, worker }: {
+    readonly parts: ApiParts;
+    readonly worker: WorkerDefinition;
+  },
+): Promise<CommitPlan | Answer> {
+  const { engine, workerCredentials } = parts;
+  const { workers, secrets, retiredSecrets, credentials } = engine.parts.books;
+  const { tenantId, id } = worker;
+  const refusal = answerOfChange(call, etagOf(worker.version)) ??
+    await useRefusal(worker, parts);
+  if (refusal !== undefined) return refusal;
+  // Whoever adds one changes the worker too, so none is left behind.
+  const [values, retired, pairs] = await Promise.all([
+    secrets.all(tenantId, id),
+    retiredSecrets.get(tenantId, id),
+    credentials.all(tenantId, id),
+  ]);
+  return {
+    kind: "plan",
+    writes: [
+      workers.removing(worker),
+      ...values.map((secret) => secrets.removing(secret)),
+      ...(retired === undefined ? [] : [retiredSecrets.removing(retired)]),
+      ...pairs.map((pair) => credentials.removing(pair)),
+      auditOf(call, {
+        action: "worker.removed",
+        target: id,
+        detail: { name: worker.name },
+      }),
+    ],
+    answer: empty(),
+    afterwards() {
+      for (const { id } of pairs) workerCredentials.forget(worker.tenantId, id);
+    },
+  };
+}
+
+async function useRefusal(
+  { tenantId, id: workerId }: WorkerDefinition,
+  { engine }: ApiParts,
+): Promise<ProblemAnswer | undefined> {
+  const counts = await engine.parts.store.counts({ tenantId, workerId });
+  const live = LIVE_STATUSES.reduce(
+    (sum, status) => sum + (counts[status] ?? 0),
+    0,
+  );
+  if (live === 0) return undefined;
+  return problem("worker_in_use", {
+    detail: `Cannot remove worker: it has ${live} live tasks; "cancel=true" ` +
+      "cancels them",
+    extensions: { live },
+  });
+}
+
+/** Cancels live tasks page by page; those made later than `toMs` are left. */
+async function cancelTasks(
+  call: RemovalCall,
+  { parts, worker, toMs }: {
+    readonly parts: ApiParts;
+    readonly worker: WorkerDefinition;
+    readonly toMs?: number;
+  },
+): Promise<void> {
+  const { parts: { store }, changes } = parts.engine;
+  const { tenantId, id: workerId } = worker;
+  const actor = actorOf(callerOf(call));
+  let after: TaskPosition | undefined;
+  do {
+    const { tasks, next } = await store.listTasks({
+      tenantId,
+      workerIds: [workerId],
+      statuses: LIVE_STATUSES,
+      by: "created_at",
+      ...(toMs === undefined ? {} : { toMs }),
+      sort: "created_at",
+      order: "asc",
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    });
+    await changes.applyAll(tasks.map(({ id }): EventRequest => ({
+      tenantId,
+      id,
+      event: { kind: "cancel", reason: "its worker is removed" },
+      actor,
+    })));
+    after = next;
+  } while (after !== undefined && !call.isGone());
+}

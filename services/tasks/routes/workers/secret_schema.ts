@@ -1,0 +1,186 @@
+/**
+ * Secrets of workers as bodies of requests and answers.
+ *
+ * @module
+ */
+
+import { MAX_SECRETS_PER_WORKER } from "../../secrets/secret_rules.ts";
+import {
+  MAX_LABEL_CHARS,
+  MAX_SECRET_VALUE_BYTES,
+} from "../../secrets/secret_value.ts";
+import { MAX_SECRET_NAME_CHARS } from "../../secrets/secret_name.ts";
+import { nullable } from "../../../shared/schema/alternatives.ts";
+import { described, named, shape } from "../../../shared/schema/annotated.ts";
+import { boolean, literal } from "../../../shared/schema/choice.ts";
+import { asGiven } from "../../../shared/schema/derived.ts";
+import { dateTime } from "../../domain/schema/domain_kinds.ts";
+import type { JsonSchema } from "../../../shared/schema/json_schema.ts";
+import { list } from "../../../shared/schema/list.ts";
+import { integer } from "../../../shared/schema/numbers.ts";
+import { object } from "../../../shared/schema/object.ts";
+import type { Schema, Shape } from "../../../shared/schema/schema.ts";
+import { text } from "../../../shared/schema/text.ts";
+
+const SECRET_NAME: JsonSchema = {
+  type: "string",
+  pattern: "^[A-Z_][A-Z0-9_]*$",
+  maxLength: MAX_SECRET_NAME_CHARS,
+};
+
+const SECRET_VALUE: JsonSchema = {
+  type: "string",
+  minLength: 1,
+  maxLength: MAX_SECRET_VALUE_BYTES,
+  writeOnly: true,
+};
+
+/** Secrets to add; the rules of secrets read them. */
+export const NEW_SECRETS: Schema<unknown> = named(
+  "NewSecrets",
+  asGiven({
+    description: "Values by name, or what is to be made: a credential (also " +
+      "without a body), a new signing secret",
+    anyOf: [
+      {
+        type: "object",
+        properties: { name: SECRET_NAME, value: SECRET_VALUE },
+        required: ["name", "value"],
+        additionalProperties: false,
+      },
+      {
+        type: "object",
+        properties: {
+          secrets: {
+            type: "object",
+            propertyNames: SECRET_NAME,
+            additionalProperties: SECRET_VALUE,
+            minProperties: 1,
+            maxProperties: MAX_SECRETS_PER_WORKER,
+          },
+        },
+        required: ["secrets"],
+        additionalProperties: false,
+      },
+      {
+        type: "object",
+        properties: {
+          type: { const: "credential" },
+          name: { type: ["string", "null"], maxLength: MAX_LABEL_CHARS },
+          expires_at: { type: ["string", "null"], format: "date-time" },
+          secrets: {
+            type: ["boolean", "null"],
+            default: true,
+            description: "Whether leases taken with it may carry the " +
+              "worker's secrets",
+          },
+        },
+        additionalProperties: false,
+      },
+      {
+        type: "object",
+        properties: { type: { const: "signing" } },
+        required: ["type"],
+        additionalProperties: false,
+      },
+    ],
+  }),
+);
+
+/** Values to add. */
+export const VALUES_EXAMPLE = {
+  secrets: { MAILER_KEY: "a value that is never told again" },
+} as const;
+
+const VALUE = {
+  type: literal("value"),
+  name: text(),
+  version: integer({ minimum: 1 }),
+  created_at: dateTime(),
+  updated_at: dateTime(),
+};
+
+const CREDENTIAL = {
+  type: literal("credential"),
+  id: text(),
+  name: nullable(text()),
+  secrets: described(
+    boolean(),
+    "Whether leases taken with it may carry the worker's secrets",
+  ),
+  created_at: dateTime(),
+  expires_at: nullable(dateTime()),
+  last_used_at: nullable(dateTime()),
+};
+
+const SIGNING = {
+  type: literal("signing"),
+  number: integer({ minimum: 1 }),
+  expires_at: nullable(dateTime()),
+};
+
+const SHOWN_ONCE = "Shown this once; null when the answer is given again";
+
+const ADDED_VALUES = object({
+  type: literal("value"),
+  secrets: list(object(VALUE), { maxItems: MAX_SECRETS_PER_WORKER }),
+});
+
+const ADDED_CREDENTIAL = object({
+  ...CREDENTIAL,
+  key: described(text(), "The user name: `<tenant>:<id>`"),
+  secret: described(
+    nullable(text()),
+    `The password, and the bearer token. ${SHOWN_ONCE}`,
+  ),
+});
+
+const ADDED_SIGNING = object({
+  ...SIGNING,
+  secret: described(nullable(text()), SHOWN_ONCE),
+  replaced: described(
+    list(object(SIGNING), { maxItems: 8 }),
+    "Earlier secrets that sign alongside, and until when",
+  ),
+});
+
+/** What was added. */
+export const ADDED_SECRETS: Shape = named(
+  "AddedSecrets",
+  shape({
+    anyOf: [ADDED_VALUES.json, ADDED_CREDENTIAL.json, ADDED_SIGNING.json],
+    examples: [{
+      type: "value",
+      secrets: [{
+        type: "value",
+        name: "MAILER_KEY",
+        version: 1,
+        created_at: "2030-01-31T08:30:00.000Z",
+        updated_at: "2030-01-31T08:30:00.000Z",
+      }],
+    }],
+  }, [ADDED_VALUES, ADDED_CREDENTIAL, ADDED_SIGNING]),
+);
+
+const SECRETS = [object(VALUE), object(CREDENTIAL), object(SIGNING)];
+
+/** What a worker has. */
+export const SECRET_LIST: Shape = named(
+  "SecretList",
+  shape({
+    type: "object",
+    properties: {
+      data: {
+        type: "array",
+        items: { anyOf: SECRETS.map(({ json }) => json) },
+      },
+      next: { type: "null" },
+    },
+    required: ["data", "next"],
+    additionalProperties: false,
+    examples: [{
+      data: [{ type: "signing", number: 1, expires_at: null }],
+      next: null,
+    }],
+  }, SECRETS),
+);

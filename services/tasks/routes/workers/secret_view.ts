@@ -1,0 +1,48 @@
+/**
+ * What the API shows of a worker's secrets: names and dates, never values.
+ *
+ * @module
+ */
+
+import type { WorkerCredential } from "../../domain/tenant.ts";
+import type { SigningSecret } from "../../domain/worker.ts";
+import type { SecretRecord } from "../../engine/books.ts";
+import { optionalTime, time } from "../tasks/task_view.ts";
+
+/** A secret as the API shows it. */
+export type SecretView = Readonly<Record<string, unknown>>;
+
+/** A named value, without the value. */
+export function viewValue(
+  secret: Omit<SecretRecord, "sealed">,
+): SecretView {
+  return {
+    type: "value",
+    name: secret.name,
+    version: secret.version,
+    created_at: time(secret.createdAtMs),
+    updated_at: time(secret.updatedAtMs),
+  };
+}
+
+/** What a worker logs in with, without its secret part. */
+export function viewCredential(credential: WorkerCredential): SecretView {
+  return {
+    type: "credential",
+    id: credential.id,
+    name: credential.name === "" ? null : credential.name,
+    secrets: credential.secrets,
+    created_at: time(credential.createdAtMs),
+    expires_at: optionalTime(credential.expiresAtMs),
+    last_used_at: optionalTime(credential.lastUsedAtMs),
+  };
+}
+
+/** A secret that signs calls, by its number. */
+export function viewSigning(secret: SigningSecret): SecretView {
+  return {
+    type: "signing",
+    number: secret.number,
+    expires_at: optionalTime(secret.expiresAtMs),
+  };
+}

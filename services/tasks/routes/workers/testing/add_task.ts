@@ -1,0 +1,65 @@
+/**
+ * Tasks for tests of workers and leases.
+ *
+ * @module
+ */
+
+import type { Task, TaskDefinition } from "../../../domain/task.ts";
+import type { WorkerDefinition } from "../../../domain/worker.ts";
+import { sampleDefinition } from "../../../engine/testing/samples.ts";
+import type { TestApi } from "../../testing/test_api.ts";
+
+/** What of a task is not as usual. */
+export interface AddTaskOptions extends Partial<TaskDefinition> {
+  /**
+   * Its date, in milliseconds since the epoch.
+   * @default now
+   */
+  readonly dateMs?: number;
+}
+
+/**
+ * Adds a task of a worker.
+ *
+ * @throws {Error} when it cannot be written
+ */
+export async function addTask(
+  { engine }: Pick<TestApi, "engine">,
+  worker: WorkerDefinition,
+  { dateMs, ...patch }: AddTaskOptions = {},
+): Promise<Task> {
+  const prepared = await engine.creation.prepare({
+    tenantId: worker.tenantId,
+    worker,
+    definition: sampleDefinition({ workerId: worker.id, ...patch }),
+    ...(dateMs === undefined ? {} : { dateMs }),
+    isPaused: false,
+    actor: { type: "user", id: "usr_test" },
+  });
+  const outcome = await engine.creation.write([prepared]);
+  if (outcome.kind !== "created") throw new Error(JSON.stringify(outcome));
+  return prepared.task;
+}
+
+/** The types of a task's history, oldest first. */
+export async function historyOf(
+  { store }: Pick<TestApi, "store">,
+  { tenantId, id }: Pick<Task, "tenantId" | "id">,
+): Promise<readonly string[]> {
+  return (await recordsOf({ store }, { tenantId, id }))
+    .map((record) => String(record.type));
+}
+
+/** The records of a task's history, oldest first. */
+export async function recordsOf(
+  { store }: Pick<TestApi, "store">,
+  { tenantId, id }: Pick<Task, "tenantId" | "id">,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const page = await store.history({
+    tenantId,
+    taskId: id,
+    order: "asc",
+    limit: 1_000,
+  });
+  return page.records.map(({ text }) => JSON.parse(text));
+}

@@ -1,0 +1,238 @@
+/**
+ * The route that calls a worker once, to see whether calls get there.
+ *
+ * @module
+ */
+
+import { actorOf } from "../../access/caller.ts";
+import { judgeAnswer } from "../../delivery/judge_answer.ts";
+import type { PushOutcome } from "../../delivery/push_outcome.ts";
+import type { Task } from "../../domain/task.ts";
+import type { WorkerDefinition } from "../../domain/worker.ts";
+import {
+  pushRequestOf,
+  type PushRequestOutcome,
+} from "../../engine/push_request.ts";
+import { newTraceparent } from "../../engine/traceparent.ts";
+import type { OpenedSecrets } from "../../engine/vault.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { type Answer, json } from "../../http/answer.ts";
+import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { problem } from "../../http/problem_answer.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { optionalBody } from "../../http/route_body.ts";
+import { EmbeddedJson } from "../../engine/embedded_json.ts";
+import { viewTask } from "../tasks/task_view.ts";
+import {
+  MAX_TRIAL_BODY_CHARS,
+  TRIAL,
+  type Trial,
+  TRIAL_RESULT,
+} from "./trial_schema.ts";
+import { findWorker, noSuchWorker } from "./worker_finder.ts";
+
+const DEFAULT_TRIAL: Trial = { job: "default", data: "null", timeout: 10_000 };
+
+/** The route that tries a worker. */
+export function tryWorkerRoute(parts: ApiParts): AnyRoute {
+  return defineRoute({
+    method: "POST",
+    path: "/v1/workers/:id/test",
+    hosts: "tenant",
+    operationId: "testWorker",
+    summary: "Call a worker once with a task that is not kept",
+    description: "The call is that of a real attempt: signed, with the " +
+      "worker's headers and secrets, to the same addresses and no others. " +
+      "`data.test` of its body is true. Nothing of it is stored.",
+    tags: ["workers"],
+    access: { kind: "member", role: "admin", scope: "workers:write" },
+    body: optionalBody(TRIAL, {
+      maxBytes: (limits) => limits.payloadBytes + 4_096,
+      example: { job: "welcome", data: { to: "ada@example.com" } },
+    }),
+    answers: { 200: { description: "What came back", shape: TRIAL_RESULT } },
+    isIdempotent: true,
+    problems: ["wrong_state", "secrets_unavailable"],
+    async handle(call) {
+      const worker = await findWorker(
+        parts.engine,
+        tenantOf(call).id,
+        call.params.id ?? "",
+      );
+      if (worker === undefined) return noSuchWorker();
+      return worker.url === undefined
+        ? problem("wrong_state", {
+          detail: "Cannot call the worker: it has no url; it asks for tasks " +
+            "itself",
+          extensions: { state: worker.kind },
+        })
+        : await tryWorker(call, { parts, worker, url: worker.url });
+    },
+  });
+}
+
+async function tryWorker(
+  call: Call<unknown, Trial | undefined>,
+  { parts, worker, url }: {
+    readonly parts: ApiParts;
+    readonly worker: WorkerDefinition;
+    readonly url: string;
+  },
+): Promise<Answer> {
+  const { vault, caller } = parts;
+  const { nowMs, body: trial = DEFAULT_TRIAL } = call;
+  const [task, secrets, signing] = await Promise.all([
+    taskOf(call, { parts, worker }),
+    vault.open(worker.tenantId, worker.id),
+    vault.signing(worker),
+  ]);
+  const template = ownUrl(worker, trial.job) ?? url;
+  const embedded = new EmbeddedJson();
+  const made = pushRequestOf({
+    embedded,
+    task,
+    worker,
+    secrets: secrets.values,
+    signing,
+    type: "task.run",
+    data: {
+      task: viewTask(task, {
+        workerName: worker.name,
+        payloads: true,
+        embedded,
+      }),
+      run: task.run,
+      attempt: {
+        id: task.attempt?.id,
+        // Of the form of a real one, and good for nothing.
+        token: "lt_test",
+        fence: task.fence,
+        started_at: new Date(nowMs).toISOString(),
+      },
+      test: true,
+    },
+    url: template,
+    nowMs,
+    traceparent: newTraceparent(),
+  });
+  const ending = new AbortController();
+  const stayed = call.onGone(() => ending.abort());
+  try {
+    const outcome: PushOutcome = made.kind === "ok"
+      ? await caller.call({
+        ...made.request,
+        timeoutMs: trial.timeout,
+        signal: ending.signal,
+      })
+      : { kind: "refused", code: "bad_header", reason: made.reason };
+    return json({
+      call: {
+        method: worker.method,
+        // The template: the address itself may hold secrets.
+        url: template,
+        id: idOf(made),
+        signatures: signing.length,
+      },
+      ...resultOf(outcome, secrets),
+    });
+  } finally {
+    stayed();
+  }
+}
+
+/** A task as it would be at the start of its first attempt. */
+async function taskOf(
+  call: Call<unknown, Trial | undefined>,
+  { parts, worker }: {
+    readonly parts: ApiParts;
+    readonly worker: WorkerDefinition;
+  },
+): Promise<Task> {
+  const { engine } = parts;
+  const { nowMs, body: trial = DEFAULT_TRIAL } = call;
+  const { id: tenantId, timezone } = tenantOf(call);
+  const { task } = await engine.creation.prepare({
+    tenantId,
+    worker,
+    definition: {
+      workerId: worker.id,
+      job: trial.job,
+      dataJson: trial.data,
+      timezone,
+      dependencies: [],
+      onDependencyFailure: "fail",
+      priority: 0,
+      group: "",
+      tags: [],
+      metadata: {},
+    },
+    isPaused: false,
+    actor: actorOf(callerOf(call)),
+  });
+  return {
+    ...task,
+    status: "running",
+    isDue: false,
+    fence: 1,
+    startedAtMs: nowMs,
+    attempt: {
+      id: `lse_${task.id.slice(4)}_1`,
+      tokenHash: "",
+      startedAtMs: nowMs,
+      expiresAtMs: nowMs + trial.timeout,
+      deadlineMs: nowMs + trial.timeout,
+      leaseMs: worker.leaseMs,
+    },
+  };
+}
+
+function ownUrl({ jobs }: WorkerDefinition, job: string): string | undefined {
+  return jobs !== undefined && Object.hasOwn(jobs, job)
+    ? jobs[job]?.url
+    : undefined;
+}
+
+function idOf(made: PushRequestOutcome): string | null {
+  return made.kind === "ok" ? made.request.headers["webhook-id"] ?? null : null;
+}
+
+function resultOf(
+  outcome: PushOutcome,
+  { scrubber }: OpenedSecrets,
+): Readonly<Record<string, unknown>> {
+  const clean = (text: string): string => scrubber?.scrubText(text) ?? text;
+  const verdict = judgeAnswer(outcome);
+  const error = verdict.kind !== "failed" ? null : {
+    code: outcome.kind === "refused" ? outcome.code : verdict.failure.code,
+    message: clean(verdict.message),
+  };
+  if (outcome.kind !== "answered") {
+    return {
+      outcome: verdict.kind,
+      duration: outcome.kind === "failed" ? outcome.durationMs : null,
+      answer: null,
+      error,
+    };
+  }
+  // What is cut off cannot be recognized, so it is cut last.
+  const { bodyText, isTruncated } = outcome;
+  const body = scrubber?.scrubText(bodyText, { isCut: isTruncated }) ??
+    bodyText;
+  const shown = body.slice(0, MAX_TRIAL_BODY_CHARS).toWellFormed();
+  return {
+    outcome: verdict.kind,
+    duration: outcome.durationMs,
+    answer: {
+      status: outcome.status,
+      headers: Object.fromEntries(
+        Object.entries(outcome.headers).map(([name, value]) => [
+          name,
+          clean(value),
+        ]),
+      ),
+      body: shown,
+      truncated: isTruncated || shown.length < body.length,
+    },
+    error,
+  };
+}

@@ -1,0 +1,232 @@
+/**
+ * The members of a worker: what clients may say of one, within which bounds, and
+ * what the service tells of it.
+ *
+ * @module
+ */
+
+import { nullable, oneOf } from "../../../shared/schema/alternatives.ts";
+import { described, shape } from "../../../shared/schema/annotated.ts";
+import { boolean, choice } from "../../../shared/schema/choice.ts";
+import { refined } from "../../../shared/schema/derived.ts";
+import { dateTime, durationMs } from "../../domain/schema/domain_kinds.ts";
+import {
+  optional,
+  readOnly,
+  withDefault,
+} from "../../../shared/schema/field.ts";
+import { isJsonObject } from "../../../shared/schema/json_schema.ts";
+import { list, record } from "../../../shared/schema/list.ts";
+import { integer } from "../../../shared/schema/numbers.ts";
+import { object } from "../../../shared/schema/object.ts";
+import { retryPolicy } from "../../domain/schema/retry_kind.ts";
+import type { Schema } from "../../../shared/schema/schema.ts";
+import { ONE_LINE, text } from "../../../shared/schema/text.ts";
+
+/** Most jobs of a worker. */
+const MAX_JOBS = 500;
+/** Most starts in a period: each is remembered for as long as it counts. */
+const MAX_RATE = 10_000;
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** A name can be part of a path and of a comma list, and is never like an id. */
+const NAME = text({
+  minLength: 1,
+  maxLength: 64,
+  pattern: /^(?![Ww][Rr][Kk]_)[A-Za-z0-9][A-Za-z0-9._-]*$/,
+  mustBe: 'letters, digits, ".", "_" and "-" with a letter or digit first, ' +
+    'and unlike an id ("wrk_…")',
+});
+
+/** The name of a job. */
+export const JOB_NAME: Schema<string> = text({
+  minLength: 1,
+  maxLength: 128,
+  pattern: ONE_LINE,
+  mustBe: "a single line",
+});
+
+/** How long a lease may last. */
+export const LEASE_TIME: Schema<number> = durationMs({
+  minimumMs: 5 * SECOND_MS,
+  maximumMs: HOUR_MS,
+});
+
+const URL_TEXT = text({ minLength: 1, maxLength: 4_096 });
+
+const TIMEOUT = durationMs({
+  numberUnit: "milliseconds",
+  minimumMs: SECOND_MS,
+  maximumMs: DAY_MS,
+});
+
+const JOB = object({
+  url: optional(nullable(URL_TEXT)),
+  timeout: optional(nullable(TIMEOUT)),
+  retry: optional(retryPolicy()),
+});
+
+const JOBS = oneOf([
+  {
+    when: Array.isArray,
+    schema: list(JOB_NAME, {
+      minItems: 1,
+      maxItems: MAX_JOBS,
+      isUnique: true,
+    }),
+  },
+  {
+    when: isJsonObject,
+    schema: refined(
+      record(JOB, { maxEntries: MAX_JOBS, names: JOB_NAME }),
+      (jobs) =>
+        Object.keys(jobs).length > 0 ? [] : [{
+          code: "too_few",
+          reason: "Cannot take value: it has no job; null means any job",
+        }],
+    ),
+  },
+], { mustBe: "a list of names nor an object of jobs" });
+
+const LIMITS = refined(
+  object({
+    rate: optional(nullable(integer({ minimum: 1, maximum: MAX_RATE }))),
+    period: optional(nullable(durationMs({
+      minimumMs: SECOND_MS,
+      maximumMs: DAY_MS,
+    }))),
+    per: optional(nullable(choice(["worker", "group"]))),
+    group_concurrency: optional(
+      nullable(integer({ minimum: 1, maximum: 100_000 })),
+    ),
+  }),
+  ({ rate, period, per }) =>
+    typeof rate === "number" || (period ?? per ?? undefined) === undefined
+      ? []
+      : [{
+        pointer: "/rate",
+        code: "required",
+        reason: 'Cannot do without field "rate": "period" and "per" are ' +
+          "about it",
+      }],
+);
+
+const WHOLE = integer({ minimum: 0 });
+
+/** What the service tells, which changes without anybody changing the worker. */
+export const LIVE_FIELDS = {
+  status: readOnly(described(
+    choice(["idle", "active", "stale", "paused"]),
+    "`active`: has tasks under way or asked for some within the last minute; " +
+      "`stale`: did not ask for a minute though it had before or tasks wait; " +
+      "`idle`: nothing to do; `paused`: is given nothing",
+  )),
+  last_seen_at: readOnly(described(
+    nullable(dateTime()),
+    "When it last asked for tasks, since the service was started",
+  )),
+  instances: readOnly(described(
+    list(object({ name: text(), last_seen_at: dateTime() }), {
+      maxItems: 100,
+    }),
+    "Its processes, as they call themselves, since the service was started",
+  )),
+  counts: readOnly(described(
+    object({ waiting: WHOLE, running: WHOLE, retry: WHOLE, failed: WHOLE }),
+    "How many tasks it has",
+  )),
+};
+
+/** What clients decide of a worker, and what the service does. */
+export const WORKER_FIELDS = {
+  id: readOnly(text()),
+  name: described(NAME, "Unique whatever the case"),
+  kind: readOnly(described(
+    choice(["push", "pull"]),
+    "`push` with a `url`: the service calls it; `pull`: it asks for tasks",
+  )),
+  url: optional(described(
+    nullable(URL_TEXT),
+    "Where to call it; path and query may hold `{{secrets.NAME}}`",
+  )),
+  method: withDefault(choice(["POST", "PUT", "PATCH"]), "POST"),
+  headers: withDefault(
+    described(
+      record(text({ maxLength: 8_192 }), { maxEntries: 64 }),
+      "Headers of its calls; values may hold `{{secrets.NAME}}`",
+    ),
+    {},
+  ),
+  jobs: optional(described(
+    nullable(JOBS),
+    "The jobs it has: names, or an object of what each has of its own; " +
+      "null takes any job",
+  )),
+  concurrency: withDefault(
+    described(
+      integer({ minimum: 0, maximum: 100_000 }),
+      "Most tasks under way at once; 0 for as many as the plan allows",
+    ),
+    10,
+  ),
+  limits: optional(described(
+    nullable(LIMITS),
+    "At most `rate` starts in a `period` (PT1S), `per` worker or group; " +
+      "`group_concurrency` tasks of a group at once",
+  )),
+  timeout: withDefault(
+    described(
+      TIMEOUT,
+      "How long an attempt may take, one that is answered with 202 and a " +
+        "`task-lease` included: no lease is longer",
+    ),
+    "PT30S",
+  ),
+  lease: withDefault(
+    described(LEASE_TIME, "How long a lease lasts unless asked otherwise"),
+    "PT30S",
+  ),
+  retry: optional(described(
+    retryPolicy(),
+    "The policy of tasks without one; null means no retries, `{}` the " +
+      "service's policy",
+  )),
+  max_lost: withDefault(
+    described(
+      integer({ minimum: 0, maximum: 100 }),
+      "Lost attempts in a row after which the next one is a failure",
+    ),
+    3,
+  ),
+  paused: withDefault(
+    described(boolean(), "Whether it is given nothing"),
+    false,
+  ),
+  asymmetric: withDefault(
+    described(boolean(), "Whether calls are signed with a key pair as well"),
+    false,
+  ),
+  public_key: readOnly(described(
+    nullable(text()),
+    "The public half of the key pair (`whpk_…`)",
+  )),
+  signing_secret: readOnly(described(
+    nullable(text()),
+    "The new secret that signs its calls and those at the end of its tasks " +
+      "(`whsec_…`), shown once: in the answer that made it, and not when that " +
+      "is given again",
+  )),
+  paused_at: readOnly(nullable(dateTime())),
+  paused_by: readOnly(described(nullable(text()), "Who paused it: `type:id`")),
+  ...LIVE_FIELDS,
+  created_at: readOnly(dateTime()),
+  updated_at: readOnly(dateTime()),
+  version: readOnly(WHOLE),
+  links: readOnly(shape({
+    type: "object",
+    additionalProperties: { type: "string" },
+  })),
+};
