@@ -10,7 +10,7 @@
 
 import { createTaskIds } from "../../services/tasks/store/task_id.ts";
 import { createSqliteStore } from "../../services/tasks/store/sqlite/sqlite_store.ts";
-import type { Store, Unit } from "../../services/tasks/store/store.ts";
+import type { Store, Transaction } from "../../services/tasks/store/store.ts";
 import type { Task } from "../../services/tasks/domain/task.ts";
 import {
   change,
@@ -69,12 +69,15 @@ async function main(args: readonly string[]): Promise<void> {
 async function measureFresh(folder: string): Promise<void> {
   const store = await openStore(folder);
   for (const callers of [1, 10, 50]) {
-    const rate = await perSecond(callers, () => store.commit([createUnit()]));
+    const rate = await perSecond(
+      callers,
+      () => store.commit([createTransaction()]),
+    );
     report(`create, ${callers} at a time`, rate);
   }
   const rate = await perSecond(
     2,
-    () => store.commit(Array.from({ length: BATCH }, createUnit)),
+    () => store.commit(Array.from({ length: BATCH }, createTransaction)),
   );
   report(`create, ${BATCH} per commit, 2 at a time`, rate * BATCH);
   await store.stop();
@@ -165,7 +168,7 @@ async function claimOnce(
   const startedMs = performance.now();
   const [found = []] = await store.candidates([CLAIM]);
   const started = found.map((task) => start(task));
-  await store.commit(started.map(({ unit }) => unit));
+  await store.commit(started.map(({ transaction }) => transaction));
   claimsMs.push(performance.now() - startedMs);
   await store.commit(started.map(({ task }) => complete(task)));
   bothMs.push(performance.now() - startedMs);
@@ -177,13 +180,13 @@ async function claimMany({ store, manyMs }: Measured): Promise<void> {
   const found = await store.candidates(new Array(CALLERS).fill(CLAIM));
   await Promise.all(found.map(async (tasks) => {
     const started = tasks.map((task) => start(task));
-    await store.commit(started.map(({ unit }) => unit));
+    await store.commit(started.map(({ transaction }) => transaction));
     await store.commit(started.map(({ task }) => complete(task)));
   }));
   manyMs.push(performance.now() - startedMs);
 }
 
-function createUnit(): Unit {
+function createTransaction(): Transaction {
   const { task, history } = withHistory(
     sampleTask({
       id: ids.next(),
@@ -200,7 +203,9 @@ function createUnit(): Unit {
   return { writes: [{ ...creation(task), history }] };
 }
 
-function start(task: Task): { readonly task: Task; readonly unit: Unit } {
+function start(
+  task: Task,
+): { readonly task: Task; readonly transaction: Transaction } {
   const { task: next, history } = withHistory(
     changed(task, { status: "running", attempt: sampleAttempt(task) }),
     [{ type: "started" }],
@@ -213,11 +218,11 @@ function start(task: Task): { readonly task: Task; readonly unit: Unit } {
   } as const;
   return {
     task: next,
-    unit: { writes: [{ ...change(next), history }, usage] },
+    transaction: { writes: [{ ...change(next), history }, usage] },
   };
 }
 
-function complete({ attempt: _, ...task }: Task): Unit {
+function complete({ attempt: _, ...task }: Task): Transaction {
   const { task: next, history } = withHistory(
     changed(task, {
       status: "complete",
@@ -232,7 +237,7 @@ function complete({ attempt: _, ...task }: Task): Unit {
 
 async function fill(store: Store, count: number): Promise<void> {
   for (let made = 0; made < count; made += BATCH) {
-    await store.commit(Array.from({ length: BATCH }, createUnit));
+    await store.commit(Array.from({ length: BATCH }, createTransaction));
   }
 }
 

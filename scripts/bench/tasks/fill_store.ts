@@ -8,7 +8,7 @@ import { systemClock } from "../../../services/shared/clock.ts";
 import type { Logger } from "../../../services/shared/logger.ts";
 import type { Task } from "../../../services/tasks/domain/task.ts";
 import { createSqliteStore } from "../../../services/tasks/store/sqlite/sqlite_store.ts";
-import type { Unit } from "../../../services/tasks/store/store.ts";
+import type { Transaction } from "../../../services/tasks/store/store.ts";
 import { createTaskIds } from "../../../services/tasks/store/task_id.ts";
 import {
   creation,
@@ -51,16 +51,16 @@ export async function fillStore(options: FillOptions): Promise<void> {
     // What is lost by a crash of the machine is filled again.
     durability: "relaxed",
   });
-  const makeUnit = unitMaker(options);
+  const makeTransaction = transactionMaker(options);
   await store.start();
   try {
     for (let made = 0; made < tasks; made += UNITS) {
       const length = Math.min(UNITS, tasks - made);
-      const units = Array.from(
+      const transactions = Array.from(
         { length },
-        (_, index) => makeUnit(made + index),
+        (_, index) => makeTransaction(made + index),
       );
-      const results = await store.commit(units);
+      const results = await store.commit(transactions);
       if (results.some(({ kind }) => kind !== "ok")) {
         throw new Error("Cannot fill the store: a task was refused");
       }
@@ -73,7 +73,9 @@ export async function fillStore(options: FillOptions): Promise<void> {
   }
 }
 
-function unitMaker(options: FillOptions): (index: number) => Unit {
+function transactionMaker(
+  options: FillOptions,
+): (index: number) => Transaction {
   const { tenant, stateOf } = options;
   const ids = createTaskIds({
     clock: systemClock,

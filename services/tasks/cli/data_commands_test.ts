@@ -9,7 +9,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
   withHistory,
 } from "../store/testing/sample_tasks.ts";
 import { runBackup, runCheck, runRestore } from "./data_commands.ts";
@@ -63,7 +63,7 @@ Deno.test("runBackup() and runRestore() carry tasks to another folder while a st
     const store = open(`${folder}/a`);
     await store.start();
     const task = sampleTask({ id: sampleIds().next() });
-    await store.commit(unitsOf(creation(task)));
+    await store.commit(transactionsOf(creation(task)));
     const file = `${folder}/copy`;
     assertEquals(await runBackup([file], options(told, `${folder}/a`)), 0);
     await store.stop();
@@ -144,7 +144,7 @@ Deno.test("runCheck() exits with 1 when a history was tampered with, and says of
     );
     const store = open(folder);
     await store.start();
-    await store.commit(unitsOf({ ...creation(task), history }));
+    await store.commit(transactionsOf({ ...creation(task), history }));
     await store.stop();
     assertEquals(await runCheck([], options(told, folder)), 0);
     assertEquals(told.out.splice(0), ["The database is whole", UNBOUND]);
@@ -183,7 +183,7 @@ Deno.test("runCheck() says how far it has come when it takes long, but for --jso
         {},
         {},
       ]);
-      await store.commit(unitsOf({ ...creation(task), history }));
+      await store.commit(transactionsOf({ ...creation(task), history }));
     }
     await store.stop();
     let nowMs = 0;

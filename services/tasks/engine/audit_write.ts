@@ -26,7 +26,7 @@ export interface AuditFact {
   readonly detail?: JsonObject;
 }
 
-/** The write that adds a line to a tenant's audit log; it belongs into the unit of the change. */
+/** The write that adds a line to a tenant's audit log; it belongs into the transaction of the change. */
 export function auditWrite(tenantId: string, fact: AuditFact): Write {
   const { atMs, action, actor, target, detail = {} } = fact;
   return {

@@ -13,7 +13,7 @@ export function cachedStore(
   cache: Pick<RecordCache, "commit">,
 ): Store {
   return {
-    commit: (units) => cache.commit(units),
+    commit: (transactions) => cache.commit(transactions),
     start: () => store.start(),
     stop: () => store.stop(),
     check: () => store.check(),

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
-import type { Store, Unit, UnitResult } from "../store/store.ts";
+import type { Store, Transaction, TransactionResult } from "../store/store.ts";
 import type { TaskQuery } from "../store/task_query.ts";
 import { cachedStore } from "./cached_store.ts";
 
@@ -93,16 +93,19 @@ for (const name of NAMES) {
 Deno.test("cachedStore() lets commits go through the cache and nowhere else", async () => {
   const { store, calls } = recordingStore(undefined);
   const seen: unknown[] = [];
-  const results: readonly UnitResult[] = [{ kind: "ok" }];
+  const results: readonly TransactionResult[] = [{ kind: "ok" }];
   const cache = {
-    commit(this: unknown, units: readonly Unit[]) {
-      seen.push(units, this);
+    commit(this: unknown, transactions: readonly Transaction[]) {
+      seen.push(transactions, this);
       return Promise.resolve(results);
     },
   };
-  const units: readonly Unit[] = [{ writes: [] }];
-  assertStrictEquals(await cachedStore(store, cache).commit(units), results);
-  assertStrictEquals(seen[0], units);
+  const transactions: readonly Transaction[] = [{ writes: [] }];
+  assertStrictEquals(
+    await cachedStore(store, cache).commit(transactions),
+    results,
+  );
+  assertStrictEquals(seen[0], transactions);
   assertStrictEquals(seen[1], cache);
   assertEquals(calls, []);
 });

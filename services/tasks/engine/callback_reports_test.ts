@@ -1,7 +1,7 @@
 import { assertEquals, assertExists } from "@std/assert";
 import type { Task } from "../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
-import type { Unit } from "../store/store.ts";
+import type { Transaction } from "../store/store.ts";
 import type { EventOutcome } from "./changes.ts";
 import { removalOf, Sealer } from "./sealer.ts";
 import { waitingTasks } from "./testing/samples.ts";
@@ -213,7 +213,7 @@ Deno.test("CallbackReports tells of all that was left behind, once each, whateve
   const tenantId = internalTenant(TENANT_ID);
   const tasks = await waitingTasks(before.store, tenantId);
   // Nobody hears of it, as if each time the server had died.
-  await before.store.commit(tasks.map((call, index): Unit => ({
+  await before.store.commit(tasks.map((call, index): Transaction => ({
     writes: [
       new Sealer().seal({
         ...call,

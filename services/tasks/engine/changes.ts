@@ -8,7 +8,7 @@
 import type { Soon } from "../../shared/soon.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
 import type { TaskRules } from "../domain/task_event.ts";
-import type { Unit, UnitResult } from "../store/store.ts";
+import type { Transaction, TransactionResult } from "../store/store.ts";
 import { ActiveTasks } from "./active_tasks.ts";
 import {
   EventPlanner,
@@ -33,7 +33,7 @@ export type EventOutcome =
 
 /** Why a write did not fit. */
 export type ConflictReason = Extract<
-  UnitResult,
+  TransactionResult,
   { kind: "conflict" }
 >["reason"];
 
@@ -148,7 +148,7 @@ export class TaskChanges {
     }
     if (planned.length === 0) return again;
     const results = await this.#parts.store.commit(
-      planned.map(({ plan }): Unit => ({ writes: plan.writes })),
+      planned.map(({ plan }): Transaction => ({ writes: plan.writes })),
     );
     for (const [position, { index, plan }] of planned.entries()) {
       const result = results[position];

@@ -13,7 +13,7 @@ import { newTask } from "../domain/new_task.ts";
 import { rulesOf } from "../domain/rules.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/worker.ts";
-import type { Unit, Write } from "../store/store.ts";
+import type { Transaction, Write } from "../store/store.ts";
 import { callbackWrites } from "./callbacks.ts";
 import type { ConflictReason, TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
@@ -136,10 +136,10 @@ export class Creation {
     prepared: readonly PreparedTask[],
     along: readonly Write[] = [],
   ): Promise<CreationOutcome> {
-    const unit: Unit = {
+    const transaction: Transaction = {
       writes: [...prepared.flatMap(({ writes }) => writes), ...along],
     };
-    const [result] = await this.#parts.store.commit([unit]);
+    const [result] = await this.#parts.store.commit([transaction]);
     if (result?.kind === "ok") {
       for (const { task, made } of prepared) {
         for (const each of [task, ...made]) {

@@ -48,14 +48,14 @@ Deno.test("CredentialRecords.findUser() ties a user who is changed at that momen
     store: {
       ...store,
       record: (...place) => store.record(...place),
-      async commit(units) {
+      async commit(transactions) {
         // Somebody renames the user between the look and the commit.
         if (changes++ === 0) {
           await api.write(
             books.users.changing(ada, { ...ada, version: 2, name: "Ada" }),
           );
         }
-        return await store.commit(units);
+        return await store.commit(transactions);
       },
     },
   });

@@ -12,7 +12,7 @@ import { repeatEvery } from "../../shared/repeat.ts";
 import type { Caller } from "../access/caller.ts";
 import { lastUsedToWrite } from "../access/credential.ts";
 import type { Books } from "./books.ts";
-import type { Store, Unit, Write } from "../store/store.ts";
+import type { Store, Transaction, Write } from "../store/store.ts";
 
 /** What is noted. */
 export type NotedKind = "key" | "credential" | "user";
@@ -107,11 +107,11 @@ export class LastUsed {
         const writes = await Promise.all(
           batch.map((one) => this.#writeOf(one)),
         );
-        const units = writes.flatMap((write): Unit[] =>
+        const transactions = writes.flatMap((write): Transaction[] =>
           write === undefined ? [] : [{ writes: [write] }]
         );
         // Who changed the record at this moment will be noted a minute later.
-        if (units.length > 0) await store.commit(units);
+        if (transactions.length > 0) await store.commit(transactions);
       } catch (error) {
         logger.warn(
           "Cannot note when credentials were used: the store failed",

@@ -122,10 +122,10 @@ async function open(maxNotes?: number): Promise<Opened> {
   let commits = 0;
   let isBroken = false;
   const counting: Pick<Store, "commit"> = {
-    commit(units) {
+    commit(transactions) {
       if (isBroken) return Promise.reject(new Error("disk full"));
       commits++;
-      return store.commit(units);
+      return store.commit(transactions);
     },
   };
   const lastUsed = new LastUsed({

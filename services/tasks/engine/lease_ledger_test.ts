@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Unit } from "../store/store.ts";
+import type { Transaction } from "../store/store.ts";
 import { LeaseLedger } from "./testing/lease_ledger.ts";
 import { SimulationLedger } from "./testing/simulation_ledger.ts";
 import { openTestEngine, type TestEngine } from "./testing/test_engine.ts";
@@ -20,9 +20,9 @@ async function open(): Promise<
           const value: unknown = Reflect.get(target, name, target);
           if (typeof value !== "function") return value;
           if (name !== "commit") return value.bind(target);
-          return async (units: readonly Unit[]) => {
-            const results = await target.commit(units);
-            seen.leases?.applied(units, results);
+          return async (transactions: readonly Transaction[]) => {
+            const results = await target.commit(transactions);
+            seen.leases?.applied(transactions, results);
             return results;
           };
         },

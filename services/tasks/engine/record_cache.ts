@@ -7,7 +7,7 @@
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Soon } from "../../shared/soon.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
-import type { Store, Unit, UnitResult } from "../store/store.ts";
+import type { Store, Transaction, TransactionResult } from "../store/store.ts";
 
 /** Most records that are kept. */
 const MAX_ENTRIES = 20_000;
@@ -68,11 +68,13 @@ export class RecordCache {
   }
 
   /** As {@linkcode Store.commit}; forgets what was written. */
-  async commit(units: readonly Unit[]): Promise<readonly UnitResult[]> {
+  async commit(
+    transactions: readonly Transaction[],
+  ): Promise<readonly TransactionResult[]> {
     try {
-      return await this.#source.commit(units);
+      return await this.#source.commit(transactions);
     } finally {
-      for (const { writes } of units) {
+      for (const { writes } of transactions) {
         for (const write of writes) {
           if (write.kind !== "record") continue;
           const { recordKind, tenantId, id } = write;

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { StoredRecord } from "../store/record.ts";
-import type { Unit, UnitResult } from "../store/store.ts";
+import type { Transaction, TransactionResult } from "../store/store.ts";
 import { RecordCache, type RecordSource } from "./record_cache.ts";
 
 /** A source of one record, whose reads can be held up. */
@@ -29,15 +29,17 @@ class SlowSource implements RecordSource {
     return found;
   }
 
-  async commit(units: readonly Unit[]): Promise<readonly UnitResult[]> {
-    for (const { writes } of units) {
+  async commit(
+    transactions: readonly Transaction[],
+  ): Promise<readonly TransactionResult[]> {
+    for (const { writes } of transactions) {
       for (const write of writes) {
         if (write.kind === "record") this.record_ = write.next;
       }
     }
     await this.commitGate;
     if (this.fails) throw new Error("the answer was lost");
-    return units.map(() => ({ kind: "ok" }));
+    return transactions.map(() => ({ kind: "ok" }));
   }
 }
 
@@ -47,7 +49,7 @@ function version(number: number, alias = "name"): StoredRecord {
   return { kind: "worker", tenantId: "t", id, version: number, alias, text };
 }
 
-function putting(next: StoredRecord | undefined): readonly Unit[] {
+function putting(next: StoredRecord | undefined): readonly Transaction[] {
   return [{
     writes: [{
       kind: "record",

@@ -38,7 +38,7 @@ export interface RetiringOptions {
 
 /**
  * The writes that keep secrets of one worker which are replaced or removed in
- * the same unit.
+ * the same transaction.
  */
 export async function retiring(
   secrets: readonly SecretRecord[],

@@ -150,12 +150,12 @@ export class SecretsRounds {
     const { books, store, clock } = this.#options.parts;
     const all = await books.retiredSecrets.all(tenantId);
     const nowMs = clock.nowMs();
-    const units = all.flatMap((retired) => {
+    const transactions = all.flatMap((retired) => {
       const write = expiring(retired, { books, nowMs });
       return write === undefined ? [] : [{ writes: [write] }];
     });
     // One that was changed meanwhile is looked at in the next round.
-    if (units.length > 0) await store.commit(units);
+    if (transactions.length > 0) await store.commit(transactions);
   }
 
   async #pause(): Promise<void> {

@@ -1,13 +1,13 @@
 import { assertEquals } from "@std/assert";
 import type { HistoryRecord } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
-import type { Unit } from "../store/store.ts";
+import type { Transaction } from "../store/store.ts";
 import { SimulationLedger } from "./testing/simulation_ledger.ts";
 import { openTestEngine } from "./testing/test_engine.ts";
 
 /** Records all that an engine writes, and lets it be told with a change. */
-async function story(): Promise<readonly Unit[]> {
-  const units: Unit[] = [];
+async function story(): Promise<readonly Transaction[]> {
+  const transactions: Transaction[] = [];
   const world = await openTestEngine({
     wrap: (store) =>
       new Proxy(store, {
@@ -15,8 +15,8 @@ async function story(): Promise<readonly Unit[]> {
           const value: unknown = Reflect.get(target, name, target);
           if (typeof value !== "function") return value;
           if (name !== "commit") return value.bind(target);
-          return (given: readonly Unit[]) => {
-            units.push(...given);
+          return (given: readonly Transaction[]) => {
+            transactions.push(...given);
             return target.commit(given);
           };
         },
@@ -25,19 +25,22 @@ async function story(): Promise<readonly Unit[]> {
   const mailer = await world.worker();
   await world.task(mailer);
   await world.complete((await world.lease(mailer))[0]);
-  return units;
+  return transactions;
 }
 
-type TaskWrite = Extract<Unit["writes"][number], { readonly kind: "task" }>;
+type TaskWrite = Extract<
+  Transaction["writes"][number],
+  { readonly kind: "task" }
+>;
 
 /** Tells a story, in which the write of some task's version is another one. */
 function told(
-  units: readonly Unit[],
+  transactions: readonly Transaction[],
   version: number,
   change: (write: TaskWrite & { readonly next: Task }) => TaskWrite,
 ): readonly string[] {
   const ledger = new SimulationLedger([]);
-  const changed = units.map(({ writes }): Unit => ({
+  const changed = transactions.map(({ writes }): Transaction => ({
     writes: writes.map((write) =>
       write.kind === "task" && write.next?.version === version
         ? change({ ...write, next: write.next })
@@ -54,7 +57,7 @@ Deno.test("SimulationLedger has nothing against a story that is true", async () 
 });
 
 Deno.test("SimulationLedger notices what cannot be", async () => {
-  const units = await story();
+  const transactions = await story();
   const next = (patch: (task: Task) => Partial<Task>) =>
   (
     write: TaskWrite & { readonly next: Task },
@@ -65,23 +68,26 @@ Deno.test("SimulationLedger notices what cannot be", async () => {
     ...write,
     history: [...write.history, ...write.history] as readonly HistoryRecord[],
   });
-  assertEquals(told(units, 3, twice), [
+  assertEquals(told(transactions, 3, twice), [
     "it counts 4 records",
     "it run 0 completed twice",
   ]);
-  assertEquals(told(units, 2, next(() => ({ version: 9 }))), [
+  assertEquals(told(transactions, 2, next(() => ({ version: 9 }))), [
     "it has version 9 after 1",
     "it has version 3 after 9",
   ]);
-  assertEquals(told(units, 1, next((task) => ({ dateMs: task.dateMs + 1 }))), [
-    "it was started before its date",
-  ]);
   assertEquals(
-    told(units, 2, next(() => ({ status: "waiting" }))).length > 0,
+    told(transactions, 1, next((task) => ({ dateMs: task.dateMs + 1 }))),
+    [
+      "it was started before its date",
+    ],
+  );
+  assertEquals(
+    told(transactions, 2, next(() => ({ status: "waiting" }))).length > 0,
     true,
   );
   assertEquals(
-    told(units, 1, next(() => ({ dependencies: ["tsk_other"] }))),
+    told(transactions, 1, next(() => ({ dependencies: ["tsk_other"] }))),
     ["it goes on before its dependency it"],
   );
 });

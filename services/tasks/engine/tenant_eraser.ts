@@ -18,7 +18,7 @@ import { removalOf } from "./sealer.ts";
 import type { Vault } from "./vault.ts";
 import { internalTenant } from "./workers.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
-import type { Unit, Write } from "../store/store.ts";
+import type { Transaction, Write } from "../store/store.ts";
 import type { TaskPosition } from "../store/task_query.ts";
 import {
   markWrite,
@@ -219,7 +219,7 @@ export class TenantEraser {
   async #remove(tasks: readonly Task[]): Promise<number> {
     const { parts: { store }, changes } = this.#options.engine;
     const results = await store.commit(
-      tasks.map((task): Unit => ({ writes: [removalOf(task)] })),
+      tasks.map((task): Transaction => ({ writes: [removalOf(task)] })),
     );
     const removed = tasks.filter((_, index) => results[index]?.kind === "ok");
     for (const task of removed) changes.announce(task, undefined);
@@ -233,7 +233,7 @@ export class TenantEraser {
     while (!this.#isStopped) {
       const { records } = await store.records({ kind, tenantId, limit: PAGE });
       if (records.length === 0) break;
-      const units = await Promise.all(records.map(async (record) => ({
+      const transactions = await Promise.all(records.map(async (record) => ({
         writes: [
           {
             kind: "record",
@@ -245,8 +245,8 @@ export class TenantEraser {
           },
           ...await this.#unmirroring(record),
         ],
-      } satisfies Unit)));
-      const results = await store.commit(units);
+      } satisfies Transaction)));
+      const results = await store.commit(transactions);
       done += results.filter((result) => result.kind === "ok").length;
     }
     return done;

@@ -28,7 +28,7 @@ export interface RemovalOptions {
   readonly actor: Actor;
 }
 
-/** The writes that take a tenant out of service; together one unit. */
+/** The writes that take a tenant out of service; together one transaction. */
 export async function removalWrites(
   { books }: Pick<EngineParts, "books">,
   tenant: Tenant,

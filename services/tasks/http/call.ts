@@ -59,7 +59,7 @@ export interface CallContext {
   readonly nowMs: number;
   /**
    * The writes that keep an answer for a client that repeats its request; they
-   * belong into the very unit that holds the effect. Empty where the client gave
+   * belong into the very transaction that holds the effect. Empty where the client gave
    * no Idempotency-Key, and for answers that are not kept.
    */
   along(answer: Answer): readonly Write[];

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Store, UnitResult, Write } from "../store/store.ts";
+import type { Store, TransactionResult, Write } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
 import { problem } from "./problem_answer.ts";
 
@@ -12,7 +12,7 @@ import { problem } from "./problem_answer.ts";
 export interface CommitPlan {
   /** What it is. */
   readonly kind: "plan";
-  /** The writes of one unit. */
+  /** The writes of one transaction. */
   readonly writes: readonly Write[];
   /** The answer after the commit. */
   readonly answer: Answer;
@@ -29,8 +29,11 @@ export interface CommitPlan {
   readonly afterwards?: () => void;
 }
 
-/** A unit that did not fit. */
-export type Conflict = Extract<UnitResult, { readonly kind: "conflict" }>;
+/** A transaction that did not fit. */
+export type Conflict = Extract<
+  TransactionResult,
+  { readonly kind: "conflict" }
+>;
 
 /** How often somebody else may be faster. */
 const MAX_TRIES = 30;

@@ -1,10 +1,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import type { UnitResult } from "../store/store.ts";
+import type { TransactionResult } from "../store/store.ts";
 import { empty } from "./answer.ts";
 import { problem } from "./problem_answer.ts";
 import { type CommitPlan, commitPlan } from "./commit_plan.ts";
 
-type Reason = Extract<UnitResult, { kind: "conflict" }>["reason"];
+type Reason = Extract<TransactionResult, { kind: "conflict" }>["reason"];
 
 const DONE = empty();
 const TAKEN = problem("name_taken");
@@ -76,7 +76,7 @@ function plan(
 /** A store that answers with these conflicts first. */
 function scripted(reasons: readonly Reason[]): {
   commits: number;
-  commit(): Promise<readonly UnitResult[]>;
+  commit(): Promise<readonly TransactionResult[]>;
 } {
   return {
     commits: 0,

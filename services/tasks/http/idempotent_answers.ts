@@ -54,7 +54,7 @@ export interface KeyedSlot {
   /** Where its answer is kept, for effects that outlive the request. */
   readonly place: AnswerPlace;
   /**
-   * The write that keeps an answer; it belongs into the unit of the effect.
+   * The write that keeps an answer; it belongs into the transaction of the effect.
    * Empty for answers that are not kept.
    */
   writes(answer: Answer, render: Render): readonly Write[];

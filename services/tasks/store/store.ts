@@ -2,9 +2,9 @@
  * The port to the store of the tasks service.
  *
  * A store keeps values, compares versions and finds things; it decides nothing.
- * What is to be written together comes as one unit, which is applied as a whole
+ * What is to be written together comes as one transaction, which is applied as a whole
  * or not at all; there are no callbacks and no open transactions, so a group
- * commit and a script in a cluster both fit. All writes of a unit belong to one
+ * commit and a script in a cluster both fit. All writes of a transaction belong to one
  * tenant, but for the registry of tenants itself.
  *
  * @module
@@ -41,10 +41,10 @@ export interface Store {
   check(): Promise<void>;
 
   /**
-   * Applies units, each as a whole or not at all, and answers after all of them
+   * Applies transactions, each as a whole or not at all, and answers after all of them
    * are durable. Those of one tenant, also of commits one after the other, are
    * applied in the order given; those of several in any order, so that none waits
-   * for all that another has sent. A unit counts as of the tenant of its first
+   * for all that another has sent. A transaction counts as of the tenant of its first
    * write.
    *
    * @throws {TypeError} when an instant of a task is not in whole milliseconds;
@@ -53,7 +53,9 @@ export interface Store {
    * @throws {StoreFailedError} when the store fails; whether it was written is
    * unknown
    */
-  commit(units: readonly Unit[]): Promise<readonly UnitResult[]>;
+  commit(
+    transactions: readonly Transaction[],
+  ): Promise<readonly TransactionResult[]>;
 
   /** A task, if the tenant has one of that id. */
   task(tenantId: string, id: string): Promise<Task | undefined>;
@@ -158,12 +160,12 @@ export interface Store {
 }
 
 /** What is written together or not at all. */
-export interface Unit {
+export interface Transaction {
   /** The writes, in their order. */
   readonly writes: readonly Write[];
 }
 
-/** One write of a unit. */
+/** One write of a transaction. */
 export type Write =
   /** Puts, changes or removes a task; the history is added in the same breath. */
   | {
@@ -226,8 +228,8 @@ export type Write =
     readonly executions: number;
   };
 
-/** What became of a unit. */
-export type UnitResult =
+/** What became of a transaction. */
+export type TransactionResult =
   | { readonly kind: "ok" }
   | {
     readonly kind: "conflict";

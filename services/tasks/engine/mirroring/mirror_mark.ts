@@ -1,7 +1,7 @@
 /**
  * What is kept of mirrored users: who a user is at the mirror, with the tenant,
  * and a mark of what is still to be done there, in the registry. The mark is
- * written in the unit of the change and goes when the mirror has done it; so
+ * written in the transaction of the change and goes when the mirror has done it; so
  * nothing is forgotten, not when the tenant is erased either.
  *
  * @module

@@ -5,7 +5,11 @@
  * @module
  */
 
-import type { Store, Unit, UnitResult } from "../../store/store.ts";
+import type {
+  Store,
+  Transaction,
+  TransactionResult,
+} from "../../store/store.ts";
 import { StoreBusyError } from "../../store/store.ts";
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { SteppingClock } from "./stepping_clock.ts";
@@ -47,8 +51,8 @@ export interface CrashingStoreOptions {
   readonly crash: () => void;
   /** Hears what was applied, whatever becomes of the answer. */
   readonly onApplied: (
-    units: readonly Unit[],
-    results: readonly UnitResult[],
+    transactions: readonly Transaction[],
+    results: readonly TransactionResult[],
   ) => void;
 }
 
@@ -69,8 +73,8 @@ export function crashingStore(
   }
 
   async function commit(
-    units: readonly Unit[],
-  ): Promise<readonly UnitResult[]> {
+    transactions: readonly Transaction[],
+  ): Promise<readonly TransactionResult[]> {
     await alive();
     const trouble = options.trouble();
     let left = random.next();
@@ -84,8 +88,8 @@ export function crashingStore(
     }
     if (happens(trouble.busy)) throw new StoreBusyError(100);
     if (happens(trouble.failBefore)) throw failed();
-    const results = await inner.commit(units);
-    options.onApplied(units, results);
+    const results = await inner.commit(transactions);
+    options.onApplied(transactions, results);
     if (happens(trouble.crashAfter)) options.crash();
     await alive();
     if (happens(trouble.failAfter)) throw failed();

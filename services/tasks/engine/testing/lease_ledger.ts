@@ -8,7 +8,7 @@
  */
 
 import type { Attempt, Task } from "../../domain/task.ts";
-import type { Unit, UnitResult } from "../../store/store.ts";
+import type { Transaction, TransactionResult } from "../../store/store.ts";
 import { draftOf, type SimulationLedger } from "./simulation_ledger.ts";
 
 /**
@@ -72,9 +72,12 @@ export class LeaseLedger {
   }
 
   /** Sees a commit that was applied. */
-  applied(units: readonly Unit[], results: readonly UnitResult[]): void {
+  applied(
+    transactions: readonly Transaction[],
+    results: readonly TransactionResult[],
+  ): void {
     if (!this.#options.isReliable) return;
-    for (const [index, { writes }] of units.entries()) {
+    for (const [index, { writes }] of transactions.entries()) {
       if (results[index]?.kind !== "ok") continue;
       for (const write of writes) {
         if (write.kind !== "task" || write.next === undefined) continue;

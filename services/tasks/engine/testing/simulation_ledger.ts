@@ -13,7 +13,11 @@ import type {
 import type { Task } from "../../domain/task.ts";
 import { isFinal } from "../../domain/task_status.ts";
 import type { WorkerDefinition } from "../../domain/worker.ts";
-import type { Unit, UnitResult, Write } from "../../store/store.ts";
+import type {
+  Transaction,
+  TransactionResult,
+  Write,
+} from "../../store/store.ts";
 
 /** What a task has under way, by the worker and by the worker and group. */
 type RunningCounts = Map<string, number>;
@@ -58,14 +62,14 @@ export class SimulationLedger {
 
   /** Sees a commit that was applied. */
   applied(
-    units: readonly Unit[],
+    transactions: readonly Transaction[],
     options: {
-      readonly results: readonly UnitResult[];
+      readonly results: readonly TransactionResult[];
       /** Whether rate limits and slots are checked, too. */
       readonly isCalm: boolean;
     },
   ): void {
-    for (const [index, { writes }] of units.entries()) {
+    for (const [index, { writes }] of transactions.entries()) {
       if (options.results[index]?.kind !== "ok") continue;
       for (const write of writes) {
         this.writes++;

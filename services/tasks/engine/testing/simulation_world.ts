@@ -179,10 +179,10 @@ export class SimulatedWorld {
       trouble: () => this.isHealed ? NO_TROUBLE : this.profile.trouble,
       isDead: () => life?.isDead === true,
       crash: () => life !== undefined && this.crash(life),
-      onApplied: (units, results) => {
+      onApplied: (transactions, results) => {
         const { isCalm } = this.profile;
-        this.ledger.applied(units, { results, isCalm });
-        this.leases.applied(units, results);
+        this.ledger.applied(transactions, { results, isCalm });
+        this.leases.applied(transactions, results);
       },
     });
     const limits = { ...UNLIMITED_PLAN.limits, retentionMs: null };

@@ -15,9 +15,9 @@ Deno.test("POST /v1/leases/batch answers each word in its place, in one commit",
   const { store } = api;
   const commit = store.commit.bind(store);
   let commits = 0;
-  store.commit = (units) => {
+  store.commit = (transactions) => {
     commits++;
-    return commit(units);
+    return commit(transactions);
   };
   const answer = await batch(api, [
     { ...held(a), action: "complete", result: 1 },

@@ -82,11 +82,11 @@ function narrowed(
 ): { end(): void } {
   const commit = store.commit.bind(store);
   let [count, underWay] = [0, 0];
-  store.commit = async (units) => {
+  store.commit = async (transactions) => {
     if (count++ >= after && underWay >= room) throw new StoreBusyError(50);
     underWay++;
     try {
-      return await commit(units);
+      return await commit(transactions);
     } finally {
       underWay--;
     }

@@ -238,12 +238,12 @@ function countCommits(
 ): () => number {
   const commit = store.commit.bind(store);
   let counted = 0;
-  store.commit = async (units) => {
-    const hasTasks = units.some(({ writes }) =>
+  store.commit = async (transactions) => {
+    const hasTasks = transactions.some(({ writes }) =>
       writes.some(({ kind }) => kind === "task")
     );
     if (hasTasks) await before(++counted);
-    return await commit(units);
+    return await commit(transactions);
   };
   return () => counted;
 }

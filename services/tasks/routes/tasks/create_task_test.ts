@@ -262,9 +262,9 @@ Deno.test("POST /v1/tasks keeps the answer it gives, also when a date passes mea
   const api = await openTasksApi();
   const { store } = api;
   const commit = store.commit.bind(store);
-  store.commit = async (units) => {
+  store.commit = async (transactions) => {
     await api.clock.advanceAsync(10);
-    return await commit(units);
+    return await commit(transactions);
   };
   const call = { headers: { "idempotency-key": "c-1" } };
   const date = new Date(api.clock.nowMs() + 5).toISOString();

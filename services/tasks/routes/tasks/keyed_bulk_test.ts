@@ -274,10 +274,10 @@ function failFrom(
 ): { end(): void } {
   const commit = store.commit.bind(store);
   let count = 0;
-  store.commit = async (units) => {
+  store.commit = async (transactions) => {
     count++;
-    if (count < from) return await commit(units);
-    if (count === from && isApplied) await commit(units);
+    if (count < from) return await commit(transactions);
+    if (count === from && isApplied) await commit(transactions);
     throw new Error("disk on fire");
   };
   return {

@@ -55,9 +55,9 @@ export interface UserMirroringOptions {
 
 /** What a change of a user means for the mirror. */
 export interface MirrorPlan {
-  /** The writes that go into the unit of the change. */
+  /** The writes that go into the transaction of the change. */
   readonly writes: readonly Write[];
-  /** Asks the provider, once the unit is written. */
+  /** Asks the provider, once the transaction is written. */
   readonly run: () => Promise<MirrorState | undefined>;
 }
 

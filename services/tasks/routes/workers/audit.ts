@@ -12,7 +12,7 @@ import { type AuditFact, auditWrite } from "../../engine/audit_write.ts";
 /** What a call does, for the audit log. */
 export type Deed = Omit<AuditFact, "atMs" | "actor">;
 
-/** The write that notes what a call does; it belongs into the unit of it. */
+/** The write that notes what a call does; it belongs into the transaction of it. */
 export function auditOf(
   call: Pick<CallContext, "caller" | "tenant" | "nowMs">,
   deed: Deed,

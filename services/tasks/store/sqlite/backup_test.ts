@@ -6,7 +6,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
@@ -25,9 +25,9 @@ Deno.test("a backup of a store in use holds what was answered", async () => {
     const to = `${folder}/tasks.backup`;
     await Deno.mkdir(data);
     await withStore(data, async (store) => {
-      await store.commit(unitsOf(creation(task)));
+      await store.commit(transactionsOf(creation(task)));
       await backupDatabase({ dataFolder: data, to });
-      await store.commit(unitsOf(creation(later)));
+      await store.commit(transactionsOf(creation(later)));
       assertEquals(await store.task("tnt_a", later.id), later);
     });
     assertEquals(await namesIn(folder), ["data", "tasks.backup"]);
@@ -151,7 +151,7 @@ Deno.test("restoreDatabase() refuses a folder in use", async () => {
         Error,
         "another process has it",
       );
-      await store.commit(unitsOf(creation(task)));
+      await store.commit(transactionsOf(creation(task)));
     });
   });
 });
@@ -232,7 +232,7 @@ async function add(
   store: Parameters<Parameters<typeof withStore>[1]>[0],
   fresh: typeof task,
 ): Promise<void> {
-  await store.commit(unitsOf(creation(fresh)));
+  await store.commit(transactionsOf(creation(fresh)));
 }
 
 /** Files that not only their owner may use. */

@@ -6,7 +6,7 @@ import {
   SAMPLE_MS,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { isBefore } from "./group_source.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
@@ -22,7 +22,7 @@ Deno.test("claims walk on where a walk over groups without room ended", async ()
         { length: 3_500 },
         (_, index) => sampleTask({ id: ids.next(), group: name(index) }),
       );
-      await store.commit(unitsOf(...tasks.map(creation)));
+      await store.commit(transactionsOf(...tasks.map(creation)));
       let asked = 0;
       const room = (group: string) => {
         asked++;
@@ -51,7 +51,7 @@ Deno.test("claims pass over any number of groups that are named as full", async 
         { length: 2_500 },
         (_, index) => sampleTask({ id: ids.next(), group: `g${index}` }),
       );
-      await store.commit(unitsOf(...tasks.map(creation)));
+      await store.commit(transactionsOf(...tasks.map(creation)));
       const fullGroups = new Set(tasks.map(({ group }) => group));
       fullGroups.delete("g999");
       const [found = []] = await store.candidates([{ ...CLAIM, fullGroups }]);
@@ -92,7 +92,7 @@ Deno.test("a claim for one job does not walk over the tasks of others", async ()
             job: index === length - 1 ? "rare" : "common",
             dateMs: SAMPLE_MS + index,
           }));
-        await store.commit(unitsOf(...tasks.map(creation)));
+        await store.commit(transactionsOf(...tasks.map(creation)));
         await use(store);
       })
     );

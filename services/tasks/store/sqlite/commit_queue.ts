@@ -13,8 +13,8 @@ import type { Applied } from "./writer_messages.ts";
 export interface QueuedBatch {
   /** Whose it is; batches of one tenant are written in the order they came. */
   readonly tenant: string;
-  /** How many units it has. */
-  readonly units: number;
+  /** How many transactions it has. */
+  readonly transactions: number;
   /** How many rows it is about. */
   readonly rows: number;
   /** About how much memory it takes. */
@@ -24,8 +24,8 @@ export interface QueuedBatch {
 /** Options of {@linkcode CommitQueue}. */
 export interface CommitQueueOptions<Batch extends QueuedBatch> {
   /**
-   * Writes a group in one transaction and answers once it is durable, with the
-   * results of all its units.
+   * Writes a group in one commit and answers once it is durable, with the
+   * results of all its transactions.
    */
   readonly write: (group: readonly Batch[]) => Promise<Applied>;
   /** Calls back at the end of the turn, when what came with it has come. */
@@ -121,7 +121,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
 
   /**
    * Puts batches at the end of the queue and answers with the results of their
-   * units, for each batch; none means that all of them were applied.
+   * transactions, for each batch; none means that all of them were applied.
    *
    * @throws {StoreBusyError} when too much waits; none was put there
    */
@@ -285,8 +285,8 @@ export class CommitQueue<Batch extends QueuedBatch> {
       this.#work.ms = 0.8 * this.#work.ms + workMs;
       let from = 0;
       for (const { batch, resolve } of group) {
-        resolve(codes.slice(from, from + batch.units));
-        from += batch.units;
+        resolve(codes.slice(from, from + batch.transactions));
+        from += batch.transactions;
       }
     } catch (error) {
       for (const { reject } of group) reject(error);

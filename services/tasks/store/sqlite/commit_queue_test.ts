@@ -8,7 +8,7 @@ interface Batch extends QueuedBatch {
 }
 
 function batch(name: string, over: Partial<Batch> = {}): Batch {
-  return { name, tenant: "", units: 1, rows: 1, chars: 1, ...over };
+  return { name, tenant: "", transactions: 1, rows: 1, chars: 1, ...over };
 }
 
 /** A queue whose turns and writes a test ends by hand. */
@@ -97,10 +97,10 @@ Deno.test("CommitQueue gathers what comes while a group is written", async () =>
   await bench.queue.idle();
 });
 
-Deno.test("CommitQueue gives each batch the results of its units", async () => {
+Deno.test("CommitQueue gives each batch the results of its transactions", async () => {
   const bench = new Bench();
-  const first = bench.queue.add([batch("a", { units: 2 })]);
-  const second = bench.queue.add([batch("b"), batch("c", { units: 3 })]);
+  const first = bench.queue.add([batch("a", { transactions: 2 })]);
+  const second = bench.queue.add([batch("b"), batch("c", { transactions: 3 })]);
   bench.endTurn();
   await bench.endWrite({ codes: [1, 2, 3, 4, 5, 6] });
   assertEquals(await first, [[1, 2]]);

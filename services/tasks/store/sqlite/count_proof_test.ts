@@ -9,7 +9,7 @@ import {
   SAMPLE_MS,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { databasePath } from "./database_file.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
@@ -27,7 +27,7 @@ async function fill(store: Store, count: number): Promise<readonly Task[]> {
       // More of an instant than are counted in a piece, and others.
       dateMs: SAMPLE_MS + (index % 5 === 0 ? index : 0),
     }));
-  await store.commit(unitsOf(...tasks.map(creation)));
+  await store.commit(transactionsOf(...tasks.map(creation)));
   return tasks;
 }
 
@@ -67,7 +67,7 @@ Deno.test("Store.proveCounts() finds nothing while tasks change", async () => {
       let commits = 0;
       for (let from = 0; !isOver && from < tasks.length; from += 100) {
         const some = tasks.slice(from, from + 100);
-        await store.commit(unitsOf(
+        await store.commit(transactionsOf(
           ...some.map((task) =>
             change(changed(task, { status: "failed", workerId: "wrk_2" }))
           ),

@@ -1,5 +1,5 @@
 /**
- * Groups of units applied in one transaction.
+ * Applies groups of transactions, each group in one commit of SQLite.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import {
   OPERATION,
   OperationCursor,
   type OperationValue,
-  UNIT_FORM,
+  TRANSACTION_FORM,
 } from "./operation.ts";
 import { ProofWriter } from "./proofs.ts";
 import { RecordWriter } from "./record_writer.ts";
@@ -22,7 +22,7 @@ import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { TaskCounts } from "./task_counts.ts";
 import { BatchMismatch, TaskWriter } from "./task_writer.ts";
 
-/** The number that stands for a unit that was applied. */
+/** The number that stands for a transaction that was applied. */
 export const APPLIED = 0;
 
 const REASON_COUNT = CONFLICT_REASONS.length;
@@ -73,13 +73,13 @@ export class GroupApplier {
     this.#nameLane = db.prepare("INSERT OR IGNORE INTO lanes VALUES(?, ?, ?)");
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
-    this.#savepoint = db.prepare("SAVEPOINT unit");
-    this.#undo = db.prepare("ROLLBACK TO unit");
-    this.#release = db.prepare("RELEASE unit");
+    this.#savepoint = db.prepare("SAVEPOINT piece");
+    this.#undo = db.prepare("ROLLBACK TO piece");
+    this.#release = db.prepare("RELEASE piece");
   }
 
   /**
-   * Applies the units of lists of operations and answers with a number for each:
+   * Applies the transactions of lists of operations and answers with a number for each:
    * {@linkcode APPLIED} or a {@linkcode conflictCode}. When it returns they are
    * durable; when it throws none of them is there.
    */
@@ -90,7 +90,7 @@ export class GroupApplier {
       if (!(error instanceof BatchMismatch) && !isConstraintError(error)) {
         throw error;
       }
-      // Something was there that seldom is; only its unit is to suffer.
+      // Something was there that seldom is; only its transaction is to suffer.
       return this.#applyAll(lists, true);
     }
   }
@@ -150,8 +150,8 @@ export class GroupApplier {
         case OPERATION.nameLane:
           this.#nameLane.run(...cursor.take(3));
           break;
-        case OPERATION.unit:
-          codes.push(this.#applyUnit(cursor, isCareful));
+        case OPERATION.transaction:
+          codes.push(this.#applyTransaction(cursor, isCareful));
           break;
         default:
           throw new TypeError(`Cannot apply operation ${operation}: unknown`);
@@ -159,18 +159,18 @@ export class GroupApplier {
     }
   }
 
-  #applyUnit(cursor: OperationCursor, isCareful: boolean): number {
+  #applyTransaction(cursor: OperationCursor, isCareful: boolean): number {
     const writes = cursor.number();
     const form = cursor.number();
     const end = cursor.number() + cursor.index;
-    const needsUndoing = isCareful || form === UNIT_FORM.undoable;
+    const needsUndoing = isCareful || form === TRANSACTION_FORM.undoable;
     if (needsUndoing) {
       this.#tasks.flush();
       this.#savepoint.run();
     }
-    this.#tasks.beginUnit({
+    this.#tasks.beginTransaction({
       mayWait: !needsUndoing,
-      isCreation: form === UNIT_FORM.creation,
+      isCreation: form === TRANSACTION_FORM.creation,
     });
     let code = APPLIED;
     for (let write = 0; write < writes && code === APPLIED; write++) {
@@ -183,9 +183,9 @@ export class GroupApplier {
       this.#records.beginGroup();
     }
     if (needsUndoing) this.#release.run();
-    this.#sides.endUnit(code === APPLIED);
-    this.#counts.endUnit(code === APPLIED);
-    this.#proofs.endUnit(code === APPLIED);
+    this.#sides.endTransaction(code === APPLIED);
+    this.#counts.endTransaction(code === APPLIED);
+    this.#proofs.endTransaction(code === APPLIED);
     return code;
   }
 

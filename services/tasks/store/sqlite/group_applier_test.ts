@@ -9,9 +9,9 @@ import {
   type TaskWrite,
   withHistory,
 } from "../testing/sample_tasks.ts";
-import type { Unit } from "../store.ts";
+import type { Transaction } from "../store.ts";
 import { databasePath, openReading, openWriting } from "./database_file.ts";
-import { encodeBatch } from "./encode_unit.ts";
+import { encodeBatch } from "./encode_batch.ts";
 import { conflictCode, conflictOf, GroupApplier } from "./group_applier.ts";
 import { migrateTasks } from "./migrations.ts";
 import { CONFLICT_REASONS } from "./operation.ts";
@@ -21,7 +21,7 @@ import { withFolder } from "./testing/open_store.ts";
 interface Bench {
   readonly db: DatabaseSync;
   readonly reads: StoreReads;
-  apply(...units: readonly Unit[]): readonly number[];
+  apply(...transactions: readonly Transaction[]): readonly number[];
 }
 
 async function withApplier(use: (bench: Bench) => void): Promise<void> {
@@ -35,12 +35,12 @@ async function withApplier(use: (bench: Bench) => void): Promise<void> {
       use({
         db,
         reads,
-        apply(...units) {
+        apply(...transactions) {
           const { names, payloads } = reads;
           // Two lists, as when two callers commit in one turn.
-          const lists = [units.slice(0, 1), units.slice(1)].map((part) =>
-            encodeBatch(part, { names, payloads, nowMs: 5 }).values
-          );
+          const lists = [transactions.slice(0, 1), transactions.slice(1)].map((
+            part,
+          ) => encodeBatch(part, { names, payloads, nowMs: 5 }).values);
           return applier.apply(lists);
         },
       });
@@ -52,13 +52,13 @@ async function withApplier(use: (bench: Bench) => void): Promise<void> {
   });
 }
 
-function noted(write: TaskWrite): Unit {
+function noted(write: TaskWrite): Transaction {
   if (write.next === undefined) return { writes: [write] };
   const { task, history } = withHistory(write.next, [{ type: "created" }]);
   return { writes: [{ ...write, next: task, history }] };
 }
 
-function drawUnits(count: number, over = {}): readonly Unit[] {
+function drawTransactions(count: number, over = {}): readonly Transaction[] {
   const ids = sampleIds(count);
   return Array.from(
     { length: count },
@@ -86,7 +86,7 @@ Deno.test("GroupApplier puts new tasks in the database whatever their number", (
   withApplier(({ db, apply }) => {
     let total = 0;
     for (const count of [1, 2, 15, 16, 17, 33, 100]) {
-      assertEquals(apply(...drawUnits(count)), new Array(count).fill(0));
+      assertEquals(apply(...drawTransactions(count)), new Array(count).fill(0));
       total += count;
       assertEquals(taskCount(db), total);
       assertEquals(historyCount(db), total);
@@ -95,15 +95,17 @@ Deno.test("GroupApplier puts new tasks in the database whatever their number", (
 
 Deno.test("GroupApplier finds the one that does not fit among many", () =>
   withApplier(({ db, apply }) => {
-    const [taken] = drawUnits(1);
+    const [taken] = drawTransactions(1);
     if (taken === undefined) return;
     apply(taken);
-    const units = [...drawUnits(40)];
-    units[20] = taken;
-    const codes = apply(...units);
+    const transactions = [...drawTransactions(40)];
+    transactions[20] = taken;
+    const codes = apply(...transactions);
     assertEquals(
       codes,
-      units.map((_, index) => index === 20 ? conflictCode(0, "version") : 0),
+      transactions.map((_, index) =>
+        index === 20 ? conflictCode(0, "version") : 0
+      ),
     );
     assertEquals(taskCount(db), 40);
     assertEquals(historyCount(db), 40);
@@ -112,7 +114,7 @@ Deno.test("GroupApplier finds the one that does not fit among many", () =>
 Deno.test("GroupApplier lets the first of rivals for a key win", () =>
   withApplier(({ db, apply }) => {
     assertEquals(
-      apply(...drawUnits(20, { key: "k" })),
+      apply(...drawTransactions(20, { key: "k" })),
       Array.from(
         { length: 20 },
         (_, index) => index === 0 ? 0 : conflictCode(0, "key"),
@@ -123,14 +125,14 @@ Deno.test("GroupApplier lets the first of rivals for a key win", () =>
 
 Deno.test("GroupApplier refuses a history that does not go on where it ended", () =>
   withApplier(({ db, apply }) => {
-    const [first] = drawUnits(1);
+    const [first] = drawTransactions(1);
     const write = first?.writes[0];
     if (write?.kind !== "task" || write.next === undefined) return;
     apply({ writes: [write] });
     const again = changed(write.next, { run: 1 });
     const codes = apply(
       { writes: [{ ...change(again), history: write.history }] },
-      ...drawUnits(5),
+      ...drawTransactions(5),
     );
     assertEquals(codes, [conflictCode(0, "version"), 0, 0, 0, 0, 0]);
     assertEquals(taskCount(db), 6);
@@ -147,7 +149,7 @@ Deno.test("GroupApplier sees what came before within the group", () =>
     const task = sampleTask({ id: ids.next() });
     const second = changed(task, { run: 1 });
     assertEquals(
-      apply(noted(creation(task)), ...drawUnits(3), {
+      apply(noted(creation(task)), ...drawTransactions(3), {
         writes: [change(second)],
       }),
       [0, 0, 0, 0, 0],
@@ -157,13 +159,17 @@ Deno.test("GroupApplier sees what came before within the group", () =>
 
 Deno.test("GroupApplier writes nothing of a group when the disk is full", () =>
   withApplier(({ db, apply, reads }) => {
-    const before = drawUnits(10);
+    const before = drawTransactions(10);
     apply(...before);
     const pages = db.prepare("PRAGMA page_count").get()?.["page_count"];
     db.exec(`PRAGMA max_page_count = ${Number(pages) + 4}`);
     const large = JSON.stringify("x".repeat(100_000));
     const error = assertThrows(
-      () => apply(...drawUnits(20), ...drawUnits(4, { dataJson: large })),
+      () =>
+        apply(
+          ...drawTransactions(20),
+          ...drawTransactions(4, { dataJson: large }),
+        ),
       Error,
     );
     assert(error.message.includes("full"), error.message);
@@ -171,10 +177,13 @@ Deno.test("GroupApplier writes nothing of a group when the disk is full", () =>
     assertEquals(taskCount(db), 10);
     assertEquals(historyCount(db), 10);
     db.exec("PRAGMA max_page_count = 1000000");
-    const names = apply(...drawUnits(20), ...drawUnits(4, { dataJson: large }));
+    const names = apply(
+      ...drawTransactions(20),
+      ...drawTransactions(4, { dataJson: large }),
+    );
     assertEquals(names.every((code) => code === 0), true);
     assertEquals(taskCount(db), 34);
-    const [first] = drawUnits(4);
+    const [first] = drawTransactions(4);
     const [write] = first?.writes ?? [];
     if (write?.kind !== "task") return;
     assertEquals(reads.tasks.task("tnt_a", write.id)?.dataJson, large);
@@ -215,7 +224,7 @@ Deno.test("GroupApplier refuses to keep a payload that is another one by now", (
     assertEquals(reads.tasks.task("tnt_a", task.id), stale);
   }));
 
-Deno.test("encodeBatch() refuses what is no task of the unit's", () =>
+Deno.test("encodeBatch() refuses what is no task of the transaction's", () =>
   withApplier(({ apply }) => {
     const task = sampleTask({ id: sampleIds().next() });
     for (

@@ -10,7 +10,7 @@ import {
   removal,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
   withHistory,
 } from "../testing/sample_tasks.ts";
 import { databasePath } from "./database_file.ts";
@@ -29,7 +29,7 @@ function check(folder: string): readonly string[] {
 async function add(store: Store, task: Task, records: number): Promise<Task> {
   const made = withHistory(task, Array.from({ length: records }, () => ({})));
   const write = { ...creation(made.task), history: made.history };
-  await store.commit(unitsOf(write));
+  await store.commit(transactionsOf(write));
   return made.task;
 }
 
@@ -47,7 +47,7 @@ async function fold(store: Store, task: Task, through: number): Promise<Task> {
     { type: "folded", folded: historyFolded },
     {},
   ]);
-  await store.commit(unitsOf({
+  await store.commit(transactionsOf({
     ...change(next.task),
     history: next.history,
     foldThrough: through,
@@ -211,7 +211,7 @@ Deno.test("historyCheck() tells of records without a task, once each, unless the
     await withStore(folder, async (store) => {
       const ids = sampleIds();
       const gone = await add(store, sampleTask({ id: ids.next() }), 1_700);
-      await store.commit(unitsOf(removal(gone)));
+      await store.commit(transactionsOf(removal(gone)));
       await add(store, sampleTask({ id: ids.next() }), 3);
     });
     assertEquals(check(folder), []);

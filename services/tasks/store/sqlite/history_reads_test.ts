@@ -9,7 +9,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
   withHistory,
 } from "../testing/sample_tasks.ts";
 import { databasePath } from "./database_file.ts";
@@ -32,7 +32,7 @@ async function writeFolded(folder: string): Promise<Task> {
   ]);
   const write = change(next.task);
   await withStore(folder, async (store) => {
-    await store.commit(unitsOf(
+    await store.commit(transactionsOf(
       { ...creation(first.task), history: first.history },
       { ...write, history: next.history, foldThrough: count },
     ));

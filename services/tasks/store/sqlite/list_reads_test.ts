@@ -10,7 +10,7 @@ import {
   SAMPLE_MS,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { databasePath, openReading } from "./database_file.ts";
 import { RecordingDatabase } from "../../../../tests/support/statement_steps.ts";
@@ -35,7 +35,7 @@ async function fill(
     { length: count },
     (_, index) => sampleTask({ id: ids.next(), ...over(index) }),
   );
-  await store.commit(unitsOf(...tasks.map(creation)));
+  await store.commit(transactionsOf(...tasks.map(creation)));
   return tasks;
 }
 
@@ -119,7 +119,7 @@ Deno.test("a page that takes long is done in pieces, between which tasks may cha
         for (; page.done !== true; pieces++, page = read.next()) {
           if (pieces !== changeAt) continue;
           // One that was met goes to the end, one that was not elsewhere.
-          await store.commit(unitsOf(
+          await store.commit(transactionsOf(
             change(changed(met, { dateMs: SAMPLE_MS + 10_000 })),
             change(changed(ahead, { status: "failed", workerId: "wrk_9" })),
           ));

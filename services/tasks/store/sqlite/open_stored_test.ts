@@ -6,7 +6,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
@@ -24,7 +24,7 @@ Deno.test("a database can be backed up from where nothing can be written", async
     await Deno.mkdir(data);
     const task = sampleTask({ id: sampleIds().next() });
     await withStore(data, async (store) => {
-      await store.commit(unitsOf(creation(task)));
+      await store.commit(transactionsOf(creation(task)));
     });
     await forbidFileBeside(data);
     assertThrows(

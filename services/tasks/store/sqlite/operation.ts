@@ -10,11 +10,11 @@ export type OperationValue = string | number | null;
 
 /**
  * What an operation does. The values that follow each are those that
- * `encode_unit.ts` writes and `group_applier.ts` reads.
+ * `encode_batch.ts` writes and `group_applier.ts` reads.
  */
 export const OPERATION = {
-  /** A unit begins: number of writes, its {@linkcode UNIT_FORM}, its length. */
-  unit: 1,
+  /** A transaction begins: number of writes, its {@linkcode TRANSACTION_FORM}, its length. */
+  transaction: 1,
   /** A tenant's number. */
   nameTenant: 2,
   /** A worker's number. */
@@ -39,8 +39,8 @@ export const OPERATION = {
   putFoldedTask: 12,
 } as const;
 
-/** What is known of a unit beforehand. */
-export const UNIT_FORM = {
+/** What is known of a transaction beforehand. */
+export const TRANSACTION_FORM = {
   /** Nothing that may conflict comes after a change. */
   straight: 0,
   /** Something that may conflict comes after a change, which is to be undone. */

@@ -11,7 +11,7 @@ import {
   removal,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { databasePath } from "./database_file.ts";
 import { changeProofKeys } from "./data_keys.ts";
@@ -77,9 +77,9 @@ async function writeSamples(store: Store): Promise<void> {
     );
     await put(store, sampleTask({ id: ids.next(), tenantId, dataJson: LONG }));
     const gone = await put(store, sampleTask({ id: ids.next(), tenantId }));
-    await store.commit(unitsOf(removal(gone)));
+    await store.commit(transactionsOf(removal(gone)));
     for (const action of ["a.one", "a.two", "a.three"]) {
-      await store.commit(unitsOf(audit(tenantId, action)));
+      await store.commit(transactionsOf(audit(tenantId, action)));
     }
   }
 }
@@ -233,7 +233,7 @@ Deno.test("historyCheck() still finds what was taken away after the store has go
             const ids = sampleIds(2);
             const id = ids.next();
             await put(store, sampleTask({ id, tenantId: "ten_a" }));
-            await store.commit(unitsOf(audit("ten_a", "a.four")));
+            await store.commit(transactionsOf(audit("ten_a", "a.four")));
           }, { proofKeys: KEYS });
           assert(faultsIn(folder).length > 0);
         });
@@ -264,7 +264,7 @@ Deno.test("historyCheck() verifies counts and chains without a master key, but f
 Deno.test("historyCheck() takes the tenant whose id is empty, which holds the others", async () => {
   await withFolder(async (folder) => {
     await withStore(folder, async (store) => {
-      await store.commit(unitsOf(audit("", "tenant.created")));
+      await store.commit(transactionsOf(audit("", "tenant.created")));
     }, { proofKeys: KEYS });
     assertEquals(faultsIn(folder), []);
     tamper(folder, "DELETE FROM tenants");
@@ -281,16 +281,16 @@ Deno.test("historyCheck() takes what another master key sealed once that is chan
     await withStore(folder, writeSamples, { proofKeys: KEYS });
     const both = [...next, ...KEYS];
     await withStore(folder, async (store) => {
-      await store.commit(unitsOf(audit("ten_a", "a.four")));
+      await store.commit(transactionsOf(audit("ten_a", "a.four")));
     }, { proofKeys: both });
     assertEquals(faultsIn(folder, both), []);
     assertEquals(faultsIn(folder, next).length, 3);
     // Beside a store that has the new key, and not as its first one.
     await withStore(folder, async (store) => {
-      await store.commit(unitsOf(audit("ten_a", "a.five")));
+      await store.commit(transactionsOf(audit("ten_a", "a.five")));
       assertEquals(changeProofKeys(folder, { keys: both, also: [] }), 0);
-      await store.commit(unitsOf(audit("ten_a", "a.six")));
-      await store.commit(unitsOf(audit("ten_c", "c.one")));
+      await store.commit(transactionsOf(audit("ten_a", "a.six")));
+      await store.commit(transactionsOf(audit("ten_c", "c.one")));
     }, { proofKeys: [...KEYS, ...next] });
     assertEquals(faultsIn(folder, next), []);
     // What was changed is not sealed again.
@@ -306,7 +306,7 @@ Deno.test("historyCheck() tells what changed while its master key was not given"
     await withStore(folder, writeSamples, { proofKeys: KEYS });
     for (const action of ["a.four", "a.five"]) {
       await withStore(folder, async (store) => {
-        await store.commit(unitsOf(audit("ten_a", action)));
+        await store.commit(transactionsOf(audit("ten_a", action)));
       }, { proofKeys: other });
     }
     const told = 'Cannot verify the counts of tenant "ten_a": the master key ' +
@@ -337,7 +337,7 @@ Deno.test("historyCheck() tells what an earlier version left unbound, and verifi
       const before = historyCheck(folder, { digest: sha256, keys: KEYS });
       assertEquals(before, { faults: [], unbound: 1, unchained: 1 });
       await put(store, changed(task, { status: "complete" }), task);
-      await store.commit(unitsOf(audit(task.tenantId, "a.two")));
+      await store.commit(transactionsOf(audit(task.tenantId, "a.two")));
     }, { proofKeys: KEYS });
     const after = historyCheck(folder, { digest: sha256, keys: KEYS });
     assertEquals(after, { faults: [], unbound: 0, unchained: 1 });

@@ -147,8 +147,8 @@ export class ProofWriter {
   });
   /** As the group that is under way changes them. */
   readonly #changed = new Map<number, KnownProof>();
-  /** As they were before the unit that is under way. */
-  readonly #beforeUnit = new Map<number, KnownProof>();
+  /** As they were before the transaction that is under way. */
+  readonly #beforeTransaction = new Map<number, KnownProof>();
 
   /** Prepares the statements. The first of the keys seals. */
   constructor(db: DatabaseSync, keys: readonly ProofKey[]) {
@@ -171,18 +171,18 @@ export class ProofWriter {
   /** A group begins; one that was rolled back is forgotten. */
   beginGroup(): void {
     this.#changed.clear();
-    this.#beforeUnit.clear();
+    this.#beforeTransaction.clear();
   }
 
-  /** A unit ends; what it changed stays or is forgotten. */
-  endUnit(isApplied: boolean): void {
-    if (this.#beforeUnit.size === 0) return;
+  /** A transaction ends; what it changed stays or is forgotten. */
+  endTransaction(isApplied: boolean): void {
+    if (this.#beforeTransaction.size === 0) return;
     if (!isApplied) {
-      for (const [tenant, before] of this.#beforeUnit) {
+      for (const [tenant, before] of this.#beforeTransaction) {
         this.#changed.set(tenant, before);
       }
     }
-    this.#beforeUnit.clear();
+    this.#beforeTransaction.clear();
   }
 
   /** The group is about to be committed. */
@@ -237,7 +237,9 @@ export class ProofWriter {
 
   #change(tenant: number, patch: Partial<Proof>): void {
     const before = this.#read(tenant);
-    if (!this.#beforeUnit.has(tenant)) this.#beforeUnit.set(tenant, before);
+    if (!this.#beforeTransaction.has(tenant)) {
+      this.#beforeTransaction.set(tenant, before);
+    }
     const proof = { ...before.proof, ...patch };
     this.#changed.set(tenant, { ...before, proof });
   }

@@ -4,7 +4,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { backupDatabase, restoreDatabase } from "./backup.ts";
 import { integrityCheck } from "./integrity.ts";
@@ -169,7 +169,7 @@ async function add(
   store: Parameters<Parameters<typeof withStore>[1]>[0],
   fresh: typeof task,
 ): Promise<void> {
-  await store.commit(unitsOf(creation(fresh)));
+  await store.commit(transactionsOf(creation(fresh)));
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

@@ -21,7 +21,7 @@ export class SideTableWriter {
   readonly #addUsage: StatementSync;
   /** Use is summed up, as each start of a task counts one for the same row. */
   readonly #groupUse = new Map<string, Use>();
-  #unitUse: Use[] = [];
+  #transactionUse: Use[] = [];
 
   /** Prepares the statements. */
   constructor(db: DatabaseSync) {
@@ -41,16 +41,16 @@ export class SideTableWriter {
   /** A group begins. */
   beginGroup(): void {
     this.#groupUse.clear();
-    this.#unitUse = [];
+    this.#transactionUse = [];
   }
 
-  /** A unit ends; what it counted stays or is forgotten. */
-  endUnit(isApplied: boolean): void {
-    if (this.#unitUse.length === 0) return;
+  /** A transaction ends; what it counted stays or is forgotten. */
+  endTransaction(isApplied: boolean): void {
+    if (this.#transactionUse.length === 0) return;
     if (isApplied) {
-      for (const use of this.#unitUse) this.#count(use);
+      for (const use of this.#transactionUse) this.#count(use);
     }
-    this.#unitUse = [];
+    this.#transactionUse = [];
   }
 
   /** The group is about to be committed. */
@@ -72,7 +72,7 @@ export class SideTableWriter {
 
   /** Counts use. */
   addUsage(cursor: OperationCursor): undefined {
-    this.#unitUse.push({
+    this.#transactionUse.push({
       tenant: cursor.number(),
       period: cursor.text(),
       executions: cursor.number(),

@@ -25,8 +25,8 @@ import type {
   ScanPage,
   ScanPosition,
   Store,
-  Unit,
-  UnitResult,
+  Transaction,
+  TransactionResult,
   Usage,
   WatchedStatus,
   WorkerPosition,
@@ -162,8 +162,10 @@ class SqliteStore implements Store {
     });
   }
 
-  commit(units: readonly Unit[]): Promise<readonly UnitResult[]> {
-    return this.#use(({ writes }) => writes.commit(units));
+  commit(
+    transactions: readonly Transaction[],
+  ): Promise<readonly TransactionResult[]> {
+    return this.#use(({ writes }) => writes.commit(transactions));
   }
 
   task(tenantId: string, id: string): Promise<Task | undefined> {

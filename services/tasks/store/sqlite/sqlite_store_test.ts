@@ -9,7 +9,7 @@ import {
   removal,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { storeConformance } from "../testing/store_conformance.ts";
 import { databasePath } from "./database_file.ts";
@@ -70,7 +70,9 @@ Deno.test("a store that stops answers what is under way", async () => {
     );
     let commits: Promise<unknown>[] = [];
     await withStore(folder, (store) => {
-      commits = tasks.map((task) => store.commit(unitsOf(creation(task))));
+      commits = tasks.map((task) =>
+        store.commit(transactionsOf(creation(task)))
+      );
       return Promise.resolve();
     });
     assertEquals(
@@ -89,19 +91,27 @@ Deno.test("a store refuses more than it has room for and goes on", async () => {
     withStore(folder, async (store) => {
       const ids = sampleIds();
       const write = () => creation(sampleTask({ id: ids.next() }));
-      const first = store.commit(unitsOf(...Array.from({ length: 30 }, write)));
+      const first = store.commit(
+        transactionsOf(...Array.from({ length: 30 }, write)),
+      );
       const refused = await assertRejects(
-        () => store.commit(unitsOf(...Array.from({ length: 30 }, write))),
+        () =>
+          store.commit(transactionsOf(...Array.from({ length: 30 }, write))),
         StoreBusyError,
       );
       assert(refused.retryAfterMs > 0);
       assertEquals((await first).length, 30);
       const large = JSON.stringify("x".repeat(2_000_000));
       const task = sampleTask({ id: ids.next(), dataJson: large });
-      const second = store.commit(unitsOf(creation(task)));
-      await assertRejects(() => store.commit(unitsOf(write())), StoreBusyError);
+      const second = store.commit(transactionsOf(creation(task)));
+      await assertRejects(
+        () => store.commit(transactionsOf(write())),
+        StoreBusyError,
+      );
       assertEquals(await second, [{ kind: "ok" }]);
-      assertEquals(await store.commit(unitsOf(write())), [{ kind: "ok" }]);
+      assertEquals(await store.commit(transactionsOf(write())), [{
+        kind: "ok",
+      }]);
     }, { maxQueuedRows: 100, maxQueuedMegabytes: 1 })
   );
 });
@@ -110,10 +120,10 @@ Deno.test("a commit that cannot be encoded harms no other", async () => {
   await withFolder((folder) =>
     withStore(folder, async (store) => {
       const task = sampleTask({ id: sampleIds().next() });
-      const good = store.commit(unitsOf(creation(task)));
+      const good = store.commit(transactionsOf(creation(task)));
       const bad = sampleTask({ id: "tsk_nonsense" });
       await assertRejects(
-        () => store.commit(unitsOf(creation(task), creation(bad))),
+        () => store.commit(transactionsOf(creation(task), creation(bad))),
         TypeError,
       );
       assertEquals(await good, [{ kind: "ok" }]);
@@ -125,7 +135,7 @@ Deno.test("a relaxed store keeps what was answered when it stops", async () => {
   await withFolder(async (folder) => {
     const task = sampleTask({ id: sampleIds().next() });
     await withStore(folder, async (store) => {
-      await store.commit(unitsOf(creation(task)));
+      await store.commit(transactionsOf(creation(task)));
     }, { durability: "relaxed" });
     await withStore(folder, async (store) => {
       assertEquals(await store.task("tnt_a", task.id), task);
@@ -141,7 +151,7 @@ Deno.test("reading leaves nothing open that keeps the log from beginning anew", 
         { length: 300 },
         () => sampleTask({ id: ids.next() }),
       );
-      await store.commit(unitsOf(...tasks.map(creation)));
+      await store.commit(transactionsOf(...tasks.map(creation)));
       const claim = { tenantId: "tnt_a", workerId: "wrk_a", limit: 3 };
       await store.candidates([claim]);
       await store.listTasks({
@@ -170,10 +180,10 @@ Deno.test("a task that is made where another of its id is being removed keeps it
     withStore(folder, async (store) => {
       const dataJson = JSON.stringify("x".repeat(5_000));
       const task = sampleTask({ id: sampleIds().next(), dataJson });
-      await store.commit(unitsOf(creation(task)));
+      await store.commit(transactionsOf(creation(task)));
       const results = await Promise.all([
-        store.commit(unitsOf(removal(task))),
-        store.commit(unitsOf(creation(task))),
+        store.commit(transactionsOf(removal(task))),
+        store.commit(transactionsOf(creation(task))),
       ]);
       assertEquals(results, [[{ kind: "ok" }], [{ kind: "ok" }]]);
       const read = await store.task(task.tenantId, task.id);

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { serviceTest } from "../../../../tests/support/services.ts";
 import type { Task } from "../../domain/task.ts";
 import { isFinal, TASK_STATUSES } from "../../domain/task_status.ts";
-import type { Unit } from "../store.ts";
+import type { Transaction } from "../store.ts";
 import type { TaskQuery } from "../task_query.ts";
 import {
   change,
@@ -15,7 +15,7 @@ import {
 } from "../testing/sample_tasks.ts";
 import { proveAll } from "./count_proof.ts";
 import { databasePath, openWriting } from "./database_file.ts";
-import { encodeBatch } from "./encode_unit.ts";
+import { encodeBatch } from "./encode_batch.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { migrateTasks } from "./migrations.ts";
 import { Reader } from "./reader.ts";
@@ -388,7 +388,7 @@ function fill(
     prev: "",
     hash: "hash",
   }));
-  const units = tasks.map((task, index): Unit => ({
+  const transactions = tasks.map((task, index): Transaction => ({
     writes: [
       { ...creation(task), history: index === 0 ? history : [] },
       recordWrite(index),
@@ -396,7 +396,7 @@ function fill(
       auditWrite(index),
     ],
   }));
-  apply({ reads, applier: new GroupApplier(db) }, units);
+  apply({ reads, applier: new GroupApplier(db) }, transactions);
   for (const copy of COPIES) {
     db.prepare(
       "WITH RECURSIVE copies(k) AS (VALUES(0) UNION ALL " +
@@ -460,7 +460,7 @@ function taskOf(index: number, id: string, first: string | undefined): Task {
   });
 }
 
-function recordWrite(index: number): Unit["writes"][number] {
+function recordWrite(index: number): Transaction["writes"][number] {
   const id = `usr_${index}`;
   return {
     kind: "record",
@@ -480,7 +480,7 @@ function recordWrite(index: number): Unit["writes"][number] {
   };
 }
 
-function answerWrite(index: number): Unit["writes"][number] {
+function answerWrite(index: number): Transaction["writes"][number] {
   return {
     kind: "idempotency",
     tenantId: TENANT,
@@ -495,7 +495,7 @@ function answerWrite(index: number): Unit["writes"][number] {
   };
 }
 
-function auditWrite(index: number): Unit["writes"][number] {
+function auditWrite(index: number): Transaction["writes"][number] {
   return {
     kind: "audit",
     tenantId: TENANT,
@@ -505,9 +505,9 @@ function auditWrite(index: number): Unit["writes"][number] {
 
 function apply(
   { reads: { names, payloads }, applier }: Pick<World, "reads" | "applier">,
-  units: readonly Unit[],
+  transactions: readonly Transaction[],
 ): void {
-  const { values } = encodeBatch(units, { names, payloads, nowMs: 0 });
+  const { values } = encodeBatch(transactions, { names, payloads, nowMs: 0 });
   assertEquals(applier.apply([values]).filter((code) => code !== 0), []);
 }
 

@@ -1,12 +1,16 @@
 /**
- * Everything that is written, from units to their results.
+ * Everything that is written, from transactions to their results.
  *
  * @module
  */
 
-import type { Unit, UnitResult } from "../store.ts";
+import type { Transaction, TransactionResult } from "../store.ts";
 import { CommitQueue } from "./commit_queue.ts";
-import { encodeBatch, type EncodedBatch, tenantOfUnit } from "./encode_unit.ts";
+import {
+  encodeBatch,
+  type EncodedBatch,
+  tenantOfTransaction,
+} from "./encode_batch.ts";
 import { APPLIED, conflictOf } from "./group_applier.ts";
 import type { StoreReads } from "./store_reads.ts";
 import type { Writer } from "./writer.ts";
@@ -29,15 +33,15 @@ export interface StoreWritesOptions {
   readonly onWritten: (tenantId: string, waitedMs: number) => void;
 }
 
-/** Most units that are encoded together. */
-const MAX_BATCH_UNITS = 100;
+/** Most transactions that are encoded together. */
+const MAX_BATCH_TRANSACTIONS = 100;
 const MAX_GROUP_ROWS = 5_000;
 const MAX_GROUP_CHARS = 8_000_000;
 const AHEAD_ROWS = 30;
 
-const OK: UnitResult = { kind: "ok" };
+const OK: TransactionResult = { kind: "ok" };
 
-/** Writes units. */
+/** Writes transactions. */
 export class StoreWrites {
   readonly #options: StoreWritesOptions;
   readonly #queue: CommitQueue<EncodedBatch>;
@@ -60,10 +64,12 @@ export class StoreWrites {
     });
   }
 
-  /** Applies units and answers after they are durable. */
-  async commit(units: readonly Unit[]): Promise<readonly UnitResult[]> {
-    this.#queue.demandRoom({ rows: units.length, chars: 0 });
-    const batches = this.#encode(units);
+  /** Applies transactions and answers after they are durable. */
+  async commit(
+    transactions: readonly Transaction[],
+  ): Promise<readonly TransactionResult[]> {
+    this.#queue.demandRoom({ rows: transactions.length, chars: 0 });
+    const batches = this.#encode(transactions);
     const answers = await this.#queue.add(batches);
     return batches.flatMap((batch, index) =>
       this.#settle(batch, answers[index] ?? [])
@@ -91,13 +97,13 @@ export class StoreWrites {
     return this.#queue.idle();
   }
 
-  #encode(units: readonly Unit[]): readonly EncodedBatch[] {
+  #encode(transactions: readonly Transaction[]): readonly EncodedBatch[] {
     const { reads: { names, payloads }, nowMs } = this.#options;
     const options = { names, payloads, nowMs: nowMs() };
     const batches: EncodedBatch[] = [];
-    for (let from = 0; from < units.length;) {
-      const to = endOfBatch(units, from);
-      batches.push(encodeBatch(units.slice(from, to), options));
+    for (let from = 0; from < transactions.length;) {
+      const to = endOfBatch(transactions, from);
+      batches.push(encodeBatch(transactions.slice(from, to), options));
       from = to;
     }
     return batches;
@@ -106,31 +112,41 @@ export class StoreWrites {
   #settle(
     batch: EncodedBatch,
     codes: readonly number[],
-  ): readonly UnitResult[] {
+  ): readonly TransactionResult[] {
     const { payloads } = this.#options.reads;
     for (const name of batch.names) name.isStored = true;
-    for (const { after, unit, kind, id, payload } of batch.payloads) {
-      const isApplied = (codes[unit] ?? APPLIED) === APPLIED;
+    for (const { after, transaction, kind, id, payload } of batch.payloads) {
+      const isApplied = (codes[transaction] ?? APPLIED) === APPLIED;
       if (isApplied !== (after === "applied")) continue;
       if (payload === undefined) payloads.delete(kind, id);
       else payloads.set(kind, id, payload);
     }
-    return Array.from({ length: batch.units }, (_, unit): UnitResult => {
-      const code = codes[unit] ?? APPLIED;
-      return code === APPLIED ? OK : { kind: "conflict", ...conflictOf(code) };
-    });
+    return Array.from(
+      { length: batch.transactions },
+      (_, transaction): TransactionResult => {
+        const code = codes[transaction] ?? APPLIED;
+        return code === APPLIED
+          ? OK
+          : { kind: "conflict", ...conflictOf(code) };
+      },
+    );
   }
 }
 
-/** Where the units end that are of one tenant and few enough for a batch. */
-function endOfBatch(units: readonly Unit[], from: number): number {
-  const first = units[from];
+/** Where the transactions end that are of one tenant and few enough for a batch. */
+function endOfBatch(
+  transactions: readonly Transaction[],
+  from: number,
+): number {
+  const first = transactions[from];
   if (first === undefined) return from;
-  const tenant = tenantOfUnit(first);
-  for (let to = from + 1; to < units.length; to++) {
-    const unit = units[to];
-    if (unit === undefined || to === from + MAX_BATCH_UNITS) return to;
-    if (tenantOfUnit(unit) !== tenant) return to;
+  const tenant = tenantOfTransaction(first);
+  for (let to = from + 1; to < transactions.length; to++) {
+    const transaction = transactions[to];
+    if (transaction === undefined || to === from + MAX_BATCH_TRANSACTIONS) {
+      return to;
+    }
+    if (tenantOfTransaction(transaction) !== tenant) return to;
   }
-  return units.length;
+  return transactions.length;
 }

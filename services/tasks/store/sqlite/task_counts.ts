@@ -38,8 +38,8 @@ export class TaskCounts {
   readonly #add: StatementSync;
   /** What the group changes, by worker and status. */
   readonly #group = new Map<number, Change>();
-  /** What the unit that is under way changes. */
-  readonly #unit: Change[] = [];
+  /** What the transaction that is under way changes. */
+  readonly #transaction: Change[] = [];
 
   /** Prepares the statements. */
   constructor(db: DatabaseSync) {
@@ -53,7 +53,7 @@ export class TaskCounts {
   /** A group begins; what one that was rolled back had changed is forgotten. */
   beginGroup(): void {
     this.#group.clear();
-    this.#unit.length = 0;
+    this.#transaction.length = 0;
   }
 
   /** Where a task is counted now, before it is changed; undefined without one. */
@@ -74,21 +74,21 @@ export class TaskCounts {
     },
   ): void {
     if (from?.lane === to?.lane && from?.status === to?.status) return;
-    if (from !== undefined) this.#unit.push(changeOf(tenant, from, -1));
-    if (to !== undefined) this.#unit.push(changeOf(tenant, to, 1));
+    if (from !== undefined) this.#transaction.push(changeOf(tenant, from, -1));
+    if (to !== undefined) this.#transaction.push(changeOf(tenant, to, 1));
   }
 
-  /** A unit ends; what it changed counts only when it was applied. */
-  endUnit(isApplied: boolean): void {
+  /** A transaction ends; what it changed counts only when it was applied. */
+  endTransaction(isApplied: boolean): void {
     if (isApplied) {
-      for (const change of this.#unit) {
+      for (const change of this.#transaction) {
         const key = change.lane * STATUS_SPAN + change.status;
         const known = this.#group.get(key);
         if (known === undefined) this.#group.set(key, change);
         else known.delta += change.delta;
       }
     }
-    this.#unit.length = 0;
+    this.#transaction.length = 0;
   }
 
   /**

@@ -112,12 +112,12 @@ export class TaskWriter {
     this.#waitingHistory = [];
   }
 
-  /** A unit begins; its rows may wait for others unless it may be undone. */
-  beginUnit(
-    unit: { readonly mayWait: boolean; readonly isCreation: boolean },
+  /** A transaction begins; its rows may wait for others unless it may be undone. */
+  beginTransaction(
+    transaction: { readonly mayWait: boolean; readonly isCreation: boolean },
   ): void {
-    this.#mayHistoryWait = unit.mayWait;
-    this.#mayTaskWait = unit.mayWait && unit.isCreation;
+    this.#mayHistoryWait = transaction.mayWait;
+    this.#mayTaskWait = transaction.mayWait && transaction.isCreation;
   }
 
   /**

@@ -82,7 +82,7 @@ export class Writer {
   }
 
   /**
-   * Applies lists of units in one transaction.
+   * Applies lists of transactions in one commit of SQLite.
    *
    * @throws {StoreFailedError} when it failed, or the thread died; it may have
    * been done all the same when the thread died

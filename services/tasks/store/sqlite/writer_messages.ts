@@ -19,7 +19,7 @@ export type WriterRequest =
     readonly nowMs: number;
     readonly proofKeys: readonly ProofKey[];
   }
-  /** Apply units in one transaction. */
+  /** Apply transactions in one commit. */
   | {
     readonly kind: "apply";
     readonly lists: readonly (readonly OperationValue[])[];
@@ -37,16 +37,16 @@ export type WriterRequest =
 
 /** What the writing thread answers. */
 export type WriterAnswer =
-  /** Numbers of {@linkcode WriterRequest}: results of units, or of removed rows. */
+  /** Numbers of {@linkcode WriterRequest}: results of transactions, or of removed rows. */
   | { readonly kind: "done"; readonly numbers: readonly number[] }
-  /** Units were applied and are durable. */
+  /** Transactions were applied and are durable. */
   | ({ readonly kind: "applied" } & Applied)
   /** It failed; nothing was written. */
   | { readonly kind: "failed"; readonly message: string };
 
-/** What came of applying units. */
+/** What came of applying transactions. */
 export interface Applied {
-  /** The result of each unit; none means that all were applied. */
+  /** The result of each transaction; none means that all were applied. */
   readonly codes: readonly number[];
   /** Milliseconds that all but the commit took. */
   readonly workMs: number;

@@ -5,7 +5,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
@@ -88,14 +88,14 @@ Deno.test("a store goes on when its writing thread dies", async () => {
         sampleTask({ id: ids.next() }),
       ];
       await assertRejects(
-        () => store.commit(unitsOf(creation(first))),
+        () => store.commit(transactionsOf(creation(first))),
         Error,
         "Cannot write: the thread that writes has ended",
       );
       assertEquals(logger.lines.map(({ level }) => level), ["error"]);
       assertEquals(await store.task("tnt_a", first.id), undefined);
       assertEquals(
-        await store.commit(unitsOf(creation(first), creation(second))),
+        await store.commit(transactionsOf(creation(first), creation(second))),
         [{ kind: "ok" }, { kind: "ok" }],
       );
       assertEquals(await store.task("tnt_a", second.id), second);

@@ -6,14 +6,14 @@
  */
 
 import { placementOf } from "../../domain/placement.ts";
-import type { Store, Unit, UnitResult, Write } from "../store.ts";
+import type { Store, Transaction, TransactionResult, Write } from "../store.ts";
 
 /** Options of {@linkcode createConflictingStore}. */
 export interface ConflictingStoreOptions {
   /** Gives a number from 0 to before 1. */
   readonly random: () => number;
   /**
-   * The share of units that are answered with a conflict and not applied.
+   * The share of transactions that are answered with a conflict and not applied.
    *
    * @default {0}
    */
@@ -55,18 +55,18 @@ export function createConflictingStore(
   const mischief = { conflicts: 0, failures: 0 };
 
   async function commit(
-    units: readonly Unit[],
-  ): Promise<readonly UnitResult[]> {
+    transactions: readonly Transaction[],
+  ): Promise<readonly TransactionResult[]> {
     const failure = random() < failureShare
       ? random() < 0.5 ? "before" : "after"
       : undefined;
     if (failure !== undefined) mischief.failures++;
     if (failure === "before") throw failed();
-    const madeUp = units.map((unit) =>
-      random() < conflictShare ? conflictOf(unit, random) : undefined
+    const madeUp = transactions.map((transaction) =>
+      random() < conflictShare ? conflictOf(transaction, random) : undefined
     );
     const results = await inner.commit(
-      units.filter((_, index) => madeUp[index] === undefined),
+      transactions.filter((_, index) => madeUp[index] === undefined),
     );
     if (failure === "after") throw failed();
     mischief.conflicts += madeUp.filter((one) => one !== undefined).length;
@@ -104,12 +104,12 @@ export function createConflictingStore(
   };
 }
 
-/** A conflict that a unit could have met; undefined when it cannot meet any. */
+/** A conflict that a transaction could have met; undefined when it cannot meet any. */
 function conflictOf(
-  unit: Unit,
+  transaction: Transaction,
   random: () => number,
-): UnitResult | undefined {
-  const possible = unit.writes.flatMap((write, index) =>
+): TransactionResult | undefined {
+  const possible = transaction.writes.flatMap((write, index) =>
     reasonsOf(write).map((reason) => ({
       kind: "conflict" as const,
       write: index,
@@ -119,7 +119,7 @@ function conflictOf(
   return possible[Math.floor(random() * possible.length)];
 }
 
-type Reason = Extract<UnitResult, { kind: "conflict" }>["reason"];
+type Reason = Extract<TransactionResult, { kind: "conflict" }>["reason"];
 
 function reasonsOf(write: Write): Reason[] {
   switch (write.kind) {
@@ -144,13 +144,13 @@ function failed(): Error {
 }
 
 function resultAt(
-  results: readonly UnitResult[],
+  results: readonly TransactionResult[],
   index: number,
-): UnitResult {
+): TransactionResult {
   const result = results[index];
   if (result === undefined) {
     throw new RangeError(
-      `Cannot answer for unit ${index}: the store gave ${results.length} results`,
+      `Cannot answer for transaction ${index}: the store gave ${results.length} results`,
     );
   }
   return result;

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { systemClock } from "../../../shared/clock.ts";
-import type { Store, Unit, UnitResult, Write } from "../store.ts";
+import type { Store, Transaction, TransactionResult, Write } from "../store.ts";
 import { createConflictingStore } from "./conflicting_store.ts";
 import { createMemoryStore } from "./memory_store.ts";
 import {
@@ -10,7 +10,7 @@ import {
   creation,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
 } from "./sample_tasks.ts";
 import { storeConformance } from "./store_conformance.ts";
 
@@ -27,27 +27,31 @@ storeConformance("conflicting, kept calm,", () => {
  * once more unless it is there already.
  */
 function persistent(store: Store): Store {
-  async function commitOne(unit: Unit): Promise<UnitResult> {
+  async function commitOne(
+    transaction: Transaction,
+  ): Promise<TransactionResult> {
     for (let round = 0; round < 200; round++) {
-      let result: UnitResult | undefined;
+      let result: TransactionResult | undefined;
       try {
-        [result] = await store.commit([unit]);
+        [result] = await store.commit([transaction]);
       } catch {
         // Whether it was written is unknown.
       }
       if (result?.kind === "ok") return result;
-      const [first] = unit.writes;
+      const [first] = transaction.writes;
       if (first?.kind !== "task") throw new Error("Only tasks are tried again");
       const there = await store.task(first.tenantId, first.id);
       if (there?.version === first.next?.version) return { kind: "ok" };
     }
-    throw new Error("The unit did not get through");
+    throw new Error("The transaction did not get through");
   }
   return {
     ...store,
-    commit: async (units) => {
-      const results: UnitResult[] = [];
-      for (const unit of units) results.push(await commitOne(unit));
+    commit: async (transactions) => {
+      const results: TransactionResult[] = [];
+      for (const transaction of transactions) {
+        results.push(await commitOne(transaction));
+      }
       return results;
     },
   };
@@ -63,10 +67,10 @@ Deno.test("a caller that tries again gets through conflicts and failures", async
   const ids = sampleIds();
   for (let count = 0; count < 50; count++) {
     let task = sampleTask({ id: ids.next() });
-    await store.commit(unitsOf(creation(task)));
+    await store.commit(transactionsOf(creation(task)));
     for (let run = 1; run < 5; run++) {
       task = changed(task, { run });
-      await store.commit(unitsOf(change(task)));
+      await store.commit(transactionsOf(change(task)));
     }
     assertEquals(await store.task("tnt_a", task.id), task);
   }
@@ -86,7 +90,7 @@ Deno.test("createConflictingStore() applies nothing of what it says conflicts", 
     { length: 200 },
     (_, index) => sampleTask({ id: ids.next(), key: `k${index}` }),
   );
-  const results = await store.commit(unitsOf(...tasks.map(creation)));
+  const results = await store.commit(transactionsOf(...tasks.map(creation)));
   const found = await inner.tasks("tnt_a", tasks.map(({ id }) => id));
   assertEquals(
     found.map((task) => task !== undefined),
@@ -108,7 +112,7 @@ Deno.test("createConflictingStore() leaves alone what cannot conflict", async ()
     tenantId: "tnt_a",
     entry: { atMs: 1, action: "a", text: "{}" },
   };
-  assertEquals(await store.commit(unitsOf(audit)), [{ kind: "ok" }]);
+  assertEquals(await store.commit(transactionsOf(audit)), [{ kind: "ok" }]);
   const answer: Write = {
     kind: "idempotency",
     tenantId: "tnt_a",
@@ -125,7 +129,7 @@ Deno.test("createConflictingStore() leaves alone what cannot conflict", async ()
     { kind: "conflict", write: 1, reason: "idempotency" },
   ]);
   const replacing: Write = { ...answer, replaces: true };
-  assertEquals(await store.commit(unitsOf(replacing)), [{ kind: "ok" }]);
+  assertEquals(await store.commit(transactionsOf(replacing)), [{ kind: "ok" }]);
   assertEquals(
     (await store.audit({ tenantId: "tnt_a", limit: 9 })).length,
     1,

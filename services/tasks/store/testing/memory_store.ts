@@ -25,8 +25,8 @@ import type {
   ScanPage,
   ScanPosition,
   Store,
-  Unit,
-  UnitResult,
+  Transaction,
+  TransactionResult,
   Usage,
   WatchedStatus,
   WorkerPosition,
@@ -37,7 +37,7 @@ import { demandWholeInstants } from "../whole_instants.ts";
 import { memoryCandidates } from "./memory_candidates.ts";
 import { memoryPage } from "./memory_page.ts";
 import { type MemoryTables, newMemoryTables } from "./memory_tables.ts";
-import { applyUnit, recordKey, twoPartKey } from "./memory_writes.ts";
+import { applyTransaction, recordKey, twoPartKey } from "./memory_writes.ts";
 
 /** Options of {@linkcode createMemoryStore}. */
 export interface MemoryStoreOptions {
@@ -70,15 +70,19 @@ class MemoryStore implements Store {
     return Promise.resolve();
   }
 
-  commit(units: readonly Unit[]): Promise<readonly UnitResult[]> {
+  commit(
+    transactions: readonly Transaction[],
+  ): Promise<readonly TransactionResult[]> {
     const nowMs = this.#clock.nowMs();
     try {
-      for (const { writes } of units) writes.forEach(demandStorable);
+      for (const { writes } of transactions) writes.forEach(demandStorable);
     } catch (error) {
       return Promise.reject(error);
     }
     return Promise.resolve(
-      units.map((unit) => applyUnit(this.#tables, unit, nowMs)),
+      transactions.map((transaction) =>
+        applyTransaction(this.#tables, transaction, nowMs)
+      ),
     );
   }
 

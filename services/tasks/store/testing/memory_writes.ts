@@ -1,28 +1,28 @@
 /**
- * Units applied to the tables in memory, as a whole or not at all.
+ * Transactions applied to the tables in memory, as a whole or not at all.
  *
  * @module
  */
 
 import { placementOf } from "../../domain/placement.ts";
 import type { RecordKind } from "../record.ts";
-import type { Unit, UnitResult, Write } from "../store.ts";
+import type { Transaction, TransactionResult, Write } from "../store.ts";
 import type { MemoryTables } from "./memory_tables.ts";
 
-type Reason = Extract<UnitResult, { kind: "conflict" }>["reason"];
+type Reason = Extract<TransactionResult, { kind: "conflict" }>["reason"];
 type WriteOf<Kind extends Write["kind"]> = Extract<Write, { kind: Kind }>;
 
 /** Puts a map back as it was. */
 type Undo = () => void;
 
-/** Applies one unit; after a conflict the tables are as before. */
-export function applyUnit(
+/** Applies one transaction; after a conflict the tables are as before. */
+export function applyTransaction(
   tables: MemoryTables,
-  unit: Unit,
+  transaction: Transaction,
   nowMs: number,
-): UnitResult {
+): TransactionResult {
   const undos: Undo[] = [];
-  for (const [write, content] of unit.writes.entries()) {
+  for (const [write, content] of transaction.writes.entries()) {
     const reason = applyWrite({ tables, nowMs, undos }, content);
     if (reason === undefined) continue;
     for (const undo of undos.reverse()) undo();

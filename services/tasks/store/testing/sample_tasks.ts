@@ -13,7 +13,7 @@ import {
   type HistoryRecord,
 } from "../../domain/history.ts";
 import type { Task } from "../../domain/task.ts";
-import type { Unit, Write } from "../store.ts";
+import type { Transaction, Write } from "../store.ts";
 import { createTaskIds, type TaskIds } from "../task_id.ts";
 
 /** The instant that the sample tasks live around. */
@@ -106,8 +106,10 @@ export function removal(task: Task): TaskWrite {
   };
 }
 
-/** Each write as a unit of its own. */
-export function unitsOf(...writes: readonly Write[]): readonly Unit[] {
+/** Each write as a transaction of its own. */
+export function transactionsOf(
+  ...writes: readonly Write[]
+): readonly Transaction[] {
   return writes.map((write) => ({ writes: [write] }));
 }
 

@@ -20,7 +20,7 @@ import { sideTableCases } from "./conformance/side_table_cases.ts";
 import { statusCases } from "./conformance/status_cases.ts";
 import { taskCases } from "./conformance/task_cases.ts";
 import { taskLinkCases } from "./conformance/task_link_cases.ts";
-import { unitCases } from "./conformance/unit_cases.ts";
+import { transactionCases } from "./conformance/transaction_cases.ts";
 
 export type { ConformanceSubject } from "./conformance/store_case.ts";
 
@@ -35,7 +35,7 @@ export function storeConformance(
   open: () => Promise<ConformanceSubject>,
 ): void {
   const cases: readonly StoreCase[] = [
-    ...unitCases(),
+    ...transactionCases(),
     ...taskCases(),
     ...taskLinkCases(),
     ...drawnCases(),

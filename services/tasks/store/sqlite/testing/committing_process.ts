@@ -10,7 +10,7 @@
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import { systemClock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
-import type { Store, Unit } from "../../store.ts";
+import type { Store, Transaction } from "../../store.ts";
 import { createTaskIds, type TaskIds } from "../../task_id.ts";
 import {
   change,
@@ -59,7 +59,7 @@ async function commitOn(
       () => ids.next(),
     );
     const results = await store.commit(
-      made.map((id) => unitOf(id, random.chance(0.1))),
+      made.map((id) => transactionOf(id, random.chance(0.1))),
     );
     if (results.some(({ kind }) => kind !== "ok")) say("a conflict");
     say(made.join(" "));
@@ -67,7 +67,7 @@ async function commitOn(
 }
 
 /** A task with its history, a line of the audit log and one run counted. */
-function unitOf(id: string, isLarge: boolean): Unit {
+function transactionOf(id: string, isLarge: boolean): Transaction {
   const tenantId = "tnt_a";
   const first = withHistory(
     sampleTask({

@@ -10,7 +10,7 @@ import { roundsOf } from "../../../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import type { Task } from "../../../domain/task.ts";
 import { TASK_STATUSES } from "../../../domain/task_status.ts";
-import type { Store, Unit, Write } from "../../store.ts";
+import type { Store, Transaction, Write } from "../../store.ts";
 import { createMemoryStore } from "../memory_store.ts";
 import {
   change,
@@ -38,17 +38,17 @@ export function drawnCases(): readonly StoreCase[] {
       const model = createMemoryStore({ clock: new FakeClock(SAMPLE_MS) });
       const pool = new TaskPool(random);
       for (let round = 0; round < rounds; round++) {
-        const commits = random.list(5, () => pool.drawUnits());
+        const commits = random.list(5, () => pool.drawTransactions());
         const expected = [];
-        for (const units of commits) {
-          const results = await model.commit(units);
+        for (const transactions of commits) {
+          const results = await model.commit(transactions);
           expected.push(results);
-          units.forEach((unit, index) => {
-            if (results[index]?.kind === "ok") pool.note(unit);
+          transactions.forEach((transaction, index) => {
+            if (results[index]?.kind === "ok") pool.note(transaction);
           });
         }
         const results = await Promise.all(
-          commits.map((units) => store.commit(units)),
+          commits.map((transactions) => store.commit(transactions)),
         );
         assertEquals(
           results,
@@ -72,7 +72,7 @@ class TaskPool {
     this.#random = random;
   }
 
-  drawUnits(): readonly Unit[] {
+  drawTransactions(): readonly Transaction[] {
     return this.#random.list(12, () => {
       const tenantId = this.#random.pick(TENANTS);
       return {
@@ -82,8 +82,8 @@ class TaskPool {
   }
 
   /** Remembers what was written, the older state often with it. */
-  note(unit: Unit): void {
-    for (const write of unit.writes) {
+  note(transaction: Transaction): void {
+    for (const write of transaction.writes) {
       if (write.kind !== "task" || write.next === undefined) continue;
       const index = this.#tasks.findIndex(({ id }) => id === write.id);
       if (index >= 0 && this.#random.chance(0.8)) this.#tasks.splice(index, 1);

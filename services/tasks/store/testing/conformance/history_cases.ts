@@ -19,7 +19,7 @@ import {
 import {
   collectCases,
   commitEach,
-  commitUnit,
+  commitTransaction,
   type StoreCase,
 } from "./store_case.ts";
 
@@ -39,7 +39,10 @@ export function historyCases(): readonly StoreCase[] {
         { ...second.task, version: 9 },
         [{}],
       );
-      const result = await commitUnit(store, noted(change(lost), history));
+      const result = await commitTransaction(
+        store,
+        noted(change(lost), history),
+      );
       assertEquals(result?.kind, "conflict");
       assertEquals(await read(store, first.task.id, {}), first.history);
       await commitEach(store, noted(change(second.task), second.history));

@@ -23,7 +23,7 @@ import {
 import {
   collectCases,
   commitEach,
-  commitUnit,
+  commitTransaction,
   type StoreCase,
 } from "./store_case.ts";
 
@@ -57,7 +57,7 @@ export function historyFoldCases(): readonly StoreCase[] {
       const first = await createLong(store, 12);
       const stale = { ...first.task, version: 7 };
       const { write } = folded(stale, first.history[5]);
-      const result = await commitUnit(store, write);
+      const result = await commitTransaction(store, write);
       assertEquals(result?.kind, "conflict");
       const fitting = folded(first.task, first.history[5]);
       const undone = await store.commit([{

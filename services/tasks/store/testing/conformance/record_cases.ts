@@ -10,7 +10,7 @@ import type { Write } from "../../store.ts";
 import {
   collectCases,
   commitEach,
-  commitUnit,
+  commitTransaction,
   type StoreCase,
 } from "./store_case.ts";
 
@@ -43,16 +43,22 @@ export function recordCases(): readonly StoreCase[] {
       const conflict = { kind: "conflict", write: 0, reason: "version" };
       const first = record({});
       assertEquals(
-        await commitUnit(store, put({ ...first, version: 2 })),
+        await commitTransaction(store, put({ ...first, version: 2 })),
         conflict as unknown,
       );
-      assertEquals(await commitUnit(store, take(first)), conflict as unknown);
+      assertEquals(
+        await commitTransaction(store, take(first)),
+        conflict as unknown,
+      );
       await commitEach(store, put(first));
       for (const write of [put(first), put({ ...first, version: 3 })]) {
-        assertEquals(await commitUnit(store, write), conflict as unknown);
+        assertEquals(
+          await commitTransaction(store, write),
+          conflict as unknown,
+        );
       }
       assertEquals(
-        await commitUnit(store, take({ ...first, version: 2 })),
+        await commitTransaction(store, take({ ...first, version: 2 })),
         conflict as unknown,
       );
       assertEquals(await store.record("user", TENANT, "usr_1"), first);
@@ -75,11 +81,14 @@ export function recordCases(): readonly StoreCase[] {
       assertEquals(await find("A@example.com"), undefined);
       const rival = record({ id: "usr_2", alias: "a@example.com" });
       const conflict = { kind: "conflict", write: 0, reason: "alias" };
-      assertEquals(await commitUnit(store, put(rival)), conflict as unknown);
+      assertEquals(
+        await commitTransaction(store, put(rival)),
+        conflict as unknown,
+      );
       const other = { ...rival, alias: "b@example.com" };
       await commitEach(store, put(other));
       assertEquals(
-        await commitUnit(store, put({ ...rival, version: 2 })),
+        await commitTransaction(store, put({ ...rival, version: 2 })),
         conflict as unknown,
       );
       assertEquals(await find("b@example.com"), other);
@@ -142,23 +151,23 @@ export function recordCases(): readonly StoreCase[] {
         id: "usr_1",
       };
       const missing = { kind: "conflict", write: 0, reason: "missing" };
-      assertEquals(await commitUnit(store, require), missing as unknown);
+      assertEquals(await commitTransaction(store, require), missing as unknown);
       const first = record({});
       await commitEach(
         store,
         put(record({ tenantId: "tnt_b" })),
         put(record({ kind: "key" })),
       );
-      assertEquals(await commitUnit(store, require), missing as unknown);
-      assertEquals(await commitUnit(store, put(first), require), {
+      assertEquals(await commitTransaction(store, require), missing as unknown);
+      assertEquals(await commitTransaction(store, put(first), require), {
         kind: "ok",
       });
-      assertEquals(await commitUnit(store, require), { kind: "ok" });
+      assertEquals(await commitTransaction(store, require), { kind: "ok" });
       assertEquals(
-        await commitUnit(store, take(first), require),
+        await commitTransaction(store, take(first), require),
         { kind: "conflict", write: 1, reason: "missing" },
       );
-      const units = [
+      const transactions = [
         { writes: [require] },
         { writes: [take(first)] },
         {
@@ -168,7 +177,7 @@ export function recordCases(): readonly StoreCase[] {
         { writes: [require] },
       ];
       assertEquals(
-        (await store.commit(units)).map(({ kind }) => kind),
+        (await store.commit(transactions)).map(({ kind }) => kind),
         ["ok", "ok", "conflict", "ok", "ok"],
       );
     });

@@ -9,7 +9,7 @@ import type { IdempotencyEntry, Write } from "../../store.ts";
 import {
   collectCases,
   commitEach,
-  commitUnit,
+  commitTransaction,
   type StoreCase,
 } from "./store_case.ts";
 
@@ -27,7 +27,7 @@ export function sideTableCases(): readonly StoreCase[] {
       assertEquals(await store.idempotency(TENANT, "K", 0), undefined);
       assertEquals(await store.idempotency("tnt_b", "k", 0), undefined);
       assertEquals(
-        await commitUnit(store, remember("k", entry({ status: 409 }))),
+        await commitTransaction(store, remember("k", entry({ status: 409 }))),
         { kind: "conflict", write: 0, reason: "idempotency" },
       );
       assertEquals(await store.idempotency(TENANT, "k", 0), first);
@@ -43,7 +43,7 @@ export function sideTableCases(): readonly StoreCase[] {
       await commitEach(store, remember("k", second));
       assertEquals(await store.idempotency(TENANT, "k", 1_000), second);
       assertEquals(
-        (await commitUnit(store, remember("k", entry({}))))?.kind,
+        (await commitTransaction(store, remember("k", entry({}))))?.kind,
         "conflict",
       );
     });
@@ -64,7 +64,7 @@ export function sideTableCases(): readonly StoreCase[] {
           409,
         );
         assertEquals(
-          await commitUnit(store, remember("k", entry({}))),
+          await commitTransaction(store, remember("k", entry({}))),
           { kind: "conflict", write: 0, reason: "idempotency" },
         );
       },
@@ -89,13 +89,13 @@ export function sideTableCases(): readonly StoreCase[] {
 
     check("counts use by tenant and period", async (store) => {
       assertEquals(await store.usage(TENANT, "2026-06"), { executions: 0 });
-      await commitUnit(store, use(1), use(2));
+      await commitTransaction(store, use(1), use(2));
       await commitEach(store, use(4), { ...use(8), period: "2026-07" }, {
         ...use(16),
         tenantId: "tnt_b",
       });
       await Promise.all(
-        Array.from({ length: 20 }, () => commitUnit(store, use(100))),
+        Array.from({ length: 20 }, () => commitTransaction(store, use(100))),
       );
       assertEquals(await store.usage(TENANT, "2026-06"), {
         executions: 2_007,
@@ -106,8 +106,11 @@ export function sideTableCases(): readonly StoreCase[] {
 
     check("numbers the audit log of each tenant", async (store) => {
       for (let index = 0; index < 7; index++) {
-        await commitUnit(store, audit(`a${index}`), audit(`b${index}`));
-        await commitUnit(store, { ...audit("other"), tenantId: "tnt_b" });
+        await commitTransaction(store, audit(`a${index}`), audit(`b${index}`));
+        await commitTransaction(store, {
+          ...audit("other"),
+          tenantId: "tnt_b",
+        });
       }
       const all = await store.audit({ tenantId: TENANT, limit: 100 });
       assertEquals(all.length, 14);

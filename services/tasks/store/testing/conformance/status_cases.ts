@@ -77,26 +77,29 @@ export function statusCases(): readonly StoreCase[] {
       assertEquals(await store.proveCounts(), 0);
     });
 
-    check("counts what a unit that conflicts leaves alone", async (store) => {
-      const ids = sampleIds();
-      const [task, other] = [
-        sampleTask({ id: ids.next() }),
-        sampleTask({ id: ids.next() }),
-      ];
-      await create(store, task);
-      await store.commit([{
-        writes: [creation(other), change({ ...task, version: 7 })],
-      }, {
-        writes: [change(changed(task, { workerId: "wrk_b" }))],
-      }]);
-      const tenantId = "tnt_a";
-      assertEquals(await store.counts({ tenantId }), { waiting: 1 });
-      assertEquals(await store.counts({ tenantId, workerId: "wrk_a" }), {});
-      assertEquals(await store.counts({ tenantId, workerId: "wrk_b" }), {
-        waiting: 1,
-      });
-      assertEquals(await store.proveCounts(), 0);
-    });
+    check(
+      "counts what a transaction that conflicts leaves alone",
+      async (store) => {
+        const ids = sampleIds();
+        const [task, other] = [
+          sampleTask({ id: ids.next() }),
+          sampleTask({ id: ids.next() }),
+        ];
+        await create(store, task);
+        await store.commit([{
+          writes: [creation(other), change({ ...task, version: 7 })],
+        }, {
+          writes: [change(changed(task, { workerId: "wrk_b" }))],
+        }]);
+        const tenantId = "tnt_a";
+        assertEquals(await store.counts({ tenantId }), { waiting: 1 });
+        assertEquals(await store.counts({ tenantId, workerId: "wrk_a" }), {});
+        assertEquals(await store.counts({ tenantId, workerId: "wrk_b" }), {
+          waiting: 1,
+        });
+        assertEquals(await store.proveCounts(), 0);
+      },
+    );
 
     check("scans the tasks of a status across tenants", async (store) => {
       const all = [

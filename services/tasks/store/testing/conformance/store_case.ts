@@ -6,8 +6,8 @@
 
 import { assertEquals } from "@std/assert";
 import type { Task } from "../../../domain/task.ts";
-import type { Store, UnitResult, Write } from "../../store.ts";
-import { change, changed, creation, unitsOf } from "../sample_tasks.ts";
+import type { Store, TransactionResult, Write } from "../../store.ts";
+import { change, changed, creation, transactionsOf } from "../sample_tasks.ts";
 
 /** A store under test. */
 export interface ConformanceSubject {
@@ -43,20 +43,20 @@ export function collectCases(
   return cases;
 }
 
-/** Commits writes, each in a unit of its own, all of which must succeed. */
+/** Commits writes, each in a transaction of its own, all of which must succeed. */
 export async function commitEach(
   store: Store,
   ...writes: readonly Write[]
 ): Promise<void> {
-  const results = await store.commit(unitsOf(...writes));
+  const results = await store.commit(transactionsOf(...writes));
   assertEquals(results, writes.map(() => ({ kind: "ok" })));
 }
 
-/** Commits writes as one unit and tells what became of it. */
-export async function commitUnit(
+/** Commits writes as one transaction and tells what became of it. */
+export async function commitTransaction(
   store: Store,
   ...writes: readonly Write[]
-): Promise<UnitResult | undefined> {
+): Promise<TransactionResult | undefined> {
   const results = await store.commit([{ writes }]);
   assertEquals(results.length, 1);
   return results[0];

@@ -20,7 +20,7 @@ import {
 import {
   collectCases,
   commitEach,
-  commitUnit,
+  commitTransaction,
   create,
   type StoreCase,
   update,
@@ -93,11 +93,14 @@ export function taskCases(): readonly StoreCase[] {
       await create(store, task);
       assertEquals(await store.task(TENANT, other), undefined);
       assertEquals(
-        await commitUnit(store, change(changed({ ...task, id: other }, {}))),
+        await commitTransaction(
+          store,
+          change(changed({ ...task, id: other }, {})),
+        ),
         { kind: "conflict", write: 0, reason: "version" },
       );
       assertEquals(
-        await commitUnit(store, removal({ ...task, id: other })),
+        await commitTransaction(store, removal({ ...task, id: other })),
         { kind: "conflict", write: 0, reason: "version" },
       );
       assertEquals(await store.task(TENANT, id), task);
@@ -107,19 +110,25 @@ export function taskCases(): readonly StoreCase[] {
       const task = sampleTask({ id: sampleIds().next() });
       const conflict = { kind: "conflict", write: 0, reason: "version" };
       const next = changed(task, { run: 1 });
-      assertEquals(await commitUnit(store, change(next)), conflict as unknown);
+      assertEquals(
+        await commitTransaction(store, change(next)),
+        conflict as unknown,
+      );
       await create(store, task);
       assertEquals(
-        await commitUnit(store, creation(task)),
+        await commitTransaction(store, creation(task)),
         conflict as unknown,
       );
       const skipped = { ...next, version: 3 };
       assertEquals(
-        await commitUnit(store, change(skipped)),
+        await commitTransaction(store, change(skipped)),
         conflict as unknown,
       );
       await commitEach(store, change(next));
-      assertEquals(await commitUnit(store, removal(task)), conflict as unknown);
+      assertEquals(
+        await commitTransaction(store, removal(task)),
+        conflict as unknown,
+      );
       assertEquals(await store.task(TENANT, task.id), next);
     });
 
@@ -128,13 +137,13 @@ export function taskCases(): readonly StoreCase[] {
       async (store) => {
         const task = sampleTask({ id: sampleIds().next() });
         const none = { ...removal(task), expectedVersion: 0 };
-        assertEquals(await commitUnit(store, none), { kind: "ok" });
+        assertEquals(await commitTransaction(store, none), { kind: "ok" });
         assertEquals(
-          await commitUnit(store, none, creation(task)),
+          await commitTransaction(store, none, creation(task)),
           { kind: "ok" },
         );
         assertEquals(
-          await commitUnit(store, none),
+          await commitTransaction(store, none),
           { kind: "conflict", write: 0, reason: "version" },
         );
         assertEquals(await store.task(TENANT, task.id), task);
@@ -186,10 +195,15 @@ export function taskCases(): readonly StoreCase[] {
       const task = sampleTask({ id: sampleIds().next(), dataJson: old });
       await create(store, task);
       const lost = changed(changed(task, {}), { dataJson: fresh });
-      assertEquals((await commitUnit(store, change(lost)))?.kind, "conflict");
+      assertEquals(
+        (await commitTransaction(store, change(lost)))?.kind,
+        "conflict",
+      );
       assertEquals(await store.task(TENANT, task.id), task);
       const next = changed(task, { dataJson: fresh });
-      assertEquals(await commitUnit(store, change(next)), { kind: "ok" });
+      assertEquals(await commitTransaction(store, change(next)), {
+        kind: "ok",
+      });
       assertEquals(await store.task(TENANT, task.id), next);
       const again = await update(store, next, { dataJson: old });
       assertEquals(await store.task(TENANT, task.id), again);
@@ -241,7 +255,7 @@ export function taskCases(): readonly StoreCase[] {
         ]
       ) {
         assertEquals(
-          await commitUnit(store, write),
+          await commitTransaction(store, write),
           { kind: "conflict", write: 0, reason: "version" },
         );
       }

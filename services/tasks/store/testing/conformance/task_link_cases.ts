@@ -20,7 +20,7 @@ import {
 import {
   collectCases,
   commitEach,
-  commitUnit,
+  commitTransaction,
   create,
   type StoreCase,
   update,
@@ -45,7 +45,7 @@ export function taskLinkCases(): readonly StoreCase[] {
       const rival = sampleTask({ id: ids.next(), key: "k" });
       const conflict = { kind: "conflict", write: 0, reason: "key" };
       assertEquals(
-        await commitUnit(store, creation(rival)),
+        await commitTransaction(store, creation(rival)),
         conflict as unknown,
       );
       await create(
@@ -56,7 +56,7 @@ export function taskLinkCases(): readonly StoreCase[] {
       const { key: _, ...keyless } = rival;
       await create(store, keyless);
       assertEquals(
-        await commitUnit(store, change(changed(rival, {}))),
+        await commitTransaction(store, change(changed(rival, {}))),
         conflict as unknown,
       );
       assertEquals(
@@ -76,7 +76,7 @@ export function taskLinkCases(): readonly StoreCase[] {
         const second = sampleTask({ id: ids.next(), key: "k" });
         await create(store, second);
         assertEquals(
-          await commitUnit(
+          await commitTransaction(
             store,
             change(changed(ended, { status: "waiting" })),
           ),
@@ -157,7 +157,7 @@ export function taskLinkCases(): readonly StoreCase[] {
       assertEquals(await dependentsOf(store, task.dependencies[0] ?? ""), []);
       await create(store, sampleTask({ id: ids.next(), key: "k" }));
       assertEquals(
-        await commitUnit(store, removal(task)),
+        await commitTransaction(store, removal(task)),
         { kind: "conflict", write: 0, reason: "version" },
       );
     });

@@ -1,18 +1,22 @@
 /**
- * Units as lists of operations.
+ * Transactions as lists of operations.
  *
  * @module
  */
 
 import { isFinal } from "../../domain/task_status.ts";
-import type { Unit, Write } from "../store.ts";
+import type { Transaction, Write } from "../store.ts";
 import {
   nameLane,
   type Names,
   nameTenant,
   type NumberedName,
 } from "./names.ts";
-import { OPERATION, type OperationValue, UNIT_FORM } from "./operation.ts";
+import {
+  OPERATION,
+  type OperationValue,
+  TRANSACTION_FORM,
+} from "./operation.ts";
 import type {
   PayloadCache,
   PayloadKind,
@@ -26,30 +30,30 @@ import {
   numberOfTask,
 } from "./task_row.ts";
 
-/** Some units as operations. */
+/** Some transactions as operations. */
 export interface EncodedBatch {
-  /** Whose units they are. */
+  /** Whose transactions they are. */
   readonly tenant: string;
   /** The operations. */
   readonly values: readonly OperationValue[];
-  /** How many units. */
-  readonly units: number;
+  /** How many transactions. */
+  readonly transactions: number;
   /** How many rows they are about. */
   readonly rows: number;
   /** About how much memory they take. */
   readonly chars: number;
   /** Names that the database has when they are written. */
   readonly names: readonly NumberedName[];
-  /** What becomes of payloads beside the row when a unit is applied. */
+  /** What becomes of payloads beside the row when a transaction is applied. */
   readonly payloads: readonly PayloadChange[];
 }
 
-/** What is known of a payload beside the row once a unit has its result. */
+/** What is known of a payload beside the row once a transaction has its result. */
 export interface PayloadChange {
   /** The result it follows from. */
   readonly after: "applied" | "conflict";
-  /** The unit's place in the batch. */
-  readonly unit: number;
+  /** The transaction's place in the batch. */
+  readonly transaction: number;
   /** What it is. */
   readonly kind: PayloadKind;
   /** The task. */
@@ -68,24 +72,24 @@ export interface EncodeBatchOptions {
   readonly nowMs: number;
 }
 
-/** Whose a unit is; that of the registry is of no tenant, an empty text. */
-export function tenantOfUnit({ writes: [first] }: Unit): string {
+/** Whose a transaction is; that of the registry is of no tenant, an empty text. */
+export function tenantOfTransaction({ writes: [first] }: Transaction): string {
   return first?.tenantId ?? "";
 }
 
 /**
- * Encodes units of one tenant.
+ * Encodes transactions of one tenant.
  *
  * @throws {TypeError} when a task or a record is not what the port allows
  */
 export function encodeBatch(
-  units: readonly Unit[],
+  transactions: readonly Transaction[],
   options: EncodeBatchOptions,
 ): EncodedBatch {
   const encoder = new BatchEncoder(options);
-  for (const unit of units) encoder.addUnit(unit);
-  const [first] = units;
-  return encoder.finish(first === undefined ? "" : tenantOfUnit(first));
+  for (const transaction of transactions) encoder.addTransaction(transaction);
+  const [first] = transactions;
+  return encoder.finish(first === undefined ? "" : tenantOfTransaction(first));
 }
 
 type WriteOf<Kind extends Write["kind"]> = Extract<Write, { kind: Kind }>;
@@ -95,22 +99,22 @@ class BatchEncoder {
   readonly #values: OperationValue[] = [];
   readonly #names: NumberedName[] = [];
   readonly #payloads: PayloadChange[] = [];
-  #units = 0;
+  #transactions = 0;
   #rows = 0;
 
   constructor(options: EncodeBatchOptions) {
     this.#options = options;
   }
 
-  addUnit(unit: Unit): void {
-    const { writes } = unit;
+  addTransaction(transaction: Transaction): void {
+    const { writes } = transaction;
     for (const write of writes) this.#nameAll(write);
     const values = this.#values;
-    values.push(OPERATION.unit, writes.length, formOf(writes));
+    values.push(OPERATION.transaction, writes.length, formOf(writes));
     const lengthAt = values.push(0) - 1;
     for (const write of writes) this.#addWrite(write);
     values[lengthAt] = values.length - lengthAt - 1;
-    this.#units++;
+    this.#transactions++;
     this.#rows++;
   }
 
@@ -122,7 +126,7 @@ class BatchEncoder {
     return {
       tenant,
       values: this.#values,
-      units: this.#units,
+      transactions: this.#transactions,
       rows: this.#rows,
       chars,
       names: this.#names,
@@ -130,7 +134,7 @@ class BatchEncoder {
     };
   }
 
-  /** Names come before the unit, so that undoing the unit leaves them there. */
+  /** Names come before the transaction, so that undoing the transaction leaves them there. */
   #nameAll(write: Write): void {
     const { names } = this.#options;
     const tenant = names.useTenant(write.tenantId);
@@ -222,7 +226,7 @@ class BatchEncoder {
   ): EncodedPayload {
     const text = kind === "data" ? next.dataJson : next.resultJson;
     const encoded = encodePayload(next, { kind, text, cache, isNew });
-    const change = { unit: this.#units, kind, id: next.id };
+    const change = { transaction: this.#transactions, kind, id: next.id };
     if (encoded.at === null || encoded.aside !== null) {
       cache.delete(kind, next.id);
     }
@@ -245,7 +249,7 @@ class BatchEncoder {
     for (const kind of ["data", "result"] as const) {
       this.#payloads.push({
         after: "applied",
-        unit: this.#units,
+        transaction: this.#transactions,
         kind,
         id,
         payload: undefined,
@@ -269,7 +273,7 @@ class BatchEncoder {
 }
 
 /**
- * Most units conflict before anything is changed and need no undoing, and most
+ * Most transactions conflict before anything is changed and need no undoing, and most
  * new tasks can be put in the database together with others.
  */
 function formOf(writes: readonly Write[]): number {
@@ -278,15 +282,15 @@ function formOf(writes: readonly Write[]): number {
   for (const write of writes) {
     const { kind } = write;
     const mayConflict = kind !== "audit" && kind !== "usage";
-    if (hasChanged && mayConflict) return UNIT_FORM.undoable;
+    if (hasChanged && mayConflict) return TRANSACTION_FORM.undoable;
     if (kind !== "require") {
       isCreation = !hasChanged && isPlainCreation(write);
       hasChanged = true;
     }
   }
   return isCreation && writes.at(-1)?.kind === "task"
-    ? UNIT_FORM.creation
-    : UNIT_FORM.straight;
+    ? TRANSACTION_FORM.creation
+    : TRANSACTION_FORM.straight;
 }
 
 function isPlainCreation(write: Write): boolean {

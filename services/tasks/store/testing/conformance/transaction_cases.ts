@@ -1,5 +1,5 @@
 /**
- * Units: as a whole or not at all, in their order, none in another's way.
+ * Transactions: as a whole or not at all, in their order, none in another's way.
  *
  * @module
  */
@@ -14,28 +14,28 @@ import {
   removal,
   sampleIds,
   sampleTask,
-  unitsOf,
+  transactionsOf,
   withHistory,
 } from "../sample_tasks.ts";
 import {
   collectCases,
-  commitUnit,
+  commitTransaction,
   create,
   type StoreCase,
 } from "./store_case.ts";
 
 const TENANT = "tnt_a";
 
-/** The demands on units. */
-export function unitCases(): readonly StoreCase[] {
+/** The demands on transactions. */
+export function transactionCases(): readonly StoreCase[] {
   return collectCases((check) => {
-    check("answers for no units", async (store) => {
+    check("answers for no transactions", async (store) => {
       assertEquals(await store.commit([]), []);
       assertEquals(await store.commit([{ writes: [] }]), [{ kind: "ok" }]);
     });
 
     check(
-      "undoes all of a unit when its last write conflicts",
+      "undoes all of a transaction when its last write conflicts",
       async (store) => {
         const ids = sampleIds();
         const [there, fresh] = [
@@ -58,7 +58,7 @@ export function unitCases(): readonly StoreCase[] {
             id: "wrk_missing",
           },
         ];
-        assertEquals(await commitUnit(store, ...writes), {
+        assertEquals(await commitTransaction(store, ...writes), {
           kind: "conflict",
           write: 6,
           reason: "missing",
@@ -83,8 +83,11 @@ export function unitCases(): readonly StoreCase[] {
       const ids = sampleIds();
       const keyed = sampleTask({ id: ids.next(), key: "taken" });
       await create(store, keyed);
-      await commitUnit(store, recordWrite({ version: 1, alias: "taken" }));
-      await commitUnit(store, answerWrite("taken"));
+      await commitTransaction(
+        store,
+        recordWrite({ version: 1, alias: "taken" }),
+      );
+      await commitTransaction(store, answerWrite("taken"));
       const conflicts: (readonly [Write, string])[] = [
         [creation(keyed), "version"],
         [creation(sampleTask({ id: ids.next(), key: "taken" })), "key"],
@@ -96,7 +99,7 @@ export function unitCases(): readonly StoreCase[] {
       for (const [write, reason] of conflicts) {
         const fresh = sampleTask({ id: ids.next() });
         assertEquals(
-          await commitUnit(store, creation(fresh), write),
+          await commitTransaction(store, creation(fresh), write),
           { kind: "conflict", write: 1, reason } as unknown,
           reason,
         );
@@ -104,18 +107,18 @@ export function unitCases(): readonly StoreCase[] {
       }
     });
 
-    check("lets no unit disturb the others", async (store) => {
+    check("lets no transaction disturb the others", async (store) => {
       const ids = sampleIds();
       const tasks = Array.from(
         { length: 9 },
         () => sampleTask({ id: ids.next() }),
       );
-      const units = tasks.map((task, index) =>
+      const transactions = tasks.map((task, index) =>
         index % 3 === 1
           ? { writes: [creation(task), recordWrite({ version: 7 })] }
           : { writes: [creation(task)] }
       );
-      const results = await store.commit(units);
+      const results = await store.commit(transactions);
       assertEquals(
         results.map(({ kind }) => kind),
         tasks.map((_, index) => index % 3 === 1 ? "conflict" : "ok"),
@@ -127,28 +130,36 @@ export function unitCases(): readonly StoreCase[] {
       );
     });
 
-    check("applies the units of a commit in their order", async (store) => {
-      const task = sampleTask({ id: sampleIds().next() });
-      const second = changed(task, { run: 1 });
-      const third = changed(second, { run: 2 });
-      const results = await store.commit(
-        unitsOf(creation(task), change(second), change(second), change(third)),
-      );
-      assertEquals(results.map(({ kind }) => kind), [
-        "ok",
-        "ok",
-        "conflict",
-        "ok",
-      ]);
-      assertEquals(await store.task(TENANT, task.id), third);
-    });
+    check(
+      "applies the transactions of a commit in their order",
+      async (store) => {
+        const task = sampleTask({ id: sampleIds().next() });
+        const second = changed(task, { run: 1 });
+        const third = changed(second, { run: 2 });
+        const results = await store.commit(
+          transactionsOf(
+            creation(task),
+            change(second),
+            change(second),
+            change(third),
+          ),
+        );
+        assertEquals(results.map(({ kind }) => kind), [
+          "ok",
+          "ok",
+          "conflict",
+          "ok",
+        ]);
+        assertEquals(await store.task(TENANT, task.id), third);
+      },
+    );
 
     check("applies commits in the order they were made", async (store) => {
       let task = sampleTask({ id: sampleIds().next() });
-      const commits = [store.commit(unitsOf(creation(task)))];
+      const commits = [store.commit(transactionsOf(creation(task)))];
       for (let count = 0; count < 50; count++) {
         task = changed(task, { run: count });
-        commits.push(store.commit(unitsOf(change(task))));
+        commits.push(store.commit(transactionsOf(change(task))));
       }
       for (const results of await Promise.all(commits)) {
         assertEquals(results, [{ kind: "ok" }]);
@@ -165,7 +176,7 @@ export function unitCases(): readonly StoreCase[] {
           (_, rival) => changed(task, { run: rival }),
         );
         const results = await Promise.all(
-          rivals.map((rival) => store.commit(unitsOf(change(rival)))),
+          rivals.map((rival) => store.commit(transactionsOf(change(rival)))),
         );
         const winners = rivals.filter((_, index) =>
           results[index]?.[0]?.kind === "ok"
@@ -176,31 +187,38 @@ export function unitCases(): readonly StoreCase[] {
       }
     });
 
-    check("takes writes that undo each other within a unit", async (store) => {
-      const ids = sampleIds();
-      const old = sampleTask({ id: ids.next(), key: "nightly" });
-      await create(store, old);
-      const canceled = changed(old, { status: "canceled", isDue: false });
-      const replacement = sampleTask({ id: ids.next(), key: "nightly" });
-      assertEquals(
-        await commitUnit(store, change(canceled), creation(replacement)),
-        { kind: "ok" },
-      );
-      const brief = sampleTask({ id: ids.next() });
-      assertEquals(
-        await commitUnit(store, creation(brief), removal(brief)),
-        { kind: "ok" },
-      );
-      assertEquals(await store.task(TENANT, brief.id), undefined);
-      assertEquals(
-        await store.taskByKey({
-          tenantId: TENANT,
-          workerId: "wrk_a",
-          key: "nightly",
-        }),
-        replacement,
-      );
-    });
+    check(
+      "takes writes that undo each other within a transaction",
+      async (store) => {
+        const ids = sampleIds();
+        const old = sampleTask({ id: ids.next(), key: "nightly" });
+        await create(store, old);
+        const canceled = changed(old, { status: "canceled", isDue: false });
+        const replacement = sampleTask({ id: ids.next(), key: "nightly" });
+        assertEquals(
+          await commitTransaction(
+            store,
+            change(canceled),
+            creation(replacement),
+          ),
+          { kind: "ok" },
+        );
+        const brief = sampleTask({ id: ids.next() });
+        assertEquals(
+          await commitTransaction(store, creation(brief), removal(brief)),
+          { kind: "ok" },
+        );
+        assertEquals(await store.task(TENANT, brief.id), undefined);
+        assertEquals(
+          await store.taskByKey({
+            tenantId: TENANT,
+            workerId: "wrk_a",
+            key: "nightly",
+          }),
+          replacement,
+        );
+      },
+    );
 
     check(
       "keeps what was answered when it is opened again",
@@ -218,7 +236,7 @@ export function unitCases(): readonly StoreCase[] {
             }),
         );
         await create(store, ...tasks);
-        await commitUnit(store, recordWrite({ version: 1 }));
+        await commitTransaction(store, recordWrite({ version: 1 }));
         const reopened = await subject.reopen();
         assertEquals(
           await reopened.tasks(TENANT, tasks.map(({ id }) => id)),
