@@ -4,7 +4,13 @@
  * @module
  */
 
-import { isPureFile, isTestCode, type Room, roomOf } from "./project_file.ts";
+import {
+  floorOf,
+  isPureFile,
+  isTestCode,
+  type Room,
+  roomOf,
+} from "./project_file.ts";
 
 /** One import of a file. */
 export interface ImportEdge {
@@ -76,7 +82,7 @@ function serviceFault(edge: ServiceImport): string | undefined {
   if (imported.kind === "shared" || imported.kind === "proto") return undefined;
   if (imported.kind === "service") {
     return imported.name === name
-      ? undefined
+      ? floorFault(from, to)
       : "a service imports no other service";
   }
   if (imported.kind === "sdk") {
@@ -85,6 +91,18 @@ function serviceFault(edge: ServiceImport): string | undefined {
     return isVault ? undefined : "a service does not import the SDK";
   }
   return undefined;
+}
+
+/** Tests may look into every floor, as what serves them may. */
+function floorFault(from: string, to: string): string | undefined {
+  if (isTestCode(from)) return undefined;
+  const [importer, imported] = [floorOf(from), floorOf(to)];
+  if (importer === undefined || imported === undefined) return undefined;
+  const isAllowed = importer.folder === imported.folder ||
+    imported.height < importer.height;
+  return isAllowed
+    ? undefined
+    : `${imported.folder}/ does not stand below ${importer.folder}/`;
 }
 
 function packageFault(edge: ImportEdge): string | undefined {

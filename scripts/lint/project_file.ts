@@ -21,6 +21,24 @@ const PURE_FOLDERS: readonly string[] = [
   "services/tasks/domain/",
 ];
 
+/** Folders of services/tasks by floor: each imports only what stands below it. */
+const TASKS_FLOORS: readonly (readonly string[])[] = [
+  ["domain"],
+  ["access", "delivery", "secrets"],
+  ["store"],
+  ["engine"],
+  ["http"],
+  ["routes"],
+];
+
+/** A folder of a service and where it stands above the others. */
+export interface Floor {
+  /** The folder's name. */
+  readonly folder: string;
+  /** How many floors are below it. */
+  readonly height: number;
+}
+
 /**
  * Returns a file's path within the project, with slashes on every system.
  *
@@ -45,6 +63,15 @@ export function roomOf(path: string): Room {
       : { kind: "service", name: second };
   }
   return { kind: "other" };
+}
+
+/** Returns the floor of a file; undefined where a service has none. */
+export function floorOf(path: string): Floor | undefined {
+  const [first, service, folder, file] = path.split("/");
+  if (first !== "services" || service !== "tasks") return undefined;
+  if (folder === undefined || file === undefined) return undefined;
+  const height = TASKS_FLOORS.findIndex((floor) => floor.includes(folder));
+  return height === -1 ? undefined : { folder, height };
 }
 
 /**

@@ -17,7 +17,7 @@ import {
 import { describeError } from "../../shared/settled.ts";
 import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
 import { backupDatabase, restoreDatabase } from "../store/sqlite/backup.ts";
-import { sha256 } from "../engine/digest.ts";
+import { sha256 } from "../store/digest.ts";
 import {
   type CheckedHistories,
   historyCheck,

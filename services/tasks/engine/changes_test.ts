@@ -3,7 +3,7 @@ import { verifyChain } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
 import { definitionOf } from "../domain/definition_of.ts";
 import type { Write } from "../store/store.ts";
-import { sha256 } from "./digest.ts";
+import { sha256 } from "../store/digest.ts";
 import { openTestEngine, OWNER, TENANT_ID } from "./testing/test_engine.ts";
 
 Deno.test("TaskChanges neither loses nor doubles anything when commits meet conflicts", async () => {

@@ -9,7 +9,7 @@ import { SYSTEM_ACTOR } from "../domain/actor.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { Grant } from "./claim_demand.ts";
 import type { Start } from "./claim_starts.ts";
-import { sha256 } from "./digest.ts";
+import { sha256 } from "../store/digest.ts";
 
 /** Options of {@linkcode ClaimReturns}. */
 export interface ClaimReturnsOptions {

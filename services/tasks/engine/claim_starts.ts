@@ -11,7 +11,7 @@ import type { TaskEvent } from "../domain/task_event.ts";
 import type { WorkerDefinition } from "../domain/worker.ts";
 import type { EventRequest } from "./changes.ts";
 import type { Demand } from "./claim_demand.ts";
-import { sha256 } from "./digest.ts";
+import { sha256 } from "../store/digest.ts";
 import type { EngineParts } from "./parts.ts";
 
 const TOKEN_BYTES = 32;

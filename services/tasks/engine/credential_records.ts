@@ -13,7 +13,7 @@ import type { TokenSubject } from "../access/jwt_claims.ts";
 import { type Network, parseNetwork } from "../access/network.ts";
 import { scopesOfKey } from "../access/scope.ts";
 import type { User } from "../domain/tenant.ts";
-import { sha256 } from "./digest.ts";
+import { sha256 } from "../store/digest.ts";
 import type { EngineParts } from "./parts.ts";
 import type { Write } from "../store/store.ts";
 import { endOfKey } from "./key_end.ts";

@@ -3,7 +3,7 @@ import { verifyHistory } from "../domain/history_fold.ts";
 import type { HistoryRecord } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
-import { sha256 } from "./digest.ts";
+import { sha256 } from "../store/digest.ts";
 import { foldFor } from "./history_fold.ts";
 import {
   openTestEngine,

@@ -17,7 +17,7 @@ import type {
 } from "./changes.ts";
 import type { Demand, Grant } from "./claim_demand.ts";
 import type { Claims } from "./claims.ts";
-import { sha256 } from "./digest.ts";
+import { sha256 } from "../store/digest.ts";
 import { taskOfLease } from "./lease_id.ts";
 import type { Write } from "../store/store.ts";
 import type { Liveness } from "./liveness.ts";

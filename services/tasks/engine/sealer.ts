@@ -10,7 +10,7 @@ import type { FoldDraft } from "../domain/history_fold.ts";
 import type { Task } from "../domain/task.ts";
 import { bindingOf, SALT_CHARS } from "../domain/task_binding.ts";
 import type { Write } from "../store/store.ts";
-import { rememberingLong, sha256 } from "./digest.ts";
+import { rememberingLong, sha256 } from "../store/digest.ts";
 
 /** A write and the task as it will be after it. */
 export interface SealedWrite {

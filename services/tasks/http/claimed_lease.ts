@@ -5,7 +5,7 @@
  */
 
 import { parseBearer } from "../access/authorization.ts";
-import { sha256 } from "../engine/digest.ts";
+import { sha256 } from "../store/digest.ts";
 import { taskOfLease } from "../engine/lease_id.ts";
 import type { LeaseHolder, Leases } from "../engine/leases.ts";
 import type { Store } from "../store/store.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { sha256 } from "../engine/digest.ts";
+import { sha256 } from "../store/digest.ts";
 import { etagOf } from "./etag.ts";
 
 /** Characters of a hash that tell two contents apart: 132 bits. */

@@ -6,7 +6,7 @@
  */
 
 import { verifyChain } from "../../../services/tasks/domain/history.ts";
-import { sha256 } from "../../../services/tasks/engine/digest.ts";
+import { sha256 } from "../../../services/tasks/store/digest.ts";
 import type { HistoryJson, TaskJson, TasksClient } from "../tasks_client.ts";
 import type { Acknowledged, KnownTask } from "./acknowledged.ts";
 

@@ -10,7 +10,7 @@ import { verifyHistory } from "../../domain/history_fold.ts";
 import type { Task } from "../../domain/task.ts";
 import { isFinal } from "../../domain/task_status.ts";
 import type { Store } from "../../store/store.ts";
-import { sha256 } from "../digest.ts";
+import { sha256 } from "../../store/digest.ts";
 import { usagePeriod } from "../usage_counter.ts";
 import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
 import { draftOf } from "./simulation_ledger.ts";

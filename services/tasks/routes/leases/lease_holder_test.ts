@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { TaskEvent } from "../../domain/task_event.ts";
-import { sha256 } from "../../engine/digest.ts";
+import { sha256 } from "../../store/digest.ts";
 import { SERVICE_HOST } from "../testing/test_api.ts";
 import { removeTask } from "../tasks/task_removal.ts";
 import { addTask, historyOf, recordsOf } from "../workers/testing/add_task.ts";

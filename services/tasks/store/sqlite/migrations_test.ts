@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { databaseVersion } from "../../../shared/sqlite/migrations.ts";
-import { sha256 } from "../../engine/digest.ts";
+import { sha256 } from "../digest.ts";
 import { migrateTasks, MIGRATIONS } from "./migrations.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 import {

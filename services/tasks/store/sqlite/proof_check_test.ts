@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { sha256 } from "../../engine/digest.ts";
+import { sha256 } from "../digest.ts";
 import { Sealer } from "../../engine/sealer.ts";
 import type { Task } from "../../domain/task.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";

@@ -8,7 +8,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../../shared/bounded_map.ts";
-import { sha256 } from "../../engine/digest.ts";
+import { sha256 } from "../digest.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import { numberOf, type Row, textOf } from "./reader.ts";
 
