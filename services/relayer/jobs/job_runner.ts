@@ -6,6 +6,7 @@
 
 import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { pause } from "../../shared/periodic.ts";
 import { describeError, waitAtMost } from "../../shared/settled.ts";
 import type { JobRow } from "../store/job_row.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
@@ -14,7 +15,6 @@ import { nextAttemptMs } from "./backoff.ts";
 import { DueJobs } from "./due_jobs.ts";
 import { LATE_FAILURE } from "./job_failure.ts";
 import type { FailedStep, JobSteps } from "./job_steps.ts";
-import { pause } from "./pause.ts";
 
 /** Options of {@linkcode JobRunner}. */
 export interface JobRunnerOptions {

@@ -1,0 +1,189 @@
+/**
+ * Background work that runs again and again, one run at a time.
+ *
+ * @module
+ */
+
+import { type Clock, steadyClock, type Timer } from "./clock.ts";
+
+/** Options of {@linkcode Periodic}. */
+export interface PeriodicOptions {
+  /** Sets the timers. */
+  readonly clock: Clock;
+  /**
+   * Does the work once. The signal is aborted when the work is to stop; what is
+   * left may be left to the next start.
+   */
+  readonly run: (signal: AbortSignal) => unknown;
+  /** Receives the error of a run that threw or rejected. */
+  readonly onError: (error: unknown) => void;
+  /**
+   * Milliseconds between two runs. A run that takes longer than that is followed
+   * by the next one at the next multiple of it.
+   *
+   * @default it runs only when it is woken
+   */
+  readonly intervalMs?: number | undefined;
+  /**
+   * Lengthens each interval by a random share of it, so that servers which were
+   * started together do not run together.
+   *
+   * @default every interval is as long as given
+   */
+  readonly jitter?: {
+    /** The largest share, such as 0.1. */
+    readonly share: number;
+    /** Returns a number from 0 to before 1. */
+    readonly random: () => number;
+  } | undefined;
+  /**
+   * How long a failed run waits for the next one, in place of the interval.
+   *
+   * @default the interval is kept
+   */
+  readonly retry?: {
+    /** Milliseconds after the first failure; doubled with each in a row. */
+    readonly firstMs: number;
+    /** The longest wait in milliseconds. */
+    readonly maxMs: number;
+  } | undefined;
+}
+
+/**
+ * Runs work at an interval, and when it is woken. Two runs never overlap; to be
+ * woken during a run means one more run after it, however often.
+ */
+export class Periodic {
+  readonly #options: PeriodicOptions;
+  /** Measures durations, so that a time of day that is set changes none. */
+  readonly #clock: Clock;
+  readonly #stopping = new AbortController();
+  #isStarted = false;
+  #interval: Timer | undefined;
+  #timer: Timer | undefined;
+  #timerAtMs = Infinity;
+  #running: Promise<void> | undefined;
+  #runsAgain = false;
+  #failures = 0;
+
+  /**
+   * Work that does not run yet.
+   *
+   * @throws {RangeError} when the interval is not above 0.
+   */
+  constructor(options: PeriodicOptions) {
+    const { intervalMs = 1 } = options;
+    if (!(intervalMs > 0)) {
+      throw new RangeError(
+        `Cannot repeat work: the interval is "${intervalMs}" ms, not above 0`,
+      );
+    }
+    this.#options = options;
+    this.#clock = steadyClock(options.clock);
+  }
+
+  /** Whether it was started and not stopped. */
+  get #isActive(): boolean {
+    return this.#isStarted && !this.#stopping.signal.aborted;
+  }
+
+  /** Starts; the first run comes one interval from now unless it is woken. */
+  start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    this.#setInterval();
+  }
+
+  /** Runs now, or once more after the run under way. */
+  wake(): void {
+    if (!this.#isActive) return;
+    if (this.#running === undefined) this.#running = this.#runAll();
+    else this.#runsAgain = true;
+  }
+
+  /** Wakes it so many milliseconds from now, unless that is to happen before. */
+  wakeIn(delayMs: number): void {
+    if (!this.#isActive) return;
+    const atMs = this.#clock.nowMs() + delayMs;
+    if (this.#timerAtMs <= atMs) return;
+    this.#timer?.cancel();
+    this.#timerAtMs = atMs;
+    this.#timer = this.#clock.setTimer(() => {
+      this.#timer = undefined;
+      this.#timerAtMs = Infinity;
+      this.wake();
+    }, Math.max(0, delayMs));
+  }
+
+  /** Runs now, or once more after the run under way, and waits for the end. */
+  async runOnce(): Promise<void> {
+    this.wake();
+    await this.#running;
+  }
+
+  /** Begins no more runs, and waits for the one under way. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#interval?.cancel();
+    this.#timer?.cancel();
+    await this.#running;
+  }
+
+  #setInterval(): void {
+    const { intervalMs, jitter } = this.#options;
+    if (intervalMs === undefined) return;
+    const factor = jitter === undefined
+      ? 1
+      : 1 + jitter.share * jitter.random();
+    this.#interval = this.#clock.setTimer(() => {
+      this.#setInterval();
+      const waitsToRetry = this.#failures > 0 &&
+        this.#options.retry !== undefined;
+      if (this.#running === undefined && !waitsToRetry) this.wake();
+    }, intervalMs * factor);
+  }
+
+  async #runAll(): Promise<void> {
+    do {
+      this.#runsAgain = false;
+      await this.#run();
+    } while (this.#runsAgain && this.#isActive);
+    this.#running = undefined;
+  }
+
+  async #run(): Promise<void> {
+    const { run, onError, retry } = this.#options;
+    try {
+      await run(this.#stopping.signal);
+      this.#failures = 0;
+    } catch (error) {
+      onError(error);
+      if (retry === undefined) return;
+      const { firstMs, maxMs } = retry;
+      this.wakeIn(Math.min(maxMs, firstMs * 2 ** this.#failures++));
+    }
+  }
+}
+
+/** Options of {@linkcode pause}. */
+export interface PauseOptions {
+  /** Measures the time. */
+  readonly clock: Clock;
+  /** Ends the wait early. */
+  readonly signal: AbortSignal;
+}
+
+/** Waits so many milliseconds, or until the signal; leaves nothing behind. */
+export async function pause(
+  delayMs: number,
+  { clock, signal }: PauseOptions,
+): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = clock.setTimer(resolve, delayMs);
+  const onAbort = (): void => resolve();
+  signal.addEventListener("abort", onAbort, { once: true });
+  await promise;
+  timer.cancel();
+  signal.removeEventListener("abort", onAbort);
+}
