@@ -7,12 +7,15 @@
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
-import { AccountResolver } from "./auth/account_resolver.ts";
-import { Authenticator, nonceTtlMs } from "./auth/authenticate.ts";
+import {
+  AccountResolver,
+  Authenticator,
+  nonceTtlMs,
+} from "./auth/authenticate.ts";
 import { Nonces } from "./auth/nonces.ts";
 import { OwnerTokens } from "./auth/owner_tokens.ts";
 import { RateLimits } from "./auth/rate_limits.ts";
-import { RefusalDelay } from "./auth/refusal_response.ts";
+import { RefusalDelay } from "./auth/refusal.ts";
 import { SignatureVerifier } from "./auth/signature.ts";
 import type { RelayerData } from "./open_data.ts";
 import type { RelayerSettings } from "./settings.ts";

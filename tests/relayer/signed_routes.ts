@@ -5,8 +5,8 @@
  * @module
  */
 
+import { allRoutes } from "../../services/relayer/api/handler.ts";
 import { openTestRelayer } from "../../services/relayer/api/testing/test_relayer.ts";
-import { allRoutes } from "../../services/relayer/api/routes/all_routes.ts";
 import type { HandRequest } from "./hand_signer.ts";
 
 /** Gives a request of each route that is not open. */

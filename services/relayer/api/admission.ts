@@ -4,12 +4,11 @@
  * @module
  */
 
-import type { HttpResponse } from "../../shared/http/exchange.ts";
 import type { Turn } from "../../shared/fair_turns.ts";
-import type { FailedBody } from "../auth/authenticate.ts";
-import type { Caller } from "../auth/caller.ts";
-import { rateWeight } from "../auth/rate_weights.ts";
-import { refusalResponse } from "../auth/refusal_response.ts";
+import type { HttpResponse } from "../../shared/http/exchange.ts";
+import type { Caller, FailedBody } from "../auth/authenticate.ts";
+import { rateWeight } from "../auth/rate_limits.ts";
+import { refusalResponse } from "../auth/refusal.ts";
 import { normalizeLedgerId } from "../ledger/ledger_id.ts";
 import { type Answer, refused, renderAnswer } from "./answer.ts";
 import type { RelayerParts } from "./parts.ts";

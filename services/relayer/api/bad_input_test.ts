@@ -4,7 +4,7 @@
  */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { allRoutes } from "./routes/all_routes.ts";
+import { allRoutes } from "./handler.ts";
 import { ANN, BEN } from "./testing/test_parts.ts";
 import { storeSample } from "./testing/sample_rows.ts";
 import { BAD_BODIES, REFUSALS, SAMPLES } from "./testing/signed_samples.ts";

@@ -1,17 +1,19 @@
 /**
- * Answers requests: finds the route, lets the caller in, has the route answer.
+ * Answers requests: finds the route, lets the caller in, has the route answer; CORS
+ * comes on top.
  *
  * @module
  */
 
+import type { FairKey } from "../../shared/fair_queue.ts";
+import type { Turn, TurnOutcome } from "../../shared/fair_turns.ts";
 import type {
   HttpHandler,
+  HttpHeaders,
   HttpRequest,
   HttpResponse,
 } from "../../shared/http/exchange.ts";
-import type { FairKey } from "../../shared/fair_queue.ts";
-import type { Turn, TurnOutcome } from "../../shared/fair_turns.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Caller } from "../auth/authenticate.ts";
 import {
   admitOpen,
   admitOwner,
@@ -22,18 +24,117 @@ import {
 import {
   type Answer,
   bodyBytes,
+  failureAnswer,
   refused,
   renderAnswer,
   renderInSlices,
 } from "./answer.ts";
-import { goneSignal } from "./call_signal.ts";
-import { corsHeaders, isPreflight, preflightHeaders } from "./cors.ts";
-import { nowOf } from "./elapsed.ts";
-import { failureAnswer } from "./failure_answer.ts";
+import { goneSignal, nowOf } from "./deadline.ts";
 import type { RelayerParts } from "./parts.ts";
 import type { Route } from "./route.ts";
 import { RouteMatcher } from "./route_matcher.ts";
-import { allRoutes } from "./routes/all_routes.ts";
+import { jobRoutes } from "./routes/job_routes.ts";
+import { manualRoutes } from "./routes/manual_routes.ts";
+import { deleteMemoryRoute } from "./routes/memory_routes.ts";
+import { analyzeRoute, askRoute, embedRoute } from "./routes/model_routes.ts";
+import { namespaceRoutes } from "./routes/namespace_routes.ts";
+import { ownerRoutes, ownerTokenRoute } from "./routes/owner_routes.ts";
+import { recallRoute } from "./routes/recall_routes.ts";
+import { rememberRoutes } from "./routes/remember_routes.ts";
+import {
+  accountRoutes,
+  rpcRoutes,
+  serviceRoutes,
+} from "./routes/service_routes.ts";
+
+/** Header fields that pages may send. */
+export const ALLOWED_HEADERS: readonly string[] = [
+  "authorization",
+  "content-type",
+  "x-public-key",
+  "x-signature",
+  "x-timestamp",
+  "x-nonce",
+  "x-account-id",
+  "x-seal-session",
+  "x-delegate-key",
+  // What the ledger's own client sends with its reads.
+  "client-request-method",
+  "client-sdk-type",
+  "client-sdk-version",
+  "client-target-api-version",
+];
+
+/** Header fields of answers that pages may read. */
+export const EXPOSED_HEADERS: readonly string[] = [
+  "retry-after",
+  "x-auth-error",
+  "x-trace-id",
+];
+
+const METHODS = "GET, HEAD, POST, DELETE";
+/** Two hours, the longest that browsers remember. */
+const MAX_AGE_SECONDS = 7_200;
+
+/** Header fields by name. */
+export type Fields = Readonly<Record<string, string>>;
+
+/** Header fields that every answer has for the origin that asks. */
+export function corsHeaders(
+  headers: HttpHeaders,
+  origins: readonly string[],
+): Fields {
+  const origin = headers.get("origin");
+  if (origins.includes("*")) {
+    return origin === undefined ? {} : allowed("*");
+  }
+  // What an answer allows depends on who asked, so caches have to know.
+  return origin !== undefined && origins.includes(origin)
+    ? { ...allowed(origin), vary: "Origin" }
+    : { vary: "Origin" };
+}
+
+/** Whether a request only asks whether another may be sent. */
+export function isPreflight(method: string, headers: HttpHeaders): boolean {
+  return method === "OPTIONS" && headers.get("origin") !== undefined &&
+    headers.get("access-control-request-method") !== undefined;
+}
+
+/** What an answer to a preflight has beside {@linkcode corsHeaders}. */
+export function preflightHeaders(): Fields {
+  return {
+    "access-control-allow-methods": METHODS,
+    "access-control-allow-headers": ALLOWED_HEADERS.join(", "),
+    "access-control-max-age": String(MAX_AGE_SECONDS),
+  };
+}
+
+function allowed(origin: string): Fields {
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": EXPOSED_HEADERS.join(", "),
+  };
+}
+
+/** The table of routes. A path without `:name` goes before one with it. */
+export function allRoutes(parts: RelayerParts): readonly Route[] {
+  return [
+    ...serviceRoutes(parts),
+    ...rpcRoutes(parts),
+    ...accountRoutes(parts),
+    ...rememberRoutes(parts),
+    ...jobRoutes(parts),
+    recallRoute(parts),
+    ...manualRoutes(parts),
+    embedRoute(parts),
+    analyzeRoute(parts),
+    askRoute(parts),
+    ...namespaceRoutes(parts),
+    deleteMemoryRoute(parts),
+    ...ownerRoutes(parts),
+    ownerTokenRoute(parts),
+  ];
+}
 
 /** Makes the handler of the relayer's port. */
 export function createHandler(parts: RelayerParts): HttpHandler {

@@ -7,7 +7,7 @@
 
 import type { HttpRequest } from "../../shared/http/exchange.ts";
 import type { Pausing } from "../../shared/slices.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Caller } from "../auth/authenticate.ts";
 import type { OwnerPermission } from "../auth/owner_tokens.ts";
 import type { Answer } from "./answer.ts";
 

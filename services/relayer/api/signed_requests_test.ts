@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { AccountResolver } from "../auth/account_resolver.ts";
+import { AccountResolver } from "../auth/authenticate.ts";
 import { Authenticator, nonceTtlMs } from "../auth/authenticate.ts";
 import { Nonces } from "../auth/nonces.ts";
 import { SignatureVerifier } from "../auth/signature.ts";

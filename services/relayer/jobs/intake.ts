@@ -5,7 +5,7 @@
  */
 
 import type { Pausing } from "../../shared/slices.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Caller } from "../auth/authenticate.ts";
 import type { JobRow, JobStatus } from "../store/job_row.ts";
 import type { Metadata } from "../vault/vault.ts";
 

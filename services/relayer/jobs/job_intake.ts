@@ -6,7 +6,7 @@
 
 import { Buffer } from "node:buffer";
 import type { Clock } from "../../shared/clock.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Caller } from "../auth/authenticate.ts";
 import type { JobRow } from "../store/job_row.ts";
 import {
   type Change,

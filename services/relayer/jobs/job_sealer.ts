@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import { settle } from "../../shared/settled.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Caller } from "../auth/authenticate.ts";
 import type { NewJob } from "../store/job_row.ts";
 import type { BlobContent, RelayerVault } from "../vault/vault.ts";
 import type { AcceptOptions, NewText } from "./intake.ts";

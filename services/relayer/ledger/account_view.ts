@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Caller } from "../auth/caller.ts";
+import type { Caller } from "../auth/authenticate.ts";
 import type { Account } from "./ledger.ts";
 
 /** Who a signed request is from, as `GET /api/whoami` tells. */

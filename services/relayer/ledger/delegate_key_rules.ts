@@ -5,9 +5,9 @@
  */
 
 import { Buffer } from "node:buffer";
-import { isSmallOrderKey } from "../auth/small_order_key.ts";
-import { addressOfPublicKey, normalizePublicKey } from "./ledger_id.ts";
+import { isSmallOrderKey } from "../auth/signature.ts";
 import type { DelegateKey } from "./ledger.ts";
+import { addressOfPublicKey, normalizePublicKey } from "./ledger_id.ts";
 
 /** Most keys of an account. */
 export const MAX_DELEGATE_KEYS = 20;

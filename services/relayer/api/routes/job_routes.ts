@@ -4,15 +4,53 @@
  * @module
  */
 
+import type { JobRow, JobStatus } from "../../store/job_row.ts";
+import type { MemoryRow } from "../../store/memory_row.ts";
 import { type Answer, ok, refused } from "../answer.ts";
-import { type Check, list } from "../checks/check.ts";
+import { bad, type Check, good, list } from "../checks/check.ts";
 import { isRecordId } from "../checks/text_checks.ts";
-import { bad, good } from "../checks/check.ts";
 import { readFields } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
-import { type JobView, jobView, storedJobView } from "../views/job_view.ts";
 import { MAX_BULK_ITEMS } from "./remember_routes.ts";
+
+/** What of a job is told. */
+export interface JobView {
+  /** Its id, that of the memory as well. */
+  readonly job_id: string;
+  /** Where it is. */
+  readonly status: JobStatus;
+  /** The owner's address. */
+  readonly owner: string;
+  /** The namespace. */
+  readonly namespace: string;
+  /** Its blob, once there is one. */
+  readonly blob_id?: string;
+  /** Why it failed. */
+  readonly error?: string;
+}
+
+/**
+ * The view of a job. An error is told only of a job that failed for good: while it
+ * is tried again, nothing is lost yet.
+ */
+export function jobView(job: JobRow): JobView {
+  const { id, status, owner, namespace, blobId, error } = job;
+  return {
+    job_id: id,
+    status,
+    owner,
+    namespace,
+    ...(blobId === undefined ? {} : { blob_id: blobId }),
+    ...(status === "failed" && error !== undefined ? { error } : {}),
+  };
+}
+
+/** The view of a job that is forgotten, while what it stored is there. */
+export function storedJobView(memory: MemoryRow): JobView {
+  const { id, owner, namespace, blobId } = memory;
+  return { job_id: id, status: "done", owner, namespace, blob_id: blobId };
+}
 
 /** Parts of these routes. */
 export type JobParts = Pick<RelayerParts, "jobWatch" | "store">;

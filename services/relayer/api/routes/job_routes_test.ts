@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { goneSignal } from "../call_signal.ts";
+import { goneSignal } from "../deadline.ts";
 import { sampleJob, storeSample } from "../testing/sample_rows.ts";
 import { ANN } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";

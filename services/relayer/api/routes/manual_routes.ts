@@ -4,6 +4,11 @@
  * @module
  */
 
+import type { Caller } from "../../auth/authenticate.ts";
+import type { CatalogEntry } from "../../blobs/blob_catalog.ts";
+import { blobIdOf } from "../../blobs/blob_id.ts";
+import type { NewMemory } from "../../store/memory_row.ts";
+import type { Metadata } from "../../vault/vault.ts";
 import { ok } from "../answer.ts";
 import { type Check, good, withDefault } from "../checks/check.ts";
 import {
@@ -13,18 +18,162 @@ import {
 } from "../checks/memory_checks.ts";
 import { cappedCount, unitVector } from "../checks/number_checks.ts";
 import { base64 } from "../checks/text_checks.ts";
-import { overQuota } from "../intake_answer.ts";
 import { readFields } from "../json_body.ts";
-import { type ManualParts, storeManual } from "../manual_memory.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
-import { manualHitView } from "../views/recall_view.ts";
 import {
   DEFAULT_RECALL_LIMIT,
+  manualHitView,
   MAX_RECALL_LIMIT,
   MAX_RECALL_MS,
   recallRefusal,
-} from "./recall_route.ts";
+} from "./recall_routes.ts";
+import { overQuota } from "./remember_routes.ts";
+
+/** The parts that it takes. */
+export type ManualParts = Pick<
+  RelayerParts,
+  | "blobLocks"
+  | "blobs"
+  | "catalog"
+  | "clock"
+  | "embedder"
+  | "index"
+  | "ledger"
+  | "newId"
+  | "quotaBytes"
+  | "store"
+  | "usage"
+  | "vault"
+>;
+
+/** What a client sealed. */
+export interface ManualContent {
+  /** What only the client can open. */
+  readonly bytes: Uint8Array;
+  /** What it is found by, of length 1. */
+  readonly vector: Float32Array;
+  /** The namespace. */
+  readonly namespace: string;
+}
+
+/** What storing comes to. */
+export type ManualOutcome =
+  | { readonly kind: "stored"; readonly id: string; readonly blobId: string }
+  | { readonly kind: "over_quota" };
+
+const NO_METADATA: Metadata = {};
+
+/**
+ * Stores a memory; recall finds it when this answers. The vector cannot be made
+ * again, so the catalogue keeps it too, sealed like the one of the index.
+ */
+export async function storeManual(
+  caller: Caller,
+  { parts, content }: {
+    readonly parts: ManualParts;
+    readonly content: ManualContent;
+  },
+): Promise<ManualOutcome> {
+  const { owner } = caller;
+  const { usage, quotaBytes } = parts;
+  const { length } = content.bytes;
+  const { bytes: usedBytes } = await usage.of(owner);
+  if (usedBytes + length > quotaBytes) return { kind: "over_quota" };
+  // In the same turn as the reading: whoever comes at the same time sees it.
+  usage.add(owner, { bytes: length, openJobs: 0 });
+  try {
+    // From the bytes to the entry that says they are held: in between, whoever
+    // removes the same bytes of another memory would take them away.
+    return await parts.blobLocks.run(
+      blobIdOf(content.bytes),
+      () => storeContent(caller, { parts, content }),
+    );
+  } catch (error) {
+    usage.add(owner, { bytes: -length, openJobs: 0 });
+    throw error;
+  }
+}
+
+async function storeContent(
+  caller: Caller,
+  { parts, content }: {
+    readonly parts: ManualParts;
+    readonly content: ManualContent;
+  },
+): Promise<ManualOutcome> {
+  const { blobs, catalog, clock, index, store, vault } = parts;
+  const { bytes, vector, namespace } = content;
+  const { owner, publicKey } = caller;
+  const sealedIndex = await vault.sealIndex(owner, {
+    vector,
+    model: "client",
+    metadata: NO_METADATA,
+  });
+  const blobId = await blobs.put(bytes);
+  const memory: NewMemory = {
+    id: parts.newId(),
+    owner,
+    namespace,
+    blobId,
+    sizeBytes: bytes.length,
+    createdAtMs: clock.nowMs(),
+    agentId: publicKey,
+    packageId: parts.ledger.packageId,
+    // Nobody has read it.
+    importance: null,
+    sealedIndex,
+  };
+  await store.commit([{ kind: "new_memory", memory }]);
+  await note(entryOf(memory, publicKey), { catalog, store });
+  const { id, sizeBytes, createdAtMs, importance } = memory;
+  const [row] = await store.memories(owner, [id]);
+  if (row === undefined) {
+    // Its namespace was forgotten, or it was deleted, while it was noted.
+    await catalog.remove(owner, id);
+    return { kind: "stored", id, blobId };
+  }
+  index.add({
+    id,
+    owner,
+    namespace,
+    blobId,
+    sizeBytes,
+    createdAtMs,
+    importance,
+    metadata: NO_METADATA,
+    vector,
+  });
+  return { kind: "stored", id, blobId };
+}
+
+/** What is not noted could not be restored, so then it is not kept at all. */
+async function note(
+  entry: CatalogEntry,
+  { catalog, store }: Pick<ManualParts, "catalog" | "store">,
+): Promise<void> {
+  const { owner, memoryId: id } = entry;
+  try {
+    await catalog.add(entry);
+  } catch (error) {
+    await store.commit([{ kind: "remove_memory", owner, id }]);
+    throw error;
+  }
+}
+
+function entryOf(memory: NewMemory, agentId: string): CatalogEntry {
+  const { id, owner, namespace, blobId, createdAtMs, sizeBytes } = memory;
+  return {
+    blobId,
+    owner,
+    namespace,
+    memoryId: id,
+    createdAtMs,
+    agentId,
+    sizeBytes,
+    sealedIndex: memory.sealedIndex,
+  };
+}
 
 /** The routes. */
 export function manualRoutes(

@@ -4,12 +4,11 @@
  * @module
  */
 
-import { ok } from "../answer.ts";
-import { deadlineSignal } from "../call_signal.ts";
+import { ok, unavailableAnswer } from "../answer.ts";
 import { withDefault } from "../checks/check.ts";
 import { namespace } from "../checks/memory_checks.ts";
 import { clampedCount } from "../checks/number_checks.ts";
-import { unavailableAnswer } from "../failure_answer.ts";
+import { deadlineSignal } from "../deadline.ts";
 import { readFields } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";

@@ -1,24 +1,130 @@
 /**
- * Listings of what an owner has, which double as feeds of what changed.
+ * Listings of what an owner has, for the owner's delegates and for bearers of a
+ * token, and the route that issues such tokens.
  *
  * @module
  */
 
 import { addressOfPublicKey } from "../../ledger/ledger_id.ts";
-import { ok } from "../answer.ts";
-import { encodeCursor, type Listing } from "../cursor.ts";
-import { unavailableAnswer } from "../failure_answer.ts";
-import { given } from "../given.ts";
-import { type PageQuery, readPageQuery } from "../page_query.ts";
-import type { RelayerParts } from "../parts.ts";
-import type { OwnerRoute } from "../route.ts";
+import type { MemoryRow, Tombstone } from "../../store/memory_row.ts";
+import type { FeedPosition, NamespaceRow } from "../../store/store.ts";
 import {
-  memoryView,
-  namespaceView,
-  SNAPSHOT_VERSION,
-  tombstoneView,
-} from "../views/memory_view.ts";
-import type { FeedPosition } from "../../store/store.ts";
+  type Answer,
+  ok,
+  refused,
+  unavailableAnswer,
+  wireTime,
+} from "../answer.ts";
+import { given } from "../given.ts";
+import { jsonBody } from "../json_body.ts";
+import {
+  encodeCursor,
+  type Listing,
+  type PageQuery,
+  readPageQuery,
+} from "../paging.ts";
+import type { RelayerParts } from "../parts.ts";
+import type { OpenRoute, OwnerRoute } from "../route.ts";
+
+/** The version of what listings promise; a client that knows another begins anew. */
+export const SNAPSHOT_VERSION = 2;
+
+/** What listings tell of a memory. */
+export interface MemoryView {
+  /** Its id. */
+  readonly memory_id: string;
+  /** The namespace's name. */
+  readonly namespace_id: string;
+  /** Its blob. */
+  readonly blob_id: string;
+  /** When it was written (RFC 3339). */
+  readonly created_at: string;
+  /** When the row changed last (RFC 3339). */
+  readonly updated_at: string;
+  /** The blob's bytes. */
+  readonly size: number;
+  /** The public key of the delegate that wrote it. */
+  readonly agent_id: string | null;
+  /** The ledger package whose policy guards it. */
+  readonly package_id: string | null;
+  /** Whether recall finds it; a superseded one it leaves out. */
+  readonly status: "active" | "superseded";
+  /** When the blob store lets it go: never, as far as anybody knows. */
+  readonly end_epoch: number | null;
+  /** When that is (RFC 3339). */
+  readonly expires_at: string | null;
+  /** How much it matters, 0 to 1. */
+  readonly importance: number | null;
+  /** The memory whose place it takes. */
+  readonly supersedes?: string;
+  /** The memory that took its place. */
+  readonly superseded_by?: string;
+}
+
+/** The view of a row. */
+export function memoryView(memory: MemoryRow): MemoryView {
+  const { supersedes, supersededBy } = memory;
+  return {
+    memory_id: memory.id,
+    namespace_id: memory.namespace,
+    blob_id: memory.blobId,
+    created_at: wireTime(memory.createdAtMs),
+    updated_at: wireTime(memory.updatedAtMs),
+    size: memory.sizeBytes,
+    agent_id: memory.agentId,
+    package_id: memory.packageId,
+    status: supersededBy === undefined ? "active" : "superseded",
+    end_epoch: null,
+    expires_at: null,
+    importance: memory.importance,
+    ...(supersedes === undefined ? {} : { supersedes }),
+    ...(supersededBy === undefined ? {} : { superseded_by: supersededBy }),
+  };
+}
+
+/** What listings tell of a memory that is gone. */
+export interface TombstoneView {
+  /** Its id. */
+  readonly memory_id: string;
+  /** The namespace's name. */
+  readonly namespace_id: string;
+  /** When it was removed (RFC 3339). */
+  readonly deleted_at: string;
+}
+
+/** The view of a tombstone. */
+export function tombstoneView(tombstone: Tombstone): TombstoneView {
+  return {
+    memory_id: tombstone.id,
+    namespace_id: tombstone.namespace,
+    deleted_at: wireTime(tombstone.deletedAtMs),
+  };
+}
+
+/** What listings tell of a namespace. */
+export interface NamespaceView {
+  /** Its id, which is its name. */
+  readonly id: string;
+  /** Its name. */
+  readonly name: string;
+  /** Memories in it. */
+  readonly memory_count: number;
+  /** Bytes of their blobs. */
+  readonly storage_used: number;
+  /** When one of them changed last (RFC 3339). */
+  readonly updated_at: string;
+}
+
+/** The view of a namespace. */
+export function namespaceView(namespace: NamespaceRow): NamespaceView {
+  return {
+    id: namespace.name,
+    name: namespace.name,
+    memory_count: namespace.memoryCount,
+    storage_used: namespace.storageBytes,
+    updated_at: wireTime(namespace.updatedAtMs),
+  };
+}
 
 /** Parts of these routes. */
 export type OwnerParts = Pick<RelayerParts, "ledger" | "logger" | "store">;
@@ -141,3 +247,48 @@ function nextCursor(
 ): string | null {
   return next === undefined ? page.cursor ?? null : encodeCursor(listing, next);
 }
+
+const MAX_BODY_BYTES = 4_096;
+
+/** The route. Who has no credential learns nothing of the body. */
+export function ownerTokenRoute(
+  { ownerTokens, refusalDelay }: Pick<
+    RelayerParts,
+    "ownerTokens" | "refusalDelay"
+  >,
+): OpenRoute {
+  return {
+    access: "open",
+    method: "POST",
+    path: "/v1/owner-tokens",
+    maxBodyBytes: MAX_BODY_BYTES,
+    async answer({ request, body }) {
+      const read = jsonBody(body);
+      const owner = read.kind === "ok" ? read.value["owner"] : undefined;
+      const outcome = ownerTokens?.issue(request.headers, owner) ?? REFUSED;
+      switch (outcome.kind) {
+        case "ok": {
+          const { token, expiresAtMs, permissions } = outcome.issued;
+          return ok({ token, expires_at: wireTime(expiresAtMs), permissions });
+        }
+        case "bad_owner":
+          return refused(
+            400,
+            read.kind === "bad"
+              ? `Cannot make token: ${read.fault}`
+              : 'Cannot make token: "owner" is no address',
+          );
+        case "refused":
+          await refusalDelay.wait();
+          return UNKNOWN_SERVICE;
+      }
+    },
+  };
+}
+
+const REFUSED = { kind: "refused" } as const;
+
+const UNKNOWN_SERVICE: Answer = {
+  status: 401,
+  headers: { "x-auth-error": "ERR_SERVICE_CREDENTIAL" },
+};

@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { NewText } from "../../jobs/intake.ts";
-import { ok } from "../answer.ts";
+import { quote } from "../../../shared/quote.ts";
+import type { AcceptOutcome, NewText } from "../../jobs/intake.ts";
+import { type Answer, ok, refused } from "../answer.ts";
 import { type Check, fields, good, list, optional } from "../checks/check.ts";
 import { importance, metadata, namespace } from "../checks/memory_checks.ts";
 import {
@@ -15,10 +16,42 @@ import {
   text,
 } from "../checks/text_checks.ts";
 import { given } from "../given.ts";
-import { intakeRefusal } from "../intake_answer.ts";
 import { readFields } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
+
+/** The answer to texts that were not accepted. */
+export function intakeRefusal(
+  outcome: Exclude<AcceptOutcome, { readonly kind: "accepted" }>,
+): Answer {
+  switch (outcome.kind) {
+    case "key_reused":
+      return refused(
+        409,
+        "Cannot remember: the idempotency key stood for something else before",
+      );
+    case "nothing_to_supersede":
+      return refused(
+        404,
+        `Cannot supersede memory ${quote(outcome.id)}: there is none such`,
+      );
+    case "over_quota":
+      return overQuota(outcome.quotaBytes);
+    case "busy":
+      return refused(503, "Cannot remember: too much is on its way already", {
+        retryAfterMs: outcome.retryAfterMs,
+      });
+  }
+}
+
+/** The answer to whoever would have more than fits. */
+export function overQuota(quotaBytes: number): Answer {
+  return refused(
+    402,
+    `Cannot remember: the owner would have more than ${quotaBytes} bytes; ` +
+      "delete memories to make room",
+  );
+}
 
 /** Most texts of one request. */
 export const MAX_BULK_ITEMS = 20;

@@ -1,13 +1,99 @@
 /**
- * What the relayer says of itself: `/health`, `/version`, `/config`.
+ * What the relayer tells of itself (`/health`, `/version`, `/config`) and of accounts,
+ * and the ledger's JSON-RPC reads.
  *
  * @module
  */
 
-import { ok } from "../answer.ts";
+import { quote } from "../../../shared/quote.ts";
+import { normalizeLedgerId } from "../../ledger/ledger_id.ts";
+import { type Answer, ok, refused, unavailableAnswer } from "../answer.ts";
+import { parseJson } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
-import type { OpenRoute } from "../route.ts";
-import { contractOf } from "./contract.ts";
+import {
+  MAX_SMALL_BODY_BYTES,
+  type OpenRoute,
+  type Route,
+  type SignedRoute,
+} from "../route.ts";
+
+/** The compatibility contract, as `/version` and `/health` tell it. */
+export interface Contract {
+  /** The relayer's version. */
+  readonly relayerVersion: string;
+  /** The version of the API; its major number is what clients compare. */
+  readonly apiVersion: string;
+  /** The oldest clients that are served. */
+  readonly minSupportedSdk: Readonly<Record<string, string>>;
+  /** What this relayer can do. */
+  readonly featureFlags: Readonly<Record<string, boolean>>;
+  /** What will go away. */
+  readonly deprecations: readonly Deprecation[];
+  /** What it was built from. */
+  readonly build: { readonly commit?: string };
+}
+
+/** Something that will go away. */
+export interface Deprecation {
+  /** What it is. */
+  readonly surface: string;
+  /** The version of the API since which it should not be used. */
+  readonly deprecatedSince: string;
+  /** The version of the API that will not have it. */
+  readonly removalApiVersion: string;
+  /** What to use instead. */
+  readonly guidance: string;
+}
+
+/** The version of the API. */
+export const API_VERSION = "1.0.0";
+
+/**
+ * Released clients compare the first number with a constant of theirs, which is
+ * not their version: anything above it and all of them stop.
+ */
+const MIN_SUPPORTED_SDK: Readonly<Record<string, string>> = {
+  typescript: "0.0.4",
+  python: "0.1.0",
+  mcp: "0.0.1",
+};
+
+const FEATURE_FLAGS: Readonly<Record<string, boolean>> = {
+  "auth.accountBoundNonce": true,
+  "auth.sealSessionHeader": true,
+  "config.publicDeploymentMetadata": true,
+  "memories.delete": true,
+  "recall.filter": true,
+  "remember.asyncJobs": true,
+  "remember.bulk": true,
+  "remember.statusWait": true,
+  "remember.supersede": true,
+  "runtime.versionEndpoint": true,
+};
+
+const DEPRECATIONS: readonly Deprecation[] = [{
+  surface: "x-delegate-key",
+  deprecatedSince: "1.0.0",
+  removalApiVersion: "2.0.0",
+  guidance: "Sign requests with the delegate key and never send it",
+}];
+
+/** The contract of this relayer. */
+export function contractOf(
+  { version, buildCommit: commit }: Pick<
+    RelayerParts,
+    "version" | "buildCommit"
+  >,
+): Contract {
+  return {
+    relayerVersion: version,
+    apiVersion: API_VERSION,
+    minSupportedSdk: MIN_SUPPORTED_SDK,
+    featureFlags: FEATURE_FLAGS,
+    deprecations: DEPRECATIONS,
+    build: commit === undefined ? {} : { commit },
+  };
+}
 
 /** Parts of these routes. */
 export type ServiceParts = Pick<
@@ -66,4 +152,86 @@ export function serviceRoutes(parts: ServiceParts): readonly OpenRoute[] {
         }),
     },
   ];
+}
+
+/** The routes; none when the ledger is somewhere else. */
+export function rpcRoutes(
+  { answerRpc }: Pick<RelayerParts, "answerRpc">,
+): readonly OpenRoute[] {
+  if (answerRpc === undefined) return [];
+  return ["/", "/rpc"].map((path): OpenRoute => ({
+    access: "open",
+    method: "POST",
+    path,
+    maxBodyBytes: MAX_SMALL_BODY_BYTES,
+    async answer({ body }) {
+      const read = parseJson(body);
+      if (read.kind === "bad") return parseError(read.fault);
+      const reply = await answerRpc(read.value);
+      // Nobody wanted an answer (JSON-RPC 2.0, 4.1).
+      return reply === undefined ? { status: 204 } : ok(reply);
+    },
+  }));
+}
+
+/** Errors of JSON-RPC are good answers of HTTP (JSON-RPC 2.0, 5.1). */
+function parseError(fault: string): Answer {
+  return ok({
+    jsonrpc: "2.0",
+    id: null,
+    error: { code: -32_700, message: `Cannot read call: ${fault}` },
+  });
+}
+
+/** Parts of these routes. */
+export type AccountParts = Pick<RelayerParts, "ledger" | "logger">;
+
+/** The routes. */
+export function accountRoutes(parts: AccountParts): readonly Route[] {
+  return [existsRoute(parts), whoamiRoute(parts)];
+}
+
+function existsRoute({ ledger, logger }: AccountParts): OpenRoute {
+  return {
+    access: "open",
+    method: "GET",
+    path: "/api/accounts/:owner/exists",
+    maxBodyBytes: 0,
+    async answer({ params }) {
+      const text = params["owner"] ?? "";
+      const owner = normalizeLedgerId(text);
+      if (owner === undefined) {
+        return refused(
+          400,
+          `Cannot look account up: ${quote(text)} is no address`,
+        );
+      }
+      const outcome = await ledger.accountOfOwner(owner);
+      return outcome.kind === "unavailable"
+        ? unavailableAnswer(
+          "Cannot look account up: the ledger does not answer",
+          {
+            logger,
+            route: "GET /api/accounts/:owner/exists",
+            reason: outcome.reason,
+          },
+        )
+        : ok({ exists: outcome.kind === "ok" });
+    },
+  };
+}
+
+function whoamiRoute({ ledger }: AccountParts): SignedRoute {
+  return {
+    access: "signed",
+    method: "GET",
+    path: "/api/whoami",
+    maxBodyBytes: 0,
+    answer: ({ caller }) =>
+      ok({
+        account_id: caller.accountId,
+        owner: caller.owner,
+        package_id: ledger.packageId,
+      }),
+  };
 }

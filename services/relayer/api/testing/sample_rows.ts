@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Caller } from "../../auth/caller.ts";
+import type { Caller } from "../../auth/authenticate.ts";
 import type { JobRow, NewJob } from "../../store/job_row.ts";
 import type { MemoryRow, NewMemory } from "../../store/memory_row.ts";
 import { KEY_BYTES, sealEnvelope } from "../../vault/envelope.ts";

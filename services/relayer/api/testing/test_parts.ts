@@ -5,8 +5,11 @@
  * @module
  */
 
-import type { AuthOutcome, AuthRequest } from "../../auth/authenticate.ts";
-import type { Caller } from "../../auth/caller.ts";
+import type {
+  AuthOutcome,
+  AuthRequest,
+  Caller,
+} from "../../auth/authenticate.ts";
 import type { RateOutcome } from "../../auth/rate_limits.ts";
 import { refusal, type RefusalCode } from "../../auth/refusal.ts";
 import type { EmbedOutcome } from "../../embed/embedder.ts";

@@ -4,8 +4,6 @@
  * @module
  */
 
-import { BlobLocks } from "../../blobs/blob_locks.ts";
-import { StorageWatch } from "../../store/storage_watch.ts";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { FairTurns } from "../../../shared/fair_turns.ts";
@@ -13,7 +11,9 @@ import type {
   HttpRequest,
   HttpResponse,
 } from "../../../shared/http/exchange.ts";
-import type { Caller } from "../../auth/caller.ts";
+import type { Caller } from "../../auth/authenticate.ts";
+import { BlobLocks } from "../../blobs/blob_locks.ts";
+import { StorageWatch } from "../../store/storage_watch.ts";
 import { createHandler } from "../handler.ts";
 import type { RelayerParts } from "../parts.ts";
 import { RequestMetrics } from "../request_metrics.ts";

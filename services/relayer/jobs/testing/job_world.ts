@@ -6,14 +6,17 @@
  * @module
  */
 
-import { BlobLocks } from "../../blobs/blob_locks.ts";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import { type RemovalOutcome, removeMemory } from "../../api/memory_removal.ts";
+import {
+  type RemovalOutcome,
+  removeMemory,
+} from "../../api/routes/memory_routes.ts";
 import { MemoryCatalog } from "../../api/testing/memory_blobs.ts";
-import type { Caller } from "../../auth/caller.ts";
+import type { Caller } from "../../auth/authenticate.ts";
 import { blobIdOf } from "../../blobs/blob_id.ts";
+import { BlobLocks } from "../../blobs/blob_locks.ts";
 import type { BlobOutcome, BlobStore } from "../../blobs/blob_store.ts";
 import type { EmbedOutcome } from "../../embed/embedder.ts";
 import { HashedEmbedder } from "../../embed/hashed_embedder.ts";

@@ -1,12 +1,17 @@
 /**
- * Signals for what is done for a request: nobody waits any more, or it has taken
- * too long.
+ * Time that work for a request may take: a clock to measure it by, and signals that
+ * abort when the client goes away or a deadline passes.
  *
  * @module
  */
 
 import type { Clock } from "../../shared/clock.ts";
 import type { HttpRequest } from "../../shared/http/exchange.ts";
+
+/** A reading to be compared with others of the same clock, in milliseconds. */
+export function nowOf(clock: Clock): number {
+  return clock.monotonicMs?.() ?? clock.nowMs();
+}
 
 /** A signal that somebody has to end. */
 export interface HeldSignal {

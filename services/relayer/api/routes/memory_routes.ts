@@ -9,14 +9,17 @@
  * @module
  */
 
-import { BlobStoreError } from "../blobs/blob_store.ts";
-import type { CatalogEntry } from "../blobs/blob_catalog.ts";
-import { blobIdOf } from "../blobs/blob_id.ts";
-import type { JobRow } from "../store/job_row.ts";
-import type { MemoryRow } from "../store/memory_row.ts";
-import type { Change } from "../store/store.ts";
-import { readEnvelope } from "../vault/envelope.ts";
-import type { RelayerParts } from "./parts.ts";
+import type { CatalogEntry } from "../../blobs/blob_catalog.ts";
+import { blobIdOf } from "../../blobs/blob_id.ts";
+import { BlobStoreError } from "../../blobs/blob_store.ts";
+import type { JobRow } from "../../store/job_row.ts";
+import type { MemoryRow } from "../../store/memory_row.ts";
+import type { Change } from "../../store/store.ts";
+import { readEnvelope } from "../../vault/envelope.ts";
+import { type Answer, ok, refused } from "../answer.ts";
+import { isRecordId } from "../checks/text_checks.ts";
+import type { RelayerParts } from "../parts.ts";
+import type { SignedRoute } from "../route.ts";
 
 /** The parts that it takes. */
 export type RemovalParts = Pick<
@@ -207,3 +210,42 @@ function isClientSealed({ memory, entry, job }: Traces): boolean {
   if (memory !== undefined) return memory.keyId === undefined;
   return job === undefined && entry?.sealedIndex !== undefined;
 }
+
+/** The route. Asking again after an answer that never came does no harm. */
+export function deleteMemoryRoute(parts: RemovalParts): SignedRoute {
+  return {
+    access: "signed",
+    method: "DELETE",
+    path: "/api/memories/:id",
+    maxBodyBytes: 0,
+    async answer({ caller, params }) {
+      const id = params["id"] ?? "";
+      if (!isRecordId(id)) return MISSING;
+      const outcome = await removeMemory(caller.owner, id, parts);
+      switch (outcome.kind) {
+        case "removed":
+          return ok({
+            deleted: true,
+            memory_id: id,
+            // Empty for a text that was not stored yet.
+            blob_id: outcome.blobId ?? "",
+          });
+        case "missing":
+          return MISSING;
+        case "busy":
+          return BUSY;
+      }
+    },
+  };
+}
+
+const MISSING: Answer = refused(
+  404,
+  "Cannot delete memory: there is none such",
+);
+
+const BUSY: Answer = refused(
+  503,
+  "Cannot delete memory: it is being stored at this moment; try again",
+  { retryAfterMs: 1_000 },
+);

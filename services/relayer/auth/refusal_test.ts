@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { refusal } from "./refusal.ts";
-import { RefusalDelay, refusalResponse } from "./refusal_response.ts";
+import { refusal, RefusalDelay, refusalResponse } from "./refusal.ts";
 
 Deno.test("refusalResponse() says why in a header and leaves the body empty", () => {
   const response = refusalResponse(refusal("ERR_SIGNATURE"));

@@ -1,11 +1,15 @@
 /**
- * Memories are found by a text.
+ * What recall finds, as clients see it.
  *
  * @module
  */
 
-import type { RecallOutcome } from "../../recall/recall_request.ts";
-import { type Answer, ok, refused } from "../answer.ts";
+import type {
+  RecalledMemory,
+  RecallOutcome,
+} from "../../recall/recall_request.ts";
+import type { Metadata } from "../../vault/vault.ts";
+import { type Answer, ok, refused, wireTime } from "../answer.ts";
 import { list, optional, withDefault } from "../checks/check.ts";
 import {
   metadata,
@@ -15,12 +19,72 @@ import {
 } from "../checks/memory_checks.ts";
 import { cappedCount, cappedPositive } from "../checks/number_checks.ts";
 import { MAX_MODEL_TEXT_BYTES, recordId, text } from "../checks/text_checks.ts";
-import { nowOf } from "../elapsed.ts";
+import { nowOf } from "../deadline.ts";
 import { given } from "../given.ts";
 import { readFields } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
-import { recalledView } from "../views/recall_view.ts";
+
+/** A memory with its text. */
+export interface RecalledView {
+  /** Its id, to delete or supersede it by. */
+  readonly id: string;
+  /** Its blob. */
+  readonly blob_id: string;
+  /** Its text. */
+  readonly text: string;
+  /** Cosine distance. */
+  readonly distance: number;
+  /** When it was written (RFC 3339). */
+  readonly created_at: string;
+  /** The sum of weighed terms, where there were weights. */
+  readonly score?: number;
+  /** What the client says of it, where it says anything. */
+  readonly metadata?: Metadata;
+}
+
+/** The view of a memory with its text. */
+export function recalledView(memory: RecalledMemory): RecalledView {
+  const { id, blobId, text = "", distance, score, metadata = {} } = memory;
+  return {
+    id,
+    blob_id: blobId,
+    text,
+    distance,
+    created_at: wireTime(memory.createdAtMs),
+    ...(score === undefined ? {} : { score }),
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+  };
+}
+
+/** A memory whose text only the client can read. */
+export interface ManualHitView {
+  /** Its id, to delete it by. */
+  readonly id: string;
+  /** Its blob. */
+  readonly blob_id: string;
+  /** Cosine distance. */
+  readonly distance: number;
+  /** When it was written (RFC 3339). */
+  readonly created_at: string;
+  /** How much it matters, 0 to 1. */
+  readonly importance: number | null;
+  /** The sum of weighed terms, where there were weights. */
+  readonly score?: number;
+}
+
+/** The view of a memory without its text. */
+export function manualHitView(memory: RecalledMemory): ManualHitView {
+  const { id, blobId, distance, score, importance } = memory;
+  return {
+    id,
+    blob_id: blobId,
+    distance,
+    created_at: wireTime(memory.createdAtMs),
+    importance,
+    ...(score === undefined ? {} : { score }),
+  };
+}
 
 /** Most memories of an answer; more are not given, whatever is asked for. */
 export const MAX_RECALL_LIMIT = 100;

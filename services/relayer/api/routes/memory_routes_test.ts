@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { blobIdOf } from "../blobs/blob_id.ts";
-import { BlobStoreError } from "../blobs/blob_store.ts";
-import { ANN, BEN } from "./testing/test_parts.ts";
-import { sampleJob, storeSample } from "./testing/sample_rows.ts";
-import { openTestRelayer, type TestRelayer } from "./testing/test_relayer.ts";
+import { blobIdOf } from "../../blobs/blob_id.ts";
+import { BlobStoreError } from "../../blobs/blob_store.ts";
+import { sampleJob, storeSample } from "../testing/sample_rows.ts";
+import { ANN, BEN } from "../testing/test_parts.ts";
+import { openTestRelayer, type TestRelayer } from "../testing/test_relayer.ts";
 
 Deno.test("DELETE removes key, row, blob, entry and place in the index", async () => {
   const relayer = openTestRelayer();

@@ -1,22 +1,33 @@
 /**
- * Facts are found in a text and taken in, each as a memory of its own.
+ * What models do with texts: facts are found in a text and remembered, a text is
+ * embedded, a question is answered from memories.
  *
  * @module
  */
 
+import { finishInSlices } from "../../embed/steps.ts";
 import { type Fact, MAX_FACTS } from "../../extract/extractor.ts";
-import { ok } from "../answer.ts";
-import { deadlineSignal } from "../call_signal.ts";
-import { optional } from "../checks/check.ts";
-import { namespace } from "../checks/memory_checks.ts";
-import { instant } from "../checks/number_checks.ts";
+import { vectorTextSteps } from "../../jobs/vector_text.ts";
+import { ok, unavailableAnswer } from "../answer.ts";
+import { optional, withDefault } from "../checks/check.ts";
+import {
+  namespace,
+  orderingChecks,
+  orderingOf,
+} from "../checks/memory_checks.ts";
+import { cappedCount, instant } from "../checks/number_checks.ts";
 import { MAX_MODEL_TEXT_BYTES, text } from "../checks/text_checks.ts";
-import { unavailableAnswer } from "../failure_answer.ts";
+import { deadlineSignal } from "../deadline.ts";
 import { given } from "../given.ts";
-import { intakeRefusal } from "../intake_answer.ts";
 import { readFields } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedCall, type SignedRoute } from "../route.ts";
+import {
+  MAX_RECALL_LIMIT,
+  recalledView,
+  recallRefusal,
+} from "./recall_routes.ts";
+import { intakeRefusal } from "./remember_routes.ts";
 
 /** Parts of this route. */
 export type AnalyzeParts = Pick<
@@ -41,7 +52,7 @@ const MAX_KNOWN_BYTES = 65_536;
 /** What of such a memory is shown: no fact is longer, and a memory may be a book. */
 const MAX_KNOWN_CHARS = 1_000;
 
-const CHECKS = {
+const ANALYZE_CHECKS = {
   text: text(MAX_MODEL_TEXT_BYTES),
   namespace,
   occurred_at: optional(instant),
@@ -55,7 +66,9 @@ export function analyzeRoute(parts: AnalyzeParts): SignedRoute {
     path: "/api/analyze",
     maxBodyBytes: MAX_BODY_BYTES,
     async answer(call) {
-      const read = readFields(call.body, CHECKS, { action: "analyze text" });
+      const read = readFields(call.body, ANALYZE_CHECKS, {
+        action: "analyze text",
+      });
       if (read.kind === "refused") return read.answer;
       const { text, namespace, occurred_at: occurredAtMs } = read.value;
       const extracted = await extract(text, {
@@ -169,4 +182,112 @@ async function knownTexts(
   return outcome.memories.flatMap(({ text }) =>
     text === undefined ? [] : text.slice(0, MAX_KNOWN_CHARS).toWellFormed()
   );
+}
+
+const EMBED_CHECKS = { text: text(MAX_MODEL_TEXT_BYTES) };
+
+/** The route. A text is shortened as it would be when it is remembered. */
+export function embedRoute(
+  { embedder, logger }: Pick<RelayerParts, "embedder" | "logger">,
+): SignedRoute {
+  return {
+    access: "signed",
+    method: "POST",
+    path: "/api/embed",
+    maxBodyBytes: MAX_BODY_BYTES,
+    async answer({ body, signal, pausing }) {
+      const read = readFields(body, EMBED_CHECKS, { action: "embed text" });
+      if (read.kind === "refused") return read.answer;
+      const { text } = read.value;
+      const steps = vectorTextSteps(text);
+      const short = await finishInSlices(steps, { pausing, signal });
+      const outcome = await embedder.embed([short], { signal, pausing });
+      if (outcome.kind === "ok") {
+        const [vector = new Float32Array()] = outcome.vectors;
+        return ok({ vector: [...vector] });
+      }
+      const { reason, retryAfterMs } = outcome;
+      return unavailableAnswer(
+        "Cannot embed text: the embedder does not answer",
+        { logger, route: "POST /api/embed", reason, retryAfterMs },
+      );
+    },
+  };
+}
+
+/** Parts of this route. */
+export type AskParts = Pick<
+  RelayerParts,
+  "answerer" | "clock" | "logger" | "recall"
+>;
+
+const DEFAULT_ASK_LIMIT = 5;
+/** The longest that finding memories may take. */
+const MAX_FIND_MS = 10_000;
+/** The longest that answering may take. */
+const MAX_ANSWER_MS = 45_000;
+
+const { sort: _sort, ...WEIGHING } = orderingChecks;
+
+const ASK_CHECKS = {
+  question: text(MAX_MODEL_TEXT_BYTES),
+  limit: withDefault(cappedCount(MAX_RECALL_LIMIT), DEFAULT_ASK_LIMIT),
+  namespace,
+  ...WEIGHING,
+};
+
+/** The route. It tells which memories the answer rests on, and no others. */
+export function askRoute(parts: AskParts): SignedRoute {
+  const { answerer, clock, logger, recall } = parts;
+  return {
+    access: "signed",
+    method: "POST",
+    path: "/api/ask",
+    maxBodyBytes: MAX_BODY_BYTES,
+    async answer({ caller, body, signal: gone, pausing }) {
+      const read = readFields(body, ASK_CHECKS, { action: "answer question" });
+      if (read.kind === "refused") return read.answer;
+      const { question, limit, namespace } = read.value;
+      const found = await recall.recall({
+        owner: caller.owner,
+        namespace,
+        query: question,
+        limit,
+        ordering: orderingOf(read.value),
+        deadlineMs: MAX_FIND_MS,
+        signal: gone,
+        pausing,
+      });
+      if (found.kind !== "ok") return recallRefusal(found);
+      const held = deadlineSignal(gone, { clock, timeoutMs: MAX_ANSWER_MS });
+      const { memories } = found;
+      try {
+        const outcome = await answerer.answer(question, {
+          memories: memories.map(({ text = "", createdAtMs }) => ({
+            text,
+            createdAtMs,
+          })),
+          nowMs: clock.nowMs(),
+          signal: held.signal,
+          pausing,
+        });
+        if (outcome.kind === "unavailable") {
+          const { reason, retryAfterMs } = outcome;
+          return unavailableAnswer(
+            "Cannot answer question: the model does not answer",
+            { logger, route: "POST /api/ask", reason, retryAfterMs },
+          );
+        }
+        const used = outcome.used.flatMap((place) => memories[place] ?? []);
+        const json = {
+          answer: outcome.answer,
+          memories_used: used.length,
+          memories: used.map(recalledView),
+        };
+        return { ...ok(json), readBytes: found.readBytes };
+      } finally {
+        held.release();
+      }
+    },
+  };
 }
