@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { Task } from "../../../services/tasks/domain/task.ts";
-import type { TaskStatus } from "../../../services/tasks/domain/task_status.ts";
+import type { Task, TaskStatus } from "../../../services/tasks/domain/task.ts";
 import { tell } from "../../terminal.ts";
 import type { Bar } from "./bar.ts";
 import type { BenchRun } from "./bench_run.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Actor } from "../domain/actor.ts";
+import type { Actor } from "../domain/records.ts";
 import type { Role } from "./role.ts";
 import type { Scope, ScopeSet } from "./scope.ts";
 import type { UserAdministrator } from "./user_rules.ts";

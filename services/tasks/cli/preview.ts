@@ -13,9 +13,9 @@ import {
   preview,
   type PreviewedOccurrence,
 } from "../domain/preview.ts";
-import { parseInstant } from "../domain/schema/instant.ts";
+import { parseInstant } from "../domain/instant.ts";
 import { parseTimeZone } from "../domain/time_zone.ts";
-import { parseTiming } from "../domain/timing.ts";
+import { parseTiming } from "../domain/schedule.ts";
 import { readCommand, wrongArguments } from "../../shared/read_command.ts";
 
 const FLAGS = {

@@ -5,14 +5,16 @@
  * @module
  */
 
-import type { Span } from "./cron_count.ts";
+import type { Span } from "./cron_schedule.ts";
 import {
+  countOccurrences,
+  lastOccurrence,
   nextOccurrence,
+  occurrenceAfter,
   runsLeft,
   type Schedule,
   type ScheduleFrame,
 } from "./schedule.ts";
-import { countOccurrences, lastOccurrence, occurrenceAfter } from "./timing.ts";
 
 /**
  * What to do with slots that have passed: run once for all of them, run each of

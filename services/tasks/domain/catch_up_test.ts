@@ -2,9 +2,13 @@ import { assert, assertEquals } from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { type CatchUp, catchUp, type CatchUpOptions } from "./catch_up.ts";
-import { nextOccurrence, type Schedule } from "./schedule.ts";
+import {
+  nextOccurrence,
+  parseTiming,
+  type Schedule,
+  type TimingInput,
+} from "./schedule.ts";
 import { drawCron } from "./testing/drawn_cron.ts";
-import { parseTiming, type TimingInput } from "./timing.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -5,6 +5,9 @@
  * @module
  */
 
+import { nearest } from "../../shared/did_you_mean.ts";
+import { quote } from "../../shared/quote.ts";
+
 /** A length of time that is not negative. */
 export interface Duration {
   /** Calendar months; a year is twelve. */
@@ -70,4 +73,201 @@ export function formatDuration(duration: Duration): string {
 
 function term(amount: number, unit: string): string {
   return amount === 0 ? "" : `${amount}${unit}`;
+}
+
+/** What reading a duration comes to. */
+export type DurationOutcome =
+  | { readonly kind: "ok"; readonly duration: Duration }
+  | {
+    readonly kind: "invalid";
+    /** What is wrong, as a message for the client. */
+    readonly reason: string;
+  };
+
+/** Options of {@linkcode parseDuration}. */
+export interface ParseDurationOptions {
+  /**
+   * What a plain number counts.
+   *
+   * @default {"seconds"}
+   */
+  readonly numberUnit?: "seconds" | "milliseconds";
+}
+
+/** From the largest to the smallest, which is how ISO 8601 orders them. */
+const UNITS = [
+  "years",
+  "months",
+  "weeks",
+  "days",
+  "hours",
+  "minutes",
+  "seconds",
+  "milliseconds",
+] as const;
+
+type Unit = typeof UNITS[number];
+
+type Amounts = Partial<Record<Unit, number>>;
+
+const EXACT_UNIT_MS: Readonly<Partial<Record<Unit, number>>> = {
+  hours: 3_600_000,
+  minutes: 60_000,
+  seconds: 1_000,
+  milliseconds: 1,
+};
+
+const MAX_TEXT_LENGTH = 100;
+
+const AMOUNT = String.raw`\d+(?:[.,]\d+)?`;
+
+/** Each unit follows its own letter, so there is one way to match at most. */
+const ISO_DURATION = new RegExp(
+  `^P(?:(?<years>${AMOUNT})Y)?(?:(?<months>${AMOUNT})M)?` +
+    `(?:(?<weeks>${AMOUNT})W)?(?:(?<days>${AMOUNT})D)?` +
+    `(?<time>T(?:(?<hours>${AMOUNT})H)?(?:(?<minutes>${AMOUNT})M)?` +
+    `(?:(?<seconds>${AMOUNT})S)?)?$`,
+  "i",
+);
+
+/**
+ * Reads a duration. Three forms are taken:
+ *
+ * - ISO 8601 text such as `PT30S`, `P1M2DT1H10M5S`, `P2W`; upper and lower case
+ *   are the same, and weeks may stand beside the other units.
+ * - An object such as `{hours: 1, seconds: 5}`, with the units from years to
+ *   milliseconds, each in the plural or the singular.
+ * - A number, of seconds unless `numberUnit` says otherwise.
+ *
+ * The smallest unit that is given may have a fraction: of a day and below it is
+ * elapsed time (half a day is twelve hours), rounded to milliseconds; of a year
+ * it must come to whole months; of a month it has no meaning. Nothing may be
+ * negative, and the whole is at most a hundred years.
+ */
+export function parseDuration(
+  input: unknown,
+  options: ParseDurationOptions = {},
+): DurationOutcome {
+  if (typeof input === "string") return parseText(input);
+  if (typeof input === "number") {
+    const unit = options.numberUnit ?? "seconds";
+    return compose({ [unit]: input }, { shown: `"${input}"` });
+  }
+  if (
+    typeof input === "object" && input !== null && !Array.isArray(input)
+  ) {
+    return parseObject(input);
+  }
+  return invalid(
+    "Cannot read duration: it is neither text, nor an object of units, nor a number",
+  );
+}
+
+function parseText(text: string): DurationOutcome {
+  const shown = quote(text, { maxChars: MAX_TEXT_LENGTH });
+  if (text.length > MAX_TEXT_LENGTH) {
+    return invalid(
+      `Cannot read duration ${shown}: it has more than ` +
+        `${MAX_TEXT_LENGTH} characters`,
+    );
+  }
+  if (/^-P|^P.*(?<!\d)-\d/i.test(text)) {
+    return invalid(`Cannot read duration ${shown}: it is negative`);
+  }
+  const groups = ISO_DURATION.exec(text)?.groups;
+  if (groups === undefined) {
+    return invalid(
+      `Cannot read duration ${shown}: it is not of the form P1Y2M3DT4H5M6S; ` +
+        `thirty seconds are "PT30S"`,
+    );
+  }
+  const amounts: Amounts = {};
+  for (const unit of UNITS) {
+    const written = groups[unit];
+    if (written !== undefined) {
+      amounts[unit] = Number(written.replace(",", "."));
+    }
+  }
+  if (/^t$/i.test(groups.time ?? "")) {
+    return invalid(`Cannot read duration ${shown}: nothing follows the "T"`);
+  }
+  return compose(amounts, { shown });
+}
+
+function parseObject(input: object): DurationOutcome {
+  const amounts: Amounts = {};
+  for (const [key, amount] of Object.entries(input)) {
+    const unit = UNITS.find((name) => name === key || name === `${key}s`);
+    if (unit === undefined) return unknownUnit(key);
+    if (typeof amount !== "number") {
+      return invalid(`Cannot read duration: "${key}" is no number`);
+    }
+    if (amounts[unit] !== undefined) {
+      return invalid(`Cannot read duration: "${unit}" is given twice`);
+    }
+    amounts[unit] = amount;
+  }
+  return compose(amounts);
+}
+
+function unknownUnit(key: string): DurationOutcome {
+  const meant = nearest(key, UNITS);
+  const hint = meant === undefined
+    ? `the units are ${UNITS.join(", ")}`
+    : `did you mean "${meant}"?`;
+  return invalid(
+    `Cannot read duration: ${quote(key)} is no unit; ${hint}`,
+  );
+}
+
+interface ComposeOptions {
+  /** The input in quotes, when it fits into a message. */
+  readonly shown?: string;
+}
+
+function compose(
+  amounts: Amounts,
+  options: ComposeOptions = {},
+): DurationOutcome {
+  const subject = options.shown === undefined ? "" : ` ${options.shown}`;
+  const fault = (state: string): DurationOutcome =>
+    invalid(`Cannot read duration${subject}: ${state}`);
+  const given = UNITS.filter((unit) => amounts[unit] !== undefined);
+  if (given.length === 0) return fault("it has no unit");
+  for (const unit of given) {
+    const amount = amounts[unit] ?? 0;
+    if (!Number.isFinite(amount)) return fault(`its ${unit} are not finite`);
+    if (amount < 0) return fault("it is negative");
+    if (!Number.isInteger(amount) && unit !== given.at(-1)) {
+      return fault("only its smallest unit may have a fraction");
+    }
+  }
+  if (!Number.isInteger(amounts.months ?? 0)) {
+    return fault("a fraction of a month has no length; use days");
+  }
+  const yearMonths = (amounts.years ?? 0) * 12;
+  if (Math.abs(yearMonths - Math.round(yearMonths)) > 1e-9) {
+    return fault("its fraction of a year is no whole number of months");
+  }
+  const duration = sum(amounts, Math.round(yearMonths));
+  return isTooLong(duration)
+    ? fault("it is longer than 100 years")
+    : { kind: "ok", duration };
+}
+
+function sum(amounts: Amounts, yearMonths: number): Duration {
+  const allDays = (amounts.weeks ?? 0) * 7 + (amounts.days ?? 0);
+  const days = Math.floor(allDays);
+  let ms = Math.round((allDays - days) * DAY_MS);
+  for (const unit of UNITS) {
+    const unitMs = EXACT_UNIT_MS[unit];
+    const amount = amounts[unit];
+    if (unitMs === undefined || amount === undefined) continue;
+    ms += Math.round(amount * unitMs);
+  }
+  return { months: yearMonths + (amounts.months ?? 0), days, ms };
+}
+
+function invalid(reason: string): DurationOutcome {
+  return { kind: "invalid", reason };
 }

@@ -5,10 +5,9 @@
  * @module
  */
 
-import type { RunningCounts } from "./running_counts.ts";
+import type { RunningCounts, WorkerDefinition } from "./records.ts";
 import type { Task } from "./task.ts";
 import { isSpawning } from "./transitions/repetition.ts";
-import type { WorkerDefinition } from "./worker.ts";
 
 /** One thing that holds a task back, or says that nothing does. */
 export interface Hindrance {

@@ -1,12 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import type { Duration } from "./duration.ts";
+import { type Duration, parseDuration } from "./duration.ts";
 import {
   type Grid,
   intervalAfter,
   intervalOccurrence,
 } from "./interval_schedule.ts";
-import { parseDuration } from "./parse_duration.ts";
 
 interface Case {
   readonly every: string;

@@ -4,16 +4,14 @@
  * @module
  */
 
-import type { Actor } from "./actor.ts";
+import type { Actor } from "./records.ts";
 import type { HistoryDraft, HistoryType } from "./history.ts";
-import type { Task, TaskDefinition } from "./task.ts";
+import { isFinal, type Task, type TaskDefinition } from "./task.ts";
 import type { EventContext, TaskRules } from "./task_event.ts";
-import { isFinal } from "./task_status.ts";
 import { compactTask } from "./transitions/compact_task.ts";
 import { definitionPatchOf } from "./transitions/definition_patch.ts";
-import { settleDate } from "./transitions/due.ts";
-import { end, endSchedule } from "./transitions/ending.ts";
-import { firstSlot } from "./transitions/redate.ts";
+import { end, endSchedule, settleDate } from "./transitions/due.ts";
+import { firstSlot } from "./transitions/update.ts";
 import { dateOfSlot, repetitionOf } from "./transitions/repetition.ts";
 import { patched } from "./transitions/step.ts";
 

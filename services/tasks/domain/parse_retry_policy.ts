@@ -6,8 +6,7 @@
 
 import { nearest } from "../../shared/did_you_mean.ts";
 import { quote } from "../../shared/quote.ts";
-import { nominalMs } from "./duration.ts";
-import { parseDuration } from "./parse_duration.ts";
+import { nominalMs, parseDuration } from "./duration.ts";
 import { parseRetryCondition, type RetryCondition } from "./retry_condition.ts";
 import type { Backoff, Jitter, RetryPolicy } from "./retry_policy.ts";
 

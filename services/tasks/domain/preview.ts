@@ -9,12 +9,13 @@ import { catchUp, type CatchUpMode } from "./catch_up.ts";
 import { isGapEnd, isOverlapOnce } from "./cron_schedule.ts";
 import { type Grid, intervalAfter } from "./interval_schedule.ts";
 import {
+  countOccurrences,
   nextOccurrence,
   type Schedule,
   type ScheduleFrame,
+  type Timing,
 } from "./schedule.ts";
 import { formatOffset, formatWall } from "./time_zone.ts";
-import { countOccurrences, type Timing } from "./timing.ts";
 import { ON_TIME_MS } from "./transitions/repetition.ts";
 
 /**

@@ -5,8 +5,7 @@ import {
   type PreviewCatchUp,
   type PreviewedOccurrence,
 } from "./preview.ts";
-import type { Schedule } from "./schedule.ts";
-import { parseTiming, type TimingInput } from "./timing.ts";
+import { parseTiming, type Schedule, type TimingInput } from "./schedule.ts";
 
 interface Asked {
   readonly from: string;

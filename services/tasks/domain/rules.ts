@@ -11,11 +11,10 @@ import {
   parseRetryPolicy,
 } from "./parse_retry_policy.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
-import type { Schedule } from "./schedule.ts";
+import { parseTiming, type Schedule, type Timing } from "./schedule.ts";
 import type { TaskDefinition } from "./task.ts";
 import type { TaskRules } from "./task_event.ts";
-import { parseTiming, type Timing } from "./timing.ts";
-import type { WorkerDefinition, WorkerJob } from "./worker.ts";
+import type { WorkerDefinition, WorkerJob } from "./records.ts";
 
 /** Keeps what was read from texts, so that the same text is read once. */
 export interface RuleCache {

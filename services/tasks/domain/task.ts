@@ -7,9 +7,7 @@
  * @module
  */
 
-import type { Actor } from "./actor.ts";
-import type { ChainEnd } from "./chain_end.ts";
-import type { TaskStatus } from "./task_status.ts";
+import type { Actor } from "./records.ts";
 
 /** A task: what its owner asked for, and what has become of it. */
 export interface Task extends TaskDefinition, TaskState {
@@ -237,4 +235,51 @@ export interface SettledAttempt {
   readonly tokenHash: string;
   /** How it ended. */
   readonly outcome: "completed" | "failed" | "released" | "lost" | "canceled";
+}
+
+/** The statuses that a task still does something in. */
+export const LIVE_STATUSES = [
+  "scheduled",
+  "blocked",
+  "waiting",
+  "running",
+  "retry",
+  "done",
+  "paused",
+] as const;
+
+/** The statuses that a task leaves by hand alone. */
+export const FINAL_STATUSES = [
+  "complete",
+  "failed",
+  "canceled",
+  "expired",
+] as const;
+
+/** All statuses. */
+export const TASK_STATUSES = [...LIVE_STATUSES, ...FINAL_STATUSES] as const;
+
+/**
+ * The status of a task: `scheduled` before its first date, `blocked` until its
+ * dependencies are settled, `waiting` when it is due and not taken, `running`
+ * while a lease holds it, `retry` after a failure with another try to come,
+ * `done` after a success with a repetition to come, `paused` on request; and
+ * the final ones.
+ */
+export type TaskStatus = typeof TASK_STATUSES[number];
+
+/** A status that a task leaves by hand alone. */
+export type FinalStatus = typeof FINAL_STATUSES[number];
+
+/** Tells whether a task of that status has nothing more to do. */
+export function isFinal(status: TaskStatus): status is FinalStatus {
+  return FINAL_STATUSES.some((final) => final === status);
+}
+
+/** The end of a chain. */
+export interface ChainEnd {
+  /** The number of its records. */
+  readonly count: number;
+  /** The hash of its last record; empty when it has none. */
+  readonly hash: string;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Actor } from "./actor.ts";
+import type { Actor } from "./records.ts";
 import type { ClockStep } from "./clock_step.ts";
 import type { FieldChange, HistoryDraft } from "./history.ts";
 import type { Failure } from "./retry_condition.ts";

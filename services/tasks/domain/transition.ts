@@ -13,18 +13,25 @@ import type {
   TaskEventKind,
   Transition,
 } from "./task_event.ts";
-import { callback } from "./transitions/callback_event.ts";
-import { dependencyFailed, unblock } from "./transitions/dependencies.ts";
-import { fail } from "./transitions/failure.ts";
-import { accept, heartbeat, log, release } from "./transitions/lease_events.ts";
-import { followClock } from "./transitions/follow_clock.ts";
-import { lose } from "./transitions/loss.ts";
-import { cancel, pause, resume } from "./transitions/owner_events.ts";
-import { repair } from "./transitions/repair.ts";
-import { retry, run } from "./transitions/rerun.ts";
+import {
+  callback,
+  dependencyFailed,
+  followClock,
+  repair,
+  unblock,
+} from "./transitions/service_events.ts";
+import { fail, lose } from "./transitions/failure.ts";
+import { accept, heartbeat, log, release } from "./transitions/lease.ts";
+import {
+  cancel,
+  pause,
+  resume,
+  retry,
+  run,
+} from "./transitions/owner_events.ts";
 import { start } from "./transitions/start.ts";
 import type { EventOf } from "./transitions/step.ts";
-import { complete } from "./transitions/success.ts";
+import { complete } from "./transitions/run_end.ts";
 import { update } from "./transitions/update.ts";
 import { wake } from "./transitions/wake.ts";
 

@@ -4,9 +4,15 @@ import { eachRound } from "../../../tests/support/rounds.ts";
 import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import type { HistoryDraft } from "./history.ts";
 import { placementOf } from "./placement.ts";
-import type { RepeatRule, Task, TaskDefinition } from "./task.ts";
+import {
+  FINAL_STATUSES,
+  isFinal,
+  type RepeatRule,
+  type Task,
+  TASK_STATUSES,
+  type TaskDefinition,
+} from "./task.ts";
 import type { TaskEvent, Transition } from "./task_event.ts";
-import { FINAL_STATUSES, isFinal, TASK_STATUSES } from "./task_status.ts";
 import {
   type Changed,
   definitionWith,
@@ -16,7 +22,7 @@ import {
   TaskStory,
   WORKER,
 } from "./testing/task_story.ts";
-import { MAX_SPAWNED } from "./transitions/spawn_slots.ts";
+import { MAX_SPAWNED } from "./transitions/wake.ts";
 
 const HOUR_MS = 3_600_000;
 const EVENTS = 60;

@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
-import type { Task } from "./task.ts";
+import { type Task, TASK_STATUSES } from "./task.ts";
 import type { TaskEvent, TaskEventKind, Transition } from "./task_event.ts";
-import { TASK_STATUSES } from "./task_status.ts";
 import {
   definitionWith,
   NOON_MS,

@@ -6,8 +6,7 @@
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
-import type { Task } from "../domain/task.ts";
-import { isFinal, LIVE_STATUSES } from "../domain/task_status.ts";
+import { isFinal, LIVE_STATUSES, type Task } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
 
 /** After how long a count is made anew, whatever was heard since. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Actor } from "../domain/actor.ts";
+import type { Actor } from "../domain/records.ts";
 import type { Write } from "../store/store.ts";
 import type { JsonObject } from "../../shared/schema/json_schema.ts";
 

@@ -9,8 +9,8 @@ import type {
   Tenant,
   User,
   WorkerCredential,
-} from "../domain/tenant.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
+  WorkerDefinition,
+} from "../domain/records.ts";
 import type { Store } from "../store/store.ts";
 import { RecordBook } from "./record_book.ts";
 import type { RecordCache } from "./record_cache.ts";

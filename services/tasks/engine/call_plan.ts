@@ -5,7 +5,7 @@
  */
 
 import type { Task } from "../domain/task.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
+import type { WorkerDefinition } from "../domain/records.ts";
 import type { Scrubber } from "../secrets/scrub.ts";
 import { type CallbackData, callbackDataOf } from "./callbacks.ts";
 import { EmbeddedJson } from "./embedded_json.ts";

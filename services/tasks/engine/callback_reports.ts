@@ -13,7 +13,7 @@
 
 import { repeatEvery } from "../../shared/repeat.ts";
 import type { Timer } from "../../shared/clock.ts";
-import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { HistoryDraft, HistoryType } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
 import { REGISTRY } from "./books.ts";

@@ -9,8 +9,7 @@
 
 import { newTask } from "../domain/new_task.ts";
 import { NO_RETRY_POLICY } from "../domain/parse_retry_policy.ts";
-import type { Task, TaskDefinition } from "../domain/task.ts";
-import type { TaskStatus } from "../domain/task_status.ts";
+import type { Task, TaskDefinition, TaskStatus } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
 import type { TaskPosition } from "../store/task_query.ts";
 import type { EngineParts } from "./parts.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { Task } from "../domain/task.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
+import type { WorkerDefinition } from "../domain/records.ts";
 import type { Claim } from "../store/store.ts";
 import type { Demand } from "./claim_demand.ts";
 import { demandsByJobs, type Proposal } from "./claim_starts.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Logger } from "../../shared/logger.ts";
-import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { Grant } from "./claim_demand.ts";
 import type { Start } from "./claim_starts.ts";

@@ -5,10 +5,9 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import { SYSTEM_ACTOR, type WorkerDefinition } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
 import type { EventRequest } from "./changes.ts";
 import type { Demand } from "./claim_demand.ts";
 import { sha256 } from "../store/digest.ts";

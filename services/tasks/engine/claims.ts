@@ -8,7 +8,7 @@ import { repeatEvery } from "../../shared/repeat.ts";
 import type { Timer } from "../../shared/clock.ts";
 import { placementOf } from "../domain/placement.ts";
 import type { Task } from "../domain/task.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
+import type { WorkerDefinition } from "../domain/records.ts";
 import type { TaskChanges } from "./changes.ts";
 import type { Demand } from "./claim_demand.ts";
 import type { RoundFailure } from "./claim_sight.ts";

@@ -4,15 +4,14 @@
  * @module
  */
 
-import type { Actor } from "../domain/actor.ts";
+import type { Actor, WorkerDefinition } from "../domain/records.ts";
 import {
   type DependencyState,
   judgeDependencies,
-} from "../domain/dependencies.ts";
+} from "../domain/transitions/service_events.ts";
 import { newTask } from "../domain/new_task.ts";
 import { rulesOf } from "../domain/rules.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
 import type { Transaction, Write } from "../store/store.ts";
 import { callbackWrites } from "./callbacks.ts";
 import type { ConflictReason, TaskChanges } from "./changes.ts";

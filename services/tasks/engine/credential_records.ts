@@ -12,7 +12,7 @@ import type {
 import type { TokenSubject } from "../access/jwt_claims.ts";
 import { type Network, parseNetwork } from "../access/network.ts";
 import { scopesOfKey } from "../access/scope.ts";
-import type { User } from "../domain/tenant.ts";
+import type { User } from "../domain/records.ts";
 import { sha256 } from "../store/digest.ts";
 import type { EngineParts } from "./parts.ts";
 import type { Write } from "../store/store.ts";

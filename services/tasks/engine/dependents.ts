@@ -4,11 +4,11 @@
  * @module
  */
 
-import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
 import {
   type DependencyVerdict,
   judgeDependencies,
-} from "../domain/dependencies.ts";
+} from "../domain/transitions/service_events.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import { BlockedCensus } from "./blocked_census.ts";

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { definitionOf } from "../domain/definition_of.ts";
 import type { Task } from "../domain/task.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
+import type { WorkerDefinition } from "../domain/records.ts";
 import { removalOf } from "./sealer.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
 import {

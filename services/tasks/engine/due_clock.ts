@@ -8,7 +8,7 @@
  */
 
 import type { Timer } from "../../shared/clock.ts";
-import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
 import { placementOf } from "../domain/placement.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";

@@ -6,8 +6,8 @@
  */
 
 import { type Soon, soon } from "../../shared/soon.ts";
-import type { Actor } from "../domain/actor.ts";
-import type { FoldDraft } from "../domain/history_fold.ts";
+import type { Actor } from "../domain/records.ts";
+import type { FoldDraft } from "../domain/history.ts";
 import { rulesOf, type RulingWorker } from "../domain/rules.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
 import type {

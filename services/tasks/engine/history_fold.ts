@@ -4,12 +4,8 @@
  * @module
  */
 
-import {
-  type FoldDraft,
-  foldDraft,
-  foldThrough,
-} from "../domain/history_fold.ts";
-import { MIN_HISTORY_PER_TASK } from "../domain/plan.ts";
+import { type FoldDraft, foldDraft, foldThrough } from "../domain/history.ts";
+import { MIN_HISTORY_PER_TASK } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { EngineParts } from "./parts.ts";
 

@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { verifyHistory } from "../domain/history_fold.ts";
-import type { HistoryRecord } from "../domain/history.ts";
+import { type HistoryRecord, verifyHistory } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
 import { sha256 } from "../store/digest.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ApiKey } from "../domain/tenant.ts";
+import type { ApiKey } from "../domain/records.ts";
 
 /** What of a key says when it ends. */
 export type EndingKey = Pick<ApiKey, "expiresAtMs" | "replacedUntilMs">;

@@ -20,7 +20,7 @@
  * @module
  */
 
-import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { ClockStep } from "../domain/clock_step.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";

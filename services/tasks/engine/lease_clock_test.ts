@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { WorkerDefinition } from "../domain/worker.ts";
+import type { WorkerDefinition } from "../domain/records.ts";
 import type { Grant } from "./claim_demand.ts";
 import { LeaseClock } from "./lease_clock.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";

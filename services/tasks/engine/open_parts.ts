@@ -7,9 +7,8 @@
 import type { Clock } from "../../shared/clock.ts";
 import { type Soon, soon } from "../../shared/soon.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { PlanLimits } from "../domain/plan.ts";
+import type { PlanLimits, Tenant } from "../domain/records.ts";
 import { createRuleCache } from "../domain/rules.ts";
-import type { Tenant } from "../domain/tenant.ts";
 import type { Store } from "../store/store.ts";
 import { openBooks, REGISTRY } from "./books.ts";
 import type { EngineParts } from "./parts.ts";

@@ -7,7 +7,7 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Soon } from "../../shared/soon.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { PlanLimits } from "../domain/plan.ts";
+import type { PlanLimits } from "../domain/records.ts";
 import type { RuleCache } from "../domain/rules.ts";
 import type { Store } from "../store/store.ts";
 import type { Books } from "./books.ts";

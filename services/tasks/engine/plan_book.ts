@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Plan, type Price, UNLIMITED_PLAN } from "../domain/plan.ts";
+import { type Plan, type Price, UNLIMITED_PLAN } from "../domain/records.ts";
 
 /** Plans by id, and what they cost. */
 export class PlanBook {

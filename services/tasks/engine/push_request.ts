@@ -8,7 +8,7 @@ import { parseSigningSecret } from "../delivery/signing_secret.ts";
 import { signWebhook } from "../delivery/webhook_signature.ts";
 import type { PushRequest } from "../delivery/push_call.ts";
 import type { Task } from "../domain/task.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
+import type { WorkerDefinition } from "../domain/records.ts";
 import type { EmbeddedJson } from "./embedded_json.ts";
 import { parseHeaderTemplate } from "../secrets/header_template.ts";
 import type { RenderOutcome } from "../secrets/template_parts.ts";

@@ -7,8 +7,8 @@
 
 import { repeatEvery } from "../../shared/repeat.ts";
 import type { Timer } from "../../shared/clock.ts";
-import { SYSTEM_ACTOR } from "../domain/actor.ts";
-import { type CheckOptions, checkTask } from "../domain/check_task.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
+import { type CheckOptions, checkTask } from "../domain/placement.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import type { ScanPosition, WatchedStatus } from "../store/store.ts";

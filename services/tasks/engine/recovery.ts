@@ -4,7 +4,7 @@
  * @module
  */
 
-import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { ScanPosition } from "../store/store.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";

@@ -5,8 +5,12 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { chain, type Digest, type HistoryDraft } from "../domain/history.ts";
-import type { FoldDraft } from "../domain/history_fold.ts";
+import {
+  chain,
+  type Digest,
+  type FoldDraft,
+  type HistoryDraft,
+} from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
 import { bindingOf, SALT_CHARS } from "../domain/task_binding.ts";
 import type { Write } from "../store/store.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Tenant } from "../domain/tenant.ts";
+import type { Tenant } from "../domain/records.ts";
 import { keyNamed } from "../secrets/testing/keys.ts";
 import { retiring } from "./retired_secrets.ts";
 import { SecretsRounds } from "./secrets_rounds.ts";

@@ -9,9 +9,8 @@
 
 import type { Timer } from "../../shared/clock.ts";
 import { repeatEvery } from "../../shared/repeat.ts";
-import { SYSTEM_ACTOR } from "../domain/actor.ts";
-import type { Task } from "../domain/task.ts";
-import { LIVE_STATUSES, type TaskStatus } from "../domain/task_status.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
+import { LIVE_STATUSES, type Task, type TaskStatus } from "../domain/task.ts";
 import { REGISTRY } from "./books.ts";
 import type { Engine } from "./engine.ts";
 import { removalOf } from "./sealer.ts";

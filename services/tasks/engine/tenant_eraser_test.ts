@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import { SYSTEM_ACTOR } from "../domain/actor.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { RecordKind } from "../store/record.ts";
 import { MirrorRounds } from "./mirroring/mirror_rounds.ts";

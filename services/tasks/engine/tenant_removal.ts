@@ -7,8 +7,7 @@
  * @module
  */
 
-import type { Actor } from "../domain/actor.ts";
-import type { Tenant } from "../domain/tenant.ts";
+import type { Actor, Tenant } from "../domain/records.ts";
 import { REGISTRY } from "./books.ts";
 import type { EngineParts } from "./parts.ts";
 import type { Write } from "../store/store.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { UNLIMITED_PLAN } from "../domain/plan.ts";
+import { UNLIMITED_PLAN } from "../domain/records.ts";
 import { PlanBook } from "./plan_book.ts";
 import { accountRoutes } from "../routes/account/account_routes.ts";
 import { openTestApi } from "../routes/testing/test_api.ts";

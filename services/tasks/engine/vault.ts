@@ -10,7 +10,7 @@ import { newSigningSecret } from "../delivery/signing_secret.ts";
 import type {
   SigningSecret as StoredSigning,
   WorkerDefinition,
-} from "../domain/worker.ts";
+} from "../domain/records.ts";
 import type { MasterKeys, SealingKey } from "../secrets/master_keys.ts";
 import { Scrubber } from "../secrets/scrub.ts";
 import { sealedKeyId } from "../secrets/envelope.ts";

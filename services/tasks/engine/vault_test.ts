@@ -5,7 +5,7 @@ import {
   assertRejects,
 } from "@std/assert";
 import { newSigningKey } from "../delivery/signing_secret.ts";
-import type { SigningSecret, WorkerDefinition } from "../domain/worker.ts";
+import type { SigningSecret, WorkerDefinition } from "../domain/records.ts";
 import { MasterKeys } from "../secrets/master_keys.ts";
 import { planRewrap } from "../secrets/rewrap_plan.ts";
 import { flipBit, ringOf } from "../secrets/testing/keys.ts";

@@ -8,8 +8,7 @@
  */
 
 import type { Timer } from "../../shared/clock.ts";
-import { SYSTEM_ACTOR } from "../domain/actor.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
+import { SYSTEM_ACTOR, type WorkerDefinition } from "../domain/records.ts";
 import { StoreBusyError } from "../store/store.ts";
 import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
 import type { Demand, Grant } from "./claim_demand.ts";

@@ -5,7 +5,7 @@
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
+import type { WorkerDefinition } from "../domain/records.ts";
 import { RateWindow } from "./rate_window.ts";
 
 type WorkerRate = NonNullable<NonNullable<WorkerDefinition["limits"]>["rate"]>;

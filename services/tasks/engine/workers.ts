@@ -6,7 +6,7 @@
  */
 
 import { type Soon, soon } from "../../shared/soon.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
+import type { WorkerDefinition } from "../domain/records.ts";
 import type { RecordBook } from "./record_book.ts";
 
 /** The tasks of the service itself belong to a tenant nobody can name. */

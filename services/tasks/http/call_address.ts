@@ -6,7 +6,7 @@
 
 import { type Caller, scopeLackedBy, seesPayloads } from "../access/caller.ts";
 import type { TaskCallback } from "../domain/task.ts";
-import type { WorkerDefinition } from "../domain/worker.ts";
+import type { WorkerDefinition } from "../domain/records.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 
 /** The sentence about this rule in the API's document. */

@@ -7,8 +7,7 @@
 import type { HttpRequest } from "../../shared/http/exchange.ts";
 import type { Soon } from "../../shared/soon.ts";
 import type { TrustedOrigin } from "../access/forwarded.ts";
-import type { PlanLimits } from "../domain/plan.ts";
-import type { Tenant } from "../domain/tenant.ts";
+import type { PlanLimits, Tenant } from "../domain/records.ts";
 import { type Books, REGISTRY } from "../engine/books.ts";
 import type { Destinations } from "./destination.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Plan } from "../domain/plan.ts";
+import type { Plan } from "../domain/records.ts";
 import type { Store } from "../store/store.ts";
 import { problem, type ProblemAnswer } from "../http/problem_answer.ts";
 import { countRecords } from "../engine/count_records.ts";

@@ -11,8 +11,7 @@
  */
 
 import type { HistoryRecord } from "../domain/history.ts";
-import type { Task } from "../domain/task.ts";
-import type { TaskStatus } from "../domain/task_status.ts";
+import type { Task, TaskStatus } from "../domain/task.ts";
 import type { HistoryPage, HistoryQuery } from "./history_query.ts";
 import type {
   RecordKind,

@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { Task } from "../domain/task.ts";
-import type { TaskStatus } from "../domain/task_status.ts";
+import type { Task, TaskStatus } from "../domain/task.ts";
 
 /** A list's filter, order and position. All conditions hold together. */
 export interface TaskQuery {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Actor, SYSTEM_ACTOR } from "../actor.ts";
+import { type Actor, SYSTEM_ACTOR } from "../records.ts";
 import type { HistoryDraft } from "../history.ts";
 import { newTask, type NewTaskOptions } from "../new_task.ts";
 import { createRuleCache, rulesOf, type RulingWorker } from "../rules.ts";

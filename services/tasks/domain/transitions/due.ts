@@ -1,12 +1,13 @@
 /**
- * How a task comes to be due when its date has come, and to wait when it has not.
+ * What follows from a task's date, and how a task ends.
  *
  * @module
  */
 
-import type { Task } from "../task.ts";
+import type { FinalStatus, Task } from "../task.ts";
 import type { EventContext } from "../task_event.ts";
-import { endSchedule } from "./ending.ts";
+import type { HistoryType } from "../history.ts";
+import { type Note, type Patch, patched, type Step } from "./step.ts";
 import {
   dateOfSlot,
   forSlot,
@@ -14,7 +15,72 @@ import {
   pendingSlot,
   repetitionOf,
 } from "./repetition.ts";
-import { type Note, patched, type Step } from "./step.ts";
+
+const ENDING_TYPES: Readonly<Record<FinalStatus, HistoryType>> = {
+  complete: "completed",
+  failed: "exhausted",
+  canceled: "canceled",
+  expired: "expired",
+};
+
+/** What a task in a final status has, and what it has no more. */
+export function endingOf(
+  status: FinalStatus,
+  { nowMs, rules }: Pick<EventContext, "nowMs" | "rules">,
+): Patch {
+  const { retentionMs } = rules;
+  return {
+    status,
+    pausedFrom: undefined,
+    isDue: false,
+    attempt: undefined,
+    firstTriedAtMs: undefined,
+    isRepetition: undefined,
+    held: undefined,
+    scheduleSinceMs: undefined,
+    finishedAtMs: nowMs,
+    purgeAtMs: retentionMs === undefined ? undefined : nowMs + retentionMs,
+  };
+}
+
+/** Options of {@linkcode end}. */
+export interface EndOptions {
+  /** The status it ends in. */
+  readonly status: FinalStatus;
+  /**
+   * Why, for people.
+   *
+   * @default {no message}
+   */
+  readonly message?: string;
+}
+
+/** Ends a task that has no attempt under way. */
+export function end(
+  task: Task,
+  { status, message }: EndOptions,
+  context: EventContext,
+): Step {
+  const type = ENDING_TYPES[status];
+  return {
+    task: patched(task, endingOf(status, context)),
+    notes: [message === undefined ? { type } : { type, message }],
+  };
+}
+
+/**
+ * Ends a task that waits for a slot when there are no more: as its last run has
+ * ended, or as expired when it had none.
+ */
+export function endSchedule(task: Task, context: EventContext): Step {
+  const message = "the schedule has no more slots";
+  return end(task, { status: endOfSchedule(task), message }, context);
+}
+
+function endOfSchedule({ lastOutcome }: Task): FinalStatus {
+  if (lastOutcome === undefined) return "expired";
+  return lastOutcome === "succeeded" ? "complete" : "failed";
+}
 
 /** Options of {@linkcode settleDate}. */
 export interface SettleDateOptions {

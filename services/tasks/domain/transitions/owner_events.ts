@@ -1,23 +1,33 @@
 /**
- * Canceling, pausing and resuming.
+ * Canceling, pausing and resuming a task, and running it by hand.
  *
  * @module
  */
 
-import type { Task } from "../task.ts";
+import { isFinal, type Task } from "../task.ts";
 import type { EventContext, Transition } from "../task_event.ts";
-import { isFinal } from "../task_status.ts";
-import { preceded, settleDate } from "./due.ts";
-import { endingOf } from "./ending.ts";
+import { endingOf, preceded, settleDate } from "./due.ts";
 import { attemptNote, settledAs } from "./lease.ts";
 import {
   changed,
   type EventOf,
   type Note,
+  type Patch,
   patched,
+  type Step,
   UNCHANGED,
   wrongState,
 } from "./step.ts";
+import type { FieldChange } from "../history.ts";
+import { nextOccurrence } from "../schedule.ts";
+import {
+  forSlot,
+  gridOf,
+  isCounted,
+  isSpawning,
+  repetitionOf,
+  runsHad,
+} from "./repetition.ts";
 
 /**
  * Cancels a live task at once, also in mid-attempt: that is settled as canceled,
@@ -101,4 +111,144 @@ export function resume(
     ? { task: live, notes: [note] }
     : preceded([note], settleDate(live, context));
   return changed(task, step, context);
+}
+
+/**
+ * Tries a task again: a final one as a new run, one in `retry` at once. Who asks
+ * for that knows of its dependencies and of its expiry; neither holds it back. A
+ * schedule that makes tasks goes on with its next slot.
+ */
+export function retry(
+  task: Task,
+  _event: EventOf<"retry">,
+  context: EventContext,
+): Transition {
+  const { status } = task;
+  const { nowMs } = context;
+  if (status === "retry") {
+    return changed(task, {
+      task: patched(task, { status: "waiting", dateMs: nowMs, isDue: true }),
+      notes: [{ type: "requeued" }],
+    }, context);
+  }
+  if (!isFinal(status)) {
+    return wrongState(
+      `Cannot retry: the task is "${status}"; only one that has ended or is in "retry" can be`,
+    );
+  }
+  if (isSpawning(task)) return reopenSchedule(task, context);
+  const reopened = reopen(task, { dateMs: nowMs, nowMs });
+  return changed(task, {
+    ...reopened,
+    task: patched(reopened.task, { status: "waiting", isDue: true }),
+  }, context);
+}
+
+/**
+ * Runs a task now, whatever its date and its dependencies. In a repeating task
+ * this is a run beside the schedule: the slot ahead stays, with its date, and
+ * the schedule goes on with it whatever comes of the run. A schedule that makes
+ * tasks makes one more.
+ */
+export function run(
+  task: Task,
+  _event: EventOf<"run">,
+  context: EventContext,
+): Transition {
+  const { status, isDue } = task;
+  const { nowMs } = context;
+  const refusal = runRefusal(task);
+  if (refusal !== undefined) return wrongState(`Cannot run: ${refusal}`);
+  if (isSpawning(task) && task.firstTriedAtMs === undefined) {
+    const notes: readonly Note[] = [{ type: "spawned", amount: 1 }];
+    return changed(task, { task, notes, spawnSlotsMs: [nowMs] }, context);
+  }
+  if (isDue && task.dateMs <= nowMs) return UNCHANGED;
+  const due = patched(task, {
+    status: status === "retry" || status === "done" ? status : "waiting",
+    ...(task.firstTriedAtMs === undefined ? besideSchedule(task, context) : {}),
+    dateMs: nowMs,
+    isDue: true,
+  });
+  const notes: readonly Note[] = [{ type: "moved", nextDateMs: nowMs }];
+  return changed(task, { task: due, notes }, context);
+}
+
+/** What a run that has not begun is for when it is asked for by hand. */
+function besideSchedule(task: Task, { nowMs, rules }: EventContext): Patch {
+  const { run, slotMs, dateMs, held } = task;
+  const byHand: Patch = { slotMs: Math.min(slotMs, nowMs) };
+  const schedule = repetitionOf(task, rules)?.schedule;
+  if (schedule === undefined || dateMs <= nowMs) return byHand;
+  // It may be one by hand already, which is only put forward.
+  const isOfSchedule = held === undefined &&
+    (run === 0 || isCounted(task, schedule));
+  if (!isOfSchedule) return byHand;
+  return {
+    ...byHand,
+    held: { slotMs, dateMs },
+    isRepetition: run === 0 ? undefined : false,
+  };
+}
+
+/**
+ * Makes a final task live again as a new run with a date, `scheduled` for the
+ * time being. An expiry that would end it before is lifted.
+ */
+export function reopen(
+  task: Task,
+  { dateMs, nowMs }: { readonly dateMs: number; readonly nowMs: number },
+): Step {
+  const { expiresAtMs } = task;
+  const isLifted = expiresAtMs !== undefined &&
+    expiresAtMs <= Math.max(nowMs, dateMs);
+  const reopened = patched(task, {
+    status: "scheduled",
+    run: task.run + 1,
+    retries: 0,
+    lostInRow: 0,
+    dateMs,
+    slotMs: dateMs,
+    isRepetition: false,
+    isDue: false,
+    expiresAtMs: isLifted ? undefined : expiresAtMs,
+    firstTriedAtMs: undefined,
+    finishedAtMs: undefined,
+    purgeAtMs: undefined,
+  });
+  const note: Note = { type: "requeued", nextDateMs: dateMs };
+  return {
+    task: reopened,
+    notes: [isLifted ? { ...note, changes: [lifted(expiresAtMs)] } : note],
+    run: reopened.run,
+  };
+}
+
+function reopenSchedule(task: Task, context: EventContext): Transition {
+  const { nowMs, rules } = context;
+  const schedule = repetitionOf(task, rules)?.schedule;
+  const nextMs = schedule === undefined ? undefined : nextOccurrence(schedule, {
+    ...gridOf(task),
+    afterMs: nowMs - 1,
+    runs: runsHad(task),
+  });
+  if (nextMs === undefined) {
+    return wrongState("Cannot retry: the task's schedule has no more slots");
+  }
+  const reopened = reopen(task, { dateMs: nextMs, nowMs });
+  return changed(task, {
+    ...reopened,
+    task: patched(reopened.task, forSlot(reopened.task, nextMs)),
+  }, context);
+}
+
+function runRefusal({ status }: Task): string | undefined {
+  if (status === "paused") return `the task is "paused"; resume it first`;
+  if (status === "running") return `the task is "running"`;
+  return isFinal(status) ? `the task is "${status}"; retry it` : undefined;
+}
+
+function lifted(expiresAtMs: number): FieldChange {
+  const from = new Date(expiresAtMs).toISOString();
+  return { field: "expires", from, to: null };
 }

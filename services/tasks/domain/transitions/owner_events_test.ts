@@ -106,3 +106,275 @@ Deno.test("resume() of a blocked task leaves it blocked, unless it was unblocked
   story.happens({ kind: "resume" });
   assertEquals([story.task.status, story.task.isDue], ["waiting", true]);
 });
+
+Deno.test("retry() opens a task again as a new run, and history only grows", () => {
+  const story = new TaskStory({ retentionMs: 1_000 });
+  for (let count = 0; count < 3; count++) story.fails();
+  const records = story.history.length;
+  story.nowMs += 500;
+  const [record] = story.happens({ kind: "retry" });
+  assertEquals([record?.type, record?.run], ["requeued", 1]);
+  assertEquals(story.history.length, records + 1);
+  const { task } = story;
+  assertEquals([task.status, task.isDue, task.run], ["waiting", true, 1]);
+  assertEquals([task.dateMs, task.retries, task.executions], [
+    story.nowMs,
+    0,
+    3,
+  ]);
+  assertEquals(["finishedAtMs" in task, "purgeAtMs" in task], [false, false]);
+  assertEquals([task.error?.code, task.lastOutcome], ["broken", "failed"]);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.repetitions], ["complete", 0]);
+});
+
+Deno.test("retry() lifts an expiry that has passed and tells so", () => {
+  const story = new TaskStory({
+    definition: { expiresAtMs: NOON_MS + 1_000 },
+  });
+  story.nowMs += 1_000;
+  story.happens({ kind: "wake" });
+  const [record] = story.happens({ kind: "retry" });
+  assertEquals(record?.changes, [{
+    field: "expires",
+    from: "2026-01-01T12:00:01.000Z",
+    to: null,
+  }]);
+  assertEquals("expiresAtMs" in story.task, false);
+  assertEquals(story.outcome(START).kind, "changed");
+});
+
+Deno.test("retry() lets a schedule that had stopped go on, and takes nothing from its limit", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ limit: 2 }), retry: null },
+  });
+  story.succeeds();
+  story.fails();
+  assertEquals([story.task.status, story.task.repetitions], ["failed", 1]);
+  story.nowMs += 60_000;
+  story.happens({ kind: "retry" });
+  story.succeeds();
+  const { task } = story;
+  assertEquals([task.status, task.repetitions], ["done", 1]);
+  assertEquals(task.dateMs, NOON_MS + 2 * HOUR_MS);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.repetitions], ["complete", 2]);
+});
+
+Deno.test("retry() runs a task once more whose schedule is used up", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ limit: 0 }) },
+  });
+  story.succeeds();
+  story.happens({ kind: "retry" });
+  story.happens({ kind: "pause" });
+  story.nowMs += 5 * HOUR_MS;
+  story.happens({ kind: "resume" });
+  story.succeeds();
+  const { task } = story;
+  assertEquals([task.status, task.executions, task.repetitions], [
+    "complete",
+    2,
+    0,
+  ]);
+});
+
+Deno.test("retry() does not wait for the date of a retry", () => {
+  const story = new TaskStory();
+  story.fails();
+  story.happens({ kind: "retry" });
+  const { task } = story;
+  assertEquals([task.status, task.isDue, task.retries], ["waiting", true, 1]);
+  assertEquals([task.run, task.dateMs], [0, story.nowMs]);
+});
+
+Deno.test("run() stands beside the schedule", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ limit: 1 }) },
+  });
+  story.succeeds();
+  story.nowMs = NOON_MS + 600_000;
+  const [record] = story.happens({ kind: "run" });
+  assertEquals([record?.type, record?.nextDateMs], ["moved", story.nowMs]);
+  assertEquals([story.task.status, story.task.isDue], ["done", true]);
+  story.succeeds();
+  const { task } = story;
+  assertEquals([task.status, task.dateMs], ["done", NOON_MS + HOUR_MS]);
+  assertEquals([task.repetitions, task.run], [0, 2]);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.repetitions], ["complete", 1]);
+});
+
+Deno.test("run() before the first date leaves that date a run of its own", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ cron: "0 2 * * *" }) },
+  });
+  const { dateMs } = story.task;
+  story.happens({ kind: "run" });
+  assertEquals([story.task.status, story.task.dateMs], ["waiting", NOON_MS]);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.dateMs], ["done", dateMs]);
+});
+
+Deno.test("run() leaves a slot that chance delays, and its date", () => {
+  for (const catchUp of ["one", "all", "none"] as const) {
+    const story = new TaskStory({
+      definition: {
+        repeat: repeatWith({ jitterMs: 120_000, limit: 1, catchUp }),
+      },
+      random: () => 0.5,
+    });
+    story.succeeds();
+    const slotMs = NOON_MS + HOUR_MS;
+    assertEquals(story.task.dateMs, slotMs + 60_000);
+    story.nowMs = slotMs + 10_000;
+    story.happens({ kind: "run" });
+    story.succeeds();
+    const { task } = story;
+    assertEquals([task.slotMs, task.dateMs], [slotMs, slotMs + 60_000]);
+    assertEquals([task.repetitions, "held" in task], [0, false]);
+    assertEquals([task.status, task.isDue], ["done", false]);
+    story.succeeds();
+    assertEquals([story.task.status, story.task.repetitions], ["complete", 1]);
+  }
+});
+
+Deno.test("run() leaves a slot with the date that its owner gave it", () => {
+  const story = new TaskStory({ definition: { repeat: repeatWith() } });
+  story.succeeds();
+  const dateMs = NOON_MS + HOUR_MS + 1_800_000;
+  story.happens({
+    kind: "update",
+    definition: story.task,
+    dateMs,
+    changes: [],
+  });
+  story.nowMs = NOON_MS + HOUR_MS + 600_000;
+  story.happens({ kind: "run" });
+  story.succeeds();
+  assertEquals(story.task.dateMs, dateMs);
+  story.succeeds();
+  assertEquals(story.task.dateMs, NOON_MS + 2 * HOUR_MS);
+});
+
+Deno.test("run() that takes until behind the slot ahead leaves that to the catch-up rule", () => {
+  const expected = {
+    one: { slot: 3, missed: 2 },
+    all: { slot: 1, missed: 0 },
+    none: { slot: 4, missed: 3 },
+  };
+  for (const catchUp of ["one", "all", "none"] as const) {
+    const story = new TaskStory({
+      definition: { repeat: repeatWith({ catchUp }) },
+    });
+    story.succeeds();
+    story.nowMs = NOON_MS + 600_000;
+    story.happens({ kind: "run" });
+    story.succeeds(3 * HOUR_MS);
+    const { slot, missed } = expected[catchUp];
+    assertEquals(story.task.slotMs, NOON_MS + slot * HOUR_MS, catchUp);
+    assertEquals([story.task.missed, story.task.repetitions], [missed, 0]);
+  }
+});
+
+Deno.test("run() stays a run by hand when it begins behind the slot ahead", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ limit: 1 }) },
+  });
+  story.succeeds();
+  story.nowMs = NOON_MS + HOUR_MS - 1_000;
+  story.happens({ kind: "run" });
+  story.nowMs += 60_000;
+  assertEquals(story.types(START), ["started"]);
+  story.happens({ kind: "complete", lease: story.lease });
+  assertEquals([story.task.isDue, story.task.slotMs], [
+    true,
+    NOON_MS + HOUR_MS,
+  ]);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.executions], ["complete", 3]);
+});
+
+Deno.test("run() that fails goes back to a schedule that failures stop", () => {
+  const story = new TaskStory({ definition: { repeat: repeatWith() } });
+  story.succeeds();
+  story.nowMs = NOON_MS + 600_000;
+  story.happens({ kind: "run" });
+  for (let count = 0; count < 3; count++) story.fails();
+  const { task } = story;
+  assertEquals([task.status, task.dateMs], ["scheduled", NOON_MS + HOUR_MS]);
+  assertEquals([task.lastOutcome, task.error?.code], ["failed", "broken"]);
+  assertEquals([task.repetitions, task.retries], [0, 0]);
+  for (let count = 0; count < 3; count++) story.fails();
+  assertEquals([story.task.status, story.task.repetitions], ["failed", 1]);
+});
+
+Deno.test("run() of a run by hand that was put off puts it forward alone", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith({ limit: 1 }) },
+  });
+  story.succeeds();
+  story.nowMs = NOON_MS + 600_000;
+  story.happens({ kind: "run" });
+  story.happens({
+    kind: "update",
+    definition: story.task,
+    dateMs: story.nowMs + 600_000,
+    changes: [],
+  });
+  story.happens({ kind: "run" });
+  story.succeeds();
+  assertEquals(story.task.dateMs, NOON_MS + HOUR_MS);
+  story.succeeds();
+  assertEquals([story.task.status, story.task.executions], ["complete", 3]);
+});
+
+Deno.test("run() of a blocked task whose date has come is its first run", () => {
+  const story = new TaskStory({
+    definition: { repeat: repeatWith() },
+    made: { isBlocked: true },
+  });
+  story.nowMs += 600_000;
+  story.happens({ kind: "run" });
+  story.succeeds();
+  assertEquals(story.task.dateMs, NOON_MS + HOUR_MS);
+});
+
+Deno.test("run() does not wait for a retry's date, and keeps the run's slot", () => {
+  const story = new TaskStory({ definition: { repeat: repeatWith() } });
+  story.fails();
+  story.happens({ kind: "run" });
+  const { task } = story;
+  assertEquals([task.status, task.isDue, task.slotMs], [
+    "retry",
+    true,
+    NOON_MS,
+  ]);
+  assertEquals(task.dateMs, story.nowMs);
+});
+
+Deno.test("run() and retry() go before dependencies", () => {
+  const story = new TaskStory({ made: { isBlocked: true } });
+  story.happens({ kind: "run" });
+  assertEquals(story.task.status, "waiting");
+  const failed = new TaskStory({ made: { isBlocked: true } });
+  failed.happens({ kind: "dependency_failed", dependency: "tsk_a" });
+  failed.happens({ kind: "retry" });
+  assertEquals(failed.task.status, "waiting");
+});
+
+Deno.test("run() tells what to do with a task that is paused or has ended", () => {
+  const story = new TaskStory();
+  story.happens({ kind: "pause" });
+  assertEquals(story.outcome({ kind: "run" }), {
+    kind: "refused",
+    code: "wrong_state",
+    reason: `Cannot run: the task is "paused"; resume it first`,
+  });
+  story.happens({ kind: "cancel" });
+  assertEquals(story.outcome({ kind: "run" }), {
+    kind: "refused",
+    code: "wrong_state",
+    reason: `Cannot run: the task is "canceled"; retry it`,
+  });
+});

@@ -1,6 +1,12 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { NOON_MS, repeatWith, TaskStory } from "../testing/task_story.ts";
-import { dateOfSlot, hasSlotPassed, repetitionOf } from "./repetition.ts";
+import {
+  dateOfSlot,
+  hasSlotPassed,
+  repetitionOf,
+  slotAfterRun,
+} from "./repetition.ts";
+import { nextOccurrence } from "../schedule.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -37,4 +43,69 @@ Deno.test("dateOfSlot() delays slots ahead by less than the jitter, and no other
   assertEquals(at(NOON_MS - 1, 0.999_999), 999);
   assertEquals(at(NOON_MS - 1, 0), 0);
   assertEquals(at(NOON_MS, 0.5), 0);
+});
+
+Deno.test("slotAfterRun() gives the schedule's next occurrence when none has passed", () => {
+  const repeat = repeatWith({ cron: "*/7 3 * * *" });
+  const story = new TaskStory({ definition: { repeat } });
+  const { schedule } = story.rules(story.task);
+  if (schedule === undefined) throw new Error("it repeats");
+  const { slotMs } = story.task;
+  const expected = nextOccurrence(schedule, {
+    anchorMs: NOON_MS,
+    timezone: "UTC",
+    afterMs: slotMs,
+  });
+  for (const nowMs of [slotMs - HOUR_MS, slotMs, slotMs + 1_000]) {
+    const next = slotAfterRun(story.task, { rule: repeat, schedule }, {
+      nowMs,
+    });
+    assertEquals(next, { repetitions: 0, slotMs: expected, missed: 0 });
+  }
+});
+
+Deno.test("slotAfterRun() tells how long ago the first slot came that is passed over", () => {
+  const repeat = repeatWith();
+  const story = new TaskStory({ definition: { repeat } });
+  const { schedule } = story.rules(story.task);
+  if (schedule === undefined) throw new Error("it repeats");
+  const nowMs = NOON_MS + 3 * HOUR_MS + 60_000;
+  assertEquals(
+    slotAfterRun(story.task, { rule: repeat, schedule }, { nowMs }),
+    {
+      repetitions: 0,
+      slotMs: NOON_MS + 3 * HOUR_MS,
+      missed: 2,
+      lateMs: 2 * HOUR_MS + 60_000,
+    },
+  );
+});
+
+Deno.test("slotAfterRun() gives the slot that is held behind a run by hand, with its date", () => {
+  const repeat = repeatWith({ jitterMs: 60_000 });
+  const story = new TaskStory({
+    definition: { repeat },
+    random: () => 0.5,
+  });
+  story.succeeds();
+  story.nowMs = NOON_MS + HOUR_MS + 1_000;
+  story.happens({ kind: "run" });
+  const { schedule } = story.rules(story.task);
+  if (schedule === undefined) throw new Error("it repeats");
+  const held = {
+    slotMs: NOON_MS + HOUR_MS,
+    dateMs: NOON_MS + HOUR_MS + 30_000,
+  };
+  assertEquals(story.task.held, held);
+  const repetition = { rule: repeat, schedule };
+  assertEquals(
+    slotAfterRun(story.task, repetition, {
+      nowMs: story.nowMs,
+    }),
+    {
+      repetitions: 0,
+      missed: 0,
+      ...held,
+    },
+  );
 });

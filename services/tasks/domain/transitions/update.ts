@@ -1,23 +1,39 @@
 /**
- * A change of what a task is.
+ * What a new date or a new schedule does to when a task runs.
+ *
+ * - A new date before the first run is the task's first date: the schedule's
+ *   grid begins there. Later it moves the coming run alone, and the grid stays.
+ * - A new schedule has the grid that it would have had from the first date on:
+ *   the coming run is at its first slot from now on, or from the slot on that is
+ *   still to be run. What is due already stays due. Its other slots up to now
+ *   were never planned, so none of them is caught up or missed.
+ * - Both together begin a new grid at the date.
+ * - A run that was tried before keeps its slot in any case.
  *
  * @module
  */
 
-import { runsLeft } from "../schedule.ts";
-import type { RepeatRule, Task, TaskDefinition } from "../task.ts";
-import type { EventContext, Transition } from "../task_event.ts";
-import { isFinal } from "../task_status.ts";
-import { definitionPatchOf } from "./definition_patch.ts";
-import { preceded, settleDate } from "./due.ts";
+import { nextOccurrence, runsLeft } from "../schedule.ts";
 import {
-  applySchedule,
-  fromNowOn,
-  moveTo,
-  type ScheduleChange,
-} from "./redate.ts";
-import { isSpawning, repetitionOf, runsHad } from "./repetition.ts";
-import { reopen } from "./rerun.ts";
+  type HeldSlot,
+  isFinal,
+  type RepeatRule,
+  type Task,
+  type TaskDefinition,
+  type TaskStatus,
+} from "../task.ts";
+import type { EventContext, Transition } from "../task_event.ts";
+import { endSchedule, preceded, settleDate } from "./due.ts";
+import {
+  dateOfSlot,
+  forSlot,
+  gridOf,
+  isSpawning,
+  type Repetition,
+  repetitionOf,
+  repetitionsAfterRun,
+  runsHad,
+} from "./repetition.ts";
 import {
   changed,
   type EventOf,
@@ -27,6 +43,183 @@ import {
   UNCHANGED,
   wrongState,
 } from "./step.ts";
+import { definitionPatchOf } from "./definition_patch.ts";
+import { reopen } from "./owner_events.ts";
+
+/**
+ * What of a schedule has changed: nothing, which of its slots there are and what
+ * is made of them, or where they are.
+ */
+export type ScheduleChange = "none" | "bounds" | "timing";
+
+/** Moves a live task that is not running to a date. */
+export function moveTo(
+  task: Task,
+  { dateMs, change }: {
+    /** The date. */
+    readonly dateMs: number;
+    /** What of its schedule is new. */
+    readonly change: ScheduleChange;
+  },
+  context: EventContext,
+): Step {
+  const { run, firstTriedAtMs } = task;
+  const isAnchored = firstTriedAtMs === undefined &&
+    (run === 0 || change !== "none");
+  if (!isAnchored) {
+    const isPlain = task.repeat === undefined;
+    const moved = patched(fromNowOn(task, change, context), {
+      dateMs,
+      ...(isPlain ? { slotMs: dateMs } : {}),
+    });
+    return settled(moved, context);
+  }
+  const repetition = repetitionOf(task, context.rules);
+  const anchored = patched(task, { firstDateMs: dateMs });
+  const slotMs = repetition === undefined
+    ? dateMs
+    : firstSlot(anchored, repetition);
+  if (slotMs === undefined) return endSchedule(anchored, context);
+  return settled(
+    patched(anchored, { ...forSlot(task, slotMs), dateMs: slotMs }),
+    context,
+  );
+}
+
+/** Puts a live task that is not running where its new schedule says. */
+export function applySchedule(
+  task: Task,
+  change: ScheduleChange,
+  context: EventContext,
+): Step {
+  const left = fromNowOn(task, change, context);
+  if (task.firstTriedAtMs !== undefined) return { task: left, notes: [] };
+  const repetition = repetitionOf(task, context.rules);
+  const status = statusBehindPause(task);
+  if (repetition === undefined) {
+    return status === "done"
+      ? endSchedule(task, context)
+      : { task: left, notes: [] };
+  }
+  if (!task.isDue && status !== "waiting") {
+    return dateNext(task, { repetition, change }, context);
+  }
+  return isSpawning(task)
+    ? settledQuietly(patched(left, { held: undefined }), context)
+    : { task: left, notes: [] };
+}
+
+/**
+ * A task with a changed schedule whose run stays as it is: what is held behind
+ * the run is of the new schedule, and slots that are elsewhere than before are
+ * looked for from now on.
+ */
+export function fromNowOn(
+  task: Task,
+  change: ScheduleChange,
+  context: EventContext,
+): Task {
+  const { nowMs } = context;
+  const { held } = task;
+  if (change === "none") return task;
+  const repetition = repetitionOf(task, context.rules);
+  if (repetition === undefined) {
+    return patched(task, { held: undefined, scheduleSinceMs: undefined });
+  }
+  const { rule, schedule } = repetition;
+  if (held === undefined) {
+    return change === "timing"
+      ? patched(task, { scheduleSinceMs: nowMs })
+      : task;
+  }
+  const slotMs = nextOccurrence(schedule, {
+    ...gridOf(task),
+    afterMs: firstAfterMs(held, change, nowMs),
+    runs: repetitionsAfterRun(task, schedule) + 1,
+  });
+  if (slotMs === undefined) return patched(task, { held: undefined });
+  const since = change === "timing" && slotMs <= nowMs
+    ? { scheduleSinceMs: nowMs }
+    : {};
+  return slotMs === held.slotMs ? patched(task, since) : patched(task, {
+    held: { slotMs, dateMs: dateOfSlot(slotMs, rule, context) },
+    ...since,
+  });
+}
+
+/**
+ * The first slot of a schedule that begins at the task's first date: for an
+ * interval that date itself, for a cron expression where it matches from then on.
+ */
+export function firstSlot(
+  task: Task,
+  { schedule }: Repetition,
+): number | undefined {
+  const grid = gridOf(task);
+  return nextOccurrence(schedule, { ...grid, afterMs: grid.anchorMs - 1 });
+}
+
+/** Behind which instant the first slot of a changed schedule is. */
+function firstAfterMs(
+  { slotMs }: HeldSlot,
+  change: ScheduleChange,
+  nowMs: number,
+): number {
+  return change === "timing" ? Math.min(nowMs, slotMs - 1) : slotMs - 1;
+}
+
+function sinceOf(
+  { scheduleSinceMs }: Task,
+  change: ScheduleChange,
+  nowMs: number,
+): number | undefined {
+  return change === "timing" ? nowMs : scheduleSinceMs;
+}
+
+function dateNext(
+  before: Task,
+  { repetition: { rule, schedule }, change }: {
+    readonly repetition: Repetition;
+    readonly change: ScheduleChange;
+  },
+  context: EventContext,
+): Step {
+  const { nowMs } = context;
+  const task = patched(before, { ...before.held, held: undefined });
+  // A slot of this very instant may have been run already, unless none has been.
+  const afterMs = task.run === 0 ? nowMs - 1 : nowMs;
+  const slotMs = nextOccurrence(schedule, {
+    ...gridOf(task),
+    afterMs: Math.min(afterMs, task.slotMs - 1),
+    runs: runsHad(task),
+  });
+  if (slotMs === undefined) return endSchedule(task, context);
+  const planned = patched(task, {
+    ...forSlot(task, slotMs),
+    ...(slotMs > nowMs
+      ? {}
+      : { scheduleSinceMs: sinceOf(task, change, nowMs) }),
+  });
+  if (slotMs === task.slotMs) return settledQuietly(planned, context);
+  const dateMs = dateOfSlot(slotMs, rule, context);
+  return settled(patched(planned, { dateMs }), context);
+}
+
+/** With its new date; blocked and paused tasks come to it later. */
+function settled(task: Task, context: EventContext): Step {
+  const note: Note = { type: "moved", nextDateMs: task.dateMs };
+  return preceded([note], settledQuietly(task, context));
+}
+
+function settledQuietly(task: Task, context: EventContext): Step {
+  return task.status === "paused" || task.status === "blocked"
+    ? { task, notes: [] }
+    : settleDate(task, context);
+}
+
+function statusBehindPause({ status, pausedFrom }: Task): TaskStatus {
+  return status === "paused" ? pausedFrom ?? "scheduled" : status;
+}
 
 /** What can be changed in a task that has ended, by name in the API. */
 const LABEL_FIELDS: readonly string[] = ["tags", "metadata"];

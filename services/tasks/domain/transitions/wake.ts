@@ -1,20 +1,183 @@
 /**
- * What time alone does to a task.
+ * What happens when the clock looks at a task: its date, its expiry or its lease
+ * may have come, and schedules make tasks of their own.
  *
  * @module
  */
 
-import type { Attempt, Task } from "../task.ts";
+import { type CatchUp, catchUp } from "../catch_up.ts";
+import { countOccurrences, nextOccurrence } from "../schedule.ts";
+import { type Attempt, isFinal, type Task } from "../task.ts";
 import type { EventContext, Transition } from "../task_event.ts";
-import { isFinal } from "../task_status.ts";
-import { settleDate } from "./due.ts";
-import { end } from "./ending.ts";
-import { failAttempt } from "./failure.ts";
-import { loseAttempt } from "./loss.ts";
-import { requeueUnheld } from "./repair.ts";
-import { isSpawning, repetitionOf } from "./repetition.ts";
-import { spawn } from "./spawn.ts";
-import { changed, type EventOf, type Step, UNCHANGED } from "./step.ts";
+import {
+  dateOfSlot,
+  forSlot,
+  gridOf,
+  isSpawning,
+  ON_TIME_MS,
+  type Repetition,
+  repetitionOf,
+  runsHad,
+  settledThrough,
+} from "./repetition.ts";
+import { end, missedNotes, settleDate } from "./due.ts";
+import {
+  changed,
+  type EventOf,
+  type Note,
+  patched,
+  type Step,
+  UNCHANGED,
+} from "./step.ts";
+import { failAttempt, loseAttempt } from "./failure.ts";
+import { requeueUnheld } from "./service_events.ts";
+
+/** Most tasks that one transition makes; the others follow at once. */
+export const MAX_SPAWNED = 100;
+
+/**
+ * Most slots that passed for which tasks are made, the latest of them. A window
+ * may be years long, and a task for each of its seconds is what nobody wants.
+ */
+export const MAX_CAUGHT_UP = 10_000;
+
+/** How exactly the window of the latest slots is found; slots lie no closer. */
+const WINDOW_STEP_MS = 1_000;
+
+/** For which slots tasks are made. */
+export interface SpawnSlots extends CatchUp {
+  /** Slots that are passed over since there is no room for their tasks. */
+  readonly withoutRoom: number;
+}
+
+/**
+ * Applies the catch-up rule to the slots that have come. Tasks are made for the
+ * first of them, as many as there is room for; the others are passed over.
+ */
+export function spawnSlots(
+  task: Task,
+  { rule, schedule }: Repetition,
+  { nowMs, spawnRoom = Infinity }: Pick<EventContext, "nowMs" | "spawnRoom">,
+): SpawnSlots {
+  const { slotMs: scheduledMs, dateMs } = task;
+  // A schedule that was moved by hand to before its slot is for that slot.
+  const throughMs = Math.max(nowMs, scheduledMs);
+  const movedMs = Math.max(0, dateMs - scheduledMs);
+  const frame = { ...gridOf(task), runs: runsHad(task) };
+  const sinceMs = settledThrough(task);
+  const count = (afterMs: number): number =>
+    countOccurrences(schedule.timing, {
+      afterMs: Math.max(afterMs, sinceMs),
+      throughMs: Math.min(throughMs, schedule.untilMs ?? Infinity),
+    }, frame);
+  const limit = Math.min(MAX_SPAWNED, spawnRoom);
+  const windowMs = rule.catchUpWindowMs + movedMs;
+  const come = catchUp(schedule, {
+    ...frame,
+    scheduledMs,
+    isPending: true,
+    nowMs: throughMs,
+    mode: rule.catchUp,
+    windowMs: rule.catchUp === "all"
+      ? windowOfLatest(
+        Math.min(windowMs, throughMs - scheduledMs),
+        (windowMs) => count(throughMs - windowMs - 1),
+      )
+      : windowMs,
+    graceMs: ON_TIME_MS + movedMs,
+    limit,
+    sinceMs,
+  });
+  const runs = come.runs.slice(0, limit);
+  const leftMs = come.runs[limit] ?? come.nextMs;
+  const isRoomy = limit === MAX_SPAWNED || leftMs === undefined ||
+    leftMs > throughMs;
+  if (isRoomy) return { ...come, withoutRoom: 0 };
+  return {
+    runs,
+    nextMs: nextOccurrence(schedule, {
+      ...frame,
+      afterMs: throughMs,
+      runs: frame.runs + runs.length,
+    }),
+    missed: come.missed,
+    withoutRoom: 1 + count(leftMs),
+  };
+}
+
+/** The window, or as much of it as holds the latest slots that are caught up. */
+function windowOfLatest(
+  windowMs: number,
+  count: (windowMs: number) => number,
+): number {
+  if (count(windowMs) <= MAX_CAUGHT_UP) return windowMs;
+  let [fittingMs, tooLongMs] = [0, windowMs];
+  while (tooLongMs - fittingMs > WINDOW_STEP_MS) {
+    const middleMs = Math.floor((fittingMs + tooLongMs) / 2);
+    if (count(middleMs) <= MAX_CAUGHT_UP) fittingMs = middleMs;
+    else tooLongMs = middleMs;
+  }
+  return fittingMs;
+}
+
+/**
+ * Makes tasks for the slots that have come, as the catch-up rule says, and moves
+ * the schedule to the next one; without one it is complete.
+ */
+export function spawn(
+  task: Task,
+  repetition: Repetition,
+  context: EventContext,
+): Step {
+  const { nowMs } = context;
+  const { runs, nextMs, missed, withoutRoom } = spawnSlots(
+    task,
+    repetition,
+    context,
+  );
+  const slots = runs.map((slotMs) => Math.min(slotMs, nowMs));
+  const run = task.run + slots.length;
+  const counted = patched(task, {
+    run,
+    repetitions: slots.length === 0
+      ? task.repetitions
+      : runsHad(task) + slots.length - 1,
+    missed: task.missed + missed + withoutRoom,
+  });
+  const notes = [
+    ...missedNotes(missed),
+    ...spawnedNotes(slots),
+    ...withoutRoomNotes(withoutRoom),
+  ];
+  if (nextMs === undefined) {
+    const ended = end(counted, { status: "complete" }, context);
+    return {
+      task: ended.task,
+      notes: [...notes, ...ended.notes],
+      spawnSlotsMs: slots,
+    };
+  }
+  const nextDateMs = dateOfSlot(nextMs, repetition.rule, context);
+  return {
+    task: patched(counted, {
+      status: "scheduled",
+      isDue: false,
+      ...forSlot(counted, nextMs),
+      dateMs: nextDateMs,
+    }),
+    notes: [...notes, { type: "repeated", nextDateMs }],
+    spawnSlotsMs: slots,
+  };
+}
+
+function spawnedNotes(slots: readonly number[]): readonly Note[] {
+  return slots.length === 0 ? [] : [{ type: "spawned", amount: slots.length }];
+}
+
+function withoutRoomNotes(missed: number): readonly Note[] {
+  const message = "the plan has no room for more active tasks";
+  return missedNotes(missed).map((note) => ({ ...note, message }));
+}
 
 /** The code of the failure of an attempt that took too long. */
 export const TIMED_OUT = "timed_out";

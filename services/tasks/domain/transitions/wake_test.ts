@@ -1,13 +1,224 @@
 import { assertEquals } from "@std/assert";
-import { placementOf } from "../placement.ts";
+import { createRuleCache, rulesOf } from "../rules.ts";
+import type { RepeatRule, Task } from "../task.ts";
 import {
   NOON_MS,
   repeatWith,
   START,
   TaskStory,
 } from "../testing/task_story.ts";
+import { repetitionOf } from "./repetition.ts";
+import { MAX_CAUGHT_UP, MAX_SPAWNED, spawnSlots } from "./wake.ts";
+import { placementOf } from "../placement.ts";
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The slots of a schedule that was to begin at noon, told in hours since then. */
+function slotsAt(
+  afterMs: number,
+  { spawnRoom, scheduleSinceMs, ...fields }: Partial<RepeatRule> & {
+    readonly spawnRoom?: number;
+    readonly scheduleSinceMs?: number;
+  },
+) {
+  const { task: made } = new TaskStory({
+    definition: { repeat: repeatWith({ mode: "spawn", ...fields }) },
+  });
+  const task: Task = scheduleSinceMs === undefined
+    ? made
+    : { ...made, scheduleSinceMs };
+  const rules = rulesOf(task, { timeoutMs: 30_000, maxLost: 3 }, {
+    cache: createRuleCache(9),
+  });
+  const repetition = repetitionOf(task, rules);
+  if (repetition === undefined) throw new Error("the task repeats");
+  const slots = spawnSlots(task, repetition, {
+    nowMs: NOON_MS + afterMs,
+    ...(spawnRoom === undefined ? {} : { spawnRoom }),
+  });
+  return {
+    ...slots,
+    runs: slots.runs.map((slotMs) => (slotMs - NOON_MS) / HOUR_MS),
+    nextMs: slots.nextMs === undefined
+      ? undefined
+      : (slots.nextMs - NOON_MS) / HOUR_MS,
+  };
+}
+
+Deno.test("spawnSlots() passes over all slots that come behind the last one with room", () => {
+  assertEquals(slotsAt(5 * HOUR_MS, { catchUp: "all", spawnRoom: 2 }), {
+    runs: [0, 1],
+    nextMs: 6,
+    missed: 0,
+    withoutRoom: 4,
+  });
+  assertEquals(slotsAt(5 * HOUR_MS, { catchUp: "all", spawnRoom: 6 }), {
+    runs: [0, 1, 2, 3, 4, 5],
+    nextMs: 6,
+    missed: 0,
+    withoutRoom: 0,
+  });
+});
+
+Deno.test("spawnSlots() makes no task without room, whatever the catch-up rule", () => {
+  for (const catchUp of ["one", "all", "none"] as const) {
+    const slots = slotsAt(3 * HOUR_MS, { catchUp, spawnRoom: 0 });
+    assertEquals(slots.runs, [], catchUp);
+    assertEquals(slots.missed + slots.withoutRoom, 4, catchUp);
+    assertEquals(slots.nextMs, 4, catchUp);
+  }
+});
+
+Deno.test("spawnSlots() counts no slots from before the schedule as passed over", () => {
+  for (const spawnRoom of [0, 1]) {
+    const { runs, withoutRoom } = slotsAt(5 * HOUR_MS, {
+      catchUp: "all",
+      spawnRoom,
+      scheduleSinceMs: NOON_MS + 2.5 * HOUR_MS,
+    });
+    // The slot of noon, and those of the third hour to the fifth.
+    assertEquals(runs.length + withoutRoom, 4);
+  }
+});
+
+Deno.test("spawnSlots() takes nothing from the limit for what is passed over", () => {
+  const slots = slotsAt(9 * HOUR_MS, {
+    catchUp: "all",
+    limit: 2,
+    spawnRoom: 1,
+  });
+  assertEquals([slots.runs, slots.nextMs], [[0], 10]);
+  const ending = slotsAt(9 * HOUR_MS, {
+    catchUp: "all",
+    limit: 0,
+    spawnRoom: 1,
+  });
+  assertEquals([ending.runs, ending.nextMs], [[0], undefined]);
+});
+
+Deno.test("spawnSlots() catches up with the latest slots alone when too many passed", () => {
+  const window = { catchUp: "all", catchUpWindowMs: 366 * DAY_MS } as const;
+  for (
+    const { secondsApart, ...fields } of [
+      { interval: "PT1M", secondsApart: 60 },
+      { cron: "*/5 * * * * *", secondsApart: 5 },
+    ]
+  ) {
+    const slots = slotsAt(365 * DAY_MS, { ...window, ...fields });
+    const all = 365 * DAY_MS / 1_000 / secondsApart + 1;
+    const [firstHour = 0] = slots.runs;
+    const caughtUp = (365 * 24 - firstHour) * 3_600 / secondsApart + 1;
+    assertEquals(Math.round(caughtUp), MAX_CAUGHT_UP);
+    assertEquals(slots.missed, all - MAX_CAUGHT_UP);
+    assertEquals(slots.runs.length, MAX_SPAWNED);
+  }
+});
+
+function spawning(fields: Partial<RepeatRule> = {}): TaskStory {
+  return new TaskStory({
+    definition: { repeat: repeatWith({ mode: "spawn", ...fields }) },
+  });
+}
+
+function hours(slotsMs: readonly number[]): readonly number[] {
+  return slotsMs.map((slotMs) => (slotMs - NOON_MS) / HOUR_MS);
+}
+
+Deno.test("spawn() makes a task for each slot and is never run itself", () => {
+  const story = spawning({ limit: 2 });
+  assertEquals([story.task.status, story.task.isDue], ["scheduled", false]);
+  const seen: unknown[] = [];
+  while (story.task.status === "scheduled") {
+    assertEquals(story.outcome(START).kind, "refused");
+    story.nowMs = story.task.dateMs + 5;
+    const types = story.types({ kind: "wake" });
+    seen.push([types.join(" "), story.task.repetitions]);
+  }
+  assertEquals(seen, [
+    ["spawned repeated", 0],
+    ["spawned repeated", 1],
+    ["spawned completed", 2],
+  ]);
+  assertEquals(hours(story.spawnedMs), [0, 1, 2]);
+  assertEquals([story.task.status, story.task.executions], ["complete", 0]);
+});
+
+Deno.test("spawn() follows the catch-up rule after downtime", () => {
+  const expected = {
+    one: { slots: [0, 3], missed: 2 },
+    all: { slots: [0, 1, 2, 3], missed: 0 },
+    none: { slots: [0], missed: 3 },
+  };
+  for (const catchUp of ["one", "all", "none"] as const) {
+    const story = spawning({ catchUp });
+    story.happens({ kind: "wake" });
+    story.nowMs = NOON_MS + 3 * HOUR_MS + 60_000;
+    story.happens({ kind: "wake" });
+    const { slots, missed } = expected[catchUp];
+    assertEquals(hours(story.spawnedMs), slots, catchUp);
+    assertEquals(story.task.missed, missed, catchUp);
+    assertEquals(story.task.dateMs, NOON_MS + 4 * HOUR_MS);
+  }
+});
+
+Deno.test("spawn() makes a bounded number of tasks at once and the others right after", () => {
+  const story = spawning({
+    catchUp: "all",
+    interval: "PT1M",
+    catchUpWindowMs: 100 * HOUR_MS,
+  });
+  story.nowMs += 250 * 60_000;
+  let wakes = 0;
+  while (story.task.dateMs <= story.nowMs) {
+    const [spawned] = story.happens({ kind: "wake" });
+    assertEquals((spawned?.amount ?? 0) <= MAX_SPAWNED, true);
+    wakes++;
+  }
+  assertEquals([wakes, story.spawnedMs.length], [3, 251]);
+  assertEquals(new Set(story.spawnedMs).size, 251);
+});
+
+Deno.test("run() of a schedule makes one more task and leaves its slots", () => {
+  const story = spawning();
+  story.happens({ kind: "wake" });
+  const { dateMs } = story.task;
+  story.nowMs += 60_000;
+  story.happens({ kind: "run" });
+  assertEquals(story.spawnedMs, [NOON_MS, NOON_MS + 60_000]);
+  assertEquals([story.task.dateMs, story.task.repetitions], [dateMs, 0]);
+});
+
+Deno.test("retry() of a schedule goes on with its next slot, if it has one", () => {
+  const story = spawning();
+  story.happens({ kind: "wake" });
+  story.happens({ kind: "cancel" });
+  story.nowMs = NOON_MS + 5 * HOUR_MS + 1;
+  story.happens({ kind: "retry" });
+  assertEquals([story.task.status, story.task.dateMs], [
+    "scheduled",
+    NOON_MS + 6 * HOUR_MS,
+  ]);
+  const ended = spawning({ limit: 0 });
+  ended.happens({ kind: "wake" });
+  assertEquals(ended.outcome({ kind: "retry" }).kind, "refused");
+});
+
+Deno.test("spawn() makes the task of a slot that was moved forward at the new date", () => {
+  const story = spawning();
+  story.happens({ kind: "wake" });
+  const dateMs = NOON_MS + 600_000;
+  story.happens({
+    kind: "update",
+    definition: story.task,
+    dateMs,
+    changes: [],
+  });
+  story.nowMs = dateMs;
+  story.happens({ kind: "wake" });
+  assertEquals(story.spawnedMs, [NOON_MS, dateMs]);
+  assertEquals(story.task.dateMs, NOON_MS + 2 * HOUR_MS);
+});
 
 Deno.test("wake() makes a task due at its date and not before", () => {
   const story = new TaskStory({ made: { dateMs: NOON_MS + 1_000 } });

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { User } from "../../domain/tenant.ts";
+import type { User } from "../../domain/records.ts";
 import { addUser, peopleRoutes } from "../../routes/users/testing/add_user.ts";
 import {
   type MirrorPlan,

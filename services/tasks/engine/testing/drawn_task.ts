@@ -6,7 +6,7 @@
 
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { RepeatRule, TaskDefinition } from "../../domain/task.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 
 /** What tasks are drawn from. */
 export interface DrawOptions {

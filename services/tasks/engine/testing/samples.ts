@@ -5,7 +5,7 @@
  */
 
 import type { Task, TaskDefinition } from "../../domain/task.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineParts } from "../parts.ts";
 

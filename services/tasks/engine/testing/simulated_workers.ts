@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 
 /** The tenant of the simulation. */
 export const SIMULATED_TENANT_ID = "ten_simulated";

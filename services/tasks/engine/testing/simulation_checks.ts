@@ -4,11 +4,13 @@
  * @module
  */
 
-import { judgeDependencies } from "../../domain/dependencies.ts";
-import type { HistoryDraft, HistoryType } from "../../domain/history.ts";
-import { verifyHistory } from "../../domain/history_fold.ts";
-import type { Task } from "../../domain/task.ts";
-import { isFinal } from "../../domain/task_status.ts";
+import { judgeDependencies } from "../../domain/transitions/service_events.ts";
+import {
+  type HistoryDraft,
+  type HistoryType,
+  verifyHistory,
+} from "../../domain/history.ts";
+import { isFinal, type Task } from "../../domain/task.ts";
 import type { Store } from "../../store/store.ts";
 import { sha256 } from "../../store/digest.ts";
 import { usagePeriod } from "../usage_counter.ts";

@@ -10,9 +10,8 @@ import type {
   HistoryRecord,
   HistoryType,
 } from "../../domain/history.ts";
-import type { Task } from "../../domain/task.ts";
-import { isFinal } from "../../domain/task_status.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import { isFinal, type Task } from "../../domain/task.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import type {
   Transaction,
   TransactionResult,

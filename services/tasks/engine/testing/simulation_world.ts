@@ -8,8 +8,7 @@
 import type { Clock, Timer } from "../../../shared/clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import { UNLIMITED_PLAN } from "../../domain/plan.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import { UNLIMITED_PLAN, type WorkerDefinition } from "../../domain/records.ts";
 import type { Store } from "../../store/store.ts";
 import { createTaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";

@@ -5,9 +5,8 @@
  */
 
 import { definitionOf } from "../../domain/definition_of.ts";
-import type { Task } from "../../domain/task.ts";
+import { isFinal, type Task } from "../../domain/task.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
-import { isFinal } from "../../domain/task_status.ts";
 import type { EventOutcome } from "../changes.ts";
 import type { Engine } from "../engine.ts";
 import { removalOf } from "../sealer.ts";

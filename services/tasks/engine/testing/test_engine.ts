@@ -6,9 +6,13 @@
 
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import { type PlanLimits, UNLIMITED_PLAN } from "../../domain/plan.ts";
+import {
+  type Actor,
+  type PlanLimits,
+  UNLIMITED_PLAN,
+  type WorkerDefinition,
+} from "../../domain/records.ts";
 import type { Task, TaskDefinition } from "../../domain/task.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
 import type { Store, Write } from "../../store/store.ts";
 import { createTaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
@@ -16,7 +20,6 @@ import {
   type ConflictingStoreOptions,
   createConflictingStore,
 } from "../../store/testing/conflicting_store.ts";
-import type { Actor } from "../../domain/actor.ts";
 import type { LeaseProof, TaskEvent } from "../../domain/task_event.ts";
 import type { EventOutcome } from "../changes.ts";
 import type { Grant } from "../claim_demand.ts";

@@ -7,7 +7,7 @@
 
 import { described, named } from "../../../shared/schema/annotated.ts";
 import { choice } from "../../../shared/schema/choice.ts";
-import { dateTime } from "../../domain/schema/domain_kinds.ts";
+import { dateTime } from "../../domain/value_schemas.ts";
 import {
   changesOf,
   optional,

@@ -5,7 +5,7 @@
  */
 
 import { actorOf } from "../../access/caller.ts";
-import type { Tenant } from "../../domain/tenant.ts";
+import type { Tenant } from "../../domain/records.ts";
 import { REGISTRY } from "../../engine/books.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { PlanLimits } from "../../domain/plan.ts";
-import { LIVE_STATUSES } from "../../domain/task_status.ts";
+import type { PlanLimits } from "../../domain/records.ts";
+import { LIVE_STATUSES } from "../../domain/task.ts";
 import { usagePeriod } from "../../engine/usage_counter.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { json } from "../../http/answer.ts";

@@ -7,8 +7,7 @@
 import { mintApiKey } from "../../access/api_key.ts";
 import { parseTenantDomain } from "../../access/tenant_domain.ts";
 import type { TokenSubject } from "../../access/jwt_claims.ts";
-import type { Actor } from "../../domain/actor.ts";
-import type { ApiKey, Tenant, User } from "../../domain/tenant.ts";
+import type { Actor, ApiKey, Tenant, User } from "../../domain/records.ts";
 import { REGISTRY } from "../../engine/books.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import type { Write } from "../../store/store.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Tenant } from "../../domain/tenant.ts";
+import type { Tenant } from "../../domain/records.ts";
 import { REGISTRY } from "../../engine/books.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { json } from "../../http/answer.ts";

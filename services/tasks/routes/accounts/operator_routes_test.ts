@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { digestOf } from "../../access/credential_token.ts";
-import { UNLIMITED_PLAN } from "../../domain/plan.ts";
+import { UNLIMITED_PLAN } from "../../domain/records.ts";
 import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import {

@@ -5,7 +5,7 @@
  */
 
 import { actorOf } from "../../access/caller.ts";
-import type { Tenant } from "../../domain/tenant.ts";
+import type { Tenant } from "../../domain/records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { type Answer, empty } from "../../http/answer.ts";
 import { type CallContext, callerOf } from "../../http/call.ts";

@@ -7,7 +7,7 @@
 import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named } from "../../../shared/schema/annotated.ts";
 import { choice } from "../../../shared/schema/choice.ts";
-import { timeZone } from "../../domain/schema/domain_kinds.ts";
+import { timeZone } from "../../domain/value_schemas.ts";
 import {
   type ObjectOf,
   readOnly,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Tenant } from "../../domain/tenant.ts";
+import type { Tenant } from "../../domain/records.ts";
 import { time } from "../tasks/task_view.ts";
 import type { JsonObject } from "../../../shared/schema/json_schema.ts";
 

@@ -6,7 +6,7 @@
 
 import { mintApiKey } from "../../access/api_key.ts";
 import { actorOf, administratorOf } from "../../access/caller.ts";
-import type { ApiKey } from "../../domain/tenant.ts";
+import type { ApiKey } from "../../domain/records.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, empty } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";

@@ -7,8 +7,7 @@
  * @module
  */
 
-import type { Plan } from "../../domain/plan.ts";
-import type { ApiKey } from "../../domain/tenant.ts";
+import type { ApiKey, Plan } from "../../domain/records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import type { Write } from "../../store/store.ts";
 import type { ProblemAnswer } from "../../http/problem_answer.ts";

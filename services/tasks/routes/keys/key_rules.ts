@@ -12,7 +12,7 @@ import {
   seesPayloads,
 } from "../../access/caller.ts";
 import { missingScope, scopesOfKey, scopesOfRole } from "../../access/scope.ts";
-import type { ApiKey } from "../../domain/tenant.ts";
+import type { ApiKey } from "../../domain/records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 

@@ -16,7 +16,7 @@ import {
   parsed,
   refined,
 } from "../../../shared/schema/derived.ts";
-import { dateTime, durationMs } from "../../domain/schema/domain_kinds.ts";
+import { dateTime, durationMs } from "../../domain/value_schemas.ts";
 import {
   type ObjectOf,
   optional,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ApiKey } from "../../domain/tenant.ts";
+import type { ApiKey } from "../../domain/records.ts";
 import { endOfKey } from "../../engine/key_end.ts";
 import type { JsonObject } from "../../../shared/schema/json_schema.ts";
 import { optionalTime, time } from "../tasks/task_view.ts";

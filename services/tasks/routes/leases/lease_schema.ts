@@ -4,12 +4,12 @@
  * @module
  */
 
-import { TASK_STATUSES } from "../../domain/task_status.ts";
+import { TASK_STATUSES } from "../../domain/task.ts";
 import { PROBLEM_SHAPE } from "../../http/openapi_components.ts";
 import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named, shape } from "../../../shared/schema/annotated.ts";
 import { boolean, choice } from "../../../shared/schema/choice.ts";
-import { dateTime, durationMs } from "../../domain/schema/domain_kinds.ts";
+import { dateTime, durationMs } from "../../domain/value_schemas.ts";
 import {
   type ObjectOf,
   optional,

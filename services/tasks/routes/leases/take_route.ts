@@ -6,7 +6,7 @@
 
 import { type Soon, soon } from "../../../shared/soon.ts";
 import { type Caller, seesPayloads } from "../../access/caller.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import { EmbeddedJson } from "../../engine/embedded_json.ts";
 import type { Grant } from "../../engine/claim_demand.ts";
 import type { ApiParts } from "../api_parts.ts";

@@ -9,7 +9,7 @@ import { oneOf } from "../../../shared/schema/alternatives.ts";
 import { described, named } from "../../../shared/schema/annotated.ts";
 import { boolean, literal } from "../../../shared/schema/choice.ts";
 import { asGiven, parsed } from "../../../shared/schema/derived.ts";
-import { durationMs } from "../../domain/schema/domain_kinds.ts";
+import { durationMs } from "../../domain/value_schemas.ts";
 import {
   type ObjectOf,
   optional,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Plan, Price } from "../../domain/plan.ts";
+import type { Plan, Price } from "../../domain/records.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { PLAN, PRICE } from "./plan_schema.ts";

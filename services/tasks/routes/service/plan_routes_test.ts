@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type Plan, type Price, UNLIMITED_PLAN } from "../../domain/plan.ts";
+import { type Plan, type Price, UNLIMITED_PLAN } from "../../domain/records.ts";
 import type { Answer } from "../../http/answer.ts";
 import { demoCall } from "../../http/testing/demo_call.ts";
 import { openTestApi, SERVICE_HOST } from "../testing/test_api.ts";

@@ -5,14 +5,14 @@
  */
 
 import { DAY_MS } from "../../domain/duration.ts";
-import { MIN_HISTORY_PER_TASK, UNLIMITED_PLAN } from "../../domain/plan.ts";
+import { MIN_HISTORY_PER_TASK, UNLIMITED_PLAN } from "../../domain/records.ts";
 import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named } from "../../../shared/schema/annotated.ts";
 import { choice } from "../../../shared/schema/choice.ts";
 import { type Parsed, parsed } from "../../../shared/schema/derived.ts";
-import { durationMs } from "../../domain/schema/domain_kinds.ts";
+import { durationMs } from "../../domain/value_schemas.ts";
 import { type ObjectOf, withDefault } from "../../../shared/schema/field.ts";
-import { daysOfMonth } from "../../domain/schema/instant.ts";
+import { daysOfMonth } from "../../domain/instant.ts";
 import { list } from "../../../shared/schema/list.ts";
 import { integer, number } from "../../../shared/schema/numbers.ts";
 import { object } from "../../../shared/schema/object.ts";

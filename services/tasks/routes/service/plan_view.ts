@@ -6,7 +6,7 @@
  */
 
 import { DAY_MS, formatDuration } from "../../domain/duration.ts";
-import type { Plan, PlanLimits, Price } from "../../domain/plan.ts";
+import type { Plan, PlanLimits, Price } from "../../domain/records.ts";
 import type { JsonObject } from "../../../shared/schema/json_schema.ts";
 
 /** Returns a plan as the API shows it. */

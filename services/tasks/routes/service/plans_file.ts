@@ -7,7 +7,7 @@
 import { parse } from "@std/yaml";
 import { quote } from "../../../shared/quote.ts";
 import { DAY_MS } from "../../domain/duration.ts";
-import type { Plan, Price } from "../../domain/plan.ts";
+import type { Plan, Price } from "../../domain/records.ts";
 import { PLAN, PRICE } from "./plan_schema.ts";
 import { refined } from "../../../shared/schema/derived.ts";
 import { withDefault } from "../../../shared/schema/field.ts";

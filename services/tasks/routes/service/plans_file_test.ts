@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { UNLIMITED_PLAN } from "../../domain/plan.ts";
+import { UNLIMITED_PLAN } from "../../domain/records.ts";
 import { PlanBook } from "../../engine/plan_book.ts";
 import { parsePlansFile, type PlansOutcome } from "./plans_file.ts";
 import { viewPlan, viewPrice } from "./plan_view.ts";

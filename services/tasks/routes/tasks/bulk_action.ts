@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Actor } from "../../domain/actor.ts";
+import type { Actor } from "../../domain/records.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { TaskFilter } from "./task_filter.ts";
 

@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { Task } from "../../domain/task.ts";
-import { isFinal } from "../../domain/task_status.ts";
+import { isFinal, type Task } from "../../domain/task.ts";
 import { transition } from "../../domain/transition.ts";
 import type { EventOutcome } from "../../engine/changes.ts";
 import type { Engine } from "../../engine/engine.ts";

@@ -6,10 +6,17 @@
  */
 
 import { catchUp } from "../../domain/catch_up.ts";
-import { nextOccurrence, type Schedule } from "../../domain/schedule.ts";
-import type { HeldSlot, RepeatRule, Task } from "../../domain/task.ts";
-import { isFinal } from "../../domain/task_status.ts";
-import { parseTiming } from "../../domain/timing.ts";
+import {
+  nextOccurrence,
+  parseTiming,
+  type Schedule,
+} from "../../domain/schedule.ts";
+import {
+  type HeldSlot,
+  isFinal,
+  type RepeatRule,
+  type Task,
+} from "../../domain/task.ts";
 import { ON_TIME_MS } from "../../domain/transitions/repetition.ts";
 
 /** The coming run of a task. */

@@ -7,9 +7,8 @@
 import {
   type DependencyState,
   judgeDependencies,
-} from "../../domain/dependencies.ts";
-import type { Task, TaskDefinition } from "../../domain/task.ts";
-import { isFinal } from "../../domain/task_status.ts";
+} from "../../domain/transitions/service_events.ts";
+import { isFinal, type Task, type TaskDefinition } from "../../domain/task.ts";
 import { type Fault, report } from "../../../shared/schema/fault.ts";
 import type { ReferredTask } from "./task_surroundings.ts";
 

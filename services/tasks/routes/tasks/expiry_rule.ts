@@ -5,9 +5,13 @@
  */
 
 import { intervalOccurrence } from "../../domain/interval_schedule.ts";
-import type { RepeatRule, Task, TaskDefinition } from "../../domain/task.ts";
-import { isFinal } from "../../domain/task_status.ts";
-import { MAX_INSTANT_MS } from "../../domain/timing.ts";
+import {
+  isFinal,
+  type RepeatRule,
+  type Task,
+  type TaskDefinition,
+} from "../../domain/task.ts";
+import { MAX_INSTANT_MS } from "../../domain/schedule.ts";
 import { type Fault, report } from "../../../shared/schema/fault.ts";
 import { comingDate, type ComingRun } from "./coming_run.ts";
 import type { DefinitionInput } from "./task_fields.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { judgeDependencies } from "../../domain/dependencies.ts";
+import { judgeDependencies } from "../../domain/transitions/service_events.ts";
 import {
   explain,
   type ExplainFacts,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { TASK_STATUSES } from "../../domain/task_status.ts";
+import { TASK_STATUSES } from "../../domain/task.ts";
 import { described, named, shape } from "../../../shared/schema/annotated.ts";
 import type { Shape } from "../../../shared/schema/schema.ts";
 import { TIME_OR_NULL } from "./task_shape.ts";

@@ -5,7 +5,7 @@
  */
 
 import { HISTORY_TYPES } from "../../domain/history.ts";
-import { TASK_STATUSES } from "../../domain/task_status.ts";
+import { TASK_STATUSES } from "../../domain/task.ts";
 import { described, named, shape } from "../../../shared/schema/annotated.ts";
 import type {
   JsonObject,

@@ -6,7 +6,7 @@
 
 import { quote } from "../../../shared/quote.ts";
 import type { TaskDefinition } from "../../domain/task.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Fault, report } from "../../../shared/schema/fault.ts";
 import { BLANK, defineTask } from "./define_task.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { TaskStatus } from "../../domain/task_status.ts";
+import type { TaskStatus } from "../../domain/task.ts";
 import { REGISTRY } from "../../engine/books.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";

@@ -5,21 +5,17 @@
  */
 
 import { type RuleCache, rulesOf } from "../../domain/rules.ts";
-import { nextOccurrence } from "../../domain/schedule.ts";
-import type { Task } from "../../domain/task.ts";
-import { isFinal } from "../../domain/task_status.ts";
-import { countOccurrences } from "../../domain/timing.ts";
-import {
-  type NextSlot,
-  slotAfterRun,
-} from "../../domain/transitions/next_slot.ts";
+import { countOccurrences, nextOccurrence } from "../../domain/schedule.ts";
+import { isFinal, type Task } from "../../domain/task.ts";
 import {
   forSlot,
   gridOf,
+  type NextSlot,
   pendingSlot,
   type Repetition,
   repetitionOf,
   runsHad,
+  slotAfterRun,
 } from "../../domain/transitions/repetition.ts";
 import { patched } from "../../domain/transitions/step.ts";
 

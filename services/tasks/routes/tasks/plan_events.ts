@@ -5,14 +5,12 @@
  * @module
  */
 
-import type { Actor } from "../../domain/actor.ts";
-import type { HistoryDraft } from "../../domain/history.ts";
-import type { FoldDraft } from "../../domain/history_fold.ts";
+import type { Actor, WorkerDefinition } from "../../domain/records.ts";
+import type { FoldDraft, HistoryDraft } from "../../domain/history.ts";
 import { rulesOf } from "../../domain/rules.ts";
 import type { Task, TaskDefinition } from "../../domain/task.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import { transition } from "../../domain/transition.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
 import { callbackWrites } from "../../engine/callbacks.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { spawnedWrites } from "../../engine/spawn.ts";

@@ -5,8 +5,7 @@
  * @module
  */
 
-import type { Task } from "../../domain/task.ts";
-import { isFinal } from "../../domain/task_status.ts";
+import { isFinal, type Task } from "../../domain/task.ts";
 import type { Settled } from "../../engine/event_plan.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import type { Write } from "../../store/store.ts";

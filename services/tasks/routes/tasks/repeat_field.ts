@@ -10,11 +10,7 @@ import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named } from "../../../shared/schema/annotated.ts";
 import { choice } from "../../../shared/schema/choice.ts";
 import { parsed } from "../../../shared/schema/derived.ts";
-import {
-  dateTime,
-  duration,
-  durationMs,
-} from "../../domain/schema/domain_kinds.ts";
+import { dateTime, duration, durationMs } from "../../domain/value_schemas.ts";
 import { optional } from "../../../shared/schema/field.ts";
 import { integer } from "../../../shared/schema/numbers.ts";
 import { object } from "../../../shared/schema/object.ts";

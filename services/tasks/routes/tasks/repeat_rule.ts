@@ -5,10 +5,13 @@
  */
 
 import { formatDuration } from "../../domain/duration.ts";
-import { nextOccurrence } from "../../domain/schedule.ts";
-import { shortestSpacingMs } from "../../domain/spacing.ts";
+import {
+  nextOccurrence,
+  parseTiming,
+  shortestSpacingMs,
+  type TimingOutcome,
+} from "../../domain/schedule.ts";
 import type { RepeatRule } from "../../domain/task.ts";
-import { parseTiming, type TimingOutcome } from "../../domain/timing.ts";
 import { type Fault, report } from "../../../shared/schema/fault.ts";
 import type { ComingRun } from "./coming_run.ts";
 import {

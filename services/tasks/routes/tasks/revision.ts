@@ -4,15 +4,14 @@
  * @module
  */
 
-import type { Task, TaskDefinition } from "../../domain/task.ts";
+import { isFinal, type Task, type TaskDefinition } from "../../domain/task.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { Pausing } from "../../../shared/slices.ts";
 import { readJsonText } from "../../http/json_reader.ts";
 import { jsonTextOf } from "../../http/json_writer.ts";
 import { MAX_DEPTH } from "../../../shared/schema/json_value.ts";
-import { isFinal } from "../../domain/task_status.ts";
 import { definitionOf } from "../../domain/definition_of.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import type { Tenant } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import type { ApiParts } from "../api_parts.ts";

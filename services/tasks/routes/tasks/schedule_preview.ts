@@ -13,7 +13,7 @@ import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
 import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named, shape } from "../../../shared/schema/annotated.ts";
-import { dateTime, timeZone } from "../../domain/schema/domain_kinds.ts";
+import { dateTime, timeZone } from "../../domain/value_schemas.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
 import { optional, withDefault } from "../../../shared/schema/field.ts";
 import { integer } from "../../../shared/schema/numbers.ts";

@@ -4,9 +4,8 @@
  * @module
  */
 
-import type { Task } from "../../domain/task.ts";
+import { isFinal, type Task, type TaskStatus } from "../../domain/task.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
-import { isFinal, type TaskStatus } from "../../domain/task_status.ts";
 
 /** What a status asks for. */
 export type StatusWish =

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { TASK_STATUSES } from "../../domain/task_status.ts";
+import { TASK_STATUSES } from "../../domain/task.ts";
 import { statusWish } from "./status_change.ts";
 
 Deno.test("statusWish() asks for nothing when the status is the same", () => {

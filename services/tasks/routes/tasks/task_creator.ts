@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Actor } from "../../domain/actor.ts";
+import type { Actor } from "../../domain/records.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { settle, type Settled } from "../../../shared/settled.ts";

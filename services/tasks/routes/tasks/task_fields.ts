@@ -15,7 +15,7 @@ import {
   duration,
   durationMs,
   timeZone,
-} from "../../domain/schema/domain_kinds.ts";
+} from "../../domain/value_schemas.ts";
 import { optional } from "../../../shared/schema/field.ts";
 import {
   isJsonObject,
@@ -24,7 +24,7 @@ import {
 import { list, record } from "../../../shared/schema/list.ts";
 import { integer } from "../../../shared/schema/numbers.ts";
 import { object } from "../../../shared/schema/object.ts";
-import { retryPolicy } from "../../domain/schema/retry_kind.ts";
+import { retryPolicy } from "../../domain/retry_kind.ts";
 import type { Schema } from "../../../shared/schema/schema.ts";
 import { ONE_LINE, text } from "../../../shared/schema/text.ts";
 import { REPEAT, type RepeatInput } from "./repeat_field.ts";

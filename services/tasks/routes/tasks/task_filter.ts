@@ -8,7 +8,7 @@ import {
   FINAL_STATUSES,
   TASK_STATUSES,
   type TaskStatus,
-} from "../../domain/task_status.ts";
+} from "../../domain/task.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import type { TaskQuery } from "../../store/task_query.ts";
 import { quote } from "../../../shared/quote.ts";
@@ -16,7 +16,7 @@ import {
   type InstantRange,
   type InstantRangeInput,
   parseInstantRange,
-} from "../../domain/schema/instant_range.ts";
+} from "../../domain/instant.ts";
 import { described } from "../../../shared/schema/annotated.ts";
 import { choice } from "../../../shared/schema/choice.ts";
 import { optional } from "../../../shared/schema/field.ts";

@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
-import { verifyChain } from "../../domain/history.ts";
-import { verifyHistory } from "../../domain/history_fold.ts";
+import { verifyChain, verifyHistory } from "../../domain/history.ts";
 import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
 /** A task that failed, was retried and succeeded. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { PlanLimits } from "../../domain/plan.ts";
+import type { PlanLimits } from "../../domain/records.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import type { Placed } from "./task_slots.ts";

@@ -4,9 +4,8 @@
  * @module
  */
 
-import type { Actor } from "../../domain/actor.ts";
-import type { Task } from "../../domain/task.ts";
-import { isFinal } from "../../domain/task_status.ts";
+import type { Actor } from "../../domain/records.ts";
+import { isFinal, type Task } from "../../domain/task.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { removalOf } from "../../engine/sealer.ts";
 import type { Write } from "../../store/store.ts";

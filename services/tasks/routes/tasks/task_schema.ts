@@ -4,7 +4,7 @@
  * @module
  */
 
-import { TASK_STATUSES, type TaskStatus } from "../../domain/task_status.ts";
+import { TASK_STATUSES, type TaskStatus } from "../../domain/task.ts";
 import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named, shape } from "../../../shared/schema/annotated.ts";
 import { type Fault, report } from "../../../shared/schema/fault.ts";

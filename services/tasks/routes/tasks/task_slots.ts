@@ -6,9 +6,9 @@
  */
 
 import { quote } from "../../../shared/quote.ts";
-import type { Actor } from "../../domain/actor.ts";
+import type { Actor } from "../../domain/records.ts";
 import type { Task } from "../../domain/task.ts";
-import type { FoldDraft } from "../../domain/history_fold.ts";
+import type { FoldDraft } from "../../domain/history.ts";
 import { foldFor } from "../../engine/history_fold.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import type { Creation } from "../../engine/creation.ts";

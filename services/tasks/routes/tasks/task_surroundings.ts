@@ -4,9 +4,8 @@
  * @module
  */
 
-import type { PlanLimits } from "../../domain/plan.ts";
+import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
 import type { Task } from "../../domain/task.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 

@@ -5,14 +5,14 @@
  */
 
 import { formatDuration } from "../../domain/duration.ts";
-import type {
-  Attempt,
-  RepeatRule,
-  Task,
-  TaskError,
+import {
+  type Attempt,
+  isFinal,
+  type RepeatRule,
+  type Task,
+  type TaskError,
 } from "../../domain/task.ts";
 import type { EmbeddedJson } from "../../engine/embedded_json.ts";
-import { isFinal } from "../../domain/task_status.ts";
 import { utcTime } from "../../http/utc_time.ts";
 
 /** What a view shows beside the task itself. */

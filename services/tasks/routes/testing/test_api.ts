@@ -16,13 +16,14 @@ import { CredentialCache } from "../../access/credential_cache.ts";
 import type { UserMirror } from "../../access/user_mirror.ts";
 import { PushCaller } from "../../delivery/push_call.ts";
 import {
+  type ApiKey,
   type Plan,
   type PlanLimits,
   type Price,
+  type Tenant,
   UNLIMITED_PLAN,
-} from "../../domain/plan.ts";
-import type { ApiKey, Tenant } from "../../domain/tenant.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+  type WorkerDefinition,
+} from "../../domain/records.ts";
 import { Engine } from "../../engine/engine.ts";
 import { openParts } from "../../engine/open_parts.ts";
 import { Vault } from "../../engine/vault.ts";

@@ -5,8 +5,7 @@
  */
 
 import { mintApiKey } from "../../access/api_key.ts";
-import type { ApiKey, Tenant } from "../../domain/tenant.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { ApiKey, Tenant, WorkerDefinition } from "../../domain/records.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { sampleWorker } from "../../engine/testing/samples.ts";
 import type { Write } from "../../store/store.ts";

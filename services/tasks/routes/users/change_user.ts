@@ -6,7 +6,7 @@
 
 import { actorOf, administratorOf, seesPayloads } from "../../access/caller.ts";
 import { mayChangeUser } from "../../access/user_rules.ts";
-import type { User } from "../../domain/tenant.ts";
+import type { User } from "../../domain/records.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";

@@ -8,8 +8,7 @@
  * @module
  */
 
-import { SYSTEM_ACTOR } from "../../domain/actor.ts";
-import type { User } from "../../domain/tenant.ts";
+import { SYSTEM_ACTOR, type User } from "../../domain/records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import type { Write } from "../../store/store.ts";
 import type { Answer } from "../../http/answer.ts";

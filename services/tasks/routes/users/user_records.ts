@@ -7,7 +7,7 @@
 
 import { missingScope, scopesOfKey } from "../../access/scope.ts";
 import { scopesOfRole } from "../../access/scope.ts";
-import type { ApiKey, User } from "../../domain/tenant.ts";
+import type { ApiKey, User } from "../../domain/records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import type { Write } from "../../store/store.ts";
 import { identityRecordId } from "../../engine/credential_records.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { User } from "../../domain/tenant.ts";
+import type { User } from "../../domain/records.ts";
 import { identityRecordId } from "../../engine/credential_records.ts";
 import { openTestApi } from "../testing/test_api.ts";
 import { addUser, listOf, peopleRoutes } from "./testing/add_user.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { User } from "../../domain/tenant.ts";
+import type { User } from "../../domain/records.ts";
 import type { JsonObject } from "../../../shared/schema/json_schema.ts";
 import { optionalTime, time } from "../tasks/task_view.ts";
 

@@ -11,8 +11,10 @@ import {
   seesPayloads,
 } from "../../access/caller.ts";
 import { mintWorkerCredential } from "../../access/worker_credential.ts";
-import type { WorkerCredential } from "../../domain/tenant.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type {
+  WorkerCredential,
+  WorkerDefinition,
+} from "../../domain/records.ts";
 import type { SecretRecord } from "../../engine/books.ts";
 import { retiring } from "../../engine/retired_secrets.ts";
 import { sealSecret } from "../../secrets/sealed.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import type { ApiParts } from "../api_parts.ts";
 import {
   CALL_ADDRESS_RULE,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import type { Vault } from "../../engine/vault.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import { retiring } from "../../engine/retired_secrets.ts";
 import { isSecretName } from "../../secrets/secret_name.ts";
 import type { ApiParts } from "../api_parts.ts";

@@ -5,8 +5,8 @@
  */
 
 import { actorOf } from "../../access/caller.ts";
-import { LIVE_STATUSES } from "../../domain/task_status.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import { LIVE_STATUSES } from "../../domain/task.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import type { EventRequest } from "../../engine/changes.ts";
 import type { TaskPosition } from "../../store/task_query.ts";
 import type { ApiParts } from "../api_parts.ts";

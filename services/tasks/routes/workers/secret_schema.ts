@@ -14,7 +14,7 @@ import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named, shape } from "../../../shared/schema/annotated.ts";
 import { boolean, literal } from "../../../shared/schema/choice.ts";
 import { asGiven } from "../../../shared/schema/derived.ts";
-import { dateTime } from "../../domain/schema/domain_kinds.ts";
+import { dateTime } from "../../domain/value_schemas.ts";
 import type { JsonSchema } from "../../../shared/schema/json_schema.ts";
 import { list } from "../../../shared/schema/list.ts";
 import { integer } from "../../../shared/schema/numbers.ts";

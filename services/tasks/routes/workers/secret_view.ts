@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { WorkerCredential } from "../../domain/tenant.ts";
-import type { SigningSecret } from "../../domain/worker.ts";
+import type { SigningSecret, WorkerCredential } from "../../domain/records.ts";
 import type { SecretRecord } from "../../engine/books.ts";
 import { optionalTime, time } from "../tasks/task_view.ts";
 

@@ -8,7 +8,7 @@ import {
   newSigningKey,
   parseSigningSecret,
 } from "../../delivery/signing_secret.ts";
-import type { SigningSecret, WorkerDefinition } from "../../domain/worker.ts";
+import type { SigningSecret, WorkerDefinition } from "../../domain/records.ts";
 import type { SealingTicket } from "../../engine/tenant_keys.ts";
 import type { Vault } from "../../engine/vault.ts";
 import type { Write } from "../../store/store.ts";

@@ -7,7 +7,7 @@
 import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named } from "../../../shared/schema/annotated.ts";
 import { boolean, choice } from "../../../shared/schema/choice.ts";
-import { durationMs } from "../../domain/schema/domain_kinds.ts";
+import { durationMs } from "../../domain/value_schemas.ts";
 import { type ObjectOf, withDefault } from "../../../shared/schema/field.ts";
 import { jsonText } from "../../../shared/schema/json_value.ts";
 import { record } from "../../../shared/schema/list.ts";

@@ -8,7 +8,7 @@ import { actorOf } from "../../access/caller.ts";
 import { judgeAnswer } from "../../delivery/judge_answer.ts";
 import type { PushOutcome } from "../../delivery/push_outcome.ts";
 import type { Task } from "../../domain/task.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import {
   pushRequestOf,
   type PushRequestOutcome,

@@ -8,7 +8,7 @@ import type {
   WorkerDefinition,
   WorkerJob,
   WorkerLimits,
-} from "../../domain/worker.ts";
+} from "../../domain/records.ts";
 import type { WorkerChanges } from "./worker_schema.ts";
 
 /** Circumstances of a change. */

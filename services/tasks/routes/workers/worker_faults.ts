@@ -7,7 +7,7 @@
 
 import { judgeHeaders, SERVICE_HEADERS } from "../../delivery/push_headers.ts";
 import { judgeTarget, type JudgeTargetOptions } from "../../delivery/target.ts";
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import { parseHeaderTemplate } from "../../secrets/header_template.ts";
 import { parseUrlTemplate } from "../../secrets/url_template.ts";
 import { type Fault, pointerTo } from "../../../shared/schema/fault.ts";

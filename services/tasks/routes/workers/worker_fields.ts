@@ -9,7 +9,7 @@ import { nullable, oneOf } from "../../../shared/schema/alternatives.ts";
 import { described, shape } from "../../../shared/schema/annotated.ts";
 import { boolean, choice } from "../../../shared/schema/choice.ts";
 import { refined } from "../../../shared/schema/derived.ts";
-import { dateTime, durationMs } from "../../domain/schema/domain_kinds.ts";
+import { dateTime, durationMs } from "../../domain/value_schemas.ts";
 import {
   optional,
   readOnly,
@@ -19,7 +19,7 @@ import { isJsonObject } from "../../../shared/schema/json_schema.ts";
 import { list, record } from "../../../shared/schema/list.ts";
 import { integer } from "../../../shared/schema/numbers.ts";
 import { object } from "../../../shared/schema/object.ts";
-import { retryPolicy } from "../../domain/schema/retry_kind.ts";
+import { retryPolicy } from "../../domain/retry_kind.ts";
 import type { Schema } from "../../../shared/schema/schema.ts";
 import { ONE_LINE, text } from "../../../shared/schema/text.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { WorkerDefinition } from "../../domain/worker.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { WorkerFacts } from "./worker_view.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";

@@ -5,12 +5,12 @@
  */
 
 import { formatDuration } from "../../domain/duration.ts";
-import type { TaskStatus } from "../../domain/task_status.ts";
+import type { TaskStatus } from "../../domain/task.ts";
 import type {
   WorkerDefinition,
   WorkerJob,
   WorkerLimits,
-} from "../../domain/worker.ts";
+} from "../../domain/records.ts";
 import type { WorkerLife } from "../../engine/liveness.ts";
 import { optionalTime, time } from "../tasks/task_view.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { TaskStatus } from "../../domain/task_status.ts";
+import type { TaskStatus } from "../../domain/task.ts";
 import { type WorkerStatus, workerStatus } from "./worker_view.ts";
 
 const NOW_MS = 1_800_000_000_000;

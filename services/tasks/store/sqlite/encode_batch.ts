@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isFinal } from "../../domain/task_status.ts";
+import { isFinal } from "../../domain/task.ts";
 import type { Transaction, Write } from "../store.ts";
 import {
   nameLane,

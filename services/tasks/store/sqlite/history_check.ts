@@ -5,15 +5,15 @@
  */
 
 import { describeError } from "../../../shared/settled.ts";
-import type { ChainEnd } from "../../domain/chain_end.ts";
-import type { Digest, HistoryRecord } from "../../domain/history.ts";
+import type { ChainEnd, Task } from "../../domain/task.ts";
 import {
   beginReading,
+  type Digest,
   endReading,
   type HistoryReading,
+  type HistoryRecord,
   readOn,
-} from "../../domain/history_fold.ts";
-import type { Task } from "../../domain/task.ts";
+} from "../../domain/history.ts";
 import { isBoundBy } from "../../domain/task_binding.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import { MAX_FAULTS, versionFaultOf } from "./integrity.ts";

@@ -5,7 +5,7 @@
  */
 
 import { TAKEABLE_STATUSES } from "../../domain/placement.ts";
-import { TASK_STATUSES } from "../../domain/task_status.ts";
+import { TASK_STATUSES } from "../../domain/task.ts";
 import type { TaskQuery } from "../task_query.ts";
 import {
   type Condition,

@@ -7,8 +7,7 @@
 import { setImmediate } from "node:timers";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { Task } from "../../domain/task.ts";
-import type { TaskStatus } from "../../domain/task_status.ts";
+import type { Task, TaskStatus } from "../../domain/task.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { HistoryPage, HistoryQuery } from "../history_query.ts";
 import type {

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { serviceTest } from "../../../../tests/support/services.ts";
-import type { Task } from "../../domain/task.ts";
-import { isFinal, TASK_STATUSES } from "../../domain/task_status.ts";
+import { isFinal, type Task, TASK_STATUSES } from "../../domain/task.ts";
 import type { Transaction } from "../store.ts";
 import type { TaskQuery } from "../task_query.ts";
 import {

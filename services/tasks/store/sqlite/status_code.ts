@@ -4,7 +4,7 @@
  * @module
  */
 
-import { TASK_STATUSES, type TaskStatus } from "../../domain/task_status.ts";
+import { TASK_STATUSES, type TaskStatus } from "../../domain/task.ts";
 
 /** In the order of their numbers, which is fixed for ever: files hold it. */
 const STATUSES: readonly TaskStatus[] = [

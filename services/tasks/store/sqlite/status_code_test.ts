@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { isFinal, TASK_STATUSES } from "../../domain/task_status.ts";
+import { isFinal, TASK_STATUSES } from "../../domain/task.ts";
 import { RUNNING_CODE, statusCode, statusOf } from "./status_code.ts";
 
 Deno.test("statusCode() keeps the numbers that files hold", () => {

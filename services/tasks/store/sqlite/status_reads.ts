@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { TaskStatus } from "../../domain/task_status.ts";
+import type { TaskStatus } from "../../domain/task.ts";
 import type { ScanPage, ScanPosition, WatchedStatus } from "../store.ts";
 import type { Names } from "./names.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";

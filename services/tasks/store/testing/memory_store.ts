@@ -8,8 +8,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { HistoryRecord } from "../../domain/history.ts";
 import { placementOf } from "../../domain/placement.ts";
-import type { Task } from "../../domain/task.ts";
-import { isFinal, type TaskStatus } from "../../domain/task_status.ts";
+import { isFinal, type Task, type TaskStatus } from "../../domain/task.ts";
 import type { HistoryPage, HistoryQuery } from "../history_query.ts";
 import type {
   RecordKind,

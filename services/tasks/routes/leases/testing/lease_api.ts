@@ -5,8 +5,10 @@
  */
 
 import { mintWorkerCredential } from "../../../access/worker_credential.ts";
-import type { WorkerCredential } from "../../../domain/tenant.ts";
-import type { WorkerDefinition } from "../../../domain/worker.ts";
+import type {
+  WorkerCredential,
+  WorkerDefinition,
+} from "../../../domain/records.ts";
 import {
   openTestApi,
   type TestApi,

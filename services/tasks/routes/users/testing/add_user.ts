@@ -5,7 +5,7 @@
  */
 
 import { assert } from "@std/assert";
-import type { User } from "../../../domain/tenant.ts";
+import type { User } from "../../../domain/records.ts";
 import type { ApiParts } from "../../api_parts.ts";
 import type { AnyRoute } from "../../../http/route.ts";
 import type { TestApi } from "../../testing/test_api.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Task, TaskDefinition } from "../../../domain/task.ts";
-import type { WorkerDefinition } from "../../../domain/worker.ts";
+import type { WorkerDefinition } from "../../../domain/records.ts";
 import { sampleDefinition } from "../../../engine/testing/samples.ts";
 import type { TestApi } from "../../testing/test_api.ts";
 

@@ -5,8 +5,7 @@
  */
 
 import { assertEquals } from "@std/assert";
-import type { Task } from "../../../domain/task.ts";
-import { TASK_STATUSES } from "../../../domain/task_status.ts";
+import { type Task, TASK_STATUSES } from "../../../domain/task.ts";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import type { Claim, Store, WorkerPosition } from "../../store.ts";
 import { removal, SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";

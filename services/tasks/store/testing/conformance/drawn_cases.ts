@@ -8,8 +8,7 @@ import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { roundsOf } from "../../../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
-import type { Task } from "../../../domain/task.ts";
-import { TASK_STATUSES } from "../../../domain/task_status.ts";
+import { type Task, TASK_STATUSES } from "../../../domain/task.ts";
 import type { Store, Transaction, Write } from "../../store.ts";
 import { createMemoryStore } from "../memory_store.ts";
 import {

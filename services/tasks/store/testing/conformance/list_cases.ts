@@ -6,8 +6,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
-import type { Task } from "../../../domain/task.ts";
-import { isFinal, TASK_STATUSES } from "../../../domain/task_status.ts";
+import { isFinal, type Task, TASK_STATUSES } from "../../../domain/task.ts";
 import type { TaskQuery } from "../../task_query.ts";
 import { SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
 import { readList } from "./read_list.ts";

@@ -6,8 +6,7 @@
 
 import { assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
-import type { Task } from "../../../domain/task.ts";
-import { TASK_STATUSES } from "../../../domain/task_status.ts";
+import { type Task, TASK_STATUSES } from "../../../domain/task.ts";
 import { removal, SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
 import { readList } from "./read_list.ts";
 import {

@@ -5,8 +5,7 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import type { Task } from "../../../domain/task.ts";
-import type { TaskStatus } from "../../../domain/task_status.ts";
+import type { Task, TaskStatus } from "../../../domain/task.ts";
 import type { Store } from "../../store.ts";
 import {
   change,

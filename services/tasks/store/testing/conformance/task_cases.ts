@@ -5,7 +5,7 @@
  */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { FINAL_STATUSES, LIVE_STATUSES } from "../../../domain/task_status.ts";
+import { FINAL_STATUSES, LIVE_STATUSES } from "../../../domain/task.ts";
 import {
   change,
   changed,

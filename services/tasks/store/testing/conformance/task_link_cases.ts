@@ -5,7 +5,7 @@
  */
 
 import { assertEquals } from "@std/assert";
-import { FINAL_STATUSES } from "../../../domain/task_status.ts";
+import { FINAL_STATUSES } from "../../../domain/task.ts";
 import type { Store } from "../../store.ts";
 import {
   change,

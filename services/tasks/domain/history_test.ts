@@ -1,14 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import type { ChainEnd } from "./chain_end.ts";
-import { chain, type HistoryDraft, type HistoryRecord } from "./history.ts";
+import type { ChainEnd } from "./task.ts";
 import {
+  chain,
   foldDraft,
   foldThrough,
+  type HistoryDraft,
+  type HistoryRecord,
   MAX_FOLDED_AT_ONCE,
   verifyHistory,
-} from "./history_fold.ts";
+} from "./history.ts";
 
 const digest = (text: string) =>
   createHash("sha256").update(text).digest("base64url");

@@ -5,20 +5,20 @@
  * @module
  */
 
-import { type CronExpression, parseCron } from "../cron_expression.ts";
-import { type Duration, formatDuration, nominalMs } from "../duration.ts";
-import { parseDuration } from "../parse_duration.ts";
-import { parseTimeZone } from "../time_zone.ts";
-import { named } from "../../../shared/schema/annotated.ts";
+import { type CronExpression, parseCron } from "./cron_expression.ts";
 import {
-  asGiven,
-  type Parsed,
-  parsed,
-} from "../../../shared/schema/derived.ts";
+  type Duration,
+  formatDuration,
+  nominalMs,
+  parseDuration,
+} from "./duration.ts";
+import { parseTimeZone } from "./time_zone.ts";
+import { named } from "../../shared/schema/annotated.ts";
+import { asGiven, type Parsed, parsed } from "../../shared/schema/derived.ts";
 import { LAST_INSTANT_MS, parseInstant } from "./instant.ts";
-import type { JsonSchema } from "../../../shared/schema/json_schema.ts";
-import type { Schema } from "../../../shared/schema/schema.ts";
-import { text } from "../../../shared/schema/text.ts";
+import type { JsonSchema } from "../../shared/schema/json_schema.ts";
+import type { Schema } from "../../shared/schema/schema.ts";
+import { text } from "../../shared/schema/text.ts";
 
 /** Bounds and forms of a duration. */
 export interface DurationOptions {

@@ -1,0 +1,320 @@
+/**
+ * Instants as clients write them (RFC 3339), and the ranges that `start` and
+ * `end` of a list stand for.
+ *
+ * @module
+ */
+
+import { quote } from "../../shared/quote.ts";
+import { parseTimeZone, readWall } from "./time_zone.ts";
+import type { ParameterProblem } from "../../shared/schema/parameter_fault.ts";
+
+/** What reading an instant comes to. */
+export type InstantOutcome =
+  | {
+    readonly kind: "ok";
+    /** Milliseconds since the epoch; what is beyond milliseconds is cut off. */
+    readonly atMs: number;
+    /** Digits of the fraction of a second as they were written. */
+    readonly fractionDigits: number;
+    /** Whether the fraction had anything beyond milliseconds. */
+    readonly isCut: boolean;
+  }
+  | {
+    readonly kind: "invalid";
+    /** What is wrong, as a message for the client. */
+    readonly reason: string;
+  };
+
+/** The last instant of the year 9999, the last that RFC 3339 can write. */
+export const LAST_INSTANT_MS = 253_402_300_799_999;
+
+/** A time without a zone, which is the most frequent mistake. */
+const ZONELESS = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?$/;
+
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Days of a month, 1 to 12, in the Gregorian calendar; 0 for no month. */
+export function daysOfMonth(year: number, month: number): number {
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return month === 2 && isLeap ? 29 : DAYS[month - 1] ?? 0;
+}
+
+/** A day of the Gregorian calendar. */
+export interface CalendarDay {
+  /** The year, 0 to 10000. */
+  readonly year: number;
+  /** The month, from 1; 13 is the first one of the next year. */
+  readonly month: number;
+  /** The day of the month, from 1; one too many is the next month's first. */
+  readonly day: number;
+}
+
+/** Milliseconds since the epoch at the beginning of a day in UTC. */
+export function dayMs({ year, month, day }: CalendarDay): number {
+  // Date.UTC() takes years below 100 for those of the last century.
+  return year >= 100
+    ? Date.UTC(year, month - 1, day)
+    : new Date(0).setUTCFullYear(year, month - 1, day);
+}
+
+/**
+ * Reads an instant with its zone, which may be an offset (RFC 3339, 5.6): `T`
+ * and `Z` in any case, a space for `T`. A space before the offset is what a plus
+ * sign becomes in a query. A second 60 is not taken, since milliseconds since
+ * the epoch cannot tell it.
+ */
+export function parseInstant(input: string): InstantOutcome {
+  const zoneAt = zoneOffset(input);
+  const offsetMinutes = offsetOf(input, zoneAt);
+  const century = pairAt(input, 0);
+  const yearOfCentury = pairAt(input, 2);
+  const year = century * 100 + yearOfCentury;
+  const month = pairAt(input, 5);
+  const day = pairAt(input, 8);
+  const hour = pairAt(input, 11);
+  const minute = pairAt(input, 14);
+  const second = pairAt(input, 17);
+  const isFormed = century >= 0 && yearOfCentury >= 0 && month >= 0 &&
+    day >= 0 && hour >= 0 &&
+    minute >= 0 && second >= 0 && input[4] === "-" && input[7] === "-" &&
+    isOneOf(input[10], "Tt ") && input[13] === ":" && input[16] === ":" &&
+    zoneAt !== -1 && offsetMinutes !== undefined;
+  if (!isFormed) return invalid(input, formOf(input));
+  if (day < 1 || day > daysOfMonth(year, month)) {
+    return invalid(input, "the calendar has no such day");
+  }
+  if (
+    hour > 23 || minute > 59 || second > 59 || Number.isNaN(offsetMinutes)
+  ) {
+    return invalid(input, "the clock has no such time");
+  }
+  const fraction = zoneAt === 19 ? "" : input.slice(20, zoneAt);
+  const minutes = hour * 60 + minute - offsetMinutes;
+  return {
+    kind: "ok",
+    atMs: dayMs({ year, month, day }) + minutes * 60_000 + second * 1_000 +
+      (fraction === "" ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"))),
+    fractionDigits: fraction.length,
+    isCut: fraction.length > 3 && /[1-9]/.test(fraction.slice(3)),
+  };
+}
+
+/** Where the zone begins, behind seconds and fraction; -1 when it cannot. */
+function zoneOffset(input: string): number {
+  if (input[19] !== ".") return 19;
+  let end = 20;
+  while (isDigit(input, end)) end++;
+  return end > 20 && end <= 29 ? end : -1;
+}
+
+/** Minutes; NaN for those that no clock has, `undefined` for no offset. */
+function offsetOf(input: string, at: number): number | undefined {
+  const sign = input[at];
+  if (isOneOf(sign, "Zz")) return input.length === at + 1 ? 0 : undefined;
+  const hours = pairAt(input, at + 1);
+  const minutes = pairAt(input, at + 4);
+  const isFormed = isOneOf(sign, "+- ") && hours >= 0 && minutes >= 0 &&
+    input[at + 3] === ":" && input.length === at + 6;
+  if (!isFormed) return undefined;
+  if (hours > 23 || minutes > 59) return NaN;
+  return (sign === "-" ? -1 : 1) * (hours * 60 + minutes);
+}
+
+/** The number that two digits are; -1 for anything else. */
+function pairAt(input: string, at: number): number {
+  return isDigit(input, at) && isDigit(input, at + 1)
+    ? (input.charCodeAt(at) - 48) * 10 + input.charCodeAt(at + 1) - 48
+    : -1;
+}
+
+function isDigit(input: string, at: number): boolean {
+  // NaN behind the end, which is no digit either.
+  const code = input.charCodeAt(at);
+  return code >= 48 && code <= 57;
+}
+
+function isOneOf(character: string | undefined, characters: string): boolean {
+  return character !== undefined && characters.includes(character);
+}
+
+function formOf(input: string): string {
+  return ZONELESS.test(input)
+    ? 'it has no zone; add "Z" for UTC or an offset such as "+02:00"'
+    : "it is not of the form 2030-01-31T08:30:00Z (RFC 3339)";
+}
+
+function invalid(input: string, state: string): InstantOutcome {
+  const shown = quote(input, { maxChars: 64 });
+  return { kind: "invalid", reason: `Cannot read time ${shown}: ${state}` };
+}
+
+/** The instants a written time stands for. */
+export type PeriodOutcome =
+  | {
+    readonly kind: "ok";
+    /** The first of them. */
+    readonly firstMs: number;
+    /**
+     * The last of them; before the first one when the zone had no such day (a
+     * few islands have passed over one).
+     */
+    readonly lastMs: number;
+  }
+  | {
+    readonly kind: "invalid";
+    /** What is wrong, as a message for the client. */
+    readonly reason: string;
+  };
+
+const DATE = /^(\d{4})(?:-(\d\d)(?:-(\d\d))?)?$/;
+
+/**
+ * Reads a year, a month or a day of a zone's calendar, or an RFC 3339 time with
+ * a zone of its own, down to milliseconds.
+ */
+export function parsePeriod(input: string, timezone: string): PeriodOutcome {
+  const match = DATE.exec(input);
+  if (match === null) return instantPeriod(input);
+  const year = Number(match[1]);
+  const month = Number(match[2] ?? 1);
+  const day = Number(match[3] ?? 1);
+  if (month < 1 || month > 12 || day < 1 || day > daysOfMonth(year, month)) {
+    const shown = quote(input, { maxChars: 64 });
+    return {
+      kind: "invalid",
+      reason: `Cannot read time ${shown}: the calendar has no such ${
+        match[3] === undefined ? "month" : "day"
+      }`,
+    };
+  }
+  const next = match[2] === undefined
+    ? dayMs({ year: year + 1, month: 1, day: 1 })
+    : match[3] === undefined
+    ? dayMs({ year, month: month + 1, day: 1 })
+    : dayMs({ year, month, day: day + 1 });
+  return {
+    kind: "ok",
+    firstMs: startOf(dayMs({ year, month, day }), timezone),
+    lastMs: startOf(next, timezone) - 1,
+  };
+}
+
+function instantPeriod(input: string): PeriodOutcome {
+  const outcome = parseInstant(input);
+  if (outcome.kind === "invalid") {
+    const isTime = /[Tt ]\d\d:/.test(input);
+    return isTime ? outcome : {
+      kind: "invalid",
+      reason:
+        `Cannot read time ${quote(input, { maxChars: 64 })}: it is none ` +
+        "of YYYY, YYYY-MM, YYYY-MM-DD and RFC 3339 with a zone",
+    };
+  }
+  if (outcome.fractionDigits > 3) {
+    return {
+      kind: "invalid",
+      reason: `Cannot read time ${quote(input, { maxChars: 64 })}: ` +
+        "milliseconds are the smallest unit",
+    };
+  }
+  const lengthMs = 10 ** (3 - outcome.fractionDigits);
+  return {
+    kind: "ok",
+    firstMs: outcome.atMs,
+    lastMs: outcome.atMs + lengthMs - 1,
+  };
+}
+
+/** The first instant at which the zone's clock shows a wall time or a later one. */
+function startOf(wallMs: number, timezone: string): number {
+  if (timezone === "UTC") return wallMs;
+  const reading = readWall(wallMs, timezone);
+  return reading.kind === "gap" ? reading.endMs : reading.atMs;
+}
+
+/** The parameters as a client wrote them. */
+export interface InstantRangeInput {
+  /** The beginning; absent means there is none. */
+  readonly start?: string;
+  /** The end; absent means there is none. */
+  readonly end?: string;
+  /**
+   * The zone whose calendar years, months and days are of.
+   * @default "UTC"
+   */
+  readonly tz?: string;
+}
+
+/** A range of instants; one that ends before it begins holds none. */
+export interface InstantRange {
+  /** The first instant, itself included; absent means all before the last. */
+  readonly fromMs?: number;
+  /** The last instant, itself included; absent means all after the first. */
+  readonly toMs?: number;
+}
+
+/** What reading a range comes to. */
+export type InstantRangeOutcome =
+  | { readonly kind: "ok"; readonly value: InstantRange }
+  | {
+    readonly kind: "invalid";
+    /** All that is wrong, at least one thing. */
+    readonly problems: readonly ParameterProblem[];
+  };
+
+/**
+ * Reads a range. Both ends are inclusive at the precision they are written in:
+ * `start=2016&end=2017` is all of both years. An end that lies before the
+ * start is refused.
+ */
+export function parseInstantRange(
+  input: InstantRangeInput,
+): InstantRangeOutcome {
+  const problems: ParameterProblem[] = [];
+  const timezone = zoneOf(input.tz, problems);
+  const read = (
+    parameter: "start" | "end",
+  ): { readonly firstMs: number; readonly lastMs: number } | undefined => {
+    const text = input[parameter];
+    if (text === undefined) return undefined;
+    const outcome = parsePeriod(text, timezone);
+    if (outcome.kind === "ok") return outcome;
+    problems.push({ parameter, code: "bad_time", reason: outcome.reason });
+    return undefined;
+  };
+  const start = read("start");
+  const end = read("end");
+  if (
+    start !== undefined && end !== undefined &&
+    // A day that a zone passed over begins and ends where the next one begins.
+    end.lastMs < start.firstMs && end.firstMs < start.firstMs
+  ) {
+    problems.push({
+      parameter: "end",
+      code: "end_before_start",
+      reason: "Cannot read range: its end is before its start",
+    });
+  }
+  if (problems.length > 0) return { kind: "invalid", problems };
+  return {
+    kind: "ok",
+    value: {
+      ...start === undefined ? {} : { fromMs: start.firstMs },
+      ...end === undefined ? {} : { toMs: end.lastMs },
+    },
+  };
+}
+
+/** The zone; UTC as well when it cannot be read, so that reading goes on. */
+function zoneOf(tz: string | undefined, problems: ParameterProblem[]): string {
+  if (tz === undefined) return "UTC";
+  const outcome = parseTimeZone(tz);
+  if (outcome.kind === "ok") return outcome.timezone;
+  problems.push({
+    parameter: "tz",
+    code: outcome.code,
+    reason: outcome.reason,
+  });
+  return "UTC";
+}
