@@ -33,10 +33,12 @@ const READY_MS = 60_000;
 /**
  * Starts the relayer on a data folder, with rate limits off.
  *
+ * @param options.inspectPort Where its inspector listens; none unless given.
  * @throws {Error} When it is not ready in a minute.
  */
 export async function startBenchRelayer(
   dataDir: string,
+  { inspectPort }: { readonly inspectPort?: number } = {},
 ): Promise<BenchRelayer> {
   const account = await createAccount(dataDir);
   const other = await createAccount(dataDir);
@@ -48,7 +50,7 @@ export async function startBenchRelayer(
     METRICS_PORT: "0",
     RATE_LIMIT_DISABLED: "true",
     LOG_LEVEL: "warn",
-  }).spawn();
+  }, inspectPort).spawn();
   const log = new Response(child.stderr).text();
   const relayer = {
     ...account,
@@ -78,9 +80,13 @@ async function createAccount(dataDir: string): Promise<BenchAccount> {
 function command(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  inspectPort?: number,
 ): Deno.Command {
   const execPath = Deno.execPath();
-  const flags = permissionFlags("relayer", { execPath });
+  const flags = [
+    ...permissionFlags("relayer", { execPath }),
+    ...inspectPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectPort}`],
+  ];
   return new Deno.Command(execPath, {
     args: [
       ...withStd(["run", ...flags], decidedSource()),

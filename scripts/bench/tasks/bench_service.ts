@@ -47,9 +47,13 @@ export class BenchService {
   /**
    * Starts the service on a data folder and waits until it is ready.
    *
+   * @param options.inspectPort Where its inspector listens; none unless given.
    * @throws {Error} When it ends, or is not ready in two minutes.
    */
-  static async start(dataDir: string): Promise<BenchService> {
+  static async start(
+    dataDir: string,
+    { inspectPort }: { readonly inspectPort?: number } = {},
+  ): Promise<BenchService> {
     const [port, metricsPort] = [freePort(), freePort()];
     const beginMs = performance.now();
     const child = spawn(
@@ -62,6 +66,7 @@ export class BenchService {
         ACCOUNTS_MODE: "open",
         LOG_LEVEL: "warn",
       },
+      inspectPort,
     );
     const log = new Response(child.stderr).text();
     const ended = child.status.then(() => "ended" as const);
@@ -120,9 +125,13 @@ export async function runtimeStartMs(): Promise<number> {
 function spawn(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  inspectPort?: number,
 ): Deno.ChildProcess {
   const execPath = Deno.execPath();
-  const flags = permissionFlags("tasks", { execPath });
+  const flags = [
+    ...permissionFlags("tasks", { execPath }),
+    ...inspectPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectPort}`],
+  ];
   return new Deno.Command(execPath, {
     args: [...withStd(["run", ...flags], decidedSource()), ...args],
     cwd: ROOT,

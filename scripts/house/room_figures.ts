@@ -1,0 +1,121 @@
+/**
+ * Figures of the project's rooms: how large they are, and how finely they are cut.
+ *
+ * @module
+ */
+
+import { isTestCode } from "../lint/project_file.ts";
+import type { SourceFacts } from "./source_facts.ts";
+
+/** The figures of one room, without its tests. */
+export interface RoomFigures {
+  /** The folder. */
+  readonly room: string;
+  /** How many files it has. */
+  readonly files: number;
+  /** How many lines they have. */
+  readonly lines: number;
+  /** How many of them hold code. */
+  readonly codeLines: number;
+  /** Files that exactly one other file imports. */
+  readonly oneImporter: number;
+  /** Exported names that no other file uses, tests apart. */
+  readonly unusedExports: number;
+  /** Places that spread `{}` so as to leave out a member. */
+  readonly optionalSpreads: number;
+}
+
+/** A name that is exported though its own file alone uses it. */
+export interface UnusedExport {
+  /** The file. */
+  readonly path: string;
+  /** The name. */
+  readonly name: string;
+}
+
+/** What is known of a project's files. */
+export interface House {
+  /** The figures of the rooms, in the order asked for. */
+  readonly rooms: readonly RoomFigures[];
+  /** Exported names that no other file uses, tests apart. */
+  readonly unused: readonly UnusedExport[];
+  /** Files with one importer, and that importer. */
+  readonly single: readonly {
+    readonly path: string;
+    readonly importer: string;
+  }[];
+}
+
+/**
+ * Takes the figures.
+ *
+ * @param facts Those of all files, tests among them.
+ * @param options `rooms` are folders with a slash at their end; the exports of
+ * `entries` are for others.
+ */
+export function measureHouse(
+  facts: readonly SourceFacts[],
+  { rooms, entries }: {
+    readonly rooms: readonly string[];
+    readonly entries: readonly string[];
+  },
+): House {
+  const production = facts.filter(({ path }) => isProduction(path));
+  const importers = new Map<string, Set<string>>();
+  const used = new Map<string, Set<string>>();
+  for (const { path, imports } of production) {
+    for (const one of imports) {
+      membersOf(importers, one.path).add(path);
+      membersOf(used, one.path).add(one.name);
+    }
+  }
+  const isEntry = new Set(entries);
+  const unused: UnusedExport[] = [];
+  const single: { path: string; importer: string }[] = [];
+  for (const { path, exports } of production) {
+    const [importer, ...others] = importers.get(path) ?? [];
+    if (importer !== undefined && others.length === 0) {
+      single.push({ path, importer });
+    }
+    const names = used.get(path);
+    if (isEntry.has(path) || names?.has("*")) continue;
+    for (const name of exports) {
+      if (!names?.has(name)) unused.push({ path, name });
+    }
+  }
+  return {
+    rooms: rooms.map((room) => {
+      const within = production.filter(({ path }) => path.startsWith(room));
+      const isWithin = ({ path }: { readonly path: string }): boolean =>
+        path.startsWith(room);
+      return {
+        room: room.replace(/\/$/, ""),
+        files: within.length,
+        lines: sum(within, ({ lines }) => lines),
+        codeLines: sum(within, ({ codeLines }) => codeLines),
+        oneImporter: single.filter(isWithin).length,
+        unusedExports: unused.filter(isWithin).length,
+        optionalSpreads: sum(within, ({ optionalSpreads }) => optionalSpreads),
+      };
+    }),
+    unused,
+    single,
+  };
+}
+
+function isProduction(path: string): boolean {
+  return !isTestCode(path) && !/^(?:tests|scripts)\//.test(path);
+}
+
+function membersOf(map: Map<string, Set<string>>, key: string): Set<string> {
+  let members = map.get(key);
+  if (members === undefined) map.set(key, members = new Set());
+  return members;
+}
+
+function sum(
+  facts: readonly SourceFacts[],
+  figure: (facts: SourceFacts) => number,
+): number {
+  return facts.reduce((total, one) => total + figure(one), 0);
+}
