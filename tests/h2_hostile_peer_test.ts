@@ -4,8 +4,12 @@ import {
   type GrpcClient,
 } from "../services/shared/grpc/client.ts";
 import { createH2GrpcServer } from "../services/shared/grpc/h2_server.ts";
-import { H2_ERROR } from "../services/shared/h2/error_code.ts";
-import { FLAG, FRAME_TYPE, read32Bits } from "../services/shared/h2/frame.ts";
+import {
+  FLAG,
+  FRAME_TYPE,
+  H2_ERROR,
+  read32Bits,
+} from "../services/shared/h2/frame.ts";
 import {
   concat,
   dataFrame,

@@ -6,14 +6,13 @@
  */
 
 import { systemClock } from "../shared/clock.ts";
-import type { Part } from "../shared/part.ts";
-import { createLogger } from "../shared/log_writer.ts";
-import type { Logger } from "../shared/logger.ts";
+import type { Part } from "../shared/stopper.ts";
+import { createLogger, type Logger } from "../shared/logger.ts";
 import { GRPC_JS_ENVIRONMENT } from "../shared/grpc/grpc_js_environment.ts";
 import { processIo } from "../shared/process_io.ts";
 import { readSettings, settingsHelp } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
-import { processSignals } from "../shared/signals.ts";
+import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { runCheck } from "./cli/check.ts";
 import { runClient } from "./cli/client.ts";

@@ -7,7 +7,7 @@
 
 import type { GrpcServer } from "../shared/grpc/method.ts";
 import type { HttpServer } from "../shared/http/server.ts";
-import type { Part } from "../shared/part.ts";
+import type { Part } from "../shared/stopper.ts";
 import type { Logger } from "../shared/logger.ts";
 import { opened, shownGrpcAddress, shownHttpAddress } from "./open_listener.ts";
 

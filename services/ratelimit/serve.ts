@@ -6,18 +6,15 @@
 
 import { type Clock, steadyClock, type Timer } from "../shared/clock.ts";
 import { createH2GrpcServer } from "../shared/grpc/h2_server.ts";
-import { HealthBoard } from "../shared/grpc/health_board.ts";
-import { healthMethods } from "../shared/grpc/health_methods.ts";
+import { HealthBoard, healthMethods } from "../shared/grpc/health.ts";
 import type { GrpcAddress } from "../shared/grpc/method.ts";
 import { BodyBudget } from "../shared/http/body_budget.ts";
 import { createRouter } from "../shared/http/router.ts";
 import { HttpServer } from "../shared/http/server.ts";
-import { Lifecycle } from "../shared/lifecycle.ts";
-import type { Part } from "../shared/part.ts";
-import type { StopOutcome } from "../shared/stopper.ts";
+import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
+import type { Part, StopOutcome } from "../shared/stopper.ts";
 import type { Logger } from "../shared/logger.ts";
 import { repeatEvery } from "../shared/repeat.ts";
-import type { SignalSource } from "../shared/signals.ts";
 import { Slices } from "../shared/slices.ts";
 import { debugRoutes } from "./api/debug_routes.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";

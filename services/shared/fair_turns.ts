@@ -37,7 +37,7 @@ import {
   type Waiting,
 } from "./fair_queue.ts";
 import type { Pausing } from "./slices.ts";
-import type { Soon } from "./soon.ts";
+import type { Soon } from "./settled.ts";
 
 /** Options of {@linkcode FairTurns}; times are in milliseconds. */
 export interface FairTurnsOptions {

@@ -1,16 +1,108 @@
 /**
  * The life of a service: its parts start in order, reload on request and stop
- * in reverse order within a bound.
+ * in reverse order within a bound; signals from the operating system drive it.
  *
  * @module
  */
 
 import { steadyClock, type Timer } from "./clock.ts";
-import type { Part } from "./part.ts";
-import { Reloader } from "./reloader.ts";
+import type { Logger } from "./logger.ts";
+import {
+  type Part,
+  type StopOutcome,
+  Stopper,
+  type StopperOptions,
+} from "./stopper.ts";
 import { describeError, settle, type Settled } from "./settled.ts";
-import type { ProcessSignal, SignalSource } from "./signals.ts";
-import { type StopOutcome, Stopper, type StopperOptions } from "./stopper.ts";
+
+/**
+ * The signals a service listens to. `SIGUSR1` is never among them: the runtime
+ * opens a debugger port on it.
+ */
+export type ProcessSignal = "SIGTERM" | "SIGINT" | "SIGHUP";
+
+/** Where signals come from. */
+export interface SignalSource {
+  /**
+   * Calls `callback` for each signal of that kind.
+   *
+   * @returns Ends the listening; harmless when called twice.
+   */
+  listen(signal: ProcessSignal, callback: () => void): () => void;
+  /**
+   * Ends the process at once, whatever still runs in it. Absent where signals
+   * are only played.
+   */
+  exit?(code: number): void;
+}
+
+/** The signals of this process. */
+export const processSignals: SignalSource = {
+  listen(signal, callback) {
+    Deno.addSignalListener(signal, callback);
+    return () => Deno.removeSignalListener(signal, callback);
+  },
+  exit: (code) => Deno.exit(code),
+};
+
+/**
+ * Runs callbacks on request: requests during a run lead to one more run after
+ * it. Requests before {@linkcode Reloader.open} are kept, those after
+ * {@linkcode Reloader.close} have no effect.
+ */
+export class Reloader {
+  readonly #logger: Logger;
+  readonly #callbacks: (() => void | Promise<void>)[] = [];
+  #state: "waiting" | "open" | "closed" = "waiting";
+  #requested = false;
+  #running = false;
+
+  /** A reloader without callbacks. */
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Adds a callback; they run in the order of adding. */
+  add(callback: () => void | Promise<void>): void {
+    this.#callbacks.push(callback);
+  }
+
+  /** Begins to serve requests. */
+  open(): void {
+    if (this.#state === "waiting") this.#state = "open";
+    void this.#run();
+  }
+
+  /** Ends serving requests; a callback that runs is not interrupted. */
+  close(): void {
+    this.#state = "closed";
+  }
+
+  /** Asks for a run. */
+  request(): void {
+    this.#requested = true;
+    void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    while (this.#requested && this.#state === "open") {
+      this.#requested = false;
+      this.#logger.info("Reloading");
+      for (const callback of this.#callbacks) await this.#runOne(callback);
+    }
+    this.#running = false;
+  }
+
+  async #runOne(callback: () => void | Promise<void>): Promise<void> {
+    const result = await settle(callback);
+    if (result.kind === "ok") return;
+    this.#logger.error("Reload failed", {
+      error: describeError(result.error),
+    });
+  }
+}
 
 /** Options of {@linkcode Lifecycle}: those of its stop, and its signals. */
 export interface LifecycleOptions extends StopperOptions {

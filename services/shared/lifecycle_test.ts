@@ -1,9 +1,144 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
-import { Lifecycle, type LifecycleOptions } from "./lifecycle.ts";
-import type { Part } from "./part.ts";
-import { createLogger } from "./log_writer.ts";
-import type { ProcessSignal, SignalSource } from "./signals.ts";
+import {
+  Lifecycle,
+  type LifecycleOptions,
+  type ProcessSignal,
+  Reloader,
+  type SignalSource,
+} from "./lifecycle.ts";
+import { createLogger, type Logger } from "./logger.ts";
+import type { Part } from "./stopper.ts";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+
+/** Listens twice, ends the first listening after one signal, tells what it hears. */
+const PROGRAM = `
+import { processSignals } from ${
+  JSON.stringify(new URL("./lifecycle.ts", import.meta.url).href)
+};
+// Listening alone does not keep a process alive.
+const alive = setInterval(() => {}, 1000);
+const endFirst = processSignals.listen("SIGHUP", () => {
+  console.log("first");
+  endFirst();
+  endFirst();
+});
+const endSecond = processSignals.listen("SIGHUP", () => console.log("second"));
+const endTerm = processSignals.listen("SIGTERM", () => {
+  console.log("end");
+  endSecond();
+  endTerm();
+  clearInterval(alive);
+});
+console.log("ready");
+`;
+
+Deno.test("processSignals hears signals until the listening ends", async () => {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-config", "--no-lock", "-"],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const input = child.stdin.getWriter();
+  await input.write(new TextEncoder().encode(PROGRAM));
+  await input.close();
+
+  const heard: string[] = [];
+  const lines = child.stdout.pipeThrough(new TextDecoderStream());
+  let signals: Deno.Signal[] = ["SIGHUP", "SIGHUP", "SIGTERM"];
+  for await (const chunk of lines) {
+    heard.push(...chunk.trim().split("\n"));
+    // One at a time: signals of one kind that wait are told once.
+    const isDone = heard.at(-1) !== "first" && heard.at(-1) !== "end";
+    const [next, ...rest] = signals;
+    if (isDone && next !== undefined) {
+      signals = rest;
+      child.kill(next);
+    }
+  }
+  assertEquals(heard, ["ready", "first", "second", "second", "end"]);
+  assertEquals((await child.status).code, 0);
+});
+
+Deno.test("Reloader runs once more for all requests during a run", async () => {
+  const reloader = new Reloader(collect().logger);
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const second = Promise.withResolvers<void>();
+  let runs = 0;
+  reloader.add(async () => {
+    const gate = gates[runs++];
+    if (runs === 2) second.resolve();
+    await gate?.promise;
+  });
+  reloader.open();
+  for (let index = 0; index < 4; index++) reloader.request();
+  assertEquals(runs, 1);
+  gates[0]?.resolve();
+  await second.promise;
+  gates[1]?.resolve();
+  await flush();
+  assertEquals(runs, 2);
+});
+
+Deno.test("Reloader keeps a request until it is open", async () => {
+  const reloader = new Reloader(collect().logger);
+  let runs = 0;
+  reloader.add(() => void runs++);
+  reloader.request();
+  reloader.request();
+  await flush();
+  assertEquals(runs, 0);
+  reloader.open();
+  await flush();
+  assertEquals(runs, 1);
+});
+
+Deno.test("Reloader does nothing once it is closed", async () => {
+  const reloader = new Reloader(collect().logger);
+  let runs = 0;
+  reloader.add(() => void runs++);
+  reloader.close();
+  reloader.open();
+  reloader.request();
+  await flush();
+  assertEquals(runs, 0);
+});
+
+Deno.test("Reloader logs a fault and runs the other callbacks", async () => {
+  const { logger, lines } = collect();
+  const reloader = new Reloader(logger);
+  const runs: string[] = [];
+  reloader.add(() => Promise.reject(new Error("no such file")));
+  reloader.add(() => void runs.push("second"));
+  reloader.open();
+  reloader.request();
+  await flush();
+  assertEquals(runs, ["second"]);
+  assertEquals(lines.map((line) => line.replace(/^\S+ /, "")), [
+    'level=info msg="Reloading"',
+    'level=error msg="Reload failed" error="no such file"',
+  ]);
+});
+
+interface Collected {
+  readonly logger: Logger;
+  readonly lines: string[];
+}
+
+function collect(): Collected {
+  const lines: string[] = [];
+  const logger = createLogger({
+    format: "text",
+    level: "debug",
+    clock: new FakeClock(),
+    write: (line) => lines.push(line),
+  });
+  return { logger, lines };
+}
+
+function flush(): Promise<void> {
+  return new FakeClock().advanceAsync(0);
+}
 
 Deno.test("Lifecycle starts in order and stops in reverse order", async () => {
   const world = new World();

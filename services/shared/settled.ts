@@ -1,5 +1,6 @@
 /**
- * Promises as values: what came of an attempt, and waiting with a bound.
+ * Promises as values: the outcome of an attempt, waiting with a bound, and
+ * values that are mostly there already.
  *
  * @module
  */
@@ -56,4 +57,15 @@ export function describeError(error: unknown): string {
   return error instanceof Error && error.message !== ""
     ? error.message
     : String(error);
+}
+
+/** A value that is at hand, or one that has to be waited for. */
+export type Soon<T> = T | Promise<T>;
+
+/** Goes on at once with a value that is at hand, and later with another one. */
+export function soon<A, B>(
+  value: Soon<A>,
+  next: (value: A) => Soon<B>,
+): Soon<B> {
+  return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -1,13 +1,29 @@
 /**
- * The stop of a service: hooks, a pause, then its parts, all within a bound.
+ * The parts of a service, and their stop: hooks, a pause, then the parts, all
+ * within a bound.
  *
  * @module
  */
 
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./logger.ts";
-import type { Part } from "./part.ts";
 import { describeError, settle, type Settled, waitAtMost } from "./settled.ts";
+
+/** Something that lives as long as the service. */
+export interface Part {
+  /** Name in logs. */
+  readonly name: string;
+  /**
+   * Starts it. A part that cannot start rejects and leaves nothing open.
+   */
+  start(): Promise<void>;
+  /**
+   * Stops it: waits at most `graceMs` milliseconds for work under way, then
+   * ends what is left. May be called while the start still runs, and must then
+   * end that.
+   */
+  stop(graceMs: number): Promise<void>;
+}
 
 /** How a service ended. */
 export interface StopOutcome {

@@ -10,11 +10,11 @@
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../shared/clock.ts";
 import type { CommandIo } from "../shared/command_io.ts";
-import { createLogger } from "../shared/log_writer.ts";
+import { createLogger } from "../shared/logger.ts";
 import { processIo } from "../shared/process_io.ts";
 import { readSettings, settingsHelp } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
-import { processSignals } from "../shared/signals.ts";
+import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { WaitMetrics } from "./http/wait_metrics.ts";
 import { openCertificate } from "./certificate.ts";

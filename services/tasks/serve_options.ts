@@ -6,7 +6,7 @@
 
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
-import type { SignalSource } from "../shared/signals.ts";
+import type { SignalSource } from "../shared/lifecycle.ts";
 import type { IdentityProvider } from "./access/identity_provider.ts";
 import type { JwtVerifier } from "./access/jwt.ts";
 import type { Network } from "./access/network.ts";

@@ -9,10 +9,11 @@ import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { ServiceError } from "@grpc/grpc-js";
 import type { Buffer } from "node:buffer";
 import {
+  bufferOf,
+  bytesOf,
   createGrpcClient,
   type GrpcClient,
 } from "../../services/shared/grpc/client.ts";
-import { bufferOf, bytesOf } from "../../services/shared/grpc/grpc_js_bytes.ts";
 import type {
   GrpcAddress,
   GrpcMethods,

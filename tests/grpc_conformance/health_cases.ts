@@ -13,8 +13,10 @@ import {
   SERVING_STATUS,
 } from "../../proto/health.ts";
 import type { ServingStatus } from "../../proto/health.ts";
-import { HealthBoard } from "../../services/shared/grpc/health_board.ts";
-import { healthMethods } from "../../services/shared/grpc/health_methods.ts";
+import {
+  HealthBoard,
+  healthMethods,
+} from "../../services/shared/grpc/health.ts";
 import { GRPC_STATUS, GrpcFailure } from "../../services/shared/grpc/method.ts";
 import {
   LONG_MS,

@@ -8,10 +8,7 @@ import type { ByteSpan } from "../../services/shared/h2/byte_span.ts";
 import { H2Connection } from "../../services/shared/h2/connection.ts";
 import { H2Engine } from "../../services/shared/h2/engine.ts";
 import { FRAME_TYPE, read32Bits } from "../../services/shared/h2/frame.ts";
-import {
-  HpackDecoder,
-  hpackShared,
-} from "../../services/shared/h2/hpack_decoder.ts";
+import { HpackDecoder, hpackShared } from "../../services/shared/h2/hpack.ts";
 import { huffmanSteps } from "../../services/shared/h2/huffman.ts";
 import type { H2Limits } from "../../services/shared/h2/limits.ts";
 import type { H2Stream } from "../../services/shared/h2/stream.ts";

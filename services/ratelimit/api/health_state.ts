@@ -5,7 +5,7 @@
  */
 
 import { SERVING_STATUS } from "../../../proto/health.ts";
-import type { HealthBoard } from "../../shared/grpc/health_board.ts";
+import type { HealthBoard } from "../../shared/grpc/health.ts";
 
 /** What health is made of. */
 export interface HealthStateOptions {

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { SERVING_STATUS } from "../../../proto/health.ts";
-import { HealthBoard } from "../../shared/grpc/health_board.ts";
+import { HealthBoard } from "../../shared/grpc/health.ts";
 import { HealthState } from "./health_state.ts";
 
 const { SERVING, NOT_SERVING } = SERVING_STATUS;

@@ -4,14 +4,53 @@
  * @module
  */
 
-import { Client, credentials, Metadata } from "@grpc/grpc-js";
-import type { ClientUnaryCall, ServiceError, status } from "@grpc/grpc-js";
 import type { Logger } from "../logger.ts";
 import { describeError } from "../settled.ts";
-import { bufferOf, bytesOf } from "./grpc_js_bytes.ts";
-import { forwardGrpcJsLog } from "./grpc_js_log.ts";
-import { GRPC_STATUS, GrpcFailure } from "./method.ts";
-import type { GrpcAnswer, GrpcStatus } from "./method.ts";
+import {
+  GRPC_STATUS,
+  type GrpcAnswer,
+  GrpcFailure,
+  type GrpcStatus,
+} from "./method.ts";
+import {
+  Client,
+  type ClientUnaryCall,
+  credentials,
+  Metadata,
+  type ServiceError,
+  setLogger,
+  type status,
+} from "@grpc/grpc-js";
+import { Buffer } from "node:buffer";
+
+/** Plain bytes of the library's buffer, whose `slice` would mean a view. */
+export function bytesOf(buffer: Buffer): Uint8Array {
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+}
+
+/** A buffer over `bytes`, as the library wants it. */
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/**
+ * Sends the library's own lines to `logger` instead of the console, or nowhere
+ * when there is none. The library has one logger for the whole process: the
+ * last one given gets the lines.
+ */
+export function forwardGrpcJsLog(logger: Logger | undefined): void {
+  setLogger({
+    debug: (...words: unknown[]) => logger?.debug(join(words), SOURCE),
+    info: (...words: unknown[]) => logger?.info(join(words), SOURCE),
+    error: (...words: unknown[]) => logger?.error(join(words), SOURCE),
+  });
+}
+
+const SOURCE = { source: "grpc-js" } as const;
+
+function join(words: readonly unknown[]): string {
+  return words.map(String).join(" ");
+}
 
 /** Whom a client talks to, and how. */
 export interface GrpcClientOptions {

@@ -5,22 +5,48 @@
  * @module
  */
 
-import type { Socket } from "node:net";
 import { type Clock, steadyClock, systemClock } from "../clock.ts";
-import type { H2Connection } from "../h2/connection.ts";
+import { H2Connection } from "../h2/connection.ts";
 import { Alarm } from "../h2/connection_alarms.ts";
 import { H2Engine } from "../h2/engine.ts";
 import type { H2Limits } from "../h2/limits.ts";
 import type { H2Stream } from "../h2/stream.ts";
 import type { Logger } from "../logger.ts";
-import { callUnary } from "./h2_call.ts";
 import {
   callServerStream,
+  callUnary,
   type OpenServerStreams,
 } from "./h2_server_stream.ts";
-import { attachSocket } from "./h2_socket.ts";
 import { listen, type Listener } from "./listener.ts";
 import type { GrpcAddress, GrpcMethods, GrpcServer } from "./method.ts";
+import type { Buffer } from "node:buffer";
+import type { Socket } from "node:net";
+
+/** Runs a connection on `socket`, a TLS socket as well as a plain one. */
+function attachSocket(socket: Socket, engine: H2Engine): H2Connection {
+  const connection = new H2Connection(engine, {
+    write: (bytes) => void socket.write(bytes),
+    get unsentBytes(): number {
+      return socket.writableLength;
+    },
+    end: () => void socket.end(),
+    destroy: () => void socket.destroy(),
+  });
+  socket.on("data", (chunk: Buffer) => {
+    // Methods get parts of it, and to them it is plain bytes.
+    connection.receive(
+      new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength),
+    );
+  });
+  socket.on("drain", () => connection.drained());
+  // "close" follows and says the same.
+  socket.on("error", (error: Error) => {
+    engine.logger.debug("A connection broke", { error: error.message });
+  });
+  socket.once("end", () => connection.ended());
+  socket.once("close", () => connection.closed());
+  return connection;
+}
 
 /** How a server answers and where. */
 export interface H2GrpcServerOptions {

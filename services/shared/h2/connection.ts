@@ -13,27 +13,29 @@ import {
 import { ControlReceiver } from "./control_receiver.ts";
 import { ConnectionStreams, type StreamsHost } from "./connection_streams.ts";
 import {
+  OutputBatch,
   writeFrame,
   writeGoaway,
   writeWindowUpdate,
-} from "./control_frames.ts";
+} from "./output_batch.ts";
 import type { H2Engine } from "./engine.ts";
-import { H2_ERROR, type H2ErrorCode } from "./error_code.ts";
-import { FloodGuard } from "./flood_guard.ts";
 import {
   DEFAULT_WINDOW_BYTES,
   FLAG,
   type Frame,
   FRAME_TYPE,
+  FrameReader,
+  type FrameSink,
+  H2_ERROR,
+  type H2ErrorCode,
   MAX_31_BITS,
 } from "./frame.ts";
-import { FrameReader, type FrameSink } from "./frame_reader.ts";
-import { OutputBatch } from "./output_batch.ts";
+import { FloodGuard } from "./limits.ts";
 import { serverSettings } from "./peer_settings.ts";
 import { type ReceiverHost, RequestReceiver } from "./request_receiver.ts";
 
 /** The way to the peer. */
-export interface OutputPort {
+interface OutputPort {
   /**
    * Takes bytes, which nobody changes later. Once those that wait are more
    * than 64 KiB, `H2Connection.drained()` is called when none wait any more.

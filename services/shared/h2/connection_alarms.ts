@@ -5,7 +5,7 @@
  */
 
 import type { H2Limits } from "./limits.ts";
-import type { Expiring, TimerWheel } from "./timer_wheel.ts";
+import type { Expiring, TimerWheel } from "../timer_wheel.ts";
 
 /** How long the last bytes of a connection may make no progress. */
 const LAST_WORDS_MS = 5_000;
@@ -42,7 +42,7 @@ export interface AlarmHost {
 }
 
 /** Options of {@linkcode ConnectionAlarms}. */
-export interface ConnectionAlarmsOptions {
+interface ConnectionAlarmsOptions {
   /** Runs the alarms. */
   readonly wheel: TimerWheel;
   /** The times. */

@@ -15,8 +15,7 @@ import {
   windowUpdate,
 } from "../../../tests/support/h2_frames.ts";
 import { FakePeer } from "../../../tests/support/h2_peer.ts";
-import { H2_ERROR } from "./error_code.ts";
-import { FLAG, FRAME_TYPE } from "./frame.ts";
+import { FLAG, FRAME_TYPE, H2_ERROR } from "./frame.ts";
 
 const { END_HEADERS, END_STREAM, PADDED, PRIORITY, ACK } = FLAG;
 const {

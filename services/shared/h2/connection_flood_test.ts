@@ -16,8 +16,7 @@ import {
 import { FakePeer } from "../../../tests/support/h2_peer.ts";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { H2_ERROR } from "./error_code.ts";
-import { FLAG, FRAME_TYPE } from "./frame.ts";
+import { FLAG, FRAME_TYPE, H2_ERROR } from "./frame.ts";
 import type { H2Limits } from "./limits.ts";
 
 const CALM = H2_ERROR.ENHANCE_YOUR_CALM;

@@ -4,15 +4,17 @@
  * @module
  */
 
-import { writeReset } from "./control_frames.ts";
+import { type OutputBatch, writeReset } from "./output_batch.ts";
 import type { H2Engine } from "./engine.ts";
-import { H2_ERROR, type H2ErrorCode } from "./error_code.ts";
-import type { OutputBatch } from "./output_batch.ts";
+import { H2_ERROR, type H2ErrorCode } from "./frame.ts";
 import type { StatusText } from "./response_headers.ts";
 import { type ResponseEvents, ResponseWriter } from "./response_writer.ts";
-import type { H2Stream, StreamHost } from "./stream.ts";
-import { DEADLINE_STATUS } from "./stream_refusal.ts";
-import { StreamTable } from "./stream_table.ts";
+import {
+  DEADLINE_STATUS,
+  type H2Stream,
+  type StreamHost,
+  StreamTable,
+} from "./stream.ts";
 
 /** Told by the streams of a connection. */
 export interface StreamsHost {
@@ -25,7 +27,7 @@ export interface StreamsHost {
 }
 
 /** Options of {@linkcode ConnectionStreams}. */
-export interface ConnectionStreamsOptions {
+interface ConnectionStreamsOptions {
   /** What connections have in common. */
   readonly engine: H2Engine;
   /** Takes what is sent. */

@@ -6,15 +6,13 @@
  */
 
 import type { ConnectionStreams } from "./connection_streams.ts";
-import { writeFrame } from "./control_frames.ts";
-import { H2_ERROR } from "./error_code.ts";
-import { FLAG, type Frame, FRAME_TYPE, read31Bits } from "./frame.ts";
-import type { OutputBatch } from "./output_batch.ts";
+import { type OutputBatch, writeFrame } from "./output_batch.ts";
+import { FLAG, type Frame, FRAME_TYPE, H2_ERROR, read31Bits } from "./frame.ts";
 import { readSettings } from "./peer_settings.ts";
 import type { ReceiverHost } from "./request_receiver.ts";
 
 /** Options of {@linkcode ControlReceiver}. */
-export interface ControlReceiverOptions {
+interface ControlReceiverOptions {
   /** The streams. */
   readonly streams: ConnectionStreams;
   /** Takes what is sent. */

@@ -6,15 +6,14 @@
 
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import { ByteBudget } from "./byte_budget.ts";
-import type { HeadShared } from "./head_decoder.ts";
-import { hpackShared } from "./hpack_decoder.ts";
+import { ByteBudget } from "./message_reader.ts";
+import { type HeadShared, RequestHeadReader } from "./request_head.ts";
+import { hpackShared } from "./hpack.ts";
 import { huffmanSteps } from "./huffman.ts";
 import { DEFAULT_LIMITS, type H2Limits } from "./limits.ts";
 import { BufferPool } from "./output_batch.ts";
-import { RequestHeadReader } from "./request_head_reader.ts";
 import type { H2Stream } from "./stream.ts";
-import { TimerWheel } from "./timer_wheel.ts";
+import { TimerWheel } from "../timer_wheel.ts";
 
 /** Answers requests. */
 export interface RequestHandler {
@@ -27,7 +26,7 @@ export interface RequestHandler {
 }
 
 /** Options of {@linkcode H2Engine}. */
-export interface H2EngineOptions {
+interface H2EngineOptions {
   /** Full paths of the methods; requests tell theirs by its number here. */
   readonly paths: readonly string[];
   /** Answers the requests. */

@@ -1,8 +1,30 @@
 /**
- * What a frame of HTTP/2 is made of (RFC 9113, sections 4 and 6).
+ * Frames of HTTP/2: their types, flags and error codes, and a reader that cuts
+ * them out of a byte stream (RFC 9113, sections 4 to 7).
  *
  * @module
  */
+
+/** Error codes, by name (RFC 9113, section 7). */
+export const H2_ERROR = {
+  NO_ERROR: 0,
+  PROTOCOL_ERROR: 1,
+  INTERNAL_ERROR: 2,
+  FLOW_CONTROL_ERROR: 3,
+  SETTINGS_TIMEOUT: 4,
+  STREAM_CLOSED: 5,
+  FRAME_SIZE_ERROR: 6,
+  REFUSED_STREAM: 7,
+  CANCEL: 8,
+  COMPRESSION_ERROR: 9,
+  CONNECT_ERROR: 10,
+  ENHANCE_YOUR_CALM: 11,
+  INADEQUATE_SECURITY: 12,
+  HTTP_1_1_REQUIRED: 13,
+} as const;
+
+/** Number of an HTTP/2 error. */
+export type H2ErrorCode = typeof H2_ERROR[keyof typeof H2_ERROR];
 
 /** Types of frames, by name. */
 export const FRAME_TYPE = {
@@ -70,4 +92,143 @@ export function read31Bits(bytes: Uint8Array, at: number): number {
 export function read32Bits(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 24 | bytes[at + 1]! << 16 | bytes[at + 2]! << 8 |
     bytes[at + 3]!) >>> 0;
+}
+
+/** Takes what has been cut. */
+export interface FrameSink {
+  /** Takes a frame; false ends the reading for good. */
+  frame(frame: Frame): boolean;
+  /** Takes the preface. */
+  preface(): void;
+  /** Told once when the bytes are not HTTP/2, or a frame is too large. */
+  unreadable(reason: "preface" | "frame_size"): void;
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+/**
+ * Reads frames in place where they come whole. Of one that doesn't, the parts
+ * are put together in memory of its own, which no later frame overwrites.
+ */
+export class FrameReader {
+  readonly #sink: FrameSink;
+  readonly #frame: Frame = {
+    type: 0,
+    flags: 0,
+    streamId: 0,
+    bytes: NO_BYTES,
+    start: 0,
+    end: 0,
+  };
+  readonly #header = new Uint8Array(FRAME_HEADER_BYTES);
+  #prefaceLength = 0;
+  #partial = NO_BYTES;
+  #partialLength = 0;
+  #isOver = false;
+
+  /** A reader at the beginning of a connection. */
+  constructor(sink: FrameSink) {
+    this.#sink = sink;
+  }
+
+  /** Whether a frame has begun and not ended. */
+  get isWithinFrame(): boolean {
+    return this.#partialLength > 0;
+  }
+
+  /**
+   * Reads on. Frames point into `chunk`, so it must not change later.
+   */
+  feed(chunk: Uint8Array): void {
+    let at = this.#isOver ? chunk.length : this.#readPreface(chunk);
+    if (this.#partialLength > 0) at = this.#completePartial(chunk, at);
+    const end = chunk.length;
+    while (!this.#isOver && end - at >= FRAME_HEADER_BYTES) {
+      const length = chunk[at]! << 16 | chunk[at + 1]! << 8 | chunk[at + 2]!;
+      if (length > MAX_FRAME_BYTES) return this.#fail("frame_size");
+      const next = at + FRAME_HEADER_BYTES + length;
+      if (next > end) break;
+      this.#deliver(chunk, at, next);
+      at = next;
+    }
+    if (!this.#isOver && at < end) this.#beginPartial(chunk.subarray(at));
+  }
+
+  /** Reads nothing more. */
+  end(): void {
+    this.#isOver = true;
+    this.#partial = NO_BYTES;
+    this.#partialLength = 0;
+  }
+
+  #readPreface(chunk: Uint8Array): number {
+    let at = 0;
+    while (this.#prefaceLength < PREFACE.length && at < chunk.length) {
+      if (chunk[at++] !== PREFACE.charCodeAt(this.#prefaceLength)) {
+        this.#fail("preface");
+        return chunk.length;
+      }
+      if (++this.#prefaceLength === PREFACE.length) this.#sink.preface();
+    }
+    return at;
+  }
+
+  #beginPartial(rest: Uint8Array): void {
+    if (rest.length < FRAME_HEADER_BYTES) {
+      this.#partial = this.#header;
+    } else {
+      const size = rest[0]! << 16 | rest[1]! << 8 | rest[2]!;
+      this.#partial = new Uint8Array(FRAME_HEADER_BYTES + size);
+    }
+    this.#partial.set(rest);
+    this.#partialLength = rest.length;
+  }
+
+  /** Returns where the rest of `chunk` begins. */
+  #completePartial(chunk: Uint8Array, from: number): number {
+    let at = this.#fill(chunk, from);
+    if (this.#partialLength < FRAME_HEADER_BYTES) return at;
+    if (this.#partial === this.#header) {
+      const [a = 0, b = 0, c = 0] = this.#header;
+      const size = a << 16 | b << 8 | c;
+      if (size > MAX_FRAME_BYTES) {
+        this.#fail("frame_size");
+        return chunk.length;
+      }
+      this.#partial = new Uint8Array(FRAME_HEADER_BYTES + size);
+      this.#partial.set(this.#header);
+      at = this.#fill(chunk, at);
+    }
+    if (this.#partialLength === this.#partial.length) {
+      const whole = this.#partial;
+      this.#partial = NO_BYTES;
+      this.#partialLength = 0;
+      this.#deliver(whole, 0, whole.length);
+    }
+    return at;
+  }
+
+  #fill(chunk: Uint8Array, from: number): number {
+    const missing = this.#partial.length - this.#partialLength;
+    const end = Math.min(chunk.length, from + missing);
+    this.#partial.set(chunk.subarray(from, end), this.#partialLength);
+    this.#partialLength += end - from;
+    return end;
+  }
+
+  #deliver(bytes: Uint8Array, at: number, end: number): void {
+    const frame = this.#frame;
+    frame.type = bytes[at + 3]!;
+    frame.flags = bytes[at + 4]!;
+    frame.streamId = read31Bits(bytes, at + 5);
+    frame.bytes = bytes;
+    frame.start = at + FRAME_HEADER_BYTES;
+    frame.end = end;
+    if (!this.#sink.frame(frame)) this.end();
+  }
+
+  #fail(reason: "preface" | "frame_size"): void {
+    this.end();
+    this.#sink.unreadable(reason);
+  }
 }

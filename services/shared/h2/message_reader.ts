@@ -1,12 +1,44 @@
 /**
- * The one message of a request, from the data of its stream
- * (PROTOCOL-HTTP2.md of gRPC, "Length-Prefixed-Message").
+ * The one message of a request, from the data of its stream (PROTOCOL-HTTP2.md
+ * of gRPC, "Length-Prefixed-Message"), within a budget of bytes that all
+ * streams share.
  *
  * @module
  */
 
-import type { ByteBudget } from "./byte_budget.ts";
 import type { ByteSpan } from "./byte_span.ts";
+
+/** Bytes that may be kept, in all, at a time. */
+export class ByteBudget {
+  readonly #maxBytes: number;
+  readonly #parent: ByteBudget | undefined;
+  #usedBytes = 0;
+
+  /** A budget of `maxBytes`; what is taken also counts in `parent`. */
+  constructor(maxBytes: number, parent?: ByteBudget) {
+    this.#maxBytes = maxBytes;
+    this.#parent = parent;
+  }
+
+  /** Bytes taken and not given back. */
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  /** Takes `bytes`, or nothing at all when they are more than is left. */
+  take(bytes: number): boolean {
+    if (this.#usedBytes + bytes > this.#maxBytes) return false;
+    if (this.#parent !== undefined && !this.#parent.take(bytes)) return false;
+    this.#usedBytes += bytes;
+    return true;
+  }
+
+  /** Gives back what was taken. */
+  give(bytes: number): void {
+    this.#usedBytes -= bytes;
+    this.#parent?.give(bytes);
+  }
+}
 
 /** Bytes before a message: a flag and the length. */
 export const MESSAGE_PREFIX_BYTES = 5;
@@ -20,7 +52,7 @@ export type MessageFault =
   | "several";
 
 /** Options of {@linkcode MessageReader}. */
-export interface MessageReaderOptions {
+interface MessageReaderOptions {
   /** Largest message. */
   readonly maxBytes: number;
   /** Bounds what all unfinished messages hold. */

@@ -1,5 +1,5 @@
-import { assertEquals } from "@std/assert";
 import { BufferPool, OutputBatch } from "./output_batch.ts";
+import { assertEquals } from "@std/assert";
 
 Deno.test("OutputBatch gathers what is written up to the flush", () => {
   const written: Uint8Array[] = [];

@@ -5,8 +5,13 @@
  */
 
 import type { ByteSpan } from "./byte_span.ts";
-import { H2_ERROR, type H2ErrorCode } from "./error_code.ts";
-import { MAX_31_BITS, MAX_FRAME_BYTES, read32Bits } from "./frame.ts";
+import {
+  H2_ERROR,
+  type H2ErrorCode,
+  MAX_31_BITS,
+  MAX_FRAME_BYTES,
+  read32Bits,
+} from "./frame.ts";
 import type { H2Limits } from "./limits.ts";
 
 const SETTING = {

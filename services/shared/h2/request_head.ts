@@ -1,8 +1,19 @@
 /**
- * What the headers of a request ask for.
+ * The head of a request: its block is put together from frames, decoded and
+ * checked, and equal blocks are decoded once.
  *
  * @module
  */
+
+import type { ByteSpan } from "./byte_span.ts";
+import { type FieldReader, HpackDecoder, type HpackShared } from "./hpack.ts";
+import type { H2Limits } from "./limits.ts";
+import {
+  FIELD,
+  type FieldMeaning,
+  METHOD,
+  RequestFields,
+} from "./request_field.ts";
 
 /** Whether a request can be answered by a method, and why not. */
 export const HEAD_STATE = {
@@ -35,4 +46,266 @@ export interface RequestHead {
   readonly contentLength: number;
   /** Whether messages may be compressed, which is not supported. */
   readonly isEncoded: boolean;
+}
+
+/** Options of {@linkcode RequestHeadReader}. */
+interface RequestHeadReaderOptions {
+  /** The paths that are known. */
+  readonly paths: readonly string[];
+  /** Largest list of headers, as in RFC 9113, section 6.5.2. */
+  readonly maxListBytes: number;
+}
+
+const REQUIRED = 1 << FIELD.METHOD | 1 << FIELD.SCHEME | 1 << FIELD.PATH;
+/** Fields that a request has once at most. */
+const UNIQUE = REQUIRED | 1 << FIELD.AUTHORITY | 1 << FIELD.CONTENT_TYPE |
+  1 << FIELD.CONTENT_LENGTH | 1 << FIELD.TIMEOUT;
+
+/** Reads one list of headers at a time; made once for all connections. */
+export class RequestHeadReader implements FieldReader<FieldMeaning> {
+  readonly #fields: RequestFields;
+  readonly #maxListBytes: number;
+  #seen = 0;
+  #sizeBytes = 0;
+  #isMalformed = false;
+  #isTrailer = false;
+  #method: number = METHOD.OTHER;
+  #path = -1;
+  #isGrpc = false;
+  #timeoutMs = -1;
+  #contentLength = -1;
+  #isEncoded = false;
+
+  /** A reader of requests for these paths. */
+  constructor(options: RequestHeadReaderOptions) {
+    this.#fields = new RequestFields(options.paths);
+    this.#maxListBytes = options.maxListBytes;
+  }
+
+  /** Begins with the headers of a request, or with its trailers. */
+  begin(isTrailer: boolean): void {
+    this.#seen = 0;
+    this.#sizeBytes = 0;
+    this.#isMalformed = false;
+    this.#isTrailer = isTrailer;
+    this.#method = METHOD.OTHER;
+    this.#path = -1;
+    this.#isGrpc = false;
+    this.#timeoutMs = -1;
+    this.#contentLength = -1;
+    this.#isEncoded = false;
+  }
+
+  /** The kind of a name. */
+  nameKind(name: ByteSpan): number {
+    return this.#fields.nameKind(name);
+  }
+
+  /** The meaning of a value under a name of that kind. */
+  meaning(nameKind: number, value: ByteSpan): FieldMeaning {
+    return this.#fields.meaning(nameKind, value);
+  }
+
+  /** Takes the next field. */
+  field(meaning: FieldMeaning, sizeBytes: number): void {
+    this.#sizeBytes += sizeBytes;
+    const { kind, value } = meaning;
+    const bit = 1 << kind;
+    if ((this.#seen & bit & UNIQUE) !== 0) this.#isMalformed = true;
+    if (kind < FIELD.REGULAR) {
+      // Pseudo headers come first, and never in trailers.
+      if (this.#isTrailer || this.#seen >= 1 << FIELD.REGULAR) {
+        this.#isMalformed = true;
+      }
+    }
+    this.#seen |= bit;
+    switch (kind) {
+      case FIELD.METHOD:
+        this.#method = value;
+        break;
+      case FIELD.PATH:
+        this.#path = value;
+        break;
+      case FIELD.CONTENT_TYPE:
+        this.#isGrpc = value === 1;
+        break;
+      case FIELD.TIMEOUT:
+        this.#timeoutMs = value;
+        break;
+      case FIELD.CONTENT_LENGTH:
+        this.#contentLength = value;
+        break;
+      case FIELD.ENCODING:
+        this.#isEncoded = value !== 1;
+        break;
+      case FIELD.MALFORMED:
+        this.#isMalformed = true;
+        break;
+    }
+  }
+
+  /** The request that the fields make. */
+  end(): RequestHead {
+    return {
+      state: this.#state(),
+      path: this.#path,
+      timeoutMs: this.#timeoutMs,
+      contentLength: this.#contentLength,
+      isEncoded: this.#isEncoded,
+    };
+  }
+
+  #state(): HeadState {
+    if (this.#sizeBytes > this.#maxListBytes) return HEAD_STATE.TOO_LARGE;
+    if (this.#isMalformed) return HEAD_STATE.MALFORMED;
+    if (this.#isTrailer) return HEAD_STATE.OK;
+    if (this.#method !== METHOD.POST) {
+      // CONNECT has neither scheme nor path (RFC 9113, section 8.5).
+      const isWhole = (this.#seen & REQUIRED) === REQUIRED ||
+        this.#method === METHOD.CONNECT;
+      return isWhole ? HEAD_STATE.NOT_POST : HEAD_STATE.MALFORMED;
+    }
+    if ((this.#seen & REQUIRED) !== REQUIRED) return HEAD_STATE.MALFORMED;
+    if (!this.#isGrpc) return HEAD_STATE.NOT_GRPC;
+    const hasTimeout = (this.#seen & 1 << FIELD.TIMEOUT) !== 0;
+    if (hasTimeout && this.#timeoutMs < 0) return HEAD_STATE.BAD_TIMEOUT;
+    return HEAD_STATE.OK;
+  }
+}
+
+/** What the head decoders of a server have in common. */
+export interface HeadShared {
+  /** Puts headers together. */
+  readonly reader: RequestHeadReader;
+  /** Tables and memory of the decoders. */
+  readonly hpack: HpackShared<FieldMeaning>;
+}
+
+/** Longer blocks are not worth comparing. */
+const MAX_MEMO_BYTES = 1_024;
+
+/** Decodes the header blocks of a connection in their order. */
+export class HeadDecoder {
+  readonly #shared: HeadShared;
+  readonly #hpack: HpackDecoder<FieldMeaning>;
+  // The last block that changed no table. While no table has changed since,
+  // the same bytes mean the same.
+  #memo = new Uint8Array(0);
+  #memoLength = -1;
+  #memoGeneration = 0;
+  #memoHead: RequestHead | undefined;
+
+  /** A decoder for a connection that begins. */
+  constructor(shared: HeadShared) {
+    this.#shared = shared;
+    this.#hpack = new HpackDecoder(shared.hpack);
+  }
+
+  /** Decodes the headers of a request; undefined when the block is broken. */
+  request(block: ByteSpan): RequestHead | undefined {
+    if (this.#isMemo(block)) return this.#memoHead;
+    const generation = this.#hpack.table.generation;
+    const { reader } = this.#shared;
+    reader.begin(false);
+    if (!this.#hpack.decode(block)) return undefined;
+    const head = reader.end();
+    if (this.#hpack.table.generation === generation) {
+      this.#remember(block, head);
+    }
+    return head;
+  }
+
+  /** Decodes trailers; undefined when the block is broken. */
+  trailers(block: ByteSpan): RequestHead | undefined {
+    const { reader } = this.#shared;
+    reader.begin(true);
+    return this.#hpack.decode(block) ? reader.end() : undefined;
+  }
+
+  #isMemo({ bytes, start, end }: ByteSpan): boolean {
+    const length = end - start;
+    if (length !== this.#memoLength) return false;
+    if (this.#memoGeneration !== this.#hpack.table.generation) return false;
+    const memo = this.#memo;
+    for (let index = 0; index < length; index++) {
+      if (bytes[start + index] !== memo[index]) return false;
+    }
+    return true;
+  }
+
+  #remember({ bytes, start, end }: ByteSpan, head: RequestHead): void {
+    const length = end - start;
+    if (length > MAX_MEMO_BYTES) return;
+    if (this.#memo.length < length) this.#memo = new Uint8Array(length * 2);
+    for (let index = 0; index < length; index++) {
+      this.#memo[index] = bytes[start + index]!;
+    }
+    this.#memoLength = length;
+    this.#memoGeneration = this.#hpack.table.generation;
+    this.#memoHead = head;
+  }
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+/** A block that has begun. */
+export class HeaderAssembler {
+  readonly #limits: H2Limits;
+  #bytes = NO_BYTES;
+  #length = 0;
+  #continuations = 0;
+  #streamId = 0;
+  #endsStream = false;
+
+  /** Nothing has begun. */
+  constructor(limits: H2Limits) {
+    this.#limits = limits;
+  }
+
+  /** The stream of the block that has begun; 0 when none has. */
+  get streamId(): number {
+    return this.#streamId;
+  }
+
+  /** Whether the block belongs to the last frame of its stream's request. */
+  get endsStream(): boolean {
+    return this.#endsStream;
+  }
+
+  /** Begins with the first part of a block; false when it is too large. */
+  begin(first: ByteSpan, streamId: number, endsStream: boolean): boolean {
+    this.#streamId = streamId;
+    this.#endsStream = endsStream;
+    this.#continuations = 0;
+    this.#length = 0;
+    return this.#append(first);
+  }
+
+  /** Adds a further part; false when there are too many or too much of it. */
+  append(part: ByteSpan): boolean {
+    this.#continuations++;
+    return this.#continuations <= this.#limits.maxContinuations &&
+      this.#append(part);
+  }
+
+  /** Gives the whole block; nothing has begun after it. */
+  end(): ByteSpan {
+    const block = { bytes: this.#bytes, start: 0, end: this.#length };
+    this.#bytes = NO_BYTES;
+    this.#streamId = 0;
+    return block;
+  }
+
+  #append({ bytes, start, end }: ByteSpan): boolean {
+    const length = this.#length + end - start;
+    if (length > this.#limits.maxHeaderBlockBytes) return false;
+    if (this.#bytes.length < length) {
+      const grown = new Uint8Array(Math.max(length, this.#bytes.length * 2));
+      grown.set(this.#bytes.subarray(0, this.#length));
+      this.#bytes = grown;
+    }
+    this.#bytes.set(bytes.subarray(start, end), this.#length);
+    this.#length = length;
+    return true;
+  }
 }

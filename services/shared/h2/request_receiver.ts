@@ -5,25 +5,33 @@
  * @module
  */
 
-import { ByteBudget } from "./byte_budget.ts";
+import {
+  ByteBudget,
+  MESSAGE_PREFIX_BYTES,
+  MessageReader,
+} from "./message_reader.ts";
 import type { ConnectionStreams } from "./connection_streams.ts";
-import { writeReset, writeWindowUpdate } from "./control_frames.ts";
+import {
+  type OutputBatch,
+  writeReset,
+  writeWindowUpdate,
+} from "./output_batch.ts";
 import type { H2Engine } from "./engine.ts";
-import { H2_ERROR, type H2ErrorCode } from "./error_code.ts";
-import { FLAG, type Frame } from "./frame.ts";
-import { HeadDecoder } from "./head_decoder.ts";
-import { HeaderAssembler } from "./header_assembler.ts";
-import { MESSAGE_PREFIX_BYTES, MessageReader } from "./message_reader.ts";
-import type { OutputBatch } from "./output_batch.ts";
-import { HEAD_STATE, type RequestHead } from "./request_head.ts";
-import { H2Stream } from "./stream.ts";
+import { FLAG, type Frame, H2_ERROR, type H2ErrorCode } from "./frame.ts";
+import {
+  HEAD_STATE,
+  HeadDecoder,
+  HeaderAssembler,
+  type RequestHead,
+} from "./request_head.ts";
 import {
   BAD_TIMEOUT_STATUS,
   DEADLINE_STATUS,
   faultStatus,
+  H2Stream,
   NO_MESSAGE_STATUS,
   UNKNOWN_METHOD_STATUS,
-} from "./stream_refusal.ts";
+} from "./stream.ts";
 
 /** What ends a connection or counts against its peer. */
 export interface ReceiverHost {
@@ -36,7 +44,7 @@ export interface ReceiverHost {
 }
 
 /** Options of {@linkcode RequestReceiver}. */
-export interface RequestReceiverOptions {
+interface RequestReceiverOptions {
   /** What connections have in common. */
   readonly engine: H2Engine;
   /** The streams. */

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { DEFAULT_TABLE_BYTES } from "./hpack_table.ts";
+import { DEFAULT_TABLE_BYTES } from "./hpack.ts";
 
 /** What an answer may tell besides its status. */
 export interface StatusText {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { writeFrame } from "./control_frames.ts";
+import { type OutputBatch, writeFrame } from "./output_batch.ts";
 import {
   DEFAULT_WINDOW_BYTES,
   FLAG,
@@ -14,7 +14,6 @@ import {
   MAX_FRAME_BYTES,
 } from "./frame.ts";
 import { MESSAGE_PREFIX_BYTES } from "./message_reader.ts";
-import type { OutputBatch } from "./output_batch.ts";
 import { ResponseHeaders, type StatusText } from "./response_headers.ts";
 import type { H2Stream } from "./stream.ts";
 

@@ -1,13 +1,15 @@
 /**
- * A stream: one request and its answer.
+ * A stream, that is one request and its answer; the table of open streams; and
+ * the refusal of a stream before it is opened.
  *
  * @module
  */
 
-import type { MessageReader } from "./message_reader.ts";
+import { BoundedMap } from "../bounded_map.ts";
+import type { Expiring } from "../timer_wheel.ts";
+import type { MessageFault, MessageReader } from "./message_reader.ts";
 import type { RequestHead } from "./request_head.ts";
 import type { StatusText } from "./response_headers.ts";
-import type { Expiring } from "./timer_wheel.ts";
 
 /** Who answers a request. */
 export interface StreamOwner {
@@ -32,7 +34,7 @@ export interface StreamHost {
 }
 
 /** Options of {@linkcode H2Stream}. */
-export interface H2StreamOptions {
+interface H2StreamOptions {
   /** Its number. */
   readonly id: number;
   /** What is asked. */
@@ -121,5 +123,172 @@ export class H2Stream implements Expiring {
   /** The caller's deadline has passed. */
   expire(): void {
     this.#host.expired(this);
+  }
+}
+
+/** Streams we have reset that are remembered; the oldest are forgotten. */
+const MAX_REMEMBERED = 1_024;
+
+/**
+ * The open streams. Most calls are over before the next one begins; these are
+ * never put into the map.
+ */
+export class StreamTable {
+  readonly #streams = new Map<number, H2Stream>();
+  readonly #reset = new BoundedMap<number, true>({
+    maxEntries: MAX_REMEMBERED,
+  });
+  readonly #onPark: (stream: H2Stream) => void;
+  #latest: H2Stream | undefined;
+  #lastId = 0;
+  #openCount = 0;
+  #orphanCount = 0;
+
+  /** `onPark` is told of a stream that is not over at once. */
+  constructor(onPark: (stream: H2Stream) => void) {
+    this.#onPark = onPark;
+  }
+
+  /** The highest number a stream has had. */
+  get lastId(): number {
+    return this.#lastId;
+  }
+
+  /** Number of open streams. */
+  get openCount(): number {
+    return this.#openCount;
+  }
+
+  /** Open streams, and closed ones on which somebody still works. */
+  get busyCount(): number {
+    return this.#openCount + this.#orphanCount;
+  }
+
+  /** The open stream with that number. */
+  get(id: number): H2Stream | undefined {
+    const latest = this.#latest;
+    if (latest !== undefined && latest.id === id) return latest;
+    return this.#streams.get(id);
+  }
+
+  /** All open streams. */
+  open(): Iterable<H2Stream> {
+    this.park();
+    return this.#streams.values();
+  }
+
+  /** Notes that a stream has begun, whether it is taken or not. */
+  begin(id: number): void {
+    this.#lastId = id;
+  }
+
+  /** Adds a stream. */
+  add(stream: H2Stream): void {
+    if (this.#latest !== undefined) this.park();
+    this.#latest = stream;
+    this.#openCount++;
+  }
+
+  /** The latest stream is not over at once. */
+  park(): void {
+    const stream = this.#latest;
+    if (stream === undefined) return;
+    this.#latest = undefined;
+    this.#streams.set(stream.id, stream);
+    this.#onPark(stream);
+  }
+
+  /** Closes a stream; false when it was closed already. */
+  close(stream: H2Stream): boolean {
+    if (stream.isClosed) return false;
+    stream.isClosed = true;
+    this.#openCount--;
+    if (stream.isHeld) this.#orphanCount++;
+    if (this.#latest === stream) this.#latest = undefined;
+    else this.#streams.delete(stream.id);
+    return true;
+  }
+
+  /** Nobody works on a stream any more. */
+  release(stream: H2Stream): void {
+    if (!stream.isHeld) return;
+    stream.isHeld = false;
+    if (stream.isClosed) this.#orphanCount--;
+  }
+
+  /** Remembers that frames of a stream may still come, though it is reset. */
+  remember(id: number): void {
+    this.#reset.set(id, true);
+  }
+
+  /** Whether frames of a closed stream may still come. */
+  isRemembered(id: number): boolean {
+    return this.#reset.has(id);
+  }
+}
+
+// Numbers of gRPC statuses (grpc/doc/statuscodes.md).
+const DEADLINE_EXCEEDED = 4;
+const RESOURCE_EXHAUSTED = 8;
+const UNIMPLEMENTED = 12;
+const INTERNAL = 13;
+
+/** The deadline has passed before the answer was there. */
+export const DEADLINE_STATUS: StatusText = {
+  code: DEADLINE_EXCEEDED,
+  message: "Cannot answer: the deadline has passed",
+};
+
+/** No method has that path. */
+export const UNKNOWN_METHOD_STATUS: StatusText = {
+  code: UNIMPLEMENTED,
+  message: "Cannot answer: the method is not known",
+};
+
+/** The deadline is no number with a unit. */
+export const BAD_TIMEOUT_STATUS: StatusText = {
+  code: INTERNAL,
+  message: 'Cannot answer: the header "grpc-timeout" is malformed',
+};
+
+/** The body ends before its message does, or holds none. */
+export const NO_MESSAGE_STATUS: StatusText = {
+  code: INTERNAL,
+  message: "Cannot read the request: it holds no whole message",
+};
+
+/** The status for what is wrong with a body. */
+export function faultStatus(
+  fault: MessageFault,
+  isEncoded: boolean,
+): StatusText {
+  switch (fault) {
+    case "too_large":
+      return {
+        code: RESOURCE_EXHAUSTED,
+        message: "Cannot read the request: its message is too large",
+      };
+    case "no_room":
+      return {
+        code: RESOURCE_EXHAUSTED,
+        message: "Cannot read the request: too many messages are unfinished",
+      };
+    case "several":
+      return {
+        code: UNIMPLEMENTED,
+        message: "Cannot read the request: it holds more than one message",
+      };
+    case "compressed":
+      // gRPC asks for these two (doc/compression.md).
+      return {
+        code: isEncoded ? UNIMPLEMENTED : INTERNAL,
+        message: "Cannot read the request: its message is compressed",
+        tellsEncodings: true,
+      };
+    case "bad_flag":
+      return {
+        code: INTERNAL,
+        message: "Cannot read the request: its message has an unknown flag",
+      };
   }
 }

@@ -10,7 +10,7 @@
 import { isIP } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import type { Part } from "../part.ts";
+import type { Part } from "../stopper.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { openPort, shownAddress } from "./open_port.ts";
 import { isLoopbackAddress } from "./peer.ts";

@@ -5,10 +5,10 @@
  */
 
 import type { Clock } from "../clock.ts";
-import type { Expiring, TimerWheel } from "../h2/timer_wheel.ts";
+import type { Expiring, TimerWheel } from "../timer_wheel.ts";
 
 /** Options of {@linkcode PublicDeadline}. */
-export interface PublicDeadlineOptions {
+interface PublicDeadlineOptions {
   /** The time source of the wheel. */
   readonly clock: Pick<Clock, "nowMs">;
   /** What it waits on. */

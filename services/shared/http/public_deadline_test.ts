@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { TimerWheel } from "../h2/timer_wheel.ts";
+import { TimerWheel } from "../timer_wheel.ts";
 import { PublicDeadline } from "./public_deadline.ts";
 
 function bench() {

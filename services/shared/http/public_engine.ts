@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../clock.ts";
-import { TimerWheel } from "../h2/timer_wheel.ts";
+import { TimerWheel } from "../timer_wheel.ts";
 import type { Logger } from "../logger.ts";
 import type { BodyBudget } from "./body_budget.ts";
 import type { HttpHandler } from "./exchange.ts";
@@ -15,7 +15,7 @@ import type { PublicLimits } from "./public_limits.ts";
 import { PublicOutputs } from "./public_outputs.ts";
 
 /** Options of {@linkcode PublicEngine}. */
-export interface PublicEngineOptions {
+interface PublicEngineOptions {
   /** Answers the requests. */
   readonly handler: HttpHandler;
   /** Takes faults of the handler, and lines about clients. */

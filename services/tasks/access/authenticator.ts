@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import { type Soon, soon } from "../../shared/soon.ts";
+import { type Soon, soon } from "../../shared/settled.ts";
 import { PresentedCredentials } from "./presented_credential.ts";
 import type { Caller } from "./caller.ts";
 import {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Soon } from "../../shared/soon.ts";
+import type { Soon } from "../../shared/settled.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
 import type { TaskRules } from "../domain/task_event.ts";
 import type { Transaction, TransactionResult } from "../store/store.ts";

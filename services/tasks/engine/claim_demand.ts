@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Soon } from "../../shared/soon.ts";
+import type { Soon } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
 
 /** A task that was taken. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Soon, soon } from "../../shared/soon.ts";
+import { type Soon, soon } from "../../shared/settled.ts";
 import type { Actor } from "../domain/records.ts";
 import type { FoldDraft } from "../domain/history.ts";
 import { rulesOf, type RulingWorker } from "../domain/rules.ts";

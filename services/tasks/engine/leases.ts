@@ -5,7 +5,7 @@
  */
 
 import type { Clock, Timer } from "../../shared/clock.ts";
-import { type Soon, soon } from "../../shared/soon.ts";
+import { type Soon, soon } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import type {

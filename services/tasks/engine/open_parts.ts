@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import { type Soon, soon } from "../../shared/soon.ts";
+import { type Soon, soon } from "../../shared/settled.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
 import { createRuleCache } from "../domain/rules.ts";

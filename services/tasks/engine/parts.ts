@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import type { Soon } from "../../shared/soon.ts";
+import type { Soon } from "../../shared/settled.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { PlanLimits } from "../domain/records.ts";
 import type { RuleCache } from "../domain/rules.ts";

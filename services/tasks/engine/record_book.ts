@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Soon, soon } from "../../shared/soon.ts";
+import { type Soon, soon } from "../../shared/settled.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
 import type { Store, Write } from "../store/store.ts";
 import type { RecordCache } from "./record_cache.ts";

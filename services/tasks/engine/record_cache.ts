@@ -5,7 +5,7 @@
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import type { Soon } from "../../shared/soon.ts";
+import type { Soon } from "../../shared/settled.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
 import type { Store, Transaction, TransactionResult } from "../store/store.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Soon, soon } from "../../shared/soon.ts";
+import { type Soon, soon } from "../../shared/settled.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 import type { RecordBook } from "./record_book.ts";
 

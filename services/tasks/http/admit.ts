@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Soon, soon } from "../../shared/soon.ts";
+import { type Soon, soon } from "../../shared/settled.ts";
 import type {
   AuthenticationOutcome,
   Authenticator,

@@ -7,7 +7,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import type { Soon } from "../../shared/soon.ts";
+import type { Soon } from "../../shared/settled.ts";
 
 /** What became of asking for room. */
 export type RoomOutcome =

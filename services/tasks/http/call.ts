@@ -5,7 +5,7 @@
  */
 
 import type { Pausing } from "../../shared/slices.ts";
-import type { Soon } from "../../shared/soon.ts";
+import type { Soon } from "../../shared/settled.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Write } from "../store/store.ts";
 import type { Admission } from "./admission.ts";

@@ -8,7 +8,7 @@ import { isUtf8 } from "node:buffer";
 import type { JsonShapeFault } from "../../shared/http/json_shape.ts";
 import { quote } from "../../shared/quote.ts";
 import type { Pausing } from "../../shared/slices.ts";
-import { type Soon, soon } from "../../shared/soon.ts";
+import { type Soon, soon } from "../../shared/settled.ts";
 import { cannotTake, pointerTo } from "../../shared/schema/fault.ts";
 import { jsonFaultDetail, MAX_DEPTH } from "../../shared/schema/json_value.ts";
 import { readJsonText } from "./json_reader.ts";

@@ -12,7 +12,7 @@ import {
   jsonShapeFault,
   type JsonShapeLimits,
 } from "../../shared/http/json_shape.ts";
-import type { Soon } from "../../shared/soon.ts";
+import type { Soon } from "../../shared/settled.ts";
 import type { SyntaxPlace } from "./json_syntax.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import type { Pausing } from "../../shared/slices.ts";
-import type { Soon } from "../../shared/soon.ts";
+import type { Soon } from "../../shared/settled.ts";
 
 /** About how much is written in one go; in values. */
 const PIECE = 1_024;

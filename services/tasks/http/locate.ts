@@ -5,7 +5,7 @@
  */
 
 import type { HttpRequest } from "../../shared/http/exchange.ts";
-import type { Soon } from "../../shared/soon.ts";
+import type { Soon } from "../../shared/settled.ts";
 import type { TrustedOrigin } from "../access/forwarded.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
 import { type Books, REGISTRY } from "../engine/books.ts";

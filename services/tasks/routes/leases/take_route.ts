@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Soon, soon } from "../../../shared/soon.ts";
+import { type Soon, soon } from "../../../shared/settled.ts";
 import { type Caller, seesPayloads } from "../../access/caller.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { EmbeddedJson } from "../../engine/embedded_json.ts";

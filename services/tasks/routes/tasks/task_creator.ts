@@ -7,8 +7,7 @@
 import type { Actor } from "../../domain/records.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { settle, type Settled } from "../../../shared/settled.ts";
-import type { Soon } from "../../../shared/soon.ts";
+import { settle, type Settled, type Soon } from "../../../shared/settled.ts";
 import type { CallContext } from "../../http/call.ts";
 import type { Write } from "../../store/store.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";

@@ -1,6 +1,5 @@
+import { H2Stream, type StreamHost, StreamTable } from "./stream.ts";
 import { assertEquals, assertStrictEquals } from "@std/assert";
-import { H2Stream, type StreamHost } from "./stream.ts";
-import { StreamTable } from "./stream_table.ts";
 
 const HOST: StreamHost = {
   answer: () => {},

@@ -1,12 +1,11 @@
-import { assert, assertEquals } from "@std/assert";
 import {
   concat,
   frameOf,
   type ReceivedFrame,
 } from "../../../tests/support/h2_frames.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { PREFACE } from "./frame.ts";
-import { FrameReader } from "./frame_reader.ts";
+import { FrameReader, PREFACE } from "./frame.ts";
+import { assert, assertEquals } from "@std/assert";
 
 const PREFACE_BYTES = new TextEncoder().encode(PREFACE);
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Clock, Timer } from "../clock.ts";
+import type { Clock, Timer } from "./clock.ts";
 
 /** Something that may expire. An object waits for one time at most. */
 export interface Expiring {
@@ -16,7 +16,7 @@ export interface Expiring {
 }
 
 /** Options of {@linkcode TimerWheel}. */
-export interface TimerWheelOptions {
+interface TimerWheelOptions {
   /** The time source. */
   readonly clock: Clock;
   /**

@@ -1,6 +1,11 @@
+import {
+  createLogger,
+  type LogFields,
+  type LogFormat,
+  type Logger,
+  type LogLevel,
+} from "./logger.ts";
 import { assert, assertEquals } from "@std/assert";
-import { createLogger, type LogFormat } from "./log_writer.ts";
-import type { LogFields, Logger, LogLevel } from "./logger.ts";
 
 const TIME_MS = Date.UTC(2026, 10, 21, 1, 2, 3, 45);
 

@@ -1,0 +1,250 @@
+import {
+  blockOf,
+  concat,
+  requestFields,
+} from "../../../tests/support/h2_frames.ts";
+import { hpackShared } from "./hpack.ts";
+import { huffmanSteps } from "./huffman.ts";
+import { DEFAULT_LIMITS } from "./limits.ts";
+import {
+  HEAD_STATE,
+  HeadDecoder,
+  HeaderAssembler,
+  type RequestHead,
+  RequestHeadReader,
+} from "./request_head.ts";
+import { assertEquals, assertNotEquals, assertStrictEquals } from "@std/assert";
+
+type Fields = readonly (readonly [name: string, value: string])[];
+
+const { OK, MALFORMED, TOO_LARGE, NOT_POST, NOT_GRPC, BAD_TIMEOUT } =
+  HEAD_STATE;
+const reader = new RequestHeadReader({
+  paths: ["/test.Test/Other", "/test.Test/Known"],
+  maxListBytes: 1_000,
+});
+
+Deno.test("RequestHeadReader understands a request", () => {
+  assertEquals(
+    read(requestFields({
+      "grpc-timeout": "20m",
+      "grpc-encoding": "gzip",
+      "content-length": "17",
+      "x-other": "anything",
+    })),
+    {
+      state: OK,
+      path: 1,
+      timeoutMs: 20,
+      contentLength: 17,
+      isEncoded: true,
+    },
+  );
+  assertEquals(read(requestFields()), {
+    state: OK,
+    path: 1,
+    timeoutMs: -1,
+    contentLength: -1,
+    isEncoded: false,
+  });
+});
+
+Deno.test("RequestHeadReader tells what can be answered and what not", () => {
+  for (
+    const [changes, state] of [
+      [{ "grpc-encoding": "identity" }, OK],
+      [{ te: undefined }, OK],
+      [{ ":authority": undefined }, OK],
+      [{ "content-type": "application/grpc+proto" }, OK],
+      [{ "content-type": "application/grpc;v=1" }, OK],
+      [{ "content-type": "application/grpc-web" }, NOT_GRPC],
+      [{ "content-type": "text/plain" }, NOT_GRPC],
+      [{ "content-type": undefined }, NOT_GRPC],
+      [{ ":method": "GET" }, NOT_POST],
+      [{ ":method": "CONNECT", ":path": undefined }, NOT_POST],
+      [{ ":method": "GET", ":path": undefined }, MALFORMED],
+      [{ ":method": undefined }, MALFORMED],
+      [{ ":path": undefined }, MALFORMED],
+      [{ ":path": "" }, MALFORMED],
+      [{ ":path": "test" }, MALFORMED],
+      [{ ":scheme": undefined }, MALFORMED],
+      [{ ":scheme": "" }, MALFORMED],
+      [{ te: "gzip" }, MALFORMED],
+      [{ connection: "close" }, MALFORMED],
+      [{ "transfer-encoding": "chunked" }, MALFORMED],
+      [{ upgrade: "x" }, MALFORMED],
+      [{ "keep-alive": "x" }, MALFORMED],
+      [{ "proxy-connection": "x" }, MALFORMED],
+      [{ "X-Upper": "x" }, MALFORMED],
+      [{ "x space": "x" }, MALFORMED],
+      [{ "x:colon": "x" }, MALFORMED],
+      [{ "": "x" }, MALFORMED],
+      [{ x: "a\nb" }, MALFORMED],
+      [{ x: "a\0b" }, MALFORMED],
+      [{ x: " a" }, MALFORMED],
+      [{ x: "a\t" }, MALFORMED],
+      [{ "content-length": "1x" }, MALFORMED],
+      [{ "grpc-timeout": "1s" }, BAD_TIMEOUT],
+      [{ x: "y".repeat(900) }, TOO_LARGE],
+    ] as const
+  ) {
+    const fields = requestFields(changes);
+    assertEquals(read(fields).state, state, JSON.stringify(changes));
+  }
+});
+
+Deno.test("RequestHeadReader wants pseudo headers first, known and once", () => {
+  const fields = requestFields();
+  for (
+    const wrong of [
+      [...fields, [":authority", "late"]],
+      [...fields.slice(0, 4), [":path", "/"], ...fields.slice(4)],
+      [[":status", "200"], ...fields],
+      [[":unknown", "x"], ...fields],
+      [...fields, ["content-type", "application/grpc"]],
+      [...fields, ["content-length", "1"], ["content-length", "1"]],
+    ] as const
+  ) assertEquals(read(wrong as Fields).state, MALFORMED);
+});
+
+Deno.test("RequestHeadReader knows a path that is not served by -1", () => {
+  for (const path of ["/", "/test.Test/Know", "/test.Test/Known2", "/x"]) {
+    const head = read(requestFields({ ":path": path }));
+    assertEquals([head.state, head.path], [OK, -1], path);
+  }
+});
+
+Deno.test("RequestHeadReader takes no pseudo headers in trailers", () => {
+  assertEquals(read([["x", "y"]], true).state, OK);
+  assertEquals(read([[":path", "/"]], true).state, MALFORMED);
+});
+
+function read(fields: Fields, isTrailer = false): RequestHead {
+  reader.begin(isTrailer);
+  for (const [name, value] of fields) {
+    const kind = reader.nameKind(span(name));
+    const size = name.length + value.length + 32;
+    reader.field(reader.meaning(kind, span(value)), size);
+  }
+  return reader.end();
+}
+
+function span(
+  text: string,
+): { bytes: Uint8Array; start: number; end: number } {
+  const bytes = Uint8Array.from(`[${text}]`, (char) => char.charCodeAt(0));
+  return { bytes, start: 1, end: bytes.length - 1 };
+}
+
+Deno.test("HeadDecoder understands equal blocks once", () => {
+  const decoder = make();
+  const block = blockOf(requestFields());
+  const first = request(decoder, block);
+  assertEquals(first?.state, 0);
+  assertStrictEquals(request(decoder, block), first);
+  const other = blockOf(requestFields({ "grpc-timeout": "1m" }));
+  assertEquals(request(decoder, other)?.timeoutMs, 1);
+  assertEquals(request(decoder, block), first);
+});
+
+Deno.test("HeadDecoder understands an equal block anew when the table has changed", () => {
+  const decoder = make();
+  const path = (text: string): Uint8Array =>
+    concat(Uint8Array.of(0x44, text.length), new TextEncoder().encode(text));
+  const rest = blockOf(requestFields({ ":path": undefined }));
+  request(decoder, concat(path("/a"), rest));
+  // From here on number 62 is the path.
+  const indexed = concat(Uint8Array.of(0xbe), rest);
+  const first = request(decoder, indexed);
+  assertEquals(first?.path, 0);
+  assertStrictEquals(request(decoder, indexed), first);
+  request(decoder, concat(path("/b"), rest));
+  assertEquals(request(decoder, indexed)?.path, 1);
+});
+
+Deno.test("HeadDecoder adds to the table each time a block says so", () => {
+  const decoder = make();
+  const adding = concat(
+    Uint8Array.of(0x44, 2, 0x2f, 0x61),
+    blockOf(requestFields({ ":path": undefined })),
+  );
+  for (let round = 0; round < 3; round++) {
+    assertEquals(request(decoder, adding)?.path, 0);
+  }
+  const third = concat(
+    Uint8Array.of(0xc0),
+    blockOf(requestFields({ ":path": undefined })),
+  );
+  assertEquals(request(decoder, third)?.path, 0);
+  assertEquals(request(decoder, Uint8Array.of(0xc1)), undefined);
+});
+
+Deno.test("HeadDecoder reads trailers apart from requests", () => {
+  const decoder = make();
+  const block = blockOf(requestFields());
+  assertEquals(request(decoder, block)?.state, 0);
+  const span = { bytes: block, start: 0, end: block.length };
+  assertNotEquals(decoder.trailers(span)?.state, 0);
+  assertEquals(request(decoder, block)?.state, 0);
+});
+
+function make(): HeadDecoder {
+  const reader = new RequestHeadReader({
+    paths: ["/a", "/b", "/test.Test/Known"],
+    maxListBytes: 1_000,
+  });
+  return new HeadDecoder({
+    reader,
+    hpack: hpackShared(reader, huffmanSteps()),
+  });
+}
+
+function request(
+  decoder: HeadDecoder,
+  block: Uint8Array,
+): RequestHead | undefined {
+  // Within other bytes, so that mistakes of place show.
+  const bytes = concat(Uint8Array.of(0xff), block, Uint8Array.of(0xff));
+  return decoder.request({ bytes, start: 1, end: bytes.length - 1 });
+}
+
+const LIMITS = {
+  ...DEFAULT_LIMITS,
+  maxHeaderBlockBytes: 10,
+  maxContinuations: 3,
+};
+
+Deno.test("HeaderAssembler puts a block together", () => {
+  const assembler = new HeaderAssembler(LIMITS);
+  for (const streamId of [1, 3]) {
+    assertEquals(assembler.begin(bytesSpan(1, 2), streamId, true), true);
+    assertEquals(assembler.streamId, streamId);
+    assertEquals(assembler.append(bytesSpan(3)), true);
+    assertEquals(assembler.append(bytesSpan()), true);
+    const { bytes, start, end } = assembler.end();
+    assertEquals([...bytes.subarray(start, end)], [1, 2, 3]);
+    assertEquals(assembler.streamId, 0);
+  }
+});
+
+Deno.test("HeaderAssembler bounds bytes and parts", () => {
+  const bytes = new HeaderAssembler(LIMITS);
+  assertEquals(bytes.begin(bytesSpan(...Array(9).fill(0)), 1, false), true);
+  assertEquals(bytes.append(bytesSpan(0, 0)), false);
+  const parts = new HeaderAssembler(LIMITS);
+  parts.begin(bytesSpan(), 1, false);
+  assertEquals(
+    [1, 2, 3, 4].map(() => parts.append(bytesSpan())),
+    [true, true, true, false],
+  );
+});
+
+function bytesSpan(
+  ...bytes: readonly number[]
+): { bytes: Uint8Array; start: number; end: number } {
+  return {
+    bytes: Uint8Array.of(9, ...bytes, 9),
+    start: 1,
+    end: bytes.length + 1,
+  };
+}
