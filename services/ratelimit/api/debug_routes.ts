@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Route } from "../../shared/http/router.ts";
+import type { Route } from "./router.ts";
 import { describeRules } from "../rules/describe.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
 import { statsJson, statsText } from "../stats/page.ts";

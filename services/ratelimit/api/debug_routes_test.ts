@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { createRouter } from "../../shared/http/router.ts";
+import { createRouter } from "./router.ts";
 import { loadRules } from "../rules/load.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
 import { createStatsRegistry } from "../stats/registry.ts";

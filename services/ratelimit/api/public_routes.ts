@@ -13,7 +13,7 @@ import { CODE } from "../../../proto/rate_limit_response.ts";
 import type { BodyBudget } from "../../shared/http/body_budget.ts";
 import { readBody } from "../../shared/http/body.ts";
 import { problem } from "../../shared/http/problem.ts";
-import type { Route } from "../../shared/http/router.ts";
+import type { Route } from "./router.ts";
 import type { DecisionEndpoint, EndpointOutcome } from "./decision_endpoint.ts";
 import type { HealthState } from "./health_state.ts";
 import { refusalProblem } from "./refusal_status.ts";

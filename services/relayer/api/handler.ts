@@ -13,6 +13,7 @@ import type {
   HttpRequest,
   HttpResponse,
 } from "../../shared/http/exchange.ts";
+import { RouteTree } from "../../shared/http/route_tree.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import {
   admitOpen,
@@ -32,7 +33,6 @@ import {
 import { goneSignal, nowOf } from "./deadline.ts";
 import type { RelayerParts } from "./parts.ts";
 import type { Route } from "./route.ts";
-import { RouteMatcher } from "./route_matcher.ts";
 import { jobRoutes } from "./routes/job_routes.ts";
 import { manualRoutes } from "./routes/manual_routes.ts";
 import { deleteMemoryRoute } from "./routes/memory_routes.ts";
@@ -138,9 +138,15 @@ export function allRoutes(parts: RelayerParts): readonly Route[] {
 
 /** Makes the handler of the relayer's port. */
 export function createHandler(parts: RelayerParts): HttpHandler {
-  const matcher = new RouteMatcher(allRoutes(parts));
+  const routes = new RouteTree<Route>({
+    isDecoding: false,
+    alwaysAllowed: ["OPTIONS"],
+  });
+  for (const route of allRoutes(parts)) {
+    routes.add(route.method, route.path, route);
+  }
   return async (request) => {
-    const response = await respond(request, { parts, matcher });
+    const response = await respond(request, { parts, routes });
     const cors = corsHeaders(request.headers, parts.corsOrigins);
     return { ...response, headers: { ...response.headers, ...cors } };
   };
@@ -148,20 +154,20 @@ export function createHandler(parts: RelayerParts): HttpHandler {
 
 interface Context {
   readonly parts: RelayerParts;
-  readonly matcher: RouteMatcher;
+  readonly routes: RouteTree<Route>;
 }
 
 async function respond(
   request: HttpRequest,
-  { parts, matcher }: Context,
+  { parts, routes }: Context,
 ): Promise<HttpResponse> {
   const { method, target, headers } = request;
   const { path, query } = splitTarget(target);
   if (isPreflight(method, headers)) {
     return renderAnswer({ status: 204, headers: preflightHeaders() });
   }
-  if (method === "OPTIONS") return optionsAnswer(matcher.allow(path));
-  const match = matcher.match(method, path);
+  if (method === "OPTIONS") return optionsAnswer(routes.allow(path));
+  const match = routes.match(method, path);
   switch (match.kind) {
     case "not_found":
       return renderAnswer(refused(404, "Cannot find path: there is none such"));

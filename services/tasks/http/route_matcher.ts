@@ -4,8 +4,11 @@
  * @module
  */
 
-import type { HostKind, RouteFacts, RouteMethod } from "./route.ts";
-import { RouteTree } from "./route_tree.ts";
+import {
+  type RouteMatch as TreeMatch,
+  RouteTree,
+} from "../../shared/http/route_tree.ts";
+import type { HostKind, RouteFacts } from "./route.ts";
 
 /** What is to be known of a route to find it. */
 export type Routable = Pick<
@@ -13,30 +16,15 @@ export type Routable = Pick<
   "method" | "path" | "hosts" | "isOutsideBase"
 >;
 
-/** What looking for a route comes to. */
+/** The outcome of looking for a route on a host. */
 export type RouteMatch<R> =
-  | {
-    readonly kind: "route";
-    /** The route. */
-    readonly route: R;
-    /** The values of its path's parameters, percent-decoded. */
-    readonly params: Readonly<Record<string, string>>;
-    /** Whether the method is HEAD, so that the body is left out. */
-    readonly isHead: boolean;
-  }
+  | TreeMatch<R>
   | {
     /** Answer 308: the resource has no slash at its end. */
     readonly kind: "redirect";
     /** The path without the slash; the query follows it. */
     readonly path: string;
-  }
-  | {
-    /** Answer 405. */
-    readonly kind: "method_not_allowed";
-    /** The methods of the path, for the Allow header. */
-    readonly allow: string;
-  }
-  | { readonly kind: "not_found" };
+  };
 
 /** Finds routes. */
 export interface RouteMatcher<R> {
@@ -47,10 +35,8 @@ export interface RouteMatcher<R> {
 /** Finds routes of one host. */
 export interface HostMatcher<R> {
   /**
-   * Finds the route for a method and a path, which is without query.
-   *
-   * Paths are case-sensitive. Of all paths that fit, the one with a literal
-   * segment earliest is meant, and only then the method counts.
+   * Finds the route for a method and a path, which is without query, as a
+   * {@linkcode RouteTree} does.
    */
   match(method: string, path: string): RouteMatch<R>;
 }
@@ -76,8 +62,6 @@ export const HOST_KINDS: readonly HostKind[] = [
 export const BASE_PATHS: Readonly<Partial<Record<HostKind, string>>> = {
   tenant: "/api",
 };
-
-const NOT_FOUND = { kind: "not_found" } as const;
 
 /**
  * Makes a matcher of a route table.
@@ -122,31 +106,15 @@ export function fullPath(
   return route.path === "/" ? basePath : `${basePath}${route.path}`;
 }
 
-function hostMatcher<R extends Routable>(tree: RouteTree<R>): HostMatcher<R> {
+function hostMatcher<R>(tree: RouteTree<R>): HostMatcher<R> {
   function match(method: string, path: string): RouteMatch<R> {
-    const found = tree.find(path);
-    if (found === undefined) return withoutSlash(path);
-    const isHead = method === "HEAD";
-    // Unknown methods are none of the table's, so they find nothing.
-    const wanted = (isHead ? "GET" : method) as RouteMethod;
-    const target = found.place.routes.get(wanted);
-    if (target === undefined) {
-      return { kind: "method_not_allowed", allow: found.place.allow };
-    }
-    const params: Record<string, string> = {};
-    const { names } = target;
-    for (let index = 0; index < names.length; index++) {
-      params[names[index] ?? ""] = found.values[index] ?? "";
-    }
-    return { kind: "route", route: target.route, params, isHead };
-  }
-
-  function withoutSlash(path: string): RouteMatch<R> {
-    if (!path.endsWith("/") || path === "/") return NOT_FOUND;
+    const found = tree.match(method, path);
+    if (found.kind !== "not_found") return found;
+    if (!path.endsWith("/") || path === "/") return found;
     const bare = path.slice(0, -1);
     // Two slashes are an empty segment, which no path has.
-    return bare.endsWith("/") || tree.find(bare) === undefined
-      ? NOT_FOUND
+    return bare.endsWith("/") || tree.allow(bare) === undefined
+      ? found
       : { kind: "redirect", path: bare };
   }
 
