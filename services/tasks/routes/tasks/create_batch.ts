@@ -24,12 +24,15 @@ import {
   tooManyDependencies,
   tooManyTasks,
 } from "./batch_answer.ts";
-import { type JudgedTask, judgeNewTask } from "./judge_new_task.ts";
-import { problemOfFaults } from "./problem_of_faults.ts";
+import {
+  type JudgedTask,
+  judgeNewTask,
+  problemOfFaults,
+  readSurroundings,
+} from "./validate_task.ts";
 import type { Made } from "./task_creator.ts";
 import { NEW_TASK_EXAMPLE } from "./task_example.ts";
 import { NEW_TASK, type NewTaskInput } from "./task_schema.ts";
-import { readSurroundings } from "./task_surroundings.ts";
 import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 
 /** Most different tasks that the tasks of a batch depend on. */

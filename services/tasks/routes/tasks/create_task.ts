@@ -13,14 +13,16 @@ import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
-import { judgeNewTask } from "./judge_new_task.ts";
-import { problemOfFaults } from "./problem_of_faults.ts";
+import {
+  judgeNewTask,
+  problemOfFaults,
+  readSurroundings,
+} from "./validate_task.ts";
 import { taskAnswer } from "./task_answer.ts";
 import type { Made } from "./task_creator.ts";
 import { NEW_TASK_EXAMPLE } from "./task_example.ts";
 import { NEW_TASK, type NewTaskInput } from "./task_schema.ts";
 import { TASK } from "./task_shape.ts";
-import { readSurroundings } from "./task_surroundings.ts";
 import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 
 const HEADERS = {

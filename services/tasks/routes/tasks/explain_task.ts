@@ -1,9 +1,13 @@
 /**
- * The route that tells why a task is not running.
+ * The route that tells what holds a task back.
  *
  * @module
  */
 
+import { type Task, TASK_STATUSES } from "../../domain/task.ts";
+import { described, named, shape } from "../../../shared/schema/annotated.ts";
+import type { Shape } from "../../../shared/schema/schema.ts";
+import { TIME_OR_NULL } from "./task_shape.ts";
 import { judgeDependencies } from "../../domain/transitions/service_events.ts";
 import {
   explain,
@@ -11,15 +15,65 @@ import {
   type Hindrance,
 } from "../../domain/explain.ts";
 import { placementOf } from "../../domain/placement.ts";
-import type { Task } from "../../domain/task.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { json } from "../../http/answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalTime } from "./task_view.ts";
-import { EXPLANATION } from "./explanation_shape.ts";
-import { noTask } from "./task_answer.ts";
-import { findTask, TASK_PARAMS } from "./task_params.ts";
+import { findTask, noTask, TASK_PARAMS } from "./task_answer.ts";
 import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
+
+/** Why a task is not running. */
+export const EXPLANATION: Shape = named(
+  "TaskExplanation",
+  described(
+    shape({
+      type: "object",
+      properties: {
+        task: { type: "string", description: "The id of the task" },
+        status: { enum: TASK_STATUSES },
+        hindrances: {
+          type: "array",
+          description: "What holds it back, or that nothing does",
+          items: {
+            type: "object",
+            properties: {
+              code: {
+                type: "string",
+                description: "A word for programs, such as `not_due`, " +
+                  "`worker_paused`, `blocked`, `rate_limit`, `next_in_line`",
+              },
+              message: { type: "string" },
+              until: {
+                ...TIME_OR_NULL,
+                description: "When it ends by itself",
+              },
+            },
+            required: ["code", "message", "until"],
+            additionalProperties: false,
+          },
+        },
+        earliest: {
+          ...TIME_OR_NULL,
+          description: "When all of it has ended by itself, if it does",
+        },
+      },
+      required: ["task", "status", "hindrances", "earliest"],
+      additionalProperties: false,
+    }),
+    {
+      examples: [{
+        task: "tsk_37efnd0000749gadqcbm8b2hrm",
+        status: "scheduled",
+        hindrances: [{
+          code: "not_due",
+          message: "It is not due for 3 h 2 min",
+          until: "2027-01-15T11:02:00.000Z",
+        }],
+        earliest: "2027-01-15T11:02:00.000Z",
+      }],
+    },
+  ),
+);
 
 /** Most tasks before a task that are counted. */
 const MAX_AHEAD = 200;

@@ -1,10 +1,15 @@
 /**
- * What a change of a task comes to, given the task as it is.
+ * What a change of a task results in, given the task as it is.
  *
  * @module
  */
 
-import { isFinal, type Task, type TaskDefinition } from "../../domain/task.ts";
+import {
+  isFinal,
+  type Task,
+  type TaskDefinition,
+  type TaskStatus,
+} from "../../domain/task.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { Pausing } from "../../../shared/slices.ts";
 import { readJsonText } from "../../http/json_reader.ts";
@@ -23,11 +28,15 @@ import { readWhole } from "../../../shared/schema/schema.ts";
 import { type TaskView, viewTask } from "./task_view.ts";
 import { defineTask } from "./define_task.ts";
 import { definitionChanges } from "./definition_changes.ts";
-import { dependencyRefusal, reportCircles } from "./dependency_rule.ts";
-import { statesOf, workerOf } from "./judge_new_task.ts";
+import {
+  dependencyRefusal,
+  problemOfFaults,
+  readSurroundings,
+  reportCircles,
+  statesOf,
+  workerOf,
+} from "./validate_task.ts";
 import { patchedMembers } from "./merge_patch.ts";
-import { problemOfFaults } from "./problem_of_faults.ts";
-import { type StatusWish, statusWish } from "./status_change.ts";
 import { withoutStored } from "./stored_fields.ts";
 import { wrongState } from "./task_answer.ts";
 import {
@@ -35,7 +44,56 @@ import {
   TASK_CHANGES,
   type TaskChangesInput,
 } from "./task_schema.ts";
-import { readSurroundings } from "./task_surroundings.ts";
+
+/** What a status asks for. */
+export type StatusWish =
+  | { readonly kind: "nothing" }
+  | {
+    readonly kind: "event";
+    /** What is to happen. */
+    readonly event: TaskEvent;
+    /** Whether it happens before the other changes, which it makes possible. */
+    readonly isFirst: boolean;
+  }
+  /** The service alone puts tasks into that status. */
+  | { readonly kind: "read_only" }
+  /** Not from the status that the task has. */
+  | { readonly kind: "wrong_state"; readonly reason: string };
+
+const NOTHING: StatusWish = { kind: "nothing" };
+
+/** Tells what a status asks for; the one that the task has asks for nothing. */
+export function statusWish(
+  task: Pick<Task, "status">,
+  wanted: TaskStatus,
+): StatusWish {
+  const { status } = task;
+  if (wanted === status) return NOTHING;
+  switch (wanted) {
+    case "canceled":
+      return { kind: "event", event: { kind: "cancel" }, isFirst: false };
+    case "paused":
+      return { kind: "event", event: { kind: "pause" }, isFirst: false };
+    case "waiting":
+      return waiting(status);
+    default:
+      return { kind: "read_only" };
+  }
+}
+
+function waiting(status: TaskStatus): StatusWish {
+  if (isFinal(status) || status === "retry") {
+    return { kind: "event", event: { kind: "retry" }, isFirst: true };
+  }
+  if (status === "paused") {
+    return { kind: "event", event: { kind: "resume" }, isFirst: false };
+  }
+  return {
+    kind: "wrong_state",
+    reason: `Cannot let the task wait: it is "${status}"; to run it before ` +
+      "its date, give it another date",
+  };
+}
 
 /** What a change is judged in. */
 export interface RevisionOptions {

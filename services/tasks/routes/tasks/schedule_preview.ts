@@ -20,9 +20,8 @@ import { integer } from "../../../shared/schema/numbers.ts";
 import { object } from "../../../shared/schema/object.ts";
 import type { ValueOf } from "../../../shared/schema/schema.ts";
 import { time } from "./task_view.ts";
-import { runFrom } from "./coming_run.ts";
-import { REPEAT } from "./repeat_field.ts";
-import { repeatRuleOf } from "./repeat_rule.ts";
+import { runFrom } from "../../domain/coming_run.ts";
+import { REPEAT, repeatRuleOf } from "../../domain/repeat_rule.ts";
 import { TIME } from "./task_shape.ts";
 import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 

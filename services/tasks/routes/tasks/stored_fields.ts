@@ -9,7 +9,7 @@
 
 import type { Task } from "../../domain/task.ts";
 import { jsonEquals } from "../../../shared/schema/read_only.ts";
-import { repeatInputOf } from "./repeat_rule.ts";
+import { repeatInputOf } from "../../domain/repeat_rule.ts";
 import type { TaskChangesInput } from "./task_schema.ts";
 
 /**

@@ -13,8 +13,7 @@ import type { Write } from "../../store/store.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { problemOfError } from "../../http/problem_of_error.ts";
 import type { KeyTurns } from "./key_turns.ts";
-import type { JudgedTask } from "./judge_new_task.ts";
-import type { Surroundings } from "./task_surroundings.ts";
+import type { JudgedTask, Surroundings } from "./validate_task.ts";
 import { TaskQuota } from "./task_quota.ts";
 import { type Placed, type TaskSlot, TaskSlots } from "./task_slots.ts";
 

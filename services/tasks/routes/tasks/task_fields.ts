@@ -27,7 +27,7 @@ import { object } from "../../../shared/schema/object.ts";
 import { retryPolicy } from "../../domain/retry_kind.ts";
 import type { Schema } from "../../../shared/schema/schema.ts";
 import { ONE_LINE, text } from "../../../shared/schema/text.ts";
-import { REPEAT, type RepeatInput } from "./repeat_field.ts";
+import { REPEAT, type RepeatInput } from "../../domain/repeat_rule.ts";
 
 /** Ends of a task that somebody may be called at. */
 export const CALLBACK_ENDS = [

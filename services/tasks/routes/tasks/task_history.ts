@@ -1,11 +1,26 @@
 /**
- * The route that tells a task's history.
+ * The routes that read a task's history and list its attempts, which are put
+ * together of the records of their beginning and their end.
  *
  * @module
  */
 
+import {
+  HISTORY_TYPES,
+  type HistoryDraft,
+  type HistoryRecord,
+  type HistoryType,
+} from "../../domain/history.ts";
+import type { Store } from "../../store/store.ts";
+import {
+  ATTEMPT_LIST,
+  type AttemptStart,
+  draftOf,
+  HISTORY_LIST,
+  viewAttempt,
+  viewRecord,
+} from "./history_view.ts";
 import { seesPayloads } from "../../access/caller.ts";
-import { HISTORY_TYPES } from "../../domain/history.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import {
@@ -25,14 +40,68 @@ import {
   commaList,
   integerText,
 } from "../../../shared/schema/query_values.ts";
-import { viewRecord } from "./history_view.ts";
-import { HISTORY_LIST } from "./history_shape.ts";
 import { CURSOR, LIMIT, ORDER } from "./list_query.ts";
-import { noTask } from "./task_answer.ts";
-import { findTask, TASK_PARAMS } from "./task_params.ts";
+import { findTask, noTask, TASK_PARAMS } from "./task_answer.ts";
 import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
+import type { Task } from "../../domain/task.ts";
 
-const QUERY = queryOf({
+/** Types of records that end an attempt. */
+const ENDS: readonly HistoryType[] = [
+  "succeeded",
+  "failed",
+  "timed_out",
+  "lost",
+  "released",
+  "canceled",
+];
+
+/** Records that are read in one go. */
+const PAGE = 200;
+
+/** An attempt. */
+export interface AttemptPair {
+  /** How it began. */
+  readonly start: HistoryDraft;
+  /** How it ended; absent while it runs. */
+  readonly end: HistoryDraft | undefined;
+}
+
+/** Finds the ends of the attempts that these records begin. */
+export async function attemptPairs(
+  store: Pick<Store, "history">,
+  { tenantId, taskId, starts }: {
+    readonly tenantId: string;
+    readonly taskId: string;
+    readonly starts: readonly HistoryRecord[];
+  },
+): Promise<readonly AttemptPair[]> {
+  const drafts = starts.map(draftOf);
+  const open = new Set(drafts.map(({ attempt }) => attempt));
+  const ends = new Map<string | undefined, HistoryDraft>();
+  let afterSeq = starts.reduce(
+    (least, { seq }) => Math.min(least, seq),
+    Infinity,
+  );
+  // An end stands behind its beginning and before the next one's.
+  while (open.size > 0 && afterSeq < Infinity) {
+    const page = await store.history({
+      tenantId,
+      taskId,
+      types: ENDS,
+      order: "asc",
+      limit: PAGE,
+      afterSeq,
+    });
+    for (const record of page.records) {
+      const draft = draftOf(record);
+      if (open.delete(draft.attempt)) ends.set(draft.attempt, draft);
+    }
+    afterSeq = page.nextAfterSeq ?? Infinity;
+  }
+  return drafts.map((start) => ({ start, end: ends.get(start.attempt) }));
+}
+
+const HISTORY_QUERY = queryOf({
   type: optional(
     described(commaList(choice(HISTORY_TYPES)), "Types of records"),
   ),
@@ -54,7 +123,10 @@ const QUERY = queryOf({
   ),
 });
 
-type HistoryCall = Call<NonNullable<ReturnType<typeof QUERY.read>>, unknown>;
+type HistoryCall = Call<
+  NonNullable<ReturnType<typeof HISTORY_QUERY.read>>,
+  unknown
+>;
 
 /** Makes the route. */
 export function taskHistoryRoute(parts: TasksParts): AnyRoute {
@@ -71,7 +143,7 @@ export function taskHistoryRoute(parts: TasksParts): AnyRoute {
     tags: ["tasks"],
     access: READS_TASKS,
     params: TASK_PARAMS,
-    query: QUERY,
+    query: HISTORY_QUERY,
     answers: { 200: { description: "A page of it", shape: HISTORY_LIST } },
     problems: ["bad_cursor"],
     handle: (call) => readHistory(parts, call),
@@ -133,4 +205,100 @@ async function readHistory(
       },
     },
   );
+}
+
+const ATTEMPTS_QUERY = queryOf({
+  order: withDefault(ORDER, "asc"),
+  limit: withDefault(LIMIT, 50),
+  cursor: optional(CURSOR),
+});
+
+type AttemptsCall = Call<
+  NonNullable<ReturnType<typeof ATTEMPTS_QUERY.read>>,
+  unknown
+>;
+
+/** Makes the route. */
+export function taskAttemptsRoute(parts: TasksParts): AnyRoute {
+  return defineRoute({
+    method: "GET",
+    path: "/v1/tasks/:id/attempts",
+    hosts: "tenant",
+    operationId: "listTaskAttempts",
+    summary: "List a task's attempts",
+    tags: ["tasks"],
+    access: READS_TASKS,
+    params: TASK_PARAMS,
+    query: ATTEMPTS_QUERY,
+    answers: { 200: { description: "A page of them", shape: ATTEMPT_LIST } },
+    problems: ["bad_cursor"],
+    handle: (call) => listAttempts(parts, call),
+  });
+}
+
+async function listAttempts(
+  { engine, cursors }: TasksParts,
+  call: AttemptsCall,
+): Promise<Answer> {
+  const { order, limit, cursor } = call.query;
+  const { store } = engine.parts;
+  const task = await findTask(call, engine.parts);
+  if (task === undefined) return noTask();
+  const { id: tenantId } = tenantOf(call);
+  const scope: CursorScope = {
+    tenantId,
+    filter: filterTextOf({ list: "attempts", task: task.id, order }),
+  };
+  const opened = cursor === undefined ? undefined : cursors.open(scope, cursor);
+  const position = opened?.kind === "ok" ? opened.position : undefined;
+  const afterSeq = typeof position === "number" ? position : undefined;
+  if (cursor !== undefined && afterSeq === undefined) return badCursor();
+  const page = await store.history({
+    tenantId,
+    taskId: task.id,
+    types: ["started"],
+    order,
+    limit,
+    ...(afterSeq === undefined ? {} : { afterSeq }),
+  });
+  const pairs = await attemptPairs(store, {
+    tenantId,
+    taskId: task.id,
+    starts: page.records,
+  });
+  const isAll = cursor === undefined && page.nextAfterSeq === undefined;
+  const running = isAll && pairs.length === 0 ? runningAttempt(task) : [];
+  const next = page.nextAfterSeq === undefined
+    ? undefined
+    : cursors.seal(scope, page.nextAfterSeq);
+  const url = `${call.baseUrl}/v1/tasks/${task.id}/attempts`;
+  return json(
+    {
+      data: [
+        ...running.map((start) => viewAttempt(start, undefined)),
+        ...pairs.map(({ start, end }) => viewAttempt(start, end)),
+      ],
+      next: next ?? null,
+    },
+    next === undefined ? {} : {
+      headers: {
+        link: nextPageLink({ url, rawQuery: call.rawQuery, cursor: next }),
+      },
+    },
+  );
+}
+
+/**
+ * The attempt under way, of the task itself: its record is the newest of those
+ * that begin attempts, so where there is none it was folded away.
+ */
+function runningAttempt({ attempt, run }: Task): readonly AttemptStart[] {
+  if (attempt === undefined) return [];
+  const { id, startedAtMs: atMs, instance } = attempt;
+  return [{
+    attempt: id,
+    run,
+    atMs,
+    ...(instance === undefined ? {} : { instance }),
+  }];
 }

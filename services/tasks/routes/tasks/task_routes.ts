@@ -13,13 +13,14 @@ import { explainTaskRoute } from "./explain_task.ts";
 import { KeyTurns } from "./key_turns.ts";
 import { listTasksRoute } from "./list_tasks.ts";
 import type { Operations } from "./operations.ts";
-import { readTaskRoute } from "./read_task.ts";
-import { removeTaskRoute } from "./remove_task.ts";
+import {
+  readTaskRoute,
+  removeTaskRoute,
+  taskVerbRoutes,
+} from "./task_verbs.ts";
 import { schedulePreviewRoute } from "./schedule_preview.ts";
-import { taskAttemptsRoute } from "./task_attempts.ts";
+import { taskAttemptsRoute, taskHistoryRoute } from "./task_history.ts";
 import { TaskCreator } from "./task_creator.ts";
-import { taskHistoryRoute } from "./task_history.ts";
-import { taskVerbRoutes } from "./task_verbs.ts";
 import type { TasksParts } from "./tasks_parts.ts";
 import { updateTaskRoutes } from "./update_task.ts";
 

@@ -20,8 +20,11 @@ import {
 } from "../../http/problem_answer.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
 import { definitionChanges } from "./definition_changes.ts";
-import type { JudgedTask } from "./judge_new_task.ts";
-import { dependencyRefusal, reportCircles } from "./dependency_rule.ts";
+import {
+  dependencyRefusal,
+  type JudgedTask,
+  reportCircles,
+} from "./validate_task.ts";
 import { planEvents, PLANNED_RECORDS } from "./plan_events.ts";
 import { wrongState } from "./task_answer.ts";
 

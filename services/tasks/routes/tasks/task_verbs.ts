@@ -1,16 +1,35 @@
 /**
- * The routes that let one thing happen to a task.
+ * The routes of one task: read it, remove it, and let one thing happen to it.
  *
  * @module
  */
 
-import { actorOf } from "../../access/caller.ts";
-import type { TaskEvent } from "../../domain/task_event.ts";
-import type { Answer } from "../../http/answer.ts";
-import { type Call, callerOf, tenantOf } from "../../http/call.ts";
-import { problem } from "../../http/problem_answer.ts";
-import type { ProblemCode } from "../../http/problem_catalog.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import {
+  changeCondition,
+  findTask,
+  noTask,
+  readCondition,
+  TASK_PARAMS,
+  taskAnswer,
+  workerNameOf,
+  wrongState,
+} from "./task_answer.ts";
+import { TASK } from "./task_shape.ts";
+import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
+import { actorOf } from "../../access/caller.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { type Answer, empty } from "../../http/answer.ts";
+import {
+  type Call,
+  type CallContext,
+  callerOf,
+  tenantOf,
+} from "../../http/call.ts";
+import { problem } from "../../http/problem_answer.ts";
+import { removeTask } from "./task_removal.ts";
+import type { TaskEvent } from "../../domain/task_event.ts";
+import type { ProblemCode } from "../../http/problem_catalog.ts";
 import { optionalBody } from "../../http/route_body.ts";
 import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named } from "../../../shared/schema/annotated.ts";
@@ -19,10 +38,76 @@ import { NO_FIELDS } from "../../../shared/schema/no_fields.ts";
 import { object } from "../../../shared/schema/object.ts";
 import { text } from "../../../shared/schema/text.ts";
 import { removedWorker, requiringWorker } from "./removed_worker.ts";
-import { changeCondition, findTask, TASK_PARAMS } from "./task_params.ts";
-import { noTask, taskAnswer, workerNameOf, wrongState } from "./task_answer.ts";
-import { TASK } from "./task_shape.ts";
-import { type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
+
+/** Makes the route. */
+export function readTaskRoute({ engine }: TasksParts): AnyRoute {
+  return defineRoute({
+    method: "GET",
+    path: "/v1/tasks/:id",
+    hosts: "tenant",
+    operationId: "getTask",
+    summary: "Read a task",
+    tags: ["tasks"],
+    access: READS_TASKS,
+    params: TASK_PARAMS,
+    answers: { 200: { description: "The task", shape: TASK } },
+    conditions: "read",
+    problems: [],
+    handle: async (call) => {
+      const task = await findTask(call, engine.parts);
+      if (task === undefined) return noTask();
+      return readCondition(call, task) ?? taskAnswer(call, task, {
+        workerName: await workerNameOf(task, engine.parts),
+        parts: engine.parts,
+      });
+    },
+  });
+}
+
+/** How often it is begun anew when the task changes meanwhile. */
+const MAX_TRIES = 20;
+
+/** Makes the route. */
+export function removeTaskRoute({ engine }: TasksParts): AnyRoute {
+  return defineRoute({
+    method: "DELETE",
+    path: "/v1/tasks/:id",
+    hosts: "tenant",
+    operationId: "deleteTask",
+    summary: "Remove a task",
+    description: "One that is live is canceled first. Its history goes with " +
+      "it; the audit log keeps that it was removed.",
+    tags: ["tasks"],
+    access: WRITES_TASKS,
+    params: TASK_PARAMS,
+    answers: { 204: { description: "It is gone" } },
+    conditions: "change",
+    problems: [],
+    handle: (call) => answerRemoval(engine, call),
+  });
+}
+
+async function answerRemoval(
+  engine: Engine,
+  call: CallContext,
+): Promise<Answer> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const task = await findTask(call, engine.parts);
+    if (task === undefined) return noTask();
+    const refusal = changeCondition(call, task);
+    if (refusal !== undefined) return refusal;
+    const isRemoved = await removeTask(engine, {
+      task,
+      actor: actorOf(callerOf(call)),
+      nowMs: engine.parts.clock.nowMs(),
+    });
+    if (isRemoved) return empty();
+  }
+  return problem("overloaded", {
+    detail: "Cannot remove task: it changes too fast",
+    retryAfterMs: 1_000,
+  });
+}
 
 const REASON = object({
   reason: optional(nullable(described(

@@ -15,8 +15,14 @@ import { requiredBody } from "../../http/route_body.ts";
 import { asGiven } from "../../../shared/schema/derived.ts";
 import { planEvents, PLANNED_RECORDS } from "./plan_events.ts";
 import { reviseTask, type Revision } from "./revision.ts";
-import { noTask, taskAnswer, wrongState } from "./task_answer.ts";
-import { changeCondition, findTask, TASK_PARAMS } from "./task_params.ts";
+import {
+  changeCondition,
+  findTask,
+  noTask,
+  TASK_PARAMS,
+  taskAnswer,
+  wrongState,
+} from "./task_answer.ts";
 import { TASK_CHANGES } from "./task_schema.ts";
 import { TASK } from "./task_shape.ts";
 import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { TASK_STATUSES } from "../../domain/task.ts";
-import { statusWish } from "./status_change.ts";
+import { statusWish } from "./revision.ts";
 
 Deno.test("statusWish() asks for nothing when the status is the same", () => {
   for (const status of TASK_STATUSES) {

@@ -5,19 +5,10 @@
  * @module
  */
 
-import { catchUp } from "../../domain/catch_up.ts";
-import {
-  nextOccurrence,
-  parseTiming,
-  type Schedule,
-} from "../../domain/schedule.ts";
-import {
-  type HeldSlot,
-  isFinal,
-  type RepeatRule,
-  type Task,
-} from "../../domain/task.ts";
-import { ON_TIME_MS } from "../../domain/transitions/repetition.ts";
+import { catchUp } from "./catch_up.ts";
+import { nextOccurrence, parseTiming, type Schedule } from "./schedule.ts";
+import { type HeldSlot, isFinal, type RepeatRule, type Task } from "./task.ts";
+import { ON_TIME_MS } from "./transitions/repetition.ts";
 
 /** The coming run of a task. */
 export interface ComingRun {

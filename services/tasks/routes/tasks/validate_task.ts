@@ -1,0 +1,281 @@
+/**
+ * Whether a task can be made as a client wants it: the workers and tasks that
+ * it refers to, and what may be wrong with them.
+ *
+ * @module
+ */
+
+import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
+import { isFinal, type Task, type TaskDefinition } from "../../domain/task.ts";
+import type { EngineParts } from "../../engine/parts.ts";
+import { taskNumber } from "../../store/task_id.ts";
+import { quote } from "../../../shared/quote.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { type Fault, report } from "../../../shared/schema/fault.ts";
+import { BLANK, DATA_TOO_LARGE, defineTask } from "./define_task.ts";
+import type { NewTaskInput } from "./task_schema.ts";
+import {
+  type DependencyState,
+  judgeDependencies,
+} from "../../domain/transitions/service_events.ts";
+import {
+  invalidRequest,
+  problem,
+  type ProblemAnswer,
+} from "../../http/problem_answer.ts";
+
+/** A task that another one depends on, as it stands. */
+export type ReferredTask = Pick<
+  Task,
+  "id" | "status" | "pausedFrom" | "lastOutcome"
+>;
+
+/** What was found of it; sees the state of one moment. */
+export interface Surroundings {
+  /** The limits of the tenant's plan. */
+  readonly limits: PlanLimits;
+  /** Workers by the text that named them; without those that are not there. */
+  readonly workers: ReadonlyMap<string, WorkerDefinition>;
+  /** How tasks stand, by id; without those that are not there. */
+  readonly tasks: ReadonlyMap<string, ReferredTask>;
+}
+
+/** What is referred to. */
+export interface References {
+  /** Names or ids of workers. */
+  readonly workers: Iterable<string>;
+  /** Ids of tasks. */
+  readonly tasks: Iterable<string>;
+}
+
+/** Most tasks that are read in one go; each may carry much. */
+const PAGE = 100;
+
+/** Reads what is referred to, each thing once. */
+export async function readSurroundings(
+  parts: Pick<EngineParts, "limitsOf" | "workers" | "store">,
+  tenantId: string,
+  references: References,
+): Promise<Surroundings> {
+  const limits = await parts.limitsOf(tenantId);
+  const workers = new Map<string, WorkerDefinition>();
+  for (const name of new Set(references.workers)) {
+    const worker = await parts.workers.find(tenantId, name);
+    if (worker !== undefined) workers.set(name, worker);
+  }
+  const tasks = new Map<string, ReferredTask>();
+  const ids = [...new Set(references.tasks)].filter((id) =>
+    taskNumber(id) !== undefined
+  );
+  for (let from = 0; from < ids.length; from += PAGE) {
+    const found = await parts.store.tasks(
+      tenantId,
+      ids.slice(from, from + PAGE),
+    );
+    for (const task of found) {
+      if (task === undefined) continue;
+      const { id, status, pausedFrom, lastOutcome } = task;
+      tasks.set(id, {
+        id,
+        status,
+        ...(pausedFrom === undefined ? {} : { pausedFrom }),
+        ...(lastOutcome === undefined ? {} : { lastOutcome }),
+      });
+    }
+  }
+  return { limits, workers, tasks };
+}
+
+/** What is judged by. */
+export interface JudgeOptions {
+  /** What tasks refer to. */
+  readonly surroundings: Surroundings;
+  /** The time zone of the tenant. */
+  readonly timezone: string;
+  /** The task's data as JSON text; undefined when it has none. */
+  readonly dataJson: string | undefined;
+  /** The present, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** What may be called. */
+  readonly targets: ApiParts["targets"];
+  /** The pointer of the task within the body. */
+  readonly at: string;
+  /** Where faults go. */
+  readonly faults: Fault[];
+}
+
+/** A task that may be made. */
+export interface JudgedTask {
+  /** What the owner decides. */
+  readonly definition: TaskDefinition;
+  /** Its worker. */
+  readonly worker: WorkerDefinition;
+  /** Its date; absent for now. */
+  readonly dateMs?: number;
+  /** Whether it is made paused. */
+  readonly isPaused: boolean;
+  /** What becomes of it when a live task has its key. */
+  readonly onConflict: NewTaskInput["on_conflict"];
+  /** Its dependencies, in the order of the definition. */
+  readonly states: readonly (ReferredTask | undefined)[];
+  /** The pointer of the task within the body. */
+  readonly at: string;
+}
+
+const NO_STATES: readonly ReferredTask[] = [];
+
+/** Judges a task; undefined when there were faults. */
+export function judgeNewTask(
+  input: NewTaskInput,
+  options: JudgeOptions,
+): JudgedTask | undefined {
+  const { surroundings, timezone, at, faults } = options;
+  const before = faults.length;
+  const worker = workerOf(input.worker, options);
+  const states = statesOf(input.dependencies ?? [], options);
+  if (worker === undefined) return undefined;
+  const defined = defineTask(input, {
+    ...options,
+    base: timezone === BLANK.timezone ? BLANK : { ...BLANK, timezone },
+    worker,
+    limits: surroundings.limits,
+  });
+  if (input.on_conflict !== "return" && typeof input.key !== "string") {
+    report(faults, {
+      pointer: `${at}/on_conflict`,
+      code: "needs_key",
+      detail: "Cannot heed on_conflict: the task has no key",
+    });
+  }
+  if (defined === undefined || faults.length > before) return undefined;
+  return {
+    ...defined,
+    worker,
+    isPaused: input.status === "paused",
+    onConflict: input.on_conflict,
+    states,
+    at,
+  };
+}
+
+/** The worker of that name or id; reports when there is none. */
+export function workerOf(
+  name: string,
+  { surroundings, at, faults }: Pick<
+    JudgeOptions,
+    "surroundings" | "at" | "faults"
+  >,
+): WorkerDefinition | undefined {
+  return surroundings.workers.get(name) ?? report(faults, {
+    pointer: `${at}/worker`,
+    code: "unknown_worker",
+    detail: `Cannot use worker ${quote(name, { maxChars: 64 })}: there is ` +
+      "none of that name",
+  });
+}
+
+/** How the dependencies stand; reports those that are not there. */
+export function statesOf(
+  ids: readonly string[],
+  { surroundings, at, faults }: Pick<
+    JudgeOptions,
+    "surroundings" | "at" | "faults"
+  >,
+): readonly (ReferredTask | undefined)[] {
+  if (ids.length === 0) return NO_STATES;
+  return ids.map((id, index) => {
+    const state = surroundings.tasks.get(id);
+    if (state === undefined) {
+      report(faults, {
+        pointer: `${at}/dependencies/${index}`,
+        code: "unknown_task",
+        detail:
+          `Cannot depend on ${quote(id, { maxChars: 64 })}: there is no ` +
+          "such task",
+      });
+    }
+    return state;
+  });
+}
+
+/** The dependencies that a task is to have. */
+export interface NewDependencies {
+  /** The definition from now on. */
+  readonly definition: Pick<
+    TaskDefinition,
+    "dependencies" | "onDependencyFailure"
+  >;
+  /** How they stand, in their order. */
+  readonly states: readonly DependencyState[];
+}
+
+/**
+ * Why a task cannot be given these dependencies; undefined when it can. One that
+ * waits for none any more is on its way, so new ones could not hold it back.
+ */
+export function dependencyRefusal(
+  task: Task,
+  { definition, states }: NewDependencies,
+): string | undefined {
+  const { dependencies, status } = task;
+  const isSame = definition.dependencies.length === dependencies.length &&
+    definition.dependencies.every((id, index) => id === dependencies[index]);
+  if (isSame || isBlocked(task) || isFinal(status)) return undefined;
+  return judgeDependencies(definition, states).kind === "ready"
+    ? undefined
+    : `Cannot change dependencies: the task is "${status}" and does not wait ` +
+      "for any; make it anew with them";
+}
+
+/**
+ * Reports what a task must not be made to depend on, lest tasks wait for each
+ * other in a circle for ever: itself, and a task that was made after it and
+ * waits for others. What is older, or waits for nothing, is safe whatever else
+ * changes at the same time, since a task that waits for nothing never does so
+ * again.
+ *
+ * @param states the dependencies it is to have
+ */
+export function reportCircles(
+  task: Pick<Task, "id" | "dependencies">,
+  states: readonly (ReferredTask | undefined)[],
+  { at, faults }: { readonly at: string; readonly faults: Fault[] },
+): void {
+  for (const [index, state] of states.entries()) {
+    if (state === undefined) continue;
+    const { id } = state;
+    const mayClose = id > task.id && isBlocked(state) &&
+      !task.dependencies.includes(id);
+    if (id !== task.id && !mayClose) continue;
+    report(faults, {
+      pointer: `${at}/dependencies/${index}`,
+      code: "circular",
+      detail: id === task.id
+        ? "Cannot depend on itself"
+        : `Cannot depend on "${id}": it was made later and waits for other ` +
+          "tasks, so they could wait for each other",
+    });
+  }
+}
+
+function isBlocked(
+  { status, pausedFrom }: Pick<Task, "status" | "pausedFrom">,
+): boolean {
+  return (status === "paused" ? pausedFrom : status) === "blocked";
+}
+
+/** The problem of a task with faults: too much data alone is 413. */
+export function problemOfFaults(
+  faults: readonly Fault[],
+  { payloadBytes }: { readonly payloadBytes: number },
+): ProblemAnswer {
+  const [first] = faults;
+  if (first?.code === DATA_TOO_LARGE && faults.length === 1) {
+    return problem("too_large", {
+      detail: first.detail,
+      errors: faults,
+      extensions: { limit: payloadBytes },
+    });
+  }
+  return invalidRequest(faults);
+}
