@@ -85,7 +85,7 @@ export async function openApi(
     serviceHost: settings.serviceHost,
     devFallback: settings.devTenantFallback,
     trustedProxies: parsed.trustedProxies,
-    books: engine.parts.books,
+    repositories: engine.parts.repositories,
     limitsOf: engine.parts.limitsOf,
     maxBodyBytes: settings.maxBodyBytes,
     maxBodiesBytes: settings.maxBodiesBytes,

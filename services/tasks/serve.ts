@@ -57,7 +57,7 @@ export async function serve(
   });
   const engine = new Engine(parts);
   const vault = new Vault({
-    books: parts.books,
+    repositories: parts.repositories,
     clock,
     ...(options.masterKeys === undefined
       ? {}
@@ -140,7 +140,7 @@ export async function serve(
         lastUsed.start();
         secretsRounds.start();
         planCheck = warnOfUnknownPlans({
-          books: parts.books,
+          repositories: parts.repositories,
           plans,
           logger,
           signal: stopping.signal,

@@ -16,7 +16,7 @@ import type { Timer } from "../../shared/clock.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { HistoryDraft, HistoryType } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
-import { REGISTRY } from "./books.ts";
+import { REGISTRY } from "./repositories.ts";
 import { callbackDataOf, endedCalls, isEndedCall } from "./callbacks.ts";
 import type { TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
@@ -110,9 +110,9 @@ export class CallbackReports {
 
   /** Looks once at all tenants: which of them have calls is not known at first. */
   async #survey(): Promise<void> {
-    const { books } = this.#parts;
+    const { repositories } = this.#parts;
     while (!this.#isSurveyed && !this.#isStopped) {
-      const { values, hasMore } = await books.tenants.list(REGISTRY, {
+      const { values, hasMore } = await repositories.tenants.list(REGISTRY, {
         limit: PAGE,
         ...(this.#surveyedTo === undefined
           ? {}

@@ -274,7 +274,7 @@ async function addTenant(
 ): Promise<void> {
   const nowMs = clock.nowMs();
   await store.commit([{
-    writes: [parts.books.tenants.adding({
+    writes: [parts.repositories.tenants.insert({
       id,
       version: 1,
       domain: id,

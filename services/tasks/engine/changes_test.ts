@@ -136,7 +136,7 @@ Deno.test("TaskChanges.apply() tells at once that a record that goes along has c
     event: { kind: "cancel" },
     actor: OWNER,
     along: () => [
-      parts.books.workers.changing({ ...mailer, version: 7 }, next),
+      parts.repositories.workers.update({ ...mailer, version: 7 }, next),
     ],
   });
   assertEquals(outcome, { kind: "conflict", reason: "version" });

@@ -90,7 +90,7 @@ export class Creation {
     { retentionMs, states }: KnownAround,
   ): PreparedTask {
     const { tenantId, definition, worker, actor } = request;
-    const { clock, books, newId, ruleCache, random } = this.#parts;
+    const { clock, repositories, newId, ruleCache, random } = this.#parts;
     const isBlocked = definition.dependencies.length > 0 &&
       judgeDependencies(definition, states).kind !== "ready";
     const { task, history } = newTask(definition, {
@@ -119,7 +119,7 @@ export class Creation {
       task: sealed.task,
       writes: [
         sealed.write,
-        books.workers.requiring(tenantId, worker.id),
+        repositories.workers.assertExists(tenantId, worker.id),
         ...calls.writes,
       ],
       made: calls.tasks,

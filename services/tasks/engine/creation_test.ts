@@ -63,7 +63,7 @@ Deno.test("Creation.write() makes no task of a worker that was removed meanwhile
   const request = await requestOf(world);
   const prepared = await creation.prepare(request);
   await world.parts.store.commit([{
-    writes: [world.parts.books.workers.removing(request.worker)],
+    writes: [world.parts.repositories.workers.remove(request.worker)],
   }]);
   assertEquals(await creation.write([prepared]), {
     kind: "conflict",
@@ -77,7 +77,10 @@ Deno.test("Creation.write() tells when what goes along does not fit", async () =
   const { creation } = world.engine;
   const request = await requestOf(world);
   const prepared = await creation.prepare(request);
-  const along = world.parts.books.workers.requiring(TENANT_ID, "wrk_none");
+  const along = world.parts.repositories.workers.assertExists(
+    TENANT_ID,
+    "wrk_none",
+  );
   assertEquals(await creation.write([prepared], [along]), {
     kind: "conflict",
     reason: "missing",

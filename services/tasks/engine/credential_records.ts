@@ -37,10 +37,10 @@ export function identityRecordId(issuer: string, subject: string): string {
 
 /** Looks up credentials for the authenticator. */
 export class CredentialRecords implements CredentialStore {
-  readonly #parts: Pick<EngineParts, "books" | "store" | "clock">;
+  readonly #parts: Pick<EngineParts, "repositories" | "store" | "clock">;
 
-  /** Looks in the books. */
-  constructor(parts: Pick<EngineParts, "books" | "store" | "clock">) {
+  /** Looks in the repositories. */
+  constructor(parts: Pick<EngineParts, "repositories" | "store" | "clock">) {
     this.#parts = parts;
   }
 
@@ -49,7 +49,7 @@ export class CredentialRecords implements CredentialStore {
     tenantId: string,
     id: string,
   ): Promise<KnownKey | undefined> {
-    const key = await this.#parts.books.keys.get(tenantId, id);
+    const key = await this.#parts.repositories.keys.get(tenantId, id);
     if (key === undefined) return undefined;
     const expiresAtMs = endOfKey(key);
     return {
@@ -68,7 +68,7 @@ export class CredentialRecords implements CredentialStore {
     tenantId: string,
     id: string,
   ): Promise<KnownCredential | undefined> {
-    const found = await this.#parts.books.credentials.get(tenantId, id);
+    const found = await this.#parts.repositories.credentials.get(tenantId, id);
     if (found === undefined) return undefined;
     const { digest, workerId, secrets, expiresAtMs } = found;
     return {
@@ -112,11 +112,11 @@ export class CredentialRecords implements CredentialStore {
     tenantId: string,
     { issuer, subject, verifiedEmail: email }: TokenSubject,
   ): Promise<{ readonly user: User; readonly entry?: Entry } | undefined> {
-    const { books, store } = this.#parts;
+    const { repositories, store } = this.#parts;
     const recordId = identityRecordId(issuer, subject);
     const identity = await store.record(IDENTITY, tenantId, recordId);
     if (identity !== undefined) {
-      const user = await books.users.get(tenantId, identity.text);
+      const user = await repositories.users.get(tenantId, identity.text);
       if (user?.status !== "invited") return user && { user };
       // Somebody invited anew who had been in before.
       return { user, entry: this.#entry(user) };
@@ -124,7 +124,10 @@ export class CredentialRecords implements CredentialStore {
     // Addresses here are ASCII; other letters may have an ASCII one as their
     // lower case, and would name somebody else.
     if (email === undefined || !/^[\x21-\x7e]+$/.test(email)) return undefined;
-    const user = await books.users.byAlias(tenantId, email.toLowerCase());
+    const user = await repositories.users.byAlias(
+      tenantId,
+      email.toLowerCase(),
+    );
     if (user === undefined || user.identity !== undefined) return undefined;
     if (user.status === "disabled") return { user };
     const entry = this.#entry({ ...user, identity: { issuer, subject } });
@@ -155,7 +158,10 @@ export class CredentialRecords implements CredentialStore {
       updatedAtMs: nowMs,
       lastSeenAtMs: nowMs,
     };
-    return { next, writes: [this.#parts.books.users.changing(user, next)] };
+    return {
+      next,
+      writes: [this.#parts.repositories.users.update(user, next)],
+    };
   }
 }
 

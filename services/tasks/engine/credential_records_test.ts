@@ -31,7 +31,10 @@ Deno.test("CredentialRecords.findUser() lets in one of two subjects that come at
   const find = (name: string) =>
     records.findUser(api.tenant.id, subjectOf(name));
   const found = await Promise.all([find("ada"), find("eve"), find("ada")]);
-  const stored = await api.engine.parts.books.users.get(api.tenant.id, ada.id);
+  const stored = await api.engine.parts.repositories.users.get(
+    api.tenant.id,
+    ada.id,
+  );
   assertEquals(stored?.identity?.subject, "ada");
   assertEquals(found.map((user) => user?.id), [ada.id, undefined, ada.id]);
   await api.close();
@@ -40,7 +43,7 @@ Deno.test("CredentialRecords.findUser() lets in one of two subjects that come at
 Deno.test("CredentialRecords.findUser() ties a user who is changed at that moment", async () => {
   const api = await openTestApi({ routes: peopleRoutes });
   const ada = await addUser(api);
-  const { books } = api.engine.parts;
+  const { repositories } = api.engine.parts;
   const { store } = api.engine.parts;
   let changes = 0;
   const records = new CredentialRecords({
@@ -52,7 +55,7 @@ Deno.test("CredentialRecords.findUser() ties a user who is changed at that momen
         // Somebody renames the user between the look and the commit.
         if (changes++ === 0) {
           await api.write(
-            books.users.changing(ada, { ...ada, version: 2, name: "Ada" }),
+            repositories.users.update(ada, { ...ada, version: 2, name: "Ada" }),
           );
         }
         return await store.commit(transactions);
@@ -61,7 +64,7 @@ Deno.test("CredentialRecords.findUser() ties a user who is changed at that momen
   });
   const found = await records.findUser(api.tenant.id, subjectOf("ada"));
   assertEquals([found?.id, found?.status], [ada.id, "active"]);
-  const stored = await books.users.get(api.tenant.id, ada.id);
+  const stored = await repositories.users.get(api.tenant.id, ada.id);
   assertEquals([stored?.name, stored?.identity?.subject], ["Ada", "ada"]);
   await api.close();
 });

@@ -11,7 +11,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { repeatEvery } from "../../shared/repeat.ts";
 import type { Caller } from "../access/caller.ts";
 import { lastUsedToWrite } from "../access/credential.ts";
-import type { Books } from "./books.ts";
+import type { Repositories } from "./repositories.ts";
 import type { Store, Transaction, Write } from "../store/store.ts";
 
 /** What is noted. */
@@ -22,7 +22,7 @@ export interface LastUsedOptions {
   /** Where it is written. */
   readonly store: Pick<Store, "commit">;
   /** The records that are changed. */
-  readonly books: Pick<Books, "keys" | "credentials" | "users">;
+  readonly repositories: Pick<Repositories, "keys" | "credentials" | "users">;
   /** Tells the time. */
   readonly clock: Clock;
   /** Hears about faults. */
@@ -127,28 +127,28 @@ export class LastUsed {
   async #writeOf(
     { kind, tenantId, id, atMs }: Note,
   ): Promise<Write | undefined> {
-    const { keys, credentials, users } = this.#options.books;
+    const { keys, credentials, users } = this.#options.repositories;
     switch (kind) {
       case "key": {
         const key = await keys.get(tenantId, id);
         const lastUsedAtMs = lastUsedToWrite(key?.lastUsedAtMs, atMs);
         if (key === undefined || lastUsedAtMs === undefined) return undefined;
         const version = key.version + 1;
-        return keys.changing(key, { ...key, version, lastUsedAtMs });
+        return keys.update(key, { ...key, version, lastUsedAtMs });
       }
       case "credential": {
         const own = await credentials.get(tenantId, id);
         const lastUsedAtMs = lastUsedToWrite(own?.lastUsedAtMs, atMs);
         if (own === undefined || lastUsedAtMs === undefined) return undefined;
         const version = own.version + 1;
-        return credentials.changing(own, { ...own, version, lastUsedAtMs });
+        return credentials.update(own, { ...own, version, lastUsedAtMs });
       }
       case "user": {
         const user = await users.get(tenantId, id);
         const lastSeenAtMs = lastUsedToWrite(user?.lastSeenAtMs, atMs);
         if (user === undefined || lastSeenAtMs === undefined) return undefined;
         const version = user.version + 1;
-        return users.changing(user, { ...user, version, lastSeenAtMs });
+        return users.update(user, { ...user, version, lastSeenAtMs });
       }
     }
   }

@@ -29,10 +29,10 @@ Deno.test("LastUsed writes once a minute, to the minute", async () => {
 
 Deno.test("LastUsed.noteCaller() notes keys, workers' credentials and users", async () => {
   const { api, lastUsed } = await open();
-  const { books } = api.engine.parts;
+  const { repositories } = api.engine.parts;
   const tenantId = api.tenant.id;
   const ada = await addUser(api);
-  await api.write(books.credentials.adding({
+  await api.write(repositories.credentials.insert({
     tenantId,
     id: "wk_1",
     version: 1,
@@ -70,11 +70,11 @@ Deno.test("LastUsed.noteCaller() notes keys, workers' credentials and users", as
   lastUsed.noteCaller(undefined);
   await lastUsed.stop();
   const minuteMs = api.clock.nowMs();
-  const credential = await books.credentials.get(tenantId, "wk_1");
+  const credential = await repositories.credentials.get(tenantId, "wk_1");
   assertEquals(credential?.lastUsedAtMs, minuteMs);
-  const user = await books.users.get(tenantId, ada.id);
+  const user = await repositories.users.get(tenantId, ada.id);
   assertEquals(user?.lastSeenAtMs, minuteMs);
-  const key = await books.keys.get(tenantId, id);
+  const key = await repositories.keys.get(tenantId, id);
   assertEquals(key?.lastUsedAtMs, minuteMs);
   await api.close();
 });
@@ -118,7 +118,7 @@ interface Opened {
 
 async function open(maxNotes?: number): Promise<Opened> {
   const api = await openTestApi({ routes: peopleRoutes });
-  const { store, books } = api.engine.parts;
+  const { store, repositories } = api.engine.parts;
   let commits = 0;
   let isBroken = false;
   const counting: Pick<Store, "commit"> = {
@@ -130,7 +130,7 @@ async function open(maxNotes?: number): Promise<Opened> {
   };
   const lastUsed = new LastUsed({
     store: counting,
-    books,
+    repositories,
     clock: api.clock,
     logger: api.logger,
     ...(maxNotes === undefined ? {} : { maxNotes }),

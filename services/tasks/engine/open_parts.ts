@@ -10,7 +10,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
 import { createRuleCache } from "../domain/rules.ts";
 import type { Store } from "../store/store.ts";
-import { openBooks, REGISTRY } from "./books.ts";
+import { openRepositories, REGISTRY } from "./repositories.ts";
 import type { EngineParts } from "./parts.ts";
 import { cachedStore } from "./cached_store.ts";
 import { RecordCache } from "./record_cache.ts";
@@ -40,15 +40,15 @@ export interface PartsOptions {
 export function openParts(options: PartsOptions): EngineParts {
   const { store, limitsOfPlan, newId } = options;
   const cache = new RecordCache(store);
-  const books = openBooks({ cache, store });
+  const repositories = openRepositories({ cache, store });
   const tenantOf = (tenantId: string): Soon<Tenant | undefined> =>
-    books.tenants.get(REGISTRY, tenantOfInternal(tenantId) ?? tenantId);
+    repositories.tenants.get(REGISTRY, tenantOfInternal(tenantId) ?? tenantId);
   const limitsOfTenant = (tenant: Tenant | undefined): PlanLimits =>
     limitsOfPlan(tenant?.plan ?? "");
   return {
     store: cachedStore(store, cache),
-    books,
-    workers: new Workers(books.workers),
+    repositories,
+    workers: new Workers(repositories.workers),
     sealer: new Sealer(),
     ruleCache: createRuleCache(MAX_RULES),
     limitsOf: (tenantId) => soon(tenantOf(tenantId), limitsOfTenant),

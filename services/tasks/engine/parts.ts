@@ -10,7 +10,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { PlanLimits } from "../domain/records.ts";
 import type { RuleCache } from "../domain/rules.ts";
 import type { Store } from "../store/store.ts";
-import type { Books } from "./books.ts";
+import type { Repositories } from "./repositories.ts";
 import type { Sealer } from "./sealer.ts";
 import type { Workers } from "./workers.ts";
 
@@ -19,7 +19,7 @@ export interface EngineParts {
   /** Keeps everything. Commits go through the memory in front of it. */
   readonly store: Store;
   /** Typed records. */
-  readonly books: Books;
+  readonly repositories: Repositories;
   /** Workers, the service's own among them. */
   readonly workers: Workers;
   /** Makes the writes of changed tasks. */

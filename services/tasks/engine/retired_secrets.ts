@@ -10,11 +10,11 @@
 import { MAX_SECRETS_PER_WORKER } from "../secrets/secret_rules.ts";
 import type { Write } from "../store/store.ts";
 import type {
-  Books,
+  Repositories,
   RetiredSecrets,
   RetiredValue,
   SecretRecord,
-} from "./books.ts";
+} from "./repositories.ts";
 
 /**
  * How long a value is kept: an attempt lasts a day at most, and one may begin
@@ -31,7 +31,7 @@ export const MAX_RETIRED: number = MAX_SECRETS_PER_WORKER;
 /** Options of {@linkcode retiring}. */
 export interface RetiringOptions {
   /** Where they are kept. */
-  readonly books: Pick<Books, "retiredSecrets">;
+  readonly repositories: Pick<Repositories, "retiredSecrets">;
   /** The time. */
   readonly nowMs: number;
 }
@@ -42,7 +42,7 @@ export interface RetiringOptions {
  */
 export async function retiring(
   secrets: readonly SecretRecord[],
-  { books: { retiredSecrets }, nowMs }: RetiringOptions,
+  { repositories: { retiredSecrets }, nowMs }: RetiringOptions,
 ): Promise<readonly Write[]> {
   const [first] = secrets;
   if (first === undefined) return [];
@@ -65,8 +65,8 @@ export async function retiring(
   };
   return [
     previous === undefined
-      ? retiredSecrets.adding(next)
-      : retiredSecrets.changing(previous, next),
+      ? retiredSecrets.insert(next)
+      : retiredSecrets.update(previous, next),
   ];
 }
 
@@ -81,13 +81,13 @@ export function liveValues(
 /** The write that removes what has outlived its time; undefined when nothing has. */
 export function expiring(
   retired: RetiredSecrets,
-  { books: { retiredSecrets }, nowMs }: RetiringOptions,
+  { repositories: { retiredSecrets }, nowMs }: RetiringOptions,
 ): Write | undefined {
   const values = liveValues(retired, nowMs);
   if (values.length === retired.values.length) return undefined;
   return values.length === 0
-    ? retiredSecrets.removing(retired)
-    : retiredSecrets.changing(retired, {
+    ? retiredSecrets.remove(retired)
+    : retiredSecrets.update(retired, {
       ...retired,
       version: retired.version + 1,
       values,

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { keyNamed } from "../secrets/testing/keys.ts";
-import type { RetiredSecrets, SecretRecord } from "./books.ts";
+import type { RetiredSecrets, SecretRecord } from "./repositories.ts";
 import {
   expiring,
   liveValues,
@@ -24,7 +24,10 @@ async function retire(
     readonly nowMs: number;
   },
 ): Promise<void> {
-  const writes = await retiring(secrets, { books: parts.books, nowMs });
+  const writes = await retiring(secrets, {
+    repositories: parts.repositories,
+    nowMs,
+  });
   const [result] = await parts.store.commit([{ writes }]);
   assertEquals(result?.kind, "ok");
 }
@@ -33,7 +36,10 @@ async function retiredOf(
   { parts }: TestEngine,
   workerId: string,
 ): Promise<RetiredSecrets> {
-  const retired = await parts.books.retiredSecrets.get(TENANT_ID, workerId);
+  const retired = await parts.repositories.retiredSecrets.get(
+    TENANT_ID,
+    workerId,
+  );
   assert(retired !== undefined);
   return retired;
 }
@@ -75,13 +81,13 @@ Deno.test("retiring() keeps a bounded number of values, the newest", async () =>
 });
 
 Deno.test("retiring() writes nothing when nothing is replaced", async () => {
-  const { parts: { books } } = await openTestEngine();
-  assertEquals(await retiring([], { books, nowMs: 0 }), []);
+  const { parts: { repositories } } = await openTestEngine();
+  assertEquals(await retiring([], { repositories, nowMs: 0 }), []);
 });
 
 Deno.test("expiring() removes what is over, and leaves the rest", async () => {
   const world = await openTestEngine();
-  const { books, store } = world.parts;
+  const { repositories, store } = world.parts;
   const worker = await world.worker();
   for (const [version, nowMs] of [[1, 0], [2, 1_000]] as const) {
     const value = "some value";
@@ -94,17 +100,20 @@ Deno.test("expiring() removes what is over, and leaves the rest", async () => {
     await retire(world, { secrets: [secret], nowMs });
   }
   const both = await retiredOf(world, worker.id);
-  assertEquals(expiring(both, { books, nowMs: RETIRED_MS - 1 }), undefined);
-  const first = expiring(both, { books, nowMs: RETIRED_MS });
+  assertEquals(
+    expiring(both, { repositories, nowMs: RETIRED_MS - 1 }),
+    undefined,
+  );
+  const first = expiring(both, { repositories, nowMs: RETIRED_MS });
   assert(first !== undefined);
   await store.commit([{ writes: [first] }]);
   const left = await retiredOf(world, worker.id);
   assertEquals(left.values.map(({ version }) => version), [2]);
-  const last = expiring(left, { books, nowMs: RETIRED_MS + 1_000 });
+  const last = expiring(left, { repositories, nowMs: RETIRED_MS + 1_000 });
   assert(last !== undefined);
   await store.commit([{ writes: [last] }]);
   assertEquals(
-    await books.retiredSecrets.get(TENANT_ID, worker.id),
+    await repositories.retiredSecrets.get(TENANT_ID, worker.id),
     undefined,
   );
 });

@@ -7,7 +7,7 @@
 
 import type { Timer } from "../../shared/clock.ts";
 import { repeatEvery } from "../../shared/repeat.ts";
-import { REGISTRY } from "./books.ts";
+import { REGISTRY } from "./repositories.ts";
 import type { EngineParts } from "./parts.ts";
 import { expiring } from "./retired_secrets.ts";
 import type { Vault } from "./vault.ts";
@@ -26,7 +26,10 @@ const PAUSE_MS = 10;
 /** Options of {@linkcode SecretsRounds}. */
 export interface SecretsRoundsOptions {
   /** The engine's parts. */
-  readonly parts: Pick<EngineParts, "books" | "store" | "clock" | "logger">;
+  readonly parts: Pick<
+    EngineParts,
+    "repositories" | "store" | "clock" | "logger"
+  >;
   /** Knows whether the keys of tenants open. */
   readonly vault: Pick<Vault, "keyStateOf">;
 }
@@ -106,16 +109,19 @@ export class SecretsRounds {
   }
 
   async #goRound(): Promise<void> {
-    const { books, logger } = this.#options.parts;
+    const { repositories, logger } = this.#options.parts;
     const missing = new Set<string>();
     const remembered: string[] = [];
     let unopened = 0;
     let afterId = "";
     while (!this.#isStopped) {
-      const { values: tenants, hasMore } = await books.tenants.list(REGISTRY, {
-        limit: PAGE,
-        afterId,
-      });
+      const { values: tenants, hasMore } = await repositories.tenants.list(
+        REGISTRY,
+        {
+          limit: PAGE,
+          afterId,
+        },
+      );
       for (const { id, status } of tenants) {
         // What is left of one that was removed is erased by others.
         if (status === "closing") continue;
@@ -147,11 +153,11 @@ export class SecretsRounds {
 
   /** Removes what a tenant replaced long enough ago. */
   async #expire(tenantId: string): Promise<void> {
-    const { books, store, clock } = this.#options.parts;
-    const all = await books.retiredSecrets.all(tenantId);
+    const { repositories, store, clock } = this.#options.parts;
+    const all = await repositories.retiredSecrets.all(tenantId);
     const nowMs = clock.nowMs();
     const transactions = all.flatMap((retired) => {
-      const write = expiring(retired, { books, nowMs });
+      const write = expiring(retired, { repositories, nowMs });
       return write === undefined ? [] : [{ writes: [write] }];
     });
     // One that was changed meanwhile is looked at in the next round.

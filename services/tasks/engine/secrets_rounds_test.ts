@@ -20,7 +20,7 @@ interface World extends TestEngine {
 /** More tenants than are looked at together. */
 async function open(): Promise<World> {
   const world = await openTestEngine();
-  const { books, store } = world.parts;
+  const { repositories, store } = world.parts;
   for (let index = 0; index < COUNT; index++) {
     const tenant: Tenant = {
       id: `ten_${index}`,
@@ -32,7 +32,7 @@ async function open(): Promise<World> {
       createdAtMs: 0,
       updatedAtMs: 0,
     };
-    await store.commit([{ writes: [books.tenants.adding(tenant)] }]);
+    await store.commit([{ writes: [repositories.tenants.insert(tenant)] }]);
   }
   const states = new Map<string, TenantKeyState>();
   const rounds = new SecretsRounds({
@@ -70,7 +70,7 @@ Deno.test("SecretsRounds tells of keys that do not open, and when they do again"
 
 Deno.test("SecretsRounds removes replaced secrets when their day is over", async () => {
   const { rounds, clock, parts, worker } = await open();
-  const { books, store } = parts;
+  const { repositories, store } = parts;
   const tenantId = `ten_${COUNT - 1}`;
   const mailer = await worker({ tenantId });
   const secret = sealedRecord(mailer, {
@@ -79,13 +79,13 @@ Deno.test("SecretsRounds removes replaced secrets when their day is over", async
     key: keyNamed("key"),
   });
   const nowMs = clock.nowMs();
-  const writes = await retiring([secret], { books, nowMs });
+  const writes = await retiring([secret], { repositories, nowMs });
   await store.commit([{ writes }]);
   rounds.start();
   await clock.advance(DAY_MS);
-  assertEquals((await books.retiredSecrets.all(tenantId)).length, 1);
+  assertEquals((await repositories.retiredSecrets.all(tenantId)).length, 1);
   await clock.advance(HOUR_MS + 1_000);
-  assertEquals(await books.retiredSecrets.all(tenantId), []);
+  assertEquals(await repositories.retiredSecrets.all(tenantId), []);
   await rounds.stop();
 });
 

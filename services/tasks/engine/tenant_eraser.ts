@@ -11,7 +11,7 @@ import type { Timer } from "../../shared/clock.ts";
 import { repeatEvery } from "../../shared/repeat.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import { LIVE_STATUSES, type Task, type TaskStatus } from "../domain/task.ts";
-import { REGISTRY } from "./books.ts";
+import { REGISTRY } from "./repositories.ts";
 import type { Engine } from "./engine.ts";
 import { removalOf } from "./sealer.ts";
 import type { Vault } from "./vault.ts";

@@ -62,7 +62,7 @@ Deno.test("TenantEraser erases all of a removed tenant but its audit log", async
 Deno.test("removalWrites() destroys all keys of the tenant at once", async () => {
   const api = await open();
   await fill(api, 0);
-  const { dataKeys } = api.engine.parts.books;
+  const { dataKeys } = api.engine.parts.repositories;
   assertEquals((await dataKeys.all(api.tenant.id)).length, 2);
   await remove(api);
   assertEquals(await dataKeys.all(api.tenant.id), []);
@@ -72,7 +72,9 @@ Deno.test("removalWrites() destroys all keys of the tenant at once", async () =>
 Deno.test("TenantEraser erases what a late request adds", async () => {
   const api = await open();
   await fill(api, 1);
-  const [worker] = await api.engine.parts.books.workers.all(api.tenant.id);
+  const [worker] = await api.engine.parts.repositories.workers.all(
+    api.tenant.id,
+  );
   assert(worker !== undefined);
   await remove(api);
   let late: Promise<unknown> | undefined;
@@ -188,16 +190,21 @@ async function fill(api: TestApi, tasks: number): Promise<void> {
   await addUser(api);
   const { writes } = await api.parts.vault.ticket(api.tenant.id);
   await api.write(...writes);
-  const { books } = api.engine.parts;
+  const { repositories } = api.engine.parts;
   const tenantId = api.tenant.id;
   await api.write(
-    books.retiredSecrets.adding({
+    repositories.retiredSecrets.insert({
       tenantId,
       id: worker.id,
       version: 1,
       values: [],
     }),
-    books.dataKeys.adding({ tenantId, id: "data.1", version: 1, wrapped: "?" }),
+    repositories.dataKeys.insert({
+      tenantId,
+      id: "data.1",
+      version: 1,
+      wrapped: "?",
+    }),
   );
   await api.write({
     kind: "record",
@@ -250,8 +257,8 @@ async function addTask(
 }
 
 async function remove(api: TestApi): Promise<void> {
-  const { books } = api.engine.parts;
-  const tenant = await books.tenants.get("", api.tenant.id);
+  const { repositories } = api.engine.parts;
+  const tenant = await repositories.tenants.get("", api.tenant.id);
   assert(tenant !== undefined);
   await api.write(
     ...await removalWrites(api.engine.parts, tenant, {

@@ -14,7 +14,7 @@ import { CURRENT_KEY_ID } from "../secrets/rewrap_plan.ts";
 import { createTenantKey, unwrapTenantKey } from "../secrets/tenant_key.ts";
 import { TenantKeyCache } from "../secrets/tenant_key_cache.ts";
 import type { Write } from "../store/store.ts";
-import type { Books, DataKeyRecord } from "./books.ts";
+import type { DataKeyRecord, Repositories } from "./repositories.ts";
 import { SecretsError } from "./secrets_error.ts";
 
 /** A tenant's key, and what has to be written when it is new. */
@@ -38,7 +38,7 @@ export type TenantKeyState =
 /** Options of {@linkcode TenantKeys}. */
 export interface TenantKeysOptions {
   /** Where the wrapped keys are. */
-  readonly books: Pick<Books, "dataKeys">;
+  readonly repositories: Pick<Repositories, "dataKeys">;
   /**
    * What they are wrapped by.
    * @default none: nothing opens
@@ -69,11 +69,11 @@ export class TenantKeys {
    * @throws {SecretsError} when there is no master key that opens it
    */
   async ticket(tenantId: string): Promise<SealingTicket> {
-    const { masterKeys, books } = this.#options;
+    const { masterKeys, repositories } = this.#options;
     if (masterKeys === undefined) {
       throw new SecretsError("Cannot seal secret: no master key is set");
     }
-    const record = await books.dataKeys.get(tenantId, CURRENT_KEY_ID);
+    const record = await repositories.dataKeys.get(tenantId, CURRENT_KEY_ID);
     if (record !== undefined) {
       const key = this.#unwrap(record) ??
         this.#unwrap(await this.#storedCurrent(tenantId));
@@ -83,7 +83,7 @@ export class TenantKeys {
       );
     }
     const { key, wrapped } = createTenantKey({ tenantId, masterKeys });
-    const write = books.dataKeys.adding({
+    const write = repositories.dataKeys.insert({
       tenantId,
       id: CURRENT_KEY_ID,
       version: 1,
@@ -100,7 +100,7 @@ export class TenantKeys {
     tenantId: string,
     sealed: readonly string[],
   ): Promise<ReadonlyMap<string, SealingKey>> {
-    const { dataKeys } = this.#options.books;
+    const { dataKeys } = this.#options.repositories;
     const keys = new Map<string, SealingKey>();
     if (this.#cache === undefined) return keys;
     const current = this.#unwrap(await dataKeys.get(tenantId, CURRENT_KEY_ID));
@@ -125,7 +125,7 @@ export class TenantKeys {
 
   /** What is stored now, whatever was remembered. */
   async #storedCurrent(tenantId: string): Promise<DataKeyRecord | undefined> {
-    const records = await this.#options.books.dataKeys.all(tenantId);
+    const records = await this.#options.repositories.dataKeys.all(tenantId);
     return records.find(({ id }) => id === CURRENT_KEY_ID);
   }
 

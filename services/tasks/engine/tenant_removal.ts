@@ -8,7 +8,7 @@
  */
 
 import type { Actor, Tenant } from "../domain/records.ts";
-import { REGISTRY } from "./books.ts";
+import { REGISTRY } from "./repositories.ts";
 import type { EngineParts } from "./parts.ts";
 import type { Write } from "../store/store.ts";
 import { auditWrite } from "./audit_write.ts";
@@ -29,31 +29,31 @@ export interface RemovalOptions {
 
 /** The writes that take a tenant out of service; together one transaction. */
 export async function removalWrites(
-  { books }: Pick<EngineParts, "books">,
+  { repositories }: Pick<EngineParts, "repositories">,
   tenant: Tenant,
   { nowMs, actor }: RemovalOptions,
 ): Promise<readonly Write[]> {
   const { id, domain } = tenant;
   const [dataKeys, reserved] = await Promise.all([
-    books.dataKeys.all(id),
-    books.reservedDomains.get(REGISTRY, domain),
+    repositories.dataKeys.all(id),
+    repositories.reservedDomains.get(REGISTRY, domain),
   ]);
   const untilMs = nowMs + RESERVED_MS;
   return [
-    books.tenants.changing(tenant, {
+    repositories.tenants.update(tenant, {
       ...tenant,
       version: tenant.version + 1,
       status: "closing",
       updatedAtMs: nowMs,
     }),
     reserved === undefined
-      ? books.reservedDomains.adding({ id: domain, version: 1, untilMs })
-      : books.reservedDomains.changing(reserved, {
+      ? repositories.reservedDomains.insert({ id: domain, version: 1, untilMs })
+      : repositories.reservedDomains.update(reserved, {
         ...reserved,
         version: reserved.version + 1,
         untilMs,
       }),
-    ...dataKeys.map((dataKey) => books.dataKeys.removing(dataKey)),
+    ...dataKeys.map((dataKey) => repositories.dataKeys.remove(dataKey)),
     eraseMark(id, true),
     auditWrite(id, {
       atMs: nowMs,

@@ -6,7 +6,7 @@
  */
 
 import type { Logger } from "../../shared/logger.ts";
-import { type Books, REGISTRY } from "./books.ts";
+import { REGISTRY, type Repositories } from "./repositories.ts";
 import type { PlanBook } from "./plan_book.ts";
 
 const PAGE = 100;
@@ -14,7 +14,7 @@ const PAGE = 100;
 /** Options of {@linkcode warnOfUnknownPlans}. */
 export interface UnknownPlansOptions {
   /** All tenants. */
-  readonly books: Pick<Books, "tenants">;
+  readonly repositories: Pick<Repositories, "tenants">;
   /** The plans that are in force. */
   readonly plans: PlanBook;
   /** Hears of plans that are gone. */
@@ -48,12 +48,12 @@ export async function warnOfUnknownPlans(
 
 /** How many tenants have which plan that is gone. */
 async function countUnknown(
-  { books, plans, signal }: UnknownPlansOptions,
+  { repositories, plans, signal }: UnknownPlansOptions,
 ): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   let afterId: string | undefined;
   do {
-    const { values, hasMore } = await books.tenants.list(REGISTRY, {
+    const { values, hasMore } = await repositories.tenants.list(REGISTRY, {
       limit: PAGE,
       ...(afterId === undefined ? {} : { afterId }),
     });

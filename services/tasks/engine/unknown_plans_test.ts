@@ -19,9 +19,9 @@ Deno.test("warnOfUnknownPlans() tells once of each plan that is gone", async () 
   await api.addTenant("closed", { plan: "old", status: "closing" });
   const { logger } = api;
   const { signal } = new AbortController();
-  const { books } = api.engine.parts;
+  const { repositories } = api.engine.parts;
   const { plans } = api.parts;
-  await warnOfUnknownPlans({ books, plans, logger, signal });
+  await warnOfUnknownPlans({ repositories, plans, logger, signal });
   const warnings = logger.lines.filter(({ level }) => level === "warning");
   assertEquals(warnings.map(({ fields }) => fields), [
     { plan: "gone", tenants: 2, default: "free" },

@@ -20,7 +20,7 @@ import {
   type SecretOutcome,
   type SecretRow,
 } from "../secrets/sealed.ts";
-import type { Books } from "./books.ts";
+import type { Repositories } from "./repositories.ts";
 import { liveValues } from "./retired_secrets.ts";
 import { SecretsError } from "./secrets_error.ts";
 import {
@@ -50,7 +50,10 @@ export interface OpenedSecrets {
 /** Options of {@linkcode Vault}. */
 export interface VaultOptions {
   /** Where secrets and data keys are. */
-  readonly books: Pick<Books, "secrets" | "retiredSecrets" | "dataKeys">;
+  readonly repositories: Pick<
+    Repositories,
+    "secrets" | "retiredSecrets" | "dataKeys"
+  >;
   /**
    * What data keys are wrapped by.
    * @default none: nothing is sealed then, and nothing opens
@@ -110,9 +113,9 @@ export class Vault {
    * @throws {SecretsError} when one cannot be opened, as without a master key
    */
   async open(tenantId: string, workerId: string): Promise<OpenedSecrets> {
-    const { secrets: book, retiredSecrets } = this.#options.books;
+    const { secrets: repository, retiredSecrets } = this.#options.repositories;
     // Each lease asks, and secrets seldom change.
-    const changes = book.changes + retiredSecrets.changes;
+    const changes = repository.changes + retiredSecrets.changes;
     const name = `${tenantId}\n${workerId}`;
     const known = this.#opened.get(name);
     if (known?.changes === changes) return known.secrets;
@@ -192,11 +195,11 @@ export class Vault {
   }
 
   async #openAll(tenantId: string, workerId: string): Promise<OpenedSecrets> {
-    const { clock, books } = this.#options;
+    const { clock, repositories } = this.#options;
     // One after the other, and none from memory: what is replaced meanwhile is
     // among these or among those.
-    const records = await books.secrets.all(tenantId, workerId);
-    const [retired] = await books.retiredSecrets.all(tenantId, workerId);
+    const records = await repositories.secrets.all(tenantId, workerId);
+    const [retired] = await repositories.retiredSecrets.all(tenantId, workerId);
     const late = liveValues(retired, clock.nowMs());
     if (records.length === 0 && late.length === 0) return NOTHING;
     const open = await this.#openerOf(

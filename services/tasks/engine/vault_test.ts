@@ -28,7 +28,7 @@ interface World extends TestEngine {
 async function open(masterKeys: MasterKeys): Promise<World> {
   const world = await openTestEngine();
   const vault = new Vault({
-    books: world.parts.books,
+    repositories: world.parts.repositories,
     clock: world.clock,
     masterKeys,
   });
@@ -43,7 +43,7 @@ async function add(
 ): Promise<void> {
   const { key, writes } = await vault.ticket(TENANT_ID);
   const record = sealedRecord(mailer, { name, value, key });
-  const write = parts.books.secrets.adding(record);
+  const write = parts.repositories.secrets.insert(record);
   const [result] = await parts.store.commit([{ writes: [...writes, write] }]);
   assertEquals(result?.kind, "ok");
 }
@@ -59,7 +59,7 @@ Deno.test("Vault.open() opens the secrets of a worker, as they are now", async (
   await add(world, "A", "first value");
   await add(world, "B", "another value");
   assertEquals(await values(world), { A: "first value", B: "another value" });
-  const { secrets } = world.parts.books;
+  const { secrets } = world.parts.repositories;
   const record = await secrets.get(TENANT_ID, `${world.mailer.id}:A`);
   assert(record !== undefined);
   const { key } = await world.vault.ticket(TENANT_ID);
@@ -73,7 +73,7 @@ Deno.test("Vault.open() opens the secrets of a worker, as they are now", async (
     createdAtMs: 0,
   };
   await world.parts.store.commit([{
-    writes: [secrets.changing(record, next)],
+    writes: [secrets.update(record, next)],
   }]);
   assertEquals(await values(world), { A: "second value", B: "another value" });
 });
@@ -82,10 +82,10 @@ Deno.test("Vault.open() does not give a value that was removed and set anew", as
   const world = await open(ringOf("k1"));
   await add(world, "A", "leaked value");
   assertEquals(await values(world), { A: "leaked value" });
-  const { secrets } = world.parts.books;
+  const { secrets } = world.parts.repositories;
   const record = await secrets.get(TENANT_ID, `${world.mailer.id}:A`);
   assert(record !== undefined);
-  await world.parts.store.commit([{ writes: [secrets.removing(record)] }]);
+  await world.parts.store.commit([{ writes: [secrets.remove(record)] }]);
   await add(world, "A", "fresh value");
   assertEquals(await values(world), { A: "fresh value" });
   const { scrubber } = await world.vault.open(TENANT_ID, world.mailer.id);
@@ -97,13 +97,16 @@ Deno.test("Vault opens what an earlier master key wrapped, and nothing without i
   const world = await open(ring);
   await add(world, "A", "some value");
   const stranger = new Vault({
-    books: world.parts.books,
+    repositories: world.parts.repositories,
     clock: world.clock,
     masterKeys: ringOf("k2"),
   });
   await assertRejects(() => stranger.open(TENANT_ID, world.mailer.id));
   await assertRejects(() => stranger.ticket(TENANT_ID));
-  const none = new Vault({ books: world.parts.books, clock: world.clock });
+  const none = new Vault({
+    repositories: world.parts.repositories,
+    clock: world.clock,
+  });
   assertEquals([none.isAvailable, world.vault.isAvailable], [false, true]);
   await assertRejects(() => none.ticket(TENANT_ID), SecretsError, "master key");
 });
@@ -113,14 +116,14 @@ Deno.test("Vault opens nothing that was tampered with or moved to another row", 
   const { key, writes } = await world.vault.ticket(TENANT_ID);
   const good = sealedRecord(world.mailer, { name: "A", value: "a value", key });
   const other = { ...good, id: `${world.mailer.id}:B`, name: "B" };
-  const { secrets } = world.parts.books;
+  const { secrets } = world.parts.repositories;
   await world.parts.store.commit([{
-    writes: [...writes, secrets.adding(other)],
+    writes: [...writes, secrets.insert(other)],
   }]);
   await assertRejects(() => world.vault.open(TENANT_ID, world.mailer.id));
   const flipped = { ...good, sealed: flipBit(good.sealed, 200) };
   await world.parts.store.commit([{
-    writes: [secrets.removing(other), secrets.adding(flipped)],
+    writes: [secrets.remove(other), secrets.insert(flipped)],
   }]);
   await assertRejects(() => world.vault.open(TENANT_ID, world.mailer.id));
 });
@@ -173,7 +176,10 @@ Deno.test("Vault refuses to go without secrets that are there when no master key
   await add(world, "A", "some value");
   const { key } = await world.vault.ticket(TENANT_ID);
   const { stored } = world.vault.newSigning(world.mailer, { key, number: 1 });
-  const none = new Vault({ books: world.parts.books, clock: world.clock });
+  const none = new Vault({
+    repositories: world.parts.repositories,
+    clock: world.clock,
+  });
   await assertRejects(
     () => none.open(TENANT_ID, world.mailer.id),
     SecretsError,
@@ -230,9 +236,9 @@ Deno.test("Vault seals by a key that replaced a lost one, and opens the old secr
   const { key } = await world.vault.ticket(TENANT_ID);
   const old = world.vault.newSigning(world.mailer, { key, number: 1 });
   const ring = ringOf("k2");
-  const { books } = world.parts;
+  const { repositories } = world.parts;
   const { clock } = world;
-  const vault = new Vault({ books, clock, masterKeys: ring });
+  const vault = new Vault({ repositories, clock, masterKeys: ring });
   await assertRejects(() => vault.ticket(TENANT_ID), SecretsError);
   assertEquals(await vault.keyStateOf(TENANT_ID), {
     kind: "unopened",
@@ -253,7 +259,7 @@ Deno.test("Vault seals by a key that replaced a lost one, and opens the old secr
     vault.signing({ ...worker, signing: [old.stored] })
   );
   const both = new Vault({
-    books,
+    repositories,
     clock,
     masterKeys: new MasterKeys(ring.current, [before.current]),
   });
@@ -266,15 +272,15 @@ Deno.test("Vault seals by a key that replaced a lost one, and opens the old secr
 
 Deno.test("Vault.open() takes replaced and removed values out of texts for a day", async () => {
   const world = await open(ringOf("k1"));
-  const { secrets } = world.parts.books;
+  const { secrets } = world.parts.repositories;
   await add(world, "A", "leaked value");
   const record = await secrets.get(TENANT_ID, `${world.mailer.id}:A`);
   assert(record !== undefined);
   await world.parts.store.commit([{
     writes: [
-      secrets.removing(record),
+      secrets.remove(record),
       ...await retiring([record], {
-        books: world.parts.books,
+        repositories: world.parts.repositories,
         nowMs: world.clock.nowMs(),
       }),
     ],
@@ -289,7 +295,7 @@ Deno.test("Vault.open() takes replaced and removed values out of texts for a day
   assertEquals(await clean(), "[secret A], [secret A]");
   await world.clock.advance(RETIRED_MS);
   const later = new Vault({
-    books: world.parts.books,
+    repositories: world.parts.repositories,
     clock: world.clock,
     masterKeys: world.masterKeys,
   });
@@ -297,7 +303,9 @@ Deno.test("Vault.open() takes replaced and removed values out of texts for a day
 });
 
 Deno.test("Vault.open() forgets no other worker when one is opened twice", async () => {
-  const { vault, parts: { books: { secrets } } } = await open(ringOf("k1"));
+  const { vault, parts: { repositories: { secrets } } } = await open(
+    ringOf("k1"),
+  );
   let reads = 0;
   const all = secrets.all.bind(secrets);
   secrets.all = (...names) => {

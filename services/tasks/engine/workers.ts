@@ -7,7 +7,7 @@
 
 import { type Soon, soon } from "../../shared/settled.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
-import type { RecordBook } from "./record_book.ts";
+import type { RecordRepository } from "./record_repository.ts";
 
 /** The tasks of the service itself belong to a tenant nobody can name. */
 const INTERNAL_PREFIX = "internal:";
@@ -53,11 +53,11 @@ export function callbackWorker(tenantId: string): WorkerDefinition {
 
 /** Workers by id or by name. */
 export class Workers {
-  readonly #book: RecordBook<WorkerDefinition>;
+  readonly #repository: RecordRepository<WorkerDefinition>;
 
-  /** Looks in the book of workers. */
-  constructor(book: RecordBook<WorkerDefinition>) {
-    this.#book = book;
+  /** Looks in the repository of workers. */
+  constructor(repository: RecordRepository<WorkerDefinition>) {
+    this.#repository = repository;
   }
 
   /** The worker of that id, if the tenant has it. */
@@ -66,7 +66,7 @@ export class Workers {
     if (owner !== undefined) {
       return id === CALLBACK_WORKER_ID ? callbackWorker(owner) : undefined;
     }
-    return this.#book.get(tenantId, id);
+    return this.#repository.get(tenantId, id);
   }
 
   /** The worker of that id or, whatever the case, that name. */
@@ -75,7 +75,7 @@ export class Workers {
     idOrName: string,
   ): Soon<WorkerDefinition | undefined> {
     const byName = (): Soon<WorkerDefinition | undefined> =>
-      this.#book.byAlias(tenantId, idOrName.toLowerCase());
+      this.#repository.byAlias(tenantId, idOrName.toLowerCase());
     const byId = (): Soon<WorkerDefinition | undefined> =>
       this.get(tenantId, idOrName);
     // What is there is remembered, what is not is looked for in the store: so

@@ -4,7 +4,10 @@
  * @module
  */
 
-import type { RecordBook, RecordValue } from "../engine/record_book.ts";
+import type {
+  RecordRepository,
+  RecordValue,
+} from "../engine/record_repository.ts";
 import type { PageEntries, PageQuery } from "./record_page.ts";
 import type { JsonValue } from "../../shared/schema/json_schema.ts";
 
@@ -22,7 +25,7 @@ export interface BookPageOptions<T> {
 
 /** Reads a page of a tenant's records of a kind, by id. */
 export async function readBookPage<T extends RecordValue>(
-  book: RecordBook<T>,
+  book: RecordRepository<T>,
   options: BookPageOptions<T>,
 ): Promise<PageEntries> {
   const { tenantId, query, position, view } = options;

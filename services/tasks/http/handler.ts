@@ -146,7 +146,7 @@ class Handler {
   /** What a request is for. */
   async #find(request: HttpRequest, requestId: string): Promise<Found> {
     const located = await locate(request, {
-      books: this.#options.books,
+      repositories: this.#options.repositories,
       limitsOf: this.#options.limitsOf,
       destinations: this.#destinations,
       requestId,

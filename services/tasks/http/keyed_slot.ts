@@ -5,7 +5,7 @@
  */
 
 import type { Caller } from "../access/caller.ts";
-import { REGISTRY } from "../engine/books.ts";
+import { REGISTRY } from "../engine/repositories.ts";
 import { parseIdempotencyKey } from "./idempotency_key.ts";
 import type { AnyRoute } from "./route.ts";
 import type { IdempotentAnswers, KeyedOutcome } from "./idempotent_answers.ts";

@@ -8,7 +8,7 @@ import type { HttpRequest } from "../../shared/http/exchange.ts";
 import type { Soon } from "../../shared/settled.ts";
 import type { TrustedOrigin } from "../access/forwarded.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
-import { type Books, REGISTRY } from "../engine/books.ts";
+import { REGISTRY, type Repositories } from "../engine/repositories.ts";
 import type { Destinations } from "./destination.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 import type { HostKind } from "./route.ts";
@@ -18,7 +18,7 @@ export interface LocateOptions {
   /** Reads what the head of a request says of it. */
   readonly destinations: Destinations;
   /** Where tenants are. */
-  readonly books: Pick<Books, "tenants">;
+  readonly repositories: Pick<Repositories, "tenants">;
   /** The limits of a tenant. */
   readonly limitsOf: (tenantId: string) => Soon<PlanLimits>;
 }
@@ -55,7 +55,7 @@ export async function locate(
   request: HttpRequest,
   options: LocateOptions & { readonly requestId: string },
 ): Promise<Located> {
-  const { destinations, books, limitsOf, requestId } = options;
+  const { destinations, repositories, limitsOf, requestId } = options;
   const { origin, part, path, prefix, rawQuery } = destinations.of(request);
   const common = { request, requestId, origin, rawQuery, path, prefix };
   switch (part.kind) {
@@ -67,7 +67,7 @@ export async function locate(
     case "unknown":
       return unknownTenant();
     case "tenant": {
-      const tenant = await books.tenants.byAlias(REGISTRY, part.label);
+      const tenant = await repositories.tenants.byAlias(REGISTRY, part.label);
       if (tenant === undefined || tenant.status === "closing") {
         return unknownTenant();
       }

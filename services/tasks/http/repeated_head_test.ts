@@ -31,7 +31,7 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
     serviceHost: SERVICE_HOST,
     devFallback: false,
     trustedProxies: [],
-    books: engine.parts.books,
+    repositories: engine.parts.repositories,
     limitsOf: engine.parts.limitsOf,
     operatorDigests: [],
     authenticator: new Authenticator({
@@ -124,12 +124,12 @@ Deno.test("a key is refused from another address though the head is the same", a
 
 Deno.test("a tenant that is suspended is refused at the next request of the same head", async () => {
   await withBench(async ({ api, ask }) => {
-    const { tenants } = api.engine.parts.books;
+    const { tenants } = api.engine.parts.repositories;
     const headers = headersWith(api.ownerKey);
     assertEquals(await ask(headers), [200]);
     const { tenant } = api;
     const { version } = tenant;
-    await api.write(tenants.changing(tenant, {
+    await api.write(tenants.update(tenant, {
       ...tenant,
       version: version + 1,
       status: "suspended",

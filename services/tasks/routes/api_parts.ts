@@ -16,7 +16,7 @@ import type { PlanBook } from "../engine/plan_book.ts";
 
 /** The parts that are made once and shared by all handlers. */
 export interface ApiParts {
-  /** Runs the tasks; `engine.parts` has the store, the books and the clock. */
+  /** Runs the tasks; `engine.parts` has the store, the repositories and the clock. */
   readonly engine: Engine;
   /** Seals and opens secrets. */
   readonly vault: Vault;

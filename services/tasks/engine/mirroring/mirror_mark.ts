@@ -9,7 +9,7 @@
 
 import type { MirroredUserChange } from "../../access/user_mirror.ts";
 import type { User } from "../../domain/records.ts";
-import { REGISTRY } from "../books.ts";
+import { REGISTRY } from "../repositories.ts";
 import type { StoredRecord } from "../../store/record.ts";
 import type { Store, Write } from "../../store/store.ts";
 

@@ -10,7 +10,7 @@ import type { Timer } from "../../../shared/clock.ts";
 import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { repeatEvery } from "../../../shared/repeat.ts";
 import { SYSTEM_ACTOR } from "../../domain/records.ts";
-import { REGISTRY } from "../books.ts";
+import { REGISTRY } from "../repositories.ts";
 import type { EngineParts } from "../parts.ts";
 import { auditWrite } from "../audit_write.ts";
 import { MARK_PREFIX, markId, markOf, type MirrorMark } from "./mirror_mark.ts";

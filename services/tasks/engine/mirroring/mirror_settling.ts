@@ -7,7 +7,7 @@
  */
 
 import type { MirrorOutcome, UserMirror } from "../../access/user_mirror.ts";
-import { REGISTRY } from "../books.ts";
+import { REGISTRY } from "../repositories.ts";
 import type { EngineParts } from "../parts.ts";
 import type { StoredRecord } from "../../store/record.ts";
 import type { Write } from "../../store/store.ts";
@@ -48,7 +48,7 @@ export interface MirrorSettlingOptions {
   /** Where users are mirrored. */
   readonly mirror: UserMirror;
   /** Where users and marks are kept. */
-  readonly parts: Pick<EngineParts, "books" | "store">;
+  readonly parts: Pick<EngineParts, "repositories" | "store">;
 }
 
 /** How often others may change what is looked at. */
@@ -57,7 +57,7 @@ const MAX_TRIES = 30;
 /** Does what marks say, for each user one thing after the other. */
 export class MirrorSettling {
   readonly #mirror: UserMirror;
-  readonly #parts: Pick<EngineParts, "books" | "store">;
+  readonly #parts: Pick<EngineParts, "repositories" | "store">;
   /** The ends of what is under way, by the ids of marks; they never reject. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
@@ -116,12 +116,12 @@ export class MirrorSettling {
   }
 
   async #change(mark: MirrorMark): Promise<Settled | undefined> {
-    const { books, store } = this.#parts;
+    const { repositories, store } = this.#parts;
     const known = await readSubject(store, mark);
     if (known !== undefined) return await this.#update(mark, known);
     const [user, tenant] = await Promise.all([
-      books.users.get(mark.tenantId, mark.userId),
-      books.tenants.get(REGISTRY, mark.tenantId),
+      repositories.users.get(mark.tenantId, mark.userId),
+      repositories.tenants.get(REGISTRY, mark.tenantId),
     ]);
     // Nobody is added for a tenant that is being erased, and who has an account
     // there needs no second one, which could not be used here.
@@ -146,8 +146,8 @@ export class MirrorSettling {
     mark: MirrorMark,
     known: StoredRecord,
   ): Promise<Settled | undefined> {
-    const { books } = this.#parts;
-    const user = await books.users.get(mark.tenantId, mark.userId);
+    const { repositories } = this.#parts;
+    const user = await repositories.users.get(mark.tenantId, mark.userId);
     const fields = mark.work.kind === "change" ? mark.work.fields : [];
     // Of a user that is gone, its removal writes another mark.
     if (user === undefined || fields.length === 0) return { kind: "ok" };
@@ -168,16 +168,16 @@ export class MirrorSettling {
    * removes the user at this moment hears of it.
    */
   async #keep(sent: MirrorMark, subject: string): Promise<Settled | undefined> {
-    const { books, store } = this.#parts;
+    const { repositories, store } = this.#parts;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const previous = await readMark(store, sent);
-      const user = await books.users.get(sent.tenantId, sent.userId);
+      const user = await repositories.users.get(sent.tenantId, sent.userId);
       const isNews = previous !== undefined &&
         previous.version !== sent.version;
       const writes = user === undefined
         ? [markWrite(sent, { previous, work: { kind: "remove", subject } })]
         : [
-          books.users.requiring(sent.tenantId, sent.userId),
+          repositories.users.assertExists(sent.tenantId, sent.userId),
           subjectWrite(sent, subject),
           markWrite(sent, {
             previous,

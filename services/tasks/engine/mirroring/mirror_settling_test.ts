@@ -64,12 +64,12 @@ Deno.test("MirrorSettling.settle() does one thing after the other for a user", a
 
 Deno.test("MirrorSettling.settle() adds nobody to the mirror for a tenant that closes", async () => {
   const { api, mirror, settling, ada } = await open();
-  const { tenants } = api.engine.parts.books;
+  const { tenants } = api.engine.parts.repositories;
   const tenant = await tenants.get("", api.tenant.id);
   assert(tenant !== undefined);
   const version = tenant.version + 1;
   await api.write(
-    tenants.changing(tenant, { ...tenant, version, status: "closing" }),
+    tenants.update(tenant, { ...tenant, version, status: "closing" }),
   );
   assertEquals(await settling.settle(placeOf(ada)), { kind: "ok" });
   assertEquals(mirror.calls, []);
@@ -93,10 +93,10 @@ async function open(): Promise<Setting> {
   const api = await openTestApi({ routes: peopleRoutes, mirror });
   const settling = api.parts.mirrorSettling;
   assert(settling !== undefined);
-  const { users } = api.engine.parts.books;
+  const { users } = api.engine.parts.repositories;
   const mirroring = new UserMirroring({ settling, parts: api.engine.parts });
   const ada = await addUser(api);
-  await api.write(...mirroring.adding(ada).writes);
+  await api.write(...mirroring.insert(ada).writes);
   const current = async (): Promise<User> => {
     const user = await users.get(ada.tenantId, ada.id);
     assert(user !== undefined);
@@ -110,13 +110,13 @@ async function open(): Promise<Setting> {
     async change(patch) {
       const user = await current();
       const next = { ...user, ...patch, version: user.version + 1 };
-      const { writes }: MirrorPlan = await mirroring.changing(user, next);
-      await api.write(users.changing(user, next), ...writes);
+      const { writes }: MirrorPlan = await mirroring.update(user, next);
+      await api.write(users.update(user, next), ...writes);
     },
     async remove() {
       const user = await current();
-      const { writes } = await mirroring.removing(user);
-      await api.write(users.removing(user), ...writes);
+      const { writes } = await mirroring.remove(user);
+      await api.write(users.remove(user), ...writes);
     },
   };
 }

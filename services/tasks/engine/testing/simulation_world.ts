@@ -211,7 +211,7 @@ export class SimulatedWorld {
         delivery: new Delivery({
           parts,
           changes,
-          vault: new Vault({ books: parts.books, clock }),
+          vault: new Vault({ repositories: parts.repositories, clock }),
           caller: { call: (request) => this.receiver.call(made, request) },
           view: ({ id, tenantId }) => ({ id, tenantId }),
         }),

@@ -151,13 +151,13 @@ export async function openTestEngine(
     logger,
     async worker(patch = {}) {
       const worker = sampleWorker(parts, { tenantId: TENANT_ID, ...patch });
-      await commitRecord(parts.books.workers.adding(worker));
+      await commitRecord(parts.repositories.workers.insert(worker));
       return worker;
     },
     async changeWorker(worker, patch) {
       const previous = await parts.workers.get(TENANT_ID, worker.id) ?? worker;
       const next = { ...previous, ...patch, version: previous.version + 1 };
-      await commitRecord(parts.books.workers.changing(previous, next));
+      await commitRecord(parts.repositories.workers.update(previous, next));
       return next;
     },
     async apply({ id }, event) {

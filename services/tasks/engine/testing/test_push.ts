@@ -9,7 +9,7 @@ import type { PushAnswer, PushOutcome } from "../../delivery/push_outcome.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type { MasterKeys, SealingKey } from "../../secrets/master_keys.ts";
 import { sealSecret } from "../../secrets/sealed.ts";
-import type { SecretRecord } from "../books.ts";
+import type { SecretRecord } from "../repositories.ts";
 import { Delivery } from "../delivery.ts";
 import { Push } from "../push.ts";
 import { Vault } from "../vault.ts";
@@ -120,7 +120,7 @@ export async function openTestPush(
   const world = await openTestEngine(rest);
   const { engine, parts, clock } = world;
   const vault = new Vault({
-    books: parts.books,
+    repositories: parts.repositories,
     clock,
     ...(masterKeys === undefined ? {} : { masterKeys }),
   });
@@ -168,7 +168,7 @@ export async function openTestPush(
       for (const [name, value] of Object.entries(values)) {
         const { key, writes } = await vault.ticket(TENANT_ID);
         const record = sealedRecord(worker, { name, value, key });
-        const write = parts.books.secrets.adding(record);
+        const write = parts.repositories.secrets.insert(record);
         await parts.store.commit([{ writes: [...writes, write] }]);
       }
     },

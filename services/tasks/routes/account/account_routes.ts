@@ -6,7 +6,7 @@
 
 import { actorOf } from "../../access/caller.ts";
 import type { Tenant } from "../../domain/records.ts";
-import { REGISTRY } from "../../engine/books.ts";
+import { REGISTRY } from "../../engine/repositories.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
@@ -151,7 +151,7 @@ async function changeAccount(
   call: Call<unknown, ValueOf<typeof CHANGES>>,
   parts: ApiParts,
 ): Promise<Answer> {
-  const { store, books } = parts.engine.parts;
+  const { store, repositories } = parts.engine.parts;
   return await commitPlan(store, async () => {
     const tenant = await readTenant(call, parts);
     if ("kind" in tenant) return tenant;
@@ -182,7 +182,7 @@ async function changeAccount(
         headers: { etag: etagOf(next.version) },
       }),
       writes: [
-        books.tenants.changing(tenant, next),
+        repositories.tenants.update(tenant, next),
         auditWrite(tenant.id, {
           atMs: call.nowMs,
           action: "account.updated",
@@ -199,7 +199,7 @@ async function readTenant(
   call: Pick<Call<unknown, unknown>, "tenant">,
   { engine }: ApiParts,
 ): Promise<Tenant | ReturnType<typeof problem>> {
-  const tenant = await engine.parts.books.tenants.get(
+  const tenant = await engine.parts.repositories.tenants.get(
     REGISTRY,
     tenantOf(call).id,
   );

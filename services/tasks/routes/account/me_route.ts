@@ -70,7 +70,7 @@ const ME = named(
 
 /** The route that tells callers who they are. */
 export function meRoute({ engine }: ApiParts): AnyRoute {
-  const { books } = engine.parts;
+  const { repositories } = engine.parts;
   return defineRoute({
     method: "GET",
     path: "/v1/me",
@@ -87,8 +87,12 @@ export function meRoute({ engine }: ApiParts): AnyRoute {
       const { userId } = administratorOf(caller);
       const keyId = caller.kind === "api_key" ? caller.keyId : undefined;
       const [user, key] = await Promise.all([
-        userId === undefined ? undefined : books.users.get(tenantId, userId),
-        keyId === undefined ? undefined : books.keys.get(tenantId, keyId),
+        userId === undefined
+          ? undefined
+          : repositories.users.get(tenantId, userId),
+        keyId === undefined
+          ? undefined
+          : repositories.keys.get(tenantId, keyId),
       ]);
       const scopes = scopesOf(caller);
       return json({

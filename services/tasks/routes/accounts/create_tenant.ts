@@ -8,7 +8,7 @@ import { mintApiKey } from "../../access/api_key.ts";
 import { parseTenantDomain } from "../../access/tenant_domain.ts";
 import type { TokenSubject } from "../../access/jwt_claims.ts";
 import type { Actor, ApiKey, Tenant, User } from "../../domain/records.ts";
-import { REGISTRY } from "../../engine/books.ts";
+import { REGISTRY } from "../../engine/repositories.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
@@ -78,7 +78,7 @@ export async function createTenant(
       detail: parsed.reason,
     }]);
   }
-  const { store, books, newId } = engine.parts;
+  const { store, repositories, newId } = engine.parts;
   const tenant: Tenant = {
     id: newId("ten"),
     version: 1,
@@ -107,7 +107,7 @@ export async function createTenant(
       answer: answerWith(owner.text),
       writes: [
         ...freed.writes,
-        books.tenants.adding(tenant),
+        repositories.tenants.insert(tenant),
         ...owner.writes,
         auditWrite(tenant.id, {
           atMs: call.nowMs,
@@ -132,27 +132,27 @@ export async function createTenant(
  * deleted tenant has its own id for a domain from then on, which is no label.
  */
 async function freeDomain(
-  { books }: Pick<EngineParts, "books">,
+  { repositories }: Pick<EngineParts, "repositories">,
   domain: string,
   nowMs: number,
 ): Promise<{ readonly writes: readonly Write[] } | ProblemAnswer> {
   const [holder, reserved] = await Promise.all([
-    books.tenants.byAlias(REGISTRY, domain),
-    books.reservedDomains.get(REGISTRY, domain),
+    repositories.tenants.byAlias(REGISTRY, domain),
+    repositories.reservedDomains.get(REGISTRY, domain),
   ]);
   const isHeld = holder !== undefined && holder.status !== "closing";
   const isReserved = reserved !== undefined && reserved.untilMs > nowMs;
   if (isHeld || isReserved) return domainTaken(domain);
   return {
     writes: [
-      ...(holder === undefined ? [] : [books.tenants.changing(holder, {
+      ...(holder === undefined ? [] : [repositories.tenants.update(holder, {
         ...holder,
         version: holder.version + 1,
         domain: holder.id,
       })]),
       ...(reserved === undefined
         ? []
-        : [books.reservedDomains.removing(reserved)]),
+        : [repositories.reservedDomains.remove(reserved)]),
     ],
   };
 }
@@ -173,9 +173,9 @@ interface MadeOwner {
 function ownerOf(
   tenant: Tenant,
   owner: NewOwner,
-  parts: Pick<EngineParts, "books" | "newId">,
+  parts: Pick<EngineParts, "repositories" | "newId">,
 ): MadeOwner {
-  const { books } = parts;
+  const { repositories } = parts;
   if (owner.kind === "key") {
     const { id, text, digest } = mintApiKey();
     const key: ApiKey = {
@@ -189,7 +189,7 @@ function ownerOf(
       createdAtMs: tenant.createdAtMs,
     };
     return {
-      writes: [books.keys.adding(key)],
+      writes: [repositories.keys.insert(key)],
       actor: { type: "key", id },
       text,
     };
@@ -210,7 +210,7 @@ function ownerOf(
   };
   const id = identityRecordId(issuer, subject);
   return {
-    writes: [books.users.adding(user), {
+    writes: [repositories.users.insert(user), {
       kind: "record",
       recordKind: "service",
       tenantId: tenant.id,

@@ -5,7 +5,7 @@
  */
 
 import type { Tenant } from "../../domain/records.ts";
-import { REGISTRY } from "../../engine/books.ts";
+import { REGISTRY } from "../../engine/repositories.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { json } from "../../http/answer.ts";
 import { etagOf } from "../../http/etag.ts";
@@ -42,7 +42,7 @@ export function operatorRoutes(
 }
 
 function listRoute(parts: ApiParts): AnyRoute {
-  const { books } = parts.engine.parts;
+  const { repositories } = parts.engine.parts;
   const { accounts } = parts;
   return defineRoute({
     method: "GET",
@@ -68,7 +68,7 @@ function listRoute(parts: ApiParts): AnyRoute {
         query: call.query,
         url: `${call.baseUrl}/`,
         read: (position) =>
-          readBookPage(books.tenants, {
+          readBookPage(repositories.tenants, {
             tenantId: REGISTRY,
             query: call.query,
             position,

@@ -170,14 +170,17 @@ Deno.test("PUT with If-None-Match makes a tenant, in whatever mode", async () =>
 Deno.test("DELETE takes a tenant out of service and destroys its data key", async () => {
   let removed = 0;
   const api = await open({ onRemoved: () => removed++ });
-  const { store, books } = api.parts.engine.parts;
+  const { store, repositories } = api.parts.engine.parts;
   const { writes } = await api.parts.vault.ticket(api.tenant.id);
   await api.write(...writes);
   assertEquals((await api.call("GET", "/v1/account")).status, 200);
   const gone = await operate(api, "DELETE", "/acme");
   assertEquals([gone.status, removed], [204, 1]);
   assertEquals((await api.call("GET", "/v1/account")).status, 404);
-  assertEquals(await books.dataKeys.get(api.tenant.id, "data"), undefined);
+  assertEquals(
+    await repositories.dataKeys.get(api.tenant.id, "data"),
+    undefined,
+  );
   const mark = await store.record("service", "", `closing:${api.tenant.id}`);
   assertEquals(mark?.text, api.tenant.id);
   const read = await operate(api, "GET", "/acme");

@@ -28,7 +28,7 @@ export interface RemovedTenant extends TenantRemovalOptions {
   /** The tenant as it was read. */
   readonly tenant: Tenant;
   /** The parts of the engine. */
-  readonly parts: Pick<EngineParts, "books">;
+  readonly parts: Pick<EngineParts, "repositories">;
 }
 
 /**

@@ -6,7 +6,7 @@
 
 import { actorOf } from "../../access/caller.ts";
 import type { Tenant } from "../../domain/records.ts";
-import { REGISTRY } from "../../engine/books.ts";
+import { REGISTRY } from "../../engine/repositories.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf } from "../../http/call.ts";
@@ -32,7 +32,7 @@ export async function findTenant(
   { params }: Pick<Call<unknown, unknown>, "params">,
   { engine }: ApiParts,
 ): Promise<Tenant | ProblemAnswer> {
-  const { tenants } = engine.parts.books;
+  const { tenants } = engine.parts.repositories;
   const name = (params["domain"] ?? "").toLowerCase();
   const tenant = await tenants.byAlias(REGISTRY, name) ??
     await tenants.get(REGISTRY, name);
@@ -79,7 +79,7 @@ async function makeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
 
 async function changeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
   const { engine, accounts } = parts;
-  const { store, books } = engine.parts;
+  const { store, repositories } = engine.parts;
   const place = { baseUrl: call.baseUrl, serviceHost: accounts.serviceHost };
   return await commitPlan(store, async () => {
     const tenant = await findTenant(call, parts);
@@ -112,7 +112,7 @@ async function changeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
       kind: "plan",
       answer,
       writes: [
-        books.tenants.changing(tenant, next),
+        repositories.tenants.update(tenant, next),
         auditWrite(tenant.id, {
           atMs: call.nowMs,
           action: actionOf(tenant, next),

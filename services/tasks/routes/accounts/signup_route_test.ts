@@ -171,12 +171,12 @@ Deno.test("a person with a token of the identity provider becomes the owner", as
   const made = await signUp(api, { key: "aa.bb.cc" });
   assertEquals([made.status, made.at("owner_key")], [201, null]);
   const tenantId = made.textAt("id");
-  const { books } = api.parts.engine.parts;
-  const [owner] = await books.users.all(tenantId);
+  const { repositories } = api.parts.engine.parts;
+  const [owner] = await repositories.users.all(tenantId);
   assertEquals(owner?.role, "owner");
   assertEquals(owner?.status, "active");
   assertEquals(owner?.email, "Ada@example.com");
-  assertEquals(await books.keys.all(tenantId), []);
+  assertEquals(await repositories.keys.all(tenantId), []);
   const records = new CredentialRecords(api.parts.engine.parts);
   assertEquals((await records.findUser(tenantId, subject))?.id, owner?.id);
   await api.close();

@@ -28,7 +28,7 @@ export async function createKey(
   const tenant = tenantOf(call);
   const caller = callerOf(call);
   const { engine, plans } = parts;
-  const { store, books } = engine.parts;
+  const { store, repositories } = engine.parts;
   const faults = readOnlyFaults({
     given: call.body,
     current: undefined,
@@ -77,7 +77,7 @@ export async function createKey(
       kind: "plan",
       answer,
       writes: [
-        books.keys.adding(key),
+        repositories.keys.insert(key),
         ...room.writes,
         guard,
         auditWrite(tenant.id, {

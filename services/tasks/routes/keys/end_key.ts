@@ -36,7 +36,7 @@ export async function findKey(
   call: Pick<Call<unknown, unknown>, "tenant" | "params">,
   { engine }: Pick<ApiParts, "engine">,
 ): Promise<ApiKey | ProblemAnswer> {
-  const key = await engine.parts.books.keys.get(
+  const key = await engine.parts.repositories.keys.get(
     tenantOf(call).id,
     call.params["id"] ?? "",
   );
@@ -51,7 +51,7 @@ export async function removeKey(
   parts: ApiParts,
 ): Promise<Answer> {
   const { engine, apiKeys } = parts;
-  const { store, books } = engine.parts;
+  const { store, repositories } = engine.parts;
   const caller = callerOf(call);
   return await commitPlan(store, async () => {
     const key = await findKey(call, parts);
@@ -73,7 +73,7 @@ export async function removeKey(
       kind: "plan",
       answer: empty(),
       writes: [
-        books.keys.removing(key),
+        repositories.keys.remove(key),
         guard,
         auditWrite(tenantId, {
           atMs: call.nowMs,
@@ -96,7 +96,7 @@ export async function rotateKey(
   parts: ApiParts,
 ): Promise<Answer> {
   const { engine, apiKeys, plans } = parts;
-  const { store, books } = engine.parts;
+  const { store, repositories } = engine.parts;
   const caller = callerOf(call);
   const overlapMs = call.body?.overlap ?? 0;
   const { id, text, digest } = mintApiKey();
@@ -136,15 +136,17 @@ export async function rotateKey(
       kind: "plan",
       answer: madeKey(call, next, text),
       writes: [
-        books.keys.adding(next),
-        overlapMs === 0 ? books.keys.removing(key) : books.keys.changing(key, {
-          ...key,
-          version: key.version + 1,
-          replacedUntilMs: Math.min(
-            replacedUntilMs ?? Infinity,
-            call.nowMs + overlapMs,
-          ),
-        }),
+        repositories.keys.insert(next),
+        overlapMs === 0
+          ? repositories.keys.remove(key)
+          : repositories.keys.update(key, {
+            ...key,
+            version: key.version + 1,
+            replacedUntilMs: Math.min(
+              replacedUntilMs ?? Infinity,
+              call.nowMs + overlapMs,
+            ),
+          }),
         ...room.writes,
         guard,
         auditWrite(tenantId, {
@@ -178,7 +180,7 @@ async function isLastWayIn(
     : await countActiveOwners(engine.parts, key.tenantId, { issuer });
   if (owners > 0) return false;
   const endMs = Math.min(endOfKey(key) ?? Infinity, nowMs + LASTING_MS);
-  const keys = await engine.parts.books.keys.all(key.tenantId);
+  const keys = await engine.parts.repositories.keys.all(key.tenantId);
   return !keys.some((other) =>
     other.id !== key.id && opensAll(other, nowMs) &&
     (endOfKey(other) ?? Infinity) >= endMs

@@ -41,7 +41,7 @@ export interface SurveyOptions {
 
 /** Looks through the keys of a tenant. */
 export async function surveyKeys(
-  { books }: Pick<EngineParts, "books">,
+  { repositories }: Pick<EngineParts, "repositories">,
   { tenantId, nowMs, cap = Infinity }: SurveyOptions,
 ): Promise<KeySurvey> {
   const ended: ApiKey[] = [];
@@ -49,7 +49,7 @@ export async function surveyKeys(
   let replaced = 0;
   let afterId: string | undefined;
   do {
-    const { values, hasMore } = await books.keys.list(tenantId, {
+    const { values, hasMore } = await repositories.keys.list(tenantId, {
       limit: PAGE,
       ...(afterId === undefined ? {} : { afterId }),
     });
@@ -90,7 +90,7 @@ export type KeyRoom = ProblemAnswer | {
  * guard of keys was read before and is written along.
  */
 export async function roomForKey(
-  parts: Pick<EngineParts, "books">,
+  parts: Pick<EngineParts, "repositories">,
   { tenantId, plan, nowMs, rotation }: KeyRoomOptions,
 ): Promise<KeyRoom> {
   const allowed = plan.limits.keys;
@@ -121,7 +121,9 @@ export async function roomForKey(
   const isFull = counted + replaced + ended.length >= allowed;
   return {
     kind: "room",
-    writes: isFull ? ended.map((key) => parts.books.keys.removing(key)) : [],
+    writes: isFull
+      ? ended.map((key) => parts.repositories.keys.remove(key))
+      : [],
   };
 }
 

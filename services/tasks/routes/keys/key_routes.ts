@@ -66,7 +66,7 @@ function listRoute(parts: ApiParts): AnyRoute {
         query: call.query,
         url: `${call.baseUrl}/v1/keys`,
         read: (position) =>
-          readBookPage(parts.engine.parts.books.keys, {
+          readBookPage(parts.engine.parts.repositories.keys, {
             tenantId: tenantOf(call).id,
             query: call.query,
             position,

@@ -32,7 +32,7 @@ Deno.test("POST /v1/keys makes a key that works and is shown once", async () => 
   assert(!read.text.includes(key.slice(20, 60)), "the secret is shown again");
   const list = await api.call("GET", "/v1/keys");
   assert(!list.text.includes(key.slice(20, 60)), "the secret is shown again");
-  const stored = await api.parts.engine.parts.books.keys.get(
+  const stored = await api.parts.engine.parts.repositories.keys.get(
     api.tenant.id,
     id,
   );

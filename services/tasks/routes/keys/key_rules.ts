@@ -45,17 +45,17 @@ export function beyondCaller(
  * disabled or lowered. To be asked after the guard of keys was read.
  */
 export async function outdatedCaller(
-  { books }: Pick<EngineParts, "books">,
+  { repositories }: Pick<EngineParts, "repositories">,
   caller: Caller,
   key: KeyPower,
 ): Promise<ProblemAnswer | undefined> {
   if (caller.kind === "api_key") {
-    const own = await books.keys.get(caller.tenantId, caller.keyId);
+    const own = await repositories.keys.get(caller.tenantId, caller.keyId);
     if (own === undefined) return gone();
   }
   const { userId } = administratorOf(caller);
   if (userId === undefined || !("tenantId" in caller)) return undefined;
-  const user = await books.users.get(caller.tenantId, userId);
+  const user = await repositories.users.get(caller.tenantId, userId);
   if (user === undefined || user.status === "disabled") return gone();
   const scope = missingScope(scopesOfRole(user.role), scopesOfKey(key));
   if (scope === undefined && (user.payloads || !key.payloads)) return undefined;

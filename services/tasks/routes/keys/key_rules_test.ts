@@ -80,7 +80,9 @@ Deno.test("a key that is made while its user is removed does not outlive it", as
       make(),
       make(),
     ]);
-    const left = await api.parts.engine.parts.books.keys.all(api.tenant.id);
+    const left = await api.parts.engine.parts.repositories.keys.all(
+      api.tenant.id,
+    );
     assertEquals(left.filter(({ madeBy }) => madeBy === ada.id), []);
     await api.close();
   }

@@ -71,7 +71,7 @@ Deno.test("a worker that is removed leaves none of its replaced secrets", async 
   const api = await openLeaseApi();
   await set(api, OLD);
   await set(api, NEW);
-  const { retiredSecrets } = api.engine.parts.books;
+  const { retiredSecrets } = api.engine.parts.repositories;
   assertEquals((await retiredSecrets.all(api.tenant.id)).length, 1);
   await addTask(api, api.mailer);
   const lease = await api.take();

@@ -260,9 +260,12 @@ Deno.test("POST /v1/workers/:id/lease tells who was revoked also when there was 
   const waiting = api.lease({ wait: "PT5S" }, { key });
   await api.clock.advanceAsync(1_000);
   const keyId = key.slice(0, key.lastIndexOf("_"));
-  const stored = await api.engine.parts.books.keys.get(api.tenant.id, keyId);
+  const stored = await api.engine.parts.repositories.keys.get(
+    api.tenant.id,
+    keyId,
+  );
   if (stored === undefined) throw new Error(`no key ${keyId}`);
-  await api.write(api.engine.parts.books.keys.removing(stored));
+  await api.write(api.engine.parts.repositories.keys.remove(stored));
   api.parts.apiKeys.forget(api.tenant.id, keyId);
   await api.clock.advanceAsync(4_000);
   assertEquals((await waiting).status, 401);

@@ -94,12 +94,12 @@ Deno.test("POST /v1/tasks/batch bounds the tasks that others depend on", async (
 Deno.test("POST /v1/tasks/batch refuses a task whose worker is removed meanwhile", async () => {
   const api = await openTasksApi();
   const other = await api.addWorker({ name: "other" });
-  const { books, store } = api.engine.parts;
+  const { repositories, store } = api.engine.parts;
   // Removed in the store alone, so that what is remembered still has it.
   await store.record("worker", api.tenant.id, other.id);
-  await books.workers.get(api.tenant.id, other.id);
-  await books.workers.byAlias(api.tenant.id, "other");
-  await api.store.commit([{ writes: [books.workers.removing(other)] }]);
+  await repositories.workers.get(api.tenant.id, other.id);
+  await repositories.workers.byAlias(api.tenant.id, "other");
+  await api.store.commit([{ writes: [repositories.workers.remove(other)] }]);
   const answer = await send(api, [{}, { worker: "other" }, {}]);
   assertEquals(statusesOf(answer), [201, 422, 201]);
   assertEquals(answer.at("results", 1, "problem", "code"), "unknown_worker");

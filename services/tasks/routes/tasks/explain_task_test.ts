@@ -36,8 +36,8 @@ Deno.test("GET /v1/tasks/:id/explain tells of a silent and of a paused worker", 
   const api = await openTasksApi();
   const id = (await api.create()).textAt("id");
   assertEquals(await codesOf(api, id), ["worker_silent"]);
-  const { books } = api.engine.parts;
-  await api.write(books.workers.changing(api.worker, {
+  const { repositories } = api.engine.parts;
+  await api.write(repositories.workers.update(api.worker, {
     ...api.worker,
     version: 2,
     isPaused: true,
@@ -81,10 +81,10 @@ Deno.test("GET /v1/tasks/:id/explain tells of full workers, dependencies, pauses
 
 Deno.test("GET /v1/tasks/:id/explain tells of a rate limit, and when it lets the task start", async () => {
   const api = await openTasksApi();
-  const { books } = api.engine.parts;
+  const { repositories } = api.engine.parts;
   const limit = async (per: "worker" | "group", version: number) => {
     const rate = { count: 1, periodMs: 60_000, per };
-    await api.write(books.workers.changing(
+    await api.write(repositories.workers.update(
       { ...api.worker, version: version - 1 },
       { ...api.worker, version, limits: { rate } },
     ));
@@ -148,8 +148,8 @@ Deno.test("GET /v1/tasks/:id/explain names no quota, as none holds back a task t
 
 Deno.test("GET /v1/tasks/:id/explain tells of a schedule that makes tasks only when the next one is", async () => {
   const api = await openTasksApi();
-  const { books } = api.engine.parts;
-  await api.write(books.workers.changing(api.worker, {
+  const { repositories } = api.engine.parts;
+  await api.write(repositories.workers.update(api.worker, {
     ...api.worker,
     version: 2,
     isPaused: true,

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { TaskStatus } from "../../domain/task.ts";
-import { REGISTRY } from "../../engine/books.ts";
+import { REGISTRY } from "../../engine/repositories.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
 import type { AnswerPlace } from "../../http/kept_answer.ts";

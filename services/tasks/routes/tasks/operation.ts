@@ -4,7 +4,7 @@
  * @module
  */
 
-import { REGISTRY } from "../../engine/books.ts";
+import { REGISTRY } from "../../engine/repositories.ts";
 import type { StoredRecord } from "../../store/record.ts";
 import type { Store, Write } from "../../store/store.ts";
 import type { AnswerPlace } from "../../http/kept_answer.ts";

@@ -15,13 +15,13 @@ import type { Write } from "../../store/store.ts";
  * demands that its worker is there, and is a conflict `missing` else.
  */
 export function requiringWorker(
-  { books }: Pick<EngineParts, "books">,
+  { repositories }: Pick<EngineParts, "repositories">,
   settled: Settled,
 ): readonly Write[] {
   if (settled.kind !== "changed") return [];
   const { previous, task } = settled;
   return isFinal(previous.status) && !isFinal(task.status)
-    ? [books.workers.requiring(task.tenantId, task.workerId)]
+    ? [repositories.workers.assertExists(task.tenantId, task.workerId)]
     : [];
 }
 

@@ -5,7 +5,7 @@ Deno.test("POST /v1/tasks/:id/retry refuses a task whose worker was removed", as
   const api = await openTasksApi();
   await api.create();
   const id = await api.work("complete");
-  await api.write(api.engine.parts.books.workers.removing(api.worker));
+  await api.write(api.engine.parts.repositories.workers.remove(api.worker));
   const answer = await api.call("POST", `/v1/tasks/${id}/retry`);
   assertEquals([answer.status, answer.at("code")], [422, "unknown_worker"]);
   const now = await api.call("GET", `/v1/tasks/${id}`);
@@ -20,7 +20,7 @@ Deno.test("POST /v1/tasks/actions retries no task whose worker was removed", asy
   const other = await api.addWorker({ name: "other" });
   const fine = (await api.create({ worker: other.name })).textAt("id");
   await api.call("POST", `/v1/tasks/${fine}/cancel`);
-  await api.write(api.engine.parts.books.workers.removing(api.worker));
+  await api.write(api.engine.parts.repositories.workers.remove(api.worker));
   for (const dry_run of [true, false]) {
     const answer = await api.send("POST", "/v1/tasks/actions", {
       action: "retry",

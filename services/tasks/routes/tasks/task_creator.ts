@@ -271,7 +271,7 @@ export class TaskCreator {
     { placed, slots, tenantId }: CreateWork,
     maxTasks: number,
   ): readonly Piece[] {
-    const { books } = this.#engine.parts;
+    const { repositories } = this.#engine.parts;
     const used = new Set<number>();
     for (const one of placed) if (one.kind === "slot") used.add(one.index);
     const changing = [...used].filter((index) =>
@@ -292,7 +292,7 @@ export class TaskCreator {
         } else writes.push(...slot.writes);
       }
       for (const id of workers) {
-        writes.push(books.workers.requiring(tenantId, id));
+        writes.push(repositories.workers.assertExists(tenantId, id));
       }
       pieces.push({
         slots: indexes,

@@ -169,7 +169,7 @@ async function apply(
   const [result] = await parts.store.commit([{
     writes: [
       ...planned.writes,
-      parts.books.workers.requiring(task.tenantId, worker.id),
+      parts.repositories.workers.assertExists(task.tenantId, worker.id),
     ],
   }]);
   if (result?.kind === "ok") {

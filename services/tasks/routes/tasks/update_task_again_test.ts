@@ -67,9 +67,9 @@ const MAKERS: Readonly<Record<string, (api: TasksApi) => Promise<string>>> = {
     const worker = { worker: "other", job: "old" };
     const other = await api.addWorker({ name: "other", jobs: { old: {} } });
     const id = (await api.create(worker)).textAt("id");
-    const { workers } = api.engine.parts.books;
+    const { workers } = api.engine.parts.repositories;
     const changed = { ...other, version: other.version + 1, jobs: { new: {} } };
-    await api.write(workers.changing(other, changed));
+    await api.write(workers.update(other, changed));
     return id;
   },
 };

@@ -195,7 +195,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
   await store.start();
   const plans = planBookOf(options);
   const engine = engineOver({ store, plans, clock, logger, options });
-  const { books } = engine.parts;
+  const { repositories } = engine.parts;
   const apiKeys: ApiParts["apiKeys"] = new CredentialCache({ clock });
   const workerCredentials: ApiParts["workerCredentials"] = new CredentialCache({
     clock,
@@ -206,7 +206,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
   const parts: ApiParts = {
     engine,
     vault: new Vault({
-      books,
+      repositories,
       clock,
       ...(options.hasMasterKey === false
         ? {}
@@ -243,7 +243,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     serviceHost: SERVICE_HOST,
     devFallback: options.devFallback ?? false,
     trustedProxies: options.trustedProxies ?? [],
-    books,
+    repositories,
     limitsOf: engine.parts.limitsOf,
     operatorDigests: options.operatorDigests ?? [],
     authenticator: new Authenticator({

@@ -47,7 +47,7 @@ export class TestRecords {
     domain: string,
     patch: Partial<Tenant> & Pick<Tenant, "plan">,
   ): Promise<TestTenant> {
-    const { books, clock, newId } = this.#parts;
+    const { repositories, clock, newId } = this.#parts;
     const tenant: Tenant = {
       id: newId("ten"),
       version: 1,
@@ -58,16 +58,16 @@ export class TestRecords {
       updatedAtMs: clock.nowMs(),
       ...patch,
     };
-    await this.write(books.tenants.adding(tenant));
+    await this.write(repositories.tenants.insert(tenant));
     return { tenant, ownerKey: await this.addKey({ tenantId: tenant.id }) };
   }
 
   /** Adds a key, an owner's unless it has scopes, and returns its text. */
   async addKey(patch: OfTenant<ApiKey>): Promise<string> {
-    const { books, clock } = this.#parts;
+    const { repositories, clock } = this.#parts;
     const { id, text, digest } = mintApiKey();
     const hasScopes = patch.scopes !== undefined;
-    await this.write(books.keys.adding({
+    await this.write(repositories.keys.insert({
       id,
       version: 1,
       name: "test",
@@ -85,7 +85,7 @@ export class TestRecords {
     patch: OfTenant<WorkerDefinition>,
   ): Promise<WorkerDefinition> {
     const worker = sampleWorker(this.#parts, patch);
-    await this.write(this.#parts.books.workers.adding(worker));
+    await this.write(this.#parts.repositories.workers.insert(worker));
     return worker;
   }
 }

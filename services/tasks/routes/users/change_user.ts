@@ -57,7 +57,7 @@ export async function findUser(
   call: Pick<Call<unknown, unknown>, "tenant" | "params">,
   { parts }: UserParts,
 ): Promise<User | ReturnType<typeof problem>> {
-  const user = await parts.engine.parts.books.users.get(
+  const user = await parts.engine.parts.repositories.users.get(
     tenantOf(call).id,
     call.params["id"] ?? "",
   );
@@ -78,7 +78,7 @@ async function planChange(
   { parts, mirroring }: UserParts,
 ): Promise<PlannedChange> {
   const { engine, apiKeys } = parts;
-  const { books } = engine.parts;
+  const { repositories } = engine.parts;
   const caller = callerOf(call);
   const refused = answerOfChange(call, userTag(user));
   if (refused !== undefined) return { plan: refused };
@@ -114,16 +114,16 @@ async function planChange(
   if (changes.length === 0) {
     return { plan: answer, mirrored: await mirroring.again(user) };
   }
-  const mirrored = await mirroring.changing(user, next);
+  const mirrored = await mirroring.update(user, next);
   const ended = await keysThatEnd(engine.parts, user, next);
   const plan: CommitPlan = {
     kind: "plan",
     answer,
     writes: [
-      books.users.changing(user, next),
+      repositories.users.update(user, next),
       ...mirrored.writes,
       guard,
-      ...ended.map((key) => books.keys.removing(key)),
+      ...ended.map((key) => repositories.keys.remove(key)),
       auditWrite(user.tenantId, {
         atMs: call.nowMs,
         action: "user.updated",

@@ -42,7 +42,7 @@ export async function createUser(
   const tenant = tenantOf(call);
   const caller = callerOf(call);
   const { engine, plans } = parts;
-  const { store, books, newId } = engine.parts;
+  const { store, repositories, newId } = engine.parts;
   const { email, name, role, status, payloads = seesPayloads(caller) } =
     call.body;
   const faults = readOnlyFaults({
@@ -75,7 +75,7 @@ export async function createUser(
       etag: userTag(user),
     },
   });
-  const mirrored = mirroring.adding(user);
+  const mirrored = mirroring.insert(user);
   const outcome = await commitPlan(store, async () => {
     const guard = await readGuard(engine.parts, tenant.id, "access");
     const over = await quotaProblem(store, {
@@ -89,7 +89,7 @@ export async function createUser(
       kind: "plan",
       answer,
       writes: [
-        books.users.adding(user),
+        repositories.users.insert(user),
         ...mirrored.writes,
         guard,
         auditWrite(tenant.id, {

@@ -33,7 +33,7 @@ export async function removeUser(
 ): Promise<Answer> {
   const { parts, mirroring } = users;
   const { engine, apiKeys } = parts;
-  const { store, books } = engine.parts;
+  const { store, repositories } = engine.parts;
   const caller = callerOf(call);
   const answer = empty();
   let mirrored: MirrorPlan | undefined;
@@ -54,15 +54,15 @@ export async function removeUser(
       return problem(allowed.kind, { detail: allowed.reason });
     }
     const ended = await keysThatEnd(engine.parts, user, undefined);
-    mirrored = await mirroring.removing(user);
+    mirrored = await mirroring.remove(user);
     return {
       kind: "plan",
       answer,
       writes: [
-        books.users.removing(user),
+        repositories.users.remove(user),
         ...await identityRemovals(engine.parts, user),
         guard,
-        ...ended.map((key) => books.keys.removing(key)),
+        ...ended.map((key) => repositories.keys.remove(key)),
         ...mirrored.writes,
         auditWrite(tenantId, {
           atMs: call.nowMs,

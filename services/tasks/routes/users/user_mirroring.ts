@@ -72,7 +72,7 @@ export class UserMirroring {
   }
 
   /** Adds a user who is not there yet. */
-  adding(user: User): MirrorPlan {
+  insert(user: User): MirrorPlan {
     const place = placeOf(user);
     return this.#plan(place, [markWrite(place, {
       previous: undefined,
@@ -84,7 +84,7 @@ export class UserMirroring {
    * Changes a user; one that the mirror never got is added to it, unless the
    * person has an account of their own there.
    */
-  async changing(previous: User, next: User): Promise<MirrorPlan> {
+  async update(previous: User, next: User): Promise<MirrorPlan> {
     const place = placeOf(next);
     if (this.#settling === undefined) return this.#plan(place, []);
     const { store } = this.#parts;
@@ -115,7 +115,7 @@ export class UserMirroring {
   }
 
   /** Removes a user. */
-  async removing(user: User): Promise<MirrorPlan> {
+  async remove(user: User): Promise<MirrorPlan> {
     const { store } = this.#parts;
     const place = placeOf(user);
     const known = await readSubject(store, place);

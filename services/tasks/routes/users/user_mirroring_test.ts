@@ -149,11 +149,15 @@ Deno.test("no second account is made for who has one of their own", async () => 
   const made = await api.call("POST", "/v1/users", {
     body: { email: "bob@example.com" },
   });
-  const { books } = api.engine.parts;
-  const bob = await books.users.get(api.tenant.id, made.textAt("id"));
+  const { repositories } = api.engine.parts;
+  const bob = await repositories.users.get(api.tenant.id, made.textAt("id"));
   assert(bob !== undefined);
   await api.write(
-    books.users.changing(bob, { ...bob, version: bob.version + 1, identity }),
+    repositories.users.update(bob, {
+      ...bob,
+      version: bob.version + 1,
+      identity,
+    }),
   );
   mirror.next = { kind: "not_found" };
   const changed = await api.call("PUT", `/v1/users/${bob.id}`, {

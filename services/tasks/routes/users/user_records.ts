@@ -43,14 +43,14 @@ export interface CountOwnersOptions {
  * guard of users was read before and is written along.
  */
 export async function countActiveOwners(
-  { books }: Pick<EngineParts, "books">,
+  { repositories }: Pick<EngineParts, "repositories">,
   tenantId: string,
   { issuer }: CountOwnersOptions = {},
 ): Promise<number> {
   let count = 0;
   let afterId: string | undefined;
   while (true) {
-    const page = await books.users.list(tenantId, {
+    const page = await repositories.users.list(tenantId, {
       limit: PAGE,
       ...(afterId === undefined ? {} : { afterId }),
     });
@@ -69,11 +69,11 @@ export async function countActiveOwners(
  * removed or disabled; when its role is lowered those that may more than it.
  */
 export async function keysThatEnd(
-  { books }: Pick<EngineParts, "books">,
+  { repositories }: Pick<EngineParts, "repositories">,
   user: User,
   next: User | undefined,
 ): Promise<readonly ApiKey[]> {
-  const keys = await books.keys.all(user.tenantId);
+  const keys = await repositories.keys.all(user.tenantId);
   const own = keys.filter(({ madeBy }) => madeBy === user.id);
   if (next === undefined || next.status === "disabled") return own;
   const left = scopesOfRole(next.role);

@@ -68,7 +68,7 @@ function listRoute(parts: ApiParts): AnyRoute {
         query: call.query,
         url: `${call.baseUrl}/v1/users`,
         read: (position) =>
-          readBookPage(parts.engine.parts.books.users, {
+          readBookPage(parts.engine.parts.repositories.users, {
             tenantId: tenantOf(call).id,
             query: call.query,
             position,

@@ -215,10 +215,10 @@ Deno.test("users heed If-Match and If-None-Match, and being seen changes no tag"
   const ada = await addUser(api);
   const path = `/v1/users/${ada.id}`;
   const etag = (await api.call("GET", path)).headers["etag"] ?? "";
-  const { users } = api.parts.engine.parts.books;
+  const { users } = api.parts.engine.parts.repositories;
   const stored = await users.get(api.tenant.id, ada.id);
   assert(stored !== undefined);
-  await api.write(users.changing(stored, {
+  await api.write(users.update(stored, {
     ...stored,
     version: stored.version + 1,
     lastSeenAtMs: api.clock.nowMs(),

@@ -145,7 +145,9 @@ Deno.test("of owners who are all removed or lowered at once one stays", async ()
     }));
     const refused = answers.filter(({ status }) => status === 409);
     assertEquals(refused.length, 1, `seed ${seed}`);
-    const left = await api.parts.engine.parts.books.users.all(api.tenant.id);
+    const left = await api.parts.engine.parts.repositories.users.all(
+      api.tenant.id,
+    );
     const active = left.filter(({ role, status }) =>
       role === "owner" && status === "active"
     );

@@ -15,7 +15,7 @@ import type {
   WorkerCredential,
   WorkerDefinition,
 } from "../../domain/records.ts";
-import type { SecretRecord } from "../../engine/books.ts";
+import type { SecretRecord } from "../../engine/repositories.ts";
 import { retiring } from "../../engine/retired_secrets.ts";
 import { sealSecret } from "../../secrets/sealed.ts";
 import {
@@ -141,8 +141,8 @@ async function planValues(
 ): Promise<CommitPlan | Answer> {
   const { engine, vault } = parts;
   const { tenantId, id: workerId } = worker;
-  const { books } = engine.parts;
-  const stored = await books.secrets.all(tenantId, workerId);
+  const { repositories } = engine.parts;
+  const stored = await repositories.secrets.all(tenantId, workerId);
   const count = countSecretNames(stored.map(({ name }) => name), added);
   if (count > MAX_SECRETS_PER_WORKER) {
     return tooMany(
@@ -163,8 +163,8 @@ async function planValues(
       updatedAtMs: call.nowMs,
     };
     const write = previous === undefined
-      ? books.secrets.adding(next)
-      : books.secrets.changing(previous, next);
+      ? repositories.secrets.insert(next)
+      : repositories.secrets.update(previous, next);
     return { previous, next, write };
   });
   const replaced = changes.flatMap(({ previous }) => previous ?? []);
@@ -177,7 +177,7 @@ async function planValues(
     writes: [
       touched(worker, parts),
       ...changes.map(({ write }) => write),
-      ...await retiring(replaced, { books, nowMs: call.nowMs }),
+      ...await retiring(replaced, { repositories, nowMs: call.nowMs }),
       ...ticket.writes,
       auditOf(call, {
         action: "secret.changed",
@@ -198,9 +198,9 @@ async function planCredential(
   { call, parts, worker }: Adding,
 ): Promise<CommitPlan | Answer> {
   const { tenantId, id: workerId } = worker;
-  const { books } = parts.engine.parts;
+  const { repositories } = parts.engine.parts;
   const { nowMs } = call;
-  const all = await books.credentials.all(tenantId, workerId);
+  const all = await repositories.credentials.all(tenantId, workerId);
   const expired = all.filter((one) => (one.expiresAtMs ?? Infinity) <= nowMs);
   const hasRoom = all.length - expired.length < MAX_CREDENTIALS;
   if (!hasRoom) {
@@ -230,11 +230,11 @@ async function planCredential(
     kind: "plan",
     writes: [
       touched(worker, parts),
-      books.credentials.adding(credential),
+      repositories.credentials.insert(credential),
       // Room for the new one is made of those nobody can use any more.
       ...all.length < MAX_CREDENTIALS
         ? []
-        : expired.map((one) => books.credentials.removing(one)),
+        : expired.map((one) => repositories.credentials.remove(one)),
       auditOf(call, {
         action: "credential.created",
         target: workerId,
@@ -271,7 +271,7 @@ async function planRotation(
   return {
     kind: "plan",
     writes: [
-      engine.parts.books.workers.changing(worker, next),
+      engine.parts.repositories.workers.update(worker, next),
       ...keyed.writes,
       auditOf(call, {
         action: "signing.rotated",
@@ -290,7 +290,7 @@ async function planRotation(
  */
 function touched(worker: WorkerDefinition, { engine }: ApiParts): Write {
   const next = { ...worker, version: worker.version + 1 };
-  return engine.parts.books.workers.changing(worker, next);
+  return engine.parts.repositories.workers.update(worker, next);
 }
 
 function tooMany(detail: string): Answer {

@@ -172,7 +172,7 @@ async function planChange(
   return {
     kind: "plan",
     writes: [
-      engine.parts.books.workers.changing(worker, next),
+      engine.parts.repositories.workers.update(worker, next),
       auditOf(call, {
         action: "worker.updated",
         target: next.id,

@@ -86,7 +86,7 @@ async function planWorker(
   const { engine, vault, targets, plans } = parts;
   const { body, nowMs } = call;
   const tenantId = tenantOf(call).id;
-  const { books, newId } = engine.parts;
+  const { repositories, newId } = engine.parts;
   const id = newId("wrk");
   const bare = changedWorker(blankWorker({ tenantId, id }, nowMs), body, {
     nowMs,
@@ -118,7 +118,7 @@ async function planWorker(
   return {
     kind: "plan",
     writes: [
-      books.workers.adding(worker),
+      repositories.workers.insert(worker),
       guard,
       auditOf(call, {
         action: "worker.created",

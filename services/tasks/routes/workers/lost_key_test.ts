@@ -28,7 +28,7 @@ async function open(): Promise<TestApi & { readonly signingSecret: string }> {
 
 /** Puts a key in the tenant's place that an unknown master key wraps. */
 async function loseKey({ engine, tenant, write }: TestApi): Promise<void> {
-  const { dataKeys } = engine.parts.books;
+  const { dataKeys } = engine.parts.repositories;
   const stored = await dataKeys.get(tenant.id, "data");
   if (stored === undefined) throw new Error("there is no key");
   const { wrapped } = createTenantKey({
@@ -36,7 +36,7 @@ async function loseKey({ engine, tenant, write }: TestApi): Promise<void> {
     masterKeys: ringOf("lost"),
   });
   const version = stored.version + 1;
-  await write(dataKeys.changing(stored, { ...stored, version, wrapped }));
+  await write(dataKeys.update(stored, { ...stored, version, wrapped }));
 }
 
 Deno.test("what needs a key that is lost answers 503 secrets_unavailable, and all else works", async () => {
@@ -76,7 +76,7 @@ Deno.test("what needs a key that is lost answers 503 secrets_unavailable, and al
 Deno.test("a tenant that was given a new key sets its secrets anew and works again", async () => {
   const api = await open();
   await loseKey(api);
-  const { dataKeys } = api.engine.parts.books;
+  const { dataKeys } = api.engine.parts.repositories;
   const lost = await dataKeys.get(api.tenant.id, "data");
   if (lost === undefined) throw new Error("there is no key");
   const step = planRewrap(lost, {
@@ -85,8 +85,8 @@ Deno.test("a tenant that was given a new key sets its secrets anew and works aga
   });
   if (step.kind !== "replaced") throw new Error("it was not replaced");
   await api.write(
-    dataKeys.changing(lost, step.next),
-    dataKeys.adding(step.kept),
+    dataKeys.update(lost, step.next),
+    dataKeys.insert(step.kept),
   );
   const lease = { body: { secrets: true } };
   const path = "/v1/workers/pull/lease";
@@ -100,7 +100,7 @@ Deno.test("a tenant that was given a new key sets its secrets anew and works aga
     body: { type: "signing" },
   });
   assertEquals(rotated.status, 201);
-  const worker = await api.engine.parts.books.workers
+  const worker = await api.engine.parts.repositories.workers
     .byAlias(api.tenant.id, "push");
   if (worker === undefined) throw new Error("no worker");
   assertEquals(await api.parts.vault.signing(worker), [

@@ -113,7 +113,7 @@ async function planPause(
   return {
     kind: "plan",
     writes: [
-      engine.parts.books.workers.changing(worker, next),
+      engine.parts.repositories.workers.update(worker, next),
       auditOf(call, {
         action: `worker.${verb.verb}d`,
         target: worker.id,

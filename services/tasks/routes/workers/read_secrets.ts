@@ -85,7 +85,7 @@ async function listSecrets(
   { nowMs }: CallContext,
   { parts, worker }: Of,
 ): Promise<Answer> {
-  const { secrets, credentials } = parts.engine.parts.books;
+  const { secrets, credentials } = parts.engine.parts.repositories;
   const { tenantId, id, signing } = worker;
   const [values, pairs] = await Promise.all([
     secrets.all(tenantId, id),
@@ -105,8 +105,8 @@ async function planRemoval(
   call: CallContext,
   { parts, worker }: Of,
 ): Promise<CommitPlan | Answer> {
-  const { books } = parts.engine.parts;
-  const { secrets, credentials } = books;
+  const { repositories } = parts.engine.parts;
+  const { secrets, credentials } = repositories;
   const { tenantId, id: workerId } = worker;
   const { name = "" } = call.params;
   if (isSecretName(name)) {
@@ -115,8 +115,8 @@ async function planRemoval(
     return {
       kind: "plan",
       writes: [
-        secrets.removing(secret),
-        ...await retiring([secret], { books, nowMs: call.nowMs }),
+        secrets.remove(secret),
+        ...await retiring([secret], { repositories, nowMs: call.nowMs }),
         auditOf(call, {
           action: "secret.removed",
           target: workerId,
@@ -131,7 +131,7 @@ async function planRemoval(
   return {
     kind: "plan",
     writes: [
-      credentials.removing(credential),
+      credentials.remove(credential),
       auditOf(call, {
         action: "credential.revoked",
         target: workerId,

@@ -92,7 +92,7 @@ function listWorkers(
     query,
     url: `${call.baseUrl}/v1/workers`,
     async read(position) {
-      const { values, hasMore } = await engine.parts.books.workers
+      const { values, hasMore } = await engine.parts.repositories.workers
         .list(tenantId, {
           limit: query.limit,
           ...(typeof position === "string" ? { afterId: position } : {}),

@@ -82,7 +82,8 @@ async function planRemoval(
   },
 ): Promise<CommitPlan | Answer> {
   const { engine, workerCredentials } = parts;
-  const { workers, secrets, retiredSecrets, credentials } = engine.parts.books;
+  const { workers, secrets, retiredSecrets, credentials } =
+    engine.parts.repositories;
   const { tenantId, id } = worker;
   const refusal = answerOfChange(call, etagOf(worker.version)) ??
     await useRefusal(worker, parts);
@@ -96,10 +97,10 @@ async function planRemoval(
   return {
     kind: "plan",
     writes: [
-      workers.removing(worker),
-      ...values.map((secret) => secrets.removing(secret)),
-      ...(retired === undefined ? [] : [retiredSecrets.removing(retired)]),
-      ...pairs.map((pair) => credentials.removing(pair)),
+      workers.remove(worker),
+      ...values.map((secret) => secrets.remove(secret)),
+      ...(retired === undefined ? [] : [retiredSecrets.remove(retired)]),
+      ...pairs.map((pair) => credentials.remove(pair)),
       auditOf(call, {
         action: "worker.removed",
         target: id,

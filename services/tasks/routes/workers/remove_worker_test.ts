@@ -19,7 +19,7 @@ Deno.test("DELETE /v1/workers/:id removes a worker with secrets and credentials"
   assertEquals(gone.text, "");
   assertEquals((await api.call("GET", PATH)).status, 404);
   assertEquals((await api.call("DELETE", PATH)).status, 404);
-  const { secrets, credentials } = api.engine.parts.books;
+  const { secrets, credentials } = api.engine.parts.repositories;
   const left = async (id: string): Promise<number> =>
     (await secrets.all(worker.tenantId, id)).length +
     (await credentials.all(worker.tenantId, id)).length;
@@ -107,7 +107,7 @@ Deno.test("DELETE /v1/workers/:id leaves no secret behind that is added meanwhil
   ]);
   assertEquals(gone.status, 204);
   assertEquals([201, 404].includes(added.status), true);
-  const { secrets } = api.engine.parts.books;
+  const { secrets } = api.engine.parts.repositories;
   assertEquals(await secrets.all(worker.tenantId, worker.id), []);
   await api.close();
 });

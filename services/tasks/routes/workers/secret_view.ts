@@ -5,7 +5,7 @@
  */
 
 import type { SigningSecret, WorkerCredential } from "../../domain/records.ts";
-import type { SecretRecord } from "../../engine/books.ts";
+import type { SecretRecord } from "../../engine/repositories.ts";
 import { optionalTime, time } from "../tasks/task_view.ts";
 
 /** A secret as the API shows it. */

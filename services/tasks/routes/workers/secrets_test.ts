@@ -30,8 +30,8 @@ Deno.test("POST /v1/workers/:id/secrets keeps values sealed and tells names and 
     secrets: [entry("API_KEY", 1), entry("OTHER", 1)],
   });
   assertEquals(added.text.includes("sesame"), false);
-  const { books } = api.engine.parts;
-  const stored = await books.secrets.all(worker.tenantId, worker.id);
+  const { repositories } = api.engine.parts;
+  const stored = await repositories.secrets.all(worker.tenantId, worker.id);
   assertEquals(JSON.stringify(stored).includes("sesame"), false);
   const opened = await api.parts.vault.open(worker.tenantId, worker.id);
   assertEquals(opened.values.get("API_KEY"), "sesame-sesame");
@@ -103,7 +103,7 @@ Deno.test("POST /v1/workers/:id/secrets keeps to 100 names, also when many come 
     api.call("POST", PATH, { body: secretsOf("B") }),
   ]);
   assertEquals(answers.map(({ status }) => status).sort(), [201, 422]);
-  const { secrets } = api.engine.parts.books;
+  const { secrets } = api.engine.parts.repositories;
   assertEquals((await secrets.all(worker.tenantId, worker.id)).length, 60);
   await api.close();
 });
@@ -141,7 +141,7 @@ Deno.test("POST /v1/workers/:id/secrets mints a credential that opens the worker
   const id = minted.textAt("id");
   assertEquals(minted.textAt("key"), `acme:${id}`);
   assertStringIncludes(minted.textAt("secret"), id);
-  const stored = await api.engine.parts.books.credentials
+  const stored = await api.engine.parts.repositories.credentials
     .get(worker.tenantId, id);
   assertEquals(stored?.workerId, worker.id);
   assertEquals(

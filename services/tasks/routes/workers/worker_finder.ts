@@ -15,7 +15,7 @@ export async function findWorker(
   tenantId: string,
   idOrName: string,
 ): Promise<WorkerDefinition | undefined> {
-  const { workers } = parts.books;
+  const { workers } = parts.repositories;
   // No name is like an id, so each is looked for in one place only.
   return idOrName.startsWith("wrk_")
     ? await workers.get(tenantId, idOrName)

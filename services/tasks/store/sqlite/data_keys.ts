@@ -110,7 +110,7 @@ function changePage(
         "AND (tenant, id) > (?, ?) ORDER BY tenant, id LIMIT ?",
     ).all(after.tenant, after.id, PAGE);
     for (const row of rows) {
-      // Only the book of data keys writes records of this kind.
+      // Only the repository of data keys writes records of this kind.
       const stored = JSON.parse(textOf(row, "text")) as WrappedKey;
       for (const next of decide(stored)) {
         put(db, { tenant: numberOf(row, "tenant"), next });

@@ -59,13 +59,13 @@ export async function openLeaseApi(
     ...options,
     routes: (parts) => [...workerRoutes(parts), ...leaseRoutes(parts)],
   });
-  const { books } = api.engine.parts;
+  const { repositories } = api.engine.parts;
   const addCredential = async (
     { tenantId, id: workerId }: WorkerDefinition,
     patch: Partial<WorkerCredential> = {},
   ): Promise<string> => {
     const { id, secret, digest } = mintWorkerCredential("acme");
-    await api.write(books.credentials.adding({
+    await api.write(repositories.credentials.insert({
       tenantId,
       id,
       version: 1,

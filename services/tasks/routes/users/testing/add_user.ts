@@ -23,7 +23,7 @@ export async function addUser(
   api: TestApi,
   patch: Partial<User> = {},
 ): Promise<User> {
-  const { books, newId } = api.parts.engine.parts;
+  const { repositories, newId } = api.parts.engine.parts;
   const user: User = {
     tenantId: api.tenant.id,
     id: newId("usr"),
@@ -37,7 +37,7 @@ export async function addUser(
     updatedAtMs: api.clock.nowMs(),
     ...patch,
   };
-  await api.write(books.users.adding(user));
+  await api.write(repositories.users.insert(user));
   return user;
 }
 

@@ -18,7 +18,7 @@ export interface RecordValue {
 }
 
 /** How values become records. */
-export interface RecordBookOptions<T extends RecordValue> {
+export interface RecordRepositoryOptions<T extends RecordValue> {
   /** The kind of record. */
   readonly kind: RecordKind;
   /** The tenant a value belongs to. */
@@ -54,19 +54,19 @@ export interface PageOptions {
 }
 
 /** Reads values of one kind and makes the writes that change them. */
-export class RecordBook<T extends RecordValue> {
+export class RecordRepository<T extends RecordValue> {
   readonly #cache: RecordCache;
   readonly #store: Pick<Store, "records">;
-  readonly #options: RecordBookOptions<T>;
+  readonly #options: RecordRepositoryOptions<T>;
   readonly #read = new WeakMap<StoredRecord, T>();
 
-  /** A book over a store and the memory in front of it. */
+  /** A repository over a store and the memory in front of it. */
   constructor(
     parts: {
       readonly cache: RecordCache;
       readonly store: Pick<Store, "records">;
     },
-    options: RecordBookOptions<T>,
+    options: RecordRepositoryOptions<T>,
   ) {
     this.#cache = parts.cache;
     this.#store = parts.store;
@@ -120,17 +120,17 @@ export class RecordBook<T extends RecordValue> {
   }
 
   /** The write that puts a new value; its version is 1. */
-  adding(next: T): Write {
+  insert(next: T): Write {
     return this.#write(0, next);
   }
 
   /** The write that puts `next`, whose version is one more, in the place of `previous`. */
-  changing(previous: T, next: T): Write {
+  update(previous: T, next: T): Write {
     return this.#write(previous.version, next);
   }
 
   /** The write that removes a value. */
-  removing(previous: T): Write {
+  remove(previous: T): Write {
     const { kind, tenantOf } = this.#options;
     return {
       kind: "record",
@@ -143,7 +143,7 @@ export class RecordBook<T extends RecordValue> {
   }
 
   /** The write that demands that the value is still there. */
-  requiring(tenantId: string, id: string): Write {
+  assertExists(tenantId: string, id: string): Write {
     return { kind: "require", recordKind: this.#options.kind, tenantId, id };
   }
 
@@ -174,7 +174,7 @@ export class RecordBook<T extends RecordValue> {
   #parse(record: StoredRecord): T {
     let value = this.#read.get(record);
     if (value === undefined) {
-      // Only this book writes records of its kind, so the text is of its type.
+      // Only this repository writes records of its kind, so the text is of its type.
       value = JSON.parse(record.text) as T;
       this.#read.set(record, value);
     }

@@ -1,5 +1,5 @@
 /**
- * The books of the service: one for each kind of record.
+ * The repositories of the service: one for each kind of record.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type {
   WorkerDefinition,
 } from "../domain/records.ts";
 import type { Store } from "../store/store.ts";
-import { RecordBook } from "./record_book.ts";
+import { RecordRepository } from "./record_repository.ts";
 import type { RecordCache } from "./record_cache.ts";
 
 /** A named value of a worker, sealed. */
@@ -81,79 +81,79 @@ export interface ReservedDomain {
   readonly untilMs: number;
 }
 
-/** All books. */
-export interface Books {
+/** All repositories. */
+export interface Repositories {
   /** Tenants, by id and by domain, under the tenant id "". */
-  readonly tenants: RecordBook<Tenant>;
+  readonly tenants: RecordRepository<Tenant>;
   /** Domains of tenants that were deleted, under the tenant id "". */
-  readonly reservedDomains: RecordBook<ReservedDomain>;
+  readonly reservedDomains: RecordRepository<ReservedDomain>;
   /** Workers, by id and by name in lower case. */
-  readonly workers: RecordBook<WorkerDefinition>;
+  readonly workers: RecordRepository<WorkerDefinition>;
   /** Users, by id and by email in lower case. */
-  readonly users: RecordBook<User>;
+  readonly users: RecordRepository<User>;
   /** API keys. */
-  readonly keys: RecordBook<ApiKey>;
+  readonly keys: RecordRepository<ApiKey>;
   /** Credentials of workers. */
-  readonly credentials: RecordBook<WorkerCredential>;
+  readonly credentials: RecordRepository<WorkerCredential>;
   /** Named secrets of workers. */
-  readonly secrets: RecordBook<SecretRecord>;
+  readonly secrets: RecordRepository<SecretRecord>;
   /** Secrets of workers that were replaced or removed a short while ago. */
-  readonly retiredSecrets: RecordBook<RetiredSecrets>;
+  readonly retiredSecrets: RecordRepository<RetiredSecrets>;
   /** Wrapped data keys. */
-  readonly dataKeys: RecordBook<DataKeyRecord>;
+  readonly dataKeys: RecordRepository<DataKeyRecord>;
 }
 
 /** The registry of tenants belongs to no tenant. */
 export const REGISTRY = "";
 
-/** Opens the books over a store. */
-export function openBooks(
+/** Opens the repositories over a store. */
+export function openRepositories(
   parts: {
     readonly cache: RecordCache;
     readonly store: Pick<Store, "records">;
   },
-): Books {
+): Repositories {
   const tenantOf = (value: { readonly tenantId: string }): string =>
     value.tenantId;
   const workerOf = (value: { readonly workerId: string }): string =>
     value.workerId;
   return {
-    tenants: new RecordBook<Tenant>(parts, {
+    tenants: new RecordRepository<Tenant>(parts, {
       kind: "tenant",
       tenantOf: () => REGISTRY,
       aliasOf: (tenant) => tenant.domain,
     }),
-    reservedDomains: new RecordBook<ReservedDomain>(parts, {
+    reservedDomains: new RecordRepository<ReservedDomain>(parts, {
       kind: "reserved_domain",
       tenantOf: () => REGISTRY,
     }),
-    workers: new RecordBook<WorkerDefinition>(parts, {
+    workers: new RecordRepository<WorkerDefinition>(parts, {
       kind: "worker",
       tenantOf,
       aliasOf: (worker) => worker.name.toLowerCase(),
     }),
-    users: new RecordBook<User>(parts, {
+    users: new RecordRepository<User>(parts, {
       kind: "user",
       tenantOf,
       aliasOf: (user) => user.email.toLowerCase(),
     }),
-    keys: new RecordBook<ApiKey>(parts, { kind: "key", tenantOf }),
-    credentials: new RecordBook<WorkerCredential>(parts, {
+    keys: new RecordRepository<ApiKey>(parts, { kind: "key", tenantOf }),
+    credentials: new RecordRepository<WorkerCredential>(parts, {
       kind: "credential",
       tenantOf,
       parentOf: workerOf,
     }),
-    secrets: new RecordBook<SecretRecord>(parts, {
+    secrets: new RecordRepository<SecretRecord>(parts, {
       kind: "secret",
       tenantOf,
       parentOf: workerOf,
     }),
-    retiredSecrets: new RecordBook<RetiredSecrets>(parts, {
+    retiredSecrets: new RecordRepository<RetiredSecrets>(parts, {
       kind: "retired_secrets",
       tenantOf,
       parentOf: ({ id }) => id,
     }),
-    dataKeys: new RecordBook<DataKeyRecord>(parts, {
+    dataKeys: new RecordRepository<DataKeyRecord>(parts, {
       kind: "data_key",
       tenantOf,
     }),
