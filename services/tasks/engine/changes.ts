@@ -136,7 +136,10 @@ export class TaskChanges {
         outcomes[index] = { kind: "missing" };
         continue;
       }
-      const planning = this.#planAmong(requests, { request, task });
+      // One that cannot be judged must not hold up those beside it.
+      const planning = requests.length === 1
+        ? this.#planner.plan(request, task)
+        : this.plan(request, task);
       const plan = planning instanceof Promise ? await planning : planning;
       if (plan.releaseRoom !== undefined) rooms.push(plan.releaseRoom);
       // What is known may be out of date. A change is found out when it is
@@ -154,7 +157,7 @@ export class TaskChanges {
       const result = results[position];
       if (result?.kind === "ok") {
         outcomes[index] = plan.settled;
-        this.#tell(plan);
+        this.announcePlan(plan);
       } else if (
         result?.reason === "version" && result.write < plan.ownWrites
       ) again.push(index);
@@ -193,15 +196,17 @@ export class TaskChanges {
     return open.map((index, position) => tasks[position] ?? found.get(index));
   }
 
-  /** A task that cannot be judged must not hold up those beside it. */
-  #planAmong(
-    requests: readonly EventRequest[],
-    { request, task }: { readonly request: EventRequest; readonly task: Task },
-  ): Soon<Plan> {
+  /**
+   * What is to be written for an event of a task as it is known. A task whose
+   * rules cannot be read is refused.
+   *
+   * @throws {Error} when the store fails
+   */
+  plan(request: EventRequest, task: Task): Soon<Plan> {
     const passOver = (error: unknown): Plan => {
       const isUnreadable = error instanceof TypeError ||
         error instanceof RangeError;
-      if (requests.length === 1 || !isUnreadable) throw error;
+      if (!isUnreadable) throw error;
       const { id } = task;
       this.#parts.logger.error("Cannot judge task: its rules cannot be read", {
         task: id,
@@ -223,7 +228,8 @@ export class TaskChanges {
     }
   }
 
-  #tell({ settled, made }: Plan): void {
+  /** Tells the listeners of a plan whose writes were committed. */
+  announcePlan({ settled, made }: Plan): void {
     if (settled.kind === "changed") {
       this.announce(settled.previous, settled.task);
     } else if (settled.kind === "purged") {

@@ -12,7 +12,7 @@ import type { CallContext } from "../../http/call.ts";
 import type { Write } from "../../store/store.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { problemOfError } from "../../http/problem_of_error.ts";
-import type { KeyTurns } from "./key_turns.ts";
+import type { KeyLocks } from "../../engine/key_locks.ts";
 import type { JudgedTask, Surroundings } from "./validate_task.ts";
 import { TaskQuota } from "./task_quota.ts";
 import { type Placed, type TaskSlot, TaskSlots } from "./task_slots.ts";
@@ -105,13 +105,13 @@ export class TaskCreator {
   readonly #engine: Engine;
   readonly #quota: TaskQuota;
   /** New values for a task that has the key are written one after the other. */
-  readonly #turns: KeyTurns;
+  readonly #locks: KeyLocks;
 
   /** A creator over an engine. */
-  constructor(engine: Engine, turns: KeyTurns) {
+  constructor(engine: Engine, locks: KeyLocks) {
     this.#engine = engine;
     this.#quota = new TaskQuota(engine);
-    this.#turns = turns;
+    this.#locks = locks;
   }
 
   /**
@@ -127,13 +127,13 @@ export class TaskCreator {
   ): Promise<CreateOutcome> {
     const names = replacedKeys(requests, options.tenantId);
     if (names.length === 0) return await this.#tryAgain(requests, options);
-    const turn = await this.#turns.take(names, options.call);
-    // Whom this is for has gone where the turn is not busy.
-    if (turn.kind !== "ok") return tooFast();
+    const lock = await this.#locks.acquire(names, options.call);
+    // Without a lock the client has gone away, or too many others wait.
+    if (lock.kind !== "ok") return tooFast();
     try {
       return await this.#tryAgain(requests, options);
     } finally {
-      turn.release();
+      lock.release();
     }
   }
 

@@ -10,7 +10,7 @@ import { bulkRoutes } from "./bulk_routes.ts";
 import { createBatchRoute } from "./create_batch.ts";
 import { createTaskRoute } from "./create_task.ts";
 import { explainTaskRoute } from "./explain_task.ts";
-import { KeyTurns } from "./key_turns.ts";
+import { KeyLocks } from "../../engine/key_locks.ts";
 import { listTasksRoute } from "./list_tasks.ts";
 import type { Operations } from "./operations.ts";
 import {
@@ -35,9 +35,9 @@ export function taskRoutes(
   api: ApiParts,
   { operations }: TaskRoutesOptions,
 ): readonly AnyRoute[] {
-  const turns = new KeyTurns({ clock: api.engine.parts.clock });
-  const creator = new TaskCreator(api.engine, turns);
-  const parts: TasksParts = { ...api, creator, turns, operations };
+  const locks = new KeyLocks({ clock: api.engine.parts.clock });
+  const creator = new TaskCreator(api.engine, locks);
+  const parts: TasksParts = { ...api, creator, locks, operations };
   return [
     createTaskRoute(parts),
     listTasksRoute(parts),

@@ -25,7 +25,7 @@ import {
   type JudgedTask,
   reportCircles,
 } from "./validate_task.ts";
-import { planEvents, PLANNED_RECORDS } from "./plan_events.ts";
+import { planEvents, PLANNED_RECORDS } from "../../engine/plan_events.ts";
 import { wrongState } from "./task_answer.ts";
 
 /** A task as it will be, which one or, by its key, several requests come to. */

@@ -6,7 +6,7 @@
 
 import type { ApiParts } from "../api_parts.ts";
 import type { BodyLimits } from "../../http/route_body.ts";
-import type { KeyTurns } from "./key_turns.ts";
+import type { KeyLocks } from "../../engine/key_locks.ts";
 import type { Operations } from "./operations.ts";
 import type { TaskCreator } from "./task_creator.ts";
 
@@ -14,8 +14,8 @@ import type { TaskCreator } from "./task_creator.ts";
 export interface TasksParts extends ApiParts {
   /** Makes tasks. */
   readonly creator: TaskCreator;
-  /** Lets changes of one task go one after the other. */
-  readonly turns: KeyTurns;
+  /** Locks a task while it is changed. */
+  readonly locks: KeyLocks;
   /** Does what is done to many tasks in the background. */
   readonly operations: Operations;
 }

@@ -13,7 +13,7 @@ import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
 import { asGiven } from "../../../shared/schema/derived.ts";
-import { planEvents, PLANNED_RECORDS } from "./plan_events.ts";
+import { planEvents, PLANNED_RECORDS } from "../../engine/plan_events.ts";
 import { reviseTask, type Revision } from "./revision.ts";
 import {
   changeCondition,
@@ -94,17 +94,17 @@ async function updateTask(
   },
 ): Promise<Answer> {
   const name = `${tenantOf(call).id}\n${call.params.id ?? ""}`;
-  const turn = await parts.turns.take([name], call);
-  // Whom this is for has gone where the turn is not busy.
-  if (turn.kind !== "ok") return tooFast();
+  const lock = await parts.locks.acquire([name], call);
+  // Without a lock the client has gone away, or too many others wait.
+  if (lock.kind !== "ok") return tooFast();
   try {
-    return await updateInTurn(parts, { call, isPatch });
+    return await updateWhileLocked(parts, { call, isPatch });
   } finally {
-    turn.release();
+    lock.release();
   }
 }
 
-async function updateInTurn(
+async function updateWhileLocked(
   parts: TasksParts,
   { call, isPatch }: {
     readonly call: Call<unknown, unknown>;

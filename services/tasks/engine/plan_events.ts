@@ -5,16 +5,16 @@
  * @module
  */
 
-import type { Actor, WorkerDefinition } from "../../domain/records.ts";
-import type { FoldDraft, HistoryDraft } from "../../domain/history.ts";
-import { rulesOf } from "../../domain/rules.ts";
-import type { Task, TaskDefinition } from "../../domain/task.ts";
-import type { TaskEvent } from "../../domain/task_event.ts";
-import { transition } from "../../domain/transition.ts";
-import { callbackWrites } from "../../engine/callbacks.ts";
-import type { EngineParts } from "../../engine/parts.ts";
-import { spawnedWrites } from "../../engine/spawn.ts";
-import type { Write } from "../../store/store.ts";
+import type { Actor, WorkerDefinition } from "../domain/records.ts";
+import type { FoldDraft, HistoryDraft } from "../domain/history.ts";
+import { rulesOf } from "../domain/rules.ts";
+import type { Task, TaskDefinition } from "../domain/task.ts";
+import type { TaskEvent } from "../domain/task_event.ts";
+import { transition } from "../domain/transition.ts";
+import { callbackWrites } from "./callbacks.ts";
+import type { EngineParts } from "./parts.ts";
+import { spawnedWrites } from "./spawn.ts";
+import type { Write } from "../store/store.ts";
 
 /** About how many records such a change adds; most add one or two. */
 export const PLANNED_RECORDS = 4;

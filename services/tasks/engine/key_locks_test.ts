@@ -1,22 +1,22 @@
 import { assert, assertEquals } from "@std/assert";
-import { FakeClock } from "../../../../tests/support/fake_clock.ts";
-import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import { KeyTurns, type TurnOutcome } from "./key_turns.ts";
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { KeyLocks, type LockOutcome } from "./key_locks.ts";
 
 const STAYING = { onGone: () => () => {} };
 
-Deno.test("KeyTurns.take() lets all go in the order of asking, one of a name at a time", async () => {
+Deno.test("KeyLocks.acquire() lets all go in the order of asking, one of a name at a time", async () => {
   const random = new SeededRandom(51);
   for (let round = 0; round < 200; round++) {
-    const turns = new KeyTurns({ clock: new FakeClock() });
+    const locks = new KeyLocks({ clock: new FakeClock() });
     const begun = new Map<string, number[]>();
     const under = new Set<string>();
     let most = 0;
     await Promise.all(
       Array.from({ length: 30 }, async (_, index) => {
         const names = random.list(4, () => random.pick([..."abcde"]));
-        const turn = await turns.take(names, STAYING);
-        assert(turn.kind === "ok");
+        const lock = await locks.acquire(names, STAYING);
+        assert(lock.kind === "ok");
         const own = new Set(names);
         for (const name of own) {
           assert(!under.has(name), `two of ${name}`);
@@ -26,55 +26,55 @@ Deno.test("KeyTurns.take() lets all go in the order of asking, one of a name at 
         most = Math.max(most, under.size);
         for (let left = random.below(4); left > 0; left--) await undefined;
         for (const name of own) under.delete(name);
-        turn.release();
+        lock.release();
       }),
     );
     for (const [name, order] of begun) {
       assertEquals(order, order.toSorted((a, b) => a - b), name);
     }
     assert(most > 1, "others do not wait");
-    assertEquals(turns.size, 0);
+    assertEquals(locks.size, 0);
   }
 });
 
-Deno.test("KeyTurns.take() ends with a refusal when it takes too long, too many wait or the client has gone", async () => {
+Deno.test("KeyLocks.acquire() ends with a refusal when it takes too long, too many wait or the client has gone", async () => {
   const clock = new FakeClock();
-  const turns = new KeyTurns({ clock, maxWaitMs: 100, maxWaiting: 3 });
-  const first = await turns.take(["a", "b"], STAYING);
+  const locks = new KeyLocks({ clock, maxWaitMs: 100, maxWaiting: 3 });
+  const first = await locks.acquire(["a", "b"], STAYING);
   assert(first.kind === "ok");
   const gone = Promise.withResolvers<void>();
   const waiting = [
-    turns.take(["a"], STAYING),
-    turns.take(["b", "a"], {
+    locks.acquire(["a"], STAYING),
+    locks.acquire(["b", "a"], {
       onGone(listener) {
         gone.promise.then(listener);
         return () => {};
       },
     }),
   ];
-  const last = turns.take(["a"], STAYING);
-  assertEquals((await turns.take(["a"], STAYING)).kind, "busy");
+  const last = locks.acquire(["a"], STAYING);
+  assertEquals((await locks.acquire(["a"], STAYING)).kind, "busy");
   gone.resolve();
   assertEquals((await waiting[1]!).kind, "gone");
   await clock.advance(100);
   assertEquals((await waiting[0]!).kind, "busy");
   assertEquals((await last).kind, "busy");
   first.release();
-  assertEquals(turns.size, 0);
+  assertEquals(locks.size, 0);
 });
 
-Deno.test("KeyTurns.take() gives the turn to the next when one that waits leaves", async () => {
-  const turns = new KeyTurns({ clock: new FakeClock() });
-  const first = await turns.take(["a"], STAYING);
+Deno.test("KeyLocks.acquire() gives the turn to the next when one that waits leaves", async () => {
+  const locks = new KeyLocks({ clock: new FakeClock() });
+  const first = await locks.acquire(["a"], STAYING);
   let leave = (): void => {};
-  const second = turns.take(["a", "b"], {
+  const second = locks.acquire(["a", "b"], {
     onGone(listener) {
       leave = listener;
       return () => {};
     },
   });
-  const third: TurnOutcome[] = [];
-  void turns.take(["b"], STAYING).then((turn) => third.push(turn));
+  const third: LockOutcome[] = [];
+  void locks.acquire(["b"], STAYING).then((lock) => third.push(lock));
   await undefined;
   assertEquals(third, []);
   leave();

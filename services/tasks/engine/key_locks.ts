@@ -1,0 +1,136 @@
+/**
+ * Locks by key, so that changes of one thing happen one after the other. Made all
+ * at once, each commit has one winner and the others start over, so the work grows
+ * with the square of their number, and the last ones give up.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../shared/clock.ts";
+
+/** The outcome of waiting for locks. */
+export type LockOutcome =
+  | {
+    readonly kind: "ok";
+    /** Unlocks all of them; to be called once. */
+    readonly release: () => void;
+  }
+  /** Too many wait, or it took too long. */
+  | { readonly kind: "busy" }
+  /** The client went away. */
+  | { readonly kind: "gone" };
+
+/** A client that waits and may go away. */
+export interface LockClient {
+  /**
+   * Calls `listener` once when the client goes away, at once if it has.
+   *
+   * @returns a function that removes the listener
+   */
+  onGone(listener: () => void): () => void;
+}
+
+/** Options of {@linkcode KeyLocks}. */
+export interface KeyLocksOptions {
+  /** The time. */
+  readonly clock: Clock;
+  /**
+   * How long to wait for locks, in milliseconds.
+   * @default {10000}
+   */
+  readonly maxWaitMs?: number | undefined;
+  /**
+   * How many may wait for one key.
+   * @default {1000}
+   */
+  readonly maxWaiting?: number | undefined;
+}
+
+interface Entry {
+  readonly keys: readonly string[];
+  /** How many of its keys are locked or awaited by an earlier entry. */
+  blockers: number;
+  /** Called when no earlier entry is left. */
+  begin: () => void;
+}
+
+/**
+ * First come, first served. Several keys are requested at once and awaited
+ * together; an entry joins all of its queues at the same moment, so that no two
+ * entries wait for each other.
+ */
+export class KeyLocks {
+  readonly #queues = new Map<string, Entry[]>();
+  readonly #clock: Clock;
+  readonly #maxWaitMs: number;
+  readonly #maxWaiting: number;
+
+  /** Nothing is locked. */
+  constructor(options: KeyLocksOptions) {
+    this.#clock = options.clock;
+    this.#maxWaitMs = options.maxWaitMs ?? 10_000;
+    this.#maxWaiting = options.maxWaiting ?? 1_000;
+  }
+
+  /** How many keys are locked or awaited. */
+  get size(): number {
+    return this.#queues.size;
+  }
+
+  /** Waits until all of the keys are free, and locks them. */
+  async acquire(
+    keys: Iterable<string>,
+    client: LockClient,
+  ): Promise<LockOutcome> {
+    const entry: Entry = {
+      keys: [...new Set(keys)],
+      blockers: 0,
+      begin: () => {},
+    };
+    if (entry.keys.some((key) => this.#isFull(key))) return { kind: "busy" };
+    for (const key of entry.keys) {
+      const queue = this.#queues.get(key);
+      if (queue === undefined) this.#queues.set(key, [entry]);
+      else {
+        queue.push(entry);
+        entry.blockers++;
+      }
+    }
+    const ok: LockOutcome = {
+      kind: "ok",
+      release: () => this.#remove(entry),
+    };
+    if (entry.blockers === 0) return ok;
+    const outcome = Promise.withResolvers<LockOutcome>();
+    entry.begin = () => outcome.resolve(ok);
+    const leave = (kind: "busy" | "gone"): void => {
+      if (entry.blockers === 0) return;
+      this.#remove(entry);
+      outcome.resolve({ kind });
+    };
+    const timer = this.#clock.setTimer(() => leave("busy"), this.#maxWaitMs);
+    const removeListener = client.onGone(() => leave("gone"));
+    try {
+      return await outcome.promise;
+    } finally {
+      timer.cancel();
+      removeListener();
+    }
+  }
+
+  #isFull(key: string): boolean {
+    return (this.#queues.get(key)?.length ?? 0) > this.#maxWaiting;
+  }
+
+  #remove(entry: Entry): void {
+    for (const key of entry.keys) {
+      const queue = this.#queues.get(key);
+      const at = queue?.indexOf(entry) ?? -1;
+      if (queue === undefined || at === -1) continue;
+      queue.splice(at, 1);
+      const [next] = queue;
+      if (next === undefined) this.#queues.delete(key);
+      else if (at === 0 && --next.blockers === 0) next.begin();
+    }
+  }
+}
