@@ -17,20 +17,17 @@ import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { WaitMetrics } from "./http/wait_metrics.ts";
-import { openCertificate } from "./certificate.ts";
+import { openCertificate, processFiles, readParts } from "./configuration.ts";
 import { runBackup, runCheck, runRestore } from "./cli/data_commands.ts";
-import { postJson } from "./cli/post_json.ts";
+import { postJson, runTenant } from "./cli/tenant.ts";
 import { runPreview } from "./cli/preview.ts";
 import { runRewrap } from "./cli/rewrap.ts";
-import { runTenant } from "./cli/tenant.ts";
-import { processFiles } from "./process_files.ts";
 import { quietLogger } from "./quiet_logger.ts";
-import { readParts } from "./read_parts.ts";
 import {
   type OpenKeysOutcome,
   openMasterKeys,
 } from "./secrets/open_master_keys.ts";
-import { serve } from "./serve.ts";
+import { serve } from "./wiring.ts";
 import { type TasksSettings, tasksSettings } from "./settings.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite_store.ts";
 import { serveThread, startThreadOf } from "./store/sqlite/thread.ts";

@@ -1,11 +1,11 @@
 /**
- * What settings ask of their values, and of each other.
+ * Checks of settings that concern their form or several of them.
  *
  * @module
  */
 
+import { configuredTokenFault } from "./access/authorization.ts";
 import { parseServiceHost } from "./access/host.ts";
-import { configuredTokenFault } from "./access/operator_token.ts";
 import type { TasksSettings } from "./settings.ts";
 
 /** Everything that is wrong with the settings, as messages. */
@@ -84,4 +84,19 @@ function tokenFaults(
     const fault = token === "" ? undefined : configuredTokenFault(token, name);
     return fault === undefined ? [] : [fault];
   });
+}
+
+/** What to tell at the start about the settings, as messages. */
+export function settingWarnings(
+  { accountsMode, accountsToken, operatorToken }: Pick<
+    TasksSettings,
+    "accountsMode" | "accountsToken" | "operatorToken"
+  >,
+): readonly string[] {
+  if (accountsMode !== "token" || accountsToken !== "") return [];
+  const who = operatorToken === "" ? "Nobody" : "Only the operator";
+  return [
+    `${who} can create tenants: ACCOUNTS_MODE is token and ACCOUNTS_TOKEN is ` +
+    'not set; make one with "openssl rand -hex 32", or set ACCOUNTS_MODE',
+  ];
 }

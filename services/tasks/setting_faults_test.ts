@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { readSettings } from "../shared/settings.ts";
-import { settingFaults } from "./setting_faults.ts";
+import { settingFaults, settingWarnings } from "./setting_faults.ts";
 import { tasksSettings } from "./settings.ts";
 
 const TOKEN = "0123456789abcdefghijkl";
@@ -66,3 +66,25 @@ function faultsOf(given: Readonly<Record<string, string>>): readonly string[] {
   assert(read.kind === "ok", JSON.stringify(read));
   return settingFaults(read.values);
 }
+
+Deno.test("settingWarnings() tells that nobody can create tenants", () => {
+  const cases = [
+    ["token", "", "", "Nobody can"],
+    ["token", "", "op", "Only the operator can"],
+    ["token", "acc", "", undefined],
+    ["open", "", "", undefined],
+    ["closed", "", "", undefined],
+  ] as const;
+  for (const [accountsMode, accountsToken, operatorToken, begin] of cases) {
+    const warnings = settingWarnings({
+      accountsMode,
+      accountsToken,
+      operatorToken,
+    });
+    const shown = begin === undefined ? [] : [
+      `${begin} create tenants: ACCOUNTS_MODE is token and ACCOUNTS_TOKEN is ` +
+      'not set; make one with "openssl rand -hex 32", or set ACCOUNTS_MODE',
+    ];
+    assertEquals(warnings, shown);
+  }
+});

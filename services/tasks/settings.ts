@@ -1,29 +1,253 @@
 /**
- * Every setting of the tasks service.
+ * The settings of the service, which come from the environment.
  *
  * @module
  */
 
-import type { SettingsValues } from "../shared/settings.ts";
-import { accountSettings } from "./settings/account_settings.ts";
-import { listenerSettings } from "./settings/listener_settings.ts";
-import { pushSettings } from "./settings/push_settings.ts";
-import { storageSettings } from "./settings/storage_settings.ts";
+import {
+  metricsSettings,
+  publicPortSettings,
+} from "../shared/http/public_settings.ts";
+import { logSettings } from "../shared/log_settings.ts";
+import {
+  booleanSetting,
+  choiceSetting,
+  durationSetting,
+  integerSetting,
+  listSetting,
+  portSetting,
+  secretSetting,
+  type SettingsValues,
+  textSetting,
+} from "../shared/settings.ts";
 
-/** The types of all settings. */
-export type TasksSettingsTable =
-  & typeof listenerSettings
-  & typeof storageSettings
-  & typeof accountSettings
-  & typeof pushSettings;
+const LISTENER = "Listener";
+const STORAGE = "Storage";
+const ACCOUNTS = "Accounts";
+const PROVIDER = "Identity provider";
+const PUSH = "Push workers";
 
 /** The settings, by the name the service knows them under. */
-export const tasksSettings: TasksSettingsTable = {
-  ...listenerSettings,
-  ...storageSettings,
-  ...accountSettings,
-  ...pushSettings,
+export const tasksSettings = {
+  ...publicPortSettings,
+  ...logSettings,
+  port: portSetting({
+    name: "PORT",
+    default: 8070,
+    group: LISTENER,
+    help: "Port to listen on.",
+  }),
+  ...metricsSettings(9091),
+  serviceHost: textSetting({
+    name: "SERVICE_HOST",
+    default: "localhost",
+    group: LISTENER,
+    help: "Host whose subdomains are the tenants; accounts.<host> and " +
+      "accounts.admin.<host> belong to the service.",
+  }),
+  tlsCertFile: textSetting({
+    name: "TLS_CERT_FILE",
+    default: "",
+    group: LISTENER,
+    help: "Certificate chain as PEM, for every tenant's host name; with it " +
+      "the port speaks https. Read again on SIGHUP.",
+  }),
+  tlsKeyFile: textSetting({
+    name: "TLS_KEY_FILE",
+    default: "",
+    group: LISTENER,
+    help: "Private key of the certificate as PEM.",
+  }),
+  trustedProxies: listSetting({
+    name: "TRUSTED_PROXIES",
+    default: [],
+    group: LISTENER,
+    help: "Addresses or networks of proxies whose X-Forwarded-Host, " +
+      "X-Forwarded-Proto and X-Forwarded-For count.",
+  }),
+  maxBodyBytes: integerSetting({
+    name: "MAX_BODY_BYTES",
+    default: 16_777_216,
+    min: 1_024,
+    max: 268_435_456,
+    group: LISTENER,
+    help: "Longest body of a request in bytes. Plans bound a single task's " +
+      "data, whose body may be twice as long and 128 KiB.",
+  }),
+  maxBatchBytes: integerSetting({
+    name: "MAX_BATCH_BYTES",
+    default: 4_194_304,
+    min: 1_024,
+    max: 268_435_456,
+    group: LISTENER,
+    help: "Longest body of a batch of tasks in bytes; 1,000 tasks of 4 KB " +
+      "by default. MAX_BODY_BYTES bounds it, too.",
+  }),
+  maxBodiesBytes: integerSetting({
+    name: "MAX_BODIES_BYTES",
+    default: 134_217_728,
+    min: 65_536,
+    group: LISTENER,
+    help: "Bytes that the bodies of all requests together may hold while " +
+      "they arrive, and again while they wait to be worked on; beyond it " +
+      "503. Of bodies of more than 64 KiB, 16 MiB are worked on at once.",
+  }),
+  shutdownGraceMs: durationSetting({
+    name: "SHUTDOWN_GRACE",
+    default: "20s",
+    min: "0s",
+    group: LISTENER,
+    help: "Time that requests and push calls have to end when the service " +
+      "stops; push calls that take longer are given back.",
+  }),
+  dataDir: textSetting({
+    name: "DATA_DIR",
+    default: "tasks-data",
+    group: STORAGE,
+    help: "Folder of the database; made when it is not there.",
+  }),
+  durability: choiceSetting({
+    name: "DURABILITY",
+    values: { strict: "strict", relaxed: "relaxed" },
+    default: "strict",
+    group: STORAGE,
+    help: "strict: an answer to a write comes after it is on disk. relaxed: " +
+      "a crash of the machine, not of the service, may lose the last moments.",
+  }),
+  maxQueuedWrites: integerSetting({
+    name: "MAX_QUEUED_WRITES",
+    default: 50_000,
+    min: 100,
+    group: STORAGE,
+    help: "Writes that may wait for the disk; beyond it 503. One tenant may " +
+      "have half of them, and less beside others that do.",
+  }),
+  masterKeys: secretSetting({
+    name: "MASTER_KEYS",
+    default: "",
+    group: STORAGE,
+    help: "Keys that wrap the tenants' keys: <id>:<base64 of 32 bytes>, " +
+      "several with commas, the current one first.",
+  }),
+  masterKeysFile: textSetting({
+    name: "MASTER_KEYS_FILE",
+    default: "",
+    group: STORAGE,
+    help: "File with such keys, one a line, in place of MASTER_KEYS. When " +
+      "neither is set, a key is made in the data folder; none keeps no secrets.",
+  }),
+  accountsMode: choiceSetting({
+    name: "ACCOUNTS_MODE",
+    values: { open: "open", token: "token", closed: "closed" },
+    default: "token",
+    group: ACCOUNTS,
+    help: "Who may create a tenant: everybody, whoever has ACCOUNTS_TOKEN, " +
+      "or the operator alone.",
+  }),
+  accountsToken: secretSetting({
+    name: "ACCOUNTS_TOKEN",
+    default: "",
+    group: ACCOUNTS,
+    help: "Bearer token for creating tenants; 22 characters or more.",
+  }),
+  operatorToken: secretSetting({
+    name: "OPERATOR_TOKEN",
+    default: "",
+    group: ACCOUNTS,
+    help: "Bearer token of accounts.admin.<host>, 22 characters or more; " +
+      "without it that host answers 401.",
+  }),
+  signupsPerHour: integerSetting({
+    name: "SIGNUPS_PER_HOUR",
+    default: 10,
+    min: 1,
+    max: 1_000_000,
+    group: ACCOUNTS,
+    help: "Tenants that one address may create in an hour while accounts " +
+      "are open.",
+  }),
+  plansFile: textSetting({
+    name: "PLANS_FILE",
+    default: "",
+    group: ACCOUNTS,
+    help: "YAML file with plans and prices; one unlimited plan when not set.",
+  }),
+  defaultPlan: textSetting({
+    name: "DEFAULT_PLAN",
+    default: "",
+    group: ACCOUNTS,
+    help: "Plan of new tenants; the first of the file when not set.",
+  }),
+  devTenantFallback: booleanSetting({
+    name: "DEV_TENANT_FALLBACK",
+    default: false,
+    group: ACCOUNTS,
+    help: "Name tenants without a host name: by the header X-Tenant or a " +
+      "path that begins with /t/<tenant>. For development alone.",
+  }),
+  idpIssuer: textSetting({
+    name: "IDP_ISSUER",
+    default: "",
+    group: PROVIDER,
+    help: "Issuer of the bearer tokens of people; none are taken when not set.",
+  }),
+  idpAudience: textSetting({
+    name: "IDP_AUDIENCE",
+    default: "",
+    group: PROVIDER,
+    help: "Audience the tokens must be meant for.",
+  }),
+  idpJwksUrl: textSetting({
+    name: "IDP_JWKS_URL",
+    default: "",
+    group: PROVIDER,
+    help: "Where the issuer's keys are; <issuer>/.well-known/jwks.json when " +
+      "not set.",
+  }),
+  idpUrl: textSetting({
+    name: "IDP_URL",
+    default: "",
+    group: PROVIDER,
+    help: "Base of the provider's management API; GET <url>/api/v2/ is part " +
+      "of the readiness check then.",
+  }),
+  idpAccessToken: secretSetting({
+    name: "IDP_ACCESS_TOKEN",
+    default: "",
+    group: PROVIDER,
+    help: "Token for the management API.",
+  }),
+  idpMirrorUsers: booleanSetting({
+    name: "IDP_MIRROR_USERS",
+    default: false,
+    group: PROVIDER,
+    help: "Whether users that are made, changed and removed here are so at " +
+      "the provider.",
+  }),
+  pushAllow: listSetting({
+    name: "PUSH_ALLOW",
+    default: [],
+    group: PUSH,
+    help:
+      "Addresses, networks or hosts (host:port) that may be called though " +
+      "they are not public, such as 127.0.0.1 or 10.0.0.0/8.",
+  }),
+  pushAllowHttp: booleanSetting({
+    name: "PUSH_ALLOW_HTTP",
+    default: false,
+    group: PUSH,
+    help: "Whether workers may be called without TLS.",
+  }),
+  pushMaxInFlight: integerSetting({
+    name: "PUSH_MAX_IN_FLIGHT",
+    default: 500,
+    min: 1,
+    max: 100_000,
+    group: PUSH,
+    help: "Calls at once, of all tenants; when they run short, each tenant " +
+      "has an equal share.",
+  }),
 };
 
 /** The values of {@linkcode tasksSettings}. */
-export type TasksSettings = SettingsValues<TasksSettingsTable>;
+export type TasksSettings = SettingsValues<typeof tasksSettings>;

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { mintApiKey } from "../../services/tasks/access/api_key.ts";
+import { mintApiKey } from "../../services/tasks/access/credential_token.ts";
 import { startTasks } from "../support/tasks_process.ts";
 import { DataFolder } from "./data_folder.ts";
 import type { TaskJson } from "./tasks_client.ts";

@@ -1,6 +1,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { parseVerifyingKey } from "../../services/tasks/delivery/signing_secret.ts";
-import { verifyWebhook } from "../../services/tasks/delivery/webhook_signature.ts";
+import {
+  parseVerifyingKey,
+  verifyWebhook,
+} from "../../services/tasks/delivery/webhook_signature.ts";
 import { startTasks } from "../support/tasks_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { DataFolder } from "./data_folder.ts";

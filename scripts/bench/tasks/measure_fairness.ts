@@ -4,7 +4,7 @@
  * @module
  */
 
-import { mintApiKey } from "../../../services/tasks/access/api_key.ts";
+import { mintApiKey } from "../../../services/tasks/access/credential_token.ts";
 import type { Bar } from "./bar.ts";
 import { batchRequest, createRequest, makeTenant } from "./bench_tenant.ts";
 import type { BenchTenant } from "./bench_tenant.ts";

@@ -7,21 +7,20 @@
 import type { Clock } from "../../shared/clock.ts";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import { type Soon, soon } from "../../shared/settled.ts";
-import { PresentedCredentials } from "./presented_credential.ts";
+import { PresentedCredentials } from "./authorization.ts";
 import type { Caller } from "./caller.ts";
 import {
   type ApiKey,
   checkCredential,
   type Credential,
+  type CredentialCache,
   type WorkerCredential,
 } from "./credential.ts";
-import type { CredentialCache } from "./credential_cache.ts";
 import type { CredentialToken } from "./credential_token.ts";
 import type { HeaderValues } from "./host.ts";
 import type { JwtOutcome, JwtVerifier } from "./jwt.ts";
 import type { TokenSubject } from "./jwt_claims.ts";
-import type { Role } from "./role.ts";
-import { scopesOfRole } from "./scope.ts";
+import { type Role, scopesOfRole } from "./scope.ts";
 import type { UserStatus } from "./user_rules.ts";
 
 /** A user as far as logging in goes. */

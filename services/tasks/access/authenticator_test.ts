@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { mintApiKey } from "./api_key.ts";
+import { mintApiKey, mintWorkerCredential } from "./credential_token.ts";
 import {
   type AuthenticationOutcome,
   Authenticator,
@@ -15,11 +15,13 @@ import {
   scopeLackedBy,
   seesPayloads,
 } from "./caller.ts";
-import type { ApiKey, WorkerCredential } from "./credential.ts";
-import { CredentialCache } from "./credential_cache.ts";
+import {
+  type ApiKey,
+  CredentialCache,
+  type WorkerCredential,
+} from "./credential.ts";
 import type { JwtOutcome } from "./jwt.ts";
 import { scopesOfRole } from "./scope.ts";
-import { mintWorkerCredential } from "./worker_credential.ts";
 
 const KEY = mintApiKey();
 const WORKER = mintWorkerCredential("acme");

@@ -1,13 +1,20 @@
 /**
- * The `Authorization` header: what kind of credential it carries.
+ * The `Authorization` header: what kind of credential it carries, read once for
+ * each header, and the tokens of the operator.
  *
  * @module
  */
 
-import { type CredentialToken, parseToken } from "./credential_token.ts";
+import {
+  type CredentialToken,
+  digestMatches,
+  digestOf,
+  parseToken,
+  parseWorkerLogin,
+  type WorkerLogin,
+} from "./credential_token.ts";
 import { type HeaderValues, singleValue } from "./host.ts";
 import { MAX_JWT_LENGTH } from "./jwt_parts.ts";
-import { parseWorkerLogin, type WorkerLogin } from "./worker_credential.ts";
 
 /** What an `Authorization` header carries; nothing of it is verified yet. */
 export type Authorization =
@@ -156,4 +163,79 @@ function malformed(code: Malformed["code"], why: string): Malformed {
     code,
     reason: `Cannot read Authorization header: ${why}`,
   };
+}
+
+/** Reads `Authorization` headers and the digests of what is in them. */
+export class PresentedCredentials {
+  readonly #read = new WeakMap<object, Authorization>();
+  readonly #digests = new WeakMap<CredentialToken, string>();
+
+  /** What a header carries; nothing of it is verified. */
+  read(
+    { authorization, head }: {
+      readonly authorization: HeaderValues;
+      readonly head?: object;
+    },
+  ): Authorization {
+    if (head === undefined) return parseAuthorization(authorization);
+    let read = this.#read.get(head);
+    if (read === undefined) {
+      read = parseAuthorization(authorization);
+      this.#read.set(head, read);
+    }
+    return read;
+  }
+
+  /** The digest of a token's secret. */
+  digestOf(token: CredentialToken): string {
+    let digest = this.#digests.get(token);
+    if (digest === undefined) {
+      digest = digestOf(token.secret);
+      this.#digests.set(token, digest);
+    }
+    return digest;
+  }
+}
+
+/** Fewest characters of such a token: 128 bits as base64. */
+const MIN_LENGTH = 22;
+
+/**
+ * What is wrong with a token that an operator wants to configure: it has to
+ * fit into a header and be too long to be guessed.
+ *
+ * @param name The setting it comes from.
+ * @returns A message that does not hold the token, or `undefined` when nothing
+ * is wrong.
+ */
+export function configuredTokenFault(
+  token: string,
+  name: string,
+): string | undefined {
+  if (token.length < MIN_LENGTH) {
+    return `Cannot use ${name}: it has ${token.length} characters, ` +
+      `${MIN_LENGTH} are the fewest; make one with "openssl rand -hex 32"`;
+  }
+  return /^[A-Za-z0-9._~+/-]+=*$/.test(token)
+    ? undefined
+    : `Cannot use ${name}: it has characters that a bearer token cannot ` +
+      'have; make one with "openssl rand -hex 32"';
+}
+
+/**
+ * Tells whether a token is one of those that the operator has configured, by
+ * digests and in constant time. Without any configured nobody is let in.
+ *
+ * @param digests What {@linkcode digestOf} makes of the configured tokens.
+ */
+export function isOperatorToken(
+  token: string,
+  digests: readonly string[],
+): boolean {
+  const digest = digestOf(token);
+  let found = false;
+  for (const stored of digests) {
+    found = digestMatches(digest, stored) || found;
+  }
+  return found;
 }

@@ -5,8 +5,7 @@
  */
 
 import type { Actor } from "../domain/records.ts";
-import type { Role } from "./role.ts";
-import type { Scope, ScopeSet } from "./scope.ts";
+import type { Role, Scope, ScopeSet } from "./scope.ts";
 import type { UserAdministrator } from "./user_rules.ts";
 
 /** A program with an API key. */

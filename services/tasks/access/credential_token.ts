@@ -1,12 +1,8 @@
 /**
- * The text of API keys and worker credentials:
+ * The tokens that programs and workers present: how they are made and read.
  *
- *     dk_<16 characters of id>_<43 characters of secret><6 of checksum>
- *
- * `dk` is an API key, `wk` a worker's credential. All characters are letters
- * and digits, so that a double click takes all of it, and the fixed shape with
- * a checksum lets scanners find lost keys and lets us refuse typing errors
- * before anything is looked up. 43 of 62 characters are 256 bits.
+ * A token is a prefix, a public id, a secret and a checksum: `dk_…` is an API
+ * key, `wk_…` a worker's credential.
  *
  * @module
  */
@@ -152,4 +148,73 @@ function randomText(length: number, randomBytes: RandomBytes): string {
 
 function systemRandomBytes(length: number): Uint8Array {
   return getRandomValues(new Uint8Array(length));
+}
+
+/** Makes an API key. Its text is shown once; id and digest are stored. */
+export function mintApiKey(randomBytes?: RandomBytes): MintedToken {
+  return mintToken("dk", randomBytes);
+}
+
+/**
+ * Takes an API key apart.
+ *
+ * @returns `undefined` when it is none, or its checksum is wrong; nothing needs
+ * to be looked up then.
+ */
+export function parseApiKey(text: string): CredentialToken | undefined {
+  const token = parseToken(text);
+  return token?.prefix === "dk" ? token : undefined;
+}
+
+/** A worker's credential that was just made, as it is shown once. */
+export interface MintedWorkerCredential {
+  /** The id: `wk_` and 16 characters. */
+  readonly id: string;
+  /** The user name: `<tenant>:<id>`. */
+  readonly key: string;
+  /** The password, which is also the bearer token. */
+  readonly secret: string;
+  /** What to store. */
+  readonly digest: string;
+}
+
+/** What a worker presents. */
+export interface WorkerLogin {
+  /** The token. */
+  readonly token: CredentialToken;
+  /** The tenant it names; absent with a bearer token, which names none. */
+  readonly tenant?: string;
+}
+
+/** Makes a credential for a worker of the tenant with that domain. */
+export function mintWorkerCredential(
+  tenantDomain: string,
+  randomBytes?: RandomBytes,
+): MintedWorkerCredential {
+  const token = mintToken("wk", randomBytes);
+  return {
+    id: token.id,
+    key: `${tenantDomain}:${token.id}`,
+    secret: token.text,
+    digest: token.digest,
+  };
+}
+
+/**
+ * Reads the decoded text of HTTP Basic: `<tenant>:<id>:<secret>`. RFC 7617 ends
+ * the user name at the first colon, so clients differ in which of the three
+ * they call the user name; joined, they are the same text.
+ *
+ * @returns `undefined` when it is not that, or key and secret do not belong
+ * together.
+ */
+export function parseWorkerLogin(text: string): WorkerLogin | undefined {
+  const [tenant, id, secret, ...more] = text.split(":");
+  if (secret === undefined || more.length > 0) return undefined;
+  const token = parseToken(secret);
+  if (token?.prefix !== "wk" || token.id !== id) return undefined;
+  if (tenant === undefined || !/^[A-Za-z0-9-]{1,63}$/.test(tenant)) {
+    return undefined;
+  }
+  return { token, tenant: tenant.toLowerCase() };
 }

@@ -1,21 +1,23 @@
+import { createHash } from "node:crypto";
+import { crc32 as zlibCrc32 } from "node:zlib";
 import {
   assert,
   assertEquals,
   assertMatch,
   assertNotEquals,
 } from "@std/assert";
-import { createHash } from "node:crypto";
-import { crc32 as zlibCrc32 } from "node:zlib";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { mintApiKey, parseApiKey } from "./api_key.ts";
-import { crc32 } from "./crc32.ts";
 import {
   digestMatches,
   digestOf,
+  mintApiKey,
   mintToken,
+  mintWorkerCredential,
+  parseApiKey,
   parseToken,
+  parseWorkerLogin,
 } from "./credential_token.ts";
-import { mintWorkerCredential, parseWorkerLogin } from "./worker_credential.ts";
+import { crc32 } from "./crc32.ts";
 
 function randomBytes(seed: number): (length: number) => Uint8Array {
   const random = new SeededRandom(seed);

@@ -1,21 +1,75 @@
 /**
- * The identity provider's management API, as Auth0 has it:
- * `{idp_url}/api/v2/` with `authorization: Bearer <ACCESS_TOKEN>`.
+ * The users of an identity provider: the port that mirrors users there, its
+ * implementation over the management API, and the readiness check.
  *
  * @module
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
 import { describeError, settle } from "../../shared/settled.ts";
 import { type Fetch, type FetchOutcome, fetchText } from "./bounded_fetch.ts";
 import { mintToken } from "./credential_token.ts";
 import { parseJsonObject } from "./json_object.ts";
-import type {
-  MirroredUser,
-  MirroredUserChange,
-  MirrorOutcome,
-  UserMirror,
-} from "./user_mirror.ts";
+
+/** A user as the mirror gets to know one. */
+export interface MirroredUser {
+  /** The tenant's domain. */
+  readonly tenant: string;
+  /** The id of the user in this service. */
+  readonly userId: string;
+  /** The address. */
+  readonly email: string;
+  /** The name; absent when there is none. */
+  readonly name?: string;
+  /** Whether the user may log in. */
+  readonly isBlocked: boolean;
+}
+
+/** What of a user has changed; what is absent has not. */
+export type MirroredUserChange = Partial<
+  Pick<MirroredUser, "email" | "name" | "isBlocked">
+>;
+
+/** What mirroring comes to. */
+export type MirrorOutcome =
+  | {
+    readonly kind: "ok";
+    /** The user's id at the mirror, which is the `sub` of its tokens. */
+    readonly subject: string;
+  }
+  /** There is a user of that address already. */
+  | { readonly kind: "exists" }
+  /** There is no such user. */
+  | { readonly kind: "not_found" }
+  | {
+    /** The mirror does not take the token or the values: trying again is idle. */
+    readonly kind: "refused";
+    /** Why, for a log; holds nothing secret. */
+    readonly reason: string;
+  }
+  | {
+    /** The mirror did not answer, or not now: worth another try. */
+    readonly kind: "unavailable";
+    /** Why, for a log; holds nothing secret. */
+    readonly reason: string;
+    /** After how many milliseconds, where the mirror says so. */
+    readonly retryAfterMs?: number;
+  };
+
+/** Keeps users in step elsewhere. Methods never reject. */
+export interface UserMirror {
+  /** Adds a user. */
+  create(user: MirroredUser): Promise<MirrorOutcome>;
+  /** Changes a user. */
+  update(subject: string, change: MirroredUserChange): Promise<MirrorOutcome>;
+  /**
+   * Removes a user: only one that was added by {@linkcode UserMirror.create},
+   * since others may use it for more than this service. One that is gone
+   * already is `not_found`.
+   */
+  remove(subject: string): Promise<MirrorOutcome>;
+}
 
 /** Options of {@linkcode IdentityProvider}. */
 export interface IdentityProviderOptions {
@@ -216,4 +270,40 @@ function unavailable(
   reason: string,
 ): { readonly kind: "unavailable"; readonly reason: string } {
   return { kind: "unavailable", reason };
+}
+
+/** Options of {@linkcode ProviderWatch}. */
+export interface ProviderWatchOptions {
+  /** The provider that is asked. */
+  readonly provider: Pick<IdentityProvider, "check">;
+  /** Hears of each reason once, and when it is well again. */
+  readonly logger: Logger;
+}
+
+/** Asks an identity provider and logs when the answer changes. */
+export class ProviderWatch {
+  readonly #options: ProviderWatchOptions;
+  #reason: string | undefined;
+
+  /** A watch over a provider that is taken to be well. */
+  constructor(options: ProviderWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Asks the provider. */
+  async check(): Promise<ReadinessOutcome> {
+    const { provider, logger } = this.#options;
+    const outcome = await provider.check();
+    const reason = outcome.kind === "ok" ? undefined : outcome.reason;
+    if (reason === this.#reason) return outcome;
+    this.#reason = reason;
+    if (reason === undefined) {
+      logger.info("The identity provider is ready again");
+    } else {
+      logger.warn("Cannot use the identity provider: it is not ready", {
+        reason,
+      });
+    }
+    return outcome;
+  }
 }

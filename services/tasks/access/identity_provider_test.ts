@@ -6,10 +6,13 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import {
   IdentityProvider,
   type IdentityProviderOptions,
+  ProviderWatch,
+  type ReadinessOutcome,
 } from "./identity_provider.ts";
 import { IdentityProviderServer } from "./testing/identity_provider_server.ts";
 
@@ -213,4 +216,31 @@ Deno.test("IdentityProvider tells what is worth another try", async () => {
     reason: "the answer has status 429",
     retryAfterMs: 7_000,
   });
+});
+
+Deno.test("ProviderWatch.check() logs the reason when it changes", async () => {
+  const logger = new RecordingLogger();
+  let outcome: ReadinessOutcome = { kind: "ok" };
+  const watch = new ProviderWatch({
+    provider: { check: () => Promise.resolve(outcome) },
+    logger,
+  });
+  assertEquals(await watch.check(), outcome);
+  assertEquals(logger.lines, []);
+  outcome = { kind: "unavailable", reason: "the answer has status 503" };
+  assertEquals(await watch.check(), outcome);
+  assertEquals(await watch.check(), outcome);
+  outcome = { kind: "refused", reason: "the access token is not taken" };
+  assertEquals(await watch.check(), outcome);
+  outcome = { kind: "ok" };
+  await watch.check();
+  await watch.check();
+  assertEquals(
+    logger.lines.map(({ level, fields }) => [level, fields["reason"]]),
+    [
+      ["warning", "the answer has status 503"],
+      ["warning", "the access token is not taken"],
+      ["info", undefined],
+    ],
+  );
 });

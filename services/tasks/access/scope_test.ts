@@ -1,8 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { allows, parseRole, ROLES } from "./role.ts";
 import {
+  allows,
   missingScope,
+  parseRole,
   parseScopes,
+  ROLES,
   type Scope,
   SCOPES,
   scopesAllow,

@@ -5,8 +5,13 @@
  */
 
 import { quote } from "../../shared/quote.ts";
-import { allows, type Role } from "./role.ts";
-import { missingScope, type ScopeSet, scopesOfRole } from "./scope.ts";
+import {
+  allows,
+  missingScope,
+  type Role,
+  type ScopeSet,
+  scopesOfRole,
+} from "./scope.ts";
 
 /** Where a user stands: asked to join, at work, or locked out. */
 export type UserStatus = "invited" | "active" | "disabled";

@@ -1,7 +1,13 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { allows, type Role, ROLES } from "./role.ts";
-import { type Scope, SCOPES, scopesOfRole } from "./scope.ts";
+import {
+  allows,
+  type Role,
+  ROLES,
+  type Scope,
+  SCOPES,
+  scopesOfRole,
+} from "./scope.ts";
 import {
   keepsAnOwner,
   mayChangeUser,

@@ -13,7 +13,7 @@ import { describeError } from "../../shared/settled.ts";
 import { sealedKeyId } from "../secrets/envelope.ts";
 import type { MasterKeys } from "../secrets/master_keys.ts";
 import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
-import { planRewrap, type WrappedKey } from "../secrets/rewrap_plan.ts";
+import { planRewrap, type WrappedKey } from "../secrets/tenant_key.ts";
 import { changeDataKeys, changeProofKeys } from "../store/sqlite/data_keys.ts";
 
 const FLAGS = {

@@ -3,8 +3,11 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { MasterKeys, type SealingKey } from "../secrets/master_keys.ts";
 import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
-import type { WrappedKey } from "../secrets/rewrap_plan.ts";
-import { createTenantKey, unwrapTenantKey } from "../secrets/tenant_key.ts";
+import {
+  createTenantKey,
+  unwrapTenantKey,
+  type WrappedKey,
+} from "../secrets/tenant_key.ts";
 import { keyNamed } from "../secrets/testing/keys.ts";
 import { createSqliteStore } from "../store/sqlite/sqlite_store.ts";
 import type { Store } from "../store/store.ts";

@@ -1,24 +1,14 @@
 /**
- * What matters of a worker's answer.
+ * Reads a worker's answer to a push call and decides how the attempt ended.
  *
  * @module
  */
 
 import type { IncomingHttpHeaders } from "node:http";
-import type { PushAnswer } from "./push_outcome.ts";
 import { parseRetryAfter } from "../../shared/http/retry_after.ts";
-
-/** An answer as it came. */
-export interface RawAnswer {
-  /** The HTTP status. */
-  readonly status: number;
-  /** All headers. */
-  readonly headers: IncomingHttpHeaders;
-  /** The beginning of the body. */
-  readonly body: Uint8Array;
-  /** Whether there was more of the body. */
-  readonly isTruncated: boolean;
-}
+import type { Failure } from "../domain/retry_condition.ts";
+import type { RawAnswer } from "./push_exchange.ts";
+import type { PushAnswer, PushOutcome } from "./push_outcome.ts";
 
 /** When an answer came. */
 export interface AnswerTiming {
@@ -79,4 +69,149 @@ function parseLease(text: string): number | undefined {
   return seconds >= 1 && seconds <= MAX_LEASE_SECONDS
     ? seconds * 1_000
     : undefined;
+}
+
+/** What a push call means for its task. */
+export type PushVerdict =
+  | {
+    /** The worker has done the task. */
+    readonly kind: "succeeded";
+    /** Its result: a JSON value, the body as text, or null without a body. */
+    readonly result: unknown;
+    /** Whether the result is only the beginning of the body. */
+    readonly isTruncated: boolean;
+  }
+  | {
+    /** The worker has taken the task and will tell later how it ended. */
+    readonly kind: "accepted";
+    /** How long it wants to hold it, in milliseconds. */
+    readonly leaseMs: number;
+  }
+  | {
+    /** The attempt has failed. */
+    readonly kind: "failed";
+    /** What decides whether there is another one. */
+    readonly failure: Failure;
+    /** Why, as a message for the task's owner. */
+    readonly message: string;
+    /** The beginning of what the worker answered. */
+    readonly detail?: string;
+    /** How long the worker wants to be left alone, in milliseconds. */
+    readonly retryAfterMs?: number;
+  };
+
+/** Where a result is text even if it could be read as JSON. */
+const MAX_DEPTH = 64;
+
+const MAX_DETAIL_CHARS = 1_024;
+
+/**
+ * Judges a push call. Every 2xx is a success; 202 with a `task-lease` header
+ * means accepted. Redirects are failures, since they are not followed. Whether
+ * a failure is worth another try is for the retry policy to say, which knows
+ * 410 and 501; `task-retry: no` makes it final here.
+ */
+export function judgeAnswer(outcome: PushOutcome): PushVerdict {
+  switch (outcome.kind) {
+    case "answered":
+      return judgeStatus(outcome);
+    case "refused":
+      return {
+        kind: "failed",
+        failure: { code: "target_refused" },
+        message: outcome.reason,
+      };
+    case "failed":
+      return {
+        kind: "failed",
+        failure: { code: outcome.code },
+        message: outcome.message,
+      };
+  }
+}
+
+function judgeStatus(answer: PushAnswer): PushVerdict {
+  const { status, leaseMs } = answer;
+  if (status === 202 && leaseMs !== undefined) {
+    return { kind: "accepted", leaseMs };
+  }
+  if (status === 202 && answer.headers["task-lease"] !== undefined) {
+    // Neither done nor to be waited for: a success would lose the task.
+    return failed(answer, {
+      code: "bad_lease",
+      message: "Cannot keep the task for the worker: its task-lease is not " +
+        "a number of seconds from 1 to 86400",
+    });
+  }
+  if (status >= 200 && status <= 299) {
+    const { isTruncated } = answer;
+    return { kind: "succeeded", result: resultOf(answer), isTruncated };
+  }
+  return status >= 300 && status <= 399
+    ? failed(answer, {
+      code: "redirected",
+      message: `Cannot run the task: the worker answered ${status}, and ` +
+        "redirects are not followed; change its URL",
+    })
+    : failed(answer, {
+      code: "http_status",
+      message: `Cannot run the task: the worker answered ${status}`,
+    });
+}
+
+function failed(
+  answer: PushAnswer,
+  error: { readonly code: string; readonly message: string },
+): PushVerdict {
+  const { status, retryAfterMs } = answer;
+  const detail = isReadable(answer)
+    ? answer.bodyText.slice(0, MAX_DETAIL_CHARS).toWellFormed()
+    : "";
+  return {
+    kind: "failed",
+    failure: {
+      code: error.code,
+      httpStatus: status,
+      ...(answer.isFinal ? { isFinal: true } : {}),
+    },
+    message: error.message,
+    ...(detail === "" ? {} : { detail }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+/**
+ * A body that is JSON is read as JSON whatever type it claims to be: many
+ * servers call theirs `text/plain`.
+ */
+function resultOf(answer: PushAnswer): unknown {
+  const { bodyText, isTruncated } = answer;
+  if (bodyText === "" || !isReadable(answer)) return null;
+  if (isTruncated || depthOf(bodyText) > MAX_DEPTH) return bodyText;
+  try {
+    return JSON.parse(bodyText);
+  } catch (error) {
+    if (error instanceof SyntaxError) return bodyText;
+    throw error;
+  }
+}
+
+/** Compression was not asked for; what comes compressed all the same is no text. */
+function isReadable(answer: PushAnswer): boolean {
+  const encoding = answer.headers["content-encoding"] ?? "identity";
+  return encoding.trim().toLowerCase() === "identity";
+}
+
+/**
+ * How deep the brackets of a JSON text go. What is read here is written again
+ * later, and a writer that calls itself for each level has an end.
+ */
+function depthOf(text: string): number {
+  let [depth, deepest] = [0, 0];
+  for (const [bracket] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
+    if (bracket === "[" || bracket === "{") {
+      deepest = Math.max(deepest, ++depth);
+    } else if (bracket === "]" || bracket === "}") depth--;
+  }
+  return deepest;
 }

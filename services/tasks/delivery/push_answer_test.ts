@@ -1,7 +1,8 @@
-import { assertEquals } from "@std/assert";
 import type { IncomingHttpHeaders } from "node:http";
-import { readAnswer } from "./push_answer.ts";
-import type { PushAnswer } from "./push_outcome.ts";
+import { assert, assertEquals } from "@std/assert";
+import { isRetryable } from "../domain/retry_condition.ts";
+import { judgeAnswer, type PushVerdict, readAnswer } from "./push_answer.ts";
+import type { PushAnswer, PushOutcome } from "./push_outcome.ts";
 
 function answerOf(headers: IncomingHttpHeaders): PushAnswer {
   return readAnswer(
@@ -55,4 +56,164 @@ Deno.test("readAnswer() leaves out a character that the cut divides", () => {
   assertEquals(text(6, true), "aä");
   assertEquals(text(2, true), "a");
   assertEquals(text(2, false), "a\ufffd");
+});
+
+function answer(status: number, fields: Partial<PushAnswer> = {}): PushAnswer {
+  return {
+    kind: "answered",
+    status,
+    headers: {},
+    bodyText: "",
+    isTruncated: false,
+    isFinal: false,
+    durationMs: 5,
+    ...fields,
+  };
+}
+
+function resultOf(bodyText: string, fields: Partial<PushAnswer> = {}): unknown {
+  const verdict = judgeAnswer(answer(200, { bodyText, ...fields }));
+  assert(verdict.kind === "succeeded");
+  return verdict.result;
+}
+
+function failed(
+  outcome: PushOutcome,
+): Extract<PushVerdict, { readonly kind: "failed" }> {
+  const verdict = judgeAnswer(outcome);
+  assert(verdict.kind === "failed", JSON.stringify(verdict));
+  return verdict;
+}
+
+Deno.test("judgeAnswer() calls every 2xx a success", () => {
+  for (const status of [200, 201, 202, 204, 206, 299]) {
+    assertEquals(judgeAnswer(answer(status)), {
+      kind: "succeeded",
+      result: null,
+      isTruncated: false,
+    });
+  }
+});
+
+Deno.test("judgeAnswer() takes a JSON body as the result, and any other as text", () => {
+  assertEquals(resultOf('{"a":[1,"b"]}'), { a: [1, "b"] });
+  assertEquals(resultOf(" null "), null);
+  assertEquals(resultOf("12"), 12);
+  assertEquals(resultOf("done"), "done");
+  assertEquals(resultOf('{"a":'), '{"a":');
+  const parsed = resultOf('{"__proto__":{"a":1}}');
+  assertEquals(JSON.stringify(parsed), '{"__proto__":{"a":1}}');
+});
+
+Deno.test("judgeAnswer() keeps as text what is too deep to be written again", () => {
+  const nested = (depth: number): string =>
+    "[".repeat(depth) + "]".repeat(depth);
+  assertEquals(typeof resultOf(nested(64)), "object");
+  assertEquals(resultOf(nested(65)), nested(65));
+  assertEquals(typeof resultOf(nested(32_768)), "string");
+  const flat = JSON.stringify(["[".repeat(100), '"[['.repeat(50), [], {}]);
+  assertEquals(resultOf(flat), JSON.parse(flat));
+});
+
+Deno.test("judgeAnswer() keeps the beginning of a long body as text", () => {
+  assertEquals(
+    judgeAnswer(answer(200, { bodyText: "[1,2", isTruncated: true })),
+    { kind: "succeeded", result: "[1,2", isTruncated: true },
+  );
+});
+
+Deno.test("judgeAnswer() has no result of a compressed body", () => {
+  const headers = { "content-encoding": "gzip" };
+  assertEquals(resultOf("\u001f\ufffd", { headers }), null);
+  assertEquals(
+    resultOf("1", { headers: { "content-encoding": "Identity" } }),
+    1,
+  );
+});
+
+Deno.test("judgeAnswer() takes 202 with a lease as accepted", () => {
+  const headers = { "task-lease": "60" };
+  assertEquals(judgeAnswer(answer(202, { headers, leaseMs: 60_000 })), {
+    kind: "accepted",
+    leaseMs: 60_000,
+  });
+  const other = judgeAnswer(answer(200, { headers, leaseMs: 60_000 }));
+  assertEquals(other.kind, "succeeded");
+});
+
+Deno.test("judgeAnswer() fails a 202 whose lease can't be read", () => {
+  const headers = { "task-lease": "PT1M" };
+  const { failure } = failed(answer(202, { headers }));
+  assertEquals(failure, { code: "bad_lease", httpStatus: 202 });
+});
+
+Deno.test("judgeAnswer() fails every other status", () => {
+  for (const status of [300, 301, 304, 307, 308, 399]) {
+    assertEquals(failed(answer(status)).failure, {
+      code: "redirected",
+      httpStatus: status,
+    });
+  }
+  for (const status of [101, 400, 404, 429, 500, 503, 599, 999]) {
+    assertEquals(failed(answer(status)).failure, {
+      code: "http_status",
+      httpStatus: status,
+    });
+  }
+});
+
+Deno.test("judgeAnswer() passes on delay, detail and finality", () => {
+  const verdict = failed(
+    answer(503, { bodyText: "busy", retryAfterMs: 9_000, isFinal: true }),
+  );
+  assertEquals(verdict, {
+    kind: "failed",
+    failure: { code: "http_status", httpStatus: 503, isFinal: true },
+    message: "Cannot run the task: the worker answered 503",
+    detail: "busy",
+    retryAfterMs: 9_000,
+  });
+});
+
+Deno.test("judgeAnswer() keeps a detail short and well-formed", () => {
+  const { detail } = failed(
+    answer(500, { bodyText: `a${"😀".repeat(1_000)}` }),
+  );
+  assertEquals(detail?.length, 1_024);
+  assert(detail?.isWellFormed());
+});
+
+Deno.test("judgeAnswer() leaves no other try after 410, 501 and task-retry: no", () => {
+  assertEquals(isRetryable(failed(answer(410)).failure), false);
+  assertEquals(isRetryable(failed(answer(501)).failure), false);
+  assertEquals(
+    isRetryable(failed(answer(500, { isFinal: true })).failure),
+    false,
+  );
+  assertEquals(isRetryable(failed(answer(500)).failure), true);
+  assertEquals(isRetryable(failed(answer(302)).failure), true);
+});
+
+Deno.test("judgeAnswer() names what kept an answer from coming", () => {
+  assertEquals(
+    judgeAnswer({
+      kind: "failed",
+      code: "timed_out",
+      message: "Cannot call: no answer",
+      durationMs: 1,
+    }),
+    {
+      kind: "failed",
+      failure: { code: "timed_out" },
+      message: "Cannot call: no answer",
+    },
+  );
+  assertEquals(
+    judgeAnswer({ kind: "refused", code: "bad_port", reason: "Cannot call" }),
+    {
+      kind: "failed",
+      failure: { code: "target_refused" },
+      message: "Cannot call",
+    },
+  );
 });

@@ -13,12 +13,14 @@ import {
   createGuardedLookup,
   type Resolve,
   systemResolve,
-} from "./guarded_lookup.ts";
+} from "./address_guard.ts";
 import { readAnswer } from "./push_answer.ts";
-import { exchange } from "./push_exchange.ts";
-import { failureOf } from "./push_failure.ts";
-import { judgeHeaders } from "./push_headers.ts";
-import type { PushOutcome, PushRefusal } from "./push_outcome.ts";
+import { exchange, judgeHeaders } from "./push_exchange.ts";
+import {
+  failureOf,
+  type PushOutcome,
+  type PushRefusal,
+} from "./push_outcome.ts";
 import { judgeTarget, type Target } from "./target.ts";
 
 /** One call. */

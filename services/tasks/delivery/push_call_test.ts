@@ -7,7 +7,7 @@ import {
 import { Buffer } from "node:buffer";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import type { Resolve } from "./guarded_lookup.ts";
+import type { Resolve } from "./address_guard.ts";
 import {
   PushCaller,
   type PushCallerOptions,

@@ -7,8 +7,7 @@
 
 import { quote } from "../../shared/quote.ts";
 import { judgeAddress } from "./address_guard.ts";
-import { type AllowList, isAllowed } from "./allow_list.ts";
-import { normalizeHostName } from "./host_name.ts";
+import { type AllowList, isAllowed, normalizeHostName } from "./allow_list.ts";
 import { parseIpAddress } from "./ip_address.ts";
 
 /** Where a call goes. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { judgeAnswer, type PushVerdict } from "../delivery/judge_answer.ts";
+import { judgeAnswer, type PushVerdict } from "../delivery/push_answer.ts";
 import type { PushOutcome } from "../delivery/push_outcome.ts";
 import type { HttpFact, LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import type { Scrubber } from "../secrets/scrub.ts";

@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { PushOutcome } from "../delivery/push_outcome.ts";
-import { parseVerifyingKey } from "../delivery/signing_secret.ts";
-import { verifyWebhook } from "../delivery/webhook_signature.ts";
+import {
+  parseVerifyingKey,
+  verifyWebhook,
+} from "../delivery/webhook_signature.ts";
 import { StoreBusyError } from "../store/store.ts";
 import { ringOf } from "../secrets/testing/keys.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";

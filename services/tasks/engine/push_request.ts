@@ -4,8 +4,10 @@
  * @module
  */
 
-import { parseSigningSecret } from "../delivery/signing_secret.ts";
-import { signWebhook } from "../delivery/webhook_signature.ts";
+import {
+  parseSigningSecret,
+  signWebhook,
+} from "../delivery/webhook_signature.ts";
 import type { PushRequest } from "../delivery/push_call.ts";
 import type { Task } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/records.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { PushRequest } from "../delivery/push_call.ts";
-import { newSigningSecret } from "../delivery/signing_secret.ts";
+import { newSigningSecret } from "../delivery/webhook_signature.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 import { pushRequestOf, type PushRequestOutcome } from "./push_request.ts";
 import { openTestEngine } from "./testing/test_engine.ts";

@@ -10,9 +10,12 @@
 
 import { sealedKeyId } from "../secrets/envelope.ts";
 import type { MasterKeys, SealingKey } from "../secrets/master_keys.ts";
-import { CURRENT_KEY_ID } from "../secrets/rewrap_plan.ts";
-import { createTenantKey, unwrapTenantKey } from "../secrets/tenant_key.ts";
-import { TenantKeyCache } from "../secrets/tenant_key_cache.ts";
+import {
+  createTenantKey,
+  CURRENT_KEY_ID,
+  TenantKeyCache,
+  unwrapTenantKey,
+} from "../secrets/tenant_key.ts";
 import type { Write } from "../store/store.ts";
 import type { DataKeyRecord, Repositories } from "./repositories.ts";
 import { SecretsError } from "./secrets_error.ts";

@@ -6,20 +6,20 @@
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { newSigningSecret } from "../delivery/signing_secret.ts";
+import { newSigningSecret } from "../delivery/webhook_signature.ts";
 import type {
   SigningSecret as StoredSigning,
   WorkerDefinition,
 } from "../domain/records.ts";
 import type { MasterKeys, SealingKey } from "../secrets/master_keys.ts";
 import { Scrubber } from "../secrets/scrub.ts";
-import { sealedKeyId } from "../secrets/envelope.ts";
 import {
   openSecret,
+  sealedKeyId,
   sealSecret,
   type SecretOutcome,
   type SecretRow,
-} from "../secrets/sealed.ts";
+} from "../secrets/envelope.ts";
 import type { Repositories } from "./repositories.ts";
 import { liveValues } from "./retired_secrets.ts";
 import { SecretsError } from "./secrets_error.ts";

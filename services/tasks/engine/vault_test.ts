@@ -4,10 +4,10 @@ import {
   assertNotEquals,
   assertRejects,
 } from "@std/assert";
-import { newSigningKey } from "../delivery/signing_secret.ts";
+import { newSigningKey } from "../delivery/webhook_signature.ts";
 import type { SigningSecret, WorkerDefinition } from "../domain/records.ts";
 import { MasterKeys } from "../secrets/master_keys.ts";
-import { planRewrap } from "../secrets/rewrap_plan.ts";
+import { planRewrap } from "../secrets/tenant_key.ts";
 import { flipBit, ringOf } from "../secrets/testing/keys.ts";
 import { RETIRED_MS, retiring } from "./retired_secrets.ts";
 import { SecretsError } from "./secrets_error.ts";

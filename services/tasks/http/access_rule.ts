@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { Role } from "../access/role.ts";
-import type { Scope } from "../access/scope.ts";
+import type { Role, Scope } from "../access/scope.ts";
 
 /** What a caller needs. */
 export type Access =

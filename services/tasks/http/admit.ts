@@ -9,9 +9,8 @@ import type {
   AuthenticationOutcome,
   Authenticator,
 } from "../access/authenticator.ts";
-import { parseBearer } from "../access/authorization.ts";
+import { isOperatorToken, parseBearer } from "../access/authorization.ts";
 import { type Caller, mayLease, scopeLackedBy } from "../access/caller.ts";
-import { isOperatorToken } from "../access/operator_token.ts";
 import { admitHolder, type LeaseSource } from "./claimed_lease.ts";
 import type { Access } from "./access_rule.ts";
 import type { Admission } from "./admission.ts";

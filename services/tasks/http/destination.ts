@@ -5,9 +5,8 @@
  */
 
 import type { HttpHeaders, HttpRequest } from "../../shared/http/exchange.ts";
-import { resolveTarget } from "../access/development_host.ts";
+import { type HostOutcome, resolveTarget } from "../access/host.ts";
 import { originOf, type TrustedOrigin } from "../access/forwarded.ts";
-import type { HostOutcome } from "../access/host.ts";
 import type { Network } from "../access/network.ts";
 
 /** What decides where requests go. */

@@ -7,8 +7,7 @@
 import type { FairKey } from "../../shared/fair_queue.ts";
 import { addressGroup } from "../access/address_group.ts";
 import type { Authenticator } from "../access/authenticator.ts";
-import { parseBearer } from "../access/authorization.ts";
-import { isOperatorToken } from "../access/operator_token.ts";
+import { isOperatorToken, parseBearer } from "../access/authorization.ts";
 import { admitHolder, type LeaseSource } from "./claimed_lease.ts";
 import type { Admission } from "./admission.ts";
 import type { AnyRoute } from "./route.ts";

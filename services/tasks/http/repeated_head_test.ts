@@ -3,7 +3,7 @@ import { FairTurns } from "../../shared/fair_turns.ts";
 import type { HttpHandler, HttpHeaders } from "../../shared/http/exchange.ts";
 import { withPublicServer } from "../../shared/http/testing/public_test_server.ts";
 import { Authenticator } from "../access/authenticator.ts";
-import { parseApiKey } from "../access/api_key.ts";
+import { parseApiKey } from "../access/credential_token.ts";
 import { CredentialRecords } from "../engine/credential_records.ts";
 import { createHandler } from "./handler.ts";
 import { IdempotentAnswers } from "./idempotent_answers.ts";

@@ -4,8 +4,11 @@
  * @module
  */
 
-import type { CredentialCache } from "../access/credential_cache.ts";
-import type { ApiKey, WorkerCredential } from "../access/credential.ts";
+import type {
+  ApiKey,
+  CredentialCache,
+  WorkerCredential,
+} from "../access/credential.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
 import type { AllowList } from "../delivery/allow_list.ts";
 import type { Engine } from "../engine/engine.ts";

@@ -1,18 +1,42 @@
 /**
- * Sealed text: AES-256-GCM (NIST SP 800-38D) in one compact string.
- *
- * The string is base64url without padding of: a format byte (1), the length of
- * the key id (1 byte), the key id, a random nonce (12 bytes), the ciphertext and
- * its tag (16 bytes). All before the nonce is authenticated too.
- *
- * It uses `node:crypto` rather than Web Crypto: the same bytes at a tenth of the
- * time for texts this short, and no await in the middle of a store's turn.
+ * Sealing: AES-256-GCM bound to the place where the sealed text is stored, so that
+ * it opens nowhere else.
  *
  * @module
  */
 
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { SealingKey } from "./master_keys.ts";
+
+/**
+ * Encodes texts so that no two lists of them give the same bytes: each as its
+ * length (32 bits, big endian) and its UTF-8.
+ *
+ * @throws {TypeError} When a text holds half a surrogate pair, which UTF-8 can't
+ * tell from another.
+ */
+export function associatedData(parts: readonly string[]): Uint8Array {
+  const encoder = new TextEncoder();
+  const encoded = parts.map((part) => {
+    if (!part.isWellFormed()) {
+      throw new TypeError(
+        "Cannot bind sealed text: a part of its place is no valid Unicode",
+      );
+    }
+    return encoder.encode(part);
+  });
+  const bytes = new Uint8Array(
+    encoded.reduce((sum, part) => sum + 4 + part.length, 0),
+  );
+  const view = new DataView(bytes.buffer);
+  let offset = 0;
+  for (const part of encoded) {
+    view.setUint32(offset, part.length);
+    bytes.set(part, offset + 4);
+    offset += 4 + part.length;
+  }
+  return bytes;
+}
 
 /** Options of {@linkcode seal}. */
 export interface SealOptions {
@@ -155,4 +179,74 @@ function concat(chunks: readonly Uint8Array[]): Uint8Array {
     offset += chunk.length;
   }
   return bytes;
+}
+
+/** Where a secret is stored. */
+export interface SecretRow {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The worker. */
+  readonly workerId: string;
+  /**
+   * The secret's name. Those that clients give have capitals only, so the
+   * service's own secrets have names in small letters.
+   */
+  readonly name: string;
+  /** Its version, from 1. */
+  readonly version: number;
+}
+
+/** Options of {@linkcode sealSecret} and {@linkcode openSecret}. */
+export interface SecretOptions {
+  /** Where it is stored. */
+  readonly row: SecretRow;
+  /** The key of the tenant. */
+  readonly key: SealingKey;
+}
+
+/** What opening a secret comes to. */
+export type SecretOutcome =
+  | { readonly kind: "ok"; readonly value: string }
+  | OpenFailure;
+
+/**
+ * Seals a secret for its row.
+ *
+ * @throws {TypeError} When the value holds half a surrogate pair: what opens
+ * later would be another value.
+ */
+export function sealSecret(value: string, options: SecretOptions): string {
+  if (!value.isWellFormed()) {
+    throw new TypeError("Cannot seal the secret: it is no valid Unicode");
+  }
+  return seal(new TextEncoder().encode(value), {
+    key: options.key,
+    associatedData: placeOf(options.row),
+  });
+}
+
+/** Opens the secret of a row. */
+export function openSecret(
+  sealed: string,
+  options: SecretOptions,
+): SecretOutcome {
+  const { key, row } = options;
+  const outcome = open(sealed, {
+    findKey: (id) => id === key.id ? key : undefined,
+    associatedData: placeOf(row),
+  });
+  if (outcome.kind !== "ok") return outcome;
+  const value = new TextDecoder("utf-8", { ignoreBOM: true })
+    .decode(outcome.bytes);
+  return { kind: "ok", value };
+}
+
+function placeOf(row: SecretRow): Uint8Array {
+  return associatedData([
+    "secret",
+    row.tenantId,
+    row.workerId,
+    row.name,
+    String(row.version),
+  ]);
 }

@@ -1,20 +1,56 @@
 /**
- * Reading what clients send to add secrets to a worker or to mint credentials.
+ * Names and life times of secrets, and what may be done with them.
  *
  * @module
  */
 
 import { nearest } from "../../shared/did_you_mean.ts";
 import { quote } from "../../shared/quote.ts";
-import { parseExpiry } from "./expiry.ts";
-import { isSecretName, SECRET_NAME_FORM } from "./secret_name.ts";
-import type {
-  NamedSecret,
-  SecretProblem,
-  SecretsRequest,
-  SecretsRequestOutcome,
+import {
+  type Fault,
+  labelFault,
+  type NamedSecret,
+  type SecretProblem,
+  type SecretsRequest,
+  type SecretsRequestOutcome,
+  secretValueFault,
 } from "./secret_request.ts";
-import { type Fault, labelFault, secretValueFault } from "./secret_value.ts";
+
+/** Characters of a name at most. */
+export const MAX_SECRET_NAME_CHARS = 64;
+
+/** The form of a name, for messages. */
+export const SECRET_NAME_FORM: string =
+  `capital letters, digits and "_", no digit first, at most ` +
+  `${MAX_SECRET_NAME_CHARS} characters`;
+
+const SECRET_NAME = /^[A-Z_][A-Z0-9_]*$/;
+
+/** Whether a text can be the name of a secret. */
+export function isSecretName(text: string): boolean {
+  return text.length <= MAX_SECRET_NAME_CHARS && SECRET_NAME.test(text);
+}
+
+/** RFC 3339, section 5.6: a date, a time and a zone. */
+const DATE_TIME =
+  /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+
+/**
+ * Reads a date and time of RFC 3339. A leap second counts as the second before
+ * it.
+ *
+ * @returns Milliseconds since the epoch, whole ones (a part of one is left out),
+ * or `undefined` when it is none or no such day exists.
+ */
+export function parseExpiry(text: string): number | undefined {
+  if (!DATE_TIME.test(text)) return undefined;
+  try {
+    return Temporal.Instant.from(text.toUpperCase()).epochMilliseconds;
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
 
 /** Options of {@linkcode parseSecretsRequest}. */
 export interface ParseSecretsRequestOptions {

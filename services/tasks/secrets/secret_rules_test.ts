@@ -1,11 +1,76 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { SecretProblem, SecretsRequest } from "./secret_request.ts";
 import {
   countSecretNames,
+  isSecretName,
   MAX_SECRETS_PER_WORKER,
+  parseExpiry,
   parseSecretsRequest,
 } from "./secret_rules.ts";
-import { MAX_SECRET_VALUE_BYTES } from "./secret_value.ts";
+import {
+  MAX_SECRET_VALUE_BYTES,
+  type SecretProblem,
+  type SecretsRequest,
+} from "./secret_request.ts";
+
+Deno.test("isSecretName() takes capitals, digits and underscores", () => {
+  for (const name of ["A", "_", "API_KEY", "_A9", "A".repeat(64)]) {
+    assertEquals(isSecretName(name), true, name);
+  }
+});
+
+Deno.test("isSecretName() refuses everything else", () => {
+  const names = [
+    "",
+    "a",
+    "Api",
+    "9A",
+    "A-B",
+    "A B",
+    "A.B",
+    "A\n",
+    "É",
+    "__proto__",
+    "A".repeat(65),
+  ];
+  for (const name of names) assertEquals(isSecretName(name), false, name);
+});
+
+Deno.test("parseExpiry() reads dates and times of RFC 3339", () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ["2030-01-31T12:00:00Z", "2030-01-31T12:00:00.000Z"],
+    ["2030-01-31t12:00:00z", "2030-01-31T12:00:00.000Z"],
+    ["2030-01-31 12:00:00Z", "2030-01-31T12:00:00.000Z"],
+    ["2030-01-31T12:00:00.123999+02:00", "2030-01-31T10:00:00.123Z"],
+    ["2030-01-01T00:00:00-23:59", "2030-01-01T23:59:00.000Z"],
+    ["2028-02-29T00:00:00Z", "2028-02-29T00:00:00.000Z"],
+    ["2016-12-31T23:59:60Z", "2016-12-31T23:59:59.000Z"],
+  ];
+  for (const [text, expected] of cases) {
+    assertEquals(parseExpiry(text), Date.parse(expected), text);
+  }
+});
+
+Deno.test("parseExpiry() refuses everything else", () => {
+  const texts = [
+    "",
+    "2030",
+    "2030-01-31",
+    "2030-01-31T12:00Z",
+    "2030-01-31T12:00:00",
+    "2030-02-30T12:00:00Z",
+    "2027-02-29T12:00:00Z",
+    "2030-13-01T12:00:00Z",
+    "2030-01-31T24:00:00Z",
+    "2030-01-31T12:60:00Z",
+    "2030-01-31T12:00:00+24:00",
+    "2030-01-31T12:00:00Z\n",
+    " 2030-01-31T12:00:00Z",
+    "2030-01-31T12:00:00Z[UTC]",
+    "+002030-01-31T12:00:00Z",
+    "1893456000",
+  ];
+  for (const text of texts) assertEquals(parseExpiry(text), undefined, text);
+});
 
 const NOW_MS = Date.parse("2026-05-01T00:00:00Z");
 

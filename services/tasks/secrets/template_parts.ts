@@ -6,7 +6,7 @@
 
 import { nearest } from "../../shared/did_you_mean.ts";
 import { quote } from "../../shared/quote.ts";
-import { isSecretName, SECRET_NAME_FORM } from "./secret_name.ts";
+import { isSecretName, SECRET_NAME_FORM } from "./secret_rules.ts";
 
 /** A piece of a template. */
 export type TemplatePart =

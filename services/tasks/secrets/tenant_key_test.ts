@@ -1,13 +1,20 @@
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { sealedKeyId } from "./envelope.ts";
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import { associatedData, seal, sealedKeyId } from "./envelope.ts";
 import { MasterKeys, type SealingKey } from "./master_keys.ts";
 import {
   createTenantKey,
+  planRewrap,
   rewrapTenantKey,
+  TenantKeyCache,
   unwrapTenantKey,
+  type WrappedKey,
 } from "./tenant_key.ts";
-import { seal } from "./envelope.ts";
-import { associatedData } from "./associated_data.ts";
 import { flipBit, keyNamed, ringOf } from "./testing/keys.ts";
 
 const TENANT = "ten_1";
@@ -111,3 +118,161 @@ function assertSameKey(actual: SealingKey, expected: SealingKey): void {
   assertEquals(actual.id, expected.id);
   assertEquals(hexOf(actual), hexOf(expected));
 }
+
+Deno.test("TenantKeyCache.unwrap() unwraps a key once", () => {
+  const masterKeys = ringOf("m1");
+  const cache = new TenantKeyCache({ masterKeys });
+  const { wrapped } = createTenantKey({ tenantId: "a", masterKeys });
+  assertStrictEquals(
+    keyFrom(cache, "a", wrapped),
+    keyFrom(cache, "a", wrapped),
+  );
+});
+
+Deno.test("TenantKeyCache.unwrap() follows the stored text", () => {
+  const masterKeys = ringOf("m1");
+  const cache = new TenantKeyCache({ masterKeys });
+  const first = createTenantKey({ tenantId: "a", masterKeys });
+  const second = createTenantKey({ tenantId: "a", masterKeys });
+  assertEquals(keyFrom(cache, "a", first.wrapped).id, first.key.id);
+  assertEquals(keyFrom(cache, "a", second.wrapped).id, second.key.id);
+  assertNotEquals(first.key.id, second.key.id);
+  assertEquals(cache.size, 1);
+  const spoiled = flipBit(second.wrapped, 200);
+  assertEquals(cache.unwrap("a", spoiled), { kind: "tampered" });
+  assertEquals(cache.size, 0);
+});
+
+Deno.test("TenantKeyCache.unwrap() gives no tenant the key of another", () => {
+  const masterKeys = ringOf("m1");
+  const cache = new TenantKeyCache({ masterKeys });
+  const { wrapped } = createTenantKey({ tenantId: "a", masterKeys });
+  keyFrom(cache, "a", wrapped);
+  assertEquals(cache.unwrap("b", wrapped), { kind: "tampered" });
+});
+
+Deno.test("TenantKeyCache holds the keys used last and no more than it may", () => {
+  const masterKeys = ringOf("m1");
+  const cache = new TenantKeyCache({ masterKeys, maxTenants: 3 });
+  const wrapped = new Map(["a", "b", "c", "d"].map((tenantId) => [
+    tenantId,
+    createTenantKey({ tenantId, masterKeys }).wrapped,
+  ]));
+  const use = (tenantId: string) =>
+    keyFrom(cache, tenantId, wrapped.get(tenantId) ?? "");
+  const [a, b, c] = [use("a"), use("b"), use("c")];
+  assertStrictEquals(use("a"), a);
+  use("d");
+  assertEquals(cache.size, 3);
+  assertStrictEquals(use("a"), a);
+  assertStrictEquals(use("c"), c);
+  assert(use("b") !== b);
+  assertEquals(cache.size, 3);
+});
+
+Deno.test("TenantKeyCache.forget() lets go of a key", () => {
+  const masterKeys = ringOf("m1");
+  const cache = new TenantKeyCache({ masterKeys });
+  const { wrapped } = createTenantKey({ tenantId: "a", masterKeys });
+  keyFrom(cache, "a", wrapped);
+  cache.forget("a");
+  cache.forget("a");
+  assertEquals(cache.size, 0);
+});
+
+Deno.test("TenantKeyCache refuses to hold nothing", () => {
+  for (const maxTenants of [0, -1, NaN]) {
+    assertThrows(
+      () => new TenantKeyCache({ masterKeys: ringOf("m1"), maxTenants }),
+      RangeError,
+      "positive whole number",
+    );
+  }
+});
+
+function keyFrom(
+  cache: TenantKeyCache,
+  ...[tenantId, wrapped]: [string, string]
+): SealingKey {
+  const outcome = cache.unwrap(tenantId, wrapped);
+  assert(outcome.kind === "ok", outcome.kind);
+  return outcome.key;
+}
+
+/** A tenant's key as it is stored, and its id. */
+function stored(
+  masterKeys: MasterKeys,
+  patch: Partial<WrappedKey> = {},
+): { readonly record: WrappedKey; readonly keyId: string } {
+  const { key, wrapped } = createTenantKey({ tenantId: TENANT, masterKeys });
+  return {
+    record: { tenantId: TENANT, id: "data", version: 1, wrapped, ...patch },
+    keyId: key.id,
+  };
+}
+
+Deno.test("planRewrap() wraps the same key by the current master key, once", () => {
+  const old = keyNamed("k1");
+  const ring = new MasterKeys(keyNamed("k2"), [old]);
+  const { record, keyId } = stored(new MasterKeys(old));
+  const step = planRewrap(record, { masterKeys: ring });
+  assert(step.kind === "rewrapped");
+  assertEquals([step.next.id, step.next.version], ["data", 2]);
+  assertEquals(sealedKeyId(step.next.wrapped), "k2");
+  const alone = new MasterKeys(ring.current);
+  const opened = unwrapTenantKey(step.next.wrapped, {
+    tenantId: TENANT,
+    masterKeys: alone,
+  });
+  assert(opened.kind === "ok");
+  assertEquals(opened.key.id, keyId);
+  assertEquals(planRewrap(step.next, { masterKeys: ring }), {
+    kind: "current",
+  });
+});
+
+Deno.test("planRewrap() leaves a key that no master key opens as it is", () => {
+  const { record } = stored(ringOf("k1"));
+  // Also when there is another master key of that name.
+  for (const masterKeys of [ringOf("k2"), ringOf("k2", "k1"), ringOf("k1")]) {
+    assertEquals(planRewrap(record, { masterKeys }), {
+      kind: "lost",
+      masterKeyId: "k1",
+      isReplaced: false,
+    });
+  }
+  const broken = { ...record, wrapped: "?" };
+  assertEquals(planRewrap(broken, { masterKeys: ringOf("k2") }), {
+    kind: "lost",
+    masterKeyId: undefined,
+    isReplaced: false,
+  });
+});
+
+Deno.test("planRewrap() replaces a lost key when told to, and keeps it", () => {
+  const { record } = stored(ringOf("k1"), { version: 4 });
+  const masterKeys = ringOf("k2");
+  const options = { masterKeys, replacesLost: true };
+  const step = planRewrap(record, options);
+  assert(step.kind === "replaced");
+  assertEquals(step.kept, { ...record, id: "data.4", version: 1 });
+  assertEquals([step.next.id, step.next.version], ["data", 5]);
+  const opened = unwrapTenantKey(step.next.wrapped, {
+    tenantId: TENANT,
+    masterKeys,
+  });
+  assertEquals(opened.kind, "ok");
+  assertEquals(planRewrap(step.next, options), { kind: "current" });
+  assertEquals(planRewrap(step.kept, options), {
+    kind: "lost",
+    masterKeyId: "k1",
+    isReplaced: true,
+  });
+});
+
+Deno.test("planRewrap() replaces no key that opens", () => {
+  const ring = ringOf("k2", "k1");
+  const { record } = stored(ring);
+  const options = { masterKeys: ring, replacesLost: true };
+  assertEquals(planRewrap(record, options), { kind: "current" });
+});

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { MirroredUserChange } from "../../access/user_mirror.ts";
+import type { MirroredUserChange } from "../../access/identity_provider.ts";
 import type { User } from "../../domain/records.ts";
 import { REGISTRY } from "../repositories.ts";
 import type { StoredRecord } from "../../store/record.ts";

@@ -6,7 +6,10 @@
  * @module
  */
 
-import type { MirrorOutcome, UserMirror } from "../../access/user_mirror.ts";
+import type {
+  MirrorOutcome,
+  UserMirror,
+} from "../../access/identity_provider.ts";
 import { REGISTRY } from "../repositories.ts";
 import type { EngineParts } from "../parts.ts";
 import type { StoredRecord } from "../../store/record.ts";

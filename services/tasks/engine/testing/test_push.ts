@@ -8,7 +8,7 @@ import type { PushRequest } from "../../delivery/push_call.ts";
 import type { PushAnswer, PushOutcome } from "../../delivery/push_outcome.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type { MasterKeys, SealingKey } from "../../secrets/master_keys.ts";
-import { sealSecret } from "../../secrets/sealed.ts";
+import { sealSecret } from "../../secrets/envelope.ts";
 import type { SecretRecord } from "../repositories.ts";
 import { Delivery } from "../delivery.ts";
 import { Push } from "../push.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { mintApiKey } from "../../access/api_key.ts";
+import { mintApiKey } from "../../access/credential_token.ts";
 import { parseTenantDomain } from "../../access/tenant_domain.ts";
 import type { TokenSubject } from "../../access/jwt_claims.ts";
 import type { Actor, ApiKey, Tenant, User } from "../../domain/records.ts";

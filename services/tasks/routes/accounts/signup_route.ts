@@ -4,9 +4,12 @@
  * @module
  */
 
-import { parseAuthorization, parseBearer } from "../../access/authorization.ts";
+import {
+  isOperatorToken,
+  parseAuthorization,
+  parseBearer,
+} from "../../access/authorization.ts";
 import type { JwtVerifier } from "../../access/jwt.ts";
-import { isOperatorToken } from "../../access/operator_token.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, statusOf } from "../../http/answer.ts";
 import type { Call } from "../../http/call.ts";

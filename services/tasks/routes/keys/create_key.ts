@@ -4,7 +4,7 @@
  * @module
  */
 
-import { mintApiKey } from "../../access/api_key.ts";
+import { mintApiKey } from "../../access/credential_token.ts";
 import { actorOf, administratorOf, seesPayloads } from "../../access/caller.ts";
 import type { ApiKey } from "../../domain/records.ts";
 import type { ApiParts } from "../api_parts.ts";

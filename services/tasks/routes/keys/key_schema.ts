@@ -5,8 +5,7 @@
  */
 
 import { parseNetwork } from "../../access/network.ts";
-import { ROLES } from "../../access/role.ts";
-import { parseScopes, SCOPE_NAMES } from "../../access/scope.ts";
+import { parseScopes, ROLES, SCOPE_NAMES } from "../../access/scope.ts";
 import { shownId, shownTime } from "../shown_kinds.ts";
 import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named } from "../../../shared/schema/annotated.ts";

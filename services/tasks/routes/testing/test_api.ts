@@ -12,8 +12,8 @@ import type { FairTurns } from "../../../shared/fair_turns.ts";
 import { NEVER_PAUSING, type Pausing } from "../../../shared/slices.ts";
 import { Authenticator } from "../../access/authenticator.ts";
 import type { Network } from "../../access/network.ts";
-import { CredentialCache } from "../../access/credential_cache.ts";
-import type { UserMirror } from "../../access/user_mirror.ts";
+import { CredentialCache } from "../../access/credential.ts";
+import type { UserMirror } from "../../access/identity_provider.ts";
 import { PushCaller } from "../../delivery/push_call.ts";
 import {
   type ApiKey,

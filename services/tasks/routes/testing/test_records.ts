@@ -4,7 +4,7 @@
  * @module
  */
 
-import { mintApiKey } from "../../access/api_key.ts";
+import { mintApiKey } from "../../access/credential_token.ts";
 import type { ApiKey, Tenant, WorkerDefinition } from "../../domain/records.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { sampleWorker } from "../../engine/testing/samples.ts";

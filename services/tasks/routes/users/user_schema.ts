@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ROLES } from "../../access/role.ts";
+import { ROLES } from "../../access/scope.ts";
 import { shownId, shownTime } from "../shown_kinds.ts";
 import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named } from "../../../shared/schema/annotated.ts";

@@ -10,14 +10,14 @@ import {
   scopeLackedBy,
   seesPayloads,
 } from "../../access/caller.ts";
-import { mintWorkerCredential } from "../../access/worker_credential.ts";
+import { mintWorkerCredential } from "../../access/credential_token.ts";
 import type {
   WorkerCredential,
   WorkerDefinition,
 } from "../../domain/records.ts";
 import type { SecretRecord } from "../../engine/repositories.ts";
 import { retiring } from "../../engine/retired_secrets.ts";
-import { sealSecret } from "../../secrets/sealed.ts";
+import { sealSecret } from "../../secrets/envelope.ts";
 import {
   countSecretNames,
   MAX_SECRETS_PER_WORKER,

@@ -1,6 +1,5 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { planRewrap } from "../../secrets/rewrap_plan.ts";
-import { createTenantKey } from "../../secrets/tenant_key.ts";
+import { createTenantKey, planRewrap } from "../../secrets/tenant_key.ts";
 import { ringOf } from "../../secrets/testing/keys.ts";
 import { openTestApi, type TestApi } from "../testing/test_api.ts";
 import { leaseRoutes } from "../leases/lease_routes.ts";

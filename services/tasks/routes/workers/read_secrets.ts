@@ -6,7 +6,7 @@
 
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { retiring } from "../../engine/retired_secrets.ts";
-import { isSecretName } from "../../secrets/secret_name.ts";
+import { isSecretName } from "../../secrets/secret_rules.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, empty, json } from "../../http/answer.ts";
 import { type CallContext, tenantOf } from "../../http/call.ts";

@@ -4,12 +4,14 @@
  * @module
  */
 
-import { MAX_SECRETS_PER_WORKER } from "../../secrets/secret_rules.ts";
+import {
+  MAX_SECRET_NAME_CHARS,
+  MAX_SECRETS_PER_WORKER,
+} from "../../secrets/secret_rules.ts";
 import {
   MAX_LABEL_CHARS,
   MAX_SECRET_VALUE_BYTES,
-} from "../../secrets/secret_value.ts";
-import { MAX_SECRET_NAME_CHARS } from "../../secrets/secret_name.ts";
+} from "../../secrets/secret_request.ts";
 import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named, shape } from "../../../shared/schema/annotated.ts";
 import { boolean, literal } from "../../../shared/schema/choice.ts";

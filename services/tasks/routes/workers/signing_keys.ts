@@ -7,7 +7,7 @@
 import {
   newSigningKey,
   parseSigningSecret,
-} from "../../delivery/signing_secret.ts";
+} from "../../delivery/webhook_signature.ts";
 import type { SigningSecret, WorkerDefinition } from "../../domain/records.ts";
 import type { SealingTicket } from "../../engine/tenant_keys.ts";
 import type { Vault } from "../../engine/vault.ts";

@@ -5,7 +5,7 @@
  */
 
 import { actorOf } from "../../access/caller.ts";
-import { judgeAnswer } from "../../delivery/judge_answer.ts";
+import { judgeAnswer } from "../../delivery/push_answer.ts";
 import type { PushOutcome } from "../../delivery/push_outcome.ts";
 import type { Task } from "../../domain/task.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";

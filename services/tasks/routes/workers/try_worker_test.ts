@@ -1,8 +1,10 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { parseVerifyingKey } from "../../delivery/signing_secret.ts";
+import {
+  parseVerifyingKey,
+  verifyWebhook,
+} from "../../delivery/webhook_signature.ts";
 import { PushCaller } from "../../delivery/push_call.ts";
-import { verifyWebhook } from "../../delivery/webhook_signature.ts";
 import { allowListOf } from "../../delivery/testing/allow_list_of.ts";
 import {
   startWorker,

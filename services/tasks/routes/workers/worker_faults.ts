@@ -5,7 +5,7 @@
  * @module
  */
 
-import { judgeHeaders, SERVICE_HEADERS } from "../../delivery/push_headers.ts";
+import { judgeHeaders, SERVICE_HEADERS } from "../../delivery/push_exchange.ts";
 import { judgeTarget, type JudgeTargetOptions } from "../../delivery/target.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { parseHeaderTemplate } from "../../secrets/header_template.ts";

@@ -6,7 +6,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction } from "../../../shared/sqlite/transaction.ts";
-import type { WrappedKey } from "../../secrets/rewrap_plan.ts";
+import type { WrappedKey } from "../../secrets/tenant_key.ts";
 import { databasePath, openWriting } from "./database_file.ts";
 import { versionFaultOf } from "./integrity.ts";
 import { openStored } from "./open_stored.ts";

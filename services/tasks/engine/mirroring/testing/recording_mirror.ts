@@ -4,7 +4,10 @@
  * @module
  */
 
-import type { MirrorOutcome, UserMirror } from "../../../access/user_mirror.ts";
+import type {
+  MirrorOutcome,
+  UserMirror,
+} from "../../../access/identity_provider.ts";
 
 /** What a mirror that is away answers. */
 export const AWAY: MirrorOutcome = {

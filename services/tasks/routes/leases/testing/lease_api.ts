@@ -4,7 +4,7 @@
  * @module
  */
 
-import { mintWorkerCredential } from "../../../access/worker_credential.ts";
+import { mintWorkerCredential } from "../../../access/credential_token.ts";
 import type {
   WorkerCredential,
   WorkerDefinition,

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { LookupError } from "./guarded_lookup.ts";
+import { LookupError } from "./address_guard.ts";
 import type { PushPhase } from "./push_exchange.ts";
-import { type FailedExchange, failureOf } from "./push_failure.ts";
+import { type FailedExchange, failureOf } from "./push_outcome.ts";
 
 const CALL = { origin: "https://a.b", durationMs: 5 };
 const PHASES: readonly PushPhase[] = [

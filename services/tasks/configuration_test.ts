@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { processFiles } from "./process_files.ts";
+import { processFiles } from "./configuration.ts";
 
 Deno.test("processFiles.create() writes a whole file for its owner alone, once", async () => {
   const folder = await Deno.makeTempDir();

@@ -1,10 +1,11 @@
 /**
- * What settings name and has to be read or made before the service starts.
+ * Reads the files that settings name and makes the parts of the service that depend
+ * on them: plans, master keys, token verification, the certificate.
  *
  * @module
  */
 
-import { randomBytes } from "node:crypto";
+import { randomBytes, X509Certificate } from "node:crypto";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import { IdentityProvider } from "./access/identity_provider.ts";
@@ -16,9 +17,9 @@ import { parsePlansFile } from "./routes/service/plans_file.ts";
 import { type AllowList, parseAllowList } from "./delivery/allow_list.ts";
 import type { MasterKeys } from "./secrets/master_keys.ts";
 import { openMasterKeys } from "./secrets/open_master_keys.ts";
-import type { ServeOptions } from "./serve_options.ts";
 import { settingFaults } from "./setting_faults.ts";
 import type { TasksSettings } from "./settings.ts";
+import type { ServeOptions, ServeTls } from "./wiring.ts";
 
 /** The files of the process, as far as the service touches them. */
 export interface Files {
@@ -183,3 +184,78 @@ function providerOf(
     clock,
   });
 }
+
+/** Where a certificate is. */
+export interface CertificateFiles {
+  /** The chain as PEM. */
+  readonly certFile: string;
+  /** The key as PEM. */
+  readonly keyFile: string;
+  /** Reads a text file; undefined when it is not there. */
+  readonly read: (path: string) => Promise<string | undefined>;
+  /** Hears that it cannot be read again. */
+  readonly logger: Logger;
+}
+
+/**
+ * Reads a certificate.
+ *
+ * @throws {Error} when one of the files is not there
+ */
+export async function openCertificate(
+  files: CertificateFiles,
+): Promise<ServeTls> {
+  let current = await readBoth(files);
+  return {
+    certificate: () => current,
+    notAfter: () => new Date(new X509Certificate(current.cert).validTo),
+    async reload() {
+      try {
+        const next = await readBoth(files);
+        const isNew = next.cert !== current.cert || next.key !== current.key;
+        current = next;
+        return isNew;
+      } catch (error) {
+        files.logger.error("Cannot read the certificate again; it stays", {
+          error: String(error),
+        });
+        return false;
+      }
+    },
+  };
+}
+
+async function readBoth(
+  { certFile, keyFile, read }: CertificateFiles,
+): Promise<{ readonly cert: string; readonly key: string }> {
+  const cert = await read(certFile);
+  const key = await read(keyFile);
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  const missing = cert === undefined ? certFile : keyFile;
+  throw new Error(`Cannot serve https: there is no file "${missing}"`);
+}
+
+/** The files of this process. */
+export const processFiles: Files = {
+  async read(path) {
+    try {
+      return await Deno.readTextFile(path);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
+    }
+  },
+  async create(path, text) {
+    using file = await Deno.open(path, {
+      write: true,
+      createNew: true,
+      mode: 0o600,
+    });
+    let rest = new TextEncoder().encode(text);
+    while (rest.length > 0) rest = rest.subarray(await file.write(rest));
+    await file.sync();
+  },
+  async makeFolder(path) {
+    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
+  },
+};

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { judgeHeaders, SERVICE_HEADERS } from "./push_headers.ts";
+import { judgeHeaders, SERVICE_HEADERS } from "./push_exchange.ts";
 
 function refusedName(headers: Readonly<Record<string, string>>): string {
   const verdict = judgeHeaders(headers);

@@ -1,0 +1,436 @@
+/**
+ * Puts the parts of the service together and runs them.
+ *
+ * @module
+ */
+
+import type { Clock } from "../shared/clock.ts";
+import { FairTurns } from "../shared/fair_turns.ts";
+import type { HttpHandler } from "../shared/http/exchange.ts";
+import { metricsPart } from "../shared/http/metrics_port.ts";
+import { openPort } from "../shared/http/open_port.ts";
+import { PublicServer } from "../shared/http/public_server.ts";
+import { publicServerOptions } from "../shared/http/public_settings.ts";
+import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
+import type { Logger } from "../shared/logger.ts";
+import type { StopOutcome } from "../shared/stopper.ts";
+import { Authenticator } from "./access/authenticator.ts";
+import {
+  type ApiKey,
+  CredentialCache,
+  type WorkerCredential,
+} from "./access/credential.ts";
+import { digestOf } from "./access/credential_token.ts";
+import {
+  type IdentityProvider,
+  ProviderWatch,
+} from "./access/identity_provider.ts";
+import type { JwtVerifier } from "./access/jwt.ts";
+import type { Network } from "./access/network.ts";
+import type { AllowList } from "./delivery/allow_list.ts";
+import { PushCaller } from "./delivery/push_call.ts";
+import { CredentialRecords } from "./engine/credential_records.ts";
+import { Delivery } from "./engine/delivery.ts";
+import { Engine } from "./engine/engine.ts";
+import { LastUsed } from "./engine/last_used.ts";
+import { MirrorRounds } from "./engine/mirroring/mirror_rounds.ts";
+import { MirrorSettling } from "./engine/mirroring/mirror_settling.ts";
+import { openParts } from "./engine/open_parts.ts";
+import type { PlanBook } from "./engine/plan_book.ts";
+import { Push } from "./engine/push.ts";
+import { SecretsRounds } from "./engine/secrets_rounds.ts";
+import { TenantEraser } from "./engine/tenant_eraser.ts";
+import { warnOfUnknownPlans } from "./engine/unknown_plans.ts";
+import { Vault } from "./engine/vault.ts";
+import { Cursors } from "./http/cursor.ts";
+import { createHandler } from "./http/handler.ts";
+import { IdempotentAnswers } from "./http/idempotent_answers.ts";
+import type { WaitMetrics } from "./http/wait_metrics.ts";
+import { allRoutes, type AllRoutesOptions } from "./routes/all_routes.ts";
+import type { ApiParts, Readiness } from "./routes/api_parts.ts";
+import { Operations } from "./routes/tasks/operations.ts";
+import { viewTask } from "./routes/tasks/task_view.ts";
+import type { MasterKeys } from "./secrets/master_keys.ts";
+import { settingWarnings } from "./setting_faults.ts";
+import type { TasksSettings } from "./settings.ts";
+import type { Store } from "./store/store.ts";
+import { createTaskIds } from "./store/task_id.ts";
+
+/** What the service gets from the process it runs in. */
+export interface ServeOptions {
+  /** Keeps everything. */
+  readonly store: Store;
+  /** Counts how long requests wait; the store tells it of commits. */
+  readonly waits: WaitMetrics;
+  /** What secrets are sealed with; without it there are none. */
+  readonly masterKeys: MasterKeys | undefined;
+  /** Plans and prices. */
+  readonly plans: PlanBook;
+  /** What of the settings had to be read first. */
+  readonly parsed: ParsedSettings;
+  /** Verifies the tokens of people; absent when there is no identity provider. */
+  readonly tokens: JwtVerifier | undefined;
+  /** The identity provider's management API; absent when none is set. */
+  readonly identityProvider: IdentityProvider | undefined;
+  /** The certificate, when the port speaks https. */
+  readonly tls: ServeTls | undefined;
+  /** Gives random bytes fit for keys. */
+  readonly randomBytes: (length: number) => Uint8Array;
+  /** Time. */
+  readonly clock: Clock;
+  /** Hears of everything worth telling. */
+  readonly logger: Logger;
+  /** SIGTERM, SIGINT and SIGHUP. */
+  readonly signals: SignalSource;
+}
+
+/** Settings that are lists of things with a form of their own. */
+export interface ParsedSettings {
+  /** Proxies whose words count. */
+  readonly trustedProxies: readonly Network[];
+  /** Whom push workers may be though they are not public. */
+  readonly allowList: AllowList;
+}
+
+/** A certificate that may change. */
+export interface ServeTls {
+  /** The chain and the key as PEM. */
+  readonly certificate: () => { readonly cert: string; readonly key: string };
+  /** Reads them again; tells whether they are others now. */
+  readonly reload: () => Promise<boolean>;
+  /** When the certificate ends; only of one that can be used. */
+  readonly notAfter: () => Date;
+}
+
+/** The part of the grace that push calls leave to what comes after them. */
+const STORE_GRACE_MS = 2_000;
+
+/**
+ * Runs the service until it is stopped.
+ *
+ * @throws When a part can't start: the error says which and why.
+ */
+export async function serve(
+  settings: TasksSettings,
+  options: ServeOptions,
+): Promise<StopOutcome> {
+  const { store, plans, clock, logger } = options;
+  for (const warning of settingWarnings(settings)) logger.warn(warning);
+  const ids = createTaskIds({ clock, randomBytes: options.randomBytes });
+  const parts = openParts({
+    store,
+    limitsOfPlan: (plan) => plans.plan(plan).limits,
+    clock,
+    random: Math.random,
+    newId: (prefix) => `${prefix}_${ids.next().slice(4)}`,
+    logger,
+  });
+  const engine = new Engine(parts);
+  const vault = new Vault({
+    repositories: parts.repositories,
+    clock,
+    ...(options.masterKeys === undefined
+      ? {}
+      : { masterKeys: options.masterKeys }),
+  });
+  const caller = new PushCaller({
+    allowList: options.parsed.allowList,
+    allowHttp: settings.pushAllowHttp,
+    clock,
+  });
+  const push = new Push({
+    parts,
+    changes: engine.changes,
+    claims: engine.claims,
+    delivery: new Delivery({
+      parts,
+      changes: engine.changes,
+      vault,
+      caller,
+      view: (task, options) => viewTask(task, { ...options, payloads: true }),
+    }),
+    maxInFlight: settings.pushMaxInFlight,
+  });
+  const operations = new Operations(engine);
+  const { identityProvider: mirror } = options;
+  const mirrorSettling = settings.idpMirrorUsers && mirror !== undefined
+    ? new MirrorSettling({ mirror, parts })
+    : undefined;
+  const mirrorRounds = mirrorSettling &&
+    new MirrorRounds({ settling: mirrorSettling, parts });
+  const eraser = new TenantEraser({ engine, vault, mirrorRounds });
+  const lastUsed = new LastUsed({ ...parts });
+  const secretsRounds = new SecretsRounds({ parts, vault });
+  const lifecycle = new Lifecycle({
+    logger,
+    clock,
+    graceMs: settings.shutdownGraceMs,
+    signals: options.signals,
+  });
+  const turns = new FairTurns();
+  const stopping = new AbortController();
+  let planCheck: Promise<void> | undefined;
+  let server: PublicServer | undefined;
+  lifecycle
+    .add({
+      name: "store",
+      start: () => store.start(),
+      stop: () => store.stop(),
+    })
+    .add({
+      name: "engine",
+      async start() {
+        const recovered = await engine.start();
+        if (recovered > 0) {
+          logger.warn("Gave back push calls of an earlier start", {
+            tasks: recovered,
+          });
+        }
+      },
+      stop: () => engine.stop(),
+    })
+    .add({
+      name: "push",
+      start() {
+        push.start();
+        return Promise.resolve();
+      },
+      async stop(graceMs) {
+        // What is given back has to be written, and the store to be closed.
+        await push.stop(graceMs - Math.min(STORE_GRACE_MS, graceMs / 2));
+        await caller.close();
+      },
+    })
+    .add({
+      name: "background work",
+      async start() {
+        await operations.start();
+        eraser.start();
+        mirrorRounds?.start();
+        lastUsed.start();
+        secretsRounds.start();
+        planCheck = warnOfUnknownPlans({
+          repositories: parts.repositories,
+          plans,
+          logger,
+          signal: stopping.signal,
+        });
+      },
+      async stop() {
+        stopping.abort();
+        await planCheck;
+        await operations.stop();
+        await eraser.stop();
+        await mirrorRounds?.stop();
+        await lastUsed.stop();
+        await secretsRounds.stop();
+      },
+    })
+    .add(metricsPart({
+      host: settings.metricsHost,
+      port: settings.metricsPort,
+      text: () => options.waits.text(),
+      logger,
+      clock,
+    }))
+    .add({
+      name: "listener",
+      async start() {
+        const handler = await openApi(settings, {
+          ...options,
+          running: { engine, vault, caller },
+          lastUsed,
+          secretsRounds,
+          mirrorSettling,
+          turns,
+          background: {
+            operations,
+            onTenantRemoved: () => eraser.wake(),
+          },
+        });
+        server = await listen(settings, { ...options, handler });
+      },
+      async stop(graceMs) {
+        // What has been read is begun before the signal tells that the end is near.
+        turns.release();
+        await server?.stop(graceMs);
+      },
+    })
+    // Workers that wait for tasks go home before the port waits for them.
+    .onStopping(() => engine.leases.stop())
+    .onReload(async () => {
+      if (options.tls === undefined || !await options.tls.reload()) return;
+      await server?.reloadTls();
+      logger.info("Reloaded certificate", {
+        not_after: options.tls.notAfter().toISOString(),
+      });
+    });
+  await lifecycle.start();
+  return await lifecycle.done;
+}
+
+/** Opens the public port. */
+async function listen(
+  settings: TasksSettings,
+  options: Pick<ServeOptions, "clock" | "logger" | "tls"> & {
+    readonly handler: HttpHandler;
+  },
+): Promise<PublicServer> {
+  const { clock, logger, tls, handler } = options;
+  const server = new PublicServer({
+    ...publicServerOptions(settings),
+    handler,
+    logger,
+    clock,
+    ...(tls === undefined ? {} : { tls: { certificate: tls.certificate } }),
+  });
+  const { hostname, port } = await openPort(() => server.start(), settings);
+  const scheme = tls === undefined ? "http" : "https";
+  logger.info(`Listening on ${scheme}://${hostname}:${port}`, {
+    tenants: `<domain>.${settings.serviceHost}`,
+  });
+  return server;
+}
+
+/** What the API stands on. */
+export interface OpenApiOptions extends ServeOptions {
+  /** What runs already. */
+  readonly running: Pick<ApiParts, "engine" | "vault" | "caller">;
+  /** Notes when credentials are used. */
+  readonly lastUsed: LastUsed;
+  /** Knows whether the keys of tenants open. */
+  readonly secretsRounds: Pick<SecretsRounds, "unopenedTenants">;
+  /** Mirrors users; absent when nothing is mirrored. */
+  readonly mirrorSettling: ApiParts["mirrorSettling"];
+  /** What requests take turns in. */
+  readonly turns: FairTurns;
+  /** What runs in the background on behalf of routes. */
+  readonly background: Pick<AllRoutesOptions, "operations" | "onTenantRemoved">;
+}
+
+/** Where the key of cursors is kept, so that they outlive a restart. */
+const CURSOR_KEY_ID = "cursor_key";
+
+/** Makes the handler of the public port. */
+export async function openApi(
+  settings: TasksSettings,
+  options: OpenApiOptions,
+): Promise<HttpHandler> {
+  const { clock, logger, parsed, lastUsed } = options;
+  const { engine } = options.running;
+  const apiKeys = new CredentialCache<ApiKey>({ clock });
+  const workerCredentials = new CredentialCache<WorkerCredential>({ clock });
+  const provider = options.identityProvider &&
+    new ProviderWatch({ provider: options.identityProvider, logger });
+  const apiParts: ApiParts = {
+    ...options.running,
+    plans: options.plans,
+    cursors: new Cursors(await cursorKey(options)),
+    targets: {
+      allowHttp: settings.pushAllowHttp,
+      allowList: parsed.allowList,
+    },
+    apiKeys,
+    workerCredentials,
+    ...(options.mirrorSettling === undefined
+      ? {}
+      : { mirrorSettling: options.mirrorSettling }),
+    ...(options.tokens === undefined ? {} : { issuer: settings.idpIssuer }),
+    accounts: {
+      mode: settings.accountsMode,
+      tokenDigests: digestsOf(settings.accountsToken),
+      perHour: settings.signupsPerHour,
+      serviceHost: settings.serviceHost,
+    },
+    readiness: () => readiness(options, provider),
+    durability: settings.durability,
+    maxBatchBytes: settings.maxBatchBytes,
+  };
+  const routes = allRoutes(apiParts, {
+    ...options.background,
+    tokens: options.tokens,
+  });
+  return createHandler({
+    routes,
+    serviceHost: settings.serviceHost,
+    devFallback: settings.devTenantFallback,
+    trustedProxies: parsed.trustedProxies,
+    repositories: engine.parts.repositories,
+    limitsOf: engine.parts.limitsOf,
+    maxBodyBytes: settings.maxBodyBytes,
+    maxBodiesBytes: settings.maxBodiesBytes,
+    operatorDigests: digestsOf(settings.operatorToken),
+    authenticator: new Authenticator({
+      store: new CredentialRecords(engine.parts),
+      apiKeys,
+      workerCredentials,
+      clock,
+      ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
+    }),
+    leaseSource: engine,
+    answers: new IdempotentAnswers(engine.parts),
+    turns: options.turns,
+    onWaited: (key, waitedMs) => options.waits.noteTurn(key, waitedMs),
+    onCaller: (who) => lastUsed.noteCaller(who),
+    clock,
+    logger,
+  });
+}
+
+function digestsOf(token: string): readonly string[] {
+  return token === "" ? [] : [digestOf(token)];
+}
+
+/** The key that seals cursors; made at the first start. */
+async function cursorKey(
+  { store, randomBytes }: Pick<ServeOptions, "store" | "randomBytes">,
+): Promise<Uint8Array> {
+  const known = await store.record("service", "", CURSOR_KEY_ID);
+  if (known !== undefined) return Uint8Array.fromBase64(known.text);
+  const key = randomBytes(32);
+  await store.commit([{
+    writes: [{
+      kind: "record",
+      recordKind: "service",
+      tenantId: "",
+      id: CURSOR_KEY_ID,
+      expectedVersion: 0,
+      next: {
+        kind: "service",
+        tenantId: "",
+        id: CURSOR_KEY_ID,
+        version: 1,
+        text: key.toBase64(),
+      },
+    }],
+  }]);
+  return key;
+}
+
+async function readiness(
+  { store, secretsRounds }: Pick<OpenApiOptions, "store" | "secretsRounds">,
+  provider: ProviderWatch | undefined,
+): Promise<Readonly<Record<string, Readiness>>> {
+  const checks: Record<string, Readiness> = {};
+  try {
+    await store.check();
+    checks.store = { isReady: true };
+  } catch {
+    checks.store = { isReady: false, detail: "it cannot be read or written" };
+  }
+  if (provider !== undefined) {
+    const outcome = await provider.check();
+    checks.idp = outcome.kind === "ok"
+      ? { isReady: true }
+      : { isReady: false, detail: outcome.kind };
+  }
+  // All else works, so it is ready; how many they are is not for strangers.
+  if (secretsRounds.unopenedTenants > 0) {
+    checks.secrets = {
+      isReady: true,
+      detail: "some tenants' secrets cannot be opened with the master keys " +
+        "that are configured",
+    };
+  }
+  return checks;
+}
