@@ -13,12 +13,12 @@ import { readSettings, settingsHelp } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
+import { serviceCredentialFault } from "./auth/owner_tokens.ts";
 import { runAccount } from "./cli/account.ts";
-import { LEDGER_FILE } from "./open_data.ts";
-import { openDataFolder } from "./open_data_folder.ts";
+import { LEDGER_FILE, openDataFolder } from "./open_data.ts";
 import { serve } from "./serve.ts";
-import { settingFaults } from "./setting_faults.ts";
 import { type RelayerSettings, relayerSettings } from "./settings.ts";
+import { parseMasterKeys } from "./vault/master_keys.ts";
 
 /** The version that `/version` tells. */
 const VERSION = "0.1.0";
@@ -108,6 +108,55 @@ async function serveWith(settings: RelayerSettings): Promise<number> {
     signals: processSignals,
   });
   return outcome.exitCode;
+}
+
+/** Everything that is wrong with the settings as a whole, one sentence each. */
+function settingFaults(settings: RelayerSettings): readonly string[] {
+  const faults: string[] = [];
+  const { ledgerRpcUrl, ledgerPackageId, publisherUrl, aggregatorUrls } =
+    settings;
+  if (ledgerRpcUrl !== "" && ledgerPackageId === "") {
+    faults.push(
+      "Cannot read accounts of LEDGER_RPC_URL: LEDGER_PACKAGE_ID must say " +
+        "whose accounts count",
+    );
+  }
+  if ((publisherUrl === "") !== (aggregatorUrls.length === 0)) {
+    faults.push(
+      "Cannot keep blobs elsewhere: BLOB_PUBLISHER_URL and " +
+        "BLOB_AGGREGATOR_URLS go together",
+    );
+  }
+  const urls: readonly (readonly [string, string])[] = [
+    ["LEDGER_RPC_URL", ledgerRpcUrl],
+    ["BLOB_PUBLISHER_URL", publisherUrl],
+    ["PUBLIC_URL", settings.publicUrl],
+    ["EMBEDDING_API_BASE", settings.embeddingUrl],
+    ["CHAT_API_BASE", settings.chatUrl],
+    ...aggregatorUrls.map((url) => ["BLOB_AGGREGATOR_URLS", url] as const),
+  ];
+  for (const [name, url] of urls) {
+    if (url !== "" && !isHttpUrl(url)) {
+      faults.push(`Cannot use ${name} "${url}": it is no http or https URL`);
+    }
+  }
+  if (settings.masterKeys !== "") {
+    const outcome = parseMasterKeys(settings.masterKeys);
+    if (outcome.kind === "invalid") {
+      faults.push(`${outcome.reason} (MASTER_KEYS)`);
+    }
+  }
+  if (settings.serviceCredential !== "") {
+    const fault = serviceCredentialFault(settings.serviceCredential);
+    if (fault !== undefined) faults.push(`${fault} (SERVICE_CREDENTIAL)`);
+  }
+  return faults;
+}
+
+function isHttpUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null &&
+    (url.protocol === "http:" || url.protocol === "https:");
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args, processIo()));

@@ -7,6 +7,7 @@
 
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
+import { describeError } from "../shared/settled.ts";
 import type { BlobStore } from "./blobs/blob_store.ts";
 import { writeDurableFile } from "./blobs/durable_file.ts";
 import { FileBlobs } from "./blobs/file_blobs.ts";
@@ -24,6 +25,23 @@ import type { RelayerStore } from "./store/store.ts";
 import { createLocalVault } from "./vault/local_vault.ts";
 import { parseMasterKeys } from "./vault/master_keys.ts";
 import type { RelayerVault } from "./vault/vault.ts";
+
+/**
+ * Makes the data folder where it is not there; only its owner can look into it.
+ *
+ * @throws {Error} when it cannot be made: the message says where and why
+ */
+export async function openDataFolder(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new Error(
+      `Cannot use the data folder "${path}" (DATA_DIR): ` +
+        describeError(error),
+      { cause: error },
+    );
+  }
+}
 
 /** Everything that outlives the process, and who may use it. */
 export interface RelayerData {

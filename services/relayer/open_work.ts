@@ -8,15 +8,33 @@
 import type { Clock } from "../shared/clock.ts";
 import type { FairTurns } from "../shared/fair_turns.ts";
 import type { Logger } from "../shared/logger.ts";
-import { FreshTexts } from "./jobs/fresh_texts.ts";
-import { jobId } from "./jobs/job_id.ts";
+import { describeError } from "../shared/settled.ts";
+import {
+  AccountResolver,
+  Authenticator,
+  nonceTtlMs,
+} from "./auth/authenticate.ts";
+import { Nonces } from "./auth/nonces.ts";
+import { OwnerTokens } from "./auth/owner_tokens.ts";
+import { RateLimits } from "./auth/rate_limits.ts";
+import { RefusalDelay } from "./auth/refusal.ts";
+import { SignatureVerifier } from "./auth/signature.ts";
+import type { Embedder } from "./embed/embedder.ts";
+import { HashedEmbedder } from "./embed/hashed_embedder.ts";
+import { CachedEmbedder, HttpEmbedder } from "./embed/http_embedder.ts";
+import { ChatAnswerer, ChatExtractor } from "./extract/chat_models.ts";
+import type { Answerer, Extractor } from "./extract/extractor.ts";
+import { HttpChat } from "./extract/http_chat.ts";
+import { RuleAnswerer } from "./extract/rule_answerer.ts";
+import { RuleExtractor } from "./extract/rule_extractor.ts";
+import { jobId } from "./jobs/intake.ts";
 import { JobIntake } from "./jobs/job_intake.ts";
 import { JobRunner } from "./jobs/job_runner.ts";
+import { FreshTexts } from "./jobs/job_sealer.ts";
 import { JobSteps } from "./jobs/job_steps.ts";
 import { JobWaiters } from "./jobs/job_waiters.ts";
 import { StorageUsage } from "./jobs/storage_usage.ts";
 import type { RelayerData } from "./open_data.ts";
-import type { Models } from "./open_models.ts";
 import { loadIndex } from "./recall/index_loader.ts";
 import type { MemoryIndex } from "./recall/memory_index.ts";
 import { RecallService } from "./recall/recall_service.ts";
@@ -24,6 +42,142 @@ import { RestoreService } from "./recall/restore_service.ts";
 import { VectorIndex } from "./recall/vector_index.ts";
 import type { RelayerSettings } from "./settings.ts";
 import type { BlobContent } from "./vault/vault.ts";
+
+/** Models, or what stands in for them. */
+export interface Models {
+  /** Makes vectors. */
+  readonly embedder: Embedder;
+  /** Finds facts. */
+  readonly extractor: Extractor;
+  /** Answers questions. */
+  readonly answerer: Answerer;
+}
+
+/**
+ * Makes what the settings name; nothing is called yet.
+ *
+ * @throws {TypeError} when an address or a key cannot be used
+ */
+export function openModels(settings: RelayerSettings, clock: Clock): Models {
+  return { embedder: embedderOf(settings, clock), ...chatOf(settings, clock) };
+}
+
+function embedderOf(settings: RelayerSettings, clock: Clock): Embedder {
+  const { embeddingUrl, embeddingKey, embeddingModel: model } = settings;
+  const { embeddingWidth: width, modelTimeoutMs: timeoutMs } = settings;
+  if (embeddingUrl === "") return new HashedEmbedder({ width });
+  // Questions come again; a call for each costs time and money.
+  return new CachedEmbedder({
+    embedder: new HttpEmbedder({
+      baseUrl: embeddingUrl,
+      ...keyOf(embeddingKey),
+      model,
+      width,
+      timeoutMs,
+      clock,
+    }),
+    clock,
+  });
+}
+
+function chatOf(
+  settings: RelayerSettings,
+  clock: Clock,
+): Pick<Models, "extractor" | "answerer"> {
+  const { chatUrl, chatKey, chatModel, modelTimeoutMs } = settings;
+  if (chatUrl === "") {
+    return { extractor: new RuleExtractor(), answerer: new RuleAnswerer() };
+  }
+  const chat = new HttpChat({
+    baseUrl: chatUrl,
+    ...keyOf(chatKey),
+    model: chatModel,
+    timeoutMs: modelTimeoutMs,
+    clock,
+  });
+  return {
+    extractor: new ChatExtractor({ chat }),
+    answerer: new ChatAnswerer({ chat }),
+  };
+}
+
+function keyOf(key: string): { readonly apiKey?: string } {
+  return key === "" ? {} : { apiKey: key };
+}
+
+/** What lets callers in. */
+export interface RelayerAccess {
+  /** Checks signed requests. */
+  readonly authenticator: Authenticator;
+  /** Holds refusals back for a moment. */
+  readonly refusalDelay: RefusalDelay;
+  /** Counts points. */
+  readonly rateLimits: RateLimits;
+  /** Makes and checks tokens of owners; undefined when nobody gets one. */
+  readonly ownerTokens: OwnerTokens | undefined;
+  /** Writes down what was spent. */
+  flush(): Promise<void>;
+}
+
+/** What access is made of. */
+export interface OpenAccessTools {
+  /** Where accounts are, and what was written down before. */
+  readonly data: Pick<RelayerData, "store" | "ledger" | "storage">;
+  /** The time. */
+  readonly clock: Clock;
+  /** Hears of what goes wrong. */
+  readonly logger: Logger;
+}
+
+/** Makes it, with what an earlier life of the process wrote down. */
+export async function openAccess(
+  settings: RelayerSettings,
+  { data: { store, ledger, storage }, clock, logger }: OpenAccessTools,
+): Promise<RelayerAccess> {
+  const { authWindowMs: windowMs, serviceCredential } = settings;
+  const nonces = new Nonces({
+    clock,
+    ttlMs: nonceTtlMs(windowMs),
+    // In the store's queue at once: whatever the request writes comes after it.
+    persist: (nonce, expiresAtMs) => {
+      store.commit([{ kind: "nonce", nonce, expiresAtMs }]).catch((error) => {
+        if (storage.note(error)) return;
+        logger.warn("Cannot write down that a request was let in", {
+          error: describeError(error),
+        });
+      });
+    },
+  });
+  nonces.load(await store.nonces(clock.nowMs()));
+  const rateLimits = new RateLimits({
+    clock,
+    keyPerMinute: settings.ratePerKeyMinute,
+    accountPerMinute: settings.ratePerAccountMinute,
+    accountPerHour: settings.ratePerAccountHour,
+    persist: async (windows) => {
+      await store.commit(
+        windows.map((window) => ({ kind: "rate", window })),
+      );
+    },
+  });
+  rateLimits.load(await store.rateWindows(rateLimits.firstMinute));
+  return {
+    authenticator: new Authenticator({
+      clock,
+      signatures: new SignatureVerifier(),
+      nonces,
+      accounts: new AccountResolver({ ledger, clock }),
+      windowMs,
+      isLegacyAllowed: settings.legacyAuth,
+    }),
+    refusalDelay: new RefusalDelay({ clock }),
+    rateLimits,
+    ownerTokens: serviceCredential === ""
+      ? undefined
+      : new OwnerTokens({ clock, credential: serviceCredential }),
+    flush: () => rateLimits.flush(),
+  };
+}
 
 /** Everything that works on memories. */
 export interface RelayerWork {

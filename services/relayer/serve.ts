@@ -11,17 +11,21 @@ import { openPort } from "../shared/http/open_port.ts";
 import { PublicServer } from "../shared/http/public_server.ts";
 import { publicServerOptions } from "../shared/http/public_settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
-import type { StopOutcome } from "../shared/stopper.ts";
 import type { Logger } from "../shared/logger.ts";
 import { repeatEvery } from "../shared/repeat.ts";
 import { describeError } from "../shared/settled.ts";
-import { BlobLocks } from "./blobs/blob_locks.ts";
+import type { StopOutcome } from "../shared/stopper.ts";
 import { createHandler } from "./api/handler.ts";
 import { RequestMetrics } from "./api/request_metrics.ts";
-import { openAccess, type RelayerAccess } from "./open_access.ts";
+import { BlobLocks } from "./blobs/blob_locks.ts";
 import { openData, type RelayerData } from "./open_data.ts";
-import { openModels } from "./open_models.ts";
-import { openWork, type RelayerWork } from "./open_work.ts";
+import {
+  openAccess,
+  openModels,
+  openWork,
+  type RelayerAccess,
+  type RelayerWork,
+} from "./open_work.ts";
 import type { RelayerSettings } from "./settings.ts";
 
 /** What the relayer gets from the process it runs in. */

@@ -11,16 +11,19 @@ import type { Logger } from "../../shared/logger.ts";
 import type { AuthOutcome, AuthRequest } from "../auth/authenticate.ts";
 import type { OwnerTokens } from "../auth/owner_tokens.ts";
 import type { RateLimits } from "../auth/rate_limits.ts";
-import type { BlobCatalog, CatalogEntry } from "../blobs/blob_catalog.ts";
 import type { BlobLocks } from "../blobs/blob_locks.ts";
-import type { BlobStore } from "../blobs/blob_store.ts";
+import type {
+  BlobCatalog,
+  BlobStore,
+  CatalogEntry,
+} from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { Answerer, Extractor } from "../extract/extractor.ts";
 import type { Intake, JobWatch } from "../jobs/intake.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { MemoryIndex } from "../recall/memory_index.ts";
 import type { Recall } from "../recall/recall_request.ts";
-import type { Restorer } from "../recall/restore_request.ts";
+import type { Restorer } from "../recall/restore_service.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { RelayerVault } from "../vault/vault.ts";

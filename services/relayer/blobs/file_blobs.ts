@@ -12,15 +12,15 @@
 import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
 import { tighten } from "../../shared/sqlite/private_file.ts";
-import { blobIdOf, blobPath } from "./blob_id.ts";
 import {
   type BlobCallOptions,
+  blobIdOf,
   type BlobOutcome,
+  blobPath,
   type BlobStore,
   BlobStoreError,
 } from "./blob_store.ts";
-import { syncFolder, writeDurableFile } from "./durable_file.ts";
-import { FolderSync } from "./folder_sync.ts";
+import { FolderSync, syncFolder, writeDurableFile } from "./durable_file.ts";
 import { Gate } from "./gate.ts";
 
 /** Options of {@linkcode FileBlobs}. */

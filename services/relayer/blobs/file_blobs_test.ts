@@ -1,7 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { blobPath } from "./blob_id.ts";
-import { BlobStoreError } from "./blob_store.ts";
+import { blobPath, BlobStoreError } from "./blob_store.ts";
 import { FileBlobs } from "./file_blobs.ts";
 import { testBlobStore } from "./testing/blob_conformance.ts";
 

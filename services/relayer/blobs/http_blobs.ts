@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock } from "../../shared/clock.ts";
+import type { Clock, Timer } from "../../shared/clock.ts";
 import { parseRetryAfter } from "../../shared/http/retry_after.ts";
 import {
   type BlobCallOptions,
@@ -12,9 +12,106 @@ import {
   type BlobStore,
   BlobStoreError,
 } from "./blob_store.ts";
-import { boundedBytes, fetchFault } from "./bounded_fetch.ts";
 import { Gate } from "./gate.ts";
-import { staggered } from "./staggered.ts";
+
+/** The body; undefined when it is larger than allowed, which ends the transfer. */
+export async function boundedBytes(
+  response: Response,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    // Leaving the loop cancels the body.
+    if (length > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+/** What is said of a call that failed; whole sentences of runtimes hold addresses. */
+export function fetchFault(error: unknown): string {
+  const isAborted = error instanceof DOMException &&
+    (error.name === "AbortError" || error.name === "TimeoutError");
+  return isAborted
+    ? "took too long, or the call was ended"
+    : "cannot be reached, or broke off";
+}
+
+/** Options of {@linkcode staggered}. */
+export interface StaggeredOptions<Target, Answer> {
+  /** Asks one; undefined is no good answer. Must not reject. */
+  readonly ask: (
+    target: Target,
+    signal: AbortSignal,
+  ) => Promise<Answer | undefined>;
+  /** Milliseconds until the next one is asked though nobody has answered. */
+  readonly afterMs: number;
+  /** The time. */
+  readonly clock: Clock;
+  /** Ends everything. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The first good answer; undefined when there is none. The next target is asked
+ * when the last one was no good or is slow. When it settles nobody is asked any
+ * more, and who was asked has been told so.
+ *
+ * @throws the signal's reason when it ends early
+ */
+export function staggered<Target, Answer>(
+  targets: readonly Target[],
+  options: StaggeredOptions<Target, Answer>,
+): Promise<Answer | undefined> {
+  const { ask, afterMs, clock, signal } = options;
+  const { promise, resolve, reject } = Promise.withResolvers<
+    Answer | undefined
+  >();
+  const losers = new AbortController();
+  const ended = AbortSignal.any([signal, losers.signal]);
+  let [next, open] = [0, 0];
+  let timer: Timer | undefined;
+  let isSettled = false;
+  const settle = (end: () => void): void => {
+    if (isSettled) return;
+    isSettled = true;
+    timer?.cancel();
+    signal.removeEventListener("abort", onAbort);
+    losers.abort();
+    end();
+  };
+  const onAbort = (): void => settle(() => reject(signal.reason));
+  const askNext = (): void => {
+    timer?.cancel();
+    if (isSettled) return;
+    if (next >= targets.length) {
+      if (open === 0) settle(() => resolve(undefined));
+      return;
+    }
+    const target = targets[next++]!;
+    open++;
+    if (next < targets.length) timer = clock.setTimer(askNext, afterMs);
+    ask(target, ended).then((answer) => {
+      open--;
+      if (answer === undefined) askNext();
+      else settle(() => resolve(answer));
+    });
+  };
+  if (signal.aborted) onAbort();
+  else {
+    signal.addEventListener("abort", onAbort, { once: true });
+    askNext();
+  }
+  return promise;
+}
 
 /** Options of {@linkcode HttpBlobs}. */
 export interface HttpBlobsOptions {

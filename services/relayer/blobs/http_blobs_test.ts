@@ -3,9 +3,200 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { BlobStoreError } from "./blob_store.ts";
-import { HttpBlobs, type HttpBlobsOptions } from "./http_blobs.ts";
+import {
+  boundedBytes,
+  fetchFault,
+  HttpBlobs,
+  type HttpBlobsOptions,
+  staggered,
+} from "./http_blobs.ts";
 import { testBlobStore } from "./testing/blob_conformance.ts";
 import { type BlobServers, startBlobServers } from "./testing/blob_servers.ts";
+
+/** A body in pieces, which tells when it is ended. */
+function pieces(lengths: readonly number[]) {
+  let [given, isCancelled] = [0, false];
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      const length = lengths[given];
+      if (length === undefined) return controller.close();
+      given++;
+      controller.enqueue(new Uint8Array(length).fill(given));
+    },
+    cancel() {
+      isCancelled = true;
+    },
+  }, { highWaterMark: 0 });
+  return {
+    response: new Response(body),
+    given: () => given,
+    isCancelled: () => isCancelled,
+  };
+}
+
+Deno.test("boundedBytes() puts the pieces of a body together", async () => {
+  const { response } = pieces([2, 0, 3]);
+  assertEquals(
+    await boundedBytes(response, 5),
+    Uint8Array.of(1, 1, 3, 3, 3),
+  );
+});
+
+Deno.test("boundedBytes() gives nothing for an answer without a body", async () => {
+  assertEquals(await boundedBytes(new Response(null), 0), new Uint8Array());
+});
+
+Deno.test("boundedBytes() ends a transfer that is too long as soon as it is", async () => {
+  const { response, given, isCancelled } = pieces(Array(100).fill(10));
+  assertEquals(await boundedBytes(response, 25), undefined);
+  assertEquals([given(), isCancelled()], [3, true]);
+});
+
+Deno.test("boundedBytes() passes on that a transfer breaks off", async () => {
+  const body = new ReadableStream({
+    pull: (controller) => controller.error(new TypeError("reset")),
+  });
+  await assertRejects(
+    () => boundedBytes(new Response(body), 10),
+    TypeError,
+    "reset",
+  );
+});
+
+Deno.test("fetchFault() tells an end from a failure, without addresses", () => {
+  const ended = "took too long, or the call was ended";
+  assertEquals(fetchFault(AbortSignal.abort().reason), ended);
+  assertEquals(fetchFault(new DOMException("x", "TimeoutError")), ended);
+  const failed = "cannot be reached, or broke off";
+  const error = new TypeError("error sending request for http://10.0.0.1/");
+  assertEquals(fetchFault(error), failed);
+  assertEquals(fetchFault(new DOMException("x", "DataError")), failed);
+  assertEquals(fetchFault("odd"), failed);
+});
+
+const AFTER_MS = 150;
+
+/** Targets that answer when a test has them answer. */
+class Asked {
+  readonly clock = new FakeClock();
+  readonly ending = new AbortController();
+  /** In the order of asking. */
+  readonly names: string[] = [];
+  readonly #answers = new Map<
+    string,
+    PromiseWithResolvers<string | undefined>
+  >();
+  readonly #signals = new Map<string, AbortSignal>();
+
+  ask(targets: readonly string[]): Promise<string | undefined> {
+    return staggered(targets, {
+      ask: (target, signal) => {
+        const answer = Promise.withResolvers<string | undefined>();
+        this.names.push(target);
+        this.#answers.set(target, answer);
+        this.#signals.set(target, signal);
+        return answer.promise;
+      },
+      afterMs: AFTER_MS,
+      clock: this.clock,
+      signal: this.ending.signal,
+    });
+  }
+
+  /** Has a target answer, and whoever waits for it hear of it. */
+  async answer(target: string, answer: string | undefined): Promise<void> {
+    this.#answers.get(target)?.resolve(answer);
+    await turn();
+  }
+
+  isEnded(target: string): boolean {
+    return this.#signals.get(target)?.aborted === true;
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+Deno.test("staggered() takes the first answer without asking others", async () => {
+  const asked = new Asked();
+  const answer = asked.ask(["a", "b"]);
+  asked.clock.advance(AFTER_MS - 1);
+  await asked.answer("a", "from a");
+  assertEquals(await answer, "from a");
+  asked.clock.advance(AFTER_MS);
+  assertEquals(asked.names, ["a"]);
+  assertEquals(asked.clock.pendingTimers, 0);
+});
+
+Deno.test("staggered() asks the next at once when one is no good, and gives nothing when all are", async () => {
+  const asked = new Asked();
+  const answer = asked.ask(["a", "b", "c"]);
+  await asked.answer("a", undefined);
+  assertEquals(asked.names, ["a", "b"]);
+  await asked.answer("b", undefined);
+  assertEquals(asked.names, ["a", "b", "c"]);
+  await asked.answer("c", undefined);
+  assertEquals(await answer, undefined);
+  assertEquals(asked.clock.pendingTimers, 0);
+});
+
+Deno.test("staggered() asks the next beside a slow one, which may still win", async () => {
+  const asked = new Asked();
+  const answer = asked.ask(["a", "b", "c"]);
+  asked.clock.advance(AFTER_MS);
+  assertEquals(asked.names, ["a", "b"]);
+  // The time of the next one counts from here.
+  asked.clock.advance(AFTER_MS - 1);
+  assertEquals(asked.names, ["a", "b"]);
+  await asked.answer("a", "late, but good");
+  assertEquals(await answer, "late, but good");
+  assert(asked.isEnded("b"));
+  asked.clock.advance(AFTER_MS);
+  assertEquals(asked.names, ["a", "b"]);
+  await asked.answer("b", "too late");
+});
+
+Deno.test("staggered() waits for the slow ones when the last one is no good", async () => {
+  const asked = new Asked();
+  const answer = asked.ask(["a", "b"]);
+  asked.clock.advance(AFTER_MS);
+  await asked.answer("b", undefined);
+  assertEquals(asked.clock.pendingTimers, 0);
+  assertEquals(asked.isEnded("a"), false);
+  await asked.answer("a", "from a");
+  assertEquals(await answer, "from a");
+});
+
+Deno.test("staggered() tells the losers to end before it answers", async () => {
+  const asked = new Asked();
+  const endedAtAnswer = asked.ask(["a", "b"]).then(() => asked.isEnded("a"));
+  asked.clock.advance(AFTER_MS);
+  await asked.answer("b", "from b");
+  assertEquals(await endedAtAnswer, true);
+  await asked.answer("a", undefined);
+  assertEquals(asked.names, ["a", "b"]);
+});
+
+Deno.test("staggered() ends with its signal, and so do those who were asked", async () => {
+  const asked = new Asked();
+  const answer = asked.ask(["a", "b"]);
+  asked.ending.abort(new TypeError("stopped"));
+  await assertRejects(() => answer, TypeError, "stopped");
+  assert(asked.isEnded("a"));
+  assertEquals(asked.clock.pendingTimers, 0);
+  await asked.answer("a", "too late");
+  assertEquals(asked.names, ["a"]);
+});
+
+Deno.test("staggered() asks nobody when its signal was aborted before, and nobody when there is none", async () => {
+  const none = new Asked();
+  assertEquals(await none.ask([]), undefined);
+  const asked = new Asked();
+  asked.ending.abort(new TypeError("stopped"));
+  await assertRejects(() => asked.ask(["a"]), TypeError, "stopped");
+  assertEquals(asked.names, []);
+});
 
 const BYTES = new Uint8Array([1, 2, 3]);
 

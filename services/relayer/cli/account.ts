@@ -10,7 +10,7 @@ import type { CommandIo } from "../../shared/command_io.ts";
 import { switchFlag, textFlag } from "../../shared/flags.ts";
 import { quote } from "../../shared/quote.ts";
 import { readCommand, wrongArguments } from "../../shared/read_command.ts";
-import type { AccountRecord } from "../ledger/account_record.ts";
+import type { AccountRecord } from "../ledger/ledger.ts";
 import { openLedgerFile } from "../ledger/ledger_file.ts";
 import type { AccountChange, LocalAccounts } from "../ledger/local_accounts.ts";
 import { LocalLedger } from "../ledger/local_ledger.ts";

@@ -81,3 +81,52 @@ function pieces(run: string): readonly Word[] {
     return [single, { text: character + next, isPiece: true }];
   });
 }
+
+const ENGLISH = /^[a-z]{4,}$/;
+const VOWEL = /[aeiouy]/;
+/** Letters that are doubled before an ending without being so in the word. */
+const DOUBLED = /([bdgmnprt])\1$/;
+
+/** The stem of a word in lower case; words of other letters stay. */
+export function stem(word: string): string {
+  if (!ENGLISH.test(word)) return word;
+  const base = withoutTense(withoutPlural(word));
+  if (base.length > 3 && base.endsWith("e")) return base.slice(0, -1);
+  if (base.length > 2 && base.endsWith("y")) return `${base.slice(0, -1)}i`;
+  return base;
+}
+
+function withoutPlural(word: string): string {
+  if (word.endsWith("ies")) return `${word.slice(0, -3)}y`;
+  if (/(?:ss|us|is)$/.test(word)) return word;
+  if (/(?:ss|x|z|ch|sh)es$/.test(word)) return word.slice(0, -2);
+  return word.endsWith("s") ? word.slice(0, -1) : word;
+}
+
+function withoutTense(word: string): string {
+  for (const ending of ["ing", "ed"]) {
+    if (!word.endsWith(ending)) continue;
+    const rest = word.slice(0, -ending.length);
+    if (rest.length < 3 || !VOWEL.test(rest)) return word;
+    return DOUBLED.test(rest) ? rest.slice(0, -1) : rest;
+  }
+  return word;
+}
+
+const WORDS =
+  "a about after again all also am an and any are as at be because " +
+  "been before being but by can could did do does doing down during each few " +
+  "for from further had has have having he her here hers him his how i if in " +
+  "into is it its just me more most my no nor not of off on once only or other " +
+  "our out over own same she should so some such than that the their them then " +
+  "there these they this those through to too under until up very was we were " +
+  "what when where which while who whom why will with would you your " +
+  "im ive id ill youre youve dont doesnt didnt isnt wasnt cant couldnt wont " +
+  "thats whats theyre weve were hes shes lets";
+
+const STOP_WORDS: ReadonlySet<string> = new Set(WORDS.split(" "));
+
+/** Whether a word in lower case and without apostrophes says little. */
+export function isStopWord(word: string): boolean {
+  return STOP_WORDS.has(word);
+}

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
-import { wordsOf } from "./words.ts";
+import { stem, wordsOf } from "./words.ts";
 
 Deno.test("wordsOf() folds case, accents and widths", () => {
   assertEquals(texts("Ａda's CAFÉ, don’t—stop! 3.5"), [
@@ -61,3 +61,26 @@ Deno.test("wordsOf() keeps single characters that stand for many, and few of the
 function texts(text: string): readonly string[] {
   return wordsOf(text).map((word) => word.text);
 }
+
+Deno.test("stem() makes one of the forms of a word", () => {
+  const families = [
+    ["move", "moves", "moved", "moving"],
+    ["run", "runs", "running"],
+    ["city", "cities"],
+    ["class", "classes"],
+    ["box", "boxes"],
+    ["plan", "plans", "planned", "planning"],
+    ["like", "likes", "liked", "liking"],
+    ["study", "studies", "studied", "studying"],
+  ];
+  for (const family of families) {
+    const stems = new Set(family.map(stem));
+    assertEquals(stems.size, 1, family.join());
+  }
+});
+
+Deno.test("stem() leaves short words and words of other letters", () => {
+  for (const word of ["red", "sing", "this", "bus", "was", "größe", "c3po"]) {
+    assertEquals(stem(word), word);
+  }
+});

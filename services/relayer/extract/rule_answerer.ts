@@ -6,10 +6,8 @@
  */
 
 import { NEVER_PAUSING } from "../../shared/slices.ts";
-import { stem } from "../embed/stem.ts";
 import { finishInSlices, type Steps } from "../embed/steps.ts";
-import { isStopWord } from "../embed/stop_words.ts";
-import { wordsOf } from "../embed/words.ts";
+import { isStopWord, stem, wordsOf } from "../embed/words.ts";
 import type { Answerer, AnswerOptions } from "./extractor.ts";
 import { sentencesOf } from "./sentences.ts";
 

@@ -1,10 +1,12 @@
 /**
- * The sentences of a text.
+ * The sentences of a text, and whether two of them say the same in nearly the same
+ * words.
  *
  * @module
  */
 
 import type { Steps } from "../embed/steps.ts";
+import { stem, wordsOf } from "../embed/words.ts";
 
 /** A sentence. */
 export interface Sentence {
@@ -63,4 +65,44 @@ function splitLine(line: string): readonly string[] {
   }
   sentences.push(line.slice(from).trim());
   return sentences.filter((sentence) => sentence !== "");
+}
+
+/** Words that change nothing. All others may: "to" and "from", "not". */
+const FILLERS: ReadonlySet<string> = new Set([
+  ...["a", "an", "the", "really", "very", "so", "just", "also", "too", "that"],
+]);
+const SAME_SHARE = 0.9;
+
+/** A sentence as the set of its words, for {@linkcode saysSame}. */
+export function wordSet(text: string): ReadonlySet<string> {
+  const words = wordsOf(text).map((word) => word.text);
+  return new Set(words.filter((word) => !FILLERS.has(word)).map(stem));
+}
+
+/** Whether nine of ten words are the same. */
+export function saysSame(
+  left: ReadonlySet<string>,
+  right: ReadonlySet<string>,
+): boolean {
+  const shared = left.intersection(right).size;
+  return shared > 0 &&
+    shared / (left.size + right.size - shared) >= SAME_SHARE;
+}
+
+/** Gathers texts and refuses those that say what an earlier one says. */
+export class DistinctTexts {
+  readonly #sets: ReadonlySet<string>[];
+
+  /** A collection that has some already. */
+  constructor(known: readonly string[]) {
+    this.#sets = known.map(wordSet);
+  }
+
+  /** Adds a text; false when it says nothing new. */
+  add(text: string): boolean {
+    const words = wordSet(text);
+    if (this.#sets.some((known) => saysSame(known, words))) return false;
+    this.#sets.push(words);
+    return true;
+  }
 }

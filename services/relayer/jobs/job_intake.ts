@@ -7,7 +7,7 @@
 import { Buffer } from "node:buffer";
 import type { Clock } from "../../shared/clock.ts";
 import type { Caller } from "../auth/authenticate.ts";
-import type { JobRow } from "../store/job_row.ts";
+import type { JobRow } from "../store/rows.ts";
 import {
   type Change,
   type CommitOutcome,
@@ -16,17 +16,50 @@ import {
   StoreBusyError,
 } from "../store/store.ts";
 import type { BlobContent, RelayerVault } from "../vault/vault.ts";
-import { type ClaimMaker, claimMaker } from "./client_key.ts";
-import type { FreshTexts } from "./fresh_texts.ts";
 import type {
   AcceptOptions,
   AcceptOutcome,
   Intake,
   NewText,
 } from "./intake.ts";
-import { JobSealer, type SealedJob } from "./job_sealer.ts";
-import { RecentRate } from "./recent_rate.ts";
+import {
+  type ClaimMaker,
+  claimMaker,
+  type FreshTexts,
+  JobSealer,
+  type SealedJob,
+} from "./job_sealer.ts";
 import type { StorageUsage, Usage } from "./storage_usage.ts";
+
+/** The length of a span; the last whole one and the current one count. */
+const SPAN_MS = 250;
+
+/** Counts in two spans: cheap, and never more than a span behind. */
+export class RecentRate {
+  #span = -Infinity;
+  #current = 0;
+  #last = 0;
+
+  /** It happened. */
+  count(nowMs: number): void {
+    this.#turn(nowMs);
+    this.#current++;
+  }
+
+  /** How often a second, by the last quarter or half of one. */
+  perSecond(nowMs: number): number {
+    this.#turn(nowMs);
+    return Math.max(this.#current, this.#last) * (1_000 / SPAN_MS);
+  }
+
+  #turn(nowMs: number): void {
+    const span = Math.floor(nowMs / SPAN_MS);
+    if (span === this.#span) return;
+    this.#last = span === this.#span + 1 ? this.#current : 0;
+    this.#current = 0;
+    this.#span = span;
+  }
+}
 
 /** Options of {@linkcode JobIntake}. */
 export interface JobIntakeOptions {

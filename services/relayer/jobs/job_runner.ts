@@ -8,11 +8,10 @@ import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { pause } from "../../shared/periodic.ts";
 import { describeError, waitAtMost } from "../../shared/settled.ts";
-import type { JobRow } from "../store/job_row.ts";
+import type { JobRow } from "../store/rows.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
 import type { RelayerStore } from "../store/store.ts";
-import { nextAttemptMs } from "./backoff.ts";
-import { DueJobs } from "./due_jobs.ts";
+import { DueJobs, nextAttemptMs } from "./due_jobs.ts";
 import { LATE_FAILURE } from "./job_failure.ts";
 import type { FailedStep, JobSteps } from "./job_steps.ts";
 

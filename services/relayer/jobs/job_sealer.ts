@@ -1,13 +1,16 @@
 /**
- * Texts become jobs: each is sealed into its blob, under a key of its own.
+ * What intake makes of texts: jobs, each sealed into its blob under a key of its own,
+ * the claim of a client's idempotency key, and a cache that keeps recent texts open.
  *
  * @module
  */
 
 import type { Clock } from "../../shared/clock.ts";
 import { settle } from "../../shared/settled.ts";
+import type { Pausing } from "../../shared/slices.ts";
 import type { Caller } from "../auth/authenticate.ts";
-import type { NewJob } from "../store/job_row.ts";
+import type { NewJob } from "../store/rows.ts";
+import type { KeyClaim } from "../store/store.ts";
 import type { BlobContent, RelayerVault } from "../vault/vault.ts";
 import type { AcceptOptions, NewText } from "./intake.ts";
 
@@ -112,4 +115,98 @@ export class JobSealer {
       jobs.map(({ job }) => settle(() => vault.destroy(owner, job.keyId))),
     );
   }
+}
+
+/** Remembers texts in memory alone, up to a bound; those beyond it are opened. */
+export class FreshTexts<Content extends { readonly text: string }> {
+  readonly #maxChars: number;
+  readonly #contents = new Map<string, Content>();
+  #chars = 0;
+
+  /** Remembers at most `maxChars` characters. */
+  constructor(maxChars: number) {
+    this.#maxChars = maxChars;
+  }
+
+  /** Remembers what a job holds, where there is room. */
+  add(jobId: string, content: Content): void {
+    this.forget(jobId);
+    if (this.#chars + content.text.length > this.#maxChars) return;
+    this.#contents.set(jobId, content);
+    this.#chars += content.text.length;
+  }
+
+  /** What a job holds, if it is remembered. */
+  get(jobId: string): Content | undefined {
+    return this.#contents.get(jobId);
+  }
+
+  /** Forgets what a job holds. */
+  forget(jobId: string): void {
+    const content = this.#contents.get(jobId);
+    if (content === undefined) return;
+    this.#contents.delete(jobId);
+    this.#chars -= content.text.length;
+  }
+}
+
+/** Makes the claim that jobs were made for a key. */
+export type ClaimMaker = (jobIds: readonly string[]) => KeyClaim;
+
+/** Options of {@linkcode claimMaker}. */
+export interface ClaimMakerOptions {
+  /**
+   * The key.
+   * @default there is none
+   */
+  readonly idempotencyKey?: string;
+  /** Makes digests. */
+  readonly vault: Pick<RelayerVault, "digest">;
+  /** The time. */
+  readonly clock: Clock;
+  /**
+   * How long the key is known, in milliseconds.
+   *
+   * @default {86400000}
+   */
+  readonly keyLifeMs?: number;
+  /**
+   * Asked between steps of long work.
+   * @default it goes on until it is done
+   */
+  readonly pausing?: Pausing | undefined;
+}
+
+const DEFAULT_KEY_LIFE_MS = 24 * 3_600_000;
+
+/** What makes claims of a request's key; undefined when it has none. */
+export async function claimMaker(
+  owner: string,
+  texts: readonly NewText[],
+  options: ClaimMakerOptions,
+): Promise<ClaimMaker | undefined> {
+  const { idempotencyKey, vault, clock, pausing } = options;
+  const { keyLifeMs = DEFAULT_KEY_LIFE_MS } = options;
+  if (idempotencyKey === undefined) return undefined;
+  const text = fingerprintText(texts);
+  await pausing?.pause();
+  const fingerprint = await vault.digest(owner, text);
+  await pausing?.pause();
+  // Clients make their keys of the text, so the key could betray it.
+  const key = await vault.digest(owner, `idempotency key\n${idempotencyKey}`);
+  const expiresAtMs = clock.nowMs() + keyLifeMs;
+  return (jobIds) => ({ owner, key, fingerprint, jobIds, expiresAtMs });
+}
+
+/** What has to be the same for two requests to be the same. */
+function fingerprintText(texts: readonly NewText[]): string {
+  return JSON.stringify(
+    texts.map(({ text, namespace, importance, metadata, supersedes }) => [
+      namespace,
+      text,
+      importance ?? DEFAULT_IMPORTANCE,
+      Object.entries(metadata ?? {}).sort(([a], [b]) => a < b ? -1 : 1),
+      supersedes ?? null,
+    ]),
+  );
 }

@@ -11,16 +11,13 @@ import type { FairTurns } from "../../shared/fair_turns.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
-import type { BlobCatalog } from "../blobs/blob_catalog.ts";
-import type { BlobStore } from "../blobs/blob_store.ts";
+import type { BlobCatalog, BlobStore } from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { finishInSlices } from "../embed/steps.ts";
 import type { MemoryIndex } from "../recall/memory_index.ts";
-import type { JobRow } from "../store/job_row.ts";
-import type { NewMemory } from "../store/memory_row.ts";
+import type { JobRow, NewMemory } from "../store/rows.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
 import type { BlobContent, RelayerVault } from "../vault/vault.ts";
-import type { FreshTexts } from "./fresh_texts.ts";
 import {
   GONE_FAILURE,
   INTERNAL_FAILURE,
@@ -28,9 +25,9 @@ import {
   openFailure,
   thrownFailure,
 } from "./job_failure.ts";
+import type { FreshTexts } from "./job_sealer.ts";
 import { isDeleted, StoredJobs } from "./stored_jobs.ts";
-import { textVectors } from "./text_vectors.ts";
-import { vectorTextSteps } from "./vector_text.ts";
+import { textVectors, vectorTextSteps } from "./text_vectors.ts";
 
 /** Options of {@linkcode JobSteps}. */
 export interface JobStepsOptions {

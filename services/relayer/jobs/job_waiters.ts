@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import type { JobRow } from "../store/job_row.ts";
+import type { JobRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { JobWatch } from "./intake.ts";
 

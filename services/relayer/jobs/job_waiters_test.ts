@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import type { JobRow, JobStatus } from "../store/job_row.ts";
+import type { JobRow, JobStatus } from "../store/rows.ts";
 import { JobWaiters } from "./job_waiters.ts";
 
 const OWNER = "0xa";

@@ -7,12 +7,10 @@
 
 import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
-import type { BlobCatalog } from "../blobs/blob_catalog.ts";
+import type { BlobCatalog } from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import type { MemoryIndex } from "../recall/memory_index.ts";
-import { vectorFits } from "../recall/vector_fit.ts";
-import type { JobRow } from "../store/job_row.ts";
-import type { MemoryRow, NewMemory } from "../store/memory_row.ts";
+import { type MemoryIndex, vectorFits } from "../recall/memory_index.ts";
+import type { JobRow, MemoryRow, NewMemory } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { IndexEntry, RelayerVault } from "../vault/vault.ts";
 

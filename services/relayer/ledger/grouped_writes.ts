@@ -9,7 +9,7 @@ import {
   inTransaction,
   type TransactionTarget,
 } from "../../shared/sqlite/transaction.ts";
-import type { FileErrors } from "../store/sqlite/file_errors.ts";
+import type { FileErrors } from "../store/sqlite/database_file.ts";
 
 /** Options of {@linkcode GroupedWrites}. */
 export interface GroupedWritesOptions {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { FileErrors } from "../store/sqlite/file_errors.ts";
+import { FileErrors } from "../store/sqlite/database_file.ts";
 import { GroupedWrites, type GroupedWritesOptions } from "./grouped_writes.ts";
 
 Deno.test("add() puts the writes of a turn into one transaction", async () => {

@@ -8,12 +8,12 @@
 
 import { createHash } from "node:crypto";
 import { settle } from "../../shared/settled.ts";
-import type { AccountRecord } from "./account_record.ts";
 import {
   accountObject,
   type ObjectOptions,
   packageObject,
-} from "./ledger_object.ts";
+} from "./account_object.ts";
+import type { AccountRecord } from "./ledger.ts";
 import { normalizeLedgerId } from "./ledger_id.ts";
 
 /** Where the accounts come from. */

@@ -6,19 +6,68 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import { inTransaction } from "../../shared/sqlite/transaction.ts";
-import type { AccountRecord, DelegateKeyRecord } from "./account_record.ts";
-import {
-  type DelegateKeyInput,
-  MAX_DELEGATE_KEYS,
-  readDelegateKey,
-} from "./delegate_key_rules.ts";
-import type { DelegateKey } from "./ledger.ts";
+import { isSmallOrderKey } from "../auth/signature.ts";
+import type {
+  AccountRecord,
+  DelegateKey,
+  DelegateKeyRecord,
+} from "./ledger.ts";
 import type { LedgerFile } from "./ledger_file.ts";
-import { normalizeLedgerId, normalizePublicKey } from "./ledger_id.ts";
+import {
+  addressOfPublicKey,
+  normalizeLedgerId,
+  normalizePublicKey,
+} from "./ledger_id.ts";
+
+/** Most keys of an account. */
+export const MAX_DELEGATE_KEYS = 20;
+/** Most bytes of a label. */
+export const MAX_LABEL_BYTES = 64;
+
+/** A key as somebody gives it. */
+export interface DelegateKeyInput {
+  /** The public key, 64 hexadecimal digits, with `0x` or without. */
+  readonly publicKey: string;
+  /** What its owner calls it, at most 64 bytes. */
+  readonly label: string;
+}
+
+/** What reading a key comes to. */
+export type DelegateKeyOutcome =
+  | { readonly kind: "ok"; readonly key: DelegateKey }
+  | { readonly kind: "invalid"; readonly message: string };
+
+/** Reads a key. */
+export function readDelegateKey(input: DelegateKeyInput): DelegateKeyOutcome {
+  const publicKey = normalizePublicKey(input.publicKey);
+  if (publicKey === undefined) {
+    return invalid("the public key is not 64 hexadecimal digits");
+  }
+  if (isSmallOrderKey(Buffer.from(publicKey, "hex"))) {
+    return invalid("anybody can sign for this public key");
+  }
+  const { label } = input;
+  if (!label.isWellFormed() || /\p{Cc}/u.test(label)) {
+    return invalid("the label has characters that cannot be shown");
+  }
+  const labelBytes = Buffer.byteLength(label);
+  if (labelBytes > MAX_LABEL_BYTES) {
+    return invalid(
+      `the label has ${labelBytes} bytes, ${MAX_LABEL_BYTES} are the most`,
+    );
+  }
+  const address = addressOfPublicKey(publicKey);
+  return { kind: "ok", key: { publicKey, address, label } };
+}
+
+function invalid(state: string): DelegateKeyOutcome {
+  return { kind: "invalid", message: `Cannot take delegate key: ${state}` };
+}
 
 /** Whose account is to be made. */
 export type NewAccount =

@@ -9,7 +9,7 @@ import type {
   BlobCatalog,
   CatalogEntry,
   NewCatalogEntry,
-} from "../blobs/blob_catalog.ts";
+} from "../blobs/blob_store.ts";
 import type { LedgerFile } from "./ledger_file.ts";
 
 const COLUMNS =

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import type { CatalogEntry } from "../blobs/blob_catalog.ts";
+import type { CatalogEntry } from "../blobs/blob_store.ts";
 import { LocalCatalog } from "./local_catalog.ts";
 import { openAt, withLedger } from "./testing/open_test_ledger.ts";
 

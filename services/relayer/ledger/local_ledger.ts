@@ -5,8 +5,7 @@
  */
 
 import { describeError } from "../../shared/settled.ts";
-import type { AccountRecord } from "./account_record.ts";
-import type { AccountOutcome, Ledger } from "./ledger.ts";
+import type { AccountOutcome, AccountRecord, Ledger } from "./ledger.ts";
 import type { LedgerFile } from "./ledger_file.ts";
 import { normalizeLedgerId, normalizePublicKey } from "./ledger_id.ts";
 import { LocalAccounts } from "./local_accounts.ts";

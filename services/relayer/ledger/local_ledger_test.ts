@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { makeSigner } from "../auth/testing/signer.ts";
-import type { AccountRecord } from "./account_record.ts";
+import type { AccountRecord } from "./ledger.ts";
 import { addressOfPublicKey } from "./ledger_id.ts";
 import type { AccountChange } from "./local_accounts.ts";
 import { LocalLedger } from "./local_ledger.ts";

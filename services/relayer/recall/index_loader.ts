@@ -6,12 +6,11 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { MemoryRow } from "../store/memory_row.ts";
+import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { IndexEntry, Opened, RelayerVault } from "../vault/vault.ts";
-import type { MemoryIndex } from "./memory_index.ts";
-import { pooled } from "./pooled.ts";
-import { isOfClient, vectorFits } from "./vector_fit.ts";
+import { pooled } from "./bounded_work.ts";
+import { isOfClient, type MemoryIndex, vectorFits } from "./memory_index.ts";
 
 /** Options of {@linkcode loadIndex}. */
 export interface LoadIndexOptions {

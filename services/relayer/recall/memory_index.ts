@@ -1,11 +1,15 @@
 /**
- * The index in memory, as the rest of the relayer sees it.
+ * The index in memory, as the rest of the relayer sees it, and which vectors fit it.
  *
  * @module
  */
 
 import type { Steps } from "../embed/steps.ts";
-import type { Metadata } from "../vault/vault.ts";
+import {
+  CLIENT_MODEL,
+  type IndexEntry,
+  type Metadata,
+} from "../vault/vault.ts";
 
 /** A memory as the index knows it. */
 export interface IndexedMemory {
@@ -81,4 +85,31 @@ export interface MemoryIndex {
 export interface ListedIndex extends MemoryIndex {
   /** Whether there is such a memory. */
   has(owner: string, id: string): boolean;
+}
+
+/** What vectors are compared with. */
+export interface WantedVectors {
+  /** How wide they have to be. */
+  readonly width: number;
+  /**
+   * What has to have made them, unless a client brought them.
+   *
+   * @default anything
+   */
+  readonly model?: string;
+}
+
+/** Tells whether a vector is of the wanted width and maker. */
+export function vectorFits(
+  { vector, model }: Pick<IndexEntry, "vector" | "model">,
+  wanted: WantedVectors,
+): boolean {
+  if (vector.length !== wanted.width) return false;
+  return isOfClient({ model }) || wanted.model === undefined ||
+    model === wanted.model;
+}
+
+/** Tells whether a vector is a client's, which cannot be made again here. */
+export function isOfClient({ model }: Pick<IndexEntry, "model">): boolean {
+  return model === CLIENT_MODEL;
 }

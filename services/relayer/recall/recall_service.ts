@@ -12,18 +12,19 @@ import type { BlobStore } from "../blobs/blob_store.ts";
 import { KeyedGate } from "../blobs/gate.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { finishInSlices } from "../embed/steps.ts";
-import { vectorTextSteps } from "../jobs/vector_text.ts";
+import { vectorTextSteps } from "../jobs/text_vectors.ts";
 import type { OpenedBlob, OpenFailure, RelayerVault } from "../vault/vault.ts";
-import { boundedWork } from "./bounded_work.ts";
+import { boundedWork, pooled } from "./bounded_work.ts";
 import type { MemoryIndex } from "./memory_index.ts";
-import { candidateCount, type OrderedHit, orderHits } from "./ordering.ts";
-import { pooled } from "./pooled.ts";
-import type {
-  Recall,
-  RecalledMemory,
-  RecallOutcome,
-  RecallRequest,
-  RecallStage,
+import {
+  candidateCount,
+  type OrderedHit,
+  orderHits,
+  type Recall,
+  type RecalledMemory,
+  type RecallOutcome,
+  type RecallRequest,
+  type RecallStage,
 } from "./recall_request.ts";
 
 /** Options of {@linkcode RecallService}. */

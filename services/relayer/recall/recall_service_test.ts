@@ -1,7 +1,10 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import { DEFAULT_WEIGHTS } from "./ordering.ts";
-import type { RecallOutcome, RecallRequest } from "./recall_request.ts";
+import {
+  DEFAULT_WEIGHTS,
+  type RecallOutcome,
+  type RecallRequest,
+} from "./recall_request.ts";
 import { RecallService } from "./recall_service.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 

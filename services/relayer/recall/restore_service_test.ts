@@ -2,7 +2,7 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { StoreBusyError } from "../store/store.ts";
 import type { RecallOutcome } from "./recall_request.ts";
-import type { RestoreOutcome } from "./restore_request.ts";
+import type { RestoreOutcome } from "./restore_service.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 import { VectorIndex } from "./vector_index.ts";
 

@@ -6,8 +6,218 @@
  * @module
  */
 
-import { type CoarseQuery, coarseQuery } from "./coarse_vector.ts";
-import { compileRowScan, DENSE_STEP, type RowScan } from "./scan_module.ts";
+import { type CoarseQuery, coarseQuery } from "./vectors.ts";
+
+/** A function of the module; all arguments are addresses and counts. */
+export type ScanFunction = (
+  ...args: [
+    rows: number,
+    count: number,
+    query: number,
+    out: number,
+    length: number,
+  ]
+) => void;
+
+/** The two functions of the module; see the module's comment. */
+export interface RowScan {
+  /** Sums over all columns. */
+  readonly dense: ScanFunction;
+  /** Sums over the columns that the query names. */
+  readonly sparse: ScanFunction;
+}
+
+/** Columns that one turn of the dense loop takes. */
+export const DENSE_STEP = 32;
+
+/** Compiles the module over a memory of the caller's. */
+export function compileRowScan(memory: WebAssembly.Memory): RowScan {
+  const module = new WebAssembly.Module(moduleBytes());
+  const instance = new WebAssembly.Instance(module, { env: { memory } });
+  const { dense, sparse } = instance.exports;
+  if (!isFunction(dense) || !isFunction(sparse)) {
+    throw new TypeError("Cannot compile the scan: a function is missing");
+  }
+  return { dense, sparse };
+}
+
+type Code = readonly number[];
+
+const I32 = 0x7f;
+const V128 = 0x7b;
+const NO_RESULT = 0x40;
+
+const BLOCK: Code = [0x02, NO_RESULT];
+const LOOP: Code = [0x03, NO_RESULT];
+const END: Code = [0x0b];
+const I32_EQZ: Code = [0x45];
+const I32_LESS_UNSIGNED: Code = [0x49];
+const I32_ADD: Code = [0x6a];
+const I32_SUB: Code = [0x6b];
+const I32_MUL: Code = [0x6c];
+const I32_STORE: Code = [0x36, 2, 0];
+const I32X4_ADD: Code = [0xfd, 0xae, 0x01];
+const I32X4_DOT_I16X8: Code = [0xfd, 0xba, 0x01];
+const V128_ZERO: Code = [0xfd, 0x0c, ...new Array<number>(16).fill(0)];
+
+const ROWS = 0;
+const COUNT = 1;
+const QUERY = 2;
+const OUT = 3;
+const LENGTH = 4;
+const ROW = 5;
+const STOP = 6;
+const CURSOR = 7;
+const SUM = 8;
+const SUMS: Code = [SUM, 9, 10, 11];
+
+function moduleBytes(): Uint8Array<ArrayBuffer> {
+  const type = [0x60, ...list([[I32], [I32], [I32], [I32], [I32]]), 0];
+  const memory = [...name("env"), ...name("memory"), 2, 0, 1];
+  return new Uint8Array([
+    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...section(1, [type]),
+    ...section(2, [memory]),
+    ...section(3, [[0], [0]]),
+    ...section(7, [[...name("dense"), 0, 0], [...name("sparse"), 0, 1]]),
+    ...section(10, [sized(denseCode()), sized(sparseCode())]),
+  ]);
+}
+
+function denseCode(): Code {
+  return [
+    ...list([[3, I32], [SUMS.length, V128]]),
+    ...eachRow([
+      ...get(ROW),
+      ...get(LENGTH),
+      ...I32_ADD,
+      ...set(STOP),
+      ...get(QUERY),
+      ...set(CURSOR),
+      ...SUMS.flatMap((sum) => [...V128_ZERO, ...set(sum)]),
+      ...LOOP,
+      ...SUMS.flatMap(denseStep),
+      ...advance(CURSOR, 2 * DENSE_STEP),
+      ...advance(ROW, DENSE_STEP),
+      ...repeatWhileBelow(ROW, STOP),
+      ...END,
+      ...get(OUT),
+      ...get(SUM),
+      ...SUMS.slice(1).flatMap((sum) => [...get(sum), ...I32X4_ADD]),
+      ...set(SUM),
+      ...lane(0),
+      ...[1, 2, 3].flatMap((index) => [...lane(index), ...I32_ADD]),
+      ...I32_STORE,
+    ]),
+  ];
+}
+
+/** Adds eight columns to one of the sums. */
+function denseStep(sum: number, index: number): Code {
+  const load8x8 = [0xfd, 0x01, 3, ...unsigned(8 * index)];
+  const load = [0xfd, 0x00, 4, ...unsigned(16 * index)];
+  return [
+    ...[...get(sum), ...get(ROW), ...load8x8, ...get(CURSOR), ...load],
+    ...[...I32X4_DOT_I16X8, ...I32X4_ADD, ...set(sum)],
+  ];
+}
+
+function sparseCode(): Code {
+  const loadByte = [0x2c, 0, 0];
+  return [
+    ...list([[4, I32]]),
+    ...eachRow([
+      ...get(QUERY),
+      ...get(LENGTH),
+      ...I32_ADD,
+      ...set(STOP),
+      ...get(QUERY),
+      ...set(CURSOR),
+      ...constant(0),
+      ...set(SUM),
+      ...LOOP,
+      ...[...get(ROW), ...get(CURSOR), ...loadI32(0), ...I32_ADD, ...loadByte],
+      ...[...get(CURSOR), ...loadI32(4), ...I32_MUL],
+      ...[...get(SUM), ...I32_ADD, ...set(SUM)],
+      ...advance(CURSOR, 8),
+      ...repeatWhileBelow(CURSOR, STOP),
+      ...END,
+      ...get(OUT),
+      ...get(SUM),
+      ...I32_STORE,
+    ]),
+  ];
+}
+
+/** Runs `code` for each row, with its address in ROW. */
+function eachRow(code: Code): Code {
+  return [
+    ...[...BLOCK, ...LOOP],
+    ...[...get(COUNT), ...I32_EQZ, 0x0d, 1],
+    ...[...get(ROWS), ...loadI32(0), ...set(ROW)],
+    ...code,
+    ...[...advance(ROWS, 4), ...advance(OUT, 4)],
+    ...[...get(COUNT), ...constant(1), ...I32_SUB, ...set(COUNT)],
+    ...[0x0c, 0],
+    ...[...END, ...END, ...END],
+  ];
+}
+
+function repeatWhileBelow(local: number, bound: number): Code {
+  return [...get(local), ...get(bound), ...I32_LESS_UNSIGNED, 0x0d, 0];
+}
+
+function advance(local: number, by: number): Code {
+  return [...get(local), ...constant(by), ...I32_ADD, ...set(local)];
+}
+
+function lane(index: number): Code {
+  return [...get(SUM), 0xfd, 0x1b, index];
+}
+
+function loadI32(offset: number): Code {
+  return [0x28, 2, offset];
+}
+
+function get(local: number): Code {
+  return [0x20, local];
+}
+
+function set(local: number): Code {
+  return [0x21, local];
+}
+
+/** A constant from 0 to 8191: two bytes of signed LEB128. */
+function constant(value: number): Code {
+  return [0x41, (value & 0x7f) | 0x80, value >> 7];
+}
+
+function section(id: number, items: readonly Code[]): Code {
+  return [id, ...sized(list(items))];
+}
+
+function list(items: readonly Code[]): Code {
+  return [...unsigned(items.length), ...items.flat()];
+}
+
+function name(text: string): Code {
+  return sized([...new TextEncoder().encode(text)]);
+}
+
+function sized(bytes: Code): Code {
+  return [...unsigned(bytes.length), ...bytes];
+}
+
+/** Unsigned LEB128. */
+function unsigned(value: number): Code {
+  return value < 0x80
+    ? [value]
+    : [(value & 0x7f) | 0x80, ...unsigned(value >> 7)];
+}
+
+function isFunction(value: unknown): value is ScanFunction {
+  return typeof value === "function";
+}
 
 const PAGE_BYTES = 65_536;
 /** 4 GiB: what addresses of 32 bits reach. */

@@ -6,8 +6,13 @@
  * @module
  */
 
-import type { JobRow, NewJob } from "./job_row.ts";
-import type { MemoryRow, NewMemory, Tombstone } from "./memory_row.ts";
+import type {
+  JobRow,
+  MemoryRow,
+  NewJob,
+  NewMemory,
+  Tombstone,
+} from "./rows.ts";
 
 /** One change. All changes of a commit happen, or none. */
 export type Change =

@@ -8,9 +8,8 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { openDatabase } from "../store/sqlite/database_file.ts";
-import { FileErrors } from "../store/sqlite/file_errors.ts";
 import { migrate, type Migration } from "../../shared/sqlite/migrations.ts";
+import { FileErrors, openDatabase } from "../store/sqlite/database_file.ts";
 import { TurnWriter } from "../store/sqlite/turn_writer.ts";
 
 /** A root key as it is kept. */

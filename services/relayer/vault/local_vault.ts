@@ -19,7 +19,6 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
-import { decodeContent, encodeContent } from "./blob_content.ts";
 import {
   type EnvelopeHead,
   type EnvelopeKind,
@@ -31,11 +30,15 @@ import {
   sealEnvelope,
   sealLongEnvelope,
 } from "./envelope.ts";
-import { decodeIndexEntry, encodeIndexEntry } from "./index_entry.ts";
 import { KeyDatabase } from "./key_database.ts";
-import { readMasterKeyFile } from "./master_key_file.ts";
-import { masterKeysOf } from "./master_keys.ts";
+import { masterKeysOf, readMasterKeyFile } from "./master_keys.ts";
 import { type KeyPurpose, RootKeys } from "./root_keys.ts";
+import {
+  decodeContent,
+  decodeIndexEntry,
+  encodeContent,
+  encodeIndexEntry,
+} from "./sealed_content.ts";
 import type {
   BlobContent,
   IndexEntry,

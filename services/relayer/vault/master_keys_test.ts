@@ -1,7 +1,10 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { readMasterKeyFile } from "./master_key_file.ts";
-import { masterKeysOf, parseMasterKeys } from "./master_keys.ts";
+import {
+  masterKeysOf,
+  parseMasterKeys,
+  readMasterKeyFile,
+} from "./master_keys.ts";
 
 const FIRST = Uint8Array.from({ length: 32 }, (_, at) => at);
 const SECOND = Uint8Array.from({ length: 32 }, (_, at) => at * 3 + 1);

@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { JobRow, JobStatus } from "../../store/job_row.ts";
-import type { MemoryRow } from "../../store/memory_row.ts";
+import type { JobRow, JobStatus, MemoryRow } from "../../store/rows.ts";
 import { type Answer, ok, refused } from "../answer.ts";
 import { bad, type Check, good, list } from "../checks/check.ts";
 import { isRecordId } from "../checks/text_checks.ts";

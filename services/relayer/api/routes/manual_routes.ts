@@ -5,9 +5,8 @@
  */
 
 import type { Caller } from "../../auth/authenticate.ts";
-import type { CatalogEntry } from "../../blobs/blob_catalog.ts";
-import { blobIdOf } from "../../blobs/blob_id.ts";
-import type { NewMemory } from "../../store/memory_row.ts";
+import { blobIdOf, type CatalogEntry } from "../../blobs/blob_store.ts";
+import type { NewMemory } from "../../store/rows.ts";
 import type { Metadata } from "../../vault/vault.ts";
 import { ok } from "../answer.ts";
 import { type Check, good, withDefault } from "../checks/check.ts";

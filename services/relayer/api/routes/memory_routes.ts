@@ -9,11 +9,12 @@
  * @module
  */
 
-import type { CatalogEntry } from "../../blobs/blob_catalog.ts";
-import { blobIdOf } from "../../blobs/blob_id.ts";
-import { BlobStoreError } from "../../blobs/blob_store.ts";
-import type { JobRow } from "../../store/job_row.ts";
-import type { MemoryRow } from "../../store/memory_row.ts";
+import {
+  blobIdOf,
+  BlobStoreError,
+  type CatalogEntry,
+} from "../../blobs/blob_store.ts";
+import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import type { Change } from "../../store/store.ts";
 import { readEnvelope } from "../../vault/envelope.ts";
 import { type Answer, ok, refused } from "../answer.ts";

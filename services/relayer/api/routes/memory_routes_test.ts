@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { blobIdOf } from "../../blobs/blob_id.ts";
-import { BlobStoreError } from "../../blobs/blob_store.ts";
+import { blobIdOf, BlobStoreError } from "../../blobs/blob_store.ts";
 import { sampleJob, storeSample } from "../testing/sample_rows.ts";
 import { ANN, BEN } from "../testing/test_parts.ts";
 import { openTestRelayer, type TestRelayer } from "../testing/test_relayer.ts";

@@ -7,7 +7,7 @@
 
 import { finishInSlices } from "../../embed/steps.ts";
 import { type Fact, MAX_FACTS } from "../../extract/extractor.ts";
-import { vectorTextSteps } from "../../jobs/vector_text.ts";
+import { vectorTextSteps } from "../../jobs/text_vectors.ts";
 import { ok, unavailableAnswer } from "../answer.ts";
 import { optional, withDefault } from "../checks/check.ts";
 import {

@@ -6,7 +6,7 @@
  */
 
 import { addressOfPublicKey } from "../../ledger/ledger_id.ts";
-import type { MemoryRow, Tombstone } from "../../store/memory_row.ts";
+import type { MemoryRow, Tombstone } from "../../store/rows.ts";
 import type { FeedPosition, NamespaceRow } from "../../store/store.ts";
 import {
   type Answer,

@@ -4,9 +4,13 @@
  * @module
  */
 
-import { blobIdOf } from "../../blobs/blob_id.ts";
-import type { BlobCatalog, CatalogEntry } from "../../blobs/blob_catalog.ts";
-import type { BlobOutcome, BlobStore } from "../../blobs/blob_store.ts";
+import {
+  type BlobCatalog,
+  blobIdOf,
+  type BlobOutcome,
+  type BlobStore,
+  type CatalogEntry,
+} from "../../blobs/blob_store.ts";
 import type { IndexEntry } from "../../vault/vault.ts";
 import type { Leftovers, RelayerParts } from "../parts.ts";
 

@@ -4,12 +4,13 @@
  * @module
  */
 
-import type { JobRow, NewJob } from "../../store/job_row.ts";
 import type {
+  JobRow,
   MemoryRow,
+  NewJob,
   NewMemory,
   Tombstone,
-} from "../../store/memory_row.ts";
+} from "../../store/rows.ts";
 import type {
   Change,
   CommitOutcome,

@@ -5,8 +5,7 @@
  */
 
 import type { Caller } from "../../auth/authenticate.ts";
-import type { JobRow, NewJob } from "../../store/job_row.ts";
-import type { MemoryRow, NewMemory } from "../../store/memory_row.ts";
+import type { JobRow, MemoryRow, NewJob, NewMemory } from "../../store/rows.ts";
 import { KEY_BYTES, sealEnvelope } from "../../vault/envelope.ts";
 import type { TestRelayer } from "./test_relayer.ts";
 

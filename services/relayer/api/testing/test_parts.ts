@@ -25,7 +25,7 @@ import type {
   RecallOutcome,
   RecallRequest,
 } from "../../recall/recall_request.ts";
-import type { RestoreOutcome } from "../../recall/restore_request.ts";
+import type { RestoreOutcome } from "../../recall/restore_service.ts";
 import type { RelayerParts } from "../parts.ts";
 
 /** Two owners, each with a delegate. */

@@ -15,24 +15,31 @@ import {
 } from "../../api/routes/memory_routes.ts";
 import { MemoryCatalog } from "../../api/testing/memory_blobs.ts";
 import type { Caller } from "../../auth/authenticate.ts";
-import { blobIdOf } from "../../blobs/blob_id.ts";
 import { BlobLocks } from "../../blobs/blob_locks.ts";
-import type { BlobOutcome, BlobStore } from "../../blobs/blob_store.ts";
+import {
+  blobIdOf,
+  type BlobOutcome,
+  type BlobStore,
+} from "../../blobs/blob_store.ts";
 import type { EmbedOutcome } from "../../embed/embedder.ts";
 import { HashedEmbedder } from "../../embed/hashed_embedder.ts";
 import { loadIndex } from "../../recall/index_loader.ts";
 import { VectorIndex } from "../../recall/vector_index.ts";
-import type { JobRow } from "../../store/job_row.ts";
+import type { JobRow } from "../../store/rows.ts";
 import { createSqliteStore } from "../../store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "../../store/storage_watch.ts";
 import type { RelayerStore } from "../../store/store.ts";
 import { createLocalVault } from "../../vault/local_vault.ts";
 import type { BlobContent, RelayerVault } from "../../vault/vault.ts";
-import { FreshTexts } from "../fresh_texts.ts";
-import type { AcceptOptions, AcceptOutcome, NewText } from "../intake.ts";
-import { jobId } from "../job_id.ts";
+import {
+  type AcceptOptions,
+  type AcceptOutcome,
+  jobId,
+  type NewText,
+} from "../intake.ts";
 import { JobIntake, type JobIntakeOptions } from "../job_intake.ts";
 import { JobRunner, type JobRunnerOptions } from "../job_runner.ts";
+import { FreshTexts } from "../job_sealer.ts";
 import {
   JobSteps,
   type JobStepsOptions,

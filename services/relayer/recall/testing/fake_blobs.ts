@@ -5,11 +5,12 @@
  */
 
 import type {
+  BlobCallOptions,
   BlobCatalog,
+  BlobOutcome,
   CatalogEntry,
   NewCatalogEntry,
-} from "../../blobs/blob_catalog.ts";
-import type { BlobCallOptions, BlobOutcome } from "../../blobs/blob_store.ts";
+} from "../../blobs/blob_store.ts";
 
 /** Keeps blobs under names that a test gives them. */
 export class FakeBlobs {

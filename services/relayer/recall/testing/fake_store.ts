@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { MemoryRow, NewMemory } from "../../store/memory_row.ts";
+import type { MemoryRow, NewMemory } from "../../store/rows.ts";
 import type { Change, CommitOutcome } from "../../store/store.ts";
 import type { RestoreParts } from "../restore_batch.ts";
 

@@ -5,9 +5,43 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { JobRow, NewJob } from "../job_row.ts";
+import type { JobRow, JobStatus, NewJob } from "../rows.ts";
 import type { Change, JobPatch } from "../store.ts";
-import { isUnfinished, statusCode, statusOf } from "./status_code.ts";
+
+/** In the order of their numbers; what is released never moves. */
+const STATUSES: readonly JobStatus[] = [
+  "pending",
+  "running",
+  "uploaded",
+  "done",
+  "failed",
+];
+
+/** Numbers below it are of jobs that are unfinished. */
+const FIRST_FINISHED = 3;
+
+/** The number of a status. */
+export function statusCode(status: JobStatus): number {
+  return STATUSES.indexOf(status);
+}
+
+/**
+ * The status of a number.
+ *
+ * @throws {RangeError} when there is none
+ */
+export function statusOf(code: number): JobStatus {
+  const status = STATUSES[code];
+  if (status === undefined) {
+    throw new RangeError(`Cannot read job: its status is ${code}`);
+  }
+  return status;
+}
+
+/** Whether a job of this status is still to be worked on. */
+export function isUnfinished(code: number): boolean {
+  return code < FIRST_FINISHED;
+}
 
 /** What of a job decides how it may be changed. */
 interface JobHead {

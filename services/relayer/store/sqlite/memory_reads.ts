@@ -1,12 +1,220 @@
 /**
- * What is asked of the index's rows.
+ * What is read of memories: rows by id, scans, and the feed of changes.
  *
  * @module
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { MemoryRow } from "../memory_row.ts";
-import { memoryOf, type MemoryRecord } from "./memory_record.ts";
+import type { MemoryRow, Tombstone } from "../rows.ts";
+import type { FeedPosition, MemoryPage } from "../store.ts";
+
+/** A row of the table of memories. */
+export interface MemoryRecord {
+  /** The row's number. */
+  readonly n: number;
+  /** As in {@linkcode MemoryRow.owner}. */
+  readonly owner: string;
+  /** As in {@linkcode MemoryRow.id}. */
+  readonly id: string;
+  /** As in {@linkcode MemoryRow.namespace}. */
+  readonly namespace: string;
+  /** As in {@linkcode MemoryRow.blobId}. */
+  readonly blob_id: string;
+  /** As in {@linkcode MemoryRow.sizeBytes}. */
+  readonly size_bytes: number;
+  /** As in {@linkcode MemoryRow.createdAtMs}. */
+  readonly created_ms: number;
+  /** As in {@linkcode MemoryRow.updatedAtMs}. */
+  readonly updated_ms: number;
+  /** As in {@linkcode MemoryRow.change}. */
+  readonly change: number;
+  /** As in {@linkcode MemoryRow.agentId}. */
+  readonly agent_id: string | null;
+  /** As in {@linkcode MemoryRow.packageId}. */
+  readonly package_id: string | null;
+  /** As in {@linkcode MemoryRow.importance}. */
+  readonly importance: number | null;
+  /** As in {@linkcode MemoryRow.keyId}. */
+  readonly key_id: string | null;
+  /** As in {@linkcode MemoryRow.supersedes}. */
+  readonly supersedes: string | null;
+  /** As in {@linkcode MemoryRow.supersededBy}. */
+  readonly superseded_by: string | null;
+  /** As in {@linkcode MemoryRow.sealedIndex}. */
+  readonly sealed_index: Uint8Array;
+}
+
+/** A row of the table of tombstones. */
+export interface TombstoneRecord {
+  /** As in {@linkcode Tombstone.id}. */
+  readonly id: string;
+  /** As in {@linkcode Tombstone.namespace}. */
+  readonly namespace: string;
+  /** As in {@linkcode Tombstone.deletedAtMs}. */
+  readonly deleted_ms: number;
+  /** As in {@linkcode Tombstone.change}. */
+  readonly change: number;
+}
+
+/** The row as the port shows it. */
+export function memoryOf(row: MemoryRecord): MemoryRow {
+  return {
+    id: row.id,
+    owner: row.owner,
+    namespace: row.namespace,
+    blobId: row.blob_id,
+    sizeBytes: row.size_bytes,
+    createdAtMs: row.created_ms,
+    agentId: row.agent_id,
+    packageId: row.package_id,
+    importance: row.importance,
+    ...(row.key_id === null ? {} : { keyId: row.key_id }),
+    sealedIndex: row.sealed_index,
+    ...(row.supersedes === null ? {} : { supersedes: row.supersedes }),
+    updatedAtMs: row.updated_ms,
+    change: row.change,
+    ...(row.superseded_by === null ? {} : { supersededBy: row.superseded_by }),
+  };
+}
+
+/** The tombstone as the port shows it. */
+export function tombstoneOf(row: TombstoneRecord): Tombstone {
+  return {
+    id: row.id,
+    namespace: row.namespace,
+    deletedAtMs: row.deleted_ms,
+    change: row.change,
+  };
+}
+
+/** Numbers for each millisecond that a database might have been used. */
+const NUMBERS_PER_MS = 1_024;
+
+/**
+ * Gives numbers to changes. A new database begins at a number that comes from
+ * the time of day, so that whoever remembers a number of a database that was
+ * lost is seen to be behind the first number of the one that took its place.
+ */
+export class ChangeCounter {
+  readonly #write: StatementSync;
+  readonly #first: number;
+  #last: number;
+  #written: number;
+
+  /** The counter of an open database. */
+  constructor(db: DatabaseSync, nowMs: number) {
+    db.prepare(
+      "INSERT INTO numbers VALUES('first_change', ?1), ('last_change', ?1) " +
+        "ON CONFLICT DO NOTHING",
+    ).run(Math.max(0, nowMs) * NUMBERS_PER_MS);
+    this.#write = db.prepare(
+      "UPDATE numbers SET value = ? WHERE name = 'last_change'",
+    );
+    const read = db.prepare("SELECT value FROM numbers WHERE name = ?");
+    this.#first = Number(read.get("first_change")?.["value"]);
+    this.#last = Number(read.get("last_change")?.["value"]);
+    this.#written = this.#last;
+  }
+
+  /** All numbers of this database are greater. */
+  get first(): number {
+    return this.#first;
+  }
+
+  /** The highest number that was given. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** The next number. */
+  next(): number {
+    this.#last++;
+    return this.#last;
+  }
+
+  /** Writes the highest number; to be called at the end of a transaction. */
+  write(): void {
+    if (this.#last === this.#written) return;
+    this.#write.run(this.#last);
+    this.#written = this.#last;
+  }
+}
+
+/** Reads pages of changes. */
+export class MemoryFeed {
+  readonly #counter: ChangeCounter;
+  readonly #memories: StatementSync;
+  readonly #tombstones: StatementSync;
+  readonly #swept: StatementSync;
+
+  /** The feed of an open database. */
+  constructor(db: DatabaseSync, counter: ChangeCounter) {
+    this.#counter = counter;
+    this.#memories = db.prepare(
+      "SELECT * FROM memories WHERE owner = ? AND change > ? " +
+        "ORDER BY change LIMIT ?",
+    );
+    this.#tombstones = db.prepare(
+      "SELECT id, namespace, deleted_ms, change FROM tombstones " +
+        "WHERE owner = ? AND change > ? ORDER BY change LIMIT ?",
+    );
+    this.#swept = db.prepare(
+      "SELECT swept_change FROM owners WHERE owner = ?",
+    );
+  }
+
+  /**
+   * What changed after a position: at most `limit` rows and as many tombstones,
+   * cut at the same change so that the next page misses neither.
+   */
+  page(
+    owner: string,
+    options: { readonly limit: number; readonly after?: FeedPosition },
+  ): MemoryPage {
+    const { limit, after } = options;
+    const afterChange = after?.change ?? 0;
+    const rows = this.#memories.all(
+      owner,
+      afterChange,
+      limit + 1,
+    ) as unknown as MemoryRecord[];
+    const removed = this.#tombstones.all(
+      owner,
+      afterChange,
+      limit + 1,
+    ) as unknown as TombstoneRecord[];
+    const end = Math.min(endOf(rows, limit), endOf(removed, limit));
+    const memories = rows.filter(({ change }) => change <= end);
+    const deleted = removed.filter(({ change }) => change <= end);
+    const last = Math.max(
+      memories.at(-1)?.change ?? 0,
+      deleted.at(-1)?.change ?? 0,
+    );
+    return {
+      memories: memories.map(memoryOf),
+      deleted: deleted.map(tombstoneOf),
+      hasMore: memories.length < rows.length || deleted.length < removed.length,
+      next: last === 0 ? after : { change: last },
+      mustResync: after !== undefined && this.#isBehind(owner, after.change),
+    };
+  }
+
+  /** Whether removals after a change are forgotten, or of another database. */
+  #isBehind(owner: string, change: number): boolean {
+    if (change < this.#counter.first || change > this.#counter.last) {
+      return true;
+    }
+    return change < Number(this.#swept.get(owner)?.["swept_change"] ?? 0);
+  }
+}
+
+/** The last change that a page of so many may have. */
+function endOf(
+  changes: readonly { readonly change: number }[],
+  limit: number,
+): number {
+  return changes.length > limit ? changes[limit - 1]?.change ?? 0 : Infinity;
+}
 
 /** Which rows a scan is about. */
 export interface ScanOptions {

@@ -5,9 +5,9 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { NewMemory } from "../memory_row.ts";
+import type { NewMemory } from "../rows.ts";
 import type { Change } from "../store.ts";
-import type { ChangeCounter } from "./change_counter.ts";
+import type { ChangeCounter } from "./memory_reads.ts";
 import type { NamespaceSums } from "./namespace_sums.ts";
 
 /** What of a row the sums are made of. */

@@ -10,8 +10,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { JobRow } from "../job_row.ts";
-import type { MemoryRow } from "../memory_row.ts";
+import {
+  type FolderLock,
+  lockFolder,
+} from "../../../shared/sqlite/folder_lock.ts";
+import { migrate } from "../../../shared/sqlite/migrations.ts";
+import type { JobRow, MemoryRow } from "../rows.ts";
 import type {
   Change,
   CommitOutcome,
@@ -23,20 +27,17 @@ import type {
   RelayerStore,
 } from "../store.ts";
 import { bytesOf, ChangeApplier } from "./change_applier.ts";
-import { ChangeCounter } from "./change_counter.ts";
-import { openDatabase } from "./database_file.ts";
-import { FileErrors } from "./file_errors.ts";
-import {
-  type FolderLock,
-  lockFolder,
-} from "../../../shared/sqlite/folder_lock.ts";
+import { FileErrors, openDatabase } from "./database_file.ts";
 import { JobRows } from "./job_rows.ts";
-import { MemoryFeed } from "./memory_feed.ts";
-import { MemoryReads, type ScanOptions } from "./memory_reads.ts";
+import {
+  ChangeCounter,
+  MemoryFeed,
+  MemoryReads,
+  type ScanOptions,
+} from "./memory_reads.ts";
 import { MemoryWrites } from "./memory_writes.ts";
-import { migrate } from "../../../shared/sqlite/migrations.ts";
+import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
-import { RELAYER_MIGRATIONS } from "./relayer_migrations.ts";
 import { SideRows } from "./side_rows.ts";
 import { type SweepBounds, Sweeper } from "./sweeper.ts";
 import { TurnWriter } from "./turn_writer.ts";

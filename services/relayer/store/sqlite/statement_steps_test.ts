@@ -14,13 +14,11 @@ import {
   sampleMemory,
 } from "../testing/sample_rows.ts";
 import { ChangeApplier } from "./change_applier.ts";
-import { ChangeCounter } from "./change_counter.ts";
 import { JobRows } from "./job_rows.ts";
-import { MemoryFeed } from "./memory_feed.ts";
-import { MemoryReads } from "./memory_reads.ts";
+import { ChangeCounter, MemoryFeed, MemoryReads } from "./memory_reads.ts";
 import { MemoryWrites } from "./memory_writes.ts";
+import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
-import { RELAYER_MIGRATIONS } from "./relayer_migrations.ts";
 import { SideRows } from "./side_rows.ts";
 import { Sweeper } from "./sweeper.ts";
 import { withFolder } from "./testing/open_store.ts";

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { setImmediate, setTimeout } from "node:timers";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { setImmediate, setTimeout } from "node:timers";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { StoreBusyError } from "../store.ts";
-import type { FileErrors } from "./file_errors.ts";
+import type { FileErrors } from "./database_file.ts";
 
 /** Options of {@linkcode TurnWriter}. */
 export interface TurnWriterOptions {

@@ -1,6 +1,6 @@
-import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { FileErrors } from "./file_errors.ts";
+import { assertEquals, assertRejects } from "@std/assert";
+import { FileErrors } from "./database_file.ts";
 import { TurnWriter, type TurnWriterOptions } from "./turn_writer.ts";
 
 async function withWriter(

@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { NewJob } from "../job_row.ts";
-import type { NewMemory } from "../memory_row.ts";
+import type { NewJob, NewMemory } from "../rows.ts";
 
 /** An owner's address. */
 export const ALICE = `0x${"a1".repeat(32)}`;

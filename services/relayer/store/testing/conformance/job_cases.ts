@@ -5,7 +5,7 @@
  */
 
 import { assertEquals, assertExists } from "@std/assert";
-import type { JobRow } from "../../job_row.ts";
+import type { JobRow } from "../../rows.ts";
 import type { JobPatch, RelayerStore } from "../../store.ts";
 import { ALICE, BOB, SAMPLE_MS, sampleJob } from "../sample_rows.ts";
 import { commitAll, type StoreCase } from "./store_case.ts";

@@ -5,7 +5,7 @@
  */
 
 import { assertEquals, assertExists, assertRejects } from "@std/assert";
-import type { MemoryRow } from "../../memory_row.ts";
+import type { MemoryRow } from "../../rows.ts";
 import type { RelayerStore } from "../../store.ts";
 import { AGENT, ALICE, BOB, sampleMemory } from "../sample_rows.ts";
 import { commitAll, type StoreCase } from "./store_case.ts";

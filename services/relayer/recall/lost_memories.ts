@@ -1,0 +1,292 @@
+/**
+ * Which blobs of a namespace the index lacks, or has by a vector that cannot be
+ * compared with those of the embedder, and what can be read back from a blob.
+ *
+ * @module
+ */
+
+import type { Pausing } from "../../shared/slices.ts";
+import type {
+  BlobCatalog,
+  BlobOutcome,
+  BlobStore,
+  CatalogEntry,
+} from "../blobs/blob_store.ts";
+import type { Embedder } from "../embed/embedder.ts";
+import type { MemoryRow } from "../store/rows.ts";
+import type { RelayerStore } from "../store/store.ts";
+import type { Metadata, RelayerVault } from "../vault/vault.ts";
+import { pooled } from "./bounded_work.ts";
+import { type ListedIndex, vectorFits } from "./memory_index.ts";
+
+/** Options of {@linkcode missingBlobs}. */
+export interface MissingBlobsOptions {
+  /** Knows which rows there are, and what is beyond restoring. */
+  readonly store: Pick<RelayerStore, "badBlobs" | "memories">;
+  /** Knows what recall finds. */
+  readonly index: Pick<ListedIndex, "has">;
+  /** Opens the vectors of rows that the index left out. */
+  readonly vault: Pick<RelayerVault, "openIndex">;
+  /** What vectors are compared with. */
+  readonly embedder: Pick<Embedder, "model" | "width">;
+  /** Knows which blobs there were. */
+  readonly catalog: Pick<BlobCatalog, "list">;
+  /** Knows which of them are gone. */
+  readonly blobs: Pick<BlobStore, "isGone">;
+  /** The namespace. */
+  readonly namespace: string;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+  /** Asked after each page. */
+  readonly pausing: Pausing;
+}
+
+/** A blob that the index lacks. */
+export interface MissingBlob {
+  /** What the catalogue says. */
+  readonly entry: CatalogEntry;
+  /** Whether there is a row, whose vector is of no use. */
+  readonly hasRow: boolean;
+}
+
+/** The blobs of a namespace. */
+export interface MissingBlobs {
+  /** Those that the index lacks, the newest first. */
+  readonly missing: readonly MissingBlob[];
+  /** How many it has. */
+  readonly indexed: number;
+  /** How many are known to be beyond restoring. */
+  readonly bad: number;
+  /** How many are gone, whether the index has their memories or not. */
+  readonly gone: number;
+  /** How many there are. */
+  readonly total: number;
+}
+
+const PAGE = 200;
+/** Files that are looked for at a time. */
+const PARALLEL_LOOKS = 8;
+
+/**
+ * Goes through the catalogue. Others get their turn after each page.
+ *
+ * @throws the signal's reason when it ends early
+ */
+export async function missingBlobs(
+  owner: string,
+  options: MissingBlobsOptions,
+): Promise<MissingBlobs> {
+  const { catalog, namespace, signal, pausing } = options;
+  const missing: MissingBlob[] = [];
+  let indexed = 0;
+  let bad = 0;
+  let gone = 0;
+  let total = 0;
+  let last: CatalogEntry | undefined;
+  for (;;) {
+    signal.throwIfAborted();
+    const page = await catalog.list(owner, {
+      namespace,
+      limit: PAGE,
+      ...(last === undefined ? {} : { after: last }),
+    });
+    const states = await statesOf(owner, { ...options, page });
+    page.forEach((entry, at) => {
+      const state = states[at];
+      if (state === "indexed") indexed++;
+      else if (state === "bad") bad++;
+      else if (state === "gone") gone++;
+      else missing.push({ entry, hasRow: state === "stale" });
+    });
+    total += page.length;
+    last = page.at(-1);
+    if (page.length < PAGE) return { missing, indexed, bad, gone, total };
+    await pausing.pause();
+  }
+}
+
+/** A stale one has a row whose vector is of no use. */
+type BlobState = "indexed" | "bad" | "gone" | "stale" | "missing";
+
+async function statesOf(
+  owner: string,
+  options: MissingBlobsOptions & { readonly page: readonly CatalogEntry[] },
+): Promise<readonly BlobState[]> {
+  const { blobs, page, signal } = options;
+  const isGone = await pooled(page, {
+    parallel: PARALLEL_LOOKS,
+    signal,
+    work: ({ blobId }) => blobs.isGone(blobId),
+  });
+  const there = page.filter((_, at) => !isGone[at]);
+  const states = [...await indexStatesOf(owner, { ...options, page: there })];
+  return isGone.map((gone) => gone ? "gone" : states.shift() ?? "indexed");
+}
+
+/** What the index has of blobs that are there. */
+async function indexStatesOf(
+  owner: string,
+  options: MissingBlobsOptions & { readonly page: readonly CatalogEntry[] },
+): Promise<readonly BlobState[]> {
+  const { store, index, page } = options;
+  // What recall finds has a row and a vector that fits.
+  const others = page.filter(({ memoryId }) => !index.has(owner, memoryId));
+  if (others.length === 0) return page.map(() => "indexed");
+  const [rows, bad] = await Promise.all([
+    store.memories(owner, others.map(({ memoryId }) => memoryId)),
+    store.badBlobs(owner, others.map(({ blobId }) => blobId)),
+  ]);
+  const states = new Map<string, BlobState>();
+  for (const [at, entry] of others.entries()) {
+    await options.pausing.pause();
+    const state = await stateOf(entry, { ...options, row: rows[at] });
+    const isBad = state !== "indexed" && bad.has(entry.blobId);
+    states.set(entry.memoryId, isBad ? "bad" : state);
+  }
+  return page.map(({ memoryId }) => states.get(memoryId) ?? "indexed");
+}
+
+async function stateOf(
+  { owner, sealedIndex }: CatalogEntry,
+  options: MissingBlobsOptions & { readonly row: MemoryRow | undefined },
+): Promise<BlobState> {
+  const { vault, embedder, row } = options;
+  if (row !== undefined) {
+    const opened = await vault.openIndex(owner, row.sealedIndex);
+    if (opened.kind === "ok" && vectorFits(opened.value, embedder)) {
+      return "indexed";
+    }
+    // Whoever has the key does not answer: that is no reason to make it again.
+    if (opened.kind === "failed" && opened.why === "unavailable") {
+      return "indexed";
+    }
+  }
+  const state = row === undefined ? "missing" : "stale";
+  if (sealedIndex === undefined) return state;
+  // What a client made fits, or never will with this embedder.
+  const opened = await vault.openIndex(owner, sealedIndex);
+  return opened.kind === "ok" && !vectorFits(opened.value, embedder)
+    ? "bad"
+    : state;
+}
+
+/** What is known of a memory whose row is lost. */
+export interface LostMemory {
+  /** What the catalogue says. */
+  readonly entry: CatalogEntry;
+  /** The blob. */
+  readonly bytes: Uint8Array;
+  /** Its text; absent when only the client can open the blob. */
+  readonly text?: string;
+  /** The key that opened the blob; absent when only the client can. */
+  readonly keyId?: string;
+  /** Its vector; absent when one is to be made of the text. */
+  readonly vector?: Float32Array;
+  /** When it was written, in milliseconds since the epoch. */
+  readonly createdAtMs: number;
+  /** The public key of the delegate that wrote it. */
+  readonly agentId: string;
+  /** How much it matters; null when nobody said. */
+  readonly importance: number | null;
+  /** What the client says of it. */
+  readonly metadata: Metadata;
+  /** The memory whose place it takes. */
+  readonly supersedes?: string;
+}
+
+/** What reading comes to. */
+export type ReadLost =
+  | { readonly kind: "ok"; readonly memory: LostMemory }
+  /** It can never be restored by this relayer as it is set up. */
+  | {
+    readonly kind: "lost";
+    readonly entry: CatalogEntry;
+    readonly why: string;
+    /** Whether no other set-up can either, so that it need not be tried again. */
+    readonly isNoted: boolean;
+  }
+  /** It may be another time. */
+  | { readonly kind: "later"; readonly why: string };
+
+/** Options of {@linkcode readLost}. */
+export interface ReadLostOptions {
+  /** Opens blobs. */
+  readonly vault: Pick<RelayerVault, "open" | "openIndex">;
+  /** How wide vectors have to be. */
+  readonly width: number;
+  /**
+   * Asked before a long blob is read.
+   *
+   * @default it is read as soon as it is opened
+   */
+  readonly pausing?: Pausing | undefined;
+}
+
+/** Opens what can be opened of what a blob store gave. */
+export async function readLost(
+  { entry, blob }: {
+    readonly entry: CatalogEntry;
+    readonly blob: BlobOutcome;
+  },
+  options: ReadLostOptions,
+): Promise<ReadLost> {
+  const { vault, pausing } = options;
+  if (blob.kind === "missing") return lost(entry, "missing");
+  if (blob.kind === "unavailable") return { kind: "later", why: "unavailable" };
+  const { bytes } = blob;
+  if (entry.sealedIndex !== undefined) {
+    return await readManual({ ...entry, sealedIndex: entry.sealedIndex }, {
+      ...options,
+      bytes,
+    });
+  }
+  const opened = await vault.open(entry.owner, bytes, { pausing });
+  if (opened.kind === "failed") {
+    return opened.why === "unavailable"
+      ? { kind: "later", why: "unavailable" }
+      : lost(entry, opened.why);
+  }
+  const { id, namespace, ...content } = opened.value;
+  if (id !== entry.memoryId || namespace !== entry.namespace) {
+    return lost(entry, "damaged");
+  }
+  const { keyId } = opened;
+  return { kind: "ok", memory: { entry, bytes, keyId, ...content } };
+}
+
+/** A blob that only the client opens comes back with the vector it brought. */
+async function readManual(
+  entry: CatalogEntry & { readonly sealedIndex: Uint8Array },
+  options: ReadLostOptions & { readonly bytes: Uint8Array },
+): Promise<ReadLost> {
+  const { vault, width, bytes } = options;
+  const opened = await vault.openIndex(entry.owner, entry.sealedIndex);
+  if (opened.kind === "failed") {
+    return opened.why === "unavailable"
+      ? { kind: "later", why: "unavailable" }
+      : lost(entry, opened.why);
+  }
+  const { vector, metadata } = opened.value;
+  if (vector.length !== width) {
+    return { kind: "lost", entry, why: "other_width", isNoted: false };
+  }
+  const { createdAtMs, agentId, importance = null } = entry;
+  const { supersedes } = entry;
+  return {
+    kind: "ok",
+    memory: {
+      entry,
+      bytes,
+      vector,
+      createdAtMs,
+      agentId,
+      importance,
+      metadata,
+      ...(supersedes === undefined ? {} : { supersedes }),
+    },
+  };
+}
+
+function lost(entry: CatalogEntry, why: string): ReadLost {
+  return { kind: "lost", entry, why, isNoted: true };
+}

@@ -1,0 +1,129 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import type { IndexHit } from "./memory_index.ts";
+import {
+  candidateCount,
+  DEFAULT_WEIGHTS,
+  orderHits,
+  type Ordering,
+  type ScoringWeights,
+  weightsFault,
+} from "./recall_request.ts";
+
+const NOW_MS = 1_800_000_000_000;
+const DAY_MS = 86_400_000;
+
+Deno.test("candidateCount() widens the search for the newest only", () => {
+  const recent: Ordering = { kind: "recent" };
+  const counts = [1, 5, 10, 11, 50, 51, 100]
+    .map((limit) => candidateCount(limit, recent));
+  assertEquals(counts, [5, 25, 50, 50, 50, 51, 100]);
+  assertEquals(candidateCount(10, { kind: "relevance" }), 10);
+  assertEquals(candidateCount(10, weighed({ recency: 1 })), 10);
+});
+
+Deno.test("orderHits() keeps the order of distances for relevance", () => {
+  const hits = [hitOf("a", { distance: 0.1 }), hitOf("b", { distance: 0.2 })];
+  const ordered = order(hits, { kind: "relevance" }, 1);
+  assertEquals(ordered, hits.slice(0, 1).map((hit) => ({ hit })));
+});
+
+Deno.test("orderHits() puts the newest first, equally new ones by distance", () => {
+  const hits = [
+    hitOf("a", { distance: 0.1, ageDays: 3 }),
+    hitOf("c", { distance: 0.2, ageDays: 1 }),
+    hitOf("b", { distance: 0.2, ageDays: 1 }),
+    hitOf("d", { distance: 0.3, ageDays: 1 }),
+    hitOf("e", { distance: 0.4, ageDays: 2 }),
+  ];
+  const ordered = order(hits, { kind: "recent" }, 4);
+  assertEquals(ordered.map(({ hit }) => hit.id), ["b", "c", "d", "e"]);
+  assert(ordered.every((item) => !("score" in item)));
+});
+
+Deno.test("orderHits() gives no scores when only the distance counts", () => {
+  const hits = [hitOf("a", { distance: 0.1 }), hitOf("b", { distance: 0.2 })];
+  const ordered = order(hits, weighed({ semantic: 0 }), 5);
+  assertEquals(ordered, hits.map((hit) => ({ hit })));
+});
+
+Deno.test("orderHits() adds up weighed terms", () => {
+  const hits = [
+    hitOf("old", { distance: 0.2, ageDays: 60, importance: 0.9 }),
+    hitOf("new", { distance: 0.5, ageDays: 0, importance: 0.2 }),
+  ];
+  const weights = { semantic: 2, recency: 3, importance: 0.5 };
+  const [first, second] = order(hits, weighed(weights), 5);
+  assertEquals(first?.hit.id, "new");
+  assertAlmostEquals(first?.score ?? NaN, 2 * 0.5 + 3 * 1 + 0.5 * 0.2);
+  assertAlmostEquals(second?.score ?? NaN, 2 * 0.8 + 3 / 4 + 0.5 * 0.9);
+});
+
+Deno.test("orderHits() takes memories from the future as new, and unknown importance as half", () => {
+  const hits = [hitOf("a", { distance: 1, ageDays: -5, importance: null })];
+  const [only] = order(hits, weighed({ recency: 1, importance: 1 }), 5);
+  assertAlmostEquals(only?.score ?? NaN, 0 + 1 + 0.5);
+});
+
+Deno.test("orderHits() puts equal scores in the order of distances, then ids", () => {
+  const hits = [
+    hitOf("c", { distance: 0.3 }),
+    hitOf("a", { distance: 0.1 }),
+    hitOf("b", { distance: 0.1 }),
+  ];
+  const ordered = order(hits, weighed({ semantic: 0, importance: 1 }), 5);
+  assertEquals(ordered.map(({ hit }) => hit.id), ["a", "b", "c"]);
+});
+
+Deno.test("weightsFault() names what is out of its bounds", () => {
+  const fault = (weights: Partial<ScoringWeights>) =>
+    weightsFault({ ...DEFAULT_WEIGHTS, ...weights });
+  assertEquals(fault({}), undefined);
+  assertEquals(
+    fault({ semantic: 0, recency: 100, importance: 100 }),
+    undefined,
+  );
+  assertEquals(fault({ recencyHalfLifeDays: 365 }), undefined);
+  assertEquals(fault({ recencyHalfLifeDays: 0 }), undefined);
+  assertEquals(
+    fault({ semantic: -1 }),
+    '"semantic" is "-1", not from 0 to 100',
+  );
+  for (const bad of [100.1, NaN, Infinity, -0.1]) {
+    for (const name of ["semantic", "recency", "importance"] as const) {
+      assert(fault({ [name]: bad })?.includes(`"${name}"`));
+    }
+  }
+  for (const bad of [0, 1e-7, -1, NaN, Infinity]) {
+    const text = fault({ recency: 1, recencyHalfLifeDays: bad });
+    assert(text?.includes("recency_half_life_days"));
+  }
+});
+
+function order(hits: readonly IndexHit[], ordering: Ordering, limit: number) {
+  return orderHits(hits, { ordering, limit, nowMs: NOW_MS });
+}
+
+function weighed(weights: Partial<ScoringWeights>): Ordering {
+  return { kind: "weighed", weights: { ...DEFAULT_WEIGHTS, ...weights } };
+}
+
+function hitOf(
+  id: string,
+  parts: {
+    readonly distance: number;
+    readonly ageDays?: number;
+    readonly importance?: number | null;
+  },
+): IndexHit {
+  const { distance, ageDays = 1, importance = 0.5 } = parts;
+  return {
+    id,
+    owner: "0x01",
+    namespace: "n",
+    blobId: `blob-${id}`,
+    sizeBytes: 0,
+    createdAtMs: NOW_MS - ageDays * DAY_MS,
+    importance,
+    distance,
+  };
+}

@@ -1,0 +1,147 @@
+/**
+ * The first tables.
+ *
+ * Statuses of jobs are numbers as in `status_code.ts`: those below 3 are
+ * unfinished. `change` is the number of a row's last change.
+ *
+ * @module
+ */
+
+import type { Migration } from "../../../shared/sqlite/migrations.ts";
+
+/** Makes the tables of version 1. */
+export const INITIAL_TABLES = `
+-- Numbers about the whole: last_change, the highest number that was given, and
+-- first_change, the one that all numbers of this file are greater than.
+CREATE TABLE numbers(
+  name TEXT PRIMARY KEY,
+  value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What is known of an owner as a whole, so that nobody needs to count.
+CREATE TABLE owners(
+  owner TEXT PRIMARY KEY,
+  open_jobs INTEGER NOT NULL DEFAULT 0,
+  open_bytes INTEGER NOT NULL DEFAULT 0,
+  -- The highest change of a tombstone that is gone.
+  swept_change INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE jobs(
+  n INTEGER PRIMARY KEY,
+  owner TEXT NOT NULL,
+  id TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  next_attempt_ms INTEGER NOT NULL,
+  created_ms INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  payload_bytes INTEGER NOT NULL,
+  importance REAL NOT NULL,
+  namespace TEXT NOT NULL,
+  agent_id TEXT NOT NULL,
+  key_id TEXT NOT NULL,
+  supersedes TEXT,
+  blob_id TEXT,
+  error TEXT,
+  UNIQUE(owner, id)
+) STRICT;
+CREATE INDEX jobs_due ON jobs(next_attempt_ms, n) WHERE status < 3;
+CREATE INDEX jobs_finished ON jobs(updated_ms) WHERE status >= 3;
+
+-- Apart from the jobs, so that a change of status need not write them again.
+CREATE TABLE payloads(n INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+
+CREATE TABLE memories(
+  n INTEGER PRIMARY KEY,
+  owner TEXT NOT NULL,
+  id TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  blob_id TEXT NOT NULL,
+  size_bytes INTEGER NOT NULL,
+  created_ms INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  change INTEGER NOT NULL,
+  agent_id TEXT,
+  package_id TEXT,
+  importance REAL,
+  key_id TEXT,
+  supersedes TEXT,
+  superseded_by TEXT,
+  sealed_index BLOB NOT NULL,
+  UNIQUE(owner, id)
+) STRICT;
+CREATE INDEX memories_by_id ON memories(id);
+CREATE INDEX memories_by_namespace ON memories(owner, namespace, id);
+CREATE INDEX memories_by_change ON memories(owner, change);
+CREATE INDEX memories_by_blob ON memories(owner, blob_id);
+
+-- Sums over the rows of a namespace; rows that were superseded take room but do
+-- not count.
+CREATE TABLE namespaces(
+  owner TEXT NOT NULL,
+  name TEXT NOT NULL,
+  row_count INTEGER NOT NULL,
+  memory_count INTEGER NOT NULL,
+  storage_bytes INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  change INTEGER NOT NULL,
+  PRIMARY KEY(owner, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX namespaces_by_change ON namespaces(owner, change);
+
+-- How many rows a delegate wrote.
+CREATE TABLE agents(
+  owner TEXT NOT NULL,
+  agent_id TEXT NOT NULL,
+  row_count INTEGER NOT NULL,
+  PRIMARY KEY(owner, agent_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tombstones(
+  owner TEXT NOT NULL,
+  id TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  deleted_ms INTEGER NOT NULL,
+  change INTEGER NOT NULL,
+  PRIMARY KEY(owner, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tombstones_by_change ON tombstones(owner, change);
+CREATE INDEX tombstones_by_time ON tombstones(deleted_ms);
+
+CREATE TABLE bad_blobs(
+  owner TEXT NOT NULL,
+  blob_id TEXT NOT NULL,
+  PRIMARY KEY(owner, blob_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE key_claims(
+  owner TEXT NOT NULL,
+  key TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  job_ids TEXT NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  PRIMARY KEY(owner, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX key_claims_by_expiry ON key_claims(expires_ms);
+
+-- By time, so that a new one goes to the end and old ones leave together.
+CREATE TABLE nonces(
+  expires_ms INTEGER NOT NULL,
+  nonce TEXT NOT NULL,
+  PRIMARY KEY(expires_ms, nonce)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE rate_windows(
+  minute INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  points REAL NOT NULL,
+  PRIMARY KEY(minute, name)
+) STRICT, WITHOUT ROWID;
+`;
+
+/** All steps in their order. What was released never changes. */
+export const RELAYER_MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: "initial", sql: INITIAL_TABLES },
+];

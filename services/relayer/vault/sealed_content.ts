@@ -1,0 +1,282 @@
+/**
+ * What is in a blob, as bytes: JSON in UTF-8 with a version of its own.
+ *
+ * @module
+ */
+
+import type { BlobContent, IndexEntry, Metadata } from "./vault.ts";
+
+/**
+ * Most bytes of a content: a text of 1 MiB fits however it is written, and with
+ * its envelope it is no more than the 8 MiB that stores of blobs take.
+ */
+export const MAX_CONTENT_BYTES = 8 * 1_048_576 - 4_096;
+
+const VERSION = 1;
+
+/**
+ * Encodes a content.
+ *
+ * @throws {RangeError} when it is too long, or has a number that is none
+ */
+export function encodeContent(
+  content: BlobContent,
+): Uint8Array<ArrayBuffer> {
+  const { id, namespace, text, createdAtMs, agentId, importance } = content;
+  const { metadata, supersedes } = content;
+  const numbers = [createdAtMs, importance, ...Object.values(metadata)];
+  if (numbers.some(isNotFinite)) {
+    throw new RangeError(
+      "Cannot seal memory: one of its numbers is not finite",
+    );
+  }
+  const bytes = new TextEncoder().encode(JSON.stringify({
+    v: VERSION,
+    id,
+    namespace,
+    text,
+    createdAtMs,
+    agentId,
+    importance,
+    metadata,
+    supersedes,
+  }));
+  if (bytes.length > MAX_CONTENT_BYTES) {
+    throw new RangeError(
+      `Cannot seal memory: it has ${bytes.length} bytes, ` +
+        `${MAX_CONTENT_BYTES} is the most`,
+    );
+  }
+  return bytes;
+}
+
+/** Decodes a content; undefined when the bytes are none. */
+export function decodeContent(bytes: Uint8Array): BlobContent | undefined {
+  const value = parseJson(bytes);
+  if (!isRecord(value) || value["v"] !== VERSION) return undefined;
+  const { id, namespace, text, createdAtMs, agentId, importance } = value;
+  const { metadata, supersedes } = value;
+  if (
+    typeof id !== "string" || typeof namespace !== "string" ||
+    typeof text !== "string" || typeof agentId !== "string" ||
+    typeof createdAtMs !== "number" || typeof importance !== "number" ||
+    !isMetadata(metadata)
+  ) return undefined;
+  const content = {
+    id,
+    namespace,
+    text,
+    createdAtMs,
+    agentId,
+    importance,
+    metadata,
+  };
+  if (supersedes === undefined) return content;
+  return typeof supersedes === "string"
+    ? { ...content, supersedes }
+    : undefined;
+}
+
+/** JSON would make nothing of it. */
+function isNotFinite(value: string | number | boolean): boolean {
+  return typeof value === "number" && !Number.isFinite(value);
+}
+
+/** JSON in UTF-8; undefined when it is none. */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    // Neither UTF-8 nor JSON: either way these are not the bytes of a value.
+    return undefined;
+  }
+}
+
+/** Tells whether a value is what a client may say of a memory. */
+export function isMetadata(value: unknown): value is Metadata {
+  return isRecord(value) &&
+    Object.values(value).every((entry) =>
+      typeof entry === "string" || typeof entry === "number" ||
+      typeof entry === "boolean"
+    );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Most numbers of a vector. */
+export const MAX_VECTOR_WIDTH = 16_384;
+/** Most bytes of metadata as JSON. */
+export const MAX_METADATA_BYTES = 65_536;
+/** Most bytes of a model's name in UTF-8. */
+export const MAX_MODEL_BYTES = 4_096;
+
+const DENSE = 1;
+const SPARSE = 2;
+const HEAD_BYTES = 7;
+const MODEL_LENGTH_AT = 5;
+const COUNT_BYTES = 4;
+const POSITION_BYTES = 2;
+const NUMBER_BYTES = 4;
+
+/**
+ * Encodes an entry.
+ *
+ * @throws {RangeError} when the vector is too wide, or the model's name or the
+ * metadata too long
+ */
+export function encodeIndexEntry(entry: IndexEntry): Uint8Array {
+  const { vector, model, metadata } = entry;
+  if (vector.length > MAX_VECTOR_WIDTH) {
+    throw new RangeError(
+      `Cannot seal vector: it has ${vector.length} numbers, ` +
+        `${MAX_VECTOR_WIDTH} is the most`,
+    );
+  }
+  const encoder = new TextEncoder();
+  const json = encoder.encode(JSON.stringify(metadata));
+  demandAtMost(MAX_METADATA_BYTES, { bytes: json, what: "metadata" });
+  const name = encoder.encode(model);
+  demandAtMost(MAX_MODEL_BYTES, { bytes: name, what: "a model's name" });
+  const positions = positionsOfBits(vector);
+  const sparseBytes = COUNT_BYTES +
+    positions.length * (POSITION_BYTES + NUMBER_BYTES);
+  const denseBytes = vector.length * NUMBER_BYTES;
+  const isSparse = sparseBytes < denseBytes;
+  const vectorBytes = isSparse ? sparseBytes : denseBytes;
+  const vectorAt = HEAD_BYTES + name.length;
+  const bytes = new Uint8Array(vectorAt + vectorBytes + json.length);
+  const view = new DataView(bytes.buffer);
+  bytes[0] = isSparse ? SPARSE : DENSE;
+  view.setUint32(1, vector.length, true);
+  view.setUint16(MODEL_LENGTH_AT, name.length, true);
+  bytes.set(name, HEAD_BYTES);
+  const rest = new DataView(bytes.buffer, vectorAt);
+  if (isSparse) writeSparse(rest, vector, positions);
+  else writeDense(rest, vector);
+  bytes.set(json, vectorAt + vectorBytes);
+  return bytes;
+}
+
+/** Decodes an entry; undefined when the bytes are none. */
+export function decodeIndexEntry(bytes: Uint8Array): IndexEntry | undefined {
+  if (bytes.length < HEAD_BYTES) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const width = view.getUint32(1, true);
+  const vectorAt = HEAD_BYTES + view.getUint16(MODEL_LENGTH_AT, true);
+  if (width > MAX_VECTOR_WIDTH || vectorAt > bytes.length) return undefined;
+  const model = decodeText(bytes.subarray(HEAD_BYTES, vectorAt));
+  const vector = new Float32Array(width);
+  const rest = new DataView(
+    bytes.buffer,
+    bytes.byteOffset + vectorAt,
+    bytes.byteLength - vectorAt,
+  );
+  const end = bytes[0] === DENSE
+    ? readDense(rest, vector)
+    : bytes[0] === SPARSE
+    ? readSparse(rest, vector)
+    : undefined;
+  if (end === undefined || model === undefined) return undefined;
+  const metadata = parseJson(bytes.subarray(vectorAt + end));
+  return isMetadata(metadata) ? { vector, model, metadata } : undefined;
+}
+
+function demandAtMost(
+  maxBytes: number,
+  { bytes, what }: { readonly bytes: Uint8Array; readonly what: string },
+): void {
+  if (bytes.length <= maxBytes) return;
+  throw new RangeError(
+    `Cannot seal ${what}: it has ${bytes.length} bytes, ` +
+      `${maxBytes} is the most`,
+  );
+}
+
+function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // Not UTF-8: these are not the bytes of a name.
+    return undefined;
+  }
+}
+
+/** Where any bit is set: a negative zero is kept like any other number. */
+function positionsOfBits(vector: Float32Array): readonly number[] {
+  const bits = new Uint32Array(
+    vector.buffer,
+    vector.byteOffset,
+    vector.length,
+  );
+  const positions: number[] = [];
+  for (let at = 0; at < bits.length; at++) {
+    if (bits[at] !== 0) positions.push(at);
+  }
+  return positions;
+}
+
+function writeDense(view: DataView, vector: Float32Array): void {
+  let at = 0;
+  for (const value of vector) {
+    view.setFloat32(at, value, true);
+    at += NUMBER_BYTES;
+  }
+}
+
+function writeSparse(
+  view: DataView,
+  vector: Float32Array,
+  positions: readonly number[],
+): void {
+  view.setUint32(0, positions.length, true);
+  let at = COUNT_BYTES;
+  for (const position of positions) {
+    view.setUint16(at, position, true);
+    at += POSITION_BYTES;
+  }
+  for (const position of positions) {
+    view.setFloat32(at, vector[position] ?? 0, true);
+    at += NUMBER_BYTES;
+  }
+}
+
+/** Fills the vector and tells where it ends. */
+function readDense(view: DataView, vector: Float32Array): number | undefined {
+  const end = vector.length * NUMBER_BYTES;
+  if (end > view.byteLength) return undefined;
+  const bytes = new Uint8Array(vector.buffer);
+  bytes.set(new Uint8Array(view.buffer, view.byteOffset, end));
+  // The bytes are in the order that nearly all machines have them in anyway.
+  if (vector.length > 0 && !isLittleEndian()) {
+    const numbers = new DataView(vector.buffer);
+    for (let index = 0; index < vector.length; index++) {
+      vector[index] = numbers.getFloat32(index * NUMBER_BYTES, true);
+    }
+  }
+  return end;
+}
+
+/** Fills the vector and tells where it ends. */
+function readSparse(view: DataView, vector: Float32Array): number | undefined {
+  const positionsAt = COUNT_BYTES;
+  if (positionsAt > view.byteLength) return undefined;
+  const count = view.getUint32(0, true);
+  const numbersAt = positionsAt + count * POSITION_BYTES;
+  const end = numbersAt + count * NUMBER_BYTES;
+  if (count > vector.length || end > view.byteLength) return undefined;
+  for (let index = 0; index < count; index++) {
+    const position = view.getUint16(positionsAt + index * POSITION_BYTES, true);
+    if (position >= vector.length) return undefined;
+    vector[position] = view.getFloat32(
+      numbersAt + index * NUMBER_BYTES,
+      true,
+    );
+  }
+  return end;
+}
+
+function isLittleEndian(): boolean {
+  return new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+}
