@@ -16,15 +16,18 @@ import {
 } from "../../shared/read_command.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
-import { backupDatabase, restoreDatabase } from "../store/sqlite/backup.ts";
 import { sha256 } from "../store/digest.ts";
+import {
+  backupDatabase,
+  restoreDatabase,
+  type SetAside,
+} from "../store/sqlite/backup.ts";
+import { integrityCheck } from "../store/sqlite/database_file.ts";
 import {
   type CheckedHistories,
   historyCheck,
   type HistoryCheckOutcome,
 } from "../store/sqlite/history_check.ts";
-import { integrityCheck } from "../store/sqlite/integrity.ts";
-import type { SetAside } from "../store/sqlite/set_aside.ts";
 
 /** Time between two words about how far a check has come. */
 const PROGRESS_MS = 5_000;

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import type { TaskQuery } from "../store/queries.ts";
 import type { Store, Transaction, TransactionResult } from "../store/store.ts";
-import type { TaskQuery } from "../store/task_query.ts";
 import { cachedStore } from "./cached_store.ts";
 
 type PassedOn = Exclude<keyof Store, "commit">;

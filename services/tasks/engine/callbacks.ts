@@ -10,8 +10,8 @@
 import { newTask } from "../domain/new_task.ts";
 import { NO_RETRY_POLICY } from "../domain/parse_retry_policy.ts";
 import type { Task, TaskDefinition, TaskStatus } from "../domain/task.ts";
+import type { TaskPosition } from "../store/queries.ts";
 import type { Store } from "../store/store.ts";
-import type { TaskPosition } from "../store/task_query.ts";
 import type { EngineParts } from "./parts.ts";
 import type { Spawned } from "./spawn.ts";
 import { callbackWorker, internalTenant, tenantOfInternal } from "./workers.ts";

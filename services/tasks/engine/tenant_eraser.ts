@@ -11,22 +11,22 @@ import type { Timer } from "../../shared/clock.ts";
 import { repeatEvery } from "../../shared/repeat.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import { LIVE_STATUSES, type Task, type TaskStatus } from "../domain/task.ts";
-import { REGISTRY } from "./repositories.ts";
-import type { Engine } from "./engine.ts";
-import { removalOf } from "./sealer.ts";
-import type { Vault } from "./vault.ts";
-import { internalTenant } from "./workers.ts";
+import type { TaskPosition } from "../store/queries.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
 import type { Transaction, Write } from "../store/store.ts";
-import type { TaskPosition } from "../store/task_query.ts";
+import { auditWrite } from "./audit_write.ts";
+import type { Engine } from "./engine.ts";
 import {
   markWrite,
   readMark,
   SUBJECT_PREFIX,
 } from "./mirroring/mirror_mark.ts";
 import type { MirrorRounds } from "./mirroring/mirror_rounds.ts";
-import { auditWrite } from "./audit_write.ts";
+import { REGISTRY } from "./repositories.ts";
+import { removalOf } from "./sealer.ts";
 import { eraseMark, ERASURE_PREFIX } from "./tenant_removal.ts";
+import type { Vault } from "./vault.ts";
+import { internalTenant } from "./workers.ts";
 
 /** Tasks or records that are written at once, so that others get their turn. */
 const PAGE = 200;

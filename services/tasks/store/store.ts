@@ -11,15 +11,20 @@
  */
 
 import type { HistoryRecord } from "../domain/history.ts";
+import { placementOf } from "../domain/placement.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
-import type { HistoryPage, HistoryQuery } from "./history_query.ts";
+import type {
+  HistoryPage,
+  HistoryQuery,
+  TaskPage,
+  TaskQuery,
+} from "./queries.ts";
 import type {
   RecordKind,
   RecordPage,
   RecordQuery,
   StoredRecord,
 } from "./record.ts";
-import type { TaskPage, TaskQuery } from "./task_query.ts";
 
 /** Keeps everything. Methods that read see every commit that was answered. */
 export interface Store {
@@ -338,4 +343,21 @@ export class StoreBusyError extends Error {
     super("Cannot write: too much waits to be written already");
     this.retryAfterMs = retryAfterMs;
   }
+}
+
+/**
+ * Demands that the instants by which a task is found are whole.
+ *
+ * @throws {TypeError} when one is not; whoever computed it is at fault
+ */
+export function demandWholeInstants(task: Task): void {
+  const { rank = 0, wakeAtMs = 0 } = placementOf(task);
+  const { createdAtMs, dateMs, finishedAtMs = 0 } = task;
+  const isWhole = Number.isInteger(rank) && Number.isInteger(wakeAtMs) &&
+    Number.isInteger(createdAtMs) && Number.isInteger(dateMs) &&
+    Number.isInteger(finishedAtMs);
+  if (isWhole) return;
+  throw new TypeError(
+    `Cannot store task "${task.id}": its times are not in whole milliseconds`,
+  );
 }

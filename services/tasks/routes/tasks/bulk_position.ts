@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { TaskPosition } from "../../store/task_query.ts";
+import type { TaskPosition } from "../../store/queries.ts";
 import type { BulkOrder } from "./bulk_action.ts";
 
 /** Where the next step begins. */

@@ -8,7 +8,6 @@ import { seesPayloads } from "../../access/caller.ts";
 import type { Task } from "../../domain/task.ts";
 import { EmbeddedJson } from "../../engine/embedded_json.ts";
 import type { EngineParts } from "../../engine/parts.ts";
-import type { TaskPage, TaskPosition } from "../../store/task_query.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import {
@@ -19,10 +18,11 @@ import {
 import { nextPageLink } from "../../http/page_link.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { type TaskView, viewTask } from "./task_view.ts";
+import type { TaskPage, TaskPosition } from "../../store/queries.ts";
 import { LIST_QUERY, type ListInput } from "./list_query.ts";
 import { readFilter } from "./task_filter.ts";
 import { TASK_LIST } from "./task_shape.ts";
+import { type TaskView, viewTask } from "./task_view.ts";
 import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 
 type ListCall = Call<ListInput, unknown>;

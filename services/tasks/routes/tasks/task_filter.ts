@@ -4,24 +4,24 @@
  * @module
  */
 
+import { quote } from "../../../shared/quote.ts";
+import { described } from "../../../shared/schema/annotated.ts";
+import { choice } from "../../../shared/schema/choice.ts";
+import { optional } from "../../../shared/schema/field.ts";
+import type { Schema } from "../../../shared/schema/schema.ts";
+import { text } from "../../../shared/schema/text.ts";
+import {
+  type InstantRange,
+  type InstantRangeInput,
+  parseInstantRange,
+} from "../../domain/instant.ts";
 import {
   FINAL_STATUSES,
   TASK_STATUSES,
   type TaskStatus,
 } from "../../domain/task.ts";
 import type { EngineParts } from "../../engine/parts.ts";
-import type { TaskQuery } from "../../store/task_query.ts";
-import { quote } from "../../../shared/quote.ts";
-import {
-  type InstantRange,
-  type InstantRangeInput,
-  parseInstantRange,
-} from "../../domain/instant.ts";
-import { described } from "../../../shared/schema/annotated.ts";
-import { choice } from "../../../shared/schema/choice.ts";
-import { optional } from "../../../shared/schema/field.ts";
-import type { Schema } from "../../../shared/schema/schema.ts";
-import { text } from "../../../shared/schema/text.ts";
+import type { TaskQuery } from "../../store/queries.ts";
 
 /** Words for statuses, with what each stands for. */
 const STATUS_WORDS: Readonly<Record<string, readonly TaskStatus[]>> = {

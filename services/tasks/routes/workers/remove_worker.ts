@@ -5,18 +5,18 @@
  */
 
 import { actorOf } from "../../access/caller.ts";
-import { LIVE_STATUSES } from "../../domain/task.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
+import { LIVE_STATUSES } from "../../domain/task.ts";
 import type { EventRequest } from "../../engine/changes.ts";
-import type { TaskPosition } from "../../store/task_query.ts";
-import type { ApiParts } from "../api_parts.ts";
 import { type Answer, empty } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
+import { answerOfChange } from "../../http/conditions.ts";
 import { etagOf } from "../../http/etag.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
-import { answerOfChange } from "../../http/conditions.ts";
+import type { TaskPosition } from "../../store/queries.ts";
+import type { ApiParts } from "../api_parts.ts";
 import { auditOf } from "./audit.ts";
 import { findWorker, noSuchWorker } from "./worker_finder.ts";
 import { REMOVAL_QUERY } from "./worker_schema.ts";

@@ -8,7 +8,7 @@ import {
   sampleTask,
   transactionsOf,
 } from "../testing/sample_tasks.ts";
-import { isBefore } from "./group_source.ts";
+import { isBefore } from "./candidate_reads.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 const CLAIM = { tenantId: "tnt_a", workerId: "wrk_a", limit: 10 } as const;

@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
+import { createHash } from "node:crypto";
 import { ProcessOutput } from "../../../../tests/support/process_output.ts";
 import { roundsOf } from "../../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { verifyChain } from "../../domain/history.ts";
 import type { Store } from "../store.ts";
-import { createHash } from "node:crypto";
-import { integrityCheck } from "./integrity.ts";
+import { integrityCheck } from "./database_file.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 const SEED = 20_261_121;

@@ -7,9 +7,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction } from "../../../shared/sqlite/transaction.ts";
 import type { WrappedKey } from "../../secrets/tenant_key.ts";
-import { databasePath, openWriting } from "./database_file.ts";
-import { versionFaultOf } from "./integrity.ts";
-import { openStored } from "./open_stored.ts";
+import {
+  databasePath,
+  openStored,
+  openWriting,
+  versionFaultOf,
+} from "./database_file.ts";
 import { sealProofs, type SealProofsOptions } from "./proofs.ts";
 import { numberOf, type Row, textOf } from "./reader.ts";
 

@@ -5,8 +5,11 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
+import { describeError } from "../../../shared/settled.ts";
+import { databaseVersion } from "../../../shared/sqlite/migrations.ts";
 import { makePrivateDatabase } from "../../../shared/sqlite/private_file.ts";
-import { fileLength } from "./file_length.ts";
+import { isCannotOpenError } from "../../../shared/sqlite/sqlite_error.ts";
+import { MIGRATIONS } from "./migrations.ts";
 
 /** The bytes of a page; the page's size decides much of what a commit writes. */
 export const PAGE_BYTES = 4_096;
@@ -89,5 +92,145 @@ export function openReading(path: string | URL): DatabaseSync {
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+/** What opening a stored database comes to. */
+export type StoredDatabase =
+  | { readonly kind: "open"; readonly db: DatabaseSync }
+  | {
+    /**
+     * Reading needs a file beside the database, which cannot be made there, as in
+     * a snapshot. So nobody writes to it either: a copy of its file is whole.
+     */
+    readonly kind: "sealed";
+    /** The database's path. */
+    readonly path: string;
+  };
+
+/**
+ * Opens the database in a data folder to read it.
+ *
+ * @throws {Error} when there is none or it cannot be opened: names it and says
+ * what to do about a log in a folder that cannot be written to
+ */
+export function lookAtStored(dataFolder: string): StoredDatabase {
+  const path = databasePath(dataFolder);
+  if (fileLength(path) === undefined) {
+    throw new Error(`Cannot open "${path}": there is no such database`);
+  }
+  try {
+    return { kind: "open", db: openReading(path) };
+  } catch (error) {
+    const log = logPath(path);
+    const isSealed = isCannotOpenError(error);
+    if (isSealed && (fileLength(log) ?? 0) === 0) {
+      return { kind: "sealed", path };
+    }
+    const reason = isSealed
+      ? `its folder cannot be written to; copy it together with "${log}" to ` +
+        "another one"
+      : describeError(error);
+    throw new Error(`Cannot open "${path}": ${reason}`, { cause: error });
+  }
+}
+
+/**
+ * Opens the database in a data folder that can be written to.
+ *
+ * @throws {Error} when there is none or it cannot be opened: names it and says
+ * what to do about a folder that cannot be written to
+ */
+export function openStored(dataFolder: string): DatabaseSync {
+  const stored = lookAtStored(dataFolder);
+  if (stored.kind === "open") return stored.db;
+  throw new Error(
+    `Cannot open "${stored.path}": its folder cannot be written to, which is ` +
+      "needed to read it; copy it to another one",
+  );
+}
+
+/** The bytes of a file; undefined when it is not there. */
+export function fileLength(path: string): number | undefined {
+  try {
+    return Deno.statSync(path).size;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Waits until a file, or the names in a folder, are on the disk. */
+export async function syncPath(path: string): Promise<void> {
+  using file = await Deno.open(path, { read: true });
+  await file.sync();
+}
+
+/** Removes a file, unless there is none. */
+export async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/**
+ * Copies a file to a new one, which its owner alone may read.
+ *
+ * @throws {Error} when the new one is there already
+ */
+export async function copyPrivately(from: string, to: string): Promise<void> {
+  using source = await Deno.open(from, { read: true });
+  // Deno.copyFile() would give it the mode of the other one.
+  using target = await Deno.open(to, {
+    write: true,
+    createNew: true,
+    mode: 0o600,
+  });
+  await source.readable.pipeTo(target.writable);
+}
+
+/** Most faults that are told. */
+export const MAX_FAULTS = 20;
+
+/**
+ * Looks at every page of the database in a data folder and returns what is wrong
+ * with it, in SQLite's words; nothing when it is whole. It takes as long as
+ * reading the file and keeps the thread, so a server does not call it; it may
+ * run beside one.
+ *
+ * @throws {Error} when there is no database, or it cannot be opened
+ */
+export function integrityCheck(dataFolder: string): readonly string[] {
+  const db = openStored(dataFolder);
+  try {
+    return faultsOf(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** What is wrong with a database. */
+export function faultsOf(db: DatabaseSync): readonly string[] {
+  try {
+    const rows = db.prepare(`PRAGMA integrity_check(${MAX_FAULTS})`).all();
+    const faults = rows.map((row) => String(row["integrity_check"]));
+    return faults.length === 1 && faults[0] === "ok" ? [] : faults;
+  } catch (error) {
+    return [describeError(error)];
+  }
+}
+
+/** Why this program cannot use a database; undefined when it can. */
+export function versionFaultOf(db: DatabaseSync): string | undefined {
+  const latest = MIGRATIONS.at(-1)?.version ?? 0;
+  try {
+    const version = databaseVersion(db);
+    return version >= 1 && version <= latest
+      ? undefined
+      : `it is of version ${version}, this program knows up to ${latest}`;
+  } catch {
+    return "it is no database of the tasks service";
   }
 }

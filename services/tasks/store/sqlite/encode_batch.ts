@@ -11,24 +11,22 @@ import {
   type Names,
   nameTenant,
   type NumberedName,
-} from "./names.ts";
-import {
-  OPERATION,
-  type OperationValue,
-  TRANSACTION_FORM,
-} from "./operation.ts";
-import type {
-  PayloadCache,
-  PayloadKind,
-  StoredPayload,
-} from "./payload_cache.ts";
+} from "./interned_ids.ts";
 import {
   encodeColumns,
   type EncodedPayload,
   encodePayload,
   type EncodePayloadOptions,
   numberOfTask,
+  type PayloadCache,
+  type PayloadKind,
+  type StoredPayload,
 } from "./task_row.ts";
+import {
+  OPERATION,
+  type OperationValue,
+  TRANSACTION_FORM,
+} from "./writer_messages.ts";
 
 /** Some transactions as operations. */
 export interface EncodedBatch {

@@ -5,7 +5,13 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { isConstraintError } from "../../../shared/sqlite/sqlite_error.ts";
+import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
+import { ProofWriter } from "./proofs.ts";
+import { RecordWriter, SideTableWriter } from "./table_writers.ts";
+import { TaskCounts } from "./task_counts.ts";
+import { BatchMismatch, TaskWriter } from "./task_writer.ts";
 import {
   CONFLICT_REASONS,
   type ConflictReason,
@@ -13,14 +19,7 @@ import {
   OperationCursor,
   type OperationValue,
   TRANSACTION_FORM,
-} from "./operation.ts";
-import { ProofWriter } from "./proofs.ts";
-import { RecordWriter } from "./record_writer.ts";
-import { SideTableWriter } from "./side_table_writer.ts";
-import { isConstraintError } from "../../../shared/sqlite/sqlite_error.ts";
-import { rollBack } from "../../../shared/sqlite/transaction.ts";
-import { TaskCounts } from "./task_counts.ts";
-import { BatchMismatch, TaskWriter } from "./task_writer.ts";
+} from "./writer_messages.ts";
 
 /** The number that stands for a transaction that was applied. */
 export const APPLIED = 0;

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import type { DatabaseSync } from "node:sqlite";
+import type { Transaction } from "../store.ts";
 import {
   change,
   changed,
@@ -9,14 +10,13 @@ import {
   type TaskWrite,
   withHistory,
 } from "../testing/sample_tasks.ts";
-import type { Transaction } from "../store.ts";
 import { databasePath, openReading, openWriting } from "./database_file.ts";
 import { encodeBatch } from "./encode_batch.ts";
 import { conflictCode, conflictOf, GroupApplier } from "./group_applier.ts";
 import { migrateTasks } from "./migrations.ts";
-import { CONFLICT_REASONS } from "./operation.ts";
 import { StoreReads } from "./store_reads.ts";
 import { withFolder } from "./testing/open_store.ts";
+import { CONFLICT_REASONS } from "./writer_messages.ts";
 
 interface Bench {
   readonly db: DatabaseSync;

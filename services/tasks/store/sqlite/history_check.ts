@@ -5,7 +5,6 @@
  */
 
 import { describeError } from "../../../shared/settled.ts";
-import type { ChainEnd, Task } from "../../domain/task.ts";
 import {
   beginReading,
   type Digest,
@@ -14,11 +13,10 @@ import {
   type HistoryRecord,
   readOn,
 } from "../../domain/history.ts";
+import type { ChainEnd, Task } from "../../domain/task.ts";
 import { isBoundBy } from "../../domain/task_binding.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
-import { MAX_FAULTS, versionFaultOf } from "./integrity.ts";
-import { openStored } from "./open_stored.ts";
-import { PayloadCache } from "./payload_cache.ts";
+import { MAX_FAULTS, openStored, versionFaultOf } from "./database_file.ts";
 import { proofFaults } from "./proof_check.ts";
 import { numberOf, Reader, type Row, textOf } from "./reader.ts";
 import { decodeBody } from "./task_body.ts";
@@ -26,6 +24,7 @@ import {
   CHANGING_COLUMNS,
   encodeColumns,
   numberOfTask,
+  PayloadCache,
   TaskDecoder,
 } from "./task_row.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { DatabaseSync } from "node:sqlite";
 import { createHash } from "node:crypto";
+import { DatabaseSync } from "node:sqlite";
 import type { Task } from "../../domain/task.ts";
 import type { Store } from "../store.ts";
 import {
@@ -13,9 +13,8 @@ import {
   transactionsOf,
   withHistory,
 } from "../testing/sample_tasks.ts";
-import { databasePath } from "./database_file.ts";
+import { databasePath, integrityCheck } from "./database_file.ts";
 import { type CheckedHistories, historyCheck } from "./history_check.ts";
-import { integrityCheck } from "./integrity.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 const digest = (text: string) =>

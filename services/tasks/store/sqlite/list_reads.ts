@@ -5,17 +5,16 @@
  */
 
 import type { Task } from "../../domain/task.ts";
-import type { TaskPage, TaskPosition, TaskQuery } from "../task_query.ts";
+import type { TaskPage, TaskPosition, TaskQuery } from "../queries.ts";
 import { leastTaskId, taskNumber } from "../task_id.ts";
-import { isBoundedBySort } from "./list_conditions.ts";
-import { listSources } from "./list_sources.ts";
+import { isBoundedBySort, listSources } from "./list_sources.ts";
 import {
   comparePlaces,
   type ListPlace,
   ListStream,
   type StreamRange,
 } from "./list_stream.ts";
-import type { Names } from "./names.ts";
+import type { Names } from "./interned_ids.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
 import type { Reader } from "./reader.ts";
 import {

@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
+import { RecordingDatabase } from "../../../../tests/support/statement_steps.ts";
 import type { Task } from "../../domain/task.ts";
+import type { TaskQuery } from "../queries.ts";
 import type { Store } from "../store.ts";
-import type { TaskQuery } from "../task_query.ts";
 import { readList } from "../testing/conformance/read_list.ts";
 import {
   change,
@@ -13,7 +14,6 @@ import {
   transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { databasePath, openReading } from "./database_file.ts";
-import { RecordingDatabase } from "../../../../tests/support/statement_steps.ts";
 import { StoreReads } from "./store_reads.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 

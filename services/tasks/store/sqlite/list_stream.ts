@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Condition, joined } from "./list_conditions.ts";
+import { type Condition, joined } from "./list_sources.ts";
 import { numberOf, type Reader, type Row } from "./reader.ts";
 
 /** A row's place in a list. */

@@ -1,5 +1,10 @@
 /**
- * How the tables of the tasks' database came to be what they are.
+ * The first tables.
+ *
+ * Ids of tenants, and of workers within one, are kept once and numbered, because
+ * each index would hold them otherwise: a tenant's number is `tenant`, a worker's
+ * number is `lane`. `n` is the number in a task's id. Statuses are numbers as in
+ * `status_code.ts`: 3 is running, 7 and more are final.
  *
  * @module
  */
@@ -10,9 +15,177 @@ import {
   type MigrateOptions,
   type Migration,
 } from "../../../shared/sqlite/migrations.ts";
-import { INITIAL_TABLES } from "./migrations/v1_initial.ts";
-import { COUNT_TABLES } from "./migrations/v2_counts.ts";
-import { PROOF_TABLES } from "./migrations/v3_proofs.ts";
+
+/** Makes the tables of version 1. */
+export const INITIAL_TABLES = `
+CREATE TABLE tenants(
+  tenant INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE lanes(
+  lane INTEGER PRIMARY KEY,
+  tenant INTEGER NOT NULL,
+  worker TEXT NOT NULL,
+  UNIQUE(tenant, worker)
+) STRICT;
+CREATE INDEX lanes_by_worker ON lanes(worker);
+
+-- data and result are in the row when short, else data_at and result_at name the
+-- version that wrote them to the tables below, so that a change of status need
+-- not write them again.
+CREATE TABLE tasks(
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  tenant INTEGER NOT NULL,
+  created_ms INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  lane INTEGER NOT NULL,
+  grp TEXT NOT NULL,
+  job TEXT NOT NULL,
+  key TEXT,
+  date_ms INTEGER NOT NULL,
+  finished_ms INTEGER,
+  rank INTEGER,
+  wake_ms INTEGER,
+  body TEXT NOT NULL,
+  data TEXT,
+  data_at INTEGER,
+  result TEXT,
+  result_at INTEGER
+) STRICT;
+CREATE INDEX tasks_to_take ON tasks(lane, grp, rank) WHERE rank IS NOT NULL;
+-- Without it a claim for one job would walk over all tasks of the others.
+CREATE INDEX tasks_to_take_by_job ON tasks(lane, job, grp, rank)
+  WHERE rank IS NOT NULL;
+CREATE INDEX tasks_to_wake ON tasks(wake_ms) WHERE wake_ms IS NOT NULL;
+CREATE INDEX tasks_running ON tasks(lane, grp) WHERE status = 3;
+CREATE INDEX tasks_by_date ON tasks(tenant, lane, status, date_ms);
+CREATE INDEX tasks_by_creation ON tasks(tenant, created_ms);
+CREATE INDEX tasks_by_key ON tasks(tenant, key, date_ms) WHERE key IS NOT NULL;
+CREATE UNIQUE INDEX live_keys ON tasks(lane, key)
+  WHERE key IS NOT NULL AND status < 7;
+
+CREATE TABLE task_data(n INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+CREATE TABLE task_results(n INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+
+-- The hash of the record before is that of the row before.
+CREATE TABLE history(
+  n INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  hash TEXT NOT NULL,
+  PRIMARY KEY(n, seq)
+) STRICT, WITHOUT ROWID;
+-- Removed tasks whose history is too long to be removed at once.
+CREATE TABLE removed_histories(n INTEGER PRIMARY KEY) STRICT;
+
+-- Live tasks that depend on others.
+CREATE TABLE dependents(
+  tenant INTEGER NOT NULL,
+  dependency TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY(tenant, dependency, n)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX dependents_by_task ON dependents(n);
+
+CREATE TABLE records(
+  tenant INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  alias TEXT,
+  parent TEXT,
+  text TEXT NOT NULL,
+  PRIMARY KEY(tenant, kind, id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX record_aliases ON records(tenant, kind, alias)
+  WHERE alias IS NOT NULL;
+CREATE INDEX records_by_parent ON records(tenant, kind, parent, id)
+  WHERE parent IS NOT NULL;
+
+CREATE TABLE idempotency(
+  tenant INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  body_hash TEXT NOT NULL,
+  status INTEGER NOT NULL,
+  headers TEXT NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY(tenant, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_by_expiry ON idempotency(expires_ms);
+
+CREATE TABLE usage(
+  tenant INTEGER NOT NULL,
+  period TEXT NOT NULL,
+  executions INTEGER NOT NULL,
+  PRIMARY KEY(tenant, period)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit(
+  tenant INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY(tenant, number)
+) STRICT, WITHOUT ROWID;
+`;
+
+/** Makes the tables of version 2. */
+export const COUNT_TABLES = `
+-- How many tasks of each worker are in each status.
+CREATE TABLE task_counts(
+  tenant INTEGER NOT NULL,
+  lane INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY(tenant, lane, status)
+) STRICT, WITHOUT ROWID;
+INSERT INTO task_counts
+  SELECT tenant, lane, status, count(*) FROM tasks
+  GROUP BY tenant, lane, status;
+
+-- The reconciler looks at all that are blocked.
+CREATE INDEX tasks_blocked ON tasks(status) WHERE status = 1;
+-- What may be taken now, but for what waits, all of which may.
+CREATE INDEX tasks_due_again ON tasks(tenant, date_ms)
+  WHERE rank IS NOT NULL AND status <> 2;
+`;
+
+/** Makes the tables of version 3. */
+export const PROOF_TABLES = `
+-- What each tenant has: how many tasks, and where its audit log ends. mac is over
+-- all of that, under a key that the master key gives; null in a database that
+-- has never been sealed. The row of tenant 0 tells in tasks how many other rows
+-- there are, so that none of them can be taken away.
+CREATE TABLE proofs(
+  tenant INTEGER PRIMARY KEY,
+  tasks INTEGER NOT NULL,
+  audits INTEGER NOT NULL,
+  audit_hash TEXT NOT NULL,
+  mac TEXT
+) STRICT;
+INSERT INTO proofs
+  SELECT tenant,
+    (SELECT count(*) FROM tasks WHERE tasks.tenant = tenants.tenant),
+    (SELECT coalesce(max(number), 0) FROM audit
+      WHERE audit.tenant = tenants.tenant),
+    '',
+    NULL
+  FROM tenants;
+INSERT INTO proofs SELECT 0, count(*), 0, '', NULL FROM proofs;
+
+-- Of each entry of the audit log the hash of it and of the one before; null in
+-- entries from before there were hashes.
+ALTER TABLE audit ADD COLUMN hash TEXT;
+
+-- As much as some commits write, for who asks whether there is room.
+CREATE TABLE probe(bytes BLOB NOT NULL) STRICT;
+INSERT INTO probe VALUES(zeroblob(65536));
+`;
 
 /** The version that has proofs. */
 export const PROOFS_VERSION = 3;

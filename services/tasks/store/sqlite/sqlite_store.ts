@@ -7,9 +7,19 @@
 import { setImmediate } from "node:timers";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import {
+  type FolderLock,
+  lockFolder,
+} from "../../../shared/sqlite/folder_lock.ts";
+import { storeErrorOf } from "../../../shared/sqlite/sqlite_error.ts";
 import type { Task, TaskStatus } from "../../domain/task.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
-import type { HistoryPage, HistoryQuery } from "../history_query.ts";
+import type {
+  HistoryPage,
+  HistoryQuery,
+  TaskPage,
+  TaskQuery,
+} from "../queries.ts";
 import type {
   RecordKind,
   RecordPage,
@@ -30,24 +40,18 @@ import type {
   WatchedStatus,
   WorkerPosition,
 } from "../store.ts";
-import type { TaskPage, TaskQuery } from "../task_query.ts";
 import {
   databasePath,
   type Durability,
   LOCK_FILE,
   openReading,
 } from "./database_file.ts";
-import {
-  type FolderLock,
-  lockFolder,
-} from "../../../shared/sqlite/folder_lock.ts";
-import { LogKeeper } from "./log_keeper.ts";
-import { storeErrorOf } from "../../../shared/sqlite/sqlite_error.ts";
-import { proveCounts } from "./count_proof.ts";
 import { inOnePiece, type PiecewiseRead, ReadTurns } from "./read_turns.ts";
 import { StoreReads } from "./store_reads.ts";
 import { StoreWrites, type StoreWritesOptions } from "./store_writes.ts";
+import { proveCounts } from "./task_counts.ts";
 import { startOwnThread, type StartThread } from "./thread.ts";
+import { LogKeeper } from "./wal_checkpointer.ts";
 import { Writer } from "./writer.ts";
 
 /** Options of {@linkcode createSqliteStore}. */

@@ -1,8 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { serviceTest } from "../../../../tests/support/services.ts";
+import {
+  RecordingDatabase,
+  type RunStatement,
+  stepsOf,
+} from "../../../../tests/support/statement_steps.ts";
 import { isFinal, type Task, TASK_STATUSES } from "../../domain/task.ts";
+import type { TaskQuery } from "../queries.ts";
 import type { Transaction } from "../store.ts";
-import type { TaskQuery } from "../task_query.ts";
 import {
   change,
   changed,
@@ -12,20 +17,15 @@ import {
   sampleIds,
   sampleTask,
 } from "../testing/sample_tasks.ts";
-import { proveAll } from "./count_proof.ts";
 import { databasePath, openWriting } from "./database_file.ts";
 import { encodeBatch } from "./encode_batch.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { migrateTasks } from "./migrations.ts";
 import { Reader } from "./reader.ts";
 import { StoreReads } from "./store_reads.ts";
-import { Sweeper } from "./sweeper.ts";
+import { Sweeper } from "./table_writers.ts";
+import { proveAll } from "./task_counts.ts";
 import { withFolder } from "./testing/open_store.ts";
-import {
-  RecordingDatabase,
-  type RunStatement,
-  stepsOf,
-} from "../../../../tests/support/statement_steps.ts";
 
 const [SMALL, LARGE] = [1_000, 100_000];
 /** Most steps of looking at rows one by one, some dozens at once. */

@@ -6,15 +6,12 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { CandidateReads } from "./candidate_reads.ts";
-import { HistoryReads } from "./history_reads.ts";
 import { ListReads } from "./list_reads.ts";
-import { Names } from "./names.ts";
-import { PayloadCache } from "./payload_cache.ts";
+import { Names } from "./interned_ids.ts";
 import { Reader } from "./reader.ts";
-import { RecordReads } from "./record_reads.ts";
-import { StatusReads } from "./status_reads.ts";
-import { TaskDecoder } from "./task_row.ts";
-import { TaskReads } from "./task_reads.ts";
+import { HistoryReads, RecordReads } from "./record_reads.ts";
+import { StatusReads, TaskReads } from "./task_reads.ts";
+import { PayloadCache, TaskDecoder } from "./task_row.ts";
 
 /** Characters of long payloads that are kept in memory. */
 const MAX_CACHED_CHARS = 16_000_000;

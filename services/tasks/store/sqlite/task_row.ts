@@ -1,18 +1,22 @@
 /**
- * Tasks as rows: the columns that are asked for, and everything else as JSON.
+ * Tasks as rows: the columns that are asked for, and everything else as JSON. Long
+ * payloads stand beside the row, and those seen of late are remembered.
  *
  * @module
  */
 
+import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { placementOf } from "../../domain/placement.ts";
-import type { Task } from "../../domain/task.ts";
+import {
+  type Task,
+  TASK_STATUSES,
+  type TaskStatus,
+} from "../../domain/task.ts";
+import { demandWholeInstants } from "../store.ts";
 import { taskNumber } from "../task_id.ts";
-import { demandWholeInstants } from "../whole_instants.ts";
-import type { OperationValue } from "./operation.ts";
-import type { PayloadCache, PayloadKind } from "./payload_cache.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
-import { statusCode } from "./status_code.ts";
 import { decodeBody, encodeBody } from "./task_body.ts";
+import type { OperationValue } from "./writer_messages.ts";
 
 /** The columns that a change may set, in the order of {@linkcode encodeColumns}. */
 export const CHANGING_COLUMNS = [
@@ -175,5 +179,97 @@ export class TaskDecoder {
     }
     this.#cache.set(kind, id, { at, text });
     return text;
+  }
+}
+
+/** In the order of their numbers, which is fixed for ever: files hold it. */
+const STATUSES: readonly TaskStatus[] = [
+  "scheduled",
+  "blocked",
+  "waiting",
+  "running",
+  "retry",
+  "done",
+  "paused",
+  "complete",
+  "failed",
+  "canceled",
+  "expired",
+];
+
+const CODES: ReadonlyMap<TaskStatus, number> = new Map(
+  STATUSES.map((status, code) => [status, code]),
+);
+
+/** All numbers. */
+export const STATUS_CODES: readonly number[] = TASK_STATUSES.map(statusCode);
+
+/** The number of `blocked`, which an index names. */
+export const BLOCKED_CODE = 1;
+
+/** The number of `waiting`, which an index names. */
+export const WAITING_CODE = 2;
+
+/** The number of `running`, which an index names. */
+export const RUNNING_CODE = 3;
+
+/** The number of a status. */
+export function statusCode(status: TaskStatus): number {
+  const code = CODES.get(status);
+  if (code === undefined) {
+    throw new TypeError(`Cannot store status "${status}": it has no number`);
+  }
+  return code;
+}
+
+/** The status of a number. */
+export function statusOf(code: number): TaskStatus {
+  const status = STATUSES[code];
+  if (status === undefined) {
+    throw new TypeError(`Cannot read status ${code}: it has no name`);
+  }
+  return status;
+}
+
+/** A payload and the version of the task that wrote it. */
+export interface StoredPayload {
+  /** The version. */
+  readonly at: number;
+  /** The payload. */
+  readonly text: string;
+}
+
+/** What a payload is. */
+export type PayloadKind = "data" | "result";
+
+/** Remembers payloads up to a bound, those used last. */
+export class PayloadCache {
+  readonly #payloads: BoundedMap<string, StoredPayload>;
+
+  /** A cache of at most `maxChars` characters. */
+  constructor(maxChars: number) {
+    this.#payloads = new BoundedMap({
+      maxEntries: Infinity,
+      maxWeight: maxChars,
+      weightOf: ({ text }) => text.length,
+    });
+  }
+
+  /** The payload that was last seen of a task. */
+  get(kind: PayloadKind, id: string): StoredPayload | undefined {
+    // Most stores have short payloads alone: those are in their rows.
+    if (this.#payloads.size === 0) return undefined;
+    return this.#payloads.get(`${kind} ${id}`);
+  }
+
+  /** Remembers a payload that is in the database. */
+  set(kind: PayloadKind, id: string, payload: StoredPayload): void {
+    this.#payloads.set(`${kind} ${id}`, payload);
+  }
+
+  /** Forgets the payload of a task. */
+  delete(kind: PayloadKind, id: string): void {
+    if (this.#payloads.size === 0) return;
+    this.#payloads.delete(`${kind} ${id}`);
   }
 }

@@ -5,15 +5,13 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { places, RowInserter } from "./row_inserter.ts";
-import { HistoryRemover } from "./history_remover.ts";
+import type { CountedPlace, TaskCounts } from "./task_counts.ts";
+import { CHANGING_COLUMNS } from "./task_row.ts";
 import type {
   ConflictReason,
   OperationCursor,
   OperationValue,
-} from "./operation.ts";
-import type { CountedPlace, TaskCounts } from "./task_counts.ts";
-import { CHANGING_COLUMNS } from "./task_row.ts";
+} from "./writer_messages.ts";
 
 const IDENTITY_COLUMNS = ["n", "id", "tenant", "created_ms"] as const;
 const DATA_AT = CHANGING_COLUMNS.indexOf("data_at");
@@ -248,4 +246,115 @@ export class TaskWriter {
 interface KeptPayloads {
   readonly data_at: OperationValue;
   readonly result_at: OperationValue;
+}
+
+/**
+ * Most records of a history that are removed together with their task; of a
+ * longer one the rest is left to sweeping.
+ */
+const MAX_REMOVED_RECORDS = 1_000;
+
+/** Removes records. What waits to be written must have been written before. */
+export class HistoryRemover {
+  readonly #lastSeq: StatementSync;
+  readonly #removeEnd: StatementSync;
+  readonly #removeBeginning: StatementSync;
+  readonly #leaveToSweeping: StatementSync;
+  readonly #holdNumber: StatementSync;
+
+  /** Prepares the statements. */
+  constructor(db: DatabaseSync) {
+    this.#lastSeq = db.prepare(
+      "SELECT max(seq) AS seq FROM history WHERE n = ?",
+    );
+    this.#removeEnd = db.prepare("DELETE FROM history WHERE n = ? AND seq > ?");
+    this.#removeBeginning = db.prepare(
+      "DELETE FROM history WHERE n = ? AND seq <= ?",
+    );
+    this.#leaveToSweeping = db.prepare(
+      "INSERT OR IGNORE INTO removed_histories VALUES(?)",
+    );
+    this.#holdNumber = db.prepare(
+      "INSERT OR IGNORE INTO history VALUES(?, 1, '', '')",
+    );
+  }
+
+  /** Removes the records up to `through`, that one among them. */
+  fold(n: OperationValue, through: OperationValue): void {
+    this.#removeBeginning.run(n, through);
+  }
+
+  /** Removes the history of a task that is removed, a long one by and by. */
+  remove(n: OperationValue): void {
+    // From its end: while the beginning is there, no other task of that number
+    // can begin a history.
+    const last = this.#lastOf(n) ?? 0;
+    const left = Math.max(0, last - MAX_REMOVED_RECORDS);
+    this.#removeEnd.run(n, left);
+    if (left === 0 || this.#lastOf(n) === undefined) return;
+    this.#leaveToSweeping.run(n);
+    // One that was folded has no beginning.
+    this.#holdNumber.run(n);
+  }
+
+  #lastOf(n: OperationValue): number | undefined {
+    const seq = this.#lastSeq.get(n)?.["seq"];
+    return typeof seq === "number" ? seq : undefined;
+  }
+}
+
+/** Options of {@linkcode RowInserter}. */
+export interface RowInserterOptions {
+  /** The statement up to its `VALUES`. */
+  readonly insert: string;
+  /** How many values a row has. */
+  readonly width: number;
+}
+
+/** Rows of one statement, most first; the last is 1, so that any number fits. */
+const ROW_COUNTS = [16, 8, 4, 2, 1] as const;
+
+interface Step {
+  /** How many values it takes. */
+  readonly values: number;
+  readonly statement: StatementSync;
+}
+
+/** Inserts rows into one table. */
+export class RowInserter {
+  readonly #steps: readonly Step[];
+
+  /** Prepares the statements. */
+  constructor(db: DatabaseSync, { insert, width }: RowInserterOptions) {
+    this.#steps = ROW_COUNTS.map((rows) => ({
+      values: rows * width,
+      statement: db.prepare(insert + places(width, rows)),
+    }));
+  }
+
+  /**
+   * Inserts rows, whose values follow each other; tells how many it were.
+   *
+   * @throws {TypeError} when the last row is not whole
+   */
+  run(values: readonly OperationValue[]): number {
+    let changes = 0;
+    let from = 0;
+    for (const step of this.#steps) {
+      while (from + step.values <= values.length) {
+        const to = from + step.values;
+        const part = values.slice(from, to);
+        changes += Number(step.statement.run(...part).changes);
+        from = to;
+      }
+    }
+    if (from === values.length) return changes;
+    throw new TypeError("Cannot insert rows: the last one is not whole");
+  }
+}
+
+/** Placeholders of rows. */
+export function places(width: number, rows: number): string {
+  const row = `(${new Array(width).fill("?").join()})`;
+  return new Array(rows).fill(row).join();
 }

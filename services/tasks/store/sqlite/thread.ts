@@ -5,14 +5,13 @@
  * @module
  */
 
-import type {
-  LogKeeperAnswer,
-  LogKeeperRequest,
-} from "./log_keeper_messages.ts";
-import { serveLogKeeper } from "./log_keeper_thread.ts";
-import type { ThreadScope } from "./thread_scope.ts";
+import {
+  type LogKeeperAnswer,
+  type LogKeeperRequest,
+  serveLogKeeper,
+} from "./wal_checkpointer.ts";
 import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
-import { serveWriter } from "./writer_thread.ts";
+import { serveWriter, type ThreadScope } from "./writer_thread.ts";
 
 /** What a thread is there for. */
 export type ThreadName = "writer" | "log_keeper";

@@ -5,16 +5,16 @@
  */
 
 import type { Logger } from "../../../shared/logger.ts";
+import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
-import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import { startOwnThread, type StartThread } from "./thread.ts";
 import type {
   Applied,
+  OperationValue,
   WriterAnswer,
   WriterRequest,
 } from "./writer_messages.ts";
-import type { OperationValue } from "./operation.ts";
 
 /** Options of {@linkcode Writer}. */
 export interface WriterOptions {

@@ -1,19 +1,18 @@
 /**
- * The thread that writes, so that waiting for the disk keeps nobody else.
+ * The thread that writes, so that waiting for the disk holds up no request.
  *
  * @module
  */
 
 import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
-import { CountRepair } from "./count_proof.ts";
 import { BUSY_TIMEOUT_MS, openWriting } from "./database_file.ts";
 import { APPLIED, GroupApplier } from "./group_applier.ts";
-import { lengthenLog } from "./log_length.ts";
 import { migrateTasks, PROOFS_VERSION } from "./migrations.ts";
 import { sealProofs } from "./proofs.ts";
-import { Sweeper } from "./sweeper.ts";
-import type { ThreadScope } from "./thread_scope.ts";
+import { Sweeper } from "./table_writers.ts";
+import { CountRepair } from "./task_counts.ts";
+import { lengthenLog } from "./wal_checkpointer.ts";
 import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
 
 interface Open {
@@ -120,4 +119,12 @@ function perform(
       }
       return done();
   }
+}
+
+/** The global scope of a thread. */
+export interface ThreadScope<Request, Answer> {
+  /** Hears what is asked. */
+  onmessage: ((event: MessageEvent<Request>) => void) | null;
+  /** Answers. */
+  postMessage(answer: Answer): void;
 }

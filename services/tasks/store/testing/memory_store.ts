@@ -9,30 +9,34 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { HistoryRecord } from "../../domain/history.ts";
 import { placementOf } from "../../domain/placement.ts";
 import { isFinal, type Task, type TaskStatus } from "../../domain/task.ts";
-import type { HistoryPage, HistoryQuery } from "../history_query.ts";
+import type {
+  HistoryPage,
+  HistoryQuery,
+  TaskPage,
+  TaskQuery,
+} from "../queries.ts";
 import type {
   RecordKind,
   RecordPage,
   RecordQuery,
   StoredRecord,
 } from "../record.ts";
-import type {
-  AuditEntry,
-  Claim,
-  IdempotencyEntry,
-  RunningCounts,
-  ScanPage,
-  ScanPosition,
-  Store,
-  Transaction,
-  TransactionResult,
-  Usage,
-  WatchedStatus,
-  WorkerPosition,
-  Write,
+import {
+  type AuditEntry,
+  type Claim,
+  demandWholeInstants,
+  type IdempotencyEntry,
+  type RunningCounts,
+  type ScanPage,
+  type ScanPosition,
+  type Store,
+  type Transaction,
+  type TransactionResult,
+  type Usage,
+  type WatchedStatus,
+  type WorkerPosition,
+  type Write,
 } from "../store.ts";
-import type { TaskPage, TaskQuery } from "../task_query.ts";
-import { demandWholeInstants } from "../whole_instants.ts";
 import { memoryCandidates } from "./memory_candidates.ts";
 import { memoryPage } from "./memory_page.ts";
 import { type MemoryTables, newMemoryTables } from "./memory_tables.ts";

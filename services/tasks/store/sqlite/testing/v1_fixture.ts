@@ -9,7 +9,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { Task } from "../../../domain/task.ts";
 import { databasePath } from "../database_file.ts";
-import { INITIAL_TABLES } from "../migrations/v1_initial.ts";
+import { INITIAL_TABLES } from "../migrations.ts";
 
 /** The tenant of the fixture. */
 export const FIXTURE_TENANT = "tnt_fixture";

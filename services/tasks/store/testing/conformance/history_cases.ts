@@ -6,7 +6,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { HistoryRecord } from "../../../domain/history.ts";
-import type { HistoryQuery } from "../../history_query.ts";
+import type { HistoryQuery } from "../../queries.ts";
 import type { Store } from "../../store.ts";
 import {
   change,

@@ -7,7 +7,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import { isFinal, type Task, TASK_STATUSES } from "../../../domain/task.ts";
-import type { TaskQuery } from "../../task_query.ts";
+import type { TaskQuery } from "../../queries.ts";
 import { SAMPLE_MS, sampleIds, sampleTask } from "../sample_tasks.ts";
 import { readList } from "./read_list.ts";
 import { collectCases, create, idsOf, type StoreCase } from "./store_case.ts";

@@ -6,8 +6,8 @@
 
 import { assert } from "@std/assert";
 import type { Task } from "../../../domain/task.ts";
+import type { TaskPage, TaskPosition, TaskQuery } from "../../queries.ts";
 import type { Store } from "../../store.ts";
-import type { TaskPage, TaskPosition, TaskQuery } from "../../task_query.ts";
 
 /** What {@linkcode readList} gives. */
 export interface WholeList {

@@ -1,9 +1,10 @@
 /**
- * Which tasks a list wants.
+ * Which tasks a list wants, and which records of a task's history.
  *
  * @module
  */
 
+import type { HistoryRecord, HistoryType } from "../domain/history.ts";
 import type { Task, TaskStatus } from "../domain/task.ts";
 
 /** A list's filter, order and position. All conditions hold together. */
@@ -65,4 +66,30 @@ export interface TaskPage {
   readonly next?: TaskPosition;
   /** How many there are, when asked, and whether counting stopped early. */
   readonly count?: { readonly value: number; readonly isExact: boolean };
+}
+
+/** A filter, an order and a position in a history. */
+export interface HistoryQuery {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The task. */
+  readonly taskId: string;
+  /** Only records of these types. */
+  readonly types?: readonly HistoryType[];
+  /** Only records of this run. */
+  readonly run?: number;
+  /** Which way. */
+  readonly order: "asc" | "desc";
+  /** Most records of the page. */
+  readonly limit: number;
+  /** The number of the last record of the page before. */
+  readonly afterSeq?: number;
+}
+
+/** A page of a history. */
+export interface HistoryPage {
+  /** The records in order. */
+  readonly records: readonly HistoryRecord[];
+  /** Whether there may be more behind the last record that was looked at. */
+  readonly nextAfterSeq?: number;
 }

@@ -1,19 +1,18 @@
 /**
- * Keeps the log of commits short: looks at it now and then and has it moved to
- * the database's file by a thread of its own.
+ * The log of commits (WAL): its file is made long in advance, and a thread of its own
+ * moves what is in it to the database's file, so that no commit waits for that.
  *
  * @module
  */
 
+import { DatabaseSync } from "node:sqlite";
 import type { Clock, Timer } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { describeError } from "../../../shared/settled.ts";
-import { PAGE_BYTES } from "./database_file.ts";
-import type {
-  LogKeeperAnswer,
-  LogKeeperRequest,
-} from "./log_keeper_messages.ts";
+import { rollBack } from "../../../shared/sqlite/transaction.ts";
+import { CACHE_KIB, fileLength, logPath, PAGE_BYTES } from "./database_file.ts";
 import { startOwnThread, type StartThread } from "./thread.ts";
+import type { ThreadScope } from "./writer_thread.ts";
 
 /** Options of {@linkcode LogKeeper}. */
 export interface LogKeeperOptions {
@@ -143,5 +142,125 @@ export class LogKeeper {
     };
     this.#worker = worker;
     return worker;
+  }
+}
+
+/** What the thread is asked for. */
+export type LogKeeperRequest =
+  /** Look at the log and move it when it has that many pages to be moved. */
+  | { readonly kind: "keep"; readonly path: string; readonly fromPages: number }
+  /** Close the database. */
+  | { readonly kind: "close" };
+
+/** What the thread answers. */
+export type LogKeeperAnswer =
+  /** How long the log is, and how much of it has been moved. */
+  | {
+    readonly kind: "looked";
+    readonly logPages: number;
+    readonly movedPages: number;
+  }
+  | { readonly kind: "closed" }
+  | { readonly kind: "failed"; readonly message: string };
+
+const BUSY_TIMEOUT_MS = 1_000;
+
+/** Serves the one that started the thread, until it is ended. */
+export function serveLogKeeper(
+  scope: ThreadScope<LogKeeperRequest, LogKeeperAnswer>,
+): void {
+  let db: DatabaseSync | undefined;
+  scope.onmessage = ({ data: request }) => {
+    try {
+      if (request.kind === "close") {
+        db?.close();
+        db = undefined;
+        return scope.postMessage({ kind: "closed" });
+      }
+      if (db === undefined) {
+        db = new DatabaseSync(request.path, { timeout: BUSY_TIMEOUT_MS });
+        db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL");
+      }
+      scope.postMessage(keep(db, request.fromPages));
+    } catch (error) {
+      scope.postMessage({ kind: "failed", message: describeError(error) });
+    }
+  };
+}
+
+/** Moves what is in the log when it is long enough. */
+function keep(db: DatabaseSync, fromPages: number): LogKeeperAnswer {
+  const before = look(db, "NOOP");
+  return before.logPages - before.movedPages < fromPages
+    ? before
+    : look(db, "PASSIVE");
+}
+
+function look(
+  db: DatabaseSync,
+  mode: string,
+): Extract<LogKeeperAnswer, { kind: "looked" }> {
+  const row = db.prepare(`PRAGMA wal_checkpoint(${mode})`).get();
+  return {
+    kind: "looked",
+    logPages: Math.max(0, Number(row?.["log"] ?? 0)),
+    movedPages: Math.max(0, Number(row?.["checkpointed"] ?? 0)),
+  };
+}
+
+/** Twice what the log holds before it is moved: so long it gets unless much is written. */
+const LOG_BYTES = 16 * 1_024 * 1_024;
+
+/** As many stay in memory; what is written beyond goes to the log at once. */
+const SPILLING_PAGES = 64;
+
+/** Options of {@linkcode lengthenLog}. */
+export interface LengthenLogOptions {
+  /** The database's path. */
+  readonly path: string;
+  /**
+   * How long the file is to be at least.
+   *
+   * @default {16_777_216}
+   */
+  readonly bytes?: number;
+}
+
+/**
+ * Makes the log's file long, with what is then rolled back: SQLite takes it for
+ * what was never written, and writes over it. What the log holds stays. It needs
+ * about a tenth of a second.
+ */
+export function lengthenLog(
+  db: DatabaseSync,
+  { path, bytes = LOG_BYTES }: LengthenLogOptions,
+): void {
+  if ((fileLength(logPath(path)) ?? 0) >= bytes) return;
+  db.exec(`PRAGMA cache_size = ${SPILLING_PAGES}`);
+  let hasRoom = true;
+  try {
+    db.exec("BEGIN IMMEDIATE; CREATE TABLE filling(bytes BLOB)");
+    db.prepare("INSERT INTO filling VALUES(zeroblob(?))").run(
+      bytes + SPILLING_PAGES * PAGE_BYTES,
+    );
+  } catch {
+    // It only makes commits quicker; a disk that is full is told of by those.
+    hasRoom = false;
+  } finally {
+    rollBack(db);
+    db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+  }
+  if (!hasRoom) return giveBack(db);
+  using file = Deno.openSync(logPath(path), { read: true, write: true });
+  file.syncDataSync();
+}
+
+/** What was left of the disk is for the tasks. */
+function giveBack(db: DatabaseSync): void {
+  try {
+    db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // Not even what the log holds can be moved: the service starts all the same,
+    // so that tasks can be read and removed.
   }
 }

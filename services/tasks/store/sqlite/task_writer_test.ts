@@ -1,7 +1,7 @@
-import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { assertEquals, assertThrows } from "@std/assert";
-import type { OperationValue } from "./operation.ts";
-import { places, RowInserter } from "./row_inserter.ts";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { places, RowInserter } from "./task_writer.ts";
+import type { OperationValue } from "./writer_messages.ts";
 
 const WIDTH = 3;
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { OPERATION, type OperationValue } from "./operation.ts";
 import type { Reader } from "./reader.ts";
+import { OPERATION, type OperationValue } from "./writer_messages.ts";
 
 /** A number and whether the database has it yet. */
 export interface NumberedName {

@@ -1,13 +1,13 @@
-import { assertEquals, assertThrows } from "@std/assert";
-import { backupDatabase, restoreDatabase } from "./backup.ts";
-import { openStored } from "./open_stored.ts";
-import { integrityCheck } from "./integrity.ts";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { lockFolder } from "../../../shared/sqlite/folder_lock.ts";
 import {
   creation,
   sampleIds,
   sampleTask,
   transactionsOf,
 } from "../testing/sample_tasks.ts";
+import { backupDatabase, restoreDatabase } from "./backup.ts";
+import { integrityCheck, LOCK_FILE, openStored } from "./database_file.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 /**
@@ -65,5 +65,33 @@ Deno.test("openStored() names what is no database", async () => {
       Error,
       `Cannot open "${folder}/tasks.db": file is not a database`,
     );
+  });
+});
+
+Deno.test("lockFolder() keeps others out until it is released", async () => {
+  await withFolder((folder) => {
+    const lock = lockFolder(folder, LOCK_FILE);
+    assertThrows(
+      () => lockFolder(folder, LOCK_FILE),
+      Error,
+      "another process has it",
+    );
+    lock.release();
+    lock.release();
+    lockFolder(folder, LOCK_FILE).release();
+    return Promise.resolve();
+  });
+});
+
+Deno.test("two stores do not share a folder", async () => {
+  await withFolder(async (folder) => {
+    await withStore(folder, async () => {
+      await assertRejects(
+        () => withStore(folder, () => Promise.resolve()),
+        Error,
+        "Cannot use the data folder",
+      );
+    });
+    await withStore(folder, () => Promise.resolve());
   });
 });

@@ -1,0 +1,228 @@
+/**
+ * Writes of everything but tasks: records, idempotency entries, counted use; and the
+ * removal of what has expired.
+ *
+ * @module
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { inTransaction } from "../../../shared/sqlite/transaction.ts";
+import type {
+  ConflictReason,
+  OperationCursor,
+  OperationValue,
+} from "./writer_messages.ts";
+
+/** Writes records. */
+export class RecordWriter {
+  readonly #find: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #update: StatementSync;
+  readonly #remove: StatementSync;
+  /**
+   * Records that were found in this group. Many tasks that are made together
+   * demand the same worker.
+   */
+  readonly #found = new Set<string>();
+
+  /** Prepares the statements. */
+  constructor(db: DatabaseSync) {
+    this.#find = db.prepare(
+      "SELECT version FROM records WHERE tenant = ? AND kind = ? AND id = ?",
+    );
+    this.#insert = db.prepare(
+      "INSERT OR IGNORE INTO records" +
+        "(version, alias, parent, text, tenant, kind, id) " +
+        "VALUES(?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#update = db.prepare(
+      "UPDATE OR IGNORE records SET version = ?, alias = ?, parent = ?, " +
+        "text = ? WHERE tenant = ? AND kind = ? AND id = ? AND version = ?",
+    );
+    this.#remove = db.prepare(
+      "DELETE FROM records " +
+        "WHERE tenant = ? AND kind = ? AND id = ? AND version = ?",
+    );
+  }
+
+  /** Forgets what was found: a group begins or something was undone. */
+  beginGroup(): void {
+    this.#found.clear();
+  }
+
+  /** Puts or changes a record. */
+  put(cursor: OperationCursor): ConflictReason | undefined {
+    const identity = cursor.take(3);
+    const expectedVersion = cursor.number();
+    const content = cursor.take(4);
+    this.#found.clear();
+    const { changes } = expectedVersion === 0
+      ? this.#insert.run(...content, ...identity)
+      : this.#update.run(...content, ...identity, expectedVersion);
+    if (changes !== 0) return undefined;
+    return this.#version(identity) === expectedVersion ? "alias" : "version";
+  }
+
+  /** Removes a record, or demands that there is none. */
+  remove(cursor: OperationCursor): ConflictReason | undefined {
+    this.#found.clear();
+    const identity = cursor.take(3);
+    const expectedVersion = cursor.number();
+    if (expectedVersion === 0) {
+      return this.#version(identity) === 0 ? undefined : "version";
+    }
+    const { changes } = this.#remove.run(...identity, expectedVersion);
+    return changes === 0 ? "version" : undefined;
+  }
+
+  /** Demands that a record is there. */
+  require(cursor: OperationCursor): ConflictReason | undefined {
+    const identity = cursor.take(3);
+    const key = identity.join("\n");
+    if (this.#found.has(key)) return undefined;
+    if (this.#version(identity) === 0) return "missing";
+    this.#found.add(key);
+    return undefined;
+  }
+
+  /** The version of a record; 0 when there is none. */
+  #version(identity: readonly OperationValue[]): number {
+    return Number(this.#find.get(...identity)?.["version"] ?? 0);
+  }
+}
+
+/** Use of one tenant in one period. */
+interface Use {
+  readonly tenant: number;
+  readonly period: string;
+  executions: number;
+}
+
+/** Writes what stands beside tasks and records. */
+export class SideTableWriter {
+  readonly #putAnswer: StatementSync;
+  readonly #removeExpired: StatementSync;
+  readonly #addUsage: StatementSync;
+  /** Use is summed up, as each start of a task counts one for the same row. */
+  readonly #groupUse = new Map<string, Use>();
+  #transactionUse: Use[] = [];
+
+  /** Prepares the statements. */
+  constructor(db: DatabaseSync) {
+    this.#removeExpired = db.prepare(
+      "DELETE FROM idempotency " +
+        "WHERE tenant = ? AND key = ? AND expires_ms <= ?",
+    );
+    this.#putAnswer = db.prepare(
+      "INSERT OR IGNORE INTO idempotency VALUES(?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#addUsage = db.prepare(
+      "INSERT INTO usage VALUES(?, ?, ?) ON CONFLICT(tenant, period) " +
+        "DO UPDATE SET executions = executions + excluded.executions",
+    );
+  }
+
+  /** A group begins. */
+  beginGroup(): void {
+    this.#groupUse.clear();
+    this.#transactionUse = [];
+  }
+
+  /** A transaction ends; what it counted stays or is forgotten. */
+  endTransaction(isApplied: boolean): void {
+    if (this.#transactionUse.length === 0) return;
+    if (isApplied) {
+      for (const use of this.#transactionUse) this.#count(use);
+    }
+    this.#transactionUse = [];
+  }
+
+  /** The group is about to be committed. */
+  endGroup(): void {
+    for (const { tenant, period, executions } of this.#groupUse.values()) {
+      this.#addUsage.run(tenant, period, executions);
+    }
+  }
+
+  /** Remembers an answer. */
+  putAnswer(cursor: OperationCursor): ConflictReason | undefined {
+    const nowMs = cursor.number();
+    const values = cursor.take(7);
+    const [tenant = null, key = null] = values;
+    this.#removeExpired.run(tenant, key, nowMs);
+    const { changes } = this.#putAnswer.run(...values);
+    return changes === 0 ? "idempotency" : undefined;
+  }
+
+  /** Counts use. */
+  addUsage(cursor: OperationCursor): undefined {
+    this.#transactionUse.push({
+      tenant: cursor.number(),
+      period: cursor.text(),
+      executions: cursor.number(),
+    });
+  }
+
+  #count(use: Use): void {
+    const key = `${use.tenant} ${use.period}`;
+    const there = this.#groupUse.get(key);
+    if (there === undefined) this.#groupUse.set(key, use);
+    else there.executions += use.executions;
+  }
+}
+
+/** Sweeps a database. */
+export class Sweeper {
+  readonly #db: DatabaseSync;
+  readonly #expired: StatementSync;
+  readonly #removeAnswer: StatementSync;
+  readonly #nextRemoved: StatementSync;
+  readonly #lastSeq: StatementSync;
+  readonly #removeHistory: StatementSync;
+  readonly #forget: StatementSync;
+
+  /** A sweeper for a connection that writes. */
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    // In one statement, with IN, all answers would be looked at.
+    this.#expired = db.prepare(
+      "SELECT tenant, key FROM idempotency INDEXED BY idempotency_by_expiry " +
+        "WHERE expires_ms <= ? LIMIT ?",
+    );
+    this.#removeAnswer = db.prepare(
+      "DELETE FROM idempotency WHERE tenant = ? AND key = ?",
+    );
+    this.#nextRemoved = db.prepare("SELECT n FROM removed_histories LIMIT 1");
+    this.#lastSeq = db.prepare(
+      "SELECT max(seq) AS seq FROM history WHERE n = ?",
+    );
+    this.#removeHistory = db.prepare(
+      "DELETE FROM history WHERE n = ? AND seq > ?",
+    );
+    this.#forget = db.prepare("DELETE FROM removed_histories WHERE n = ?");
+  }
+
+  /** Removes at most `limit` rows and tells how many. */
+  sweep(nowMs: number, limit: number): number {
+    return inTransaction(this.#db, () => {
+      const expired = this.#expired.all(nowMs, limit);
+      for (const { tenant = null, key = null } of expired) {
+        this.#removeAnswer.run(tenant, key);
+      }
+      return expired.length + this.#sweepHistories(limit - expired.length);
+    });
+  }
+
+  #sweepHistories(limit: number): number {
+    let left = limit;
+    while (left > 0) {
+      const n = this.#nextRemoved.get()?.["n"];
+      if (n === undefined) break;
+      const last = Number(this.#lastSeq.get(n)?.["seq"] ?? 0);
+      const from = Math.max(0, last - left);
+      left -= Number(this.#removeHistory.run(n, from).changes);
+      if (from === 0) this.#forget.run(n);
+    }
+    return limit - left;
+  }
+}
