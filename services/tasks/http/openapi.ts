@@ -7,12 +7,13 @@
 
 import { named } from "../../shared/schema/annotated.ts";
 import { definitionsOf, type Shape } from "../../shared/schema/schema.ts";
-import { PROBLEM_SHAPE, sharedComponents } from "./openapi_components.ts";
-import type {
-  OpenApiDocument,
-  OpenApiOperation,
-  OpenApiServer,
+import {
+  type OpenApiDocument,
+  type OpenApiOperation,
+  type OpenApiServer,
+  sharedComponents,
 } from "./openapi_document.ts";
+import { PROBLEM_SHAPE } from "./problem_answer.ts";
 import {
   isRoleEnough,
   operationOf,

@@ -4,7 +4,16 @@
  * @module
  */
 
-import type { JsonSchema, JsonValue } from "../../shared/schema/json_schema.ts";
+import type {
+  JsonObject,
+  JsonSchema,
+  JsonValue,
+} from "../../shared/schema/json_schema.ts";
+import {
+  PROBLEM_CODES,
+  type ProblemCode,
+  problemKind,
+} from "./problem_catalog.ts";
 
 /** A document (OpenAPI 3.1, 4.8.1). */
 export interface OpenApiDocument {
@@ -142,4 +151,107 @@ export interface OpenApiSecurityScheme {
   readonly bearerFormat?: string;
   /** Where one gets it. */
   readonly description: string;
+}
+
+/** Headers of requests, by the name of the component. */
+export const HEADER_PARAMETERS = {
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description: "Makes the request take effect once however often it is " +
+      "sent; kept for 24 hours",
+    schema: { type: "string", maxLength: 512 },
+  },
+  IfMatch: {
+    name: "If-Match",
+    in: "header",
+    required: false,
+    description: "Changes it only if it has one of these entity tags still",
+    schema: { type: "string" },
+  },
+  IfNoneMatch: {
+    name: "If-None-Match",
+    in: "header",
+    required: false,
+    description: "Answers 304 if it has one of these entity tags still",
+    schema: { type: "string" },
+  },
+  Prefer: {
+    name: "Prefer",
+    in: "header",
+    required: false,
+    description: "With `return=minimal` the answer names what was made " +
+      "instead of showing it (RFC 7240)",
+    schema: { type: "string" },
+  },
+} as const satisfies Readonly<Record<string, OpenApiParameter>>;
+
+/** Ways to tell who calls, by name. */
+export const SECURITY_SCHEMES = {
+  apiKey: {
+    type: "http",
+    scheme: "bearer",
+    description: "An API key of the tenant: dk_…",
+  },
+  userToken: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "A user's token of the identity provider",
+  },
+  workerToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "A credential of the worker as one token: wk_…",
+  },
+  workerPair: {
+    type: "http",
+    scheme: "basic",
+    description: "A credential of the worker: its key and its secret",
+  },
+  leaseToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "The token that came with the lease",
+  },
+  operatorToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "The token of who runs the service",
+  },
+} as const satisfies Readonly<Record<string, OpenApiSecurityScheme>>;
+
+/** The components beside the schemas of the routes. */
+export function sharedComponents(
+  host: string,
+): Omit<OpenApiComponents, "schemas"> {
+  return {
+    parameters: HEADER_PARAMETERS,
+    examples: Object.fromEntries(PROBLEM_CODES.map((code) => [code, {
+      summary: problemKind(code).title,
+      value: problemExample(code, host),
+    }])),
+    securitySchemes: SECURITY_SCHEMES,
+  };
+}
+
+/** The reference to the example of a kind of problem. */
+export function problemExampleReference(code: ProblemCode): OpenApiReference {
+  return { $ref: `#/components/examples/${code}` };
+}
+
+function problemExample(code: ProblemCode, host: string): JsonValue {
+  const { status, title, example } = problemKind(code);
+  const requestId = "req_0b9f7a52c1de4f0f8f4be1a7d6f0a3c2";
+  const standard: JsonObject = {
+    type: `https://${host}/problems/${code}`,
+    title,
+    status,
+    detail: example.detail,
+    instance: `/requests/${requestId}`,
+    code,
+    request_id: requestId,
+  };
+  return { ...example.extensions, ...standard };
 }

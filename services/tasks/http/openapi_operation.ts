@@ -4,28 +4,29 @@
  * @module
  */
 
-import { scopesOfRole } from "../access/scope.ts";
 import { exampleOf } from "../../shared/schema/annotated.ts";
 import { mergePatchSchema } from "../../shared/schema/merge_patch_shape.ts";
 import type { QueryParameter } from "../../shared/schema/query.ts";
 import { DEFINITIONS_POINTER } from "../../shared/schema/schema.ts";
+import { scopesOfRole } from "../access/scope.ts";
 import type { Access } from "./access_rule.ts";
 import {
   type HEADER_PARAMETERS,
+  type OpenApiHeader,
+  type OpenApiMedia,
+  type OpenApiOperation,
+  type OpenApiParameter,
+  type OpenApiReference,
+  type OpenApiResponse,
   problemExampleReference,
   type SECURITY_SCHEMES,
-} from "./openapi_components.ts";
-import type {
-  OpenApiHeader,
-  OpenApiMedia,
-  OpenApiOperation,
-  OpenApiParameter,
-  OpenApiReference,
-  OpenApiResponse,
 } from "./openapi_document.ts";
-import { type ProblemCode, problemKind } from "./problem_catalog.ts";
+import {
+  PROBLEM_CODES,
+  type ProblemCode,
+  problemKind,
+} from "./problem_catalog.ts";
 import type { AnswerShape, AnyRoute } from "./route.ts";
-import { problemsOf } from "./route_problems.ts";
 
 /** The path of a route as OpenAPI writes it. */
 export function pathTemplate(path: string): string {
@@ -279,4 +280,48 @@ function securityOf(
 export function isRoleEnough(access: Access): boolean {
   return access.kind !== "member" ||
     scopesOfRole(access.role).has(access.scope);
+}
+
+/** All kinds of problems of a route, in the order of the catalogue. */
+function problemsOf(route: AnyRoute): readonly ProblemCode[] {
+  const codes = new Set<ProblemCode>([
+    ...route.problems,
+    "bad_host",
+    "invalid",
+    "rate_limited",
+    "internal",
+    "overloaded",
+    "store_unavailable",
+  ]);
+  for (const code of implied(route)) codes.add(code);
+  return PROBLEM_CODES.filter((code) => codes.has(code));
+}
+
+function* implied(route: AnyRoute): Generator<ProblemCode> {
+  if (route.path.includes("/:")) yield "not_found";
+  if (route.hosts === "tenant") {
+    yield "tenant_not_found";
+    yield "tenant_suspended";
+  }
+  if (route.access.kind !== "public") {
+    yield "missing_credentials";
+    yield "invalid_credentials";
+    yield "token_expired";
+    yield "forbidden";
+  }
+  if (route.body !== undefined) {
+    yield "malformed_json";
+    yield "request_timeout";
+    yield "too_large";
+    yield "unsupported_media_type";
+  }
+  if (route.isIdempotent === true) {
+    yield "bad_header";
+    yield "idempotency_in_progress";
+    yield "idempotency_key_reused";
+  }
+  if (route.conditions !== undefined) {
+    yield "bad_header";
+    yield "precondition_failed";
+  }
 }

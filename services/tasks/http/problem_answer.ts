@@ -5,10 +5,12 @@
  */
 
 import type { Fault } from "../../shared/schema/fault.ts";
-import type { JsonValue } from "../../shared/schema/json_schema.ts";
+import type { JsonSchema, JsonValue } from "../../shared/schema/json_schema.ts";
 import type { ParameterFault } from "../../shared/schema/parameter_fault.ts";
+import { DEFINITIONS_POINTER, type Shape } from "../../shared/schema/schema.ts";
 import {
   parseProblemCode,
+  PROBLEM_CODES,
   type ProblemCode,
   problemKind,
 } from "./problem_catalog.ts";
@@ -80,3 +82,51 @@ function codeOf(errors: readonly RequestFault[]): ProblemCode {
   if (code === undefined || problemKind(code).status !== 422) return "invalid";
   return errors.every((error) => error.code === code) ? code : "invalid";
 }
+
+const PROBLEM_FAULT: JsonSchema = {
+  type: "object",
+  properties: {
+    pointer: {
+      type: "string",
+      description: "The place in the body, a JSON pointer (RFC 6901)",
+    },
+    parameter: {
+      type: "string",
+      description: "The parameter of the query",
+    },
+    code: { type: "string", description: "The kind of fault" },
+    detail: { type: "string", description: "What is wrong" },
+  },
+  required: ["code", "detail"],
+  additionalProperties: false,
+};
+
+/** The body of a problem. */
+export const PROBLEM_SHAPE: Shape = {
+  json: {
+    type: "object",
+    description: "A problem (RFC 9457)",
+    properties: {
+      type: { type: "string", format: "uri" },
+      title: { type: "string" },
+      status: { type: "integer", minimum: 400, maximum: 599 },
+      detail: { type: "string" },
+      instance: { type: "string" },
+      code: { type: "string", enum: PROBLEM_CODES },
+      request_id: { type: "string" },
+      errors: {
+        type: "array",
+        items: { $ref: `${DEFINITIONS_POINTER}ProblemFault` },
+      },
+      retry_after: {
+        type: "integer",
+        minimum: 1,
+        description: "Seconds after which to try again",
+      },
+    },
+    required: ["type", "title", "status", "instance", "code", "request_id"],
+    // Each kind of problem may have members of its own.
+    additionalProperties: true,
+  },
+  definitions: new Map([["ProblemFault", PROBLEM_FAULT]]),
+};

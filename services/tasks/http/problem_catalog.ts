@@ -1,57 +1,448 @@
 /**
- * All kinds of problems the API answers with. Each stands with those of its
- * subject, in the first of these files that fits:
- *
- * - `problems/service_problems.ts`: nothing is wrong with the request
- * - `problems/idempotency_problems.ts`: it is sent again with a key
- * - `problems/http_problems.ts`: it is no good whatever it asks for
- * - `problems/caller_problems.ts`: whose it is, and what and how much it may
- * - `problems/value_problems.ts`: a value in its body or query
- * - `problems/state_problems.ts`: what it is about is missing, in the way, or
- *   in another state or version
+ * All kinds of problems the API answers with.
  *
  * @module
  */
 
-import type { ProblemKind } from "./problem_kind.ts";
-import { CALLER_PROBLEMS } from "./problems/caller_problems.ts";
-import { HTTP_PROBLEMS } from "./problems/http_problems.ts";
-import { IDEMPOTENCY_PROBLEMS } from "./problems/idempotency_problems.ts";
-import { SERVICE_PROBLEMS } from "./problems/service_problems.ts";
-import { STATE_PROBLEMS } from "./problems/state_problems.ts";
-import { VALUE_PROBLEMS } from "./problems/value_problems.ts";
+import type { JsonValue } from "../../shared/schema/json_schema.ts";
+
+/** One kind of problem. */
+export interface ProblemKind {
+  /** The HTTP status code. */
+  readonly status: number;
+  /** A short summary, the same each time. */
+  readonly title: string;
+  /** When it is answered and what to do about it. */
+  readonly description: string;
+  /** What an answer may say. */
+  readonly example: {
+    /** The message of this time. */
+    readonly detail: string;
+    /** Further members. */
+    readonly extensions?: Readonly<Record<string, JsonValue>>;
+  };
+}
+
+/** Every kind of problem by its code, in the order of their status codes. */
+export const PROBLEM_KINDS = {
+  bad_request: {
+    status: 400,
+    title: "The request is no HTTP",
+    description:
+      "The request line or the framing of the body is malformed. Nothing was done.",
+    example: { detail: "Cannot read request: its first line is malformed" },
+  },
+  malformed_json: {
+    status: 400,
+    title: "The body is no JSON",
+    description: "The body is empty, not in UTF-8, or no JSON text.",
+    example: {
+      detail:
+        'Cannot read body: line 1, column 14 holds "}" where a value is expected',
+    },
+  },
+  bad_host: {
+    status: 400,
+    title: "The Host header is not usable",
+    description: "The Host header is missing, doubled or names no host.",
+    example: { detail: "Cannot tell the tenant: the Host header is missing" },
+  },
+  bad_header: {
+    status: 400,
+    title: "A header is malformed",
+    description: "A header has a value that cannot be read.",
+    example: {
+      detail:
+        'Cannot read header "Idempotency-Key": it has more than 255 characters',
+      extensions: { header: "Idempotency-Key" },
+    },
+  },
+  missing_credentials: {
+    status: 401,
+    title: "Credentials are needed",
+    description:
+      "The request has no Authorization header; send a bearer token.",
+    example: { detail: "Cannot tell who calls: there is no bearer token" },
+  },
+  invalid_credentials: {
+    status: 401,
+    title: "The credentials are not valid here",
+    description:
+      "The token is unknown, was revoked, or belongs to another tenant; which of these is not told.",
+    example: { detail: "Cannot accept the token: it is not valid here" },
+  },
+  token_expired: {
+    status: 401,
+    title: "The token has expired",
+    description: "The token was valid once; get a new one.",
+    example: { detail: "Cannot accept the token: it has expired" },
+  },
+  forbidden: {
+    status: 403,
+    title: "The caller may not do this",
+    description:
+      "The credentials are good but do not allow this; `scope` names what is missing.",
+    example: {
+      detail: 'Cannot go on: the scope "tasks:write" is missing',
+      extensions: { scope: "tasks:write" },
+    },
+  },
+  tenant_suspended: {
+    status: 403,
+    title: "The tenant is suspended",
+    description: "The operator has suspended the tenant; nothing is answered.",
+    example: { detail: 'Cannot serve "acme": it is suspended' },
+  },
+  quota_exceeded: {
+    status: 403,
+    title: "The plan's quota is used up",
+    description:
+      "The plan allows no more of these. What exists goes on; `limit` and `used` tell how much there is.",
+    example: {
+      detail: "Cannot create task: the plan allows 1000 active tasks",
+      extensions: { limit: 1_000, used: 1_000, plan: "free" },
+    },
+  },
+  not_found: {
+    status: 404,
+    title: "There is no such thing",
+    description:
+      "The path is unknown, or the tenant has nothing with this id (it may have had, or another tenant may have).",
+    example: { detail: "Cannot find task: there is none with this id" },
+  },
+  tenant_not_found: {
+    status: 404,
+    title: "There is no such tenant",
+    description: "The host name belongs to no tenant of this service.",
+    example: { detail: 'Cannot find tenant: "acme" is not known' },
+  },
+  method_not_allowed: {
+    status: 405,
+    title: "The method is not offered here",
+    description: "The path is known; the Allow header names its methods.",
+    example: { detail: "Cannot use PUT here: GET, HEAD and POST are offered" },
+  },
+  not_acceptable: {
+    status: 406,
+    title: "No acceptable form is offered",
+    description: "The Accept header excludes every form that is offered.",
+    example: { detail: "Cannot answer in a form that Accept allows" },
+  },
+  request_timeout: {
+    status: 408,
+    title: "The request came too slowly",
+    description: "The body did not arrive in time; send it again.",
+    example: { detail: "Cannot read body: it did not arrive in time" },
+  },
+  domain_taken: {
+    status: 409,
+    title: "The domain is taken",
+    description: "Another tenant has the domain, or had it until recently.",
+    example: { detail: 'Cannot create tenant: the domain "acme" is taken' },
+  },
+  name_taken: {
+    status: 409,
+    title: "The name is taken",
+    description: "Another one has the name; upper and lower case are the same.",
+    example: { detail: 'Cannot create worker: the name "mailer" is taken' },
+  },
+  email_taken: {
+    status: 409,
+    title: "The email address is taken",
+    description: "Another user of the tenant has the address.",
+    example: { detail: "Cannot create user: the email address is taken" },
+  },
+  key_conflict: {
+    status: 409,
+    title: "A live task has the key",
+    description:
+      "The worker has a live task with this key, and on_conflict is reject.",
+    example: {
+      detail: 'Cannot create task: a live one has the key "invoice-17"',
+    },
+  },
+  last_owner: {
+    status: 409,
+    title: "The tenant would have no owner",
+    description: "The last active owner cannot be removed or lowered.",
+    example: { detail: "Cannot remove user: it is the last active owner" },
+  },
+  worker_in_use: {
+    status: 409,
+    title: "The worker has live tasks",
+    description:
+      "A worker with live tasks is removed only with `cancel=true`, which cancels them.",
+    example: { detail: "Cannot remove worker: it has 12 live tasks" },
+  },
+  lease_gone: {
+    status: 409,
+    title: "The lease is gone",
+    description:
+      "The lease has ended, was taken back, its task was canceled or removed, or the token is not its own. Stop the work.",
+    example: { detail: "Cannot complete lease: it has ended" },
+  },
+  wrong_state: {
+    status: 409,
+    title: "The state does not allow this",
+    description: "The thing is in a state in which this makes no sense.",
+    example: {
+      detail: 'Cannot pause task: its status is "complete"',
+      extensions: { state: "complete" },
+    },
+  },
+  idempotency_in_progress: {
+    status: 409,
+    title: "The first request with this key is under way",
+    description:
+      "A request with the same Idempotency-Key has not been answered yet; try again.",
+    example: {
+      detail: "Cannot answer yet: the first request with this key is under way",
+      extensions: { retry_after: 1 },
+    },
+  },
+  precondition_failed: {
+    status: 412,
+    title: "It has changed meanwhile",
+    description:
+      "The version in If-Match is not the current one; read it again.",
+    example: {
+      detail: "Cannot change task: its version is not that of If-Match",
+    },
+  },
+  too_large: {
+    status: 413,
+    title: "The body is too large",
+    description: "The body, or a part of it, is larger than the plan allows.",
+    example: {
+      detail: "Cannot read body: it has more than 65536 bytes",
+      extensions: { limit: 65_536 },
+    },
+  },
+  uri_too_long: {
+    status: 414,
+    title: "The request target is too long",
+    description:
+      "The path and the query are longer than the head of a request may be.",
+    example: { detail: "Cannot read request: its target is too long" },
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: "The body is of another type",
+    description: "A body needs `Content-Type: application/json`, in UTF-8.",
+    example: {
+      detail:
+        'Cannot read body: its type is "text/plain", not application/json',
+    },
+  },
+  expectation_failed: {
+    status: 417,
+    title: "An expectation is not met",
+    description:
+      "The Expect header asks for something other than 100-continue.",
+    example: {
+      detail:
+        "Cannot meet expectation: 100-continue is the only one that is met",
+    },
+  },
+  invalid: {
+    status: 422,
+    title: "Something in the request is not valid",
+    description:
+      "`errors` tells each fault with its place: a JSON pointer into the body, or the name of a parameter.",
+    example: {
+      detail:
+        'Cannot take field "workr": it is not known, did you mean "worker"?',
+      extensions: {
+        errors: [{
+          pointer: "/workr",
+          code: "unknown_field",
+          detail:
+            'Cannot take field "workr": it is not known, did you mean "worker"?',
+        }],
+      },
+    },
+  },
+  read_only: {
+    status: 422,
+    title: "A field is read-only",
+    description:
+      "The service decides the field; leave it out or send it as it is.",
+    example: {
+      detail: 'Cannot change field "executions": the service decides it',
+      extensions: {
+        errors: [{
+          pointer: "/executions",
+          code: "read_only",
+          detail: 'Cannot change field "executions": the service decides it',
+        }],
+      },
+    },
+  },
+  unknown_worker: {
+    status: 422,
+    title: "There is no such worker",
+    description: "The tenant has no worker with this name or id.",
+    example: {
+      detail: 'Cannot use worker "mailr": there is none of that name',
+      extensions: {
+        errors: [{
+          pointer: "/worker",
+          code: "unknown_worker",
+          detail: 'Cannot use worker "mailr": there is none of that name',
+        }],
+      },
+    },
+  },
+  bad_cron: {
+    status: 422,
+    title: "The cron expression is malformed",
+    description: "The expression cannot be read; `errors` tells where.",
+    example: {
+      detail: 'Cannot read cron expression "* * *": it has 3 fields, not 5',
+    },
+  },
+  never_fires: {
+    status: 422,
+    title: "The schedule never fires",
+    description: "No date ever matches, as with the 30th of February.",
+    example: {
+      detail: 'Cannot use cron expression "0 0 30 2 *": it never fires',
+    },
+  },
+  bad_timezone: {
+    status: 422,
+    title: "There is no such time zone",
+    description: "The name is not one of the IANA database.",
+    example: {
+      detail:
+        'Cannot read time zone "Stockholm": the IANA database has no such name',
+    },
+  },
+  bad_cursor: {
+    status: 422,
+    title: "The cursor is not valid here",
+    description:
+      "The cursor belongs to another filter or tenant, or is none of ours; begin with the first page.",
+    example: {
+      detail: "Cannot go on from cursor: it is not one of this list",
+      extensions: {
+        errors: [{
+          parameter: "cursor",
+          code: "bad_cursor",
+          detail: "Cannot go on from cursor: it is not one of this list",
+        }],
+      },
+    },
+  },
+  idempotency_key_reused: {
+    status: 422,
+    title: "The idempotency key was used for another body",
+    description:
+      "The first request with this Idempotency-Key had another body; use a new key.",
+    example: {
+      detail: "Cannot use Idempotency-Key again: the body is another one",
+    },
+  },
+  rate_limited: {
+    status: 429,
+    title: "Too many requests",
+    description: "Wait as long as Retry-After says. What comes without valid " +
+      "credentials is counted by its address.",
+    example: {
+      detail: "Cannot serve so many requests: 10 in a second are allowed",
+      extensions: { retry_after: 1, limit: 10 },
+    },
+  },
+  request_header_fields_too_large: {
+    status: 431,
+    title: "The headers are too large",
+    description: "There are too many headers, or they are too long.",
+    example: { detail: "Cannot read request: its headers are too large" },
+  },
+  internal: {
+    status: 500,
+    title: "The service failed",
+    description:
+      "It is a fault of the service; its log tells more about this request id.",
+    example: { detail: "Cannot answer: the service failed" },
+  },
+  not_implemented: {
+    status: 501,
+    title: "The method is unknown",
+    description: "The method or the transfer coding is none the service knows.",
+    example: { detail: "Cannot answer: the method is unknown" },
+  },
+  overloaded: {
+    status: 503,
+    title: "The service is overloaded",
+    description: "More is under way than can be taken; nothing was done.",
+    example: {
+      detail: "Cannot take more requests: too many are under way",
+      extensions: { retry_after: 1 },
+    },
+  },
+  not_ready: {
+    status: 503,
+    title: "The service is not ready",
+    description:
+      "Something that the service needs does not answer; `checks` tells what.",
+    example: {
+      detail: "Cannot serve: idp not ready",
+      extensions: { retry_after: 2 },
+    },
+  },
+  stopping: {
+    status: 503,
+    title: "The service is stopping",
+    description:
+      "The service stopped before it had an answer; whether the request was carried out is not known. Try again.",
+    example: { detail: "Cannot answer: the service is stopping" },
+  },
+  store_unavailable: {
+    status: 503,
+    title: "The store does not answer",
+    description:
+      "The store failed, its disk may be full; whether something was written is not known. Try again.",
+    example: {
+      detail:
+        "Cannot answer: the store failed, so whether something was written is not known",
+      extensions: { retry_after: 5 },
+    },
+  },
+  secrets_unavailable: {
+    status: 503,
+    title: "Secrets are not available",
+    description:
+      "No master key is configured, or none that is opens the secrets that are needed; all else works.",
+    example: {
+      detail: "Cannot keep secrets: no master key is configured",
+      extensions: { retry_after: 60 },
+    },
+  },
+  http_version_not_supported: {
+    status: 505,
+    title: "The version of HTTP is not spoken here",
+    description: "The port speaks HTTP/1.1 and HTTP/1.0.",
+    example: {
+      detail: "Cannot answer: the protocol must be HTTP/1.1 or HTTP/1.0",
+    },
+  },
+} as const satisfies Readonly<Record<string, ProblemKind>>;
 
 /** The code of a kind of problem. */
-export type ProblemCode =
-  | keyof typeof HTTP_PROBLEMS
-  | keyof typeof STATE_PROBLEMS
-  | keyof typeof CALLER_PROBLEMS
-  | keyof typeof VALUE_PROBLEMS
-  | keyof typeof IDEMPOTENCY_PROBLEMS
-  | keyof typeof SERVICE_PROBLEMS;
-
-/** Every kind of problem by its code; within a status in this order. */
-const PROBLEM_KINDS: Readonly<Record<ProblemCode, ProblemKind>> = {
-  ...HTTP_PROBLEMS,
-  ...STATE_PROBLEMS,
-  ...CALLER_PROBLEMS,
-  ...VALUE_PROBLEMS,
-  ...IDEMPOTENCY_PROBLEMS,
-  ...SERVICE_PROBLEMS,
-};
+export type ProblemCode = keyof typeof PROBLEM_KINDS;
 
 /** All codes, in the order of their status codes. */
-export const PROBLEM_CODES: readonly ProblemCode[] =
-  (Object.keys(PROBLEM_KINDS) as ProblemCode[]).toSorted((one, other) =>
-    problemKind(one).status - problemKind(other).status
-  );
+export const PROBLEM_CODES: readonly ProblemCode[] = Object.keys(
+  PROBLEM_KINDS,
+) as ProblemCode[];
 
 /** Reads a code; `undefined` when there is none of that name. */
 export function parseProblemCode(text: string): ProblemCode | undefined {
   return PROBLEM_CODES.find((code) => code === text);
 }
 
-/** What is known of a kind of problem. */
+/** Returns the description of a kind of problem. */
 export function problemKind(code: ProblemCode): ProblemKind {
   return PROBLEM_KINDS[code];
 }

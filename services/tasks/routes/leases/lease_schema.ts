@@ -5,7 +5,7 @@
  */
 
 import { TASK_STATUSES } from "../../domain/task.ts";
-import { PROBLEM_SHAPE } from "../../http/openapi_components.ts";
+import { PROBLEM_SHAPE } from "../../http/problem_answer.ts";
 import { nullable } from "../../../shared/schema/alternatives.ts";
 import { described, named, shape } from "../../../shared/schema/annotated.ts";
 import { boolean, choice } from "../../../shared/schema/choice.ts";

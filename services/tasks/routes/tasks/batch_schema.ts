@@ -4,7 +4,7 @@
  * @module
  */
 
-import { PROBLEM_SHAPE } from "../../http/openapi_components.ts";
+import { PROBLEM_SHAPE } from "../../http/problem_answer.ts";
 import { described, named, shape } from "../../../shared/schema/annotated.ts";
 import { boolean } from "../../../shared/schema/choice.ts";
 import { asGiven } from "../../../shared/schema/derived.ts";
