@@ -8,7 +8,7 @@ import { type Clock, steadyClock, type Timer } from "../shared/clock.ts";
 import { createH2GrpcServer } from "../shared/grpc/h2_server.ts";
 import { HealthBoard, healthMethods } from "../shared/grpc/health.ts";
 import type { GrpcAddress } from "../shared/grpc/method.ts";
-import { BodyBudget } from "../shared/http/body_budget.ts";
+import { BodyBudget } from "../shared/http/body.ts";
 import { createRouter } from "./api/router.ts";
 import { HttpServer } from "../shared/http/server.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";

@@ -8,8 +8,8 @@ import type { Clock, Timer } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort } from "../shared/http/open_port.ts";
-import { PublicServer } from "../shared/http/public_server.ts";
-import { publicServerOptions } from "../shared/http/public_settings.ts";
+import { Http1Server } from "../shared/http1/server.ts";
+import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { repeatEvery } from "../shared/repeat.ts";
@@ -77,7 +77,7 @@ export async function serve(
     signals: options.signals,
   });
   let running: Running | undefined;
-  let server: PublicServer | undefined;
+  let server: Http1Server | undefined;
   let isStopping = false;
   let timers: readonly Timer[] = [];
   const parts = (): Running => {
@@ -216,7 +216,7 @@ async function listen(
       readonly turns: FairTurns;
     }
     & Pick<ServeOptions, "version" | "clock" | "logger">,
-): Promise<PublicServer> {
+): Promise<Http1Server> {
   const { data, access, work, models, clock, logger } = options;
   let url = settings.publicUrl;
   const handler = createHandler({
@@ -248,7 +248,7 @@ async function listen(
     pointBytes: settings.pointBytes,
     corsOrigins: settings.corsOrigins,
   });
-  const server = new PublicServer({
+  const server = new Http1Server({
     ...publicServerOptions(settings),
     handler,
     logger,

@@ -5,7 +5,7 @@
  */
 
 /** Options of {@linkcode BoundedMap}. */
-export interface BoundedMapOptions<K, V> {
+interface BoundedMapOptions<K, V> {
   /** Most entries that are kept. */
   readonly maxEntries: number;
   /**

@@ -24,7 +24,7 @@ export type FairKey = string | {
 };
 
 /** Options of {@linkcode FairQueue}. */
-export interface FairQueueOptions {
+interface FairQueueOptions {
   /** What a key is given in each round, in the unit of the costs. */
   readonly quantum: number;
   /**

@@ -13,7 +13,7 @@ import {
 } from "./flags.ts";
 
 /** Exit code for arguments that cannot be taken. */
-export const WRONG_ARGUMENTS = 2;
+const WRONG_ARGUMENTS = 2;
 
 /** What a command is to do, or the exit code when there is nothing left to do. */
 export type ReadCommand<T extends FlagTable> =

@@ -31,7 +31,7 @@ export interface Pausing {
 }
 
 /** Options of {@linkcode Slices}. */
-export interface SlicesOptions {
+interface SlicesOptions {
   /**
    * How long a slice is, in milliseconds.
    * @default {4}

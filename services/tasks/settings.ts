@@ -7,7 +7,7 @@
 import {
   metricsSettings,
   publicPortSettings,
-} from "../shared/http/public_settings.ts";
+} from "../shared/http1/settings.ts";
 import { logSettings } from "../shared/log_settings.ts";
 import {
   booleanSetting,

@@ -9,8 +9,8 @@ import { FairTurns } from "../shared/fair_turns.ts";
 import type { HttpHandler } from "../shared/http/exchange.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort } from "../shared/http/open_port.ts";
-import { PublicServer } from "../shared/http/public_server.ts";
-import { publicServerOptions } from "../shared/http/public_settings.ts";
+import { Http1Server } from "../shared/http1/server.ts";
+import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
@@ -170,7 +170,7 @@ export async function serve(
   const turns = new FairTurns();
   const stopping = new AbortController();
   let planCheck: Promise<void> | undefined;
-  let server: PublicServer | undefined;
+  let server: Http1Server | undefined;
   lifecycle
     .add({
       name: "store",
@@ -275,9 +275,9 @@ async function listen(
   options: Pick<ServeOptions, "clock" | "logger" | "tls"> & {
     readonly handler: HttpHandler;
   },
-): Promise<PublicServer> {
+): Promise<Http1Server> {
   const { clock, logger, tls, handler } = options;
-  const server = new PublicServer({
+  const server = new Http1Server({
     ...publicServerOptions(settings),
     handler,
     logger,

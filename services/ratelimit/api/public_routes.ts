@@ -10,8 +10,7 @@ import {
 } from "../../../proto/rate_limit_json.ts";
 import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
 import { CODE } from "../../../proto/rate_limit_response.ts";
-import type { BodyBudget } from "../../shared/http/body_budget.ts";
-import { readBody } from "../../shared/http/body.ts";
+import { type BodyBudget, readBody } from "../../shared/http/body.ts";
 import { problem } from "../../shared/http/problem.ts";
 import type { Route } from "./router.ts";
 import type { DecisionEndpoint, EndpointOutcome } from "./decision_endpoint.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { HealthBoard } from "../../shared/grpc/health.ts";
-import { BodyBudget } from "../../shared/http/body_budget.ts";
+import { BodyBudget } from "../../shared/http/body.ts";
 import { createRouter, type Router } from "./router.ts";
 import { createMemoryStore } from "../counters/memory_store.ts";
 import { Decider } from "../decision/decide.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import type { BodyOutcome } from "../../shared/http/body.ts";
-import { PublicHeaders } from "../../shared/http/public_headers.ts";
+import { RequestHeaders } from "../../shared/http1/head.ts";
 import {
   AccountResolver,
   type AccountResolverOptions,
@@ -281,7 +281,7 @@ Deno.test("authenticate() asks for no body before the head is good", async () =>
   let asked = 0;
   const request: AuthRequest = {
     ...setting.request(),
-    headers: new PublicHeaders(),
+    headers: new RequestHeaders(),
     body: () => {
       asked++;
       return bodyOf(BODY);
@@ -480,8 +480,8 @@ function setUp(
   };
 }
 
-function headersOf(fields: Readonly<Record<string, string>>): PublicHeaders {
-  const headers = new PublicHeaders();
+function headersOf(fields: Readonly<Record<string, string>>): RequestHeaders {
+  const headers = new RequestHeaders();
   for (const [name, value] of Object.entries(fields)) headers.add(name, value);
   return headers;
 }
@@ -490,7 +490,7 @@ function withHeader(
   request: Pick<AuthRequest, "headers">,
   name: string,
   value: string | undefined,
-): PublicHeaders {
+): RequestHeaders {
   const fields: Record<string, string> = {};
   for (
     const field of [

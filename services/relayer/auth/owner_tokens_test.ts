@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { PublicHeaders } from "../../shared/http/public_headers.ts";
+import { RequestHeaders } from "../../shared/http1/head.ts";
 import {
   type IssueOutcome,
   OwnerTokens,
@@ -47,7 +47,7 @@ Deno.test("issue() takes an address in any spelling", () => {
 
 Deno.test("issue() refuses a credential that was sent twice", () => {
   const { tokens } = setUp();
-  const headers = new PublicHeaders();
+  const headers = new RequestHeaders();
   headers.add("x-service-credential", CREDENTIAL);
   headers.add("x-service-credential", CREDENTIAL);
   assertEquals(tokens.issue(headers, OWNER).kind, "refused");
@@ -83,11 +83,11 @@ Deno.test("bearerOf() refuses everything that is not one token", () => {
     `Bearer ${"a".repeat(15_000)}`,
   ];
   for (const value of values) assertEquals(bearer(tokens, value), undefined);
-  const headers = new PublicHeaders();
+  const headers = new RequestHeaders();
   headers.add("authorization", `Bearer ${token}`);
   headers.add("authorization", `Bearer ${token}`);
   assertEquals(tokens.bearerOf(headers), undefined);
-  assertEquals(tokens.bearerOf(new PublicHeaders()), undefined);
+  assertEquals(tokens.bearerOf(new RequestHeaders()), undefined);
 });
 
 Deno.test("OwnerTokens knows its tokens after a restart, unless the credential changed", () => {
@@ -124,7 +124,7 @@ function issue(
   tokens: OwnerTokens,
   ...[credential, owner]: [string | undefined, unknown]
 ): IssueOutcome {
-  const headers = new PublicHeaders();
+  const headers = new RequestHeaders();
   if (credential !== undefined) {
     headers.add("x-service-credential", credential);
   }
@@ -132,7 +132,7 @@ function issue(
 }
 
 function bearer(tokens: OwnerTokens, value: string): TokenBearer | undefined {
-  const headers = new PublicHeaders();
+  const headers = new RequestHeaders();
   headers.add("authorization", value);
   return tokens.bearerOf(headers);
 }

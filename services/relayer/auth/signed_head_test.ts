@@ -1,6 +1,6 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { PublicHeaders } from "../../shared/http/public_headers.ts";
+import { RequestHeaders } from "../../shared/http1/head.ts";
 import {
   canonicalRequest,
   legacyCanonicalRequest,
@@ -216,8 +216,8 @@ Deno.test("readSignedHead() takes no nonce only where old clients are served, wi
 });
 
 /** "-" stands for a field that is not sent. */
-function headersOf(fields: Readonly<Record<string, string>>): PublicHeaders {
-  const headers = new PublicHeaders();
+function headersOf(fields: Readonly<Record<string, string>>): RequestHeaders {
+  const headers = new RequestHeaders();
   for (const [name, value] of Object.entries(fields)) {
     if (value !== "-") headers.add(name, value);
   }

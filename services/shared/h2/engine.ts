@@ -11,7 +11,8 @@ import { type HeadShared, RequestHeadReader } from "./request_head.ts";
 import { hpackShared } from "./hpack.ts";
 import { huffmanSteps } from "./huffman.ts";
 import { DEFAULT_LIMITS, type H2Limits } from "./limits.ts";
-import { BufferPool } from "./output_batch.ts";
+import { BufferPool } from "../buffer_pool.ts";
+import { OUTPUT_BYTES } from "./output_batch.ts";
 import type { H2Stream } from "./stream.ts";
 import { TimerWheel } from "../timer_wheel.ts";
 
@@ -56,7 +57,10 @@ export class H2Engine {
   /** Deadlines of calls and connections. */
   readonly wheel: TimerWheel;
   /** Buffers for output. */
-  readonly pool: BufferPool = new BufferPool();
+  readonly pool: BufferPool = new BufferPool({
+    bufferBytes: OUTPUT_BYTES,
+    maxKept: 4,
+  });
   /** Reads headers. */
   readonly heads: HeadShared;
   /** Unfinished messages of all connections. */

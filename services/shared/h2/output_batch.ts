@@ -5,28 +5,13 @@
  * @module
  */
 
+import type { BufferPool } from "../buffer_pool.ts";
 import { FRAME_HEADER_BYTES, FRAME_TYPE } from "./frame.ts";
 
-/** Room for a frame of the largest size, and for many small answers. */
-const BUFFER_BYTES = 65_536;
-/** Buffers kept for the next use; more are in use only for a moment. */
-const MAX_KEPT = 4;
+/** Bytes of a buffer: room for a frame of the largest size, and for many small answers. */
+export const OUTPUT_BYTES = 65_536;
+
 const NO_BYTES = new Uint8Array(0);
-
-/** Buffers in turn, so that idle connections hold none. */
-export class BufferPool {
-  readonly #kept: Uint8Array[] = [];
-
-  /** A buffer of at least 64 KiB with any content. */
-  take(): Uint8Array {
-    return this.#kept.pop() ?? new Uint8Array(BUFFER_BYTES);
-  }
-
-  /** Takes back what nobody uses any more. */
-  give(buffer: Uint8Array): void {
-    if (this.#kept.length < MAX_KEPT) this.#kept.push(buffer);
-  }
-}
 
 /** Collects output and hands it on in pieces of its own. */
 export class OutputBatch {

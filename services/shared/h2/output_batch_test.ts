@@ -1,9 +1,10 @@
-import { BufferPool, OutputBatch } from "./output_batch.ts";
+import { BufferPool } from "../buffer_pool.ts";
+import { OUTPUT_BYTES, OutputBatch } from "./output_batch.ts";
 import { assertEquals } from "@std/assert";
 
 Deno.test("OutputBatch gathers what is written up to the flush", () => {
   const written: Uint8Array[] = [];
-  const batch = new OutputBatch(new BufferPool(), (b) => written.push(b));
+  const batch = new OutputBatch(makePool(), (b) => written.push(b));
   batch.reserve(6);
   batch.append(Uint8Array.of(1, 2));
   batch.append32Bits(0x8000_0001);
@@ -15,7 +16,7 @@ Deno.test("OutputBatch gathers what is written up to the flush", () => {
 
 Deno.test("OutputBatch hands on what fills its buffer, in order", () => {
   const written: Uint8Array[] = [];
-  const batch = new OutputBatch(new BufferPool(), (b) => written.push(b));
+  const batch = new OutputBatch(makePool(), (b) => written.push(b));
   for (let count = 0; count < 10; count++) {
     batch.reserve(16_393);
     batch.append(new Uint8Array(16_393).fill(count));
@@ -30,7 +31,7 @@ Deno.test("OutputBatch hands on what fills its buffer, in order", () => {
 });
 
 Deno.test("OutputBatch shares buffers, not what is in them", () => {
-  const pool = new BufferPool();
+  const pool = makePool();
   const written: Uint8Array[] = [];
   const first = new OutputBatch(pool, (b) => written.push(b));
   const second = new OutputBatch(pool, (b) => written.push(b));
@@ -45,3 +46,7 @@ Deno.test("OutputBatch shares buffers, not what is in them", () => {
   first.flush();
   assertEquals(written.map(([byte]) => byte), [1, 2, 3]);
 });
+
+function makePool(): BufferPool {
+  return new BufferPool({ bufferBytes: OUTPUT_BYTES, maxKept: 4 });
+}

@@ -5,7 +5,6 @@
  * @module
  */
 
-import type { BodyBudget } from "./body_budget.ts";
 import { type Clock, systemClock, type Timer } from "../clock.ts";
 
 /** How a body is read. */
@@ -46,7 +45,7 @@ export type BodyOutcome =
 const SMALL_BODY_BYTES = 65_536;
 
 /** The time a client has for its body unless told otherwise. */
-export const DEFAULT_BODY_TIMEOUT_MS = 30_000;
+const DEFAULT_BODY_TIMEOUT_MS = 30_000;
 
 /**
  * Reads the body of a request, at most `maxBytes` of it.
@@ -177,4 +176,36 @@ function join(
     offset += chunk.byteLength;
   }
   return bytes;
+}
+
+/** Bytes that bodies under way may hold. */
+export class BodyBudget {
+  readonly #maxBytes: number;
+  #takenBytes = 0;
+
+  /** A budget of `maxBytes`, nothing of it taken. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Bytes that are taken now. */
+  get takenBytes(): number {
+    return this.#takenBytes;
+  }
+
+  /**
+   * Takes bytes.
+   *
+   * @returns False, and nothing is taken, when there are not so many left.
+   */
+  take(bytes: number): boolean {
+    if (this.#takenBytes + bytes > this.#maxBytes) return false;
+    this.#takenBytes += bytes;
+    return true;
+  }
+
+  /** Gives back what was taken. */
+  giveBack(bytes: number): void {
+    this.#takenBytes -= bytes;
+  }
 }

@@ -1,7 +1,6 @@
-import { BodyBudget } from "./body_budget.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { type BodyOutcome, readBody } from "./body.ts";
+import { BodyBudget, type BodyOutcome, readBody } from "./body.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 
 const MEBIBYTE = 1024 * 1024;
 

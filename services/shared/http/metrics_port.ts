@@ -13,8 +13,8 @@ import type { Logger } from "../logger.ts";
 import type { Part } from "../stopper.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { openPort, shownAddress } from "./open_port.ts";
-import { isLoopbackAddress } from "./peer.ts";
-import { PublicServer } from "./public_server.ts";
+import { isLoopbackAddress } from "./server.ts";
+import { Http1Server } from "../http1/server.ts";
 
 /** The media type of metrics: the text format of Prometheus, version 0.0.4. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -43,7 +43,7 @@ const MAX_CONNECTIONS = 64;
  */
 export function metricsPart(options: MetricsPortOptions): Part {
   const { host, port, logger, clock } = options;
-  const server = new PublicServer({
+  const server = new Http1Server({
     hostname: host,
     port,
     maxConnections: MAX_CONNECTIONS,

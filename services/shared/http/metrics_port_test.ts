@@ -6,7 +6,7 @@ import {
   metricsPart,
   metricsRequestFault,
 } from "./metrics_port.ts";
-import { RawClient } from "./testing/public_raw_client.ts";
+import { RawClient } from "../http1/testing/raw_client.ts";
 
 const TEXT = "answers_total 3\n";
 

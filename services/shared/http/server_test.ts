@@ -1,7 +1,11 @@
-import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import type { Logger } from "../logger.ts";
-import { HttpServer, type HttpServerOptions } from "./server.ts";
+import {
+  HttpServer,
+  type HttpServerOptions,
+  isLoopbackAddress,
+} from "./server.ts";
+import { assertEquals, assertRejects } from "@std/assert";
 
 const ignore = () => {};
 const silent: Logger = {
@@ -173,5 +177,18 @@ Deno.test("HttpServer logs a handler that throws and answers 500", async () => {
     assertEquals(errors.length, 1);
   } finally {
     await server.stop(1000);
+  }
+});
+
+Deno.test("isLoopbackAddress() is true for addresses of this machine", () => {
+  for (const address of ["127.0.0.1", "127.9.8.7", "::1", "::FFFF:127.0.0.1"]) {
+    assertEquals(isLoopbackAddress(address), true, address);
+  }
+});
+
+Deno.test("isLoopbackAddress() is false for others", () => {
+  const others = ["10.0.0.1", "::", "0.0.0.0", "::ffff:10.0.0.1", "1127.0.0.1"];
+  for (const address of [...others, "127.0.0.1.example.com", "localhost", ""]) {
+    assertEquals(isLoopbackAddress(address), false, address);
   }
 });

@@ -1,7 +1,7 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import { FairTurns } from "../../shared/fair_turns.ts";
 import type { HttpHandler, HttpHeaders } from "../../shared/http/exchange.ts";
-import { withPublicServer } from "../../shared/http/testing/public_test_server.ts";
+import { withTestServer } from "../../shared/http1/testing/test_server.ts";
 import { Authenticator } from "../access/authenticator.ts";
 import { parseApiKey } from "../access/credential_token.ts";
 import { CredentialRecords } from "../engine/credential_records.ts";
@@ -157,7 +157,7 @@ Deno.test("a key that is removed is refused at the next request of its connectio
       heads.push(request.headers);
       return handler(request);
     };
-    await withPublicServer({ handler: watched }, async ({ connect }) => {
+    await withTestServer({ handler: watched }, async ({ connect }) => {
       const client = await connect();
       const statuses: number[] = [];
       const ask = async (): Promise<void> => {

@@ -8,7 +8,7 @@ import type {
   HttpHandler,
   HttpResponse,
 } from "../../../shared/http/exchange.ts";
-import { encodeResponse } from "../../../shared/http/public_response.ts";
+import { encodeResponse } from "../../../shared/http1/response.ts";
 import { openApiOf } from "../../http/openapi.ts";
 import type { OpenApiDocument } from "../../http/openapi_document.ts";
 import type { AnyRoute, HostKind } from "../../http/route.ts";

@@ -1,0 +1,202 @@
+/**
+ * Where the body of a request ends (RFC 9112, section 6): by its length, or by
+ * chunks, which are decoded here.
+ *
+ * @module
+ */
+
+import type { HttpHeaders } from "../http/exchange.ts";
+
+/** What comes after a head. */
+export type BodyFraming =
+  | { readonly kind: "length"; readonly bytes: number }
+  | { readonly kind: "chunked" };
+
+/** Why nobody can tell. */
+export interface FramingRefusal {
+  /** The status to answer with. */
+  readonly status: number;
+  /** What is wrong. */
+  readonly detail: string;
+}
+
+/** Without either header field a request has no body. */
+const NO_BODY: BodyFraming = { kind: "length", bytes: 0 };
+const CHUNKED: BodyFraming = { kind: "chunked" };
+
+/**
+ * Tells how a body is framed. Whatever leaves room for two opinions is
+ * refused, also where RFC 9112 would let a server choose one: the other
+ * opinion could be that of a proxy before us.
+ */
+export function bodyFraming(
+  headers: HttpHeaders,
+  isOldVersion: boolean,
+): BodyFraming | FramingRefusal {
+  const coding = headers.get("transfer-encoding");
+  const length = headers.get("content-length");
+  if (coding !== undefined) {
+    if (length !== undefined) {
+      return refusal("Transfer-Encoding and Content-Length exclude each other");
+    }
+    return isOldVersion
+      ? refusal("HTTP/1.0 has no Transfer-Encoding")
+      : transferCoding(coding.toLowerCase());
+  }
+  if (length === undefined) return NO_BODY;
+  // Fifteen digits are exact as a number. A list, even of the same length
+  // twice, is none.
+  return /^\d{1,15}$/.test(length)
+    ? { kind: "length", bytes: Number(length) }
+    : refusal("The Content-Length header field is malformed");
+}
+
+function transferCoding(coding: string): BodyFraming | FramingRefusal {
+  if (coding === "chunked") return CHUNKED;
+  // With chunks last the end could be found, but not what lies inside.
+  return /^[^,]+,[ \t]*chunked$/.test(coding) && !coding.startsWith("chunked")
+    ? { status: 501, detail: "The only transfer coding is chunked" }
+    : refusal("The last transfer coding must be chunked, once");
+}
+
+function refusal(detail: string): FramingRefusal {
+  return { status: 400, detail };
+}
+
+/** How far a body has come. */
+export type ChunkedState =
+  /** More is to come. */
+  | "open"
+  /** All has come, trailer and all. */
+  | "done"
+  /** The coding is broken; nothing after it means anything. */
+  | "malformed"
+  /** The taker has had enough. */
+  | "stopped";
+
+/** Most bytes of a line with a size: the size and its extensions. */
+const MAX_SIZE_LINE_BYTES = 256;
+/** Sizes up to 2^32 - 1; no body is near that. */
+const MAX_SIZE_DIGITS = 8;
+const MAX_TRAILER_BYTES = 8192;
+/** Bytes around the data: for each byte of it, and to begin with. */
+const OVERHEAD_PER_BYTE = 8;
+const OVERHEAD_ALLOWANCE = 65_536;
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+type Part = "size" | "extension" | "data" | "data_end" | "trailer";
+
+/** Takes apart one body. */
+export class ChunkedDecoder {
+  #state: ChunkedState = "open";
+  #part: Part = "size";
+  #digits = 0;
+  /** Bytes of the chunk that are still to come. */
+  #leftBytes = 0;
+  #dataBytes = 0;
+  #overheadBytes = 0;
+  /** Bytes of the line in hand, its end not counted. */
+  #lineBytes = 0;
+  #trailerBytes = 0;
+  #sawReturn = false;
+
+  /** How far the body has come. */
+  get state(): ChunkedState {
+    return this.#state;
+  }
+
+  /**
+   * Takes bytes until they or the body end, and hands the data in them to
+   * `take`, which stops all by returning false.
+   *
+   * @returns How many bytes belong to the body.
+   */
+  push(bytes: Uint8Array, take: (data: Uint8Array) => boolean): number {
+    let index = 0;
+    while (index < bytes.length && this.#state === "open") {
+      if (this.#part === "data") {
+        const end = Math.min(bytes.length, index + this.#leftBytes);
+        this.#leftBytes -= end - index;
+        this.#dataBytes += end - index;
+        if (!take(bytes.subarray(index, end))) this.#state = "stopped";
+        if (this.#leftBytes === 0) this.#part = "data_end";
+        index = end;
+      } else {
+        this.#pushByte(bytes[index]!);
+        index++;
+      }
+    }
+    return index;
+  }
+
+  #pushByte(byte: number): void {
+    this.#overheadBytes++;
+    // Many tiny chunks, or much around them, only cost us time.
+    const allowed = OVERHEAD_ALLOWANCE + OVERHEAD_PER_BYTE * this.#dataBytes;
+    if (this.#overheadBytes > allowed) return this.#fail();
+    if (this.#sawReturn) {
+      this.#sawReturn = false;
+      return byte === LINE_FEED ? this.#endLine() : this.#fail();
+    }
+    if (byte === CARRIAGE_RETURN) {
+      this.#sawReturn = true;
+      return;
+    }
+    if ((byte < 0x20 && byte !== 0x09) || byte === 0x7f) return this.#fail();
+    this.#lineBytes++;
+    switch (this.#part) {
+      case "size":
+        return this.#pushSize(byte);
+      case "extension":
+        if (this.#lineBytes > MAX_SIZE_LINE_BYTES) this.#fail();
+        return;
+      case "trailer":
+        this.#trailerBytes++;
+        if (this.#trailerBytes > MAX_TRAILER_BYTES) this.#fail();
+        return;
+      default:
+        // After the data of a chunk comes the end of its line at once.
+        return this.#fail();
+    }
+  }
+
+  #pushSize(byte: number): void {
+    const digit = hexDigit(byte);
+    if (digit !== -1 && this.#digits < MAX_SIZE_DIGITS) {
+      this.#digits++;
+      this.#leftBytes = this.#leftBytes * 16 + digit;
+      return;
+    }
+    const isExtension = byte === 0x3b && this.#digits > 0;
+    if (!isExtension) return this.#fail();
+    this.#part = "extension";
+  }
+
+  #endLine(): void {
+    const lineBytes = this.#lineBytes;
+    this.#lineBytes = 0;
+    if (this.#part === "data_end") {
+      this.#part = "size";
+      this.#digits = 0;
+    } else if (this.#part === "trailer") {
+      // The trailer is nothing we need; the empty line ends it.
+      if (lineBytes === 0) this.#state = "done";
+    } else if (this.#digits === 0) {
+      this.#fail();
+    } else {
+      this.#part = this.#leftBytes === 0 ? "trailer" : "data";
+    }
+  }
+
+  #fail(): void {
+    this.#state = "malformed";
+  }
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}

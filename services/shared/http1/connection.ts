@@ -1,0 +1,273 @@
+/**
+ * A connection to a public server: one request after the other, each wait
+ * within a bound.
+ *
+ * @module
+ */
+
+import type { HttpResponse } from "../http/exchange.ts";
+import { RequestBody, type RequestBodyHost } from "./body.ts";
+import type { ConnectionContext, Deadline } from "./connection_context.ts";
+import { Exchange, Http1Request, type RequestOrigin } from "./exchange.ts";
+import type { RequestHead } from "./head.ts";
+import { HeadReader } from "./head_reader.ts";
+import { DRAIN_TIMEOUT_MS, MAX_DRAIN_BYTES } from "./settings.ts";
+import {
+  type EncodedResponse,
+  type EncodeOptions,
+  encodeResponse,
+  plainProblem,
+} from "./response.ts";
+import { describeError } from "../settled.ts";
+import { InputBuffer, type Wire } from "./wire.ts";
+import { Buffer } from "node:buffer";
+
+/** Options of {@linkcode Http1Connection}. */
+interface Http1ConnectionOptions {
+  /** The connection's bytes; owned from now on. */
+  readonly wire: Wire;
+  /** Where requests of it come from. */
+  readonly origin: RequestOrigin;
+  /** What all connections share. */
+  readonly context: ConnectionContext;
+  /**
+   * Called whenever the client begins, or ceases, to owe us something; while it
+   * does the connection may be given to somebody else.
+   */
+  readonly onOwing: (connection: Http1Connection, isOwing: boolean) => void;
+}
+
+type State =
+  /** No request has come in whole. */
+  | "waiting"
+  /** A request is being answered. */
+  | "busy"
+  /** All is said; the client is given time to hear it. */
+  | "lingering";
+
+const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
+
+/** A part of an answer that the client must take within the time for it. */
+const WRITE_BYTES = 65_536;
+
+/** One connection. */
+export class Http1Connection {
+  readonly #options: Http1ConnectionOptions;
+  readonly #context: ConnectionContext;
+  readonly #wire: Wire;
+  readonly #input: InputBuffer;
+  readonly #heads: HeadReader;
+  readonly #bodyHost: RequestBodyHost;
+  readonly #inputDeadline: Deadline;
+  readonly #endDeadline: Deadline;
+  #state: State = "waiting";
+  #isStopping = false;
+  #exchange: Exchange | undefined;
+  /** Whether the client waits to be told that it may send the body. */
+  #awaitsContinue = false;
+  #continued: Promise<void> | undefined;
+
+  /** Nothing runs before `run()`. */
+  constructor(options: Http1ConnectionOptions) {
+    const { context, wire } = options;
+    const { limits } = context;
+    this.#options = options;
+    this.#context = context;
+    this.#wire = wire;
+    this.#input = new InputBuffer(wire, limits.maxHeaderBytes);
+    this.#inputDeadline = context.deadline(() => this.#input.interrupt());
+    this.#endDeadline = context.deadline(() => this.destroy());
+    this.#heads = new HeadReader({
+      input: this.#input,
+      maxBytes: limits.maxHeaderBytes,
+      startIdle: () => this.#inputDeadline.start(limits.idleTimeoutMs),
+      startHead: () => this.#inputDeadline.start(limits.headerTimeoutMs),
+      stop: () => this.#inputDeadline.stop(),
+    });
+    this.#bodyHost = {
+      input: this.#input,
+      budget: context.budget,
+      beforeWait: () => this.#sendContinue(),
+      startDeadline: () => {
+        this.#setOwing(true);
+        this.#inputDeadline.start(limits.requestTimeoutMs);
+      },
+      stopDeadline: () => {
+        this.#setOwing(false);
+        this.#inputDeadline.stop();
+      },
+    };
+  }
+
+  /** Serves until the connection ends, and closes it. Never rejects. */
+  async run(): Promise<void> {
+    const { limits, logger } = this.#context;
+    this.#setOwing(true);
+    try {
+      this.#endDeadline.start(limits.headerTimeoutMs);
+      await this.#wire.opened();
+      this.#endDeadline.stop();
+      while (await this.#serveOne());
+    } catch (error) {
+      // Clients go away at any time, and anybody can be one.
+      logger.debug("A connection broke", { error: describeError(error) });
+    } finally {
+      this.#inputDeadline.end();
+      this.#endDeadline.end();
+      this.#setOwing(false);
+      this.destroy();
+    }
+  }
+
+  /** Ends when the request under way, if there is one, has been answered. */
+  shutdown(): void {
+    this.#isStopping = true;
+    if (this.#state === "waiting") this.destroy();
+  }
+
+  /** Answers 503 to the request under way, if it has no answer yet. */
+  cut(): void {
+    this.#exchange?.cut();
+  }
+
+  /** Ends at once. */
+  destroy(): void {
+    this.#exchange?.cut();
+    this.#wire.close();
+  }
+
+  /** Whether another request may follow. */
+  async #serveOne(): Promise<boolean> {
+    const next = await this.#heads.next();
+    this.#state = "busy";
+    this.#setOwing(false);
+    if (next.kind === "ended") return false;
+    if (next.kind === "ok") return await this.#serve(next.head);
+    const { status } = next.refusal;
+    await this.#write(encodeResponse(plainProblem(status, next.refusal), {
+      isHead: false,
+      connection: "close",
+      date: this.#context.date(),
+    }));
+    await this.#linger(true);
+    return false;
+  }
+
+  async #serve(head: RequestHead): Promise<boolean> {
+    const body = new RequestBody(head.framing, this.#bodyHost);
+    this.#awaitsContinue = head.expectsContinue;
+    const { handler, logger } = this.#context;
+    const request = new Http1Request(head, body, this.#options.origin);
+    const exchange = new Exchange({ request, body, handler, logger });
+    const response = await this.#answerOf(exchange);
+    request.release();
+    body.giveUp();
+    // Who was not told to continue may send the body or leave it.
+    const isCutShort = !body.isComplete &&
+      (this.#awaitsContinue || !body.isSkippable);
+    const isLast = isCutShort || this.#isStopping || !head.keepsAlive;
+    const output = this.#context.outputs.take();
+    const context = { head, isLast, exchange, output };
+    await this.#write(this.#encode(response, context));
+    // Of a connection that broke it may still be read.
+    this.#context.outputs.give(output);
+    if (isLast || this.#isStopping) {
+      await this.#linger(!body.isComplete);
+      return false;
+    }
+    this.#state = "waiting";
+    this.#setOwing(true);
+    return body.isComplete || await this.#skip(body);
+  }
+
+  async #answerOf(exchange: Exchange): Promise<HttpResponse> {
+    this.#exchange = exchange;
+    try {
+      const answer = exchange.answer();
+      if (!(answer instanceof Promise)) return answer;
+      this.#input.watch(() => exchange.markGone());
+      return await answer;
+    } finally {
+      this.#input.unwatch();
+      this.#exchange = undefined;
+    }
+  }
+
+  #encode(
+    response: HttpResponse,
+    { head, isLast, exchange, output }: EncodeContext,
+  ): EncodedResponse {
+    const options: EncodeOptions = {
+      isHead: head.method === "HEAD",
+      connection: isLast
+        ? "close"
+        : head.isOldVersion
+        ? "keep-alive"
+        : undefined,
+      date: this.#context.date(),
+      output,
+    };
+    try {
+      return encodeResponse(response, options);
+    } catch (error) {
+      return encodeResponse(exchange.failed(error), options);
+    }
+  }
+
+  async #write(pieces: EncodedResponse): Promise<void> {
+    const { limits } = this.#context;
+    if (this.#continued !== undefined) await this.#continued;
+    this.#continued = undefined;
+    for (const piece of pieces) {
+      for (let start = 0; start < piece.length; start += WRITE_BYTES) {
+        this.#endDeadline.start(limits.requestTimeoutMs);
+        await this.#wire.write(
+          piece.length <= WRITE_BYTES
+            ? piece
+            : piece.subarray(start, start + WRITE_BYTES),
+        );
+      }
+    }
+    this.#endDeadline.stop();
+  }
+
+  #sendContinue(): void {
+    if (!this.#awaitsContinue) return;
+    this.#awaitsContinue = false;
+    this.#continued = this.#wire.write(CONTINUE);
+    // The answer comes after it, and fails where it has failed.
+    this.#continued.catch(() => {});
+  }
+
+  async #skip(body: RequestBody): Promise<boolean> {
+    this.#inputDeadline.start(DRAIN_TIMEOUT_MS);
+    const hasCome = await body.skip();
+    this.#inputDeadline.stop();
+    return hasCome;
+  }
+
+  /** Says that nothing follows and, where more may come, lets it come. */
+  async #linger(mayCome: boolean): Promise<void> {
+    this.#state = "lingering";
+    this.#setOwing(true);
+    this.#endDeadline.start(DRAIN_TIMEOUT_MS);
+    await this.#wire.closeWrite();
+    if (!mayCome && this.#input.length === 0) return;
+    let leftBytes = MAX_DRAIN_BYTES;
+    do {
+      leftBytes -= this.#input.length;
+      this.#input.consume(this.#input.length);
+    } while (leftBytes > 0 && await this.#input.more() === "bytes");
+  }
+
+  #setOwing(isOwing: boolean): void {
+    this.#options.onOwing(this, isOwing);
+  }
+}
+
+interface EncodeContext {
+  readonly head: RequestHead;
+  readonly isLast: boolean;
+  readonly exchange: Exchange;
+  readonly output: Uint8Array;
+}

@@ -1,0 +1,150 @@
+/**
+ * What the connections of a server share: limits, deadlines, buffers and the
+ * date.
+ *
+ * @module
+ */
+
+import { BufferPool } from "../buffer_pool.ts";
+import type { Clock } from "../clock.ts";
+import type { BodyBudget } from "../http/body.ts";
+import type { HttpHandler } from "../http/exchange.ts";
+import type { Logger } from "../logger.ts";
+import { type Expiring, TimerWheel } from "../timer_wheel.ts";
+import type { ConnectionLimits } from "./settings.ts";
+
+/** Options of {@linkcode ConnectionContext}. */
+interface ConnectionContextOptions {
+  /** Answers the requests. */
+  readonly handler: HttpHandler;
+  /** Takes faults of the handler, and lines about clients. */
+  readonly logger: Logger;
+  /** The time source. */
+  readonly clock: Clock;
+  /** Bounds of a connection. */
+  readonly limits: ConnectionLimits;
+  /** What bodies may hold together. */
+  readonly budget: BodyBudget;
+}
+
+/** Seconds matter here, and fewer ticks are less to keep. */
+const TICK_MS = 100;
+
+/** The parts that all connections share. */
+export class ConnectionContext {
+  /** Answers the requests. */
+  readonly handler: HttpHandler;
+  /** Takes faults of the handler, and lines about clients. */
+  readonly logger: Logger;
+  /** Bounds of a connection. */
+  readonly limits: ConnectionLimits;
+  /** What bodies may hold together. */
+  readonly budget: BodyBudget;
+  /**
+   * Memory for answers: one that needs more gets its own. A mebibyte is kept while
+   * unused.
+   */
+  readonly outputs = new BufferPool({ bufferBytes: 16_384, maxKept: 64 });
+  readonly #clock: Clock;
+  /** The deadlines of all connections. */
+  readonly #wheel: TimerWheel;
+  readonly #date = new DateField();
+
+  /** Nothing runs yet. */
+  constructor(options: ConnectionContextOptions) {
+    this.handler = options.handler;
+    this.logger = options.logger;
+    this.limits = options.limits;
+    this.budget = options.budget;
+    this.#clock = options.clock;
+    this.#wheel = new TimerWheel({ clock: options.clock, tickMs: TICK_MS });
+  }
+
+  /** A deadline that calls back when it passes, a tick late at most. */
+  deadline(onPassed: () => void): Deadline {
+    const [clock, wheel] = [this.#clock, this.#wheel];
+    return new Deadline({ clock, wheel, onPassed });
+  }
+
+  /** The date field of an answer that is sent now. */
+  date(): string {
+    return this.#date.at(this.#clock.nowMs());
+  }
+}
+
+/** Writes times down, and remembers the last second. */
+export class DateField {
+  #second = NaN;
+  #text = "";
+
+  /** The time as a date field has it. */
+  at(nowMs: number): string {
+    const second = Math.floor(nowMs / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#text = new Date(second * 1000).toUTCString();
+    }
+    return this.#text;
+  }
+}
+
+/** Options of {@linkcode Deadline}. */
+interface DeadlineOptions {
+  /** The time source of the wheel. */
+  readonly clock: Pick<Clock, "nowMs">;
+  /** What it waits on. */
+  readonly wheel: TimerWheel;
+  /** Called once when it passes. */
+  readonly onPassed: () => void;
+}
+
+/**
+ * One deadline. Its place in the wheel stays when it is lifted, and is looked at
+ * when its time has come: what was set meanwhile is mostly later.
+ */
+export class Deadline implements Expiring {
+  /** Kept by the timer wheel. */
+  wheelTick: number | undefined = undefined;
+  readonly #options: DeadlineOptions;
+  #atMs = Infinity;
+  /** When the wheel looks at it; Infinity while it is not there. */
+  #looksAtMs = Infinity;
+
+  /** No deadline yet. */
+  constructor(options: DeadlineOptions) {
+    this.#options = options;
+  }
+
+  /** Sets it to `delayMs` from now, whatever it was. */
+  start(delayMs: number): void {
+    this.#atMs = this.#options.clock.nowMs() + delayMs;
+    if (this.#atMs < this.#looksAtMs) this.#look(delayMs);
+  }
+
+  /** Lifts it; harmless when there is none. */
+  stop(): void {
+    this.#atMs = Infinity;
+  }
+
+  /** Lifts it and leaves the wheel. */
+  end(): void {
+    this.stop();
+    this.#looksAtMs = Infinity;
+    this.#options.wheel.remove(this);
+  }
+
+  /** Called by the wheel. */
+  expire(): void {
+    this.#looksAtMs = Infinity;
+    if (this.#atMs === Infinity) return;
+    const leftMs = this.#atMs - this.#options.clock.nowMs();
+    if (leftMs > 0) return this.#look(leftMs);
+    this.#atMs = Infinity;
+    this.#options.onPassed();
+  }
+
+  #look(delayMs: number): void {
+    this.#looksAtMs = this.#atMs;
+    this.#options.wheel.add(this, delayMs);
+  }
+}

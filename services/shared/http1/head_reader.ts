@@ -1,0 +1,212 @@
+/**
+ * Takes the heads of requests from a connection within bounds of time and
+ * size; a head that is the same as the last one is not parsed again.
+ *
+ * @module
+ */
+
+import {
+  type HeadOutcome,
+  type HeadRefusal,
+  parseHead,
+  type RequestHead,
+} from "./head.ts";
+import type { InputBuffer } from "./wire.ts";
+
+/** What came in the place of a request. */
+export type NextHead =
+  | HeadOutcome
+  /** Nothing, and nothing is to be answered. */
+  | { readonly kind: "ended" };
+
+/** Options of {@linkcode HeadReader}. */
+interface HeadReaderOptions {
+  /** Where the bytes come from. */
+  readonly input: InputBuffer;
+  /** Most bytes of a head. */
+  readonly maxBytes: number;
+  /** Interrupts the input when a client has begun nothing for too long. */
+  readonly startIdle: () => void;
+  /** Interrupts the input when a head takes too long. */
+  readonly startHead: () => void;
+  /** Ends either of these times. */
+  readonly stop: () => void;
+}
+
+const ENDED: NextHead = { kind: "ended" };
+const CARRIAGE_RETURN = 0x0d;
+const LINE_FEED = 0x0a;
+
+/** Reads the heads of one connection. */
+export class HeadReader {
+  readonly #options: HeadReaderOptions;
+  readonly #last = new RepeatedHead();
+  #isFirst = true;
+  /** Whether the empty line before a head has been skipped. */
+  #hasSkipped = false;
+  /** How much of the input is known to hold no end of a head. */
+  #seenBytes = 0;
+
+  /** Nothing is read yet. */
+  constructor(options: HeadReaderOptions) {
+    this.#options = options;
+  }
+
+  /** The next head. */
+  async next(): Promise<NextHead> {
+    const { input, startIdle, startHead, stop } = this.#options;
+    this.#hasSkipped = false;
+    this.#seenBytes = 0;
+    let isTimed = false;
+    if (this.#isFirst) {
+      this.#isFirst = false;
+      isTimed = true;
+      startHead();
+    } else if (input.length === 0) {
+      startIdle();
+      const event = await input.more();
+      stop();
+      if (event !== "bytes") return ENDED;
+    }
+    while (true) {
+      const outcome = this.#take();
+      if (outcome !== undefined) {
+        if (isTimed) stop();
+        return outcome;
+      }
+      if (!isTimed) {
+        isTimed = true;
+        startHead();
+      }
+      const event = await input.more();
+      if (event === "bytes") continue;
+      stop();
+      if (event === "ended" || input.length === 0) return ENDED;
+      return refused({ status: 408, detail: "The request took too long" });
+    }
+  }
+
+  /** The head, if all of it is there. */
+  #take(): HeadOutcome | undefined {
+    const { input, maxBytes } = this.#options;
+    this.#skipEmptyLine();
+    const { bytes } = input;
+    const repeated = this.#last.match(bytes);
+    if (repeated !== undefined) {
+      input.consume(this.#last.length);
+      return { kind: "ok", head: repeated };
+    }
+    const end = findHeadEnd(bytes, this.#seenBytes);
+    if (end === HEAD_MALFORMED) {
+      return refused({ status: 400, detail: "The head is malformed" });
+    }
+    if (end > maxBytes || end === HEAD_UNFINISHED && bytes.length > maxBytes) {
+      return bytes.subarray(0, maxBytes).includes(LINE_FEED)
+        ? refused({ status: 431, detail: "The header fields are too large" })
+        : refused({ status: 414, detail: "The request target is too long" });
+    }
+    if (end === HEAD_UNFINISHED) {
+      this.#seenBytes = bytes.length;
+      return undefined;
+    }
+    const text = bytes.toString("latin1", 0, end);
+    input.consume(end);
+    const outcome = parseHead(text);
+    if (outcome.kind === "ok") {
+      this.#last.keep(outcome.head, { bytes, length: end });
+    }
+    return outcome;
+  }
+
+  /** Some clients end a body with a line of its own (RFC 9112, 2.2). */
+  #skipEmptyLine(): void {
+    const { input } = this.#options;
+    if (this.#hasSkipped || input.length < 2) return;
+    this.#hasSkipped = true;
+    const { bytes } = input;
+    if (bytes[0] === CARRIAGE_RETURN && bytes[1] === LINE_FEED) {
+      input.consume(2);
+      this.#seenBytes = 0;
+    }
+  }
+}
+
+function refused(refusal: HeadRefusal): HeadOutcome {
+  return { kind: "refused", refusal };
+}
+
+const TAB = 0x09;
+const SPACE = 0x20;
+const DELETE = 0x7f;
+
+/** The head has not come in whole yet. */
+export const HEAD_UNFINISHED: number = -1;
+
+/** The head holds bytes that none may hold. */
+export const HEAD_MALFORMED: number = -2;
+
+/**
+ * Finds the end of a head: the length up to and with its empty line,
+ * {@linkcode HEAD_UNFINISHED} or {@linkcode HEAD_MALFORMED}.
+ *
+ * Lines end with CR LF and nothing else. RFC 9112, 2.2 would allow a bare line
+ * feed, but programs that disagree about the end of a line can be made to
+ * disagree about where a request ends.
+ *
+ * @param from How many bytes an earlier call has seen and found unfinished.
+ */
+export function findHeadEnd(bytes: Uint8Array, from: number): number {
+  // One byte back: what follows a carriage return decides about it.
+  for (let index = Math.max(0, from - 1); index < bytes.length; index++) {
+    const byte = bytes[index]!;
+    if (byte >= SPACE && byte !== DELETE) continue;
+    if (byte === TAB) continue;
+    if (byte === CARRIAGE_RETURN) {
+      const next = bytes[index + 1];
+      if (next !== undefined && next !== LINE_FEED) return HEAD_MALFORMED;
+      continue;
+    }
+    if (byte !== LINE_FEED || bytes[index - 1] !== CARRIAGE_RETURN) {
+      return HEAD_MALFORMED;
+    }
+    if (bytes[index - 2] === LINE_FEED) return index + 1;
+  }
+  return HEAD_UNFINISHED;
+}
+
+/** A larger head is read each time: connections without a request hold little. */
+const MAX_KEPT_BYTES = 2_048;
+const MAX_KEPT_FIELDS = 24;
+
+/** The last head of a connection. */
+export class RepeatedHead {
+  #bytes: Uint8Array | undefined;
+  #head: RequestHead | undefined;
+
+  /** How many bytes the last head has; 0 when there is none. */
+  get length(): number {
+    return this.#bytes?.length ?? 0;
+  }
+
+  /** The last head, if `bytes` begin with the same one. */
+  match(bytes: Uint8Array): RequestHead | undefined {
+    const known = this.#bytes;
+    if (known === undefined || bytes.length < known.length) return undefined;
+    // From its end, where the length of the content is that tells most apart.
+    for (let index = known.length - 1; index >= 0; index--) {
+      if (bytes[index] !== known[index]) return undefined;
+    }
+    return this.#head;
+  }
+
+  /** Keeps a head, which stands in the first `length` of `bytes`. */
+  keep(
+    head: RequestHead,
+    { bytes, length }: { readonly bytes: Uint8Array; readonly length: number },
+  ): void {
+    if (length > MAX_KEPT_BYTES || head.headers.size > MAX_KEPT_FIELDS) return;
+    if (this.#bytes?.length !== length) this.#bytes = new Uint8Array(length);
+    this.#bytes.set(bytes.subarray(0, length));
+    this.#head = head;
+  }
+}

@@ -1,0 +1,84 @@
+import { FakeClock } from "../../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { ConnectionListener, type ConnectionSource } from "./listener.ts";
+import { assertEquals } from "@std/assert";
+
+/** Gives out what a test says, and ends like the runtime's listener. */
+class ScriptedSource implements ConnectionSource {
+  #waiting: PromiseWithResolvers<Deno.TcpConn> | undefined;
+
+  accept(): Promise<Deno.TcpConn> {
+    this.#waiting = Promise.withResolvers();
+    return this.#waiting.promise;
+  }
+
+  get isAsked(): boolean {
+    return this.#waiting !== undefined;
+  }
+
+  fail(error: Error): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.reject(error);
+  }
+
+  close(): void {
+    this.fail(new Deno.errors.BadResource("closed"));
+  }
+}
+
+interface Scene {
+  readonly source: ScriptedSource;
+  readonly listener: ConnectionListener;
+  readonly clock: FakeClock;
+  readonly logger: RecordingLogger;
+  readonly exhausted: () => number;
+}
+
+function scene(): Scene {
+  const source = new ScriptedSource();
+  const clock = new FakeClock();
+  const logger = new RecordingLogger();
+  let exhausted = 0;
+  const listener = new ConnectionListener({
+    source,
+    clock,
+    logger,
+    onConnection: () => {},
+    onExhausted: () => exhausted++,
+  });
+  return { source, listener, clock, logger, exhausted: () => exhausted };
+}
+
+Deno.test("ConnectionListener goes on when no file is left for a connection", async () => {
+  const { source, listener, clock, logger, exhausted } = scene();
+  for (let count = 1; count <= 3; count++) {
+    source.fail(new Error("Too many open files (os error 24)"));
+    await clock.advanceAsync(0);
+    assertEquals([source.isAsked, exhausted()], [false, count]);
+    await clock.advanceAsync(100);
+    assertEquals(source.isAsked, true);
+  }
+  assertEquals(logger.messages, [
+    "Cannot take connections in; tries again until it can",
+  ]);
+  await listener.close();
+});
+
+Deno.test("ConnectionListener doesn't pause for a client that gave up", async () => {
+  const { source, listener, clock, logger } = scene();
+  source.fail(new Deno.errors.ConnectionAborted("gone"));
+  await clock.advanceAsync(0);
+  assertEquals(source.isAsked, true);
+  assertEquals(logger.messages, []);
+  await listener.close();
+});
+
+Deno.test("ConnectionListener.close() ends a pause", async () => {
+  const { source, listener, clock } = scene();
+  source.fail(new Error("Too many open files (os error 24)"));
+  await clock.advanceAsync(0);
+  await listener.close();
+  await listener.close();
+  assertEquals(clock.pendingTimers, 0);
+});

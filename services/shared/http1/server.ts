@@ -1,0 +1,270 @@
+/**
+ * An HTTP/1.1 server for ports that strangers reach: everything a client can
+ * make it wait for, keep or do has a bound.
+ *
+ * It is one of our own because those at hand don't do: that of the runtime has
+ * no time-outs and ends the process when files run out; `node:http` has the
+ * time-outs, but stops to accept for good when files run out, lets a client
+ * take an answer as slowly as it likes, and costs twice as much.
+ *
+ * @module
+ */
+
+import { type Clock, systemClock } from "../clock.ts";
+import { BodyBudget } from "../http/body.ts";
+import type { HttpHandler } from "../http/exchange.ts";
+import { Http1Connection } from "./connection.ts";
+import { ConnectionContext } from "./connection_context.ts";
+import { type ConnectionLimits, DEFAULT_LIMITS } from "./settings.ts";
+import { ConnectionListener } from "./listener.ts";
+import { RateLimitedLog } from "../rate_limited_log.ts";
+import { secureContextOf, type TlsContext, TlsWire } from "./tls.ts";
+import { PlainWire } from "./wire.ts";
+import type { ListenAddress } from "../http/server.ts";
+import type { Logger } from "../logger.ts";
+import { waitAtMost } from "../settled.ts";
+import type { SecureContext } from "node:tls";
+
+/** How a public server is set up; the limits of a connection among it. */
+export interface Http1ServerOptions extends Partial<ConnectionLimits> {
+  /** The address to listen on. */
+  readonly hostname: string;
+  /** The port to listen on; 0 lets the system choose one. */
+  readonly port: number;
+  /** Answers the requests. */
+  readonly handler: HttpHandler;
+  /** Takes faults of the handler, and lines about floods. */
+  readonly logger: Logger;
+  /**
+   * The time source.
+   *
+   * @default the clock of the machine
+   */
+  readonly clock?: Clock;
+  /**
+   * The certificate; with it the port speaks TLS and nothing else.
+   *
+   * @default no TLS
+   */
+  readonly tls?: TlsContext;
+  /**
+   * Connections open at a time. One more takes the place of that which has
+   * owed us a request, or the rest of one, for the longest time; where all
+   * wait for us it is closed.
+   *
+   * @default 10000
+   */
+  readonly maxConnections?: number;
+  /**
+   * What bodies may hold together while they come in, in bytes; the first
+   * 16 KiB of each are outside of it.
+   *
+   * @default 67108864
+   */
+  readonly maxBodyBytesInFlight?: number;
+}
+
+/** Connections given up when no file is left for another. */
+const EVICTED_AT_ONCE = 32;
+
+/** How long connections may take to end once their requests are cut. */
+const CUT_WAIT_MS = 250;
+
+/** A server for a public port. */
+export class Http1Server {
+  readonly #options: Http1ServerOptions;
+  readonly #clock: Clock;
+  readonly #context: ConnectionContext;
+  readonly #connections = new Set<Http1Connection>();
+  /** Those whose client owes us something, the longest time first. */
+  readonly #owing = new Set<Http1Connection>();
+  readonly #runs = new Set<Promise<void>>();
+  readonly #stopped = new AbortController();
+  readonly #fullWarning: RateLimitedLog;
+  #secureContext: SecureContext | undefined;
+  #starting: Promise<ListenAddress> | undefined;
+  #listener: ConnectionListener | undefined;
+  #stopping: Promise<void> | undefined;
+
+  /** Prepares a server; nothing is opened yet. */
+  constructor(options: Http1ServerOptions) {
+    const { handler, logger, clock = systemClock } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#fullWarning = new RateLimitedLog({ logger, clock });
+    this.#context = new ConnectionContext({
+      handler,
+      logger,
+      clock,
+      limits: limitsOf(options),
+      budget: new BodyBudget(options.maxBodyBytesInFlight ?? 67_108_864),
+    });
+  }
+
+  /** Aborted when the stop begins, so that what waits can answer early. */
+  get stopping(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
+  /** How many connections are open. */
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  /**
+   * Opens the port and serves.
+   *
+   * @throws {Deno.errors.AddrInUse} when the port is taken
+   * @throws {TypeError} when the certificate cannot be used
+   * @throws {Error} when the server was started or stopped before
+   */
+  async start(): Promise<ListenAddress> {
+    if (this.#stopping !== undefined) {
+      throw new Error("Cannot start HTTP server: it was stopped");
+    }
+    if (this.#starting !== undefined) {
+      throw new Error("Cannot start HTTP server: it was started before");
+    }
+    this.#starting = this.#start();
+    return await this.#starting;
+  }
+
+  /**
+   * Reads the certificate again. Connections that begin later get it; when it
+   * cannot be used all stays as it is.
+   *
+   * @throws {TypeError} when the certificate cannot be used
+   * @throws {Error} when the server has no TLS
+   */
+  async reloadTls(): Promise<void> {
+    const { tls } = this.#options;
+    if (tls === undefined) {
+      throw new Error("Cannot reload certificate: the server has no TLS");
+    }
+    this.#secureContext = secureContextOf(await tls.certificate());
+  }
+
+  /**
+   * Stops: takes no more connections, closes those without a request and lets
+   * running requests finish. What still runs after `graceMs` milliseconds is
+   * answered with 503, and a quarter of a second later every connection is
+   * closed.
+   *
+   * A second call waits for the first; a server stopped before its start never
+   * starts.
+   */
+  stop(graceMs: number): Promise<void> {
+    this.#stopping ??= this.#stop(graceMs);
+    return this.#stopping;
+  }
+
+  async #start(): Promise<ListenAddress> {
+    const { hostname, port, tls, logger } = this.#options;
+    if (tls !== undefined) await this.reloadTls();
+    if (this.#stopping !== undefined) {
+      throw new Error("Cannot start HTTP server: it was stopped");
+    }
+    const source = Deno.listen({ hostname, port });
+    this.#listener = new ConnectionListener({
+      source,
+      logger,
+      clock: this.#clock,
+      onConnection: (connection) => this.#accept(connection),
+      onExhausted: () => {
+        for (let count = 0; count < EVICTED_AT_ONCE; count++) this.#evict();
+      },
+    });
+    return { hostname: source.addr.hostname, port: source.addr.port };
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    // Who called start() gets its error.
+    await this.#starting?.catch(() => {});
+    const closed = this.#listener?.close();
+    // First, so that an answer which the signal brings about is the last one.
+    for (const connection of this.#connections) connection.shutdown();
+    this.#stopped.abort();
+    await closed;
+    if (await this.#ended(graceMs)) return;
+    this.#options.logger.warn("Cut requests that outlived the grace period", {
+      graceMs,
+      connections: this.#connections.size,
+    });
+    for (const connection of this.#connections) connection.cut();
+    if (await this.#ended(CUT_WAIT_MS)) return;
+    for (const connection of this.#connections) connection.destroy();
+    await Promise.all(this.#runs);
+  }
+
+  async #ended(timeoutMs: number): Promise<boolean> {
+    const all = Promise.all(this.#runs);
+    const options = { clock: this.#clock, timeoutMs };
+    return await waitAtMost(all, options) !== "late";
+  }
+
+  #accept(accepted: Deno.TcpConn): void {
+    if (this.#isCrowded()) return accepted.close();
+    const { hostname, port } = accepted.remoteAddr;
+    try {
+      accepted.setNoDelay(true);
+    } catch {
+      // The client has gone again; the first read tells.
+    }
+    const wire = this.#secureContext === undefined
+      ? new PlainWire(accepted)
+      : new TlsWire(accepted, this.#secureContext);
+    const connection = new Http1Connection({
+      wire,
+      context: this.#context,
+      origin: {
+        peer: { address: unmapped(hostname), port },
+        isTls: this.#secureContext !== undefined,
+      },
+      onOwing: (one, isOwing) => {
+        if (isOwing) this.#owing.add(one);
+        else this.#owing.delete(one);
+      },
+    });
+    this.#connections.add(connection);
+    const run = connection.run().finally(() => {
+      this.#connections.delete(connection);
+      this.#runs.delete(run);
+    });
+    this.#runs.add(run);
+  }
+
+  /** Makes room for one more; whether there is none. */
+  #isCrowded(): boolean {
+    const { maxConnections = 10_000 } = this.#options;
+    if (this.#connections.size < maxConnections) return false;
+    this.#fullWarning.warn("As many connections as allowed are open", {
+      maxConnections,
+    });
+    return !this.#evict();
+  }
+
+  /** Closes the connection that owes us something for the longest time. */
+  #evict(): boolean {
+    const [oldest] = this.#owing;
+    if (oldest === undefined) return false;
+    this.#owing.delete(oldest);
+    this.#connections.delete(oldest);
+    oldest.destroy();
+    return true;
+  }
+}
+
+function limitsOf(options: Http1ServerOptions): ConnectionLimits {
+  const {
+    headerTimeoutMs = DEFAULT_LIMITS.headerTimeoutMs,
+    requestTimeoutMs = DEFAULT_LIMITS.requestTimeoutMs,
+    idleTimeoutMs = DEFAULT_LIMITS.idleTimeoutMs,
+    maxHeaderBytes = DEFAULT_LIMITS.maxHeaderBytes,
+  } = options;
+  return { headerTimeoutMs, requestTimeoutMs, idleTimeoutMs, maxHeaderBytes };
+}
+
+/** Without the IPv6 form in which sockets for both show IPv4 addresses. */
+function unmapped(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
+}

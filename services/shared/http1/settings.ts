@@ -1,0 +1,184 @@
+/**
+ * Bounds of a connection to a public port, and the settings that operators
+ * change.
+ *
+ * @module
+ */
+
+import {
+  durationSetting,
+  integerSetting,
+  portSetting,
+  type Setting,
+  type SettingsValues,
+  textSetting,
+} from "../settings.ts";
+
+/** Bounds of each connection. */
+export interface ConnectionLimits {
+  /**
+   * Time for a TLS handshake, and for the head of a request from its first
+   * byte, or from the beginning of the connection.
+   *
+   * @default 10000
+   */
+  readonly headerTimeoutMs: number;
+  /**
+   * Time for a body from the moment the handler asks for it, and for the
+   * client to take an answer. How long a handler takes is its own affair.
+   *
+   * @default 60000
+   */
+  readonly requestTimeoutMs: number;
+  /**
+   * Time a connection is kept after an answer for the next request to begin.
+   *
+   * @default 75000
+   */
+  readonly idleTimeoutMs: number;
+  /**
+   * Most bytes of a request's head, the request line included.
+   *
+   * @default 16384
+   */
+  readonly maxHeaderBytes: number;
+}
+
+/** The bounds where nothing else is said. */
+export const DEFAULT_LIMITS: ConnectionLimits = {
+  headerTimeoutMs: 10_000,
+  requestTimeoutMs: 60_000,
+  idleTimeoutMs: 75_000,
+  maxHeaderBytes: 16_384,
+};
+
+/**
+ * How long, and how much, is read from a client after the last answer, so that
+ * it gets to see that answer: bytes that meet a closed socket are answered
+ * with a reset, which overtakes what was sent before (RFC 9112, 9.6).
+ */
+export const DRAIN_TIMEOUT_MS = 5_000;
+/** See {@linkcode DRAIN_TIMEOUT_MS}. */
+export const MAX_DRAIN_BYTES = 16_777_216;
+
+const GROUP = "Listener";
+
+/** The settings, by the names that services know them under. */
+export const publicPortSettings = {
+  host: textSetting({
+    name: "HOST",
+    default: "127.0.0.1",
+    group: GROUP,
+    help: "Address to listen on; 0.0.0.0 for all. Loopback unless set, so " +
+      "nothing is open by accident.",
+  }),
+  maxConnections: integerSetting({
+    name: "MAX_CONNECTIONS",
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    group: GROUP,
+    help: "Connections that are kept open at once.",
+  }),
+  headerTimeoutMs: durationSetting({
+    name: "HEADER_TIMEOUT",
+    default: "10s",
+    min: "100ms",
+    group: GROUP,
+    help: "Time a client has for the head of a request.",
+  }),
+  requestTimeoutMs: durationSetting({
+    name: "REQUEST_TIMEOUT",
+    default: "60s",
+    min: "100ms",
+    group: GROUP,
+    help: "Time a client has for all of a request.",
+  }),
+  idleTimeoutMs: durationSetting({
+    name: "IDLE_TIMEOUT",
+    default: "75s",
+    min: "1s",
+    group: GROUP,
+    help: "How long a connection may be idle between requests.",
+  }),
+};
+
+/**
+ * What a service with a public port has set: {@linkcode publicPortSettings}, and
+ * two whose defaults each service has of its own.
+ */
+export interface PublicPortValues
+  extends SettingsValues<typeof publicPortSettings> {
+  /** The port to listen on. */
+  readonly port: number;
+  /** Bytes that all bodies together may hold while they arrive. */
+  readonly maxBodiesBytes: number;
+}
+
+/**
+ * The options of a public server that are set by whoever runs the service. Not
+ * taken from the server's file, as the launcher reads settings and may load no
+ * package.
+ */
+export interface PublicPortOptions extends
+  Pick<
+    ConnectionLimits,
+    "headerTimeoutMs" | "requestTimeoutMs" | "idleTimeoutMs"
+  > {
+  /** The address to listen on. */
+  readonly hostname: string;
+  /** The port to listen on. */
+  readonly port: number;
+  /** Connections open at a time. */
+  readonly maxConnections: number;
+  /** Bytes that all bodies together may hold while they arrive. */
+  readonly maxBodyBytesInFlight: number;
+}
+
+/** The options that settings make; other settings of a service stay out of it. */
+export function publicServerOptions(
+  settings: PublicPortValues,
+): PublicPortOptions {
+  return {
+    hostname: settings.host,
+    port: settings.port,
+    headerTimeoutMs: settings.headerTimeoutMs,
+    requestTimeoutMs: settings.requestTimeoutMs,
+    idleTimeoutMs: settings.idleTimeoutMs,
+    maxConnections: settings.maxConnections,
+    maxBodyBytesInFlight: settings.maxBodiesBytes,
+  };
+}
+
+/** The settings of {@linkcode metricsSettings}. */
+export interface MetricsSettings {
+  /** Address of the metrics port. */
+  readonly metricsHost: Setting<string>;
+  /** The metrics port. */
+  readonly metricsPort: Setting<number>;
+}
+
+/**
+ * Where a service tells its metrics: a port of its own, since they are not for
+ * everybody who may reach the service.
+ *
+ * @param port The default, which each service has of its own.
+ */
+export function metricsSettings(port: number): MetricsSettings {
+  return {
+    metricsHost: textSetting({
+      name: "METRICS_HOST",
+      default: "127.0.0.1",
+      group: GROUP,
+      help: "Address of the metrics port; 0.0.0.0 for all. Loopback unless " +
+        "set: every client that reaches it may read GET /metrics.",
+    }),
+    metricsPort: portSetting({
+      name: "METRICS_PORT",
+      default: port,
+      group: GROUP,
+      help: "Port of GET /metrics, in the format of Prometheus; with 0 the " +
+        "system chooses one, which the log tells.",
+    }),
+  };
+}

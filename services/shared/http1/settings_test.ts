@@ -1,0 +1,28 @@
+import type { Http1ServerOptions } from "./server.ts";
+import { type PublicPortOptions, publicServerOptions } from "./settings.ts";
+import { assertEquals } from "@std/assert";
+
+Deno.test("publicServerOptions() gives each setting its place and no other when a service has more", () => {
+  const settings = {
+    host: "0.0.0.0",
+    port: 1,
+    headerTimeoutMs: 2,
+    requestTimeoutMs: 3,
+    idleTimeoutMs: 4,
+    maxConnections: 5,
+    maxBodiesBytes: 6,
+    maxBodyBytes: 7,
+  };
+  // Of this type, since a spread takes names that the server does not know.
+  const options: Pick<Http1ServerOptions, keyof PublicPortOptions> =
+    publicServerOptions(settings);
+  assertEquals(options, {
+    hostname: "0.0.0.0",
+    port: 1,
+    headerTimeoutMs: 2,
+    requestTimeoutMs: 3,
+    idleTimeoutMs: 4,
+    maxConnections: 5,
+    maxBodyBytesInFlight: 6,
+  });
+});

@@ -1,0 +1,66 @@
+/**
+ * A public server for the time of a test.
+ *
+ * @module
+ */
+
+import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
+import type {
+  HttpHandler,
+  HttpRequest,
+  HttpResponse,
+} from "../../http/exchange.ts";
+import { Http1Server, type Http1ServerOptions } from "../server.ts";
+import { RawClient } from "./raw_client.ts";
+
+/** What a test works with. */
+export interface PublicServerTest {
+  /** The server, which runs. */
+  readonly server: Http1Server;
+  /** Its port. */
+  readonly port: number;
+  /** What it logs. */
+  readonly logger: RecordingLogger;
+  /** Connects to it; the connection ends with the test. */
+  readonly connect: () => Promise<RawClient>;
+}
+
+/** Runs a server while `use` runs. */
+export async function withTestServer(
+  options: Partial<Http1ServerOptions> & { readonly handler: HttpHandler },
+  use: (test: PublicServerTest) => Promise<void>,
+): Promise<void> {
+  const logger = new RecordingLogger();
+  const server = new Http1Server({
+    hostname: "127.0.0.1",
+    port: 0,
+    logger,
+    ...options,
+  });
+  const { port } = await server.start();
+  const clients: RawClient[] = [];
+  const connect = async (): Promise<RawClient> => {
+    const client = await RawClient.connect(port);
+    clients.push(client);
+    return client;
+  };
+  try {
+    await use({ server, port, logger, connect });
+  } finally {
+    for (const client of clients) client.close();
+    await server.stop(5_000);
+  }
+}
+
+/** Answers with what it was sent: "POST /path body". */
+export async function echo(request: HttpRequest): Promise<HttpResponse> {
+  const body = await request.body(65_536);
+  const text = body.kind === "ok"
+    ? new TextDecoder().decode(body.bytes)
+    : body.kind;
+  return {
+    status: 200,
+    headers: { "content-type": "text/plain" },
+    body: `${request.method} ${request.target} ${text}`,
+  };
+}

@@ -1,0 +1,221 @@
+/**
+ * A connection as bytes in and bytes out, and the buffer of what came in.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+
+/** The bytes of one connection. */
+export interface Wire {
+  /** Resolves when bytes can flow; rejects when that fails. */
+  opened(): Promise<void>;
+  /**
+   * Reads into `buffer`; one read at a time.
+   *
+   * @returns How many bytes came, or null when the other end will send no more.
+   */
+  read(buffer: Uint8Array): Promise<number | null>;
+  /** Sends all of `bytes`; they must not change until that is done. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Tells the other end that no more will be sent. */
+  closeWrite(): Promise<void>;
+  /** Ends the connection at once; what still runs rejects. Harmless twice. */
+  close(): void;
+}
+
+/** The bytes of a connection without TLS. */
+export class PlainWire implements Wire {
+  readonly #connection: Deno.Conn;
+  #isClosed = false;
+
+  /** Owns the connection from now on. */
+  constructor(connection: Deno.Conn) {
+    this.#connection = connection;
+  }
+
+  /** Resolves at once. */
+  opened(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Reads what has come. */
+  read(buffer: Uint8Array): Promise<number | null> {
+    return this.#connection.read(buffer);
+  }
+
+  /** Sends all of `bytes`. */
+  async write(bytes: Uint8Array): Promise<void> {
+    let sent = await this.#connection.write(bytes);
+    while (sent < bytes.length) {
+      sent += await this.#connection.write(bytes.subarray(sent));
+    }
+  }
+
+  /** Sends the end of the stream. */
+  closeWrite(): Promise<void> {
+    return this.#connection.closeWrite();
+  }
+
+  /** Closes the connection. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#connection.close();
+  }
+}
+
+/** What a wait for more ended with. */
+export type InputEvent = "bytes" | "ended" | "interrupted";
+
+/** A connection without a request holds no more than this. */
+const IDLE_CAPACITY = 4096;
+/** Least room that is worth a read. */
+const LEAST_ROOM = 1024;
+const MOST_CAPACITY = 65_536;
+
+/** The bytes that come in on a connection. */
+export class InputBuffer {
+  readonly #wire: Wire;
+  /** How far a client may get ahead while its request is being answered. */
+  readonly #maxAheadBytes: number;
+  #buffer = Buffer.alloc(IDLE_CAPACITY);
+  #start = 0;
+  #end = 0;
+  #isReading = false;
+  #isEnded = false;
+  #waiter: ((event: InputEvent) => void) | undefined;
+  #onEnd: (() => void) | undefined;
+
+  /** Nothing is read before somebody waits or watches. */
+  constructor(wire: Wire, maxAheadBytes: number) {
+    this.#wire = wire;
+    this.#maxAheadBytes = maxAheadBytes;
+  }
+
+  /** How many bytes there are. */
+  get length(): number {
+    return this.#end - this.#start;
+  }
+
+  /** Whether no more will come. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** The bytes there are; valid until the next wait. */
+  get bytes(): Buffer {
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
+  /** Drops the first `length` bytes. */
+  consume(length: number): void {
+    this.#start += length;
+  }
+
+  /** Takes the first `length` bytes out, as a copy of their own. */
+  take(length: number): Uint8Array<ArrayBuffer> {
+    const copy = new Uint8Array(length);
+    copy.set(this.#buffer.subarray(this.#start, this.#start + length));
+    this.#start += length;
+    return copy;
+  }
+
+  /**
+   * Waits until more has come, no more will come, or the wait is interrupted.
+   * One waits at a time; who waited before is interrupted.
+   */
+  more(): Promise<InputEvent> {
+    if (this.#isEnded) return Promise.resolve("ended");
+    this.interrupt();
+    return new Promise((resolve) => {
+      this.#waiter = resolve;
+      this.#read();
+    });
+  }
+
+  /** Ends the wait, if there is one. What is being read stays. */
+  interrupt(): void {
+    this.#wake("interrupted");
+  }
+
+  /**
+   * Reads ahead so that the end is noticed though nobody waits, and calls
+   * `onEnd` then; a client that is too far ahead is not read from.
+   */
+  watch(onEnd: () => void): void {
+    this.#onEnd = onEnd;
+    if (this.#isEnded) onEnd();
+    else this.#readAhead();
+  }
+
+  /** Ends the watch. */
+  unwatch(): void {
+    this.#onEnd = undefined;
+  }
+
+  #readAhead(): void {
+    if (this.#onEnd !== undefined && this.length < this.#maxAheadBytes) {
+      this.#read();
+    }
+  }
+
+  #read(): void {
+    if (this.#isReading) return;
+    this.#makeRoom();
+    this.#isReading = true;
+    this.#wire.read(this.#buffer.subarray(this.#end)).then(
+      this.#onRead,
+      this.#onEnded,
+    );
+  }
+
+  readonly #onRead = (length: number | null): void => {
+    if (length === null) return this.#onEnded();
+    this.#isReading = false;
+    this.#end += length;
+    if (this.#waiter === undefined) this.#readAhead();
+    else this.#wake("bytes");
+  };
+
+  /** However it ended: the client is gone, and nobody can be told. */
+  readonly #onEnded = (): void => {
+    this.#isReading = false;
+    this.#isEnded = true;
+    this.#wake("ended");
+    this.#onEnd?.();
+    this.#onEnd = undefined;
+  };
+
+  #wake(event: InputEvent): void {
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.(event);
+  }
+
+  /** Only while no read is under way: it writes into the buffer. */
+  #makeRoom(): void {
+    const { length } = this;
+    const capacity = this.#buffer.length;
+    if (length === 0) {
+      // A full buffer asks for a larger one, and an idle connection for less.
+      const wanted = this.#end === capacity
+        ? Math.min(MOST_CAPACITY, 4 * capacity)
+        : this.#end < IDLE_CAPACITY
+        ? IDLE_CAPACITY
+        : capacity;
+      if (wanted !== capacity) this.#buffer = Buffer.alloc(wanted);
+      this.#start = 0;
+      this.#end = 0;
+      return;
+    }
+    if (capacity - this.#end >= LEAST_ROOM) return;
+    const old = this.bytes;
+    if (length + LEAST_ROOM > capacity) {
+      this.#buffer = Buffer.alloc(2 * capacity);
+    }
+    old.copy(this.#buffer);
+    this.#start = 0;
+    this.#end = length;
+  }
+}
