@@ -82,6 +82,11 @@ export class Periodic {
     this.#clock = steadyClock(options.clock);
   }
 
+  /** Aborted when the work is to stop, as the signal that each run is given. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
   /** Whether it was started and not stopped. */
   get #isActive(): boolean {
     return this.#isStarted && !this.#stopping.signal.aborted;

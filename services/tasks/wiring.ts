@@ -33,12 +33,12 @@ import { CredentialRecords } from "./engine/credential_records.ts";
 import { Delivery } from "./engine/delivery.ts";
 import { Engine } from "./engine/engine.ts";
 import { LastUsed } from "./engine/last_used.ts";
-import { MirrorRounds } from "./engine/mirroring/mirror_rounds.ts";
+import { MirrorWorker } from "./engine/mirroring/mirror_worker.ts";
 import { MirrorSettling } from "./engine/mirroring/mirror_settling.ts";
 import { openParts } from "./engine/open_parts.ts";
 import type { PlanBook } from "./engine/plan_book.ts";
 import { Push } from "./engine/push.ts";
-import { SecretsRounds } from "./engine/secrets_rounds.ts";
+import { SecretsWorker } from "./engine/secrets_worker.ts";
 import { TenantEraser } from "./engine/tenant_eraser.ts";
 import { warnOfUnknownPlans } from "./engine/unknown_plans.ts";
 import { Vault } from "./engine/vault.ts";
@@ -156,11 +156,11 @@ export async function serve(
   const mirrorSettling = settings.idpMirrorUsers && mirror !== undefined
     ? new MirrorSettling({ mirror, parts })
     : undefined;
-  const mirrorRounds = mirrorSettling &&
-    new MirrorRounds({ settling: mirrorSettling, parts });
-  const eraser = new TenantEraser({ engine, vault, mirrorRounds });
+  const mirrorWorker = mirrorSettling &&
+    new MirrorWorker({ settling: mirrorSettling, parts });
+  const eraser = new TenantEraser({ engine, vault, mirrorWorker });
   const lastUsed = new LastUsed({ ...parts });
-  const secretsRounds = new SecretsRounds({ parts, vault });
+  const secretsWorker = new SecretsWorker({ parts, vault });
   const lifecycle = new Lifecycle({
     logger,
     clock,
@@ -206,9 +206,9 @@ export async function serve(
       async start() {
         await operations.start();
         eraser.start();
-        mirrorRounds?.start();
+        mirrorWorker?.start();
         lastUsed.start();
-        secretsRounds.start();
+        secretsWorker.start();
         planCheck = warnOfUnknownPlans({
           repositories: parts.repositories,
           plans,
@@ -221,9 +221,9 @@ export async function serve(
         await planCheck;
         await operations.stop();
         await eraser.stop();
-        await mirrorRounds?.stop();
+        await mirrorWorker?.stop();
         await lastUsed.stop();
-        await secretsRounds.stop();
+        await secretsWorker.stop();
       },
     })
     .add(metricsPart({
@@ -240,7 +240,7 @@ export async function serve(
           ...options,
           running: { engine, vault, caller },
           lastUsed,
-          secretsRounds,
+          secretsWorker,
           mirrorSettling,
           turns,
           background: {
@@ -299,7 +299,7 @@ export interface OpenApiOptions extends ServeOptions {
   /** Notes when credentials are used. */
   readonly lastUsed: LastUsed;
   /** Knows whether the keys of tenants open. */
-  readonly secretsRounds: Pick<SecretsRounds, "unopenedTenants">;
+  readonly secretsWorker: Pick<SecretsWorker, "unopenedTenants">;
   /** Mirrors users; absent when nothing is mirrored. */
   readonly mirrorSettling: ApiParts["mirrorSettling"];
   /** What requests take turns in. */
@@ -408,7 +408,7 @@ async function cursorKey(
 }
 
 async function readiness(
-  { store, secretsRounds }: Pick<OpenApiOptions, "store" | "secretsRounds">,
+  { store, secretsWorker }: Pick<OpenApiOptions, "store" | "secretsWorker">,
   provider: ProviderWatch | undefined,
 ): Promise<Readonly<Record<string, Readiness>>> {
   const checks: Record<string, Readiness> = {};
@@ -425,7 +425,7 @@ async function readiness(
       : { isReady: false, detail: outcome.kind };
   }
   // All else works, so it is ready; how many they are is not for strangers.
-  if (secretsRounds.unopenedTenants > 0) {
+  if (secretsWorker.unopenedTenants > 0) {
     checks.secrets = {
       isReady: true,
       detail: "some tenants' secrets cannot be opened with the master keys " +

@@ -11,8 +11,7 @@
  * @module
  */
 
-import { repeatEvery } from "../../shared/repeat.ts";
-import type { Timer } from "../../shared/clock.ts";
+import { pause, Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { HistoryDraft, HistoryType } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
@@ -46,44 +45,46 @@ const ATTEMPT_ENDS: readonly HistoryType[] = [
 export class CallbackReports {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
+  readonly #periodic: Periodic;
   readonly #running = new Set<Promise<unknown>>();
-  /** Ends the pauses of what waits. */
-  readonly #pauses = new Set<() => void>();
   /** The service's own tenants that have calls, as far as is known. */
   readonly #callers = new Set<string>();
   /** The last tenant whose calls of earlier starts were looked at. */
   #surveyedTo: string | undefined;
   #isSurveyed = false;
-  #look: Promise<void> | undefined;
-  #timer: Timer | undefined;
-  #isStopped = false;
 
   /** Listens to what changes. */
   constructor(parts: EngineParts, changes: TaskChanges) {
     this.#parts = parts;
     this.#changes = changes;
+    this.#periodic = new Periodic({
+      clock: parts.clock,
+      intervalMs: INTERVAL_MS,
+      run: () => this.#catchUpAll(),
+      onError: (error) => {
+        parts.logger.error(
+          "Cannot look for calls back that were not noted: the store failed",
+          { error: String(error) },
+        );
+      },
+    });
     changes.onChange((_previous, next) => this.#heard(next));
   }
 
-  /** Begins to look for calls that were not told of, those of earlier starts first. */
+  /** Starts to look for unreported calls, those of earlier starts first. */
   start(): void {
-    const run = (): void => {
-      if (this.#look !== undefined) return;
-      const look = this.#safely().finally(() => this.#look = undefined);
-      this.#look = look;
-      this.#track(look);
-    };
-    run();
-    const { clock } = this.#parts;
-    this.#timer = repeatEvery(clock, { intervalMs: INTERVAL_MS, run });
+    this.#periodic.start();
+    this.#periodic.wake();
   }
 
   /** Ends, after what is being written. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#timer?.cancel();
-    for (const end of [...this.#pauses]) end();
+    await this.#periodic.stop();
     while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  get #isStopped(): boolean {
+    return this.#periodic.signal.aborted;
   }
 
   #heard(next: Task | undefined): void {
@@ -93,18 +94,11 @@ export class CallbackReports {
     if (isEndedCall(next)) this.#track(this.#report(next));
   }
 
-  async #safely(): Promise<void> {
-    try {
-      await this.#survey();
-      for (const caller of [...this.#callers]) {
-        if (this.#isStopped) return;
-        await this.#catchUp(caller);
-      }
-    } catch (error) {
-      this.#parts.logger.error(
-        "Cannot look for calls back that were not noted: the store failed",
-        { error: String(error) },
-      );
+  async #catchUpAll(): Promise<void> {
+    await this.#survey();
+    for (const caller of [...this.#callers]) {
+      if (this.#isStopped) return;
+      await this.#catchUp(caller);
     }
   }
 
@@ -236,15 +230,9 @@ export class CallbackReports {
   }
 
   #pause(delayMs: number): Promise<void> {
-    if (this.#isStopped) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = (): void => {
-        timer.cancel();
-        this.#pauses.delete(end);
-        resolve();
-      };
-      const timer: Timer = this.#parts.clock.setTimer(end, delayMs);
-      this.#pauses.add(end);
+    return pause(delayMs, {
+      clock: this.#parts.clock,
+      signal: this.#periodic.signal,
     });
   }
 }

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { Timer } from "../../shared/clock.ts";
+import { Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import { placementOf } from "../domain/placement.ts";
 import type { Task } from "../domain/task.ts";
@@ -36,39 +36,40 @@ export class DueClock {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
   readonly #leaseClock: LeaseClock;
-  #timer: Timer | undefined;
-  #armedForMs = Infinity;
-  /** The earliest instant that was asked for while a round ran. */
-  #askedForMs = Infinity;
-  #nextMs = Infinity;
-  #round: Promise<void> | undefined;
-  #isStarted = false;
-  #isStopped = false;
+  readonly #periodic: Periodic;
 
   /** A clock that does not run yet. */
   constructor({ parts, changes, leaseClock }: DueClockOptions) {
     this.#parts = parts;
     this.#changes = changes;
     this.#leaseClock = leaseClock;
+    this.#periodic = new Periodic({
+      clock: parts.clock,
+      intervalMs: LOOK_AGAIN_MS,
+      run: () => this.#look(),
+      onError: (error) => {
+        parts.logger.error("Cannot look at due tasks: the store failed", {
+          error: String(error),
+        });
+      },
+    });
     changes.onChange((_previous, next) => {
       const wakeAtMs = next === undefined
         ? undefined
         : placementOf(next).wakeAtMs;
-      if (wakeAtMs !== undefined) this.#arm(wakeAtMs);
+      if (wakeAtMs !== undefined) this.#wakeAt(wakeAtMs);
     });
   }
 
-  /** Begins; looks at once. */
+  /** Starts; looks at once. */
   start(): void {
-    this.#isStarted = true;
-    this.#arm(0);
+    this.#periodic.start();
+    this.#periodic.wakeIn(0);
   }
 
   /** Ends, after the round that runs. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#timer?.cancel();
-    await this.#round;
+    await this.#periodic.stop();
   }
 
   /**
@@ -89,7 +90,7 @@ export class DueClock {
 
   async #wakeAll(): Promise<number> {
     let changed = 0;
-    while (!this.#isStopped) {
+    while (!this.#periodic.signal.aborted) {
       const { store, clock } = this.#parts;
       const tasks = await store.waking(clock.nowMs(), BATCH);
       if (tasks.length === 0) break;
@@ -119,45 +120,18 @@ export class DueClock {
       : { kind: "wake" };
   }
 
-  #arm(atMs: number): void {
-    if (!this.#isStarted || this.#isStopped) return;
-    if (this.#round !== undefined) {
-      // It may have asked the store for the next instant already.
-      this.#askedForMs = Math.min(this.#askedForMs, atMs);
-      return;
-    }
-    const { clock } = this.#parts;
-    const nowMs = clock.nowMs();
-    const fireAtMs = Math.min(Math.max(atMs, nowMs), nowMs + LOOK_AGAIN_MS);
-    if (this.#timer !== undefined && this.#armedForMs <= fireAtMs) return;
-    this.#timer?.cancel();
-    this.#armedForMs = fireAtMs;
-    this.#timer = clock.setTimer(() => this.#fire(), fireAtMs - nowMs);
-  }
-
-  #fire(): void {
-    this.#timer = undefined;
-    this.#armedForMs = Infinity;
-    this.#round = this.#look().finally(() => {
-      this.#round = undefined;
-      const atMs = Math.min(this.#nextMs, this.#askedForMs);
-      this.#askedForMs = Infinity;
-      this.#arm(atMs);
-    });
-  }
-
   async #look(): Promise<void> {
-    try {
-      await this.runOnce();
-      this.#nextMs = await this.#parts.store.nextWakeMs() ?? Infinity;
-      const nowMs = this.#parts.clock.nowMs();
-      // What is overdue after a round could not be moved: not at once again.
-      if (this.#nextMs <= nowMs) this.#nextMs = nowMs + LOOK_AGAIN_MS / 10;
-    } catch (error) {
-      this.#nextMs = Infinity;
-      this.#parts.logger.error("Cannot look at due tasks: the store failed", {
-        error: String(error),
-      });
-    }
+    await this.runOnce();
+    const { store, clock } = this.#parts;
+    const nextMs = await store.nextWakeMs();
+    if (nextMs === undefined) return;
+    const nowMs = clock.nowMs();
+    // What is overdue after a round could not be moved: not at once again.
+    this.#wakeAt(nextMs <= nowMs ? nowMs + LOOK_AGAIN_MS / 10 : nextMs);
+  }
+
+  #wakeAt(atMs: number): void {
+    const delayMs = atMs - this.#parts.clock.nowMs();
+    if (delayMs < LOOK_AGAIN_MS) this.#periodic.wakeIn(delayMs);
   }
 }

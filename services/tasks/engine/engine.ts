@@ -4,6 +4,7 @@
  * @module
  */
 
+import { Periodic } from "../../shared/periodic.ts";
 import { TaskChanges } from "./changes.ts";
 import { CallbackReports } from "./callback_reports.ts";
 import { Claims } from "./claims.ts";
@@ -16,8 +17,12 @@ import { Liveness } from "./liveness.ts";
 import type { EngineParts } from "./parts.ts";
 import { Reconciler } from "./reconciler.ts";
 import { recoverAttempts } from "./recovery.ts";
-import { Sweeping } from "./sweeping.ts";
 import { UsageCounter } from "./usage_counter.ts";
+
+/** Time between two rounds of the sweeper. */
+const SWEEP_EVERY_MS = 60_000;
+/** Most entries of one step of it, so that others get their turn. */
+const SWEEP_STEP = 1_000;
 
 /**
  * Runs tasks. The store must be open before the start, and stay so until after
@@ -43,7 +48,7 @@ export class Engine {
   readonly #clock: DueClock;
   readonly #dependents: Dependents;
   readonly #callbackReports: CallbackReports;
-  readonly #sweeping: Sweeping;
+  readonly #sweeper: Periodic;
 
   /** An engine that does not run yet. */
   constructor(parts: EngineParts) {
@@ -80,7 +85,7 @@ export class Engine {
       changes: this.changes,
       leaseClock,
     });
-    this.#sweeping = new Sweeping(parts);
+    this.#sweeper = sweeper(parts);
   }
 
   /**
@@ -95,7 +100,7 @@ export class Engine {
     this.claims.start();
     this.reconciler.start();
     this.#callbackReports.start();
-    this.#sweeping.start();
+    this.#sweeper.start();
     return recovered;
   }
 
@@ -103,11 +108,35 @@ export class Engine {
   async stop(): Promise<void> {
     this.leases.stop();
     await this.claims.stop();
-    await this.#sweeping.stop();
+    await this.#sweeper.stop();
     await this.reconciler.stop();
     await this.#clock.stop();
     await this.#dependents.stop();
     await this.#callbackReports.stop();
     await this.usage.stop();
   }
+}
+
+/**
+ * Removes once a minute what has expired: answers kept for repeated requests,
+ * and histories of removed tasks that were too long to be removed with them.
+ */
+export function sweeper(
+  { store, clock, logger }: Pick<EngineParts, "store" | "clock" | "logger">,
+): Periodic {
+  return new Periodic({
+    clock,
+    intervalMs: SWEEP_EVERY_MS,
+    run: async (signal) => {
+      let removed: number;
+      do removed = await store.sweep(clock.nowMs(), SWEEP_STEP); while (
+        removed >= SWEEP_STEP && !signal.aborted
+      );
+    },
+    onError: (error) => {
+      logger.error("Cannot remove what has expired: the store failed", {
+        error: String(error),
+      });
+    },
+  });
 }

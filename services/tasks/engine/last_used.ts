@@ -6,9 +6,9 @@
  * @module
  */
 
-import type { Clock, Timer } from "../../shared/clock.ts";
+import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { repeatEvery } from "../../shared/repeat.ts";
+import { Periodic } from "../../shared/periodic.ts";
 import type { Caller } from "../access/caller.ts";
 import { lastUsedToWrite } from "../access/credential.ts";
 import type { Repositories } from "./repositories.ts";
@@ -32,7 +32,7 @@ export interface LastUsedOptions {
    *
    * @default {10000}
    */
-  readonly maxNotes?: number;
+  readonly maxNotes?: number | undefined;
 }
 
 interface Note {
@@ -48,14 +48,19 @@ const BATCH = 200;
 
 /** Gathers notes and writes them. */
 export class LastUsed {
-  readonly #options: Required<LastUsedOptions>;
+  readonly #options: LastUsedOptions;
+  readonly #writing: Periodic;
   #notes = new Map<string, Note>();
-  #timer: Timer | undefined;
-  #writing: Promise<void> = Promise.resolve();
 
   /** A gatherer that does not write yet. */
   constructor(options: LastUsedOptions) {
-    this.#options = { maxNotes: 10_000, ...options };
+    this.#options = options;
+    this.#writing = new Periodic({
+      clock: options.clock,
+      intervalMs: INTERVAL_MS,
+      run: () => this.#write(),
+      onError: (error) => this.#report(error),
+    });
   }
 
   /** Notes what a caller came in with. */
@@ -74,53 +79,41 @@ export class LastUsed {
   note(kind: NotedKind, tenantId: string, id: string): void {
     // No id holds a line feed.
     const name = `${kind}\n${tenantId}\n${id}`;
-    const { clock, maxNotes } = this.#options;
+    const { clock, maxNotes = 10_000 } = this.#options;
     if (this.#notes.size >= maxNotes && !this.#notes.has(name)) return;
     this.#notes.set(name, { kind, tenantId, id, atMs: clock.nowMs() });
   }
 
   /** Begins to write once a minute. */
   start(): void {
-    this.#timer ??= repeatEvery(this.#options.clock, {
-      intervalMs: INTERVAL_MS,
-      run: () => {
-        this.#writing = this.#writing.then(() => this.#write());
-      },
-    });
+    this.#writing.start();
   }
 
   /** Writes what is left and ends; the store has to be open until then. */
   async stop(): Promise<void> {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    await this.#writing;
-    await this.#write();
+    await this.#writing.stop();
+    await this.#write().catch((error) => this.#report(error));
+  }
+
+  #report(error: unknown): void {
+    this.#options.logger.warn(
+      "Cannot note when credentials were used: the store failed",
+      { error: String(error) },
+    );
   }
 
   async #write(): Promise<void> {
     const notes = [...this.#notes.values()];
     this.#notes = new Map();
-    const { store, logger } = this.#options;
+    const { store } = this.#options;
     for (let from = 0; from < notes.length; from += BATCH) {
       const batch = notes.slice(from, from + BATCH);
-      try {
-        const writes = await Promise.all(
-          batch.map((one) => this.#writeOf(one)),
-        );
-        const transactions = writes.flatMap((write): Transaction[] =>
-          write === undefined ? [] : [{ writes: [write] }]
-        );
-        // Who changed the record at this moment will be noted a minute later.
-        if (transactions.length > 0) await store.commit(transactions);
-      } catch (error) {
-        logger.warn(
-          "Cannot note when credentials were used: the store failed",
-          {
-            error: String(error),
-          },
-        );
-        return;
-      }
+      const writes = await Promise.all(batch.map((one) => this.#writeOf(one)));
+      const transactions = writes.flatMap((write): Transaction[] =>
+        write === undefined ? [] : [{ writes: [write] }]
+      );
+      // A record that was changed meanwhile is noted with its next use.
+      if (transactions.length > 0) await store.commit(transactions);
     }
   }
 

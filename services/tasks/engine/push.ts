@@ -4,8 +4,7 @@
  * @module
  */
 
-import { repeatEvery } from "../../shared/repeat.ts";
-import type { Timer } from "../../shared/clock.ts";
+import { Periodic } from "../../shared/periodic.ts";
 import { waitAtMost } from "../../shared/settled.ts";
 import { placementOf } from "../domain/placement.ts";
 import type { Task } from "../domain/task.ts";
@@ -41,7 +40,7 @@ export class Push {
   readonly #slots: PushSlots;
   readonly #demands = new Map<string, PushDemand>();
   readonly #running = new Set<Promise<void>>();
-  #timer: Timer | undefined;
+  readonly #periodic: Periodic;
   #isStopped = false;
   #after: WorkerName | undefined;
 
@@ -49,17 +48,19 @@ export class Push {
   constructor(options: PushOptions) {
     this.#options = options;
     this.#slots = new PushSlots(options.maxInFlight);
+    this.#periodic = new Periodic({
+      clock: options.parts.clock,
+      intervalMs: LOOK_AGAIN_MS,
+      run: () => this.#look(),
+      onError: (error) => this.#report(error),
+    });
     options.changes.onChange((previous, next) => this.#heard(previous, next));
   }
 
   /** Begins with the tasks that are there. */
   start(): void {
-    const run = (): void => this.#background(() => this.#look());
-    run();
-    this.#timer = repeatEvery(this.#options.parts.clock, {
-      intervalMs: LOOK_AGAIN_MS,
-      run,
-    });
+    this.#periodic.start();
+    this.#periodic.wake();
   }
 
   /**
@@ -68,7 +69,7 @@ export class Push {
    */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
-    this.#timer?.cancel();
+    const looking = this.#periodic.stop();
     const { claims, delivery, parts } = this.#options;
     for (const demand of this.#demands.values()) {
       demand.close();
@@ -80,6 +81,7 @@ export class Push {
     });
     delivery.stop();
     await this.#allEnded();
+    await looking;
   }
 
   /** Calls under way. */
@@ -148,13 +150,17 @@ export class Push {
 
   #background(work: () => Promise<void>): void {
     if (this.#isStopped) return;
-    const running: Promise<void> = work().catch((error: unknown) => {
-      this.#options.parts.logger.error(
-        "Cannot look for the tasks of push workers: the store failed",
-        { error: String(error) },
-      );
-    }).finally(() => this.#running.delete(running));
+    const running: Promise<void> = work()
+      .catch((error: unknown) => this.#report(error))
+      .finally(() => this.#running.delete(running));
     this.#running.add(running);
+  }
+
+  #report(error: unknown): void {
+    this.#options.parts.logger.error(
+      "Cannot look for the tasks of push workers: the store failed",
+      { error: String(error) },
+    );
   }
 
   async #allEnded(): Promise<void> {

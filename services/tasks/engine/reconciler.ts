@@ -5,8 +5,7 @@
  * @module
  */
 
-import { repeatEvery } from "../../shared/repeat.ts";
-import type { Timer } from "../../shared/clock.ts";
+import { pause, Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import { type CheckOptions, checkTask } from "../domain/placement.ts";
 import type { Task } from "../domain/task.ts";
@@ -64,15 +63,23 @@ export interface ReconcilerOptions {
 /** Looks for what is stuck. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  #timer: Timer | undefined;
-  #round: Promise<void> | undefined;
-  #pause: PromiseWithResolvers<void> | undefined;
-  #isStopped = false;
+  readonly #periodic: Periodic;
   #report: ReconcilerReport | undefined;
 
   /** A reconciler that does not run yet. */
   constructor(options: ReconcilerOptions) {
     this.#options = options;
+    const { clock, logger } = options.parts;
+    this.#periodic = new Periodic({
+      clock,
+      intervalMs: INTERVAL_MS,
+      run: () => this.runOnce(),
+      onError: (error) => {
+        logger.error("Cannot reconcile: the store failed", {
+          error: String(error),
+        });
+      },
+    });
   }
 
   /** What the last round found; undefined before its end. */
@@ -80,22 +87,19 @@ export class Reconciler {
     return this.#report;
   }
 
-  /** Begins with a round at once. */
+  /** Starts with a round at once. */
   start(): void {
-    const { clock } = this.#options.parts;
-    const run = (): void => {
-      this.#round ??= this.#safely().finally(() => this.#round = undefined);
-    };
-    run();
-    this.#timer = repeatEvery(clock, { intervalMs: INTERVAL_MS, run });
+    this.#periodic.start();
+    this.#periodic.wake();
   }
 
   /** Ends, after what is being looked at. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#timer?.cancel();
-    this.#pause?.resolve();
-    await this.#round;
+    await this.#periodic.stop();
+  }
+
+  get #isStopped(): boolean {
+    return this.#periodic.signal.aborted;
   }
 
   /**
@@ -199,14 +203,11 @@ export class Reconciler {
   }
 
   /** Waits, unless it is to stop. */
-  async #wait(delayMs: number): Promise<void> {
-    if (this.#isStopped) return;
-    const over = Promise.withResolvers<void>();
-    this.#pause = over;
-    const { clock } = this.#options.parts;
-    const timer = clock.setTimer(() => over.resolve(), delayMs);
-    await over.promise;
-    timer.cancel();
+  #wait(delayMs: number): Promise<void> {
+    return pause(delayMs, {
+      clock: this.#options.parts.clock,
+      signal: this.#periodic.signal,
+    });
   }
 
   /** Resumes those that no other change has resumed meanwhile. */
@@ -240,16 +241,6 @@ export class Reconciler {
     });
     const outcomes = await changes.applyAll(requests);
     return outcomes.filter(({ kind }) => kind === "changed").length;
-  }
-
-  async #safely(): Promise<void> {
-    try {
-      await this.runOnce();
-    } catch (error) {
-      this.#options.parts.logger.error("Cannot reconcile: the store failed", {
-        error: String(error),
-      });
-    }
   }
 }
 

@@ -7,8 +7,7 @@
  * @module
  */
 
-import type { Timer } from "../../shared/clock.ts";
-import { repeatEvery } from "../../shared/repeat.ts";
+import { Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import { LIVE_STATUSES, type Task, type TaskStatus } from "../domain/task.ts";
 import type { TaskPosition } from "../store/queries.ts";
@@ -21,7 +20,7 @@ import {
   readMark,
   SUBJECT_PREFIX,
 } from "./mirroring/mirror_mark.ts";
-import type { MirrorRounds } from "./mirroring/mirror_rounds.ts";
+import type { MirrorWorker } from "./mirroring/mirror_worker.ts";
 import { REGISTRY } from "./repositories.ts";
 import { removalOf } from "./sealer.ts";
 import { eraseMark, ERASURE_PREFIX } from "./tenant_removal.ts";
@@ -54,7 +53,7 @@ export interface TenantEraserOptions {
    * What removes users where they were mirrored; told when there are some.
    * @default nothing does
    */
-  readonly mirrorRounds?: Pick<MirrorRounds, "wake"> | undefined;
+  readonly mirrorWorker?: Pick<MirrorWorker, "wake"> | undefined;
   /**
    * What holds opened secrets, which are let go of.
    * @default nothing does
@@ -65,46 +64,43 @@ export interface TenantEraserOptions {
 /** Erases removed tenants. */
 export class TenantEraser {
   readonly #options: TenantEraserOptions;
-  #timer: Timer | undefined;
-  #round: Promise<void> | undefined;
-  #isAskedAgain = false;
-  #isStopped = false;
+  readonly #periodic: Periodic;
 
   /** An eraser that does not run yet. */
   constructor(options: TenantEraserOptions) {
     this.#options = options;
+    const { clock, logger } = options.engine.parts;
+    this.#periodic = new Periodic({
+      clock,
+      intervalMs: INTERVAL_MS,
+      run: () => this.runOnce(),
+      onError: (error) => {
+        logger.error(
+          "Cannot erase removed tenants: it is tried again in a minute",
+          { error: String(error) },
+        );
+      },
+    });
   }
 
-  /** Begins, with what an earlier start left. */
+  /** Starts with what an earlier start left. */
   start(): void {
-    const { clock } = this.#options.engine.parts;
-    this.wake();
-    this.#timer = repeatEvery(clock, {
-      intervalMs: INTERVAL_MS,
-      run: () => this.wake(),
-    });
+    this.#periodic.start();
+    this.#periodic.wake();
   }
 
   /** Looks at once whether there is a tenant to erase. */
   wake(): void {
-    if (this.#isStopped) return;
-    if (this.#round !== undefined) {
-      this.#isAskedAgain = true;
-      return;
-    }
-    this.#round = this.#safely().finally(() => {
-      this.#round = undefined;
-      if (!this.#isAskedAgain) return;
-      this.#isAskedAgain = false;
-      this.wake();
-    });
+    this.#periodic.wake();
   }
 
   /** Ends after the page that is being written; the rest waits for the next start. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#timer?.cancel();
-    await this.#round;
+    await this.#periodic.stop();
+  }
+
+  get #isStopped(): boolean {
+    return this.#periodic.signal.aborted;
   }
 
   /**
@@ -152,7 +148,7 @@ export class TenantEraser {
       ],
     }]);
     logger.info("Erased a removed tenant", { tenant: tenantId });
-    this.#options.mirrorRounds?.wake();
+    this.#options.mirrorWorker?.wake();
     return true;
   }
 
@@ -259,23 +255,12 @@ export class TenantEraser {
     { kind, tenantId, id, text: subject }: StoredRecord,
   ): Promise<readonly Write[]> {
     const isSubject = kind === "service" && id.startsWith(SUBJECT_PREFIX);
-    if (!isSubject || this.#options.mirrorRounds === undefined) return [];
+    if (!isSubject || this.#options.mirrorWorker === undefined) return [];
     const { store } = this.#options.engine.parts;
     const place = { tenantId, userId: id.slice(SUBJECT_PREFIX.length) };
     return [markWrite(place, {
       previous: await readMark(store, place),
       work: { kind: "remove", subject },
     })];
-  }
-
-  async #safely(): Promise<void> {
-    try {
-      await this.runOnce();
-    } catch (error) {
-      this.#options.engine.parts.logger.error(
-        "Cannot erase removed tenants: it is tried again in a minute",
-        { error: String(error) },
-      );
-    }
   }
 }

@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { Clock, Timer } from "../../shared/clock.ts";
+import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { Periodic } from "../../shared/periodic.ts";
 import type { Store } from "../store/store.ts";
 
 /** How long counts are gathered before they are written. */
@@ -16,39 +17,44 @@ export function usagePeriod(nowMs: number): string {
   return new Date(nowMs).toISOString().slice(0, 7);
 }
 
+/** What the counter works with. */
+interface UsageParts {
+  readonly store: Pick<Store, "usage" | "commit">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 /**
  * Gathers counts for a second and writes them in one; a crash loses what was
  * counted within that second, of the counts alone.
  */
 export class UsageCounter {
-  readonly #parts: {
-    readonly store: Store;
-    readonly clock: Clock;
-    readonly logger: Logger;
-  };
+  readonly #parts: UsageParts;
+  readonly #writing: Periodic;
   #pending = new Map<string, number>();
   /** What is being written. */
   #underWay = new Map<string, number>();
-  #timer: Timer | undefined;
-  #writing: Promise<void> = Promise.resolve();
-  #isStopped = false;
 
   /** A counter that has counted nothing. */
-  constructor(
-    parts: {
-      readonly store: Store;
-      readonly clock: Clock;
-      readonly logger: Logger;
-    },
-  ) {
+  constructor(parts: UsageParts) {
     this.#parts = parts;
+    this.#writing = new Periodic({
+      clock: parts.clock,
+      run: () => this.#write(),
+      retry: { firstMs: GATHER_MS, maxMs: GATHER_MS },
+      onError: (error) => {
+        parts.logger.warn("Cannot write counted use: the store failed", {
+          error: String(error),
+        });
+      },
+    });
+    this.#writing.start();
   }
 
   /** Counts attempts. */
   count(tenantId: string, executions: number): void {
-    const pending = this.#pending.get(tenantId) ?? 0;
-    this.#pending.set(tenantId, pending + executions);
-    this.#arm();
+    add(this.#pending, tenantId, executions);
+    this.#writing.wakeIn(GATHER_MS);
   }
 
   /** What a tenant has used in the period of now, with what is not written yet. */
@@ -62,18 +68,8 @@ export class UsageCounter {
 
   /** Writes what is not written yet. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    await this.#writing;
-    await this.#write();
-  }
-
-  #arm(): void {
-    this.#timer ??= this.#parts.clock.setTimer(() => {
-      this.#timer = undefined;
-      this.#writing = this.#writing.then(() => this.#write());
-    }, GATHER_MS);
+    await this.#writing.runOnce();
+    await this.#writing.stop();
   }
 
   async #write(): Promise<void> {
@@ -81,7 +77,7 @@ export class UsageCounter {
     if (pending.size === 0) return;
     this.#pending = new Map();
     this.#underWay = pending;
-    const { store, clock, logger } = this.#parts;
+    const { store, clock } = this.#parts;
     const period = usagePeriod(clock.nowMs());
     try {
       await store.commit(
@@ -90,19 +86,21 @@ export class UsageCounter {
         })),
       );
     } catch (error) {
-      // Counted again with the next ones.
+      // They are written with the next ones.
       for (const [tenantId, executions] of pending) {
-        this.#pending.set(
-          tenantId,
-          (this.#pending.get(tenantId) ?? 0) + executions,
-        );
+        add(this.#pending, tenantId, executions);
       }
-      if (!this.#isStopped) this.#arm();
-      logger.warn("Cannot write counted use: the store failed", {
-        error: String(error),
-      });
+      throw error;
     } finally {
       this.#underWay = new Map();
     }
   }
+}
+
+function add(
+  counts: Map<string, number>,
+  tenantId: string,
+  executions: number,
+): void {
+  counts.set(tenantId, (counts.get(tenantId) ?? 0) + executions);
 }

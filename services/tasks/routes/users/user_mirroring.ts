@@ -3,7 +3,7 @@
  * first and counts; what the provider says of it changes nothing here, it is
  * logged, kept in the audit log and told in the header `user-mirror`. With each
  * change a mark is stored that says what the provider has to do; it stays until
- * that is done, see {@linkcode MirrorRounds}.
+ * that is done, see {@linkcode MirrorWorker}.
  *
  * @module
  */

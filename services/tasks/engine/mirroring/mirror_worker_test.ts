@@ -2,10 +2,10 @@ import { assert, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { listOf, peopleRoutes } from "../../routes/users/testing/add_user.ts";
 import { openTestApi, type TestApi } from "../../routes/testing/test_api.ts";
-import { MirrorRounds } from "./mirror_rounds.ts";
+import { MirrorWorker } from "./mirror_worker.ts";
 import { AWAY, RecordingMirror } from "./testing/recording_mirror.ts";
 
-Deno.test("MirrorRounds make up for what a mirror did not do, once a minute", async () => {
+Deno.test("MirrorWorker make up for what a mirror did not do, once a minute", async () => {
   const { api, mirror, rounds } = await open();
   const made = await addUsers(api, 1);
   const path = `/v1/users/${made[0]}`;
@@ -36,7 +36,7 @@ Deno.test("MirrorRounds make up for what a mirror did not do, once a minute", as
   await api.close();
 });
 
-Deno.test("MirrorRounds remove who was removed while the mirror was away", async () => {
+Deno.test("MirrorWorker remove who was removed while the mirror was away", async () => {
   const { api, mirror, rounds } = await open();
   const [id] = await addUsers(api, 1);
   mirror.next = AWAY;
@@ -48,7 +48,7 @@ Deno.test("MirrorRounds remove who was removed while the mirror was away", async
   await api.close();
 });
 
-Deno.test("MirrorRounds give up early, and go on behind what failed", async () => {
+Deno.test("MirrorWorker give up early, and go on behind what failed", async () => {
   const { api, mirror, rounds } = await open();
   mirror.always = AWAY;
   await addUsers(api, 12);
@@ -75,13 +75,13 @@ Deno.test("MirrorRounds give up early, and go on behind what failed", async () =
 async function open(): Promise<{
   readonly api: TestApi;
   readonly mirror: RecordingMirror;
-  readonly rounds: MirrorRounds;
+  readonly rounds: MirrorWorker;
 }> {
   const mirror = new RecordingMirror();
   const api = await openTestApi({ routes: peopleRoutes, mirror });
   const settling = api.parts.mirrorSettling;
   assert(settling !== undefined);
-  const rounds = new MirrorRounds({ settling, parts: api.engine.parts });
+  const rounds = new MirrorWorker({ settling, parts: api.engine.parts });
   return { api, mirror, rounds };
 }
 

@@ -5,8 +5,7 @@
  * @module
  */
 
-import type { Timer } from "../../shared/clock.ts";
-import { repeatEvery } from "../../shared/repeat.ts";
+import { pause, Periodic } from "../../shared/periodic.ts";
 import { REGISTRY } from "./repositories.ts";
 import type { EngineParts } from "./parts.ts";
 import { expiring } from "./retired_secrets.ts";
@@ -23,8 +22,8 @@ const PAGE = 100;
 /** The pause after them, so that others get their turn. */
 const PAUSE_MS = 10;
 
-/** Options of {@linkcode SecretsRounds}. */
-export interface SecretsRoundsOptions {
+/** Options of {@linkcode SecretsWorker}. */
+export interface SecretsWorkerOptions {
   /** The engine's parts. */
   readonly parts: Pick<
     EngineParts,
@@ -38,20 +37,28 @@ export interface SecretsRoundsOptions {
  * Goes round all tenants: at the start, once an hour, and when a key opens again
  * that did not. For that it looks at some of those each minute.
  */
-export class SecretsRounds {
-  readonly #options: SecretsRoundsOptions;
-  #timer: Timer | undefined;
-  #round: Promise<void> | undefined;
-  #resume: (() => void) | undefined;
-  #isStopped = false;
+export class SecretsWorker {
+  readonly #options: SecretsWorkerOptions;
+  readonly #periodic: Periodic;
   #unopened = 0;
   /** Some of the tenants whose key did not open. */
   #remembered: readonly string[] = [];
   #nextMs = 0;
 
   /** Has seen nothing yet. */
-  constructor(options: SecretsRoundsOptions) {
+  constructor(options: SecretsWorkerOptions) {
     this.#options = options;
+    const { clock, logger } = options.parts;
+    this.#periodic = new Periodic({
+      clock,
+      intervalMs: INTERVAL_MS,
+      run: () => this.#run(),
+      onError: (error) => {
+        logger.error("Cannot look after secrets: the store failed", {
+          error: String(error),
+        });
+      },
+    });
   }
 
   /** Tenants whose key no master key opened in the last round. */
@@ -59,62 +66,41 @@ export class SecretsRounds {
     return this.#unopened;
   }
 
-  /** Begins, with a round. */
+  /** Starts with a round. */
   start(): void {
-    const { clock } = this.#options.parts;
-    this.#begin();
-    this.#timer = repeatEvery(clock, {
-      intervalMs: INTERVAL_MS,
-      run: () => {
-        if (clock.nowMs() >= this.#nextMs) this.#begin();
-        else this.#run(() => this.#lookAgain());
-      },
-    });
+    this.#periodic.start();
+    this.#periodic.wake();
   }
 
   /** Ends, after the page of tenants that is being looked at. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#timer?.cancel();
-    this.#resume?.();
-    await this.#round;
+    await this.#periodic.stop();
   }
 
-  #begin(): void {
-    this.#nextMs = this.#options.parts.clock.nowMs() + ROUND_MS;
-    this.#run(() => this.#goRound());
+  async #run(): Promise<void> {
+    const nowMs = this.#options.parts.clock.nowMs();
+    if (nowMs < this.#nextMs && !await this.#hasKeyOpenedAgain()) return;
+    if (nowMs >= this.#nextMs) this.#nextMs = nowMs + ROUND_MS;
+    await this.#goRound();
   }
 
-  #run(look: () => Promise<void>): void {
-    this.#round ??= this.#safely(look).finally(() => this.#round = undefined);
-  }
-
-  /** Goes round when a key opens now that did not in the last round. */
-  async #lookAgain(): Promise<void> {
+  /** Whether a key opens now that did not in the last round. */
+  async #hasKeyOpenedAgain(): Promise<boolean> {
     for (const id of this.#remembered) {
       const { kind } = await this.#options.vault.keyStateOf(id);
-      if (kind === "fine") return await this.#goRound();
+      if (kind === "fine") return true;
     }
-  }
-
-  async #safely(look: () => Promise<void>): Promise<void> {
-    try {
-      await look();
-    } catch (error) {
-      this.#options.parts.logger.error(
-        "Cannot look after secrets: the store failed",
-        { error: String(error) },
-      );
-    }
+    return false;
   }
 
   async #goRound(): Promise<void> {
-    const { repositories, logger } = this.#options.parts;
+    const { repositories, logger, clock } = this.#options.parts;
+    const { signal } = this.#periodic;
     const missing = new Set<string>();
     const remembered: string[] = [];
     let unopened = 0;
     let afterId = "";
-    while (!this.#isStopped) {
+    while (!signal.aborted) {
       const { values: tenants, hasMore } = await repositories.tenants.list(
         REGISTRY,
         {
@@ -123,7 +109,7 @@ export class SecretsRounds {
         },
       );
       for (const { id, status } of tenants) {
-        // What is left of one that was removed is erased by others.
+        // The tenant eraser removes what is left of these.
         if (status === "closing") continue;
         await this.#expire(id);
         const state = await this.#options.vault.keyStateOf(id);
@@ -134,9 +120,9 @@ export class SecretsRounds {
       }
       if (!hasMore) break;
       afterId = tenants.at(-1)?.id ?? afterId;
-      await this.#pause();
+      await pause(PAUSE_MS, { clock, signal });
     }
-    if (this.#isStopped) return;
+    if (signal.aborted) return;
     if (unopened > 0 && unopened !== this.#unopened) {
       logger.warn(
         "Cannot open the keys of tenants: their secrets and signed calls fail " +
@@ -162,17 +148,5 @@ export class SecretsRounds {
     });
     // One that was changed meanwhile is looked at in the next round.
     if (transactions.length > 0) await store.commit(transactions);
-  }
-
-  async #pause(): Promise<void> {
-    const { clock } = this.#options.parts;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = clock.setTimer(resolve, PAUSE_MS);
-    this.#resume = () => {
-      timer.cancel();
-      resolve();
-    };
-    await promise;
-    this.#resume = undefined;
   }
 }

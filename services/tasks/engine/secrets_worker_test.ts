@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Tenant } from "../domain/records.ts";
 import { keyNamed } from "../secrets/testing/keys.ts";
 import { retiring } from "./retired_secrets.ts";
-import { SecretsRounds } from "./secrets_rounds.ts";
+import { SecretsWorker } from "./secrets_worker.ts";
 import type { TenantKeyState } from "./tenant_keys.ts";
 import { openTestEngine, type TestEngine } from "./testing/test_engine.ts";
 import { sealedRecord } from "./testing/test_push.ts";
@@ -12,7 +12,7 @@ const DAY_MS = 24 * HOUR_MS;
 const COUNT = 250;
 
 interface World extends TestEngine {
-  readonly rounds: SecretsRounds;
+  readonly rounds: SecretsWorker;
   /** States of tenants' keys that are not fine, by the tenant's id. */
   readonly states: Map<string, TenantKeyState>;
 }
@@ -35,7 +35,7 @@ async function open(): Promise<World> {
     await store.commit([{ writes: [repositories.tenants.insert(tenant)] }]);
   }
   const states = new Map<string, TenantKeyState>();
-  const rounds = new SecretsRounds({
+  const rounds = new SecretsWorker({
     parts: world.parts,
     vault: {
       keyStateOf: (id) => Promise.resolve(states.get(id) ?? { kind: "fine" }),
@@ -44,7 +44,7 @@ async function open(): Promise<World> {
   return { ...world, rounds, states };
 }
 
-Deno.test("SecretsRounds tells of keys that do not open, and when they do again", async () => {
+Deno.test("SecretsWorker tells of keys that do not open, and when they do again", async () => {
   const { rounds, states, clock, logger } = await open();
   const told = (): readonly string[] =>
     logger.lines.splice(0).map(({ level, message }) => `${level} ${message}`);
@@ -68,7 +68,7 @@ Deno.test("SecretsRounds tells of keys that do not open, and when they do again"
   assertEquals(clock.pendingTimers, 0);
 });
 
-Deno.test("SecretsRounds removes replaced secrets when their day is over", async () => {
+Deno.test("SecretsWorker removes replaced secrets when their day is over", async () => {
   const { rounds, clock, parts, worker } = await open();
   const { repositories, store } = parts;
   const tenantId = `ten_${COUNT - 1}`;
@@ -89,7 +89,7 @@ Deno.test("SecretsRounds removes replaced secrets when their day is over", async
   await rounds.stop();
 });
 
-Deno.test("SecretsRounds.stop() waits for no pause", async () => {
+Deno.test("SecretsWorker.stop() waits for no pause", async () => {
   const { rounds, clock } = await open();
   rounds.start();
   await clock.advance(0);

@@ -6,9 +6,8 @@
  * @module
  */
 
-import type { Timer } from "../../../shared/clock.ts";
 import { BoundedMap } from "../../../shared/bounded_map.ts";
-import { repeatEvery } from "../../../shared/repeat.ts";
+import { Periodic } from "../../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../../domain/records.ts";
 import { REGISTRY } from "../repositories.ts";
 import type { EngineParts } from "../parts.ts";
@@ -23,8 +22,8 @@ const INTERVAL_MS = 60_000;
 /** After so many failures the rest waits for the next round. */
 const MAX_FAILURES = 5;
 
-/** Options of {@linkcode MirrorRounds}. */
-export interface MirrorRoundsOptions {
+/** Options of {@linkcode MirrorWorker}. */
+export interface MirrorWorkerOptions {
   /** Does what marks say. */
   readonly settling: Pick<MirrorSettling, "settle">;
   /** Where marks are kept, and what is told of them. */
@@ -39,12 +38,9 @@ const MAX_REFUSED = 10_000;
 type Failure = Extract<Settled, { readonly kind: "failed" }>;
 
 /** Makes up for what was not mirrored. */
-export class MirrorRounds {
-  readonly #options: MirrorRoundsOptions;
-  #timer: Timer | undefined;
-  #round: Promise<void> | undefined;
-  #isAskedAgain = false;
-  #isStopped = false;
+export class MirrorWorker {
+  readonly #options: MirrorWorkerOptions;
+  readonly #periodic: Periodic;
   /** Where the next round begins: behind what failed last. */
   #afterId = MARK_PREFIX;
   /** Marks that the mirror refused, and until when they are left alone. */
@@ -54,40 +50,36 @@ export class MirrorRounds {
   /** What was logged, so that an outage is told once. */
   #told: string | undefined;
 
-  /** Rounds that do not run yet. */
-  constructor(options: MirrorRoundsOptions) {
+  /** A worker that does not run yet. */
+  constructor(options: MirrorWorkerOptions) {
     this.#options = options;
+    const { clock, logger } = options.parts;
+    this.#periodic = new Periodic({
+      clock,
+      intervalMs: INTERVAL_MS,
+      run: () => this.runOnce(),
+      onError: (error) => {
+        logger.error("Cannot mirror users: it is tried again in a minute", {
+          error: String(error),
+        });
+      },
+    });
   }
 
-  /** Begins, with what an earlier start left. */
+  /** Starts with what an earlier start left. */
   start(): void {
-    this.wake();
-    this.#timer = repeatEvery(this.#options.parts.clock, {
-      intervalMs: INTERVAL_MS,
-      run: () => this.wake(),
-    });
+    this.#periodic.start();
+    this.#periodic.wake();
   }
 
   /** Looks at once whether there is something to do. */
   wake(): void {
-    if (this.#isStopped) return;
-    if (this.#round !== undefined) {
-      this.#isAskedAgain = true;
-      return;
-    }
-    this.#round = this.#safely().finally(() => {
-      this.#round = undefined;
-      if (!this.#isAskedAgain) return;
-      this.#isAskedAgain = false;
-      this.wake();
-    });
+    this.#periodic.wake();
   }
 
   /** Ends after the call under way; the rest waits for the next start. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#timer?.cancel();
-    await this.#round;
+    await this.#periodic.stop();
   }
 
   /**
@@ -98,13 +90,14 @@ export class MirrorRounds {
    */
   async runOnce(): Promise<number> {
     const nowMs = this.#options.parts.clock.nowMs();
+    const { signal } = this.#periodic;
     let done = 0;
     let failures = 0;
     let reason: string | undefined;
     let marks = await this.#next();
     while (marks.length > 0) {
       for (const mark of marks) {
-        if (this.#isStopped || failures >= MAX_FAILURES) break;
+        if (signal.aborted || failures >= MAX_FAILURES) break;
         const id = markId(mark);
         this.#afterId = id;
         if (nowMs < (this.#refusedUntilMs.get(id) ?? 0)) continue;
@@ -116,10 +109,10 @@ export class MirrorRounds {
           this.#refusedUntilMs.set(id, nowMs + REFUSED_MS);
         } else failures++;
       }
-      if (this.#isStopped || failures >= MAX_FAILURES) break;
+      if (signal.aborted || failures >= MAX_FAILURES) break;
       marks = await this.#next();
     }
-    // The end was reached, so the next round begins anew.
+    // The end was reached, so the next round begins at the first mark.
     if (marks.length === 0) this.#afterId = MARK_PREFIX;
     this.#tell({ done, reason });
     return done;
@@ -172,16 +165,5 @@ export class MirrorRounds {
         "tried again each minute",
       { reason },
     );
-  }
-
-  async #safely(): Promise<void> {
-    try {
-      await this.runOnce();
-    } catch (error) {
-      this.#options.parts.logger.error(
-        "Cannot mirror users: it is tried again in a minute",
-        { error: String(error) },
-      );
-    }
   }
 }
