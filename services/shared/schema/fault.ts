@@ -1,5 +1,5 @@
 /**
- * What is wrong with a value a client sent, and where.
+ * What is wrong with a body or a query that a client sent, and where.
  *
  * @module
  */
@@ -56,7 +56,7 @@ export function cannotTake(state: string): string {
 }
 
 /** What a value is, in words, for messages. */
-export function kindOf(value: unknown): string {
+function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
   switch (typeof value) {
@@ -85,4 +85,24 @@ export function reportKind(
     code: "wrong_type",
     detail: cannotTake(`it is ${kindOf(value)}, not ${wanted}`),
   });
+}
+
+/** One thing that is wrong with a query. */
+export interface ParameterFault {
+  /** The parameter's name; empty for the query as a whole. */
+  readonly parameter: string;
+  /** The kind of fault, for programs. */
+  readonly code: string;
+  /** What is wrong, as a message for the client. */
+  readonly detail: string;
+}
+
+/** One thing a parser of several parameters has against them. */
+export interface ParameterProblem {
+  /** The parameter's name. */
+  readonly parameter: string;
+  /** The kind of fault. */
+  readonly code: string;
+  /** What is wrong, as a message for the client. */
+  readonly reason: string;
 }

@@ -6,8 +6,12 @@
 
 import { Buffer } from "node:buffer";
 import { cannotTake, type Fault, pointerTo, report } from "./fault.ts";
-import type { JsonSchema, JsonValue } from "./json_schema.ts";
-import { definitionsOf, type Schema } from "./schema.ts";
+import {
+  definitionsOf,
+  type JsonSchema,
+  type JsonValue,
+  type Schema,
+} from "./schema.ts";
 
 /** The bounds of any JSON. */
 export interface AnyJsonOptions {

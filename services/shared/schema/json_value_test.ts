@@ -1,8 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import type { JsonValue } from "./json_schema.ts";
+import { type JsonValue, readWhole } from "./schema.ts";
 import { anyJson, jsonFault, jsonText } from "./json_value.ts";
 import { object } from "./object.ts";
-import { readWhole } from "./schema.ts";
 
 Deno.test("anyJson() takes any JSON up to its depth", () => {
   const schema = object({ data: anyJson({ maxBytes: 10_000 }) });

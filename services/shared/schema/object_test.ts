@@ -1,14 +1,15 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { nullable } from "./alternatives.ts";
-import { choice } from "./choice.ts";
-import { refined } from "./derived.ts";
-import { changesOf, optional, readOnly, withDefault } from "./field.ts";
-import { list, record } from "./list.ts";
-import { integer } from "./numbers.ts";
-import { object } from "./object.ts";
+import { list, nullable, record, refined } from "./composite.ts";
+import { choice, integer, text } from "./values.ts";
+import {
+  changesOf,
+  object,
+  optional,
+  readOnly,
+  withDefault,
+} from "./object.ts";
 import { readOnlyFaults } from "./read_only.ts";
 import { readWhole, type Schema } from "./schema.ts";
-import { text } from "./text.ts";
 
 const FIELDS = {
   id: readOnly(text()),

@@ -4,18 +4,27 @@
  * @module
  */
 
-import type { ObjectOf } from "./field.ts";
-import type { JsonSchema } from "./json_schema.ts";
-import type { ParameterFault, ParameterProblem } from "./parameter_fault.ts";
-import { type QueryField, type QueryFields, schemaOf } from "./query_field.ts";
+import { quote } from "../quote.ts";
 import {
-  addFault,
-  addUnknown,
-  readPlain,
-  readPrefixed,
-  valuesOf,
-} from "./query_reading.ts";
-import { type Definitions, definitionsOf } from "./schema.ts";
+  type Fault,
+  MAX_FAULTS,
+  type ParameterFault,
+  type ParameterProblem,
+} from "./fault.ts";
+import type {
+  DefaultField,
+  Fields,
+  ObjectOf,
+  OptionalField,
+} from "./object.ts";
+import { type RawParameter, splitQuery } from "./query_values.ts";
+import {
+  type Definitions,
+  definitionsOf,
+  type JsonSchema,
+  type Schema,
+} from "./schema.ts";
+import { hint } from "./values.ts";
 
 /** A parameter as documents describe it. */
 export interface QueryParameter {
@@ -119,4 +128,211 @@ export function parsedQuery<From, To>(
     return undefined;
   }
   return { ...query, read };
+}
+
+/** All parameters whose names begin alike, such as `metadata.<k>`. */
+export interface PrefixField<T>
+  extends OptionalField<Readonly<Record<string, T>>> {
+  /** How their names begin. */
+  readonly prefix: string;
+  /** Reads one of them. */
+  readonly each: Schema<T>;
+  /** Most of them. */
+  readonly maxEntries: number;
+}
+
+/** A parameter: one that has to be there, or may be absent, or all with a prefix. */
+export type QueryField =
+  | Schema<unknown>
+  | OptionalField<unknown>
+  | DefaultField<unknown>
+  | PrefixField<unknown>;
+
+/** The parameters of a query, by name. */
+export type QueryFields = Readonly<Record<string, QueryField>> & Fields;
+
+/** Options of {@linkcode prefixed}. */
+export interface PrefixedOptions {
+  /**
+   * Most parameters with the prefix.
+   * @default {50}
+   */
+  readonly maxEntries?: number;
+}
+
+/** All parameters that begin with `prefix`; what follows it is the key. */
+export function prefixed<T>(
+  prefix: string,
+  each: Schema<T>,
+  options: PrefixedOptions = {},
+): PrefixField<T> {
+  const { maxEntries = 50 } = options;
+  const pattern = `^${RegExp.escape(prefix)}`;
+  return {
+    kind: "optional",
+    prefix,
+    each,
+    maxEntries,
+    schema: {
+      // The parameters are read one by one; the whole is put together of them.
+      read: () => undefined,
+      json: {
+        type: "object",
+        patternProperties: { [pattern]: each.json },
+        additionalProperties: false,
+        maxProperties: maxEntries,
+      },
+      definitions: definitionsOf([each]),
+    },
+  };
+}
+
+/** The schema of a parameter, required or not. */
+function schemaOf(field: QueryField): Schema<unknown> {
+  return "kind" in field ? field.schema : field;
+}
+
+/** A query that is being read. */
+interface Reading {
+  /** What was given and not read yet. */
+  readonly values: Map<string, string>;
+  /** What was wrong so far. */
+  readonly faults: ParameterFault[];
+}
+
+/** The values of a query by name, each given once. */
+function valuesOf(
+  raw: string,
+  faults: ParameterFault[],
+): Map<string, string> {
+  const values = new Map<string, string>();
+  const given = splitQuery(raw);
+  if (given === undefined) {
+    const detail = "Cannot read query: it has too many parameters";
+    addFault(faults, { parameter: "", code: "too_many", detail });
+    return values;
+  }
+  for (const parameter of given) addParameter(parameter, { values, faults });
+  return values;
+}
+
+function addParameter(
+  { name, value }: RawParameter,
+  { values, faults }: Reading,
+): void {
+  if (value === undefined) {
+    addFault(faults, {
+      parameter: name,
+      code: "bad_encoding",
+      detail: `Cannot read parameter ${
+        shown(name)
+      }: its percent-encoding is broken`,
+    });
+  } else if (values.has(name)) {
+    addFault(faults, {
+      parameter: name,
+      code: "repeated",
+      detail: `Cannot read parameter ${shown(name)}: it is given twice`,
+    });
+  } else {
+    values.set(name, value);
+  }
+}
+
+/**
+ * Reads a parameter and takes it from the values; `undefined` when it is absent
+ * without default or has a fault.
+ */
+function readPlain(
+  name: string,
+  field: QueryField,
+  { values, faults }: Reading,
+): unknown {
+  const text = values.get(name);
+  if (text === undefined) {
+    if (!("kind" in field)) {
+      addFault(faults, {
+        parameter: name,
+        code: "required",
+        detail: `Cannot do without parameter "${name}": it is missing`,
+      });
+      return undefined;
+    }
+    return field.kind === "default" ? field.fallback : undefined;
+  }
+  values.delete(name);
+  return readText(name, text, { schema: schemaOf(field), faults });
+}
+
+/** Reads all parameters with a prefix, as {@linkcode readPlain} does. */
+function readPrefixed(
+  field: QueryField,
+  { values, faults }: Reading,
+): unknown {
+  if (!("prefix" in field)) return undefined;
+  const entries: [string, unknown][] = [];
+  for (const [name, text] of values) {
+    if (!name.startsWith(field.prefix) || name === field.prefix) continue;
+    values.delete(name);
+    const schema = field.each;
+    entries.push([
+      name.slice(field.prefix.length),
+      readText(name, text, { schema, faults }),
+    ]);
+  }
+  if (entries.length > field.maxEntries) {
+    addFault(faults, {
+      parameter: field.prefix,
+      code: "too_many",
+      detail:
+        `Cannot take more than ${field.maxEntries} parameters "${field.prefix}…"`,
+    });
+  }
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function readText(
+  name: string,
+  text: string,
+  { schema, faults }: {
+    readonly schema: Schema<unknown>;
+    readonly faults: ParameterFault[];
+  },
+): unknown {
+  const inner: Fault[] = [];
+  const value = schema.read(text, "", inner);
+  for (const { code, detail } of inner) {
+    addFault(faults, { parameter: name, code, detail });
+  }
+  return value;
+}
+
+/** Reports a parameter that nothing has read. */
+function addUnknown(
+  name: string,
+  { known, faults }: {
+    readonly known: readonly string[];
+    readonly faults: ParameterFault[];
+  },
+): void {
+  addFault(faults, {
+    parameter: name,
+    code: "unknown_parameter",
+    detail: `Cannot take parameter ${shown(name)}: it is not known, ${
+      hint(name, known)
+    }`,
+  });
+}
+
+/** Adds a fault unless there are many already. */
+function addFault(
+  faults: ParameterFault[],
+  fault: ParameterFault,
+): void {
+  if (faults.length >= MAX_FAULTS) return;
+  faults.push({ ...fault, parameter: fault.parameter.slice(0, 256) });
+}
+
+function shown(name: string): string {
+  return quote(name, { maxChars: 64 });
 }

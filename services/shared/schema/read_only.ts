@@ -5,7 +5,7 @@
  */
 
 import { type Fault, MAX_FAULTS, pointerTo } from "./fault.ts";
-import type { Fields } from "./field.ts";
+import type { Fields } from "./object.ts";
 
 /** What a client sent and what holds. */
 export interface ReadOnlyCheck {

@@ -1,12 +1,11 @@
 /**
  * What a schema is: one thing that both reads a value and says in JSON Schema
- * what it reads.
+ * (2020-12) what it reads, as OpenAPI 3.1 takes it.
  *
  * @module
  */
 
 import type { Fault } from "./fault.ts";
-import type { JsonSchema } from "./json_schema.ts";
 
 /** Schemas with a name, by it. */
 export type Definitions = ReadonlyMap<string, JsonSchema>;
@@ -80,4 +79,172 @@ export function definitionsOf(shapes: Iterable<Shape>): Definitions {
 
 function isSame(left: JsonSchema, right: JsonSchema): boolean {
   return left === right || JSON.stringify(left) === JSON.stringify(right);
+}
+
+/** Any JSON value. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | JsonObject;
+
+/** A JSON object. */
+export interface JsonObject {
+  /** A member. */
+  readonly [name: string]: JsonValue;
+}
+
+/** A name of a kind of value in JSON Schema. */
+export type JsonType =
+  | "array"
+  | "boolean"
+  | "integer"
+  | "null"
+  | "number"
+  | "object"
+  | "string";
+
+/** A schema, of the keywords that are used here. */
+export interface JsonSchema {
+  /** A schema elsewhere that holds as well. */
+  readonly $ref?: string;
+  /** The kind of value, or several kinds. */
+  readonly type?: JsonType | readonly JsonType[];
+  /** The only values. */
+  readonly enum?: readonly JsonValue[];
+  /** The only value. */
+  readonly const?: JsonValue;
+  /** Schemas of which at least one holds. */
+  readonly anyOf?: readonly JsonSchema[];
+  /** Fewest characters. */
+  readonly minLength?: number;
+  /** Most characters. */
+  readonly maxLength?: number;
+  /** A regular expression that finds something in the text. */
+  readonly pattern?: string;
+  /** What the text means; says nothing about what is valid. */
+  readonly format?: string;
+  /** The least number. */
+  readonly minimum?: number;
+  /** The greatest number. */
+  readonly maximum?: number;
+  /** The members with a schema of their own. */
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  /** The members that are always there. */
+  readonly required?: readonly string[];
+  /** The schema of members whose name a pattern finds something in. */
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
+  /** The schema of all other members, or whether there may be any. */
+  readonly additionalProperties?: JsonSchema | boolean;
+  /** The schema of members' names. */
+  readonly propertyNames?: JsonSchema;
+  /** Fewest members. */
+  readonly minProperties?: number;
+  /** Most members. */
+  readonly maxProperties?: number;
+  /** The schema of a list's items. */
+  readonly items?: JsonSchema;
+  /** Fewest items. */
+  readonly minItems?: number;
+  /** Most items. */
+  readonly maxItems?: number;
+  /** Whether no two items are equal. */
+  readonly uniqueItems?: boolean;
+  /** A short name. */
+  readonly title?: string;
+  /** What the value is for. */
+  readonly description?: string;
+  /** What absence means. */
+  readonly default?: JsonValue;
+  /** Good values. */
+  readonly examples?: readonly JsonValue[];
+  /** Whether the service alone decides the value. */
+  readonly readOnly?: boolean;
+  /** Whether the value is never told. */
+  readonly writeOnly?: boolean;
+  /** Whether it is better not used any more. */
+  readonly deprecated?: boolean;
+}
+
+/** Tells whether a value is an object in the sense of JSON. */
+export function isJsonObject(
+  value: unknown,
+): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Words about a value. */
+export interface Annotations {
+  /**
+   * What it is for.
+   * @default nothing is said
+   */
+  readonly description?: string;
+  /**
+   * Good values, as clients write them.
+   * @default none
+   */
+  readonly examples?: readonly JsonValue[];
+  /**
+   * Whether it is better not used any more.
+   * @default {false}
+   */
+  readonly deprecated?: boolean;
+  /**
+   * Whether it is never told.
+   * @default {false}
+   */
+  readonly writeOnly?: boolean;
+}
+
+/** The same value with words about it. */
+export function described<S extends Shape>(
+  schema: S,
+  annotations: string | Annotations,
+): S {
+  const words = typeof annotations === "string"
+    ? { description: annotations }
+    : annotations;
+  return { ...schema, json: { ...schema.json, ...words } };
+}
+
+/**
+ * The same value as a component of the document that others refer to.
+ *
+ * @throws {TypeError} when the name is not good for a component, or when a
+ * part of the schema has the name already
+ */
+export function named<S extends Shape>(name: string, schema: S): S {
+  if (!/^[A-Za-z][A-Za-z0-9]*$/.test(name)) {
+    throw new TypeError(
+      `Cannot name schema "${name}": letters and digits are all a name has`,
+    );
+  }
+  const definitions = definitionsOf([
+    schema,
+    { json: {}, definitions: new Map([[name, schema.json]]) },
+  ]);
+  return {
+    ...schema,
+    json: { $ref: `${DEFINITIONS_POINTER}${name}` },
+    definitions,
+  };
+}
+
+/** The first good value that is written down, if any. */
+export function exampleOf({ json, definitions }: Shape): JsonValue | undefined {
+  const [example] = json.examples ?? [];
+  if (example !== undefined || json.$ref === undefined) return example;
+  const name = json.$ref.slice(DEFINITIONS_POINTER.length);
+  return definitions.get(name)?.examples?.[0];
+}
+
+/** A shape that no value is read by, written out by hand. */
+export function shape(
+  json: JsonSchema,
+  parts: Iterable<Shape> = [],
+): Shape {
+  return { json, definitions: definitionsOf(parts) };
 }

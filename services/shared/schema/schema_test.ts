@@ -1,16 +1,25 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { nullable, oneOf } from "./alternatives.ts";
-import { described, named } from "./annotated.ts";
-import { boolean, choice, literal } from "./choice.ts";
-import { optional, withDefault } from "./field.ts";
+import { list, nullable, oneOf, record } from "./composite.ts";
+import {
+  definitionsOf,
+  described,
+  named,
+  readWhole,
+  type Schema,
+} from "./schema.ts";
+import {
+  boolean,
+  choice,
+  integer,
+  literal,
+  number,
+  ONE_LINE,
+  text,
+} from "./values.ts";
+import { object, optional, withDefault } from "./object.ts";
 import { anyJson } from "./json_value.ts";
-import { list, record } from "./list.ts";
-import { integer, number } from "./numbers.ts";
-import { object } from "./object.ts";
-import { definitionsOf, readWhole, type Schema } from "./schema.ts";
 import { misfits } from "./testing/json_schema_check.ts";
-import { ONE_LINE, text } from "./text.ts";
 
 const WORDS = [
   "",

@@ -7,7 +7,7 @@
 
 import { quote } from "../../shared/quote.ts";
 import { parseTimeZone, readWall } from "./time_zone.ts";
-import type { ParameterProblem } from "../../shared/schema/parameter_fault.ts";
+import type { ParameterProblem } from "../../shared/schema/fault.ts";
 
 /** What reading an instant comes to. */
 export type InstantOutcome =

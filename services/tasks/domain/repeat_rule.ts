@@ -6,16 +6,11 @@
 
 import { formatDuration } from "./duration.ts";
 import type { RepeatRule } from "./task.ts";
-import { nullable } from "../../shared/schema/alternatives.ts";
-import { described, named } from "../../shared/schema/annotated.ts";
-import { choice } from "../../shared/schema/choice.ts";
-import { parsed } from "../../shared/schema/derived.ts";
+import { nullable, parsed } from "../../shared/schema/composite.ts";
+import { described, named, type Schema } from "../../shared/schema/schema.ts";
+import { choice, integer, text } from "../../shared/schema/values.ts";
 import { dateTime, duration, durationMs } from "./value_schemas.ts";
-import { optional } from "../../shared/schema/field.ts";
-import { integer } from "../../shared/schema/numbers.ts";
-import { object } from "../../shared/schema/object.ts";
-import type { Schema } from "../../shared/schema/schema.ts";
-import { text } from "../../shared/schema/text.ts";
+import { object, optional } from "../../shared/schema/object.ts";
 import {
   nextOccurrence,
   parseTiming,

@@ -5,11 +5,13 @@
  */
 
 import { parseRetryPolicy } from "./parse_retry_policy.ts";
-import { named } from "../../shared/schema/annotated.ts";
-import { asGiven, type Parsed, parsed } from "../../shared/schema/derived.ts";
+import {
+  type JsonValue,
+  named,
+  type Schema,
+} from "../../shared/schema/schema.ts";
+import { asGiven, type Parsed, parsed } from "../../shared/schema/composite.ts";
 import { duration } from "./value_schemas.ts";
-import type { JsonValue } from "../../shared/schema/json_schema.ts";
-import type { Schema } from "../../shared/schema/schema.ts";
 
 /**
  * A retry policy or null, which means none. It is checked by the domain's

@@ -13,12 +13,14 @@ import {
   parseDuration,
 } from "./duration.ts";
 import { parseTimeZone } from "./time_zone.ts";
-import { named } from "../../shared/schema/annotated.ts";
-import { asGiven, type Parsed, parsed } from "../../shared/schema/derived.ts";
+import {
+  type JsonSchema,
+  named,
+  type Schema,
+} from "../../shared/schema/schema.ts";
+import { asGiven, type Parsed, parsed } from "../../shared/schema/composite.ts";
 import { LAST_INSTANT_MS, parseInstant } from "./instant.ts";
-import type { JsonSchema } from "../../shared/schema/json_schema.ts";
-import type { Schema } from "../../shared/schema/schema.ts";
-import { text } from "../../shared/schema/text.ts";
+import { text } from "../../shared/schema/values.ts";
 
 /** Bounds and forms of a duration. */
 export interface DurationOptions {

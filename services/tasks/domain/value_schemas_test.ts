@@ -6,27 +6,25 @@ import {
   durationMs,
   timeZone,
 } from "./value_schemas.ts";
-import { object } from "../../shared/schema/object.ts";
+import { object, optional, withDefault } from "../../shared/schema/object.ts";
 import { retryPolicy } from "./retry_kind.ts";
 import { readWhole, type Schema } from "../../shared/schema/schema.ts";
 import { misfits } from "../../shared/schema/testing/json_schema_check.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { choice } from "../../shared/schema/choice.ts";
-import { optional, withDefault } from "../../shared/schema/field.ts";
+import { choice, text } from "../../shared/schema/values.ts";
 import { parseInstantRange } from "./instant.ts";
-import type { ParameterFault } from "../../shared/schema/parameter_fault.ts";
+import type { ParameterFault } from "../../shared/schema/fault.ts";
 import {
   parsedQuery,
+  prefixed,
   queryOf,
   type QuerySchema,
 } from "../../shared/schema/query.ts";
-import { prefixed } from "../../shared/schema/query_field.ts";
 import {
   booleanText,
   commaList,
   integerText,
 } from "../../shared/schema/query_values.ts";
-import { text } from "../../shared/schema/text.ts";
 
 Deno.test("duration() reads the three forms of a duration", () => {
   for (const value of ["PT30S", { seconds: 30 }, { second: 30 }, 30]) {

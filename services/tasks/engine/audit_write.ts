@@ -6,7 +6,7 @@
 
 import type { Actor } from "../domain/records.ts";
 import type { Write } from "../store/store.ts";
-import type { JsonObject } from "../../shared/schema/json_schema.ts";
+import type { JsonObject } from "../../shared/schema/schema.ts";
 
 /** Something that was done, as the audit log keeps it. */
 export interface AuditFact {

@@ -9,7 +9,7 @@ import type {
   RecordValue,
 } from "../engine/record_repository.ts";
 import type { PageEntries, PageQuery } from "./record_page.ts";
-import type { JsonValue } from "../../shared/schema/json_schema.ts";
+import type { JsonValue } from "../../shared/schema/schema.ts";
 
 /** How a page of a book is read. */
 export interface BookPageOptions<T> {

@@ -7,10 +7,7 @@
 
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
-import {
-  isJsonObject,
-  type JsonValue,
-} from "../../shared/schema/json_schema.ts";
+import { isJsonObject, type JsonValue } from "../../shared/schema/schema.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 
 /** The list a cursor belongs to. */

@@ -5,8 +5,11 @@
  * @module
  */
 
-import { named } from "../../shared/schema/annotated.ts";
-import { definitionsOf, type Shape } from "../../shared/schema/schema.ts";
+import {
+  definitionsOf,
+  named,
+  type Shape,
+} from "../../shared/schema/schema.ts";
 import {
   type OpenApiDocument,
   type OpenApiOperation,

@@ -8,7 +8,7 @@ import type {
   JsonObject,
   JsonSchema,
   JsonValue,
-} from "../../shared/schema/json_schema.ts";
+} from "../../shared/schema/schema.ts";
 import {
   PROBLEM_CODES,
   type ProblemCode,

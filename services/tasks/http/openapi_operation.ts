@@ -4,10 +4,14 @@
  * @module
  */
 
-import { exampleOf } from "../../shared/schema/annotated.ts";
-import { mergePatchSchema } from "../../shared/schema/merge_patch_shape.ts";
 import type { QueryParameter } from "../../shared/schema/query.ts";
-import { DEFINITIONS_POINTER } from "../../shared/schema/schema.ts";
+import {
+  type Definitions,
+  DEFINITIONS_POINTER,
+  exampleOf,
+  type JsonSchema,
+  type Shape,
+} from "../../shared/schema/schema.ts";
 import { scopesOfRole } from "../access/scope.ts";
 import type { Access } from "./access_rule.ts";
 import {
@@ -324,4 +328,58 @@ function* implied(route: AnyRoute): Generator<ProblemCode> {
     yield "bad_header";
     yield "precondition_failed";
   }
+}
+
+/** The JSON Schema of merge patches of what a shape describes. */
+export function mergePatchSchema({ json, definitions }: Shape): JsonSchema {
+  return patchOf(json, definitions);
+}
+
+function patchOf(json: JsonSchema, definitions: Definitions): JsonSchema {
+  const { $ref, ...rest } = json;
+  if ($ref !== undefined) {
+    const found = definitions.get($ref.slice(DEFINITIONS_POINTER.length));
+    if (found === undefined || !hasMembers(found)) return json;
+    return patchOf({ ...found, ...rest }, definitions);
+  }
+  const { anyOf, properties, additionalProperties, required: _, ...others } =
+    json;
+  const member = (schema: JsonSchema): JsonSchema =>
+    nullable(patchOf(schema, definitions));
+  return {
+    ...others,
+    ...anyOf === undefined
+      ? {}
+      : { anyOf: anyOf.map((one) => patchOf(one, definitions)) },
+    ...properties === undefined ? {} : {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, one]) => [name, member(one)]),
+      ),
+    },
+    ...additionalProperties === undefined ? {} : {
+      additionalProperties: typeof additionalProperties === "object"
+        ? member(additionalProperties)
+        : additionalProperties,
+    },
+  };
+}
+
+function hasMembers({ properties, additionalProperties, anyOf }: JsonSchema) {
+  return properties !== undefined || anyOf !== undefined ||
+    typeof additionalProperties === "object";
+}
+
+/** Lets null be as well. */
+function nullable(json: JsonSchema): JsonSchema {
+  const { type, anyOf } = json;
+  const types = typeof type === "string" ? [type] : type;
+  const isNullable = types?.includes("null") === true ||
+    anyOf?.some((one) => one.type === "null") === true ||
+    Object.keys(json).every((name) => name === "description");
+  if (isNullable) return json;
+  const { description, ...rest } = json;
+  return {
+    ...description === undefined ? {} : { description },
+    anyOf: [rest, { type: "null" }],
+  };
 }

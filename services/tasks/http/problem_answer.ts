@@ -4,10 +4,13 @@
  * @module
  */
 
-import type { Fault } from "../../shared/schema/fault.ts";
-import type { JsonSchema, JsonValue } from "../../shared/schema/json_schema.ts";
-import type { ParameterFault } from "../../shared/schema/parameter_fault.ts";
-import { DEFINITIONS_POINTER, type Shape } from "../../shared/schema/schema.ts";
+import type { Fault, ParameterFault } from "../../shared/schema/fault.ts";
+import {
+  DEFINITIONS_POINTER,
+  type JsonSchema,
+  type JsonValue,
+  type Shape,
+} from "../../shared/schema/schema.ts";
 import {
   parseProblemCode,
   PROBLEM_CODES,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { JsonValue } from "../../shared/schema/json_schema.ts";
+import type { JsonValue } from "../../shared/schema/schema.ts";
 
 /** One kind of problem. */
 export interface ProblemKind {

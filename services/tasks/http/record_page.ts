@@ -4,20 +4,23 @@
  * @module
  */
 
-import { nullable } from "../../shared/schema/alternatives.ts";
-import { described, exampleOf, named } from "../../shared/schema/annotated.ts";
+import { list, nullable } from "../../shared/schema/composite.ts";
+import {
+  described,
+  exampleOf,
+  type JsonValue,
+  named,
+  type Schema,
+} from "../../shared/schema/schema.ts";
 import {
   type DefaultField,
+  object,
   optional,
   type OptionalField,
-} from "../../shared/schema/field.ts";
-import { withDefault } from "../../shared/schema/field.ts";
-import type { JsonValue } from "../../shared/schema/json_schema.ts";
-import { list } from "../../shared/schema/list.ts";
-import { object } from "../../shared/schema/object.ts";
+  withDefault,
+} from "../../shared/schema/object.ts";
 import { integerText } from "../../shared/schema/query_values.ts";
-import type { Schema } from "../../shared/schema/schema.ts";
-import { text } from "../../shared/schema/text.ts";
+import { text } from "../../shared/schema/values.ts";
 import { type Answer, json } from "./answer.ts";
 import type { CallContext } from "./call.ts";
 import { badCursor, type Cursors } from "./cursor.ts";

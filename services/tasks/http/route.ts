@@ -5,10 +5,9 @@
  * @module
  */
 
-import type { JsonValue } from "../../shared/schema/json_schema.ts";
-import type { ParameterFault } from "../../shared/schema/parameter_fault.ts";
+import type { JsonValue, Shape } from "../../shared/schema/schema.ts";
+import type { ParameterFault } from "../../shared/schema/fault.ts";
 import { queryOf, type QuerySchema } from "../../shared/schema/query.ts";
-import type { Shape } from "../../shared/schema/schema.ts";
 import type { Access } from "./access_rule.ts";
 import type { Answer } from "./answer.ts";
 import type { Call, CallContext } from "./call.ts";

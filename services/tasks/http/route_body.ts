@@ -4,9 +4,9 @@
  * @module
  */
 
-import { exampleOf } from "../../shared/schema/annotated.ts";
-import type { JsonValue } from "../../shared/schema/json_schema.ts";
 import {
+  exampleOf,
+  type JsonValue,
   type ReadOutcome,
   readWhole,
   type Schema,

@@ -4,9 +4,8 @@
  * @module
  */
 
-import { described } from "../../shared/schema/annotated.ts";
-import type { Schema } from "../../shared/schema/schema.ts";
-import { text } from "../../shared/schema/text.ts";
+import { described, type Schema } from "../../shared/schema/schema.ts";
+import { text } from "../../shared/schema/values.ts";
 
 /** An id that begins with this prefix. */
 export function shownId(prefix: string): Schema<string> {

@@ -7,16 +7,14 @@
  */
 
 import {
+  type Definitions,
+  DEFINITIONS_POINTER,
   isJsonObject,
   type JsonSchema,
   type JsonType,
-} from "../json_schema.ts";
-import { jsonEquals } from "../read_only.ts";
-import {
-  type Definitions,
-  DEFINITIONS_POINTER,
   type Shape,
 } from "../schema.ts";
+import { jsonEquals } from "../read_only.ts";
 
 /** Every keyword that the evaluator knows; annotations are among them. */
 const KEYWORDS: ReadonlySet<string> = new Set(

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { JsonSchema } from "../../../shared/schema/json_schema.ts";
+import type { JsonSchema } from "../../../shared/schema/schema.ts";
 import { misfits } from "../../../shared/schema/testing/json_schema_check.ts";
 import type { RenderedAnswer } from "../answer.ts";
 import type { OpenApiDocument, OpenApiOperation } from "../openapi_document.ts";

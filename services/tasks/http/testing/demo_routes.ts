@@ -5,27 +5,23 @@
  * @module
  */
 
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { choice } from "../../../shared/schema/choice.ts";
+import { described, named } from "../../../shared/schema/schema.ts";
+import { choice, integer, text } from "../../../shared/schema/values.ts";
 import { dateTime } from "../../domain/value_schemas.ts";
 import {
   changesOf,
+  object,
   optional,
   readOnly,
   withDefault,
-} from "../../../shared/schema/field.ts";
-import { list } from "../../../shared/schema/list.ts";
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { integer } from "../../../shared/schema/numbers.ts";
-import { object } from "../../../shared/schema/object.ts";
-import { queryOf } from "../../../shared/schema/query.ts";
-import { prefixed } from "../../../shared/schema/query_field.ts";
+} from "../../../shared/schema/object.ts";
+import { list, nullable } from "../../../shared/schema/composite.ts";
+import { prefixed, queryOf } from "../../../shared/schema/query.ts";
 import {
   booleanText,
   commaList,
   integerText,
 } from "../../../shared/schema/query_values.ts";
-import { text } from "../../../shared/schema/text.ts";
 import { empty, json } from "../answer.ts";
 import { tenantOf } from "../call.ts";
 import { etagOf } from "../etag.ts";

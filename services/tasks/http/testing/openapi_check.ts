@@ -8,7 +8,7 @@
 import {
   isJsonObject,
   type JsonSchema,
-} from "../../../shared/schema/json_schema.ts";
+} from "../../../shared/schema/schema.ts";
 import { misfits } from "../../../shared/schema/testing/json_schema_check.ts";
 
 type Part = Readonly<Record<string, unknown>>;

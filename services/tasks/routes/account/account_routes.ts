@@ -22,13 +22,15 @@ import { auditWrite } from "../../engine/audit_write.ts";
 import { commitPlan } from "../../http/commit_plan.ts";
 import { answerOfChange, answerOfRead } from "../../http/conditions.ts";
 import { TENANT, TENANT_FIELDS } from "../accounts/tenant_schema.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { changesOf } from "../../../shared/schema/field.ts";
-import { object } from "../../../shared/schema/object.ts";
+import {
+  described,
+  named,
+  type ValueOf,
+} from "../../../shared/schema/schema.ts";
+import { changesOf, object } from "../../../shared/schema/object.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
-import type { ValueOf } from "../../../shared/schema/schema.ts";
-import { text } from "../../../shared/schema/text.ts";
+import { text } from "../../../shared/schema/values.ts";
 import { viewTenant } from "../accounts/tenant_view.ts";
 
 const CHANGES = named(

@@ -9,14 +9,12 @@ import { tenantOf } from "../../http/call.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { shownTime } from "../shown_kinds.ts";
 import { answerPage, PAGE_FIELDS, pageShape } from "../../http/record_page.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { choice } from "../../../shared/schema/choice.ts";
+import { described, named } from "../../../shared/schema/schema.ts";
+import { choice, integer, text } from "../../../shared/schema/values.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
-import { integer } from "../../../shared/schema/numbers.ts";
-import { nullable } from "../../../shared/schema/alternatives.ts";
+import { nullable } from "../../../shared/schema/composite.ts";
 import { object } from "../../../shared/schema/object.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
-import { text } from "../../../shared/schema/text.ts";
 import { viewAudit } from "./audit_view.ts";
 
 /** What a line may hold beside who did what. */

@@ -5,7 +5,7 @@
  */
 
 import type { AuditEntry } from "../../store/store.ts";
-import { isJsonObject } from "../../../shared/schema/json_schema.ts";
+import { isJsonObject } from "../../../shared/schema/schema.ts";
 import { time } from "../tasks/task_view.ts";
 
 /** Returns a line of the audit log as the API shows it. */

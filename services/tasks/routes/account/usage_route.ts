@@ -14,12 +14,10 @@ import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { countRecords } from "../../engine/count_records.ts";
 import { surveyKeys } from "../keys/key_quota.ts";
 import { LIMITS } from "../service/plan_schema.ts";
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { boolean } from "../../../shared/schema/choice.ts";
-import { integer } from "../../../shared/schema/numbers.ts";
+import { nullable } from "../../../shared/schema/composite.ts";
+import { described, named } from "../../../shared/schema/schema.ts";
+import { boolean, integer, text } from "../../../shared/schema/values.ts";
 import { object } from "../../../shared/schema/object.ts";
-import { text } from "../../../shared/schema/text.ts";
 import { viewLimits } from "../service/plan_view.ts";
 
 /** Where nothing bounds it, counting stops here. */

@@ -6,18 +6,21 @@
 
 import { PLAN_ID } from "../service/plan_schema.ts";
 import { TENANT_EXAMPLE, TENANT_FIELDS } from "./tenant_schema.ts";
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { choice } from "../../../shared/schema/choice.ts";
+import { nullable } from "../../../shared/schema/composite.ts";
+import {
+  described,
+  named,
+  type Schema,
+  type Shape,
+} from "../../../shared/schema/schema.ts";
+import { choice, text } from "../../../shared/schema/values.ts";
 import {
   type ChangesOf,
   changesOf,
+  object,
   type ObjectOf,
   optional,
-} from "../../../shared/schema/field.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { Schema, Shape } from "../../../shared/schema/schema.ts";
-import { text } from "../../../shared/schema/text.ts";
+} from "../../../shared/schema/object.ts";
 
 /** What somebody says who wants a tenant. */
 export interface SignupWish {

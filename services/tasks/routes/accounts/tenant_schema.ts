@@ -4,18 +4,20 @@
  * @module
  */
 
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { choice } from "../../../shared/schema/choice.ts";
+import { nullable } from "../../../shared/schema/composite.ts";
+import {
+  described,
+  named,
+  type Schema,
+} from "../../../shared/schema/schema.ts";
+import { choice, text } from "../../../shared/schema/values.ts";
 import { timeZone } from "../../domain/value_schemas.ts";
 import {
+  object,
   type ObjectOf,
   readOnly,
   withDefault,
-} from "../../../shared/schema/field.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { Schema } from "../../../shared/schema/schema.ts";
-import { text } from "../../../shared/schema/text.ts";
+} from "../../../shared/schema/object.ts";
 import { shownId, shownTime } from "../shown_kinds.ts";
 
 /** A good tenant. */

@@ -6,7 +6,7 @@
 
 import type { Tenant } from "../../domain/records.ts";
 import { time } from "../tasks/task_view.ts";
-import type { JsonObject } from "../../../shared/schema/json_schema.ts";
+import type { JsonObject } from "../../../shared/schema/schema.ts";
 
 /** Where tenants are, as clients see it. */
 export interface TenantPlace {

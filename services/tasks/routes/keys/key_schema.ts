@@ -7,25 +7,33 @@
 import { parseNetwork } from "../../access/network.ts";
 import { parseScopes, ROLES, SCOPE_NAMES } from "../../access/scope.ts";
 import { shownId, shownTime } from "../shown_kinds.ts";
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { boolean, choice } from "../../../shared/schema/choice.ts";
 import {
+  list,
+  nullable,
   type Parsed,
   parsed,
   refined,
-} from "../../../shared/schema/derived.ts";
+} from "../../../shared/schema/composite.ts";
+import {
+  described,
+  named,
+  type Schema,
+  type Shape,
+} from "../../../shared/schema/schema.ts";
+import {
+  boolean,
+  choice,
+  ONE_LINE,
+  text,
+} from "../../../shared/schema/values.ts";
 import { dateTime, durationMs } from "../../domain/value_schemas.ts";
 import {
+  object,
   type ObjectOf,
   optional,
   readOnly,
   withDefault,
-} from "../../../shared/schema/field.ts";
-import { list } from "../../../shared/schema/list.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { Schema, Shape } from "../../../shared/schema/schema.ts";
-import { ONE_LINE, text } from "../../../shared/schema/text.ts";
+} from "../../../shared/schema/object.ts";
 
 /** Longest time for which an old secret goes on beside the new one: a week. */
 const MAX_OVERLAP_MS = 7 * 86_400_000;

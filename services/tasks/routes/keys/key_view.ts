@@ -6,7 +6,7 @@
 
 import type { ApiKey } from "../../domain/records.ts";
 import { endOfKey } from "../../engine/key_end.ts";
-import type { JsonObject } from "../../../shared/schema/json_schema.ts";
+import type { JsonObject } from "../../../shared/schema/schema.ts";
 import { optionalTime, time } from "../tasks/task_view.ts";
 
 /** Returns a key as the API shows it. */

@@ -13,13 +13,12 @@ import {
 } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
-import { named } from "../../../shared/schema/annotated.ts";
-import { asGiven } from "../../../shared/schema/derived.ts";
+import { named } from "../../../shared/schema/schema.ts";
+import { asGiven, list } from "../../../shared/schema/composite.ts";
 import {
   MAX_BATCH_FAULTS,
   withFewFaults,
 } from "../../../shared/schema/fault.ts";
-import { list } from "../../../shared/schema/list.ts";
 import { object } from "../../../shared/schema/object.ts";
 import { speak, type SpokenWord } from "./lease_answer.ts";
 import { LEASE_RESULTS } from "./lease_schema.ts";

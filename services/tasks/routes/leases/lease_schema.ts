@@ -6,20 +6,28 @@
 
 import { TASK_STATUSES } from "../../domain/task.ts";
 import { PROBLEM_SHAPE } from "../../http/problem_answer.ts";
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { described, named, shape } from "../../../shared/schema/annotated.ts";
-import { boolean, choice } from "../../../shared/schema/choice.ts";
+import { list, nullable, record } from "../../../shared/schema/composite.ts";
+import {
+  described,
+  named,
+  type Schema,
+  type Shape,
+  shape,
+} from "../../../shared/schema/schema.ts";
+import {
+  boolean,
+  choice,
+  integer,
+  ONE_LINE,
+  text,
+} from "../../../shared/schema/values.ts";
 import { dateTime, durationMs } from "../../domain/value_schemas.ts";
 import {
+  object,
   type ObjectOf,
   optional,
   withDefault,
-} from "../../../shared/schema/field.ts";
-import { list, record } from "../../../shared/schema/list.ts";
-import { integer } from "../../../shared/schema/numbers.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { Schema, Shape } from "../../../shared/schema/schema.ts";
-import { ONE_LINE, text } from "../../../shared/schema/text.ts";
+} from "../../../shared/schema/object.ts";
 import { TASK_EXAMPLE } from "../tasks/task_example.ts";
 import { TASK_PART } from "../tasks/task_shape.ts";
 import { JOB_NAME, LEASE_TIME } from "../workers/worker_fields.ts";

@@ -5,22 +5,27 @@
  * @module
  */
 
-import { oneOf } from "../../../shared/schema/alternatives.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { boolean, literal } from "../../../shared/schema/choice.ts";
-import { asGiven, parsed } from "../../../shared/schema/derived.ts";
+import {
+  asGiven,
+  list,
+  oneOf,
+  parsed,
+} from "../../../shared/schema/composite.ts";
+import {
+  described,
+  isJsonObject,
+  named,
+  type Schema,
+} from "../../../shared/schema/schema.ts";
+import { boolean, literal, text } from "../../../shared/schema/values.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
 import {
+  object,
   type ObjectOf,
   optional,
   withDefault,
-} from "../../../shared/schema/field.ts";
-import { isJsonObject } from "../../../shared/schema/json_schema.ts";
+} from "../../../shared/schema/object.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
-import { list } from "../../../shared/schema/list.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { Schema } from "../../../shared/schema/schema.ts";
-import { text } from "../../../shared/schema/text.ts";
 
 /** Most bytes of a body that tells outcomes, whatever the tenant's plan. */
 export const MAX_OUTCOME_BYTES = 4 * 1_048_576;

@@ -6,18 +6,31 @@
 
 import { DAY_MS } from "../../domain/duration.ts";
 import { MIN_HISTORY_PER_TASK, UNLIMITED_PLAN } from "../../domain/records.ts";
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { choice } from "../../../shared/schema/choice.ts";
-import { type Parsed, parsed } from "../../../shared/schema/derived.ts";
+import {
+  list,
+  nullable,
+  type Parsed,
+  parsed,
+} from "../../../shared/schema/composite.ts";
+import {
+  described,
+  named,
+  type Schema,
+} from "../../../shared/schema/schema.ts";
+import {
+  choice,
+  integer,
+  number,
+  ONE_LINE,
+  text,
+} from "../../../shared/schema/values.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
-import { type ObjectOf, withDefault } from "../../../shared/schema/field.ts";
+import {
+  object,
+  type ObjectOf,
+  withDefault,
+} from "../../../shared/schema/object.ts";
 import { daysOfMonth } from "../../domain/instant.ts";
-import { list } from "../../../shared/schema/list.ts";
-import { integer, number } from "../../../shared/schema/numbers.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { Schema } from "../../../shared/schema/schema.ts";
-import { ONE_LINE, text } from "../../../shared/schema/text.ts";
 import { viewLimits } from "./plan_view.ts";
 
 const UNLIMITED = viewLimits(UNLIMITED_PLAN.limits);

@@ -7,7 +7,7 @@
 
 import { DAY_MS, formatDuration } from "../../domain/duration.ts";
 import type { Plan, PlanLimits, Price } from "../../domain/records.ts";
-import type { JsonObject } from "../../../shared/schema/json_schema.ts";
+import type { JsonObject } from "../../../shared/schema/schema.ts";
 
 /** Returns a plan as the API shows it. */
 export function viewPlan(plan: Plan): JsonObject {

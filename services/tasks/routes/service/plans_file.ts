@@ -9,10 +9,8 @@ import { quote } from "../../../shared/quote.ts";
 import { DAY_MS } from "../../domain/duration.ts";
 import type { Plan, Price } from "../../domain/records.ts";
 import { PLAN, PRICE } from "./plan_schema.ts";
-import { refined } from "../../../shared/schema/derived.ts";
-import { withDefault } from "../../../shared/schema/field.ts";
-import { list } from "../../../shared/schema/list.ts";
-import { object } from "../../../shared/schema/object.ts";
+import { list, refined } from "../../../shared/schema/composite.ts";
+import { object, withDefault } from "../../../shared/schema/object.ts";
 import { readWhole, type ValueOf } from "../../../shared/schema/schema.ts";
 
 /** What reading a plan file comes to. */

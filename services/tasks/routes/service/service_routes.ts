@@ -17,7 +17,7 @@ import {
   problemKind,
 } from "../../http/problem_catalog.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { described, shape } from "../../../shared/schema/annotated.ts";
+import { described, shape } from "../../../shared/schema/schema.ts";
 import { answerPublicPage, answerText, PAGE_TYPE } from "./public_page.ts";
 import { ReadinessCheck } from "./readiness_check.ts";
 import { HEALTH, PROBLEM_KIND, READINESS } from "./service_schema.ts";

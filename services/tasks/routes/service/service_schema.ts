@@ -5,15 +5,17 @@
  */
 
 import { PROBLEM_CODES } from "../../http/problem_catalog.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { boolean, choice, literal } from "../../../shared/schema/choice.ts";
-import { optional } from "../../../shared/schema/field.ts";
+import { described, named, type Shape } from "../../../shared/schema/schema.ts";
+import {
+  boolean,
+  choice,
+  integer,
+  literal,
+  text,
+} from "../../../shared/schema/values.ts";
+import { object, optional } from "../../../shared/schema/object.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
-import { record } from "../../../shared/schema/list.ts";
-import { integer } from "../../../shared/schema/numbers.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { Shape } from "../../../shared/schema/schema.ts";
-import { text } from "../../../shared/schema/text.ts";
+import { record } from "../../../shared/schema/composite.ts";
 
 /** That the process answers. */
 export const HEALTH: Shape = named(

@@ -5,13 +5,16 @@
  */
 
 import { PROBLEM_SHAPE } from "../../http/problem_answer.ts";
-import { described, named, shape } from "../../../shared/schema/annotated.ts";
-import { boolean } from "../../../shared/schema/choice.ts";
-import { asGiven } from "../../../shared/schema/derived.ts";
-import { withDefault } from "../../../shared/schema/field.ts";
-import { list } from "../../../shared/schema/list.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { Schema, Shape } from "../../../shared/schema/schema.ts";
+import {
+  described,
+  named,
+  type Schema,
+  type Shape,
+  shape,
+} from "../../../shared/schema/schema.ts";
+import { boolean } from "../../../shared/schema/values.ts";
+import { asGiven, list } from "../../../shared/schema/composite.ts";
+import { object, withDefault } from "../../../shared/schema/object.ts";
 import { TASK_EXAMPLE } from "./task_example.ts";
 import { NEW_TASK } from "./task_schema.ts";
 import { TASK } from "./task_shape.ts";

@@ -4,20 +4,34 @@
  * @module
  */
 
-import { nullable, oneOf } from "../../../shared/schema/alternatives.ts";
-import { described, named, shape } from "../../../shared/schema/annotated.ts";
-import { boolean, choice } from "../../../shared/schema/choice.ts";
-import { parsed, refined } from "../../../shared/schema/derived.ts";
-import { optional, withDefault } from "../../../shared/schema/field.ts";
-import type {
-  JsonObject,
-  JsonSchema,
-} from "../../../shared/schema/json_schema.ts";
-import { list, record } from "../../../shared/schema/list.ts";
-import { integer } from "../../../shared/schema/numbers.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { Schema, Shape } from "../../../shared/schema/schema.ts";
-import { text } from "../../../shared/schema/text.ts";
+import {
+  list,
+  nullable,
+  oneOf,
+  parsed,
+  record,
+  refined,
+} from "../../../shared/schema/composite.ts";
+import {
+  described,
+  type JsonObject,
+  type JsonSchema,
+  named,
+  type Schema,
+  type Shape,
+  shape,
+} from "../../../shared/schema/schema.ts";
+import {
+  boolean,
+  choice,
+  integer,
+  text,
+} from "../../../shared/schema/values.ts";
+import {
+  object,
+  optional,
+  withDefault,
+} from "../../../shared/schema/object.ts";
 import { BULK_ACTIONS, type BulkAction } from "./bulk_action.ts";
 import {
   BY,

@@ -5,8 +5,12 @@
  */
 
 import { type Task, TASK_STATUSES } from "../../domain/task.ts";
-import { described, named, shape } from "../../../shared/schema/annotated.ts";
-import type { Shape } from "../../../shared/schema/schema.ts";
+import {
+  described,
+  named,
+  type Shape,
+  shape,
+} from "../../../shared/schema/schema.ts";
 import { TIME_OR_NULL } from "./task_shape.ts";
 import { judgeDependencies } from "../../domain/transitions/service_events.ts";
 import {

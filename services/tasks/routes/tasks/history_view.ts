@@ -10,12 +10,14 @@ import {
   type HistoryRecord,
 } from "../../domain/history.ts";
 import { TASK_STATUSES } from "../../domain/task.ts";
-import { described, named, shape } from "../../../shared/schema/annotated.ts";
-import type {
-  JsonObject,
-  JsonSchema,
-} from "../../../shared/schema/json_schema.ts";
-import type { Shape } from "../../../shared/schema/schema.ts";
+import {
+  described,
+  type JsonObject,
+  type JsonSchema,
+  named,
+  type Shape,
+  shape,
+} from "../../../shared/schema/schema.ts";
 import { ACTOR, TASK_ERROR, TIME, TIME_OR_NULL } from "./task_shape.ts";
 import { time, viewError } from "./task_view.ts";
 

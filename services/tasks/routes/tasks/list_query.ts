@@ -4,18 +4,19 @@
  * @module
  */
 
-import { described } from "../../../shared/schema/annotated.ts";
-import { choice } from "../../../shared/schema/choice.ts";
-import { optional, withDefault } from "../../../shared/schema/field.ts";
-import { queryOf, type QuerySchema } from "../../../shared/schema/query.ts";
-import { prefixed } from "../../../shared/schema/query_field.ts";
+import { described, type Schema } from "../../../shared/schema/schema.ts";
+import { choice, text } from "../../../shared/schema/values.ts";
+import { optional, withDefault } from "../../../shared/schema/object.ts";
+import {
+  prefixed,
+  queryOf,
+  type QuerySchema,
+} from "../../../shared/schema/query.ts";
 import {
   booleanText,
   commaList,
   integerText,
 } from "../../../shared/schema/query_values.ts";
-import type { Schema } from "../../../shared/schema/schema.ts";
-import { text } from "../../../shared/schema/text.ts";
 import {
   BY,
   type FilterInput,

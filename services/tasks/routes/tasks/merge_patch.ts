@@ -6,7 +6,7 @@
 
 import { defineMember } from "../../http/json_reader.ts";
 import type { Pausing } from "../../../shared/slices.ts";
-import { isJsonObject } from "../../../shared/schema/json_schema.ts";
+import { isJsonObject } from "../../../shared/schema/schema.ts";
 
 /**
  * Applies a patch: members of objects are merged, null removes one, anything

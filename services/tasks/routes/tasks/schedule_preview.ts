@@ -11,14 +11,21 @@ import { type Call, tenantOf } from "../../http/call.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { described, named, shape } from "../../../shared/schema/annotated.ts";
+import { nullable } from "../../../shared/schema/composite.ts";
+import {
+  described,
+  named,
+  shape,
+  type ValueOf,
+} from "../../../shared/schema/schema.ts";
 import { dateTime, timeZone } from "../../domain/value_schemas.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
-import { optional, withDefault } from "../../../shared/schema/field.ts";
-import { integer } from "../../../shared/schema/numbers.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { ValueOf } from "../../../shared/schema/schema.ts";
+import {
+  object,
+  optional,
+  withDefault,
+} from "../../../shared/schema/object.ts";
+import { integer } from "../../../shared/schema/values.ts";
 import { time } from "./task_view.ts";
 import { runFrom } from "../../domain/coming_run.ts";
 import { REPEAT, repeatRuleOf } from "../../domain/repeat_rule.ts";

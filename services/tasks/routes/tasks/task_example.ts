@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { JsonObject } from "../../../shared/schema/json_schema.ts";
+import type { JsonObject } from "../../../shared/schema/schema.ts";
 
 const ID = "tsk_37efnd0000749gadqcbm8b2hrm";
 

@@ -6,27 +6,34 @@
 
 import type { Duration } from "../../domain/duration.ts";
 import type { TaskCallback, TaskDefinition } from "../../domain/task.ts";
-import { nullable, oneOf } from "../../../shared/schema/alternatives.ts";
-import { described } from "../../../shared/schema/annotated.ts";
-import { choice } from "../../../shared/schema/choice.ts";
-import { asGiven, parsed } from "../../../shared/schema/derived.ts";
+import {
+  asGiven,
+  list,
+  nullable,
+  oneOf,
+  parsed,
+  record,
+} from "../../../shared/schema/composite.ts";
+import {
+  described,
+  isJsonObject,
+  type JsonValue,
+  type Schema,
+} from "../../../shared/schema/schema.ts";
+import {
+  choice,
+  integer,
+  ONE_LINE,
+  text,
+} from "../../../shared/schema/values.ts";
 import {
   dateTime,
   duration,
   durationMs,
   timeZone,
 } from "../../domain/value_schemas.ts";
-import { optional } from "../../../shared/schema/field.ts";
-import {
-  isJsonObject,
-  type JsonValue,
-} from "../../../shared/schema/json_schema.ts";
-import { list, record } from "../../../shared/schema/list.ts";
-import { integer } from "../../../shared/schema/numbers.ts";
-import { object } from "../../../shared/schema/object.ts";
+import { object, optional } from "../../../shared/schema/object.ts";
 import { retryPolicy } from "../../domain/retry_kind.ts";
-import type { Schema } from "../../../shared/schema/schema.ts";
-import { ONE_LINE, text } from "../../../shared/schema/text.ts";
 import { REPEAT, type RepeatInput } from "../../domain/repeat_rule.ts";
 
 /** Ends of a task that somebody may be called at. */

@@ -5,11 +5,9 @@
  */
 
 import { quote } from "../../../shared/quote.ts";
-import { described } from "../../../shared/schema/annotated.ts";
-import { choice } from "../../../shared/schema/choice.ts";
-import { optional } from "../../../shared/schema/field.ts";
-import type { Schema } from "../../../shared/schema/schema.ts";
-import { text } from "../../../shared/schema/text.ts";
+import { described, type Schema } from "../../../shared/schema/schema.ts";
+import { choice, text } from "../../../shared/schema/values.ts";
+import { optional } from "../../../shared/schema/object.ts";
 import {
   type InstantRange,
   type InstantRangeInput,

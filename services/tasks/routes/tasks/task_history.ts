@@ -31,9 +31,9 @@ import {
 import { nextPageLink } from "../../http/page_link.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { described } from "../../../shared/schema/annotated.ts";
-import { choice } from "../../../shared/schema/choice.ts";
-import { optional, withDefault } from "../../../shared/schema/field.ts";
+import { described } from "../../../shared/schema/schema.ts";
+import { choice } from "../../../shared/schema/values.ts";
+import { optional, withDefault } from "../../../shared/schema/object.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
 import {
   booleanText,

@@ -5,18 +5,22 @@
  */
 
 import { TASK_STATUSES, type TaskStatus } from "../../domain/task.ts";
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { described, named, shape } from "../../../shared/schema/annotated.ts";
-import { type Fault, report } from "../../../shared/schema/fault.ts";
-import { choice } from "../../../shared/schema/choice.ts";
+import { nullable } from "../../../shared/schema/composite.ts";
 import {
+  described,
+  named,
+  type Schema,
+  shape,
+} from "../../../shared/schema/schema.ts";
+import { type Fault, report } from "../../../shared/schema/fault.ts";
+import { choice } from "../../../shared/schema/values.ts";
+import {
+  object,
   optional,
   readOnly,
   type ReadOnlyField,
   withDefault,
-} from "../../../shared/schema/field.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { Schema } from "../../../shared/schema/schema.ts";
+} from "../../../shared/schema/object.ts";
 import { NEW_TASK_EXAMPLE } from "./task_example.ts";
 import {
   CONFLICT_FIELD,

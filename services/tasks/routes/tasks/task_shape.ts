@@ -5,9 +5,13 @@
  */
 
 import { TASK_STATUSES } from "../../domain/task.ts";
-import { described, named, shape } from "../../../shared/schema/annotated.ts";
-import type { JsonSchema } from "../../../shared/schema/json_schema.ts";
-import type { Shape } from "../../../shared/schema/schema.ts";
+import {
+  described,
+  type JsonSchema,
+  named,
+  type Shape,
+  shape,
+} from "../../../shared/schema/schema.ts";
 import { retryPolicy } from "../../domain/retry_kind.ts";
 import { CALLBACK_ENDS } from "./task_fields.ts";
 import { TASK_EXAMPLE } from "./task_example.ts";

@@ -31,12 +31,10 @@ import { removeTask } from "./task_removal.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { ProblemCode } from "../../http/problem_catalog.ts";
 import { optionalBody } from "../../http/route_body.ts";
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { optional } from "../../../shared/schema/field.ts";
-import { NO_FIELDS } from "../../../shared/schema/no_fields.ts";
-import { object } from "../../../shared/schema/object.ts";
-import { text } from "../../../shared/schema/text.ts";
+import { nullable } from "../../../shared/schema/composite.ts";
+import { described, named } from "../../../shared/schema/schema.ts";
+import { NO_FIELDS, object, optional } from "../../../shared/schema/object.ts";
+import { text } from "../../../shared/schema/values.ts";
 import { removedWorker, requiringWorker } from "./removed_worker.ts";
 
 /** Makes the route. */

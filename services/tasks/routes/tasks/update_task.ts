@@ -12,7 +12,7 @@ import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
-import { asGiven } from "../../../shared/schema/derived.ts";
+import { asGiven } from "../../../shared/schema/composite.ts";
 import { planEvents, PLANNED_RECORDS } from "../../engine/plan_events.ts";
 import { reviseTask, type Revision } from "./revision.ts";
 import {

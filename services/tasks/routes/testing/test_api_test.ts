@@ -1,8 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { optional } from "../../../shared/schema/field.ts";
+import { object, optional } from "../../../shared/schema/object.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
-import { text } from "../../../shared/schema/text.ts";
-import { object } from "../../../shared/schema/object.ts";
+import { text } from "../../../shared/schema/values.ts";
 import { callerOf, tenantOf } from "../../http/call.ts";
 import { json } from "../../http/answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";

@@ -6,20 +6,27 @@
 
 import { ROLES } from "../../access/scope.ts";
 import { shownId, shownTime } from "../shown_kinds.ts";
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { boolean, choice } from "../../../shared/schema/choice.ts";
+import { nullable } from "../../../shared/schema/composite.ts";
+import {
+  described,
+  named,
+  type Schema,
+} from "../../../shared/schema/schema.ts";
+import {
+  boolean,
+  choice,
+  ONE_LINE,
+  text,
+} from "../../../shared/schema/values.ts";
 import {
   type ChangesOf,
   changesOf,
+  object,
   type ObjectOf,
   optional,
   readOnly,
   withDefault,
-} from "../../../shared/schema/field.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { Schema } from "../../../shared/schema/schema.ts";
-import { ONE_LINE, text } from "../../../shared/schema/text.ts";
+} from "../../../shared/schema/object.ts";
 
 /**
  * What HTML takes for an address, but for the length of the parts. ASCII alone:

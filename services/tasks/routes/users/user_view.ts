@@ -5,7 +5,7 @@
  */
 
 import type { User } from "../../domain/records.ts";
-import type { JsonObject } from "../../../shared/schema/json_schema.ts";
+import type { JsonObject } from "../../../shared/schema/schema.ts";
 import { optionalTime, time } from "../tasks/task_view.ts";
 
 /** Returns a user as the API shows it. */

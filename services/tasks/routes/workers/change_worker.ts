@@ -22,7 +22,7 @@ import {
 import { requiredBody } from "../../http/route_body.ts";
 import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
 import { answerOfChange } from "../../http/conditions.ts";
-import { asGiven } from "../../../shared/schema/derived.ts";
+import { asGiven } from "../../../shared/schema/composite.ts";
 import { jsonEquals } from "../../../shared/schema/read_only.ts";
 import { type ReadOutcome, readWhole } from "../../../shared/schema/schema.ts";
 import { viewWorker, type WorkerView } from "./worker_view.ts";

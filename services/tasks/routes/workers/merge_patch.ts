@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isJsonObject } from "../../../shared/schema/json_schema.ts";
+import { isJsonObject } from "../../../shared/schema/schema.ts";
 
 /**
  * Applies a merge patch: members of objects are merged, null removes one,

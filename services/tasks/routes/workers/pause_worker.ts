@@ -13,7 +13,7 @@ import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalBody } from "../../http/route_body.ts";
 import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
 import { answerOfChange } from "../../http/conditions.ts";
-import { NO_FIELDS } from "../../../shared/schema/no_fields.ts";
+import { NO_FIELDS } from "../../../shared/schema/object.ts";
 import { viewWorker } from "./worker_view.ts";
 import { actorText } from "./actor_text.ts";
 import { auditOf } from "./audit.ts";

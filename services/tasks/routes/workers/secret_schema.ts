@@ -12,17 +12,23 @@ import {
   MAX_LABEL_CHARS,
   MAX_SECRET_VALUE_BYTES,
 } from "../../secrets/secret_request.ts";
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { described, named, shape } from "../../../shared/schema/annotated.ts";
-import { boolean, literal } from "../../../shared/schema/choice.ts";
-import { asGiven } from "../../../shared/schema/derived.ts";
+import { asGiven, list, nullable } from "../../../shared/schema/composite.ts";
+import {
+  described,
+  type JsonSchema,
+  named,
+  type Schema,
+  type Shape,
+  shape,
+} from "../../../shared/schema/schema.ts";
+import {
+  boolean,
+  integer,
+  literal,
+  text,
+} from "../../../shared/schema/values.ts";
 import { dateTime } from "../../domain/value_schemas.ts";
-import type { JsonSchema } from "../../../shared/schema/json_schema.ts";
-import { list } from "../../../shared/schema/list.ts";
-import { integer } from "../../../shared/schema/numbers.ts";
 import { object } from "../../../shared/schema/object.ts";
-import type { Schema, Shape } from "../../../shared/schema/schema.ts";
-import { text } from "../../../shared/schema/text.ts";
 
 const SECRET_NAME: JsonSchema = {
   type: "string",

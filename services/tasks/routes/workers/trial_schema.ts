@@ -4,17 +4,26 @@
  * @module
  */
 
-import { nullable } from "../../../shared/schema/alternatives.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
-import { boolean, choice } from "../../../shared/schema/choice.ts";
+import { nullable, record } from "../../../shared/schema/composite.ts";
+import {
+  described,
+  named,
+  type Schema,
+  type Shape,
+} from "../../../shared/schema/schema.ts";
+import {
+  boolean,
+  choice,
+  integer,
+  text,
+} from "../../../shared/schema/values.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
-import { type ObjectOf, withDefault } from "../../../shared/schema/field.ts";
+import {
+  object,
+  type ObjectOf,
+  withDefault,
+} from "../../../shared/schema/object.ts";
 import { jsonText } from "../../../shared/schema/json_value.ts";
-import { record } from "../../../shared/schema/list.ts";
-import { integer } from "../../../shared/schema/numbers.ts";
-import { object } from "../../../shared/schema/object.ts";
-import type { Schema, Shape } from "../../../shared/schema/schema.ts";
-import { text } from "../../../shared/schema/text.ts";
 import { JOB_NAME } from "./worker_fields.ts";
 
 /** Most characters of the worker's answer that are told. */

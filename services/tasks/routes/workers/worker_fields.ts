@@ -5,23 +5,34 @@
  * @module
  */
 
-import { nullable, oneOf } from "../../../shared/schema/alternatives.ts";
-import { described, shape } from "../../../shared/schema/annotated.ts";
-import { boolean, choice } from "../../../shared/schema/choice.ts";
-import { refined } from "../../../shared/schema/derived.ts";
+import {
+  list,
+  nullable,
+  oneOf,
+  record,
+  refined,
+} from "../../../shared/schema/composite.ts";
+import {
+  described,
+  isJsonObject,
+  type Schema,
+  shape,
+} from "../../../shared/schema/schema.ts";
+import {
+  boolean,
+  choice,
+  integer,
+  ONE_LINE,
+  text,
+} from "../../../shared/schema/values.ts";
 import { dateTime, durationMs } from "../../domain/value_schemas.ts";
 import {
+  object,
   optional,
   readOnly,
   withDefault,
-} from "../../../shared/schema/field.ts";
-import { isJsonObject } from "../../../shared/schema/json_schema.ts";
-import { list, record } from "../../../shared/schema/list.ts";
-import { integer } from "../../../shared/schema/numbers.ts";
-import { object } from "../../../shared/schema/object.ts";
+} from "../../../shared/schema/object.ts";
 import { retryPolicy } from "../../domain/retry_kind.ts";
-import type { Schema } from "../../../shared/schema/schema.ts";
-import { ONE_LINE, text } from "../../../shared/schema/text.ts";
 
 /** Most jobs of a worker. */
 const MAX_JOBS = 500;

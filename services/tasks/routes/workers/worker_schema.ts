@@ -9,17 +9,21 @@ import {
   type PageQuery,
   pageShape,
 } from "../../http/record_page.ts";
-import { described, named } from "../../../shared/schema/annotated.ts";
+import {
+  described,
+  named,
+  type Schema,
+  type Shape,
+} from "../../../shared/schema/schema.ts";
 import {
   type ChangesOf,
   changesOf,
+  object,
   type ObjectOf,
   withDefault,
-} from "../../../shared/schema/field.ts";
-import { object } from "../../../shared/schema/object.ts";
+} from "../../../shared/schema/object.ts";
 import { queryOf, type QuerySchema } from "../../../shared/schema/query.ts";
 import { booleanText } from "../../../shared/schema/query_values.ts";
-import type { Schema, Shape } from "../../../shared/schema/schema.ts";
 import { WORKER_FIELDS } from "./worker_fields.ts";
 
 /** Largest body: headers alone may have 64 KiB. */

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import type { JsonSchema } from "./json_schema.ts";
-import { mergePatchSchema } from "./merge_patch_shape.ts";
-import { misfits } from "./testing/json_schema_check.ts";
+import type { JsonSchema } from "../../shared/schema/schema.ts";
+import { mergePatchSchema } from "./openapi_operation.ts";
+import { misfits } from "../../shared/schema/testing/json_schema_check.ts";
 
 const TASK: JsonSchema = {
   type: "object",

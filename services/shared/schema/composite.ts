@@ -1,0 +1,359 @@
+/**
+ * Schemas made of others: lists, records, alternatives, and what a function makes
+ * of a value.
+ *
+ * @module
+ */
+
+import {
+  cannotTake,
+  type Fault,
+  MAX_FAULTS,
+  pointerTo,
+  report,
+  reportKind,
+} from "./fault.ts";
+import { jsonEquals } from "./read_only.ts";
+import {
+  definitionsOf,
+  isJsonObject,
+  type JsonSchema,
+  type Schema,
+  type Shape,
+  type ValueOf,
+} from "./schema.ts";
+
+/** The bounds of a list. */
+export interface ListOptions {
+  /** Most items. */
+  readonly maxItems: number;
+  /**
+   * Fewest items.
+   * @default {0}
+   */
+  readonly minItems?: number;
+  /**
+   * Whether equal items are refused. Objects are compared one with another, so
+   * such a list is better short.
+   * @default {false}
+   */
+  readonly isUnique?: boolean;
+}
+
+/** The bounds of a record. */
+export interface RecordOptions {
+  /** Most members. */
+  readonly maxEntries: number;
+  /**
+   * What names have to be like.
+   * @default any name
+   */
+  readonly names?: Schema<string>;
+}
+
+/** A list of items that are alike. */
+export function list<T>(
+  item: Schema<T>,
+  options: ListOptions,
+): Schema<readonly T[]> {
+  const { maxItems, minItems = 0, isUnique = false } = options;
+
+  function read(
+    value: unknown,
+    at: string,
+    faults: Fault[],
+  ): readonly T[] | undefined {
+    if (!Array.isArray(value)) {
+      return reportKind(value, { at, faults, wanted: "a list" });
+    }
+    if (value.length > maxItems) {
+      return reportTooMany(`it has more than ${maxItems} items`, {
+        at,
+        faults,
+      });
+    }
+    if (value.length < minItems) {
+      return report(faults, {
+        pointer: at,
+        code: "too_few",
+        detail: cannotTake(`it has fewer than ${minItems} items`),
+      });
+    }
+    const items: T[] = [];
+    let isGood = true;
+    for (let index = 0; index < value.length; index++) {
+      const taken = item.read(value[index], `${at}/${index}`, faults);
+      if (taken !== undefined) items.push(taken);
+      else isGood = false;
+      // Nothing that follows could be reported.
+      if (!isGood && faults.length >= MAX_FAULTS) return undefined;
+    }
+    // Of what is not good nothing is bounded, and to compare it might take long.
+    if (!isGood) return undefined;
+    return isUnique && !isAllDifferent(value, { at, faults })
+      ? undefined
+      : items;
+  }
+
+  const json: JsonSchema = {
+    type: "array",
+    items: item.json,
+    ...minItems > 0 ? { minItems } : {},
+    maxItems,
+    ...isUnique ? { uniqueItems: true } : {},
+  };
+  return { read, json, definitions: definitionsOf([item]) };
+}
+
+/** An object whose members are alike and whose names the client chooses. */
+export function record<T>(
+  values: Schema<T>,
+  options: RecordOptions,
+): Schema<Readonly<Record<string, T>>> {
+  const { maxEntries, names } = options;
+
+  function read(
+    value: unknown,
+    at: string,
+    faults: Fault[],
+  ): Readonly<Record<string, T>> | undefined {
+    if (!isJsonObject(value)) {
+      return reportKind(value, { at, faults, wanted: "an object" });
+    }
+    const given = Object.keys(value);
+    if (given.length > maxEntries) {
+      return reportTooMany(`it has more than ${maxEntries} members`, {
+        at,
+        faults,
+      });
+    }
+    const entries: [string, T][] = [];
+    let isGood = true;
+    for (const name of given) {
+      const pointer = pointerTo(at, name.slice(0, 256));
+      if (names !== undefined) {
+        isGood = names.read(name, pointer, faults) !== undefined && isGood;
+      }
+      const taken = values.read(value[name], pointer, faults);
+      if (taken === undefined) isGood = false;
+      else entries.push([name, taken]);
+    }
+    // Defines members instead of assigning them, so "__proto__" is one of them.
+    return isGood ? Object.fromEntries(entries) : undefined;
+  }
+
+  const json: JsonSchema = {
+    type: "object",
+    additionalProperties: values.json,
+    ...names === undefined ? {} : { propertyNames: names.json },
+    maxProperties: maxEntries,
+  };
+  const definitions = definitionsOf(
+    names === undefined ? [values] : [values, names],
+  );
+  return { read, json, definitions };
+}
+
+interface Place {
+  readonly at: string;
+  readonly faults: Fault[];
+}
+
+function reportTooMany(state: string, { at, faults }: Place): undefined {
+  return report(faults, {
+    pointer: at,
+    code: "too_many",
+    detail: cannotTake(state),
+  });
+}
+
+function isAllDifferent(
+  items: readonly unknown[],
+  { at, faults }: Place,
+): boolean {
+  const plain = new Set<unknown>();
+  const others: unknown[] = [];
+  for (const [index, item] of items.entries()) {
+    const isPlain = typeof item !== "object" || item === null;
+    const isRepeated = isPlain
+      ? plain.has(item)
+      : others.some((other) => jsonEquals(other, item));
+    if (isRepeated) {
+      report(faults, {
+        pointer: pointerTo(at, index),
+        code: "repeated",
+        detail: cannotTake("an earlier item is the same"),
+      });
+      return false;
+    }
+    if (isPlain) plain.add(item);
+    else others.push(item);
+  }
+  return true;
+}
+
+/** One of the kinds a value may be of. */
+export interface Alternative<T> {
+  /** Tells whether the value is meant to be of this kind, good or not. */
+  readonly when: (value: unknown) => boolean;
+  /** Reads it. */
+  readonly schema: Schema<T>;
+}
+
+/** Options of {@linkcode oneOf}. */
+export interface OneOfOptions {
+  /** What a value is to be, for the message: "it is neither …". */
+  readonly mustBe: string;
+}
+
+/** A value or null. */
+export function nullable<T>(schema: Schema<T>): Schema<T | null> {
+  function read(
+    value: unknown,
+    at: string,
+    faults: Fault[],
+  ): T | null | undefined {
+    return value === null ? null : schema.read(value, at, faults);
+  }
+  return {
+    read,
+    json: orNull(schema.json),
+    definitions: definitionsOf([schema]),
+  };
+}
+
+/**
+ * A value of one of several kinds. A predicate tells which kind is meant, so
+ * that the faults told are those of that kind alone.
+ */
+export function oneOf<const Cases extends readonly Alternative<unknown>[]>(
+  cases: Cases,
+  options: OneOfOptions,
+): Schema<ValueOf<Cases[number]["schema"]>> {
+  function read(
+    value: unknown,
+    at: string,
+    faults: Fault[],
+  ): ValueOf<Cases[number]["schema"]> | undefined {
+    for (const { when, schema } of cases) {
+      if (!when(value)) continue;
+      // What one of the cases reads is what the type says.
+      return schema.read(value, at, faults) as
+        | ValueOf<Cases[number]["schema"]>
+        | undefined;
+    }
+    return report(faults, {
+      pointer: at,
+      code: "wrong_type",
+      detail: cannotTake(`it is neither ${options.mustBe}`),
+    });
+  }
+  const schemas = cases.map((one) => one.schema);
+  return {
+    read,
+    json: { anyOf: schemas.map((schema) => schema.json) },
+    definitions: definitionsOf(schemas),
+  };
+}
+
+function orNull(json: JsonSchema): JsonSchema {
+  const { type } = json;
+  const isPlain = typeof type === "string" && json.enum === undefined &&
+    json.const === undefined && json.$ref === undefined;
+  return isPlain
+    ? { ...json, type: type === "null" ? type : [type, "null"] }
+    : { anyOf: [json, { type: "null" }] };
+}
+
+/** One thing a parser has against a value. */
+export interface Refusal {
+  /**
+   * Where within the value, as a JSON pointer.
+   * @default "", the whole value
+   */
+  readonly pointer?: string;
+  /**
+   * The kind of fault.
+   * @default {"invalid_value"}
+   */
+  readonly code?: string;
+  /** What is wrong, as a message for the client. */
+  readonly reason: string;
+}
+
+/** What a parser makes of a value. */
+export type Parsed<T> =
+  | { readonly kind: "ok"; readonly value: T }
+  | ({ readonly kind: "invalid" } & Refusal)
+  | { readonly kind: "invalid"; readonly problems: readonly Refusal[] };
+
+/** Options of {@linkcode parsed}. */
+export interface ParsedOptions {
+  /**
+   * Keywords that say what the parser takes, beside those of the schema.
+   * @default none
+   */
+  readonly json?: JsonSchema;
+}
+
+/**
+ * A value as it came, for a parser that does all the reading itself; `json` is
+ * what it takes.
+ */
+export function asGiven(
+  json: JsonSchema,
+  parts: Iterable<Shape> = [],
+): Schema<unknown> {
+  return {
+    read: (value) => value,
+    json,
+    definitions: definitionsOf(parts),
+  };
+}
+
+/** Makes something else of what a schema reads, or refuses it. */
+export function parsed<From, To>(
+  schema: Schema<From>,
+  parse: (value: From) => Parsed<To>,
+  options: ParsedOptions = {},
+): Schema<To> {
+  function read(value: unknown, at: string, faults: Fault[]): To | undefined {
+    const from = schema.read(value, at, faults);
+    if (from === undefined) return undefined;
+    const outcome = parse(from);
+    if (outcome.kind === "ok") return outcome.value;
+    const refusals = "problems" in outcome ? outcome.problems : [outcome];
+    reportAll(refusals, { at, faults });
+    return undefined;
+  }
+  return {
+    read,
+    json: { ...schema.json, ...options.json },
+    definitions: definitionsOf([schema]),
+  };
+}
+
+/**
+ * Adds a condition that several parts of a value have to meet together. The
+ * check tells what is wrong; an empty list means nothing is.
+ */
+export function refined<T>(
+  schema: Schema<T>,
+  check: (value: T) => readonly Refusal[],
+): Schema<T> {
+  return parsed(schema, (value) => {
+    const problems = check(value);
+    return problems.length === 0
+      ? { kind: "ok", value }
+      : { kind: "invalid", problems };
+  });
+}
+
+function reportAll(
+  refusals: readonly Refusal[],
+  { at, faults }: { readonly at: string; readonly faults: Fault[] },
+): void {
+  for (const { pointer = "", code = "invalid_value", reason } of refusals) {
+    report(faults, { pointer: at + pointer, code, detail: reason });
+  }
+}
