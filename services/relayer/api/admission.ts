@@ -122,7 +122,7 @@ export function chargeBytes(
 }
 
 /** A refusal without a body, given after a moment. */
-export async function refuseQuietly(
+async function refuseQuietly(
   { status, code }: { readonly status: number; readonly code: string },
   parts: Pick<AdmissionParts, "refusalDelay">,
 ): Promise<HttpResponse> {

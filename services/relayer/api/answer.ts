@@ -69,7 +69,7 @@ export function refused(
 }
 
 /** Whole seconds for the header `Retry-After`, at least 1. */
-export function retrySeconds(retryAfterMs: number): number {
+function retrySeconds(retryAfterMs: number): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1_000));
 }
 

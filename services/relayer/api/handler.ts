@@ -48,7 +48,7 @@ import {
 } from "./routes/service_routes.ts";
 
 /** Header fields that pages may send. */
-export const ALLOWED_HEADERS: readonly string[] = [
+const ALLOWED_HEADERS: readonly string[] = [
   "authorization",
   "content-type",
   "x-public-key",
@@ -66,7 +66,7 @@ export const ALLOWED_HEADERS: readonly string[] = [
 ];
 
 /** Header fields of answers that pages may read. */
-export const EXPOSED_HEADERS: readonly string[] = [
+const EXPOSED_HEADERS: readonly string[] = [
   "retry-after",
   "x-auth-error",
   "x-trace-id",
@@ -77,10 +77,10 @@ const METHODS = "GET, HEAD, POST, DELETE";
 const MAX_AGE_SECONDS = 7_200;
 
 /** Header fields by name. */
-export type Fields = Readonly<Record<string, string>>;
+type Fields = Readonly<Record<string, string>>;
 
 /** Header fields that every answer has for the origin that asks. */
-export function corsHeaders(
+function corsHeaders(
   headers: HttpHeaders,
   origins: readonly string[],
 ): Fields {
@@ -95,13 +95,13 @@ export function corsHeaders(
 }
 
 /** Whether a request only asks whether another may be sent. */
-export function isPreflight(method: string, headers: HttpHeaders): boolean {
+function isPreflight(method: string, headers: HttpHeaders): boolean {
   return method === "OPTIONS" && headers.get("origin") !== undefined &&
     headers.get("access-control-request-method") !== undefined;
 }
 
 /** What an answer to a preflight has beside {@linkcode corsHeaders}. */
-export function preflightHeaders(): Fields {
+function preflightHeaders(): Fields {
   return {
     "access-control-allow-methods": METHODS,
     "access-control-allow-headers": ALLOWED_HEADERS.join(", "),

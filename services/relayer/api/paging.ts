@@ -66,10 +66,10 @@ export type PageQueryOutcome =
   | { readonly kind: "refused"; readonly answer: Answer };
 
 /** Items of a page when nobody says how many. */
-export const DEFAULT_PAGE_LIMIT = 100;
+const DEFAULT_PAGE_LIMIT = 100;
 
 /** Most items of a page; more are not given, whatever is asked for. */
-export const MAX_PAGE_LIMIT = 500;
+const MAX_PAGE_LIMIT = 500;
 
 const DIGITS = /^\d{1,30}$/;
 

@@ -47,7 +47,7 @@ export interface TokenBearer {
 }
 
 /** Options of {@linkcode OwnerTokens}. */
-export interface OwnerTokensOptions {
+interface OwnerTokensOptions {
   /** Measures the time. */
   readonly clock: Clock;
   /** What a service has to know to be given tokens. */

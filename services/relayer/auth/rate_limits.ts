@@ -27,7 +27,7 @@ export interface RateWindowLimit {
 }
 
 /** Milliseconds of a minute. */
-export const MINUTE_MS = 60_000;
+const MINUTE_MS = 60_000;
 
 /** Rounding must not turn the last point away. */
 const EPSILON = 1e-9;

@@ -102,7 +102,7 @@ export function refusalResponse(refusal: Refusal): HttpResponse {
 }
 
 /** Options of {@linkcode RefusalDelay}. */
-export interface RefusalDelayOptions {
+interface RefusalDelayOptions {
   /** Measures the time. */
   readonly clock: Clock;
   /**

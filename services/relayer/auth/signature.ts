@@ -46,7 +46,7 @@ export interface SignatureCheck {
 }
 
 /** Options of {@linkcode SignatureVerifier}. */
-export interface SignatureVerifierOptions {
+interface SignatureVerifierOptions {
   /**
    * Most keys that are kept ready for use.
    *

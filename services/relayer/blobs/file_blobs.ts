@@ -24,7 +24,7 @@ import { FolderSync, syncFolder, writeDurableFile } from "./durable_file.ts";
 import { Gate } from "./gate.ts";
 
 /** Options of {@linkcode FileBlobs}. */
-export interface FileBlobsOptions {
+interface FileBlobsOptions {
   /** The folder of the blobs; made when it is not there. */
   readonly folder: string;
   /** Hears of files that were changed and of what the file system refuses. */

@@ -86,7 +86,7 @@ export class Gate {
 }
 
 /** Options of {@linkcode KeyedGate}. */
-export interface KeyedGateOptions {
+interface KeyedGateOptions {
   /** How many things happen at a time. */
   readonly places: number;
   /** How many of them for one key. */

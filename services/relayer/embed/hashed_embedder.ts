@@ -37,7 +37,7 @@ const CHARACTER_WEIGHT = 0.5;
 const WORDS_PER_STEP = 32;
 
 /** The features of a text, by name, with their weights; never empty. */
-export function* textFeatures(
+function* textFeatures(
   text: string,
 ): Steps<ReadonlyMap<string, number>> {
   const counted = new Map<string, { count: number; weight: number }>();
@@ -106,13 +106,13 @@ function addCharacters(text: string, add: Add): void {
 }
 
 /** How wide the vectors are that released clients send and expect. */
-export const DEFAULT_WIDTH = 1_536;
+const DEFAULT_WIDTH = 1_536;
 
 /** Features between two steps. */
 const FEATURES_PER_STEP = 256;
 
 /** Options of {@linkcode HashedEmbedder}. */
-export interface HashedEmbedderOptions {
+interface HashedEmbedderOptions {
   /**
    * How wide its vectors are.
    *

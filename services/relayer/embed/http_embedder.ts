@@ -136,7 +136,7 @@ function broken(what: string): EmbedOutcome {
 }
 
 /** Options of {@linkcode CachedEmbedder}. */
-export interface CachedEmbedderOptions {
+interface CachedEmbedderOptions {
   /** Makes the vectors. */
   readonly embedder: Embedder;
   /** The time. */

@@ -20,7 +20,7 @@ import { IMPORTANCE } from "./rule_extractor.ts";
 import { DistinctTexts } from "./sentences.ts";
 
 /** A fence of one prompt. */
-export class Fence {
+class Fence {
   readonly #mark: string;
 
   /**
@@ -53,14 +53,14 @@ function randomMark(): string {
 }
 
 /** The words for how much a fact matters. */
-export const BUCKETS = {
+const BUCKETS = {
   core: IMPORTANCE.high,
   useful: IMPORTANCE.middle,
   minor: IMPORTANCE.low,
 } as const;
 
 /** What a model says when there are no facts. */
-export const NONE = "NONE";
+const NONE = "NONE";
 
 /** Options of {@linkcode parseFactLines}. */
 export interface ParseFactLinesOptions {
@@ -117,7 +117,7 @@ function factOf(line: string): readonly Fact[] {
 }
 
 /** Options of {@linkcode ChatExtractor}. */
-export interface ChatExtractorOptions {
+interface ChatExtractorOptions {
   /** The model. */
   readonly chat: Chat;
   /**
@@ -191,7 +191,7 @@ Answer with one fact in a line and nothing else: one of the words core ` +
 If there is no such fact, answer with the single word ${NONE}.`;
 
 /** Options of {@linkcode ChatAnswerer}. */
-export interface ChatAnswererOptions {
+interface ChatAnswererOptions {
   /** The model. */
   readonly chat: Chat;
   /**

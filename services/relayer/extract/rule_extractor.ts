@@ -78,7 +78,7 @@ const LOW: readonly RegExp[] = [
  * somebody likes, has, plans or decided, 0.2 for what somebody did; `undefined`
  * when it is none.
  */
-export function factImportance(sentence: string): number | undefined {
+function factImportance(sentence: string): number | undefined {
   const words = sentence.split(/\s+/).length;
   if (words < MIN_WORDS || sentence.length > MAX_CHARS) return undefined;
   if (QUESTION.test(sentence) || REQUEST.test(sentence)) return undefined;

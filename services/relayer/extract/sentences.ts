@@ -74,13 +74,13 @@ const FILLERS: ReadonlySet<string> = new Set([
 const SAME_SHARE = 0.9;
 
 /** A sentence as the set of its words, for {@linkcode saysSame}. */
-export function wordSet(text: string): ReadonlySet<string> {
+function wordSet(text: string): ReadonlySet<string> {
   const words = wordsOf(text).map((word) => word.text);
   return new Set(words.filter((word) => !FILLERS.has(word)).map(stem));
 }
 
 /** Whether nine of ten words are the same. */
-export function saysSame(
+function saysSame(
   left: ReadonlySet<string>,
   right: ReadonlySet<string>,
 ): boolean {

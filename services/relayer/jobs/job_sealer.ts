@@ -15,7 +15,7 @@ import type { BlobContent, RelayerVault } from "../vault/vault.ts";
 import type { AcceptOptions, NewText } from "./intake.ts";
 
 /** Options of {@linkcode JobSealer}. */
-export interface JobSealerOptions {
+interface JobSealerOptions {
   /** Seals texts. */
   readonly vault: Pick<RelayerVault, "seal" | "destroy">;
   /** Makes ids. */
@@ -33,7 +33,7 @@ export interface SealedJob {
 }
 
 /** How much a text matters where nobody said. */
-export const DEFAULT_IMPORTANCE = 0.5;
+const DEFAULT_IMPORTANCE = 0.5;
 
 /** Makes jobs. */
 export class JobSealer {

@@ -10,7 +10,7 @@ import type { RelayerStore } from "../store/store.ts";
 import type { JobWatch } from "./intake.ts";
 
 /** Options of {@linkcode JobWaiters}. */
-export interface JobWaitersOptions {
+interface JobWaitersOptions {
   /** Has the jobs. */
   readonly store: Pick<RelayerStore, "jobs">;
   /** Sets timers. */
@@ -111,6 +111,6 @@ export class JobWaiters implements JobWatch {
 }
 
 /** Whether there is nothing more to wait for. */
-export function isSettled({ status }: Pick<JobRow, "status">): boolean {
+function isSettled({ status }: Pick<JobRow, "status">): boolean {
   return status === "uploaded" || status === "done" || status === "failed";
 }

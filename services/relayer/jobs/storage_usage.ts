@@ -15,7 +15,7 @@ export interface Usage {
 }
 
 /** Options of {@linkcode StorageUsage}. */
-export interface StorageUsageOptions {
+interface StorageUsageOptions {
   /** Knows exactly. */
   readonly store: Pick<RelayerStore, "stats" | "openJobs">;
   /** The time, in milliseconds since the epoch. */

@@ -15,7 +15,7 @@ import type { RelayerStore } from "../store/store.ts";
 import type { IndexEntry, RelayerVault } from "../vault/vault.ts";
 
 /** Options of {@linkcode StoredJobs}. */
-export interface StoredJobsOptions {
+interface StoredJobsOptions {
   /** Keeps jobs and rows. */
   readonly store: Pick<RelayerStore, "commit" | "jobs" | "memories">;
   /** Opens vectors. */

@@ -43,7 +43,7 @@ export interface ObjectOptions {
 }
 
 /** The module and the name of the type that accounts have on the public ledger. */
-export const ACCOUNT_TYPE = "account::MemWalAccount";
+const ACCOUNT_TYPE = "account::MemWalAccount";
 const DELEGATE_KEY_TYPE = "account::DelegateKey";
 /**
  * Clients take a package of any other version for one that was replaced. Accounts

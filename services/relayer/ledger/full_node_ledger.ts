@@ -15,7 +15,7 @@ import { normalizeLedgerId } from "./ledger_id.ts";
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Options of {@linkcode callJsonRpc}. */
-export interface JsonRpcCallOptions {
+interface JsonRpcCallOptions {
   /** Makes the call. */
   readonly fetch: Fetch;
   /** Measures the time. */
@@ -31,14 +31,14 @@ export interface JsonRpcCallOptions {
 }
 
 /** What a call comes to. */
-export type JsonRpcCallOutcome =
+type JsonRpcCallOutcome =
   /** The server's result, unchecked. */
   | { readonly kind: "ok"; readonly result: unknown }
   /** There is none; why, for a log. */
   | { readonly kind: "failed"; readonly reason: string };
 
 /** Calls a method. Never rejects. */
-export async function callJsonRpc(
+async function callJsonRpc(
   call: { readonly method: string; readonly params: readonly unknown[] },
   options: JsonRpcCallOptions,
 ): Promise<JsonRpcCallOutcome> {

@@ -63,7 +63,7 @@ const STEPS: readonly string[] = [
  *
  * @throws {Error} when the file is of a later version than this program knows
  */
-export function migrateLedger(db: DatabaseSync): void {
+function migrateLedger(db: DatabaseSync): void {
   inTransaction(db, () => {
     const version = Number(
       db.prepare("PRAGMA user_version").get()

@@ -25,9 +25,9 @@ import {
 } from "./ledger_id.ts";
 
 /** Most keys of an account. */
-export const MAX_DELEGATE_KEYS = 20;
+const MAX_DELEGATE_KEYS = 20;
 /** Most bytes of a label. */
-export const MAX_LABEL_BYTES = 64;
+const MAX_LABEL_BYTES = 64;
 
 /** A key as somebody gives it. */
 export interface DelegateKeyInput {
@@ -38,12 +38,12 @@ export interface DelegateKeyInput {
 }
 
 /** What reading a key comes to. */
-export type DelegateKeyOutcome =
+type DelegateKeyOutcome =
   | { readonly kind: "ok"; readonly key: DelegateKey }
   | { readonly kind: "invalid"; readonly message: string };
 
 /** Reads a key. */
-export function readDelegateKey(input: DelegateKeyInput): DelegateKeyOutcome {
+function readDelegateKey(input: DelegateKeyInput): DelegateKeyOutcome {
   const publicKey = normalizePublicKey(input.publicKey);
   if (publicKey === undefined) {
     return invalid("the public key is not 64 hexadecimal digits");

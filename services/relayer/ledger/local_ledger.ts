@@ -11,11 +11,11 @@ import { normalizeLedgerId, normalizePublicKey } from "./ledger_id.ts";
 import { LocalAccounts } from "./local_accounts.ts";
 
 /** The package that the accounts are of unless another one is given. */
-export const LOCAL_PACKAGE_ID =
+const LOCAL_PACKAGE_ID =
   "0xc11a9b8583b607e291419bab05299f89f3beed6fbc79a78f158ea7bba51d1a28";
 
 /** Options of {@linkcode LocalLedger}. */
-export interface LocalLedgerOptions {
+interface LocalLedgerOptions {
   /**
    * The package that the accounts are of; their ids follow from it.
    *

@@ -16,7 +16,7 @@ import {
 } from "./vectors.ts";
 
 /** Options of {@linkcode smallestOfLargest}. */
-export interface SmallestOfLargestOptions {
+interface SmallestOfLargestOptions {
   /** How many of the largest, at least 1. */
   readonly limit: number;
   /** What a score stands for; asked for the largest ones only. */
@@ -27,7 +27,7 @@ export interface SmallestOfLargestOptions {
  * Picks the `limit` largest of `scores`, and of what they stand for the smallest.
  * `-Infinity` when there are fewer scores than that.
  */
-export function smallestOfLargest(
+function smallestOfLargest(
   scores: Float64Array,
   options: SmallestOfLargestOptions,
 ): number {

@@ -28,7 +28,7 @@ import {
 } from "./recall_request.ts";
 
 /** Options of {@linkcode RecallService}. */
-export interface RecallServiceOptions {
+interface RecallServiceOptions {
   /** Makes vectors of queries. */
   readonly embedder: Embedder;
   /** Finds memories. */
@@ -276,7 +276,7 @@ export class RecallService implements Recall {
 }
 
 /** Bytes of blobs that a recall answers with unless somebody says otherwise. */
-export const MAX_ANSWER_BYTES = 1_048_576;
+const MAX_ANSWER_BYTES = 1_048_576;
 
 /** Bytes of blobs that cannot be opened, after which no more are tried. */
 const MAX_UNREADABLE_BYTES = 8 * MAX_ANSWER_BYTES;

@@ -58,7 +58,7 @@ export interface Restorer {
 }
 
 /** Options of {@linkcode RestoreService}. */
-export interface RestoreServiceOptions extends RestoreParts {
+interface RestoreServiceOptions extends RestoreParts {
   /** Knows which blobs there are. */
   readonly catalog: Pick<BlobCatalog, "list">;
   /** The time. */

@@ -9,7 +9,7 @@
 import { type CoarseQuery, coarseQuery } from "./vectors.ts";
 
 /** A function of the module; all arguments are addresses and counts. */
-export type ScanFunction = (
+type ScanFunction = (
   ...args: [
     rows: number,
     count: number,
@@ -20,7 +20,7 @@ export type ScanFunction = (
 ) => void;
 
 /** The two functions of the module; see the module's comment. */
-export interface RowScan {
+interface RowScan {
   /** Sums over all columns. */
   readonly dense: ScanFunction;
   /** Sums over the columns that the query names. */
@@ -28,10 +28,10 @@ export interface RowScan {
 }
 
 /** Columns that one turn of the dense loop takes. */
-export const DENSE_STEP = 32;
+const DENSE_STEP = 32;
 
 /** Compiles the module over a memory of the caller's. */
-export function compileRowScan(memory: WebAssembly.Memory): RowScan {
+function compileRowScan(memory: WebAssembly.Memory): RowScan {
   const module = new WebAssembly.Module(moduleBytes());
   const instance = new WebAssembly.Instance(module, { env: { memory } });
   const { dense, sparse } = instance.exports;

@@ -12,7 +12,7 @@ import { StoreFailedError } from "../../shared/store_failed_error.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 
 /** Options of {@linkcode StorageWatch}. */
-export interface StorageWatchOptions {
+interface StorageWatchOptions {
   /** Writes as storing a memory does; rejects when that cannot be done. */
   readonly tryWrite: () => Promise<void>;
   /** Told once when writing begins to fail, and once when it works again. */

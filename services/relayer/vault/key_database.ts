@@ -33,7 +33,7 @@ export interface WrappedDataKey {
 }
 
 /** Options of {@linkcode KeyDatabase}. */
-export interface KeyDatabaseOptions {
+interface KeyDatabaseOptions {
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
   /** Milliseconds of a clock that only goes forward. */

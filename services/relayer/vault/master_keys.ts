@@ -62,7 +62,7 @@ export function parseMasterKeys(text: string): MasterKeysOutcome {
 }
 
 /** What is wrong with keys; undefined when they can be used. */
-export function masterKeysFault(
+function masterKeysFault(
   keys: readonly Uint8Array[],
 ): string | undefined {
   if (keys.length === 0) return "there is none";
@@ -98,7 +98,7 @@ export function masterKeysOf(
 }
 
 /** A file's text with one new key. */
-export function newMasterKeyText(): string {
+function newMasterKeyText(): string {
   const key = new Uint8Array(randomBytes(KEY_BYTES)).toBase64();
   return "# The key that wraps the keys of all memories. Keep a copy of it\n" +
     "# apart from the backups of the data: without it no memory opens.\n" +
@@ -124,7 +124,7 @@ export interface MasterKeyFileOptions {
 }
 
 /** The name of the file. */
-export const MASTER_KEY_FILE = "master.key";
+const MASTER_KEY_FILE = "master.key";
 
 /** The bits of a file's mode that let others than its owner at it. */
 const OTHERS = 0o077;

@@ -10,7 +10,7 @@ import type { BlobContent, IndexEntry, Metadata } from "./vault.ts";
  * Most bytes of a content: a text of 1 MiB fits however it is written, and with
  * its envelope it is no more than the 8 MiB that stores of blobs take.
  */
-export const MAX_CONTENT_BYTES = 8 * 1_048_576 - 4_096;
+const MAX_CONTENT_BYTES = 8 * 1_048_576 - 4_096;
 
 const VERSION = 1;
 
@@ -83,7 +83,7 @@ function isNotFinite(value: string | number | boolean): boolean {
 }
 
 /** JSON in UTF-8; undefined when it is none. */
-export function parseJson(bytes: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
@@ -93,7 +93,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /** Tells whether a value is what a client may say of a memory. */
-export function isMetadata(value: unknown): value is Metadata {
+function isMetadata(value: unknown): value is Metadata {
   return isRecord(value) &&
     Object.values(value).every((entry) =>
       typeof entry === "string" || typeof entry === "number" ||
@@ -108,9 +108,9 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** Most numbers of a vector. */
 export const MAX_VECTOR_WIDTH = 16_384;
 /** Most bytes of metadata as JSON. */
-export const MAX_METADATA_BYTES = 65_536;
+const MAX_METADATA_BYTES = 65_536;
 /** Most bytes of a model's name in UTF-8. */
-export const MAX_MODEL_BYTES = 4_096;
+const MAX_MODEL_BYTES = 4_096;
 
 const DENSE = 1;
 const SPARSE = 2;

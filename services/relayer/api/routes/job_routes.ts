@@ -14,7 +14,7 @@ import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
 import { MAX_BULK_ITEMS } from "./remember_routes.ts";
 
 /** What of a job is told. */
-export interface JobView {
+interface JobView {
   /** Its id, that of the memory as well. */
   readonly job_id: string;
   /** Where it is. */
@@ -33,7 +33,7 @@ export interface JobView {
  * The view of a job. An error is told only of a job that failed for good: while it
  * is tried again, nothing is lost yet.
  */
-export function jobView(job: JobRow): JobView {
+function jobView(job: JobRow): JobView {
   const { id, status, owner, namespace, blobId, error } = job;
   return {
     job_id: id,
@@ -46,7 +46,7 @@ export function jobView(job: JobRow): JobView {
 }
 
 /** The view of a job that is forgotten, while what it stored is there. */
-export function storedJobView(memory: MemoryRow): JobView {
+function storedJobView(memory: MemoryRow): JobView {
   const { id, owner, namespace, blobId } = memory;
   return { job_id: id, status: "done", owner, namespace, blob_id: blobId };
 }
@@ -55,7 +55,7 @@ export function storedJobView(memory: MemoryRow): JobView {
 export type JobParts = Pick<RelayerParts, "jobWatch" | "store">;
 
 /** Longest time that a status waits for the job, in seconds. */
-export const MAX_WAIT_SECONDS = 20;
+const MAX_WAIT_SECONDS = 20;
 
 const DIGITS = /^\d{1,30}$/;
 

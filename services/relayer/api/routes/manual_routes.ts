@@ -47,7 +47,7 @@ export type ManualParts = Pick<
 >;
 
 /** What a client sealed. */
-export interface ManualContent {
+interface ManualContent {
   /** What only the client can open. */
   readonly bytes: Uint8Array;
   /** What it is found by, of length 1. */
@@ -57,7 +57,7 @@ export interface ManualContent {
 }
 
 /** What storing comes to. */
-export type ManualOutcome =
+type ManualOutcome =
   | { readonly kind: "stored"; readonly id: string; readonly blobId: string }
   | { readonly kind: "over_quota" };
 
@@ -67,7 +67,7 @@ const NO_METADATA: Metadata = {};
  * Stores a memory; recall finds it when this answers. The vector cannot be made
  * again, so the catalogue keeps it too, sealed like the one of the index.
  */
-export async function storeManual(
+async function storeManual(
   caller: Caller,
   { parts, content }: {
     readonly parts: ManualParts;

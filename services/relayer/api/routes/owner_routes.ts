@@ -27,10 +27,10 @@ import type { RelayerParts } from "../parts.ts";
 import type { OpenRoute, OwnerRoute } from "../route.ts";
 
 /** The version of what listings promise; a client that knows another begins anew. */
-export const SNAPSHOT_VERSION = 2;
+const SNAPSHOT_VERSION = 2;
 
 /** What listings tell of a memory. */
-export interface MemoryView {
+interface MemoryView {
   /** Its id. */
   readonly memory_id: string;
   /** The namespace's name. */
@@ -62,7 +62,7 @@ export interface MemoryView {
 }
 
 /** The view of a row. */
-export function memoryView(memory: MemoryRow): MemoryView {
+function memoryView(memory: MemoryRow): MemoryView {
   const { supersedes, supersededBy } = memory;
   return {
     memory_id: memory.id,
@@ -83,7 +83,7 @@ export function memoryView(memory: MemoryRow): MemoryView {
 }
 
 /** What listings tell of a memory that is gone. */
-export interface TombstoneView {
+interface TombstoneView {
   /** Its id. */
   readonly memory_id: string;
   /** The namespace's name. */
@@ -93,7 +93,7 @@ export interface TombstoneView {
 }
 
 /** The view of a tombstone. */
-export function tombstoneView(tombstone: Tombstone): TombstoneView {
+function tombstoneView(tombstone: Tombstone): TombstoneView {
   return {
     memory_id: tombstone.id,
     namespace_id: tombstone.namespace,
@@ -102,7 +102,7 @@ export function tombstoneView(tombstone: Tombstone): TombstoneView {
 }
 
 /** What listings tell of a namespace. */
-export interface NamespaceView {
+interface NamespaceView {
   /** Its id, which is its name. */
   readonly id: string;
   /** Its name. */
@@ -116,7 +116,7 @@ export interface NamespaceView {
 }
 
 /** The view of a namespace. */
-export function namespaceView(namespace: NamespaceRow): NamespaceView {
+function namespaceView(namespace: NamespaceRow): NamespaceView {
   return {
     id: namespace.name,
     name: namespace.name,

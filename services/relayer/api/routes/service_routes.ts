@@ -18,7 +18,7 @@ import {
 } from "../route.ts";
 
 /** The compatibility contract, as `/version` and `/health` tell it. */
-export interface Contract {
+interface Contract {
   /** The relayer's version. */
   readonly relayerVersion: string;
   /** The version of the API; its major number is what clients compare. */
@@ -34,7 +34,7 @@ export interface Contract {
 }
 
 /** Something that will go away. */
-export interface Deprecation {
+interface Deprecation {
   /** What it is. */
   readonly surface: string;
   /** The version of the API since which it should not be used. */
@@ -46,7 +46,7 @@ export interface Deprecation {
 }
 
 /** The version of the API. */
-export const API_VERSION = "1.0.0";
+const API_VERSION = "1.0.0";
 
 /**
  * Released clients compare the first number with a constant of theirs, which is
@@ -79,7 +79,7 @@ const DEPRECATIONS: readonly Deprecation[] = [{
 }];
 
 /** The contract of this relayer. */
-export function contractOf(
+function contractOf(
   { version, buildCommit: commit }: Pick<
     RelayerParts,
     "version" | "buildCommit"

@@ -11,7 +11,7 @@ import type { MemoryWrites } from "./memory_writes.ts";
 import type { SideRows } from "./side_rows.ts";
 
 /** Options of {@linkcode ChangeApplier}. */
-export interface ChangeApplierOptions {
+interface ChangeApplierOptions {
   /** The jobs. */
   readonly jobs: JobRows;
   /** The index's rows. */

@@ -70,7 +70,7 @@ export function openDatabase(
 }
 
 /** What a database file is called, and what it means when it is damaged. */
-export interface FileErrorsOptions {
+interface FileErrorsOptions {
   /** The path of the file. */
   readonly path: string;
   /** What can be done when it is damaged: how to go on, and what is lost then. */

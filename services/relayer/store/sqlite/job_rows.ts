@@ -21,7 +21,7 @@ const STATUSES: readonly JobStatus[] = [
 const FIRST_FINISHED = 3;
 
 /** The number of a status. */
-export function statusCode(status: JobStatus): number {
+function statusCode(status: JobStatus): number {
   return STATUSES.indexOf(status);
 }
 
@@ -30,7 +30,7 @@ export function statusCode(status: JobStatus): number {
  *
  * @throws {RangeError} when there is none
  */
-export function statusOf(code: number): JobStatus {
+function statusOf(code: number): JobStatus {
   const status = STATUSES[code];
   if (status === undefined) {
     throw new RangeError(`Cannot read job: its status is ${code}`);
@@ -39,7 +39,7 @@ export function statusOf(code: number): JobStatus {
 }
 
 /** Whether a job of this status is still to be worked on. */
-export function isUnfinished(code: number): boolean {
+function isUnfinished(code: number): boolean {
   return code < FIRST_FINISHED;
 }
 

@@ -9,7 +9,7 @@ import type { MemoryRow, Tombstone } from "../rows.ts";
 import type { FeedPosition, MemoryPage } from "../store.ts";
 
 /** A row of the table of memories. */
-export interface MemoryRecord {
+interface MemoryRecord {
   /** The row's number. */
   readonly n: number;
   /** As in {@linkcode MemoryRow.owner}. */
@@ -45,7 +45,7 @@ export interface MemoryRecord {
 }
 
 /** A row of the table of tombstones. */
-export interface TombstoneRecord {
+interface TombstoneRecord {
   /** As in {@linkcode Tombstone.id}. */
   readonly id: string;
   /** As in {@linkcode Tombstone.namespace}. */
@@ -57,7 +57,7 @@ export interface TombstoneRecord {
 }
 
 /** The row as the port shows it. */
-export function memoryOf(row: MemoryRecord): MemoryRow {
+function memoryOf(row: MemoryRecord): MemoryRow {
   return {
     id: row.id,
     owner: row.owner,
@@ -78,7 +78,7 @@ export function memoryOf(row: MemoryRecord): MemoryRow {
 }
 
 /** The tombstone as the port shows it. */
-export function tombstoneOf(row: TombstoneRecord): Tombstone {
+function tombstoneOf(row: TombstoneRecord): Tombstone {
   return {
     id: row.id,
     namespace: row.namespace,

@@ -21,7 +21,7 @@ interface MemoryHead {
 }
 
 /** Options of {@linkcode MemoryWrites}. */
-export interface MemoryWritesOptions {
+interface MemoryWritesOptions {
   /** Numbers the changes. */
   readonly counter: ChangeCounter;
   /** Kept with each change. */

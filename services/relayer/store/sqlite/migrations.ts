@@ -10,7 +10,7 @@
 import type { Migration } from "../../../shared/sqlite/migrations.ts";
 
 /** Makes the tables of version 1. */
-export const INITIAL_TABLES = `
+const INITIAL_TABLES = `
 -- Numbers about the whole: last_change, the highest number that was given, and
 -- first_change, the one that all numbers of this file are greater than.
 CREATE TABLE numbers(
