@@ -86,13 +86,28 @@ function lineOf(outcome: ConfigFilesOutcome): string {
   return outcome.files.map(({ name, text }) => `${name}=${text}`).join(" ");
 }
 
+/**
+ * Writes files, and a folder that is new, so that no look finds half of it,
+ * however long it takes.
+ */
 async function writeAll(
   directory: string,
   files: Readonly<Record<string, string>>,
 ): Promise<void> {
-  await Deno.mkdir(directory, { recursive: true });
+  const parent = directory.slice(0, directory.lastIndexOf("/"));
+  await Deno.mkdir(parent, { recursive: true });
+  const made = await Deno.makeTempDir();
   for (const [name, text] of Object.entries(files)) {
-    await Deno.writeTextFile(`${directory}/${name}`, text);
+    await Deno.writeTextFile(`${made}/${name}`, text);
+  }
+  try {
+    await Deno.rename(made, directory);
+  } catch {
+    // It is there already, with files in it.
+    for (const name of Object.keys(files)) {
+      await Deno.rename(`${made}/${name}`, `${directory}/${name}`);
+    }
+    await Deno.remove(made);
   }
 }
 
