@@ -12,7 +12,7 @@ import type { Logger } from "../shared/logger.ts";
 import { opened, shownGrpcAddress, shownHttpAddress } from "./open_listener.ts";
 
 /** The parts of {@linkcode PublicListeners}. */
-export interface PublicListenersOptions {
+interface PublicListenersOptions {
   /** Answers gRPC. */
   readonly grpc: GrpcServer;
   /** Answers HTTP. */

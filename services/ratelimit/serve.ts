@@ -19,13 +19,12 @@ import { Slices } from "../shared/slices.ts";
 import { debugRoutes } from "./api/debug_routes.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";
 import { HealthState } from "./api/health_state.ts";
-import { measuredMethods } from "./api/measured_methods.ts";
+import { measuredMethods, rateLimitMethods } from "./api/rate_limit_methods.ts";
 import { publicRoutes } from "./api/public_routes.ts";
-import { rateLimitMethods } from "./api/rate_limit_methods.ts";
-import { RefusalLog } from "./api/refusal_log.ts";
+import { RefusalLog } from "./api/refusal.ts";
 import type { CounterStore } from "./counters/counter_store.ts";
 import { Decider } from "./decision/decide.ts";
-import { DecisionTally } from "./decision/tally.ts";
+import { StatsRecorder } from "./decision/stats_recorder.ts";
 import { opened, shownHttpAddress } from "./open_listener.ts";
 import { PublicListeners } from "./public_listeners.ts";
 import type { RateLimitSettings } from "./settings.ts";
@@ -34,7 +33,7 @@ import { loadInThread } from "./rules/load_thread.ts";
 import { ConfigLoader } from "./sources/config_loader.ts";
 import { createFileSource } from "./sources/files.ts";
 import type { StatsRegistry } from "./stats/registry.ts";
-import { createRuleStatsCache } from "./stats/rule_stats.ts";
+import { createRuleStatsCache } from "./stats/stats.ts";
 
 /** What the service gets from the process it runs in. */
 export interface ServeOptions {
@@ -202,7 +201,7 @@ function createDecider(
     Math.floor(settings.statsMaxNames * share / 7);
   return new Decider({
     store: parts.store,
-    tally: new DecisionTally(parts.registry, {
+    recorder: new StatsRecorder(parts.registry, {
       configured: createRuleStatsCache(parts.registry, {
         maxPaths: maxPaths(0.6),
       }),

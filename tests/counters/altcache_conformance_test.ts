@@ -1,4 +1,4 @@
-import { counterStoreConformance } from "../../services/ratelimit/counters/counter_store_conformance.ts";
+import { counterStoreConformance } from "../../services/ratelimit/counters/testing/counter_store_conformance.ts";
 import { startMemcachedServer } from "../support/memcached_server.ts";
 import { serviceTest } from "../support/services.ts";
 import { startStore } from "./altcache_subject.ts";

@@ -8,7 +8,7 @@
 import {
   type ConformanceSubject,
   counterStoreConformance,
-} from "../../services/ratelimit/counters/counter_store_conformance.ts";
+} from "../../services/ratelimit/counters/testing/counter_store_conformance.ts";
 
 /** Runs the whole suite within the test `context`. */
 export async function conformanceSteps(

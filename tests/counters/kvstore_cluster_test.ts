@@ -6,7 +6,7 @@ import {
 } from "@std/assert";
 import { Buffer } from "node:buffer";
 import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
-import { keySlot } from "../../services/ratelimit/counters/kvstore/redis/key_slot.ts";
+import { keySlot } from "../../services/ratelimit/counters/kvstore/redis/slot_map.ts";
 import type { RedisClusterNodes } from "../../services/ratelimit/counters/kvstore/redis/target.ts";
 import { freePort } from "../support/redis_server.ts";
 import {

@@ -1,4 +1,4 @@
-import { counterStoreConformance } from "../../services/ratelimit/counters/counter_store_conformance.ts";
+import { counterStoreConformance } from "../../services/ratelimit/counters/testing/counter_store_conformance.ts";
 import { createSplitStore } from "../../services/ratelimit/counters/split_store.ts";
 import { startFailoverGroup } from "../support/redis_failover_group.ts";
 import { startRedisServer } from "../support/redis_server.ts";

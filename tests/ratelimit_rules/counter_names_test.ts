@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { altcacheKey } from "../../services/ratelimit/counters/altcache/altcache_key.ts";
+import { altcacheKey } from "../../services/ratelimit/counters/altcache/altcache_plan.ts";
 import type {
   CounterAnswer,
   CounterBatch,

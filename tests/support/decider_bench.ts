@@ -16,13 +16,13 @@ import {
   type DeciderOptions,
   type Decision,
 } from "../../services/ratelimit/decision/decide.ts";
-import { DecisionTally } from "../../services/ratelimit/decision/tally.ts";
+import { StatsRecorder } from "../../services/ratelimit/decision/stats_recorder.ts";
 import { loadRules } from "../../services/ratelimit/rules/load.ts";
 import {
   createStatsRegistry,
   type StatsRegistry,
 } from "../../services/ratelimit/stats/registry.ts";
-import { createRuleStatsCache } from "../../services/ratelimit/stats/rule_stats.ts";
+import { createRuleStatsCache } from "../../services/ratelimit/stats/stats.ts";
 import { type RequestOfTest, viewOf } from "./view_of.ts";
 
 /** The time of calls unless told otherwise, whole Unix seconds. */
@@ -122,7 +122,7 @@ export class DeciderBench {
     };
     this.decider = new Decider({
       store: this.store,
-      tally: new DecisionTally(this.#registry, caches),
+      recorder: new StatsRecorder(this.#registry, caches),
       ...options,
     });
     this.reload(yaml);

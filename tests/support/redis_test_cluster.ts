@@ -4,8 +4,10 @@
  * @module
  */
 
-import { SLOT_COUNT } from "../../services/ratelimit/counters/kvstore/redis/key_slot.ts";
-import { readSlots } from "../../services/ratelimit/counters/kvstore/redis/slot_map.ts";
+import {
+  readSlots,
+  SLOT_COUNT,
+} from "../../services/ratelimit/counters/kvstore/redis/slot_map.ts";
 import { RedisServer, type RedisServerTls } from "./redis_server.ts";
 import { waitUntil } from "./wait_until.ts";
 

@@ -5,8 +5,7 @@
  */
 
 import type { Route } from "./router.ts";
-import { describeRules } from "../rules/describe.ts";
-import type { Snapshot } from "../rules/snapshot.ts";
+import { describeRules, type Snapshot } from "../rules/snapshot.ts";
 import { statsJson, statsText } from "../stats/page.ts";
 import type { StatsRegistry } from "../stats/registry.ts";
 

@@ -10,8 +10,7 @@ import { RequestView } from "../../../proto/request_view.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Decider, Decision } from "../decision/decide.ts";
 import type { Counter, Stats } from "../stats/stats.ts";
-import type { Refusal, RefusalKind } from "./refusal.ts";
-import type { RefusalLog } from "./refusal_log.ts";
+import type { Refusal, RefusalKind, RefusalLog } from "./refusal.ts";
 
 /** What became of a request. */
 export type EndpointOutcome =
@@ -19,7 +18,7 @@ export type EndpointOutcome =
   | Refusal;
 
 /** The parts of a {@linkcode DecisionEndpoint}. */
-export interface DecisionEndpointOptions {
+interface DecisionEndpointOptions {
   /** Decides. */
   readonly decider: Decider;
   /** Gives the time of a call. */

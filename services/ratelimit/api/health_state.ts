@@ -8,7 +8,7 @@ import { SERVING_STATUS } from "../../../proto/health.ts";
 import type { HealthBoard } from "../../shared/grpc/health.ts";
 
 /** What health is made of. */
-export interface HealthStateOptions {
+interface HealthStateOptions {
   /** Shown to gRPC health clients under {@linkcode HEALTH_SERVICE}. */
   readonly board: HealthBoard;
   /** True while the counter store is fit. */
@@ -18,7 +18,7 @@ export interface HealthStateOptions {
 }
 
 /** Name under which gRPC health clients ask for the state. */
-export const HEALTH_SERVICE = "ratelimit";
+const HEALTH_SERVICE = "ratelimit";
 
 /** Holds the components and tells the board of every change. */
 export class HealthState {

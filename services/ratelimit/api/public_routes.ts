@@ -15,7 +15,7 @@ import { problem } from "../../shared/http/problem.ts";
 import type { Route } from "./router.ts";
 import type { DecisionEndpoint, EndpointOutcome } from "./decision_endpoint.ts";
 import type { HealthState } from "./health_state.ts";
-import { refusalProblem } from "./refusal_status.ts";
+import { refusalProblem } from "./refusal.ts";
 
 /** The parts behind the routes. */
 export interface PublicRoutesOptions {

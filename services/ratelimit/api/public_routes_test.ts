@@ -6,14 +6,14 @@ import { BodyBudget } from "../../shared/http/body.ts";
 import { createRouter, type Router } from "./router.ts";
 import { createMemoryStore } from "../counters/memory_store.ts";
 import { Decider } from "../decision/decide.ts";
-import { DecisionTally } from "../decision/tally.ts";
+import { StatsRecorder } from "../decision/stats_recorder.ts";
 import { loadRules } from "../rules/load.ts";
 import { createStatsRegistry } from "../stats/registry.ts";
-import { createRuleStatsCache } from "../stats/rule_stats.ts";
+import { createRuleStatsCache } from "../stats/stats.ts";
 import { DecisionEndpoint } from "./decision_endpoint.ts";
 import { HealthState } from "./health_state.ts";
 import { publicRoutes } from "./public_routes.ts";
-import { RefusalLog } from "./refusal_log.ts";
+import { RefusalLog } from "./refusal.ts";
 
 const RULES = `domain: edge
 descriptors:
@@ -39,7 +39,7 @@ function service(
   const store = createMemoryStore();
   const decider = new Decider({
     store,
-    tally: new DecisionTally(registry, {
+    recorder: new StatsRecorder(registry, {
       configured: createRuleStatsCache(registry),
       requested: createRuleStatsCache(registry),
     }),

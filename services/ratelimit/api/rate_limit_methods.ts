@@ -1,14 +1,21 @@
 /**
- * `envoy.service.ratelimit.v3.RateLimitService` over the transport seam.
+ * The gRPC methods of `envoy.service.ratelimit.v3.RateLimitService`, and the
+ * statistics of unary methods.
  *
  * @module
  */
 
 import { encodeRateLimitResponse } from "../../../proto/rate_limit_response_codec.ts";
 import { WireWriter } from "../../../proto/wire_writer.ts";
-import type { GrpcAnswer, GrpcMethods } from "../../shared/grpc/method.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type {
+  GrpcAnswer,
+  GrpcMethod,
+  GrpcMethods,
+} from "../../shared/grpc/method.ts";
+import type { Stats } from "../stats/stats.ts";
 import type { DecisionEndpoint, EndpointOutcome } from "./decision_endpoint.ts";
-import { refusalFailure } from "./refusal_status.ts";
+import { refusalFailure } from "./refusal.ts";
 
 /** Full path of the one method of the service. */
 export const SHOULD_RATE_LIMIT_PATH =
@@ -33,6 +40,46 @@ export function rateLimitMethods(endpoint: DecisionEndpoint): GrpcMethods {
           ? outcome.then(answerOf)
           : answerOf(outcome);
       },
+    },
+  };
+}
+
+/**
+ * The same methods, counted under `ratelimit_server.‹Method›.total_requests`
+ * and timed under `.response_time`. Streams are left as they are.
+ */
+export function measuredMethods(
+  methods: GrpcMethods,
+  options: { readonly stats: Stats; readonly clock: Clock },
+): GrpcMethods {
+  return Object.fromEntries(
+    Object.entries(methods).map(([path, method]) => [
+      path,
+      measured(path, method, options),
+    ]),
+  );
+}
+
+function measured(
+  path: string,
+  method: GrpcMethod,
+  options: { readonly stats: Stats; readonly clock: Clock },
+): GrpcMethod {
+  if (method.kind !== "unary") return method;
+  const { stats, clock } = options;
+  const name = `ratelimit_server.${path.slice(path.lastIndexOf("/") + 1)}`;
+  const requests = stats.counter(`${name}.total_requests`);
+  const responseTime = stats.timer(`${name}.response_time`);
+  return {
+    kind: "unary",
+    handle(request, call) {
+      requests.add();
+      const startedMs = clock.nowMs();
+      const done = (): void => responseTime.record(clock.nowMs() - startedMs);
+      const answer = method.handle(request, call);
+      if (answer instanceof Promise) return answer.finally(done);
+      done();
+      return answer;
     },
   };
 }

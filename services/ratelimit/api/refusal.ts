@@ -1,8 +1,18 @@
 /**
- * Requests that get no decision.
+ * Requests that get no decision: their kinds, their form in each protocol, and
+ * log lines about them that cannot become a flood.
  *
  * @module
  */
+
+import type { Clock } from "../../shared/clock.ts";
+import {
+  GRPC_STATUS,
+  GrpcFailure,
+  type GrpcStatus,
+} from "../../shared/grpc/method.ts";
+import { problem } from "../../shared/http/problem.ts";
+import type { Logger } from "../../shared/logger.ts";
 
 /** Why a request got no decision. */
 export type RefusalKind =
@@ -25,4 +35,64 @@ export interface Refusal {
   readonly why: RefusalKind;
   /** What the caller is told. */
   readonly reason: string;
+}
+
+const STATUS: Readonly<
+  Record<RefusalKind, { readonly grpc: GrpcStatus; readonly http: number }>
+> = {
+  malformed: { grpc: GRPC_STATUS.INVALID_ARGUMENT, http: 400 },
+  invalid: { grpc: GRPC_STATUS.INVALID_ARGUMENT, http: 400 },
+  too_large: { grpc: GRPC_STATUS.RESOURCE_EXHAUSTED, http: 413 },
+  no_configuration: { grpc: GRPC_STATUS.UNAVAILABLE, http: 503 },
+  store_unavailable: { grpc: GRPC_STATUS.UNAVAILABLE, http: 503 },
+};
+
+/** The refusal as the failure of a gRPC call. */
+export function refusalFailure(refusal: Refusal): GrpcFailure {
+  return new GrpcFailure(STATUS[refusal.why].grpc, refusal.reason);
+}
+
+/** The refusal as an HTTP answer. */
+export function refusalProblem(refusal: Refusal): Response {
+  const status = STATUS[refusal.why].http;
+  return problem({ status, detail: refusal.reason });
+}
+
+const QUIET_MS = 60_000;
+
+/** Tells of refusals without flooding the log. */
+export class RefusalLog {
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #seen = new Map<
+    RefusalKind,
+    { readonly sinceMs: number; count: number }
+  >();
+
+  /** A log that has seen nothing yet. */
+  constructor(logger: Logger, clock: Clock) {
+    this.#logger = logger;
+    this.#clock = clock;
+  }
+
+  /** Takes one refusal. */
+  note(why: RefusalKind, reason: string): void {
+    const nowMs = this.#clock.nowMs();
+    const seen = this.#seen.get(why);
+    if (seen !== undefined && nowMs - seen.sinceMs < QUIET_MS) {
+      seen.count++;
+      this.#logger.debug("Refused a request", { why, reason });
+      return;
+    }
+    this.#seen.set(why, { sinceMs: nowMs, count: 0 });
+    this.#logger.warn(
+      "Refused a request; more of this kind are logged at " +
+        "debug for a minute",
+      {
+        why,
+        reason,
+        sinceLastWarning: seen?.count,
+      },
+    );
+  }
 }

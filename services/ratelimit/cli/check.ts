@@ -6,10 +6,10 @@
 
 import { switchFlag, textFlag } from "../../shared/flags.ts";
 import { readCommand } from "../../shared/read_command.ts";
-import { type ConfigFault, formatConfigFault } from "../rules/config_fault.ts";
-import { describeRules } from "../rules/describe.ts";
+import { type ConfigFault, formatConfigFault } from "../rules/config.ts";
+import { describeRules } from "../rules/snapshot.ts";
 import { loadRules } from "../rules/load.ts";
-import { readConfigFiles } from "../sources/read_config_files.ts";
+import { readConfigFiles } from "../sources/config_files.ts";
 import type { CommandIo } from "../../shared/command_io.ts";
 
 const flags = {

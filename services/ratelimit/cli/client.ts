@@ -1,15 +1,20 @@
 /**
- * `ratelimit client`: asks a running service for one decision.
+ * `ratelimit client`: asks a running service for one decision on descriptors
+ * written as `key=value,key=value`.
  *
  * @module
  */
 
-import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
-import type { RateLimitRequest } from "../../../proto/rate_limit_request.ts";
 import { responseToJson } from "../../../proto/rate_limit_json.ts";
+import {
+  type DescriptorEntry,
+  encodeRateLimitRequest,
+  type RateLimitRequest,
+} from "../../../proto/rate_limit_request.ts";
 import { CODE } from "../../../proto/rate_limit_response.ts";
 import { decodeRateLimitResponse } from "../../../proto/rate_limit_response_codec.ts";
 import { responseToText } from "../../../proto/text_format.ts";
+import type { CommandIo } from "../../shared/command_io.ts";
 import {
   durationFlag,
   integerFlag,
@@ -17,12 +22,11 @@ import {
   switchFlag,
   textFlag,
 } from "../../shared/flags.ts";
-import { readCommand, wrongArguments } from "../../shared/read_command.ts";
 import { createGrpcClient } from "../../shared/grpc/client.ts";
 import { GrpcFailure } from "../../shared/grpc/method.ts";
+import { quote } from "../../shared/quote.ts";
+import { readCommand, wrongArguments } from "../../shared/read_command.ts";
 import { SHOULD_RATE_LIMIT_PATH } from "../api/rate_limit_methods.ts";
-import { parseDescriptor } from "./parse_descriptor.ts";
-import type { CommandIo } from "../../shared/command_io.ts";
 
 const flags = {
   dialString: textFlag({
@@ -104,4 +108,27 @@ function requestOf(
     descriptors.push({ entries: parsed.entries, ...looks });
   }
   return { domain: from.domain, descriptors, hitsAddend: from.hits };
+}
+
+/** The entries, or what is wrong with the text. */
+export type ParsedDescriptor =
+  | { readonly kind: "ok"; readonly entries: readonly DescriptorEntry[] }
+  | { readonly kind: "bad"; readonly problem: string };
+
+/**
+ * Reads a descriptor. The first `=` of a pair ends its key; a key must not be
+ * empty, a value may.
+ */
+export function parseDescriptor(text: string): ParsedDescriptor {
+  const entries: DescriptorEntry[] = [];
+  for (const pair of text.split(",")) {
+    const equals = pair.indexOf("=");
+    if (equals < 1) {
+      const problem = `Cannot read descriptor: ${quote(pair)} is not of the ` +
+        "form key=value";
+      return { kind: "bad", problem };
+    }
+    entries.push({ key: pair.slice(0, equals), value: pair.slice(equals + 1) });
+  }
+  return { kind: "ok", entries };
 }

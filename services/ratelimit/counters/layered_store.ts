@@ -8,7 +8,7 @@ import type { Stats } from "../stats/stats.ts";
 import type { RateLimitSettings } from "../settings.ts";
 import type { CounterStore } from "./counter_store.ts";
 import { createMemoryStore } from "./memory_store.ts";
-import type { OpenStoreOutcome } from "./open_outcome.ts";
+import type { OpenStoreOutcome } from "./open_store.ts";
 import { OverLimitCache } from "./over_limit_cache.ts";
 import { FailurePolicyStore, type StoreFailureMode } from "./store_failure.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import { ByteMap } from "../bytes/byte_map.ts";
-import { CounterKey } from "./counter_key.ts";
+import { CounterKey, windowStartSeconds } from "./fixed_window.ts";
 import type {
   CounterAnswer,
   CounterBatch,
@@ -13,7 +13,6 @@ import type {
   CounterResult,
   CounterStore,
 } from "./counter_store.ts";
-import { windowStartSeconds } from "./fixed_window.ts";
 import {
   canStop,
   hitsWhenStopping,

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { counterStoreConformance } from "./counter_store_conformance.ts";
-import { MAX_PLAIN_KEY_BYTES } from "./counter_key.ts";
+import { counterStoreConformance } from "./testing/counter_store_conformance.ts";
+import { MAX_PLAIN_KEY_BYTES } from "./fixed_window.ts";
 import type { CounterResult } from "./counter_store.ts";
 import { createMemoryStore, type MemoryStore } from "./memory_store.ts";
 

@@ -1,20 +1,20 @@
 /**
- * The counter store that the settings ask for.
+ * Opens the counter store that the settings ask for, with the TLS files it
+ * needs.
  *
  * @module
  */
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { describeError } from "../../shared/settled.ts";
 import type { RateLimitSettings } from "../settings.ts";
 import type { Stats } from "../stats/stats.ts";
 import { openAltcache } from "./altcache/open_altcache.ts";
 import type { CounterStore } from "./counter_store.ts";
-import { layeredStore } from "./layered_store.ts";
-import type { OpenStoreOutcome } from "./open_outcome.ts";
-import { createMemoryStore } from "./memory_store.ts";
 import { openKvstore } from "./kvstore/open_kvstore.ts";
-import { readTlsFiles } from "./tls_files.ts";
+import { layeredStore } from "./layered_store.ts";
+import { createMemoryStore } from "./memory_store.ts";
 
 /** What stores need beside their settings. */
 export interface OpenStoreParts {
@@ -98,4 +98,78 @@ async function kvstoreStore(
     : undefined;
   if (files?.kind === "bad") return files;
   return openKvstore(settings, { clock, logger, tls: files?.tls });
+}
+
+/** A store that isn't started yet, or why the settings name none. */
+export type OpenStoreOutcome =
+  | {
+    /** Tells the outcomes apart. */
+    readonly kind: "store";
+    /** The store. */
+    readonly store: CounterStore;
+  }
+  | {
+    /** Tells the outcomes apart. */
+    readonly kind: "bad";
+    /** One line that names the setting and what is wrong. */
+    readonly problem: string;
+  };
+
+/** Paths of PEM files; an empty one names none. */
+export interface TlsPaths {
+  /** Certificates that sign the servers'. */
+  readonly ca: string;
+  /** The client's certificate. */
+  readonly cert: string;
+  /** The key of that. */
+  readonly key: string;
+  /** Whether the name in the server's certificate is not compared. */
+  readonly skipHostnameVerification: boolean;
+}
+
+/** The same, read. */
+export interface TlsMaterial {
+  /** Certificates that sign the servers'; the system's without. */
+  readonly caPem?: string;
+  /** The client's certificate. */
+  readonly certPem?: string;
+  /** The key of that. */
+  readonly keyPem?: string;
+  /** Whether the name in the server's certificate is not compared. */
+  readonly skipHostnameVerification: boolean;
+}
+
+/** The files, or which of them can't be read. */
+export type TlsFilesOutcome =
+  | { readonly kind: "tls"; readonly tls: TlsMaterial }
+  | { readonly kind: "bad"; readonly problem: string };
+
+/** Reads the files; a certificate without a key, or the reverse, is a fault. */
+export async function readTlsFiles(
+  paths: TlsPaths,
+  readText: (path: string) => Promise<string>,
+): Promise<TlsFilesOutcome> {
+  if ((paths.cert === "") !== (paths.key === "")) {
+    const problem = "Cannot use TLS: a client certificate and its key go " +
+      "together, and only one of them is set";
+    return { kind: "bad", problem };
+  }
+  const read: Record<string, string> = {};
+  for (
+    const [name, path] of [
+      ["caPem", paths.ca],
+      ["certPem", paths.cert],
+      ["keyPem", paths.key],
+    ] as const
+  ) {
+    if (path === "") continue;
+    try {
+      read[name] = await readText(path);
+    } catch (error) {
+      const reason = describeError(error);
+      return { kind: "bad", problem: `Cannot read "${path}": ${reason}` };
+    }
+  }
+  const { skipHostnameVerification } = paths;
+  return { kind: "tls", tls: { ...read, skipHostnameVerification } };
 }

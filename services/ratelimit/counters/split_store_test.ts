@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { counterStoreConformance } from "./counter_store_conformance.ts";
+import { counterStoreConformance } from "./testing/counter_store_conformance.ts";
 import type {
   CounterAnswer,
   CounterBatch,

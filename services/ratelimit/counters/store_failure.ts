@@ -20,7 +20,7 @@ import { secondsUntilReset } from "./fixed_window.ts";
 export type StoreFailureMode = "error" | "allow" | "deny" | "local";
 
 /** How failures are met. */
-export interface FailurePolicyOptions {
+interface FailurePolicyOptions {
   /** The store that may fail. */
   readonly store: CounterStore;
   /** Counts for the mode `local`. */

@@ -6,16 +6,16 @@
 
 import {
   CODE,
+  type Code,
   type DescriptorStatus,
+  type HeaderValue,
   type JsonObject,
   type RateLimitResponse,
   UNIT,
 } from "../../../proto/rate_limit_response.ts";
 import type { Rule } from "../rules/snapshot.ts";
 import { dynamicMetadata } from "./dynamic_metadata.ts";
-import { type LimitHeaderNames, limitHeaders } from "./headers.ts";
 import type { Judgement } from "./judge.ts";
-import { overallCode } from "./overall.ts";
 import type { PlannedDescriptor } from "./plan.ts";
 
 /** The decision on one descriptor, and the rule it was made by. */
@@ -104,4 +104,82 @@ function limitedStatus(
     limitRemaining: judgement.remaining,
     durationUntilResetSeconds: judgement.resetSeconds,
   };
+}
+
+/** What the whole decision needs to know of one descriptor. */
+export interface DescriptorVerdict {
+  /** The decision on the descriptor, rule shadow mode applied. */
+  readonly code: Code;
+  /** True when the descriptor is a quota. */
+  readonly isQuota: boolean;
+}
+
+/**
+ * `OVER_LIMIT` when any normal descriptor is over its limit, or when the
+ * request has quotas and all of them are used up.
+ */
+export function overallCode(verdicts: readonly DescriptorVerdict[]): Code {
+  let quotas = 0;
+  let usedUp = 0;
+  for (const { code, isQuota } of verdicts) {
+    const over = code === CODE.OVER_LIMIT;
+    if (over && !isQuota) return CODE.OVER_LIMIT;
+    if (isQuota) {
+      quotas++;
+      if (over) usedUp++;
+    }
+  }
+  return quotas > 0 && usedUp === quotas ? CODE.OVER_LIMIT : CODE.OK;
+}
+
+/** Names of the headers. */
+export interface LimitHeaderNames {
+  /** Carries the limit. */
+  readonly limit: string;
+  /** Carries what remains. */
+  readonly remaining: string;
+  /** Carries the seconds to the end of the window. */
+  readonly reset: string;
+}
+
+/** A status, and whether it belongs to a quota. */
+interface HeaderCandidate {
+  /** The status. */
+  readonly status: DescriptorStatus;
+  /** True when it never refuses by itself. */
+  readonly isQuota: boolean;
+}
+
+/**
+ * The headers of one answer. They speak of the first status with the least
+ * remaining; a normal status that is over its limit takes the place of any
+ * before it, so the last of those wins. Empty when no limit applied.
+ */
+function limitHeaders(
+  candidates: readonly HeaderCandidate[],
+  names: LimitHeaderNames,
+): HeaderValue[] {
+  const chosen = chooseStatus(candidates);
+  if (chosen?.currentLimit === undefined) return [];
+  const { currentLimit, limitRemaining, durationUntilResetSeconds } = chosen;
+  return [
+    { key: names.limit, value: String(currentLimit.requestsPerUnit) },
+    { key: names.remaining, value: String(limitRemaining) },
+    { key: names.reset, value: String(durationUntilResetSeconds ?? 0) },
+  ];
+}
+
+function chooseStatus(
+  candidates: readonly HeaderCandidate[],
+): DescriptorStatus | undefined {
+  let chosen: DescriptorStatus | undefined;
+  for (const { status, isQuota } of candidates) {
+    if (status.currentLimit === undefined) continue;
+    const refuses = status.code === CODE.OVER_LIMIT && !isQuota;
+    if (
+      chosen === undefined || refuses ||
+      status.limitRemaining < chosen.limitRemaining
+    ) chosen = status;
+  }
+  return chosen;
 }

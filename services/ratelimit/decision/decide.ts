@@ -1,6 +1,6 @@
 /**
  * One decision from the request to the answer, in one pass: plan, ask the
- * store once, judge, tally.
+ * store once, judge, record.
  *
  * @module
  */
@@ -19,9 +19,12 @@ import type {
 import type { Pausing } from "../../shared/slices.ts";
 import type { CounterKeyFormat } from "../rules/counter_key.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
-import { composeResponse, judgedDescriptor } from "./compose_response.ts";
+import {
+  composeResponse,
+  judgedDescriptor,
+  type LimitHeaderNames,
+} from "./compose_response.ts";
 import { requestMetadata } from "./dynamic_metadata.ts";
-import type { LimitHeaderNames } from "./headers.ts";
 import { judge, type Judgement } from "./judge.ts";
 import {
   type InvalidRequest,
@@ -29,7 +32,7 @@ import {
   type PlannedDescriptor,
   planRequest,
 } from "./plan.ts";
-import type { DecisionTally, RuleTally } from "./tally.ts";
+import type { RuleTally, StatsRecorder } from "./stats_recorder.ts";
 
 /** What became of a request. */
 export type Decision =
@@ -49,7 +52,7 @@ export interface DeciderOptions {
   /** Keeps the counters. */
   readonly store: CounterStore;
   /** Takes the statistics. */
-  readonly tally: DecisionTally;
+  readonly recorder: StatsRecorder;
   /**
    * How counter keys are written; the same as the snapshots were compiled with.
    *
@@ -121,7 +124,7 @@ export class Decider {
 
   /** Puts rules into force. A call in flight keeps those it began with. */
   adopt(snapshot: Snapshot): void {
-    const rules = this.#options.tally.rulesOf(snapshot);
+    const rules = this.#options.recorder.rulesOf(snapshot);
     this.#serving = { snapshot, rules };
   }
 
@@ -158,7 +161,7 @@ export class Decider {
     });
     if (plan.kind === "invalid") return plan;
     if (plan.domain === undefined) {
-      this.#options.tally.domainNotFound(
+      this.#options.recorder.domainNotFound(
         view.text(view.domainStart, view.domainEnd),
         view.descriptorCount,
       );
@@ -203,7 +206,7 @@ export class Decider {
     if (!isOver || this.#options.shadowMode !== true) {
       return { kind: "decided", response };
     }
-    this.#options.tally.globalShadow();
+    this.#options.recorder.globalShadow();
     return { kind: "decided", response: { ...response, overallCode: CODE.OK } };
   }
 

@@ -11,9 +11,9 @@ import {
 import { DeciderBench, NOW } from "../../../tests/support/decider_bench.ts";
 import { type RequestOfTest, viewOf } from "../../../tests/support/view_of.ts";
 import { createStatsRegistry } from "../stats/registry.ts";
-import { createRuleStatsCache } from "../stats/rule_stats.ts";
+import { createRuleStatsCache } from "../stats/stats.ts";
 import { Decider } from "./decide.ts";
-import { DecisionTally } from "./tally.ts";
+import { StatsRecorder } from "./stats_recorder.ts";
 
 function codes(response: RateLimitResponse): number[] {
   return [response.overallCode, ...response.statuses.map((s) => s.code)];
@@ -277,7 +277,7 @@ Deno.test("Decider.decide() is unavailable without rules and without its store",
   const registry = createStatsRegistry({});
   const empty = new Decider({
     store: bench.store,
-    tally: new DecisionTally(registry, {
+    recorder: new StatsRecorder(registry, {
       configured: createRuleStatsCache(registry),
       requested: createRuleStatsCache(registry),
     }),
@@ -305,7 +305,7 @@ Deno.test("Decider.decide() keeps the rules a call began with when new ones come
       start: () => Promise.resolve(),
       stop: () => Promise.resolve(),
     },
-    tally: new DecisionTally(registry, {
+    recorder: new StatsRecorder(registry, {
       configured: createRuleStatsCache(registry),
       requested: createRuleStatsCache(registry),
     }),

@@ -11,8 +11,13 @@ import {
   type CounterKeyFormat,
   CounterKeyWriter,
 } from "../rules/counter_key.ts";
-import { matchDescriptor } from "../rules/match.ts";
-import type { DomainRules, Limit, Rule, Snapshot } from "../rules/snapshot.ts";
+import {
+  type DomainRules,
+  type Limit,
+  matchDescriptor,
+  type Rule,
+  type Snapshot,
+} from "../rules/snapshot.ts";
 import { type LimitUnit, UNIT_SECONDS, unitOfNumber } from "../rules/unit.ts";
 import { overrideStatPath, ruleStatPath } from "./stat_path.ts";
 

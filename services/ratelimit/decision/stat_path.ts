@@ -7,7 +7,7 @@
 
 import type { RequestView } from "../../../proto/request_view.ts";
 import type { Rule } from "../rules/snapshot.ts";
-import { statSegment } from "../stats/stat_name.ts";
+import { statSegment } from "../stats/stats.ts";
 
 /** A descriptor of a request. */
 export interface DescriptorOfRequest {

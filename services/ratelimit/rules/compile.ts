@@ -7,23 +7,26 @@
 
 import { ByteMap } from "../bytes/byte_map.ts";
 import type { Pausing } from "../../shared/slices.ts";
-import type { DescriptorConfig, DomainConfig } from "./config.ts";
-import type { ConfigFault } from "./config_fault.ts";
-import type { CounterKeyFormat } from "./counter_key.ts";
-import { checkDescriptor } from "./check_descriptor.ts";
-import { domainKeyPrefix, type KeyLevel, keyPartsOf } from "./key_parts.ts";
-import type {
-  DomainRules,
-  KeyRules,
-  Limit,
-  Rule,
-  RuleLevel,
-  RuleNode,
-  RuleTable,
-  Snapshot,
+import type { ConfigFault, DescriptorConfig, DomainConfig } from "./config.ts";
+import {
+  type CounterKeyFormat,
+  domainKeyPrefix,
+  type KeyLevel,
+  keyPartsOf,
+} from "./counter_key.ts";
+import { checkDescriptor } from "./rule_checks.ts";
+import {
+  type DomainRules,
+  type KeyRules,
+  type Limit,
+  type Rule,
+  type RuleLevel,
+  type RuleNode,
+  type RuleTable,
+  type Snapshot,
+  Wildcard,
 } from "./snapshot.ts";
 import { UNIT_SECONDS, unitOfWord } from "./unit.ts";
-import { Wildcard } from "./wildcard.ts";
 
 /** How configurations become a snapshot. */
 export interface CompileOptions {

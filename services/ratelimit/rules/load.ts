@@ -5,11 +5,10 @@
  */
 
 import { type CompileOptions, compileSnapshot } from "./compile.ts";
-import type { DomainConfig } from "./config.ts";
-import type { ConfigFault } from "./config_fault.ts";
+import type { ConfigFault, DomainConfig } from "./config.ts";
 import { type ConfigText, readDomain } from "./read_domain.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { unreachableRules } from "./unreachable.ts";
+import { unreachableRules } from "./rule_checks.ts";
 
 /** What loading gave: a snapshot only where there are no faults. */
 export interface Loaded {

@@ -5,7 +5,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
-import { formatConfigFault } from "./config_fault.ts";
+import { formatConfigFault } from "./config.ts";
 import { loadRules } from "./load.ts";
 
 const FAULTS: Readonly<Record<string, string>> = {

@@ -14,8 +14,7 @@ import {
   type CompileOptions,
   compileSnapshot,
 } from "./compile.ts";
-import type { DescriptorConfig, DomainConfig } from "./config.ts";
-import type { ConfigFault } from "./config_fault.ts";
+import type { ConfigFault, DescriptorConfig, DomainConfig } from "./config.ts";
 import { type Loaded, readRules } from "./load.ts";
 import type { ConfigText } from "./read_domain.ts";
 

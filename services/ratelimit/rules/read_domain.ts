@@ -6,22 +6,24 @@
  */
 
 import type {
+  ConfigFault,
   ConfigPath,
   DescriptorConfig,
   DomainConfig,
   RateLimitConfig,
 } from "./config.ts";
-import type { ConfigFault } from "./config_fault.ts";
-import { createLocator } from "./locate.ts";
-import { metadataOf } from "./metadata.ts";
-import { allowedWords, type Place, unknownWord } from "./words.ts";
+import { createLocator } from "./yaml_places.ts";
 import {
+  allowedWords,
   asBoolean,
   asCount,
   asText,
+  metadataOf,
+  type Place,
   quotedReason,
   type ScalarOutcome,
-} from "./yaml_scalar.ts";
+  unknownWord,
+} from "./yaml_values.ts";
 import {
   readYaml,
   type YamlList,

@@ -6,7 +6,7 @@
  */
 
 import { parseAll } from "@std/yaml";
-import { tabInIndentation } from "./yaml_tabs.ts";
+import { tabInIndentation } from "./yaml_places.ts";
 
 /** One node of the tree. */
 export type YamlNode = YamlMap | YamlList | YamlScalar;

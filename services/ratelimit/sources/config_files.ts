@@ -1,12 +1,17 @@
 /**
- * What a source that reads files delivers.
+ * Configuration files as text, and one look at a directory for commands that
+ * don't watch it.
  *
  * @module
  */
 
 import { quote } from "../../shared/quote.ts";
-import type { Pausing } from "../../shared/slices.ts";
-import type { RawConfigFile } from "./config_directory.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
+import {
+  CONFIG_BOUNDS,
+  type RawConfigFile,
+  readConfigDirectory,
+} from "./config_directory.ts";
 
 /** One configuration file. */
 export interface ConfigFile {
@@ -58,4 +63,20 @@ export async function decodeFiles(
     }
   }
   return { kind: "files", files: decoded, fingerprint };
+}
+
+/** Reads all `*.yaml` files directly in `directory`. */
+export async function readConfigFiles(
+  directory: string,
+): Promise<ConfigFilesOutcome> {
+  const read = await readConfigDirectory(directory, {
+    ...CONFIG_BOUNDS,
+    ignoreDotFiles: false,
+  });
+  return read.kind === "read"
+    ? await decodeFiles(read.files, {
+      fingerprint: read.fingerprint,
+      pausing: NEVER_PAUSING,
+    })
+    : { kind: "unreadable", reason: read.reason };
 }

@@ -7,7 +7,7 @@
 
 import type { Logger } from "../../shared/logger.ts";
 import { describeError, settle } from "../../shared/settled.ts";
-import { formatConfigFault } from "../rules/config_fault.ts";
+import { formatConfigFault } from "../rules/config.ts";
 import type { Loaded } from "../rules/load.ts";
 import type { ConfigText } from "../rules/read_domain.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
@@ -15,7 +15,7 @@ import type { Counter, Stats } from "../stats/stats.ts";
 import type { ConfigFilesOutcome } from "./config_files.ts";
 
 /** The parts of a {@linkcode ConfigLoader}. */
-export interface ConfigLoaderOptions {
+interface ConfigLoaderOptions {
   /** Makes rules of files. */
   readonly load: (files: readonly ConfigText[]) => Loaded | Promise<Loaded>;
   /** Puts rules into force, at once; what follows is waited for. */

@@ -5,13 +5,11 @@
  * @module
  */
 
-import { join, resolve } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { quote } from "../../shared/quote.ts";
-import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import { waitAtMost } from "../../shared/settled.ts";
-import { createPathWatcher, type PathWatcher } from "./watch.ts";
+import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import {
   CONFIG_BOUNDS,
   type DirectoryRead,
@@ -19,9 +17,9 @@ import {
   readConfigDirectory,
 } from "./config_directory.ts";
 import { type ConfigFilesOutcome, decodeFiles } from "./config_files.ts";
-import type { ConfigSource } from "./config_source.ts";
-import { describeRoot } from "./root_state.ts";
 import { readSettled, type SettledRead } from "./settled_read.ts";
+import { createPathWatcher, type PathWatcher } from "./watch.ts";
+import { join, resolve } from "node:path";
 
 /** Where the files are, and when they are read again. */
 export interface FileSourceOptions {
@@ -268,4 +266,29 @@ function deliveryKeyOf(read: DirectoryRead): string {
   return read.kind === "read"
     ? `files ${read.fingerprint}`
     : `unreadable ${read.reason}`;
+}
+
+/** Delivers configuration, at its start and at each change. */
+export interface ConfigSource {
+  /** Delivers what there is, then each change; a second start does nothing. */
+  start(): Promise<void>;
+  /** Looks now and delivers even what has not changed. */
+  reload(): Promise<void>;
+  /** Delivers no more. Double stop and stop before start do no harm. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Describes where `root` leads and which link or directory stands there. Two
+ * answers differ when the root, or a link on the way to it, was swapped or
+ * made again, also with the same target; edits below it change nothing.
+ */
+async function describeRoot(root: string): Promise<string> {
+  try {
+    const { dev, ino, birthtime } = await Deno.lstat(root);
+    const real = await Deno.realPath(root);
+    return JSON.stringify([real, dev, ino, birthtime?.getTime() ?? 0]);
+  } catch (error) {
+    return error instanceof Deno.errors.NotFound ? "missing" : String(error);
+  }
 }

@@ -1,12 +1,15 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { makePipe } from "../../../tests/support/make_pipe.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { readConfigDirectory } from "./config_directory.ts";
 import type { ConfigFilesOutcome } from "./config_files.ts";
-import type { ConfigSource } from "./config_source.ts";
-import { createFileSource, type FileSourceOptions } from "./files.ts";
+import {
+  type ConfigSource,
+  createFileSource,
+  type FileSourceOptions,
+} from "./files.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 
 interface Bench {
   /** A folder of its own for the test, by its real path. */

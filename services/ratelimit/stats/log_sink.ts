@@ -11,7 +11,7 @@ import { describeError } from "../../shared/settled.ts";
 import type { StatsRegistry } from "./registry.ts";
 import type { StatChange, StatsReader } from "./stats_reader.ts";
 import type { StatTags } from "./statsd_line.ts";
-import type { TimerIntervalValues } from "./timer_interval.ts";
+import type { TimerIntervalValues } from "./stat_cell.ts";
 
 /** Settings of {@linkcode createLogSink}. */
 export interface LogSinkOptions {

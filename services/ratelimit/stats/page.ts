@@ -4,9 +4,12 @@
  * @module
  */
 
-import { decimalText } from "./decimal_text.ts";
-import type { StatReading, TimerReading } from "./stat_reading.ts";
-import { estimateQuantileMs } from "./timer_histogram.ts";
+import {
+  estimateQuantileMs,
+  type StatCell,
+  type TimerSummary,
+} from "./stat_cell.ts";
+import { decimalText } from "./statsd_line.ts";
 
 /** Settings of {@linkcode statsText} and {@linkcode statsJson}. */
 export interface StatsPageOptions {
@@ -98,4 +101,45 @@ function figuresText(figures: TimerFigures): string {
 
 function rounded(ms: number): number {
   return Math.round(ms * 1_000) / 1_000;
+}
+
+/** One statistic at the moment it was read. */
+export type StatReading = CounterReading | GaugeReading | TimerReading;
+
+/** A counter at the moment it was read. */
+export interface CounterReading {
+  /** Tells the kinds apart. */
+  readonly kind: "counter";
+  /** Full dotted name. */
+  readonly name: string;
+  /** Total since the start. */
+  readonly value: number;
+}
+
+/** A gauge at the moment it was read. */
+export interface GaugeReading {
+  /** Tells the kinds apart. */
+  readonly kind: "gauge";
+  /** Full dotted name. */
+  readonly name: string;
+  /** The value set last. */
+  readonly value: number;
+}
+
+/** A timer at the moment it was read. */
+export interface TimerReading {
+  /** Tells the kinds apart. */
+  readonly kind: "timer";
+  /** Full dotted name. */
+  readonly name: string;
+  /** What it took since the start. */
+  readonly summary: TimerSummary;
+}
+
+/** Copies the state of a cell. */
+export function readStat(cell: StatCell): StatReading {
+  const { kind, name } = cell;
+  if (kind === "timer") return { kind, name, summary: cell.summary() };
+  if (kind === "gauge") return { kind, name, value: cell.value };
+  return { kind, name, value: cell.total };
 }

@@ -11,9 +11,14 @@ import {
   type StatCell,
   TimerCell,
 } from "./stat_cell.ts";
-import { statName } from "./stat_name.ts";
-import { readStat, type StatReading } from "./stat_reading.ts";
-import type { Counter, Gauge, Stats, Timer } from "./stats.ts";
+import {
+  type Counter,
+  type Gauge,
+  statName,
+  type Stats,
+  type Timer,
+} from "./stats.ts";
+import { readStat, type StatReading } from "./page.ts";
 import {
   CellReader,
   type StatsReader,
@@ -62,7 +67,7 @@ export interface StatsRegistry extends Stats {
 }
 
 /** The name of the counter that stands in for counters without room. */
-export const overflowStatName = "ratelimit.stats.overflow";
+const overflowStatName = "ratelimit.stats.overflow";
 
 /**
  * Makes an empty registry. Names are made fit by {@linkcode statName}. Handing

@@ -1,17 +1,11 @@
 /**
- * The objects behind the names. Adding to one is a field increment: no look-up,
- * no allocation.
+ * Counters, gauges and timers behind their names: adding to one is a field
+ * increment without look-up or allocation.
  *
  * @module
  */
 
 import type { Counter, Gauge, Timer } from "./stats.ts";
-import {
-  timerBucketIndex,
-  timerBucketsMs,
-  type TimerSummary,
-} from "./timer_histogram.ts";
-import type { TimerInterval } from "./timer_interval.ts";
 
 /** One statistic of the registry. */
 export type StatCell = CounterCell | GaugeCell | TimerCell;
@@ -115,5 +109,137 @@ export class TimerCell implements Timer {
   detach(interval: TimerInterval): void {
     const index = this.#intervals.indexOf(interval);
     if (index >= 0) this.#intervals.splice(index, 1);
+  }
+}
+
+/**
+ * Upper bounds of the buckets in milliseconds, 0.005 s to 10 s: the usual ones
+ * of pull-metrics. What is longer falls in one more bucket without a bound.
+ */
+export const timerBucketsMs: readonly number[] = [
+  5,
+  10,
+  25,
+  50,
+  100,
+  250,
+  500,
+  1_000,
+  2_500,
+  5_000,
+  10_000,
+];
+
+/** What a timer has seen since the start. */
+export interface TimerSummary {
+  /** How many durations. */
+  readonly count: number;
+  /** Their sum in milliseconds. */
+  readonly sumMs: number;
+  /** The longest in milliseconds, 0 when there was none. */
+  readonly maxMs: number;
+  /**
+   * How many fell in each bucket of {@linkcode timerBucketsMs} (a bound
+   * belongs to its bucket), and last how many were longer. Not cumulative.
+   */
+  readonly buckets: readonly number[];
+}
+
+/** The index of the bucket that `durationMs` belongs to. */
+export function timerBucketIndex(durationMs: number): number {
+  let index = 0;
+  while (durationMs > (timerBucketsMs[index] ?? Infinity)) index++;
+  return index;
+}
+
+/**
+ * Estimates the duration in milliseconds that a share of all durations does
+ * not exceed, as if they lay evenly within each bucket. 0 when there are none;
+ * never more than the longest.
+ *
+ * @param quantile The share, 0 to 1: 0.99 for the 99th percentile.
+ */
+export function estimateQuantileMs(
+  summary: TimerSummary,
+  quantile: number,
+): number {
+  const rank = quantile * summary.count;
+  let before = 0;
+  for (const [index, inBucket] of summary.buckets.entries()) {
+    if (inBucket > 0 && before + inBucket >= rank) {
+      const low = timerBucketsMs[index - 1] ?? 0;
+      const high = Math.min(timerBucketsMs[index] ?? Infinity, summary.maxMs);
+      const share = Math.max(0, rank - before) / inBucket;
+      return Math.min(low + (high - low) * share, summary.maxMs);
+    }
+    before += inBucket;
+  }
+  return summary.maxMs;
+}
+
+/** What one interval held. */
+export interface TimerIntervalValues {
+  /** How many durations there were. */
+  readonly count: number;
+  /** Their sum in milliseconds. */
+  readonly sumMs: number;
+  /** The longest in milliseconds. */
+  readonly maxMs: number;
+  /** All of them, or an evenly chosen part when there were too many. */
+  readonly samplesMs: readonly number[];
+}
+
+/** Settings of a {@linkcode TimerInterval}. */
+interface TimerIntervalOptions {
+  /** Most samples kept in an interval. */
+  readonly maxSamples: number;
+  /** Numbers from 0 up to 1, for choosing samples. */
+  readonly random: () => number;
+}
+
+/** Gathers the durations of one timer for one sink. */
+export class TimerInterval {
+  readonly #maxSamples: number;
+  readonly #random: () => number;
+  #count = 0;
+  #sumMs = 0;
+  #maxMs = 0;
+  #samplesMs: number[] = [];
+
+  /** Starts an empty interval. */
+  constructor(options: TimerIntervalOptions) {
+    this.#maxSamples = options.maxSamples;
+    this.#random = options.random;
+  }
+
+  /** Takes one duration in milliseconds. */
+  add(durationMs: number): void {
+    this.#count++;
+    this.#sumMs += durationMs;
+    if (durationMs > this.#maxMs) this.#maxMs = durationMs;
+    if (this.#samplesMs.length < this.#maxSamples) {
+      this.#samplesMs.push(durationMs);
+      return;
+    }
+    // Reservoir sampling (Vitter's algorithm R): each of the values seen so
+    // far stays with the same chance.
+    const index = Math.floor(this.#random() * this.#count);
+    if (index < this.#maxSamples) this.#samplesMs[index] = durationMs;
+  }
+
+  /** Hands out what was gathered and begins anew; undefined when empty. */
+  take(): TimerIntervalValues | undefined {
+    if (this.#count === 0) return undefined;
+    const values = {
+      count: this.#count,
+      sumMs: this.#sumMs,
+      maxMs: this.#maxMs,
+      samplesMs: this.#samplesMs,
+    };
+    this.#count = 0;
+    this.#sumMs = 0;
+    this.#maxMs = 0;
+    this.#samplesMs = [];
+    return values;
   }
 }

@@ -1,8 +1,11 @@
 /**
- * What the parts of the service count with. The registry stands behind it.
+ * What the parts of the service count with: the port to the registry, names of
+ * statistics, and the counters of a rule.
  *
  * @module
  */
+
+import { createHash } from "node:crypto";
 
 /** A number that only grows. */
 export interface Counter {
@@ -30,4 +33,154 @@ export interface Stats {
   gauge(name: string): Gauge;
   /** The timer of that name. */
   timer(name: string): Timer;
+}
+
+/** The longest name of a statistic, in UTF-16 code units. */
+export const maxStatNameLength = 512;
+
+const hashLength = 16;
+
+// `:` and `|` separate the fields of a statsd line; a control character or a
+// line separator would end it.
+const separators = /[:|\p{Cc}\p{Zl}\p{Zp}]/gu;
+
+// Four or more short numbers in a row. Longer runs are taken whole, so that a
+// second pass finds nothing more to change.
+const dottedNumbers = /(?<!\d)\d{1,3}(?:\.\d{1,3}){3,}(?!\d)/g;
+
+const tagMark = /(^|\.)_{2,}/g;
+
+/**
+ * Makes `text` fit to be a part of a name: `:`, `|`, control characters and
+ * line separators become `_`, and so do the dots of IPv4 addresses; other dots
+ * stay. What would read as a tag (`.__key=value`) loses its underscores, so
+ * that a caller's value cannot add tags. Does not limit the length: the
+ * registry does that for the whole name.
+ */
+export function statSegment(text: string): string {
+  const clean = cleanText(text);
+  return clean.includes("=") ? clean.replace(tagMark, "$1") : clean;
+}
+
+/**
+ * Makes a whole dotted name fit: as {@linkcode statSegment}, but tags
+ * (`.__key=value`) stay, and a name over `maxLength` code units is cut and
+ * ends in a hash of the whole, so that two long names stay two.
+ *
+ * @param maxLength Longest result, at least 32.
+ */
+export function statName(
+  name: string,
+  maxLength: number = maxStatNameLength,
+): string {
+  const clean = cleanText(name);
+  if (clean.length <= maxLength) return clean;
+  const hash = createHash("sha256").update(clean).digest("hex")
+    .slice(0, hashLength);
+  const head = clean.slice(0, maxLength - hashLength - 1);
+  return `${dropHalfPair(head)}_${hash}`;
+}
+
+function cleanText(text: string): string {
+  return text.replace(separators, "_").replace(
+    dottedNumbers,
+    (run) => run.replaceAll(".", "_"),
+  );
+}
+
+function dropHalfPair(text: string): string {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text;
+}
+
+/** The counters of one rule path; all count hits. */
+export interface RuleStats {
+  /** All hits. */
+  readonly totalHits: Counter;
+  /** Hits beyond the limit. */
+  readonly overLimit: Counter;
+  /** Hits under the limit but above the near-limit ratio of it. */
+  readonly nearLimit: Counter;
+  /** Hits beyond the limit that the over-limit cache answered. */
+  readonly overLimitWithLocalCache: Counter;
+  /** Hits within the limit. */
+  readonly withinLimit: Counter;
+  /** Hits beyond the limit that shadow mode let pass. */
+  readonly shadowMode: Counter;
+  /** Hits that were given back. */
+  readonly totalNegativeHits: Counter;
+}
+
+/** Finds the counters of rule paths. */
+export interface RuleStatsCache {
+  /**
+   * The counters of the path `‹domain›.‹key_value›…`; one path, one object.
+   * Parts that come from a caller should have gone through `statSegment` one
+   * by one.
+   */
+  forPath(domainAndPath: string): RuleStats;
+}
+
+/** Settings of {@linkcode createRuleStatsCache}. */
+export interface RuleStatsCacheOptions {
+  /**
+   * Most paths with counters of their own; each is seven names of the registry.
+   *
+   * @default 10_000
+   */
+  readonly maxPaths?: number;
+}
+
+const prefix = "ratelimit.service.rate_limit.";
+const longestEnding = ".over_limit_with_local_cache";
+// The path is cut, not the whole name, so that a long name still ends in what
+// it counts.
+const maxPathLength = maxStatNameLength - prefix.length - longestEnding.length;
+
+/**
+ * Makes a cache over `stats`. Paths beyond `maxPaths` share the counters of the
+ * path `overflow`, which exist from the start, so that they have room in the
+ * registry.
+ *
+ * @throws {RangeError} when `maxPaths` is not a whole number of at least 0.
+ */
+export function createRuleStatsCache(
+  stats: Stats,
+  options: RuleStatsCacheOptions = {},
+): RuleStatsCache {
+  const { maxPaths = 10_000 } = options;
+  if (!Number.isSafeInteger(maxPaths) || maxPaths < 0) {
+    throw new RangeError(
+      `Cannot create a cache of rule statistics: maxPaths is "${maxPaths}", not a whole number of at least 0`,
+    );
+  }
+  const byPath = new Map<string, RuleStats>();
+  const overflow = ruleStats(stats, "overflow");
+  return {
+    forPath(domainAndPath) {
+      // A key is kept for ever, so it may not be as long as a caller likes.
+      const key = domainAndPath.length <= maxPathLength
+        ? domainAndPath
+        : statName(domainAndPath, maxPathLength);
+      const known = byPath.get(key);
+      if (known !== undefined) return known;
+      if (byPath.size >= maxPaths) return overflow;
+      const made = ruleStats(stats, key);
+      byPath.set(key, made);
+      return made;
+    },
+  };
+}
+
+function ruleStats(stats: Stats, rawPath: string): RuleStats {
+  const path = prefix + statSegment(rawPath);
+  return {
+    totalHits: stats.counter(`${path}.total_hits`),
+    overLimit: stats.counter(`${path}.over_limit`),
+    nearLimit: stats.counter(`${path}.near_limit`),
+    overLimitWithLocalCache: stats.counter(`${path}${longestEnding}`),
+    withinLimit: stats.counter(`${path}.within_limit`),
+    shadowMode: stats.counter(`${path}.shadow_mode`),
+    totalNegativeHits: stats.counter(`${path}.total_negative_hits`),
+  };
 }

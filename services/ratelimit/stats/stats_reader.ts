@@ -5,8 +5,12 @@
  * @module
  */
 
-import type { StatCell, TimerCell } from "./stat_cell.ts";
-import { TimerInterval, type TimerIntervalValues } from "./timer_interval.ts";
+import {
+  type StatCell,
+  type TimerCell,
+  TimerInterval,
+  type TimerIntervalValues,
+} from "./stat_cell.ts";
 
 /** Something a sink should write. */
 export type StatChange = CounterChange | GaugeChange | TimerChange;

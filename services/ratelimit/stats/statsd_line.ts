@@ -4,10 +4,9 @@
  * @module
  */
 
-import { decimalText } from "./decimal_text.ts";
-import { statSegment } from "./stat_name.ts";
+import { statSegment } from "./stats.ts";
 import type { StatChange } from "./stats_reader.ts";
-import type { TimerIntervalValues } from "./timer_interval.ts";
+import type { TimerIntervalValues } from "./stat_cell.ts";
 
 /** Tags by key. */
 export type StatTags = Readonly<Record<string, string>>;
@@ -69,4 +68,43 @@ function timerLines(
 
 function joinTags(tags: ReadonlyMap<string, string>): string {
   return [...tags.keys()].sort().map((key) => tagMark + tags.get(key)).join("");
+}
+
+/** Joins lines, each with a line end, until a payload is full. */
+export class LinePacker {
+  readonly #encoder = new TextEncoder();
+  readonly #buffer: Uint8Array;
+  #length = 0;
+
+  /** Payloads hold at most `maxBytes`. */
+  constructor(maxBytes: number) {
+    this.#buffer = new Uint8Array(maxBytes);
+  }
+
+  /** Adds a line; false, and nothing changes, when it does not fit. */
+  add(line: string): boolean {
+    const text = `${line}\n`;
+    const free = this.#buffer.subarray(this.#length);
+    const { read, written } = this.#encoder.encodeInto(text, free);
+    if (read < text.length) return false;
+    this.#length += written;
+    return true;
+  }
+
+  /** Hands out what is packed so far and empties it; undefined when empty. */
+  take(): Uint8Array | undefined {
+    if (this.#length === 0) return undefined;
+    const payload = this.#buffer.slice(0, this.#length);
+    this.#length = 0;
+    return payload;
+  }
+}
+
+/**
+ * Writes a finite number in plain decimal form with at most six places after
+ * the point (`1e21` becomes `1000000000000000000000`, `-0` becomes `0`).
+ */
+export function decimalText(value: number): string {
+  if (Math.abs(value) >= 1e21) return BigInt(Math.round(value)).toString();
+  return String(Number.isInteger(value) ? value : Number(value.toFixed(6)));
 }

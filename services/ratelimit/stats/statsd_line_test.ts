@@ -1,5 +1,10 @@
-import { assertEquals } from "@std/assert";
-import { nameTagger, statsdLines } from "./statsd_line.ts";
+import {
+  decimalText,
+  LinePacker,
+  nameTagger,
+  statsdLines,
+} from "./statsd_line.ts";
+import { assert, assertEquals } from "@std/assert";
 
 Deno.test("nameTagger() puts tags behind the name, sorted", () => {
   assertEquals(
@@ -50,4 +55,42 @@ Deno.test("statsdLines() writes samples with the rate they stand for", () => {
   assertEquals(lines(2, [1.25, 2]), ["t:1.25|ms", "t:2|ms"]);
   assertEquals(lines(20, [1, 2]), ["t:1|ms|@0.1", "t:2|ms|@0.1"]);
   assertEquals(lines(1e9, [1]), ["t:1|ms|@0.000001"]);
+});
+
+const decoder = new TextDecoder();
+
+Deno.test("LinePacker fills a payload to its last byte and no further", () => {
+  const packer = new LinePacker(8);
+  assert(packer.add("abc"));
+  assert(packer.add("def"));
+  assert(!packer.add(""));
+  assertEquals(decoder.decode(packer.take()), "abc\ndef\n");
+  assertEquals(packer.take(), undefined);
+});
+
+Deno.test("LinePacker counts bytes and leaves no half line", () => {
+  const packer = new LinePacker(8);
+  assert(packer.add("éé"));
+  assert(!packer.add("é\u{1f600}"));
+  assertEquals(decoder.decode(packer.take()), "éé\n");
+  assert(!packer.add("éééé"));
+  assertEquals(packer.take(), undefined);
+});
+
+Deno.test("decimalText() writes plain decimals", () => {
+  assertEquals(decimalText(0), "0");
+  assertEquals(decimalText(-0), "0");
+  assertEquals(decimalText(9007199254740991), "9007199254740991");
+  assertEquals(decimalText(1.5), "1.5");
+  assertEquals(decimalText(-2.25), "-2.25");
+  assertEquals(decimalText(0.1 + 0.2), "0.3");
+});
+
+Deno.test("decimalText() never writes an exponent", () => {
+  assertEquals(decimalText(1e21), "1000000000000000000000");
+  assertEquals(decimalText(-1e21), "-1000000000000000000000");
+  assertEquals(decimalText(1e-7), "0");
+  assertEquals(decimalText(-1e-9), "0");
+  assertEquals(decimalText(0.000001), "0.000001");
+  assertEquals(decimalText(1e20), "100000000000000000000");
 });

@@ -11,13 +11,20 @@ import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { repeatEvery } from "../../shared/repeat.ts";
 import { describeError } from "../../shared/settled.ts";
-import { LinePacker } from "./line_packer.ts";
+import {
+  LinePacker,
+  nameTagger,
+  statsdLines,
+  type StatTags,
+} from "./statsd_line.ts";
 import type { StatsRegistry } from "./registry.ts";
 import type { StatChange, StatsReader } from "./stats_reader.ts";
-import { nameTagger, statsdLines, type StatTags } from "./statsd_line.ts";
-import type { StatsdDial, StatsdLink } from "./statsd_link.ts";
-import { dialStatsdTcp } from "./statsd_tcp.ts";
-import { dialStatsdUdp } from "./statsd_udp.ts";
+import {
+  dialStatsdTcp,
+  dialStatsdUdp,
+  type StatsdDial,
+  type StatsdLink,
+} from "./statsd_transport.ts";
 
 /** Settings of {@linkcode createStatsdSink}. */
 export interface StatsdSinkOptions {

@@ -16,7 +16,7 @@ import {
 import type { CounterAnswer } from "../counter_store.ts";
 
 /** What a call needs. */
-export interface AltcacheCallOptions {
+interface AltcacheCallOptions {
   /** The time. */
   readonly clock: Clock;
   /** When the answer must have been given, by the clock. */

@@ -8,7 +8,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 
 /** How an {@linkcode AltcacheFaultLog} is made. */
-export interface AltcacheFaultLogOptions {
+interface AltcacheFaultLogOptions {
   /** The time. */
   readonly clock: Clock;
   /** Takes the lines. */

@@ -6,7 +6,7 @@
 
 import { type Clock, steadyClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { getCommand } from "./memcached/command.ts";
+import { getCommand } from "./memcached/protocol.ts";
 import type { MemcachedTls } from "./memcached/socket.ts";
 import type { SrvResolver } from "./memcached/srv_watch.ts";
 import { waitAtMost } from "../../../shared/settled.ts";

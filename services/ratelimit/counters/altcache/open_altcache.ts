@@ -8,8 +8,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { RateLimitSettings } from "../../settings.ts";
 import type { Stats } from "../../stats/stats.ts";
-import type { OpenStoreOutcome } from "../open_outcome.ts";
-import { readTlsFiles } from "../tls_files.ts";
+import { type OpenStoreOutcome, readTlsFiles } from "../open_store.ts";
 import { parseAltcacheSource } from "./altcache_servers.ts";
 import { createAltcacheStore } from "./altcache_store.ts";
 

@@ -1,4 +1,3 @@
-import { assertEquals } from "@std/assert";
 import type { CounterBatch } from "../counter_store.ts";
 import {
   kvstoreCommands,
@@ -6,6 +5,7 @@ import {
   kvstoreOperations,
   stopCommand,
 } from "./kvstore_commands.ts";
+import { assertEquals } from "@std/assert";
 
 const NOW = 1_795_219_261;
 

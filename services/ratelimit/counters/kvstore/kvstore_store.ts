@@ -8,8 +8,7 @@ import { type Clock, steadyClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { RedisAuth } from "./redis/address.ts";
 import type { RedisLink } from "./redis/link.ts";
-import { openRedisLink } from "./redis/open_link.ts";
-import type { RedisTarget } from "./redis/target.ts";
+import { openRedisLink, type RedisTarget } from "./redis/target.ts";
 import type { RedisTls } from "./redis/tls.ts";
 import type {
   CounterAnswer,
@@ -20,11 +19,9 @@ import {
   count,
   countOrStop,
   countOrStopAtOnce,
-  type KvstoreOutcome,
-} from "./kvstore_calls.ts";
-import {
   type KvstoreOperationOptions,
   kvstoreOperations,
+  type KvstoreOutcome,
 } from "./kvstore_commands.ts";
 import { canStop } from "../stop_when_over.ts";
 

@@ -10,9 +10,8 @@ import { parseRedisAuth } from "./redis/address.ts";
 import { parseRedisTarget, type RedisTargetType } from "./redis/target.ts";
 import type { RateLimitSettings } from "../../settings.ts";
 import { createKvstoreStore } from "./kvstore_store.ts";
-import type { OpenStoreOutcome } from "../open_outcome.ts";
+import type { OpenStoreOutcome, TlsMaterial } from "../open_store.ts";
 import { createSplitStore } from "../split_store.ts";
-import type { TlsMaterial } from "../tls_files.ts";
 
 /** What a KVSTORE needs beside its settings. */
 export interface OpenKvstoreParts {

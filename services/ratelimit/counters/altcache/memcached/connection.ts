@@ -7,10 +7,18 @@
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../../../shared/clock.ts";
-import { formatMemcachedAddress, type MemcachedAddress } from "./address.ts";
-import { type MemcachedCommand, versionCommand } from "./command.ts";
-import { type MemcachedReply, readReply } from "./reply.ts";
-import { type MemcachedTls, openSocket } from "./socket.ts";
+import {
+  formatMemcachedAddress,
+  type MemcachedAddress,
+  type MemcachedTls,
+  openSocket,
+} from "./socket.ts";
+import {
+  type MemcachedCommand,
+  type MemcachedReply,
+  readReply,
+  versionCommand,
+} from "./protocol.ts";
 
 /** What became of a command. */
 export type MemcachedOutcome =
@@ -31,7 +39,7 @@ export interface MemcachedCall {
 }
 
 /** How a {@linkcode MemcachedConnection} is made. */
-export interface MemcachedConnectionOptions {
+interface MemcachedConnectionOptions {
   /** Where the server listens. */
   readonly address: MemcachedAddress;
   /**

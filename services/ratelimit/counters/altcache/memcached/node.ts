@@ -1,5 +1,6 @@
 /**
- * One memcached server: its connections, dialled again for ever.
+ * One memcached server: its connections, which are dialled again after each
+ * fault, and the calls that wait for one.
  *
  * @module
  */
@@ -7,14 +8,16 @@
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { redialDelayMs } from "../../redial_delay.ts";
-import { formatMemcachedAddress, type MemcachedAddress } from "./address.ts";
+import {
+  formatMemcachedAddress,
+  type MemcachedAddress,
+  type MemcachedTls,
+} from "./socket.ts";
 import { type MemcachedCall, MemcachedConnection } from "./connection.ts";
-import type { MemcachedCommand } from "./command.ts";
-import type { MemcachedTls } from "./socket.ts";
-import { MemcachedWaiters } from "./waiters.ts";
+import type { MemcachedCommand } from "./protocol.ts";
 
 /** How a {@linkcode MemcachedNode} is made. */
-export interface MemcachedNodeOptions {
+interface MemcachedNodeOptions {
   /** Where the server listens. */
   readonly address: MemcachedAddress;
   /** What the server is called in logs. */
@@ -231,5 +234,76 @@ export class MemcachedNode {
       this.#up.splice(this.#up.indexOf(connection), 1);
       connection.close("idle");
     }
+  }
+}
+
+/** A command and who waits for its reply. */
+interface MemcachedWaiter {
+  /** The command. */
+  readonly command: MemcachedCommand;
+  /** Its caller. */
+  readonly call: MemcachedCall;
+}
+
+/** How {@linkcode MemcachedWaiters} are made. */
+interface MemcachedWaitersOptions {
+  /** The time. */
+  readonly clock: Clock;
+  /** The usual time limit in milliseconds; stands in the reason. */
+  readonly timeoutMs: number;
+}
+
+const MAX_WAITING = 10_000;
+
+/** Keeps commands, each until its deadline at most. */
+class MemcachedWaiters {
+  readonly #options: MemcachedWaitersOptions;
+  #waiters: MemcachedWaiter[] = [];
+  #timer: Timer | undefined;
+
+  /** Nobody waits yet. */
+  constructor(options: MemcachedWaitersOptions) {
+    this.#options = options;
+  }
+
+  /** Lets a command wait; false when too many do already. */
+  add(command: MemcachedCommand, call: MemcachedCall): boolean {
+    if (this.#waiters.length >= MAX_WAITING) return false;
+    this.#waiters.push({ command, call });
+    this.#watch();
+    return true;
+  }
+
+  /** Hands over all commands, the first one first. */
+  take(): readonly MemcachedWaiter[] {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    return waiters;
+  }
+
+  /** Answers all as unavailable. */
+  answerAll(reason: string): void {
+    for (const { call } of this.take()) {
+      call.done({ kind: "unavailable", reason });
+    }
+  }
+
+  /** Deadlines are of one length, so the first to come is the first to end. */
+  #watch(): void {
+    const first = this.#waiters[0];
+    if (first === undefined || this.#timer !== undefined) return;
+    const { clock, timeoutMs } = this.#options;
+    this.#timer = clock.setTimer(() => {
+      this.#timer = undefined;
+      const nowMs = clock.nowMs();
+      const isLate = ({ call }: MemcachedWaiter) => call.deadlineMs <= nowMs;
+      const late = this.#waiters.filter(isLate);
+      this.#waiters = this.#waiters.filter((waiter) => !isLate(waiter));
+      const reason = `no connection within ${timeoutMs} ms`;
+      for (const { call } of late) call.done({ kind: "unavailable", reason });
+      this.#watch();
+    }, Math.max(0, first.call.deadlineMs - clock.nowMs()));
   }
 }

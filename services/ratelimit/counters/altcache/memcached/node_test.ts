@@ -1,4 +1,3 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../../tests/support/recording_logger.ts";
 import {
@@ -7,10 +6,15 @@ import {
 } from "../../../../../tests/support/scripted_server.ts";
 import { waitUntil } from "../../../../../tests/support/wait_until.ts";
 import { systemClock } from "../../../../shared/clock.ts";
-import { addCommand, getCommand, incrCommand } from "./command.ts";
-import type { MemcachedCommand } from "./command.ts";
 import type { MemcachedOutcome } from "./connection.ts";
 import { MemcachedNode } from "./node.ts";
+import {
+  addCommand,
+  getCommand,
+  incrCommand,
+  type MemcachedCommand,
+} from "./protocol.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 
 const VERSION = "VERSION 1\r\n";
 

@@ -1,12 +1,73 @@
 /**
- * Sockets to memcached servers.
+ * Addresses of memcached servers, and sockets to them.
  *
  * @module
  */
 
+import { quote } from "../../../../shared/quote.ts";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { MemcachedAddress } from "./address.ts";
+
+/** Where a server listens. */
+export interface MemcachedAddress {
+  /** Host name or IP address, in lower case. */
+  readonly host: string;
+  /** TCP port. */
+  readonly port: number;
+}
+
+/** What a list of addresses says, or why it says nothing. */
+export type MemcachedAddresses =
+  | {
+    readonly kind: "parsed";
+    /** The addresses in the order of the list, each of them once. */
+    readonly addresses: readonly MemcachedAddress[];
+  }
+  | { readonly kind: "invalid"; readonly reason: string };
+
+const FORM = /^(?:\[([0-9a-f:.]+)\]|([^\s:,@/[\]]+)):(\d{1,5})$/i;
+
+/** Reads `host:port,host:port,…`; an IPv6 address stands in brackets. */
+export function parseMemcachedAddresses(text: string): MemcachedAddresses {
+  const found = new Map<string, MemcachedAddress>();
+  for (const item of text.split(",")) {
+    const match = FORM.exec(item.trim());
+    const address = memcachedAddress(
+      match?.[1] ?? match?.[2] ?? "",
+      Number(match?.[3]),
+    );
+    if (address === undefined) {
+      return {
+        kind: "invalid",
+        reason: `Cannot use ${
+          quote(item.trim())
+        } as a server address: it is not of the form "host:port" or "[IPv6 address]:port"`,
+      };
+    }
+    found.set(formatMemcachedAddress(address), address);
+  }
+  return { kind: "parsed", addresses: [...found.values()] };
+}
+
+/**
+ * The address of a host and a port; `undefined` when no server can be there.
+ * A dot at the end of the host is left out.
+ */
+export function memcachedAddress(
+  host: string,
+  port: number,
+): MemcachedAddress | undefined {
+  const bare = host.replace(/\.$/, "").toLowerCase();
+  if (!/^[^\s,@/[\]]{1,253}$/.test(bare)) return undefined;
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
+  return { host: bare, port };
+}
+
+/** The address as `host:port`: in logs, and as the name of the server. */
+export function formatMemcachedAddress(address: MemcachedAddress): string {
+  const { host, port } = address;
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
 
 /** How connections are encrypted. */
 export interface MemcachedTls {

@@ -17,7 +17,7 @@ import {
   formatMemcachedAddress,
   type MemcachedAddress,
   memcachedAddress,
-} from "./address.ts";
+} from "./socket.ts";
 
 /** One SRV record, as far as it matters. */
 export interface SrvRecord {
@@ -31,7 +31,7 @@ export interface SrvRecord {
 export type SrvResolver = (name: string) => Promise<readonly SrvRecord[]>;
 
 /** How a {@linkcode SrvWatch} is made. */
-export interface SrvWatchOptions {
+interface SrvWatchOptions {
   /** Name of the record, for instance `_memcache._tcp.example.com`. */
   readonly name: string;
   /** Milliseconds between two looks; 0 looks until it has found something. */

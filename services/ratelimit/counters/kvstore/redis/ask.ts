@@ -13,8 +13,7 @@ import {
   type RedisClientOptions,
   type RedisCommand,
 } from "./client.ts";
-import { redisErrorText } from "./error_text.ts";
-import { type RedisOutcome, redisReply } from "./reply.ts";
+import { redisErrorText, type RedisOutcome, redisReply } from "./reply.ts";
 import type { RedisTls } from "./tls.ts";
 
 /** Whom to ask, and for how long. */

@@ -1,24 +1,28 @@
 import { assert, assertEquals } from "@std/assert";
 import { askRedis } from "./ask.ts";
-import { HandClient, HandClock, settle } from "./fake_redis.ts";
-import { errorReply } from "./fake_servers.ts";
+import {
+  errorReply,
+  FakeRedisClient,
+  ManualClock,
+  settle,
+} from "./testing/fake_redis.ts";
 
 interface Subject {
   readonly asked: ReturnType<typeof askRedis>;
-  readonly client: HandClient;
-  readonly clock: HandClock;
+  readonly client: FakeRedisClient;
+  readonly clock: ManualClock;
 }
 
 function ask(signal?: AbortSignal): Subject {
-  const clock = new HandClock();
-  let client: HandClient | undefined;
+  const clock = new ManualClock();
+  let client: FakeRedisClient | undefined;
   const asked = askRedis({
     address: { kind: "tcp", host: "host", port: 1 },
     auth: { password: "s3cret" },
     timeoutMs: 1_000,
     clock,
     ...(signal === undefined ? {} : { signal }),
-    openClient: (options) => client = new HandClient(options),
+    openClient: (options) => client = new FakeRedisClient(options),
   }, [["A"], ["B"]]);
   assert(client !== undefined);
   return { asked, client, clock };

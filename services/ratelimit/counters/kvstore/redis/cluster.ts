@@ -9,22 +9,20 @@ import type { RedisCommand } from "./client.ts";
 import {
   collectReplies,
   commandsOf,
-  type Errand,
-  errandsOf,
   type Part,
-  type TurnedAway,
-} from "./cluster_errands.ts";
-import { ClusterNodes } from "./cluster_nodes.ts";
-import { ClusterTopology } from "./cluster_topology.ts";
-import type { RedisLink } from "./link.ts";
-import { Pauses } from "./pauses.ts";
+  Pauses,
+  type PendingCommand,
+  pendingOf,
+  type Redirected,
+} from "./cluster_commands.ts";
+import { ClusterNodes, ClusterTopology } from "./cluster_topology.ts";
+import { type RedisLink, WaitingCalls } from "./link.ts";
 import { RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome, RedisReply } from "./reply.ts";
 import type { RedisClusterNodes } from "./target.ts";
-import { WaitingCalls } from "./waiting_calls.ts";
 
 /** How a {@linkcode RedisCluster} is made; `size` is that of each node's pool. */
-export interface RedisClusterOptions extends
+interface RedisClusterOptions extends
   Omit<
     RedisPoolOptions,
     "address" | "database" | "mustBeMaster" | "onChange"
@@ -145,28 +143,28 @@ export class RedisCluster implements RedisLink {
     const { clock, timeoutMs } = this.#options;
     const lastStartMs = deadlineMs - timeoutMs * LAST_START;
     const replies = new Array<RedisReply>(commands.length).fill(null);
-    let errands = errandsOf(commands);
+    let pending = pendingOf(commands);
     for (let round = 1;; round++) {
-      const parts = this.#partsOf(errands);
+      const parts = this.#partsOf(pending);
       if (typeof parts === "string") return this.#unavailable(parts);
       const outcomes = await Promise.all(
         parts.map((part) =>
           part.node.pool.send(commandsOf(part, commands), deadlineMs)
         ),
       );
-      const turnedAway: TurnedAway[] = [];
+      const redirected: Redirected[] = [];
       for (const [i, part] of parts.entries()) {
         const outcome = outcomes[i]!;
         if (outcome.kind === "unavailable") {
           return this.#unavailable(outcome.reason);
         }
-        turnedAway.push(...collectReplies(part, outcome.replies, replies));
+        redirected.push(...collectReplies(part, outcome.replies, replies));
       }
-      const last = turnedAway.at(-1)?.redirect;
+      const last = redirected.at(-1)?.redirect;
       if (last === undefined) return { kind: "replied", replies };
-      errands = turnedAway.map((one) => this.#redirected(one))
+      pending = redirected.map((one) => this.#afterRedirect(one))
         .sort((a, b) => a.from - b.from);
-      const pauseMs = pauseBefore(round + 1, turnedAway);
+      const pauseMs = pauseBefore(round + 1, redirected);
       if (round === MAX_ROUNDS || clock.nowMs() + pauseMs > lastStartMs) {
         return this.#unavailable(last.reason);
       }
@@ -174,12 +172,15 @@ export class RedisCluster implements RedisLink {
     }
   }
 
-  /** Errands by node, or why some can't be carried out. */
-  #partsOf(errands: readonly Errand[]): readonly Part[] | string {
+  /** Pending commands by node, or why some can't be carried out. */
+  #partsOf(pending: readonly PendingCommand[]): readonly Part[] | string {
     if (this.#isStopped) return this.#lastReason;
-    const parts = new Map<string, Part & { readonly errands: Errand[] }>();
-    for (const errand of errands) {
-      const { slot, asked } = errand;
+    const parts = new Map<
+      string,
+      Part & { readonly pending: PendingCommand[] }
+    >();
+    for (const command of pending) {
+      const { slot, asked } = command;
       const address = asked?.address ?? this.#topology.map?.masterOf(slot);
       if (address === undefined) return `no node serves slot ${slot}`;
       const isAsking = asked !== undefined;
@@ -187,25 +188,25 @@ export class RedisCluster implements RedisLink {
       const part = parts.get(name);
       if (part === undefined) {
         const node = asked ?? this.#nodes.get(address);
-        parts.set(name, { node, isAsking, errands: [errand] });
+        parts.set(name, { node, isAsking, pending: [command] });
       } else {
-        part.errands.push(errand);
+        part.pending.push(command);
       }
     }
     return [...parts.values()];
   }
 
-  /** The errand for the next round, after we learnt from the redirection. */
-  #redirected({ errand, redirect }: TurnedAway): Errand {
+  /** The command for the next round, with what the redirection taught. */
+  #afterRedirect({ command, redirect }: Redirected): PendingCommand {
     switch (redirect.kind) {
       case "moved":
         this.#topology.move(redirect.slot, redirect.address);
-        return errand;
+        return command;
       case "ask":
-        return { ...errand, asked: this.#nodes.get(redirect.address) };
+        return { ...command, asked: this.#nodes.get(redirect.address) };
       case "later":
         this.#topology.refresh();
-        return errand;
+        return command;
     }
   }
 
@@ -218,8 +219,8 @@ export class RedisCluster implements RedisLink {
 /** Milliseconds; redirections are followed at once, but not in a circle. */
 function pauseBefore(
   round: number,
-  turnedAway: readonly TurnedAway[],
+  redirected: readonly Redirected[],
 ): number {
-  const isLater = turnedAway.some(({ redirect }) => redirect.kind === "later");
+  const isLater = redirected.some(({ redirect }) => redirect.kind === "later");
   return isLater || round > 3 ? FIRST_PAUSE_MS * 2 ** (round - 2) : 0;
 }

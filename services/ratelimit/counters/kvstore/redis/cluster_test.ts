@@ -2,14 +2,18 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Buffer } from "node:buffer";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { RedisCluster } from "./cluster.ts";
-import { HandClock, settle } from "./fake_redis.ts";
-import { errorReply, FakeServers } from "./fake_servers.ts";
-import { keySlot } from "./key_slot.ts";
+import {
+  errorReply,
+  FakeServers,
+  ManualClock,
+  settle,
+} from "./testing/fake_redis.ts";
+import { keySlot } from "./slot_map.ts";
 import type { RedisOutcome } from "./reply.ts";
 
 interface Subject {
   readonly cluster: RedisCluster;
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
   readonly servers: FakeServers;
   readonly lines: string[];
   /** What the nodes say to CLUSTER SLOTS. */
@@ -24,7 +28,7 @@ const HIGH = Buffer.from("foo");
 async function startSubject(
   answer: (place: string, command: readonly string[]) => unknown,
 ): Promise<Subject> {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const servers = new FakeServers();
   const lines: string[] = [];
   function log(message: string, fields: LogFields = {}): void {

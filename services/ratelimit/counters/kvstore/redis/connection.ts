@@ -1,10 +1,11 @@
 /**
- * A connection to a Redis server that is dialled again for ever.
+ * A connection to a Redis server, which is dialled again after each fault.
  *
  * @module
  */
 
 import type { Clock, Timer } from "../../../../shared/clock.ts";
+import { redialDelayMs } from "../../redial_delay.ts";
 import {
   formatRedisAddress,
   type RedisAddress,
@@ -17,11 +18,15 @@ import {
   type RedisClientOptions,
   type RedisCommand,
 } from "./client.ts";
-import { greet } from "./greeting.ts";
-import { redialDelayMs } from "../../redial_delay.ts";
-import { redisErrorText } from "./error_text.ts";
-import { type RedisOutcome, type RedisReply, redisReply } from "./reply.ts";
-import { isReadOnlyRefusal } from "./role.ts";
+import {
+  isReadOnlyRefusal,
+  redisErrorText,
+  type RedisOutcome,
+  type RedisReply,
+  redisReply,
+  ROLE_COMMAND,
+  roleProblem,
+} from "./reply.ts";
 import type { RedisTls } from "./tls.ts";
 
 /** Where and how to connect. */
@@ -291,4 +296,24 @@ function timeout(timeoutMs: number): Error {
 
 function unavailable(reason: string): Promise<RedisOutcome> {
   return Promise.resolve({ kind: "unavailable", reason });
+}
+
+/**
+ * Asks a server whether it can be used: it answers a PING, so it is neither
+ * loading nor waiting for a password, and is a master where that matters.
+ *
+ * @throws {Error} When it can't be used, or the connection is lost.
+ */
+async function greet(
+  client: RedisClient,
+  mustBeMaster: boolean,
+): Promise<void> {
+  await client.send(["PING"]);
+  if (!mustBeMaster) return;
+  const reply = await client.send(ROLE_COMMAND).catch((error) => {
+    if (isRedisErrorReply(error)) return error;
+    throw error;
+  });
+  const problem = roleProblem(redisReply(reply));
+  if (problem !== undefined) throw new Error(problem);
 }

@@ -1,20 +1,24 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
-import { HandClient, HandClock, settle } from "./fake_redis.ts";
-import { errorReply } from "./fake_servers.ts";
+import {
+  errorReply,
+  FakeRedisClient,
+  ManualClock,
+  settle,
+} from "./testing/fake_redis.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 
 interface Subject {
   readonly connection: RedisConnection;
-  readonly clock: HandClock;
-  readonly clients: HandClient[];
+  readonly clock: ManualClock;
+  readonly clients: FakeRedisClient[];
   readonly changes: Array<string | undefined>;
 }
 
 function makeSubject(
   options: Partial<RedisConnectionOptions> = {},
 ): Subject {
-  const clock = new HandClock();
-  const clients: HandClient[] = [];
+  const clock = new ManualClock();
+  const clients: FakeRedisClient[] = [];
   const changes: Array<string | undefined> = [];
   const connection = new RedisConnection({
     address: { kind: "tcp", host: "host", port: 1 },
@@ -23,7 +27,7 @@ function makeSubject(
     random: () => 0,
     onChange: (reason) => changes.push(reason),
     openClient: (clientOptions) => {
-      const client = new HandClient(clientOptions);
+      const client = new FakeRedisClient(clientOptions);
       clients.push(client);
       return client;
     },

@@ -1,23 +1,129 @@
 /**
- * Several connections to one Redis server.
+ * Several connections to one Redis server, and the batching of commands for
+ * it.
  *
  * @module
  */
 
+import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { formatRedisAddress } from "./address.ts";
 import type { RedisCommand } from "./client.ts";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
-import { Gathering, type GatheringOptions } from "./gathering.ts";
-import type { RedisLink } from "./link.ts";
+import { type RedisLink, WaitingCalls } from "./link.ts";
 import type { RedisOutcome } from "./reply.ts";
-import { WaitingCalls } from "./waiting_calls.ts";
+import { setImmediate } from "node:timers";
+
+/** How long calls are gathered. */
+export interface BatcherOptions {
+  /**
+   * Milliseconds that a call may wait for others. Timers know whole
+   * milliseconds only, so below 1 the calls of one turn of the event loop are
+   * gathered; 0 does not gather.
+   *
+   * @default 0
+   */
+  readonly pipelineWindowMs?: number;
+  /**
+   * Commands that end the waiting; 0 is no limit.
+   *
+   * @default 0
+   */
+  readonly pipelineLimit?: number;
+  /** The time limit of a call, of which at most half is waited. */
+  readonly timeoutMs: number;
+  /** The time. */
+  readonly clock: Clock;
+  /**
+   * Calls back when the events of this turn of the event loop are over.
+   *
+   * @default setImmediate
+   */
+  readonly afterTurn?: (callback: () => void) => void;
+}
+
+/** A call that was gathered. */
+interface GatheredCall {
+  /** Its commands. */
+  readonly commands: readonly RedisCommand[];
+  /** When it gives up, by the clock. */
+  readonly deadlineMs: number;
+  /** Takes its outcome. */
+  readonly resolve: (outcome: RedisOutcome) => void;
+}
+
+/** Keeps calls until the window is over or the limit is reached. */
+export class Batcher {
+  readonly #options: BatcherOptions;
+  readonly #windowMs: number;
+  readonly #sendAll: (calls: readonly GatheredCall[]) => void;
+  #calls: GatheredCall[] = [];
+  #commands = 0;
+  #timer: Timer | undefined;
+
+  /** Hands what it gathered to `sendAll`, which resolves each call. */
+  constructor(
+    options: BatcherOptions,
+    sendAll: (calls: readonly GatheredCall[]) => void,
+  ) {
+    const { pipelineWindowMs = 0, timeoutMs } = options;
+    this.#options = options;
+    this.#windowMs = Math.min(pipelineWindowMs, timeoutMs / 2);
+    this.#sendAll = sendAll;
+  }
+
+  /** False when calls are to be sent as they come. */
+  get isOn(): boolean {
+    return this.#windowMs > 0;
+  }
+
+  /** Keeps a call. */
+  add(
+    commands: readonly RedisCommand[],
+    deadlineMs: number,
+  ): Promise<RedisOutcome> {
+    return new Promise((resolve) => {
+      this.#calls.push({ commands, deadlineMs, resolve });
+      this.#commands += commands.length;
+      const { pipelineLimit = 0 } = this.#options;
+      if (pipelineLimit > 0 && this.#commands >= pipelineLimit) this.flush();
+      else if (this.#calls.length === 1) this.#await();
+    });
+  }
+
+  /** Hands over what there is. */
+  flush(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const calls = this.#calls;
+    this.#calls = [];
+    this.#commands = 0;
+    if (calls.length > 0) this.#sendAll(calls);
+  }
+
+  #await(): void {
+    const { clock, afterTurn } = this.#options;
+    if (this.#windowMs >= 1) {
+      this.#timer = clock.setTimer(() => this.flush(), this.#windowMs);
+      return;
+    }
+    const calls = this.#calls;
+    (afterTurn ?? callAfterTurn)(() => {
+      // The limit may have been reached, and others gather by now.
+      if (this.#calls === calls) this.flush();
+    });
+  }
+}
+
+function callAfterTurn(callback: () => void): void {
+  setImmediate(callback);
+}
 
 /** How a {@linkcode RedisPool} is made. */
 export interface RedisPoolOptions
   extends
     Omit<RedisConnectionOptions, "onChange">,
-    Omit<GatheringOptions, "timeoutMs" | "clock"> {
+    Omit<BatcherOptions, "timeoutMs" | "clock"> {
   /** What the server is called in logs. */
   readonly name: string;
   /**
@@ -52,7 +158,7 @@ export class RedisPool implements RedisLink {
   readonly #options: RedisPoolOptions;
   readonly #connections: readonly RedisConnection[];
   readonly #waiting: WaitingCalls;
-  readonly #gathering: Gathering;
+  readonly #batcher: Batcher;
   readonly #reasons = new Set<string>();
   #next = 0;
   #wasUp = false;
@@ -62,7 +168,7 @@ export class RedisPool implements RedisLink {
   constructor(options: RedisPoolOptions) {
     this.#options = options;
     this.#waiting = new WaitingCalls(options);
-    this.#gathering = new Gathering(options, (calls) => {
+    this.#batcher = new Batcher(options, (calls) => {
       const connection = this.#pick();
       for (const { commands, deadlineMs, resolve } of calls) {
         this.#sendOver(connection, commands, deadlineMs).then(resolve);
@@ -99,7 +205,7 @@ export class RedisPool implements RedisLink {
     this.#lastReason = "stopped";
     for (const connection of this.#connections) connection.stop();
     this.#wasUp = false;
-    this.#gathering.flush();
+    this.#batcher.flush();
     this.#waiting.giveUp(this.#lastReason);
   }
 
@@ -113,8 +219,8 @@ export class RedisPool implements RedisLink {
     commands: readonly RedisCommand[],
     deadlineMs: number = this.#options.clock.nowMs() + this.#options.timeoutMs,
   ): Promise<RedisOutcome> {
-    return this.#gathering.isOn
-      ? this.#gathering.add(commands, deadlineMs)
+    return this.#batcher.isOn
+      ? this.#batcher.add(commands, deadlineMs)
       : this.#sendOver(this.#pick(), commands, deadlineMs);
   }
 

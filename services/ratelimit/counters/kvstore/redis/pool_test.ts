@@ -1,18 +1,119 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
-import { HandClient, HandClock, settle } from "./fake_redis.ts";
-import { RedisPool } from "./pool.ts";
+import { FakeRedisClient, ManualClock, settle } from "./testing/fake_redis.ts";
+import { Batcher, type BatcherOptions, RedisPool } from "./pool.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+
+interface BatcherSubject {
+  readonly batcher: Batcher;
+  readonly clock: ManualClock;
+  /** Numbers of commands of the calls that were sent together. */
+  readonly sent: number[][];
+  /** Ends a turn of the event loop. */
+  readonly endTurn: () => void;
+}
+
+function makeBatcher(options: Partial<BatcherOptions>): BatcherSubject {
+  const clock = new ManualClock();
+  const sent: number[][] = [];
+  let afterTurn: Array<() => void> = [];
+  const batcher = new Batcher({
+    timeoutMs: 1_000,
+    clock,
+    afterTurn: (callback) => afterTurn.push(callback),
+    ...options,
+  }, (calls) => {
+    sent.push(calls.map(({ commands }) => commands.length));
+    for (const { commands, resolve } of calls) {
+      resolve({ kind: "replied", replies: commands.map(() => 1) });
+    }
+  });
+  function endTurn(): void {
+    const callbacks = afterTurn;
+    afterTurn = [];
+    for (const callback of callbacks) callback();
+  }
+  return { batcher, clock, sent, endTurn };
+}
+
+function add({ batcher }: BatcherSubject, commands: number): void {
+  batcher.add(new Array(commands).fill(["PING"]), Infinity);
+}
+
+Deno.test("Batcher is off without a window", () => {
+  assertEquals(makeBatcher({}).batcher.isOn, false);
+  assertEquals(makeBatcher({ pipelineLimit: 5 }).batcher.isOn, false);
+  assertEquals(makeBatcher({ pipelineWindowMs: 0.01 }).batcher.isOn, true);
+});
+
+Deno.test("Batcher.add() waits for the window and answers each call", async () => {
+  const subject = makeBatcher({ pipelineWindowMs: 5 });
+  const { batcher, clock, sent } = subject;
+  const first = batcher.add([["A"], ["B"]], Infinity);
+  await clock.advance(4);
+  const second = batcher.add([["C"]], Infinity);
+  assertEquals(sent, []);
+  await clock.advance(1);
+  assertEquals(sent, [[2, 1]]);
+  assertEquals(await first, { kind: "replied", replies: [1, 1] });
+  assertEquals(await second, { kind: "replied", replies: [1] });
+  add(subject, 3);
+  await clock.advance(5);
+  assertEquals(sent, [[2, 1], [3]]);
+  assertEquals(clock.timers, 0);
+});
+
+Deno.test("Batcher.add() waits no longer once there are enough commands", async () => {
+  const subject = makeBatcher({ pipelineWindowMs: 5, pipelineLimit: 4 });
+  for (const commands of [2, 1, 1, 9, 1]) add(subject, commands);
+  assertEquals(subject.sent, [[2, 1, 1], [9]]);
+  await subject.clock.advance(5);
+  assertEquals(subject.sent, [[2, 1, 1], [9], [1]]);
+  assertEquals(subject.clock.timers, 0);
+});
+
+Deno.test("Batcher.add() waits for the end of the turn below a millisecond", () => {
+  const subject = makeBatcher({ pipelineWindowMs: 0.15, pipelineLimit: 2 });
+  add(subject, 1);
+  add(subject, 1);
+  add(subject, 1);
+  assertEquals(subject.sent, [[1, 1]]);
+  subject.endTurn();
+  assertEquals(subject.sent, [[1, 1], [1]]);
+  add(subject, 1);
+  subject.endTurn();
+  assertEquals(subject.sent, [[1, 1], [1], [1]]);
+  assertEquals(subject.clock.timers, 0);
+});
+
+Deno.test("Batcher.add() waits at most for half of the time limit", async () => {
+  const subject = makeBatcher({ pipelineWindowMs: 5_000, timeoutMs: 100 });
+  add(subject, 1);
+  await subject.clock.advance(49);
+  assertEquals(subject.sent, []);
+  await subject.clock.advance(1);
+  assertEquals(subject.sent, [[1]]);
+});
+
+Deno.test("Batcher.flush() hands over what there is, once", async () => {
+  const subject = makeBatcher({ pipelineWindowMs: 5 });
+  add(subject, 1);
+  subject.batcher.flush();
+  subject.batcher.flush();
+  await subject.clock.advance(5);
+  assertEquals(subject.sent, [[1]]);
+  assertEquals(subject.clock.timers, 0);
+});
 
 interface Subject {
   readonly pool: RedisPool;
-  readonly clock: HandClock;
-  readonly clients: HandClient[];
+  readonly clock: ManualClock;
+  readonly clients: FakeRedisClient[];
   readonly lines: string[];
 }
 
 function makeSubject(size: number): Subject {
-  const clock = new HandClock();
-  const clients: HandClient[] = [];
+  const clock = new ManualClock();
+  const clients: FakeRedisClient[] = [];
   const lines: string[] = [];
   function log(message: string, fields: LogFields = {}): void {
     lines.push(`${message} ${JSON.stringify(fields)}`);
@@ -28,7 +129,7 @@ function makeSubject(size: number): Subject {
     random: () => 0,
     logger,
     openClient: (options) => {
-      const client = new HandClient(options);
+      const client = new FakeRedisClient(options);
       clients.push(client);
       return client;
     },

@@ -11,16 +11,15 @@ import {
   type RedisAuth,
 } from "./address.ts";
 import type { RedisCommand } from "./client.ts";
-import type { RedisLink } from "./link.ts";
+import { type RedisLink, WaitingCalls } from "./link.ts";
 import { RedisPool, type RedisPoolOptions } from "./pool.ts";
 import { redialDelayMs } from "../../redial_delay.ts";
 import type { RedisOutcome } from "./reply.ts";
 import { findMaster, type MasterOutcome } from "./sentinel_query.ts";
 import type { RedisSentinelGroup } from "./target.ts";
-import { WaitingCalls } from "./waiting_calls.ts";
 
 /** How a {@linkcode RedisSentinelPool} is made. */
-export interface RedisSentinelPoolOptions
+interface RedisSentinelPoolOptions
   extends Omit<RedisPoolOptions, "address" | "mustBeMaster" | "onChange"> {
   /** The failover group. */
   readonly group: RedisSentinelGroup;

@@ -1,13 +1,17 @@
 import { assert, assertEquals } from "@std/assert";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
-import { HandClock, settle } from "./fake_redis.ts";
-import { errorReply, FakeServers } from "./fake_servers.ts";
+import {
+  errorReply,
+  FakeServers,
+  ManualClock,
+  settle,
+} from "./testing/fake_redis.ts";
 import type { RedisOutcome } from "./reply.ts";
 import { RedisSentinelPool } from "./sentinel_pool.ts";
 
 interface Subject {
   readonly pool: RedisSentinelPool;
-  readonly clock: HandClock;
+  readonly clock: ManualClock;
   readonly servers: FakeServers;
   readonly lines: string[];
   /** Whom each sentinel names. */
@@ -17,7 +21,7 @@ interface Subject {
 }
 
 function makeSubject(): Subject {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const servers = new FakeServers();
   const lines: string[] = [];
   const masters: Subject["masters"] = {

@@ -10,8 +10,12 @@ import {
   type RedisAuth,
 } from "./address.ts";
 import { type AskOptions, askRedis } from "./ask.ts";
-import { isRedisRefusal, type RedisReply } from "./reply.ts";
-import { ROLE_COMMAND, roleProblem } from "./role.ts";
+import {
+  isRedisRefusal,
+  type RedisReply,
+  ROLE_COMMAND,
+  roleProblem,
+} from "./reply.ts";
 
 /** Whom to ask. */
 export interface MasterQueryOptions

@@ -1,8 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { formatRedisAddress } from "./address.ts";
 import type { RedisClientOptions } from "./client.ts";
-import { HandClock } from "./fake_redis.ts";
-import { FakeServers } from "./fake_servers.ts";
+import { FakeServers, ManualClock } from "./testing/fake_redis.ts";
 import { findMaster, type MasterOutcome } from "./sentinel_query.ts";
 
 interface Found {
@@ -29,7 +28,7 @@ async function find(
     tls: { caPem: "ca" },
     ...(proven === undefined ? {} : { proven }),
     timeoutMs: 500,
-    clock: new HandClock(),
+    clock: new ManualClock(),
     openClient: (dial) => {
       dials.push(dial);
       return servers.open(dial);

@@ -1,12 +1,82 @@
 /**
- * Which node of a cluster serves which slot.
+ * Hash slots of a cluster: the slot of a key, the key of a command, and the
+ * node that serves a slot.
  *
  * @module
  */
 
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
-import { SLOT_COUNT } from "./key_slot.ts";
+import type { RedisArgument, RedisCommand } from "./client.ts";
 import type { RedisReply } from "./reply.ts";
+import { Buffer } from "node:buffer";
+
+/** Number of slots of every cluster. */
+export const SLOT_COUNT = 16_384;
+
+const POLYNOMIAL = 0x1021;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+
+/**
+ * The slot of a key: the CRC-16 (XMODEM) of the key modulo 16384, or of what is
+ * between its first `{` and the next `}` when that is not empty (cluster
+ * specification, "Hash tags").
+ */
+export function keySlot(key: Uint8Array): number {
+  const open = key.indexOf(OPEN);
+  const close = open < 0 ? -1 : key.indexOf(CLOSE, open + 1);
+  const tagged = close > open + 1;
+  const start = tagged ? open + 1 : 0;
+  const end = tagged ? close : key.length;
+  let crc = 0;
+  for (let i = start; i < end; i++) {
+    crc ^= key[i]! << 8;
+    for (let bit = 0; bit < 8; bit++) {
+      crc = crc & 0x8000 ? (crc << 1 ^ POLYNOMIAL) & 0xffff : crc << 1;
+    }
+  }
+  return crc % SLOT_COUNT;
+}
+
+/** Commands of one key that follow each other and go the same way. */
+export interface KeyRun {
+  /** Index of the first command. */
+  readonly start: number;
+  /** One past the index of the last. */
+  readonly end: number;
+  /** The key. */
+  readonly key: Uint8Array;
+}
+
+/**
+ * Divides commands into runs: commands next to each other whose key is the very
+ * same object form one.
+ *
+ * @throws {RangeError} When a command has no key.
+ */
+export function keyRuns(commands: readonly RedisCommand[]): readonly KeyRun[] {
+  const runs: KeyRun[] = [];
+  for (let start = 0; start < commands.length;) {
+    const key = commandKey(commands[start]!);
+    let end = start + 1;
+    while (end < commands.length && commandKey(commands[end]!) === key) end++;
+    runs.push({
+      start,
+      end,
+      key: typeof key === "string" ? Buffer.from(key) : key,
+    });
+    start = end;
+  }
+  return runs;
+}
+
+/** Scripts name the number of their keys first; all others begin with the key. */
+function commandKey(command: RedisCommand): RedisArgument {
+  const [verb] = command;
+  const key = verb === "EVAL" || verb === "EVALSHA" ? command[3] : command[1];
+  if (key !== undefined) return key;
+  throw new RangeError(`Cannot find the key of the command "${verb}"`);
+}
 
 /** Asks a node for its view of the cluster; every version knows this form. */
 export const SLOTS_COMMAND: readonly string[] = ["CLUSTER", "SLOTS"];

@@ -1,6 +1,6 @@
 /**
- * The servers that a setting names: one, those of a failover group, or those
- * of a cluster.
+ * The servers that a setting names: one, those of a failover group or those of
+ * a cluster; and the link to them.
  *
  * @module
  */
@@ -11,6 +11,10 @@ import {
   type RedisAddressOptions,
   type RedisAuth,
 } from "./address.ts";
+import { RedisCluster } from "./cluster.ts";
+import type { RedisLink } from "./link.ts";
+import { RedisPool, type RedisPoolOptions } from "./pool.ts";
+import { RedisSentinelPool } from "./sentinel_pool.ts";
 
 /** A failover group that sentinels watch over. */
 export interface RedisSentinelGroup {
@@ -157,4 +161,32 @@ function parseItems(
 
 function invalid(reason: string): RedisTargetResult {
   return { kind: "invalid", reason };
+}
+
+/** How a link is made. */
+export interface OpenRedisLinkOptions
+  extends Omit<RedisPoolOptions, "address" | "mustBeMaster" | "onChange"> {
+  /** The servers. */
+  readonly address: RedisTarget;
+  /**
+   * What to sign in with at sentinels.
+   *
+   * @default not signing in
+   */
+  readonly sentinelAuth?: RedisAuth;
+}
+
+/** Makes a link that is not connected yet. */
+export function openRedisLink(options: OpenRedisLinkOptions): RedisLink {
+  const { address } = options;
+  switch (address.kind) {
+    case "sentinel":
+      return new RedisSentinelPool({ ...options, group: address });
+    case "cluster": {
+      const { database: _, ...rest } = options;
+      return new RedisCluster({ ...rest, seeds: address });
+    }
+    default:
+      return new RedisPool({ ...options, address });
+  }
 }

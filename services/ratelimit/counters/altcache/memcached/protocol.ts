@@ -1,0 +1,257 @@
+/**
+ * Commands and replies of memcached's text protocol (protocol.txt of memcached
+ * 1.6), as far as counters need them.
+ *
+ * @module
+ */
+
+import { quote } from "../../../../shared/quote.ts";
+
+/** What the reply to a command must look like. */
+export type ExpectedReply =
+  /** Values of some of these keys, in this order. */
+  | { readonly kind: "values"; readonly keys: readonly string[] }
+  /** A number, or that there is none. */
+  | { readonly kind: "number" }
+  /** Whether it was stored. */
+  | { readonly kind: "storage" }
+  /** The server's version. */
+  | { readonly kind: "version" };
+
+/** One command. */
+export interface MemcachedCommand {
+  /** Its bytes, one for each character. */
+  readonly text: string;
+  /** What it is answered with. */
+  readonly expected: ExpectedReply;
+}
+
+/** What {@linkcode addCommand} is told. */
+export interface AddOptions {
+  /** The value; printable ASCII. */
+  readonly value: string;
+  /**
+   * When the value ends: 0 never, up to 2,592,000 seconds from now, above that
+   * seconds since the Unix epoch.
+   */
+  readonly expiry: number;
+}
+
+/** Bytes of the longest key that a server takes. */
+export const MAX_MEMCACHED_KEY_BYTES = 250;
+
+const KEY = /^[\x21-\x7e]{1,250}$/;
+const VALUE = /^[\x20-\x7e]{0,1000}$/;
+const NUMBER = { kind: "number" } as const;
+const STORAGE = { kind: "storage" } as const;
+const VERSION = { kind: "version" } as const;
+
+/** Reads several keys at once; none may come twice. */
+export function getCommand(keys: readonly string[]): MemcachedCommand {
+  for (const key of keys) checkKey(key);
+  return {
+    text: `get ${keys.join(" ")}\r\n`,
+    expected: { kind: "values", keys },
+  };
+}
+
+/** Adds to a number that is there already; 64 bits, wraps around. */
+export function incrCommand(key: string, by: number): MemcachedCommand {
+  return arithmetic("incr", key, by);
+}
+
+/** Takes from a number that is there already, down to 0. */
+export function decrCommand(key: string, by: number): MemcachedCommand {
+  return arithmetic("decr", key, by);
+}
+
+/**
+ * Stores a value unless the key has one.
+ *
+ * @throws {RangeError} When the key, the value or the expiry can't be sent.
+ */
+export function addCommand(key: string, options: AddOptions): MemcachedCommand {
+  const { value, expiry } = options;
+  checkKey(key);
+  checkNumber(expiry);
+  if (!VALUE.test(value)) {
+    throw new RangeError("Cannot send value: it is not short printable ASCII");
+  }
+  return {
+    text: `add ${key} 0 ${expiry} ${value.length}\r\n${value}\r\n`,
+    expected: STORAGE,
+  };
+}
+
+/** Asks for the version; every server answers it at once. */
+export function versionCommand(): MemcachedCommand {
+  return { text: "version\r\n", expected: VERSION };
+}
+
+function arithmetic(
+  verb: "incr" | "decr",
+  key: string,
+  by: number,
+): MemcachedCommand {
+  checkKey(key);
+  checkNumber(by);
+  return { text: `${verb} ${key} ${by}\r\n`, expected: NUMBER };
+}
+
+/** A key with a blank or a line end would be taken for more than a key. */
+function checkKey(key: string): void {
+  if (KEY.test(key)) return;
+  throw new RangeError(
+    "Cannot send key: it is not of 1 to 250 printable ASCII characters without blanks",
+  );
+}
+
+function checkNumber(value: number): void {
+  if (Number.isSafeInteger(value) && value >= 0) return;
+  throw new RangeError(
+    `Cannot send number: "${value}" is not a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
+  );
+}
+
+/** A reply to one command. */
+export type MemcachedReply =
+  /** The value of each key asked for, in their order. */
+  | {
+    readonly kind: "values";
+    readonly values: readonly (string | undefined)[];
+  }
+  /** The number after the change; not exact above 2^53. */
+  | { readonly kind: "number"; readonly value: number }
+  | { readonly kind: "not_found" }
+  | { readonly kind: "stored" }
+  | { readonly kind: "not_stored" }
+  | { readonly kind: "version"; readonly version: string }
+  /** The server understood the command and did not carry it out. */
+  | { readonly kind: "refused"; readonly reason: string };
+
+/** What was found at a place of the stream. */
+export type ReadReply =
+  | {
+    readonly kind: "reply";
+    readonly reply: MemcachedReply;
+    /** Where the next reply begins. */
+    readonly end: number;
+  }
+  /** The rest has not come yet. */
+  | { readonly kind: "incomplete" }
+  /** This is no reply to that command; the stream can't be read on. */
+  | { readonly kind: "fault"; readonly reason: string };
+
+/** Longest line that is read. */
+const MAX_LINE = 1_024;
+/** Longest value that is read. */
+const MAX_VALUE = 1_024;
+
+const INCOMPLETE = { kind: "incomplete" } as const;
+
+/**
+ * Reads the reply that begins at `at`.
+ *
+ * @param text The stream so far, one character for each byte.
+ */
+export function readReply(
+  text: string,
+  at: number,
+  options: { readonly expected: ExpectedReply },
+): ReadReply {
+  const { expected } = options;
+  if (expected.kind === "values") return readValues(text, at, expected.keys);
+  const line = readLine(text, at);
+  if (typeof line !== "string") return line;
+  const reply = lineReply(line, expected.kind);
+  if (reply === undefined) return unexpected(line);
+  return { kind: "reply", reply, end: at + line.length + 2 };
+}
+
+function readValues(
+  text: string,
+  start: number,
+  keys: readonly string[],
+): ReadReply {
+  const values = new Array<string | undefined>(keys.length).fill(undefined);
+  let at = start;
+  let next = 0;
+  for (;;) {
+    const line = readLine(text, at);
+    if (typeof line !== "string") return line;
+    at += line.length + 2;
+    if (line === "END") {
+      return { kind: "reply", reply: { kind: "values", values }, end: at };
+    }
+    const refused = refusal(line);
+    if (refused !== undefined) {
+      return { kind: "reply", reply: refused, end: at };
+    }
+    const match = /^VALUE ([\x21-\x7e]+) \d{1,10} (\d{1,10})$/.exec(line);
+    if (match === null) return unexpected(line);
+    // Values come in the order of the keys; a key without one is left out.
+    const index = keys.indexOf(match[1]!, next);
+    if (index < 0) return fault("a value of a key nobody asked for");
+    next = index + 1;
+    const length = Number(match[2]);
+    if (length > MAX_VALUE) return fault(`a value of ${length} bytes`);
+    const end = at + length;
+    if (text.length < end + 2) return INCOMPLETE;
+    if (!text.startsWith("\r\n", end)) return fault("a value without its end");
+    values[index] = text.slice(at, end);
+    at = end + 2;
+  }
+}
+
+function lineReply(
+  line: string,
+  expected: "number" | "storage" | "version",
+): MemcachedReply | undefined {
+  switch (expected) {
+    case "number":
+      if (/^\d{1,20} *$/.test(line)) {
+        return { kind: "number", value: Number(line) };
+      }
+      if (line === "NOT_FOUND") return { kind: "not_found" };
+      // For instance when the value is no number; nothing follows this line.
+      if (line.startsWith("CLIENT_ERROR ")) return refused(line);
+      break;
+    case "storage":
+      if (line === "STORED") return { kind: "stored" };
+      if (line === "NOT_STORED") return { kind: "not_stored" };
+      break;
+    case "version":
+      if (line.startsWith("VERSION ")) {
+        return { kind: "version", version: line.slice(8) };
+      }
+      break;
+  }
+  return refusal(line);
+}
+
+/** A line without its end, or why there is none. */
+function readLine(text: string, at: number): string | ReadReply {
+  const end = text.indexOf("\r\n", at);
+  if (end >= 0 && end - at <= MAX_LINE) return text.slice(at, end);
+  if (end < 0 && text.length - at <= MAX_LINE) return INCOMPLETE;
+  return fault(`a line of more than ${MAX_LINE} bytes`);
+}
+
+function refusal(line: string): MemcachedReply | undefined {
+  return line.startsWith("SERVER_ERROR") ? refused(line) : undefined;
+}
+
+function refused(line: string): MemcachedReply {
+  return {
+    kind: "refused",
+    reason: `the server answered ${quote(line, { maxChars: 100 })}`,
+  };
+}
+
+function unexpected(line: string): ReadReply {
+  return fault(quote(line, { maxChars: 100 }));
+}
+
+function fault(what: string): ReadReply {
+  return { kind: "fault", reason: `the server answered unexpectedly: ${what}` };
+}

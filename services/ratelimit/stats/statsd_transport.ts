@@ -1,0 +1,239 @@
+/**
+ * What carries statsd lines to their server: UDP or TCP.
+ *
+ * @module
+ */
+
+import { createSocket, type Socket as DatagramSocket } from "node:dgram";
+import { lookup } from "node:dns/promises";
+import { connect, type Socket } from "node:net";
+
+/** An open way to the server. */
+export interface StatsdLink {
+  /** Most bytes that should go into one payload. */
+  readonly maxPayloadBytes: number;
+  /** Settles with the reason once the link is of no more use; never rejects. */
+  readonly closed: Promise<string>;
+  /**
+   * Resolves once the system has taken the payload. One at a time.
+   *
+   * @throws {Error} when the link is closed before that.
+   */
+  send(payload: Uint8Array): Promise<void>;
+  /** Says goodbye; resolves when all that was sent is on its way. */
+  end(): Promise<void>;
+  /** Closes at once, for the reason given; harmless when closed already. */
+  destroy(reason: string): void;
+}
+
+/** Where the server is. */
+export interface StatsdTarget {
+  /** Host name or address. */
+  readonly host: string;
+  /** Port. */
+  readonly port: number;
+  /** Ends the attempt; has no effect once the link is open. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Opens a link.
+ *
+ * @throws {Error} when the server cannot be reached or the signal ends it.
+ */
+export type StatsdDial = (target: StatsdTarget) => Promise<StatsdLink>;
+
+// Fits an Ethernet frame behind IPv6 and UDP headers, with room for a tunnel's.
+const UDP_PAYLOAD_BYTES = 1_432;
+
+/**
+ * Opens a socket to a statsd server. Whether anybody listens there cannot be
+ * told: only a name without an address and faults of this machine are errors.
+ * The name is looked up once.
+ *
+ * @throws {Error} when the name has no address, the process may not bind a
+ * local one, or the signal ends it.
+ */
+export async function dialStatsdUdp(
+  target: StatsdTarget,
+): Promise<StatsdLink> {
+  const { host, port, signal } = target;
+  const addresses = await unlessAborted(lookup(host, { all: true }), signal);
+  // A server that listens on one family mostly listens on IPv4.
+  const found = addresses.find(({ family }) => family === 4) ?? addresses[0];
+  if (found === undefined) {
+    throw new Error(`Cannot find "${host}": it has no address`);
+  }
+  await mayBind(found.family === 6 ? "[::]:0" : "0.0.0.0:0");
+  const socket = createSocket(found.family === 6 ? "udp6" : "udp4");
+  return new UdpLink(socket, { address: found.address, port });
+}
+
+// The socket takes a local address with its first datagram, and throws past
+// every handler when it may not.
+async function mayBind(host: string): Promise<void> {
+  const { state } = await Deno.permissions.query({ name: "net", host });
+  if (state === "granted") return;
+  throw new Error(
+    `Cannot open a UDP socket: no permission to bind "${host}", run with --allow-net or add it there`,
+  );
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort);
+    work.then(resolve, reject).finally(() =>
+      signal.removeEventListener("abort", onAbort)
+    );
+  });
+}
+
+class UdpLink implements StatsdLink {
+  readonly maxPayloadBytes = UDP_PAYLOAD_BYTES;
+  readonly closed: Promise<string>;
+  readonly #socket: DatagramSocket;
+  readonly #server: { readonly address: string; readonly port: number };
+  readonly #close: (reason: string) => void;
+  #reason: string | undefined;
+  #failSend: ((error: Error) => void) | undefined;
+
+  constructor(
+    socket: DatagramSocket,
+    server: { readonly address: string; readonly port: number },
+  ) {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.closed = promise;
+    this.#close = resolve;
+    this.#socket = socket;
+    this.#server = server;
+    socket.on("error", (error) => this.destroy(error.message));
+  }
+
+  send(payload: Uint8Array): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    if (this.#reason !== undefined) {
+      reject(new Error(this.#reason));
+      return promise;
+    }
+    this.#failSend = reject;
+    const { address, port } = this.#server;
+    this.#socket.send(payload, port, address, (error) => {
+      this.#failSend = undefined;
+      if (error) reject(error);
+      else resolve();
+    });
+    return promise;
+  }
+
+  end(): Promise<void> {
+    this.destroy("it was ended");
+    return Promise.resolve();
+  }
+
+  destroy(reason: string): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#socket.close();
+    this.#failSend?.(new Error(reason));
+    this.#close(reason);
+  }
+}
+
+const TCP_PAYLOAD_BYTES = 16 * 1024;
+const KEEP_ALIVE_DELAY_MS = 30_000;
+
+/**
+ * Connects to a statsd server.
+ *
+ * @throws {Error} when the server cannot be reached or the signal ends it.
+ */
+export function dialStatsdTcp(target: StatsdTarget): Promise<StatsdLink> {
+  const { host, port, signal } = target;
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const socket = connect({ host, port, noDelay: true });
+    const settle = () => {
+      signal.removeEventListener("abort", onAbort);
+      socket.off("error", onError);
+    };
+    const onAbort = () => {
+      settle();
+      socket.on("error", ignoreLateError);
+      socket.destroy();
+      reject(signal.reason);
+    };
+    const onError = (error: Error) => {
+      settle();
+      socket.on("error", ignoreLateError);
+      socket.destroy();
+      reject(error);
+    };
+    signal.addEventListener("abort", onAbort);
+    socket.on("error", onError);
+    socket.once("connect", () => {
+      if (signal.aborted) return;
+      settle();
+      resolve(new TcpLink(socket));
+    });
+  });
+}
+
+class TcpLink implements StatsdLink {
+  readonly maxPayloadBytes = TCP_PAYLOAD_BYTES;
+  readonly closed: Promise<string>;
+  readonly #socket: Socket;
+  readonly #close: (reason: string) => void;
+  #reason: string | undefined;
+  #failSend: ((error: Error) => void) | undefined;
+
+  constructor(socket: Socket) {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.closed = promise;
+    this.#close = resolve;
+    this.#socket = socket;
+    socket.on("error", (error) => this.destroy(error.message));
+    socket.on("close", () => this.destroy("the connection was closed"));
+    // The end of the other side is only seen when what it says is read.
+    socket.on("end", () => this.destroy("the server closed the connection"));
+    socket.resume();
+    socket.setKeepAlive(true, KEEP_ALIVE_DELAY_MS);
+  }
+
+  send(payload: Uint8Array): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    if (this.#reason !== undefined) {
+      reject(new Error(this.#reason));
+      return promise;
+    }
+    this.#failSend = reject;
+    this.#socket.write(payload, (error) => {
+      this.#failSend = undefined;
+      if (error) reject(error);
+      else resolve();
+    });
+    return promise;
+  }
+
+  async end(): Promise<void> {
+    if (this.#reason === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#socket.end(resolve);
+        this.#socket.once("close", () => resolve());
+      });
+    }
+    this.destroy("it was ended");
+  }
+
+  destroy(reason: string): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#socket.destroy();
+    this.#failSend?.(new Error(reason));
+    this.#close(reason);
+  }
+}
+
+// A socket that has been given up may still report why.
+function ignoreLateError(): void {}
