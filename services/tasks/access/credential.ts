@@ -7,7 +7,7 @@
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { digestMatches } from "./credential_token.ts";
-import { isInNetworks, type Network, parseAddress } from "./network.ts";
+import { isInNetworks, type Network, parseClientAddress } from "./network.ts";
 import type { ScopeSet } from "./scope.ts";
 
 /** What every stored credential has. */
@@ -125,7 +125,7 @@ function mayComeFrom(
   if (networks.length === 0) return true;
   const address = clientAddress === undefined
     ? undefined
-    : parseAddress(clientAddress);
+    : parseClientAddress(clientAddress);
   return address !== undefined && isInNetworks(networks, address);
 }
 

@@ -8,7 +8,7 @@
  */
 
 import { getRandomValues, hash } from "node:crypto";
-import { crc32 } from "./crc32.ts";
+import { crc32 } from "node:zlib";
 
 /** What begins a token, and so what it is. */
 export type TokenPrefix = "dk" | "wk";
@@ -153,17 +153,6 @@ function systemRandomBytes(length: number): Uint8Array {
 /** Makes an API key. Its text is shown once; id and digest are stored. */
 export function mintApiKey(randomBytes?: RandomBytes): MintedToken {
   return mintToken("dk", randomBytes);
-}
-
-/**
- * Takes an API key apart.
- *
- * @returns `undefined` when it is none, or its checksum is wrong; nothing needs
- * to be looked up then.
- */
-export function parseApiKey(text: string): CredentialToken | undefined {
-  const token = parseToken(text);
-  return token?.prefix === "dk" ? token : undefined;
 }
 
 /** A worker's credential that was just made, as it is shown once. */

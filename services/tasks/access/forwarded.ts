@@ -5,7 +5,7 @@
  */
 
 import { type HeaderValues, singleValue } from "./host.ts";
-import { isInNetworks, type Network, parseAddress } from "./network.ts";
+import { isInNetworks, type Network, parseClientAddress } from "./network.ts";
 
 /** What a connection and the headers of a request say about its origin. */
 export interface RequestOrigin {
@@ -42,7 +42,7 @@ export function isTrustedProxy(
   trustedProxies: readonly Network[],
 ): boolean {
   if (peerAddress === undefined || trustedProxies.length === 0) return false;
-  const address = parseAddress(peerAddress);
+  const address = parseClientAddress(peerAddress);
   return address !== undefined && isInNetworks(trustedProxies, address);
 }
 
@@ -89,7 +89,7 @@ function clientOf(
     if (hop === "") continue;
     const hopAddress = withoutPort(hop);
     // Beyond what cannot be read nothing can be believed.
-    if (parseAddress(hopAddress) === undefined) return client;
+    if (parseClientAddress(hopAddress) === undefined) return client;
     client = hopAddress;
     if (!isTrustedProxy(hopAddress, trustedProxies)) return client;
   }

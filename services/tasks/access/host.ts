@@ -5,7 +5,7 @@
  * @module
  */
 
-import { parseAddress } from "./network.ts";
+import { parseClientAddress } from "./network.ts";
 import { isLabel } from "./tenant_domain.ts";
 
 /** Which part of the service a host name stands for. */
@@ -131,7 +131,7 @@ function ipv6Literal(text: string): string | undefined {
   if (!text.endsWith("]")) return undefined;
   const address = text.slice(1, -1);
   const isIpv6 = address.includes(":") && !address.includes("%") &&
-    parseAddress(address) !== undefined;
+    parseClientAddress(address) !== undefined;
   return isIpv6 ? text.toLowerCase() : undefined;
 }
 
@@ -239,5 +239,5 @@ function tenantOnly(part: HostOutcome): HostOutcome {
 }
 
 function isAddress(name: string): boolean {
-  return name.startsWith("[") || parseAddress(name) !== undefined;
+  return name.startsWith("[") || parseClientAddress(name) !== undefined;
 }

@@ -1,28 +1,39 @@
 /**
- * IP addresses and networks in CIDR notation (RFC 4632, RFC 4291), for lists
- * of proxies to trust and of places a credential may be used from.
+ * IP addresses and networks as values, read from their strict text forms.
+ *
+ * `BlockList` of `node:net` is not used: to it an IPv4 address lies in IPv6
+ * networks too, in its mapped form, and the guard of push calls has to tell them
+ * apart.
  *
  * @module
  */
 
+import { isIP } from "node:net";
 import { quote } from "../../shared/quote.ts";
 
-/** An IP address: 4 bytes, or 16. */
-export type AddressBytes = readonly number[];
-
-/** A range of addresses. */
-export interface Network {
-  /** The first address of the range. */
-  readonly address: AddressBytes;
-  /** How many leading bits all its addresses share. */
-  readonly prefixBits: number;
-  /** The range as it is shown: `10.0.0.0/8`. */
-  readonly text: string;
+/** An IP address. */
+export interface IpAddress {
+  /** The version of the protocol. */
+  readonly family: 4 | 6;
+  /** All its bits as one number. */
+  readonly value: bigint;
 }
 
-/** What reading a network comes to. */
+/** All addresses that begin with the same bits. */
+export interface Network extends IpAddress {
+  /** How many bits they share. */
+  readonly prefixBits: number;
+}
+
+/** The outcome of reading a network. */
 export type NetworkOutcome =
-  | { readonly kind: "ok"; readonly network: Network }
+  | {
+    readonly kind: "ok";
+    /** The network. */
+    readonly network: Network;
+    /** The network in its canonical form: `10.0.0.0/8`. */
+    readonly text: string;
+  }
   | {
     readonly kind: "invalid";
     /** What is wrong, as a message for the client. */
@@ -32,178 +43,179 @@ export type NetworkOutcome =
 /** The longest spelling of an address, with room for a zone. */
 const MAX_TEXT_LENGTH = 100;
 
-/** How IPv4 addresses are written in IPv6 (RFC 4291, 2.5.5.2). */
-const MAPPED_PREFIX: AddressBytes = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255];
+/** The 96 bits before an IPv4 address in its IPv6 form (RFC 4291, 2.5.5.2). */
+const MAPPED_PREFIX = 0xffffn;
 
 /**
- * Reads an IP address. An IPv4 address in its IPv6 form (`::ffff:192.0.2.1`)
- * is the IPv4 address, as a socket that serves both reports it so. A zone
- * (`%eth0`) is dropped.
+ * Reads an address: four decimal numbers without leading zeros, or IPv6 text
+ * (RFC 4291, 2.2).
  *
- * @returns `undefined` when it is none; IPv4 has four decimal numbers without
- * leading zeros, and no shorter forms.
+ * @returns `undefined` for other spellings, such as `0x7f.1`, brackets and zone
+ * ids.
  */
-export function parseAddress(text: string): AddressBytes | undefined {
-  if (text.length > MAX_TEXT_LENGTH) return undefined;
-  if (!text.includes(":")) return parseIpv4(text);
-  const zoneAt = text.indexOf("%");
-  const bytes = parseIpv6(zoneAt === -1 ? text : text.slice(0, zoneAt));
-  return bytes !== undefined && isMapped(bytes) ? bytes.slice(12) : bytes;
+export function parseIpAddress(text: string): IpAddress | undefined {
+  if (text.length > MAX_TEXT_LENGTH || text.includes("%")) return undefined;
+  switch (isIP(text)) {
+    case 4:
+      return { family: 4, value: ipv4Value(text) };
+    case 6:
+      return { family: 6, value: ipv6Value(text) };
+    default:
+      return undefined;
+  }
 }
 
-/** Reads a network; an address alone is the network of that address. */
+/**
+ * Reads the address of a client. An IPv4 address in its IPv6 form
+ * (`::ffff:192.0.2.1`) is the IPv4 address, as a socket that serves both reports
+ * it so. A zone (`%eth0`) is dropped.
+ *
+ * @returns `undefined` when the text is no address.
+ */
+export function parseClientAddress(text: string): IpAddress | undefined {
+  if (text.length > MAX_TEXT_LENGTH) return undefined;
+  const zoneAt = text.includes(":") ? text.indexOf("%") : -1;
+  const address = parseIpAddress(zoneAt === -1 ? text : text.slice(0, zoneAt));
+  return address && withoutMapping(address);
+}
+
+/**
+ * Reads a network of clients; an address alone is the network of that address,
+ * and an IPv4 network in its IPv6 form is the IPv4 network.
+ */
 export function parseNetwork(text: string): NetworkOutcome {
   const [addressText = "", prefixText, ...more] = text.split("/");
-  const address = addressText.includes("%")
-    ? undefined
-    : parseAddress(addressText);
-  if (address === undefined || more.length > 0) {
+  const written = parseIpAddress(addressText);
+  if (written === undefined || more.length > 0) {
     return invalid(
       text,
       'it is no address and no network such as "10.0.0.0/8"',
     );
   }
-  const addressBits = address.length * 8;
+  const address = withoutMapping(written);
   const prefixBits = prefixText === undefined
-    ? addressBits
-    : parsePrefix(prefixText, {
-      addressBits,
-      mapped: addressText.includes(":") && addressBits === 32,
-    });
-  if (prefixBits === undefined) {
+    ? widthOf(address)
+    : parsePrefix(prefixText) - (widthOf(written) - widthOf(address));
+  if (!(prefixBits >= 0 && prefixBits <= widthOf(address))) {
     return invalid(text, "the number of bits behind the slash is out of range");
   }
-  const first = firstOf(address, prefixBits);
-  const shown = `${formatAddress(first)}/${prefixBits}`;
-  if (first.some((byte, index) => byte !== address[index])) {
-    return invalid(
+  const network = {
+    ...address,
+    prefixBits,
+    value: firstOf(address, prefixBits),
+  };
+  const shown = `${formatAddress(network)}/${prefixBits}`;
+  return network.value === address.value
+    ? { kind: "ok", network, text: shown }
+    : invalid(
       text,
       `the address has bits behind the prefix, did you mean ${quote(shown)}?`,
     );
-  }
-  return { kind: "ok", network: { address: first, prefixBits, text: shown } };
+}
+
+/**
+ * Reads a network such as `10.0.0.0/8` (RFC 4632, RFC 4291) of the family it is
+ * written in.
+ *
+ * @returns `undefined` when the text is no network, or has bits behind the
+ * prefix.
+ */
+export function parseIpNetwork(text: string): Network | undefined {
+  const [addressText = "", prefixText = "", ...more] = text.split("/");
+  const address = parseIpAddress(addressText);
+  const prefixBits = parsePrefix(prefixText);
+  if (address === undefined || more.length > 0) return undefined;
+  return prefixBits <= widthOf(address) &&
+      firstOf(address, prefixBits) === address.value
+    ? { ...address, prefixBits }
+    : undefined;
+}
+
+/** The network of one address. */
+export function networkOf(address: IpAddress): Network {
+  return { ...address, prefixBits: widthOf(address) };
 }
 
 /** Tells whether an address lies in one of the networks. */
 export function isInNetworks(
   networks: readonly Network[],
-  address: AddressBytes,
+  address: IpAddress,
 ): boolean {
-  return networks.some((network) => contains(network, address));
+  return networks.some((network) => isWithin(address, network));
 }
 
-function contains(network: Network, address: AddressBytes): boolean {
-  if (network.address.length !== address.length) return false;
-  const wholeBytes = network.prefixBits >> 3;
-  for (let index = 0; index < wholeBytes; index++) {
-    if (network.address[index] !== address[index]) return false;
+/** Tells whether an address lies in a network. */
+export function isWithin(address: IpAddress, network: Network): boolean {
+  if (address.family !== network.family) return false;
+  const hostBits = BigInt(widthOf(address) - network.prefixBits);
+  return address.value >> hostBits === network.value >> hostBits;
+}
+
+/**
+ * The name that a client's address is counted by: an IPv6 address counts as its
+ * /64, which is what a provider gives to one customer, and all that are no
+ * addresses count as one.
+ */
+export function addressGroup(text: string): string {
+  const address = parseClientAddress(text);
+  if (address === undefined) return "";
+  return address.family === 4
+    ? String(address.value)
+    : `${address.value >> 64n}/64`;
+}
+
+function withoutMapping(address: IpAddress): IpAddress {
+  return address.family === 6 && address.value >> 32n === MAPPED_PREFIX
+    ? { family: 4, value: address.value & 0xffff_ffffn }
+    : address;
+}
+
+function widthOf({ family }: IpAddress): number {
+  return family === 4 ? 32 : 128;
+}
+
+/** The first address of a network. */
+function firstOf(address: IpAddress, prefixBits: number): bigint {
+  const hostBits = BigInt(widthOf(address) - prefixBits);
+  return (address.value >> hostBits) << hostBits;
+}
+
+/** The number behind the slash; NaN when it is none. */
+function parsePrefix(text: string): number {
+  return /^(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text) : NaN;
+}
+
+/** The bits of what is known to be an IPv4 address. */
+function ipv4Value(text: string): bigint {
+  const value = text.split(".")
+    .reduce((sum, part) => sum * 256 + Number(part), 0);
+  return BigInt(value);
+}
+
+/** The bits of what is known to be an IPv6 address. */
+function ipv6Value(text: string): bigint {
+  const [head = "", tail = ""] = text.split("::");
+  const front = digitsOf(head);
+  return BigInt(`0x${front}${digitsOf(tail).padStart(32 - front.length, "0")}`);
+}
+
+/** The hexadecimal digits of groups; an IPv4 address at the end is two groups. */
+function digitsOf(text: string): string {
+  if (text === "") return "";
+  return text.split(":").map((group) =>
+    group.includes(".")
+      ? ipv4Value(group).toString(16).padStart(8, "0")
+      : group.padStart(4, "0")
+  ).join("");
+}
+
+/** The canonical text of an address (RFC 5952), which is also that of URLs. */
+function formatAddress({ family, value }: IpAddress): string {
+  if (family === 4) {
+    return [24n, 16n, 8n, 0n].map((shift) => value >> shift & 0xffn).join(".");
   }
-  const mask = maskOf(network.prefixBits & 7);
-  return mask === 0 ||
-    ((network.address[wholeBytes] ?? 0) & mask) ===
-      ((address[wholeBytes] ?? 0) & mask);
-}
-
-/** A byte whose first `bits` are set. */
-function maskOf(bits: number): number {
-  return 0xff00 >> bits & 0xff;
-}
-
-function firstOf(address: AddressBytes, prefixBits: number): AddressBytes {
-  return address.map((byte, index) =>
-    byte & maskOf(Math.min(8, Math.max(0, prefixBits - index * 8)))
-  );
-}
-
-interface PrefixOptions {
-  readonly addressBits: number;
-  /** The address is IPv4 and was written as IPv6. */
-  readonly mapped: boolean;
-}
-
-function parsePrefix(text: string, options: PrefixOptions): number | undefined {
-  if (!/^(?:0|[1-9]\d{0,2})$/.test(text)) return undefined;
-  const bits = Number(text) - (options.mapped ? 96 : 0);
-  return bits >= 0 && bits <= options.addressBits ? bits : undefined;
-}
-
-function parseIpv4(text: string): AddressBytes | undefined {
-  const parts = text.split(".");
-  if (parts.length !== 4) return undefined;
-  const bytes: number[] = [];
-  for (const part of parts) {
-    if (!/^(?:0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) {
-      return undefined;
-    }
-    bytes.push(Number(part));
-  }
-  return bytes;
-}
-
-function parseIpv6(text: string): AddressBytes | undefined {
-  const halves = text.split("::");
-  if (halves.length > 2) return undefined;
-  const [head, tail] = halves.map(parseGroups);
-  if (head === undefined) return undefined;
-  if (halves.length === 1) return head.length === 16 ? head : undefined;
-  // A dotted quad ends the address, so it cannot stand before "::".
-  if (tail === undefined || halves[0]?.includes(".")) return undefined;
-  const zeros = 16 - head.length - tail.length;
-  // "::" stands for at least one group (RFC 4291, 2.2).
-  return zeros >= 2
-    ? [...head, ...new Array<number>(zeros).fill(0), ...tail]
-    : undefined;
-}
-
-/** Reads `1:2:3`, the last of which may be a dotted quad. */
-function parseGroups(text: string): AddressBytes | undefined {
-  if (text === "") return [];
-  const bytes: number[] = [];
-  const groups = text.split(":");
-  for (const [index, group] of groups.entries()) {
-    if (/^[0-9a-f]{1,4}$/i.test(group)) {
-      const value = Number.parseInt(group, 16);
-      bytes.push(value >> 8, value & 255);
-      continue;
-    }
-    const quad = index === groups.length - 1 ? parseIpv4(group) : undefined;
-    if (quad === undefined) return undefined;
-    bytes.push(...quad);
-  }
-  return bytes.length <= 16 ? bytes : undefined;
-}
-
-function isMapped(bytes: AddressBytes): boolean {
-  return MAPPED_PREFIX.every((byte, index) => bytes[index] === byte);
-}
-
-/** The canonical text of an address (RFC 5952). */
-function formatAddress(bytes: AddressBytes): string {
-  if (bytes.length === 4) return bytes.join(".");
-  const groups = Array.from(
-    { length: 8 },
-    (_, index) =>
-      (((bytes[index * 2] ?? 0) << 8) | (bytes[index * 2 + 1] ?? 0))
-        .toString(16),
-  );
-  const { start, length } = longestZeros(groups);
-  if (length < 2) return groups.join(":");
-  return `${groups.slice(0, start).join(":")}::${
-    groups.slice(start + length).join(":")
-  }`;
-}
-
-function longestZeros(
-  groups: readonly string[],
-): { readonly start: number; readonly length: number } {
-  let best = { start: 0, length: 0 };
-  let start = 0;
-  for (let index = 0; index <= groups.length; index++) {
-    if (groups[index] === "0") continue;
-    if (index - start > best.length) best = { start, length: index - start };
-    start = index + 1;
-  }
-  return best;
+  const groups = value.toString(16).padStart(32, "0").match(/.{4}/g) ?? [];
+  return new URL(`http://[${groups.join(":")}]`).hostname.slice(1, -1);
 }
 
 function invalid(text: string, why: string): NetworkOutcome {

@@ -1,10 +1,21 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
-import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { ipv4Text, ipv6Text, randomBits } from "./testing/ip_text.ts";
+import {
+  addressGroup,
   isInNetworks,
+  isWithin,
   type Network,
-  parseAddress,
+  networkOf,
+  parseClientAddress,
+  parseIpAddress,
+  parseIpNetwork,
   parseNetwork,
 } from "./network.ts";
 
@@ -14,26 +25,37 @@ function network(text: string): Network {
   return outcome.network;
 }
 
+function shownAs(text: string): string {
+  const outcome = parseNetwork(text);
+  assert(outcome.kind === "ok", text);
+  return outcome.text;
+}
+
 function isIn(address: string, ...networks: readonly string[]): boolean {
-  const bytes = parseAddress(address);
+  const bytes = parseClientAddress(address);
   assert(bytes !== undefined, address);
   return isInNetworks(networks.map(network), bytes);
 }
 
-Deno.test("parseAddress() takes the usual spellings", () => {
-  assertEquals(parseAddress("192.0.2.255"), [192, 0, 2, 255]);
-  assertEquals(parseAddress("::1"), [...Array(15).fill(0), 1]);
-  assertEquals(parseAddress("::"), Array(16).fill(0));
-  assertEquals(parseAddress("::ffff:192.0.2.1"), [192, 0, 2, 1]);
-  assertEquals(parseAddress("::FFFF:c000:0201"), [192, 0, 2, 1]);
+Deno.test("parseClientAddress() takes the usual spellings", () => {
+  const values: readonly (readonly [string, 4 | 6, bigint])[] = [
+    ["192.0.2.255", 4, 0xc00002ffn],
+    ["::1", 6, 1n],
+    ["::", 6, 0n],
+    ["::ffff:192.0.2.1", 4, 0xc0000201n],
+    ["::FFFF:c000:0201", 4, 0xc0000201n],
+    ["2001:db8::1", 6, 0x20010db8n << 96n | 1n],
+  ];
+  for (const [text, family, value] of values) {
+    assertEquals(parseClientAddress(text), { family, value }, text);
+  }
   assertEquals(
-    parseAddress("2001:db8::1"),
-    [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+    parseClientAddress("fe80::1%eth0"),
+    parseClientAddress("fe80::1"),
   );
-  assertEquals(parseAddress("fe80::1%eth0"), parseAddress("fe80::1"));
 });
 
-Deno.test("parseAddress() refuses what is none", () => {
+Deno.test("parseClientAddress() refuses what is none", () => {
   const cases = [
     "",
     "1.2.3",
@@ -56,10 +78,12 @@ Deno.test("parseAddress() refuses what is none", () => {
     "::1.2.3.4:5",
     "::".padEnd(200, "0"),
   ];
-  for (const text of cases) assertEquals(parseAddress(text), undefined, text);
+  for (const text of cases) {
+    assertEquals(parseClientAddress(text), undefined, text);
+  }
 });
 
-Deno.test("parseAddress() agrees with the platform on any text", () => {
+Deno.test("parseClientAddress() agrees with the platform on any text", () => {
   const random = new SeededRandom(11);
   const pieces = [
     "0",
@@ -80,7 +104,7 @@ Deno.test("parseAddress() agrees with the platform on any text", () => {
     const isAddress = isIPv4(text) || isIPv6(text);
     // "::" for no group at all is allowed by some parsers and not by RFC 4291.
     if (text.split(/::|:/).length > 8) continue;
-    assertEquals(parseAddress(text) !== undefined, isAddress, text);
+    assertEquals(parseClientAddress(text) !== undefined, isAddress, text);
     if (isAddress) taken++;
   }
   assert(taken > 300, String(taken));
@@ -98,8 +122,8 @@ Deno.test("parseNetwork() shows a network in its canonical form", () => {
     "::ffff:10.0.0.0/104": "10.0.0.0/8",
   };
   for (const [text, shown] of Object.entries(cases)) {
-    assertEquals(network(text).text, shown);
-    assertEquals(network(shown).text, shown);
+    assertEquals(shownAs(text), shown);
+    assertEquals(shownAs(shown), shown);
   }
 });
 
@@ -158,4 +182,102 @@ Deno.test("isInNetworks() agrees with the platform on random networks", () => {
       list.check(address, "ipv4"),
     );
   }
+});
+
+Deno.test("parseIpAddress() reads every form of RFC 4291", () => {
+  const forms: readonly (readonly [string, bigint])[] = [
+    ["::", 0n],
+    ["::1", 1n],
+    ["1::", 1n << 112n],
+    ["0:0:0:0:0:0:0:1", 1n],
+    ["2001:DB8::8:800:200C:417A", 0x20010db8000000000008_0800_200c_417an],
+    ["::13.1.68.3", 0x0d014403n],
+    ["::ffff:129.144.52.38", 0xffff_81903426n],
+    ["1:2:3:4:5:6:7::", 0x0001_0002_0003_0004_0005_0006_0007_0000n],
+  ];
+  for (const [text, value] of forms) {
+    assertEquals(parseIpAddress(text), { family: 6, value }, text);
+  }
+});
+
+Deno.test("parseIpAddress() reads four decimal numbers", () => {
+  assertEquals(parseIpAddress("127.0.0.1"), {
+    family: 4,
+    value: 0x7f000001n,
+  });
+  assertEquals(parseIpAddress("255.255.255.255")?.value, 0xffffffffn);
+});
+
+Deno.test("parseIpAddress() takes no other spelling", () => {
+  const others = [
+    ...["", "1", "127.1", "0x7f.0.0.1", "0177.0.0.1", "01.2.3.4", "256.1.1.1"],
+    ...["1.2.3", "1.2.3.4.5", "1.2.3.4 ", "1.2.3.-4", "１.2.3.4", "1..2.3"],
+    ...[":", ":::", "1::2::3", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "::g"],
+    ...["12345::", "[::1]", "fe80::1%eth0", "::1.2.3", "1.2.3.4::", ":1"],
+    ...["1:2:3:4:5:6:7:8::", "1:2:3:4:5:6:7:1.2.3.4", "::1/128"],
+  ];
+  for (const text of others) {
+    assertEquals(parseIpAddress(text), undefined, text);
+  }
+});
+
+Deno.test("parseIpAddress() reads back what was written, whatever the bits", () => {
+  const random = new SeededRandom(4_291);
+  for (let round = 0; round < 2_000; round++) {
+    const four = randomBits(random, 32);
+    assertEquals(parseIpAddress(ipv4Text(four)), { family: 4, value: four });
+    const six = randomBits(random, 128);
+    assertEquals(parseIpAddress(ipv6Text(six)), { family: 6, value: six });
+  }
+});
+
+Deno.test("parseIpNetwork() refuses bits beyond the prefix", () => {
+  assertEquals(parseIpNetwork("10.0.0.0/8")?.prefixBits, 8);
+  assertEquals(parseIpNetwork("::/0")?.prefixBits, 0);
+  assertEquals(parseIpNetwork("fc00::/7")?.family, 6);
+  for (
+    const text of [
+      ...["10.0.0.1/8", "10.0.0.0/33", "::/129", "10.0.0.0", "10.0.0.0/08"],
+      ...["10.0.0.0/", "10.0.0.0/8/8", "10.0.0.0/-1", "10/8", "fc01::/7"],
+    ]
+  ) {
+    assertEquals(parseIpNetwork(text), undefined, text);
+  }
+});
+
+Deno.test("isWithin() compares the prefix and the family", () => {
+  const random = new SeededRandom(17);
+  for (let round = 0; round < 2_000; round++) {
+    const value = randomBits(random, 32);
+    const prefixBits = random.below(33);
+    const hostBits = 32 - prefixBits;
+    const base = (value >> BigInt(hostBits)) << BigInt(hostBits);
+    const network = { family: 4, value: base, prefixBits } as const;
+    assertEquals(isWithin({ family: 4, value }, network), true);
+    assertEquals(isWithin({ family: 6, value }, network), false);
+    if (prefixBits === 0) continue;
+    const flipped = value ^ (1n << BigInt(hostBits + random.below(prefixBits)));
+    assertEquals(isWithin({ family: 4, value: flipped }, network), false);
+  }
+});
+
+Deno.test("networkOf() holds one address", () => {
+  const address = { family: 6, value: 1n } as const;
+  assertEquals(isWithin(address, networkOf(address)), true);
+  assertEquals(isWithin({ family: 6, value: 0n }, networkOf(address)), false);
+  assertNotEquals(networkOf(address).prefixBits, 32);
+});
+
+Deno.test("addressGroup() counts an IPv4 address alone and an IPv6 address as its /64", () => {
+  assertNotEquals(addressGroup("192.0.2.1"), addressGroup("192.0.2.2"));
+  assertEquals(addressGroup("::ffff:192.0.2.1"), addressGroup("192.0.2.1"));
+  assertEquals(addressGroup("2001:db8::1"), addressGroup("2001:db8::ffff:1"));
+  assertNotEquals(
+    addressGroup("2001:db8::1"),
+    addressGroup("2001:db8:0:1::1"),
+  );
+});
+
+Deno.test("addressGroup() counts all that are no addresses as one", () => {
+  assertEquals([addressGroup(""), addressGroup("somewhere")], ["", ""]);
 });

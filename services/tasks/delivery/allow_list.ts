@@ -6,12 +6,12 @@
 
 import { quote } from "../../shared/quote.ts";
 import {
-  type IpNetwork,
   isWithin,
+  type Network,
   networkOf,
   parseIpAddress,
   parseIpNetwork,
-} from "./ip_address.ts";
+} from "../access/network.ts";
 
 const LABEL = /^[a-z0-9_-]{1,63}$/;
 
@@ -39,7 +39,7 @@ export type AllowListEntry =
   | {
     readonly kind: "network";
     /** Addresses that may be called. */
-    readonly network: IpNetwork;
+    readonly network: Network;
     /** The one port of them; any when left out. */
     readonly port?: number;
   }

@@ -3,7 +3,7 @@ import { FairTurns } from "../../shared/fair_turns.ts";
 import type { HttpHandler, HttpHeaders } from "../../shared/http/exchange.ts";
 import { withTestServer } from "../../shared/http1/testing/test_server.ts";
 import { Authenticator } from "../access/authenticator.ts";
-import { parseApiKey } from "../access/credential_token.ts";
+import { parseToken } from "../access/credential_token.ts";
 import { CredentialRecords } from "../engine/credential_records.ts";
 import { createHandler } from "./handler.ts";
 import { IdempotentAnswers } from "./idempotent_answers.ts";
@@ -80,7 +80,7 @@ function headersWith(key: string, domain = "acme"): HttpHeaders {
 }
 
 function idOf(key: string): string {
-  return parseApiKey(key)?.id ?? "";
+  return parseToken(key)?.id ?? "";
 }
 
 const REFUSED = [401, "invalid_credentials"];

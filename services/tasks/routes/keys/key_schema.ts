@@ -75,7 +75,7 @@ function network(): Schema<string> {
   return parsed(text({ maxLength: 100 }), (value): Parsed<string> => {
     const outcome = parseNetwork(value);
     return outcome.kind === "ok"
-      ? { kind: "ok", value: outcome.network.text }
+      ? { kind: "ok", value: outcome.text }
       : { kind: "invalid", code: "bad_network", reason: outcome.reason };
   });
 }
