@@ -11,7 +11,7 @@ import type { Logger } from "../shared/logger.ts";
 import { IdentityProvider } from "./access/identity_provider.ts";
 import { Jwks, jwksUrlOf } from "./access/jwks.ts";
 import { JwtVerifier } from "./access/jwt.ts";
-import { type Network, parseNetwork } from "./access/network.ts";
+import { type Network, parseNetwork } from "../shared/ip_network.ts";
 import { PlanBook } from "./engine/plan_book.ts";
 import { parsePlansFile } from "./routes/service/plans_file.ts";
 import { type AllowList, parseAllowList } from "./delivery/allow_list.ts";

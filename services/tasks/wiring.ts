@@ -26,7 +26,7 @@ import {
   ProviderWatch,
 } from "./access/identity_provider.ts";
 import type { JwtVerifier } from "./access/jwt.ts";
-import type { Network } from "./access/network.ts";
+import type { Network } from "../shared/ip_network.ts";
 import type { AllowList } from "./delivery/allow_list.ts";
 import { PushCaller } from "./delivery/push_call.ts";
 import { CredentialRecords } from "./engine/credential_records.ts";

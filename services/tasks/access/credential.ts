@@ -7,7 +7,11 @@
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { digestMatches } from "./credential_token.ts";
-import { isInNetworks, type Network, parseClientAddress } from "./network.ts";
+import {
+  isInNetworks,
+  type Network,
+  parseClientAddress,
+} from "../../shared/ip_network.ts";
 import type { ScopeSet } from "./scope.ts";
 
 /** What every stored credential has. */

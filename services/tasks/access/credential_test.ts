@@ -8,7 +8,7 @@ import {
   lastUsedToWrite,
 } from "./credential.ts";
 import { digestOf } from "./credential_token.ts";
-import { parseNetwork } from "./network.ts";
+import { parseNetwork } from "../../shared/ip_network.ts";
 
 const NOW_MS = 1_800_000_000_000;
 const HERE = {

@@ -5,7 +5,11 @@
  */
 
 import { type HeaderValues, singleValue } from "./host.ts";
-import { isInNetworks, type Network, parseClientAddress } from "./network.ts";
+import {
+  isInNetworks,
+  type Network,
+  parseClientAddress,
+} from "../../shared/ip_network.ts";
 
 /** What a connection and the headers of a request say about its origin. */
 export interface RequestOrigin {

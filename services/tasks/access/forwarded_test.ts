@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { isTrustedProxy, originOf, type RequestOrigin } from "./forwarded.ts";
-import { type Network, parseNetwork } from "./network.ts";
+import { type Network, parseNetwork } from "../../shared/ip_network.ts";
 
 const PROXIES: readonly Network[] = ["10.0.0.0/8", "::1"].map((text) => {
   const outcome = parseNetwork(text);

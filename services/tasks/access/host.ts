@@ -5,7 +5,7 @@
  * @module
  */
 
-import { parseClientAddress } from "./network.ts";
+import { parseClientAddress } from "../../shared/ip_network.ts";
 import { isLabel } from "./tenant_domain.ts";
 
 /** Which part of the service a host name stands for. */

@@ -17,7 +17,7 @@ import {
   type Network,
   parseIpAddress,
   parseIpNetwork,
-} from "../access/network.ts";
+} from "../../shared/ip_network.ts";
 
 /** What an address is. */
 export type AddressVerdict =

@@ -9,9 +9,13 @@ import {
   type ResolvedAddress,
   systemResolve,
 } from "./address_guard.ts";
-import { isWithin, parseIpNetwork } from "../access/network.ts";
+import { isWithin, parseIpNetwork } from "../../shared/ip_network.ts";
 import { allowListOf } from "./testing/allow_list_of.ts";
-import { ipv4Text, ipv6Text, randomBits } from "../access/testing/ip_text.ts";
+import {
+  ipv4Text,
+  ipv6Text,
+  randomBits,
+} from "../../shared/testing/ip_text.ts";
 
 /** What a call may never reach, written apart from the guard's own table. */
 const CLOSED_IPV4 = [

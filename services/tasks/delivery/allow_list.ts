@@ -11,7 +11,7 @@ import {
   networkOf,
   parseIpAddress,
   parseIpNetwork,
-} from "../access/network.ts";
+} from "../../shared/ip_network.ts";
 
 const LABEL = /^[a-z0-9_-]{1,63}$/;
 

@@ -8,7 +8,7 @@
 import { quote } from "../../shared/quote.ts";
 import { judgeAddress } from "./address_guard.ts";
 import { type AllowList, isAllowed, normalizeHostName } from "./allow_list.ts";
-import { parseIpAddress } from "../access/network.ts";
+import { parseIpAddress } from "../../shared/ip_network.ts";
 
 /** Where a call goes. */
 export interface Target {

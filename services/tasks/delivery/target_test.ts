@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { judgeTarget } from "./target.ts";
 import { allowListOf } from "./testing/allow_list_of.ts";
-import { ipv4Text, randomBits } from "../access/testing/ip_text.ts";
+import { ipv4Text, randomBits } from "../../shared/testing/ip_text.ts";
 
 function codeOf(url: string, ...entries: readonly string[]): string {
   const verdict = judgeTarget(url, {

@@ -10,7 +10,7 @@ import type {
   WorkerCredential as KnownCredential,
 } from "../access/credential.ts";
 import type { TokenSubject } from "../access/jwt_claims.ts";
-import { type Network, parseNetwork } from "../access/network.ts";
+import { type Network, parseNetwork } from "../../shared/ip_network.ts";
 import { scopesOfKey } from "../access/scope.ts";
 import type { User } from "../domain/records.ts";
 import { sha256 } from "../store/digest.ts";

@@ -7,7 +7,7 @@
 import type { HttpHeaders, HttpRequest } from "../../shared/http/exchange.ts";
 import { type HostOutcome, resolveTarget } from "../access/host.ts";
 import { originOf, type TrustedOrigin } from "../access/forwarded.ts";
-import type { Network } from "../access/network.ts";
+import type { Network } from "../../shared/ip_network.ts";
 
 /** What decides where requests go. */
 export interface DestinationOptions {

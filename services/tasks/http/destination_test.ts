@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import type { HttpHeaders, HttpRequest } from "../../shared/http/exchange.ts";
-import { type Network, parseNetwork } from "../access/network.ts";
+import { type Network, parseNetwork } from "../../shared/ip_network.ts";
 import { type DestinationOptions, Destinations } from "./destination.ts";
 import {
   testRequest,

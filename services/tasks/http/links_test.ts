@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { parseNetwork } from "../access/network.ts";
+import { parseNetwork } from "../../shared/ip_network.ts";
 import { allRoutes } from "../routes/all_routes.ts";
 import { Operations } from "../routes/tasks/operations.ts";
 import {

@@ -5,7 +5,7 @@
  */
 
 import type { FairKey } from "../../shared/fair_queue.ts";
-import { addressGroup } from "../access/network.ts";
+import { addressGroup } from "../../shared/ip_network.ts";
 import type { Authenticator } from "../access/authenticator.ts";
 import { isOperatorToken, parseBearer } from "../access/authorization.ts";
 import { admitHolder, type LeaseSource } from "./claimed_lease.ts";

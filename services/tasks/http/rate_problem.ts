@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { addressGroup } from "../access/network.ts";
+import { addressGroup } from "../../shared/ip_network.ts";
 import type { Caller } from "../access/caller.ts";
 import type { Admission } from "./admission.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";

@@ -5,7 +5,7 @@
  */
 
 import { BoundedMap } from "../../../shared/bounded_map.ts";
-import { addressGroup } from "../../access/network.ts";
+import { addressGroup } from "../../../shared/ip_network.ts";
 
 /** Addresses that are remembered at most. */
 const MAX_ADDRESSES = 50_000;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { parseNetwork } from "../../access/network.ts";
+import { parseNetwork } from "../../../shared/ip_network.ts";
 import { parseScopes, ROLES, SCOPE_NAMES } from "../../access/scope.ts";
 import { shownId, shownTime } from "../shown_kinds.ts";
 import {

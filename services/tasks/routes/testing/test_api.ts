@@ -11,7 +11,7 @@ import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { FairTurns } from "../../../shared/fair_turns.ts";
 import { NEVER_PAUSING, type Pausing } from "../../../shared/slices.ts";
 import { Authenticator } from "../../access/authenticator.ts";
-import type { Network } from "../../access/network.ts";
+import type { Network } from "../../../shared/ip_network.ts";
 import { CredentialCache } from "../../access/credential.ts";
 import type { UserMirror } from "../../access/identity_provider.ts";
 import { PushCaller } from "../../delivery/push_call.ts";

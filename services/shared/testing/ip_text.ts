@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
+import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
 
 /** The usual text of an IPv4 address. */
 export function ipv4Text(value: bigint): string {

@@ -5,7 +5,7 @@ import {
   assertNotEquals,
   assertStringIncludes,
 } from "@std/assert";
-import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { SeededRandom } from "../../tests/support/seeded_random.ts";
 import { ipv4Text, ipv6Text, randomBits } from "./testing/ip_text.ts";
 import {
   addressGroup,
@@ -17,7 +17,7 @@ import {
   parseIpAddress,
   parseIpNetwork,
   parseNetwork,
-} from "./network.ts";
+} from "./ip_network.ts";
 
 function network(text: string): Network {
   const outcome = parseNetwork(text);

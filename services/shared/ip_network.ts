@@ -9,7 +9,7 @@
  */
 
 import { isIP } from "node:net";
-import { quote } from "../../shared/quote.ts";
+import { quote } from "./quote.ts";
 
 /** An IP address. */
 export interface IpAddress {
