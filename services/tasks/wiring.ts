@@ -48,7 +48,7 @@ import { IdempotentAnswers } from "./http/idempotent_answers.ts";
 import type { WaitMetrics } from "./http/wait_metrics.ts";
 import { allRoutes, type AllRoutesOptions } from "./routes/all_routes.ts";
 import type { ApiParts, Readiness } from "./routes/api_parts.ts";
-import { Operations } from "./routes/tasks/operations.ts";
+import { openOperations } from "./routes/tasks/bulk_routes.ts";
 import { viewTask } from "./routes/tasks/task_view.ts";
 import type { MasterKeys } from "./secrets/master_keys.ts";
 import { settingWarnings } from "./setting_faults.ts";
@@ -151,7 +151,7 @@ export async function serve(
     }),
     maxInFlight: settings.pushMaxInFlight,
   });
-  const operations = new Operations(engine);
+  const operations = openOperations(engine);
   const { identityProvider: mirror } = options;
   const mirrorSettling = settings.idpMirrorUsers && mirror !== undefined
     ? new MirrorSettling({ mirror, parts })

@@ -10,7 +10,7 @@ import type { Caller } from "../access/caller.ts";
 import type { Write } from "../store/store.ts";
 import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
-import type { AnswerPlace } from "./kept_answer.ts";
+import type { AnswerPlace } from "../engine/bulk/operation.ts";
 import type { TraceParent } from "./request_id.ts";
 
 /** The tenant a request is for. */

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Scope } from "../access/scope.ts";
-import { Operations } from "../routes/tasks/operations.ts";
+import { openOperations } from "../routes/tasks/bulk_routes.ts";
 import { taskRoutes } from "../routes/tasks/task_routes.ts";
 import { workerRoutes } from "../routes/workers/worker_routes.ts";
 import { openTestApi, type TestApi } from "../routes/testing/test_api.ts";
@@ -156,7 +156,7 @@ async function openAll(): Promise<TestApi> {
   const api = await openTestApi({
     routes: (parts) => [
       ...workerRoutes(parts),
-      ...taskRoutes(parts, { operations: new Operations(parts.engine) }),
+      ...taskRoutes(parts, { operations: openOperations(parts.engine) }),
     ],
   });
   const made = await api.call("POST", "/v1/workers", { body: PUSH });

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Pausing } from "../../shared/slices.ts";
-import { Operations } from "../routes/tasks/operations.ts";
+import { openOperations } from "../routes/tasks/bulk_routes.ts";
 import { leaseRoutes } from "../routes/leases/lease_routes.ts";
 import { taskRoutes } from "../routes/tasks/task_routes.ts";
 import {
@@ -140,7 +140,7 @@ async function watched(
   };
   const api = await openTestApi({
     routes: (parts) => [
-      ...taskRoutes(parts, { operations: new Operations(parts.engine) }),
+      ...taskRoutes(parts, { operations: openOperations(parts.engine) }),
       ...leaseRoutes(parts),
     ],
     pausing,

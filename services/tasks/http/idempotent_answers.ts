@@ -5,16 +5,11 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import type { AnswerPlace } from "../engine/bulk/operation.ts";
 import type { IdempotencyEntry, Store, Write } from "../store/store.ts";
 import type { Answer, RenderedAnswer } from "./answer.ts";
 import { bodyHash, idempotencyStoreKey } from "./idempotency_key.ts";
-import {
-  answerAgain,
-  type AnswerPlace,
-  isKept,
-  isPending,
-  keepAnswer,
-} from "./kept_answer.ts";
+import { answerAgain, isKept, isPending, keepAnswer } from "./kept_answer.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 
 /** How long a repeated request waits for an answer that is yet to come. */

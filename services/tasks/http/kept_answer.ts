@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { AnswerPlace } from "../engine/bulk/operation.ts";
 import type { IdempotencyEntry, Write } from "../store/store.ts";
 import { type Answer, type RenderedAnswer, statusOf } from "./answer.ts";
 
@@ -20,16 +21,6 @@ const KEPT_HEADERS = [
 
 /** No answer that is kept has it, so it tells those that are yet to come. */
 const PENDING_HEADER = "retry-after";
-
-/** Where the answer to a request with a key is kept; plain data, so it can be kept itself. */
-export interface AnswerPlace {
-  /** The tenant; empty on hosts that are no tenant's. */
-  readonly tenantId: string;
-  /** The key within its scope, as the store has it. */
-  readonly key: string;
-  /** The hash of the request's body. */
-  readonly bodyHash: string;
-}
 
 /**
  * Tells whether an answer is kept: not one that says nothing about the request

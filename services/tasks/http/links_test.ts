@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { parseNetwork } from "../../shared/ip_network.ts";
 import { allRoutes } from "../routes/all_routes.ts";
-import { Operations } from "../routes/tasks/operations.ts";
+import { openOperations } from "../routes/tasks/bulk_routes.ts";
 import {
   openTestApi,
   SERVICE_HOST,
@@ -16,7 +16,7 @@ function open(
   return openTestApi({
     routes: (parts) =>
       allRoutes(parts, {
-        operations: new Operations(parts.engine),
+        operations: openOperations(parts.engine),
         onTenantRemoved: () => {},
         tokens: undefined,
       }),

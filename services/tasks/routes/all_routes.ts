@@ -16,7 +16,7 @@ import { keyRoutes } from "./keys/key_routes.ts";
 import { leaseRoutes } from "./leases/lease_routes.ts";
 import { planRoutes } from "./service/plan_routes.ts";
 import { serviceRoutes } from "./service/service_routes.ts";
-import type { Operations } from "./tasks/operations.ts";
+import type { Operations } from "../engine/bulk/operations.ts";
 import { taskRoutes } from "./tasks/task_routes.ts";
 import { userRoutes } from "./users/user_routes.ts";
 import { workerRoutes } from "./workers/worker_routes.ts";

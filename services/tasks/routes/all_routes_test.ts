@@ -7,7 +7,7 @@ import { pathTemplate } from "../http/openapi_operation.ts";
 import { openApiFaults } from "../http/testing/openapi_check.ts";
 import { openTestApi, SERVICE_HOST } from "./testing/test_api.ts";
 import { allRoutes } from "./all_routes.ts";
-import { Operations } from "./tasks/operations.ts";
+import { openOperations } from "./tasks/bulk_routes.ts";
 
 /** Every route that there is by now: host, method, path below its base. */
 const EXPECTED: readonly (readonly [HostKind | "any", string, string])[] = [
@@ -234,7 +234,7 @@ async function open(): Promise<{
   let routes: readonly AnyRoute[] = [];
   const api = await openTestApi({
     routes: (parts) => {
-      routes = allRoutes(parts, { operations: new Operations(parts.engine) });
+      routes = allRoutes(parts, { operations: openOperations(parts.engine) });
       return routes;
     },
   });

@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import { sha256 } from "../../store/digest.ts";
 import { SERVICE_HOST } from "../testing/test_api.ts";
-import { removeTask } from "../tasks/task_removal.ts";
+import { removeTask } from "../../engine/owner_actions.ts";
 import { addTask, historyOf, recordsOf } from "../workers/testing/add_task.ts";
 import { openLeaseApi } from "./testing/lease_api.ts";
 
@@ -82,7 +82,6 @@ Deno.test("the routes of a lease tell that a removed task is gone, as of a cance
   const isRemoved = await removeTask(api.engine, {
     task: await api.store.task(task.tenantId, task.id) ?? task,
     actor: { type: "user", id: "usr_1" },
-    nowMs: api.clock.nowMs(),
   });
   assertEquals(isRemoved, true);
   for (const action of [...OUTCOMES, "heartbeat", "log"]) {

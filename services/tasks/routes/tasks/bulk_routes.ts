@@ -5,23 +5,23 @@
  */
 
 import { actorOf } from "../../access/caller.ts";
+import {
+  type AnswerPlace,
+  type Operation,
+  readOperation,
+} from "../../engine/bulk/operation.ts";
+import { MAX_RUNNING, Operations } from "../../engine/bulk/operations.ts";
+import type { BulkOrder, BulkProgress } from "../../engine/bulk/order.ts";
+import { runOrder } from "../../engine/bulk/portion.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Write } from "../../store/store.ts";
-import { type Answer, json } from "../../http/answer.ts";
+import { type Answer, json, renderAnswer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { fillPlace, holdPlace } from "../../http/kept_answer.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { requiredBody } from "../../http/route_body.ts";
 import { pointerTo } from "../../../shared/schema/fault.ts";
-import { viewOperation } from "./operation_view.ts";
-import {
-  addResults,
-  type BulkOrder,
-  type BulkProgress,
-  NO_PROGRESS,
-} from "./bulk_action.ts";
-import { doneAnswer, operationAnswer } from "./bulk_answer.ts";
-import { type BulkPosition, firstPosition } from "./bulk_position.ts";
 import {
   BULK,
   BULK_RESULT,
@@ -29,11 +29,12 @@ import {
   MAX_AT_ONCE,
   OPERATION,
 } from "./bulk_schema.ts";
-import { doStep, planStep } from "./bulk_steps.ts";
-import { type Operation, readOperation } from "./operation.ts";
-import { MAX_UNDER_WAY, type Operations } from "./operations.ts";
-import { readFilter, type TaskFilter } from "./task_filter.ts";
+import { readFilter } from "./task_filter.ts";
+import { optionalTime, time } from "./task_view.ts";
 import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
+
+/** Where the API is, in links of answers that no request asked for. */
+const BASE_PATH = "/api";
 
 /** An order with {@linkcode MAX_AT_ONCE} ids. */
 const MAX_BODY_BYTES = 524_288;
@@ -100,31 +101,29 @@ async function applyToTasks(
   const { action, ids, filter: given, dry_run: isDryRun, limit } = call.body;
   const { id: tenantId } = tenantOf(call);
   const actor = actorOf(callerOf(call));
-  let filter: TaskFilter | undefined;
-  if (given !== undefined && given !== null) {
-    const read = await readFilter(given, {
+  const read = given === undefined || given === null
+    ? undefined
+    : await readFilter(given, {
       tenantId,
       workers,
-      // Who mistypes a name is to hear of it before believing it was done.
+      // A mistyped name must not look like an action on no tasks.
       demandsWorkers: true,
     });
-    if (read.kind === "invalid") {
-      return invalidRequest(
-        read.problems.map(({ field, code, reason }) => ({
-          pointer: pointerTo("/filter", field),
-          code,
-          detail: reason,
-        })),
-      );
-    }
-    filter = read.filter;
+  if (read?.kind === "invalid") {
+    return invalidRequest(
+      read.problems.map(({ field, code, reason }) => ({
+        pointer: pointerTo("/filter", field),
+        code,
+        detail: reason,
+      })),
+    );
   }
   const order: BulkOrder = {
     action,
     tenantId,
     actor,
-    ...(ids === undefined || ids === null ? {} : { ids }),
-    ...(filter === undefined ? {} : { filter }),
+    ids: ids ?? undefined,
+    filter: read?.filter,
     limit: limit ?? Number.MAX_SAFE_INTEGER,
     isDryRun,
     orderedAtMs: clock.nowMs(),
@@ -136,16 +135,36 @@ async function applyToTasks(
   }
   const { answerPlace: place } = call;
   if (place !== undefined && !isDryRun) {
-    const writes = auditOf(order);
+    const writes = [...auditOf(order), holdPlace(place, order.orderedAtMs)];
     const outcome = await operations.perform(order, { place, writes });
     if (outcome.kind !== "done") return inProgress();
     call.charge(outcome.progress.matched);
     return doneAnswer(order, outcome.progress);
   }
   if (!isDryRun) await store.commit([{ writes: auditOf(order) }]);
-  const progress = await doAll(engine, order);
+  const progress = await runOrder(engine, order);
   call.charge(progress.matched);
   return doneAnswer(order, progress);
+}
+
+/**
+ * Makes what runs bulk actions. What it keeps for a repeated request is the answer
+ * that the first one would have got.
+ */
+export function openOperations(engine: Engine): Operations {
+  return new Operations(engine, { answerWrites });
+}
+
+function answerWrites(ended: Operation, place: AnswerPlace): readonly Write[] {
+  const { status, order, progress, updatedAtMs: nowMs } = ended;
+  const answer = renderAnswer(
+    status === "done"
+      ? doneAnswer(order, progress)
+      : operationAnswer(ended, BASE_PATH),
+    // Neither is in what is kept of an answer.
+    { requestId: "", host: "" },
+  );
+  return [fillPlace(place, { answer, nowMs })];
 }
 
 /** Whether it is too much to be done before it is answered. */
@@ -163,18 +182,6 @@ async function isMany(
     count: true,
   });
   return count === undefined || !count.isExact || count.value > MAX_AT_ONCE;
-}
-
-async function doAll(engine: Engine, order: BulkOrder): Promise<BulkProgress> {
-  let progress = NO_PROGRESS;
-  let from: BulkPosition | undefined = firstPosition(order);
-  while (from !== undefined) {
-    const { matched } = progress;
-    const { found, next } = await planStep(engine, order, { from, matched });
-    progress = addResults(progress, await doStep(engine, order, found));
-    from = next;
-  }
-  return progress;
 }
 
 async function begin(
@@ -198,12 +205,52 @@ async function begin(
       return answerOf(outcome.operation);
     case "too_many":
       return problem("wrong_state", {
-        detail: `Cannot begin: ${MAX_UNDER_WAY} bulk actions are under way ` +
+        detail: `Cannot begin: ${MAX_RUNNING} bulk actions are under way ` +
           "already; wait for one to end",
       });
     case "conflict":
       return inProgress();
   }
+}
+
+function doneAnswer(order: BulkOrder, progress: BulkProgress): Answer {
+  return json(viewBulk(order, progress));
+}
+
+function operationAnswer(operation: Operation, baseUrl: string): Answer {
+  return json(viewOperation(operation), {
+    status: 202,
+    headers: { location: `${baseUrl}/v1/operations/${operation.id}` },
+  });
+}
+
+function viewOperation(
+  { id, status, order, progress, updatedAtMs, finishedAtMs }: Operation,
+): Readonly<Record<string, unknown>> {
+  return {
+    id,
+    status,
+    ...viewBulk(order, progress),
+    created_at: time(order.orderedAtMs),
+    updated_at: time(updatedAtMs),
+    finished_at: optionalTime(finishedAtMs),
+    links: { self: `/api/v1/operations/${id}` },
+  };
+}
+
+function viewBulk(
+  { action, isDryRun }: BulkOrder,
+  { matched, changed, unchanged, failed, errors }: BulkProgress,
+): Readonly<Record<string, unknown>> {
+  return {
+    action,
+    dry_run: isDryRun,
+    matched,
+    changed,
+    unchanged,
+    failed,
+    errors,
+  };
 }
 
 function inProgress(): Answer {
@@ -227,9 +274,9 @@ function auditOf(order: BulkOrder): readonly Write[] {
         target: "tasks",
         detail: {
           action,
-          ...(ids === undefined ? {} : { ids: ids.length }),
-          ...(filter === undefined ? {} : { filter }),
-          ...(limit === Number.MAX_SAFE_INTEGER ? {} : { limit }),
+          ids: ids?.length,
+          filter,
+          limit: limit === Number.MAX_SAFE_INTEGER ? undefined : limit,
         },
       }),
     },

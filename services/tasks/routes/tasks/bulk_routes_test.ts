@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { SERVICE_HOST } from "../testing/test_api.ts";
-import { Operations } from "./operations.ts";
+import { openOperations } from "./bulk_routes.ts";
 import { faultsOf, openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
 Deno.test("POST /v1/tasks/actions does something to tasks by ids and tells what it came to", async () => {
@@ -210,12 +210,12 @@ Deno.test("Operations goes on after a restart with what was under way", async ()
   await api.operations.stop();
   const stopped = await api.call("GET", `/v1/operations/${id}`);
   assertEquals(stopped.at("status"), "running");
-  const later = new Operations(api.engine);
+  const later = openOperations(api.engine);
   assertEquals(await later.start(), 1);
   const done = await untilDone(api, id);
   assertEquals([done.at("status"), done.at("matched")], ["done", 500]);
   await later.stop();
-  const last = new Operations(api.engine);
+  const last = openOperations(api.engine);
   assertEquals(await last.start(), 0);
   await last.stop();
   await api.close();
@@ -255,7 +255,7 @@ Deno.test("Operations leaves alone what was made after the order, and bounds wha
   assertEquals([eleventh.status, eleventh.at("code")], [409, "wrong_state"]);
   await api.clock.advanceAsync(1);
   const late = await api.create();
-  const runner = new Operations(api.engine);
+  const runner = openOperations(api.engine);
   assertEquals(await runner.start(), 10);
   const done = await untilDone(api, first.textAt("id"));
   assertEquals(done.at("changed"), 1);

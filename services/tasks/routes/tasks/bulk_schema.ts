@@ -32,7 +32,7 @@ import {
   optional,
   withDefault,
 } from "../../../shared/schema/object.ts";
-import { BULK_ACTIONS, type BulkAction } from "./bulk_action.ts";
+import { BULK_ACTIONS, type BulkAction } from "../../engine/bulk/order.ts";
 import {
   BY,
   type FilterInput,

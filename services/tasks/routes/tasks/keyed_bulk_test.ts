@@ -3,9 +3,9 @@ import type { TaskStatus } from "../../domain/task.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
-import type { AnswerPlace } from "../../http/kept_answer.ts";
-import type { BulkAction, BulkOrder } from "./bulk_action.ts";
-import { Operations } from "./operations.ts";
+import type { AnswerPlace } from "../../engine/bulk/operation.ts";
+import type { BulkAction, BulkOrder } from "../../engine/bulk/order.ts";
+import { openOperations } from "./bulk_routes.ts";
 import { openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
 const CALL = { headers: { "idempotency-key": "bulk" } };
@@ -122,8 +122,8 @@ Deno.test("Operations.perform() goes on with each action where it was broken off
       })),
     });
     const status = action === "resume" ? "paused" : "waiting";
-    // Of a removal the second commit is the one after the cancel.
-    const commit = action === "delete" ? 5 : 4;
+    // The third one is that of the portion.
+    const commit = 3;
     await brokenOff(api, { commit, isApplied: true, action, status });
     const { matched, changed } = JSON.parse((await entryOf(api))?.body ?? "{}");
     assertEquals([action, matched, changed], [action, 20, 20]);
@@ -134,14 +134,14 @@ Deno.test("Operations.perform() goes on with each action where it was broken off
 Deno.test("Operations.stop() ends a perform() after its step, and the next start goes on", async () => {
   const api = await openTasksApi();
   await makeCanceled(api, 450);
-  const first = new Operations(api.engine);
+  const first = openOperations(api.engine);
   const place: AnswerPlace = { ...PLACE, tenantId: api.tenant.id };
   const order = orderOf(api, { limit: 430 });
   const performing = first.perform(order, { place, writes: [] });
   // It has to have begun.
   while (await recordsOf(api) < 2);
   await first.stop();
-  assertEquals((await performing).kind, "under_way");
+  assertEquals((await performing).kind, "running");
   const done = await countOf(api, "waiting");
   assert(typeof done === "number" && done < 430);
   await runAll(api.engine);
@@ -193,7 +193,7 @@ async function brokenOff(
     filter: { by: "date", statuses: [status] },
   });
   const failing = failFrom(store, { commit, isApplied });
-  const first = new Operations(engine);
+  const first = openOperations(engine);
   let kind: string;
   try {
     ({ kind } = await first.perform(order, { place, writes: [] }));
@@ -255,7 +255,7 @@ async function recordsOf({ store, tenant }: TasksApi): Promise<number> {
 /** Starts anew until nothing is left to go on with. */
 async function runAll(engine: Engine): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
-    const operations = new Operations(engine);
+    const operations = openOperations(engine);
     const count = await operations.start();
     // Ends after one step.
     await operations.stop();

@@ -19,6 +19,7 @@ import {
   type TaskStatus,
 } from "../../domain/task.ts";
 import type { EngineParts } from "../../engine/parts.ts";
+import type { TaskFilter } from "../../engine/bulk/order.ts";
 import type { TaskQuery } from "../../store/queries.ts";
 
 /** Words for statuses, with what each stands for. */
@@ -79,12 +80,6 @@ export interface FilterInput extends InstantRangeInput {
   /** The code of the last error. */
   readonly error?: string;
 }
-
-/** The part of a query that a filter decides. */
-export type TaskFilter = Omit<
-  TaskQuery,
-  "tenantId" | "sort" | "order" | "limit" | "after" | "count"
->;
 
 /** One thing that is wrong with a filter. */
 export interface FilterProblem {

@@ -12,7 +12,7 @@ import { createTaskRoute } from "./create_task.ts";
 import { explainTaskRoute } from "./explain_task.ts";
 import { KeyLocks } from "../../engine/key_locks.ts";
 import { listTasksRoute } from "./list_tasks.ts";
-import type { Operations } from "./operations.ts";
+import type { Operations } from "../../engine/bulk/operations.ts";
 import {
   readTaskRoute,
   removeTaskRoute,

@@ -27,7 +27,7 @@ import {
   tenantOf,
 } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
-import { removeTask } from "./task_removal.ts";
+import { removeTask } from "../../engine/owner_actions.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { ProblemCode } from "../../http/problem_catalog.ts";
 import { optionalBody } from "../../http/route_body.ts";
@@ -35,7 +35,7 @@ import { nullable } from "../../../shared/schema/composite.ts";
 import { described, named } from "../../../shared/schema/schema.ts";
 import { NO_FIELDS, object, optional } from "../../../shared/schema/object.ts";
 import { text } from "../../../shared/schema/values.ts";
-import { removedWorker, requiringWorker } from "./removed_worker.ts";
+import { removedWorker, requiringWorker } from "../../engine/owner_actions.ts";
 
 /** Makes the route. */
 export function readTaskRoute({ engine }: TasksParts): AnyRoute {
@@ -97,7 +97,6 @@ async function answerRemoval(
     const isRemoved = await removeTask(engine, {
       task,
       actor: actorOf(callerOf(call)),
-      nowMs: engine.parts.clock.nowMs(),
     });
     if (isRemoved) return empty();
   }

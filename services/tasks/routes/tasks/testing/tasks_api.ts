@@ -11,7 +11,8 @@ import {
   type TestApiOptions,
 } from "../../testing/test_api.ts";
 import type { TestAnswer, TestCall } from "../../testing/test_caller.ts";
-import { Operations } from "../operations.ts";
+import type { Operations } from "../../../engine/bulk/operations.ts";
+import { openOperations } from "../bulk_routes.ts";
 import { taskRoutes } from "../task_routes.ts";
 
 /** The API of a test of these routes. */
@@ -53,7 +54,7 @@ export async function openTasksApi(
   const api = await openTestApi({
     ...options,
     routes: (parts) => {
-      operations = new Operations(parts.engine);
+      operations = openOperations(parts.engine);
       return taskRoutes(parts, { operations });
     },
   });

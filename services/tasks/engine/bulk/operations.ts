@@ -1,0 +1,366 @@
+/**
+ * Bulk actions whose progress is kept: they run in the background, a portion of
+ * one after a portion of another, and continue after a restart.
+ *
+ * @module
+ */
+
+import type { Timer } from "../../../shared/clock.ts";
+import type { Write } from "../../store/store.ts";
+import type { Engine } from "../engine.ts";
+import {
+  addingNote,
+  type AnswerPlace,
+  listOperations,
+  nameOf,
+  type Operation,
+  type OperationName,
+  puttingOperation,
+  readOperation,
+  removingNote,
+  removingOperation,
+  runningNames,
+} from "./operation.ts";
+import {
+  type BulkOrder,
+  type BulkProgress,
+  firstPosition,
+  NO_PROGRESS,
+} from "./order.ts";
+import { type BulkState, runPortion } from "./portion.ts";
+
+/** How many operations of a tenant may run at once. */
+export const MAX_RUNNING = 10;
+/** How many operations of a tenant are kept, finished ones included. */
+const MAX_KEPT = 100;
+/** How long to wait after a failure, in milliseconds. */
+const PAUSE_MS = 1_000;
+/** Failures in a row after which an operation ends as failed. */
+const MAX_FAILURES = 60;
+
+interface Queued extends OperationName {
+  readonly failures: number;
+}
+
+/** The outcome of starting an operation. */
+export type StartOutcome =
+  | { readonly kind: "ok"; readonly operation: Operation }
+  /** Too many of the tenant's are running. */
+  | { readonly kind: "too_many" }
+  /** The same request is answered elsewhere; nothing was started. */
+  | { readonly kind: "conflict" };
+
+/** The outcome of performing an order for a request with a key. */
+export type PerformOutcome =
+  | { readonly kind: "done"; readonly progress: BulkProgress }
+  /** It continues in the background; a repeated request gets its answer. */
+  | { readonly kind: "running" }
+  /** The same request is answered elsewhere; nothing was done. */
+  | { readonly kind: "conflict" };
+
+/** Options of {@linkcode Operations}. */
+export interface OperationsOptions {
+  /** Writes the answer of an operation that ended where a client looks for it. */
+  readonly answerWrites: (
+    ended: Operation,
+    place: AnswerPlace,
+  ) => readonly Write[];
+}
+
+/** Runs operations. The engine's store has to be open from start to stop. */
+export class Operations {
+  readonly #engine: Engine;
+  readonly #options: OperationsOptions;
+  readonly #queue: Queued[] = [];
+  /** Those that requests wait for. */
+  readonly #awaited = new Set<Promise<unknown>>();
+  #running: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #isStopped = false;
+
+  /** Runs nothing yet. */
+  constructor(engine: Engine, options: OperationsOptions) {
+    this.#engine = engine;
+    this.#options = options;
+  }
+
+  /**
+   * Continues what an earlier start left running.
+   *
+   * @returns how many operations that are
+   * @throws {Error} when the store fails
+   */
+  async start(): Promise<number> {
+    for await (const name of runningNames(this.#engine.parts.store)) {
+      this.#queue.push({ ...name, failures: 0 });
+    }
+    const count = this.#queue.length;
+    this.#wake();
+    return count;
+  }
+
+  /** Ends after the portions that are being written; the next start continues. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    await Promise.allSettled(this.#awaited);
+    await this.#running;
+  }
+
+  /**
+   * Starts an operation in the background, with further writes in the same commit.
+   *
+   * @throws {Error} when the store fails
+   */
+  async order(
+    order: BulkOrder,
+    inSameCommit: (operation: Operation) => readonly Write[],
+  ): Promise<StartOutcome> {
+    const { store } = this.#engine.parts;
+    const { tenantId } = order;
+    const known = await listOperations(store, { tenantId, limit: 1_000 });
+    // A request that waits for its operation is a limit by itself.
+    const running = known.filter(({ status, answersTo }) =>
+      status === "running" && answersTo === undefined
+    );
+    if (running.length >= MAX_RUNNING) return { kind: "too_many" };
+    const old = known.filter(({ status }) => status !== "running")
+      .slice(0, Math.max(0, known.length + 1 - MAX_KEPT));
+    const operation = await this.#begin(order, {
+      inSameCommit: (begun) => [
+        ...old.map(removingOperation),
+        ...inSameCommit(begun),
+      ],
+    });
+    if (operation === undefined) return { kind: "conflict" };
+    this.#enqueue(nameOf(operation));
+    return { kind: "ok", operation };
+  }
+
+  /**
+   * Performs an order for a request with a key. Once begun it runs to its end,
+   * across crashes, too, and its answer is written with the end.
+   *
+   * @param options.writes What is written as it begins.
+   * @throws {Error} when the store fails before it is known to have begun
+   */
+  async perform(
+    order: BulkOrder,
+    { place, writes }: {
+      readonly place: AnswerPlace;
+      readonly writes: readonly Write[];
+    },
+  ): Promise<PerformOutcome> {
+    const begun = await this.#begin(order, {
+      inSameCommit: () => writes,
+      answersTo: place,
+    });
+    if (begun === undefined) return { kind: "conflict" };
+    const running = this.#runToEnd(begun);
+    this.#awaited.add(running);
+    try {
+      const ended = await running;
+      return ended?.status === "done"
+        ? { kind: "done", progress: ended.progress }
+        : { kind: "running" };
+    } catch (error) {
+      this.#warn({ ...nameOf(begun), failures: 1 }, error);
+      return { kind: "running" };
+    } finally {
+      this.#awaited.delete(running);
+      // For what is left, if only to remove the note.
+      this.#enqueue(nameOf(begun));
+    }
+  }
+
+  /** Runs portion after portion until the end, or until this is stopped. */
+  async #runToEnd(begun: Operation): Promise<Operation | undefined> {
+    let operation: Operation | undefined = begun;
+    while (operation?.status === "running" && !this.#isStopped) {
+      operation = await this.#advance(nameOf(begun));
+    }
+    return operation;
+  }
+
+  /**
+   * Runs the next portion of an operation.
+   *
+   * @returns the operation after it; undefined when there is none
+   * @throws {Error} when the store fails; the next call goes on where it is then
+   */
+  async #advance(name: OperationName): Promise<Operation | undefined> {
+    const { store, clock } = this.#engine.parts;
+    const operation = await readOperation(store, name);
+    if (operation?.status !== "running") return operation;
+    let after = operation;
+    const state = await runPortion(this.#engine, {
+      ...operation,
+      inSameCommit: (next) => {
+        after = advanced(operation, { next, nowMs: clock.nowMs() });
+        return this.#writesOf(after);
+      },
+    });
+    // Otherwise another one has advanced it; the next call reads how far it is.
+    return state === undefined ? operation : after;
+  }
+
+  /** One that only a repeated request is told of leaves nothing but its answer. */
+  #writesOf(after: Operation): readonly Write[] {
+    const { answersTo, status } = after;
+    if (status === "running" || answersTo === undefined) {
+      return [puttingOperation(after)];
+    }
+    return [
+      removingOperation({ ...after, version: after.version - 1 }),
+      ...this.#options.answerWrites(after, answersTo),
+    ];
+  }
+
+  /** Writes an operation that begins; undefined when other writes conflict. */
+  async #begin(
+    order: BulkOrder,
+    options: {
+      readonly inSameCommit: (operation: Operation) => readonly Write[];
+      readonly answersTo?: AnswerPlace;
+    },
+  ): Promise<Operation | undefined> {
+    const { store, newId } = this.#engine.parts;
+    const operation: Operation = {
+      id: newId("opr"),
+      version: 1,
+      order,
+      status: "running",
+      progress: NO_PROGRESS,
+      from: firstPosition(order),
+      updatedAtMs: order.orderedAtMs,
+      answersTo: options.answersTo,
+    };
+    const name = nameOf(operation);
+    // The note comes first: one without an operation is harmless.
+    const [noted] = await store.commit([{ writes: [addingNote(name)] }]);
+    if (noted?.kind !== "ok") return await this.#begin(order, options);
+    let isKnown = false;
+    try {
+      const [result] = await store.commit([{
+        writes: [
+          puttingOperation(operation),
+          ...options.inSameCommit(operation),
+        ],
+      }]);
+      isKnown = true;
+      if (result?.kind === "ok") return operation;
+    } finally {
+      // Whether it was written is unknown; running it finds out.
+      if (!isKnown) this.#enqueue(name);
+    }
+    await store.commit([{ writes: [removingNote(name)] }]);
+    return undefined;
+  }
+
+  #enqueue(name: OperationName): void {
+    this.#queue.push({ ...name, failures: 0 });
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (this.#running !== undefined || this.#isStopped) return;
+    if (this.#timer !== undefined || this.#queue.length === 0) return;
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#timer === undefined) this.#wake();
+    });
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      const next = this.#queue.shift();
+      if (next === undefined) return;
+      try {
+        if (await this.#runOne(next)) {
+          this.#queue.push({ ...next, failures: 0 });
+        }
+      } catch (error) {
+        const failures = next.failures + 1;
+        this.#warn({ ...next, failures }, error);
+        if (failures < MAX_FAILURES) this.#queue.push({ ...next, failures });
+        else await this.#fail(next);
+        this.#pause();
+        return;
+      }
+    }
+  }
+
+  #pause(): void {
+    if (this.#isStopped) return;
+    this.#timer = this.#engine.parts.clock.setTimer(() => {
+      this.#timer = undefined;
+      this.#wake();
+    }, PAUSE_MS);
+  }
+
+  /** Runs a portion; returns whether there are more. */
+  async #runOne(name: OperationName): Promise<boolean> {
+    const operation = await this.#advance(name);
+    if (operation?.status === "running") return true;
+    const { store } = this.#engine.parts;
+    await store.commit([{ writes: [removingNote(name)] }]);
+    return false;
+  }
+
+  #warn({ id, failures }: Queued, error: unknown): void {
+    this.#engine.parts.logger.warn("Cannot go on with bulk action", {
+      operation: id,
+      failures,
+      error: String(error),
+    });
+  }
+
+  /** Ends an operation as failed. If that fails, the next start tries it again. */
+  async #fail(name: OperationName): Promise<void> {
+    const { store, clock, logger } = this.#engine.parts;
+    try {
+      const operation = await readOperation(store, name);
+      if (operation?.status === "running") {
+        const { answersTo: place, ...rest } = operation;
+        const nowMs = clock.nowMs();
+        const failed: Operation = {
+          ...rest,
+          version: operation.version + 1,
+          status: "failed",
+          updatedAtMs: nowMs,
+          finishedAtMs: nowMs,
+        };
+        // A client that repeats its request is told where to read of it.
+        const answer = place === undefined
+          ? []
+          : this.#options.answerWrites(failed, place);
+        const writes = [puttingOperation(failed), ...answer];
+        await store.commit([{ writes }]);
+      }
+      await store.commit([{ writes: [removingNote(name)] }]);
+    } catch (error) {
+      logger.error("Cannot give up bulk action: the store failed", {
+        operation: name.id,
+        error: String(error),
+      });
+    }
+  }
+}
+
+function advanced(
+  operation: Operation,
+  { next: { progress, from }, nowMs }: {
+    readonly next: BulkState;
+    readonly nowMs: number;
+  },
+): Operation {
+  const common = {
+    ...operation,
+    version: operation.version + 1,
+    progress,
+    updatedAtMs: nowMs,
+  };
+  return from === undefined
+    ? { ...common, status: "done", finishedAtMs: nowMs }
+    : { ...common, from };
+}

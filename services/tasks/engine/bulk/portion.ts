@@ -1,0 +1,424 @@
+/**
+ * Applies an action to many tasks, a portion at a time. A portion is written by
+ * one commit, and what is kept of the action's progress with it: what was written
+ * is what the progress says, wherever the process dies.
+ *
+ * @module
+ */
+
+import { isFinal, type Task } from "../../domain/task.ts";
+import {
+  type Store,
+  StoreBusyError,
+  type TransactionResult,
+  type Write,
+} from "../../store/store.ts";
+import { taskNumber } from "../../store/task_id.ts";
+import type { Engine } from "../engine.ts";
+import type { Settled } from "../event_plan.ts";
+import {
+  isRevival,
+  planRemoval,
+  removedWorker,
+  requiringWorker,
+} from "../owner_actions.ts";
+import {
+  addResults,
+  type BulkOrder,
+  type BulkPosition,
+  type BulkProgress,
+  type BulkResult,
+  firstPosition,
+  NO_PROGRESS,
+} from "./order.ts";
+
+/** Tasks of a portion, unless the store has no room for as many. */
+const PORTION = 100;
+
+/**
+ * Commits of a portion that may fail in a row, because a task changed meanwhile
+ * or the store is busy. Each has half as many tasks as the one before.
+ */
+const MAX_TRIES = 12;
+
+/** How far an order is, between two portions. */
+export interface BulkState {
+  /** What became of the tasks so far. */
+  readonly progress: BulkProgress;
+  /** Where the next portion begins; undefined at the end. */
+  readonly from: BulkPosition | undefined;
+}
+
+/** Options of {@linkcode runPortion}. */
+export interface PortionOptions {
+  /** Which tasks, and what is done to them. */
+  readonly order: BulkOrder;
+  /** Tasks that were looked at so far, and what became of them. */
+  readonly progress: BulkProgress;
+  /** Where the portion begins. */
+  readonly from: BulkPosition;
+  /**
+   * What is written by the portion's own commit, from the state after it.
+   * @default nothing, and tasks that the store has no room for count as failed
+   */
+  readonly inSameCommit?:
+    | ((after: BulkState) => readonly Write[])
+    | undefined;
+}
+
+/** A task that the order selects, or an id that no task has. */
+interface Target {
+  readonly id: string;
+  readonly task: Task | undefined;
+}
+
+/** What is to be written for one task. */
+interface TargetPlan {
+  readonly result: BulkResult;
+  readonly writes: readonly Write[];
+  readonly announce?: () => void;
+  readonly releaseRoom?: (() => void) | undefined;
+}
+
+type Conflict = Extract<TransactionResult, { readonly kind: "conflict" }>;
+
+/**
+ * Applies an order to the end, keeping its progress nowhere.
+ *
+ * @throws {Error} when the store fails
+ */
+export async function runOrder(
+  engine: Engine,
+  order: BulkOrder,
+): Promise<BulkProgress> {
+  let progress = NO_PROGRESS;
+  let from: BulkPosition | undefined = firstPosition(order);
+  while (from !== undefined) {
+    const after = await runPortion(engine, { order, progress, from });
+    progress = after?.progress ?? progress;
+    from = after?.from;
+  }
+  return progress;
+}
+
+/**
+ * Applies an order to the next tasks.
+ *
+ * @returns the state after them; undefined when what was to be written by the
+ * same commit conflicted, so nothing was written
+ * @throws {StoreBusyError} when the store stays busy and the progress is kept
+ * @throws {Error} when the store fails
+ */
+export async function runPortion(
+  engine: Engine,
+  { order, progress, from, inSameCommit }: PortionOptions,
+): Promise<BulkState | undefined> {
+  const { store, clock } = engine.parts;
+  const page = await readPage(store, { order, progress, from });
+  // Why tasks cannot be written, as their commit told.
+  const refused = new Map<string, BulkResult>();
+  let { targets } = page;
+  for (let failures = 0;;) {
+    const plans = await planAll(engine, order, { targets, page, refused });
+    const after = stateAfter(plans.map(({ result }) => result), {
+      progress,
+      order,
+      next: behind(targets, { page, from }),
+    });
+    const own = order.isDryRun ? [] : plans.flatMap(({ writes }) => writes);
+    const writes = inSameCommit === undefined
+      ? own
+      : [...own, ...inSameCommit(after)];
+    let busy: StoreBusyError | undefined;
+    try {
+      if (writes.length === 0) return after;
+      const [outcome] = await store.commit([{ writes }]);
+      if (outcome?.kind === "ok") {
+        if (!order.isDryRun) { for (const { announce } of plans) announce?.(); }
+        return after;
+      }
+      if (outcome !== undefined && outcome.write >= own.length) {
+        return undefined;
+      }
+      const refusal = outcome && refusalOf(outcome, { plans, targets });
+      if (refusal !== undefined) {
+        refused.set(refusal.id, refusal);
+        continue;
+      }
+    } catch (error) {
+      if (!(error instanceof StoreBusyError)) throw error;
+      busy = error;
+    } finally {
+      for (const { releaseRoom } of plans) releaseRoom?.();
+    }
+    const isLast = ++failures === MAX_TRIES;
+    if (busy === undefined) {
+      if (isLast) {
+        for (const one of targets) refused.set(one.id, tooFast(one));
+      }
+    } else if (!isLast) {
+      const { retryAfterMs } = busy;
+      await new Promise<void>((resolve) => {
+        clock.setTimer(resolve, retryAfterMs);
+      });
+    } else if (inSameCommit !== undefined) throw busy;
+    else {
+      return stateAfter(page.targets.map(overloaded), {
+        progress,
+        order,
+        next: page.next,
+      });
+    }
+    targets = targets.slice(0, Math.max(1, Math.floor(targets.length / 2)));
+    targets = await readTargets(store, order, targets.map(({ id }) => id));
+  }
+}
+
+interface Page {
+  readonly targets: readonly Target[];
+  /** Where the next page begins; undefined when this is the last one. */
+  readonly next: BulkPosition | undefined;
+}
+
+async function readPage(
+  store: Store,
+  { order, progress, from }: PortionOptions,
+): Promise<Page> {
+  const { tenantId, ids = [], filter, orderedAtMs, limit } = order;
+  const size = Math.min(PORTION, limit - progress.matched);
+  if (size <= 0) return { targets: [], next: undefined };
+  if (from.kind === "ids") {
+    const wanted = ids.slice(from.index, from.index + size);
+    const index = from.index + wanted.length;
+    return {
+      targets: await readTargets(store, order, wanted),
+      next: index < ids.length ? { kind: "ids", index } : undefined,
+    };
+  }
+  // The time a task was created never changes, so none is selected twice.
+  const page = await store.listTasks({
+    by: "date",
+    ...filter,
+    tenantId,
+    sort: "created_at",
+    order: "asc",
+    limit: size,
+    ...(from.after === undefined ? {} : { after: from.after }),
+  });
+  const meant = page.tasks.filter((task) => task.createdAtMs <= orderedAtMs);
+  const isEnd = page.next === undefined || meant.length < page.tasks.length;
+  return {
+    targets: meant.map((task) => ({ id: task.id, task })),
+    next: isEnd ? undefined : { kind: "filter", after: page.next },
+  };
+}
+
+/** The tasks of some ids as they are now. */
+async function readTargets(
+  store: Store,
+  { tenantId }: BulkOrder,
+  ids: readonly string[],
+): Promise<readonly Target[]> {
+  const known = ids.filter((id) => taskNumber(id) !== undefined);
+  const tasks = await store.tasks(tenantId, known);
+  const byId = new Map(known.map((id, index) => [id, tasks[index]]));
+  return ids.map((id) => ({ id, task: byId.get(id) }));
+}
+
+/** Where the next portion begins after these, the first targets of a page. */
+function behind(
+  targets: readonly Target[],
+  { page, from }: { readonly page: Page; readonly from: BulkPosition },
+): BulkPosition | undefined {
+  if (targets.length === page.targets.length) return page.next;
+  if (from.kind === "ids") {
+    return { kind: "ids", index: from.index + targets.length };
+  }
+  // As it was read with the page; by now it may be gone.
+  const last = page.targets[targets.length - 1]?.task;
+  return last === undefined ? from : {
+    kind: "filter",
+    after: { sortMs: last.createdAtMs, id: last.id },
+  };
+}
+
+function stateAfter(
+  results: readonly BulkResult[],
+  { progress, order, next }: {
+    readonly progress: BulkProgress;
+    readonly order: BulkOrder;
+    readonly next: BulkPosition | undefined;
+  },
+): BulkState {
+  const after = addResults(progress, results);
+  const isEnd = after.matched >= order.limit;
+  return { progress: after, from: isEnd ? undefined : next };
+}
+
+async function planAll(
+  engine: Engine,
+  order: BulkOrder,
+  { targets, page, refused }: {
+    readonly targets: readonly Target[];
+    readonly page: Page;
+    readonly refused: ReadonlyMap<string, BulkResult>;
+  },
+): Promise<readonly TargetPlan[]> {
+  // Two of the same key cannot both become live again.
+  const keys = new Set<string>();
+  const plans: TargetPlan[] = [];
+  for (const [index, target] of targets.entries()) {
+    const result = refused.get(target.id);
+    const wasThere = page.targets[index]?.task !== undefined;
+    plans.push(
+      result !== undefined
+        ? unwritten(result)
+        : target.task === undefined
+        ? unwritten(
+          wasThere && order.action === "delete"
+            ? { kind: "unchanged" }
+            : missing(target),
+        )
+        : order.action === "delete"
+        ? await planDeletion(engine, order, target.task)
+        : await planEvent(engine, order, { task: target.task, keys }),
+    );
+  }
+  return plans;
+}
+
+async function planDeletion(
+  engine: Engine,
+  { actor }: BulkOrder,
+  task: Task,
+): Promise<TargetPlan> {
+  const plan = await planRemoval(engine, { task, actor });
+  if (plan.kind === "planned") return { ...plan, result: { kind: "changed" } };
+  const { code, reason: detail } = plan;
+  return unwritten({ kind: "failed", id: task.id, code, detail });
+}
+
+async function planEvent(
+  { parts, changes }: Engine,
+  { action, actor }: BulkOrder,
+  { task, keys }: { readonly task: Task; readonly keys: Set<string> },
+): Promise<TargetPlan> {
+  if (action === "delete") throw new TypeError("Cannot delete by an event");
+  const { tenantId, id } = task;
+  const plan = await changes.plan({
+    tenantId,
+    id,
+    event: { kind: action },
+    actor,
+    along: (settled) => requiringWorker(parts, settled),
+  }, task);
+  const { settled, writes, releaseRoom } = plan;
+  const refusal = isRevival(settled)
+    ? await revivalRefusal(parts, { task: settled.task, keys })
+    : undefined;
+  if (refusal !== undefined) {
+    releaseRoom?.();
+    return unwritten(refusal);
+  }
+  return {
+    result: resultOf(settled),
+    writes,
+    announce: () => changes.announcePlan(plan),
+    releaseRoom,
+  };
+}
+
+/** Why a task cannot become live again, as far as can be told beforehand. */
+async function revivalRefusal(
+  { workers, store }: Engine["parts"],
+  { task, keys }: { readonly task: Task; readonly keys: Set<string> },
+): Promise<BulkResult | undefined> {
+  const { tenantId, workerId, key } = task;
+  if (await workers.get(tenantId, workerId) === undefined) {
+    return orphaned(task);
+  }
+  if (key === undefined) return undefined;
+  const name = `${workerId}\n${key}`;
+  const isTaken = keys.has(name) ||
+    await store.taskByKey({ tenantId, workerId, key }) !== undefined;
+  keys.add(name);
+  return isTaken ? keyTaken(task) : undefined;
+}
+
+/** Why a task could not be written; undefined when another try may do it. */
+function refusalOf(
+  { write, reason }: Conflict,
+  { plans, targets }: {
+    readonly plans: readonly TargetPlan[];
+    readonly targets: readonly Target[];
+  },
+): Extract<BulkResult, { readonly kind: "failed" }> | undefined {
+  let end = 0;
+  const index = plans.findIndex(({ writes }) => (end += writes.length) > write);
+  const task = targets[index]?.task;
+  if (task === undefined || !isFinal(task.status)) return undefined;
+  if (reason === "missing") return orphaned(task);
+  return reason === "key" ? keyTaken(task) : undefined;
+}
+
+function resultOf(settled: Settled): BulkResult {
+  switch (settled.kind) {
+    case "changed":
+    case "purged":
+      return { kind: "changed" };
+    case "unchanged":
+      return { kind: "unchanged" };
+    case "refused": {
+      const { code, reason: detail, task: { id } } = settled;
+      return { kind: "failed", id, code, detail };
+    }
+  }
+}
+
+function unwritten(result: BulkResult): TargetPlan {
+  return { result, writes: [] };
+}
+
+type Failed = Extract<BulkResult, { readonly kind: "failed" }>;
+
+function missing({ id }: Target): Failed {
+  return {
+    kind: "failed",
+    id,
+    code: "not_found",
+    detail: "Cannot find task: there is none with this id",
+  };
+}
+
+function orphaned(task: Task): Failed {
+  const detail = removedWorker(task);
+  return { kind: "failed", id: task.id, code: "unknown_worker", detail };
+}
+
+function keyTaken({ id }: Task): Failed {
+  return {
+    kind: "failed",
+    id,
+    code: "key_conflict",
+    detail: "Cannot let the task live again: another live one of the worker " +
+      "has its key by now",
+  };
+}
+
+function tooFast({ id }: Target): Failed {
+  return {
+    kind: "failed",
+    id,
+    code: "overloaded",
+    detail: "Cannot change task: it changes too fast",
+  };
+}
+
+function overloaded({ id }: Target): Failed {
+  return {
+    kind: "failed",
+    id,
+    code: "overloaded",
+    detail: "Cannot change task: too much waits to be written already",
+  };
+}
