@@ -121,7 +121,7 @@ Deno.test("every route is in the document, and the document has no other", async
     `${method} ${pathTemplate(path)} ${operationId}`
   );
   assertEquals(new Set(documented), new Set(expected));
-  assertEquals(openApiFaults(document), []);
+  assertEquals(await openApiFaults(document), []);
   await close();
 });
 
