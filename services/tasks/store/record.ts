@@ -50,11 +50,11 @@ export interface RecordQuery {
   /** The tenant. */
   readonly tenantId: string;
   /** Only those that belong to this record. */
-  readonly parentId?: string;
+  readonly parentId?: string | undefined;
   /** Most records of the page. */
   readonly limit: number;
   /** Only those behind this id. */
-  readonly afterId?: string;
+  readonly afterId?: string | undefined;
 }
 
 /** A page of records. */

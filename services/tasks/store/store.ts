@@ -27,7 +27,7 @@ import type {
 } from "./record.ts";
 
 /** Keeps everything. Methods that read see every commit that was answered. */
-export interface Store {
+export interface Store extends TaskStore, RecordStore, Ledger {
   /**
    * Opens it; migrates what an earlier version left.
    *
@@ -61,6 +61,17 @@ export interface Store {
     transactions: readonly Transaction[],
   ): Promise<readonly TransactionResult[]>;
 
+  /**
+   * Removes what has outlived its time (idempotency entries, histories of removed
+   * tasks), at most `limit` of it.
+   *
+   * @returns how much it removed
+   */
+  sweep(nowMs: number, limit: number): Promise<number>;
+}
+
+/** Finds tasks. */
+export interface TaskStore {
   /** A task, if the tenant has one of that id. */
   task(tenantId: string, id: string): Promise<Task | undefined>;
   /** Several tasks, in the order of the ids. */
@@ -69,26 +80,11 @@ export interface Store {
     ids: readonly string[],
   ): Promise<readonly (Task | undefined)[]>;
   /** The live task of a worker with that key. */
-  taskByKey(
-    options: {
-      readonly tenantId: string;
-      readonly workerId: string;
-      readonly key: string;
-    },
-  ): Promise<Task | undefined>;
+  taskByKey(key: TaskKey): Promise<Task | undefined>;
   /** A page of tasks. */
   listTasks(query: TaskQuery): Promise<TaskPage>;
-  /** A page of a task's history. */
-  history(query: HistoryQuery): Promise<HistoryPage>;
   /** Ids of live tasks that depend on any of some tasks, at most `limit` after `afterId`. */
-  dependents(
-    options: {
-      readonly tenantId: string;
-      readonly ids: readonly string[];
-      readonly limit: number;
-      readonly afterId?: string;
-    },
-  ): Promise<readonly string[]>;
+  dependents(query: DependentsQuery): Promise<readonly string[]>;
 
   /**
    * Tasks that workers may take, for each claim in its order of rank, groups
@@ -97,7 +93,7 @@ export interface Store {
   candidates(claims: readonly Claim[]): Promise<readonly (readonly Task[])[]>;
   /** Workers that have tasks that may be taken, at most `limit`, after `after`. */
   workersWithDueTasks(
-    options: { readonly limit: number; readonly after?: WorkerPosition },
+    query: DueWorkersQuery,
   ): Promise<readonly WorkerPosition[]>;
   /** Tasks whose instant to be looked at has come, earliest first, at most `limit`. */
   waking(nowMs: number, limit: number): Promise<readonly Task[]>;
@@ -109,17 +105,9 @@ export interface Store {
    * Tasks of a status across all tenants, for recovery and the reconciler: at most
    * `limit` after `after`. A page may be short, or empty, and have a next one.
    */
-  scan(
-    options: {
-      readonly status: WatchedStatus;
-      readonly limit: number;
-      readonly after?: ScanPosition;
-    },
-  ): Promise<ScanPage>;
+  scan(query: ScanQuery): Promise<ScanPage>;
   /** How many tasks a tenant has in each status, of one worker or of all. */
-  counts(
-    options: { readonly tenantId: string; readonly workerId?: string },
-  ): Promise<Readonly<Partial<Record<TaskStatus, number>>>>;
+  counts(query: CountsQuery): Promise<StatusCounts>;
   /**
    * Counts all tasks, and puts right what {@linkcode Store.counts} would have told
    * otherwise.
@@ -127,7 +115,10 @@ export interface Store {
    * @returns how many counts of a worker's tasks in a status were wrong
    */
   proveCounts(): Promise<number>;
+}
 
+/** Finds records. */
+export interface RecordStore {
   /** A record by its id. */
   record(
     kind: RecordKind,
@@ -142,7 +133,12 @@ export interface Store {
   ): Promise<StoredRecord | undefined>;
   /** A page of records, by id. */
   records(query: RecordQuery): Promise<RecordPage>;
+}
 
+/** Reads what is only ever added to: histories, answers, use and audit logs. */
+export interface Ledger {
+  /** A page of a task's history. */
+  history(query: HistoryQuery): Promise<HistoryPage>;
   /** What was answered to a request with that key, unless it has expired. */
   idempotency(
     tenantId: string,
@@ -152,15 +148,7 @@ export interface Store {
   /** Counted use of a tenant in a period. */
   usage(tenantId: string, period: string): Promise<Usage>;
   /** A page of the audit log, newest first. */
-  audit(
-    options: {
-      readonly tenantId: string;
-      readonly limit: number;
-      readonly before?: number;
-    },
-  ): Promise<readonly AuditEntry[]>;
-  /** Removes what has outlived its time (idempotency entries, histories of removed tasks), at most `limit` of it; tells how many. */
-  sweep(nowMs: number, limit: number): Promise<number>;
+  audit(query: AuditQuery): Promise<readonly AuditEntry[]>;
 }
 
 /** What is written together or not at all. */
@@ -257,13 +245,74 @@ export interface Claim {
   /** Most tasks wanted. */
   readonly limit: number;
   /** Only tasks of these jobs; all when absent. */
-  readonly jobs?: readonly string[];
+  readonly jobs?: readonly string[] | undefined;
   /** Groups that are full, which are left out. */
-  readonly fullGroups?: ReadonlySet<string>;
+  readonly fullGroups?: ReadonlySet<string> | undefined;
   /** Most further tasks of each group; no bound when absent. */
-  readonly room?: (group: string) => number;
+  readonly room?: ((group: string) => number) | undefined;
   /** The group that had its turn last; the next one begins. */
-  readonly afterGroup?: string;
+  readonly afterGroup?: string | undefined;
+}
+
+/** What a live task of a worker is known by to its client. */
+export interface TaskKey {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The worker. */
+  readonly workerId: string;
+  /** The key. */
+  readonly key: string;
+}
+
+/** Which dependents are wanted. */
+export interface DependentsQuery {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The tasks that are depended on. */
+  readonly ids: readonly string[];
+  /** Most ids wanted. */
+  readonly limit: number;
+  /** Only ids behind this one. */
+  readonly afterId?: string | undefined;
+}
+
+/** Which workers with due tasks are wanted. */
+export interface DueWorkersQuery {
+  /** Most workers wanted. */
+  readonly limit: number;
+  /** Only workers behind this one. */
+  readonly after?: WorkerPosition | undefined;
+}
+
+/** Which tasks of a status are wanted. */
+export interface ScanQuery {
+  /** The status. */
+  readonly status: WatchedStatus;
+  /** Most tasks wanted. */
+  readonly limit: number;
+  /** Where to go on. */
+  readonly after?: ScanPosition | undefined;
+}
+
+/** Whose tasks are counted. */
+export interface CountsQuery {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The worker; all of the tenant when absent. */
+  readonly workerId?: string | undefined;
+}
+
+/** How many tasks are in each status that has some. */
+export type StatusCounts = Readonly<Partial<Record<TaskStatus, number>>>;
+
+/** Which entries of an audit log are wanted. */
+export interface AuditQuery {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** Most entries wanted. */
+  readonly limit: number;
+  /** Only entries before the one of this number. */
+  readonly before?: number | undefined;
 }
 
 /** Tasks under way. */

@@ -5,26 +5,15 @@
  */
 
 import type { Task } from "../../domain/task.ts";
-import type { Claim, WorkerPosition } from "../store.ts";
-import type { Names } from "./interned_ids.ts";
+import type { Claim, DueWorkersQuery, WorkerPosition } from "../store.ts";
 import { numberOf, type Reader, textOf } from "./reader.ts";
-import type { TaskReads } from "./task_reads.ts";
+import type { ReadParts } from "./task_reads.ts";
 
 /**
  * Most groups without room that a claim walks over, beside those that the claim
  * names as full. The next claim goes on where it ended.
  */
 const MAX_PASSED_GROUPS = 1_000;
-
-/** What finding candidates needs. */
-export interface CandidateParts {
-  /** The connection. */
-  readonly reader: Reader;
-  /** Numbers of tenants and workers. */
-  readonly names: Names;
-  /** Reads the tasks that are proposed. */
-  readonly tasks: TaskReads;
-}
 
 /** A group in turn. */
 interface Turn {
@@ -35,12 +24,12 @@ interface Turn {
 
 /** Finds tasks that may be taken. */
 export class CandidateReads {
-  readonly #parts: CandidateParts;
+  readonly #parts: ReadParts;
   /** Where the walk over a worker's groups ended for being too long. */
   readonly #walkEnds = new Map<number, string>();
 
   /** Reads from `parts`. */
-  constructor(parts: CandidateParts) {
+  constructor(parts: ReadParts) {
     this.#parts = parts;
   }
 
@@ -49,11 +38,14 @@ export class CandidateReads {
     return this.#parts.reader.snapshot(() => {
       const taken = new Map<number, Set<number>>();
       return claims.map((claim) => {
-        const lane = this.#parts.names.lane(claim.tenantId, claim.workerId);
-        if (lane === undefined || claim.limit <= 0) return [];
-        const before = taken.get(lane) ?? new Set();
-        taken.set(lane, before);
-        const numbers = this.#numbers(claim, { lane, taken: before });
+        const queueId = this.#parts.interned.queueId(
+          claim.tenantId,
+          claim.workerId,
+        );
+        if (queueId === undefined || claim.limit <= 0) return [];
+        const before = taken.get(queueId) ?? new Set();
+        taken.set(queueId, before);
+        const numbers = this.#numbers(claim, { queueId, taken: before });
         for (const n of numbers) before.add(n);
         return this.#parts.tasks.numbered(numbers);
       });
@@ -61,31 +53,28 @@ export class CandidateReads {
   }
 
   /** Workers that have tasks which may be taken. */
-  workers(
-    limit: number,
-    after: WorkerPosition | undefined,
-  ): readonly WorkerPosition[] {
-    const { reader, names } = this.#parts;
+  workers({ limit, after }: DueWorkersQuery): readonly WorkerPosition[] {
+    const { reader, interned } = this.#parts;
     return reader.snapshot(() => {
-      let lane = after === undefined
+      let queueId = after === undefined
         ? 0
-        : names.lane(after.tenantId, after.workerId) ?? 0;
+        : interned.queueId(after.tenantId, after.workerId) ?? 0;
       const workers: WorkerPosition[] = [];
       while (workers.length < limit) {
         const row = reader.row(
           "SELECT lane FROM tasks INDEXED BY tasks_to_take " +
             "WHERE lane > ? AND rank IS NOT NULL ORDER BY lane LIMIT 1",
-          lane,
+          queueId,
         );
         if (row === undefined) break;
-        lane = numberOf(row, "lane");
+        queueId = numberOf(row, "lane");
         const named = reader.row(
           "SELECT tenant, worker FROM lanes WHERE lane = ?",
-          lane,
+          queueId,
         );
         if (named === undefined) continue;
         workers.push({
-          tenantId: names.tenantId(numberOf(named, "tenant")),
+          tenantId: interned.tenantId(numberOf(named, "tenant")),
           workerId: textOf(named, "worker"),
         });
       }
@@ -95,13 +84,13 @@ export class CandidateReads {
 
   #numbers(
     claim: Claim,
-    options: { readonly lane: number; readonly taken: ReadonlySet<number> },
+    options: { readonly queueId: number; readonly taken: ReadonlySet<number> },
   ): readonly number[] {
-    const { lane, taken } = options;
+    const { queueId, taken } = options;
     const { limit, jobs } = claim;
-    const source = groupSource(this.#parts.reader, { lane, jobs });
+    const source = groupSource(this.#parts.reader, { queueId, jobs });
     const turns = this.#turns(claim, {
-      lane,
+      queueId,
       source,
       wanted: limit + taken.size,
     });
@@ -130,15 +119,15 @@ export class CandidateReads {
   #turns(
     claim: Claim,
     options: {
-      readonly lane: number;
+      readonly queueId: number;
       readonly source: GroupSource;
       readonly wanted: number;
     },
   ): readonly Turn[] {
-    const { lane, source, wanted } = options;
+    const { queueId, source, wanted } = options;
     const { fullGroups, room } = claim;
-    const start = this.#walkEnds.get(lane) ?? claim.afterGroup;
-    this.#walkEnds.delete(lane);
+    const start = this.#walkEnds.get(queueId) ?? claim.afterGroup;
+    this.#walkEnds.delete(queueId);
     const turns: Turn[] = [];
     let passed = -(fullGroups?.size ?? 0);
     let hasWrapped = start === undefined;
@@ -160,7 +149,7 @@ export class CandidateReads {
         : room?.(group) ?? Infinity;
       if (left > 0) turns.push({ group, room: left });
       else if (++passed >= MAX_PASSED_GROUPS) {
-        this.#walkEnds.set(lane, group);
+        this.#walkEnds.set(queueId, group);
         break;
       }
     }
@@ -186,39 +175,33 @@ function inTurns(
 }
 
 /** Finds groups and their tasks. */
-export interface GroupSource {
+interface GroupSource {
   /** The first group behind another one, or the first of all. */
   groupAfter(group: string | undefined): string | undefined;
   /** The numbers of a group's first tasks by rank. */
   numbers(group: string, limit: number): readonly number[];
 }
 
-/** Options of {@linkcode groupSource}. */
-export interface GroupSourceOptions {
-  /** The worker's number. */
-  readonly lane: number;
-  /** Only tasks of these jobs. */
-  readonly jobs?: readonly string[] | undefined;
-}
-
 /** The groups of a worker that have tasks which may be taken. */
-export function groupSource(
+function groupSource(
   reader: Reader,
-  options: GroupSourceOptions,
+  { queueId, jobs }: {
+    readonly queueId: number;
+    readonly jobs: readonly string[] | undefined;
+  },
 ): GroupSource {
-  const { lane, jobs } = options;
   return jobs === undefined
-    ? new WholeSource(reader, lane)
-    : new JobSource(reader, { lane, jobs: [...new Set(jobs)] });
+    ? new WholeSource(reader, queueId)
+    : new JobSource(reader, { queueId, jobs: [...new Set(jobs)] });
 }
 
 class WholeSource implements GroupSource {
   readonly #reader: Reader;
-  readonly #lane: number;
+  readonly #queueId: number;
 
-  constructor(reader: Reader, lane: number) {
+  constructor(reader: Reader, queueId: number) {
     this.#reader = reader;
-    this.#lane = lane;
+    this.#queueId = queueId;
   }
 
   groupAfter(group: string | undefined): string | undefined {
@@ -226,7 +209,7 @@ class WholeSource implements GroupSource {
       "SELECT grp FROM tasks INDEXED BY tasks_to_take " +
         `WHERE lane = ? AND grp ${group === undefined ? ">=" : ">"} ? ` +
         "AND rank IS NOT NULL ORDER BY grp LIMIT 1",
-      this.#lane,
+      this.#queueId,
       group ?? "",
     );
   }
@@ -236,7 +219,7 @@ class WholeSource implements GroupSource {
       "SELECT n FROM tasks INDEXED BY tasks_to_take " +
         "WHERE lane = ? AND grp = ? AND rank IS NOT NULL " +
         "ORDER BY rank, n LIMIT ?",
-      this.#lane,
+      this.#queueId,
       group,
       limit,
     ).map((row) => numberOf(row, "n"));
@@ -245,15 +228,15 @@ class WholeSource implements GroupSource {
 
 class JobSource implements GroupSource {
   readonly #reader: Reader;
-  readonly #lane: number;
+  readonly #queueId: number;
   readonly #jobs: readonly string[];
 
   constructor(
     reader: Reader,
-    options: { readonly lane: number; readonly jobs: readonly string[] },
+    options: { readonly queueId: number; readonly jobs: readonly string[] },
   ) {
     this.#reader = reader;
-    this.#lane = options.lane;
+    this.#queueId = options.queueId;
     this.#jobs = options.jobs;
   }
 
@@ -265,7 +248,7 @@ class JobSource implements GroupSource {
           "WHERE lane = ? AND job = ? " +
           `AND grp ${group === undefined ? ">=" : ">"} ? ` +
           "AND rank IS NOT NULL ORDER BY grp LIMIT 1",
-        this.#lane,
+        this.#queueId,
         job,
         group ?? "",
       );
@@ -281,7 +264,7 @@ class JobSource implements GroupSource {
         "SELECT n, rank FROM tasks INDEXED BY tasks_to_take_by_job " +
           "WHERE lane = ? AND job = ? AND grp = ? AND rank IS NOT NULL " +
           "ORDER BY rank, n LIMIT ?",
-        this.#lane,
+        this.#queueId,
         job,
         group,
         limit,

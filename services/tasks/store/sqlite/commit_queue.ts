@@ -7,7 +7,7 @@
 
 import { FairQueue } from "../../../shared/fair_queue.ts";
 import { StoreBusyError } from "../store.ts";
-import type { Applied } from "./writer_messages.ts";
+import type { Applied } from "./thread_messages.ts";
 
 /** What waits to be written. */
 export interface QueuedBatch {

@@ -7,10 +7,10 @@
 import { isFinal } from "../../domain/task.ts";
 import type { Transaction, Write } from "../store.ts";
 import {
-  nameLane,
-  type Names,
+  type InternedIds,
+  type InternedName,
+  nameQueue,
   nameTenant,
-  type NumberedName,
 } from "./interned_ids.ts";
 import {
   encodeColumns,
@@ -26,7 +26,7 @@ import {
   OPERATION,
   type OperationValue,
   TRANSACTION_FORM,
-} from "./writer_messages.ts";
+} from "./thread_messages.ts";
 
 /** Some transactions as operations. */
 export interface EncodedBatch {
@@ -40,8 +40,8 @@ export interface EncodedBatch {
   readonly rows: number;
   /** About how much memory they take. */
   readonly chars: number;
-  /** Names that the database has when they are written. */
-  readonly names: readonly NumberedName[];
+  /** InternedIds that the database has when they are written. */
+  readonly newNames: readonly InternedName[];
   /** What becomes of payloads beside the row when a transaction is applied. */
   readonly payloads: readonly PayloadChange[];
 }
@@ -63,7 +63,7 @@ export interface PayloadChange {
 /** Options of {@linkcode encodeBatch}. */
 export interface EncodeBatchOptions {
   /** Numbers of tenants and workers. */
-  readonly names: Names;
+  readonly interned: InternedIds;
   /** Payloads that are in the database. */
   readonly payloads: PayloadCache;
   /** Tells which idempotency entries have expired. */
@@ -95,7 +95,7 @@ type WriteOf<Kind extends Write["kind"]> = Extract<Write, { kind: Kind }>;
 class BatchEncoder {
   readonly #options: EncodeBatchOptions;
   readonly #values: OperationValue[] = [];
-  readonly #names: NumberedName[] = [];
+  readonly #newNames: InternedName[] = [];
   readonly #payloads: PayloadChange[] = [];
   #transactions = 0;
   #rows = 0;
@@ -127,29 +127,29 @@ class BatchEncoder {
       transactions: this.#transactions,
       rows: this.#rows,
       chars,
-      names: this.#names,
+      newNames: this.#newNames,
       payloads: this.#payloads,
     };
   }
 
-  /** Names come before the transaction, so that undoing the transaction leaves them there. */
+  /** InternedIds come before the transaction, so that undoing the transaction leaves them there. */
   #nameAll(write: Write): void {
-    const { names } = this.#options;
-    const tenant = names.useTenant(write.tenantId);
+    const { interned } = this.#options;
+    const tenant = interned.internTenant(write.tenantId);
     if (!tenant.isStored) {
       this.#values.push(...nameTenant(tenant, write.tenantId));
-      this.#names.push(tenant);
+      this.#newNames.push(tenant);
     }
     if (write.kind !== "task" || write.next === undefined) return;
     const { workerId } = write.next;
-    const lane = names.useLane(write.tenantId, workerId);
-    if (lane.isStored) return;
-    this.#values.push(...nameLane(lane, tenant.number, workerId));
-    this.#names.push(lane);
+    const queueId = interned.internQueue(write.tenantId, workerId);
+    if (queueId.isStored) return;
+    this.#values.push(...nameQueue(queueId, tenant.number, workerId));
+    this.#newNames.push(queueId);
   }
 
   #addWrite(write: Write): void {
-    const tenant = this.#options.names.useTenant(write.tenantId).number;
+    const tenant = this.#options.interned.internTenant(write.tenantId).number;
     switch (write.kind) {
       case "task":
         return this.#addTask(write, tenant);
@@ -196,8 +196,8 @@ class BatchEncoder {
       return;
     }
     demandSame(write, next);
-    const { names, payloads: cache } = this.#options;
-    const lane = names.useLane(write.tenantId, next.workerId).number;
+    const { interned, payloads: cache } = this.#options;
+    const queueId = interned.internQueue(write.tenantId, next.workerId).number;
     const isNew = expectedVersion === 0;
     const data = this.#encodePayload("data", next, { cache, isNew });
     const result = this.#encodePayload("result", next, { cache, isNew });
@@ -206,7 +206,7 @@ class BatchEncoder {
       expectedVersion,
     );
     values.push(n, id, tenant, next.createdAtMs);
-    values.push(...encodeColumns(next, { lane, data, result }));
+    values.push(...encodeColumns(next, { queueId, data, result }));
     values.push(data.aside, result.aside);
     const dependencies = isFinal(next.status)
       ? []

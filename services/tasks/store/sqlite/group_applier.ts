@@ -19,7 +19,7 @@ import {
   OperationCursor,
   type OperationValue,
   TRANSACTION_FORM,
-} from "./writer_messages.ts";
+} from "./thread_messages.ts";
 
 /** The number that stands for a transaction that was applied. */
 export const APPLIED = 0;
@@ -48,7 +48,7 @@ export class GroupApplier {
   readonly #records: RecordWriter;
   readonly #sides: SideTableWriter;
   readonly #nameTenant: StatementSync;
-  readonly #nameLane: StatementSync;
+  readonly #nameQueue: StatementSync;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   readonly #savepoint: StatementSync;
@@ -69,7 +69,7 @@ export class GroupApplier {
     this.#records = new RecordWriter(db);
     this.#sides = new SideTableWriter(db);
     this.#nameTenant = db.prepare("INSERT OR IGNORE INTO tenants VALUES(?, ?)");
-    this.#nameLane = db.prepare("INSERT OR IGNORE INTO lanes VALUES(?, ?, ?)");
+    this.#nameQueue = db.prepare("INSERT OR IGNORE INTO lanes VALUES(?, ?, ?)");
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
     this.#savepoint = db.prepare("SAVEPOINT piece");
@@ -146,8 +146,8 @@ export class GroupApplier {
         case OPERATION.nameTenant:
           this.#addTenant(cursor);
           break;
-        case OPERATION.nameLane:
-          this.#nameLane.run(...cursor.take(3));
+        case OPERATION.nameQueue:
+          this.#nameQueue.run(...cursor.take(3));
           break;
         case OPERATION.transaction:
           codes.push(this.#applyTransaction(cursor, isCareful));

@@ -14,9 +14,9 @@ import { databasePath, openReading, openWriting } from "./database_file.ts";
 import { encodeBatch } from "./encode_batch.ts";
 import { conflictCode, conflictOf, GroupApplier } from "./group_applier.ts";
 import { migrateTasks } from "./migrations.ts";
-import { StoreReads } from "./store_reads.ts";
+import { StoreReads } from "./sqlite_store.ts";
 import { withFolder } from "./testing/open_store.ts";
-import { CONFLICT_REASONS } from "./writer_messages.ts";
+import { CONFLICT_REASONS } from "./thread_messages.ts";
 
 interface Bench {
   readonly db: DatabaseSync;
@@ -36,11 +36,11 @@ async function withApplier(use: (bench: Bench) => void): Promise<void> {
         db,
         reads,
         apply(...transactions) {
-          const { names, payloads } = reads;
+          const { interned, payloads } = reads;
           // Two lists, as when two callers commit in one turn.
           const lists = [transactions.slice(0, 1), transactions.slice(1)].map((
             part,
-          ) => encodeBatch(part, { names, payloads, nowMs: 5 }).values);
+          ) => encodeBatch(part, { interned, payloads, nowMs: 5 }).values);
           return applier.apply(lists);
         },
       });

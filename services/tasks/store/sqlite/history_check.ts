@@ -262,8 +262,12 @@ const TOLD_COLUMNS = CHANGING_COLUMNS.filter((column) =>
 /** The first column that differs from what a task would be written with. */
 function strayColumn(row: Row, task: Task): string | undefined {
   const nothing = { inline: null, at: null, aside: null };
-  const lane = numberOf(row, "lane");
-  const columns = encodeColumns(task, { lane, data: nothing, result: nothing });
+  const queueId = numberOf(row, "lane");
+  const columns = encodeColumns(task, {
+    queueId,
+    data: nothing,
+    result: nothing,
+  });
   if (numberOfTask(task.id) !== row["n"]) return "n";
   if (task.createdAtMs !== row["created_ms"]) return "created_ms";
   const isOfWorker = row["lane_worker"] === task.workerId &&

@@ -1,34 +1,38 @@
 /**
- * The numbers that stand for tenants and workers in the database.
+ * The numbers that stand for tenants and for workers' queues in the database,
+ * where they are shorter than ids.
  *
  * @module
  */
 
 import type { Reader } from "./reader.ts";
-import { OPERATION, type OperationValue } from "./writer_messages.ts";
+import { OPERATION, type OperationValue } from "./thread_messages.ts";
 
 /** A number and whether the database has it yet. */
-export interface NumberedName {
+export interface InternedName {
   /** The number. */
   readonly number: number;
   /** Whether a commit with it was answered. */
   isStored: boolean;
 }
 
-/** Gives numbers to tenants and workers. Nothing else may, while it lives. */
-export class Names {
+/**
+ * Gives numbers to tenants and to queues, of which each worker of a tenant has
+ * one. Nothing else may, while it lives.
+ */
+export class InternedIds {
   readonly #reader: Reader;
-  readonly #tenants = new Map<string, NumberedName>();
+  readonly #tenants = new Map<string, InternedName>();
   readonly #tenantIds = new Map<number, string>();
-  readonly #lanes = new Map<string, NumberedName>();
+  readonly #queues = new Map<string, InternedName>();
   #lastTenant: number;
-  #lastLane: number;
+  #lastQueue: number;
 
-  /** The names in a database, read as they are needed. */
+  /** The numbers in a database, read as they are needed. */
   constructor(reader: Reader) {
     this.#reader = reader;
     this.#lastTenant = reader.number("SELECT max(tenant) FROM tenants") ?? 0;
-    this.#lastLane = reader.number("SELECT max(lane) FROM lanes") ?? 0;
+    this.#lastQueue = reader.number("SELECT max(lane) FROM lanes") ?? 0;
   }
 
   /** The number of a tenant; undefined when it has none. */
@@ -49,46 +53,41 @@ export class Names {
     return id;
   }
 
-  /** The number of a worker; undefined when it has none. */
-  lane(tenantId: string, workerId: string): number | undefined {
-    return this.#findLane(tenantId, workerId)?.number;
+  /** The number of a worker's queue; undefined when it has none. */
+  queueId(tenantId: string, workerId: string): number | undefined {
+    return this.#findQueue(tenantId, workerId)?.number;
   }
 
-  /** The name of a tenant with a number, made when it has none. */
-  useTenant(id: string): NumberedName {
-    const there = this.#findTenant(id);
-    if (there !== undefined) return there;
+  /** The number of a tenant, given to it when it has none. */
+  internTenant(id: string): InternedName {
+    const found = this.#findTenant(id);
+    if (found !== undefined) return found;
     const name = { number: ++this.#lastTenant, isStored: false };
     this.#tenants.set(id, name);
     this.#tenantIds.set(name.number, id);
     return name;
   }
 
-  /** The name of a worker with a number, made when it has none. */
-  useLane(tenantId: string, workerId: string): NumberedName {
-    const there = this.#findLane(tenantId, workerId);
-    if (there !== undefined) return there;
-    const name = { number: ++this.#lastLane, isStored: false };
-    this.#lanes.set(laneKey(tenantId, workerId), name);
+  /** The number of a worker's queue, given to it when it has none. */
+  internQueue(tenantId: string, workerId: string): InternedName {
+    const found = this.#findQueue(tenantId, workerId);
+    if (found !== undefined) return found;
+    const name = { number: ++this.#lastQueue, isStored: false };
+    this.#queues.set(queueKey(tenantId, workerId), name);
     return name;
   }
 
-  #findTenant(id: string): NumberedName | undefined {
-    const known = this.#tenants.get(id);
-    if (known !== undefined) return known;
-    const number = this.#reader.number(
-      "SELECT tenant FROM tenants WHERE id = ?",
+  #findTenant(id: string): InternedName | undefined {
+    return this.#tenants.get(id) ?? keep(
+      this.#tenants,
       id,
+      this.#reader.number("SELECT tenant FROM tenants WHERE id = ?", id),
     );
-    if (number === undefined) return undefined;
-    const name = { number, isStored: true };
-    this.#tenants.set(id, name);
-    return name;
   }
 
-  #findLane(tenantId: string, workerId: string): NumberedName | undefined {
-    const key = laneKey(tenantId, workerId);
-    const known = this.#lanes.get(key);
+  #findQueue(tenantId: string, workerId: string): InternedName | undefined {
+    const key = queueKey(tenantId, workerId);
+    const known = this.#queues.get(key);
     if (known !== undefined) return known;
     const tenant = this.#findTenant(tenantId);
     if (tenant === undefined) return undefined;
@@ -97,27 +96,36 @@ export class Names {
       tenant.number,
       workerId,
     );
-    if (number === undefined) return undefined;
-    const name = { number, isStored: true };
-    this.#lanes.set(key, name);
-    return name;
+    return keep(this.#queues, key, number);
   }
 }
 
+/** Remembers a number that the database has; undefined when it has none. */
+function keep(
+  names: Map<string, InternedName>,
+  key: string,
+  number: number | undefined,
+): InternedName | undefined {
+  if (number === undefined) return undefined;
+  const name = { number, isStored: true };
+  names.set(key, name);
+  return name;
+}
+
 /** The operation that keeps a tenant's number. */
-export function nameTenant(name: NumberedName, id: string): OperationValue[] {
+export function nameTenant(name: InternedName, id: string): OperationValue[] {
   return [OPERATION.nameTenant, name.number, id];
 }
 
-/** The operation that keeps a worker's number. */
-export function nameLane(
-  name: NumberedName,
+/** The operation that keeps the number of a worker's queue. */
+export function nameQueue(
+  name: InternedName,
   tenant: number,
   workerId: string,
 ): OperationValue[] {
-  return [OPERATION.nameLane, name.number, tenant, workerId];
+  return [OPERATION.nameQueue, name.number, tenant, workerId];
 }
 
-function laneKey(tenantId: string, workerId: string): string {
+function queueKey(tenantId: string, workerId: string): string {
   return `${tenantId.length} ${tenantId}${workerId}`;
 }

@@ -14,13 +14,11 @@ import {
   ListStream,
   type StreamRange,
 } from "./list_stream.ts";
-import type { Names } from "./interned_ids.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
-import type { Reader } from "./reader.ts";
 import {
   MAX_ANSWER_CHARS,
   payloadChars,
-  type TaskReads,
+  type ReadParts,
 } from "./task_reads.ts";
 
 /** Most rows that a page looks at; the piece that goes beyond it is the last. */
@@ -38,18 +36,6 @@ const PIECE_MS = 2;
 /** Most characters of payloads that are read in one piece. */
 const MAX_PIECE_CHARS = 1_000_000;
 
-/** What reading lists needs. */
-export interface ListParts {
-  /** The connection. */
-  readonly reader: Reader;
-  /** Numbers of tenants and workers. */
-  readonly names: Names;
-  /** Reads the tasks of a page. */
-  readonly tasks: TaskReads;
-  /** Tells how long reading has gone on. */
-  readonly monotonicMs: () => number;
-}
-
 /** What a piece of a page asks for. */
 type PieceQuery = Omit<TaskQuery, "after"> & {
   readonly after: ListPlace | undefined;
@@ -64,10 +50,10 @@ interface Merged {
 
 /** Reads lists. */
 export class ListReads {
-  readonly #parts: ListParts;
+  readonly #parts: ReadParts;
 
   /** Reads from `parts`. */
-  constructor(parts: ListParts) {
+  constructor(parts: ReadParts) {
     this.#parts = parts;
   }
 

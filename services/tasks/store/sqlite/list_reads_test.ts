@@ -14,7 +14,7 @@ import {
   transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { databasePath, openReading } from "./database_file.ts";
-import { StoreReads } from "./store_reads.ts";
+import { StoreReads } from "./sqlite_store.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 const QUERY = {
@@ -109,15 +109,16 @@ Deno.test("a page that takes long is done in pieces, between which tasks may cha
       const [met, ahead] = [rare[0], rare.at(-1)];
       assert(met !== undefined && ahead !== undefined);
       let nowMs = 0;
-      const reads = new StoreReads(openReading(databasePath(folder)), {
-        monotonicMs: () => nowMs += 0.2,
-      });
+      const reads = new StoreReads(openReading(databasePath(folder)), () =>
+        nowMs += 0.2);
       const readPage = async (changeAt: number) => {
         const read = reads.lists.page({ ...QUERY, tags: ["rare"] });
         let pieces = 1;
         let page = read.next();
         for (; page.done !== true; pieces++, page = read.next()) {
-          if (pieces !== changeAt) continue;
+          if (pieces !== changeAt) {
+            continue;
+          }
           // One that was met goes to the end, one that was not elsewhere.
           await store.commit(transactionsOf(
             change(changed(met, { dateMs: SAMPLE_MS + 10_000 })),
@@ -125,7 +126,9 @@ Deno.test("a page that takes long is done in pieces, between which tasks may cha
           ));
         }
         assertEquals(
-          page.value.tasks.map(({ id }) => id),
+          page.value.tasks.map(({ id }) =>
+            id
+          ),
           rare.map(({ id }) => id),
         );
         return pieces;
@@ -152,7 +155,7 @@ Deno.test("a list of very many workers looks at no more of them than it needs", 
       const db = new RecordingDatabase(databasePath(folder), {
         readOnly: true,
       });
-      const reads = new StoreReads(db, { monotonicMs: () => 0 });
+      const reads = new StoreReads(db, () => 0);
       for (const order of ["asc", "desc"] as const) {
         db.take();
         const page = reads.lists.page({ ...QUERY, order }).next();
@@ -197,9 +200,8 @@ Deno.test("a list of what is due goes on when each read takes longer than a piec
         dateMs: SAMPLE_MS + index,
       }));
       let nowMs = 0;
-      const reads = new StoreReads(openReading(databasePath(folder)), {
-        monotonicMs: () => nowMs += 3,
-      });
+      const reads = new StoreReads(openReading(databasePath(folder)), () =>
+        nowMs += 3);
       const read = reads.lists.page({ ...QUERY, limit: 100, isDue: true });
       let page = read.next();
       for (let pieces = 1; page.done !== true; pieces++) {
@@ -207,7 +209,9 @@ Deno.test("a list of what is due goes on when each read takes longer than a piec
         page = read.next();
       }
       assertEquals(
-        page.value.tasks.map(({ id }) => id),
+        page.value.tasks.map(({ id }) =>
+          id
+        ),
         tasks.map(({ id }) => id),
       );
       assertEquals(page.value.next, undefined);

@@ -15,17 +15,9 @@ import {
   type StreamSource,
   windowOf,
 } from "./list_stream.ts";
-import type { Names } from "./interned_ids.ts";
+import type { ReadParts } from "./task_reads.ts";
 import { numberOf, type Reader } from "./reader.ts";
 import { statusCode, WAITING_CODE } from "./task_row.ts";
-
-/** What finding the sources needs. */
-export interface SourceParts {
-  /** The connection. */
-  readonly reader: Reader;
-  /** Numbers of tenants and workers. */
-  readonly names: Names;
-}
 
 /** Options of {@linkcode listSources}. */
 export interface SourceOptions {
@@ -41,20 +33,20 @@ export interface SourceOptions {
  */
 export function listSources(
   query: Omit<TaskQuery, "after">,
-  parts: SourceParts,
+  parts: ReadParts,
   { range, limit }: SourceOptions,
 ): readonly StreamSource[] {
-  const tenant = parts.names.tenant(query.tenantId);
+  const tenant = parts.interned.tenant(query.tenantId);
   if (tenant === undefined) return [];
-  const lanes = query.workerIds?.flatMap((id) =>
-    parts.names.lane(query.tenantId, id) ?? []
+  const queueIds = query.workerIds?.flatMap((id) =>
+    parts.interned.queueId(query.tenantId, id) ?? []
   );
   const statuses = wantedStatuses(query);
-  if (lanes?.length === 0 || statuses?.length === 0) return [];
+  if (queueIds?.length === 0 || statuses?.length === 0) return [];
   const conditions = listConditions(query);
   const column = sortColumn(query);
   const chosen = [
-    ...among("lane", lanes),
+    ...among("lane", queueIds),
     ...among("status", statuses),
     ...conditions,
   ];
@@ -80,7 +72,7 @@ export function listSources(
   const ofPairs = (only: readonly number[] | undefined) =>
     pairsOf(parts.reader, {
       tenant,
-      among: [...among("lane", lanes), ...among("status", only)],
+      among: [...among("lane", queueIds), ...among("status", only)],
       range,
       // What comes first is in streams that begin first, unless it does not fit.
       limit: conditions.length > 0 || limit === undefined ? -1 : limit + 1,
@@ -88,7 +80,7 @@ export function listSources(
       index: "tasks_by_date",
       prefix: {
         sql: "tenant = ? AND lane = ? AND status = ?",
-        values: [tenant, pair.lane, pair.status],
+        values: [tenant, pair.queueId, pair.status],
       },
       column,
       conditions,
@@ -112,7 +104,7 @@ export function listSources(
 
 /** The tasks of one worker in one status. */
 interface Pair {
-  readonly lane: number;
+  readonly queueId: number;
   readonly status: number;
   /** The first of them in the order of the list. */
   readonly first: ListPlace;
@@ -167,7 +159,7 @@ function pairsOf(
     ...firsts.flatMap(({ values }) => values),
     limit,
   ).map((row) => ({
-    lane: numberOf(row, "lane"),
+    queueId: numberOf(row, "lane"),
     status: numberOf(row, "status"),
     first: { at: numberOf(row, "at"), n: numberOf(row, "n") },
   }));

@@ -4,13 +4,13 @@
  * @module
  */
 
-import { BoundedMap } from "../../../shared/bounded_map.ts";
 import type {
   DatabaseSync,
   SQLInputValue,
   SQLOutputValue,
   StatementSync,
 } from "node:sqlite";
+import { BoundedMap } from "../../../shared/bounded_map.ts";
 
 /** A row by the names of its columns. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;

@@ -12,28 +12,25 @@ import type {
   RecordQuery,
   StoredRecord,
 } from "../record.ts";
-import type { AuditEntry, IdempotencyEntry, Usage } from "../store.ts";
+import type {
+  AuditEntry,
+  AuditQuery,
+  IdempotencyEntry,
+  Usage,
+} from "../store.ts";
 import { taskNumber } from "../task_id.ts";
-import type { Names } from "./interned_ids.ts";
+import type { ReadParts } from "./task_reads.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
-import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
+import { numberOf, type Row, textOf } from "./reader.ts";
 
 const COLUMNS = "id, version, alias, parent, text";
 
-/** What reading records needs. */
-export interface RecordParts {
-  /** The connection. */
-  readonly reader: Reader;
-  /** Numbers of tenants and workers. */
-  readonly names: Names;
-}
-
 /** Reads records and what stands beside them. */
 export class RecordReads {
-  readonly #parts: RecordParts;
+  readonly #parts: ReadParts;
 
   /** Reads from `parts`. */
-  constructor(parts: RecordParts) {
+  constructor(parts: ReadParts) {
     this.#parts = parts;
   }
 
@@ -58,7 +55,7 @@ export class RecordReads {
   /** A page of records. */
   page(query: RecordQuery): RecordPage {
     const { kind, tenantId, parentId, afterId = "", limit } = query;
-    const tenant = this.#parts.names.tenant(tenantId);
+    const tenant = this.#parts.interned.tenant(tenantId);
     if (tenant === undefined) return { records: [], hasMore: false };
     const rows = this.#parts.reader.rows(
       `SELECT ${COLUMNS} FROM records WHERE tenant = ? AND kind = ? ` +
@@ -84,7 +81,7 @@ export class RecordReads {
     key: string,
     nowMs: number,
   ): IdempotencyEntry | undefined {
-    const tenant = this.#parts.names.tenant(tenantId);
+    const tenant = this.#parts.interned.tenant(tenantId);
     if (tenant === undefined) return undefined;
     const row = this.#parts.reader.row(
       "SELECT expires_ms, body_hash, status, headers, body FROM idempotency " +
@@ -104,7 +101,7 @@ export class RecordReads {
 
   /** Counted use. */
   usage(tenantId: string, period: string): Usage {
-    const tenant = this.#parts.names.tenant(tenantId);
+    const tenant = this.#parts.interned.tenant(tenantId);
     const executions = tenant === undefined ? 0 : this.#parts.reader.number(
       "SELECT executions FROM usage WHERE tenant = ? AND period = ?",
       tenant,
@@ -115,14 +112,9 @@ export class RecordReads {
 
   /** A page of the audit log. */
   audit(
-    options: {
-      readonly tenantId: string;
-      readonly limit: number;
-      readonly before?: number;
-    },
+    { tenantId, limit, before = Number.MAX_SAFE_INTEGER }: AuditQuery,
   ): readonly AuditEntry[] {
-    const { tenantId, limit, before = Number.MAX_SAFE_INTEGER } = options;
-    const tenant = this.#parts.names.tenant(tenantId);
+    const tenant = this.#parts.interned.tenant(tenantId);
     if (tenant === undefined) return [];
     return this.#parts.reader.rows(
       "SELECT number, at_ms, action, text FROM audit " +
@@ -147,7 +139,7 @@ export class RecordReads {
     },
   ): StoredRecord | undefined {
     const { kind, tenantId, value } = options;
-    const tenant = this.#parts.names.tenant(tenantId);
+    const tenant = this.#parts.interned.tenant(tenantId);
     if (tenant === undefined) return undefined;
     const row = this.#parts.reader.row(
       `SELECT ${COLUMNS} FROM records ` +
@@ -180,28 +172,20 @@ const MAX_LOOKED_AT = 5_000;
 /** Records that are looked at together, and looked through. */
 const PIECE = 200;
 
-/** What reading histories needs. */
-export interface HistoryParts {
-  /** The connection. */
-  readonly reader: Reader;
-  /** Numbers of tenants and workers. */
-  readonly names: Names;
-}
-
 /** Reads histories. */
 export class HistoryReads {
-  readonly #parts: HistoryParts;
+  readonly #parts: ReadParts;
 
   /** Reads from `parts`. */
-  constructor(parts: HistoryParts) {
+  constructor(parts: ReadParts) {
     this.#parts = parts;
   }
 
   /** A page of a task's history, which is never changed, only added to. */
   *page(query: HistoryQuery): PiecewiseRead<HistoryPage> {
-    const { reader, names } = this.#parts;
+    const { reader, interned } = this.#parts;
     const n = taskNumber(query.taskId);
-    const tenant = names.tenant(query.tenantId);
+    const tenant = interned.tenant(query.tenantId);
     if (n === undefined || tenant === undefined) return { records: [] };
     const { limit, types, run } = query;
     const isFiltered = types !== undefined || run !== undefined;

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
@@ -12,47 +13,27 @@ import {
   lockFolder,
 } from "../../../shared/sqlite/folder_lock.ts";
 import { storeErrorOf } from "../../../shared/sqlite/sqlite_error.ts";
-import type { Task, TaskStatus } from "../../domain/task.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
-import type {
-  HistoryPage,
-  HistoryQuery,
-  TaskPage,
-  TaskQuery,
-} from "../queries.ts";
-import type {
-  RecordKind,
-  RecordPage,
-  RecordQuery,
-  StoredRecord,
-} from "../record.ts";
-import type {
-  AuditEntry,
-  Claim,
-  IdempotencyEntry,
-  RunningCounts,
-  ScanPage,
-  ScanPosition,
-  Store,
-  Transaction,
-  TransactionResult,
-  Usage,
-  WatchedStatus,
-  WorkerPosition,
-} from "../store.ts";
+import type { Store } from "../store.ts";
 import {
   databasePath,
   type Durability,
   LOCK_FILE,
   openReading,
 } from "./database_file.ts";
+import { CandidateReads } from "./candidate_reads.ts";
+import { InternedIds } from "./interned_ids.ts";
+import { ListReads } from "./list_reads.ts";
+import { HistoryReads, RecordReads } from "./record_reads.ts";
+import { Reader } from "./reader.ts";
+import { StatusReads, TaskReads } from "./task_reads.ts";
+import { PayloadCache, TaskDecoder } from "./task_row.ts";
 import { inOnePiece, type PiecewiseRead, ReadTurns } from "./read_turns.ts";
-import { StoreReads } from "./store_reads.ts";
-import { StoreWrites, type StoreWritesOptions } from "./store_writes.ts";
 import { proveCounts } from "./task_counts.ts";
-import { startOwnThread, type StartThread } from "./thread.ts";
-import { LogKeeper } from "./wal_checkpointer.ts";
-import { Writer } from "./writer.ts";
+import { startOwnThread } from "./thread.ts";
+import type { StartThread } from "./thread_messages.ts";
+import { WalCheckpointer } from "./wal_checkpointer.ts";
+import { TransactionWriter, Writer } from "./writer.ts";
 
 /** Options of {@linkcode createSqliteStore}. */
 export interface SqliteStoreOptions {
@@ -113,8 +94,8 @@ interface Opened {
   readonly writer: Writer;
   readonly reads: StoreReads;
   readonly turns: ReadTurns;
-  readonly writes: StoreWrites;
-  readonly keeper: LogKeeper;
+  readonly commits: TransactionWriter;
+  readonly checkpointer: WalCheckpointer;
 }
 
 const MEGABYTE = 1_000_000;
@@ -130,7 +111,7 @@ class SqliteStore implements Store {
     this.#options = options;
   }
 
-  async start(): Promise<void> {
+  start: Store["start"] = async () => {
     if (this.#opened !== undefined) return;
     const lock = lockFolder(this.#options.dataFolder, LOCK_FILE);
     try {
@@ -139,192 +120,109 @@ class SqliteStore implements Store {
       lock.release();
       throw error;
     }
-  }
+  };
 
-  async stop(): Promise<void> {
+  stop: Store["stop"] = async () => {
     const opened = this.#opened;
     this.#opened = undefined;
     if (opened === undefined) return;
-    const { lock, writer, reads, turns, writes, keeper } = opened;
+    const { lock, writer, reads, turns, commits, checkpointer } = opened;
     try {
       turns.close();
-      await writes.finish();
-      await keeper.stop();
+      await commits.idle();
+      await checkpointer.stop();
       reads.close();
       // The last connection that closes moves the whole log to the file.
       await writer.close();
     } finally {
       lock.release();
     }
-  }
+  };
 
-  check(): Promise<void> {
-    return this.#use(({ reads, writes }) => {
+  check: Store["check"] = () =>
+    this.#use(({ reads, writer }) => {
       reads.tasks.nextWakeMs();
-      return writes.check();
+      return writer.check();
     });
-  }
 
-  commit(
-    transactions: readonly Transaction[],
-  ): Promise<readonly TransactionResult[]> {
-    return this.#use(({ writes }) => writes.commit(transactions));
-  }
+  commit: Store["commit"] = (transactions) =>
+    this.#use(({ commits }) => commits.commit(transactions));
 
-  task(tenantId: string, id: string): Promise<Task | undefined> {
-    return this.#ask(({ tasks }) => tasks.task(tenantId, id));
-  }
+  sweep: Store["sweep"] = (nowMs, limit) =>
+    this.#use(async ({ writer }) => {
+      const [removed = 0] = await writer.ask({ kind: "sweep", nowMs, limit });
+      return removed;
+    });
 
-  tasks(
-    tenantId: string,
-    ids: readonly string[],
-  ): Promise<readonly (Task | undefined)[]> {
-    return this.#ask(({ tasks }) => tasks.tasks(tenantId, ids));
-  }
-
-  taskByKey(
-    options: {
-      readonly tenantId: string;
-      readonly workerId: string;
-      readonly key: string;
-    },
-  ): Promise<Task | undefined> {
-    return this.#ask(({ tasks }) => tasks.byKey(options));
-  }
-
-  listTasks(query: TaskQuery): Promise<TaskPage> {
-    return this.#read(query.tenantId, ({ lists }) => lists.page(query));
-  }
-
-  history(query: HistoryQuery): Promise<HistoryPage> {
-    return this.#read(
-      query.tenantId,
-      ({ histories }) => histories.page(query),
-    );
-  }
-
-  dependents(
-    options: {
-      readonly tenantId: string;
-      readonly ids: readonly string[];
-      readonly limit: number;
-      readonly afterId?: string;
-    },
-  ): Promise<readonly string[]> {
-    return this.#ask(({ tasks }) => tasks.dependents(options));
-  }
-
-  candidates(claims: readonly Claim[]): Promise<readonly (readonly Task[])[]> {
-    return this.#ask(({ candidates }) => candidates.candidates(claims));
-  }
-
-  workersWithDueTasks(
-    options: { readonly limit: number; readonly after?: WorkerPosition },
-  ): Promise<readonly WorkerPosition[]> {
-    const { limit, after } = options;
-    return this.#ask(({ candidates }) => candidates.workers(limit, after));
-  }
-
-  waking(nowMs: number, limit: number): Promise<readonly Task[]> {
-    return this.#ask(({ tasks }) => tasks.waking(nowMs, limit));
-  }
-
-  nextWakeMs(): Promise<number | undefined> {
-    return this.#ask(({ tasks }) => tasks.nextWakeMs());
-  }
-
-  running(tenantId: string, workerId: string): Promise<RunningCounts> {
-    return this.#ask(({ tasks }) => tasks.running(tenantId, workerId));
-  }
-
-  scan(
-    options: {
-      readonly status: WatchedStatus;
-      readonly limit: number;
-      readonly after?: ScanPosition;
-    },
-  ): Promise<ScanPage> {
-    return this.#read(
-      "",
-      ({ statuses }) => inOnePiece(() => statuses.scan(options)),
-    );
-  }
-
-  counts(
-    options: { readonly tenantId: string; readonly workerId?: string },
-  ): Promise<Readonly<Partial<Record<TaskStatus, number>>>> {
-    return this.#ask(({ statuses }) => statuses.counts(options));
-  }
-
-  proveCounts(): Promise<number> {
-    return this.#use(async ({ turns, writer }) => {
-      const faults = await turns.run("", proveCounts(this.#path));
+  proveCounts: Store["proveCounts"] = () =>
+    this.#use(async ({ turns, writer }) => {
+      const path = databasePath(this.#options.dataFolder);
+      const faults = await turns.run("", proveCounts(path));
       if (faults.length > 0) {
         await writer.ask({ kind: "repair_counts", faults });
       }
       return faults.length;
     });
-  }
 
-  record(
-    kind: RecordKind,
-    tenantId: string,
-    id: string,
-  ): Promise<StoredRecord | undefined> {
-    return this.#ask(({ records }) => records.record(kind, tenantId, id));
-  }
+  // What takes no time is answered at once.
 
-  recordByAlias(
-    kind: RecordKind,
-    tenantId: string,
-    alias: string,
-  ): Promise<StoredRecord | undefined> {
-    return this.#ask(({ records }) => records.byAlias(kind, tenantId, alias));
-  }
+  task: Store["task"] = (...of) => this.#ask(({ tasks }) => tasks.task(...of));
+  tasks: Store["tasks"] = (...of) =>
+    this.#ask(({ tasks }) => tasks.tasks(...of));
+  taskByKey: Store["taskByKey"] = (key) =>
+    this.#ask(({ tasks }) => tasks.byKey(key));
+  dependents: Store["dependents"] = (query) =>
+    this.#ask(({ tasks }) => tasks.dependents(query));
+  waking: Store["waking"] = (...of) =>
+    this.#ask(({ tasks }) => tasks.waking(...of));
+  nextWakeMs: Store["nextWakeMs"] = () =>
+    this.#ask(({ tasks }) => tasks.nextWakeMs());
+  running: Store["running"] = (...of) =>
+    this.#ask(({ tasks }) => tasks.running(...of));
+  counts: Store["counts"] = (query) =>
+    this.#ask(({ statuses }) => statuses.counts(query));
+  candidates: Store["candidates"] = (claims) =>
+    this.#ask(({ candidates }) => candidates.candidates(claims));
+  workersWithDueTasks: Store["workersWithDueTasks"] = (query) =>
+    this.#ask(({ candidates }) => candidates.workers(query));
+  record: Store["record"] = (...of) =>
+    this.#ask(({ records }) => records.record(...of));
+  recordByAlias: Store["recordByAlias"] = (...of) =>
+    this.#ask(({ records }) => records.byAlias(...of));
+  idempotency: Store["idempotency"] = (...of) =>
+    this.#ask(({ records }) => records.idempotency(...of));
+  usage: Store["usage"] = (...of) =>
+    this.#ask(({ records }) => records.usage(...of));
+  audit: Store["audit"] = (query) =>
+    this.#ask(({ records }) => records.audit(query));
 
-  records(query: RecordQuery): Promise<RecordPage> {
-    return this.#read(
+  // What may take long is read in turns, those of tenants one after the other.
+
+  listTasks: Store["listTasks"] = (query) =>
+    this.#read(query.tenantId, ({ lists }) => lists.page(query));
+  history: Store["history"] = (query) =>
+    this.#read(query.tenantId, ({ histories }) => histories.page(query));
+  scan: Store["scan"] = (query) =>
+    this.#read("", ({ statuses }) => inOnePiece(() => statuses.scan(query)));
+  records: Store["records"] = (query) =>
+    this.#read(
       query.tenantId,
       ({ records }) => inOnePiece(() => records.page(query)),
     );
-  }
-
-  idempotency(
-    tenantId: string,
-    key: string,
-    nowMs: number,
-  ): Promise<IdempotencyEntry | undefined> {
-    return this.#ask(({ records }) =>
-      records.idempotency(tenantId, key, nowMs)
-    );
-  }
-
-  usage(tenantId: string, period: string): Promise<Usage> {
-    return this.#ask(({ records }) => records.usage(tenantId, period));
-  }
-
-  audit(
-    options: {
-      readonly tenantId: string;
-      readonly limit: number;
-      readonly before?: number;
-    },
-  ): Promise<readonly AuditEntry[]> {
-    return this.#ask(({ records }) => records.audit(options));
-  }
-
-  sweep(nowMs: number, limit: number): Promise<number> {
-    return this.#use(({ writes }) => writes.sweep(nowMs, limit));
-  }
-
-  get #path(): string {
-    return databasePath(this.#options.dataFolder);
-  }
 
   async #open(lock: FolderLock): Promise<Opened> {
-    const { clock, logger, durability = "full" } = this.#options;
-    const { startThread = startOwnThread, proofKeys = [] } = this.#options;
-    const path = this.#path;
+    const {
+      dataFolder,
+      clock,
+      logger,
+      durability = "full",
+      proofKeys = [],
+      startThread = startOwnThread,
+      maxQueuedRows = 200_000,
+      maxQueuedMegabytes = 128,
+      onWritten = () => {},
+    } = this.#options;
+    const path = databasePath(dataFolder);
     const nowMs = () => clock.nowMs();
     const writer = new Writer({
       path,
@@ -337,8 +235,17 @@ class SqliteStore implements Store {
     await writer.open();
     try {
       const reads = new StoreReads(openReading(path));
-      const writes = new StoreWrites({ ...this.#writeBounds(), writer, reads });
-      const keeper = new LogKeeper({
+      const commits = new TransactionWriter({
+        writer,
+        interned: reads.interned,
+        payloads: reads.payloads,
+        nowMs,
+        atEndOfTurn: (callback) => void setImmediate(callback),
+        maxQueuedRows,
+        maxQueuedChars: maxQueuedMegabytes * MEGABYTE,
+        onWritten,
+      });
+      const checkpointer = new WalCheckpointer({
         path,
         clock,
         logger,
@@ -350,28 +257,13 @@ class SqliteStore implements Store {
         truncateFromBytes: TRUNCATE_FROM_BYTES,
         startThread,
       });
-      await keeper.start();
+      await checkpointer.start();
       const turns = new ReadTurns({ monotonicMs: () => performance.now() });
-      return { lock, writer, reads, turns, writes, keeper };
+      return { lock, writer, reads, turns, commits, checkpointer };
     } catch (error) {
       await writer.close();
       throw error;
     }
-  }
-
-  #writeBounds(): Pick<
-    StoreWritesOptions,
-    "nowMs" | "atEndOfTurn" | "maxQueuedRows" | "maxQueuedChars" | "onWritten"
-  > {
-    const { clock, maxQueuedRows = 200_000, maxQueuedMegabytes = 128 } =
-      this.#options;
-    return {
-      nowMs: () => clock.nowMs(),
-      atEndOfTurn: (callback) => void setImmediate(callback),
-      maxQueuedRows,
-      maxQueuedChars: maxQueuedMegabytes * MEGABYTE,
-      onWritten: this.#options.onWritten ?? (() => {}),
-    };
   }
 
   #ask<Answer>(ask: (reads: StoreReads) => Answer): Promise<Answer> {
@@ -399,5 +291,54 @@ class SqliteStore implements Store {
     } catch (error) {
       return Promise.reject(storeErrorOf(error));
     }
+  }
+}
+
+/** Characters of long payloads that are kept in memory. */
+const MAX_CACHED_CHARS = 16_000_000;
+
+/** The questions, by what they are about. */
+export class StoreReads {
+  /** Numbers of tenants and workers. */
+  readonly interned: InternedIds;
+  /** Long payloads that are in the database. */
+  readonly payloads: PayloadCache = new PayloadCache(MAX_CACHED_CHARS);
+  /** Tasks by ids, keys and instants. */
+  readonly tasks: TaskReads;
+  /** Lists. */
+  readonly lists: ListReads;
+  /** Proposals for claims. */
+  readonly candidates: CandidateReads;
+  /** Tasks by statuses. */
+  readonly statuses: StatusReads;
+  /** Histories. */
+  readonly histories: HistoryReads;
+  /** Records and what stands beside them. */
+  readonly records: RecordReads;
+  readonly #reader: Reader;
+
+  /** Asks over a connection, which is closed with it. */
+  constructor(
+    db: DatabaseSync,
+    monotonicMs: () => number = () => performance.now(),
+  ) {
+    const reader = new Reader(db);
+    const interned = new InternedIds(reader);
+    const decoder = new TaskDecoder(reader, this.payloads);
+    const tasks = new TaskReads({ reader, interned, decoder });
+    const parts = { reader, interned, tasks, monotonicMs };
+    this.#reader = reader;
+    this.interned = interned;
+    this.tasks = tasks;
+    this.lists = new ListReads(parts);
+    this.candidates = new CandidateReads(parts);
+    this.statuses = new StatusReads(parts);
+    this.histories = new HistoryReads(parts);
+    this.records = new RecordReads(parts);
+  }
+
+  /** Closes the connection. */
+  close(): void {
+    this.#reader.close();
   }
 }

@@ -15,7 +15,8 @@ import { storeConformance } from "../testing/store_conformance.ts";
 import { databasePath } from "./database_file.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 import { createSqliteStore } from "./sqlite_store.ts";
-import { startOwnThread, type ThreadName } from "./thread.ts";
+import { startOwnThread } from "./thread.ts";
+import type { ThreadName } from "./thread_messages.ts";
 
 storeConformance("SQLite", async () => {
   const dataFolder = await Deno.makeTempDir({ prefix: "sqlite_store_" });
@@ -201,7 +202,7 @@ Deno.test("a store starts its threads when it starts, as later no file may be le
       return startOwnThread(name);
     };
     await withStore(folder, () => {
-      assertEquals(started, ["writer", "log_keeper"]);
+      assertEquals(started, ["writer", "checkpointer"]);
       return Promise.resolve();
     }, { clock, startThread });
   });

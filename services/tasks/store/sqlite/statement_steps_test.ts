@@ -22,7 +22,7 @@ import { encodeBatch } from "./encode_batch.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { migrateTasks } from "./migrations.ts";
 import { Reader } from "./reader.ts";
-import { StoreReads } from "./store_reads.ts";
+import { StoreReads } from "./sqlite_store.ts";
 import { Sweeper } from "./table_writers.ts";
 import { proveAll } from "./task_counts.ts";
 import { withFolder } from "./testing/open_store.ts";
@@ -131,7 +131,10 @@ const CONSTANT: Readonly<Record<string, Call>> = {
   "candidates of jobs": ({ reads }) =>
     reads.candidates.candidates([{ ...CLAIM, jobs: ["job 1", "job 2"] }]),
   "workers with due tasks": ({ reads }) =>
-    reads.candidates.workers(9, { tenantId: TENANT, workerId: "wrk_0" }),
+    reads.candidates.workers({
+      limit: 9,
+      after: { tenantId: TENANT, workerId: "wrk_0" },
+    }),
   "a history": ({ reads, long }) =>
     reads.histories.page({
       tenantId: TENANT,
@@ -162,9 +165,9 @@ const CONSTANT: Readonly<Record<string, Call>> = {
   "use": ({ reads }) => reads.records.usage(TENANT, "2026-06"),
   "the audit log": ({ reads }) =>
     reads.records.audit({ tenantId: TENANT, limit: 50, before: 150 }),
-  "names": ({ reads }) => [
-    reads.names.tenant("tnt_none"),
-    reads.names.lane(TENANT, "wrk_none"),
+  "interned": ({ reads }) => [
+    reads.interned.tenant("tnt_none"),
+    reads.interned.queueId(TENANT, "wrk_none"),
   ],
   "sweeping": ({ sweeper }) => sweeper.sweep(SAMPLE_MS + 1, 50),
   "a new task": (world) => {
@@ -297,8 +300,8 @@ const NO_STATEMENT = new Set([
   "payloads.get",
   "payloads.set",
   "payloads.delete",
-  "names.useTenant",
-  "names.useLane",
+  "interned.internTenant",
+  "interned.internQueue",
 ]);
 
 function methodsOf(part: object): readonly string[] {
@@ -505,10 +508,14 @@ function auditWrite(index: number): Transaction["writes"][number] {
 }
 
 function apply(
-  { reads: { names, payloads }, applier }: Pick<World, "reads" | "applier">,
+  { reads: { interned, payloads }, applier }: Pick<World, "reads" | "applier">,
   transactions: readonly Transaction[],
 ): void {
-  const { values } = encodeBatch(transactions, { names, payloads, nowMs: 0 });
+  const { values } = encodeBatch(transactions, {
+    interned,
+    payloads,
+    nowMs: 0,
+  });
   assertEquals(applier.apply([values]).filter((code) => code !== 0), []);
 }
 

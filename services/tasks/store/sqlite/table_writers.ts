@@ -11,7 +11,7 @@ import type {
   ConflictReason,
   OperationCursor,
   OperationValue,
-} from "./writer_messages.ts";
+} from "./thread_messages.ts";
 
 /** Writes records. */
 export class RecordWriter {

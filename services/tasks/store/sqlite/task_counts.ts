@@ -14,12 +14,12 @@ import { inTransaction } from "../../../shared/sqlite/transaction.ts";
 import { openReading } from "./database_file.ts";
 import type { PiecewiseRead } from "./read_turns.ts";
 import { numberOf, Reader } from "./reader.ts";
-import type { OperationValue } from "./writer_messages.ts";
+import type { OperationValue } from "./thread_messages.ts";
 
 /** A worker and a status, with the tasks that came and went. */
 interface Change {
   readonly tenant: number;
-  readonly lane: number;
+  readonly queueId: number;
   readonly status: number;
   delta: number;
 }
@@ -27,7 +27,7 @@ interface Change {
 /** Where a task is counted: its worker's and its status's number. */
 export interface CountedPlace {
   /** The worker's number. */
-  readonly lane: OperationValue;
+  readonly queueId: OperationValue;
   /** The status's number. */
   readonly status: OperationValue;
 }
@@ -63,7 +63,7 @@ export class TaskCounts {
   placeOf(n: OperationValue): CountedPlace | undefined {
     const row = this.#before.get(n);
     return row && {
-      lane: numberOf(row, "lane"),
+      queueId: numberOf(row, "lane"),
       status: numberOf(row, "status"),
     };
   }
@@ -76,7 +76,7 @@ export class TaskCounts {
       readonly to?: CountedPlace | undefined;
     },
   ): void {
-    if (from?.lane === to?.lane && from?.status === to?.status) return;
+    if (from?.queueId === to?.queueId && from?.status === to?.status) return;
     if (from !== undefined) this.#transaction.push(changeOf(tenant, from, -1));
     if (to !== undefined) this.#transaction.push(changeOf(tenant, to, 1));
   }
@@ -85,7 +85,7 @@ export class TaskCounts {
   endTransaction(isApplied: boolean): void {
     if (isApplied) {
       for (const change of this.#transaction) {
-        const key = change.lane * STATUS_SPAN + change.status;
+        const key = change.queueId * STATUS_SPAN + change.status;
         const known = this.#group.get(key);
         if (known === undefined) this.#group.set(key, change);
         else known.delta += change.delta;
@@ -101,9 +101,9 @@ export class TaskCounts {
    */
   endGroup(): ReadonlyMap<number, number> {
     const tenants = new Map<number, number>();
-    for (const { tenant, lane, status, delta } of this.#group.values()) {
+    for (const { tenant, queueId, status, delta } of this.#group.values()) {
       if (delta === 0) continue;
-      this.#add.run(tenant, lane, status, delta);
+      this.#add.run(tenant, queueId, status, delta);
       tenants.set(tenant, (tenants.get(tenant) ?? 0) + delta);
     }
     return tenants;
@@ -112,12 +112,12 @@ export class TaskCounts {
 
 function changeOf(
   tenant: OperationValue,
-  { lane, status }: CountedPlace,
+  { queueId, status }: CountedPlace,
   delta: number,
 ): Change {
   return {
     tenant: Number(tenant),
-    lane: Number(lane),
+    queueId: Number(queueId),
     status: Number(status),
     delta,
   };
@@ -131,7 +131,7 @@ export interface CountFault {
   /** The tenant's number. */
   readonly tenant: number;
   /** The worker's number. */
-  readonly lane: number;
+  readonly queueId: number;
   /** The status's number. */
   readonly status: number;
   /** What has to be added to it. */
@@ -159,28 +159,28 @@ export function* proveAll(
   reader: Reader,
 ): PiecewiseRead<readonly CountFault[]> {
   const faults: CountFault[] = [];
-  let lane = -1;
+  let queueId = -1;
   while (true) {
     const row = reader.row(
       "SELECT lane, tenant FROM lanes WHERE lane > ? ORDER BY lane LIMIT 1",
-      lane,
+      queueId,
     );
     if (row === undefined) return faults;
-    lane = numberOf(row, "lane");
+    queueId = numberOf(row, "lane");
     const tenant = numberOf(row, "tenant");
-    for (const status of statusesOf(reader, { tenant, lane })) {
+    for (const status of statusesOf(reader, { tenant, queueId })) {
       const state = reader.hold();
       const kept = reader.number(
         "SELECT count FROM task_counts " +
           "WHERE tenant = ? AND lane = ? AND status = ?",
         tenant,
-        lane,
+        queueId,
         status,
       ) ?? 0;
-      const counted = yield* count(reader, { tenant, lane, status });
+      const counted = yield* count(reader, { tenant, queueId, status });
       state.release();
       if (counted !== kept) {
-        faults.push({ tenant, lane, status, delta: counted - kept });
+        faults.push({ tenant, queueId, status, delta: counted - kept });
       }
     }
     yield;
@@ -190,14 +190,14 @@ export function* proveAll(
 /** Those of which there are tasks, or are said to be. */
 function statusesOf(
   reader: Reader,
-  { tenant, lane }: Pick<CountFault, "tenant" | "lane">,
+  { tenant, queueId }: Pick<CountFault, "tenant" | "queueId">,
 ): ReadonlySet<number> {
   const statuses = new Set(
     reader.rows(
       "SELECT status FROM task_counts " +
         "WHERE tenant = ? AND lane = ? AND count <> 0",
       tenant,
-      lane,
+      queueId,
     ).map((row) => numberOf(row, "status")),
   );
   let status: number | undefined = -1;
@@ -206,7 +206,7 @@ function statusesOf(
       "SELECT status FROM tasks INDEXED BY tasks_by_date " +
         "WHERE tenant = ? AND lane = ? AND status > ? ORDER BY status LIMIT 1",
       tenant,
-      lane,
+      queueId,
       status,
     );
     if (status === undefined) return statuses;
@@ -218,7 +218,7 @@ function* count(
   reader: Reader,
   pair: Omit<CountFault, "delta">,
 ): Generator<void, number> {
-  const { tenant, lane, status } = pair;
+  const { tenant, queueId, status } = pair;
   const from = "FROM tasks INDEXED BY tasks_by_date " +
     "WHERE tenant = ? AND lane = ? AND status = ? AND ";
   let counted = 0;
@@ -239,7 +239,7 @@ function* count(
         `SELECT date_ms AS at, n ${from}${bound} ` +
           "ORDER BY date_ms, n LIMIT 1 OFFSET ?",
         tenant,
-        lane,
+        queueId,
         status,
         ...values,
         PIECE - 1,
@@ -252,7 +252,7 @@ function* count(
       counted += reader.number(
         `SELECT count(*) ${from}${bound}`,
         tenant,
-        lane,
+        queueId,
         status,
         ...values,
       ) ?? 0;
@@ -279,8 +279,8 @@ export class CountRepair {
   /** Adds what counts lack. What was counted since does not matter to it. */
   repair(faults: readonly CountFault[]): void {
     inTransaction(this.#db, () => {
-      for (const { tenant, lane, status, delta } of faults) {
-        this.#add.run(tenant, lane, status, delta);
+      for (const { tenant, queueId, status, delta } of faults) {
+        this.#add.run(tenant, queueId, status, delta);
       }
     });
   }

@@ -5,15 +5,18 @@
  */
 
 import type { SQLInputValue } from "node:sqlite";
-import type { Task, TaskStatus } from "../../domain/task.ts";
+import type { Task } from "../../domain/task.ts";
 import type {
+  CountsQuery,
+  DependentsQuery,
   RunningCounts,
   ScanPage,
-  ScanPosition,
-  WatchedStatus,
+  ScanQuery,
+  StatusCounts,
+  TaskKey,
 } from "../store.ts";
 import { taskNumber } from "../task_id.ts";
-import type { Names } from "./interned_ids.ts";
+import type { InternedIds } from "./interned_ids.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
 import {
   BLOCKED_CODE,
@@ -29,32 +32,40 @@ import {
  */
 export const MAX_ANSWER_CHARS = 8_000_000;
 
-/** What reading needs. */
-export interface ReadParts {
+/** What reading tasks needs. */
+export interface TaskReadParts {
   /** The connection. */
   readonly reader: Reader;
-  /** Numbers of tenants and workers. */
-  readonly names: Names;
+  /** Numbers of tenants and of workers' queues. */
+  readonly interned: InternedIds;
   /** Makes tasks of rows. */
   readonly decoder: TaskDecoder;
+}
+
+/** What all other reading needs. */
+export interface ReadParts extends Pick<TaskReadParts, "reader" | "interned"> {
+  /** Reads the tasks that are found. */
+  readonly tasks: TaskReads;
+  /** Tells how long reading has gone on. */
+  readonly monotonicMs: () => number;
 }
 
 const BY_NUMBER = `SELECT ${READ_COLUMNS}, tenant FROM tasks WHERE n = ?`;
 
 /** Finds tasks. */
 export class TaskReads {
-  readonly #parts: ReadParts;
+  readonly #parts: TaskReadParts;
 
   /** Reads from `parts`. */
-  constructor(parts: ReadParts) {
+  constructor(parts: TaskReadParts) {
     this.#parts = parts;
   }
 
   /** A task of a tenant. */
   task(tenantId: string, id: string): Task | undefined {
-    const { reader, names, decoder } = this.#parts;
+    const { reader, interned, decoder } = this.#parts;
     const n = taskNumber(id);
-    const tenant = names.tenant(tenantId);
+    const tenant = interned.tenant(tenantId);
     if (n === undefined || tenant === undefined) return undefined;
     return reader.snapshot(() => {
       const row = reader.row(BY_NUMBER, n);
@@ -69,8 +80,8 @@ export class TaskReads {
     tenantId: string,
     ids: readonly string[],
   ): readonly (Task | undefined)[] {
-    const { reader, names, decoder } = this.#parts;
-    const tenant = names.tenant(tenantId);
+    const { reader, interned, decoder } = this.#parts;
+    const tenant = interned.tenant(tenantId);
     const numbers = ids.map((id) => taskNumber(id));
     return reader.snapshot(() => {
       const rows = this.#rows(numbers.filter((n) => n !== undefined));
@@ -95,39 +106,27 @@ export class TaskReads {
   }
 
   /** The live task with a key. */
-  byKey(
-    options: {
-      readonly tenantId: string;
-      readonly workerId: string;
-      readonly key: string;
-    },
-  ): Task | undefined {
-    const { reader, names, decoder } = this.#parts;
-    const lane = names.lane(options.tenantId, options.workerId);
-    if (lane === undefined) return undefined;
+  byKey({ tenantId, workerId, key }: TaskKey): Task | undefined {
+    const { reader, interned, decoder } = this.#parts;
+    const queueId = interned.queueId(tenantId, workerId);
+    if (queueId === undefined) return undefined;
     return reader.snapshot(() => {
       const row = reader.row(
         `SELECT ${READ_COLUMNS} FROM tasks INDEXED BY live_keys ` +
           "WHERE lane = ? AND key = ? AND key IS NOT NULL AND status < 7",
-        lane,
-        options.key,
+        queueId,
+        key,
       );
-      return row && decoder.decode(row, options.tenantId);
+      return row && decoder.decode(row, tenantId);
     });
   }
 
   /** Ids of live tasks that depend on any of some tasks. */
   dependents(
-    options: {
-      readonly tenantId: string;
-      readonly ids: readonly string[];
-      readonly limit: number;
-      readonly afterId?: string;
-    },
+    { tenantId, ids, limit, afterId }: DependentsQuery,
   ): readonly string[] {
-    const { reader, names } = this.#parts;
-    const { ids, limit, afterId } = options;
-    const tenant = names.tenant(options.tenantId);
+    const { reader, interned } = this.#parts;
+    const tenant = interned.tenant(tenantId);
     if (tenant === undefined) return [];
     const after = afterId === undefined ? -1 : taskNumber(afterId) ?? -1;
     return reader.snapshot(() => {
@@ -171,15 +170,15 @@ export class TaskReads {
 
   /** What a worker has under way. */
   running(tenantId: string, workerId: string): RunningCounts {
-    const { reader, names } = this.#parts;
-    const lane = names.lane(tenantId, workerId);
+    const { reader, interned } = this.#parts;
+    const queueId = interned.queueId(tenantId, workerId);
     const groups = new Map<string, number>();
-    if (lane === undefined) return { all: 0, groups };
+    if (queueId === undefined) return { all: 0, groups };
     let all = 0;
     const rows = reader.rows(
       "SELECT grp, count(*) AS count FROM tasks INDEXED BY tasks_running " +
         `WHERE lane = ? AND status = ${RUNNING_CODE} GROUP BY grp`,
-      lane,
+      queueId,
     );
     for (const row of rows) {
       const count = numberOf(row, "count");
@@ -215,11 +214,11 @@ export class TaskReads {
   }
 
   #decodeAll(rows: readonly Row[], maxChars: number): readonly Task[] {
-    const { names, decoder } = this.#parts;
+    const { interned, decoder } = this.#parts;
     const tasks: Task[] = [];
     let chars = 0;
     for (const row of rows) {
-      const tenantId = names.tenantId(numberOf(row, "tenant"));
+      const tenantId = interned.tenantId(numberOf(row, "tenant"));
       const task = decoder.decode(row, tenantId);
       chars += payloadChars(task);
       if (chars > maxChars && tasks.length > 0) break;
@@ -237,26 +236,6 @@ export function payloadChars({ dataJson, resultJson }: Task): number {
 /** Most characters of payloads that a piece of a scan holds. */
 const MAX_SCANNED_CHARS = 1_000_000;
 
-/** What reading by status needs. */
-export interface StatusParts {
-  /** The connection. */
-  readonly reader: Reader;
-  /** Numbers of tenants and workers. */
-  readonly names: Names;
-  /** Reads the tasks that are found. */
-  readonly tasks: TaskReads;
-}
-
-/** What a scan asks for. */
-export interface ScanOptions {
-  /** The status. */
-  readonly status: WatchedStatus;
-  /** Most tasks. */
-  readonly limit: number;
-  /** Where to go on. */
-  readonly after?: ScanPosition;
-}
-
 /** A task that was found, and where. */
 interface Found {
   readonly n: number;
@@ -265,22 +244,17 @@ interface Found {
 
 /** Reads by status. */
 export class StatusReads {
-  readonly #parts: StatusParts;
+  readonly #parts: ReadParts;
 
   /** Reads from `parts`. */
-  constructor(parts: StatusParts) {
+  constructor(parts: ReadParts) {
     this.#parts = parts;
   }
 
   /** How many tasks a tenant, or one of its workers, has in each status. */
-  counts(
-    { tenantId, workerId }: {
-      readonly tenantId: string;
-      readonly workerId?: string;
-    },
-  ): Readonly<Partial<Record<TaskStatus, number>>> {
-    const { reader, names } = this.#parts;
-    const tenant = names.tenant(tenantId);
+  counts({ tenantId, workerId }: CountsQuery): StatusCounts {
+    const { reader, interned } = this.#parts;
+    const tenant = interned.tenant(tenantId);
     if (tenant === undefined) return {};
     const select = "SELECT status, sum(count) AS count FROM task_counts " +
       "WHERE tenant = ?";
@@ -289,7 +263,7 @@ export class StatusReads {
       : reader.rows(
         `${select} AND lane = ? GROUP BY status`,
         tenant,
-        names.lane(tenantId, workerId) ?? -1,
+        interned.queueId(tenantId, workerId) ?? -1,
       );
     return Object.fromEntries(
       rows.map((row) => [
@@ -300,7 +274,7 @@ export class StatusReads {
   }
 
   /** Tasks of a status across all tenants. */
-  scan({ status, limit, after }: ScanOptions): ScanPage {
+  scan({ status, limit, after }: ScanQuery): ScanPage {
     return this.#parts.reader.snapshot(() => {
       const found = status === "running"
         ? this.#running(limit + 1, after?.position)
@@ -330,11 +304,13 @@ export class StatusReads {
 
   /** In the order of their index: by worker, group and number. */
   #running(limit: number, after: string = '[-1,"",-1]'): readonly Found[] {
-    const [lane, group, number]: [number, string, number] = JSON.parse(after);
+    const [queueId, group, number]: [number, string, number] = JSON.parse(
+      after,
+    );
     const bounds = [
-      ["lane = ? AND grp = ? AND n > ?", lane, group, number],
-      ["lane = ? AND grp > ?", lane, group],
-      ["lane > ?", lane],
+      ["lane = ? AND grp = ? AND n > ?", queueId, group, number],
+      ["lane = ? AND grp > ?", queueId, group],
+      ["lane > ?", queueId],
     ] as const;
     const rows: Row[] = [];
     for (const [condition, ...values] of bounds) {

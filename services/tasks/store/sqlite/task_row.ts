@@ -16,7 +16,7 @@ import { demandWholeInstants } from "../store.ts";
 import { taskNumber } from "../task_id.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
 import { decodeBody, encodeBody } from "./task_body.ts";
-import type { OperationValue } from "./writer_messages.ts";
+import type { OperationValue } from "./thread_messages.ts";
 
 /** The columns that a change may set, in the order of {@linkcode encodeColumns}. */
 export const CHANGING_COLUMNS = [
@@ -98,7 +98,7 @@ export function encodePayload(
 /** Options of {@linkcode encodeColumns}. */
 export interface EncodeColumnsOptions {
   /** The number of its worker. */
-  readonly lane: number;
+  readonly queueId: number;
   /** Where its data goes. */
   readonly data: EncodedPayload;
   /** Where its result goes. */
@@ -121,7 +121,7 @@ export function encodeColumns(
   return [
     task.version,
     statusCode(task.status),
-    options.lane,
+    options.queueId,
     task.group,
     task.job,
     task.key ?? null,

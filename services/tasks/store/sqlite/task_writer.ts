@@ -11,13 +11,13 @@ import type {
   ConflictReason,
   OperationCursor,
   OperationValue,
-} from "./writer_messages.ts";
+} from "./thread_messages.ts";
 
 const IDENTITY_COLUMNS = ["n", "id", "tenant", "created_ms"] as const;
 const DATA_AT = CHANGING_COLUMNS.indexOf("data_at");
 const RESULT_AT = CHANGING_COLUMNS.indexOf("result_at");
 const STATUS = CHANGING_COLUMNS.indexOf("status");
-const LANE = CHANGING_COLUMNS.indexOf("lane");
+const QUEUE = CHANGING_COLUMNS.indexOf("lane");
 const TASK_WIDTH = IDENTITY_COLUMNS.length + CHANGING_COLUMNS.length;
 const HISTORY_WIDTH = 4;
 /** A task that was put in the database together with others did not fit. */
@@ -155,7 +155,10 @@ export class TaskWriter {
     }
     this.#counts.move(tenant, {
       from,
-      to: { lane: changing[LANE] ?? null, status: changing[STATUS] ?? null },
+      to: {
+        queueId: changing[QUEUE] ?? null,
+        status: changing[STATUS] ?? null,
+      },
     });
     if (typeof data === "string") this.#putData.run(n, data);
     if (typeof result === "string") this.#putResult.run(n, result);

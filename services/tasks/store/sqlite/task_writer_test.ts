@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { places, RowInserter } from "./task_writer.ts";
-import type { OperationValue } from "./writer_messages.ts";
+import type { OperationValue } from "./thread_messages.ts";
 
 const WIDTH = 3;
 

@@ -1,23 +1,22 @@
 /**
- * The threads of the store. All run one program, which looks at its own name to
- * see what it is there for; so an executable that is one file has them too.
+ * The threads of the store. All run the service's own program, which looks at its
+ * own name to see what it is there for; so an executable that is one file has
+ * them too.
  *
  * @module
  */
 
-import {
-  type LogKeeperAnswer,
-  type LogKeeperRequest,
-  serveLogKeeper,
-} from "./wal_checkpointer.ts";
-import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
-import { serveWriter, type ThreadScope } from "./writer_thread.ts";
-
-/** What a thread is there for. */
-export type ThreadName = "writer" | "log_keeper";
-
-/** Starts a thread. */
-export type StartThread = (name: ThreadName) => Worker;
+import type {
+  StartThread,
+  ThreadName,
+  ThreadScope,
+  WalAnswer,
+  WalRequest,
+  WriterAnswer,
+  WriterRequest,
+} from "./thread_messages.ts";
+import { serveCheckpointer } from "./wal_checkpointer.ts";
+import { serveWriter } from "./writer_thread.ts";
 
 const PREFIX = "tasks store ";
 
@@ -27,9 +26,8 @@ export function startThreadOf(program: string | URL, name: ThreadName): Worker {
 }
 
 /** Starts a thread by the program that is there for nothing else. */
-export function startOwnThread(name: ThreadName): Worker {
-  return startThreadOf(new URL("./thread_program.ts", import.meta.url), name);
-}
+export const startOwnThread: StartThread = (name) =>
+  startThreadOf(new URL("./thread_program.ts", import.meta.url), name);
 
 /**
  * Serves as a thread of the store where the program was started as one.
@@ -42,17 +40,15 @@ export function serveThread(scope: typeof globalThis): boolean {
   if (!isThread || typeof name !== "string" || !name.startsWith(PREFIX)) {
     return false;
   }
-  // Whoever starts a thread of this name sends what it understands.
+  // A thread of this name is sent only what it understands.
   switch (name.slice(PREFIX.length)) {
     case "writer":
       serveWriter(
         scope as unknown as ThreadScope<WriterRequest, WriterAnswer>,
       );
       return true;
-    case "log_keeper":
-      serveLogKeeper(
-        scope as unknown as ThreadScope<LogKeeperRequest, LogKeeperAnswer>,
-      );
+    case "checkpointer":
+      serveCheckpointer(scope as unknown as ThreadScope<WalRequest, WalAnswer>);
       return true;
     default:
       return false;

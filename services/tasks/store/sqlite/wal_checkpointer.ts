@@ -1,6 +1,6 @@
 /**
- * The log of commits (WAL): its file is made long in advance, and a thread of its own
- * moves what is in it to the database's file, so that no commit waits for that.
+ * Checkpoints of the log of commits (WAL) by a thread of its own, so that writing
+ * the database's file keeps no commit waiting; and the length of the log's file.
  *
  * @module
  */
@@ -11,11 +11,15 @@ import type { Logger } from "../../../shared/logger.ts";
 import { describeError } from "../../../shared/settled.ts";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { CACHE_KIB, fileLength, logPath, PAGE_BYTES } from "./database_file.ts";
-import { startOwnThread, type StartThread } from "./thread.ts";
-import type { ThreadScope } from "./writer_thread.ts";
+import type {
+  StartThread,
+  ThreadScope,
+  WalAnswer,
+  WalRequest,
+} from "./thread_messages.ts";
 
-/** Options of {@linkcode LogKeeper}. */
-export interface LogKeeperOptions {
+/** Options of {@linkcode WalCheckpointer}. */
+export interface WalCheckpointerOptions {
   /** The database's path. */
   readonly path: string;
   /** Sets the timers between two looks. */
@@ -35,28 +39,24 @@ export interface LogKeeperOptions {
   readonly restartFromBytes: number;
   /** Bytes of the log from which on its file is cut when it begins anew. */
   readonly truncateFromBytes: number;
-  /**
-   * Starts the thread.
-   *
-   * @default {startOwnThread}
-   */
-  readonly startThread?: StartThread;
+  /** Starts the thread. */
+  readonly startThread: StartThread;
 }
 
 /** Milliseconds between two looks. */
 const INTERVAL_MS = 1_000;
 
-/** Looks after the log. */
-export class LogKeeper {
-  readonly #options: LogKeeperOptions;
+/** Checkpoints the log now and then. */
+export class WalCheckpointer {
+  readonly #options: WalCheckpointerOptions;
   #worker: Worker | undefined;
   #timer: Timer | undefined;
-  #answer: ((answer: LogKeeperAnswer) => void) | undefined;
+  #answer: ((answer: WalAnswer) => void) | undefined;
   #look: Promise<void> = Promise.resolve();
   #isRunning = false;
 
-  /** A keeper that does nothing yet. */
-  constructor(options: LogKeeperOptions) {
+  /** A checkpointer that does nothing yet. */
+  constructor(options: WalCheckpointerOptions) {
     this.#options = options;
   }
 
@@ -87,7 +87,7 @@ export class LogKeeper {
     const { path, logger, moveFromBytes, restartFromBytes, truncateFromBytes } =
       this.#options;
     const answer = await this.#ask({
-      kind: "keep",
+      kind: "checkpoint",
       path,
       fromPages: Math.ceil(moveFromBytes / PAGE_BYTES),
     });
@@ -120,7 +120,7 @@ export class LogKeeper {
     }, INTERVAL_MS);
   }
 
-  #ask(request: LogKeeperRequest): Promise<LogKeeperAnswer> {
+  #ask(request: WalRequest): Promise<WalAnswer> {
     const worker = this.#worker ?? this.#startThread();
     return new Promise((resolve) => {
       this.#answer = resolve;
@@ -129,9 +129,8 @@ export class LogKeeper {
   }
 
   #startThread(): Worker {
-    const { startThread = startOwnThread } = this.#options;
-    const worker = startThread("log_keeper");
-    worker.onmessage = ({ data }: MessageEvent<LogKeeperAnswer>) => {
+    const worker = this.#options.startThread("checkpointer");
+    worker.onmessage = ({ data }: MessageEvent<WalAnswer>) => {
       this.#answer?.(data);
     };
     worker.onerror = (event) => {
@@ -145,29 +144,11 @@ export class LogKeeper {
   }
 }
 
-/** What the thread is asked for. */
-export type LogKeeperRequest =
-  /** Look at the log and move it when it has that many pages to be moved. */
-  | { readonly kind: "keep"; readonly path: string; readonly fromPages: number }
-  /** Close the database. */
-  | { readonly kind: "close" };
-
-/** What the thread answers. */
-export type LogKeeperAnswer =
-  /** How long the log is, and how much of it has been moved. */
-  | {
-    readonly kind: "looked";
-    readonly logPages: number;
-    readonly movedPages: number;
-  }
-  | { readonly kind: "closed" }
-  | { readonly kind: "failed"; readonly message: string };
-
-const BUSY_TIMEOUT_MS = 1_000;
+const CHECKPOINT_TIMEOUT_MS = 1_000;
 
 /** Serves the one that started the thread, until it is ended. */
-export function serveLogKeeper(
-  scope: ThreadScope<LogKeeperRequest, LogKeeperAnswer>,
+export function serveCheckpointer(
+  scope: ThreadScope<WalRequest, WalAnswer>,
 ): void {
   let db: DatabaseSync | undefined;
   scope.onmessage = ({ data: request }) => {
@@ -178,10 +159,10 @@ export function serveLogKeeper(
         return scope.postMessage({ kind: "closed" });
       }
       if (db === undefined) {
-        db = new DatabaseSync(request.path, { timeout: BUSY_TIMEOUT_MS });
+        db = new DatabaseSync(request.path, { timeout: CHECKPOINT_TIMEOUT_MS });
         db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL");
       }
-      scope.postMessage(keep(db, request.fromPages));
+      scope.postMessage(checkpoint(db, request.fromPages));
     } catch (error) {
       scope.postMessage({ kind: "failed", message: describeError(error) });
     }
@@ -189,7 +170,7 @@ export function serveLogKeeper(
 }
 
 /** Moves what is in the log when it is long enough. */
-function keep(db: DatabaseSync, fromPages: number): LogKeeperAnswer {
+function checkpoint(db: DatabaseSync, fromPages: number): WalAnswer {
   const before = look(db, "NOOP");
   return before.logPages - before.movedPages < fromPages
     ? before
@@ -199,7 +180,7 @@ function keep(db: DatabaseSync, fromPages: number): LogKeeperAnswer {
 function look(
   db: DatabaseSync,
   mode: string,
-): Extract<LogKeeperAnswer, { kind: "looked" }> {
+): Extract<WalAnswer, { kind: "looked" }> {
   const row = db.prepare(`PRAGMA wal_checkpoint(${mode})`).get();
   return {
     kind: "looked",

@@ -4,11 +4,12 @@ import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { logPath, openWriting, PAGE_BYTES } from "./database_file.ts";
+import { startOwnThread } from "./thread.ts";
 import { withFolder } from "./testing/open_store.ts";
 import {
   lengthenLog,
-  LogKeeper,
-  type LogKeeperOptions,
+  WalCheckpointer,
+  type WalCheckpointerOptions,
 } from "./wal_checkpointer.ts";
 
 interface Bench {
@@ -16,12 +17,12 @@ interface Bench {
   readonly clock: FakeClock;
   readonly logger: RecordingLogger;
   readonly restarts: { readonly truncate: boolean }[];
-  readonly keeper: LogKeeper;
+  readonly checkpointer: WalCheckpointer;
 }
 
-async function withKeeper(
+async function withCheckpointer(
   use: (bench: Bench) => Promise<void>,
-  bounds: Partial<LogKeeperOptions> = {},
+  bounds: Partial<WalCheckpointerOptions> = {},
 ): Promise<void> {
   await withFolder(async (folder) => {
     const path = `${folder}/tasks.db`;
@@ -30,7 +31,7 @@ async function withKeeper(
     const clock = new FakeClock();
     const logger = new RecordingLogger();
     const restarts: { truncate: boolean }[] = [];
-    const keeper = new LogKeeper({
+    const checkpointer = new WalCheckpointer({
       path,
       clock,
       logger,
@@ -41,12 +42,13 @@ async function withKeeper(
       moveFromBytes: 50 * PAGE_BYTES,
       restartFromBytes: 200 * PAGE_BYTES,
       truncateFromBytes: 400 * PAGE_BYTES,
+      startThread: startOwnThread,
       ...bounds,
     });
     try {
-      await use({ db, clock, logger, restarts, keeper });
+      await use({ db, clock, logger, restarts, checkpointer });
     } finally {
-      await keeper.stop();
+      await checkpointer.stop();
       db.close();
     }
   });
@@ -62,58 +64,58 @@ function unmoved(db: DatabaseSync): number {
   return Number(row?.["log"]) - Number(row?.["checkpointed"]);
 }
 
-Deno.test("LogKeeper moves the log once it is long enough", () =>
-  withKeeper(async ({ db, keeper, restarts }) => {
+Deno.test("WalCheckpointer moves the log once it is long enough", () =>
+  withCheckpointer(async ({ db, checkpointer, restarts }) => {
     write(db, 10);
-    await keeper.runOnce();
+    await checkpointer.runOnce();
     assert(unmoved(db) >= 10);
     write(db, 60);
-    await keeper.runOnce();
+    await checkpointer.runOnce();
     assertEquals(unmoved(db), 0);
     assertEquals(restarts, []);
   }));
 
-Deno.test("LogKeeper looks again and again until it is stopped", () =>
-  withKeeper(async ({ db, keeper, clock }) => {
-    await keeper.start();
+Deno.test("WalCheckpointer looks again and again until it is stopped", () =>
+  withCheckpointer(async ({ db, checkpointer, clock }) => {
+    await checkpointer.start();
     for (let round = 0; round < 2; round++) {
       await waitUntil(() => clock.pendingTimers === 1, { what: "the timer" });
       write(db, 60);
       clock.advance(1_000);
       await waitUntil(() => unmoved(db) === 0, { what: "the log to be moved" });
     }
-    await keeper.stop();
+    await checkpointer.stop();
     assertEquals(clock.pendingTimers, 0);
-    await keeper.stop();
+    await checkpointer.stop();
   }));
 
-Deno.test("LogKeeper has a long log begun anew that a reader keeps from ending", () =>
-  withKeeper(async ({ db, keeper, restarts }) => {
+Deno.test("WalCheckpointer has a long log begun anew that a reader keeps from ending", () =>
+  withCheckpointer(async ({ db, checkpointer, restarts }) => {
     write(db, 300);
     const reader = openWriting(db.location() ?? "", "full");
     try {
       reader.exec("BEGIN");
       reader.prepare("SELECT count(*) FROM large").get();
       write(db, 20);
-      await keeper.runOnce();
+      await checkpointer.runOnce();
       assertEquals(restarts, [{ truncate: false }]);
       write(db, 200);
-      await keeper.runOnce();
+      await checkpointer.runOnce();
       assertEquals(restarts.at(-1), { truncate: true });
       reader.exec("COMMIT");
     } finally {
       reader.close();
     }
-    await keeper.runOnce();
+    await checkpointer.runOnce();
     assertEquals(unmoved(db), 0);
     assertEquals(restarts.length, 3);
   }));
 
-Deno.test("LogKeeper tells when it fails and goes on", () =>
-  withKeeper(async ({ keeper, logger }) => {
-    await keeper.runOnce();
+Deno.test("WalCheckpointer tells when it fails and goes on", () =>
+  withCheckpointer(async ({ checkpointer, logger }) => {
+    await checkpointer.runOnce();
     assertEquals(logger.lines.map(({ level }) => level), ["warning"]);
-    await keeper.runOnce();
+    await checkpointer.runOnce();
     assertEquals(logger.lines.length, 2);
   }, { path: "/nowhere/tasks.db" }));
 

@@ -1,5 +1,6 @@
 /**
- * The writing thread as the serving thread sees it.
+ * The way of what is written on the thread that serves: transactions are encoded
+ * in batches, which wait in a queue for the thread that writes.
  *
  * @module
  */
@@ -8,13 +9,23 @@ import type { Logger } from "../../../shared/logger.ts";
 import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
-import { startOwnThread, type StartThread } from "./thread.ts";
+import type { Transaction, TransactionResult } from "../store.ts";
+import { CommitQueue } from "./commit_queue.ts";
+import {
+  encodeBatch,
+  type EncodedBatch,
+  tenantOfTransaction,
+} from "./encode_batch.ts";
+import { APPLIED, conflictOf } from "./group_applier.ts";
+import type { InternedIds } from "./interned_ids.ts";
+import type { PayloadCache } from "./task_row.ts";
 import type {
   Applied,
   OperationValue,
+  StartThread,
   WriterAnswer,
   WriterRequest,
-} from "./writer_messages.ts";
+} from "./thread_messages.ts";
 
 /** Options of {@linkcode Writer}. */
 export interface WriterOptions {
@@ -24,19 +35,12 @@ export interface WriterOptions {
   readonly durability: Durability;
   /** Hears when the thread dies. */
   readonly logger: Logger;
-  /**
-   * Keys of the MACs of what the database holds, the one that seals first.
-   * @default none: nothing is sealed
-   */
-  readonly proofKeys?: readonly ProofKey[];
+  /** Keys of the MACs of what the database holds, the one that seals first. */
+  readonly proofKeys: readonly ProofKey[];
   /** Tells the time that migrations are noted with. */
   readonly nowMs: () => number;
-  /**
-   * Starts the thread.
-   *
-   * @default {startOwnThread}
-   */
-  readonly startThread?: StartThread;
+  /** Starts the thread. */
+  readonly startThread: StartThread;
 }
 
 /** For how long a write proves that others can be made. */
@@ -142,8 +146,7 @@ export class Writer {
   #opened(): Promise<unknown> {
     if (this.#opening !== undefined) return this.#opening;
     if (this.#isClosed) return Promise.reject(closedError());
-    const { path, durability, nowMs, proofKeys = [] } = this.#options;
-    const { startThread = startOwnThread } = this.#options;
+    const { path, durability, nowMs, proofKeys, startThread } = this.#options;
     const worker = startThread("writer");
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<WriterAnswer>) => {
@@ -216,4 +219,126 @@ export class Writer {
 
 function closedError(): Error {
   return new StoreFailedError("Cannot write: the store is closed");
+}
+
+/** Options of {@linkcode TransactionWriter}. */
+export interface TransactionWriterOptions {
+  /** The thread that writes. */
+  readonly writer: Writer;
+  /** Numbers of tenants and of workers' queues. */
+  readonly interned: InternedIds;
+  /** Long payloads that are in the database. */
+  readonly payloads: PayloadCache;
+  /** Tells the time. */
+  readonly nowMs: () => number;
+  /** Calls back at the end of the turn. */
+  readonly atEndOfTurn: (callback: () => void) => void;
+  /** Most rows that wait. */
+  readonly maxQueuedRows: number;
+  /** Most characters that wait. */
+  readonly maxQueuedChars: number;
+  /** Hears how many milliseconds something of a tenant waited to be written. */
+  readonly onWritten: (tenantId: string, waitedMs: number) => void;
+}
+
+/** Most transactions that are encoded together. */
+const MAX_BATCH_TRANSACTIONS = 100;
+const MAX_GROUP_ROWS = 5_000;
+const MAX_GROUP_CHARS = 8_000_000;
+const AHEAD_ROWS = 30;
+
+const OK: TransactionResult = { kind: "ok" };
+
+/** Writes transactions. */
+export class TransactionWriter {
+  readonly #options: TransactionWriterOptions;
+  readonly #queue: CommitQueue<EncodedBatch>;
+
+  /** Writes with nothing waiting. */
+  constructor(options: TransactionWriterOptions) {
+    this.#options = options;
+    const { writer, atEndOfTurn, maxQueuedRows, maxQueuedChars, onWritten } =
+      options;
+    this.#queue = new CommitQueue({
+      write: (group) => writer.apply(group.map(({ values }) => values)),
+      atEndOfTurn,
+      monotonicMs: () => performance.now(),
+      maxGroupRows: MAX_GROUP_ROWS,
+      maxGroupChars: MAX_GROUP_CHARS,
+      aheadRows: AHEAD_ROWS,
+      maxQueuedRows,
+      maxQueuedChars,
+      onWritten: ({ tenant }, waitedMs) => onWritten(tenant, waitedMs),
+    });
+  }
+
+  /** Applies transactions and answers after they are durable. */
+  async commit(
+    transactions: readonly Transaction[],
+  ): Promise<readonly TransactionResult[]> {
+    this.#queue.demandRoom({ rows: transactions.length, chars: 0 });
+    const batches = this.#encode(transactions);
+    const answers = await this.#queue.add(batches);
+    return batches.flatMap((batch, index) =>
+      this.#settle(batch, answers[index] ?? [])
+    );
+  }
+
+  /** Resolves when nothing waits. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  #encode(transactions: readonly Transaction[]): readonly EncodedBatch[] {
+    const { interned, payloads, nowMs } = this.#options;
+    const options = { interned, payloads, nowMs: nowMs() };
+    const batches: EncodedBatch[] = [];
+    for (let from = 0; from < transactions.length;) {
+      const to = endOfBatch(transactions, from);
+      batches.push(encodeBatch(transactions.slice(from, to), options));
+      from = to;
+    }
+    return batches;
+  }
+
+  #settle(
+    batch: EncodedBatch,
+    codes: readonly number[],
+  ): readonly TransactionResult[] {
+    const { payloads } = this.#options;
+    for (const name of batch.newNames) name.isStored = true;
+    for (const { after, transaction, kind, id, payload } of batch.payloads) {
+      const isApplied = (codes[transaction] ?? APPLIED) === APPLIED;
+      if (isApplied !== (after === "applied")) continue;
+      if (payload === undefined) payloads.delete(kind, id);
+      else payloads.set(kind, id, payload);
+    }
+    return Array.from(
+      { length: batch.transactions },
+      (_, transaction): TransactionResult => {
+        const code = codes[transaction] ?? APPLIED;
+        return code === APPLIED
+          ? OK
+          : { kind: "conflict", ...conflictOf(code) };
+      },
+    );
+  }
+}
+
+/** Where the transactions end that are of one tenant and few enough for a batch. */
+function endOfBatch(
+  transactions: readonly Transaction[],
+  from: number,
+): number {
+  const first = transactions[from];
+  if (first === undefined) return from;
+  const tenant = tenantOfTransaction(first);
+  for (let to = from + 1; to < transactions.length; to++) {
+    const transaction = transactions[to];
+    if (transaction === undefined || to === from + MAX_BATCH_TRANSACTIONS) {
+      return to;
+    }
+    if (tenantOfTransaction(transaction) !== tenant) return to;
+  }
+  return transactions.length;
 }

@@ -9,9 +9,10 @@ import {
 } from "../testing/sample_tasks.ts";
 import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
-import { startOwnThread, type ThreadName } from "./thread.ts";
+import { startOwnThread } from "./thread.ts";
+import type { ThreadName } from "./thread_messages.ts";
 import { Writer, type WriterOptions } from "./writer.ts";
-import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
+import type { WriterAnswer, WriterRequest } from "./thread_messages.ts";
 
 function writerOptions(
   path: string,
@@ -22,6 +23,8 @@ function writerOptions(
     durability: "full",
     logger: new RecordingLogger(),
     nowMs: () => 5,
+    proofKeys: [],
+    startThread: startOwnThread,
     ...over,
   };
 }
@@ -77,7 +80,7 @@ Deno.test("a store goes on when its writing thread dies", async () => {
   await withFolder(async (folder) => {
     let threads = 0;
     const startThread = (name: ThreadName) => {
-      if (name === "log_keeper") return startOwnThread(name);
+      if (name === "checkpointer") return startOwnThread(name);
       return threads++ === 1 ? startDyingThread() : startOwnThread(name);
     };
     await withStore(folder, () => Promise.resolve(), { startThread });

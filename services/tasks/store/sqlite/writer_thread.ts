@@ -13,7 +13,11 @@ import { sealProofs } from "./proofs.ts";
 import { Sweeper } from "./table_writers.ts";
 import { CountRepair } from "./task_counts.ts";
 import { lengthenLog } from "./wal_checkpointer.ts";
-import type { WriterAnswer, WriterRequest } from "./writer_messages.ts";
+import type {
+  ThreadScope,
+  WriterAnswer,
+  WriterRequest,
+} from "./thread_messages.ts";
 
 interface Open {
   readonly db: DatabaseSync;
@@ -119,12 +123,4 @@ function perform(
       }
       return done();
   }
-}
-
-/** The global scope of a thread. */
-export interface ThreadScope<Request, Answer> {
-  /** Hears what is asked. */
-  onmessage: ((event: MessageEvent<Request>) => void) | null;
-  /** Answers. */
-  postMessage(answer: Answer): void;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { WriterAnswer, WriterRequest } from "../writer_messages.ts";
+import type { WriterAnswer, WriterRequest } from "../thread_messages.ts";
 
 interface WorkerScope {
   onmessage: ((event: MessageEvent<WriterRequest>) => void) | null;

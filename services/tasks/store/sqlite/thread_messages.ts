@@ -1,6 +1,6 @@
 /**
- * What the thread that serves and the thread that writes send to each other: requests,
- * and operations as flat lists of plain values, which are the cheapest to hand over.
+ * What the store's threads send to each other: requests and answers, and operations
+ * as flat lists of plain values, which are the cheapest to hand over.
  *
  * @module
  */
@@ -8,6 +8,42 @@
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
 import type { CountFault } from "./task_counts.ts";
+
+/** What a thread is there for. */
+export type ThreadName = "writer" | "checkpointer";
+
+/** Starts a thread. */
+export type StartThread = (name: ThreadName) => Worker;
+
+/** The global scope of a thread. */
+export interface ThreadScope<Request, Answer> {
+  /** Receives requests. */
+  onmessage: ((event: MessageEvent<Request>) => void) | null;
+  /** Sends an answer to the thread that started this one. */
+  postMessage(answer: Answer): void;
+}
+
+/** A request to the thread that checkpoints. */
+export type WalRequest =
+  /** Checkpoint when the log has that many pages that are not in the file. */
+  | {
+    readonly kind: "checkpoint";
+    readonly path: string;
+    readonly fromPages: number;
+  }
+  /** Close the database. */
+  | { readonly kind: "close" };
+
+/** An answer of the thread that checkpoints. */
+export type WalAnswer =
+  /** How long the log is, and how much of it has been moved. */
+  | {
+    readonly kind: "looked";
+    readonly logPages: number;
+    readonly movedPages: number;
+  }
+  | { readonly kind: "closed" }
+  | { readonly kind: "failed"; readonly message: string };
 
 /** What the writing thread is asked for. Each is answered in its turn. */
 export type WriterRequest =
@@ -30,7 +66,7 @@ export type WriterRequest =
   | { readonly kind: "repair_counts"; readonly faults: readonly CountFault[] }
   /** Write something that changes nothing, to see whether it can be written. */
   | { readonly kind: "probe" }
-  /** Begin the log anew, after another thread has moved most of it. */
+  /** Restart the log, after the checkpointer has moved most of it. */
   | { readonly kind: "restart_log"; readonly truncate: boolean }
   /** Close the database. */
   | { readonly kind: "close" };
@@ -67,7 +103,7 @@ export const OPERATION = {
   /** A tenant's number. */
   nameTenant: 2,
   /** A worker's number. */
-  nameLane: 3,
+  nameQueue: 3,
   /** Puts or changes a task. */
   putTask: 4,
   /** Removes a task. */
