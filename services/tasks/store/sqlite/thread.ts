@@ -7,7 +7,6 @@
  */
 
 import type {
-  StartThread,
   ThreadName,
   ThreadScope,
   WalAnswer,
@@ -26,8 +25,9 @@ export function startThreadOf(program: string | URL, name: ThreadName): Worker {
 }
 
 /** Starts a thread by the program that is there for nothing else. */
-export const startOwnThread: StartThread = (name) =>
-  startThreadOf(new URL("./thread_program.ts", import.meta.url), name);
+export function startOwnThread(name: ThreadName): Worker {
+  return startThreadOf(new URL("./thread_program.ts", import.meta.url), name);
+}
 
 /**
  * Serves as a thread of the store where the program was started as one.
