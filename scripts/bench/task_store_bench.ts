@@ -222,10 +222,11 @@ function start(
   };
 }
 
-function complete({ attempt: _, ...task }: Task): Transaction {
+function complete(task: Task): Transaction {
   const { task: next, history } = withHistory(
     changed(task, {
       status: "complete",
+      attempt: undefined,
       resultJson: '{"ok":true}',
       finishedAtMs: Date.now(),
       purgeAtMs: Date.now() + 7 * 86_400_000,

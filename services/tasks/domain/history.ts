@@ -188,7 +188,7 @@ export interface FoldOptions {
  * fits. What is being added stays in any case.
  */
 export function foldThrough(
-  task: Pick<Task, "historyCount" | "historyFolded">,
+  task: Pick<Task, "historyCount"> & Partial<Pick<Task, "historyFolded">>,
   { added, limit }: FoldOptions,
 ): number | undefined {
   const { historyCount, historyFolded: { count: folded } = { count: 0 } } =

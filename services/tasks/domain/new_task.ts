@@ -8,8 +8,7 @@ import type { Actor } from "./records.ts";
 import type { HistoryDraft, HistoryType } from "./history.ts";
 import { isFinal, type Task, type TaskDefinition } from "./task.ts";
 import type { EventContext, TaskRules } from "./task_event.ts";
-import { compactTask } from "./transitions/compact_task.ts";
-import { definitionPatchOf } from "./transitions/definition_patch.ts";
+import { BLANK_TASK, definitionOf } from "./task_fields.ts";
 import { end, endSchedule, settleDate } from "./transitions/due.ts";
 import { firstSlot } from "./transitions/update.ts";
 import { dateOfSlot, repetitionOf } from "./transitions/repetition.ts";
@@ -104,31 +103,20 @@ export function newTask(
 function blank(definition: TaskDefinition, options: NewTaskOptions): Task {
   const { tenantId, id, nowMs, createdBy, parentId } = options;
   const dateMs = options.dateMs ?? nowMs;
-  return compactTask({
+  return {
+    ...BLANK_TASK,
+    ...definitionOf(definition),
     tenantId,
     id,
-    version: 1,
     createdBy,
     createdAtMs: nowMs,
     parentId,
-    ...definitionPatchOf(definition),
-    status: "scheduled",
     dateMs,
     firstDateMs: dateMs,
     slotMs: dateMs,
     isDue: false,
-    run: 0,
-    executions: 0,
-    retries: 0,
-    repetitions: 0,
-    lost: 0,
-    lostInRow: 0,
-    missed: 0,
-    fence: 0,
     updatedAtMs: nowMs,
-    historyCount: 0,
-    historyHash: "",
-  });
+  };
 }
 
 /** With the date of its first run; final when there is none. */

@@ -37,10 +37,9 @@ export interface RulesOptions {
 }
 
 /** What of a task its rules depend on. */
-export type RuledTask = Pick<
-  TaskDefinition,
-  "job" | "retry" | "timeoutMs" | "repeat" | "timezone"
->;
+export type RuledTask =
+  & Pick<TaskDefinition, "job" | "timezone">
+  & Partial<Pick<TaskDefinition, "retry" | "timeoutMs" | "repeat">>;
 
 /** What of a worker its tasks' rules depend on. */
 export type RulingWorker = Pick<

@@ -22,7 +22,7 @@ export interface Task extends TaskDefinition, TaskState {
   /** When it was made. */
   readonly createdAtMs: number;
   /** The task whose schedule made it, if one did. */
-  readonly parentId?: string;
+  readonly parentId: string | undefined;
 }
 
 /** What the owner of a task decides. */
@@ -36,16 +36,16 @@ export interface TaskDefinition {
   /** The IANA time zone of its schedule. */
   readonly timezone: string;
   /** How it repeats, if it does. */
-  readonly repeat?: RepeatRule;
+  readonly repeat: RepeatRule | undefined;
   /**
    * The retry policy as the client wrote it; null means none, absent the
    * worker's.
    */
-  readonly retry?: unknown;
+  readonly retry: unknown;
   /** How long an attempt may take; absent means the worker's time. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs: number | undefined;
   /** Behind this instant no run is started any more. */
-  readonly expiresAtMs?: number;
+  readonly expiresAtMs: number | undefined;
   /** Ids of tasks that have to succeed before. */
   readonly dependencies: readonly string[];
   /** What a failed dependency means. */
@@ -55,9 +55,9 @@ export interface TaskDefinition {
   /** The group whose tasks share fairly; empty when there is none. */
   readonly group: string;
   /** At most one live task of a worker has this key. */
-  readonly key?: string;
+  readonly key: string | undefined;
   /** Who is called at the end. */
-  readonly callback?: TaskCallback;
+  readonly callback: TaskCallback | undefined;
   /** Labels. */
   readonly tags: readonly string[];
   /** Named labels. */
@@ -99,7 +99,7 @@ export interface TaskState {
   /** The status. */
   readonly status: TaskStatus;
   /** Where a paused task goes on. */
-  readonly pausedFrom?: TaskStatus;
+  readonly pausedFrom: TaskStatus | undefined;
   /** When the next attempt is due, or the last one was. */
   readonly dateMs: number;
   /** The anchor of its schedule: the date it was made for. */
@@ -111,14 +111,14 @@ export interface TaskState {
    * not one by hand. Absent before the first run's end, and in tasks of old,
    * where it shows by the slot.
    */
-  readonly isRepetition?: boolean;
+  readonly isRepetition: boolean | undefined;
   /** What the schedule waits for behind a run by hand; absent when it is none. */
-  readonly held?: HeldSlot;
+  readonly held: HeldSlot | undefined;
   /**
    * Since when the task has its schedule, where that has changed since its slot
    * was found; slots of before were never planned.
    */
-  readonly scheduleSinceMs?: number;
+  readonly scheduleSinceMs: number | undefined;
   /** Whether the date has come, so that a worker may take it. */
   readonly isDue: boolean;
   /** The number of the current run, 0 for the first. */
@@ -136,39 +136,39 @@ export interface TaskState {
   /** Slots of the schedule that were passed over. */
   readonly missed: number;
   /** How late the last attempt started. */
-  readonly lagMs?: number;
+  readonly lagMs: number | undefined;
   /** How long the last attempt took. */
-  readonly durationMs?: number;
+  readonly durationMs: number | undefined;
   /** What became of the last run. */
-  readonly lastOutcome?: "succeeded" | "failed";
+  readonly lastOutcome: "succeeded" | "failed" | undefined;
   /** What the last success returned, as JSON text. */
-  readonly resultJson?: string;
+  readonly resultJson: string | undefined;
   /** Whether the result was too long to be kept whole. */
-  readonly isResultTruncated?: boolean;
+  readonly isResultTruncated: boolean | undefined;
   /** Why the last attempt failed. */
-  readonly error?: TaskError;
+  readonly error: TaskError | undefined;
   /** The attempt under way; present exactly while the status is `running`. */
-  readonly attempt?: Attempt;
+  readonly attempt: Attempt | undefined;
   /** How the attempt before ended, so that its worker may say it twice. */
-  readonly settled?: SettledAttempt;
+  readonly settled: SettledAttempt | undefined;
   /** The number of the last attempt; it grows with each. */
   readonly fence: number;
   /** When the current run was first tried. */
-  readonly firstTriedAtMs?: number;
+  readonly firstTriedAtMs: number | undefined;
   /** The last change. */
   readonly updatedAtMs: number;
   /** The start of the last attempt. */
-  readonly startedAtMs?: number;
+  readonly startedAtMs: number | undefined;
   /** When it reached a final status. */
-  readonly finishedAtMs?: number;
+  readonly finishedAtMs: number | undefined;
   /** When a task that has ended is removed; absent means never. */
-  readonly purgeAtMs?: number;
+  readonly purgeAtMs: number | undefined;
   /** The number of the last record of its history. */
   readonly historyCount: number;
   /** The hash of the last record of its history. */
   readonly historyHash: string;
   /** The last record that was folded away; absent while all are there. */
-  readonly historyFolded?: ChainEnd;
+  readonly historyFolded: ChainEnd | undefined;
 }
 
 /** A slot that waits until a run by hand has ended. */

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { BLANK_DEFINITION } from "../domain/task_fields.ts";
 import { newTask } from "../domain/new_task.ts";
 import { NO_RETRY_POLICY } from "../domain/parse_retry_policy.ts";
 import type { Task, TaskDefinition, TaskStatus } from "../domain/task.ts";
@@ -128,15 +129,9 @@ export async function* endedCalls(
 
 function callDefinition(data: CallbackData): TaskDefinition {
   return {
+    ...BLANK_DEFINITION,
     workerId: callbackWorker(data.tenantId).id,
     job: "callback",
     dataJson: JSON.stringify(data),
-    timezone: "UTC",
-    dependencies: [],
-    onDependencyFailure: "fail",
-    priority: 0,
-    group: "",
-    tags: [],
-    metadata: {},
   };
 }

@@ -1,3 +1,4 @@
+import { BLANK_DEFINITION } from "../domain/task_fields.ts";
 import { assertEquals, assertExists } from "@std/assert";
 import type { TaskDefinition } from "../domain/task.ts";
 import type { NewTaskRequest } from "./creation.ts";
@@ -19,16 +20,8 @@ async function requestOf(
     tenantId: TENANT_ID,
     worker,
     definition: {
+      ...BLANK_DEFINITION,
       workerId: worker.id,
-      job: "default",
-      dataJson: "null",
-      timezone: "UTC",
-      dependencies: [],
-      onDependencyFailure: "fail",
-      priority: 0,
-      group: "",
-      tags: [],
-      metadata: {},
       ...patch,
     },
     isPaused: false,

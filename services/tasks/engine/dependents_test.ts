@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { definitionOf } from "../domain/definition_of.ts";
+import { definitionOf } from "../domain/task_fields.ts";
 import type { Task } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 import { removalOf } from "./sealer.ts";

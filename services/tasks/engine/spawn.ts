@@ -4,7 +4,7 @@
  * @module
  */
 
-import { definitionOf } from "../domain/definition_of.ts";
+import { definitionOf } from "../domain/task_fields.ts";
 import { newTask } from "../domain/new_task.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskRules } from "../domain/task_event.ts";
@@ -38,7 +38,11 @@ export function spawnedWrites(task: Task, options: SpawnOptions): Spawned {
   const tasks: Task[] = [];
   const writes: Write[] = [];
   for (const dateMs of slotsMs) {
-    const { repeat: _repeat, key: _key, ...definition } = definitionOf(task);
+    const definition = {
+      ...definitionOf(task),
+      repeat: undefined,
+      key: undefined,
+    };
     const { schedule: _schedule, ...plainRules } = rules;
     const made = newTask(definition, {
       tenantId: task.tenantId,

@@ -1,3 +1,4 @@
+import { BLANK_DEFINITION } from "../domain/task_fields.ts";
 import { assert, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
@@ -238,16 +239,8 @@ async function addTask(
     tenantId,
     worker,
     definition: {
+      ...BLANK_DEFINITION,
       workerId,
-      job: "default",
-      dataJson: "null",
-      timezone: "UTC",
-      dependencies: [],
-      onDependencyFailure: "fail",
-      priority: 0,
-      group: "",
-      tags: [],
-      metadata: {},
     },
     isPaused: false,
     actor: SYSTEM_ACTOR,

@@ -1,3 +1,4 @@
+import { BLANK_DEFINITION } from "../domain/task_fields.ts";
 import { assert, assertEquals } from "@std/assert";
 import { interceptStore, slowCommits } from "./testing/intercepted_store.ts";
 import { openTestEngine, TENANT_ID } from "./testing/test_engine.ts";
@@ -127,16 +128,8 @@ Deno.test("WorkerClaims lets more than a round's tasks be under way when the bou
         tenantId: TENANT_ID,
         worker: mailer,
         definition: {
+          ...BLANK_DEFINITION,
           workerId: mailer.id,
-          job: "default",
-          dataJson: "null",
-          timezone: "UTC",
-          dependencies: [],
-          onDependencyFailure: "fail",
-          priority: 0,
-          group: "",
-          tags: [],
-          metadata: {},
         },
         isPaused: false,
         actor: { type: "user", id: "usr_test" },

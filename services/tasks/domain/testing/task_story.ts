@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BLANK_DEFINITION } from "../task_fields.ts";
 import { type Actor, SYSTEM_ACTOR } from "../records.ts";
 import type { HistoryDraft } from "../history.ts";
 import { newTask, type NewTaskOptions } from "../new_task.ts";
@@ -45,19 +46,7 @@ export const START = {
 export function definitionWith(
   fields: Partial<TaskDefinition> = {},
 ): TaskDefinition {
-  return {
-    workerId: "wrk_1",
-    job: "default",
-    dataJson: "null",
-    timezone: "UTC",
-    dependencies: [],
-    onDependencyFailure: "fail",
-    priority: 0,
-    group: "",
-    tags: [],
-    metadata: {},
-    ...fields,
-  };
+  return { ...BLANK_DEFINITION, workerId: "wrk_1", ...fields };
 }
 
 /** Returns a rule by which a task runs each hour. */

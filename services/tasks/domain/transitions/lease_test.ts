@@ -261,7 +261,10 @@ Deno.test("release() spends nothing", () => {
     NOON_MS,
   ]);
   assertEquals([task.executions, task.retries, task.lost], [0, 0, 0]);
-  assertEquals(["attempt" in task, "firstTriedAtMs" in task], [false, false]);
+  assertEquals(
+    [task.attempt !== undefined, task.firstTriedAtMs !== undefined],
+    [false, false],
+  );
   assertEquals(task.settled?.outcome, "released");
 });
 

@@ -21,7 +21,10 @@ Deno.test("cancel() reaches an attempt under way", () => {
   ]);
   const { task } = story;
   assertEquals([task.status, task.settled?.outcome], ["canceled", "canceled"]);
-  assertEquals(["attempt" in task, task.finishedAtMs], [false, NOON_MS]);
+  assertEquals([task.attempt !== undefined, task.finishedAtMs], [
+    false,
+    NOON_MS,
+  ]);
   const outcome = story.outcome({ kind: "complete", lease });
   assertEquals(
     outcome.kind === "refused" && outcome.reason,
@@ -37,7 +40,7 @@ Deno.test("pause() keeps a task from being found, and resume() puts it back", ()
   assertEquals([story.task.pausedFrom, story.task.isDue], ["waiting", false]);
   assertEquals(placementOf(story.task), {});
   assertEquals(story.types({ kind: "resume" }), ["resumed", "due"]);
-  assertEquals([story.task.status, "pausedFrom" in story.task], [
+  assertEquals([story.task.status, story.task.pausedFrom !== undefined], [
     "waiting",
     false,
   ]);
@@ -122,7 +125,10 @@ Deno.test("retry() opens a task again as a new run, and history only grows", () 
     0,
     3,
   ]);
-  assertEquals(["finishedAtMs" in task, "purgeAtMs" in task], [false, false]);
+  assertEquals(
+    [task.finishedAtMs !== undefined, task.purgeAtMs !== undefined],
+    [false, false],
+  );
   assertEquals([task.error?.code, task.lastOutcome], ["broken", "failed"]);
   story.succeeds();
   assertEquals([story.task.status, story.task.repetitions], ["complete", 0]);
@@ -140,7 +146,7 @@ Deno.test("retry() lifts an expiry that has passed and tells so", () => {
     from: "2026-01-01T12:00:01.000Z",
     to: null,
   }]);
-  assertEquals("expiresAtMs" in story.task, false);
+  assertEquals(story.task.expiresAtMs !== undefined, false);
   assertEquals(story.outcome(START).kind, "changed");
 });
 
@@ -232,7 +238,7 @@ Deno.test("run() leaves a slot that chance delays, and its date", () => {
     story.succeeds();
     const { task } = story;
     assertEquals([task.slotMs, task.dateMs], [slotMs, slotMs + 60_000]);
-    assertEquals([task.repetitions, "held" in task], [0, false]);
+    assertEquals([task.repetitions, task.held !== undefined], [0, false]);
     assertEquals([task.status, task.isDue], ["done", false]);
     story.succeeds();
     assertEquals([story.task.status, story.task.repetitions], ["complete", 1]);

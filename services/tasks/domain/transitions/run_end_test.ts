@@ -58,7 +58,7 @@ Deno.test("complete() ends a task that runs once", () => {
     "succeeded",
     `{"ok":true}`,
   ]);
-  assertEquals("error" in task, false);
+  assertEquals(task.error !== undefined, false);
   assertEquals([task.finishedAtMs, task.purgeAtMs], [
     story.nowMs,
     story.nowMs + 5_000,
@@ -112,7 +112,7 @@ Deno.test("complete() dates the next run and tells when it is", () => {
   );
   assertEquals(story.task.dateMs, NOON_MS + HOUR_MS);
   assertEquals(story.task.slotMs, NOON_MS + HOUR_MS);
-  assertEquals("firstTriedAtMs" in story.task, false);
+  assertEquals(story.task.firstTriedAtMs !== undefined, false);
 });
 
 Deno.test("complete() keeps the last run's result and none from before", () => {
@@ -127,7 +127,10 @@ Deno.test("complete() keeps the last run's result and none from before", () => {
   assertEquals(story.task.isResultTruncated, true);
   story.succeeds();
   assertEquals(
-    ["resultJson" in story.task, "isResultTruncated" in story.task],
+    [
+      story.task.resultJson !== undefined,
+      story.task.isResultTruncated !== undefined,
+    ],
     [
       false,
       false,

@@ -26,7 +26,7 @@ export type DependencyVerdict =
 
 /** A dependency as it is now; a task that was removed is missing. */
 export type DependencyState =
-  | Pick<Task, "id" | "status" | "lastOutcome">
+  | Pick<Task, "id" | "status"> & Partial<Pick<Task, "lastOutcome">>
   | undefined;
 
 /**

@@ -1,6 +1,5 @@
 /**
- * What transitions are made of: a task with some fields set and others dropped,
- * and notes that become records of its history.
+ * What transitions are made of: a task with some fields set, and notes that become records of its history.
  *
  * @module
  */
@@ -13,7 +12,6 @@ import type {
   TaskEventKind,
   Transition,
 } from "../task_event.ts";
-import { compactTask, type TaskFields } from "./compact_task.ts";
 
 /** The event of a kind. */
 export type EventOf<Kind extends TaskEventKind> = Extract<
@@ -24,11 +22,8 @@ export type EventOf<Kind extends TaskEventKind> = Extract<
 /** A record of the history without what all records of a transition share. */
 export type Note = Omit<HistoryDraft, "atMs" | "status" | "run" | "actor">;
 
-/**
- * Fields to set in a task; an optional field with the value undefined is
- * dropped, the key included.
- */
-export type Patch = Partial<TaskFields>;
+/** Fields to set in a task; the value undefined unsets those that may lack. */
+export type Patch = Partial<Task>;
 
 /** A task on its way to what it will be after an event. */
 export interface Step {
@@ -53,9 +48,9 @@ export interface Step {
 /** Nothing happens, and that is right. */
 export const UNCHANGED: Transition = { kind: "unchanged" };
 
-/** Returns a task with fields set and others dropped. */
+/** Returns a task with fields set. */
 export function patched(task: Task, patch: Patch): Task {
-  return compactTask({ ...task, ...patch });
+  return { ...task, ...patch };
 }
 
 /**

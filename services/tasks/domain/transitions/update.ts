@@ -43,7 +43,7 @@ import {
   UNCHANGED,
   wrongState,
 } from "./step.ts";
-import { definitionPatchOf } from "./definition_patch.ts";
+import { definitionOf } from "../task_fields.ts";
 import { reopen } from "./owner_events.ts";
 
 /**
@@ -240,7 +240,7 @@ export function update(
   if (dateMs === undefined && changes.length === 0) return UNCHANGED;
   const refusal = refusalOf(task, event, dateMs);
   if (refusal !== undefined) return wrongState(`Cannot update: ${refusal}`);
-  const defined = patched(task, definitionPatchOf(definition));
+  const defined = patched(task, definitionOf(definition));
   const notes: readonly Note[] = changes.length === 0
     ? []
     : [{ type: "updated", changes }];

@@ -422,8 +422,7 @@ Deno.test("wake() times a silent attempt out when its time is shorter than its l
 Deno.test("wake() puts a task right that is running without a lease", () => {
   const story = new TaskStory();
   story.happens(START);
-  const { attempt: _attempt, ...unheld } = story.task;
-  story.task = unheld;
+  story.task = { ...story.task, attempt: undefined };
   assertEquals(placementOf(story.task).wakeAtMs, 0);
   const reason = "found";
   const patch = { kind: "requeue" } as const;

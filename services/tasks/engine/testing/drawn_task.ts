@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BLANK_DEFINITION } from "../../domain/task_fields.ts";
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { RepeatRule, TaskDefinition } from "../../domain/task.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
@@ -25,28 +26,27 @@ export interface DrawOptions {
 /** Draws what the owner of a task decides. */
 export function drawDefinition(options: DrawOptions): TaskDefinition {
   const { random, worker, nowMs, isPatient } = options;
-  const timeouts: readonly Pick<TaskDefinition, "timeoutMs">[] = isPatient
-    ? [{}, { timeoutMs: 40_000 }]
-    : [{}, {}, { timeoutMs: 5_000 }, { timeoutMs: 20_000 }];
+  const timeouts: readonly Partial<Pick<TaskDefinition, "timeoutMs">>[] =
+    isPatient
+      ? [{}, { timeoutMs: 40_000 }]
+      : [{}, {}, { timeoutMs: 5_000 }, { timeoutMs: 20_000 }];
   const key = random.chance(0.1) ? random.pick(["k1", "k2"]) : undefined;
   return {
+    ...BLANK_DEFINITION,
     workerId: worker.id,
     job: random.pick(["default", "default", "a", "b"]),
-    dataJson: "null",
     timezone: random.pick(["UTC", "Europe/Paris"]),
-    ...(random.chance(0.25) ? { repeat: drawRepeat(options) } : {}),
+    repeat: random.chance(0.25) ? drawRepeat(options) : undefined,
     ...random.pick(RETRIES),
     ...random.pick(timeouts),
-    ...(random.chance(0.1)
-      ? { expiresAtMs: nowMs + random.below(600_000) - 60_000 }
-      : {}),
+    expiresAtMs: random.chance(0.1)
+      ? nowMs + random.below(600_000) - 60_000
+      : undefined,
     dependencies: drawDependencies(options),
     onDependencyFailure: random.pick(["fail", "run", "wait"]),
     priority: random.pick([0, 0, 0, -9, 9, 3]),
     group: random.pick(["", "", "g1", "g2", "g3"]),
-    ...(key === undefined ? {} : { key }),
-    tags: [],
-    metadata: {},
+    key,
   };
 }
 
@@ -81,7 +81,7 @@ export function drawDependencies(
   ];
 }
 
-const RETRIES: readonly Pick<TaskDefinition, "retry">[] = [
+const RETRIES: readonly Partial<Pick<TaskDefinition, "retry">>[] = [
   {},
   {},
   { retry: null },

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BLANK_DEFINITION } from "../../domain/task_fields.ts";
 import type { Task, TaskDefinition } from "../../domain/task.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type { Store } from "../../store/store.ts";
@@ -37,18 +38,7 @@ export function sampleWorker(
 export function sampleDefinition(
   patch: Partial<TaskDefinition> & Pick<TaskDefinition, "workerId">,
 ): TaskDefinition {
-  return {
-    job: "default",
-    dataJson: "null",
-    timezone: "UTC",
-    dependencies: [],
-    onDependencyFailure: "fail",
-    priority: 0,
-    group: "",
-    tags: [],
-    metadata: {},
-    ...patch,
-  };
+  return { ...BLANK_DEFINITION, ...patch };
 }
 
 /** A tenant's tasks that wait, the oldest first. */

@@ -1,3 +1,4 @@
+import { BLANK_DEFINITION } from "../../domain/task_fields.ts";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";
@@ -218,16 +219,8 @@ async function addTasks(
       tenantId: api.tenant.id,
       worker,
       definition: {
+        ...BLANK_DEFINITION,
         workerId,
-        job: "default",
-        dataJson: "null",
-        timezone: "UTC",
-        dependencies: [],
-        onDependencyFailure: "fail",
-        priority: 0,
-        group: "",
-        tags: [],
-        metadata: {},
       },
       isPaused: false,
       actor: { type: "user", id: "usr_test" },

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BLANK_DEFINITION } from "../../domain/task_fields.ts";
 import { intervalOccurrence } from "../../domain/interval_schedule.ts";
 import {
   isFinal,
@@ -121,7 +122,7 @@ function behindDate(
 
 /** What a definition is made in. */
 export interface DefineOptions {
-  /** The definition as it was; the one of {@linkcode BLANK} for a new task. */
+  /** The definition as it was; the one of {@linkcode BLANK_DEFINITION} for a new task. */
   readonly base: TaskDefinition;
   /**
    * The task as it was.
@@ -156,30 +157,11 @@ export interface DefinedTask {
   /** What the owner decides. */
   readonly definition: TaskDefinition;
   /** The date, in milliseconds since the epoch; absent when none was given. */
-  readonly dateMs?: number;
+  readonly dateMs?: number | undefined;
 }
 
 /** The code of the fault of data that the plan does not allow. */
 export const DATA_TOO_LARGE = "too_many_bytes";
-
-/** The job of tasks that name none. */
-const DEFAULT_JOB = "default";
-
-/** The definition of a task of which nothing was said. */
-export const BLANK: TaskDefinition = {
-  workerId: "",
-  job: DEFAULT_JOB,
-  dataJson: "null",
-  timezone: "UTC",
-  dependencies: [],
-  onDependencyFailure: "fail",
-  priority: 0,
-  group: "",
-  tags: [],
-  metadata: {},
-};
-
-type Draft = { -readonly [Key in keyof TaskDefinition]: TaskDefinition[Key] };
 
 /**
  * Makes a definition of a former one and what was given: null resets a field,
@@ -197,22 +179,6 @@ export function defineTask(
     timezone !== base.timezone;
   const coming = comingRun(task, { nowMs, dateMs, isRescheduled, isReopened });
   const placed = { ...options, timezone, coming };
-  const draft: Draft = {
-    workerId: worker.id,
-    job: jobOf(input, options),
-    dataJson: dataOf(options),
-    timezone,
-    dependencies: pick(input.dependencies, base.dependencies, []),
-    onDependencyFailure: pick(
-      input.on_dependency_failure,
-      base.onDependencyFailure,
-      "fail",
-    ),
-    priority: pick(input.priority, base.priority, 0),
-    group: pick(input.group, base.group, ""),
-    tags: pick(input.tags, base.tags, []),
-    metadata: pick(input.metadata, base.metadata, {}),
-  };
   const repeat = repeatOf(input, placed);
   const isMovedAlone = dateMs !== undefined && input.repeat === undefined;
   if (isMovedAlone && repeat !== undefined && !hasSlot(repeat, placed)) {
@@ -222,21 +188,29 @@ export function defineTask(
       detail: "Cannot move the task: its schedule has no slot from then on",
     });
   }
-  if (repeat !== undefined) draft.repeat = repeat;
-  const retry = input.retry === undefined ? base.retry : input.retry;
-  if (retry !== undefined) draft.retry = retry;
-  const timeoutMs = pick(input.timeout, base.timeoutMs, undefined);
-  if (timeoutMs !== undefined) draft.timeoutMs = timeoutMs;
-  const expiresAtMs = expiryOf(input, { ...placed, repeat });
-  if (expiresAtMs !== undefined) draft.expiresAtMs = expiresAtMs;
-  const key = pick(input.key, base.key, undefined);
-  if (key !== undefined) draft.key = key;
-  const callback = callbackOf(input, options);
-  if (callback !== undefined) draft.callback = callback;
-  if (faults.length > before) return undefined;
-  return dateMs === undefined
-    ? { definition: draft }
-    : { definition: draft, dateMs };
+  const definition: TaskDefinition = {
+    workerId: worker.id,
+    job: jobOf(input, options),
+    dataJson: dataOf(options),
+    timezone,
+    repeat,
+    retry: input.retry === undefined ? base.retry : input.retry,
+    timeoutMs: pick(input.timeout, base.timeoutMs, undefined),
+    expiresAtMs: expiryOf(input, { ...placed, repeat }),
+    dependencies: pick(input.dependencies, base.dependencies, []),
+    onDependencyFailure: pick(
+      input.on_dependency_failure,
+      base.onDependencyFailure,
+      "fail",
+    ),
+    priority: pick(input.priority, base.priority, 0),
+    group: pick(input.group, base.group, ""),
+    key: pick(input.key, base.key, undefined),
+    callback: callbackOf(input, options),
+    tags: pick(input.tags, base.tags, []),
+    metadata: pick(input.metadata, base.metadata, {}),
+  };
+  return faults.length > before ? undefined : { definition, dateMs };
 }
 
 /** What is absent stays, null resets. */
@@ -290,7 +264,7 @@ function jobOf(
   { job: given }: DefinitionInput,
   { base, worker, at, faults }: DefineOptions,
 ): string {
-  const job = pick(given, base.job, DEFAULT_JOB);
+  const job = pick(given, base.job, BLANK_DEFINITION.job);
   const { jobs } = worker;
   // What stays was good once; the worker may have changed its list since.
   const stays = given === undefined && base.workerId === worker.id;

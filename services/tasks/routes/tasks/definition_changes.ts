@@ -44,7 +44,7 @@ export function definitionChanges(
   { next, workerNames }: DefinitionChangesOptions,
 ): readonly FieldChange[] {
   const before = shown(task);
-  const after = shown(withDefinition(task, next));
+  const after = shown({ ...task, ...next });
   const changes: FieldChange[] = [];
   if (task.workerId !== next.workerId) {
     changes.push({ field: "worker", ...workerNames });
@@ -69,20 +69,6 @@ export function definitionChanges(
 
 function shown(task: Task): Readonly<Record<string, unknown>> {
   return viewTask(task, { workerName: "", payloads: false });
-}
-
-/** Fields that the new definition does not have are gone. */
-function withDefinition(task: Task, next: TaskDefinition): Task {
-  const {
-    repeat: _repeat,
-    retry: _retry,
-    timeoutMs: _timeoutMs,
-    expiresAtMs: _expiresAtMs,
-    key: _key,
-    callback: _callback,
-    ...rest
-  } = task;
-  return { ...rest, ...next };
 }
 
 function preview(text: string): string {

@@ -15,7 +15,7 @@ import type { Pausing } from "../../../shared/slices.ts";
 import { readJsonText } from "../../http/json_reader.ts";
 import { jsonTextOf } from "../../http/json_writer.ts";
 import { MAX_DEPTH } from "../../../shared/schema/json_value.ts";
-import { definitionOf } from "../../domain/definition_of.ts";
+import { definitionOf } from "../../domain/task_fields.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type { Tenant } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
@@ -262,8 +262,10 @@ function wishOf(task: Task, { status }: TaskChangesInput): StatusWish {
 
 /** As a task is that has ended and is tried again: without an expiry that has passed. */
 function unexpired(task: Task, nowMs: number): Task {
-  const { expiresAtMs, ...rest } = task;
-  return expiresAtMs === undefined || expiresAtMs > nowMs ? task : rest;
+  const { expiresAtMs } = task;
+  return expiresAtMs === undefined || expiresAtMs > nowMs
+    ? task
+    : { ...task, expiresAtMs: undefined };
 }
 
 function withStatus(

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { BLANK_DEFINITION } from "../../domain/task_fields.ts";
 import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
 import { isFinal, type Task, type TaskDefinition } from "../../domain/task.ts";
 import type { EngineParts } from "../../engine/parts.ts";
@@ -12,7 +13,7 @@ import { taskNumber } from "../../store/task_id.ts";
 import { quote } from "../../../shared/quote.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Fault, report } from "../../../shared/schema/fault.ts";
-import { BLANK, DATA_TOO_LARGE, defineTask } from "./define_task.ts";
+import { DATA_TOO_LARGE, defineTask } from "./define_task.ts";
 import type { NewTaskInput } from "./task_schema.ts";
 import {
   type DependencyState,
@@ -75,12 +76,7 @@ export async function readSurroundings(
     for (const task of found) {
       if (task === undefined) continue;
       const { id, status, pausedFrom, lastOutcome } = task;
-      tasks.set(id, {
-        id,
-        status,
-        ...(pausedFrom === undefined ? {} : { pausedFrom }),
-        ...(lastOutcome === undefined ? {} : { lastOutcome }),
-      });
+      tasks.set(id, { id, status, pausedFrom, lastOutcome });
     }
   }
   return { limits, workers, tasks };
@@ -111,7 +107,7 @@ export interface JudgedTask {
   /** Its worker. */
   readonly worker: WorkerDefinition;
   /** Its date; absent for now. */
-  readonly dateMs?: number;
+  readonly dateMs?: number | undefined;
   /** Whether it is made paused. */
   readonly isPaused: boolean;
   /** What becomes of it when a live task has its key. */
@@ -136,7 +132,7 @@ export function judgeNewTask(
   if (worker === undefined) return undefined;
   const defined = defineTask(input, {
     ...options,
-    base: timezone === BLANK.timezone ? BLANK : { ...BLANK, timezone },
+    base: { ...BLANK_DEFINITION, timezone },
     worker,
     limits: surroundings.limits,
   });

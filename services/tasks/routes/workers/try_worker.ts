@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BLANK_DEFINITION } from "../../domain/task_fields.ts";
 import { actorOf } from "../../access/caller.ts";
 import { judgeAnswer } from "../../delivery/push_answer.ts";
 import type { PushOutcome } from "../../delivery/push_outcome.ts";
@@ -155,16 +156,11 @@ async function taskOf(
     tenantId,
     worker,
     definition: {
+      ...BLANK_DEFINITION,
       workerId: worker.id,
       job: trial.job,
       dataJson: trial.data,
       timezone,
-      dependencies: [],
-      onDependencyFailure: "fail",
-      priority: 0,
-      group: "",
-      tags: [],
-      metadata: {},
     },
     isPaused: false,
     actor: actorOf(callerOf(call)),

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BLANK_TASK } from "../../domain/task_fields.ts";
 import { describeError } from "../../../shared/settled.ts";
 import {
   beginReading,
@@ -180,7 +181,7 @@ class TaskCheck {
     this.#decoder = decoder;
     this.#digest = digest;
     try {
-      const body = decodeBody(textOf(row, "body"));
+      const body = decodeBody(textOf(row, "body"), BLANK_TASK);
       const { historyCount: count, historyHash: hash, historyFolded } = body;
       this.#expected = { count, hash };
       this.#reading = beginReading(historyFolded);

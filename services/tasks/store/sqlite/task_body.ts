@@ -6,102 +6,55 @@
  */
 
 import type { Task } from "../../domain/task.ts";
+import { BLANK_TASK } from "../../domain/task_fields.ts";
 
-/** A task without what is in columns of its own and read from there. */
-export type TaskBody = Omit<
+/** What of a task is in columns of its own and read from there. */
+export type TaskColumns = Pick<
   Task,
   "tenantId" | "id" | "version" | "dataJson" | "resultJson"
 >;
 
+/** An object of the shape of tasks is the quickest to be made text. */
+type EncodedBody = { readonly [Key in keyof Task]: unknown };
+
 /**
- * What a field is that the text leaves out. Files depend on it: a change needs a
- * migration.
+ * Encodes a task's body: all of its fields but the columns. Some are left out
+ * while they have the value that {@linkcode BLANK_TASK} has.
  */
-const DEFAULTS = {
-  job: "default",
-  group: "",
-  timezone: "UTC",
-  onDependencyFailure: "fail",
-  priority: 0,
-  isDue: true,
-  run: 0,
-  executions: 0,
-  retries: 0,
-  repetitions: 0,
-  lost: 0,
-  lostInRow: 0,
-  missed: 0,
-  fence: 0,
-} as const satisfies Partial<TaskBody>;
-
-/** Fields that the text leaves out when there is nothing in them. */
-type MayBeEmpty = "dependencies" | "tags" | "metadata";
-
-/** A body with all of its fields, so that none is forgotten; JSON leaves out what is undefined. */
-type EncodedBody = { readonly [Key in keyof TaskBody]-?: unknown };
-
-/** Encodes a task's body. An object of one shape is the quickest to be made text. */
 export function encodeBody(task: Task): string {
   const body: EncodedBody = {
-    workerId: task.workerId,
-    job: unless(DEFAULTS.job, task.job),
-    timezone: unless(DEFAULTS.timezone, task.timezone),
-    repeat: task.repeat,
-    retry: task.retry,
-    timeoutMs: task.timeoutMs,
-    expiresAtMs: task.expiresAtMs,
+    ...task,
+    tenantId: undefined,
+    id: undefined,
+    version: undefined,
+    dataJson: undefined,
+    resultJson: undefined,
+    job: unlessBlank(task, "job"),
+    timezone: unlessBlank(task, "timezone"),
     dependencies: unlessEmpty(task.dependencies),
-    onDependencyFailure: unless(
-      DEFAULTS.onDependencyFailure,
-      task.onDependencyFailure,
-    ),
-    priority: unless(DEFAULTS.priority, task.priority),
-    group: unless(DEFAULTS.group, task.group),
-    key: task.key,
-    callback: task.callback,
+    onDependencyFailure: unlessBlank(task, "onDependencyFailure"),
+    priority: unlessBlank(task, "priority"),
+    group: unlessBlank(task, "group"),
     tags: unlessEmpty(task.tags),
     metadata: hasMembers(task.metadata) ? task.metadata : undefined,
-    status: task.status,
-    pausedFrom: task.pausedFrom,
-    dateMs: task.dateMs,
-    firstDateMs: task.firstDateMs,
-    slotMs: task.slotMs,
-    isRepetition: task.isRepetition,
-    held: task.held,
-    scheduleSinceMs: task.scheduleSinceMs,
-    isDue: unless(DEFAULTS.isDue, task.isDue),
-    run: unless(DEFAULTS.run, task.run),
-    executions: unless(DEFAULTS.executions, task.executions),
-    retries: unless(DEFAULTS.retries, task.retries),
-    repetitions: unless(DEFAULTS.repetitions, task.repetitions),
-    lost: unless(DEFAULTS.lost, task.lost),
-    lostInRow: unless(DEFAULTS.lostInRow, task.lostInRow),
-    missed: unless(DEFAULTS.missed, task.missed),
-    lagMs: task.lagMs,
-    durationMs: task.durationMs,
-    lastOutcome: task.lastOutcome,
-    isResultTruncated: task.isResultTruncated,
-    error: task.error,
-    attempt: task.attempt,
-    settled: task.settled,
-    fence: unless(DEFAULTS.fence, task.fence),
-    firstTriedAtMs: task.firstTriedAtMs,
-    createdBy: task.createdBy,
-    createdAtMs: task.createdAtMs,
-    updatedAtMs: task.updatedAtMs,
-    startedAtMs: task.startedAtMs,
-    finishedAtMs: task.finishedAtMs,
-    purgeAtMs: task.purgeAtMs,
-    historyCount: task.historyCount,
-    historyHash: task.historyHash,
-    historyFolded: task.historyFolded,
-    parentId: task.parentId,
+    isDue: unlessBlank(task, "isDue"),
+    run: unlessBlank(task, "run"),
+    executions: unlessBlank(task, "executions"),
+    retries: unlessBlank(task, "retries"),
+    repetitions: unlessBlank(task, "repetitions"),
+    lost: unlessBlank(task, "lost"),
+    lostInRow: unlessBlank(task, "lostInRow"),
+    missed: unlessBlank(task, "missed"),
+    fence: unlessBlank(task, "fence"),
   };
   return JSON.stringify(body);
 }
 
-function unless<T>(common: T, value: T): T | undefined {
-  return value === common ? undefined : value;
+function unlessBlank<Key extends keyof Task>(
+  task: Task,
+  key: Key,
+): Task[Key] | undefined {
+  return task[key] === BLANK_TASK[key] ? undefined : task[key];
 }
 
 function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
@@ -113,11 +66,17 @@ function hasMembers(record: Readonly<Record<string, string>>): boolean {
   return false;
 }
 
-/** Decodes a body that {@linkcode encodeBody} made. */
-export function decodeBody(text: string): TaskBody {
-  // Nobody else writes bodies, so there is nothing to check.
-  const body: Omit<TaskBody, keyof typeof DEFAULTS | MayBeEmpty> = JSON.parse(
-    text,
-  );
-  return { ...DEFAULTS, dependencies: [], tags: [], metadata: {}, ...body };
+/** Decodes the task of a body that {@linkcode encodeBody} made. */
+export function decodeBody(text: string, columns: TaskColumns): Task {
+  // Only this program writes bodies, so there is nothing to check.
+  const body: Partial<Task> = JSON.parse(text);
+  return {
+    ...BLANK_TASK,
+    ...body,
+    tenantId: columns.tenantId,
+    id: columns.id,
+    version: columns.version,
+    dataJson: columns.dataJson,
+    resultJson: columns.resultJson,
+  };
 }

@@ -151,15 +151,13 @@ export class TaskDecoder {
   /** The task of a row; both must come from one snapshot. */
   decode(row: Row, tenantId: string): Task {
     const id = textOf(row, "id");
-    const resultJson = this.#payload(row, "result", id);
-    return {
-      ...decodeBody(textOf(row, "body")),
+    return decodeBody(textOf(row, "body"), {
       tenantId,
       id,
       version: numberOf(row, "version"),
       dataJson: this.#payload(row, "data", id) ?? "null",
-      ...(resultJson === undefined ? {} : { resultJson }),
-    };
+      resultJson: this.#payload(row, "result", id),
+    });
   }
 
   #payload(row: Row, kind: PayloadKind, id: string): string | undefined {

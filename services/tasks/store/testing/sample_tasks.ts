@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BLANK_TASK } from "../../domain/task_fields.ts";
 import { createHash } from "node:crypto";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
@@ -33,36 +34,17 @@ export function sampleTask(
   over: Partial<Task> & { readonly id: string },
 ): Task {
   return {
+    ...BLANK_TASK,
     tenantId: "tnt_a",
-    version: 1,
     createdBy: { type: "key", id: "key_1" },
     createdAtMs: SAMPLE_MS,
     workerId: "wrk_a",
-    job: "default",
     dataJson: '{"to":"someone"}',
-    timezone: "UTC",
-    dependencies: [],
-    onDependencyFailure: "fail",
-    priority: 0,
-    group: "",
-    tags: [],
-    metadata: {},
     status: "waiting",
     dateMs: SAMPLE_MS,
     firstDateMs: SAMPLE_MS,
     slotMs: SAMPLE_MS,
-    isDue: true,
-    run: 0,
-    executions: 0,
-    retries: 0,
-    repetitions: 0,
-    lost: 0,
-    lostInRow: 0,
-    missed: 0,
-    fence: 0,
     updatedAtMs: SAMPLE_MS,
-    historyCount: 0,
-    historyHash: "",
     ...over,
   };
 }

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { BLANK_TASK } from "../../../domain/task_fields.ts";
 import { DatabaseSync } from "node:sqlite";
 import type { Task } from "../../../domain/task.ts";
 import { databasePath } from "../database_file.ts";
@@ -20,6 +21,7 @@ const N = 116_505_981_616_289;
 
 /** The task in it. */
 export const FIXTURE_TASK: Task = {
+  ...BLANK_TASK,
   tenantId: FIXTURE_TENANT,
   id: ID,
   version: 3,

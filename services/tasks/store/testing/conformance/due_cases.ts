@@ -109,8 +109,7 @@ export function dueCases(): readonly StoreCase[] {
         all: 5,
         groups: new Map([["a", 2], ["b", 1]]),
       });
-      const { attempt: _, ...ended } = last;
-      await update(store, ended, { status: "complete" });
+      await update(store, last, { status: "complete", attempt: undefined });
       assertEquals(await store.running("tnt_a", "wrk_a"), {
         all: 4,
         groups: new Map([["a", 2]]),

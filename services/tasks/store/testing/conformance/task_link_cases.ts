@@ -53,7 +53,7 @@ export function taskLinkCases(): readonly StoreCase[] {
         sampleTask({ id: ids.next(), key: "k", workerId: "wrk_b" }),
         sampleTask({ id: ids.next(), key: "k", tenantId: "tnt_b" }),
       );
-      const { key: _, ...keyless } = rival;
+      const keyless = { ...rival, key: undefined };
       await create(store, keyless);
       assertEquals(
         await commitTransaction(store, change(changed(rival, {}))),
