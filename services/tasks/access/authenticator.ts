@@ -18,8 +18,7 @@ import {
 } from "./credential.ts";
 import type { CredentialToken } from "./credential_token.ts";
 import type { HeaderValues } from "./host.ts";
-import type { JwtOutcome, JwtVerifier } from "./jwt.ts";
-import type { TokenSubject } from "./jwt_claims.ts";
+import type { JwtOutcome, JwtVerifier, TokenSubject } from "./jwt.ts";
 import { type Role, scopesOfRole } from "./scope.ts";
 import type { UserStatus } from "./user_rules.ts";
 

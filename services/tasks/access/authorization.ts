@@ -14,7 +14,7 @@ import {
   type WorkerLogin,
 } from "./credential_token.ts";
 import { type HeaderValues, singleValue } from "./host.ts";
-import { MAX_JWT_LENGTH } from "./jwt_parts.ts";
+import { JWT_SHAPE, MAX_JWT_LENGTH } from "./jwt.ts";
 
 /** What an `Authorization` header carries; nothing of it is verified yet. */
 export type Authorization =
@@ -44,8 +44,6 @@ export const MAX_AUTHORIZATION_LENGTH: number = MAX_JWT_LENGTH + 64;
 
 /** `token68` of RFC 9110, 11.2, which is also what RFC 6750 calls `b64token`. */
 const TOKEN68 = /^[A-Za-z0-9._~+/-]+=*$/;
-
-const JWT_SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

@@ -28,7 +28,7 @@ export interface FetchTextOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a call comes to. */
+/** The outcome of a call. */
 export type FetchOutcome =
   | {
     readonly kind: "ok";
@@ -89,4 +89,24 @@ async function exchangeOnce(
 
 function failed(reason: string): FetchOutcome {
   return { kind: "failed", reason };
+}
+
+/**
+ * Reads JSON text that has to be an object.
+ *
+ * @returns `undefined` when the text is no JSON or no object.
+ */
+export function parseJsonObject(
+  text: string,
+): Readonly<Record<string, unknown>> | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Not JSON; the parser has no other way to tell.
+    return undefined;
+  }
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? { ...value }
+    : undefined;
 }

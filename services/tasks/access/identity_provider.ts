@@ -8,9 +8,13 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { describeError, settle } from "../../shared/settled.ts";
-import { type Fetch, type FetchOutcome, fetchText } from "./bounded_fetch.ts";
+import {
+  type Fetch,
+  type FetchOutcome,
+  fetchText,
+  parseJsonObject,
+} from "./bounded_fetch.ts";
 import { mintToken } from "./credential_token.ts";
-import { parseJsonObject } from "./json_object.ts";
 
 /** A user as the mirror gets to know one. */
 export interface MirroredUser {

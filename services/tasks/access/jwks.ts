@@ -1,14 +1,33 @@
 /**
- * The identity provider's public keys, fetched from its key set and kept.
+ * The keys of an identity provider, which verify the signatures of its tokens.
+ *
+ * `createRemoteJWKSet` of `jose` is not used: it does not bound the answer, makes
+ * callers wait while it fetches again, and does not go on with old keys while the
+ * provider is down.
  *
  * @module
  */
 
+import type { JWK } from "jose";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { type Fetch, fetchText } from "./bounded_fetch.ts";
-import type { JwtAlgorithm } from "./jwt_algorithm.ts";
-import { parseKeySet, type SigningKey } from "./signing_key.ts";
+import { type Fetch, fetchText, parseJsonObject } from "./bounded_fetch.ts";
+
+/** The signature algorithms that are accepted, with the keys that fit each. */
+const KEY_TYPES = {
+  RS256: { kty: "RSA" },
+  PS256: { kty: "RSA" },
+  ES256: { kty: "EC", crv: "P-256" },
+  EdDSA: { kty: "OKP", crv: "Ed25519" },
+} as const;
+
+/** A signature algorithm, by its name in JOSE. */
+export type JwtAlgorithm = keyof typeof KEY_TYPES;
+
+/** The signature algorithms that are accepted. */
+export const JWT_ALGORITHMS: readonly JwtAlgorithm[] = Object.keys(
+  KEY_TYPES,
+) as JwtAlgorithm[];
 
 /** Options of {@linkcode Jwks}. */
 export interface JwksOptions {
@@ -64,13 +83,13 @@ export interface KeyQuery {
   /** The algorithm it has to fit. */
   readonly algorithm: JwtAlgorithm;
   /** The id of the key; any that fits when absent. */
-  readonly keyId?: string;
+  readonly keyId?: string | undefined;
 }
 
 /** What looking for a key comes to. */
 export type KeysOutcome =
   /** Keys that fit, of which one may have signed. */
-  | { readonly kind: "ok"; readonly keys: readonly SigningKey[] }
+  | { readonly kind: "ok"; readonly keys: readonly JWK[] }
   /** The provider has no such key. */
   | { readonly kind: "unknown" }
   /** The provider cannot be asked; worth another try later. */
@@ -78,6 +97,15 @@ export type KeysOutcome =
 
 /** Most keys that one signature is tried with. */
 const MAX_TRIES = 4;
+
+/** Most keys of a set that are looked at. */
+const MAX_KEYS = 100;
+
+/** Longest key id; they are a digest, a date or a UUID. */
+const MAX_KEY_ID_LENGTH = 256;
+
+/** Fewest bits of an RSA key (RFC 7518, 3.3), and the most we calculate with. */
+const RSA_BITS = { min: 2_048, max: 8_192 };
 
 /** The usual place of an issuer's key set. */
 export function jwksUrlOf(issuer: string): string {
@@ -92,7 +120,7 @@ export function jwksUrlOf(issuer: string): string {
 export class Jwks {
   readonly #options: Required<JwksOptions>;
   readonly #stopping = new AbortController();
-  #keys: readonly SigningKey[] = [];
+  #keys: readonly JWK[] = [];
   #text = "";
   #generation = 0;
   #fetchedAtMs: number | undefined;
@@ -149,11 +177,10 @@ export class Jwks {
     await this.stop();
   }
 
-  #fitting(query: KeyQuery): readonly SigningKey[] {
+  #fitting(query: KeyQuery): readonly JWK[] {
     const { algorithm, keyId } = query;
     return this.#keys.filter((key) =>
-      key.algorithms.includes(algorithm) &&
-      (keyId === undefined || key.id === keyId)
+      fits(key, algorithm) && (keyId === undefined || key.kid === keyId)
     ).slice(0, MAX_TRIES);
   }
 
@@ -228,5 +255,83 @@ export class Jwks {
     if (this.#stopping.signal.aborted) return;
     const { logger, url } = this.#options;
     logger.warn("Cannot fetch keys of the identity provider", { url, reason });
+  }
+}
+
+/** Tells whether a value can be the id of a key. */
+export function isKeyId(value: unknown): value is string {
+  return typeof value === "string" && value.length <= MAX_KEY_ID_LENGTH;
+}
+
+/**
+ * Reads a key set. Keys of other kinds, for other uses or too weak are left
+ * out, as RFC 7517, 5 says.
+ *
+ * @returns `undefined` when the text is no key set.
+ */
+function parseKeySet(text: string): readonly JWK[] | undefined {
+  const set = parseJsonObject(text);
+  if (!Array.isArray(set?.keys)) return undefined;
+  const entries: readonly unknown[] = set.keys.slice(0, MAX_KEYS);
+  return entries.map(publicKey).filter((key) => key !== undefined);
+}
+
+/** The members of a usable key that make up its public part, and no others. */
+function publicKey(entry: unknown): JWK | undefined {
+  if (typeof entry !== "object" || entry === null) return undefined;
+  const jwk: Readonly<Record<string, unknown>> = { ...entry };
+  const { kty, crv, n, e, x, y, kid, alg, use, key_ops } = jwk;
+  if (use !== undefined && use !== "sig") return undefined;
+  const isForVerifying = key_ops === undefined ||
+    Array.isArray(key_ops) && key_ops.includes("verify");
+  if (!isForVerifying || kid !== undefined && !isKeyId(kid)) return undefined;
+  const named = { ...(isKeyId(kid) && { kid }), ...(isText(alg) && { alg }) };
+  if (alg !== undefined && !isText(alg)) return undefined;
+  let key: JWK | undefined;
+  if (kty === "RSA" && isText(n) && isText(e)) {
+    const bits = bitsOf(n);
+    const isFit = bits >= RSA_BITS.min && bits <= RSA_BITS.max && isExponent(e);
+    if (isFit) key = { kty, n, e, ...named };
+  } else if (kty === "EC" && isText(crv) && isText(x) && isText(y)) {
+    key = { kty, crv, x, y, ...named };
+  } else if (kty === "OKP" && isText(crv) && isText(x)) {
+    key = { kty, crv, x, ...named };
+  }
+  const isUsable = key !== undefined &&
+    JWT_ALGORITHMS.some((algorithm) => fits(key, algorithm));
+  return isUsable ? key : undefined;
+}
+
+/** Tells whether a key may verify signatures of an algorithm. */
+function fits(key: JWK, algorithm: JwtAlgorithm): boolean {
+  const type: { readonly kty: string; readonly crv?: string } =
+    KEY_TYPES[algorithm];
+  return key.kty === type.kty && key.crv === type.crv &&
+    (key.alg === undefined || key.alg === algorithm);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isExponent(text: string): boolean {
+  const bytes = decode(text) ?? [];
+  const value = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+  return bytes.length <= 4 && value >= 3 && value % 2 === 1;
+}
+
+function bitsOf(text: string): number {
+  const bytes = decode(text) ?? [];
+  const first = bytes.findIndex((byte) => byte !== 0);
+  if (first === -1) return 0;
+  return (bytes.length - first) * 8 - (Math.clz32(bytes[first] ?? 0) - 24);
+}
+
+function decode(text: string): readonly number[] | undefined {
+  try {
+    return [...Uint8Array.fromBase64(text, { alphabet: "base64url" })];
+  } catch {
+    // Not base64url; there is no other way to learn it.
+    return undefined;
   }
 }

@@ -1,24 +1,47 @@
 /**
- * Verifying the tokens of the identity provider.
+ * Verifies JSON Web Tokens of one issuer; `jose` verifies the signatures.
  *
  * @module
  */
 
 import { hash } from "node:crypto";
+import {
+  compactVerify,
+  decodeJwt,
+  decodeProtectedHeader,
+  type JWK,
+} from "jose";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
-import type { Jwks } from "./jwks.ts";
+import { quote } from "../../shared/quote.ts";
+import { settle } from "../../shared/settled.ts";
 import {
-  addressFault,
-  checkClaims,
-  type JwtExpectations,
-  type TokenSubject,
-} from "./jwt_claims.ts";
-import { type JwtParts, parseJwt } from "./jwt_parts.ts";
-import type { SigningKey } from "./signing_key.ts";
+  isKeyId,
+  type Jwks,
+  JWT_ALGORITHMS,
+  type JwtAlgorithm,
+} from "./jwks.ts";
+
+/** Who a token names. */
+export interface TokenSubject {
+  /** Who issued it. */
+  readonly issuer: string;
+  /** The user's id at the issuer. */
+  readonly subject: string;
+  /** The user's address; only where the issuer says that it was verified. */
+  readonly verifiedEmail?: string | undefined;
+  /** The user's name. */
+  readonly name?: string | undefined;
+  /** When it ends, in milliseconds since the epoch. */
+  readonly expiresAtMs: number;
+}
 
 /** Options of {@linkcode JwtVerifier}. */
-export interface JwtVerifierOptions extends JwtExpectations {
+export interface JwtVerifierOptions {
+  /** The issuer, exactly as tokens write it. */
+  readonly issuer: string;
+  /** The audiences; a token has to be for one of them. */
+  readonly audiences: readonly string[];
   /** The keys of the issuer. */
   readonly keys: Pick<Jwks, "find" | "generation">;
   /** Tells the time. */
@@ -38,7 +61,7 @@ export interface JwtVerifierOptions extends JwtExpectations {
   readonly maxRememberedMs?: number;
 }
 
-/** What a token comes to. */
+/** The outcome of verifying a token. */
 export type JwtOutcome =
   | { readonly kind: "ok"; readonly subject: TokenSubject }
   | {
@@ -54,6 +77,46 @@ export type JwtOutcome =
     /** After how many milliseconds. */
     readonly retryAfterMs: number;
   };
+
+type Refused = Extract<JwtOutcome, { readonly kind: "refused" }>;
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** A token taken apart; nothing of it is verified. */
+interface Decoded {
+  readonly kind: "ok";
+  readonly algorithm: JwtAlgorithm;
+  /** The key that it says it is signed with; absent when it does not say. */
+  readonly keyId: string | undefined;
+  readonly claims: Claims;
+}
+
+/** Longest token that is read, in characters. */
+export const MAX_JWT_LENGTH = 8_192;
+
+/** Three parts of base64url without padding (RFC 7515, 3.1). */
+export const JWT_SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/**
+ * The kinds of token that may log in; one made for something else, such as a
+ * log-out token, says so (RFC 8725, 3.11).
+ */
+const ACCEPTED_TYPES: readonly unknown[] = [
+  undefined,
+  "jwt",
+  "at+jwt",
+  "application/jwt",
+  "application/at+jwt",
+];
+
+/** By how much the issuer's clock may be ahead of ours. */
+const LEEWAY_SECONDS = 60;
+
+/** OpenID Connect Core, 2: a subject has at most 255 ASCII characters. */
+const MAX_SUBJECT_LENGTH = 255;
+/** RFC 5321, 4.5.3.1.3: a path has at most 256 octets, two of them brackets. */
+const MAX_EMAIL_LENGTH = 254;
+const MAX_NAME_LENGTH = 200;
 
 interface Remembered {
   readonly subject: TokenSubject;
@@ -123,23 +186,22 @@ export class JwtVerifier {
 
   async #verify(token: string, digest: string): Promise<JwtOutcome> {
     const { clock, keys } = this.#options;
-    const parsed = parseJwt(token);
-    if (parsed.kind !== "ok") return invalid(parsed.reason);
-    const { parts } = parsed;
+    const decoded = decode(token);
+    if (decoded.kind !== "ok") return decoded;
+    const { claims } = decoded;
     // First, so that no token of another issuer makes us fetch anything.
-    const fault = addressFault(parts.claims, this.#options);
+    const fault = addressFault(claims, this.#options);
     if (fault !== undefined) return invalid(fault);
-    const found = await keys.find(parts);
+    const found = await keys.find(decoded);
     if (found.kind === "unavailable") return found;
     // Not asked for later: a change of keys meanwhile must not go unnoticed.
     const generation = keys.generation;
-    const isSigned = found.kind === "ok" && await isSignedBy(found.keys, parts);
+    const isSigned = found.kind === "ok" &&
+      await isSignedBy(found.keys, { token, algorithm: decoded.algorithm });
     if (!isSigned) return UNSIGNED;
     const verifiedAtMs = clock.nowMs();
-    const checked = checkClaims(parts.claims, {
-      ...this.#options,
-      nowMs: verifiedAtMs,
-    });
+    const { issuer } = this.#options;
+    const checked = checkClaims(claims, { issuer, nowMs: verifiedAtMs });
     if (checked.kind !== "ok") return checked;
     const { subject } = checked;
     this.#remembered.set(digest, { subject, generation, verifiedAtMs });
@@ -151,22 +213,150 @@ function digestOf(token: string): string {
   return hash("sha256", token, "base64");
 }
 
-const UNSIGNED: JwtOutcome = invalid(
+const UNSIGNED: Refused = invalid(
   "Cannot accept token: it is not signed with a key of the identity provider",
 );
 
+/**
+ * Takes a token apart. Headers that would have us fetch or take a key from the
+ * token itself (`jku`, `jwk`, `x5u`, `x5c`) are not looked at; one with `crit`
+ * is refused, since no extension is known here (RFC 7515, 4.1.11).
+ */
+function decode(token: string): Decoded | Refused {
+  if (token.length > MAX_JWT_LENGTH) return malformed("it is too long");
+  if (!JWT_SHAPE.test(token)) return malformed("it has not three parts");
+  const header: Claims | undefined = orUndefined(() =>
+    decodeProtectedHeader(token)
+  );
+  if (header === undefined) return malformed("its header is no JSON object");
+  const { alg, crit, typ, kid } = header;
+  const algorithm = JWT_ALGORITHMS.find((name) => name === alg);
+  if (algorithm === undefined) {
+    return malformed(`its algorithm ${shown(alg)} is not accepted`);
+  }
+  if (crit !== undefined) return malformed('its header has "crit"');
+  const type = typeof typ === "string" ? typ.toLowerCase() : typ;
+  if (!ACCEPTED_TYPES.includes(type)) {
+    return malformed(`its type ${shown(typ)} is not accepted`);
+  }
+  if (kid !== undefined && !isKeyId(kid)) {
+    return malformed("its key id is no text, or too long");
+  }
+  const claims = orUndefined(() => decodeJwt(token));
+  if (claims === undefined) return malformed("its claims are no JSON object");
+  return { kind: "ok", algorithm, keyId: kid, claims };
+}
+
+/** What a function of `jose` returns; it throws for a token that it cannot read. */
+function orUndefined<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Tries the keys; one that is unusable, such as no point of its curve, has signed nothing. */
 async function isSignedBy(
-  keys: readonly SigningKey[],
-  parts: JwtParts,
+  keys: readonly JWK[],
+  { token, algorithm }: {
+    readonly token: string;
+    readonly algorithm: JwtAlgorithm;
+  },
 ): Promise<boolean> {
-  const { algorithm, signed, signature } = parts;
   for (const key of keys) {
-    const isSigned = await key.verify(algorithm, { bytes: signed, signature });
-    if (isSigned) return true;
+    const verified = await settle(() =>
+      compactVerify(token, key, { algorithms: [algorithm] })
+    );
+    if (verified.kind === "ok") return true;
   }
   return false;
 }
 
-function invalid(reason: string): JwtOutcome {
+/**
+ * Tells whether a token is one of that issuer and for us. To be asked before
+ * anything is done for a token, such as fetching keys.
+ *
+ * @returns Why not, or `undefined` when it is.
+ */
+function addressFault(
+  claims: Claims,
+  { issuer, audiences }: Pick<JwtVerifierOptions, "issuer" | "audiences">,
+): string | undefined {
+  if (claims.iss !== issuer) return refusal("issuer");
+  const named: readonly unknown[] = Array.isArray(claims.aud)
+    ? claims.aud
+    : [claims.aud];
+  return audiences.some((audience) => named.includes(audience))
+    ? undefined
+    : refusal("audience");
+}
+
+/**
+ * Tells who a token names and whether it is valid at this time. `exp` is
+ * needed and exact; `nbf` and `iat` may be a minute ahead.
+ */
+function checkClaims(
+  claims: Claims,
+  { issuer, nowMs }: { readonly issuer: string; readonly nowMs: number },
+): Exclude<JwtOutcome, { readonly kind: "unavailable" }> {
+  const nowSeconds = nowMs / 1_000;
+  for (const name of ["nbf", "iat"] as const) {
+    const from = claims[name];
+    if (from === undefined) continue;
+    if (!isDate(from)) return invalid(notADate(name));
+    if (from > nowSeconds + LEEWAY_SECONDS) {
+      return invalid("Cannot accept token: it is not valid yet");
+    }
+  }
+  if (!isDate(claims.exp)) return invalid(notADate("exp"));
+  if (claims.exp <= nowSeconds) return EXPIRED;
+  const subject = claims.sub;
+  if (!isText(subject, MAX_SUBJECT_LENGTH)) return invalid(refusal("subject"));
+  const email = claims.email_verified === true ? claims.email : undefined;
+  return {
+    kind: "ok",
+    subject: {
+      issuer,
+      subject,
+      verifiedEmail: isText(email, MAX_EMAIL_LENGTH) ? email : undefined,
+      name: isText(claims.name, MAX_NAME_LENGTH) ? claims.name : undefined,
+      expiresAtMs: claims.exp * 1_000,
+    },
+  };
+}
+
+const EXPIRED: Refused = {
+  kind: "refused",
+  code: "token_expired",
+  reason: "Cannot accept token: it has expired, log in again",
+};
+
+/** A `NumericDate` (RFC 7519, 2): seconds, perhaps with a fraction. */
+function isDate(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
+
+function isText(value: unknown, maxLength: number): value is string {
+  return typeof value === "string" && value !== "" && value.length <= maxLength;
+}
+
+function refusal(claim: string): string {
+  return `Cannot accept token: its ${claim} is not one that is accepted here`;
+}
+
+function notADate(claim: string): string {
+  return `Cannot accept token: its "${claim}" is missing or no date`;
+}
+
+function invalid(reason: string): Refused {
   return { kind: "refused", code: "invalid_credentials", reason };
+}
+
+function malformed(why: string): Refused {
+  return invalid(`Cannot read token: ${why}`);
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? quote(value, { maxChars: 40 }) : "";
 }

@@ -8,13 +8,14 @@ import { createHmac } from "node:crypto";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { Jwks } from "./jwks.ts";
+import { Jwks, JWT_ALGORITHMS, type JwtAlgorithm } from "./jwks.ts";
 import { type JwtOutcome, JwtVerifier } from "./jwt.ts";
-import { JWT_ALGORITHMS, type JwtAlgorithm } from "./jwt_algorithm.ts";
-import { IdentityProviderServer } from "./testing/identity_provider_server.ts";
+import {
+  IdentityProviderServer,
+  type ProviderFault,
+} from "./testing/identity_provider_server.ts";
 
 const AUDIENCE = "https://tasks.example.com";
-const ALGORITHMS = Object.keys(JWT_ALGORITHMS) as JwtAlgorithm[];
 
 interface Setup extends AsyncDisposable {
   readonly clock: FakeClock;
@@ -53,6 +54,11 @@ async function setUp(algorithms?: readonly JwtAlgorithm[]): Promise<Setup> {
   };
 }
 
+/** A key set with this key alone. */
+function keySet(jwk: Readonly<Record<string, unknown>>): ProviderFault {
+  return { kind: "text", text: JSON.stringify({ keys: [jwk] }) };
+}
+
 function codeOf(outcome: JwtOutcome): string {
   return outcome.kind === "refused" ? outcome.code : outcome.kind;
 }
@@ -64,9 +70,9 @@ function encode(part: unknown): string {
 }
 
 Deno.test("JwtVerifier takes tokens of every algorithm, with their own key only", async () => {
-  await using setup = await setUp(ALGORITHMS);
+  await using setup = await setUp(JWT_ALGORITHMS);
   const { provider, verifier, claims } = setup;
-  for (const algorithm of ALGORITHMS) {
+  for (const algorithm of JWT_ALGORITHMS) {
     const token = await provider.mint(claims(), { algorithm });
     const outcome = await verifier.verify(token);
     assert(outcome.kind === "ok", algorithm);
@@ -77,7 +83,7 @@ Deno.test("JwtVerifier takes tokens of every algorithm, with their own key only"
       name: "Ada",
       expiresAtMs: setup.clock.nowMs() + 3_600_000,
     });
-    for (const other of ALGORITHMS) {
+    for (const other of JWT_ALGORITHMS) {
       if (other === algorithm) continue;
       // Says one algorithm and key, is signed with another; and the key of
       // another algorithm by its id.
@@ -121,6 +127,60 @@ Deno.test("JwtVerifier takes no symmetric, missing or other algorithm", async ()
       assertEquals(codeOf(outcome), "invalid_credentials", String(alg));
     }
   }
+});
+
+Deno.test("JwtVerifier keeps an RSA key to RS256 though it could do PS256", async () => {
+  await using setup = await setUp(["PS256"]);
+  const { provider, verifier, claims } = setup;
+  const jwk = provider.publicJwk("PS256");
+  const token = await provider.mint(claims());
+  provider.keySetFault = keySet({ ...jwk, alg: "RS256" });
+  assertEquals(codeOf(await verifier.verify(token)), "invalid_credentials");
+  // A key that is made for no algorithm fits both.
+  provider.keySetFault = keySet({ ...jwk, alg: undefined });
+  setup.clock.advance(60_000);
+  const wrong = await provider.mint(claims(), { header: { alg: "RS256" } });
+  assertEquals(codeOf(await verifier.verify(token)), "ok");
+  assertEquals(codeOf(await verifier.verify(wrong)), "invalid_credentials");
+});
+
+Deno.test("JwtVerifier says no to signatures of any length", async () => {
+  await using setup = await setUp(JWT_ALGORITHMS);
+  const { provider, verifier, claims } = setup;
+  for (const algorithm of JWT_ALGORITHMS) {
+    const token = await provider.mint(claims(), { algorithm });
+    const signed = token.slice(0, token.lastIndexOf("."));
+    for (const length of [0, 1, 63, 64, 65, 70, 255, 256, 257, 4_000]) {
+      const signature = new Uint8Array(length)
+        .toBase64({ alphabet: "base64url", omitPadding: true });
+      const outcome = await verifier.verify(`${signed}.${signature}`);
+      assertEquals(codeOf(outcome), "invalid_credentials", String(length));
+    }
+  }
+});
+
+Deno.test("JwtVerifier takes no more of a key than its public part", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, claims } = setup;
+  // Members of other standards, and oddities that some providers have.
+  provider.keySetFault = keySet({
+    ...provider.publicJwk("ES256"),
+    key_ops: ["verify", "verify"],
+    ext: false,
+    x5c: ["MIIB"],
+    d: "AAAA",
+  });
+  const token = await provider.mint(claims());
+  assertEquals(codeOf(await verifier.verify(token)), "ok");
+});
+
+Deno.test("JwtVerifier verifies nothing with a point that is on no curve", async () => {
+  await using setup = await setUp();
+  const { provider, verifier, claims } = setup;
+  const jwk = provider.publicJwk("ES256");
+  provider.keySetFault = keySet({ ...jwk, y: "A".repeat(43) });
+  const token = await provider.mint(claims());
+  assertEquals(codeOf(await verifier.verify(token)), "invalid_credentials");
 });
 
 Deno.test("JwtVerifier looks at the times of a token", async () => {

@@ -9,7 +9,7 @@ import type {
   ApiKey as KnownKey,
   WorkerCredential as KnownCredential,
 } from "../access/credential.ts";
-import type { TokenSubject } from "../access/jwt_claims.ts";
+import type { TokenSubject } from "../access/jwt.ts";
 import { type Network, parseNetwork } from "../../shared/ip_network.ts";
 import { scopesOfKey } from "../access/scope.ts";
 import type { User } from "../domain/records.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { TokenSubject } from "../access/jwt_claims.ts";
+import type { TokenSubject } from "../access/jwt.ts";
 import { CredentialRecords } from "./credential_records.ts";
 import { addUser, peopleRoutes } from "../routes/users/testing/add_user.ts";
 import { openTestApi } from "../routes/testing/test_api.ts";

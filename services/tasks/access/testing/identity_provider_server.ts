@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { JwtAlgorithm } from "../jwt_algorithm.ts";
+import type { JwtAlgorithm } from "../jwks.ts";
 
 /** What the server does instead of answering. */
 export type ProviderFault =

@@ -6,7 +6,7 @@
 
 import { mintApiKey } from "../../access/credential_token.ts";
 import { parseTenantDomain } from "../../access/tenant_domain.ts";
-import type { TokenSubject } from "../../access/jwt_claims.ts";
+import type { TokenSubject } from "../../access/jwt.ts";
 import type { Actor, ApiKey, Tenant, User } from "../../domain/records.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
 import type { EngineParts } from "../../engine/parts.ts";

@@ -5,8 +5,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { digestOf } from "../../access/credential_token.ts";
-import type { JwtOutcome } from "../../access/jwt.ts";
-import type { TokenSubject } from "../../access/jwt_claims.ts";
+import type { JwtOutcome, TokenSubject } from "../../access/jwt.ts";
 import { CredentialRecords } from "../../engine/credential_records.ts";
 import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";
