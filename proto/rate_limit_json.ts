@@ -21,7 +21,7 @@ import {
 } from "./rate_limit_response.ts";
 import { MAX_HITS } from "./request_view.ts";
 
-/** What came of reading a request: the request, or why it is none. */
+/** What came of reading a request: the request, or why it is not valid. */
 export type JsonRequest =
   | { readonly kind: "ok"; readonly request: RateLimitRequest }
   | InvalidJson;

@@ -92,7 +92,7 @@ export class WireWriter {
     this.#length += length;
   }
 
-  /** What was written, as an array with a buffer of its own; begins anew. */
+  /** What was written, as an array with a buffer of its own; begins again. */
   finish(): Uint8Array<ArrayBuffer> {
     const message = this.#bytes.slice(this.#start, this.#length);
     this.reset();
@@ -100,7 +100,7 @@ export class WireWriter {
   }
 
   /**
-   * What was written, in place; begins anew after it. Messages that are taken
+   * What was written, in place; begins again after it. Messages that are taken
    * share a buffer, which spares each an allocation that costs more than its
    * bytes do; none is ever written over.
    */

@@ -1,6 +1,6 @@
 /**
  * Starts the services for development: on loopback, with rules to play with,
- * anew after each change of the code.
+ * and restarts them after each change of the code.
  *
  * Variables that are set are kept, so `PORT=9080 deno task dev` moves a port.
  *
@@ -19,7 +19,7 @@ import { messageOf, print, tell } from "./terminal.ts";
 
 const READY_TIMEOUT_MS = 60_000;
 
-/** All services; each is run and started anew on its own. */
+/** All services; each is run and restarted on its own. */
 const SERVICES: readonly DevService[] = [RATELIMIT, TASKS, RELAYER];
 
 if (import.meta.main) {
@@ -91,7 +91,7 @@ async function healthy(url: string): Promise<boolean> {
       await response.body?.cancel();
       if (response.ok) return true;
     } catch (error) {
-      // Nobody listens yet.
+      // It does not listen yet.
       if (!(error instanceof TypeError)) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, 50));

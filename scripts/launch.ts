@@ -8,7 +8,7 @@
  * ```
  *
  * It imports local files only and runs without `deno.json`: it must start before
- * anybody knows where a package comes from. It has all permissions because it
+ * it is known where a package comes from. It has all permissions because it
  * starts other processes, which amounts to the same.
  *
  * @module

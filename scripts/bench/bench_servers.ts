@@ -74,7 +74,7 @@ async function start(
   }
   if (await isReached(place.port)) return { ...place, stop };
   await stop();
-  throw new Error(`Cannot start ${program}: nobody listens on ${place.port}`);
+  throw new Error(`Cannot start ${program}: nothing listens on ${place.port}`);
 }
 
 async function isReached(port: number): Promise<boolean> {

@@ -58,7 +58,7 @@ if [ ! -x "$home/deno" ]; then
   trap 'rm -rf "$part"' EXIT
   trap 'exit 1' HUP INT TERM
   tail -c +${offset} "$0" | tar -xzf - -C "$part"
-  # Renames put whole files in place, whoever else starts at the same time;
+  # Renames put whole files in place, though another one starts at the same time;
   # deno comes last, it marks the folder as complete.
   mv -f "$part/app.js" "$home/app.js"
   mv -f "$part/deno" "$home/deno"

@@ -1,7 +1,7 @@
 /**
  * Tries `deno task dev` with the Deno that runs this:
  * `npx -y deno@2.9.6 run -A --no-config scripts/ci/dev_smoke.ts`. Deno is asked
- * itself and not through npx, because npx hands SIGTERM on to nobody.
+ * itself and not through npx, because npx does not pass SIGTERM on.
  *
  * @module
  */

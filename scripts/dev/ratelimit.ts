@@ -38,7 +38,7 @@ function devEnvironment(
   read: (name: string) => string | undefined,
 ): Record<string, string> {
   const env: Record<string, string> = { ...withDefaults(DEFAULTS, read) };
-  // Nobody listens for statistics on most machines, and /stats shows them.
+  // Nothing listens for statistics on most machines, and /stats shows them.
   if (!read("USE_STATSD") && !read("STATSD_HOST")) {
     env.DISABLE_STATS = read("DISABLE_STATS") || "true";
   }

@@ -125,6 +125,6 @@ async function createAccount(
   if (typeof id === "string") return id;
   throw new Error(
     `Cannot make an account: ${decoder.decode(stderr)}; remove ` +
-      `${env.DATA_DIR} to begin anew`,
+      `${env.DATA_DIR} to start over`,
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Keeps one process running and starts it anew when the code has changed.
+ * Keeps one process running and restarts it when the code has changed.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export interface SupervisorOptions {
   /** Takes lines for the person at the terminal. */
   readonly tell: (line: string) => void;
   /**
-   * How long changes must have ended before the process is started anew.
+   * How long changes must have ended before the process is restarted.
    *
    * @default 200
    */
@@ -40,7 +40,7 @@ export class Supervisor {
 
   /**
    * Runs until SIGINT, SIGTERM or SIGHUP. A process that ends by itself is started
-   * anew after the next change, but for the first one: where that fails,
+   * again after the next change, but for the first one: where that fails,
    * nothing has ever worked.
    *
    * @returns The exit code of the process that ran last.
@@ -81,7 +81,7 @@ export class Supervisor {
         if (!isFromTerminal(happening.signal)) kill(child);
         return (await child.status).code;
       }
-      this.#options.tell("The code has changed; starting anew");
+      this.#options.tell("The code has changed; restarting");
       kill(child);
       await child.status;
     }

@@ -1,5 +1,5 @@
 /**
- * Finds ports that somebody else has, before anything is started.
+ * Finds ports that another program has, before anything is started.
  *
  * @module
  */

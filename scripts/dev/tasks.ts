@@ -91,7 +91,7 @@ async function ownerKey(
   ) {
     throw new Error(
       `Cannot make the tenant "${TENANT}": the service answered ` +
-        `${response.status}; remove ${env.DATA_DIR} to begin anew`,
+        `${response.status}; remove ${env.DATA_DIR} to start over`,
     );
   }
   await Deno.writeTextFile(file, `${made.owner_key}\n`, { mode: 0o600 });

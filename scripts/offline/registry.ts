@@ -82,7 +82,7 @@ async function writePackage(source: URL, folder: URL): Promise<string> {
 
 /**
  * Deno checks a module with a `file:` address as if it were the project's own,
- * but what it checks of a package are stubs, whose parameters nobody uses. The
+ * but what it checks of a package are stubs, whose parameters are not used. The
  * modules of the real registry are never checked, and so these are not.
  */
 async function readForRegistry(path: URL): Promise<Uint8Array<ArrayBuffer>> {

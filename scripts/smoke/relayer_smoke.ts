@@ -1,5 +1,5 @@
 /**
- * The relayer in a smoke test: it says what it is, and lets nobody in who has no
+ * The relayer in a smoke test: it says what it is, and refuses those who have no
  * key. Remembering needs an account, which is made by a command of the same
  * executable; the tests of the project do that.
  *

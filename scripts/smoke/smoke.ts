@@ -116,7 +116,7 @@ async function isHealthy(url: string): Promise<boolean> {
     await response.body?.cancel();
     return response.ok;
   } catch {
-    // Nobody listens yet.
+    // It does not listen yet.
     return false;
   }
 }
@@ -147,7 +147,7 @@ async function kill(child: Deno.ChildProcess): Promise<void> {
   await child.status;
 }
 
-/** Ports that nobody had a moment ago. */
+/** Ports that were free a moment ago. */
 export function freePorts(count: number): readonly number[] {
   const listeners = Array.from(
     { length: count },

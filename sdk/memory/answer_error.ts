@@ -97,7 +97,7 @@ function stateOf(answer: FailedAnswer, said: ServerText): string {
   return state + leadOf(headers.get("location")) + REDIRECT_HINT;
 }
 
-/** To which relayer a redirect leads; its path and query are nobody's business. */
+/** To which relayer a redirect leads; not its path and query, which may hold secrets. */
 function leadOf(location: string | null): string {
   const url = /^https?:\/\/[^/?#\s"@\\]{1,255}(?=[/?#]|$)/i.exec(
     location ?? "",

@@ -25,7 +25,7 @@ const CHECKSUM_LENGTH = 6;
 const MAX_LENGTH = 90;
 
 /**
- * Reads a Bech32 text. Undefined when it is none: mixed case, foreign
+ * Reads a Bech32 text. Undefined when it is not valid: mixed case, foreign
  * characters, a wrong checksum, or bits that make no whole bytes.
  */
 export function decodeBech32(text: string): Bech32Content | undefined {

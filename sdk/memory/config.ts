@@ -90,7 +90,7 @@ export interface MemConfig {
 
 /** A {@linkcode MemConfig} that was checked and completed. It holds the key. */
 export interface ResolvedConfig {
-  /** The private key, 32 bytes; whoever signs overwrites it. */
+  /** The private key, 32 bytes; it is overwritten after signing. */
   readonly seed: Uint8Array<ArrayBuffer>;
   /** The account's object id. */
   readonly accountId: string;

@@ -101,7 +101,7 @@ export class HttpExchange implements Exchange {
   }
 
   /**
-   * Asks anew what the relayer says of itself, and checks that it fits; see
+   * Asks again what the relayer says of itself, and checks that it fits; see
    * {@linkcode Preflight.compatibility} for what goes wrong.
    */
   compatibility(): Promise<RelayerCompatibility> {

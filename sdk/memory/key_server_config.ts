@@ -77,7 +77,7 @@ export function keyServerIdsOf(
 /**
  * Checks a list of key servers.
  *
- * @throws {TypeError} When it is none.
+ * @throws {TypeError} When it is not valid.
  */
 export function keyServerConfigsOf(value: unknown): readonly KeyServerConfig[] {
   return listOf(value, "keyServerConfigs").map(keyServerConfigOf);

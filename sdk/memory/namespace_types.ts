@@ -4,7 +4,7 @@
  * @module
  */
 
-/** A namespace was indexed anew. */
+/** A namespace was indexed again. */
 export interface RestoreResult {
   /** Memories that were indexed now. */
   readonly restored: number;
@@ -46,7 +46,7 @@ export interface DeleteMemoryResult {
   /** The memory. */
   readonly memory_id: string;
   /**
-   * The blob that held it, which nobody can open any more; empty when the text
+   * The blob that held it, which can no longer be opened; empty when the text
    * was not stored yet.
    */
   readonly blob_id: string;

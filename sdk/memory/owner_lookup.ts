@@ -24,7 +24,7 @@ export class OwnerLookup {
   readonly #options: OwnerLookupOptions;
   #address: Promise<string> | undefined;
 
-  /** A lookup that has asked nobody yet. */
+  /** A lookup that has not asked yet. */
   constructor(options: OwnerLookupOptions) {
     this.#options = options;
   }

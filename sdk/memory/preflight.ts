@@ -46,7 +46,7 @@ export class Preflight {
   }
 
   /**
-   * Asks anew what the relayer says of itself. One without `/version` says it
+   * Asks again what the relayer says of itself. One without `/version` says it
    * in `/health`.
    *
    * @throws {MemCompatibilityError} When client and relayer do not fit.

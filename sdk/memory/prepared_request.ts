@@ -58,7 +58,7 @@ export function prepareRequest(
       ? undefined
       : new TextEncoder().encode(JSON.stringify(body)),
     isSigned,
-    // A query may hold what is nobody's business in a log.
+    // A query may hold what must not stand in a log.
     purpose: request.purpose ??
       `${method} ${url.pathname.slice(prefix.length)}`,
     alsoGood,

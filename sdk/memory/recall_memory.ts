@@ -17,7 +17,7 @@ import type { RecallMemory } from "./recall_types.ts";
 /**
  * Reads one memory of an answer.
  *
- * @throws {MemError} When it is none.
+ * @throws {MemError} When it is not valid.
  */
 export function readRecallMemory(json: unknown): RecallMemory {
   const id = readOptionalString(json, "id");

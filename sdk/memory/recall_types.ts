@@ -177,6 +177,6 @@ export interface RecallResult {
    * them. There as soon as `truncated` is true.
    */
   readonly omitted_ids?: readonly string[];
-  /** What it comes to in tokens; only there when `maxTokens` was given. */
+  /** Its length in tokens; only there when `maxTokens` was given. */
   readonly meta?: RecallTokenMeta;
 }

@@ -1,5 +1,5 @@
 /**
- * Indexes a namespace anew.
+ * Indexes a namespace again.
  *
  * @module
  */

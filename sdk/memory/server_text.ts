@@ -69,7 +69,7 @@ export function quote(value: unknown): string {
   return JSON.stringify(presentable(String(value)));
 }
 
-/** Returns a word that names something; undefined when it is none. */
+/** Returns a word that names something; undefined when it is not a word. */
 export function wordOf(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAX_WORD_CHARS) {
     return undefined;

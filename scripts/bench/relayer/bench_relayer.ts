@@ -11,7 +11,7 @@ import { runtimeVariables } from "../../launch/runtime_variables.ts";
 import { permissionFlags } from "../../permissions.ts";
 import { freePort } from "../tasks/free_port.ts";
 
-/** Somebody who may use it. */
+/** An account, and the key that it signs with. */
 export interface BenchAccount {
   /** The private key of a delegate. */
   readonly key: string;
@@ -110,7 +110,7 @@ async function isReady(url: string): Promise<boolean> {
       await response.body?.cancel();
       if (response.ok) return true;
     } catch (error) {
-      // Nobody listens yet.
+      // It does not listen yet.
       if (!(error instanceof TypeError)) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, 20));

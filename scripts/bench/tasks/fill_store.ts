@@ -20,7 +20,7 @@ import { type BenchTenant, taskBody } from "./bench_tenant.ts";
 
 /** How a folder is filled. */
 export interface FillOptions {
-  /** The folder; nobody else uses it meanwhile. */
+  /** The folder, which no other process uses meanwhile. */
   readonly dataDir: string;
   /** Whose tasks they are. */
   readonly tenant: BenchTenant;

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** A port of the loopback interface that nobody uses at the moment. */
+/** A port of the loopback interface that is free at the moment. */
 export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;

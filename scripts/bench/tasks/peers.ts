@@ -115,7 +115,7 @@ async function measurePeer(
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
-      // Code of strangers runs here: none that nobody has looked at yet.
+      // Code of others runs here, so each version is looked at first.
       "--minimum-dependency-age=P60D",
       ...["-A", "--no-config", "--no-lock", "--node-modules-dir=none"],
       ...[PROGRAM, program, place, String(port)],

@@ -1,0 +1,71 @@
+/**
+ * The rule about words: comments, help texts and errors say it in plain English,
+ * with the terms of the field.
+ *
+ * @module
+ */
+
+import { isTestCode } from "./project_file.ts";
+import { pathOf } from "./rule_context.ts";
+
+/** Turns of phrase that readers stumble over, and what to write instead. */
+const PHRASES: readonly (readonly [phrase: string, instead: string])[] = [
+  ["anew", "again"],
+  ["any more", "no longer"],
+  ["anybody", "name who it is"],
+  ["comes to", "name the outcome"],
+  ["goes home", "name what happens"],
+  ["(?<!there )is none(?! of)", "not found, or no ..."],
+  ["may more", "name what is allowed"],
+  ["nobody", "name who does not"],
+  ["somebody", "name who it is"],
+  ["whoever", "name who it is"],
+];
+
+/** A comment may break its line anywhere. */
+const BREAK = "\\s+(?:(?:\\*|//)\\s+)?";
+
+/** Each phrase is a group, so that a match tells which it is. */
+const STUMBLING = new RegExp(
+  PHRASES.map(([phrase]) => `\\b(${phrase.replaceAll(" ", BREAK)})\\b`)
+    .join("|"),
+  "gi",
+);
+
+/** Reports them in comments and texts of code that is no test. */
+export function checkWords(
+  context: Deno.lint.RuleContext,
+): Deno.lint.LintVisitor {
+  const path = pathOf(context);
+  // The list itself has them all.
+  const isExempt = isTestCode(path) || path.startsWith("tests/") ||
+    path.startsWith("scripts/lint/");
+  if (isExempt) return {};
+  const check = (text: string, start: number): void => {
+    for (const found of text.matchAll(STUMBLING)) {
+      const [words, ...groups] = found;
+      const at = groups.findIndex((group) => group !== undefined);
+      const from = start + found.index;
+      context.report({
+        range: [from, from + words.length],
+        message: `Cannot take "${words.replaceAll(/[\s*/]+/g, " ")}" here: ` +
+          `write it plainly (${PHRASES[at]?.[1]})`,
+      });
+    }
+  };
+  return {
+    Program() {
+      for (const { value, range } of context.sourceCode.getAllComments()) {
+        check(value, range[0] + 2);
+      }
+    },
+    Literal(node) {
+      // A single word is a name or a value.
+      if (typeof node.value !== "string" || !node.value.includes(" ")) return;
+      check(node.raw, node.range[0]);
+    },
+    TemplateElement(node) {
+      check(node.raw, node.range[0]);
+    },
+  };
+}
