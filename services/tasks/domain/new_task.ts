@@ -6,9 +6,14 @@
 
 import type { Actor } from "./records.ts";
 import type { HistoryDraft, HistoryType } from "./history.ts";
-import { isFinal, type Task, type TaskDefinition } from "./task.ts";
+import {
+  BLANK_TASK,
+  definitionOf,
+  isFinal,
+  type Task,
+  type TaskDefinition,
+} from "./task.ts";
 import type { EventContext, TaskRules } from "./task_event.ts";
-import { BLANK_TASK, definitionOf } from "./task_fields.ts";
 import { end, endSchedule, settleDate } from "./transitions/due.ts";
 import { firstSlot } from "./transitions/update.ts";
 import { dateOfSlot, repetitionOf } from "./transitions/repetition.ts";

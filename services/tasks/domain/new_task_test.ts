@@ -1,7 +1,6 @@
-import { BLANK_TASK } from "./task_fields.ts";
+import { BLANK_TASK, type Task, type TaskDefinition } from "./task.ts";
 import { assertEquals } from "@std/assert";
 import { newTask } from "./new_task.ts";
-import type { Task, TaskDefinition } from "./task.ts";
 import {
   definitionWith,
   NOON_MS,

@@ -1,11 +1,5 @@
-import { BLANK_TASK } from "./task_fields.ts";
-import { bindingOf } from "./task_binding.ts";
-import { assert, assertEquals } from "@std/assert";
-import { eachRound } from "../../../tests/support/rounds.ts";
-import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import type { HistoryDraft } from "./history.ts";
-import { placementOf } from "./placement.ts";
 import {
+  BLANK_TASK,
   FINAL_STATUSES,
   isFinal,
   type RepeatRule,
@@ -13,6 +7,12 @@ import {
   TASK_STATUSES,
   type TaskDefinition,
 } from "./task.ts";
+import { bindingOf } from "./task_binding.ts";
+import { assert, assertEquals } from "@std/assert";
+import { eachRound } from "../../../tests/support/rounds.ts";
+import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import type { HistoryDraft } from "./history.ts";
+import { placementOf } from "./placement.ts";
 import type { TaskEvent, Transition } from "./task_event.ts";
 import {
   type Changed,

@@ -7,10 +7,14 @@
  * @module
  */
 
-import { BLANK_DEFINITION } from "../domain/task_fields.ts";
+import {
+  BLANK_DEFINITION,
+  type Task,
+  type TaskDefinition,
+  type TaskStatus,
+} from "../domain/task.ts";
 import { newTask } from "../domain/new_task.ts";
 import { NO_RETRY_POLICY } from "../domain/parse_retry_policy.ts";
-import type { Task, TaskDefinition, TaskStatus } from "../domain/task.ts";
 import type { TaskPosition } from "../store/queries.ts";
 import type { Store } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertExists, assertRejects } from "@std/assert";
 import { verifyChain } from "../domain/history.ts";
-import type { Task } from "../domain/task.ts";
-import { definitionOf } from "../domain/task_fields.ts";
+import { definitionOf, type Task } from "../domain/task.ts";
 import type { Write } from "../store/store.ts";
 import { sha256 } from "../store/digest.ts";
 import { openTestEngine, OWNER, TENANT_ID } from "./testing/test_engine.ts";

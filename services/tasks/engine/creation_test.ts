@@ -1,6 +1,5 @@
-import { BLANK_DEFINITION } from "../domain/task_fields.ts";
+import { BLANK_DEFINITION, type TaskDefinition } from "../domain/task.ts";
 import { assertEquals, assertExists } from "@std/assert";
-import type { TaskDefinition } from "../domain/task.ts";
 import type { NewTaskRequest } from "./creation.ts";
 import { waitingTasks } from "./testing/samples.ts";
 import {

@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { definitionOf } from "../domain/task_fields.ts";
-import type { Task } from "../domain/task.ts";
+import { definitionOf, type Task } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 import { removalOf } from "./sealer.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";

@@ -4,9 +4,8 @@
  * @module
  */
 
-import { definitionOf } from "../domain/task_fields.ts";
+import { definitionOf, type Task } from "../domain/task.ts";
 import { newTask } from "../domain/new_task.ts";
-import type { Task } from "../domain/task.ts";
 import type { TaskRules } from "../domain/task_event.ts";
 import type { Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";

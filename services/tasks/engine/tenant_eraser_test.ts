@@ -1,8 +1,7 @@
-import { BLANK_DEFINITION } from "../domain/task_fields.ts";
+import { BLANK_DEFINITION, type Task } from "../domain/task.ts";
 import { assert, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
-import type { Task } from "../domain/task.ts";
 import type { RecordKind } from "../store/record.ts";
 import { MirrorWorker } from "./mirroring/mirror_worker.ts";
 import { AWAY, RecordingMirror } from "./mirroring/testing/recording_mirror.ts";

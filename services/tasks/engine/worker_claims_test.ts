@@ -1,4 +1,4 @@
-import { BLANK_DEFINITION } from "../domain/task_fields.ts";
+import { BLANK_DEFINITION } from "../domain/task.ts";
 import { assert, assertEquals } from "@std/assert";
 import { interceptStore, slowCommits } from "./testing/intercepted_store.ts";
 import { openTestEngine, TENANT_ID } from "./testing/test_engine.ts";

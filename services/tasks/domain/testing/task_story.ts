@@ -4,12 +4,16 @@
  * @module
  */
 
-import { BLANK_DEFINITION } from "../task_fields.ts";
+import {
+  BLANK_DEFINITION,
+  type RepeatRule,
+  type Task,
+  type TaskDefinition,
+} from "../task.ts";
 import { type Actor, SYSTEM_ACTOR } from "../records.ts";
 import type { HistoryDraft } from "../history.ts";
 import { newTask, type NewTaskOptions } from "../new_task.ts";
 import { createRuleCache, rulesOf, type RulingWorker } from "../rules.ts";
-import type { RepeatRule, Task, TaskDefinition } from "../task.ts";
 import type {
   LeaseProof,
   TaskEvent,

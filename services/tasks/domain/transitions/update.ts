@@ -15,6 +15,7 @@
 
 import { nextOccurrence, runsLeft } from "../schedule.ts";
 import {
+  definitionOf,
   type HeldSlot,
   isFinal,
   type RepeatRule,
@@ -43,7 +44,6 @@ import {
   UNCHANGED,
   wrongState,
 } from "./step.ts";
-import { definitionOf } from "../task_fields.ts";
 import { reopen } from "./owner_events.ts";
 
 /**

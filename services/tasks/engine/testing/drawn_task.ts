@@ -4,9 +4,12 @@
  * @module
  */
 
-import { BLANK_DEFINITION } from "../../domain/task_fields.ts";
+import {
+  BLANK_DEFINITION,
+  type RepeatRule,
+  type TaskDefinition,
+} from "../../domain/task.ts";
 import type { SeededRandom } from "../../../../tests/support/seeded_random.ts";
-import type { RepeatRule, TaskDefinition } from "../../domain/task.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 
 /** What tasks are drawn from. */

@@ -4,8 +4,11 @@
  * @module
  */
 
-import { BLANK_DEFINITION } from "../../domain/task_fields.ts";
-import type { Task, TaskDefinition } from "../../domain/task.ts";
+import {
+  BLANK_DEFINITION,
+  type Task,
+  type TaskDefinition,
+} from "../../domain/task.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineParts } from "../parts.ts";

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { definitionOf } from "../../domain/task_fields.ts";
-import { isFinal, type Task } from "../../domain/task.ts";
+import { definitionOf, isFinal, type Task } from "../../domain/task.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { EventOutcome } from "../changes.ts";
 import type { Engine } from "../engine.ts";

@@ -1,4 +1,4 @@
-import { BLANK_DEFINITION } from "../../domain/task_fields.ts";
+import { BLANK_DEFINITION } from "../../domain/task.ts";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";

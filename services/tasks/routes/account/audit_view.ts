@@ -6,7 +6,7 @@
 
 import type { AuditEntry } from "../../store/store.ts";
 import { isJsonObject } from "../../../shared/schema/schema.ts";
-import { time } from "../tasks/task_view.ts";
+import { utcTime } from "../../domain/utc_time.ts";
 
 /** Returns a line of the audit log as the API shows it. */
 export function viewAudit(
@@ -16,7 +16,7 @@ export function viewAudit(
   const { actor, target, detail } = isJsonObject(fact) ? fact : {};
   return {
     number: entry.number,
-    at: time(entry.atMs),
+    at: utcTime(entry.atMs),
     action: entry.action,
     actor: actor ?? null,
     target: target ?? null,

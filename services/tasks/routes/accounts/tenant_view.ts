@@ -5,7 +5,7 @@
  */
 
 import type { Tenant } from "../../domain/records.ts";
-import { time } from "../tasks/task_view.ts";
+import { utcTime } from "../../domain/utc_time.ts";
 import type { JsonObject } from "../../../shared/schema/schema.ts";
 
 /** Where tenants are, as clients see it. */
@@ -25,8 +25,8 @@ export function viewTenant(tenant: Tenant, place: TenantPlace): JsonObject {
     status: tenant.status,
     plan: tenant.plan,
     timezone: tenant.timezone,
-    created_at: time(tenant.createdAtMs),
-    updated_at: time(tenant.updatedAtMs),
+    created_at: utcTime(tenant.createdAtMs),
+    updated_at: utcTime(tenant.updatedAtMs),
   };
 }
 

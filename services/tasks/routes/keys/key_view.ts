@@ -7,7 +7,7 @@
 import type { ApiKey } from "../../domain/records.ts";
 import { endOfKey } from "../../engine/key_end.ts";
 import type { JsonObject } from "../../../shared/schema/schema.ts";
-import { optionalTime, time } from "../tasks/task_view.ts";
+import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 
 /** Returns a key as the API shows it. */
 export function viewKey(key: ApiKey): JsonObject {
@@ -19,7 +19,7 @@ export function viewKey(key: ApiKey): JsonObject {
     networks: key.networks ?? [],
     payloads: key.payloads,
     made_by: key.madeBy ?? null,
-    created_at: time(key.createdAtMs),
+    created_at: utcTime(key.createdAtMs),
     expires_at: optionalTime(endOfKey(key)),
     last_used_at: optionalTime(key.lastUsedAtMs),
   };

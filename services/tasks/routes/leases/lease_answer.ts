@@ -12,7 +12,7 @@ import type { Scrubber } from "../../secrets/scrub.ts";
 import { leaseOfNoTask, noSuchLease } from "../../http/claimed_lease.ts";
 import { json, type JsonAnswer } from "../../http/answer.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
-import { utcTime } from "../../http/utc_time.ts";
+import { utcTime } from "../../domain/utc_time.ts";
 import { type LogTally, MAX_ATTEMPT_LINES } from "./log_budget.ts";
 import { eventOfWord } from "./word_event.ts";
 import type { Word } from "./word_schema.ts";

@@ -8,7 +8,7 @@ import type { Task } from "../../domain/task.ts";
 import type { EmbeddedJson } from "../../engine/embedded_json.ts";
 import type { Grant } from "../../engine/claim_demand.ts";
 import { viewTask } from "../tasks/task_view.ts";
-import { utcTime } from "../../http/utc_time.ts";
+import { utcTime } from "../../domain/utc_time.ts";
 
 /** What a view of a lease shows. */
 export interface LeaseViewOptions {

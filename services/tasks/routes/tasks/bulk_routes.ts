@@ -30,7 +30,7 @@ import {
   OPERATION,
 } from "./bulk_schema.ts";
 import { readFilter } from "./task_filter.ts";
-import { optionalTime, time } from "./task_view.ts";
+import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 
 /** Where the API is, in links of answers that no request asked for. */
@@ -231,8 +231,8 @@ function viewOperation(
     id,
     status,
     ...viewBulk(order, progress),
-    created_at: time(order.orderedAtMs),
-    updated_at: time(updatedAtMs),
+    created_at: utcTime(order.orderedAtMs),
+    updated_at: utcTime(updatedAtMs),
     finished_at: optionalTime(finishedAtMs),
     links: { self: `/api/v1/operations/${id}` },
   };

@@ -4,14 +4,14 @@
  * @module
  */
 
-import { BLANK_DEFINITION } from "../../domain/task_fields.ts";
-import { intervalOccurrence } from "../../domain/interval_schedule.ts";
 import {
+  BLANK_DEFINITION,
   isFinal,
   type RepeatRule,
   type Task,
   type TaskDefinition,
 } from "../../domain/task.ts";
+import { intervalOccurrence } from "../../domain/interval_schedule.ts";
 import { MAX_INSTANT_MS } from "../../domain/schedule.ts";
 import { type Fault, report } from "../../../shared/schema/fault.ts";
 import {

@@ -22,7 +22,7 @@ import { placementOf } from "../../domain/placement.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { json } from "../../http/answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { optionalTime } from "./task_view.ts";
+import { optionalTime } from "../../domain/utc_time.ts";
 import { findTask, noTask, TASK_PARAMS } from "./task_answer.ts";
 import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 

@@ -19,7 +19,8 @@ import {
   shape,
 } from "../../../shared/schema/schema.ts";
 import { ACTOR, TASK_ERROR, TIME, TIME_OR_NULL } from "./task_shape.ts";
-import { time, viewError } from "./task_view.ts";
+import { utcTime } from "../../domain/utc_time.ts";
+import { viewError } from "./task_view.ts";
 
 const TEXT: JsonSchema = { type: "string" };
 const COUNT: JsonSchema = { type: "integer", minimum: 0 };
@@ -211,7 +212,7 @@ export function viewRecord(
   const { folded } = draft;
   return {
     seq: record.seq,
-    at: time(draft.atMs),
+    at: utcTime(draft.atMs),
     type: draft.type,
     status: draft.status,
     run: draft.run,
@@ -229,7 +230,7 @@ export function viewRecord(
     ),
     message: draft.message,
     amount: draft.amount,
-    next_date: nextDateMs === undefined ? undefined : time(nextDateMs),
+    next_date: nextDateMs === undefined ? undefined : utcTime(nextDateMs),
     folded: folded && { count: folded.count, hash: folded.hash },
     prev: record.prev,
     hash: record.hash,
@@ -254,8 +255,8 @@ export function viewAttempt(
     id: start.attempt ?? "",
     run: start.run,
     outcome: end?.type ?? "running",
-    started_at: time(start.atMs),
-    ended_at: end === undefined ? null : time(end.atMs),
+    started_at: utcTime(start.atMs),
+    ended_at: end === undefined ? null : utcTime(end.atMs),
     duration: end === undefined ? null : Math.max(0, end.atMs - start.atMs),
     instance: start.instance ?? end?.instance ?? null,
     http: http === undefined

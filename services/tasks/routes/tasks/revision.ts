@@ -5,6 +5,7 @@
  */
 
 import {
+  definitionOf,
   isFinal,
   type Task,
   type TaskDefinition,
@@ -15,7 +16,6 @@ import type { Pausing } from "../../../shared/slices.ts";
 import { readJsonText } from "../../http/json_reader.ts";
 import { jsonTextOf } from "../../http/json_writer.ts";
 import { MAX_DEPTH } from "../../../shared/schema/json_value.ts";
-import { definitionOf } from "../../domain/task_fields.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type { Tenant } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";

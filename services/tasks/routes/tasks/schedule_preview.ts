@@ -26,7 +26,7 @@ import {
   withDefault,
 } from "../../../shared/schema/object.ts";
 import { integer } from "../../../shared/schema/values.ts";
-import { time } from "./task_view.ts";
+import { utcTime } from "../../domain/utc_time.ts";
 import { runFrom } from "../../domain/coming_run.ts";
 import { REPEAT, repeatRuleOf } from "../../domain/repeat_rule.ts";
 import { TIME } from "./task_shape.ts";
@@ -188,7 +188,7 @@ async function previewSchedule(
   return json({
     timezone,
     data: occurrences.slice(0, body.count).map((one) => ({
-      at: time(one.atMs),
+      at: utcTime(one.atMs),
       local: one.local,
       offset: one.offset,
       warnings: one.warnings,

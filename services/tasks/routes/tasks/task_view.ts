@@ -13,7 +13,7 @@ import {
   type TaskError,
 } from "../../domain/task.ts";
 import type { EmbeddedJson } from "../../engine/embedded_json.ts";
-import { utcTime } from "../../http/utc_time.ts";
+import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 
 /** What a view shows beside the task itself. */
 export interface TaskViewOptions {
@@ -50,8 +50,8 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
   const { payloads, workerName, nextMs, data, embedded } = options;
   const { dateMs, firstDateMs, createdAtMs, updatedAtMs, repeat } = task;
   const { resultJson, error, attempt } = task;
-  const createdAt = time(createdAtMs);
-  const date = dateMs === createdAtMs ? createdAt : time(dateMs);
+  const createdAt = utcTime(createdAtMs);
+  const date = dateMs === createdAtMs ? createdAt : utcTime(dateMs);
   const view: Record<string, unknown> = {
     id: task.id,
     status: task.status,
@@ -62,7 +62,7 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
       ? valueOf(task.dataJson, embedded)
       : data,
     date,
-    first_date: firstDateMs === dateMs ? date : time(firstDateMs),
+    first_date: firstDateMs === dateMs ? date : utcTime(firstDateMs),
     timezone: task.timezone,
     repeat: repeat === undefined ? null : viewRepeat(repeat),
     timeout: task.timeoutMs ?? null,
@@ -92,7 +92,7 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
     attempt: attempt === undefined ? null : viewAttempt(attempt, payloads),
     created_by: task.createdBy,
     created_at: createdAt,
-    updated_at: updatedAtMs === createdAtMs ? createdAt : time(updatedAtMs),
+    updated_at: updatedAtMs === createdAtMs ? createdAt : utcTime(updatedAtMs),
     started_at: optionalTime(task.startedAtMs),
     finished_at: optionalTime(task.finishedAtMs),
     version: task.version,
@@ -106,7 +106,7 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
   };
   if (!payloads) delete view.data;
   if (task.retry !== undefined) view.retry = task.retry;
-  if (nextMs !== undefined) view.next = nextMs.map(time);
+  if (nextMs !== undefined) view.next = nextMs.map(utcTime);
   if (task.parentId !== undefined) view.parent = task.parentId;
   if (task.isResultTruncated === true) view.result_truncated = true;
   return view;
@@ -114,16 +114,6 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
 
 function valueOf(json: string, embedded: EmbeddedJson | undefined): unknown {
   return embedded === undefined ? JSON.parse(json) : embedded.place(json);
-}
-
-/** A time as the API shows it: RFC 3339 in UTC with milliseconds. */
-export function time(ms: number): string {
-  return utcTime(ms);
-}
-
-/** A time that may be missing. */
-export function optionalTime(ms: number | undefined): string | null {
-  return ms === undefined ? null : time(ms);
 }
 
 /** Why an attempt failed, as the API shows it. */
@@ -137,7 +127,7 @@ export function viewError(error: TaskError): Readonly<Record<string, unknown>> {
     ...(error.httpStatus === undefined
       ? {}
       : { http_status: error.httpStatus }),
-    at: time(error.atMs),
+    at: utcTime(error.atMs),
   };
 }
 
@@ -148,7 +138,7 @@ function viewRepeat(rule: RepeatRule): Readonly<Record<string, unknown>> {
     ...(rule.interval === undefined ? {} : { interval: rule.interval }),
     ...(rule.cron === undefined ? {} : { cron: rule.cron }),
     ...(rule.limit === undefined ? {} : { limit: rule.limit }),
-    ...(rule.untilMs === undefined ? {} : { until: time(rule.untilMs) }),
+    ...(rule.untilMs === undefined ? {} : { until: utcTime(rule.untilMs) }),
     catch_up: rule.catchUp,
     catch_up_window: exact(rule.catchUpWindowMs),
     jitter: exact(rule.jitterMs),
@@ -163,8 +153,8 @@ function viewAttempt(
 ): Readonly<Record<string, unknown>> {
   return {
     id: attempt.id,
-    started_at: time(attempt.startedAtMs),
-    expires_at: time(attempt.expiresAtMs),
+    started_at: utcTime(attempt.startedAtMs),
+    expires_at: utcTime(attempt.expiresAtMs),
     instance: attempt.instance ?? null,
     progress: !payloads || attempt.progressJson === undefined
       ? null

@@ -5,9 +5,13 @@
  * @module
  */
 
-import { BLANK_DEFINITION } from "../../domain/task_fields.ts";
+import {
+  BLANK_DEFINITION,
+  isFinal,
+  type Task,
+  type TaskDefinition,
+} from "../../domain/task.ts";
 import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
-import { isFinal, type Task, type TaskDefinition } from "../../domain/task.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 import { quote } from "../../../shared/quote.ts";

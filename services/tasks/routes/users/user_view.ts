@@ -6,7 +6,7 @@
 
 import type { User } from "../../domain/records.ts";
 import type { JsonObject } from "../../../shared/schema/schema.ts";
-import { optionalTime, time } from "../tasks/task_view.ts";
+import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 
 /** Returns a user as the API shows it. */
 export function viewUser(user: User): JsonObject {
@@ -18,8 +18,8 @@ export function viewUser(user: User): JsonObject {
     status: user.status,
     payloads: user.payloads,
     idp_subject: user.identity?.subject ?? null,
-    created_at: time(user.createdAtMs),
-    updated_at: time(user.updatedAtMs),
+    created_at: utcTime(user.createdAtMs),
+    updated_at: utcTime(user.updatedAtMs),
     last_seen_at: optionalTime(user.lastSeenAtMs),
   };
 }

@@ -6,7 +6,7 @@
 
 import type { SigningSecret, WorkerCredential } from "../../domain/records.ts";
 import type { SecretRecord } from "../../engine/repositories.ts";
-import { optionalTime, time } from "../tasks/task_view.ts";
+import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 
 /** A secret as the API shows it. */
 export type SecretView = Readonly<Record<string, unknown>>;
@@ -19,8 +19,8 @@ export function viewValue(
     type: "value",
     name: secret.name,
     version: secret.version,
-    created_at: time(secret.createdAtMs),
-    updated_at: time(secret.updatedAtMs),
+    created_at: utcTime(secret.createdAtMs),
+    updated_at: utcTime(secret.updatedAtMs),
   };
 }
 
@@ -31,7 +31,7 @@ export function viewCredential(credential: WorkerCredential): SecretView {
     id: credential.id,
     name: credential.name === "" ? null : credential.name,
     secrets: credential.secrets,
-    created_at: time(credential.createdAtMs),
+    created_at: utcTime(credential.createdAtMs),
     expires_at: optionalTime(credential.expiresAtMs),
     last_used_at: optionalTime(credential.lastUsedAtMs),
   };

@@ -4,11 +4,10 @@
  * @module
  */
 
-import { BLANK_DEFINITION } from "../../domain/task_fields.ts";
+import { BLANK_DEFINITION, type Task } from "../../domain/task.ts";
 import { actorOf } from "../../access/caller.ts";
 import { judgeAnswer } from "../../delivery/push_answer.ts";
 import type { PushOutcome } from "../../delivery/push_outcome.ts";
-import type { Task } from "../../domain/task.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import {
   pushRequestOf,

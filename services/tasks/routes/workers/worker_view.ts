@@ -12,7 +12,7 @@ import type {
   WorkerLimits,
 } from "../../domain/records.ts";
 import type { WorkerLife } from "../../engine/liveness.ts";
-import { optionalTime, time } from "../tasks/task_view.ts";
+import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 
 /** A worker that has not asked for tasks for this long is silent. */
 const SILENT_AFTER_MS = 60_000;
@@ -82,7 +82,7 @@ export function viewWorker(
     last_seen_at: optionalTime(life?.lastSeenAtMs),
     instances: [...life?.instances ?? []].map(([name, atMs]) => ({
       name,
-      last_seen_at: time(atMs),
+      last_seen_at: utcTime(atMs),
     })),
     counts: {
       waiting: counts.waiting ?? 0,
@@ -90,8 +90,8 @@ export function viewWorker(
       retry: counts.retry ?? 0,
       failed: counts.failed ?? 0,
     },
-    created_at: time(worker.createdAtMs),
-    updated_at: time(worker.updatedAtMs),
+    created_at: utcTime(worker.createdAtMs),
+    updated_at: utcTime(worker.updatedAtMs),
     version: worker.version,
     links: {
       self,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { BLANK_TASK } from "../../domain/task_fields.ts";
+import { BLANK_TASK, type ChainEnd, type Task } from "../../domain/task.ts";
 import { describeError } from "../../../shared/settled.ts";
 import {
   beginReading,
@@ -14,7 +14,6 @@ import {
   type HistoryRecord,
   readOn,
 } from "../../domain/history.ts";
-import type { ChainEnd, Task } from "../../domain/task.ts";
 import { isBoundBy } from "../../domain/task_binding.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import { MAX_FAULTS, openStored, versionFaultOf } from "./database_file.ts";

@@ -5,8 +5,7 @@
  * @module
  */
 
-import type { Task } from "../../domain/task.ts";
-import { BLANK_TASK } from "../../domain/task_fields.ts";
+import { BLANK_TASK, type Task } from "../../domain/task.ts";
 
 /** What of a task is in columns of its own and read from there. */
 export type TaskColumns = Pick<

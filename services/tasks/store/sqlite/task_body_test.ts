@@ -1,5 +1,4 @@
-import { BLANK_TASK } from "../../domain/task_fields.ts";
-import type { Task } from "../../domain/task.ts";
+import { BLANK_TASK, type Task } from "../../domain/task.ts";
 import { assert, assertEquals } from "@std/assert";
 import { sampleIds, sampleTask } from "../testing/sample_tasks.ts";
 import { decodeBody, encodeBody } from "./task_body.ts";

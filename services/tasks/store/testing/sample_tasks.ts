@@ -4,7 +4,7 @@
  * @module
  */
 
-import { BLANK_TASK } from "../../domain/task_fields.ts";
+import { BLANK_TASK, type Task } from "../../domain/task.ts";
 import { createHash } from "node:crypto";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
@@ -13,7 +13,6 @@ import {
   type HistoryDraft,
   type HistoryRecord,
 } from "../../domain/history.ts";
-import type { Task } from "../../domain/task.ts";
 import type { Transaction, Write } from "../store.ts";
 import { createTaskIds, type TaskIds } from "../task_id.ts";
 

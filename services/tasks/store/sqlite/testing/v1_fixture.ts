@@ -6,9 +6,8 @@
  * @module
  */
 
-import { BLANK_TASK } from "../../../domain/task_fields.ts";
+import { BLANK_TASK, type Task } from "../../../domain/task.ts";
 import { DatabaseSync } from "node:sqlite";
-import type { Task } from "../../../domain/task.ts";
 import { databasePath } from "../database_file.ts";
 import { INITIAL_TABLES } from "../migrations.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { BLANK_DEFINITION, BLANK_TASK, definitionOf } from "./task_fields.ts";
+import { BLANK_DEFINITION, BLANK_TASK, definitionOf } from "./task.ts";
 
 Deno.test("definitionOf() takes what the owner decides from a task, and nothing else", () => {
   const task = { ...BLANK_TASK, job: "mail", key: "k", tags: ["t"] };

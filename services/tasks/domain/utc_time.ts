@@ -45,6 +45,11 @@ export function utcTime(ms: number): string {
     `${hundreds}${PAIRS[milli - hundreds * 100]}Z`;
 }
 
+/** Writes an instant that may be missing; see {@linkcode utcTime}. */
+export function optionalTime(ms: number | undefined): string | null {
+  return ms === undefined ? null : utcTime(ms);
+}
+
 /**
  * The date of a day since the epoch. The years are counted from March on, so
  * that the leap day is the last of its year and months have a regular length.
