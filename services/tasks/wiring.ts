@@ -42,7 +42,7 @@ import { SecretsWorker } from "./engine/secrets_worker.ts";
 import { TenantEraser } from "./engine/tenant_eraser.ts";
 import { warnOfUnknownPlans } from "./engine/unknown_plans.ts";
 import { Vault } from "./engine/vault.ts";
-import { Cursors } from "./http/cursor.ts";
+import { Cursors } from "./http/page.ts";
 import { createHandler } from "./http/handler.ts";
 import { IdempotentAnswers } from "./http/idempotent_answers.ts";
 import type { WaitMetrics } from "./http/wait_metrics.ts";

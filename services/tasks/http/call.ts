@@ -11,7 +11,7 @@ import type { Write } from "../store/store.ts";
 import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { AnswerPlace } from "../engine/bulk/operation.ts";
-import type { TraceParent } from "./request_id.ts";
+import type { TraceParent } from "./request_headers.ts";
 
 /** The tenant a request is for. */
 export interface Tenant {

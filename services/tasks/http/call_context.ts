@@ -6,7 +6,7 @@
 
 import { singleValue } from "../access/host.ts";
 import type { CallContext } from "./call.ts";
-import { parseTraceParent } from "./request_id.ts";
+import { parseTraceParent } from "./request_headers.ts";
 import type { Incoming } from "./locate.ts";
 
 /** Options of {@linkcode contextOf}: what was found out on the way. */

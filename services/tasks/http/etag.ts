@@ -1,8 +1,13 @@
 /**
- * Conditional requests by the version of a thing (RFC 9110, 8.8.3 and 13.1).
+ * Entity tags and conditional requests (RFC 9110, 8.8.3 and 13.1).
  *
  * @module
  */
+
+import { sha256 } from "../store/digest.ts";
+import { type Answer, empty } from "./answer.ts";
+import type { CallContext } from "./call.ts";
+import { problem } from "./problem_answer.ts";
 
 /** What the conditions of a request come to. */
 export type ConditionOutcome =
@@ -110,4 +115,80 @@ function parseTags(header: string): readonly EntityTag[] | undefined {
   }
   const rest = header.slice(offset);
   return tags.length > 0 && /^[ \t,]*$/.test(rest) ? tags : undefined;
+}
+
+/** The headers of a call. */
+export type ConditionHeaders = Pick<CallContext, "header">;
+
+/** What to answer a call that reads, if not the thing itself. */
+export function answerOfRead(
+  call: ConditionHeaders,
+  etag: string,
+): Answer | undefined {
+  return answerOf(checkRead(conditionsOf(call), etag), etag);
+}
+
+/** What to answer a call that changes a thing, if it may not go on. */
+export function answerOfChange(
+  call: ConditionHeaders,
+  etag: string,
+): Answer | undefined {
+  return answerOf(checkChange(conditionsOf(call), etag), etag);
+}
+
+function conditionsOf(call: ConditionHeaders): Conditions {
+  return {
+    ifMatch: call.header("if-match"),
+    ifNoneMatch: call.header("if-none-match"),
+  };
+}
+
+function answerOf(
+  outcome: ConditionOutcome,
+  etag: string,
+): Answer | undefined {
+  switch (outcome.kind) {
+    case "ok":
+      return undefined;
+    case "not_modified":
+      return empty({ status: 304, headers: { etag } });
+    case "failed":
+      return problem("precondition_failed", {
+        detail: "Cannot go on: it is not of the version that the request " +
+          "asks for; read it again",
+      });
+    case "malformed":
+      return problem("bad_header", {
+        detail: `Cannot read header "${outcome.header}": it is no list of ` +
+          'entity tags such as "5"',
+        extensions: { header: outcome.header },
+      });
+  }
+}
+
+/** Characters of a hash that tell two contents apart: 132 bits. */
+const TAG_LENGTH = 22;
+
+/** The strong entity tag of a text. */
+export function tagOfText(text: string): string {
+  return etagOf(sha256(text).slice(0, TAG_LENGTH));
+}
+
+/**
+ * The strong entity tag of a record without some of its members: those that
+ * change by mere use, such as when it was last seen, must not make a client's
+ * version outdated.
+ */
+export function tagOfRecord<T extends object>(
+  record: T,
+  without: readonly (keyof T & string)[],
+): string {
+  const left: readonly string[] = without;
+  return tagOfText(
+    JSON.stringify(
+      Object.entries(record)
+        .filter(([name, value]) => value !== undefined && !left.includes(name))
+        .sort(([one], [other]) => one < other ? -1 : 1),
+    ),
+  );
 }

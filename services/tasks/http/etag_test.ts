@@ -1,5 +1,11 @@
-import { assertEquals } from "@std/assert";
-import { checkChange, checkRead, etagOf } from "./etag.ts";
+import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import {
+  checkChange,
+  checkRead,
+  etagOf,
+  tagOfRecord,
+  tagOfText,
+} from "./etag.ts";
 
 const ETAG = etagOf(7);
 
@@ -52,5 +58,25 @@ Deno.test("checkRead() tells when the client has it, weakly compared", () => {
   assertEquals(
     checkRead({ ifMatch: '"8"', ifNoneMatch: '"7"' }, ETAG).kind,
     "failed",
+  );
+});
+
+Deno.test("tagOfText() is a strong tag of the text", () => {
+  assertMatch(tagOfText("a"), /^"[\w-]{22}"$/);
+  assertEquals(tagOfText("a"), tagOfText("a"));
+  assertNotEquals(tagOfText("a"), tagOfText("b"));
+});
+
+Deno.test("tagOfRecord() leaves members out, and the order of the others", () => {
+  const tag = tagOfRecord({ id: "1", name: "a", seen: 1 }, ["seen"]);
+  assertEquals(tagOfRecord({ seen: 2, name: "a", id: "1" }, ["seen"]), tag);
+  assertEquals(
+    tagOfRecord({ id: "1", name: "a", seen: 3, role: undefined }, ["seen"]),
+    tag,
+  );
+  assertNotEquals(tagOfRecord({ id: "1", name: "b", seen: 1 }, ["seen"]), tag);
+  assertNotEquals(
+    tagOfRecord({ id: "1", name: "a" }, []),
+    tagOfRecord({ id: "1" }, []),
   );
 });

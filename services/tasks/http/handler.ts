@@ -16,31 +16,40 @@ import type { FairKey } from "../../shared/fair_queue.ts";
 import type { FairTurns, Turn } from "../../shared/fair_turns.ts";
 import type { Caller } from "../access/caller.ts";
 import { singleValue } from "../access/host.ts";
-import { admit, type AdmitOptions, type Gate } from "./admit.ts";
-import { BodyRoom } from "./body_room.ts";
-import { contextOf } from "./call_context.ts";
-import { type DestinationOptions, Destinations } from "./destination.ts";
+import {
+  admit,
+  type AdmitOptions,
+  type Gate,
+  isOfTenant,
+  payerAfter,
+  payerOf,
+  strangerAt,
+} from "./admission.ts";
+import { BodyRoom, type ReadBody, readBody } from "./read_body.ts";
+import { contextOf } from "./call.ts";
+import {
+  type DestinationOptions,
+  Destinations,
+  type Incoming,
+  locate,
+  type LocateOptions,
+} from "./locate.ts";
 import {
   type Answer,
   renderAnswer,
   type RenderedAnswer,
   type RenderOptions,
 } from "./answer.ts";
-import { problem } from "./problem_answer.ts";
-import { newRequestId, requestIdOf } from "./request_id.ts";
+import { problem, problemOfError } from "./problem_answer.ts";
+import { requestIdOf } from "./request_headers.ts";
 import type { AnyRoute } from "./route.ts";
 import {
   createMatcher,
   type RouteMatch,
   type RouteMatcher,
 } from "./route_matcher.ts";
-import type { IdempotentAnswers } from "./idempotent_answers.ts";
-import { openSlot } from "./keyed_slot.ts";
-import { type Incoming, locate, type LocateOptions } from "./locate.ts";
-import { isOfTenant, payerAfter, payerOf, strangerAt } from "./payer.ts";
-import { problemOfError } from "./problem_of_error.ts";
-import { RequestRates } from "./rate_problem.ts";
-import { type ReadBody, readBody } from "./read_body.ts";
+import { type IdempotentAnswers, openSlot } from "./idempotent_answers.ts";
+import { RequestRates } from "./request_rate.ts";
 
 /** Options of {@linkcode createHandler}. */
 export interface HandlerOptions
@@ -99,10 +108,7 @@ class Handler {
   }
 
   async handle(request: HttpRequest): Promise<HttpResponse> {
-    const requestId = requestIdOf(
-      request.headers.get("x-request-id"),
-      newRequestId,
-    );
+    const requestId = requestIdOf(request.headers.get("x-request-id"));
     const { origin } = this.#destinations.of(request);
     const host = singleValue(origin.host) ?? this.#options.serviceHost;
     const rendering: RenderOptions = { requestId, host };

@@ -1,10 +1,14 @@
 /**
- * The Idempotency-Key header: the same request sent twice takes effect once.
+ * The Idempotency-Key header, by which the same request sent twice takes effect
+ * once, and what is kept of an answer for the second time.
  *
  * @module
  */
 
 import { createHash } from "node:crypto";
+import type { AnswerPlace } from "../engine/bulk/operation.ts";
+import type { IdempotencyEntry, Write } from "../store/store.ts";
+import { type Answer, type RenderedAnswer, statusOf } from "./answer.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 
 /** What reading the header comes to. */
@@ -26,7 +30,7 @@ export interface IdempotencyScope {
 }
 
 /** Most characters of a key. */
-export const MAX_KEY_LENGTH = 255;
+const MAX_KEY_LENGTH = 255;
 
 /** A string of structured headers (RFC 9651, 3.3.3) without spaces. */
 const QUOTED = /^"((?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
@@ -92,4 +96,108 @@ function badKey(state: string): ProblemAnswer {
     detail: `Cannot read header "Idempotency-Key": ${state}`,
     extensions: { header: "Idempotency-Key" },
   });
+}
+
+/** How long an answer is kept. */
+const KEPT_MS = 86_400_000;
+
+/** Headers of an answer that are given again. */
+const KEPT_HEADERS = [
+  "content-type",
+  "location",
+  "etag",
+  "preference-applied",
+];
+
+/** No answer that is kept has it, so it tells those that are yet to come. */
+const PENDING_HEADER = "retry-after";
+
+/** The tenant; empty on hosts that are no tenant's. */
+  readonly tenantId: string;
+  /** The key within its scope, as the store has it. */
+  readonly key: string;
+  /** The hash of the request's body. */
+  readonly bodyHash: string;
+}
+
+/**
+ * Tells whether an answer is kept: not one that says nothing about the request
+ * itself.
+ */
+export function isKept(answer: Answer): boolean {
+  const status = statusOf(answer);
+  return status < 500 && status !== 401 && status !== 429 &&
+    !(answer.kind === "problem" && answer.code === "idempotency_in_progress");
+}
+
+/** Options of {@linkcode keepAnswer}. */
+export interface KeepOptions {
+  /** The answer as it was sent. */
+  readonly answer: RenderedAnswer;
+  /** The present, in milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/** The write that keeps an answer; it conflicts where one is kept already. */
+export function keepAnswer(
+  place: AnswerPlace,
+  { answer: { status, headers, body = "" }, nowMs }: KeepOptions,
+): Extract<Write, { readonly kind: "idempotency" }> {
+  const kept = KEPT_HEADERS.flatMap((header) => {
+    const value = headers[header];
+    return value === undefined ? [] : [[header, value]];
+  });
+  return {
+    kind: "idempotency",
+    tenantId: place.tenantId,
+    key: place.key,
+    entry: {
+      bodyHash: place.bodyHash,
+      status,
+      headers: Object.fromEntries(kept),
+      body,
+      expiresAtMs: nowMs + KEPT_MS,
+    },
+  };
+}
+
+/**
+ * The write that keeps a place for an answer that comes after its effect has
+ * begun; whoever goes on with the effect has to fill it.
+ */
+export function holdPlace(
+  { tenantId, key, bodyHash }: AnswerPlace,
+  nowMs: number,
+): Write {
+  return {
+    kind: "idempotency",
+    tenantId,
+    key,
+    entry: {
+      bodyHash,
+      status: 409,
+      headers: { [PENDING_HEADER]: "1" },
+      body: "",
+      expiresAtMs: nowMs + KEPT_MS,
+    },
+  };
+}
+
+/** The write that puts the answer where a place was kept for it. */
+export function fillPlace(place: AnswerPlace, options: KeepOptions): Write {
+  return { ...keepAnswer(place, options), replaces: true };
+}
+
+/** Tells whether an answer is yet to come. */
+export function isPending({ headers }: IdempotencyEntry): boolean {
+  return headers[PENDING_HEADER] !== undefined;
+}
+
+/** A kept answer as it is given again. */
+export function answerAgain(entry: IdempotencyEntry): RenderedAnswer {
+  return {
+    status: entry.status,
+    headers: { ...entry.headers, "idempotency-replayed": "true" },
+    ...(entry.body === "" ? {} : { body: entry.body }),
+  };
 }

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
 import { type Answer, json, type RenderedAnswer } from "./answer.ts";
-import { fillPlace, holdPlace, keepAnswer } from "./kept_answer.ts";
+import { fillPlace, holdPlace, keepAnswer } from "./idempotency_key.ts";
 import { problem } from "./problem_answer.ts";
 import { IdempotentAnswers, type KeyedRequest } from "./idempotent_answers.ts";
 import { userRoutes } from "../routes/users/user_routes.ts";

@@ -13,7 +13,7 @@ import { cannotTake, pointerTo } from "../../shared/schema/fault.ts";
 import { jsonFaultDetail, MAX_DEPTH } from "../../shared/schema/json_value.ts";
 import { readJsonText } from "./json_reader.ts";
 import { jsonSyntaxFault, type SyntaxPlace } from "./json_syntax.ts";
-import { parseMediaType } from "./media_type.ts";
+import { parseMediaType } from "./request_headers.ts";
 import {
   invalidRequest,
   problem,

@@ -13,7 +13,7 @@ import {
   type Shape,
 } from "../../shared/schema/schema.ts";
 import { scopesOfRole } from "../access/scope.ts";
-import type { Access } from "./access_rule.ts";
+import type { Access, AnswerShape, AnyRoute } from "./route.ts";
 import {
   type HEADER_PARAMETERS,
   type OpenApiHeader,
@@ -30,7 +30,6 @@ import {
   type ProblemCode,
   problemKind,
 } from "./problem_catalog.ts";
-import type { AnswerShape, AnyRoute } from "./route.ts";
 
 /** The path of a route as OpenAPI writes it. */
 export function pathTemplate(path: string): string {

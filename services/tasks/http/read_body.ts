@@ -1,18 +1,206 @@
 /**
  * Reading the body of a request, as long as its route and its tenant's plan
- * allow.
+ * allow, and bounding what the long bodies of all requests hold at once: made
+ * into values they take ten times their length, and as each is worked on in
+ * slices, many would be there at a time.
  *
  * @module
  */
 
+import type { Clock } from "../../shared/clock.ts";
+import type { Soon } from "../../shared/settled.ts";
 import type { Pausing } from "../../shared/slices.ts";
-import type { BodyRoom } from "./body_room.ts";
 import type { ClaimedLease } from "./admission.ts";
 import { readJsonBody } from "./json_body.ts";
-import { problem, type ProblemAnswer } from "./problem_answer.ts";
-import type { AnyRoute } from "./route.ts";
-import { DEFAULT_MAX_BODY_BYTES } from "./route_body.ts";
 import type { Incoming } from "./locate.ts";
+import { problem, type ProblemAnswer } from "./problem_answer.ts";
+import { type AnyRoute, DEFAULT_MAX_BODY_BYTES } from "./route.ts";
+
+/** What became of asking for room. */
+export type RoomOutcome =
+  | {
+    readonly kind: "ok";
+    /** Gives the room back. */
+    readonly release: () => void;
+  }
+  /** Too much waits, or it took too long. */
+  | { readonly kind: "busy" }
+  /** The client went away. */
+  | { readonly kind: "gone" };
+
+/** Options of {@linkcode BodyRoom}. */
+interface BodyRoomOptions {
+  /** The time. */
+  readonly clock: Clock;
+  /**
+   * Most bytes of bodies that are worked on; one body may have more.
+   * @default 16 MiB
+   */
+  readonly maxBytes?: number;
+  /** Most bytes of bodies that wait. */
+  readonly maxWaitingBytes: number;
+  /**
+   * A body that is no longer needs no room.
+   * @default 64 KiB
+   */
+  readonly shortBytes?: number;
+  /**
+   * How long room is waited for, in milliseconds.
+   * @default {30000}
+   */
+  readonly maxWaitMs?: number;
+}
+
+interface Waiting {
+  readonly key: string;
+  readonly bytes: number;
+  readonly begin: () => void;
+}
+
+const NO_ROOM_NEEDED: RoomOutcome = { kind: "ok", release: () => {} };
+
+/** Deals out room, first to those keys that have the least of it. */
+export class BodyRoom {
+  readonly #clock: Clock;
+  readonly #maxBytes: number;
+  readonly #maxWaitingBytes: number;
+  readonly #shortBytes: number;
+  readonly #maxWaitMs: number;
+  readonly #held = new Map<string, number>();
+  readonly #waiting = new Set<Waiting>();
+  #heldBytes = 0;
+  #waitingBytes = 0;
+
+  /** All room is free. */
+  constructor(options: BodyRoomOptions) {
+    this.#clock = options.clock;
+    this.#maxBytes = options.maxBytes ?? 16_777_216;
+    this.#maxWaitingBytes = options.maxWaitingBytes;
+    this.#shortBytes = options.shortBytes ?? 65_536;
+    this.#maxWaitMs = options.maxWaitMs ?? 30_000;
+  }
+
+  /** Bytes of bodies that are worked on. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** Bytes of bodies that wait. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /**
+   * Waits for room.
+   *
+   * @param body.key Who pays for it, such as a tenant.
+   * @param body.onGone Calls back when its client has gone; gives what
+   * ends that.
+   * @returns A value at once when there is room.
+   */
+  take(
+    { key, bytes, onGone }: {
+      readonly key: string;
+      readonly bytes: number;
+      readonly onGone: (listener: () => void) => () => void;
+    },
+  ): Soon<RoomOutcome> {
+    if (bytes <= this.#shortBytes) return NO_ROOM_NEEDED;
+    const next = this.#next();
+    const isFirst = next === undefined ||
+      this.#heldBy(key) < this.#heldBy(next.key);
+    if (isFirst && this.#hasRoom(key, bytes)) return this.#hold(key, bytes);
+    if (this.#waitingBytes + bytes > this.#maxWaitingBytes) {
+      return { kind: "busy" };
+    }
+    return this.#wait({ key, bytes, onGone });
+  }
+
+  async #wait(
+    { key, bytes, onGone }: Parameters<BodyRoom["take"]>[0],
+  ): Promise<RoomOutcome> {
+    const turn = Promise.withResolvers<RoomOutcome>();
+    const waiting: Waiting = {
+      key,
+      bytes,
+      begin: () => turn.resolve(this.#hold(key, bytes)),
+    };
+    this.#waiting.add(waiting);
+    this.#waitingBytes += bytes;
+    const leave = (kind: "busy" | "gone"): void => {
+      if (!this.#stopWaiting(waiting)) return;
+      turn.resolve({ kind });
+      this.#beginNext();
+    };
+    const timer = this.#clock.setTimer(() => leave("busy"), this.#maxWaitMs);
+    const stay = onGone(() => leave("gone"));
+    try {
+      return await turn.promise;
+    } finally {
+      timer.cancel();
+      stay();
+    }
+  }
+
+  /** A key has half of it at most, so that there is room for another one. */
+  #hasRoom(key: string, bytes: number): boolean {
+    if (this.#heldBytes === 0) return true;
+    const held = this.#heldBy(key);
+    return this.#heldBytes + bytes <= this.#maxBytes &&
+      (held === 0 || held + bytes <= this.#maxBytes / 2);
+  }
+
+  #heldBy(key: string): number {
+    return this.#held.get(key) ?? 0;
+  }
+
+  #hold(key: string, bytes: number): RoomOutcome {
+    this.#add(key, bytes);
+    let isHeld = true;
+    const release = (): void => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#add(key, -bytes);
+      this.#beginNext();
+    };
+    return { kind: "ok", release };
+  }
+
+  #add(key: string, bytes: number): void {
+    this.#heldBytes += bytes;
+    const held = this.#heldBy(key) + bytes;
+    if (held === 0) this.#held.delete(key);
+    else this.#held.set(key, held);
+  }
+
+  #stopWaiting(waiting: Waiting): boolean {
+    if (!this.#waiting.delete(waiting)) return false;
+    this.#waitingBytes -= waiting.bytes;
+    return true;
+  }
+
+  #beginNext(): void {
+    while (true) {
+      const next = this.#next();
+      if (next === undefined) return;
+      if (!this.#hasRoom(next.key, next.bytes)) return;
+      this.#stopWaiting(next);
+      next.begin();
+    }
+  }
+
+  /** The first one of those whose key has the least room. */
+  #next(): Waiting | undefined {
+    let next: Waiting | undefined;
+    let least = Infinity;
+    for (const waiting of this.#waiting) {
+      const held = this.#heldBy(waiting.key);
+      if (held < least) [next, least] = [waiting, held];
+      if (least === 0) break;
+    }
+    return next;
+  }
+}
 
 /** Options of {@linkcode readBody}. */
 export interface ReadBodyOptions {

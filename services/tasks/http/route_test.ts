@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { renderAnswer } from "./answer.ts";
+import { type Answer, renderAnswer } from "./answer.ts";
 import { callerOf, tenantOf } from "./call.ts";
-import type { Answer } from "./answer.ts";
 import { openApiOf } from "./openapi.ts";
 import type { AnyRoute } from "./route.ts";
 import { createMatcher } from "./route_matcher.ts";

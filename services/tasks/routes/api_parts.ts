@@ -13,7 +13,7 @@ import type { PushCaller } from "../delivery/push_call.ts";
 import type { AllowList } from "../delivery/allow_list.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Vault } from "../engine/vault.ts";
-import type { Cursors } from "../http/cursor.ts";
+import type { Cursors } from "../http/page.ts";
 import type { MirrorSettling } from "../engine/mirroring/mirror_settling.ts";
 import type { PlanBook } from "../engine/plan_book.ts";
 

@@ -26,8 +26,12 @@ import { empty, json } from "../answer.ts";
 import { tenantOf } from "../call.ts";
 import { etagOf } from "../etag.ts";
 import { problem } from "../problem_answer.ts";
-import { type AnyRoute, defineRoute } from "../route.ts";
-import { optionalBody, requiredBody } from "../route_body.ts";
+import {
+  type AnyRoute,
+  defineRoute,
+  optionalBody,
+  requiredBody,
+} from "../route.ts";
 
 const EXAMPLE = {
   id: "note_1",

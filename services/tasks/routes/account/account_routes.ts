@@ -10,17 +10,15 @@ import { REGISTRY } from "../../engine/repositories.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
-import { etagOf } from "../../http/etag.ts";
+import { answerOfChange, answerOfRead, etagOf } from "../../http/etag.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { requiredBody } from "../../http/route_body.ts";
+import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import {
   planTenantRemoval,
   type TenantRemovalOptions,
 } from "../accounts/plan_tenant_removal.ts";
 import { auditWrite } from "../../engine/audit_write.ts";
 import { commitPlan } from "../../http/commit_plan.ts";
-import { answerOfChange, answerOfRead } from "../../http/conditions.ts";
 import { TENANT, TENANT_FIELDS } from "../accounts/tenant_schema.ts";
 import {
   described,

@@ -8,7 +8,7 @@ import type { ApiParts } from "../api_parts.ts";
 import { tenantOf } from "../../http/call.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { shownTime } from "../shown_kinds.ts";
-import { answerPage, PAGE_FIELDS, pageShape } from "../../http/record_page.ts";
+import { answerPage, PAGE_FIELDS, pageShape } from "../../http/page.ts";
 import { described, named } from "../../../shared/schema/schema.ts";
 import { choice, integer, text } from "../../../shared/schema/values.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";

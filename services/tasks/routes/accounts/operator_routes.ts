@@ -8,17 +8,19 @@ import type { Tenant } from "../../domain/records.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { json } from "../../http/answer.ts";
-import { etagOf } from "../../http/etag.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { requiredBody } from "../../http/route_body.ts";
+import { answerOfRead, etagOf } from "../../http/etag.ts";
+import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import {
   planTenantRemoval,
   type TenantRemovalOptions,
 } from "./plan_tenant_removal.ts";
-import { readBookPage } from "../../http/book_page.ts";
+import {
+  answerPage,
+  PAGE_FIELDS,
+  pageShape,
+  readBookPage,
+} from "../../http/page.ts";
 import { commitPlan } from "../../http/commit_plan.ts";
-import { answerOfRead } from "../../http/conditions.ts";
-import { answerPage, PAGE_FIELDS, pageShape } from "../../http/record_page.ts";
 import { TENANT } from "./tenant_schema.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
 import { viewTenant } from "./tenant_view.ts";

@@ -9,9 +9,8 @@ import type { Tenant } from "../../domain/records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { type Answer, empty } from "../../http/answer.ts";
 import { type CallContext, callerOf } from "../../http/call.ts";
-import { etagOf } from "../../http/etag.ts";
+import { answerOfChange, etagOf } from "../../http/etag.ts";
 import type { CommitPlan } from "../../http/commit_plan.ts";
-import { answerOfChange } from "../../http/conditions.ts";
 import { removalWrites } from "../../engine/tenant_removal.ts";
 
 /** What routes that remove tenants need beside the parts of the API. */

@@ -10,7 +10,7 @@ import { REGISTRY } from "../../engine/repositories.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf } from "../../http/call.ts";
-import { etagOf } from "../../http/etag.ts";
+import { answerOfChange, etagOf } from "../../http/etag.ts";
 import {
   invalidRequest,
   problem,
@@ -18,7 +18,6 @@ import {
 } from "../../http/problem_answer.ts";
 import { auditWrite } from "../../engine/audit_write.ts";
 import { commitPlan } from "../../http/commit_plan.ts";
-import { answerOfChange } from "../../http/conditions.ts";
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
 import { viewTenant } from "./tenant_view.ts";
 import { OPERATED_FIELDS, type OperatedChanges } from "./account_schema.ts";

@@ -11,8 +11,7 @@ import {
   invalidRequest,
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { requiredBody } from "../../http/route_body.ts";
+import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { named } from "../../../shared/schema/schema.ts";
 import { asGiven, list } from "../../../shared/schema/composite.ts";
 import {

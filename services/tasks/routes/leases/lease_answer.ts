@@ -9,7 +9,7 @@ import type { Task } from "../../domain/task.ts";
 import { taskOfLease } from "../../engine/lease_id.ts";
 import type { LeaseOutcome, LeaseWord } from "../../engine/leases.ts";
 import type { Scrubber } from "../../secrets/scrub.ts";
-import { leaseOfNoTask, noSuchLease } from "../../http/claimed_lease.ts";
+import { leaseOfNoTask, noSuchLease } from "../../http/admission.ts";
 import { json, type JsonAnswer } from "../../http/answer.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { utcTime } from "../../domain/utc_time.ts";

@@ -9,9 +9,13 @@ import type { ApiParts } from "../api_parts.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, tenantOf } from "../../http/call.ts";
 import type { ProblemCode } from "../../http/problem_catalog.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { optionalBody, requiredBody } from "../../http/route_body.ts";
-import type { RouteBody } from "../../http/route_body.ts";
+import {
+  type AnyRoute,
+  defineRoute,
+  optionalBody,
+  requiredBody,
+  type RouteBody,
+} from "../../http/route.ts";
 import { speak } from "./lease_answer.ts";
 import { LEASE_STATE } from "./lease_schema.ts";
 import type { LeaseScrubbers } from "./lease_scrubbers.ts";

@@ -8,8 +8,7 @@
 import type { Answer } from "../../http/answer.ts";
 import type { CallContext } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
-import { answerOfRead } from "../../http/conditions.ts";
-import { tagOfText } from "../../http/content_tag.ts";
+import { answerOfRead, tagOfText } from "../../http/etag.ts";
 import { preferredType } from "./preferred_type.ts";
 
 /** A page in both forms. */

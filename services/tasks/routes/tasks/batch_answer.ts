@@ -13,7 +13,7 @@ import {
   type ProblemAnswer,
   type RequestFault,
 } from "../../http/problem_answer.ts";
-import { MINIMAL_APPLIED, prefersMinimal } from "../../http/prefer.ts";
+import { MINIMAL_APPLIED, prefersMinimal } from "../../http/request_headers.ts";
 import {
   cannotTake,
   MAX_BATCH_FAULTS,

@@ -17,10 +17,9 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Write } from "../../store/store.ts";
 import { type Answer, json, renderAnswer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
-import { fillPlace, holdPlace } from "../../http/kept_answer.ts";
+import { fillPlace, holdPlace } from "../../http/idempotency_key.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { requiredBody } from "../../http/route_body.ts";
+import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { pointerTo } from "../../../shared/schema/fault.ts";
 import {
   BULK,

@@ -10,8 +10,7 @@ import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { jsonTextOf } from "../../http/json_writer.ts";
 import type { ProblemAnswer } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { requiredBody } from "../../http/route_body.ts";
+import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import {
   type Fault,
   MAX_BATCH_FAULTS,

@@ -14,8 +14,8 @@ import {
   badCursor,
   type CursorScope,
   filterTextOf,
-} from "../../http/cursor.ts";
-import { nextPageLink } from "../../http/page_link.ts";
+  nextPageLink,
+} from "../../http/page.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import type { TaskPage, TaskPosition } from "../../store/queries.ts";

@@ -9,8 +9,7 @@ import { rulesOf } from "../../domain/rules.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, tenantOf } from "../../http/call.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { requiredBody } from "../../http/route_body.ts";
+import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { nullable } from "../../../shared/schema/composite.ts";
 import {
   described,

@@ -10,8 +10,11 @@ import type { Engine } from "../../engine/engine.ts";
 import { settle, type Settled, type Soon } from "../../../shared/settled.ts";
 import type { CallContext } from "../../http/call.ts";
 import type { Write } from "../../store/store.ts";
-import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
-import { problemOfError } from "../../http/problem_of_error.ts";
+import {
+  problem,
+  type ProblemAnswer,
+  problemOfError,
+} from "../../http/problem_answer.ts";
 import type { KeyLocks } from "../../engine/key_locks.ts";
 import type { JudgedTask, Surroundings } from "./validate_task.ts";
 import { TaskQuota } from "./task_quota.ts";

@@ -27,8 +27,8 @@ import {
   badCursor,
   type CursorScope,
   filterTextOf,
-} from "../../http/cursor.ts";
-import { nextPageLink } from "../../http/page_link.ts";
+  nextPageLink,
+} from "../../http/page.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { described } from "../../../shared/schema/schema.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
 import {
   changeCondition,
   findTask,
@@ -30,7 +30,6 @@ import { problem } from "../../http/problem_answer.ts";
 import { removeTask } from "../../engine/owner_actions.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { ProblemCode } from "../../http/problem_catalog.ts";
-import { optionalBody } from "../../http/route_body.ts";
 import { nullable } from "../../../shared/schema/composite.ts";
 import { described, named } from "../../../shared/schema/schema.ts";
 import { NO_FIELDS, object, optional } from "../../../shared/schema/object.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { ApiParts } from "../api_parts.ts";
-import type { BodyLimits } from "../../http/route_body.ts";
+import type { BodyLimits } from "../../http/route.ts";
 import type { KeyLocks } from "../../engine/key_locks.ts";
 import type { Operations } from "../../engine/bulk/operations.ts";
 import type { TaskCreator } from "./task_creator.ts";

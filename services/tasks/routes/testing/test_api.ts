@@ -36,7 +36,7 @@ import { createMemoryStore } from "../../store/testing/memory_store.ts";
 import type { AccountRules, ApiParts, Readiness } from "../api_parts.ts";
 import { CredentialRecords } from "../../engine/credential_records.ts";
 import { createHandler } from "../../http/handler.ts";
-import { Cursors } from "../../http/cursor.ts";
+import { Cursors } from "../../http/page.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import { IdempotentAnswers } from "../../http/idempotent_answers.ts";
 import { MirrorSettling } from "../../engine/mirroring/mirror_settling.ts";

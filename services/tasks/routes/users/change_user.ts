@@ -12,7 +12,7 @@ import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import { auditWrite } from "../../engine/audit_write.ts";
 import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
-import { answerOfChange } from "../../http/conditions.ts";
+import { answerOfChange } from "../../http/etag.ts";
 import { readGuard } from "../../engine/guard.ts";
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
 import { viewUser } from "./user_view.ts";

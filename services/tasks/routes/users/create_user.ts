@@ -7,8 +7,7 @@
 import { actorOf, administratorOf, seesPayloads } from "../../access/caller.ts";
 import { mayGrantRole } from "../../access/user_rules.ts";
 import type { User } from "../../domain/records.ts";
-import type { Answer } from "../../http/answer.ts";
-import { json } from "../../http/answer.ts";
+import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import {
   invalidRequest,

@@ -11,7 +11,7 @@ import { type Call, callerOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { auditWrite } from "../../engine/audit_write.ts";
 import { commitPlan } from "../../http/commit_plan.ts";
-import { answerOfChange } from "../../http/conditions.ts";
+import { answerOfChange } from "../../http/etag.ts";
 import { readGuard } from "../../engine/guard.ts";
 import { findUser } from "./change_user.ts";
 import type { UserParts } from "./create_user.ts";

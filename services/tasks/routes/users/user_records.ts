@@ -11,7 +11,7 @@ import type { ApiKey, User } from "../../domain/records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import type { Write } from "../../store/store.ts";
 import { identityRecordId } from "../../engine/credential_records.ts";
-import { tagOfRecord } from "../../http/content_tag.ts";
+import { tagOfRecord } from "../../http/etag.ts";
 
 /** More of them need not be told apart. */
 const ENOUGH_OWNERS = 2;

@@ -7,11 +7,14 @@
 import type { ApiParts } from "../api_parts.ts";
 import { json } from "../../http/answer.ts";
 import { tenantOf } from "../../http/call.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { requiredBody } from "../../http/route_body.ts";
-import { readBookPage } from "../../http/book_page.ts";
-import { answerOfRead } from "../../http/conditions.ts";
-import { answerPage, PAGE_FIELDS, pageShape } from "../../http/record_page.ts";
+import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
+import {
+  answerPage,
+  PAGE_FIELDS,
+  pageShape,
+  readBookPage,
+} from "../../http/page.ts";
+import { answerOfRead } from "../../http/etag.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
 import { viewUser } from "./user_view.ts";
 import { changeUser, findUser } from "./change_user.ts";

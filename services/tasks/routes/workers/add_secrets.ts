@@ -33,8 +33,7 @@ import {
   problem,
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { optionalBody } from "../../http/route_body.ts";
+import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
 import { viewCredential, viewSigning, viewValue } from "./secret_view.ts";
 import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
 import { auditOf } from "./audit.ts";

@@ -12,16 +12,15 @@ import {
 } from "../../http/call_address.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";
-import { etagOf } from "../../http/etag.ts";
+import { answerOfChange, etagOf } from "../../http/etag.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import {
   type AnyRoute,
   defineRoute,
+  requiredBody,
   type RouteFacts,
 } from "../../http/route.ts";
-import { requiredBody } from "../../http/route_body.ts";
 import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
-import { answerOfChange } from "../../http/conditions.ts";
 import { asGiven } from "../../../shared/schema/composite.ts";
 import { jsonEquals } from "../../../shared/schema/read_only.ts";
 import { type ReadOutcome, readWhole } from "../../../shared/schema/schema.ts";

@@ -19,8 +19,7 @@ import {
   problem,
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { requiredBody } from "../../http/route_body.ts";
+import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { readGuard } from "../../engine/guard.ts";
 import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
 import { quotaProblem } from "../quota.ts";

@@ -7,11 +7,9 @@
 import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, tenantOf } from "../../http/call.ts";
-import { filterTextOf } from "../../http/cursor.ts";
-import { etagOf } from "../../http/etag.ts";
+import { answerPage, filterTextOf, type PageQuery } from "../../http/page.ts";
+import { answerOfRead, etagOf } from "../../http/etag.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { answerOfRead } from "../../http/conditions.ts";
-import { answerPage, type PageQuery } from "../../http/record_page.ts";
 import { viewWorker } from "./worker_view.ts";
 import { factsOf, findWorker, noSuchWorker } from "./worker_finder.ts";
 import {

@@ -19,8 +19,7 @@ import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { optionalBody } from "../../http/route_body.ts";
+import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
 import { EmbeddedJson } from "../../engine/embedded_json.ts";
 import { viewTask } from "../tasks/task_view.ts";
 import {

@@ -4,11 +4,7 @@
  * @module
  */
 
-import {
-  PAGE_FIELDS,
-  type PageQuery,
-  pageShape,
-} from "../../http/record_page.ts";
+import { PAGE_FIELDS, type PageQuery, pageShape } from "../../http/page.ts";
 import {
   described,
   named,

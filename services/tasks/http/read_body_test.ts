@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { BodyRoom, type RoomOutcome } from "./body_room.ts";
+import { BodyRoom, type RoomOutcome } from "./read_body.ts";
 
 const OPTIONS = { maxBytes: 100, maxWaitingBytes: 300, shortBytes: 10 };
 const staying = () => () => {};

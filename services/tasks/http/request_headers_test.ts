@@ -4,7 +4,12 @@ import {
   assertMatch,
   assertNotEquals,
 } from "@std/assert";
-import { newRequestId, parseTraceParent, requestIdOf } from "./request_id.ts";
+import { newRequestId } from "../../shared/http/new_request_id.ts";
+import {
+  parseTraceParent,
+  prefersMinimal,
+  requestIdOf,
+} from "./request_headers.ts";
 
 Deno.test("requestIdOf() keeps a safe id and replaces any other", () => {
   const fresh = (): string => "new";
@@ -63,4 +68,25 @@ Deno.test("parseTraceParent() reads what W3C Trace Context says", () => {
       `cc-${traceId}-${parentId}-01more`,
     ]
   ) assertEquals(parseTraceParent(bad), undefined, bad);
+});
+
+Deno.test("prefersMinimal() tells whether return=minimal is preferred", () => {
+  const cases: readonly [string | undefined, boolean][] = [
+    [undefined, false],
+    ["", false],
+    ["return=minimal", true],
+    ["Return = minimal", true],
+    ['return="minimal"', true],
+    ["respond-async, return=minimal; foo=bar", true],
+    ["return=minimal, return=representation", true],
+    ["return=representation, return=minimal", false],
+    ["return=MINIMAL", false],
+    ["return", false],
+    ["return=", false],
+    ["returns=minimal", false],
+    ["handling=lenient; return=minimal", false],
+  ];
+  for (const [header, expected] of cases) {
+    assertEquals(prefersMinimal(header), expected, String(header));
+  }
 });

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { StoreBusyError } from "../store/store.ts";
 import { StoreFailedError } from "../../shared/store_failed_error.ts";
-import { problemOfError } from "./problem_of_error.ts";
+import { problemOfError } from "./problem_answer.ts";
 
 Deno.test("problemOfError() asks to try again when the store is busy or failed", () => {
   const logger = new RecordingLogger();

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import type { HttpHeaders, HttpRequest } from "../../shared/http/exchange.ts";
 import { type Network, parseNetwork } from "../../shared/ip_network.ts";
-import { type DestinationOptions, Destinations } from "./destination.ts";
+import { type DestinationOptions, Destinations } from "./locate.ts";
 import {
   testRequest,
   type TestRequestOptions,
