@@ -356,7 +356,7 @@ export async function openApi(
     devFallback: settings.devTenantFallback,
     trustedProxies: parsed.trustedProxies,
     repositories: engine.parts.repositories,
-    limitsOf: engine.parts.limitsOf,
+    limitsOfPlan: (plan) => options.plans.plan(plan).limits,
     maxBodyBytes: settings.maxBodyBytes,
     maxBodiesBytes: settings.maxBodiesBytes,
     operatorDigests: digestsOf(settings.operatorToken),

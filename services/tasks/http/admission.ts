@@ -9,17 +9,38 @@ import { type Soon, soon } from "../../shared/settled.ts";
 import { addressGroup } from "../../shared/ip_network.ts";
 import type {
   AuthenticationOutcome,
+  AuthenticationRequest,
   Authenticator,
 } from "../access/authenticator.ts";
 import { isOperatorToken, parseBearer } from "../access/authorization.ts";
 import { type Caller, mayLease, scopeLackedBy } from "../access/caller.ts";
+import type { Role, Scope } from "../access/scope.ts";
+import type { Tenant } from "../domain/records.ts";
 import { taskOfLease } from "../engine/lease_id.ts";
 import type { LeaseHolder, Leases } from "../engine/leases.ts";
 import { sha256 } from "../store/digest.ts";
 import type { Store } from "../store/store.ts";
 import type { Incoming } from "./locate.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
-import type { Access, AnyRoute } from "./route.ts";
+
+/** What a caller needs. */
+export type Access =
+  /** Anybody may. */
+  | { readonly kind: "public" }
+  /** A user or key of the tenant. */
+  | {
+    readonly kind: "member";
+    /** The least role that implies the scope. */
+    readonly role: Role;
+    /** The scope a caller needs. */
+    readonly scope: Scope;
+  }
+  /** The worker's credential, or a user or key that may lease. */
+  | { readonly kind: "worker" }
+  /** Whoever has the token of the lease. */
+  | { readonly kind: "lease" }
+  /** Who runs the service. */
+  | { readonly kind: "operator" };
 
 /** Who calls, or why nobody is let in. */
 export type Admission =
@@ -160,48 +181,111 @@ export interface Gate {
 }
 
 const ANYBODY: Admission = { kind: "ok", caller: undefined };
+/** Whose turn the operator's requests take. */
+const OPERATOR = "operator";
 
-/**
- * Tells who calls, and whether they may.
- *
- * @returns A value at once where everything is at hand.
- */
-export function admit(
-  incoming: Incoming,
-  options: AdmitOptions & Gate,
-): Soon<Admission> {
-  const { access, params, operatorDigests, authenticator } = options;
-  const { headers } = incoming.request;
-  // What the accounts ask for is checked there.
-  if (access.kind === "public") return ANYBODY;
-  if (access.kind === "lease") {
-    return admitHolder(incoming, {
-      leaseId: params["id"] ?? "",
-      source: options.leaseSource,
-    });
+/** The way of one request past its route's access: whose turn it takes, who calls. */
+export class RequestGate {
+  readonly #incoming: Incoming;
+  readonly #gate: Gate;
+  readonly #options: AdmitOptions;
+  /** The outcome for a lease's or the operator's token, which is judged once. */
+  #judged: Admission | undefined;
+
+  /** Judges nothing yet. */
+  constructor(
+    incoming: Incoming,
+    { gate, options }: {
+      readonly gate: Gate;
+      readonly options: AdmitOptions;
+    },
+  ) {
+    this.#incoming = incoming;
+    this.#gate = gate;
+    this.#options = options;
   }
-  if (access.kind === "operator") {
-    const bearer = parseBearer(headers.all("authorization"));
-    return bearer.kind === "ok" &&
-        isOperatorToken(bearer.token, operatorDigests)
-      ? { kind: "ok", caller: { kind: "operator" } }
-      : problem("invalid_credentials", {
-        detail: "Cannot accept the token: it is not the operator's",
-      });
+
+  /**
+   * Whose turn the request takes before its caller is known: that of the tenant
+   * if its credential is remembered as a valid one, and that of strangers
+   * otherwise, so that wrong credentials take no time of the tenant.
+   */
+  payer(): FairKey {
+    const { tenant, origin } = this.#incoming;
+    const stranger = strangerAt(origin.clientAddress);
+    switch (this.#gate.access.kind) {
+      case "public":
+        return stranger;
+      case "operator":
+        return this.#judge().kind === "ok" ? OPERATOR : stranger;
+      case "lease":
+        return payerAfter(this.#incoming, this.#judge()) ?? stranger;
+      case "member":
+      case "worker": {
+        const isRecalled = tenant !== undefined &&
+          this.#options.authenticator.recalls(this.#presented(tenant));
+        return isRecalled ? tenant.id : stranger;
+      }
+    }
   }
-  const { tenant, origin } = incoming;
-  if (tenant === undefined) {
-    throw new TypeError("Cannot tell who calls: the host is no tenant's");
+
+  /**
+   * Tells who calls, and whether they may.
+   *
+   * @returns A value at once where nothing has to be looked up.
+   */
+  admit(): Soon<Admission> {
+    switch (this.#gate.access.kind) {
+      case "public":
+        return ANYBODY;
+      case "operator":
+      case "lease":
+        return this.#judge();
+      case "member":
+      case "worker": {
+        const { tenant } = this.#incoming;
+        if (tenant === undefined) {
+          throw new TypeError("Cannot tell who calls: the host is no tenant's");
+        }
+        return soon(
+          this.#options.authenticator.authenticate(this.#presented(tenant)),
+          (outcome) => admissionOf(outcome, this.#gate),
+        );
+      }
+    }
   }
-  return soon(
-    authenticator.authenticate({
+
+  #presented(tenant: Tenant): AuthenticationRequest {
+    const { request: { headers }, origin } = this.#incoming;
+    return {
       authorization: headers.all("authorization"),
       head: headers,
       tenant,
       clientAddress: origin.clientAddress,
-    }),
-    (outcome) => admissionOf(outcome, { access, params }),
-  );
+    };
+  }
+
+  /** Judges a token that is the operator's or a lease's. */
+  #judge(): Admission {
+    return this.#judged ??= this.#gate.access.kind === "lease"
+      ? admitHolder(this.#incoming, {
+        leaseId: this.#gate.params["id"] ?? "",
+        source: this.#options.leaseSource,
+      })
+      : admitOperator(this.#incoming, this.#options.operatorDigests);
+  }
+}
+
+function admitOperator(
+  { request: { headers } }: Incoming,
+  operatorDigests: readonly string[],
+): Admission {
+  const bearer = parseBearer(headers.all("authorization"));
+  return bearer.kind === "ok" && isOperatorToken(bearer.token, operatorDigests)
+    ? { kind: "ok", caller: { kind: "operator" } }
+    : problem("invalid_credentials", {
+      detail: "Cannot accept the token: it is not the operator's",
+    });
 }
 
 function admissionOf(
@@ -245,71 +329,9 @@ function lacking(scope: string): ProblemAnswer {
   });
 }
 
-/** What is needed to tell whose turn a request takes. */
-export interface PayerOptions {
-  /** Digests of the operator's tokens. */
-  readonly operatorDigests: readonly string[];
-  /** Remembers who was let in. */
-  readonly authenticator: Pick<Authenticator, "recalls">;
-  /** Knows who holds leases. */
-  readonly leaseSource: LeaseSource;
-}
-
-/** What of a route tells whose turn a request for it takes. */
-export interface AskedRoute {
-  /** The route. */
-  readonly route: AnyRoute;
-  /** The values of its path's parameters. */
-  readonly params: Readonly<Record<string, string>>;
-}
-
-const OPERATOR = "operator";
-
 /** Strangers by address; all of them together count as one tenant. */
 export function strangerAt(address: string | undefined): FairKey {
   return { group: "strangers", member: addressGroup(address ?? "") };
-}
-
-/**
- * Whose turn a request takes: that of the tenant if its credential is remembered
- * as a good one, and that of strangers otherwise, so that wrong credentials take
- * no time of the tenant.
- */
-export function payerOf(
-  incoming: Incoming,
-  { route, params }: AskedRoute,
-  options: PayerOptions,
-): FairKey {
-  const { tenant, origin, request: { headers } } = incoming;
-  const stranger = strangerAt(origin.clientAddress);
-  switch (route.access.kind) {
-    case "public":
-      return stranger;
-    case "operator": {
-      const bearer = parseBearer(headers.all("authorization"));
-      return bearer.kind === "ok" &&
-          isOperatorToken(bearer.token, options.operatorDigests)
-        ? OPERATOR
-        : stranger;
-    }
-    case "lease": {
-      const leaseId = params["id"] ?? "";
-      const source = options.leaseSource;
-      return payerAfter(incoming, admitHolder(incoming, { leaseId, source })) ??
-        stranger;
-    }
-    case "member":
-    case "worker": {
-      const isRecalled = tenant !== undefined &&
-        options.authenticator.recalls({
-          authorization: headers.all("authorization"),
-          head: headers,
-          tenant,
-          clientAddress: origin.clientAddress,
-        });
-      return isRecalled ? tenant.id : stranger;
-    }
-  }
 }
 
 /** Whose turn the rest of a request takes once it is known who sent it. */

@@ -5,7 +5,6 @@
  */
 
 import type { EmbeddedJson } from "../engine/embedded_json.ts";
-import type { CallContext } from "./call.ts";
 import type { ProblemAnswer } from "./problem_answer.ts";
 import { problemKind } from "./problem_catalog.ts";
 
@@ -177,7 +176,10 @@ export function renderProblem(
 
 /** The JSON text of a problem within an answer: the body it would have alone. */
 export function problemText(
-  { requestId, baseUrl }: Pick<CallContext, "requestId" | "baseUrl">,
+  { requestId, baseUrl }: {
+    readonly requestId: string;
+    readonly baseUrl: string;
+  },
   problem: ProblemAnswer,
 ): string {
   const host = URL.parse(baseUrl)?.host ?? "";

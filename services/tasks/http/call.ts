@@ -1,5 +1,5 @@
 /**
- * What a handler is called with.
+ * What the handler of a route is called with: one object for each request.
  *
  * @module
  */
@@ -7,23 +7,13 @@
 import type { Pausing } from "../../shared/slices.ts";
 import type { Soon } from "../../shared/settled.ts";
 import type { Caller } from "../access/caller.ts";
+import type { PlanLimits, Tenant } from "../domain/records.ts";
 import type { Write } from "../store/store.ts";
 import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { AnswerPlace } from "../engine/bulk/operation.ts";
-import type { TraceParent } from "./request_headers.ts";
-
-/** The tenant a request is for. */
-export interface Tenant {
-  /** Its id. */
-  readonly id: string;
-  /** Its domain, which is a label of its host name. */
-  readonly domain: string;
-  /** The id of its plan. */
-  readonly plan: string;
-  /** The IANA time zone of its schedules unless they say otherwise. */
-  readonly timezone: string;
-}
+import type { Incoming } from "./locate.ts";
+import { parseTraceParent, type TraceParent } from "./request_headers.ts";
 
 /** A request without what its route's schemas read of it. */
 export interface CallContext {
@@ -49,6 +39,8 @@ export interface CallContext {
   readonly trace: TraceParent | undefined;
   /** The tenant; absent on hosts that are no tenant's. */
   readonly tenant: Tenant | undefined;
+  /** The limits of its plan; absent where the tenant is. */
+  readonly limits: PlanLimits | undefined;
   /** Who calls; absent on public routes. */
   readonly caller: Caller | undefined;
   /** Where the API is, as clients see it: `https://acme.example.com/api`. */
@@ -59,18 +51,18 @@ export interface CallContext {
   readonly nowMs: number;
   /**
    * The writes that keep an answer for a client that repeats its request; they
-   * belong into the very transaction that holds the effect. Empty where the client gave
-   * no Idempotency-Key, and for answers that are not kept.
+   * belong into the very transaction that holds the effect. Empty where the client
+   * gave no Idempotency-Key, and for answers that are not kept.
    */
-  along(answer: Answer): readonly Write[];
+  extraWrites(answer: Answer): readonly Write[];
   /**
    * Where the answer is kept, for effects that outlive the request; absent where
    * the client gave no Idempotency-Key.
    */
   readonly answerPlace?: AnswerPlace | undefined;
   /**
-   * Tells anew who calls, for routes that let their callers wait: a credential
-   * may have been revoked or have expired meanwhile.
+   * Authenticates the caller again, for routes that let their callers wait: a
+   * credential may have been revoked or have expired meanwhile.
    */
   admitAgain(): Soon<Admission>;
   /** The value of a header, whatever the case of its name. */
@@ -80,7 +72,7 @@ export interface CallContext {
   /**
    * Calls `listener` once when the client goes away, at once if it has.
    *
-   * @returns Ends the wish to be called.
+   * @returns Stops listening.
    */
   onGone(listener: () => void): () => void;
 }
@@ -91,6 +83,56 @@ export interface Call<Query, Body> extends CallContext {
   readonly query: Query;
   /** What the route's body schema read. */
   readonly body: Body;
+}
+
+/** Options of {@linkcode contextOf}: what was found out on the way. */
+export interface ContextOptions extends
+  Pick<
+    CallContext,
+    | "params"
+    | "caller"
+    | "pausing"
+    | "charge"
+    | "extraWrites"
+    | "admitAgain"
+    | "answerPlace"
+    | "nowMs"
+  > {
+  /** The host that the request names. */
+  readonly host: string;
+}
+
+/** Makes the call that the handler of a route is given, but for query and body. */
+export function contextOf(
+  incoming: Incoming,
+  options: ContextOptions,
+): CallContext {
+  const { params, caller, pausing, nowMs, host } = options;
+  const { extraWrites, admitAgain, answerPlace, charge } = options;
+  const { request, requestId, origin, path, rawQuery, prefix } = incoming;
+  const { tenant, limits } = incoming;
+  return {
+    params,
+    caller,
+    pausing,
+    charge,
+    extraWrites,
+    admitAgain,
+    answerPlace,
+    path,
+    rawQuery,
+    requestId,
+    trace: parseTraceParent(request.headers.get("traceparent")),
+    tenant,
+    limits,
+    baseUrl: `${origin.scheme}://${host}${prefix}` +
+      (tenant === undefined ? "" : "/api"),
+    peer: origin.clientAddress ?? "",
+    nowMs,
+    header: (name) => request.headers.get(name),
+    isGone: () => request.isGone(),
+    onGone: (listener) => request.onGone(listener),
+  };
 }
 
 /**

@@ -5,58 +5,54 @@
  * @module
  */
 
-import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { FairKey } from "../../shared/fair_queue.ts";
+import type { FairTurns, Turn } from "../../shared/fair_turns.ts";
 import type {
   HttpHandler,
   HttpRequest,
   HttpResponse,
 } from "../../shared/http/exchange.ts";
-import type { Clock } from "../../shared/clock.ts";
-import type { FairKey } from "../../shared/fair_queue.ts";
-import type { FairTurns, Turn } from "../../shared/fair_turns.ts";
+import type { Logger } from "../../shared/logger.ts";
 import type { Caller } from "../access/caller.ts";
 import { singleValue } from "../access/host.ts";
 import {
-  admit,
   type AdmitOptions,
-  type Gate,
   isOfTenant,
   payerAfter,
-  payerOf,
+  RequestGate,
   strangerAt,
 } from "./admission.ts";
-import { BodyRoom, type ReadBody, readBody } from "./read_body.ts";
-import { contextOf } from "./call.ts";
-import {
-  type DestinationOptions,
-  Destinations,
-  type Incoming,
-  locate,
-  type LocateOptions,
-} from "./locate.ts";
 import {
   type Answer,
   renderAnswer,
   type RenderedAnswer,
   type RenderOptions,
 } from "./answer.ts";
+import { contextOf } from "./call.ts";
+import { type IdempotentAnswers, openSlot } from "./idempotent_answers.ts";
+import {
+  type Destination,
+  type DestinationOptions,
+  Destinations,
+  type Incoming,
+  locate,
+  type LocateOptions,
+} from "./locate.ts";
 import { problem, problemOfError } from "./problem_answer.ts";
+import { BodyRoom, type ReadBody, readBody } from "./read_body.ts";
 import { requestIdOf } from "./request_headers.ts";
+import { RequestRates } from "./request_rate.ts";
 import type { AnyRoute } from "./route.ts";
 import {
   createMatcher,
   type RouteMatch,
   type RouteMatcher,
 } from "./route_matcher.ts";
-import { type IdempotentAnswers, openSlot } from "./idempotent_answers.ts";
-import { RequestRates } from "./request_rate.ts";
 
 /** Options of {@linkcode createHandler}. */
 export interface HandlerOptions
-  extends
-    DestinationOptions,
-    Omit<LocateOptions, "destinations">,
-    AdmitOptions {
+  extends DestinationOptions, LocateOptions, AdmitOptions {
   /** All routes. */
   readonly routes: readonly AnyRoute[];
   /** Longest body of any request. */
@@ -74,7 +70,7 @@ export interface HandlerOptions
   readonly onWaited?: (key: FairKey, waitedMs: number) => void;
   /**
    * Hears who was let in.
-   * @default nobody does
+   * @default nothing does
    */
   readonly onCaller?: (caller: Caller | undefined) => void;
   /** The time. */
@@ -109,11 +105,12 @@ class Handler {
 
   async handle(request: HttpRequest): Promise<HttpResponse> {
     const requestId = requestIdOf(request.headers.get("x-request-id"));
-    const { origin } = this.#destinations.of(request);
-    const host = singleValue(origin.host) ?? this.#options.serviceHost;
+    const destination = this.#destinations.of(request);
+    const host = singleValue(destination.origin.host) ??
+      this.#options.serviceHost;
     const rendering: RenderOptions = { requestId, host };
     try {
-      return await this.#inTurn(request, rendering);
+      return await this.#inTurn({ request, requestId, destination }, rendering);
     } catch (error) {
       return renderAnswer(
         problemOfError(error, { requestId, logger: this.#options.logger }),
@@ -124,11 +121,14 @@ class Handler {
 
   /** Answers when it is the turn of the request. */
   async #inTurn(
-    request: HttpRequest,
+    arrival: Arrival,
     rendering: RenderOptions,
   ): Promise<RenderedAnswer> {
-    const found = await this.#find(request, rendering.requestId);
-    const asking = this.#options.turns.begin(this.#payerOf(found), request);
+    const found = await this.#find(arrival);
+    const payer = found.kind === "route"
+      ? found.gate.payer()
+      : strangerAt(arrival.destination.origin.clientAddress);
+    const asking = this.#options.turns.begin(payer, arrival.request);
     const begun = asking instanceof Promise ? await asking : asking;
     switch (begun.kind) {
       case "ok":
@@ -144,40 +144,39 @@ class Handler {
           rendering,
         );
       case "gone":
-        // Nothing reads this answer.
+        // The client is gone, so this answer is not read.
         return renderAnswer(problem("overloaded"), rendering);
     }
   }
 
-  /** What a request is for. */
-  async #find(request: HttpRequest, requestId: string): Promise<Found> {
-    const located = await locate(request, {
+  /** Finds the tenant and the route of a request. */
+  async #find(arrival: Arrival): Promise<Found> {
+    const located = await locate(arrival.request, {
       repositories: this.#options.repositories,
-      limitsOf: this.#options.limitsOf,
-      destinations: this.#destinations,
-      requestId,
+      limitsOfPlan: this.#options.limitsOfPlan,
+      destination: arrival.destination,
+      requestId: arrival.requestId,
     });
     if (located.kind === "problem") {
-      return this.#onAnyHost(request, requestId) ??
-        { kind: "nowhere", answer: located, request };
+      return this.#onAnyHost(arrival) ?? { kind: "nowhere", answer: located };
     }
     const { incoming } = located;
     const match = this.#matcher.on(incoming.host)
-      .match(request.method, incoming.path);
-    if (match.kind === "route") return { ...match, incoming };
-    return {
-      kind: "nowhere",
-      answer: answerWithoutRoute(match, incoming),
-      request,
-    };
+      .match(incoming.request.method, incoming.path);
+    return match.kind === "route"
+      ? this.#foundRoute(match, incoming)
+      : { kind: "nowhere", answer: answerWithoutRoute(match, incoming) };
   }
 
-  #payerOf(found: Found): FairKey {
-    if (found.kind === "route") {
-      return payerOf(found.incoming, found, this.#options);
-    }
-    const { origin } = this.#destinations.of(found.request);
-    return strangerAt(origin.clientAddress);
+  #foundRoute(
+    { route, params }: Pick<FoundRoute, "route" | "params">,
+    incoming: Incoming,
+  ): FoundRoute {
+    const gate = new RequestGate(incoming, {
+      gate: { access: route.access, params },
+      options: this.#options,
+    });
+    return { kind: "route", incoming, route, params, gate };
   }
 
   async #answerNow(
@@ -209,12 +208,14 @@ class Handler {
   }
 
   /** What every host has, where the host is no tenant's: probes ask by address. */
-  #onAnyHost(request: HttpRequest, requestId: string): Found | undefined {
+  #onAnyHost(
+    { request, requestId, destination: { origin } }: Arrival,
+  ): FoundRoute | undefined {
     const [path = "", rawQuery = ""] = request.target.split("?", 2);
     const match = this.#matcher.on("apex").match(request.method, path);
     if (match.kind !== "route" || match.route.hosts !== "any") return undefined;
-    const { clientAddress } = this.#destinations.of(request).origin;
-    const incoming: Incoming = {
+    const { clientAddress } = origin;
+    return this.#foundRoute(match, {
       request,
       requestId,
       origin: { host: undefined, scheme: "http", clientAddress },
@@ -224,8 +225,7 @@ class Handler {
       host: "apex",
       tenant: undefined,
       limits: undefined,
-    };
-    return { ...match, incoming };
+    });
   }
 
   async #route(
@@ -235,15 +235,8 @@ class Handler {
       readonly turn: Turn;
     },
   ): Promise<RenderedAnswer> {
-    const { incoming, route, params } = found;
-    const gate = {
-      operatorDigests: this.#options.operatorDigests,
-      authenticator: this.#options.authenticator,
-      leaseSource: this.#options.leaseSource,
-      access: route.access,
-      params,
-    };
-    const admitting = admit(incoming, gate);
+    const { incoming, route, gate } = found;
+    const admitting = gate.admit();
     const admitted = admitting instanceof Promise ? await admitting : admitting;
     const over = this.#rates.refusal(incoming, admitted);
     if (over !== undefined) return renderAnswer(over, rendering);
@@ -268,7 +261,6 @@ class Handler {
       return await this.#answerBody(found, {
         rendering,
         turn,
-        gate,
         caller,
         body,
         charge: (more) => tasks += more,
@@ -281,11 +273,10 @@ class Handler {
   }
 
   async #answerBody(
-    { incoming, route, params }: FoundRoute,
-    { rendering, turn, gate, caller, body, charge }: {
+    { incoming, route, params, gate }: FoundRoute,
+    { rendering, turn, caller, body, charge }: {
       readonly rendering: RenderOptions;
       readonly turn: Turn;
-      readonly gate: AdmitOptions & Gate;
       readonly caller: Caller | undefined;
       readonly body: ReadBody;
       readonly charge: (tasks: number) => void;
@@ -320,14 +311,14 @@ class Handler {
         caller,
         pausing: turn,
         charge,
-        along: (answer) => slot?.slot.writes(answer, render) ?? [],
-        admitAgain: () => admit(incoming, gate),
+        extraWrites: (answer) => slot?.slot.writes(answer, render) ?? [],
+        admitAgain: () => gate.admit(),
         answerPlace: slot?.slot.place,
-        serviceHost: this.#options.serviceHost,
+        host: singleValue(incoming.origin.host) ?? this.#options.serviceHost,
         nowMs: this.#options.clock.nowMs(),
       });
       const answer = await route.answer(context, body.value);
-      // What a stranger is refused is worth no place in the store.
+      // A refusal without a caller is not worth a place in the store.
       const isKept = caller !== undefined || answer.kind !== "problem";
       if (isKept) await slot?.slot.keep(answer, render);
       return render(answer);
@@ -337,11 +328,17 @@ class Handler {
   }
 }
 
+/** A request and what its head says. */
+interface Arrival {
+  readonly request: HttpRequest;
+  readonly requestId: string;
+  readonly destination: Destination;
+}
+
 /** Where a request leads. */
 type Found = FoundRoute | {
   readonly kind: "nowhere";
   readonly answer: Answer;
-  readonly request: HttpRequest;
 };
 
 interface FoundRoute {
@@ -349,6 +346,7 @@ interface FoundRoute {
   readonly incoming: Incoming;
   readonly route: AnyRoute;
   readonly params: Readonly<Record<string, string>>;
+  readonly gate: RequestGate;
 }
 
 function answerWithoutRoute(

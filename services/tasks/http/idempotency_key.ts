@@ -112,14 +112,6 @@ const KEPT_HEADERS = [
 /** No answer that is kept has it, so it tells those that are yet to come. */
 const PENDING_HEADER = "retry-after";
 
-/** The tenant; empty on hosts that are no tenant's. */
-  readonly tenantId: string;
-  /** The key within its scope, as the store has it. */
-  readonly key: string;
-  /** The hash of the request's body. */
-  readonly bodyHash: string;
-}
-
 /**
  * Tells whether an answer is kept: not one that says nothing about the request
  * itself.

@@ -5,14 +5,15 @@
  */
 
 import type { HttpHeaders, HttpRequest } from "../../shared/http/exchange.ts";
-import type { Soon } from "../../shared/settled.ts";
 import { originOf, type TrustedOrigin } from "../access/forwarded.ts";
 import { type HostOutcome, resolveTarget } from "../access/host.ts";
 import type { Network } from "../../shared/ip_network.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
 import { REGISTRY, type Repositories } from "../engine/repositories.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
-import type { HostKind } from "./route.ts";
+
+/** The hosts of the service. */
+export type HostKind = "tenant" | "accounts" | "accounts_admin" | "apex";
 
 /** What decides where requests go. */
 export interface DestinationOptions {
@@ -93,12 +94,10 @@ export class Destinations {
 
 /** What it takes to find the tenant of a request. */
 export interface LocateOptions {
-  /** Reads what the head of a request says of it. */
-  readonly destinations: Destinations;
   /** Where tenants are. */
   readonly repositories: Pick<Repositories, "tenants">;
-  /** The limits of a tenant. */
-  readonly limitsOf: (tenantId: string) => Soon<PlanLimits>;
+  /** The limits of a plan, by its id. */
+  readonly limitsOfPlan: (plan: string) => PlanLimits;
 }
 
 /** A request with what is known of it so far. */
@@ -131,10 +130,15 @@ export type Located =
 /** Finds out which part of the service a request is for. */
 export async function locate(
   request: HttpRequest,
-  options: LocateOptions & { readonly requestId: string },
+  options: LocateOptions & {
+    /** What the head of the request says. */
+    readonly destination: Destination;
+    /** The id of the request. */
+    readonly requestId: string;
+  },
 ): Promise<Located> {
-  const { destinations, repositories, limitsOf, requestId } = options;
-  const { origin, part, path, prefix, rawQuery } = destinations.of(request);
+  const { destination, repositories, limitsOfPlan, requestId } = options;
+  const { origin, part, path, prefix, rawQuery } = destination;
   const common = { request, requestId, origin, rawQuery, path, prefix };
   switch (part.kind) {
     case "bad_host":
@@ -154,7 +158,7 @@ export async function locate(
           detail: `Cannot serve "${tenant.domain}": it is suspended`,
         });
       }
-      const limits = await limitsOf(tenant.id);
+      const limits = limitsOfPlan(tenant.plan);
       return {
         kind: "ok",
         incoming: { ...common, host: "tenant", tenant, limits },

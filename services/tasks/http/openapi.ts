@@ -22,7 +22,8 @@ import {
   operationOf,
   pathTemplate,
 } from "./openapi_operation.ts";
-import type { AnyRoute, HostKind } from "./route.ts";
+import type { HostKind } from "./locate.ts";
+import type { AnyRoute } from "./route.ts";
 import { BASE_PATHS } from "./route_matcher.ts";
 
 /** What the document says beside the routes. */

@@ -13,7 +13,8 @@ import {
   type Shape,
 } from "../../shared/schema/schema.ts";
 import { scopesOfRole } from "../access/scope.ts";
-import type { Access, AnswerShape, AnyRoute } from "./route.ts";
+import type { Access } from "./admission.ts";
+import type { AnswerShape, AnyRoute } from "./route.ts";
 import {
   type HEADER_PARAMETERS,
   type OpenApiHeader,

@@ -32,7 +32,7 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
     devFallback: false,
     trustedProxies: [],
     repositories: engine.parts.repositories,
-    limitsOf: engine.parts.limitsOf,
+    limitsOfPlan: (plan) => parts.plans.plan(plan).limits,
     operatorDigests: [],
     authenticator: new Authenticator({
       store: new CredentialRecords(engine.parts),

@@ -15,30 +15,12 @@ import {
   type Schema,
   type Shape,
 } from "../../shared/schema/schema.ts";
-import type { Role, Scope } from "../access/scope.ts";
 import type { Answer } from "./answer.ts";
+import type { Access } from "./admission.ts";
 import type { Call, CallContext } from "./call.ts";
+import type { HostKind } from "./locate.ts";
 import { invalidRequest, type RequestFault } from "./problem_answer.ts";
 import type { ProblemCode } from "./problem_catalog.ts";
-
-/** What a caller needs. */
-export type Access =
-  /** Anybody may. */
-  | { readonly kind: "public" }
-  /** A user or key of the tenant. */
-  | {
-    readonly kind: "member";
-    /** The least role that implies the scope. */
-    readonly role: Role;
-    /** The scope a caller needs. */
-    readonly scope: Scope;
-  }
-  /** The worker's credential, or a user or key that may lease. */
-  | { readonly kind: "worker" }
-  /** Whoever has the token of the lease. */
-  | { readonly kind: "lease" }
-  /** Who runs the service. */
-  | { readonly kind: "operator" };
 
 /** Bounds of a plan that bodies depend on. */
 export interface BodyLimits {
@@ -157,9 +139,6 @@ function factsOf(
 /** A method a route is for; GET answers HEAD as well. */
 export type RouteMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** The hosts of the service. */
-export type HostKind = "tenant" | "accounts" | "accounts_admin" | "apex";
-
 /** What an answer of a status looks like. */
 export interface AnswerShape {
   /** What the answer means. */
@@ -273,8 +252,8 @@ export interface AnyRoute extends RouteFacts {
   readonly body: Omit<RouteBody<unknown>, "read"> | undefined;
   /**
    * Reads query and body by the route's schemas, and lets the handler answer
-   * when both are good. `json` is the parsed body, `undefined` when there is
-   * none.
+   * when both are valid: `context` becomes the call that it gets. `json` is the
+   * parsed body, `undefined` when there is none.
    */
   answer(context: CallContext, json: unknown): Promise<Answer> | Answer;
 }
@@ -303,18 +282,11 @@ export function defineRoute<Query, Body>(
         : queryFaults;
       return invalidRequest(faults);
     }
-    return handle({
-      ...context,
-      along: (made) => context.along(made),
-      charge: (tasks) => context.charge(tasks),
-      admitAgain: () => context.admitAgain(),
-      header: (name) => context.header(name),
-      isGone: () => context.isGone(),
-      onGone: (listener) => context.onGone(listener),
-      // Without schemas both types are unknown, and so is nothing at all.
+    // Without schemas both types are unknown, and so is nothing at all.
+    return handle(Object.assign(context, {
       query: readQuery as Query,
       body: readBody.value as Body,
-    });
+    }));
   }
 
   return { ...facts, query: query ?? NO_QUERY, body, answer };

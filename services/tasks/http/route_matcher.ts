@@ -8,7 +8,8 @@ import {
   type RouteMatch as TreeMatch,
   RouteTree,
 } from "../../shared/http/route_tree.ts";
-import type { HostKind, RouteFacts } from "./route.ts";
+import type { HostKind } from "./locate.ts";
+import type { RouteFacts } from "./route.ts";
 
 /** What is to be known of a route to find it. */
 export type Routable = Pick<

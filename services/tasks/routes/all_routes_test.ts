@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { parseTenantDomain } from "../access/tenant_domain.ts";
 import { openApiOf } from "../http/openapi.ts";
-import type { AnyRoute, HostKind } from "../http/route.ts";
+import type { HostKind } from "../http/locate.ts";
+import type { AnyRoute } from "../http/route.ts";
 import { createMatcher, fullPath, HOST_KINDS } from "../http/route_matcher.ts";
 import { pathTemplate } from "../http/openapi_operation.ts";
 import { openApiFaults } from "../http/testing/openapi_check.ts";

@@ -62,7 +62,7 @@ export interface NewTenant {
 }
 
 /** What of a call counts for making a tenant. */
-export type TenantCall = Pick<CallContext, "baseUrl" | "nowMs" | "along">;
+export type TenantCall = Pick<CallContext, "baseUrl" | "nowMs" | "extraWrites">;
 
 /** Makes a tenant. */
 export async function createTenant(
@@ -118,7 +118,7 @@ export async function createTenant(
         }),
         // What is kept for a repeated request never holds a secret, above all
         // not where anybody may send it.
-        ...call.along(answerWith(null)),
+        ...call.extraWrites(answerWith(null)),
       ],
       onConflict: ({ reason }) =>
         reason === "alias" ? domainTaken(tenant.domain) : undefined,

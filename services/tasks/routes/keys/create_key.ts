@@ -88,7 +88,7 @@ export async function createKey(
           detail: powerOf(key),
         }),
         // What is kept for a repeated request never holds a secret.
-        ...call.along(madeKey(call, key, null)),
+        ...call.extraWrites(madeKey(call, key, null)),
       ],
     };
   });

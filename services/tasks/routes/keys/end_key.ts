@@ -156,7 +156,7 @@ export async function rotateKey(
           detail: { ...powerOf(next), successor: id, overlap_ms: overlapMs },
         }),
         // What is kept for a repeated request never holds a secret.
-        ...call.along(madeKey(call, next, null)),
+        ...call.extraWrites(madeKey(call, next, null)),
       ],
       afterwards: () => apiKeys.forget(tenantId, key.id),
     };

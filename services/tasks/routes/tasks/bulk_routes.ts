@@ -196,7 +196,7 @@ async function begin(
     order,
     (operation) => [
       ...(order.isDryRun ? [] : auditOf(order)),
-      ...call.along(answerOf(operation)),
+      ...call.extraWrites(answerOf(operation)),
     ],
   );
   switch (outcome.kind) {

@@ -159,7 +159,7 @@ async function createBatch(
     call,
     along: call.answerPlace === undefined
       ? undefined
-      : async (made) => call.along(await answerOf(made)),
+      : async (made) => call.extraWrites(await answerOf(made)),
   });
   switch (outcome.kind) {
     case "problem":

@@ -117,7 +117,7 @@ async function createTask(
     surroundings,
     isAtomic: true,
     call,
-    along: (made) => call.along(answerOf(made)),
+    along: (made) => call.extraWrites(answerOf(made)),
   });
   return outcome.kind === "problem" ? outcome : answerOf(outcome.made);
 }

@@ -17,7 +17,7 @@ import { readJsonText } from "../../http/json_reader.ts";
 import { jsonTextOf } from "../../http/json_writer.ts";
 import { MAX_DEPTH } from "../../../shared/schema/json_value.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
-import type { Tenant } from "../../http/call.ts";
+import type { Tenant } from "../../domain/records.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { callbackRefusal } from "../../http/call_address.ts";

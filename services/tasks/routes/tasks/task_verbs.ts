@@ -229,7 +229,9 @@ async function applyVerb(
       settled.kind === "changed"
         ? [
           ...requiringWorker(parts, settled),
-          ...call.along(taskAnswer(call, settled.task, { workerName, parts })),
+          ...call.extraWrites(
+            taskAnswer(call, settled.task, { workerName, parts }),
+          ),
         ]
         : [],
   });

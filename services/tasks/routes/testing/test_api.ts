@@ -244,7 +244,7 @@ export async function openTestApi(options: TestApiOptions): Promise<TestApi> {
     devFallback: options.devFallback ?? false,
     trustedProxies: options.trustedProxies ?? [],
     repositories,
-    limitsOf: engine.parts.limitsOf,
+    limitsOfPlan: (plan) => plans.plan(plan).limits,
     operatorDigests: options.operatorDigests ?? [],
     authenticator: new Authenticator({
       store: new CredentialRecords(engine.parts),

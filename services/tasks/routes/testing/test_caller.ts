@@ -11,7 +11,8 @@ import type {
 import { encodeResponse } from "../../../shared/http1/response.ts";
 import { openApiOf } from "../../http/openapi.ts";
 import type { OpenApiDocument } from "../../http/openapi_document.ts";
-import type { AnyRoute, HostKind } from "../../http/route.ts";
+import type { HostKind } from "../../http/locate.ts";
+import type { AnyRoute } from "../../http/route.ts";
 import { createMatcher, type RouteMatcher } from "../../http/route_matcher.ts";
 import { answerFaults } from "../../http/testing/answer_check.ts";
 import { testRequest } from "./test_request.ts";

@@ -98,7 +98,7 @@ export async function createUser(
           target: user.id,
           detail: { role, status, payloads },
         }),
-        ...call.along(answer),
+        ...call.extraWrites(answer),
       ],
       onConflict: ({ reason }) =>
         reason === "alias" ? emailTaken("create") : undefined,

@@ -183,7 +183,7 @@ async function planValues(
         target: workerId,
         detail: { names: changes.map(({ next }) => next.name) },
       }),
-      ...call.along(answer),
+      ...call.extraWrites(answer),
     ],
     answer,
   };
@@ -239,7 +239,7 @@ async function planCredential(
         target: workerId,
         detail: { credential: id },
       }),
-      ...call.along(answerWith(null)),
+      ...call.extraWrites(answerWith(null)),
     ],
     answer: answerWith(secret),
   };
@@ -277,7 +277,7 @@ async function planRotation(
         target: worker.id,
         detail: { number: current.number },
       }),
-      ...call.along(answerWith(null)),
+      ...call.extraWrites(answerWith(null)),
     ],
     answer: answerWith(keyed.secret),
   };

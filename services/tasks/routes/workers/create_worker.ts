@@ -126,7 +126,7 @@ async function planWorker(
       }),
       ...keyed.writes,
       // Secrets are kept sealed or not at all, in kept answers too.
-      ...call.along(createdAnswer(call, worker, null)),
+      ...call.extraWrites(createdAnswer(call, worker, null)),
     ],
     answer: createdAnswer(call, worker, secret),
     onConflict: ({ reason }) =>

@@ -117,7 +117,7 @@ async function planPause(
         target: worker.id,
         detail: { name: worker.name },
       }),
-      ...call.along(answer),
+      ...call.extraWrites(answer),
     ],
     answer,
     afterwards: () =>
