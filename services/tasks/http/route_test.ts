@@ -102,11 +102,11 @@ Deno.test("answerFaults() finds answers that the document does not promise", () 
   assertEquals(faults(200, noteOf({})), ["lacks etag"]);
   assertEquals(faults(200, noteOf({ title: 5 })), [
     "lacks etag",
-    "/title: is not of type string",
+    '/title: must be string {"type":"string"}',
   ]);
   assertEquals(
     faults(200, noteOf({ secret: 5 })).at(-1),
-    "/secret: is not allowed",
+    ': must NOT have additional properties {"additionalProperty":"secret"}',
   );
   assertEquals(faults(202, {}), ["getNote does not promise the status 202"]);
   assertEquals(faults(404, {}).at(-1), 'has the type "application/json"');
