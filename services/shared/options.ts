@@ -1,0 +1,440 @@
+/**
+ * The kinds of options of a program: what a service writes its table of settings
+ * with, which the environment fills, and a command its table of flags, which the
+ * command line fills.
+ *
+ * An option with neither a default nor `required` may be missing: its value is
+ * `undefined` then.
+ *
+ * @module
+ */
+
+import { formatGoDuration, parseGoDuration } from "./duration.ts";
+
+/** One option: a text from outside with a type and a meaning. */
+export interface Option<T> {
+  /** Name of the variable of the environment; empty for a flag. */
+  readonly name: string;
+  /** Other names of it. */
+  readonly aliases: readonly string[];
+  /** Heading it stands under in help and README. */
+  readonly group: string;
+  /** What it does, in one or two sentences. */
+  readonly help: string;
+  /** Whether its value must never be shown. */
+  readonly secret: boolean;
+  /** Whether the command line must have it. */
+  readonly required: boolean;
+  /** Whether it may come several times; its values are joined to one list. */
+  readonly repeatable: boolean;
+  /** What is accepted, in words. */
+  readonly expected: string;
+  /** Stands for the value in the help of a command; empty when it takes none. */
+  readonly valueName: string;
+  /** The value of a flag that stands alone; `undefined` when it needs one. */
+  readonly bareText: string | undefined;
+  /** The default as text; `undefined` when there is none. */
+  readonly defaultText: string | undefined;
+  /** The value when nothing is given. */
+  readonly fallback: T;
+  /** The value of a text; `undefined` when it is not accepted. */
+  parse(text: string): T | undefined;
+}
+
+/** Options by the name the program knows them under, such as `dialString`. */
+export type OptionTable = Readonly<Record<string, Option<unknown>>>;
+
+/** The values of a table, each with its type. */
+export type OptionValues<T extends OptionTable> = {
+  readonly [K in keyof T]: T[K] extends Option<infer V> ? V : never;
+};
+
+/** What every kind of option takes. */
+export interface OptionDescription {
+  /**
+   * Name of the variable of the environment.
+   *
+   * @default {""}
+   */
+  readonly name?: string;
+  /**
+   * Other names of it.
+   *
+   * @default {[]}
+   */
+  readonly aliases?: readonly string[];
+  /**
+   * Heading it stands under in help and README.
+   *
+   * @default {"General"}
+   */
+  readonly group?: string;
+  /** What it does, in one or two sentences. */
+  readonly help: string;
+  /**
+   * Whether its value must never be shown: a password, a key.
+   *
+   * @default {false}
+   */
+  readonly secret?: boolean;
+  /** Stands for the value in the help; the kind's own word when left out. */
+  readonly valueName?: string;
+}
+
+/** Whether an option always has a value. */
+export interface Presence<D, R extends boolean> {
+  /** The value when nothing is given. */
+  readonly default?: D;
+  /**
+   * Whether the command line must have it.
+   *
+   * @default {false}
+   */
+  readonly required?: R;
+}
+
+/** The value of an option of type `T` with that {@linkcode Presence}. */
+export type OptionValue<T, D, R extends boolean> = undefined extends D
+  ? R extends true ? T : T | undefined
+  : T;
+
+/** The shape a text must have. */
+export interface TextForm {
+  /** Matches an accepted text; anchored, without the flag `g`. */
+  readonly matches: RegExp;
+  /** The form in words, such as `a host name`. */
+  readonly expected: string;
+}
+
+/** Bounds of a number, both allowed. */
+export interface NumberBounds {
+  /** Least value; no bound when left out. */
+  readonly min?: number;
+  /** Greatest value; no bound when left out. */
+  readonly max?: number;
+}
+
+/** Bounds of a duration as Go durations, both allowed. */
+export interface DurationBounds {
+  /**
+   * Least duration.
+   *
+   * @default {"0s"}
+   */
+  readonly min?: string;
+  /** Greatest duration; no bound when left out. */
+  readonly max?: string;
+}
+
+/** Accepted words and what each stands for. */
+export type ChoiceValues = Readonly<Record<string, string>>;
+
+/** A key and its value. */
+export type Pair = readonly [key: string, value: string];
+
+const WHOLE_NUMBER = /^[+-]?(?:0|[1-9]\d*)$/;
+const DECIMAL_NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const TRUE_WORDS = ["1", "t", "T", "TRUE", "true", "True"];
+const FALSE_WORDS = ["0", "f", "F", "FALSE", "false", "False"];
+
+/** A text: any, or only text of one form. */
+export function textOption<
+  D extends string | undefined = undefined,
+  R extends boolean = false,
+>(
+  options: OptionDescription & Presence<D, R> & { readonly form?: TextForm },
+): Option<OptionValue<string, D, R>> {
+  const { form } = options;
+  return build<string, D, R>(options, {
+    expected: form?.expected ?? "text",
+    valueName: "text",
+    parse: (text) =>
+      form === undefined || form.matches.test(text) ? text : undefined,
+  });
+}
+
+/** A text that may come several times; none gives an empty list. */
+export function repeatedOption(
+  options: OptionDescription & { readonly required?: boolean },
+): Option<readonly string[]> {
+  return {
+    ...textOption({ ...options, required: true }),
+    required: options.required ?? false,
+    repeatable: true,
+    fallback: [],
+    parse: (text) => [text],
+  };
+}
+
+/** A port number; 0 asks the system for a free one. */
+export function portOption<
+  D extends number | undefined = undefined,
+  R extends boolean = false,
+>(
+  options: OptionDescription & Presence<D, R>,
+): Option<OptionValue<number, D, R>> {
+  return build<number, D, R>(options, {
+    expected: "a port number from 0 to 65535",
+    valueName: "port",
+    parse: (text) => parseInteger(text, { min: 0, max: 65_535 }),
+  });
+}
+
+/**
+ * A whole number in decimal. Leading zeros are refused: some programs take them
+ * for octal.
+ */
+export function integerOption<
+  D extends number | undefined = undefined,
+  R extends boolean = false,
+>(
+  options: OptionDescription & NumberBounds & Presence<D, R>,
+): Option<OptionValue<number, D, R>> {
+  return build<number, D, R>(options, {
+    expected: `a whole number${describeBounds(options.min, options.max)}`,
+    valueName: "number",
+    parse: (text) => parseInteger(text, options),
+  });
+}
+
+/** A finite decimal number such as `0.8` or `1e6`. */
+export function numberOption<
+  D extends number | undefined = undefined,
+  R extends boolean = false,
+>(
+  options: OptionDescription & NumberBounds & Presence<D, R>,
+): Option<OptionValue<number, D, R>> {
+  return build<number, D, R>(options, {
+    expected: `a number${describeBounds(options.min, options.max)}`,
+    valueName: "number",
+    parse(text) {
+      const value = DECIMAL_NUMBER.test(text) ? Number(text) : NaN;
+      return Number.isFinite(value) && isWithin(value, options)
+        ? value + 0
+        : undefined;
+    },
+  });
+}
+
+/** Yes or no, in the words of Go's `strconv.ParseBool`. */
+export function booleanOption<
+  D extends boolean | undefined = undefined,
+  R extends boolean = false,
+>(
+  options: OptionDescription & Presence<D, R>,
+): Option<OptionValue<boolean, D, R>> {
+  return build<boolean, D, R>(options, {
+    expected: "true or false",
+    valueName: "boolean",
+    parse(text) {
+      if (TRUE_WORDS.includes(text)) return true;
+      return FALSE_WORDS.includes(text) ? false : undefined;
+    },
+  });
+}
+
+/** A flag that is off unless given; `--name=false` switches it off again. */
+export function switchOption(options: OptionDescription): Option<boolean> {
+  return {
+    ...booleanOption({ ...options, default: false }),
+    valueName: "",
+    bareText: "true",
+    defaultText: undefined,
+  };
+}
+
+/**
+ * A Go duration; the value is in milliseconds, the default and the bounds are
+ * written as durations.
+ *
+ * @throws {TypeError} When the default or a bound is not a duration.
+ */
+export function durationOption<
+  D extends string | undefined = undefined,
+  R extends boolean = false,
+>(
+  options: OptionDescription & DurationBounds & Presence<D, R>,
+): Option<OptionValue<number, D, R>> {
+  const { default: defaultText, min, max, ...rest } = options;
+  const bounds = {
+    min: boundMs(min ?? "0s"),
+    max: max === undefined ? Infinity : boundMs(max),
+  };
+  const shown = min === undefined && max === undefined
+    ? ""
+    : `,${describeBounds(min ?? "0s", max)}`;
+  const option = build<number, undefined, R>(rest, {
+    expected: `a duration such as 10s or 1h30m${shown}`,
+    valueName: "duration",
+    format: formatGoDuration,
+    parse(text) {
+      const ms = parseGoDuration(text);
+      return ms !== undefined && isWithin(ms, bounds) ? ms : undefined;
+    },
+  });
+  const fallback = defaultText === undefined
+    ? undefined
+    : option.parse(defaultText);
+  if (defaultText !== undefined && fallback === undefined) {
+    refuseDefault(option, defaultText);
+  }
+  return { ...option, defaultText, fallback } as Option<
+    OptionValue<number, D, R>
+  >;
+}
+
+/**
+ * One word of a few; the value is what the word stands for, and several words
+ * may stand for one value. With the default `""` it is empty when nothing was
+ * chosen.
+ */
+export function choiceOption<
+  const V extends ChoiceValues,
+  D extends NoInfer<V[keyof V]> | "" | undefined = undefined,
+  R extends boolean = false,
+>(
+  options: OptionDescription & Presence<D, R> & {
+    /** Accepted words and what each stands for. */
+    readonly values: V;
+    /** Whether upper and lower case are the same. */
+    readonly ignoreCase?: boolean;
+  },
+): Option<OptionValue<V[keyof V] | (D extends "" ? "" : never), D, R>> {
+  const { values, ignoreCase = false } = options;
+  const fold = (word: string): string => ignoreCase ? word.toLowerCase() : word;
+  const words = Object.keys(values);
+  const byWord = new Map<string, string>();
+  for (const word of words) byWord.set(fold(word), values[word]!);
+  type Value = V[keyof V] | (D extends "" ? "" : never);
+  return build<Value, D & Value, R>(
+    options as typeof options & Presence<D & Value, R>,
+    {
+      expected: `one of ${words.join(", ")}`,
+      valueName: words.join("|"),
+      parse: (text) => byWord.get(fold(text)) as Value | undefined,
+      format: (value) => words.find((word) => values[word] === value) ?? value,
+    },
+  ) as Option<OptionValue<Value, D, R>>;
+}
+
+/** Texts between commas; blanks around them are dropped, none may be empty. */
+export function listOption<
+  D extends readonly string[] | undefined = undefined,
+  R extends boolean = false,
+>(
+  options: OptionDescription & Presence<D, R>,
+): Option<OptionValue<readonly string[], D, R>> {
+  return build<readonly string[], D, R>(options, {
+    expected: "a list such as first,second",
+    valueName: "list",
+    parse: splitItems,
+    format: (items) => items.join(","),
+  });
+}
+
+/**
+ * Keys with values between commas: `k1:v1,k2:v2`. A value may be empty and may
+ * hold the separator, of which the first counts; a key may come twice.
+ */
+export function pairsOption<
+  D extends readonly Pair[] | undefined = undefined,
+  R extends boolean = false,
+>(
+  options: OptionDescription & Presence<D, R> & {
+    /** What stands between key and value; a colon when left out. */
+    readonly separator?: string;
+  },
+): Option<OptionValue<readonly Pair[], D, R>> {
+  const { separator = ":" } = options;
+  return build<readonly Pair[], D, R>(options, {
+    expected: `pairs such as key${separator}value,key2${separator}value2`,
+    valueName: "pairs",
+    parse(text) {
+      const pairs = splitItems(text)?.map((item) => splitPair(item, separator));
+      return pairs?.every((pair) => pair !== undefined) ? pairs : undefined;
+    },
+    format: (pairs) => pairs.map((pair) => pair.join(separator)).join(","),
+  });
+}
+
+/** What tells one kind of option from another. */
+interface Kind<T> {
+  readonly expected: string;
+  readonly valueName: string;
+  readonly parse: (text: string) => T | undefined;
+  /** The text that is read as `value`; `String` when left out. */
+  readonly format?: (value: T) => string;
+}
+
+function build<T, D, R extends boolean>(
+  options: OptionDescription & Presence<D, R>,
+  kind: Kind<T>,
+): Option<OptionValue<T, D, R>> {
+  const { format = String, parse, expected } = kind;
+  const fallback = options.default as T | undefined;
+  const defaultText = fallback === undefined ? undefined : format(fallback);
+  const option: Option<T | undefined> = {
+    name: options.name ?? "",
+    aliases: options.aliases ?? [],
+    group: options.group ?? "General",
+    help: options.help,
+    secret: options.secret ?? false,
+    required: options.required ?? false,
+    repeatable: false,
+    expected,
+    valueName: options.valueName ?? kind.valueName,
+    bareText: undefined,
+    defaultText,
+    fallback,
+    parse,
+  };
+  // An empty text counts as unset, so as a default it stands for itself.
+  const isReadable = defaultText === undefined || defaultText === "" ||
+    parse(defaultText) !== undefined;
+  if (!isReadable) refuseDefault(option, defaultText);
+  return option as Option<OptionValue<T, D, R>>;
+}
+
+function refuseDefault(option: Option<unknown>, text: string): never {
+  const name = option.name === "" ? "" : ` ${option.name}`;
+  throw new TypeError(
+    `Cannot declare option${name}: default "${text}" is not ${option.expected}`,
+  );
+}
+
+function parseInteger(text: string, bounds: NumberBounds): number | undefined {
+  const value = WHOLE_NUMBER.test(text) ? Number(text) : NaN;
+  return Number.isSafeInteger(value) && isWithin(value, bounds)
+    ? value + 0
+    : undefined;
+}
+
+function splitItems(text: string): readonly string[] | undefined {
+  const items = text.split(",").map((item) => item.trim());
+  return items.includes("") ? undefined : items;
+}
+
+function splitPair(item: string, separator: string): Pair | undefined {
+  const position = item.indexOf(separator);
+  const key = item.slice(0, Math.max(position, 0)).trim();
+  if (key === "") return undefined;
+  return [key, item.slice(position + separator.length).trim()];
+}
+
+function isWithin(value: number, { min, max }: NumberBounds): boolean {
+  return value >= (min ?? -Infinity) && value <= (max ?? Infinity);
+}
+
+function describeBounds(min?: number | string, max?: number | string): string {
+  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
+  if (min !== undefined) return ` of ${min} or more`;
+  return max === undefined ? "" : ` of ${max} or less`;
+}
+
+function boundMs(text: string): number {
+  const ms = parseGoDuration(text);
+  if (ms === undefined) {
+    throw new TypeError(`Cannot use bound: "${text}" is not a duration`);
+  }
+  return ms;
+}
