@@ -6,18 +6,20 @@
  * @module
  */
 
-import { flagsHelp, parseFlags, switchFlag } from "../services/shared/flags.ts";
+import { parseFlags } from "../services/shared/command_line.ts";
+import { flagsHelp } from "../services/shared/option_help.ts";
+import { switchOption } from "../services/shared/options.ts";
 import { filesOfRequests, type RequestFiles } from "./house/request_files.ts";
 import { type House, measureHouse } from "./house/room_figures.ts";
 import { readFacts, type SourceFacts } from "./house/source_facts.ts";
 import { messageOf, print, tell } from "./terminal.ts";
 
 const FLAGS = {
-  json: switchFlag({ help: "Print JSON." }),
-  list: switchFlag({
+  json: switchOption({ help: "Print JSON." }),
+  list: switchOption({
     help: "List the files with one importer and the exports that none uses.",
   }),
-  run: switchFlag({
+  run: switchOption({
     help: "Start the services and print the files that run for requests.",
   }),
 } as const;
@@ -59,7 +61,7 @@ async function main(args: readonly string[]): Promise<number> {
     );
     return 0;
   }
-  if (outcome.kind === "bad") {
+  if (outcome.kind === "invalid") {
     tell(outcome.problem);
     return 2;
   }

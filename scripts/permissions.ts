@@ -11,15 +11,15 @@
 
 import {
   absentParts,
-  rateLimitSettings,
   unavailableSettings,
-} from "../services/ratelimit/settings.ts";
+} from "../services/ratelimit/inert_settings.ts";
+import { rateLimitSettings } from "../services/ratelimit/settings.ts";
 import { GRPC_JS_ENVIRONMENT } from "../services/shared/grpc/grpc_js_environment.ts";
 import { parseRedisAddress } from "../services/ratelimit/counters/kvstore/redis/address.ts";
 import { relayerSettings } from "../services/relayer/settings.ts";
+import type { Option } from "../services/shared/options.ts";
 import {
   type ReadVariable,
-  type Setting,
   settingNames,
   settingPrefixes,
 } from "../services/shared/settings.ts";
@@ -147,7 +147,7 @@ const SETS: Readonly<
   ],
 };
 
-type PathOf = (read: (setting: Setting<unknown>) => string) => string;
+type PathOf = (read: (setting: Option<unknown>) => string) => string;
 
 /** Writing to the paths that settings name; an empty one is nothing to write. */
 function writeFlags(
@@ -155,7 +155,7 @@ function writeFlags(
   serving: ReadVariable | undefined,
 ): readonly string[] {
   if (serving === undefined) return ["--allow-write"];
-  const read = ({ name, aliases, defaultText }: Setting<unknown>): string =>
+  const read = ({ name, aliases, defaultText }: Option<unknown>): string =>
     [name, ...aliases].map(serving).find((text) => text) ?? defaultText ?? "";
   const named = new Set(paths.map((path) => path(read)).filter((path) => path));
   if (named.size === 0) return [];

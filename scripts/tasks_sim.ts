@@ -6,11 +6,9 @@
  * @module
  */
 
-import {
-  flagsHelp,
-  integerFlag,
-  parseFlags,
-} from "../services/shared/flags.ts";
+import { parseFlags } from "../services/shared/command_line.ts";
+import { flagsHelp } from "../services/shared/option_help.ts";
+import { integerOption } from "../services/shared/options.ts";
 import {
   simulate,
   type SimulationReport,
@@ -18,13 +16,13 @@ import {
 import { print, tell } from "./terminal.ts";
 
 const FLAGS = {
-  seed: integerFlag({
+  seed: integerOption({
     help: "The first seed; each run takes the next one.",
     default: 1,
     min: 0,
     max: 4_294_967_295,
   }),
-  runs: integerFlag({
+  runs: integerOption({
     help: "How many runs; 0 goes on until a promise is broken.",
     default: 0,
     min: 0,
@@ -49,7 +47,7 @@ async function main(args: readonly string[]): Promise<number> {
     );
     return 0;
   }
-  if (outcome.kind === "bad") {
+  if (outcome.kind === "invalid") {
     tell(outcome.problem);
     return 2;
   }

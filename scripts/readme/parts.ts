@@ -7,7 +7,7 @@
 
 import { rateLimitSettings } from "../../services/ratelimit/settings.ts";
 import { relayerSettings } from "../../services/relayer/settings.ts";
-import { settingsMarkdown } from "../../services/shared/settings.ts";
+import { settingsMarkdown } from "../../services/shared/option_help.ts";
 import { tasksSettings } from "../../services/tasks/settings.ts";
 
 /** The made parts of one file, by name. */

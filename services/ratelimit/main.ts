@@ -9,24 +9,23 @@ import { systemClock } from "../shared/clock.ts";
 import type { Part } from "../shared/stopper.ts";
 import { createLogger, type Logger } from "../shared/logger.ts";
 import { GRPC_JS_ENVIRONMENT } from "../shared/grpc/grpc_js_environment.ts";
-import { processIo } from "../shared/process_io.ts";
-import { readSettings, settingsHelp } from "../shared/settings.ts";
+import { type CommandIo, processIo } from "../shared/command_line.ts";
+import { settingsHelp } from "../shared/option_help.ts";
+import { readSettings } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { runCheck } from "./cli/check.ts";
 import { runClient } from "./cli/client.ts";
-import type { CommandIo } from "../shared/command_io.ts";
 import { openStore } from "./counters/open_store.ts";
 import { serveLoadThread, startLoadThread } from "./rules/load_thread.ts";
 import { serve } from "./serve.ts";
 import {
   absentParts,
   idleSettings,
-  type RateLimitSettings,
-  rateLimitSettings,
   unavailableSettings,
-} from "./settings.ts";
+} from "./inert_settings.ts";
+import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
 import { createLogSink } from "./stats/log_sink.ts";
 import { createStatsRegistry, type StatsRegistry } from "./stats/registry.ts";
 import { createStatsdSink } from "./stats/statsd_sink.ts";
@@ -70,7 +69,7 @@ async function runService(io: CommandIo): Promise<number> {
     allVariables: () => Deno.env.toObject(),
     others: GRPC_JS_ENVIRONMENT,
   });
-  if (read.kind === "bad") {
+  if (read.kind === "invalid") {
     for (const problem of read.problems) io.err(problem);
     return 1;
   }
@@ -98,7 +97,7 @@ async function runService(io: CommandIo): Promise<number> {
     stats: registry,
     readText: Deno.readTextFile,
   });
-  if (opened.kind === "bad") {
+  if (opened.kind === "invalid") {
     io.err(opened.problem);
     return 1;
   }

@@ -1,47 +1,306 @@
 /**
- * Every setting of the rate limit service.
+ * Every setting of the rate limit service, which come from the environment.
  *
  * @module
  */
 
-import type { SettingsValues } from "../shared/settings.ts";
-import { altcacheSettings } from "./settings/altcache_settings.ts";
-import { configurationSettings } from "./settings/configuration_settings.ts";
-import { decisionSettings } from "./settings/decision_settings.ts";
-import { kvstoreSettings } from "./settings/kvstore_settings.ts";
-import { listenerSettings } from "./settings/listener_settings.ts";
-import { perSecondSettings } from "./settings/per_second_settings.ts";
-import { statisticsSettings } from "./settings/statistics_settings.ts";
-import { storeSettings } from "./settings/store_settings.ts";
+import {
+  booleanOption,
+  choiceOption,
+  durationOption,
+  integerOption,
+  numberOption,
+  type OptionValues,
+  pairsOption,
+  portOption,
+  textOption,
+} from "../shared/options.ts";
+import {
+  altcacheSettings,
+  kvstoreSettings,
+  perSecondSettings,
+  storeSettings,
+} from "./store_settings.ts";
 
-export { idleSettings } from "./settings/idle_settings.ts";
-export {
-  absentParts,
-  unavailableSettings,
-} from "./settings/unavailable_settings.ts";
-
-/** The types of all settings. */
-export type RateLimitSettingsTable =
-  & typeof listenerSettings
-  & typeof configurationSettings
-  & typeof decisionSettings
-  & typeof storeSettings
-  & typeof kvstoreSettings
-  & typeof perSecondSettings
-  & typeof altcacheSettings
-  & typeof statisticsSettings;
+const LISTENERS = "Listeners";
+const CONFIGURATION = "Configuration";
+const DECISIONS = "Decisions";
+const STATISTICS = "Statistics and logs";
 
 /** The settings, by the name the service knows them under. */
-export const rateLimitSettings: RateLimitSettingsTable = {
-  ...listenerSettings,
-  ...configurationSettings,
-  ...decisionSettings,
+export const rateLimitSettings = {
+  host: textOption({
+    name: "HOST",
+    default: "0.0.0.0",
+    group: LISTENERS,
+    help: "Address of the HTTP listener.",
+  }),
+  port: portOption({
+    name: "PORT",
+    default: 8080,
+    group: LISTENERS,
+    help: "Port of the HTTP listener.",
+  }),
+  grpcHost: textOption({
+    name: "GRPC_HOST",
+    default: "0.0.0.0",
+    group: LISTENERS,
+    help: "Address of the gRPC listener.",
+  }),
+  grpcPort: portOption({
+    name: "GRPC_PORT",
+    default: 8081,
+    group: LISTENERS,
+    help: "Port of the gRPC listener.",
+  }),
+  grpcUds: textOption({
+    name: "GRPC_UDS",
+    default: "",
+    group: LISTENERS,
+    help: "Path of a unix socket for gRPC, in place of address and port.",
+  }),
+  grpcMaxConnectionAgeMs: durationOption({
+    name: "GRPC_MAX_CONNECTION_AGE",
+    default: "24h",
+    min: "1s",
+    group: LISTENERS,
+    help: "Age at which a gRPC connection is asked to close, give or take a " +
+      "tenth.",
+  }),
+  grpcMaxConnectionAgeGraceMs: durationOption({
+    name: "GRPC_MAX_CONNECTION_AGE_GRACE",
+    default: "1h",
+    min: "0s",
+    group: LISTENERS,
+    help: "How long calls may keep a connection past its age.",
+  }),
+  debugHost: textOption({
+    name: "DEBUG_HOST",
+    default: "0.0.0.0",
+    group: LISTENERS,
+    help: "Address of the debug listener; 127.0.0.1 keeps it to this machine.",
+  }),
+  debugPort: portOption({
+    name: "DEBUG_PORT",
+    default: 6070,
+    group: LISTENERS,
+    help: "Port of the debug listener.",
+  }),
+  maxRequestBytes: integerOption({
+    name: "MAX_REQUEST_BYTES",
+    default: 4_194_304,
+    min: 1_024,
+    max: 268_435_456,
+    group: LISTENERS,
+    help: "Largest request, over gRPC and HTTP.",
+  }),
+  maxDescriptors: integerOption({
+    name: "MAX_DESCRIPTORS",
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    group: LISTENERS,
+    help: "Most descriptors of one request.",
+  }),
+  shutdownGraceMs: durationOption({
+    name: "SHUTDOWN_GRACE",
+    default: "30s",
+    min: "0s",
+    group: LISTENERS,
+    help: "How long running calls may take after SIGTERM or SIGINT.",
+  }),
+  shutdownDrainDelayMs: durationOption({
+    name: "SHUTDOWN_DRAIN_DELAY",
+    default: "0s",
+    min: "0s",
+    group: LISTENERS,
+    help: "How long to go on serving with failing health before the stop.",
+  }),
+  runtimeRoot: textOption({
+    name: "RUNTIME_ROOT",
+    default: "/srv/runtime_data/current",
+    group: CONFIGURATION,
+    help: "Root of the configuration files.",
+  }),
+  runtimeSubdirectory: textOption({
+    name: "RUNTIME_SUBDIRECTORY",
+    default: "",
+    group: CONFIGURATION,
+    help: "Directory below the root.",
+  }),
+  runtimeAppDirectory: textOption({
+    name: "RUNTIME_APPDIRECTORY",
+    default: "config",
+    group: CONFIGURATION,
+    help: "Directory below that one; its *.yaml files are read.",
+  }),
+  runtimeIgnoreDotFiles: booleanOption({
+    name: "RUNTIME_IGNOREDOTFILES",
+    default: false,
+    group: CONFIGURATION,
+    help: "Leave out files whose name begins with a dot.",
+  }),
+  runtimeWatchRoot: booleanOption({
+    name: "RUNTIME_WATCH_ROOT",
+    default: true,
+    group: CONFIGURATION,
+    help: "Reload when the root, a symbolic link, is swapped; false reloads " +
+      "when the files themselves change.",
+  }),
+  mergeDomainConfig: booleanOption({
+    name: "MERGE_DOMAIN_CONFIG",
+    default: false,
+    group: CONFIGURATION,
+    help: "Several files may hold rules of one domain.",
+  }),
+  forceStart: booleanOption({
+    name: "FORCE_START_WITHOUT_INITIAL_CONFIG",
+    default: false,
+    group: CONFIGURATION,
+    help: "Open gRPC and HTTP at once instead of with the first valid " +
+      "configuration.",
+  }),
+  healthyWithConfig: booleanOption({
+    name: "HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED",
+    default: false,
+    group: CONFIGURATION,
+    help: "Unhealthy while no domain is configured.",
+  }),
+  shadowMode: booleanOption({
+    name: "SHADOW_MODE",
+    default: false,
+    group: DECISIONS,
+    help: "Answer every request with OK; statuses and statistics still tell " +
+      "the truth.",
+  }),
+  quotaMode: booleanOption({
+    name: "QUOTA_MODE",
+    default: false,
+    group: DECISIONS,
+    help: "Refuse only when all descriptors of a request are over their limit.",
+  }),
+  nearLimitRatio: numberOption({
+    name: "NEAR_LIMIT_RATIO",
+    default: 0.8,
+    min: 0,
+    max: 1,
+    group: DECISIONS,
+    help: "Share of a limit above which hits count as near it.",
+  }),
+  headersEnabled: booleanOption({
+    name: "LIMIT_RESPONSE_HEADERS_ENABLED",
+    default: false,
+    group: DECISIONS,
+    help: "Add headers with the limit to answers.",
+  }),
+  limitHeader: textOption({
+    name: "LIMIT_LIMIT_HEADER",
+    default: "RateLimit-Limit",
+    group: DECISIONS,
+    help: "Header for the limit.",
+  }),
+  remainingHeader: textOption({
+    name: "LIMIT_REMAINING_HEADER",
+    default: "RateLimit-Remaining",
+    group: DECISIONS,
+    help: "Header for what remains.",
+  }),
+  resetHeader: textOption({
+    name: "LIMIT_RESET_HEADER",
+    default: "RateLimit-Reset",
+    group: DECISIONS,
+    help: "Header for the seconds to the end of the window.",
+  }),
+  dynamicMetadata: booleanOption({
+    name: "RESPONSE_DYNAMIC_METADATA",
+    default: false,
+    group: DECISIONS,
+    help: "Answers carry the request and the metadata of rules that passed.",
+  }),
   ...storeSettings,
   ...kvstoreSettings,
   ...perSecondSettings,
   ...altcacheSettings,
-  ...statisticsSettings,
-};
+  logLevel: choiceOption({
+    name: "LOG_LEVEL",
+    values: {
+      trace: "debug",
+      debug: "debug",
+      info: "info",
+      warn: "warning",
+      warning: "warning",
+      error: "error",
+      fatal: "error",
+      panic: "error",
+    },
+    ignoreCase: true,
+    default: "warning",
+    group: STATISTICS,
+    help: "Least level that is logged.",
+  }),
+  logFormat: choiceOption({
+    name: "LOG_FORMAT",
+    values: { text: "text", json: "json" },
+    ignoreCase: true,
+    default: "text",
+    group: STATISTICS,
+    help: "Form of log lines.",
+  }),
+  disableStats: booleanOption({
+    name: "DISABLE_STATS",
+    default: false,
+    group: STATISTICS,
+    help: "Send statistics nowhere; the debug port still shows them.",
+  }),
+  useStatsd: booleanOption({
+    name: "USE_STATSD",
+    default: true,
+    group: STATISTICS,
+    help: "Send statistics to a statsd server; false writes them to standard " +
+      "output.",
+  }),
+  statsdHost: textOption({
+    name: "STATSD_HOST",
+    default: "localhost",
+    group: STATISTICS,
+    help: "Host of the statsd server.",
+  }),
+  statsdPort: portOption({
+    name: "STATSD_PORT",
+    default: 8125,
+    group: STATISTICS,
+    help: "Port of the statsd server.",
+  }),
+  statsdProtocol: choiceOption({
+    name: "STATSD_PROTOCOL",
+    values: { tcp: "tcp", udp: "udp" },
+    ignoreCase: true,
+    default: "tcp",
+    group: STATISTICS,
+    help: "How lines travel to it.",
+  }),
+  statsFlushIntervalMs: durationOption({
+    name: "STATS_FLUSH_INTERVAL",
+    default: "10s",
+    min: "100ms",
+    group: STATISTICS,
+    help: "Time between two flushes of statistics.",
+  }),
+  extraTags: pairsOption({
+    name: "EXTRA_TAGS",
+    default: [],
+    group: STATISTICS,
+    help: "Tags on all statistics.",
+  }),
+  statsMaxNames: integerOption({
+    name: "STATS_MAX_NAMES",
+    default: 100_000,
+    min: 1_000,
+    max: 10_000_000,
+    group: STATISTICS,
+    help: "Most names of statistics; what comes after is counted under one.",
+  }),
+} as const;
 
 /** The values of {@linkcode rateLimitSettings}. */
-export type RateLimitSettings = SettingsValues<RateLimitSettingsTable>;
+export type RateLimitSettings = OptionValues<typeof rateLimitSettings>;

@@ -6,10 +6,10 @@
 
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../shared/clock.ts";
-import type { CommandIo } from "../shared/command_io.ts";
+import { type CommandIo, processIo } from "../shared/command_line.ts";
+import { settingsHelp } from "../shared/option_help.ts";
+import { readSettings } from "../shared/settings.ts";
 import { createLogger } from "../shared/logger.ts";
-import { processIo } from "../shared/process_io.ts";
-import { readSettings, settingsHelp } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
@@ -74,7 +74,7 @@ async function runService(io: CommandIo): Promise<number> {
   const read = readSettings(relayerSettings, (name) => Deno.env.get(name), {
     allVariables: () => Deno.env.toObject(),
   });
-  if (read.kind === "bad") {
+  if (read.kind === "invalid") {
     for (const problem of read.problems) io.err(problem);
     return 1;
   }

@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "./clock.ts";
+import { choiceOption } from "./options.ts";
 import { quote } from "./quote.ts";
 
 /** How much a line matters, least first. */
@@ -149,3 +150,21 @@ function textKey(key: string): string {
   if (safe === "") return "_";
   return TEXT_KEYS.has(safe) ? `fields.${safe}` : safe;
 }
+
+/** Settings of what is logged and how, by the names that services know them under. */
+export const logSettings = {
+  logLevel: choiceOption({
+    name: "LOG_LEVEL",
+    values: { debug: "debug", info: "info", warn: "warning", error: "error" },
+    default: "info",
+    group: "Listener",
+    help: "The least severe messages that are logged.",
+  }),
+  logFormat: choiceOption({
+    name: "LOG_FORMAT",
+    values: { text: "text", json: "json" },
+    default: "text",
+    group: "Listener",
+    help: "How log lines are written.",
+  }),
+};

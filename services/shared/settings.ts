@@ -1,10 +1,11 @@
 /**
- * Settings from the environment: a typed table is read once, at the start, and
- * every fault in it is told at once.
+ * Settings from the environment: a table of options is read once, at the start,
+ * and all its faults are reported together, with variables that look like
+ * settings and would be ignored in silence.
  *
  * ```ts
  * const table = {
- *   grpcPort: portSetting({ name: "GRPC_PORT", default: 8081, help: "Port." }),
+ *   grpcPort: portOption({ name: "GRPC_PORT", default: 8081, help: "Port." }),
  * } as const;
  * const outcome = readSettings(table, (name) => Deno.env.get(name));
  * ```
@@ -12,39 +13,61 @@
  * @module
  */
 
+import { nearest } from "./did_you_mean.ts";
+import type { Option, OptionTable, OptionValues } from "./options.ts";
 import { quote } from "./quote.ts";
-import { type AbsentPart, unknownSettings } from "./unknown_settings.ts";
-import type {
-  ReadVariable,
-  Setting,
-  SettingsOutcome,
-  SettingsTable,
-  SettingsValues,
-  UnavailableSetting,
-} from "./settings_types.ts";
 
-export {
-  booleanSetting,
-  choiceSetting,
-  durationSetting,
-  integerSetting,
-  listSetting,
-  numberSetting,
-  pairsSetting,
-  portSetting,
-  secretSetting,
-  textSetting,
-} from "./settings_kinds.ts";
-export { type AbsentPart, settingPrefixes } from "./unknown_settings.ts";
-export { settingsHelp, settingsMarkdown } from "./settings_help.ts";
-export type {
-  ReadVariable,
-  Setting,
-  SettingsOutcome,
-  SettingsTable,
-  SettingsValues,
-  UnavailableSetting,
-} from "./settings_types.ts";
+/** Gives the text of a variable, `undefined` when it is not set. */
+export type ReadVariable = (name: string) => string | undefined;
+
+/** The outcome of reading settings. */
+export type SettingsOutcome<T extends OptionTable> =
+  | {
+    readonly kind: "ok";
+    /** Every value of the table. */
+    readonly values: OptionValues<T>;
+    /** Lines to warn with: what is set and has no effect. */
+    readonly notices: readonly string[];
+  }
+  | {
+    readonly kind: "invalid";
+    /** One line for each fault. */
+    readonly problems: readonly string[];
+  };
+
+/**
+ * A variable that a deployment may carry and this program cannot honour. Said
+ * aloud, because silence would pass for consent.
+ */
+export interface UnavailableSetting {
+  /** Name of the variable. */
+  readonly name: string;
+  /**
+   * Other names of it.
+   *
+   * @default {[]}
+   */
+  readonly aliases?: readonly string[];
+  /** What is missing, such as `TLS on the gRPC port is not available yet`. */
+  readonly why: string;
+  /**
+   * `refuse` when to go on would be unsafe or wrong: the program must not
+   * start. `warn` when it only does without.
+   */
+  readonly severity: "refuse" | "warn";
+  /**
+   * Values that ask for nothing, such as `false`; case is ignored.
+   *
+   * @default {[]}
+   */
+  readonly neutralValues?: readonly string[];
+  /**
+   * Whether its value must never be shown.
+   *
+   * @default {false}
+   */
+  readonly secret?: boolean;
+}
 
 /** Options of {@linkcode readSettings}. */
 export interface ReadSettingsOptions {
@@ -56,7 +79,7 @@ export interface ReadSettingsOptions {
   readonly unavailable?: readonly UnavailableSetting[];
   /**
    * Gives all variables that may be seen; those that look like settings and are
-   * none are told.
+   * not are reported.
    *
    * @default none
    */
@@ -68,7 +91,7 @@ export interface ReadSettingsOptions {
    */
   readonly others?: readonly string[];
   /**
-   * Parts whose variables are told when they are set.
+   * Parts whose variables are reported when they are set.
    *
    * @default {[]}
    */
@@ -84,7 +107,7 @@ export interface ReadSettingsOptions {
  * @returns All values, or all faults, one line each; secrets never show.
  * @throws {TypeError} When two settings of the table share a name.
  */
-export function readSettings<const T extends SettingsTable>(
+export function readSettings<const T extends OptionTable>(
   table: T,
   readVariable: ReadVariable,
   options: ReadSettingsOptions = {},
@@ -110,11 +133,11 @@ export function readSettings<const T extends SettingsTable>(
   }));
   if (problems.length > 0) {
     return {
-      kind: "bad",
+      kind: "invalid",
       problems: problems.map((problem) => `Cannot read settings: ${problem}`),
     };
   }
-  return { kind: "ok", values: values as SettingsValues<T>, notices };
+  return { kind: "ok", values: values as OptionValues<T>, notices };
 }
 
 /**
@@ -122,7 +145,7 @@ export function readSettings<const T extends SettingsTable>(
  * to read the environment.
  */
 export function settingNames(
-  table: SettingsTable,
+  table: OptionTable,
   unavailable: readonly UnavailableSetting[] = [],
 ): readonly string[] {
   const names = [...Object.values(table), ...unavailable].flatMap(namesOf);
@@ -152,10 +175,10 @@ interface SetVariable {
 
 type ReadOne =
   | { readonly kind: "ok"; readonly value: unknown }
-  | { readonly kind: "bad"; readonly problem: string };
+  | { readonly kind: "invalid"; readonly problem: string };
 
 function readOne(
-  setting: Setting<unknown>,
+  setting: Option<unknown>,
   readVariable: ReadVariable,
 ): ReadOne {
   const found = findSet(setting, readVariable);
@@ -166,12 +189,12 @@ function readOne(
     const problem = `${names} are ${
       found.length === 2 ? "both" : "all"
     } set and differ; keep one`;
-    return { kind: "bad", problem };
+    return { kind: "invalid", problem };
   }
   const value = setting.parse(first.text);
   if (value !== undefined) return { kind: "ok", value };
   const shown = showValue(first, setting);
-  return { kind: "bad", problem: `${shown}, expected ${setting.expected}` };
+  return { kind: "invalid", problem: `${shown}, expected ${setting.expected}` };
 }
 
 function complain(
@@ -221,4 +244,90 @@ function refuseSharedNames(settings: readonly Named[]): void {
     }
     seen.add(name);
   }
+}
+
+/** A part that a deployment may have settings for and this program lacks. */
+export interface AbsentPart {
+  /** How its variables begin, such as `TRACING_`. */
+  readonly prefixes: readonly string[];
+  /** What is missing, such as `this version emits no traces`. */
+  readonly why: string;
+}
+
+/** What {@linkcode unknownSettings} looks at. */
+export interface UnknownSettingsOptions {
+  /** Names of the variables that are set and can be seen. */
+  readonly seen: readonly string[];
+  /** All names that the program or a library of it reads. */
+  readonly known: readonly string[];
+  /** Parts that it lacks. */
+  readonly absent: readonly AbsentPart[];
+}
+
+/** From so many settings on, whatever begins as they do is meant to be one. */
+const OWN_PREFIX_SETTINGS = 3;
+
+/** Letters that a near miss differs in at most. */
+const MAX_MISTAKES = 2;
+
+/** Variables that Kubernetes sets for a service that is called like a prefix. */
+const KUBERNETES =
+  /_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)$/;
+
+/** Lines that name what is set and has no effect; values are never shown. */
+export function unknownSettings(
+  { seen, known, absent }: UnknownSettingsOptions,
+): readonly string[] {
+  const isKnown = new Set(known);
+  const prefixes = known.flatMap((name) => prefixOf(name) ?? []);
+  const byReason = new Map<string, string[]>();
+  for (const name of [...seen].sort()) {
+    if (isKnown.has(name) || KUBERNETES.test(name)) continue;
+    const why = reasonFor(name, { known, absent, prefixes });
+    if (why === undefined) continue;
+    const names = byReason.get(why) ?? [];
+    byReason.set(why, names);
+    names.push(name);
+  }
+  return Array.from(
+    byReason,
+    ([why, names]) =>
+      `${names.join(", ")} ${
+        names.length === 1 ? "is set and has" : "are set and have"
+      } no effect: ${why}`,
+  );
+}
+
+/**
+ * How the names of settings begin, with an underscore at the end, sorted: what
+ * may be looked at for near misses.
+ */
+export function settingPrefixes(names: readonly string[]): readonly string[] {
+  return [...new Set(names.flatMap((name) => prefixOf(name) ?? []))].sort();
+}
+
+function reasonFor(
+  name: string,
+  from: {
+    readonly known: readonly string[];
+    readonly absent: readonly AbsentPart[];
+    readonly prefixes: readonly string[];
+  },
+): string | undefined {
+  const part = from.absent.find(({ prefixes }) =>
+    prefixes.some((prefix) => name.startsWith(prefix))
+  );
+  if (part !== undefined) return part.why;
+  const prefix = prefixOf(name);
+  const meant = nearest(name, from.known, { maxMistakes: MAX_MISTAKES });
+  if (meant !== undefined) {
+    return `there is no such setting; did you mean ${meant}?`;
+  }
+  const likeIt = from.prefixes.filter((other) => other === prefix).length;
+  return likeIt >= OWN_PREFIX_SETTINGS ? "there is no such setting" : undefined;
+}
+
+/** `GRPC_` of `GRPC_PORT`; none of `PORT`. */
+function prefixOf(name: string): string | undefined {
+  return /^[A-Z][A-Z0-9]*_/.exec(name)?.[0];
 }

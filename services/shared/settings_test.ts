@@ -1,56 +1,60 @@
-import { assert, assertEquals, assertThrows, fail } from "@std/assert";
 import {
-  booleanSetting,
-  choiceSetting,
-  durationSetting,
-  integerSetting,
-  listSetting,
-  numberSetting,
-  pairsSetting,
-  portSetting,
+  booleanOption,
+  choiceOption,
+  durationOption,
+  integerOption,
+  listOption,
+  numberOption,
+  type OptionTable,
+  type OptionValues,
+  pairsOption,
+  portOption,
+  textOption,
+} from "./options.ts";
+import {
   readSettings,
-  secretSetting,
   settingNames,
-  type SettingsTable,
-  type SettingsValues,
-  textSetting,
+  settingPrefixes,
   type UnavailableSetting,
+  unknownSettings,
 } from "./settings.ts";
+import { assert, assertEquals, assertThrows, fail } from "@std/assert";
 
 const help = "What it does";
 
 const TABLE = {
-  port: portSetting({ name: "PORT", default: 8081, help }),
-  adminPort: portSetting({ name: "ADMIN_PORT", help }),
-  url: textSetting({
+  port: portOption({ name: "PORT", default: 8081, help }),
+  adminPort: portOption({ name: "ADMIN_PORT", help }),
+  url: textOption({
     name: "KVSTORE_URL",
     aliases: ["REDIS_URL"],
     default: "",
     help,
   }),
-  auth: secretSetting({
+  auth: textOption({
+    secret: true,
     name: "KVSTORE_AUTH",
     aliases: ["REDIS_AUTH"],
     form: { matches: /^\S+$/, expected: "text without blanks" },
     help,
   }),
-  backend: choiceSetting({
+  backend: choiceOption({
     name: "BACKEND_TYPE",
     values: { memory: "memory", kvstore: "kvstore", redis: "kvstore" },
     default: "memory",
     ignoreCase: true,
     help,
   }),
-  poolSize: integerSetting({ name: "POOL_SIZE", min: 1, default: 10, help }),
-  ratio: numberSetting({ name: "RATIO", min: 0, max: 1, default: 0.8, help }),
-  shadow: booleanSetting({ name: "SHADOW_MODE", default: false, help }),
-  flush: durationSetting({ name: "FLUSH", default: "10s", help }),
-  hosts: listSetting({ name: "HOSTS", default: [], help }),
-  tags: pairsSetting({ name: "EXTRA_TAGS", default: [], help }),
-  metadata: pairsSetting({ name: "METADATA", separator: "=", help }),
+  poolSize: integerOption({ name: "POOL_SIZE", min: 1, default: 10, help }),
+  ratio: numberOption({ name: "RATIO", min: 0, max: 1, default: 0.8, help }),
+  shadow: booleanOption({ name: "SHADOW_MODE", default: false, help }),
+  flush: durationOption({ name: "FLUSH", default: "10s", help }),
+  hosts: listOption({ name: "HOSTS", default: [], help }),
+  tags: pairsOption({ name: "EXTRA_TAGS", default: [], help }),
+  metadata: pairsOption({ name: "METADATA", separator: "=", help }),
 } as const;
 
-const DEFAULTS: SettingsValues<typeof TABLE> = {
+const DEFAULTS: OptionValues<typeof TABLE> = {
   port: 8081,
   adminPort: undefined,
   url: "",
@@ -118,7 +122,7 @@ Deno.test("readSettings() refuses names that are set and differ", () => {
     "Cannot read settings: KVSTORE_URL and REDIS_URL are both set and differ; keep one",
   ]);
   const table = {
-    a: textSetting({ name: "A", aliases: ["B", "C"], help }),
+    a: textOption({ name: "A", aliases: ["B", "C"], help }),
   } as const;
   assertEquals(readBad({ A: "1", B: "1", C: "2" }, table), [
     "Cannot read settings: A, B and C are all set and differ; keep one",
@@ -183,7 +187,7 @@ Deno.test("readSettings() refuses or warns about unavailable settings", () => {
     options,
   );
   assertEquals(refused, {
-    kind: "bad",
+    kind: "invalid",
     problems: [
       'Cannot read settings: USE_TLS is "true": TLS is not available in this version; unset it to start without',
       'Cannot read settings: TOKEN is "****": no tokens; unset it to start without',
@@ -202,8 +206,8 @@ Deno.test("readSettings() refuses or warns about unavailable settings", () => {
 
 Deno.test("readSettings() throws when two settings share a name", () => {
   const table = {
-    a: textSetting({ name: "A", help }),
-    b: textSetting({ name: "B", aliases: ["A"], help }),
+    a: textOption({ name: "A", help }),
+    b: textOption({ name: "B", aliases: ["A"], help }),
   } as const;
   assertThrows(() => readSettings(table, () => undefined), TypeError, '"A"');
 });
@@ -231,20 +235,20 @@ Deno.test("readSettings() asks for no variable that settingNames() leaves out", 
 
 Deno.test("settings throw at once when their default is not acceptable", () => {
   const declarations = [
-    () => portSetting({ name: "P", default: 70_000, help }),
-    () => durationSetting({ name: "D", default: "10 s", help }),
-    () => integerSetting({ name: "I", min: 1, default: 0, help }),
-    () => listSetting({ name: "L", default: ["a,b", ""], help }),
+    () => portOption({ name: "P", default: 70_000, help }),
+    () => durationOption({ name: "D", default: "10 s", help }),
+    () => integerOption({ name: "I", min: 1, default: 0, help }),
+    () => listOption({ name: "L", default: ["a,b", ""], help }),
   ];
   for (const declare of declarations) {
-    assertThrows(declare, TypeError, "Cannot declare setting");
+    assertThrows(declare, TypeError, "Cannot declare option");
   }
 });
 
-Deno.test("choiceSetting() has the type of what the words stand for", () => {
+Deno.test("choiceOption() has the type of what the words stand for", () => {
   const table = {
-    open: choiceSetting({ name: "O", values: { a: "x" }, default: "", help }),
-    none: choiceSetting({ name: "N", values: { a: "x" }, help }),
+    open: choiceOption({ name: "O", values: { a: "x" }, default: "", help }),
+    none: choiceOption({ name: "N", values: { a: "x" }, help }),
   } as const;
   const values: {
     readonly open: "x" | "";
@@ -261,15 +265,15 @@ function readFrom(
   return (name) => environment[name];
 }
 
-function readOk(environment: Environment): SettingsValues<typeof TABLE>;
-function readOk<const T extends SettingsTable>(
+function readOk(environment: Environment): OptionValues<typeof TABLE>;
+function readOk<const T extends OptionTable>(
   environment: Environment,
   table: T,
-): SettingsValues<T>;
+): OptionValues<T>;
 function readOk(
   environment: Environment,
-  table: SettingsTable = TABLE,
-): SettingsValues<SettingsTable> {
+  table: OptionTable = TABLE,
+): OptionValues<OptionTable> {
   const outcome = readSettings(table, readFrom(environment));
   return outcome.kind === "ok"
     ? outcome.values
@@ -278,10 +282,10 @@ function readOk(
 
 function readBad(
   environment: Environment,
-  table: SettingsTable = TABLE,
+  table: OptionTable = TABLE,
 ): readonly string[] {
   const outcome = readSettings(table, readFrom(environment));
-  return outcome.kind === "bad"
+  return outcome.kind === "invalid"
     ? outcome.problems
     : fail("expected a problem, all settings were read");
 }
@@ -311,4 +315,74 @@ Deno.test("readSettings() goes without those notices when the environment may no
   });
   assert(outcome.kind === "ok");
   assertEquals(outcome.notices, []);
+});
+
+const KNOWN = [
+  "GRPC_HOST",
+  "GRPC_MAX_AGE",
+  "GRPC_PORT",
+  "LOG_LEVEL",
+  "PORT",
+  "REDIS_TYPE",
+  "REDIS_URL",
+  "REDIS_AUTH",
+];
+
+function told(...seen: readonly string[]): readonly string[] {
+  return unknownSettings({
+    seen,
+    known: KNOWN,
+    absent: [{ prefixes: ["TRACING_", "GRPC_TLS_"], why: "no such part" }],
+  });
+}
+
+Deno.test("unknownSettings() tells near misses and what is meant", () => {
+  const cases: Readonly<Record<string, string>> = {
+    GRPC_PROT: "GRPC_PORT",
+    GPRC_PORT: "GRPC_PORT",
+    LOG_LEVL: "LOG_LEVEL",
+    REDIS_URI: "REDIS_URL",
+    PROT: "PORT",
+  };
+  for (const [name, meant] of Object.entries(cases)) {
+    assertEquals(told(name), [
+      `${name} is set and has no effect: there is no such setting; did you ` +
+      `mean ${meant}?`,
+    ]);
+  }
+});
+
+Deno.test("unknownSettings() tells whatever begins as many settings do", () => {
+  assertEquals(told("GRPC_REFLECTION", "REDIS_CLUSTER_MODE"), [
+    "GRPC_REFLECTION, REDIS_CLUSTER_MODE are set and have no effect: there " +
+    "is no such setting",
+  ]);
+});
+
+Deno.test("unknownSettings() tells the settings of parts that are absent in one line", () => {
+  assertEquals(told("TRACING_RATE", "GRPC_TLS_CERT", "TRACING_NAME"), [
+    "GRPC_TLS_CERT, TRACING_NAME, TRACING_RATE are set and have no effect: " +
+    "no such part",
+  ]);
+});
+
+Deno.test("unknownSettings() leaves out settings, other programs' variables and those of Kubernetes", () => {
+  assertEquals(
+    told(
+      ...KNOWN,
+      "LOG_TOKENS",
+      "HOME",
+      "PATH",
+      "TERM",
+      "REDIS_SERVICE_HOST",
+      "REDIS_SERVICE_PORT_TLS",
+      "REDIS_PORT_6379_TCP",
+      "REDIS_PORT_6379_TCP_ADDR",
+    ),
+    [],
+  );
+});
+
+Deno.test("settingPrefixes() gives the beginnings of settings of several words", () => {
+  assertEquals(settingPrefixes(KNOWN), ["GRPC_", "LOG_", "REDIS_"]);
 });

@@ -4,24 +4,23 @@
  * @module
  */
 
-import { switchFlag, textFlag } from "../../shared/flags.ts";
-import { readCommand } from "../../shared/read_command.ts";
+import { type CommandIo, readCommand } from "../../shared/command_line.ts";
+import { switchOption, textOption } from "../../shared/options.ts";
 import { type ConfigFault, formatConfigFault } from "../rules/config.ts";
 import { describeRules } from "../rules/snapshot.ts";
 import { loadRules } from "../rules/load.ts";
 import { readConfigFiles } from "../sources/config_files.ts";
-import type { CommandIo } from "../../shared/command_io.ts";
 
 const flags = {
-  configDir: textFlag({
+  configDir: textOption({
     default: ".",
     help: "Directory whose *.yaml files are checked.",
   }),
-  mergeDomainConfigs: switchFlag({
+  mergeDomainConfigs: switchOption({
     help: "Several files may hold rules of one domain.",
   }),
-  json: switchFlag({ help: "Write the result as JSON." }),
-  rules: switchFlag({ help: "List the rules as well." }),
+  json: switchOption({ help: "Write the result as JSON." }),
+  rules: switchOption({ help: "List the rules as well." }),
 } as const;
 
 const command = {

@@ -14,33 +14,36 @@ import {
 import { CODE } from "../../../proto/rate_limit_response.ts";
 import { decodeRateLimitResponse } from "../../../proto/rate_limit_response_codec.ts";
 import { responseToText } from "../../../proto/text_format.ts";
-import type { CommandIo } from "../../shared/command_io.ts";
 import {
-  durationFlag,
-  integerFlag,
-  repeatedFlag,
-  switchFlag,
-  textFlag,
-} from "../../shared/flags.ts";
+  type CommandIo,
+  readCommand,
+  wrongArguments,
+} from "../../shared/command_line.ts";
+import {
+  durationOption,
+  integerOption,
+  repeatedOption,
+  switchOption,
+  textOption,
+} from "../../shared/options.ts";
 import { createGrpcClient } from "../../shared/grpc/client.ts";
 import { GrpcFailure } from "../../shared/grpc/method.ts";
 import { quote } from "../../shared/quote.ts";
-import { readCommand, wrongArguments } from "../../shared/read_command.ts";
 import { SHOULD_RATE_LIMIT_PATH } from "../api/rate_limit_methods.ts";
 
 const flags = {
-  dialString: textFlag({
+  dialString: textOption({
     default: "localhost:8081",
     help: "Address of the service's gRPC listener.",
   }),
-  domain: textFlag({ default: "", help: "Domain of the request." }),
-  descriptors: repeatedFlag({
+  domain: textOption({ default: "", help: "Domain of the request." }),
+  descriptors: repeatedOption({
     valueName: "k=v,k=v",
     help: "One descriptor; repeat the flag for more.",
   }),
-  hits: integerFlag({ default: 1, min: 0, help: "Hits to add." }),
-  timeout: durationFlag({ default: "5s", help: "How long to wait." }),
-  json: switchFlag({ help: "Write the answer as JSON." }),
+  hits: integerOption({ default: 1, min: 0, help: "Hits to add." }),
+  timeout: durationOption({ default: "5s", help: "How long to wait." }),
+  json: switchOption({ help: "Write the answer as JSON." }),
 } as const;
 
 const command = {
@@ -103,7 +106,7 @@ function requestOf(
   const descriptors: RateLimitRequest["descriptors"][number][] = [];
   for (const text of from.descriptors) {
     const parsed = parseDescriptor(text);
-    if (parsed.kind === "bad") return parsed.problem;
+    if (parsed.kind === "invalid") return parsed.problem;
     const looks = from.hits === 0 ? { hitsAddend: 0 } : {};
     descriptors.push({ entries: parsed.entries, ...looks });
   }
@@ -113,7 +116,7 @@ function requestOf(
 /** The entries, or what is wrong with the text. */
 export type ParsedDescriptor =
   | { readonly kind: "ok"; readonly entries: readonly DescriptorEntry[] }
-  | { readonly kind: "bad"; readonly problem: string };
+  | { readonly kind: "invalid"; readonly problem: string };
 
 /**
  * Reads a descriptor. The first `=` of a pair ends its key; a key must not be
@@ -126,7 +129,7 @@ export function parseDescriptor(text: string): ParsedDescriptor {
     if (equals < 1) {
       const problem = `Cannot read descriptor: ${quote(pair)} is not of the ` +
         "form key=value";
-      return { kind: "bad", problem };
+      return { kind: "invalid", problem };
     }
     entries.push({ key: pair.slice(0, equals), value: pair.slice(equals + 1) });
   }

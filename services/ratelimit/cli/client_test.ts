@@ -14,6 +14,6 @@ Deno.test("parseDescriptor() reads pairs; a value may hold an equals sign or not
 
 Deno.test("parseDescriptor() refuses what is no pair", () => {
   for (const text of ["", "a", "a=1,", "=1"]) {
-    assertEquals(parseDescriptor(text).kind, "bad", text);
+    assertEquals(parseDescriptor(text).kind, "invalid", text);
   }
 });

@@ -39,7 +39,7 @@ export function layeredStore(
     if (!isMode(mode)) {
       const problem = "Cannot read settings: STORE_FAILURE_MODE_BY_DOMAIN " +
         `has "${mode}" for "${domain}", expected one of ${MODES.join(", ")}`;
-      return { kind: "bad", problem };
+      return { kind: "invalid", problem };
     }
     byDomain.set(domain, mode);
   }

@@ -38,7 +38,7 @@ export async function openStore(
   parts: OpenStoreParts,
 ): Promise<OpenStoreOutcome> {
   const opened = await openBackend(settings, parts);
-  return opened.kind === "bad"
+  return opened.kind === "invalid"
     ? opened
     : layeredStore(opened.store, { settings, stats: parts.stats });
 }
@@ -96,7 +96,7 @@ async function kvstoreStore(
       skipHostnameVerification: settings.kvstoreTlsSkipHostname,
     }, readText)
     : undefined;
-  if (files?.kind === "bad") return files;
+  if (files?.kind === "invalid") return files;
   return openKvstore(settings, { clock, logger, tls: files?.tls });
 }
 
@@ -110,7 +110,7 @@ export type OpenStoreOutcome =
   }
   | {
     /** Tells the outcomes apart. */
-    readonly kind: "bad";
+    readonly kind: "invalid";
     /** One line that names the setting and what is wrong. */
     readonly problem: string;
   };
@@ -142,7 +142,7 @@ export interface TlsMaterial {
 /** The files, or which of them can't be read. */
 export type TlsFilesOutcome =
   | { readonly kind: "tls"; readonly tls: TlsMaterial }
-  | { readonly kind: "bad"; readonly problem: string };
+  | { readonly kind: "invalid"; readonly problem: string };
 
 /** Reads the files; a certificate without a key, or the reverse, is a fault. */
 export async function readTlsFiles(
@@ -152,7 +152,7 @@ export async function readTlsFiles(
   if ((paths.cert === "") !== (paths.key === "")) {
     const problem = "Cannot use TLS: a client certificate and its key go " +
       "together, and only one of them is set";
-    return { kind: "bad", problem };
+    return { kind: "invalid", problem };
   }
   const read: Record<string, string> = {};
   for (
@@ -167,7 +167,7 @@ export async function readTlsFiles(
       read[name] = await readText(path);
     } catch (error) {
       const reason = describeError(error);
-      return { kind: "bad", problem: `Cannot read "${path}": ${reason}` };
+      return { kind: "invalid", problem: `Cannot read "${path}": ${reason}` };
     }
   }
   const { skipHostnameVerification } = paths;

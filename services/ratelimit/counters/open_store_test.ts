@@ -10,7 +10,7 @@ async function open(
   env: Readonly<Record<string, string>>,
 ): Promise<{ outcome: OpenStoreOutcome; warnings: string[] }> {
   const read = readSettings(rateLimitSettings, (name) => env[name]);
-  if (read.kind === "bad") throw new Error(read.problems.join("\n"));
+  if (read.kind === "invalid") throw new Error(read.problems.join("\n"));
   const logger = new RecordingLogger();
   const outcome = await openStore(read.values, {
     clock: new FakeClock(),
@@ -113,7 +113,7 @@ Deno.test("openStore() names what is wrong with the settings", async () => {
   ];
   for (const [env, expected] of rows) {
     const { outcome } = await open(env);
-    if (outcome.kind !== "bad") throw new Error(JSON.stringify(env));
+    if (outcome.kind !== "invalid") throw new Error(JSON.stringify(env));
     assertStringIncludes(outcome.problem, expected);
   }
 });
@@ -122,6 +122,6 @@ Deno.test("openStore() shows no password when the address is wrong", async () =>
   const { outcome } = await open({
     KVSTORE_URL: "redis://user:hunter2@host:port:1/x",
   });
-  if (outcome.kind !== "bad") throw new Error("Cannot be: opened");
+  if (outcome.kind !== "invalid") throw new Error("Cannot be: opened");
   assertEquals(outcome.problem.includes("hunter2"), false, outcome.problem);
 });

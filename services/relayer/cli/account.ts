@@ -6,25 +6,28 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import type { CommandIo } from "../../shared/command_io.ts";
-import { switchFlag, textFlag } from "../../shared/flags.ts";
+import {
+  type CommandIo,
+  readCommand,
+  wrongArguments,
+} from "../../shared/command_line.ts";
+import { switchOption, textOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
-import { readCommand, wrongArguments } from "../../shared/read_command.ts";
 import type { AccountRecord } from "../ledger/ledger.ts";
 import { openLedgerFile } from "../ledger/ledger_file.ts";
 import type { AccountChange, LocalAccounts } from "../ledger/local_accounts.ts";
 import { LocalLedger } from "../ledger/local_ledger.ts";
 
 const FLAGS = {
-  publicKey: textFlag({
+  publicKey: textOption({
     help: "Public key of a delegate, 64 hexadecimal digits.",
   }),
-  address: textFlag({
+  address: textOption({
     help: "Address of the owner of a new account without keys.",
   }),
-  account: textFlag({ help: "The account's id." }),
-  label: textFlag({ default: "", help: "What the key is called." }),
-  json: switchFlag({ help: "Write the account as JSON." }),
+  account: textOption({ help: "The account's id." }),
+  label: textOption({ default: "", help: "What the key is called." }),
+  json: switchOption({ help: "Write the account as JSON." }),
 } as const;
 
 const COMMAND = {

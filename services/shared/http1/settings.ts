@@ -6,13 +6,13 @@
  */
 
 import {
-  durationSetting,
-  integerSetting,
-  portSetting,
-  type Setting,
-  type SettingsValues,
-  textSetting,
-} from "../settings.ts";
+  durationOption,
+  integerOption,
+  type Option,
+  type OptionValues,
+  portOption,
+  textOption,
+} from "../options.ts";
 
 /** Bounds of each connection. */
 export interface ConnectionLimits {
@@ -65,14 +65,14 @@ const GROUP = "Listener";
 
 /** The settings, by the names that services know them under. */
 export const publicPortSettings = {
-  host: textSetting({
+  host: textOption({
     name: "HOST",
     default: "127.0.0.1",
     group: GROUP,
     help: "Address to listen on; 0.0.0.0 for all. Loopback unless set, so " +
       "nothing is open by accident.",
   }),
-  maxConnections: integerSetting({
+  maxConnections: integerOption({
     name: "MAX_CONNECTIONS",
     default: 10_000,
     min: 1,
@@ -80,21 +80,21 @@ export const publicPortSettings = {
     group: GROUP,
     help: "Connections that are kept open at once.",
   }),
-  headerTimeoutMs: durationSetting({
+  headerTimeoutMs: durationOption({
     name: "HEADER_TIMEOUT",
     default: "10s",
     min: "100ms",
     group: GROUP,
     help: "Time a client has for the head of a request.",
   }),
-  requestTimeoutMs: durationSetting({
+  requestTimeoutMs: durationOption({
     name: "REQUEST_TIMEOUT",
     default: "60s",
     min: "100ms",
     group: GROUP,
     help: "Time a client has for all of a request.",
   }),
-  idleTimeoutMs: durationSetting({
+  idleTimeoutMs: durationOption({
     name: "IDLE_TIMEOUT",
     default: "75s",
     min: "1s",
@@ -108,7 +108,7 @@ export const publicPortSettings = {
  * two whose defaults each service has of its own.
  */
 export interface PublicPortValues
-  extends SettingsValues<typeof publicPortSettings> {
+  extends OptionValues<typeof publicPortSettings> {
   /** The port to listen on. */
   readonly port: number;
   /** Bytes that all bodies together may hold while they arrive. */
@@ -153,9 +153,9 @@ export function publicServerOptions(
 /** The settings of {@linkcode metricsSettings}. */
 export interface MetricsSettings {
   /** Address of the metrics port. */
-  readonly metricsHost: Setting<string>;
+  readonly metricsHost: Option<string>;
   /** The metrics port. */
-  readonly metricsPort: Setting<number>;
+  readonly metricsPort: Option<number>;
 }
 
 /**
@@ -166,14 +166,14 @@ export interface MetricsSettings {
  */
 export function metricsSettings(port: number): MetricsSettings {
   return {
-    metricsHost: textSetting({
+    metricsHost: textOption({
       name: "METRICS_HOST",
       default: "127.0.0.1",
       group: GROUP,
       help: "Address of the metrics port; 0.0.0.0 for all. Loopback unless " +
         "set: every client that reaches it may read GET /metrics.",
     }),
-    metricsPort: portSetting({
+    metricsPort: portOption({
       name: "METRICS_PORT",
       default: port,
       group: GROUP,

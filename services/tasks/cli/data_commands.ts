@@ -7,13 +7,17 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import type { CommandIo } from "../../shared/command_io.ts";
-import { type FlagTable, switchFlag, textFlag } from "../../shared/flags.ts";
 import {
+  type CommandIo,
   type CommandShape,
   readCommand,
   wrongArguments,
-} from "../../shared/read_command.ts";
+} from "../../shared/command_line.ts";
+import {
+  type OptionTable,
+  switchOption,
+  textOption,
+} from "../../shared/options.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
 import { sha256 } from "../store/digest.ts";
@@ -33,12 +37,12 @@ import {
 const PROGRESS_MS = 5_000;
 
 const FLAGS = {
-  "data-dir": textFlag({
+  "data-dir": textOption({
     default: "",
     help: "The data folder; DATA_DIR when not given.",
   }),
-  json: switchFlag({ help: "Write one JSON object." }),
-} as const satisfies FlagTable;
+  json: switchOption({ help: "Write one JSON object." }),
+} as const satisfies OptionTable;
 
 const BACKUP: CommandShape = {
   usage: "tasks backup FILE",

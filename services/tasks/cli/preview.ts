@@ -5,8 +5,16 @@
  * @module
  */
 
-import type { CommandIo } from "../../shared/command_io.ts";
-import { integerFlag, switchFlag, textFlag } from "../../shared/flags.ts";
+import {
+  type CommandIo,
+  readCommand,
+  wrongArguments,
+} from "../../shared/command_line.ts";
+import {
+  integerOption,
+  switchOption,
+  textOption,
+} from "../../shared/options.ts";
 import {
   MAX_PREVIEW,
   type OccurrenceWarning,
@@ -16,22 +24,21 @@ import {
 import { parseInstant } from "../domain/instant.ts";
 import { parseTimeZone } from "../domain/time_zone.ts";
 import { parseTiming } from "../domain/schedule.ts";
-import { readCommand, wrongArguments } from "../../shared/read_command.ts";
 
 const FLAGS = {
-  tz: textFlag({ default: "UTC", help: "IANA time zone of the schedule." }),
-  count: integerFlag({
+  tz: textOption({ default: "UTC", help: "IANA time zone of the schedule." }),
+  count: integerOption({
     default: 10,
     min: 1,
     max: MAX_PREVIEW,
     aliases: ["n"],
     help: "How many times are shown.",
   }),
-  from: textFlag({
+  from: textOption({
     help: "First instant that counts, as 2030-01-31T08:30:00Z; where an " +
       "interval begins. Now when not given.",
   }),
-  json: switchFlag({ help: "Write one JSON object a line." }),
+  json: switchOption({ help: "Write one JSON object a line." }),
 } as const;
 
 const COMMAND = {

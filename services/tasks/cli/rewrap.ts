@@ -5,10 +5,17 @@
  * @module
  */
 
-import type { CommandIo } from "../../shared/command_io.ts";
-import { type FlagTable, switchFlag, textFlag } from "../../shared/flags.ts";
+import {
+  type CommandIo,
+  type CommandShape,
+  readCommand,
+} from "../../shared/command_line.ts";
+import {
+  type OptionTable,
+  switchOption,
+  textOption,
+} from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
-import { type CommandShape, readCommand } from "../../shared/read_command.ts";
 import { describeError } from "../../shared/settled.ts";
 import { sealedKeyId } from "../secrets/envelope.ts";
 import type { MasterKeys } from "../secrets/master_keys.ts";
@@ -17,16 +24,16 @@ import { planRewrap, type WrappedKey } from "../secrets/tenant_key.ts";
 import { changeDataKeys, changeProofKeys } from "../store/sqlite/data_keys.ts";
 
 const FLAGS = {
-  "data-dir": textFlag({
+  "data-dir": textOption({
     default: "",
     help: "The data folder; DATA_DIR when not given.",
   }),
-  "replace-lost": switchFlag({
+  "replace-lost": switchOption({
     help: "Give each tenant whose key no master key opens a new one; its " +
       "secrets have to be set anew. The old key is kept.",
   }),
-  json: switchFlag({ help: "Write one JSON object." }),
-} as const satisfies FlagTable;
+  json: switchOption({ help: "Write one JSON object." }),
+} as const satisfies OptionTable;
 
 const COMMAND: CommandShape = {
   usage: "tasks rewrap",

@@ -7,23 +7,26 @@
 
 import { request as httpRequest, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { CommandIo } from "../../shared/command_io.ts";
-import { switchFlag, textFlag } from "../../shared/flags.ts";
+import {
+  type CommandIo,
+  readCommand,
+  wrongArguments,
+} from "../../shared/command_line.ts";
+import { switchOption, textOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
-import { readCommand, wrongArguments } from "../../shared/read_command.ts";
 import { describeError } from "../../shared/settled.ts";
 
 const FLAGS = {
-  url: textFlag({
+  url: textOption({
     default: "http://accounts.localhost:8070",
     help: "Address of the accounts host of the service.",
   }),
-  token: textFlag({
+  token: textOption({
     help: "Token that may create tenants; others on this machine can see it, " +
       "--token-file is better.",
   }),
-  tokenFile: textFlag({ help: "File that holds the token." }),
-  json: switchFlag({ help: "Write the answer as JSON." }),
+  tokenFile: textOption({ help: "File that holds the token." }),
+  json: switchOption({ help: "Write the answer as JSON." }),
 } as const;
 
 const COMMAND = {

@@ -37,7 +37,7 @@ export async function openAltcache(
   if (parsed.kind === "invalid") {
     const problem = "Cannot read settings: ALTCACHE_HOST_PORT and " +
       `ALTCACHE_SRV: ${parsed.reason}`;
-    return { kind: "bad", problem };
+    return { kind: "invalid", problem };
   }
   const files = settings.altcacheTls
     ? await readTlsFiles({
@@ -47,7 +47,7 @@ export async function openAltcache(
       skipHostnameVerification: settings.altcacheTlsSkipHostname,
     }, readText)
     : undefined;
-  if (files?.kind === "bad") return files;
+  if (files?.kind === "invalid") return files;
   const lost = stats.counter("ratelimit.altcache.increments_lost");
   const store = createAltcacheStore({
     source: parsed.source,

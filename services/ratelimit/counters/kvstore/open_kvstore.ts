@@ -48,9 +48,9 @@ export function openKvstore(
 ): OpenStoreOutcome {
   const common = { settings, parts };
   const other = openServer(mainServer(settings), common);
-  if (other.kind === "bad" || !settings.perSecond) return other;
+  if (other.kind === "invalid" || !settings.perSecond) return other;
   const perSecond = openServer(perSecondServer(settings), common);
-  if (perSecond.kind === "bad") return perSecond;
+  if (perSecond.kind === "invalid") return perSecond;
   const store = createSplitStore({
     perSecond: perSecond.store,
     other: other.store,
@@ -135,5 +135,5 @@ function perSecondServer(settings: RateLimitSettings): ServerSettings {
 
 function bad(server: ServerSettings, reason: string): OpenStoreOutcome {
   const problem = `Cannot read settings: ${server.variable}: ${reason}`;
-  return { kind: "bad", problem };
+  return { kind: "invalid", problem };
 }

@@ -1,37 +1,45 @@
-import { assert, assertEquals } from "@std/assert";
 import {
-  choiceSetting,
-  durationSetting,
-  portSetting,
-  secretSetting,
+  helpEntry,
   settingsHelp,
   settingsMarkdown,
-  textSetting,
-} from "./settings.ts";
+  wrapText,
+} from "./option_help.ts";
+import {
+  choiceOption,
+  durationOption,
+  portOption,
+  textOption,
+} from "./options.ts";
+import { assert, assertEquals } from "@std/assert";
 
 const TABLE = {
-  port: portSetting({
+  port: portOption({
     name: "GRPC_PORT",
     group: "Listeners",
     default: 8081,
     help: "Port of the gRPC listener",
   }),
-  url: textSetting({
+  url: textOption({
     name: "KVSTORE_URL",
     aliases: ["REDIS_URL"],
     group: "Store",
     default: "",
     help: "Address of the store: host and port, or a|b.",
   }),
-  retry: durationSetting({
+  retry: durationOption({
     name: "CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL",
     group: "Store",
     default: "24h",
     help: "Wait between two tries to reach the configuration server",
   }),
-  uds: textSetting({ name: "GRPC_UDS", group: "Listeners", help: "A socket" }),
-  auth: secretSetting({ name: "AUTH", default: "letmein", help: "Password" }),
-  type: choiceSetting({
+  uds: textOption({ name: "GRPC_UDS", group: "Listeners", help: "A socket" }),
+  auth: textOption({
+    secret: true,
+    name: "AUTH",
+    default: "letmein",
+    help: "Password",
+  }),
+  type: choiceOption({
     name: "TYPE",
     values: { a: "x", b: "x" },
     default: "x",
@@ -90,4 +98,27 @@ Deno.test("settingsMarkdown() writes a table for each group", () => {
 Deno.test("settingsMarkdown() and settingsHelp() show no secret", () => {
   assert(!settingsMarkdown(TABLE).includes("letmein"));
   assert(!settingsHelp(TABLE).includes("letmein"));
+});
+
+Deno.test("wrapText() breaks between words and keeps long words whole", () => {
+  assertEquals(wrapText("aa bb  cc\ndd", 5), ["aa bb", "cc dd"]);
+  assertEquals(wrapText("a muchtoolong b", 4), ["a", "muchtoolong", "b"]);
+  assertEquals(wrapText(" ", 4), []);
+});
+
+Deno.test("helpEntry() puts the meaning beside the term", () => {
+  const options = { column: 10, width: 20 };
+  assertEquals(helpEntry("--json", "as JSON lines", options), [
+    "  --json  as JSON",
+    "          lines",
+  ]);
+});
+
+Deno.test("helpEntry() puts the meaning below a long term", () => {
+  const options = { column: 8, width: 20 };
+  assertEquals(helpEntry("--domain", "the domain", options), [
+    "  --domain",
+    "        the domain",
+  ]);
+  assertEquals(helpEntry("-x", "", options), ["  -x"]);
 });

@@ -1,36 +1,35 @@
-import { assertEquals, assertThrows, fail } from "@std/assert";
+import { type CommandShape, parseFlags, readCommand } from "./command_line.ts";
+import { flagName, flagsHelp } from "./option_help.ts";
 import {
-  choiceFlag,
-  durationFlag,
-  flagName,
-  flagsHelp,
-  type FlagValues,
-  integerFlag,
-  parseFlags,
-  repeatedFlag,
-  switchFlag,
-  textFlag,
-} from "./flags.ts";
+  choiceOption,
+  durationOption,
+  integerOption,
+  type OptionValues,
+  repeatedOption,
+  switchOption,
+  textOption,
+} from "./options.ts";
+import { assertEquals, assertThrows, fail } from "@std/assert";
 
 const TABLE = {
-  dialString: textFlag({
+  dialString: textOption({
     default: "localhost:8081",
     valueName: "host:port",
     help: "Server address.",
   }),
-  domain: textFlag({ help: "Domain." }),
-  descriptors: repeatedFlag({ help: "One descriptor." }),
-  hits: integerFlag({ aliases: ["n"], min: 0, default: 1, help: "Hits." }),
-  timeout: durationFlag({ default: "5s", max: "1m", help: "Bound." }),
-  format: choiceFlag({
+  domain: textOption({ help: "Domain." }),
+  descriptors: repeatedOption({ help: "One descriptor." }),
+  hits: integerOption({ aliases: ["n"], min: 0, default: 1, help: "Hits." }),
+  timeout: durationOption({ default: "5s", max: "1m", help: "Bound." }),
+  format: choiceOption({
     values: { text: "text", json: "json", jsonl: "json" },
     default: "text",
     help: "Form.",
   }),
-  verbose: switchFlag({ aliases: ["v"], help: "Say more." }),
+  verbose: switchOption({ aliases: ["v"], help: "Say more." }),
 } as const;
 
-const DEFAULTS: FlagValues<typeof TABLE> = {
+const DEFAULTS: OptionValues<typeof TABLE> = {
   dialString: "localhost:8081",
   domain: undefined,
   descriptors: [],
@@ -114,7 +113,7 @@ Deno.test("parseFlags() separates positionals, and stops at two dashes", () => {
 Deno.test("parseFlags() refuses more positionals than allowed", () => {
   const outcome = parseFlags(TABLE, ["a", "b\n"], { maxPositionals: 1 });
   assertEquals(outcome, {
-    kind: "bad",
+    kind: "invalid",
     problem: 'Cannot read arguments: unexpected argument "b\\n"',
   });
 });
@@ -125,7 +124,7 @@ Deno.test("parseFlags() asks for help", () => {
       kind: "help",
     });
   }
-  const own = { h: textFlag({ help: "Host." }) } as const;
+  const own = { h: textOption({ help: "Host." }) } as const;
   assertEquals(parseFlags(own, ["-h", "x"]).kind, "ok");
 });
 
@@ -165,11 +164,11 @@ Deno.test("parseFlags() tells when a value is missing or not accepted", () => {
 
 Deno.test("parseFlags() wants the required flags", () => {
   const table = {
-    domain: textFlag({ required: true, help: "Domain." }),
-    descriptors: repeatedFlag({ required: true, help: "Descriptors." }),
+    domain: textOption({ required: true, help: "Domain." }),
+    descriptors: repeatedOption({ required: true, help: "Descriptors." }),
   } as const;
   assertEquals(parseFlags(table, ["-domain", "d"]), {
-    kind: "bad",
+    kind: "invalid",
     problem: "Cannot read arguments: --descriptors is missing",
   });
   const outcome = parseFlags(table, ["-domain", "d", "-descriptors", "a=b"]);
@@ -178,17 +177,17 @@ Deno.test("parseFlags() wants the required flags", () => {
   assertEquals(domain, "d");
 });
 
-Deno.test("durationFlag() throws when its default is not acceptable", () => {
+Deno.test("durationOption() throws when its default is not acceptable", () => {
   assertThrows(
-    () => durationFlag({ default: "5", help: "" }),
+    () => durationOption({ default: "5", help: "" }),
     TypeError,
-    "Cannot declare flag",
+    "Cannot declare option",
   );
 });
 
 Deno.test("flagsHelp() lists the flags in the order of the table", () => {
   const { dialString, descriptors, hits, verbose } = TABLE;
-  const domain = textFlag({ required: true, help: "Domain." });
+  const domain = textOption({ required: true, help: "Domain." });
   const table = { dialString, domain, descriptors, hits, verbose };
   assertEquals(
     flagsHelp(table, { usage: "client [flags]", about: "Asks a server." }),
@@ -207,14 +206,76 @@ Flags:
   );
 });
 
-function readOk(args: readonly string[]): FlagValues<typeof TABLE> {
+function readOk(args: readonly string[]): OptionValues<typeof TABLE> {
   const outcome = parseFlags(TABLE, args);
   return outcome.kind === "ok" ? outcome.values : fail(JSON.stringify(outcome));
 }
 
 function readBad(args: readonly string[]): string {
   const outcome = parseFlags(TABLE, args);
-  return outcome.kind === "bad"
+  return outcome.kind === "invalid"
     ? outcome.problem
     : fail(JSON.stringify(outcome));
 }
+
+const FLAGS = {
+  to: textOption({ default: "here", help: "Where to." }),
+  json: switchOption({ help: "Write JSON." }),
+} as const;
+
+const MOVE: CommandShape = {
+  usage: "move THING",
+  about: "Moves something.",
+  positionals: 1,
+};
+
+function run(
+  args: readonly string[],
+  command: CommandShape = MOVE,
+): {
+  readonly read: ReturnType<typeof readCommand<typeof FLAGS>>;
+  readonly out: readonly string[];
+  readonly err: readonly string[];
+} {
+  const out: string[] = [];
+  const err: string[] = [];
+  const io = {
+    out: (text: string) => void out.push(text),
+    err: (text: string) => void err.push(text),
+  };
+  return { read: readCommand(FLAGS, { args, io, command }), out, err };
+}
+
+Deno.test("readCommand() reads flags and arguments", () => {
+  const { read, out, err } = run(["chair", "--to", "there", "--json"]);
+  assertEquals(read, {
+    kind: "ok",
+    values: { to: "there", json: true },
+    positionals: ["chair"],
+  });
+  assertEquals([out, err], [[], []]);
+});
+
+Deno.test("readCommand() answers --help and is done", () => {
+  const { read, out, err } = run(["--help"]);
+  assertEquals(read, { kind: "done", exitCode: 0 });
+  assertEquals(out.join().includes("move THING"), true);
+  assertEquals(err, []);
+});
+
+Deno.test("readCommand() tells what is wrong and how it is called", () => {
+  const { positionals: _none, ...bare } = MOVE;
+  const cases: readonly (readonly [readonly string[], CommandShape])[] = [
+    [[], MOVE],
+    [["chair", "table"], MOVE],
+    [["chair"], bare],
+    [["chair", "--from", "x"], MOVE],
+  ];
+  for (const [args, command] of cases) {
+    const { read, out, err } = run(args, command);
+    assertEquals(read, { kind: "done", exitCode: 2 }, args.join(" "));
+    assertEquals(err.length, 2);
+    assertEquals(err[1], "usage: move THING");
+    assertEquals(out, []);
+  }
+});

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { readSettings } from "../../shared/settings.ts";
-import { idleSettings, rateLimitSettings } from "../settings.ts";
+import { readSettings } from "../shared/settings.ts";
+import { idleSettings } from "./inert_settings.ts";
+import { rateLimitSettings } from "./settings.ts";
 
 function idle(env: Readonly<Record<string, string>>): readonly string[] {
   const read = (name: string) => env[name];

@@ -1,19 +1,25 @@
 /**
- * Settings of parts that are turned off by other settings.
+ * Settings that have no effect: those of parts that other settings turn off, and
+ * those of deployments of envoyproxy/ratelimit that this version cannot honour.
  *
  * @module
  */
 
-import type { ReadVariable, Setting } from "../../shared/settings.ts";
-import type { RateLimitSettings } from "../settings.ts";
-import { altcacheSettings } from "./altcache_settings.ts";
-import { decisionSettings } from "./decision_settings.ts";
-import { kvstoreSettings } from "./kvstore_settings.ts";
-import { perSecondSettings } from "./per_second_settings.ts";
-import { statisticsSettings } from "./statistics_settings.ts";
+import type { Option } from "../shared/options.ts";
+import type {
+  AbsentPart,
+  ReadVariable,
+  UnavailableSetting,
+} from "../shared/settings.ts";
+import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
+import {
+  altcacheSettings,
+  kvstoreSettings,
+  perSecondSettings,
+} from "./store_settings.ts";
 
 interface Part {
-  readonly settings: readonly Setting<unknown>[];
+  readonly settings: readonly Option<unknown>[];
   /** Why they have no effect; undefined when they have. */
   readonly off: (values: RateLimitSettings) => string | undefined;
 }
@@ -32,9 +38,9 @@ const kvstoreTlsFiles = [
   kvstoreTlsClientKey,
   kvstoreTlsSkipHostname,
 ];
-const { limitHeader, remainingHeader, resetHeader } = decisionSettings;
+const { limitHeader, remainingHeader, resetHeader } = rateLimitSettings;
 const { statsdHost, statsdPort, statsdProtocol, statsFlushIntervalMs } =
-  statisticsSettings;
+  rateLimitSettings;
 
 /** The first part that a setting belongs to and that is off counts. */
 const PARTS: readonly Part[] = [
@@ -67,23 +73,23 @@ const PARTS: readonly Part[] = [
     off: (values) =>
       values.headersEnabled
         ? undefined
-        : `${decisionSettings.headersEnabled.name} is not true`,
+        : `${rateLimitSettings.headersEnabled.name} is not true`,
   },
   {
     settings: [statsFlushIntervalMs],
     off: (values) =>
       values.disableStats
-        ? `${statisticsSettings.disableStats.name} is true`
+        ? `${rateLimitSettings.disableStats.name} is true`
         : undefined,
   },
   {
     settings: [statsdHost, statsdPort, statsdProtocol],
     off: (values) =>
       values.disableStats
-        ? `${statisticsSettings.disableStats.name} is true`
+        ? `${rateLimitSettings.disableStats.name} is true`
         : values.useStatsd
         ? undefined
-        : `${statisticsSettings.useStatsd.name} is false`,
+        : `${rateLimitSettings.useStatsd.name} is false`,
   },
 ];
 
@@ -120,3 +126,72 @@ function unlessBackend(
   const backend = backendType ?? (kvstoreUrl === "" ? "memory" : "kvstore");
   return backend === wanted ? undefined : `BACKEND_TYPE is ${backend}`;
 }
+
+const OFF = ["false", "0", "f", "0s"];
+
+/**
+ * Settings that deployments of envoyproxy/ratelimit carry and that this
+ * version can't honour. Where to go on without would weaken what the operator
+ * relies on, the start is refused.
+ */
+export const unavailableSettings: readonly UnavailableSetting[] = [
+  {
+    name: "CONFIG_TYPE",
+    why: "this version reads its configuration from files (FILE) only",
+    severity: "refuse",
+    neutralValues: ["FILE"],
+  },
+  {
+    name: "GRPC_SERVER_USE_TLS",
+    why: "this version has no TLS on the gRPC port",
+    severity: "refuse",
+    neutralValues: OFF,
+  },
+  {
+    name: "USE_TAGGED_STATSD",
+    aliases: ["USE_DOG_STATSD"],
+    why: "this version speaks plain statsd only",
+    severity: "warn",
+    neutralValues: OFF,
+  },
+  {
+    name: "USE_PULLMETRICS",
+    aliases: ["USE_PROMETHEUS"],
+    why: "this version has no endpoint for pull metrics; see /stats on the " +
+      "debug port",
+    severity: "warn",
+    neutralValues: OFF,
+  },
+  {
+    name: "TRACING_ENABLED",
+    why: "this version emits no traces",
+    severity: "warn",
+    neutralValues: OFF,
+  },
+];
+
+/** The parts that those settings turn on, with settings of their own. */
+export const absentParts: readonly AbsentPart[] = [
+  {
+    prefixes: ["CONFIG_GRPC_XDS_", "XDS_CLIENT_"],
+    why: "this version reads its configuration from files only",
+  },
+  {
+    prefixes: ["GRPC_SERVER_TLS_", "GRPC_CLIENT_TLS_"],
+    why: "this version has no TLS on the gRPC port",
+  },
+  {
+    prefixes: [
+      "TAGGED_STATSD_",
+      "USE_TAGGED_STATSD_",
+      "DOG_STATSD_",
+      "USE_DOG_STATSD_",
+    ],
+    why: "this version speaks plain statsd only",
+  },
+  {
+    prefixes: ["PULLMETRICS_", "PROMETHEUS_"],
+    why: "this version has no endpoint for pull metrics",
+  },
+  { prefixes: ["TRACING_"], why: "this version emits no traces" },
+];

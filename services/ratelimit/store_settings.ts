@@ -1,0 +1,378 @@
+/**
+ * The settings of the counter stores.
+ *
+ * @module
+ */
+
+import {
+  booleanOption,
+  choiceOption,
+  durationOption,
+  integerOption,
+  type Option,
+  pairsOption,
+  textOption,
+} from "../shared/options.ts";
+
+const STORE = "Counter store";
+const KVSTORE = "KVSTORE (Redis)";
+const PER_SECOND = "KVSTORE for limits by the second";
+const ALTCACHE = "ALTCACHE (memcached)";
+
+const FAILURE_MODES = {
+  error: "error",
+  allow: "allow",
+  deny: "deny",
+  local: "local",
+} as const;
+
+const TYPES = {
+  single: "single",
+  sentinel: "sentinel",
+  cluster: "cluster",
+} as const;
+const SOCKET_TYPES = { tcp: "tcp", tls: "tcp", unix: "unix" } as const;
+
+/** Where counters are kept, whichever the store. */
+export const storeSettings = {
+  backendType: choiceOption({
+    name: "BACKEND_TYPE",
+    values: {
+      memory: "memory",
+      kvstore: "kvstore",
+      redis: "kvstore",
+      altcache: "altcache",
+      memcache: "altcache",
+    },
+    ignoreCase: true,
+    group: STORE,
+    help: "Where counters are kept. Unset: kvstore if KVSTORE_URL is set, " +
+      "else memory, whose limits hold for this process alone.",
+  }),
+  cacheKeyPrefix: textOption({
+    name: "CACHE_KEY_PREFIX",
+    default: "",
+    group: STORE,
+    help: "Text before every counter key.",
+  }),
+  cacheKeyFormat: choiceOption({
+    name: "CACHE_KEY_FORMAT",
+    values: { escaped: "escaped", reference: "reference" },
+    default: "escaped",
+    group: STORE,
+    help: "How counter keys are written; reference gives the bytes of " +
+      "envoyproxy/ratelimit, for fleets that share a store with it.",
+  }),
+  expirationJitterMaxSeconds: integerOption({
+    name: "EXPIRATION_JITTER_MAX_SECONDS",
+    default: 300,
+    min: 0,
+    max: 86_400,
+    group: STORE,
+    help: "Counters live up to this much longer than their window, so that " +
+      "they don't all end at once.",
+  }),
+  stopWhenOver: booleanOption({
+    name: "STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT",
+    default: false,
+    group: STORE,
+    help: "When one limit of a request is exceeded, its other counters are " +
+      "not incremented.",
+  }),
+  localCacheBytes: integerOption({
+    name: "LOCAL_CACHE_SIZE_IN_BYTES",
+    aliases: ["LocalCacheSizeInBytes"],
+    default: 0,
+    min: 0,
+    max: 17_179_869_184,
+    group: STORE,
+    help: "Memory for a cache of counters that are over their limit, which " +
+      "spares the store; 0 for none, and at least 524288 otherwise.",
+  }),
+  localCacheMaxAgeMs: durationOption({
+    name: "LOCAL_CACHE_MAX_AGE",
+    default: "1s",
+    min: "1s",
+    group: STORE,
+    help: "How long the cache remembers a counter without asking again; so " +
+      "long may hits given back through another instance go unseen.",
+  }),
+  storeFailureMode: choiceOption({
+    name: "STORE_FAILURE_MODE",
+    values: FAILURE_MODES,
+    ignoreCase: true,
+    default: "error",
+    group: STORE,
+    help: "While the store doesn't answer: error tells the caller, allow " +
+      "lets everything pass, deny refuses what has a limit, local counts in " +
+      "this process.",
+  }),
+  storeFailureModeByDomain: pairsOption({
+    name: "STORE_FAILURE_MODE_BY_DOMAIN",
+    default: [],
+    group: STORE,
+    help: "The same for some domains, such as edge:allow,login:deny.",
+  }),
+  memoryMaxKeys: integerOption({
+    name: "MEMORY_MAX_KEYS",
+    default: 1_000_000,
+    min: 1_000,
+    max: 100_000_000,
+    group: STORE,
+    help: "Most counters in memory.",
+  }),
+  memoryFullMode: choiceOption({
+    name: "MEMORY_FULL_MODE",
+    values: { allow: "allow", refuse: "refuse" },
+    default: "allow",
+    group: STORE,
+    help: "What becomes of a new counter when memory is full of counters " +
+      "near their limits.",
+  }),
+} as const;
+
+/** Counters on Redis. */
+export const kvstoreSettings = {
+  kvstoreUrl: textOption({
+    name: "KVSTORE_URL",
+    aliases: ["REDIS_URL"],
+    default: "",
+    secret: true,
+    group: KVSTORE,
+    help: "single: host:port, redis://host:port or the path of a unix " +
+      "socket; sentinel: the master's name and the sentinels, " +
+      "name,host:port,host:port; cluster: its nodes, host:port,host:port.",
+  }),
+  kvstoreType: choiceOption({
+    name: "KVSTORE_TYPE",
+    aliases: ["REDIS_TYPE"],
+    values: TYPES,
+    ignoreCase: true,
+    default: "single",
+    group: KVSTORE,
+    help: "How the servers work together.",
+  }),
+  kvstoreSocketType: choiceOption({
+    name: "KVSTORE_SOCKET_TYPE",
+    aliases: ["REDIS_SOCKET_TYPE"],
+    values: SOCKET_TYPES,
+    ignoreCase: true,
+    group: KVSTORE,
+    help: "Unset follows the form of the URL.",
+  }),
+  kvstoreAuth: textOption({
+    secret: true,
+    name: "KVSTORE_AUTH",
+    aliases: ["REDIS_AUTH"],
+    default: "",
+    group: KVSTORE,
+    help: "PASSWORD or USERNAME:PASSWORD.",
+  }),
+  kvstoreSentinelAuth: textOption({
+    secret: true,
+    name: "KVSTORE_SENTINEL_AUTH",
+    aliases: ["REDIS_SENTINEL_AUTH"],
+    default: "",
+    group: KVSTORE,
+    help: "The same for the sentinels.",
+  }),
+  kvstoreTls: booleanOption({
+    name: "KVSTORE_TLS",
+    aliases: ["REDIS_TLS"],
+    default: false,
+    group: KVSTORE,
+    help: "Connect with TLS.",
+  }),
+  kvstoreTlsClientCert: textOption({
+    name: "KVSTORE_TLS_CLIENT_CERT",
+    aliases: ["REDIS_TLS_CLIENT_CERT"],
+    default: "",
+    group: KVSTORE,
+    help: "File of the client certificate, for both servers.",
+  }),
+  kvstoreTlsClientKey: textOption({
+    name: "KVSTORE_TLS_CLIENT_KEY",
+    aliases: ["REDIS_TLS_CLIENT_KEY"],
+    default: "",
+    group: KVSTORE,
+    help: "File of its key.",
+  }),
+  kvstoreTlsCaCert: textOption({
+    name: "KVSTORE_TLS_CACERT",
+    aliases: ["REDIS_TLS_CACERT"],
+    default: "",
+    group: KVSTORE,
+    help: "File of the certificates that sign the servers'; the system's " +
+      "without.",
+  }),
+  kvstoreTlsSkipHostname: booleanOption({
+    name: "KVSTORE_TLS_SKIP_HOSTNAME_VERIFICATION",
+    aliases: ["REDIS_TLS_SKIP_HOSTNAME_VERIFICATION"],
+    default: false,
+    group: KVSTORE,
+    help: "Do not compare the name in the certificate; its signature is " +
+      "still checked.",
+  }),
+  kvstorePoolSize: integerOption({
+    name: "KVSTORE_POOL_SIZE",
+    aliases: ["REDIS_POOL_SIZE"],
+    default: 10,
+    min: 1,
+    max: 1_000,
+    group: KVSTORE,
+    help: "Connections to the server, for a cluster to each of its masters.",
+  }),
+  kvstoreTimeoutMs: durationOption({
+    name: "KVSTORE_TIMEOUT",
+    aliases: ["REDIS_TIMEOUT"],
+    default: "1s",
+    min: "1ms",
+    group: KVSTORE,
+    help: "Bound on dialling and on every call.",
+  }),
+  kvstorePipelineWindowMs: durationOption({
+    name: "KVSTORE_PIPELINE_WINDOW",
+    aliases: ["REDIS_PIPELINE_WINDOW"],
+    default: "0s",
+    min: "0s",
+    group: KVSTORE,
+    help: "How long a call may wait for others to share a write with. 0 " +
+      "waits for none.",
+  }),
+  kvstorePipelineLimit: integerOption({
+    name: "KVSTORE_PIPELINE_LIMIT",
+    aliases: ["REDIS_PIPELINE_LIMIT"],
+    default: 0,
+    min: 0,
+    max: 1_000_000,
+    group: KVSTORE,
+    help: "Commands that end that wait; 0 is no limit.",
+  }),
+  kvstoreHealthNeedsConnection: booleanOption({
+    name: "KVSTORE_HEALTH_CHECK_ACTIVE_CONNECTION",
+    aliases: ["REDIS_HEALTH_CHECK_ACTIVE_CONNECTION"],
+    default: false,
+    group: KVSTORE,
+    help: "Unhealthy while no connection to the store is up.",
+  }),
+} as const;
+
+/** A second Redis for limits by the second; it is set up as the first one. */
+export const perSecondSettings = {
+  perSecond: booleanOption({
+    name: "KVSTORE_PERSECOND",
+    aliases: ["REDIS_PERSECOND"],
+    default: false,
+    group: PER_SECOND,
+    help: "Keep limits by the second on a server of their own.",
+  }),
+  perSecondUrl: perSecond(kvstoreSettings.kvstoreUrl),
+  perSecondType: perSecond(kvstoreSettings.kvstoreType),
+  perSecondSocketType: perSecond(kvstoreSettings.kvstoreSocketType),
+  perSecondAuth: perSecond(kvstoreSettings.kvstoreAuth),
+  perSecondSentinelAuth: perSecond(kvstoreSettings.kvstoreSentinelAuth),
+  perSecondTls: booleanOption({
+    name: "KVSTORE_PERSECOND_TLS",
+    aliases: ["REDIS_PERSECOND_TLS"],
+    default: false,
+    group: PER_SECOND,
+    help: "As KVSTORE_TLS; the files are the same.",
+  }),
+  perSecondPoolSize: perSecond(kvstoreSettings.kvstorePoolSize),
+  perSecondTimeoutMs: perSecond(kvstoreSettings.kvstoreTimeoutMs),
+  perSecondPipelineWindowMs: perSecond(kvstoreSettings.kvstorePipelineWindowMs),
+  perSecondPipelineLimit: perSecond(kvstoreSettings.kvstorePipelineLimit),
+} as const;
+
+/** Counters on memcached. */
+export const altcacheSettings = {
+  altcacheHostPort: textOption({
+    name: "ALTCACHE_HOST_PORT",
+    aliases: ["MEMCACHE_HOST_PORT"],
+    default: "",
+    group: ALTCACHE,
+    help: "memcached servers, host:port,host:port; the same for every " +
+      "instance of the service.",
+  }),
+  altcacheSrv: textOption({
+    name: "ALTCACHE_SRV",
+    aliases: ["MEMCACHE_SRV"],
+    default: "",
+    group: ALTCACHE,
+    help: "SRV record that names the memcached servers, in place of a list.",
+  }),
+  altcacheSrvRefreshMs: durationOption({
+    name: "ALTCACHE_SRV_REFRESH",
+    aliases: ["MEMCACHE_SRV_REFRESH"],
+    default: "0s",
+    min: "0s",
+    group: ALTCACHE,
+    help: "Time between two lookups of the record; 0 looks it up once.",
+  }),
+  altcacheMaxIdleConnections: integerOption({
+    name: "ALTCACHE_MAX_IDLE_CONNS",
+    aliases: ["MEMCACHE_MAX_IDLE_CONNS"],
+    default: 2,
+    min: 1,
+    max: 1_000,
+    group: ALTCACHE,
+    help: "Idle connections kept to each memcached server.",
+  }),
+  altcacheTimeoutMs: durationOption({
+    name: "ALTCACHE_TIMEOUT",
+    default: "1s",
+    min: "1ms",
+    group: ALTCACHE,
+    help: "Bound on dialling memcached and on every command.",
+  }),
+  altcacheTls: booleanOption({
+    name: "ALTCACHE_TLS",
+    aliases: ["MEMCACHE_TLS"],
+    default: false,
+    group: ALTCACHE,
+    help: "Connect to memcached with TLS.",
+  }),
+  altcacheTlsClientCert: textOption({
+    name: "ALTCACHE_TLS_CLIENT_CERT",
+    aliases: ["MEMCACHE_TLS_CLIENT_CERT"],
+    default: "",
+    group: ALTCACHE,
+    help: "File of the client certificate.",
+  }),
+  altcacheTlsClientKey: textOption({
+    name: "ALTCACHE_TLS_CLIENT_KEY",
+    aliases: ["MEMCACHE_TLS_CLIENT_KEY"],
+    default: "",
+    group: ALTCACHE,
+    help: "File of its key.",
+  }),
+  altcacheTlsCaCert: textOption({
+    name: "ALTCACHE_TLS_CACERT",
+    aliases: ["MEMCACHE_TLS_CACERT"],
+    default: "",
+    group: ALTCACHE,
+    help: "File of the certificates that sign the servers'; the system's " +
+      "without.",
+  }),
+  altcacheTlsSkipHostname: booleanOption({
+    name: "ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION",
+    aliases: ["MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION"],
+    default: false,
+    group: ALTCACHE,
+    help: "Do not compare the name in the certificate; its signature is " +
+      "still checked.",
+  }),
+} as const;
+
+/** The same option of the Redis for limits by the second. */
+function perSecond<T extends Option<unknown>>(option: T): T {
+  return {
+    ...option,
+    name: option.name.replace("KVSTORE_", "KVSTORE_PERSECOND_"),
+    aliases: option.aliases.map((alias) =>
+      alias.replace("REDIS_", "REDIS_PERSECOND_")
+    ),
+    group: PER_SECOND,
+    help: `As ${option.name}.`,
+  };
+}

@@ -1,0 +1,296 @@
+/**
+ * The command line: flags as Go programs and GNU programs write them, read into
+ * typed values, and what all commands do with their arguments and outputs.
+ *
+ * `-name value`, `-name=value`, `--name value` and `--name=value` are the
+ * same; dashes and underscores in a name are the same; flags and other
+ * arguments may be mixed; everything after `--` is an argument. The parser of
+ * `node:util` reads `-name` as four flags of one letter each, so it does not fit.
+ *
+ * ```ts
+ * const table = {
+ *   dialString: textOption({ default: "localhost:8081", help: "Address." }),
+ *   json: switchOption({ help: "Write JSON." }),
+ * } as const;
+ * const outcome = parseFlags(table, Deno.args);
+ * ```
+ *
+ * @module
+ */
+
+import { nearest } from "./did_you_mean.ts";
+import { flagName, flagsHelp } from "./option_help.ts";
+import type { Option, OptionTable, OptionValues } from "./options.ts";
+import { quote } from "./quote.ts";
+
+/** The outputs of a command; each call is one or more whole lines. */
+export interface CommandIo {
+  /** What was asked for. */
+  readonly out: (text: string) => void;
+  /** What went wrong. */
+  readonly err: (text: string) => void;
+}
+
+/** Writes to standard output and standard error, at once and whole. */
+export function processIo(): CommandIo {
+  const encoder = new TextEncoder();
+  const line = (text: string): Uint8Array =>
+    encoder.encode(text.endsWith("\n") ? text : `${text}\n`);
+  const write = (
+    sink: { writeSync(bytes: Uint8Array): number },
+    text: string,
+  ): void => {
+    let rest = line(text);
+    while (rest.length > 0) rest = rest.subarray(sink.writeSync(rest));
+  };
+  return {
+    out: (text) => write(Deno.stdout, text),
+    err: (text) => write(Deno.stderr, text),
+  };
+}
+
+/** The outcome of reading a command line. */
+export type FlagsOutcome<T extends OptionTable> =
+  | {
+    readonly kind: "ok";
+    /** Every value of the table. */
+    readonly values: OptionValues<T>;
+    /** The arguments that are not flags, in their order. */
+    readonly positionals: readonly string[];
+  }
+  | {
+    /** Help was asked for; nothing else counts then. */
+    readonly kind: "help";
+  }
+  | {
+    readonly kind: "invalid";
+    /** The first fault, in one line. */
+    readonly problem: string;
+  };
+
+/** Options of {@linkcode parseFlags}. */
+export interface ParseFlagsOptions {
+  /**
+   * How many arguments that are not flags are accepted; 0 catches stray words.
+   *
+   * @default {Infinity}
+   */
+  readonly maxPositionals?: number;
+}
+
+/**
+ * Reads a command line. A flag that comes twice takes its last value, unless
+ * it is repeatable. `-h`, `-help` and `--help` ask for help, unless the table
+ * has such flags of its own.
+ *
+ * @param table The flags.
+ * @param args The arguments, without the program's name.
+ */
+export function parseFlags<const T extends OptionTable>(
+  table: T,
+  args: readonly string[],
+  options: ParseFlagsOptions = {},
+): FlagsOutcome<T> {
+  const scan = scanArguments(namedFlags(table), args);
+  if (scan.kind !== "ok") return scan;
+  const { maxPositionals = Infinity } = options;
+  const stray = scan.positionals[maxPositionals];
+  if (stray !== undefined) {
+    return invalid(`unexpected argument ${quote(stray)}`);
+  }
+  const values: Record<string, unknown> = {};
+  for (const [key, flag] of Object.entries(table)) {
+    const texts = scan.texts.get(flag) ?? [];
+    if (texts.length === 0 && flag.required) {
+      return invalid(`--${flagName(key)} is missing`);
+    }
+    // The last one counts, unless all do.
+    const read = (flag.repeatable ? texts : texts.slice(-1))
+      .map((text) => ({ text, value: flag.parse(text) }));
+    const wrong = read.find(({ value }) => value === undefined);
+    if (wrong !== undefined) {
+      const shown = `--${flagName(key)} is ${quote(wrong.text)}`;
+      return invalid(`${shown}, expected ${flag.expected}`);
+    }
+    values[key] = flag.repeatable
+      ? read.flatMap(({ value }) => value)
+      : read.length > 0
+      ? read[0]?.value
+      : flag.fallback;
+  }
+  return {
+    kind: "ok",
+    values: values as OptionValues<T>,
+    positionals: scan.positionals,
+  };
+}
+
+type FlagsByName = ReadonlyMap<string, Option<unknown>>;
+
+interface InvalidArguments {
+  readonly kind: "invalid";
+  readonly problem: string;
+}
+
+type Scan =
+  | {
+    readonly kind: "ok";
+    readonly texts: ReadonlyMap<Option<unknown>, readonly string[]>;
+    readonly positionals: readonly string[];
+  }
+  | { readonly kind: "help" }
+  | InvalidArguments;
+
+/** Sorts the arguments to their flags; reads no values yet. */
+function scanArguments(flags: FlagsByName, args: readonly string[]): Scan {
+  const texts = new Map<Option<unknown>, string[]>();
+  const positionals: string[] = [];
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index] ?? "";
+    if (arg === "--") {
+      positionals.push(...args.slice(index + 1));
+      break;
+    }
+    const given = splitFlag(arg);
+    if (given === undefined) {
+      positionals.push(arg);
+      continue;
+    }
+    const flag = flags.get(given.name);
+    if (flag === undefined) {
+      if (isHelp(given)) return { kind: "help" };
+      return invalid(unknownFlag(given.shown, flags));
+    }
+    let text = given.text ?? flag.bareText;
+    if (text === undefined) {
+      text = args[++index];
+      if (text === undefined) return invalid(`${given.shown} has no value`);
+      if (isKnown(text, flags)) {
+        return invalid(
+          `${given.shown} has no value before ${quote(text)}; ` +
+            `write ${quote(`${given.shown}=${text}`)} if that is the value`,
+        );
+      }
+    }
+    const earlier = texts.get(flag);
+    if (earlier === undefined) texts.set(flag, [text]);
+    else earlier.push(text);
+  }
+  return { kind: "ok", texts, positionals };
+}
+
+interface GivenFlag {
+  /** Canonical name. */
+  readonly name: string;
+  /** As it was written, without the value. */
+  readonly shown: string;
+  /** The value after `=`. */
+  readonly text: string | undefined;
+}
+
+/** A lone `-` is an argument: it commonly stands for standard input. */
+function splitFlag(arg: string): GivenFlag | undefined {
+  const match = /^(--?)([^=]*)(?:=(.*))?$/s.exec(arg);
+  if (match === null || arg === "-") return undefined;
+  const [, dashes = "", name = "", text] = match;
+  return { name: flagName(name), shown: dashes + name, text };
+}
+
+function isHelp(given: GivenFlag): boolean {
+  return given.text === undefined && ["h", "help"].includes(given.name);
+}
+
+function isKnown(arg: string, flags: FlagsByName): boolean {
+  const given = splitFlag(arg);
+  return arg === "--" || (given !== undefined && flags.has(given.name));
+}
+
+function unknownFlag(shown: string, flags: FlagsByName): string {
+  const meant = nearest(flagName(shown.replace(/^--?/, "")), [
+    ...flags.keys(),
+    "help",
+  ]);
+  const hint = meant === undefined
+    ? "--help lists all flags"
+    : `did you mean --${meant}?`;
+  return `unknown flag ${quote(shown)}; ${hint}`;
+}
+
+function namedFlags(table: OptionTable): FlagsByName {
+  const flags = new Map<string, Option<unknown>>();
+  for (const [key, flag] of Object.entries(table)) {
+    for (const name of [key, ...flag.aliases].map(flagName)) {
+      flags.set(name, flag);
+    }
+  }
+  return flags;
+}
+
+function invalid(reason: string): InvalidArguments {
+  return { kind: "invalid", problem: `Cannot read arguments: ${reason}` };
+}
+
+/** Exit code for arguments that are not accepted. */
+const WRONG_ARGUMENTS = 2;
+
+/** The arguments of a command, or the exit code when there is nothing left to do. */
+export type ReadCommand<T extends OptionTable> =
+  | {
+    readonly kind: "ok";
+    readonly values: OptionValues<T>;
+    /** The arguments that are not flags, as many as were asked for. */
+    readonly positionals: readonly string[];
+  }
+  | { readonly kind: "done"; readonly exitCode: number };
+
+/** How a command is called and what it does. */
+export interface CommandShape {
+  /** The call, such as `tasks preview "30 2 * * *"`. */
+  readonly usage: string;
+  /** What it does and what its exit codes mean. */
+  readonly about: string;
+  /**
+   * How many arguments it has that are not flags.
+   *
+   * @default {0}
+   */
+  readonly positionals?: number;
+}
+
+/** Reads arguments; prints the help, or what is wrong with them. */
+export function readCommand<const T extends OptionTable>(
+  table: T,
+  from: {
+    readonly args: readonly string[];
+    readonly io: CommandIo;
+    readonly command: CommandShape;
+  },
+): ReadCommand<T> {
+  const { args, io, command } = from;
+  const { positionals = 0 } = command;
+  const parsed = parseFlags(table, args, { maxPositionals: positionals });
+  switch (parsed.kind) {
+    case "help":
+      io.out(flagsHelp(table, command));
+      return { kind: "done", exitCode: 0 };
+    case "invalid":
+      return wrongArguments(parsed.problem, { io, command });
+    case "ok":
+      return parsed.positionals.length < positionals
+        ? wrongArguments("Cannot read arguments: one is missing", from)
+        : parsed;
+  }
+}
+
+/** Prints what is wrong and how the command is called. */
+export function wrongArguments(
+  problem: string,
+  to: {
+    readonly io: CommandIo;
+    readonly command: Pick<CommandShape, "usage">;
+  },
+): { readonly kind: "done"; readonly exitCode: number } {
+  to.io.err(problem);
+  to.io.err(`usage: ${to.command.usage}`);
+  return { kind: "done", exitCode: WRONG_ARGUMENTS };
+}
