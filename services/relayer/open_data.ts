@@ -89,7 +89,7 @@ export async function openData(
   const store = createSqliteStore({ dataFolder: dataDir, clock, logger });
   const vault = createLocalVault({
     dataFolder: dataDir,
-    ...masterKeysOf(settings),
+    masterKeys: masterKeysOf(settings),
     clock,
     logger,
   });
@@ -161,16 +161,15 @@ function ledgerOf(
     const ledger = new FullNodeLedger({
       url,
       packageId: ledgerPackageId,
-      ...(ledgerRegistryId === "" ? {} : { registryId: ledgerRegistryId }),
+      registryId: ledgerRegistryId || undefined,
       fetch,
       clock,
     });
     return { ledger, answerRpc: undefined };
   }
-  const ledger = new LocalLedger(
-    file,
-    ledgerPackageId === "" ? {} : { packageId: ledgerPackageId },
-  );
+  const ledger = new LocalLedger(file, {
+    packageId: ledgerPackageId || undefined,
+  });
   return { ledger, answerRpc: (body) => answerJsonRpc(body, ledger) };
 }
 
@@ -193,13 +192,13 @@ function blobsOf(
 
 function masterKeysOf(
   { masterKeys }: RelayerSettings,
-): { readonly masterKeys?: readonly Uint8Array[] } {
-  if (masterKeys === "") return {};
+): readonly Uint8Array[] | undefined {
+  if (masterKeys === "") return undefined;
   const outcome = parseMasterKeys(masterKeys);
   if (outcome.kind === "invalid") {
     throw new Error(`${outcome.reason} (MASTER_KEYS)`);
   }
-  return { masterKeys: outcome.keys };
+  return outcome.keys;
 }
 
 function withoutSlash(url: string): string {

@@ -70,7 +70,7 @@ function embedderOf(settings: RelayerSettings, clock: Clock): Embedder {
   return new CachedEmbedder({
     embedder: new HttpEmbedder({
       baseUrl: embeddingUrl,
-      ...keyOf(embeddingKey),
+      apiKey: embeddingKey || undefined,
       model,
       width,
       timeoutMs,
@@ -90,7 +90,7 @@ function chatOf(
   }
   const chat = new HttpChat({
     baseUrl: chatUrl,
-    ...keyOf(chatKey),
+    apiKey: chatKey || undefined,
     model: chatModel,
     timeoutMs: modelTimeoutMs,
     clock,
@@ -99,10 +99,6 @@ function chatOf(
     extractor: new ChatExtractor({ chat }),
     answerer: new ChatAnswerer({ chat }),
   };
-}
-
-function keyOf(key: string): { readonly apiKey?: string } {
-  return key === "" ? {} : { apiKey: key };
 }
 
 /** What lets callers in. */

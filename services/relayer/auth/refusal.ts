@@ -56,13 +56,13 @@ export interface Refusal {
    *
    * @default it is not
    */
-  readonly retryAfterSeconds?: number;
+  readonly retryAfterSeconds?: number | undefined;
   /**
    * What happened, for the log.
    *
    * @default what the code says
    */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** Seconds after which a client may try what failed for no fault of its own. */
@@ -75,8 +75,8 @@ export function refusal(code: RefusalCode, reason?: string): Refusal {
     kind: "refused",
     status,
     code,
-    ...(status === 503 ? { retryAfterSeconds: RETRY_AFTER_SECONDS } : {}),
-    ...(reason === undefined ? {} : { reason }),
+    retryAfterSeconds: status === 503 ? RETRY_AFTER_SECONDS : undefined,
+    reason,
   };
 }
 

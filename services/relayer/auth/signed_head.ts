@@ -56,11 +56,11 @@ export interface SignedHead {
   /** When it was signed, in milliseconds since the epoch. */
   readonly timestampMs: number;
   /** The nonce as in the header; absent from the oldest clients. */
-  readonly nonce?: string;
+  readonly nonce?: string | undefined;
   /** The account's id as in the header; empty when there is none. */
   readonly accountHeader: string;
   /** The account's id in its normal form. */
-  readonly accountId?: string;
+  readonly accountId?: string | undefined;
 }
 
 /** What reading a head comes to. */
@@ -138,8 +138,8 @@ export function readSignedHead(
       timestamp,
       timestampMs,
       accountHeader,
-      ...(nonce === undefined ? {} : { nonce }),
-      ...(accountId === undefined ? {} : { accountId }),
+      nonce,
+      accountId,
     },
   };
 }

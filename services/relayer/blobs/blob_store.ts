@@ -47,7 +47,7 @@ export interface BlobCallOptions {
    *
    * @default none
    */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A blob could not be stored. */
@@ -66,7 +66,7 @@ export class BlobStoreError extends Error {
     message: string,
     options: {
       readonly isPassing: boolean;
-      readonly retryAfterMs?: number;
+      readonly retryAfterMs?: number | undefined;
       readonly isLocal?: boolean;
     },
   ) {
@@ -97,16 +97,16 @@ export interface CatalogEntry {
    * Vector and metadata, sealed for the owner, of a blob that only the client can
    * open: it cannot be embedded again. A memory that has it was made by hand.
    */
-  readonly sealedIndex?: Uint8Array;
+  readonly sealedIndex?: Uint8Array | undefined;
   /** How much it matters, 0 to 1, where only the client can open the blob. */
-  readonly importance?: number;
+  readonly importance?: number | undefined;
   /** The memory whose place it takes. */
-  readonly supersedes?: string;
+  readonly supersedes?: string | undefined;
   /**
    * The memory that took its place. It stays named when that one is deleted or
    * forgotten: what was replaced once is history and never comes back.
    */
-  readonly supersededBy?: string;
+  readonly supersededBy?: string | undefined;
 }
 
 /** What is told of a blob when it is noted; the catalogue knows what replaced it. */
@@ -130,7 +130,7 @@ export interface BlobCatalog {
       readonly after?: {
         readonly createdAtMs: number;
         readonly memoryId: string;
-      };
+      } | undefined;
     },
   ): Promise<readonly CatalogEntry[]>;
 }

@@ -34,7 +34,7 @@ interface FileBlobsOptions {
    *
    * @default {8388608}
    */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /**
    * Most files that are written or read at a time; the others wait.
    *

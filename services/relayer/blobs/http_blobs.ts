@@ -142,7 +142,7 @@ export interface HttpBlobsOptions {
    *
    * @default {8388608}
    */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /**
    * Most blobs that are put or got at a time; the others wait, within their time.
    *
@@ -270,7 +270,7 @@ export class HttpBlobs implements BlobStore {
         `Cannot store blob: the publisher answered with status ${status}`,
         {
           isPassing: status === 408 || status === 429 || status >= 500,
-          ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+          retryAfterMs: waitMs,
         },
       );
     }

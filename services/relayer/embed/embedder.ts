@@ -14,7 +14,7 @@ export type EmbedOutcome =
     /** In words fit for logs; never holds text or a key. */
     readonly reason: string;
     /** When it is worth trying again, where the other end said so. */
-    readonly retryAfterMs?: number;
+    readonly retryAfterMs?: number | undefined;
     /** Whether trying again can help at all. */
     readonly isPassing: boolean;
   };
@@ -26,7 +26,7 @@ export interface EmbedOptions {
    *
    * @default none
    */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Asked between the steps of computing here.
    *

@@ -104,7 +104,7 @@ for (
       kind: "unavailable",
       reason: `Cannot embed texts: the endpoint answered with status ${status}`,
       isPassing,
-      ...(isPassing ? { retryAfterMs: 7_000 } : {}),
+      retryAfterMs: isPassing ? 7_000 : undefined,
     });
     assertEquals(server.requests.length, 1);
   });

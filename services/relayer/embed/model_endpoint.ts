@@ -19,7 +19,7 @@ export interface ModelEndpointOptions {
    *
    * @default none is sent
    */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** Milliseconds for the whole call, the body included. */
   readonly timeoutMs: number;
   /**
@@ -49,7 +49,7 @@ export interface EndpointFailure {
   /** In words fit for logs, as what comes after a colon. */
   readonly reason: string;
   /** When it is worth trying again, where the endpoint said so. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
   /** Whether trying again can help at all. */
   readonly isPassing: boolean;
 }
@@ -92,7 +92,10 @@ export class ModelEndpoint {
   /** Posts `body` to a path below the base; never throws. */
   async post(
     path: string,
-    options: { readonly body: unknown; readonly signal?: AbortSignal },
+    options: {
+      readonly body: unknown;
+      readonly signal?: AbortSignal | undefined;
+    },
   ): Promise<EndpointAnswer> {
     const { body, signal } = options;
     if (isAborted(signal)) return passing("the call was ended");
@@ -159,7 +162,7 @@ export class ModelEndpoint {
       kind: "unavailable",
       reason: `the endpoint answered with status ${status}`,
       isPassing,
-      ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+      retryAfterMs: waitMs,
     };
   }
 }

@@ -21,19 +21,19 @@ export interface ModelFailure {
   /** In words fit for logs; never holds text or a key. */
   readonly reason: string;
   /** When it is worth trying again, where the other end said so. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** What a text is read with. */
 export interface ExtractOptions {
   /** What "today" means in the text; the present when absent. */
-  readonly occurredAtMs?: number;
+  readonly occurredAtMs?: number | undefined;
   /** Texts that are remembered already, so that they are not found again. */
   readonly known: readonly string[];
   /** The present. */
   readonly nowMs: number;
   /** Ends the call early. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Asked between the steps of computing here.
    *
@@ -68,7 +68,7 @@ export interface AnswerOptions {
   /** The present. */
   readonly nowMs: number;
   /** Ends the call early. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Asked between the steps of computing here.
    *

@@ -82,7 +82,7 @@ export class HttpChat implements Chat {
         temperature,
         max_tokens: MAX_ANSWER_TOKENS,
       },
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     if (answer.kind === "unavailable") {
       const { isPassing: _, reason, ...rest } = answer;

@@ -19,17 +19,17 @@ export interface NewText {
    * How much it matters, 0 to 1.
    * @default 0.5
    */
-  readonly importance?: number;
+  readonly importance?: number | undefined;
   /**
    * What the client says of it.
    * @default nothing
    */
-  readonly metadata?: Metadata;
+  readonly metadata?: Metadata | undefined;
   /**
    * The memory whose place it takes.
    * @default none
    */
-  readonly supersedes?: string;
+  readonly supersedes?: string | undefined;
 }
 
 /** Options of {@linkcode Intake.accept}. */
@@ -40,7 +40,7 @@ export interface AcceptOptions {
    * The client's key: asking the same again with it gives the same jobs.
    * @default none
    */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
   /**
    * Asked between steps of long work.
    * @default it goes on until it is done

@@ -159,7 +159,7 @@ export interface ClaimMakerOptions {
    * The key.
    * @default there is none
    */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
   /** Makes digests. */
   readonly vault: Pick<RelayerVault, "digest">;
   /** The time. */

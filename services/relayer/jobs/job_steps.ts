@@ -281,7 +281,7 @@ export class JobSteps {
         model: this.#options.embedder.model,
         metadata,
       }),
-      ...(job.supersedes === undefined ? {} : { supersedes: job.supersedes }),
+      supersedes: job.supersedes,
     };
   }
 

@@ -91,7 +91,7 @@ export class StoredJobs {
       createdAtMs,
       agentId,
       sizeBytes,
-      ...(supersedes === undefined ? {} : { supersedes }),
+      supersedes,
     });
     const [memory] = await store.memories(owner, [id]);
     if (memory === undefined) {

@@ -121,7 +121,7 @@ export interface FullNodeLedgerOptions {
    *
    * @default none; accounts are then not found by owner
    */
-  readonly registryId?: string;
+  readonly registryId?: string | undefined;
   /**
    * Milliseconds until the node has to have answered.
    *
@@ -133,7 +133,7 @@ export interface FullNodeLedgerOptions {
    *
    * @default {262144}
    */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /**
    * Most calls under way; one more counts as not answered.
    *

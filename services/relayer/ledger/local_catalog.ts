@@ -153,9 +153,9 @@ function entryOf(row: Readonly<Record<string, unknown>>): CatalogEntry {
     createdAtMs: Number(row["created_ms"]),
     agentId: String(row["agent_id"]),
     sizeBytes: Number(row["size_bytes"]),
-    ...(sealedIndex instanceof Uint8Array ? { sealedIndex } : {}),
-    ...(typeof importance === "number" ? { importance } : {}),
-    ...(typeof supersedes === "string" ? { supersedes } : {}),
-    ...(typeof supersededBy === "string" ? { supersededBy } : {}),
+    sealedIndex: sealedIndex instanceof Uint8Array ? sealedIndex : undefined,
+    importance: typeof importance === "number" ? importance : undefined,
+    supersedes: typeof supersedes === "string" ? supersedes : undefined,
+    supersededBy: typeof supersededBy === "string" ? supersededBy : undefined,
   };
 }

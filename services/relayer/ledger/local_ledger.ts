@@ -21,7 +21,7 @@ interface LocalLedgerOptions {
    *
    * @default LOCAL_PACKAGE_ID
    */
-  readonly packageId?: string;
+  readonly packageId?: string | undefined;
 }
 
 /** Reads accounts from a file. Whoever opened the file closes it. */

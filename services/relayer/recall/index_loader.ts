@@ -28,7 +28,7 @@ export interface LoadIndexOptions {
    *
    * @default anything
    */
-  readonly model?: string;
+  readonly model?: string | undefined;
   /** Hears how far it is. */
   readonly logger: Logger;
   /** The time. */
@@ -83,7 +83,7 @@ export async function loadIndex(
     signal.throwIfAborted();
     const rows = await store.scanMemories({
       limit: pageRows,
-      ...(afterId === undefined ? {} : { afterId }),
+      afterId,
     });
     await addRows(rows, { ...options, counts });
     afterId = rows.at(-1)?.id;
@@ -158,8 +158,8 @@ function warn(
         "restore their namespaces, or set the earlier embedder",
       {
         memories: otherEmbedder,
-        ...(misfitOfClients === 0 ? {} : { beyondRestoring: misfitOfClients }),
-        ...(model === undefined ? {} : { embedder: model }),
+        beyondRestoring: misfitOfClients || undefined,
+        embedder: model,
         width,
       },
     );

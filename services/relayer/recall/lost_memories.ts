@@ -88,7 +88,7 @@ export async function missingBlobs(
     const page = await catalog.list(owner, {
       namespace,
       limit: PAGE,
-      ...(last === undefined ? {} : { after: last }),
+      after: last,
     });
     const states = await statesOf(owner, { ...options, page });
     page.forEach((entry, at) => {
@@ -177,11 +177,11 @@ export interface LostMemory {
   /** The blob. */
   readonly bytes: Uint8Array;
   /** Its text; absent when only the client can open the blob. */
-  readonly text?: string;
+  readonly text?: string | undefined;
   /** The key that opened the blob; absent when only the client can. */
-  readonly keyId?: string;
+  readonly keyId?: string | undefined;
   /** Its vector; absent when one is to be made of the text. */
-  readonly vector?: Float32Array;
+  readonly vector?: Float32Array | undefined;
   /** When it was written, in milliseconds since the epoch. */
   readonly createdAtMs: number;
   /** The public key of the delegate that wrote it. */
@@ -191,7 +191,7 @@ export interface LostMemory {
   /** What the client says of it. */
   readonly metadata: Metadata;
   /** The memory whose place it takes. */
-  readonly supersedes?: string;
+  readonly supersedes?: string | undefined;
 }
 
 /** What reading comes to. */
@@ -282,7 +282,7 @@ async function readManual(
       agentId,
       importance,
       metadata,
-      ...(supersedes === undefined ? {} : { supersedes }),
+      supersedes,
     },
   };
 }

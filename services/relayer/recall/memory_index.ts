@@ -47,12 +47,12 @@ export interface IndexQuery {
    * Only memories of which the client said the same.
    * @default all
    */
-  readonly filter?: Metadata;
+  readonly filter?: Metadata | undefined;
   /**
    * Only these memories.
    * @default all
    */
-  readonly ids?: readonly string[];
+  readonly ids?: readonly string[] | undefined;
 }
 
 /** A memory that was found. */
@@ -96,7 +96,7 @@ export interface WantedVectors {
    *
    * @default anything
    */
-  readonly model?: string;
+  readonly model?: string | undefined;
 }
 
 /** Tells whether a vector is of the wanted width and maker. */

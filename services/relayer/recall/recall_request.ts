@@ -46,29 +46,29 @@ export interface RecallRequest {
    * Only memories of which the client said the same.
    * @default all
    */
-  readonly filter?: Metadata;
+  readonly filter?: Metadata | undefined;
   /**
    * Only these memories, such as those that an earlier answer had no room for.
    * @default all
    */
-  readonly ids?: readonly string[];
+  readonly ids?: readonly string[] | undefined;
   /**
    * Most bytes of blobs that are read and answered with, but always one memory.
    * @default {1048576}
    */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /**
    * Asked between steps of long work.
    * @default it goes on until it is done
    */
-  readonly pausing?: Pausing;
+  readonly pausing?: Pausing | undefined;
   /**
    * When it has to be over, in milliseconds from now.
    * @default it has not
    */
-  readonly deadlineMs?: number;
+  readonly deadlineMs?: number | undefined;
   /** Ends it early, when nobody waits any more. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A memory that was recalled. */
@@ -78,17 +78,17 @@ export interface RecalledMemory {
   /** Its blob. */
   readonly blobId: string;
   /** Its text; absent where only vectors were asked for. */
-  readonly text?: string;
+  readonly text?: string | undefined;
   /** Cosine distance. */
   readonly distance: number;
   /** The sum of weighed terms, where there were weights. */
-  readonly score?: number;
+  readonly score?: number | undefined;
   /** When it was written, in milliseconds since the epoch. */
   readonly createdAtMs: number;
   /** How much it matters; null when nobody said. */
   readonly importance: number | null;
   /** What the client says of it; absent where only vectors were asked for. */
-  readonly metadata?: Metadata;
+  readonly metadata?: Metadata | undefined;
 }
 
 /** Where time ran out; names as released clients know them. */
@@ -115,7 +115,10 @@ export type RecallOutcome =
     readonly stage: RecallStage;
     readonly elapsedMs: number;
   }
-  | { readonly kind: "unavailable"; readonly retryAfterMs?: number };
+  | {
+    readonly kind: "unavailable";
+    readonly retryAfterMs?: number | undefined;
+  };
 
 /** Recalls. */
 export interface Recall {
@@ -138,7 +141,7 @@ export interface OrderedHit {
   /** The hit. */
   readonly hit: IndexHit;
   /** The sum of weighed terms, where there were weights that matter. */
-  readonly score?: number;
+  readonly score?: number | undefined;
 }
 
 /** Options of {@linkcode orderHits}. */

@@ -54,7 +54,7 @@ interface RecallServiceOptions {
    *
    * @default {1048576}
    */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /**
    * Recalls that get and open blobs at the same time; the others wait, and go on
    * in turn by their owners.
@@ -151,8 +151,8 @@ export class RecallService implements Recall {
       namespace,
       vector,
       limit: candidateCount(limit, ordering),
-      ...(filter === undefined ? {} : { filter }),
-      ...(ids === undefined ? {} : { ids }),
+      filter,
+      ids,
     });
     const hits = await finishInSlices(searching, { pausing, signal });
     const ordered = orderHits(hits, { ordering, limit, nowMs: clock.nowMs() });
@@ -179,7 +179,7 @@ export class RecallService implements Recall {
     if (!signal.aborted) logger.warn("Cannot recall: no vector", { reason });
     return {
       kind: "unavailable",
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      retryAfterMs,
     };
   }
 
@@ -350,7 +350,7 @@ function plainMemory({ hit, score }: OrderedHit): RecalledMemory {
     distance,
     createdAtMs,
     importance,
-    ...(score === undefined ? {} : { score }),
+    score,
   };
 }
 

@@ -1,4 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { withoutUndefined } from "../../../tests/support/without_undefined.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import {
   DEFAULT_WEIGHTS,
@@ -21,7 +22,7 @@ Deno.test("RecallService.recall() answers with the closest texts in order", asyn
   assertEquals(dropped, 0);
   const [first] = memories;
   assertAlmostEquals(first?.distance ?? NaN, 0, 1e-6);
-  assertEquals({ ...first, distance: 0 }, {
+  assertEquals(withoutUndefined({ ...first, distance: 0 }), {
     id: "m0",
     blobId: "blob-m0",
     text: "green tea",

@@ -52,7 +52,7 @@ export class Replacements {
       const rows = await store.scanMemories({
         owner,
         limit: PAGE,
-        ...(afterId === undefined ? {} : { afterId }),
+        afterId,
       });
       for (const row of rows) {
         replacements.add(row);
@@ -257,8 +257,8 @@ async function rowOf(
     packageId,
     sealedIndex: entry.sealedIndex ??
       await vault.sealIndex(owner, { vector, model, metadata }),
-    ...(keyId === undefined ? {} : { keyId }),
-    ...(supersedes === undefined ? {} : { supersedes }),
+    keyId,
+    supersedes,
   };
 }
 

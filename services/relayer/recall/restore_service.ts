@@ -51,8 +51,8 @@ export interface Restorer {
     options: {
       readonly namespace: string;
       readonly limit: number;
-      readonly signal?: AbortSignal;
-      readonly pausing?: Pausing;
+      readonly signal?: AbortSignal | undefined;
+      readonly pausing?: Pausing | undefined;
     },
   ): Promise<RestoreOutcome>;
 }
@@ -92,8 +92,8 @@ export class RestoreService implements Restorer {
     options: {
       readonly namespace: string;
       readonly limit: number;
-      readonly signal?: AbortSignal;
-      readonly pausing?: Pausing;
+      readonly signal?: AbortSignal | undefined;
+      readonly pausing?: Pausing | undefined;
     },
   ): Promise<RestoreOutcome> {
     const { clock, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;

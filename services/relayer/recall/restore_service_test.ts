@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { withoutUndefined } from "../../../tests/support/without_undefined.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { StoreBusyError } from "../store/store.ts";
 import type { RecallOutcome } from "./recall_request.ts";
@@ -498,7 +499,9 @@ function plainRows(world: MemoryWorld): Map<string, unknown> {
   const rows = [...world.store.rows.values()];
   return new Map(
     rows.sort((left, right) => left.id < right.id ? -1 : 1)
-      .map(({ change: _, updatedAtMs: __, ...row }) => [row.id, row]),
+      .map((
+        { change: _, updatedAtMs: __, ...row },
+      ) => [row.id, withoutUndefined(row)]),
   );
 }
 

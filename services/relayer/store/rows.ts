@@ -42,7 +42,7 @@ export interface NewJob {
   /** How much it matters, 0 to 1. */
   readonly importance: number;
   /** The memory that it takes the place of. */
-  readonly supersedes?: string;
+  readonly supersedes?: string | undefined;
 }
 
 /** A job as it is in the store. */
@@ -54,11 +54,11 @@ export interface JobRow extends Omit<NewJob, "payload"> {
   /** When it changed last, in milliseconds since the epoch. */
   readonly updatedAtMs: number;
   /** What is to be stored; absent once it is in the blob store. */
-  readonly payload?: Uint8Array;
+  readonly payload?: Uint8Array | undefined;
   /** Its blob, once there is one. */
-  readonly blobId?: string;
+  readonly blobId?: string | undefined;
   /** Why it failed, in words fit for its owner. */
-  readonly error?: string;
+  readonly error?: string | undefined;
 }
 
 /** A row before it is in the store. */
@@ -82,11 +82,11 @@ export interface NewMemory {
   /** How much it matters, 0 to 1. */
   readonly importance: number | null;
   /** The key that opens the blob; absent when only the client can open it. */
-  readonly keyId?: string;
+  readonly keyId?: string | undefined;
   /** Vector and metadata, sealed for the owner. */
   readonly sealedIndex: Uint8Array;
   /** The memory whose place it takes. */
-  readonly supersedes?: string;
+  readonly supersedes?: string | undefined;
 }
 
 /** A row as it is in the store. */
@@ -96,7 +96,7 @@ export interface MemoryRow extends NewMemory {
   /** The number of that change; greater than that of any change before. */
   readonly change: number;
   /** The memory that took its place; it is kept, but recall leaves it out. */
-  readonly supersededBy?: string;
+  readonly supersededBy?: string | undefined;
 }
 
 /** What is left of a removed row. */

@@ -90,11 +90,11 @@ export interface JobPatch {
   /** When it may be begun again, in milliseconds since the epoch. */
   readonly nextAttemptAtMs?: number;
   /** Its blob, once there is one. */
-  readonly blobId?: string;
+  readonly blobId?: string | undefined;
   /** Why it failed, in words fit for its owner. */
-  readonly error?: string | null;
+  readonly error?: string | null | undefined;
   /** What was to be stored; null once it is in the blob store. */
-  readonly payload?: Uint8Array | null;
+  readonly payload?: Uint8Array | null | undefined;
 }
 
 /** A client's key and what it stood for. */
@@ -125,6 +125,17 @@ export interface RateWindow {
 export interface FeedPosition {
   /** All changes up to this number were seen. */
   readonly change: number;
+}
+
+/** Which page of a feed is asked for. */
+export interface FeedQuery {
+  /** Most rows. */
+  readonly limit: number;
+  /**
+   * Where it begins.
+   * @default the first change
+   */
+  readonly after?: FeedPosition | undefined;
 }
 
 /** A page of rows in the order of their last change. */
@@ -216,9 +227,9 @@ export interface RelayerStore {
   scanMemories(
     options: {
       readonly limit: number;
-      readonly afterId?: string;
-      readonly owner?: string;
-      readonly namespace?: string;
+      readonly afterId?: string | undefined;
+      readonly owner?: string | undefined;
+      readonly namespace?: string | undefined;
     },
   ): Promise<readonly MemoryRow[]>;
   /** Which of these blobs an owner's index has. */
@@ -234,12 +245,12 @@ export interface RelayerStore {
   /** Rows of an owner in the order of their last change. */
   memoryFeed(
     owner: string,
-    options: { readonly limit: number; readonly after?: FeedPosition },
+    options: FeedQuery,
   ): Promise<MemoryPage>;
   /** Namespaces of an owner in the order of their last change. */
   namespaceFeed(
     owner: string,
-    options: { readonly limit: number; readonly after?: FeedPosition },
+    options: FeedQuery,
   ): Promise<
     { readonly namespaces: readonly NamespaceRow[]; readonly hasMore: boolean }
   >;

@@ -63,7 +63,7 @@ export interface LocalVaultOptions {
    *
    * @default those of the file `master.key`, which is made at the first start
    */
-  readonly masterKeys?: readonly Uint8Array[];
+  readonly masterKeys?: readonly Uint8Array[] | undefined;
   /**
    * Most data keys that are kept opened.
    *

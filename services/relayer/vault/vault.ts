@@ -24,7 +24,7 @@ export interface BlobContent {
   /** What the client says of it, for filters. */
   readonly metadata: Metadata;
   /** The memory whose place it takes. */
-  readonly supersedes?: string;
+  readonly supersedes?: string | undefined;
 }
 
 /** What a client says of a memory. */

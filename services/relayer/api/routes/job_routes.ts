@@ -24,9 +24,9 @@ interface JobView {
   /** The namespace. */
   readonly namespace: string;
   /** Its blob, once there is one. */
-  readonly blob_id?: string;
+  readonly blob_id?: string | undefined;
   /** Why it failed. */
-  readonly error?: string;
+  readonly error?: string | undefined;
 }
 
 /**
@@ -40,8 +40,8 @@ function jobView(job: JobRow): JobView {
     status,
     owner,
     namespace,
-    ...(blobId === undefined ? {} : { blob_id: blobId }),
-    ...(status === "failed" && error !== undefined ? { error } : {}),
+    blob_id: blobId,
+    error: status === "failed" ? error : undefined,
   };
 }
 

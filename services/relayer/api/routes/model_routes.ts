@@ -18,7 +18,6 @@ import {
 import { cappedCount, instant } from "../checks/number_checks.ts";
 import { MAX_MODEL_TEXT_BYTES, text } from "../checks/text_checks.ts";
 import { deadlineSignal } from "../deadline.ts";
-import { given } from "../given.ts";
 import { readFields } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedCall, type SignedRoute } from "../route.ts";
@@ -146,7 +145,7 @@ async function extract(
       nowMs: clock.nowMs(),
       signal,
       pausing: call.pausing,
-      ...given({ occurredAtMs }),
+      occurredAtMs,
     });
   } finally {
     release();

@@ -15,7 +15,6 @@ import {
   unavailableAnswer,
   wireTime,
 } from "../answer.ts";
-import { given } from "../given.ts";
 import { jsonBody } from "../json_body.ts";
 import {
   encodeCursor,
@@ -56,9 +55,9 @@ interface MemoryView {
   /** How much it matters, 0 to 1. */
   readonly importance: number | null;
   /** The memory whose place it takes. */
-  readonly supersedes?: string;
+  readonly supersedes?: string | undefined;
   /** The memory that took its place. */
-  readonly superseded_by?: string;
+  readonly superseded_by?: string | undefined;
 }
 
 /** The view of a row. */
@@ -77,8 +76,8 @@ function memoryView(memory: MemoryRow): MemoryView {
     end_epoch: null,
     expires_at: null,
     importance: memory.importance,
-    ...(supersedes === undefined ? {} : { supersedes }),
-    ...(supersededBy === undefined ? {} : { superseded_by: supersededBy }),
+    supersedes,
+    superseded_by: supersededBy,
   };
 }
 
@@ -147,7 +146,7 @@ function namespacesRoute({ store }: OwnerParts): OwnerRoute {
       const { limit, after } = read.page;
       const { namespaces, hasMore } = await store.namespaceFeed(owner, {
         limit,
-        ...given({ after }),
+        after,
       });
       return ok({
         namespaces: namespaces.map(namespaceView),
@@ -175,7 +174,7 @@ function memoriesRoute({ store }: OwnerParts): OwnerRoute {
       const { limit, after } = read.page;
       const feed = await store.memoryFeed(owner, {
         limit,
-        ...given({ after }),
+        after,
       });
       return ok({
         memories: feed.memories.map(memoryView),

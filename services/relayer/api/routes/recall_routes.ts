@@ -20,7 +20,6 @@ import {
 import { cappedCount, cappedPositive } from "../checks/number_checks.ts";
 import { MAX_MODEL_TEXT_BYTES, recordId, text } from "../checks/text_checks.ts";
 import { nowOf } from "../deadline.ts";
-import { given } from "../given.ts";
 import { readFields } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
@@ -38,9 +37,9 @@ export interface RecalledView {
   /** When it was written (RFC 3339). */
   readonly created_at: string;
   /** The sum of weighed terms, where there were weights. */
-  readonly score?: number;
+  readonly score?: number | undefined;
   /** What the client says of it, where it says anything. */
-  readonly metadata?: Metadata;
+  readonly metadata?: Metadata | undefined;
 }
 
 /** The view of a memory with its text. */
@@ -52,8 +51,8 @@ export function recalledView(memory: RecalledMemory): RecalledView {
     text,
     distance,
     created_at: wireTime(memory.createdAtMs),
-    ...(score === undefined ? {} : { score }),
-    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+    score,
+    metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
   };
 }
 
@@ -70,7 +69,7 @@ export interface ManualHitView {
   /** How much it matters, 0 to 1. */
   readonly importance: number | null;
   /** The sum of weighed terms, where there were weights. */
-  readonly score?: number;
+  readonly score?: number | undefined;
 }
 
 /** The view of a memory without its text. */
@@ -82,7 +81,7 @@ export function manualHitView(memory: RecalledMemory): ManualHitView {
     distance,
     created_at: wireTime(memory.createdAtMs),
     importance,
-    ...(score === undefined ? {} : { score }),
+    score,
   };
 }
 
@@ -137,17 +136,17 @@ export function recallRoute(
         deadlineMs: deadline_ms - passedMs,
         signal,
         pausing,
-        ...given({ filter, ids }),
+        filter,
+        ids,
       });
       if (outcome.kind !== "ok") return recallRefusal(outcome, { passedMs });
       const { memories, dropped, omittedIds, readBytes } = outcome;
       const json = {
         results: memories.map(recalledView),
         total: memories.length,
-        ...(dropped > 0 ? { dropped_count: dropped } : {}),
-        ...(omittedIds.length > 0
-          ? { truncated: true, omitted_ids: omittedIds }
-          : {}),
+        dropped_count: dropped > 0 ? dropped : undefined,
+        truncated: omittedIds.length > 0 ? true : undefined,
+        omitted_ids: omittedIds.length > 0 ? omittedIds : undefined,
       };
       return { ...ok(json), readBytes };
     },

@@ -1,4 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { withoutUndefined } from "../../../../tests/support/without_undefined.ts";
 import type { RecalledMemory } from "../../recall/recall_request.ts";
 import { ANN, recallOf } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";
@@ -23,7 +24,7 @@ Deno.test("POST /api/recall hands a plain question on with its defaults", async 
   const { signal, pausing, ...request } = recall.requests[0] ?? {};
   assertEquals(signal?.aborted, false);
   assert(pausing !== undefined);
-  assertEquals(request, {
+  assertEquals(withoutUndefined(request), {
     owner: ANN.owner,
     namespace: "default",
     query: "tea",

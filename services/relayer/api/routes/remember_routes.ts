@@ -15,7 +15,6 @@ import {
   shortName,
   text,
 } from "../checks/text_checks.ts";
-import { given } from "../given.ts";
 import { readFields } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
@@ -71,7 +70,7 @@ const newText: Check<NewText> = (value, name) => {
   const checked = fields(TEXT_CHECKS)(value, name);
   if (checked.kind === "bad") return checked;
   const { text, namespace, ...rest } = checked.value;
-  return good({ text, namespace, ...given(rest) });
+  return good({ text, namespace, ...rest });
 };
 
 /** The routes. */
@@ -97,8 +96,8 @@ function rememberRoute(
       const { text, namespace, idempotency_key: idempotencyKey, ...rest } =
         read.value;
       const outcome = await intake.accept(caller, [
-        { text, namespace, ...given(rest) },
-      ], { status: "running", pausing, ...given({ idempotencyKey }) });
+        { text, namespace, ...rest },
+      ], { status: "running", pausing, idempotencyKey });
       if (outcome.kind !== "accepted") return intakeRefusal(outcome);
       return ok({ job_id: outcome.jobIds[0], status: "running" }, 202);
     },
@@ -122,7 +121,7 @@ function bulkRoute({ intake }: Pick<RelayerParts, "intake">): SignedRoute {
       const outcome = await intake.accept(caller, items, {
         status: "running",
         pausing,
-        ...given({ idempotencyKey }),
+        idempotencyKey,
       });
       if (outcome.kind !== "accepted") return intakeRefusal(outcome);
       const { jobIds } = outcome;

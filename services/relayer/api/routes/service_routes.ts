@@ -30,7 +30,7 @@ interface Contract {
   /** What will go away. */
   readonly deprecations: readonly Deprecation[];
   /** What it was built from. */
-  readonly build: { readonly commit?: string };
+  readonly build: { readonly commit: string | undefined };
 }
 
 /** Something that will go away. */
@@ -91,7 +91,7 @@ function contractOf(
     minSupportedSdk: MIN_SUPPORTED_SDK,
     featureFlags: FEATURE_FLAGS,
     deprecations: DEPRECATIONS,
-    build: commit === undefined ? {} : { commit },
+    build: { commit },
   };
 }
 

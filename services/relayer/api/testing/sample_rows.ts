@@ -12,7 +12,7 @@ import type { TestRelayer } from "./test_relayer.ts";
 /** A job of somebody. */
 export function sampleJob(
   caller: Caller,
-  members: Partial<JobRow> & { readonly id: string },
+  members: Partial<NewJob & JobRow> & { readonly id: string },
 ): NewJob & Partial<JobRow> {
   return {
     owner: caller.owner,

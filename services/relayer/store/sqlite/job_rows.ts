@@ -240,12 +240,12 @@ function jobOf(row: JobRecord): JobRow {
     createdAtMs: row.created_ms,
     keyId: row.key_id,
     importance: row.importance,
-    ...(row.supersedes === null ? {} : { supersedes: row.supersedes }),
+    supersedes: row.supersedes ?? undefined,
     version: row.version,
     attempts: row.attempts,
     updatedAtMs: row.updated_ms,
-    ...(row.bytes === null ? {} : { payload: row.bytes }),
-    ...(row.blob_id === null ? {} : { blobId: row.blob_id }),
-    ...(row.error === null ? {} : { error: row.error }),
+    payload: row.bytes ?? undefined,
+    blobId: row.blob_id ?? undefined,
+    error: row.error ?? undefined,
   };
 }

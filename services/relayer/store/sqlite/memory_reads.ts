@@ -6,7 +6,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { MemoryRow, Tombstone } from "../rows.ts";
-import type { FeedPosition, MemoryPage } from "../store.ts";
+import type { FeedQuery, MemoryPage } from "../store.ts";
 
 /** A row of the table of memories. */
 interface MemoryRecord {
@@ -68,12 +68,12 @@ function memoryOf(row: MemoryRecord): MemoryRow {
     agentId: row.agent_id,
     packageId: row.package_id,
     importance: row.importance,
-    ...(row.key_id === null ? {} : { keyId: row.key_id }),
+    keyId: row.key_id ?? undefined,
     sealedIndex: row.sealed_index,
-    ...(row.supersedes === null ? {} : { supersedes: row.supersedes }),
+    supersedes: row.supersedes ?? undefined,
     updatedAtMs: row.updated_ms,
     change: row.change,
-    ...(row.superseded_by === null ? {} : { supersededBy: row.superseded_by }),
+    supersededBy: row.superseded_by ?? undefined,
   };
 }
 
@@ -169,7 +169,7 @@ export class MemoryFeed {
    */
   page(
     owner: string,
-    options: { readonly limit: number; readonly after?: FeedPosition },
+    options: FeedQuery,
   ): MemoryPage {
     const { limit, after } = options;
     const afterChange = after?.change ?? 0;
@@ -221,11 +221,11 @@ export interface ScanOptions {
   /** Most rows. */
   readonly limit: number;
   /** Where to go on. */
-  readonly afterId?: string;
+  readonly afterId?: string | undefined;
   /** Whose rows; everybody's when absent. */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   /** Of which of the owner's namespaces; of all when absent. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
 }
 
 /** Reads rows of a database. */

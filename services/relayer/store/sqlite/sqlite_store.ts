@@ -19,7 +19,7 @@ import type { JobRow, MemoryRow } from "../rows.ts";
 import type {
   Change,
   CommitOutcome,
-  FeedPosition,
+  FeedQuery,
   KeyClaim,
   MemoryPage,
   NamespaceRow,
@@ -200,14 +200,14 @@ class SqliteStore implements RelayerStore {
 
   memoryFeed(
     owner: string,
-    options: { readonly limit: number; readonly after?: FeedPosition },
+    options: FeedQuery,
   ): Promise<MemoryPage> {
     return this.#read(({ feed }) => feed.page(owner, options));
   }
 
   namespaceFeed(
     owner: string,
-    options: { readonly limit: number; readonly after?: FeedPosition },
+    options: FeedQuery,
   ): Promise<
     { readonly namespaces: readonly NamespaceRow[]; readonly hasMore: boolean }
   > {

@@ -5,6 +5,7 @@
  */
 
 import { assertEquals, assertExists, assertRejects } from "@std/assert";
+import { withoutUndefined } from "../../../../../tests/support/without_undefined.ts";
 import type { MemoryRow } from "../../rows.ts";
 import type { RelayerStore } from "../../store.ts";
 import { AGENT, ALICE, BOB, sampleMemory } from "../sample_rows.ts";
@@ -34,8 +35,13 @@ export function memoryCases(): readonly StoreCase[] {
         assertExists(first);
         assertExists(second);
         const updatedAtMs = clock.nowMs();
-        assertEquals(first, { ...full, updatedAtMs, change: first.change });
-        assertEquals(second, { ...bare, updatedAtMs, change: second.change });
+        const { change } = first;
+        assertEquals(withoutUndefined(first), { ...full, updatedAtMs, change });
+        assertEquals(withoutUndefined(second), {
+          ...bare,
+          updatedAtMs,
+          change: second.change,
+        });
         assertEquals(second.change > first.change, true);
         assertEquals(none, undefined);
         assertEquals(await store.memories(BOB, ["memory-1"]), [undefined]);

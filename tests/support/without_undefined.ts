@@ -1,0 +1,21 @@
+/**
+ * Values without members that are undefined, for comparing values where such a
+ * member means the same as none.
+ *
+ * @module
+ */
+
+/** A copy without members that are undefined, in lists and objects within, too. */
+export function withoutUndefined<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(withoutUndefined) as T;
+  if (!isPlainObject(value)) return value;
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .map(([name, member]) => [name, withoutUndefined(member)]);
+  return Object.fromEntries(members);
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null &&
+    Object.getPrototypeOf(value) === Object.prototype;
+}
