@@ -76,7 +76,6 @@ export class JobSealer {
     const nowMs = clock.nowMs();
     const id = newId();
     const { namespace, importance = DEFAULT_IMPORTANCE, supersedes } = text;
-    const replaced = supersedes === undefined ? {} : { supersedes };
     const content: BlobContent = {
       id,
       namespace,
@@ -85,7 +84,7 @@ export class JobSealer {
       agentId: publicKey,
       importance,
       metadata: text.metadata ?? {},
-      ...replaced,
+      supersedes,
     };
     const { bytes: payload, keyId } = await vault.seal(owner, content);
     const job = {
@@ -99,7 +98,7 @@ export class JobSealer {
       payload,
       keyId,
       importance,
-      ...replaced,
+      supersedes,
     };
     return { job, content };
   }

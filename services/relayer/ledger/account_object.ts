@@ -57,25 +57,22 @@ export function packageObject(
   shown: ObjectOptions,
 ): Readonly<Record<string, unknown>> {
   return {
-    ...head(packageId, packageId),
-    ...(shown.showType === true ? { type: "package" } : {}),
-    ...(shown.showOwner === true ? { owner: "Immutable" } : {}),
-    ...previousTransaction(packageId, shown),
-    ...(shown.showContent === true
-      ? { content: { dataType: "package", disassembled: {} } }
-      : {}),
-    ...(shown.showBcs === true
+    ...headOf(packageId, { state: packageId, shown }),
+    type: shown.showType === true ? "package" : undefined,
+    owner: shown.showOwner === true ? "Immutable" : undefined,
+    content: shown.showContent === true
+      ? { dataType: "package", disassembled: {} }
+      : undefined,
+    bcs: shown.showBcs === true
       ? {
-        bcs: {
-          dataType: "package",
-          id: packageId,
-          version: Number(VERSION),
-          moduleMap: {},
-          typeOriginTable: [],
-          linkageTable: {},
-        },
+        dataType: "package",
+        id: packageId,
+        version: Number(VERSION),
+        moduleMap: {},
+        typeOriginTable: [],
+        linkageTable: {},
       }
-      : {}),
+      : undefined,
   };
 }
 
@@ -89,24 +86,20 @@ export function accountObject(
 ): Readonly<Record<string, unknown>> {
   const { packageId, shown } = options;
   const type = `${packageId}::${ACCOUNT_TYPE}`;
-  const state = JSON.stringify(account);
   return {
-    ...head(account.accountId, state),
-    ...(shown.showType === true ? { type } : {}),
-    ...(shown.showOwner === true
-      ? { owner: { Shared: { initial_shared_version: Number(VERSION) } } }
-      : {}),
-    ...previousTransaction(account.accountId, shown),
-    ...(shown.showContent === true
+    ...headOf(account.accountId, { state: JSON.stringify(account), shown }),
+    type: shown.showType === true ? type : undefined,
+    owner: shown.showOwner === true
+      ? { Shared: { initial_shared_version: Number(VERSION) } }
+      : undefined,
+    content: shown.showContent === true
       ? {
-        content: {
-          dataType: "moveObject",
-          type,
-          hasPublicTransfer: false,
-          fields: fieldsOf(account, packageId),
-        },
+        dataType: "moveObject",
+        type,
+        hasPublicTransfer: false,
+        fields: fieldsOf(account, packageId),
       }
-      : {}),
+      : undefined,
   };
 }
 
@@ -131,20 +124,19 @@ function fieldsOf(
   };
 }
 
-function head(
+/** What all objects have; `state` is what the digest changes with. */
+function headOf(
   objectId: string,
-  state: string,
+  { state, shown }: { readonly state: string; readonly shown: ObjectOptions },
 ): Readonly<Record<string, unknown>> {
-  return { objectId, version: VERSION, digest: digestOf(state) };
-}
-
-function previousTransaction(
-  objectId: string,
-  shown: ObjectOptions,
-): Readonly<Record<string, unknown>> {
-  return shown.showPreviousTransaction === true
-    ? { previousTransaction: digestOf(`transaction ${objectId}`) }
-    : {};
+  return {
+    objectId,
+    version: VERSION,
+    digest: digestOf(state),
+    previousTransaction: shown.showPreviousTransaction === true
+      ? digestOf(`transaction ${objectId}`)
+      : undefined,
+  };
 }
 
 /** Nobody can check it here; it is another one whenever the object is. */
