@@ -23,8 +23,8 @@ import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
 import { sha256 } from "../store/digest.ts";
 import {
   backupDatabase,
+  type Quarantined,
   restoreDatabase,
-  type SetAside,
 } from "../store/sqlite/backup.ts";
 import { integrityCheck } from "../store/sqlite/database_file.ts";
 import {
@@ -132,7 +132,7 @@ export async function runRestore(
   });
 }
 
-function* tellKept({ files, logReason }: SetAside): Generator<string> {
+function* tellKept({ files, logReason }: Quarantined): Generator<string> {
   if (files.length === 0) return;
   const names = files.map((file) => `"${file}"`).join(" and ");
   yield `What was there is kept as ${names}`;

@@ -93,7 +93,7 @@ export async function backupDatabase(options: BackupOptions): Promise<void> {
  */
 export async function restoreDatabase(
   options: RestoreOptions,
-): Promise<SetAside> {
+): Promise<Quarantined> {
   const { from, dataFolder } = options;
   if (fileLength(from) === undefined) {
     throw new Error(`Cannot restore "${from}": there is no such file`);
@@ -120,7 +120,7 @@ export async function restoreDatabase(
     // so it goes when something else is in its place.
     await Deno.rename(copy, part);
     await syncPath(dataFolder);
-    const kept = await setAside({ path, folder: dataFolder });
+    const kept = await quarantine(path, dataFolder);
     await Deno.rename(part, path);
     await syncPath(dataFolder);
     return kept;
@@ -164,30 +164,21 @@ function folderOf(path: string): string {
   return slash < 0 ? "." : path.slice(0, slash + 1);
 }
 
-/** What was kept of a database. */
-export interface SetAside {
+/** What was kept of a database that another one replaced. */
+export interface Quarantined {
   /** The files, the database's own first; none when there was none. */
   readonly files: readonly string[];
   /** Why its log had to be kept as a file, too; absent when there is none. */
-  readonly logReason?: string;
-}
-
-/** Options of {@linkcode setAside}. */
-export interface SetAsideOptions {
-  /** The path of the database, which nobody writes to. */
-  readonly path: string;
-  /** The folder it is in. */
-  readonly folder: string;
+  readonly logReason?: string | undefined;
 }
 
 /**
- * Keeps a database beside its place, under a name that nothing has yet, and
- * takes its log away, which would spoil the one that comes. The database stays
- * in its place until then, unless its log holds something that could not be
- * moved into it: without that it is not whole.
+ * Keeps a database beside its place, under a name that is still free, and removes
+ * its log, which would spoil the database that replaces it. The database stays in
+ * its place until then, unless its log holds something that could not be moved
+ * into it: without that it is not whole. No other program may write to it.
  */
-export async function setAside(options: SetAsideOptions): Promise<SetAside> {
-  const { path, folder } = options;
+async function quarantine(path: string, folder: string): Promise<Quarantined> {
   const log = logPath(path);
   const logReason = hasContent(log) ? emptyLog(path) : undefined;
   // What counts is what is left there, whatever SQLite said.
@@ -208,20 +199,16 @@ export async function setAside(options: SetAsideOptions): Promise<SetAside> {
   await removeIfThere(log);
   await removeIfThere(`${path}-shm`);
   await syncPath(folder);
+  if (!hasLog) return { files: hasDatabase ? [to] : [] };
   return {
-    files: [
-      ...(hasDatabase ? [to] : []),
-      ...(hasLog ? [logPath(to)] : []),
-    ],
-    ...(hasLog
-      ? { logReason: logReason ?? "it was not empty afterwards" }
-      : {}),
+    files: hasDatabase ? [to, logPath(to)] : [logPath(to)],
+    logReason: logReason ?? "it was not empty afterwards",
   };
 }
 
 /**
- * Moves what is in the log to the file; returns why it could not. One that
- * cannot be opened is why somebody restores, and a disk may be full.
+ * Moves what is in the log to the file; returns why it could not. A database that
+ * cannot be opened is a reason to restore, and a disk may be full.
  */
 function emptyLog(path: string): string | undefined {
   if (fileLength(path) === undefined) return "there is no database to it";

@@ -207,7 +207,7 @@ class BatchEncoder {
     );
     values.push(n, id, tenant, next.createdAtMs);
     values.push(...encodeColumns(next, { queueId, data, result }));
-    values.push(data.aside, result.aside);
+    values.push(data.outside, result.outside);
     const dependencies = isFinal(next.status)
       ? []
       : [...new Set(next.dependencies)];
@@ -225,18 +225,18 @@ class BatchEncoder {
     const text = kind === "data" ? next.dataJson : next.resultJson;
     const encoded = encodePayload(next, { kind, text, cache, isNew });
     const change = { transaction: this.#transactions, kind, id: next.id };
-    if (encoded.at === null || encoded.aside !== null) {
+    if (encoded.version === null || encoded.outside !== null) {
       cache.delete(kind, next.id);
     }
-    if (encoded.at !== null) {
+    if (encoded.version !== null) {
       // It conflicts when another payload was there than the one that is known.
       this.#payloads.push(
-        encoded.aside === null
+        encoded.outside === null
           ? { ...change, after: "conflict", payload: undefined }
           : {
             ...change,
             after: "applied",
-            payload: { at: encoded.at, text: encoded.aside },
+            payload: { version: encoded.version, text: encoded.outside },
           },
       );
     }

@@ -9,7 +9,7 @@ import { isConstraintError } from "../../../shared/sqlite/sqlite_error.ts";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import { ProofWriter } from "./proofs.ts";
-import { RecordWriter, SideTableWriter } from "./table_writers.ts";
+import { AnswerWriter, RecordWriter, UsageWriter } from "./table_writers.ts";
 import { TaskCounts } from "./task_counts.ts";
 import { BatchMismatch, TaskWriter } from "./task_writer.ts";
 import {
@@ -46,7 +46,8 @@ export class GroupApplier {
   readonly #proofs: ProofWriter;
   readonly #tasks: TaskWriter;
   readonly #records: RecordWriter;
-  readonly #sides: SideTableWriter;
+  readonly #answers: AnswerWriter;
+  readonly #usage: UsageWriter;
   readonly #nameTenant: StatementSync;
   readonly #nameQueue: StatementSync;
   readonly #begin: StatementSync;
@@ -67,7 +68,8 @@ export class GroupApplier {
     this.#counts = new TaskCounts(db);
     this.#tasks = new TaskWriter(db, this.#counts);
     this.#records = new RecordWriter(db);
-    this.#sides = new SideTableWriter(db);
+    this.#answers = new AnswerWriter(db);
+    this.#usage = new UsageWriter(db);
     this.#nameTenant = db.prepare("INSERT OR IGNORE INTO tenants VALUES(?, ?)");
     this.#nameQueue = db.prepare("INSERT OR IGNORE INTO lanes VALUES(?, ?, ?)");
     this.#begin = db.prepare("BEGIN IMMEDIATE");
@@ -89,7 +91,7 @@ export class GroupApplier {
       if (!(error instanceof BatchMismatch) && !isConstraintError(error)) {
         throw error;
       }
-      // Something was there that seldom is; only its transaction is to suffer.
+      // Something seldom was there; only its transaction is to conflict.
       return this.#applyAll(lists, true);
     }
   }
@@ -107,13 +109,13 @@ export class GroupApplier {
     try {
       this.#tasks.beginGroup();
       this.#records.beginGroup();
-      this.#sides.beginGroup();
+      this.#usage.beginGroup();
       this.#counts.beginGroup();
       this.#proofs.beginGroup();
       const codes: number[] = [];
       for (const list of lists) this.#applyList(list, codes, isCareful);
       this.#tasks.flush();
-      this.#sides.endGroup();
+      this.#usage.endGroup();
       for (const [tenant, tasks] of this.#counts.endGroup()) {
         if (tasks !== 0) this.#proofs.count(tenant, tasks);
       }
@@ -124,14 +126,10 @@ export class GroupApplier {
       this.#proofs.committed();
       return codes;
     } catch (error) {
-      this.#rollBack();
+      rollBack(this.#db);
+      this.#tasks.forget();
       throw error;
     }
-  }
-
-  #rollBack(): void {
-    rollBack(this.#db);
-    this.#tasks.forget();
   }
 
   #applyList(
@@ -182,7 +180,7 @@ export class GroupApplier {
       this.#records.beginGroup();
     }
     if (needsUndoing) this.#release.run();
-    this.#sides.endTransaction(code === APPLIED);
+    this.#usage.endTransaction(code === APPLIED);
     this.#counts.endTransaction(code === APPLIED);
     this.#proofs.endTransaction(code === APPLIED);
     return code;
@@ -231,11 +229,11 @@ export class GroupApplier {
       case OPERATION.requireRecord:
         return this.#records.require(cursor);
       case OPERATION.putAnswer:
-        return this.#sides.putAnswer(cursor);
+        return this.#answers.put(cursor);
       case OPERATION.addAudit:
         return this.#addAudit(cursor);
       case OPERATION.addUsage:
-        return this.#sides.addUsage(cursor);
+        return this.#usage.add(cursor);
       default:
         throw new TypeError(`Cannot apply operation ${operation}: unknown`);
     }

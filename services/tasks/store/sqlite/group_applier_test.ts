@@ -214,7 +214,7 @@ Deno.test("GroupApplier refuses to keep a payload that is another one by now", (
     });
     assertEquals(apply({ writes: [change(fresh)] }), [0]);
     // As if another reader had seen the task before the change was there.
-    reads.payloads.set("data", task.id, { at: 1, text: old });
+    reads.payloads.set("data", task.id, { version: 1, text: old });
     const stale = changed(fresh, { dataJson: old });
     assertEquals(apply({ writes: [change(stale)] }), [
       conflictCode(0, "version"),

@@ -261,7 +261,7 @@ const TOLD_COLUMNS = CHANGING_COLUMNS.filter((column) =>
 
 /** The first column that differs from what a task would be written with. */
 function strayColumn(row: Row, task: Task): string | undefined {
-  const nothing = { inline: null, at: null, aside: null };
+  const nothing = { inline: null, version: null, outside: null };
   const queueId = numberOf(row, "lane");
   const columns = encodeColumns(task, {
     queueId,

@@ -211,7 +211,7 @@ const TIME_COLUMNS = {
 } as const;
 
 /** The column that orders a list. */
-export function sortColumn(query: Omit<TaskQuery, "after">): string {
+function sortColumn(query: Omit<TaskQuery, "after">): string {
   return TIME_COLUMNS[query.sort];
 }
 
@@ -224,7 +224,7 @@ export function isBoundedBySort(query: Omit<TaskQuery, "after">): boolean {
  * What a row of a list has to satisfy beside its tenant, its worker, its status
  * and bounds of the time that orders it.
  */
-export function listConditions(
+function listConditions(
   query: Omit<TaskQuery, "after">,
 ): readonly Condition[] {
   const { fromMs, toMs, job, group, key, isDue, errorCode } = query;

@@ -135,7 +135,7 @@ CREATE TABLE audit(
 `;
 
 /** Makes the tables of version 2. */
-export const COUNT_TABLES = `
+const COUNT_TABLES = `
 -- How many tasks of each worker are in each status.
 CREATE TABLE task_counts(
   tenant INTEGER NOT NULL,
@@ -156,7 +156,7 @@ CREATE INDEX tasks_due_again ON tasks(tenant, date_ms)
 `;
 
 /** Makes the tables of version 3. */
-export const PROOF_TABLES = `
+const PROOF_TABLES = `
 -- What each tenant has: how many tasks, and where its audit log ends. mac is over
 -- all of that, under a key that the master key gives; null in a database that
 -- has never been sealed. The row of tenant 0 tells in tasks how many other rows

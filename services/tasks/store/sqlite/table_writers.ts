@@ -20,8 +20,8 @@ export class RecordWriter {
   readonly #update: StatementSync;
   readonly #remove: StatementSync;
   /**
-   * Records that were found in this group. Many tasks that are made together
-   * demand the same worker.
+   * Records that were found in this group. Many tasks that are created together
+   * require the same worker.
    */
   readonly #found = new Set<string>();
 
@@ -50,7 +50,7 @@ export class RecordWriter {
     this.#found.clear();
   }
 
-  /** Puts or changes a record. */
+  /** Inserts or updates a record. */
   put(cursor: OperationCursor): ConflictReason | undefined {
     const identity = cursor.take(3);
     const expectedVersion = cursor.number();
@@ -63,7 +63,7 @@ export class RecordWriter {
     return this.#version(identity) === expectedVersion ? "alias" : "version";
   }
 
-  /** Removes a record, or demands that there is none. */
+  /** Removes a record, or requires that there is none. */
   remove(cursor: OperationCursor): ConflictReason | undefined {
     this.#found.clear();
     const identity = cursor.take(3);
@@ -75,7 +75,7 @@ export class RecordWriter {
     return changes === 0 ? "version" : undefined;
   }
 
-  /** Demands that a record is there. */
+  /** Requires that a record is there. */
   require(cursor: OperationCursor): ConflictReason | undefined {
     const identity = cursor.take(3);
     const key = identity.join("\n");
@@ -91,21 +91,10 @@ export class RecordWriter {
   }
 }
 
-/** Use of one tenant in one period. */
-interface Use {
-  readonly tenant: number;
-  readonly period: string;
-  executions: number;
-}
-
-/** Writes what stands beside tasks and records. */
-export class SideTableWriter {
-  readonly #putAnswer: StatementSync;
+/** Writes answers to requests with idempotency keys. */
+export class AnswerWriter {
+  readonly #put: StatementSync;
   readonly #removeExpired: StatementSync;
-  readonly #addUsage: StatementSync;
-  /** Use is summed up, as each start of a task counts one for the same row. */
-  readonly #groupUse = new Map<string, Use>();
-  #transactionUse: Use[] = [];
 
   /** Prepares the statements. */
   constructor(db: DatabaseSync) {
@@ -113,10 +102,41 @@ export class SideTableWriter {
       "DELETE FROM idempotency " +
         "WHERE tenant = ? AND key = ? AND expires_ms <= ?",
     );
-    this.#putAnswer = db.prepare(
+    this.#put = db.prepare(
       "INSERT OR IGNORE INTO idempotency VALUES(?, ?, ?, ?, ?, ?, ?)",
     );
-    this.#addUsage = db.prepare(
+  }
+
+  /** Keeps an answer. */
+  put(cursor: OperationCursor): ConflictReason | undefined {
+    const nowMs = cursor.number();
+    const values = cursor.take(7);
+    const [tenant = null, key = null] = values;
+    this.#removeExpired.run(tenant, key, nowMs);
+    const { changes } = this.#put.run(...values);
+    return changes === 0 ? "idempotency" : undefined;
+  }
+}
+
+/** Use of one tenant in one period. */
+interface Use {
+  readonly tenant: number;
+  readonly period: string;
+  executions: number;
+}
+
+/**
+ * Counts use. It is summed up for each group, as each start of a task counts one
+ * for the same row.
+ */
+export class UsageWriter {
+  readonly #add: StatementSync;
+  readonly #group = new Map<string, Use>();
+  #transaction: Use[] = [];
+
+  /** Prepares the statement. */
+  constructor(db: DatabaseSync) {
+    this.#add = db.prepare(
       "INSERT INTO usage VALUES(?, ?, ?) ON CONFLICT(tenant, period) " +
         "DO UPDATE SET executions = executions + excluded.executions",
     );
@@ -124,50 +144,36 @@ export class SideTableWriter {
 
   /** A group begins. */
   beginGroup(): void {
-    this.#groupUse.clear();
-    this.#transactionUse = [];
+    this.#group.clear();
+    this.#transaction = [];
   }
 
-  /** A transaction ends; what it counted stays or is forgotten. */
-  endTransaction(isApplied: boolean): void {
-    if (this.#transactionUse.length === 0) return;
-    if (isApplied) {
-      for (const use of this.#transactionUse) this.#count(use);
-    }
-    this.#transactionUse = [];
-  }
-
-  /** The group is about to be committed. */
-  endGroup(): void {
-    for (const { tenant, period, executions } of this.#groupUse.values()) {
-      this.#addUsage.run(tenant, period, executions);
-    }
-  }
-
-  /** Remembers an answer. */
-  putAnswer(cursor: OperationCursor): ConflictReason | undefined {
-    const nowMs = cursor.number();
-    const values = cursor.take(7);
-    const [tenant = null, key = null] = values;
-    this.#removeExpired.run(tenant, key, nowMs);
-    const { changes } = this.#putAnswer.run(...values);
-    return changes === 0 ? "idempotency" : undefined;
-  }
-
-  /** Counts use. */
-  addUsage(cursor: OperationCursor): undefined {
-    this.#transactionUse.push({
+  /** Counts use in the transaction under way. */
+  add(cursor: OperationCursor): undefined {
+    this.#transaction.push({
       tenant: cursor.number(),
       period: cursor.text(),
       executions: cursor.number(),
     });
   }
 
-  #count(use: Use): void {
-    const key = `${use.tenant} ${use.period}`;
-    const there = this.#groupUse.get(key);
-    if (there === undefined) this.#groupUse.set(key, use);
-    else there.executions += use.executions;
+  /** A transaction ends; what it counted is kept or dropped. */
+  endTransaction(isApplied: boolean): void {
+    if (this.#transaction.length === 0) return;
+    for (const use of isApplied ? this.#transaction : []) {
+      const key = `${use.tenant} ${use.period}`;
+      const sum = this.#group.get(key);
+      if (sum === undefined) this.#group.set(key, use);
+      else sum.executions += use.executions;
+    }
+    this.#transaction = [];
+  }
+
+  /** The group is about to be committed. */
+  endGroup(): void {
+    for (const { tenant, period, executions } of this.#group.values()) {
+      this.#add.run(tenant, period, executions);
+    }
   }
 }
 
@@ -202,7 +208,7 @@ export class Sweeper {
     this.#forget = db.prepare("DELETE FROM removed_histories WHERE n = ?");
   }
 
-  /** Removes at most `limit` rows and tells how many. */
+  /** Removes at most `limit` rows and returns how many. */
   sweep(nowMs: number, limit: number): number {
     return inTransaction(this.#db, () => {
       const expired = this.#expired.all(nowMs, limit);

@@ -32,15 +32,12 @@ export interface CountedPlace {
   readonly status: OperationValue;
 }
 
-/** More than there are statuses, so that a number stands for a pair. */
-const STATUS_SPAN = 64;
-
 /** Keeps the table `task_counts`. */
 export class TaskCounts {
   readonly #before: StatementSync;
   readonly #add: StatementSync;
-  /** What the group changes, by worker and status. */
-  readonly #group = new Map<number, Change>();
+  /** What the group changes, by tenant, queue and status. */
+  readonly #group = new Map<string, Change>();
   /** What the transaction that is under way changes. */
   readonly #transaction: Change[] = [];
 
@@ -85,7 +82,7 @@ export class TaskCounts {
   endTransaction(isApplied: boolean): void {
     if (isApplied) {
       for (const change of this.#transaction) {
-        const key = change.queueId * STATUS_SPAN + change.status;
+        const key = `${change.tenant} ${change.queueId} ${change.status}`;
         const known = this.#group.get(key);
         if (known === undefined) this.#group.set(key, change);
         else known.delta += change.delta;

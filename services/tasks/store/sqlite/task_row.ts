@@ -7,11 +7,7 @@
 
 import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { placementOf } from "../../domain/placement.ts";
-import {
-  type Task,
-  TASK_STATUSES,
-  type TaskStatus,
-} from "../../domain/task.ts";
+import { type Task, type TaskStatus } from "../../domain/task.ts";
 import { demandWholeInstants } from "../store.ts";
 import { taskNumber } from "../task_id.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
@@ -42,17 +38,17 @@ export const READ_COLUMNS: string =
   "tasks.n, tasks.id, tasks.version, tasks.body, tasks.data, tasks.data_at, " +
   "tasks.result, tasks.result_at";
 
-/** Longer payloads are kept beside the row. */
+/** Longer payloads are kept in a table of their own. */
 const MAX_INLINE_CHARS = 2_048;
 
 /** A payload on its way to the database. */
 export interface EncodedPayload {
   /** In the row. */
   readonly inline: string | null;
-  /** The version that wrote it beside the row. */
-  readonly at: number | null;
-  /** To be written beside the row; null with `at` means that it is there. */
-  readonly aside: string | null;
+  /** The version that wrote it to its own table. */
+  readonly version: number | null;
+  /** To be written to its own table; null with a `version` means that it is there. */
+  readonly outside: string | null;
 }
 
 /**
@@ -76,32 +72,32 @@ export interface EncodePayloadOptions {
   readonly text: string | undefined;
   /** Payloads that are in the database. */
   readonly cache: PayloadCache;
-  /** Whether nothing of the task is there; another one of its id may be on its way out. */
+  /** Whether the task is new; another one of its id may be about to be removed. */
   readonly isNew: boolean;
 }
 
-/** Decides where a task's payload goes. */
+/** Decides where a task's payload is stored. */
 export function encodePayload(
   task: Task,
   options: EncodePayloadOptions,
 ): EncodedPayload {
   const { kind, text, cache, isNew } = options;
   if (text === undefined || text.length <= MAX_INLINE_CHARS) {
-    return { inline: text ?? null, at: null, aside: null };
+    return { inline: text ?? null, version: null, outside: null };
   }
-  const there = isNew ? undefined : cache.get(kind, task.id);
-  return there?.text === text
-    ? { inline: null, at: there.at, aside: null }
-    : { inline: null, at: task.version, aside: text };
+  const stored = isNew ? undefined : cache.get(kind, task.id);
+  return stored?.text === text
+    ? { inline: null, version: stored.version, outside: null }
+    : { inline: null, version: task.version, outside: text };
 }
 
 /** Options of {@linkcode encodeColumns}. */
 export interface EncodeColumnsOptions {
-  /** The number of its worker. */
+  /** The number of its worker's queue. */
   readonly queueId: number;
-  /** Where its data goes. */
+  /** Where its data is stored. */
   readonly data: EncodedPayload;
-  /** Where its result goes. */
+  /** Where its result is stored. */
   readonly result: EncodedPayload;
 }
 
@@ -131,9 +127,9 @@ export function encodeColumns(
     wakeAtMs ?? null,
     encodeBody(task),
     data.inline,
-    data.at,
+    data.version,
     result.inline,
-    result.at,
+    result.version,
   ];
 }
 
@@ -142,7 +138,7 @@ export class TaskDecoder {
   readonly #reader: Reader;
   readonly #cache: PayloadCache;
 
-  /** A decoder that reads payloads beside the row from `reader`. */
+  /** A decoder that reads payloads outside the row from `reader`. */
   constructor(reader: Reader, cache: PayloadCache) {
     this.#reader = reader;
     this.#cache = cache;
@@ -161,12 +157,12 @@ export class TaskDecoder {
   }
 
   #payload(row: Row, kind: PayloadKind, id: string): string | undefined {
-    const at = row[`${kind}_at`];
-    if (typeof at !== "number") {
+    const version = row[`${kind}_at`];
+    if (typeof version !== "number") {
       return row[kind] === null ? undefined : textOf(row, kind);
     }
     const cached = this.#cache.get(kind, id);
-    if (cached?.at === at) return cached.text;
+    if (cached?.version === version) return cached.text;
     const table = kind === "data" ? "task_data" : "task_results";
     const text = this.#reader.text(
       `SELECT text FROM ${table} WHERE n = ?`,
@@ -175,12 +171,12 @@ export class TaskDecoder {
     if (text === undefined) {
       throw new Error(`Cannot read task "${id}": its ${kind} is not there`);
     }
-    this.#cache.set(kind, id, { at, text });
+    this.#cache.set(kind, id, { version, text });
     return text;
   }
 }
 
-/** In the order of their numbers, which is fixed for ever: files hold it. */
+/** In the order of their numbers, which never changes: files hold it. */
 const STATUSES: readonly TaskStatus[] = [
   "scheduled",
   "blocked",
@@ -198,9 +194,6 @@ const STATUSES: readonly TaskStatus[] = [
 const CODES: ReadonlyMap<TaskStatus, number> = new Map(
   STATUSES.map((status, code) => [status, code]),
 );
-
-/** All numbers. */
-export const STATUS_CODES: readonly number[] = TASK_STATUSES.map(statusCode);
 
 /** The number of `blocked`, which an index names. */
 export const BLOCKED_CODE = 1;
@@ -232,7 +225,7 @@ export function statusOf(code: number): TaskStatus {
 /** A payload and the version of the task that wrote it. */
 export interface StoredPayload {
   /** The version. */
-  readonly at: number;
+  readonly version: number;
   /** The payload. */
   readonly text: string;
 }

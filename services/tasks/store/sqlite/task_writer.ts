@@ -20,6 +20,7 @@ const STATUS = CHANGING_COLUMNS.indexOf("status");
 const QUEUE = CHANGING_COLUMNS.indexOf("lane");
 const TASK_WIDTH = IDENTITY_COLUMNS.length + CHANGING_COLUMNS.length;
 const HISTORY_WIDTH = 4;
+
 /** A task that was put in the database together with others did not fit. */
 export class BatchMismatch extends Error {
   /** The name of the class. */
@@ -258,7 +259,7 @@ interface KeptPayloads {
 const MAX_REMOVED_RECORDS = 1_000;
 
 /** Removes records. What waits to be written must have been written before. */
-export class HistoryRemover {
+class HistoryRemover {
   readonly #lastSeq: StatementSync;
   readonly #removeEnd: StatementSync;
   readonly #removeBeginning: StatementSync;
@@ -306,14 +307,6 @@ export class HistoryRemover {
   }
 }
 
-/** Options of {@linkcode RowInserter}. */
-export interface RowInserterOptions {
-  /** The statement up to its `VALUES`. */
-  readonly insert: string;
-  /** How many values a row has. */
-  readonly width: number;
-}
-
 /** Rows of one statement, most first; the last is 1, so that any number fits. */
 const ROW_COUNTS = [16, 8, 4, 2, 1] as const;
 
@@ -327,8 +320,14 @@ interface Step {
 export class RowInserter {
   readonly #steps: readonly Step[];
 
-  /** Prepares the statements. */
-  constructor(db: DatabaseSync, { insert, width }: RowInserterOptions) {
+  /**
+   * Prepares the statements: `insert` is one up to its `VALUES`, `width` the number
+   * of values in a row.
+   */
+  constructor(
+    db: DatabaseSync,
+    { insert, width }: { readonly insert: string; readonly width: number },
+  ) {
     this.#steps = ROW_COUNTS.map((rows) => ({
       values: rows * width,
       statement: db.prepare(insert + places(width, rows)),
