@@ -68,10 +68,12 @@ const CHECK: CommandShape = {
     "task's history and of the audit logs to their ends, compares each task " +
     "with its last record, counts the tasks of each tenant, and verifies these " +
     "ends and counts by the master keys (MASTER_KEYS, MASTER_KEYS_FILE). Tells " +
-    "what is wrong, at most 20 faults. It cannot see what somebody changed who " +
-    "has a master key, or who put an older copy of the whole database in its " +
-    "place; nor, in a task that is there, a last record that was rewritten " +
-    "together with the task, which an earlier proof=true shows. " +
+    "what is wrong, at most 20 faults. It cannot see changes by someone who has " +
+    "a master key, who put an older copy of the whole database in its place, " +
+    "or who dropped the tables of a later version and so had the service make " +
+    "them again from what was left; nor, in a task that is there, a last record " +
+    "that was rewritten together with the task, which an earlier proof=true " +
+    "shows. " +
     "The service may run or not. Exits with 0 when all is whole, 1 when it is " +
     "not, 2 for wrong arguments.",
   positionals: 0,

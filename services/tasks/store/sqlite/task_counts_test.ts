@@ -12,6 +12,8 @@ import {
   transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { databasePath } from "./database_file.ts";
+import { migrateTasks } from "./migrations.ts";
+import { TaskCounts } from "./task_counts.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 
 const TENANT = "tnt_a";
@@ -102,4 +104,25 @@ Deno.test("the counts of a database of version 1 are made when it is opened", as
       assertEquals(await store.proveCounts(), 0);
     });
   });
+});
+
+Deno.test("TaskCounts keeps the counts of tenants apart", () => {
+  const db = new DatabaseSync(":memory:");
+  try {
+    migrateTasks(db, { nowMs: 0 });
+    const counts = new TaskCounts(db);
+    counts.beginGroup();
+    for (const tenant of [1, 2, 2]) {
+      counts.move(tenant, { to: { queueId: 5, status: 2 } });
+    }
+    counts.endTransaction(true);
+    assertEquals([...counts.endGroup()], [[1, 1], [2, 2]]);
+    assertEquals(
+      db.prepare("SELECT tenant, count FROM task_counts ORDER BY tenant").all()
+        .map((row) => [row["tenant"], row["count"]]),
+      [[1, 1], [2, 2]],
+    );
+  } finally {
+    db.close();
+  }
 });

@@ -7,7 +7,7 @@
 
 import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { placementOf } from "../../domain/placement.ts";
-import { type Task, type TaskStatus } from "../../domain/task.ts";
+import type { Task, TaskStatus } from "../../domain/task.ts";
 import { demandWholeInstants } from "../store.ts";
 import { taskNumber } from "../task_id.ts";
 import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
