@@ -37,7 +37,8 @@ export interface PeriodicOptions {
     readonly random: () => number;
   } | undefined;
   /**
-   * How long a failed run waits for the next one, in place of the interval.
+   * How long a failed run waits for the next one, in place of the interval and of
+   * what woke it during the run.
    *
    * @default the interval is kept
    */
@@ -62,8 +63,9 @@ export class Periodic {
   #interval: Timer | undefined;
   #timer: Timer | undefined;
   #timerAtMs = Infinity;
-  #running: Promise<void> | undefined;
+  #isRunning = false;
   #runsAgain = false;
+  #ended: Promise<void> = Promise.resolve();
   #failures = 0;
 
   /**
@@ -87,6 +89,11 @@ export class Periodic {
     return this.#stopping.signal;
   }
 
+  /** Whether a run is under way. */
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
   /** Whether it was started and not stopped. */
   get #isActive(): boolean {
     return this.#isStarted && !this.#stopping.signal.aborted;
@@ -102,8 +109,8 @@ export class Periodic {
   /** Runs now, or once more after the run under way. */
   wake(): void {
     if (!this.#isActive) return;
-    if (this.#running === undefined) this.#running = this.#runAll();
-    else this.#runsAgain = true;
+    this.#runsAgain = this.#isRunning;
+    if (!this.#isRunning) this.#ended = this.#runAll();
   }
 
   /** Wakes it so many milliseconds from now, unless that is to happen before. */
@@ -123,7 +130,7 @@ export class Periodic {
   /** Runs now, or once more after the run under way, and waits for the end. */
   async runOnce(): Promise<void> {
     this.wake();
-    await this.#running;
+    await this.#ended;
   }
 
   /** Begins no more runs, and waits for the one under way. */
@@ -131,7 +138,7 @@ export class Periodic {
     this.#stopping.abort();
     this.#interval?.cancel();
     this.#timer?.cancel();
-    await this.#running;
+    await this.#ended;
   }
 
   #setInterval(): void {
@@ -144,16 +151,17 @@ export class Periodic {
       this.#setInterval();
       const waitsToRetry = this.#failures > 0 &&
         this.#options.retry !== undefined;
-      if (this.#running === undefined && !waitsToRetry) this.wake();
+      if (!this.#isRunning && !waitsToRetry) this.wake();
     }, intervalMs * factor);
   }
 
   async #runAll(): Promise<void> {
+    this.#isRunning = true;
     do {
       this.#runsAgain = false;
       await this.#run();
     } while (this.#runsAgain && this.#isActive);
-    this.#running = undefined;
+    this.#isRunning = false;
   }
 
   async #run(): Promise<void> {
@@ -165,6 +173,7 @@ export class Periodic {
       onError(error);
       if (retry === undefined) return;
       const { firstMs, maxMs } = retry;
+      this.#runsAgain = false;
       this.wakeIn(Math.min(maxMs, firstMs * 2 ** this.#failures++));
     }
   }

@@ -184,6 +184,29 @@ Deno.test("Periodic waits longer after each failure in a row, in place of the in
   await periodic.stop();
 });
 
+Deno.test("Periodic waits after a failure also when it was woken during the run", async () => {
+  const clock = new FakeClock();
+  let runs = 0;
+  const periodic: Periodic = new Periodic({
+    clock,
+    retry: { firstMs: 1_000, maxMs: 1_000 },
+    run: () => {
+      runs++;
+      periodic.wake();
+      if (runs === 1) throw new Error("away");
+      void periodic.stop();
+    },
+    onError: () => {},
+  });
+  periodic.start();
+  await periodic.runOnce();
+  assertEquals([runs, periodic.isRunning], [1, false]);
+  await clock.advanceAsync(999);
+  assertEquals(runs, 1);
+  await clock.advanceAsync(1);
+  assertEquals([runs, periodic.isRunning], [2, false]);
+});
+
 Deno.test("Periodic lengthens intervals by a random share", async () => {
   const shares = [0, 0.5, 0.9];
   const { clock, runs, periodic } = openWork({

@@ -65,6 +65,6 @@ function activeOver(
     },
     clock,
   });
-  engine.changes.onChange((previous, next) => active.heard(previous, next));
+  engine.changes.onChange(({ previous, next }) => active.heard(previous, next));
   return { active, counts: () => counted };
 }

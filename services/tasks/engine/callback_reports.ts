@@ -68,7 +68,7 @@ export class CallbackReports {
         );
       },
     });
-    changes.onChange((_previous, next) => this.#heard(next));
+    changes.onChange(({ next }) => this.#heard(next));
   }
 
   /** Starts to look for unreported calls, those of earlier starts first. */

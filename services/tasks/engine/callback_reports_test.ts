@@ -123,7 +123,7 @@ Deno.test("CallbackReports tells once of a call that was made, when the store ca
 Deno.test("CallbackReports leaves no task of a call that was told of", async () => {
   const world = await open();
   const gone: (Task | undefined)[] = [];
-  world.engine.changes.onChange((previous, next) => {
+  world.engine.changes.onChange(({ previous, next }) => {
     if (next === undefined) gone.push(previous);
   });
   await world.happens(start(world));

@@ -108,7 +108,7 @@ Deno.test("A task that has expired as it is made calls, if it was asked to", asy
   const mailer = await world.worker();
   const expiresAtMs = world.clock.nowMs() - 1;
   const heard: (string | undefined)[] = [];
-  world.engine.changes.onChange((_previous, next) => heard.push(next?.id));
+  world.engine.changes.onChange(({ next }) => heard.push(next?.id));
   const task = await world.task(mailer, { expiresAtMs, callback: ALL });
   await world.task(mailer, {
     expiresAtMs,

@@ -1,11 +1,12 @@
 /**
- * Lets things happen to tasks: reads, decides, writes, and begins again when
- * somebody else was faster.
+ * Applies events to tasks: reads the task, decides, writes, and starts over when
+ * another change came first.
  *
  * @module
  */
 
 import type { Soon } from "../../shared/settled.ts";
+import { type Placement, placementOf } from "../domain/placement.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
 import type { TaskRules } from "../domain/task_event.ts";
 import type { Transaction, TransactionResult } from "../store/store.ts";
@@ -23,7 +24,7 @@ export type { EventRequest, Settled } from "./event_plan.ts";
 /** How often an event is tried again when the task changes meanwhile. */
 const MAX_TRIES = 50;
 
-/** What came of an event. */
+/** The outcome of an event. */
 export type EventOutcome =
   | Settled
   /** There is no such task. */
@@ -37,11 +38,18 @@ export type ConflictReason = Extract<
   { kind: "conflict" }
 >["reason"];
 
-/** Hears of a task that changed: `previous` is absent for a new one, `next` for one that is gone. */
-export type ChangeListener = (
-  previous: Task | undefined,
-  next: Task | undefined,
-) => void;
+/** A change of a task that was committed. */
+export interface TaskChange {
+  /** The task before it; absent when it is new. */
+  readonly previous: Task | undefined;
+  /** The task after it; absent when it was removed. */
+  readonly next: Task | undefined;
+  /** Where the store keeps `next`. */
+  readonly placement: Placement | undefined;
+}
+
+/** Is called with each change of a task. */
+export type ChangeListener = (change: TaskChange) => void;
 
 /** Applies events to tasks. */
 export class TaskChanges {
@@ -56,7 +64,9 @@ export class TaskChanges {
     this.#parts = parts;
     this.activeTasks = new ActiveTasks(parts);
     this.#planner = new EventPlanner(parts, this.activeTasks);
-    this.onChange((previous, next) => this.activeTasks.heard(previous, next));
+    this.onChange(({ previous, next }) =>
+      this.activeTasks.heard(previous, next)
+    );
   }
 
   /** Adds a listener; it is called after the commit and must not throw. */
@@ -66,7 +76,9 @@ export class TaskChanges {
 
   /** Tells the listeners of a change that was committed elsewhere. */
   announce(previous: Task | undefined, next: Task | undefined): void {
-    for (const listener of this.#listeners) listener(previous, next);
+    const placement = next && placementOf(next);
+    const change = { previous, next, placement };
+    for (const listener of this.#listeners) listener(change);
   }
 
   /** The rules in force for a task, or for what it is about to be. */

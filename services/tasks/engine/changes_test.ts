@@ -228,7 +228,7 @@ Deno.test("TaskChanges.applyAll() is not held up by a task whose rules cannot be
 Deno.test("TaskChanges tells its listeners of all that was written, and of nothing else", async () => {
   const { engine, worker, task, apply, read } = await openTestEngine();
   const heard: (readonly [string | undefined, string | undefined])[] = [];
-  engine.changes.onChange((previous, next) => {
+  engine.changes.onChange(({ previous, next }) => {
     heard.push([previous?.status, next?.status]);
   });
   const made = await task(await worker(), {

@@ -1,22 +1,49 @@
 /**
- * The claims of all workers.
+ * Hands out tasks to whoever waits for them. One round runs at a time for each
+ * worker, for all who wait then: it asks the store for candidates, starts them in
+ * one commit and hands them out. So claims of one server never fight over a task,
+ * and waiters that arrive during a round share the next one.
  *
  * @module
  */
 
-import { repeatEvery } from "../../shared/repeat.ts";
-import type { Timer } from "../../shared/clock.ts";
-import { placementOf } from "../domain/placement.ts";
-import type { Task } from "../domain/task.ts";
-import type { WorkerDefinition } from "../domain/records.ts";
-import type { TaskChanges } from "./changes.ts";
-import type { Demand } from "./claim_demand.ts";
-import type { RoundFailure } from "./claim_sight.ts";
+import { Periodic } from "../../shared/periodic.ts";
+import { SYSTEM_ACTOR, type WorkerDefinition } from "../domain/records.ts";
+import { StoreBusyError } from "../store/store.ts";
+import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
+import {
+  assign,
+  choose,
+  reauthorize,
+  type Start,
+  startRequest,
+  UndeliveredTasks,
+} from "./claim_round.ts";
 import type { EngineParts } from "./parts.ts";
-import { WorkerClaims } from "./worker_claims.ts";
+import { WorkerRates } from "./rates.ts";
+import {
+  type Grant,
+  RoundBarrier,
+  type RoundFailure,
+  type Waiter,
+  workerKey,
+  type WorkerName,
+} from "./waiter.ts";
 
-/** How often demands that wait look again, whatever they have been told. */
+/** How often waiters are looked after, whether or not a change was noticed. */
 const LOOK_AGAIN_MS = 1_000;
+/**
+ * Most tasks of one round, as many as one waiter may want. While a round is
+ * written nothing of the next one is computed, but those who have their tasks
+ * go on; so several are better than one.
+ */
+const MAX_ROUND = 100;
+/** How long a round waits when nothing that was proposed could be started. */
+const RETRY_PAUSE_MS = 50;
+/** How long a round that failed waits before the next one. */
+const FAULT_PAUSE_MS = 1_000;
+/** How long it is remembered which group had its turn last. */
+const TURN_MEMORY_MS = 600_000;
 
 /** Options of {@linkcode Claims}. */
 export interface ClaimsOptions {
@@ -28,78 +55,78 @@ export interface ClaimsOptions {
   readonly count: (tenantId: string, executions: number) => void;
 }
 
-/** Which worker is meant; a task names its own. */
-export interface WorkerName {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** The worker's id. */
-  readonly workerId: string;
-}
-
-/** Hands out tasks to whoever wants them. */
+/** Hands out the tasks of all workers. */
 export class Claims {
   readonly #options: ClaimsOptions;
   readonly #workers = new Map<string, WorkerClaims>();
-  #timer: Timer | undefined;
+  readonly #lookingAgain: Periodic;
   #isClosed = false;
 
-  /** Claims without demands. */
+  /** Claims without waiters. */
   constructor(options: ClaimsOptions) {
     this.#options = options;
-    options.changes.onChange((previous, next) => this.#heard(previous, next));
-  }
-
-  /** Begins to look again and again for what nobody told of. */
-  start(): void {
-    this.#timer = repeatEvery(this.#options.parts.clock, {
+    this.#lookingAgain = new Periodic({
+      clock: options.parts.clock,
       intervalMs: LOOK_AGAIN_MS,
       run: () => this.#lookAgain(),
+      onError: (error) => {
+        options.parts.logger.error("Cannot look after waiting workers", {
+          error: String(error),
+        });
+      },
+    });
+    options.changes.onChange(({ previous, next, placement }) => {
+      const task = next ?? previous;
+      if (task === undefined || this.#workers.size === 0) return;
+      const hasRoom = previous?.status === "running" &&
+        next?.status !== "running";
+      if (placement?.rank !== undefined || hasRoom) this.trigger(task);
     });
   }
 
-  /** Takes no more demands, and waits until no round runs. */
-  async stop(): Promise<void> {
-    this.#isClosed = true;
-    this.#timer?.cancel();
-    const workers = [...this.#workers.values()];
-    for (const worker of workers) worker.close();
-    await Promise.all(workers.map((worker) => worker.settled()));
+  /** Starts to look after the waiters again and again. */
+  start(): void {
+    this.#lookingAgain.start();
   }
 
-  /** Adds a demand for tasks of a worker; false when no more are taken. */
-  add(of: WorkerName, demand: Demand): boolean {
+  /** Accepts no more waiters, and waits for the rounds under way. */
+  async stop(): Promise<void> {
+    this.#isClosed = true;
+    await this.#lookingAgain.stop();
+    const workers = [...this.#workers.values()];
+    await Promise.all(workers.map((worker) => worker.stop()));
+  }
+
+  /** Adds a waiter for tasks of a worker; false after the stop. */
+  add(of: WorkerName, waiter: Waiter): boolean {
     if (this.#isClosed) return false;
-    const name = nameOf(of);
-    let worker = this.#workers.get(name);
+    const key = workerKey(of);
+    let worker = this.#workers.get(key);
     if (worker === undefined) {
-      const { tenantId, workerId } = of;
-      worker = new WorkerClaims({ ...this.#options, tenantId, workerId });
-      this.#workers.set(name, worker);
+      worker = new WorkerClaims(of, this.#options);
+      this.#workers.set(key, worker);
     }
-    worker.add(demand);
+    worker.add(waiter);
     return true;
   }
 
-  /** Withdraws a demand. */
-  remove(of: WorkerName, demand: Demand): void {
-    this.#workers.get(nameOf(of))?.remove(demand);
+  /** Removes a waiter; what is being claimed for it is released. */
+  remove(of: WorkerName, waiter: Waiter): void {
+    this.#workers.get(workerKey(of))?.remove(waiter);
   }
 
-  /**
-   * Waits until a demand has been looked at once, and until the round that may
-   * be claiming for it has ended. Answers with why the last round failed, if it
-   * did.
-   */
-  async lastLook(
+  /** See {@linkcode RoundBarrier.afterCurrentRound}. */
+  async afterCurrentRound(
     of: WorkerName,
-    demand: Demand,
+    waiter: Waiter,
   ): Promise<RoundFailure | undefined> {
-    return await this.#workers.get(nameOf(of))?.lastLook(demand);
+    return await this.#workers.get(workerKey(of))?.barrier
+      .afterCurrentRound(waiter);
   }
 
   /** Looks for a worker's tasks, as its definition has changed. */
   trigger(of: WorkerName): void {
-    this.#workers.get(nameOf(of))?.trigger();
+    this.#workers.get(workerKey(of))?.trigger();
   }
 
   /**
@@ -108,28 +135,203 @@ export class Claims {
    */
   nextSlotMs(worker: WorkerDefinition, group: string): number | undefined {
     const { tenantId, id: workerId } = worker;
-    return this.#workers.get(nameOf({ tenantId, workerId }))
+    return this.#workers.get(workerKey({ tenantId, workerId }))
       ?.nextSlotMs(worker, group);
   }
 
-  #heard(previous: Task | undefined, next: Task | undefined): void {
-    const task = next ?? previous;
-    if (task === undefined || this.#workers.size === 0) return;
-    const isTakeable = next !== undefined &&
-      placementOf(next).rank !== undefined;
-    const hasRoom = previous?.status === "running" &&
-      next?.status !== "running";
-    if (isTakeable || hasRoom) this.trigger(task);
-  }
-
   #lookAgain(): void {
-    for (const [name, worker] of this.#workers) {
-      if (worker.isIdle) this.#workers.delete(name);
+    for (const [key, worker] of this.#workers) {
+      if (worker.isIdle) this.#workers.delete(key);
       else worker.trigger();
     }
   }
 }
 
-function nameOf({ tenantId, workerId }: WorkerName): string {
-  return `${tenantId}\n${workerId}`;
+/** Hands out the tasks of one worker. */
+class WorkerClaims {
+  readonly barrier = new RoundBarrier();
+  readonly #of: WorkerName;
+  readonly #options: ClaimsOptions;
+  readonly #waiters = new Set<Waiter>();
+  readonly #rates = new WorkerRates();
+  readonly #undelivered: UndeliveredTasks;
+  readonly #rounds: Periodic;
+  #lastGroup: string | undefined;
+  #lastTurnAtMs = -Infinity;
+
+  constructor(of: WorkerName, options: ClaimsOptions) {
+    const { tenantId, workerId } = of;
+    this.#of = { tenantId, workerId };
+    this.#options = options;
+    const { changes, parts: { clock, logger } } = options;
+    this.#undelivered = new UndeliveredTasks({ changes, logger });
+    this.#rounds = new Periodic({
+      clock,
+      run: async () => {
+        if (!this.#hasWork) return;
+        await this.barrier.run(this.#waiters, () => this.#round());
+      },
+      retry: { firstMs: FAULT_PAUSE_MS, maxMs: FAULT_PAUSE_MS },
+      onError: (error) => {
+        logger.error("Cannot hand out tasks: the store failed", {
+          worker: workerId,
+          error: String(error),
+        });
+      },
+    });
+    this.#rounds.start();
+  }
+
+  get #hasWork(): boolean {
+    return this.#waiters.size > 0 || this.#undelivered.hasUncertain;
+  }
+
+  /** Whether it can be forgotten. */
+  get isIdle(): boolean {
+    const nowMs = this.#options.parts.clock.nowMs();
+    return !this.#hasWork && !this.#rounds.isRunning &&
+      nowMs - this.#lastTurnAtMs > TURN_MEMORY_MS && this.#rates.isIdle(nowMs);
+  }
+
+  /** Removes all waiters, and waits for the round under way and what it released. */
+  async stop(): Promise<void> {
+    for (const waiter of [...this.#waiters]) this.remove(waiter);
+    await this.#rounds.stop();
+    await this.#undelivered.settled();
+  }
+
+  add(waiter: Waiter): void {
+    this.#waiters.add(waiter);
+    this.barrier.add(waiter);
+    this.trigger();
+  }
+
+  remove(waiter: Waiter): void {
+    this.#waiters.delete(waiter);
+    this.barrier.remove(waiter);
+  }
+
+  nextSlotMs(worker: WorkerDefinition, group: string): number | undefined {
+    const nowMs = this.#options.parts.clock.nowMs();
+    const atMs = Math.max(
+      this.#rates.nextAtMs(worker, nowMs),
+      // Tasks without a group share nothing.
+      group === "" ? nowMs : this.#rates.groupNextAtMs(worker, {
+        group,
+        nowMs,
+      }),
+    );
+    return atMs > nowMs ? atMs : undefined;
+  }
+
+  /** Looks for tasks, as something has changed. */
+  trigger(): void {
+    if (this.#hasWork) this.#rounds.wake();
+  }
+
+  /** Does one round; returns the waiters that it did not consider. */
+  async #round(): Promise<ReadonlySet<Waiter>> {
+    const { parts } = this.#options;
+    const { tenantId, workerId } = this.#of;
+    await this.#undelivered.releaseUncertain();
+    const worker = await parts.workers.get(tenantId, workerId);
+    if (worker === undefined || worker.isPaused) return new Set();
+    if (!await parts.isServed(tenantId)) return new Set();
+    const { proposals, retryAtMs } = await choose(worker, {
+      waiters: this.#waiters,
+      maxTasks: MAX_ROUND,
+      afterGroup: this.#lastGroup,
+      rates: this.#rates,
+      parts,
+    });
+    if (retryAtMs !== undefined) {
+      this.#rounds.wakeIn(retryAtMs - parts.clock.nowMs());
+    }
+    await reauthorize(proposals, (waiter) => !this.barrier.isNew(waiter));
+    const starts = assign(proposals);
+    const proposed = proposals.reduce(
+      (sum, { tasks }) => sum + tasks.length,
+      0,
+    );
+    // There may be more for those who are still waiting.
+    const isFull = proposed === MAX_ROUND;
+    if (isFull) this.#rounds.wake();
+    const passedOver = new Set(isFull ? this.#waiters : []);
+    for (const { waiter } of starts) passedOver.delete(waiter);
+    if (starts.length > 0) await this.#start(starts, worker);
+    return passedOver;
+  }
+
+  async #start(
+    starts: readonly Start[],
+    worker: WorkerDefinition,
+  ): Promise<void> {
+    const { parts, changes } = this.#options;
+    let outcomes: readonly EventOutcome[] = [];
+    try {
+      outcomes = await changes.applyAll(
+        starts.map((start) => startRequest(start, { worker, parts })),
+      );
+    } catch (error) {
+      if (!(error instanceof StoreBusyError)) {
+        this.#undelivered.noteUncertain(starts);
+      }
+      throw error;
+    } finally {
+      for (const [index, { waiter }] of starts.entries()) {
+        if (outcomes[index]?.kind !== "changed") waiter.release?.(1);
+      }
+    }
+    this.#handOut(starts, outcomes);
+    await this.#wakeRefused(outcomes);
+  }
+
+  /**
+   * Gives refused tasks their next event: a task that is due and cannot be
+   * started dates from before the clock was set back. It would be proposed again
+   * and again, and keep other tasks from being proposed.
+   */
+  async #wakeRefused(outcomes: readonly EventOutcome[]): Promise<void> {
+    const refused = outcomes.flatMap((outcome): EventRequest[] =>
+      outcome.kind !== "refused" ? [] : [{
+        tenantId: outcome.task.tenantId,
+        id: outcome.task.id,
+        event: { kind: "wake" },
+        actor: SYSTEM_ACTOR,
+      }]
+    );
+    const woken = await this.#options.changes.applyAll(refused);
+    if (woken.some(({ kind }) => kind === "changed")) this.#rounds.wake();
+  }
+
+  #handOut(
+    starts: readonly Start[],
+    outcomes: readonly EventOutcome[],
+  ): void {
+    const { parts: { clock }, count } = this.#options;
+    const grants = new Map<Waiter, Grant[]>();
+    let started = 0;
+    for (const [index, { waiter, token }] of starts.entries()) {
+      const outcome = outcomes[index];
+      if (outcome?.kind !== "changed") continue;
+      const { task, previous } = outcome;
+      started++;
+      this.#lastGroup = task.group;
+      this.#lastTurnAtMs = clock.nowMs();
+      this.#rates.add(task.group, this.#lastTurnAtMs);
+      const mine = grants.get(waiter);
+      if (mine === undefined) grants.set(waiter, [{ task, token, previous }]);
+      else mine.push({ task, token, previous });
+    }
+    if (started > 0) count(this.#of.tenantId, started);
+    // What was proposed and could not be started leaves others to be found, but
+    // without haste when it is all that is proposed.
+    if (started === 0) this.#rounds.wakeIn(RETRY_PAUSE_MS);
+    else if (started < starts.length) this.#rounds.wake();
+    for (const [waiter, mine] of grants) {
+      if (!waiter.isLasting) this.#waiters.delete(waiter);
+      if (!waiter.take(mine)) this.#undelivered.release(mine);
+      else if (waiter.isLasting && waiter.max() > 0) this.#rounds.wake();
+    }
+  }
 }

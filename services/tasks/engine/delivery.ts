@@ -11,7 +11,7 @@ import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import { eventOfCall, failureEvent } from "./call_event.ts";
 import { type CallPlan, planCall, type TaskView } from "./call_plan.ts";
 import type { EventOutcome, EventRequest, TaskChanges } from "./changes.ts";
-import type { Grant } from "./claim_demand.ts";
+import type { Grant } from "./waiter.ts";
 import type { EngineParts } from "./parts.ts";
 import { pushRequestOf } from "./push_request.ts";
 import { newTraceparent } from "./traceparent.ts";

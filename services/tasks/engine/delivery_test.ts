@@ -1,3 +1,4 @@
+import { leaseHolder } from "./leases.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { PushOutcome } from "../delivery/push_outcome.ts";
 import {
@@ -93,10 +94,8 @@ Deno.test("Delivery hands an accepted task over to its worker, who ends it with 
   assertEquals((await world.read(made)).status, "running");
   const { attempt } = bodyOf(world.calls[0]).data;
   const say = (token: string) =>
-    world.engine.leases.say({
-      tenantId: TENANT_ID,
-      leaseId: attempt.id,
-      token,
+    world.engine.leases.report({
+      holder: leaseHolder({ tenantId: TENANT_ID, leaseId: attempt.id, token }),
       event: (lease) => ({ kind: "complete", lease, resultJson: "1" }),
     });
   assertEquals((await say("")).kind, "lease_gone");

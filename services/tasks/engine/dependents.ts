@@ -33,7 +33,7 @@ export class Dependents {
   constructor(parts: EngineParts, changes: TaskChanges) {
     this.#parts = parts;
     this.#changes = changes;
-    changes.onChange((previous, next) => this.#heard(previous, next));
+    changes.onChange(({ previous, next }) => this.#heard(previous, next));
   }
 
   /** Who has blocked tasks; the reconciler, which sees them all, tells. */

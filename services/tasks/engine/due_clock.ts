@@ -9,7 +9,6 @@
 
 import { Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
-import { placementOf } from "../domain/placement.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import type { EventRequest, TaskChanges } from "./changes.ts";
@@ -53,11 +52,8 @@ export class DueClock {
         });
       },
     });
-    changes.onChange((_previous, next) => {
-      const wakeAtMs = next === undefined
-        ? undefined
-        : placementOf(next).wakeAtMs;
-      if (wakeAtMs !== undefined) this.#wakeAt(wakeAtMs);
+    changes.onChange(({ placement }) => {
+      if (placement?.wakeAtMs !== undefined) this.#wakeAt(placement.wakeAtMs);
     });
   }
 

@@ -28,7 +28,7 @@ async function open(
   const due = new DueClock({ parts, changes, leaseClock });
   const dueAtMs = new Map<string, number>();
   const startMs = world.clock.nowMs();
-  world.engine.changes.onChange((_previous, next) => {
+  world.engine.changes.onChange(({ next }) => {
     if (next?.status !== "waiting") return;
     dueAtMs.set(next.id, world.clock.nowMs() - startMs);
   });

@@ -1,3 +1,4 @@
+import { leaseHolder } from "./leases.ts";
 import { assertEquals } from "@std/assert";
 import { sweeper } from "./engine.ts";
 import { openTestEngine, TENANT_ID } from "./testing/test_engine.ts";
@@ -13,10 +14,12 @@ Deno.test("Leases.lease() hands out a due task and complete ends it when its wor
     waitMs: 0,
   });
   assertEquals(grant?.task.id, made.id);
-  const outcome = await engine.leases.say({
-    tenantId: TENANT_ID,
-    leaseId: grant?.task.attempt?.id ?? "",
-    token: grant?.token ?? "",
+  const outcome = await engine.leases.report({
+    holder: leaseHolder({
+      tenantId: TENANT_ID,
+      leaseId: grant?.task.attempt?.id ?? "",
+      token: grant?.token ?? "",
+    }),
     event: (lease) => ({ kind: "complete", lease, resultJson: "42" }),
   });
   assertEquals(outcome.kind, "ok");
@@ -72,10 +75,12 @@ Deno.test("Leases.lease() gives a task again when its worker fell silent for the
   assertEquals(second?.task.id, made.id);
   assertEquals(second?.task.fence, 2);
   assertEquals((await read(made)).lost, 1);
-  const late = await engine.leases.say({
-    tenantId: TENANT_ID,
-    leaseId: first?.task.attempt?.id ?? "",
-    token: first?.token ?? "",
+  const late = await engine.leases.report({
+    holder: leaseHolder({
+      tenantId: TENANT_ID,
+      leaseId: first?.task.attempt?.id ?? "",
+      token: first?.token ?? "",
+    }),
     event: (lease) => ({ kind: "complete", lease }),
   });
   assertEquals(late.kind, "lease_gone");

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { WorkerDefinition } from "../domain/records.ts";
-import type { Grant } from "./claim_demand.ts";
+import type { Grant } from "./waiter.ts";
 import { LeaseClock } from "./lease_clock.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
 import {

@@ -1,80 +1,100 @@
 /**
- * What pull workers do: wait for tasks, keep their leases, and say how it went.
+ * The leases of pull workers: they wait for tasks, keep their leases, and report
+ * how the work went.
  *
  * @module
  */
 
-import type { Clock, Timer } from "../../shared/clock.ts";
+import type { Clock } from "../../shared/clock.ts";
 import { type Soon, soon } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
+import { sha256 } from "../store/digest.ts";
 import type {
   ConflictReason,
   EventOutcome,
   EventRequest,
-  Settled,
   TaskChanges,
 } from "./changes.ts";
-import type { Demand, Grant } from "./claim_demand.ts";
 import type { Claims } from "./claims.ts";
-import { sha256 } from "../store/digest.ts";
-import { taskOfLease } from "./lease_id.ts";
-import type { Write } from "../store/store.ts";
 import type { Liveness } from "./liveness.ts";
 import { RecentTasks } from "./recent_tasks.ts";
+import type { Grant, Waiter, WorkerName } from "./waiter.ts";
 
-/** A worker's wish for tasks. */
-export interface LeaseWish {
-  /** The tenant. */
-  readonly tenantId: string;
-  /** The worker's id. */
-  readonly workerId: string;
+/** A worker's request for tasks. */
+export interface LeaseRequest extends WorkerName {
   /** Most tasks. */
   readonly max: number;
   /** How long to wait for the first one; the store is asked once in any case. */
   readonly waitMs: number;
   /** Only tasks of these jobs; all when absent. */
-  readonly jobs?: readonly string[];
+  readonly jobs?: readonly string[] | undefined;
   /** How long the leases last; the worker's time when absent. */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
   /** The worker's name for its process. */
-  readonly instance?: string;
+  readonly instance?: string | undefined;
   /**
-   * Tells whether whoever waits may still be given tasks; when it may not, it
-   * goes home with none.
+   * Whether the worker may still have tasks. It is asked before the worker is
+   * given tasks that it has waited for; when it may not, the request returns
+   * empty.
+   *
    * @default it may
    */
-  readonly mayHave?: () => Soon<boolean>;
-  /** Calls back when nobody waits for the answer any more. */
-  readonly onGone?: (callback: () => void) => void;
+  readonly isStillAuthorized?: () => Soon<boolean>;
+  /**
+   * Calls the listener once when the client goes away.
+   *
+   * @returns a function that removes the listener
+   */
+  readonly onGone?: (listener: () => void) => () => void;
 }
 
-/** Who holds a lease, or says so. */
+/** The holder of a lease, or a caller that claims to be. */
 export interface LeaseHolder {
   /** The tenant. */
   readonly tenantId: string;
   /** The lease's id. */
   readonly leaseId: string;
-  /** The lease's token. */
-  readonly token: string;
+  /** The id of the lease's task; undefined when `leaseId` is not one of a lease. */
+  readonly taskId: string | undefined;
+  /** The hash of the token that was presented. */
+  readonly tokenHash: string;
 }
 
-/** What a lease's holder says. */
-export interface LeaseWord extends LeaseHolder {
-  /** What is said, given the proof of the lease. */
-  readonly event: (lease: LeaseProof, task: Task) => TaskEvent;
-  /** What is written along with it; see {@linkcode EventRequest}. */
-  readonly along?: (outcome: Settled) => readonly Write[];
+/** The holder of a lease by the token that was presented. */
+export function leaseHolder(
+  { tenantId, leaseId, token }: {
+    readonly tenantId: string;
+    readonly leaseId: string;
+    readonly token: string;
+  },
+): LeaseHolder {
+  const taskId = taskOfLease(leaseId);
+  return { tenantId, leaseId, taskId, tokenHash: sha256(token) };
 }
 
-/** What came of it. */
+/** The id of the task of a lease; undefined when it is not the id of a lease. */
+export function taskOfLease(leaseId: string): string | undefined {
+  const match = /^lse_([0-9a-z]{26})_[1-9]\d{0,15}$/.exec(leaseId);
+  return match === null ? undefined : `tsk_${match[1]}`;
+}
+
+/** What the holder of a lease reports. */
+export interface LeaseReport {
+  /** Who reports it. */
+  readonly holder: LeaseHolder;
+  /** Makes the event, given the proof of the lease. */
+  event(lease: LeaseProof, task: Task): TaskEvent;
+}
+
+/** The outcome of a report. */
 export type LeaseOutcome =
   | { readonly kind: "ok"; readonly task: Task; readonly isRepeated: boolean }
-  /** The lease is not, or no longer, theirs. */
+  /** The lease is not, or no longer, the holder's. */
   | {
     readonly kind: "lease_gone";
     readonly reason: string;
-    /** Whether it was theirs and its task was canceled. */
+    /** Whether it was the holder's and its task was canceled. */
     readonly isCanceled: boolean;
   }
   /** There is no such lease. */
@@ -96,7 +116,7 @@ export interface LeasesOptions {
 /** The leases of pull workers. */
 export class Leases {
   readonly #options: LeasesOptions;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiters = new Set<LeaseWaiter>();
   /** Tasks that were handed out lately, to spare reading them at their end. */
   readonly #recent = new RecentTasks();
   #isStopped = false;
@@ -104,7 +124,7 @@ export class Leases {
   /** Leases over claims and changes. */
   constructor(options: LeasesOptions) {
     this.#options = options;
-    options.changes.onChange((_previous, next) => {
+    options.changes.onChange(({ next }) => {
       if (next !== undefined) this.#recent.update(next);
     });
   }
@@ -115,123 +135,141 @@ export class Leases {
    * @throws {Error} when the store failed at the last look, so that there may be
    * tasks that could not be claimed
    */
-  async lease(wish: LeaseWish): Promise<readonly Grant[]> {
+  async lease(request: LeaseRequest): Promise<readonly Grant[]> {
     const { claims, clock, liveness } = this.#options;
-    const { tenantId, workerId, max, waitMs } = wish;
-    liveness.seen({ tenantId, workerId }, {
-      ...(wish.instance === undefined ? {} : { instance: wish.instance }),
-      nowMs: clock.nowMs(),
-    });
-    const answered = Promise.withResolvers<readonly Grant[]>();
-    let isOpen = true;
-    const close = (grants: readonly Grant[]): void => {
-      isOpen = false;
-      answered.resolve(grants);
+    const { waitMs, instance } = request;
+    liveness.seen(request, { instance, nowMs: clock.nowMs() });
+    const waiter = new LeaseWaiter(request);
+    // What is being claimed is waited for: it would only have to be released.
+    const timeOut = async (): Promise<void> => {
+      const failure = await claims.afterCurrentRound(request, waiter);
+      if (failure === undefined) waiter.cancel();
+      else waiter.fail(failure.error);
     };
-    const { mayHave } = wish;
-    const demand: Demand = {
-      max: () => isOpen ? max : 0,
-      ...(wish.jobs === undefined ? {} : { jobs: wish.jobs }),
-      ...(wish.leaseMs === undefined ? {} : { leaseMs: wish.leaseMs }),
-      ...(wish.instance === undefined ? {} : { instance: wish.instance }),
-      ...(mayHave === undefined ? {} : {
-        askAgain: () =>
-          soon(mayHave(), (may) => {
-            if (!may) close([]);
-          }),
-      }),
-      isPush: false,
-      actorId: workerId,
-      isLasting: false,
-      take: (grants) => {
-        if (!isOpen) return false;
-        close(grants);
-        return true;
-      },
-    };
-    const giveUp = (): void => close([]);
-    // What is being claimed is waited for: it would only have to be given back.
-    const end = (): void => {
-      void claims.lastLook({ tenantId, workerId }, demand).then((failure) => {
-        if (failure === undefined || !isOpen) return giveUp();
-        isOpen = false;
-        answered.reject(failure.error);
-      });
-    };
-    let timer: Timer | undefined;
-    wish.onGone?.(giveUp);
-    this.#waiting.add(giveUp);
+    const timer = waitMs > 0 && !this.#isStopped
+      ? clock.setTimer(timeOut, waitMs)
+      : undefined;
+    const removeListener = request.onGone?.(() => waiter.cancel());
+    this.#waiters.add(waiter);
     try {
-      if (!claims.add({ tenantId, workerId }, demand)) return [];
-      if (waitMs > 0 && !this.#isStopped) timer = clock.setTimer(end, waitMs);
-      else end();
-      const grants = await answered.promise;
+      if (!claims.add(request, waiter)) return [];
+      if (timer === undefined) void timeOut();
+      const grants = await waiter.grants;
       for (const { task } of grants) this.#recent.add(task);
       return grants;
     } finally {
       timer?.cancel();
-      this.#waiting.delete(giveUp);
-      claims.remove({ tenantId, workerId }, demand);
+      removeListener?.();
+      this.#waiters.delete(waiter);
+      claims.remove(request, waiter);
     }
   }
 
-  /** Lets all who wait go home with nothing, as the server stops; nobody waits from now on. */
+  /** Ends all waiting with nothing, as the server stops; later requests do not wait. */
   stop(): void {
     this.#isStopped = true;
-    for (const giveUp of [...this.#waiting]) giveUp();
+    for (const waiter of [...this.#waiters]) waiter.cancel();
   }
 
   /**
-   * Whether somebody holds a lease, as far as is known without reading. A lease
-   * that is not known may be held all the same.
+   * Whether a lease is known to be its holder's without reading. A lease that is
+   * not known may be the holder's all the same.
    */
-  isHeldBy({ tenantId, leaseId, token }: LeaseHolder): boolean {
-    const task = this.#recent.get(taskOfLease(leaseId) ?? "");
+  isHeldBy({ tenantId, leaseId, taskId, tokenHash }: LeaseHolder): boolean {
+    const task = this.#recent.get(taskId ?? "");
     return task?.tenantId === tenantId && task.attempt?.id === leaseId &&
-      task.attempt.tokenHash === sha256(token);
+      task.attempt.tokenHash === tokenHash;
   }
 
-  /** Hears what the holder of a lease says. */
-  async say(word: LeaseWord): Promise<LeaseOutcome> {
-    const [outcome] = await this.sayAll([word]);
+  /** Applies the report of a lease's holder. */
+  async report(report: LeaseReport): Promise<LeaseOutcome> {
+    const [outcome] = await this.reportAll([report]);
     return outcome ?? { kind: "missing" };
   }
 
-  /** Hears what the holders of different leases say, in one commit. */
-  async sayAll(
-    words: readonly LeaseWord[],
+  /** Applies the reports of the holders of different leases, in one commit. */
+  async reportAll(
+    reports: readonly LeaseReport[],
   ): Promise<readonly LeaseOutcome[]> {
-    const known = words.map(({ leaseId }) => taskOfLease(leaseId));
-    const requests = words.flatMap((word, index): EventRequest[] => {
-      const id = known[index];
-      return id === undefined ? [] : [this.#request(word, id)];
+    const requests = reports.flatMap((report): EventRequest[] => {
+      const { tenantId, leaseId, taskId, tokenHash } = report.holder;
+      if (taskId === undefined) return [];
+      const recent = this.#recent.get(taskId);
+      return [{
+        tenantId,
+        id: taskId,
+        event: (task) => report.event({ id: leaseId, tokenHash }, task),
+        actor: (task) => ({ type: "worker", id: task.workerId }),
+        ...(recent?.tenantId === tenantId ? { known: recent } : {}),
+      }];
     });
     const outcomes = await this.#options.changes.applyAll(requests);
     let next = 0;
-    return words.map((word, index) => {
-      if (known[index] === undefined) return { kind: "missing" };
-      return outcomeOf(outcomes[next++], word);
+    return reports.map(({ holder }) =>
+      holder.taskId === undefined
+        ? { kind: "missing" }
+        : outcomeOf(outcomes[next++], holder)
+    );
+  }
+}
+
+/** A pull worker that waits; it is given tasks once. */
+class LeaseWaiter implements Waiter {
+  readonly isPush = false;
+  readonly isLasting = false;
+  readonly actorId: string;
+  readonly jobs: readonly string[] | undefined;
+  readonly leaseMs: number | undefined;
+  readonly instance: string | undefined;
+  readonly #request: LeaseRequest;
+  readonly #answered = Promise.withResolvers<readonly Grant[]>();
+  #isOpen = true;
+
+  constructor(request: LeaseRequest) {
+    this.#request = request;
+    this.actorId = request.workerId;
+    this.jobs = request.jobs;
+    this.leaseMs = request.leaseMs;
+    this.instance = request.instance;
+  }
+
+  /** The tasks that it was given. */
+  get grants(): Promise<readonly Grant[]> {
+    return this.#answered.promise;
+  }
+
+  max(): number {
+    return this.#isOpen ? this.#request.max : 0;
+  }
+
+  reauthorize(): Soon<void> {
+    return soon(this.#request.isStillAuthorized?.() ?? true, (is) => {
+      if (!is) this.cancel();
     });
   }
 
-  #request(word: LeaseWord, id: string): EventRequest {
-    const { tenantId, leaseId, token, event, along } = word;
-    const proof: LeaseProof = { id: leaseId, tokenHash: sha256(token) };
-    const recent = this.#recent.get(id);
-    return {
-      tenantId,
-      id,
-      event: (task) => event(proof, task),
-      actor: (task) => ({ type: "worker", id: task.workerId }),
-      ...(recent?.tenantId === tenantId ? { known: recent } : {}),
-      ...(along === undefined ? {} : { along }),
-    };
+  take(grants: readonly Grant[]): boolean {
+    if (!this.#isOpen) return false;
+    this.#isOpen = false;
+    this.#answered.resolve(grants);
+    return true;
+  }
+
+  /** Ends the waiting with nothing, unless it has ended. */
+  cancel(): void {
+    this.take([]);
+  }
+
+  /** Ends the waiting with an error, unless it has ended. */
+  fail(error: unknown): void {
+    this.#isOpen = false;
+    this.#answered.reject(error);
   }
 }
 
 function outcomeOf(
   outcome: EventOutcome | undefined,
-  { leaseId, token }: LeaseWord,
+  { leaseId, tokenHash }: LeaseHolder,
 ): LeaseOutcome {
   switch (outcome?.kind) {
     case "changed":
@@ -244,8 +282,7 @@ function outcomeOf(
         kind: "lease_gone",
         reason: outcome.reason,
         isCanceled: settled?.id === leaseId &&
-          settled.outcome === "canceled" &&
-          settled.tokenHash === sha256(token),
+          settled.outcome === "canceled" && settled.tokenHash === tokenHash,
       };
     }
     case "conflict":

@@ -1,3 +1,4 @@
+import { leaseHolder, taskOfLease } from "./leases.ts";
 import {
   assert,
   assertEquals,
@@ -8,7 +9,7 @@ import { StoreFailedError } from "../../shared/store_failed_error.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
 import { openTestEngine, TENANT_ID } from "./testing/test_engine.ts";
 
-Deno.test("Leases.say() takes the same outcome twice, and no other one", async () => {
+Deno.test("Leases.report() takes the same outcome twice, and no other one", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker();
   const made = await world.task(mailer);
@@ -32,30 +33,36 @@ Deno.test("Leases.say() takes the same outcome twice, and no other one", async (
   assertEquals([task.status, task.executions], ["complete", 1]);
 });
 
-Deno.test("Leases.sayAll() takes the same outcome twice in one go, and once in effect", async () => {
+Deno.test("Leases.reportAll() takes the same outcome twice in one go, and once in effect", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker();
   const made = await world.task(mailer);
   const [grant] = await world.lease(mailer);
-  const word = {
+  const holder = {
     tenantId: TENANT_ID,
     leaseId: grant?.task.attempt?.id ?? "",
     token: grant?.token ?? "",
+  };
+  const report = {
+    holder: leaseHolder(holder),
     event: (lease: { readonly id: string }) => ({
       kind: "complete" as const,
       lease,
     }),
   };
-  const outcomes = await world.engine.leases.sayAll([
-    word,
-    { ...word, leaseId: "lse_nonsense" },
-    word,
+  const outcomes = await world.engine.leases.reportAll([
+    report,
+    {
+      ...report,
+      holder: leaseHolder({ ...holder, leaseId: "lse_nonsense" }),
+    },
+    report,
   ]);
   assertEquals(outcomes.map(({ kind }) => kind), ["ok", "missing", "ok"]);
   assertEquals((await world.read(made)).executions, 1);
 });
 
-Deno.test("Leases.say() refuses a wrong token, another's lease and another tenant", async () => {
+Deno.test("Leases.report() refuses a wrong token, another's lease and another tenant", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker();
   await world.task(mailer);
@@ -71,10 +78,12 @@ Deno.test("Leases.say() refuses a wrong token, another's lease and another tenan
     (await world.complete({ ...one, token: "" })).kind,
     "lease_gone",
   );
-  const other = await world.engine.leases.say({
-    tenantId: "ten_other",
-    leaseId: one.task.attempt?.id ?? "",
-    token: one.token,
+  const other = await world.engine.leases.report({
+    holder: leaseHolder({
+      tenantId: "ten_other",
+      leaseId: one.task.attempt?.id ?? "",
+      token: one.token,
+    }),
     event: (lease) => ({ kind: "complete", lease }),
   });
   assertEquals(other.kind, "missing");
@@ -82,7 +91,7 @@ Deno.test("Leases.say() refuses a wrong token, another's lease and another tenan
   assertEquals((await world.complete(one)).kind, "ok");
 });
 
-Deno.test("Leases.say() keeps no token that could be stolen from the store", async () => {
+Deno.test("Leases.report() keeps no token that could be stolen from the store", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker();
   const made = await world.task(mailer);
@@ -92,7 +101,7 @@ Deno.test("Leases.say() keeps no token that could be stolen from the store", asy
   assertEquals(kept.includes(grant.token), false);
 });
 
-Deno.test("Leases.say() tells a worker at its next sign of life that its task was canceled", async () => {
+Deno.test("Leases.report() tells a worker at its next sign of life that its task was canceled", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker({ timeoutMs: 10_000, leaseMs: 30_000 });
   const made = await world.task(mailer);
@@ -104,10 +113,12 @@ Deno.test("Leases.say() tells a worker at its next sign of life that its task wa
   await world.apply(made, { kind: "cancel" });
   const told = await beat();
   assert(told.kind === "lease_gone" && told.isCanceled);
-  const guessed = await world.engine.leases.say({
-    tenantId: TENANT_ID,
-    leaseId: grant?.task.attempt?.id ?? "",
-    token: "lt_guess",
+  const guessed = await world.engine.leases.report({
+    holder: leaseHolder({
+      tenantId: TENANT_ID,
+      leaseId: grant?.task.attempt?.id ?? "",
+      token: "lt_guess",
+    }),
     event: (lease) => ({ kind: "heartbeat", lease }),
   });
   assert(guessed.kind === "lease_gone" && !guessed.isCanceled);
@@ -116,7 +127,7 @@ Deno.test("Leases.say() tells a worker at its next sign of life that its task wa
   assertEquals((await world.read(made)).status, "canceled");
 });
 
-Deno.test("Leases.say() tells of a cancellation that another process wrote", async () => {
+Deno.test("Leases.report() tells of a cancellation that another process wrote", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker({ timeoutMs: 10_000, leaseMs: 30_000 });
   const made = await world.task(mailer);
@@ -131,7 +142,7 @@ Deno.test("Leases.say() tells of a cancellation that another process wrote", asy
   assert(told.kind === "lease_gone" && told.isCanceled);
 });
 
-Deno.test("Leases.say() extends a lease, keeps its progress and its words", async () => {
+Deno.test("Leases.report() extends a lease, keeps its progress and its words", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker();
   await world.engine.start();
@@ -164,7 +175,7 @@ Deno.test("Leases.say() extends a lease, keeps its progress and its words", asyn
   await world.engine.stop();
 });
 
-Deno.test("Leases.say() gives a task back with a delay and without an attempt spent", async () => {
+Deno.test("Leases.report() gives a task back with a delay and without an attempt spent", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker();
   const made = await world.task(mailer, { retry: null });
@@ -186,7 +197,7 @@ Deno.test("Leases.say() gives a task back with a delay and without an attempt sp
   await world.engine.stop();
 });
 
-Deno.test("Leases.say() ends in failure after too many lost workers, and says why", async () => {
+Deno.test("Leases.report() ends in failure after too many lost workers, and says why", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker({ maxLost: 2 });
   await world.engine.start();
@@ -253,7 +264,7 @@ Deno.test("Leases.lease() gives nothing to who may have no tasks any more, and a
   let asked = 0;
   const wish = {
     waitMs: 10_000,
-    mayHave: () => {
+    isStillAuthorized: () => {
       asked++;
       return Promise.resolve(may);
     },
@@ -287,7 +298,7 @@ Deno.test("Leases.isHeldBy() knows who holds what was handed out, and nobody els
     leaseId: grant?.task.attempt?.id ?? "",
     token: grant?.token ?? "",
   };
-  assertEquals(leases.isHeldBy(holder), true);
+  assertEquals(leases.isHeldBy(leaseHolder(holder)), true);
   for (
     const other of [
       { token: "lt_guess" },
@@ -296,10 +307,10 @@ Deno.test("Leases.isHeldBy() knows who holds what was handed out, and nobody els
       { leaseId: "nothing" },
     ]
   ) {
-    assertEquals(leases.isHeldBy({ ...holder, ...other }), false);
+    assertEquals(leases.isHeldBy(leaseHolder({ ...holder, ...other })), false);
   }
   await world.complete(grant);
-  assertEquals(leases.isHeldBy(holder), false);
+  assertEquals(leases.isHeldBy(leaseHolder(holder)), false);
 });
 
 Deno.test("Leases.lease() fails when tasks could not be claimed, and waits for the next look when it may", async () => {
@@ -331,4 +342,26 @@ Deno.test("Leases.lease() fails when tasks could not be claimed, and waits for t
   isFull = false;
   await world.clock.advance(6_000);
   assertEquals((await lucky).map(({ task }) => task.id), [made.id]);
+});
+
+Deno.test("taskOfLease() gives the task of a lease, and of nothing else", async () => {
+  const world = await openTestEngine();
+  const mailer = await world.worker();
+  const made = await world.task(mailer);
+  const [grant] = await world.lease(mailer);
+  assertEquals(taskOfLease(grant?.task.attempt?.id ?? ""), made.id);
+  const id = made.id.slice(4);
+  for (
+    const bad of [
+      "",
+      id,
+      `lse_${id}`,
+      `lse_${id}_0`,
+      `lse_${id}_01`,
+      `lse_${id}_1x`,
+      `lse_${id}_99999999999999999`,
+      `lse_${id.toUpperCase()}_1`,
+      `lse_${id}_1\n`,
+    ]
+  ) assertEquals(taskOfLease(bad), undefined, JSON.stringify(bad));
 });

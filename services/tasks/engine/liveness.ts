@@ -7,7 +7,7 @@
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import { shiftOf, type ShiftOptions } from "../domain/clock_step.ts";
-import type { WorkerName } from "./claims.ts";
+import { workerKey, type WorkerName } from "./waiter.ts";
 
 /** Most instances of a worker that are remembered. */
 const MAX_INSTANCES = 100;
@@ -30,7 +30,7 @@ interface KeptLife extends WorkerLife {
 /** How a worker was seen. */
 export interface Sighting {
   /** Its name for its process. */
-  readonly instance?: string;
+  readonly instance?: string | undefined;
   /** When. */
   readonly nowMs: number;
 }
@@ -43,14 +43,14 @@ export class Liveness {
 
   /** A worker was seen. */
   seen(worker: WorkerName, { instance, nowMs }: Sighting): void {
-    const name = `${worker.tenantId}\n${worker.workerId}`;
-    let life = this.#workers.get(name);
+    const key = workerKey(worker);
+    let life = this.#workers.get(key);
     if (life === undefined) {
       const instances = new BoundedMap<string, number>({
         maxEntries: MAX_INSTANCES,
       });
       life = { lastSeenAtMs: nowMs, instances };
-      this.#workers.set(name, life);
+      this.#workers.set(key, life);
     }
     life.lastSeenAtMs = nowMs;
     if (instance !== undefined) life.instances.set(instance, nowMs);
@@ -69,6 +69,6 @@ export class Liveness {
 
   /** What is known of a worker; undefined when it was not seen. */
   of(worker: WorkerName): WorkerLife | undefined {
-    return this.#workers.peek(`${worker.tenantId}\n${worker.workerId}`);
+    return this.#workers.peek(workerKey(worker));
   }
 }

@@ -6,14 +6,16 @@
 
 import { Periodic } from "../../shared/periodic.ts";
 import { waitAtMost } from "../../shared/settled.ts";
-import { placementOf } from "../domain/placement.ts";
-import type { Task } from "../domain/task.ts";
-import type { TaskChanges } from "./changes.ts";
-import type { Claims, WorkerName } from "./claims.ts";
+import type { TaskChange, TaskChanges } from "./changes.ts";
+import type { Claims } from "./claims.ts";
 import type { Delivery } from "./delivery.ts";
 import type { EngineParts } from "./parts.ts";
-import { PushDemand } from "./push_demand.ts";
-import { PushSlots } from "./push_slots.ts";
+import {
+  type Grant,
+  type Waiter,
+  workerKey,
+  type WorkerName,
+} from "./waiter.ts";
 
 /** How often the store is asked which push workers have tasks. */
 const LOOK_AGAIN_MS = 5_000;
@@ -34,11 +36,11 @@ export interface PushOptions {
   readonly maxInFlight: number;
 }
 
-/** Brings the tasks of push workers to them. */
+/** Calls push workers with their tasks. */
 export class Push {
   readonly #options: PushOptions;
-  readonly #slots: PushSlots;
-  readonly #demands = new Map<string, PushDemand>();
+  readonly #permits: PushPermits;
+  readonly #waiters = new Map<string, PushWaiter>();
   readonly #running = new Set<Promise<void>>();
   readonly #periodic: Periodic;
   #isStopped = false;
@@ -47,14 +49,14 @@ export class Push {
   /** Listens to what changes; calls nobody yet. */
   constructor(options: PushOptions) {
     this.#options = options;
-    this.#slots = new PushSlots(options.maxInFlight);
+    this.#permits = new PushPermits(options.maxInFlight);
     this.#periodic = new Periodic({
       clock: options.parts.clock,
       intervalMs: LOOK_AGAIN_MS,
       run: () => this.#look(),
       onError: (error) => this.#report(error),
     });
-    options.changes.onChange((previous, next) => this.#heard(previous, next));
+    options.changes.onChange((change) => this.#onChange(change));
   }
 
   /** Begins with the tasks that are there. */
@@ -71,9 +73,9 @@ export class Push {
     this.#isStopped = true;
     const looking = this.#periodic.stop();
     const { claims, delivery, parts } = this.#options;
-    for (const demand of this.#demands.values()) {
-      demand.close();
-      claims.remove(demand.worker, demand);
+    for (const waiter of this.#waiters.values()) {
+      waiter.close();
+      claims.remove(waiter.worker, waiter);
     }
     await waitAtMost(this.#allEnded(), {
       clock: parts.clock,
@@ -86,57 +88,57 @@ export class Push {
 
   /** Calls under way. */
   get inFlight(): number {
-    return this.#slots.taken;
+    return this.#permits.inUse;
   }
 
-  #heard(previous: Task | undefined, next: Task | undefined): void {
+  #onChange({ previous, next, placement }: TaskChange): void {
     if (next === undefined) return;
     if (previous?.status === "running" && next.status === "canceled") {
       this.#options.delivery.cancel(previous);
     }
-    if (placementOf(next).rank === undefined) return;
-    if (this.#demands.has(nameOf(next))) return;
+    if (placement?.rank === undefined) return;
+    if (this.#waiters.has(workerKey(next))) return;
     this.#background(() => this.#serve(next));
   }
 
-  /** Begins to want a worker's tasks, if the service is to call it. */
+  /** Starts to wait for a worker's tasks, if the service is to call it. */
   async #serve(of: WorkerName): Promise<void> {
     const { parts, claims, delivery } = this.#options;
     const worker = await parts.workers.get(of.tenantId, of.workerId);
-    const name = nameOf(of);
-    if (worker?.kind !== "push" || this.#isStopped || this.#demands.has(name)) {
+    const key = workerKey(of);
+    if (worker?.kind !== "push" || this.#isStopped || this.#waiters.has(key)) {
       return;
     }
-    const demand = new PushDemand({
+    const waiter = new PushWaiter({
       worker: { tenantId: of.tenantId, workerId: of.workerId },
-      slots: this.#slots,
+      permits: this.#permits,
       deliver: (grant) => {
         const running = delivery.deliver(grant);
         this.#running.add(running);
         return running.finally(() => this.#running.delete(running));
       },
-      onRoom: () => this.#roomForAll(),
+      onRelease: () => this.#onRelease(),
     });
-    this.#demands.set(name, demand);
-    claims.add(demand.worker, demand);
+    this.#waiters.set(key, waiter);
+    claims.add(waiter.worker, waiter);
   }
 
-  /** A slot has become free: those who went without look again. */
-  #roomForAll(): void {
-    if (this.#isStopped || !this.#slots.takeScarcity()) return;
-    for (const { worker } of this.#demands.values()) {
+  /** A permit was released: the workers that had to wait for one look again. */
+  #onRelease(): void {
+    if (this.#isStopped || !this.#permits.takeScarcity()) return;
+    for (const { worker } of this.#waiters.values()) {
       this.#options.claims.trigger(worker);
     }
   }
 
   async #look(): Promise<void> {
     const { parts, claims } = this.#options;
-    for (const [name, demand] of this.#demands) {
-      if (demand.inFlight === 0 && !demand.wasUsed) {
-        claims.remove(demand.worker, demand);
-        this.#demands.delete(name);
+    for (const [key, waiter] of this.#waiters) {
+      if (waiter.inFlight === 0 && !waiter.wasUsed) {
+        claims.remove(waiter.worker, waiter);
+        this.#waiters.delete(key);
       }
-      demand.wasUsed = false;
+      waiter.wasUsed = false;
     }
     const found = await parts.store.workersWithDueTasks({
       limit: PAGE,
@@ -144,7 +146,7 @@ export class Push {
     });
     this.#after = found.length < PAGE ? undefined : found.at(-1);
     for (const worker of found) {
-      if (!this.#demands.has(nameOf(worker))) await this.#serve(worker);
+      if (!this.#waiters.has(workerKey(worker))) await this.#serve(worker);
     }
   }
 
@@ -168,6 +170,133 @@ export class Push {
   }
 }
 
-function nameOf({ tenantId, workerId }: WorkerName): string {
-  return `${tenantId}\n${workerId}`;
+/** Options of {@linkcode PushWaiter}. */
+interface PushWaiterOptions {
+  /** The worker. */
+  readonly worker: WorkerName;
+  /** The permits of all calls. */
+  readonly permits: PushPermits;
+  /** Makes the call of a task; settles when its outcome is written. */
+  readonly deliver: (grant: Grant) => Promise<void>;
+  /** Is called when permits were released. */
+  readonly onRelease: () => void;
+}
+
+/** Waits for the tasks of one push worker, as many as there are permits for. */
+class PushWaiter implements Waiter {
+  /** The service makes the calls. */
+  readonly isPush = true;
+  /** It waits for more after each call. */
+  readonly isLasting = true;
+  /** Whose history it shows in. */
+  readonly actorId = "system";
+  /** The worker. */
+  readonly worker: WorkerName;
+  /** Calls under way. */
+  inFlight = 0;
+  /** Whether it has taken tasks since the last look. */
+  wasUsed = true;
+  readonly #options: PushWaiterOptions;
+  #isClosed = false;
+
+  constructor(options: PushWaiterOptions) {
+    this.#options = options;
+    this.worker = options.worker;
+  }
+
+  /** Most tasks that are wanted now. */
+  max(): number {
+    if (this.#isClosed) return 0;
+    return this.#options.permits.free(this.worker.tenantId);
+  }
+
+  /** Takes permits for the calls to come. */
+  hold(tasks: number): void {
+    this.inFlight += tasks;
+    for (let count = 0; count < tasks; count++) {
+      this.#options.permits.take(this.worker.tenantId);
+    }
+  }
+
+  /** Releases permits. */
+  release(tasks: number): void {
+    const { permits, onRelease } = this.#options;
+    this.inFlight -= tasks;
+    for (let count = 0; count < tasks; count++) {
+      permits.release(this.worker.tenantId);
+    }
+    onRelease();
+  }
+
+  /** Starts the calls that it holds permits for. */
+  take(grants: readonly Grant[]): boolean {
+    if (this.#isClosed) {
+      this.release(grants.length);
+      return false;
+    }
+    this.wasUsed = true;
+    for (const grant of grants) {
+      // `deliver` tells of its faults itself and never rejects.
+      void this.#options.deliver(grant).finally(() => this.release(1));
+    }
+    return true;
+  }
+
+  /** Takes nothing more; what is being claimed for it is given back. */
+  close(): void {
+    this.#isClosed = true;
+  }
+}
+
+/**
+ * Permits for push calls, which bound the calls of all tenants together. While
+ * there are enough, each tenant takes what it wants; when they become scarce, none
+ * takes more than an equal share.
+ */
+export class PushPermits {
+  readonly #max: number;
+  readonly #taken = new Map<string, number>();
+  #all = 0;
+  #isScarce = false;
+
+  /** Permits for `max` calls at once. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Calls under way. */
+  get inUse(): number {
+    return this.#all;
+  }
+
+  /** How many more calls a tenant may begin. */
+  free(tenantId: string): number {
+    const mine = this.#taken.get(tenantId) ?? 0;
+    const tenants = this.#taken.size + (mine === 0 ? 1 : 0);
+    const share = Math.max(1, Math.floor(this.#max / tenants));
+    const free = Math.max(0, Math.min(this.#max - this.#all, share - mine));
+    if (free === 0) this.#isScarce = true;
+    return free;
+  }
+
+  /** Whether a tenant found no permit free since the last call of this. */
+  takeScarcity(): boolean {
+    const wasScarce = this.#isScarce;
+    this.#isScarce = false;
+    return wasScarce;
+  }
+
+  /** A call begins. */
+  take(tenantId: string): void {
+    this.#all++;
+    this.#taken.set(tenantId, (this.#taken.get(tenantId) ?? 0) + 1);
+  }
+
+  /** A call has ended. */
+  release(tenantId: string): void {
+    this.#all--;
+    const left = (this.#taken.get(tenantId) ?? 1) - 1;
+    if (left === 0) this.#taken.delete(tenantId);
+    else this.#taken.set(tenantId, left);
+  }
 }

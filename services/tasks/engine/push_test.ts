@@ -2,6 +2,7 @@ import { assert, assertEquals, assertExists } from "@std/assert";
 import type { PushOutcome } from "../delivery/push_outcome.ts";
 import type { HistoryDraft } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
+import { PushPermits } from "./push.ts";
 import { interceptStore, slowCommits } from "./testing/intercepted_store.ts";
 import {
   answered,
@@ -148,7 +149,9 @@ Deno.test("Push.stop() begins no call that was being claimed", async () => {
   const worker = await world.pushWorker();
   await world.start();
   // The next commit is the claim.
-  world.engine.changes.onChange((previous) => isHeld = previous === undefined);
+  world.engine.changes.onChange(({ previous }) =>
+    isHeld = previous === undefined
+  );
   const made = await world.task(worker);
   await world.clock.advance(1);
   assertEquals([isHeld, world.push.inFlight], [true, 1]);
@@ -273,3 +276,36 @@ async function lastRecord(
   assertExists(last);
   return JSON.parse(last.text);
 }
+
+Deno.test("PushPermits gives everything to the only one who wants it", () => {
+  const permits = new PushPermits(4);
+  assertEquals(permits.free("a"), 4);
+  for (let count = 0; count < 4; count++) permits.take("a");
+  assertEquals([permits.inUse, permits.free("a")], [4, 0]);
+  assert(permits.takeScarcity());
+  assertEquals(permits.takeScarcity(), false);
+  permits.release("a");
+  assertEquals(permits.free("a"), 1);
+});
+
+Deno.test("PushPermits lets nobody take more than a share when there are others", () => {
+  const permits = new PushPermits(4);
+  permits.take("a");
+  permits.take("a");
+  permits.take("a");
+  assertEquals(permits.free("b"), 1);
+  permits.take("b");
+  assertEquals([permits.free("a"), permits.free("b")], [0, 0]);
+  permits.release("a");
+  assertEquals([permits.free("a"), permits.free("b")], [0, 1]);
+  permits.take("b");
+  assertEquals(permits.inUse, 4);
+});
+
+Deno.test("PushPermits has a slot in time for each of many tenants", () => {
+  const permits = new PushPermits(2);
+  for (const tenant of ["a", "b"]) permits.take(tenant);
+  assertEquals(permits.free("c"), 0);
+  permits.release("a");
+  assertEquals(permits.free("c"), 1);
+});

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Grant } from "./claim_demand.ts";
+import type { Grant } from "./waiter.ts";
 import { openTestEngine, TENANT_ID } from "./testing/test_engine.ts";
 
 Deno.test("Engine.start() gives back the calls of earlier starts, and leaves leases to their holders", async () => {

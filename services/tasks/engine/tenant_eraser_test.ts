@@ -30,7 +30,7 @@ Deno.test("TenantEraser erases all of a removed tenant but its audit log", async
   const worker = await api.addWorker({ tenantId: stays.tenant.id });
   await addTask(api, { tenantId: stays.tenant.id, workerId: worker.id });
   const canceled: string[] = [];
-  api.engine.changes.onChange((_previous, next) => {
+  api.engine.changes.onChange(({ next }) => {
     if (next?.status === "canceled") canceled.push(next.id);
   });
   await remove(api);
@@ -79,7 +79,7 @@ Deno.test("TenantEraser erases what a late request adds", async () => {
   await remove(api);
   let late: Promise<unknown> | undefined;
   const eraser = new TenantEraser({ engine: api.engine });
-  api.engine.changes.onChange((_previous, next) => {
+  api.engine.changes.onChange(({ next }) => {
     // When the tasks have been looked through, one more comes.
     late ??= next === undefined
       ? addTask(api, { tenantId: api.tenant.id, workerId: worker.id })

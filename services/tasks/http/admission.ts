@@ -16,9 +16,11 @@ import { isOperatorToken, parseBearer } from "../access/authorization.ts";
 import { type Caller, mayLease, scopeLackedBy } from "../access/caller.ts";
 import type { Role, Scope } from "../access/scope.ts";
 import type { Tenant } from "../domain/records.ts";
-import { taskOfLease } from "../engine/lease_id.ts";
-import type { LeaseHolder, Leases } from "../engine/leases.ts";
-import { sha256 } from "../store/digest.ts";
+import {
+  type LeaseHolder,
+  leaseHolder,
+  type Leases,
+} from "../engine/leases.ts";
 import type { Store } from "../store/store.ts";
 import type { Incoming } from "./locate.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
@@ -55,6 +57,8 @@ export type Admission =
 
 /** A lease that somebody says to hold. Its own route judges that with the task. */
 export interface ClaimedLease {
+  /** Who says so, by the token that was sent. */
+  readonly holder: LeaseHolder;
   /** Whether it is known to be theirs; what is not known may be theirs as well. */
   isKnown(): boolean;
   /**
@@ -94,10 +98,10 @@ function admitHolder(
   if (bearer.kind === "malformed") {
     return problem(bearer.code, { detail: bearer.reason });
   }
-  const taskId = taskOfLease(leaseId);
-  if (taskId === undefined) return noSuchLease();
   const { token } = bearer;
-  const holder = { tenantId: tenant.id, leaseId, token };
+  const holder = leaseHolder({ tenantId: tenant.id, leaseId, token });
+  const { taskId } = holder;
+  if (taskId === undefined) return noSuchLease();
   return {
     kind: "ok",
     caller: undefined,
@@ -124,7 +128,7 @@ export function leaseOfNoTask(): ProblemAnswer {
 }
 
 class Claim implements ClaimedLease {
-  readonly #holder: LeaseHolder;
+  readonly holder: LeaseHolder;
   readonly #taskId: string;
   readonly #source: LeaseSource;
 
@@ -135,21 +139,20 @@ class Claim implements ClaimedLease {
       readonly source: LeaseSource;
     },
   ) {
-    this.#holder = holder;
+    this.holder = holder;
     this.#taskId = taskId;
     this.#source = source;
   }
 
   isKnown(): boolean {
-    return this.#source.leases.isHeldBy(this.#holder);
+    return this.#source.leases.isHeldBy(this.holder);
   }
 
   async refusal(): Promise<ProblemAnswer | undefined> {
-    const { tenantId, leaseId, token } = this.#holder;
+    const { tenantId, leaseId, tokenHash } = this.holder;
     const { store } = this.#source.parts;
     const task = await store.task(tenantId, this.#taskId);
     if (task === undefined) return leaseOfNoTask();
-    const tokenHash = sha256(token);
     // What has ended may be said again, which is for its route to judge.
     const isHeld = [task.attempt, task.settled].some((held) =>
       held?.id === leaseId && held.tokenHash === tokenHash

@@ -8,6 +8,7 @@ import type { Pausing } from "../../shared/slices.ts";
 import type { Soon } from "../../shared/settled.ts";
 import type { Caller } from "../access/caller.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
+import type { LeaseHolder } from "../engine/leases.ts";
 import type { Write } from "../store/store.ts";
 import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
@@ -43,6 +44,8 @@ export interface CallContext {
   readonly limits: PlanLimits | undefined;
   /** Who calls; absent on public routes. */
   readonly caller: Caller | undefined;
+  /** Who says to hold the lease of the path, on the routes of a lease alone. */
+  readonly holder?: LeaseHolder | undefined;
   /** Where the API is, as clients see it: `https://acme.example.com/api`. */
   readonly baseUrl: string;
   /** The address of the client. */
@@ -91,6 +94,7 @@ export interface ContextOptions extends
     CallContext,
     | "params"
     | "caller"
+    | "holder"
     | "pausing"
     | "charge"
     | "extraWrites"
@@ -107,13 +111,14 @@ export function contextOf(
   incoming: Incoming,
   options: ContextOptions,
 ): CallContext {
-  const { params, caller, pausing, nowMs, host } = options;
+  const { params, caller, holder, pausing, nowMs, host } = options;
   const { extraWrites, admitAgain, answerPlace, charge } = options;
   const { request, requestId, origin, path, rawQuery, prefix } = incoming;
   const { tenant, limits } = incoming;
   return {
     params,
     caller,
+    holder,
     pausing,
     charge,
     extraWrites,

@@ -15,6 +15,7 @@ import type {
 } from "../../shared/http/exchange.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Caller } from "../access/caller.ts";
+import type { LeaseHolder } from "../engine/leases.ts";
 import { singleValue } from "../access/host.ts";
 import {
   type AdmitOptions,
@@ -257,11 +258,12 @@ class Handler {
     let tasks = 0;
     const isOwn = isOfTenant(admitted);
     try {
-      const { caller } = admitted;
+      const { caller, lease } = admitted;
       return await this.#answerBody(found, {
         rendering,
         turn,
         caller,
+        holder: lease?.holder,
         body,
         charge: (more) => tasks += more,
       });
@@ -274,10 +276,11 @@ class Handler {
 
   async #answerBody(
     { incoming, route, params, gate }: FoundRoute,
-    { rendering, turn, caller, body, charge }: {
+    { rendering, turn, caller, holder, body, charge }: {
       readonly rendering: RenderOptions;
       readonly turn: Turn;
       readonly caller: Caller | undefined;
+      readonly holder: LeaseHolder | undefined;
       readonly body: ReadBody;
       readonly charge: (tasks: number) => void;
     },
@@ -309,6 +312,7 @@ class Handler {
       const context = contextOf(incoming, {
         params,
         caller,
+        holder,
         pausing: turn,
         charge,
         extraWrites: (answer) => slot?.slot.writes(answer, render) ?? [],

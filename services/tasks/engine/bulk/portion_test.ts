@@ -169,7 +169,7 @@ Deno.test("runPortion() cancels a live task that it removes, and counts one that
   const world = await openWithTasks(3);
   const { tasks } = await list(world);
   const heard: (string | undefined)[] = [];
-  world.engine.changes.onChange((_, next) => heard.push(next?.status));
+  world.engine.changes.onChange(({ next }) => heard.push(next?.status));
   const { store } = world.parts;
   const commit = store.commit.bind(store);
   store.commit = async (transactions) => {

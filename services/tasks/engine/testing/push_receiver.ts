@@ -4,6 +4,7 @@
  * @module
  */
 
+import { leaseHolder } from "../leases.ts";
 import type { PushRequest } from "../../delivery/push_call.ts";
 import type { PushAnswer, PushOutcome } from "../../delivery/push_outcome.ts";
 import type { CallingProcess, ReceiverWorld } from "./receiver_world.ts";
@@ -101,10 +102,12 @@ export class PushReceiver {
     }
     leases.ends(task.id, attempt.id);
     const outcome = await this.#world.insist(({ leases }) =>
-      leases.say({
-        tenantId: SIMULATED_TENANT_ID,
-        leaseId: attempt.id,
-        token: attempt.token,
+      leases.report({
+        holder: leaseHolder({
+          tenantId: SIMULATED_TENANT_ID,
+          leaseId: attempt.id,
+          token: attempt.token,
+        }),
         event: (lease) => ({ kind: "complete", lease }),
       })
     );

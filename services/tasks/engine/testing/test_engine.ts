@@ -22,9 +22,13 @@ import {
 } from "../../store/testing/conflicting_store.ts";
 import type { LeaseProof, TaskEvent } from "../../domain/task_event.ts";
 import type { EventOutcome } from "../changes.ts";
-import type { Grant } from "../claim_demand.ts";
+import type { Grant } from "../waiter.ts";
 import { Engine } from "../engine.ts";
-import type { LeaseOutcome, LeaseWish } from "../leases.ts";
+import {
+  leaseHolder,
+  type LeaseOutcome,
+  type LeaseRequest,
+} from "../leases.ts";
 import { openParts } from "../open_parts.ts";
 import type { EngineParts } from "../parts.ts";
 import { sampleDefinition, sampleWorker } from "./samples.ts";
@@ -90,7 +94,7 @@ export interface TestEngine {
   /** Takes tasks that are there; one at most unless told otherwise. */
   lease(
     worker: WorkerDefinition,
-    wish?: Partial<LeaseWish>,
+    wish?: Partial<LeaseRequest>,
   ): Promise<readonly Grant[]>;
   /** Says something about a lease. */
   say(
@@ -174,10 +178,12 @@ export async function openTestEngine(
       });
     },
     async say(grant, event) {
-      return await engine.leases.say({
-        tenantId: TENANT_ID,
-        leaseId: grant?.task.attempt?.id ?? "",
-        token: grant?.token ?? "",
+      return await engine.leases.report({
+        holder: leaseHolder({
+          tenantId: TENANT_ID,
+          leaseId: grant?.task.attempt?.id ?? "",
+          token: grant?.token ?? "",
+        }),
         event,
       });
     },

@@ -6,8 +6,8 @@
  */
 
 import type { TaskEvent } from "../../domain/task_event.ts";
-import type { Grant } from "../claim_demand.ts";
-import type { LeaseOutcome } from "../leases.ts";
+import type { Grant } from "../waiter.ts";
+import { type LeaseHolder, leaseHolder, type LeaseOutcome } from "../leases.ts";
 import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
 import type { SimulatedWorld } from "./simulation_world.ts";
 
@@ -99,8 +99,8 @@ export class WorkerProcess {
       const leaseId = grant.task.attempt?.id;
       const isOver = ledger.tasks.get(grant.task.id)?.attempt?.id !== leaseId;
       const outcome = await this.#world.insist(({ leases }) =>
-        leases.say({
-          ...wordOf(grant),
+        leases.report({
+          holder: holderOf(grant),
           event: (lease) => ({
             kind: "heartbeat",
             lease,
@@ -171,8 +171,8 @@ export async function say(
   const delayMs = random.chance(0.5) ? random.below(5_000) : 0;
   const retryAfterMs = random.chance(0.2) ? random.below(5_000) : undefined;
   return await world.insist(({ leases }) =>
-    leases.say({
-      ...wordOf(grant),
+    leases.report({
+      holder: holderOf(grant),
       event: (lease): TaskEvent => {
         switch (word) {
           case "complete":
@@ -221,16 +221,10 @@ function wasCanceled({ ledger }: SimulatedWorld, { task }: Grant): boolean {
   return ledger.canceledAttempts.has(task.attempt?.id ?? "");
 }
 
-function wordOf(
-  grant: Grant,
-): {
-  readonly tenantId: string;
-  readonly leaseId: string;
-  readonly token: string;
-} {
-  return {
+function holderOf(grant: Grant): LeaseHolder {
+  return leaseHolder({
     tenantId: grant.task.tenantId,
     leaseId: grant.task.attempt?.id ?? "",
     token: grant.token,
-  };
+  });
 }

@@ -1,25 +1,234 @@
 /**
- * All routes about leases: taking tasks, and saying how it goes.
+ * The routes of pull workers: the one that leases tasks, and those of the holders
+ * of leases.
  *
  * @module
  */
 
+import { type Soon, soon } from "../../../shared/settled.ts";
+import { type Caller, seesPayloads } from "../../access/caller.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
+import { EmbeddedJson } from "../../engine/embedded_json.ts";
+import type { Grant } from "../../engine/waiter.ts";
+import type { Task } from "../../domain/task.ts";
+import { utcTime } from "../../domain/utc_time.ts";
+import { viewTask } from "../tasks/task_view.ts";
 import type { ApiParts } from "../api_parts.ts";
-import type { AnyRoute } from "../../http/route.ts";
-import { batchRoute } from "./batch_route.ts";
-import { LeaseScrubbers } from "./lease_scrubbers.ts";
-import { LogBudget } from "./log_budget.ts";
-import { sayRoutes } from "./say_routes.ts";
-import { takeRoute } from "./take_route.ts";
+import { type Answer, json } from "../../http/answer.ts";
+import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { MINIMAL_APPLIED, prefersMinimal } from "../../http/request_headers.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
+import { secretsUnavailable } from "../workers/signing_keys.ts";
+import { findWorker, noSuchWorker } from "../workers/worker_finder.ts";
+import {
+  LEASE_BODY,
+  LEASE_BODY_EXAMPLE,
+  type LeaseBody,
+  LEASES,
+} from "./lease_schema.ts";
+import { LeaseScrubbers, LogBudget } from "./held_leases.ts";
+import { leaseActionRoutes } from "./lease_action_routes.ts";
+
+/** Most characters of secrets in one answer. */
+const MAX_SECRET_CHARS = 4 * 1_048_576;
+
+/** What a worker requests with an empty body. */
+const DEFAULT_REQUEST: LeaseBody = { max: 1, wait: 0, secrets: false };
 
 /** The routes of pull workers. */
 export function leaseRoutes(parts: ApiParts): readonly AnyRoute[] {
   const scrubbers = new LeaseScrubbers(parts);
   const budget = new LogBudget(parts.engine.parts.store);
-  const say = { parts, scrubbers, budget };
   return [
-    takeRoute({ parts, scrubbers }),
-    batchRoute(say),
-    ...sayRoutes(say),
+    leaseRoute({ parts, scrubbers }),
+    ...leaseActionRoutes({ parts, scrubbers, budget }),
   ];
+}
+
+interface LeaseRouteParts {
+  readonly parts: ApiParts;
+  /** Remembers who was given a lease. */
+  readonly scrubbers: LeaseScrubbers;
+}
+
+/** The route that hands out tasks. */
+function leaseRoute(route: LeaseRouteParts): AnyRoute {
+  return defineRoute({
+    method: "POST",
+    path: "/v1/workers/:id/lease",
+    hosts: "tenant",
+    operationId: "leaseTasks",
+    summary: "Take tasks of a worker",
+    description: "Answers as soon as there is a task, or with none when " +
+      "`wait` is over. Whoever is given a lease says how it went before it " +
+      "ends, or extends it. A worker's credential opens its own worker only; " +
+      "one that is revoked or expires while its worker waits is given nothing " +
+      "more, and the answer is a 401. " +
+      "With `Prefer: return=minimal` each lease has of its task only what the " +
+      "work needs: `id`, `job`, `data` and `metadata`. " +
+      "An Idempotency-Key is not taken: tokens are never stored, and leases " +
+      "whose answer got lost end by themselves.",
+    tags: ["leases"],
+    access: { kind: "worker" },
+    body: optionalBody(LEASE_BODY, { example: LEASE_BODY_EXAMPLE }),
+    answers: { 200: { description: "The leases", shape: LEASES } },
+    heedsPrefer: true,
+    problems: ["wrong_state", "secrets_unavailable"],
+    handle: (call) => leaseTasks(call, route),
+  });
+}
+
+async function leaseTasks(
+  call: Call<unknown, LeaseBody | undefined>,
+  { parts, scrubbers }: LeaseRouteParts,
+): Promise<Answer> {
+  const { engine } = parts;
+  let caller = callerOf(call);
+  const tenantId = tenantOf(call).id;
+  const worker = await findWorker(engine, tenantId, call.params.id ?? "");
+  const refusal = refusalOf(worker, caller);
+  if (worker === undefined || refusal !== undefined) {
+    return refusal ?? noSuchWorker();
+  }
+  const { body: wanted = DEFAULT_REQUEST } = call;
+  let { max } = wanted;
+  if (wanted.secrets) {
+    const denied = secretsRefusal(caller, parts);
+    if (denied !== undefined) return denied;
+    const { values } = await parts.vault.open(tenantId, worker.id);
+    const chars = sizeOf(values);
+    max = Math.min(max, Math.max(1, Math.floor(MAX_SECRET_CHARS / chars)));
+  }
+  const refusalNow = (): Soon<ProblemAnswer | undefined> =>
+    soon(call.admitAgain(), (admission) => {
+      if (admission.kind === "problem") return admission;
+      caller = admission.caller ?? caller;
+      return refusalOf(worker, caller) ??
+        (wanted.secrets ? secretsRefusal(caller, parts) : undefined);
+    });
+  const grants = await engine.leases.lease({
+    tenantId,
+    workerId: worker.id,
+    max,
+    waitMs: wanted.wait,
+    jobs: wanted.jobs,
+    leaseMs: wanted.lease,
+    instance: wanted.instance,
+    isStillAuthorized: () =>
+      soon(refusalNow(), (refused) => refused === undefined),
+    onGone: (listener) => call.onGone(listener),
+  });
+  if (grants.length === 0 && wanted.wait > 0) {
+    const refused = await refusalNow();
+    if (refused !== undefined) return refused;
+  }
+  for (const { task } of grants) {
+    if (task.attempt !== undefined) {
+      scrubbers.remember(task.attempt.id, worker.id);
+    }
+  }
+  // They may have changed while the worker waited.
+  const secrets = wanted.secrets && grants.length > 0
+    ? Object.fromEntries((await parts.vault.open(tenantId, worker.id)).values)
+    : undefined;
+  const isMinimal = prefersMinimal(call.header("prefer"));
+  const embedded = new EmbeddedJson();
+  const view = {
+    embedded,
+    payloads: seesPayloads(caller),
+    workerName: worker.name,
+    secrets,
+    isMinimal,
+  };
+  return json({ leases: grants.map((grant) => viewLease(grant, view)) }, {
+    embedded,
+    ...(isMinimal ? { headers: MINIMAL_APPLIED } : {}),
+  });
+}
+
+/** Why a caller may not take a worker's tasks; undefined when it may. */
+function refusalOf(
+  worker: WorkerDefinition | undefined,
+  caller: Caller,
+): ProblemAnswer | undefined {
+  // The same for a worker that is not there: a credential learns of its own.
+  if (caller.kind === "worker" && worker?.id !== caller.workerId) {
+    return problem("forbidden", {
+      detail: "Cannot take tasks: the credential is of another worker",
+    });
+  }
+  return worker?.kind !== "push" ? undefined : problem("wrong_state", {
+    detail: "Cannot take tasks: the worker has a url, so the service calls it",
+    extensions: { state: worker.kind },
+  });
+}
+
+/** Why a caller may not have the worker's secrets; undefined when it may. */
+function secretsRefusal(
+  caller: Caller,
+  { vault }: ApiParts,
+): ProblemAnswer | undefined {
+  const mayHave = caller.kind === "worker"
+    ? caller.secrets
+    : seesPayloads(caller);
+  if (!mayHave) {
+    return problem("forbidden", {
+      detail: "Cannot give secrets: the credential is not for them",
+    });
+  }
+  return vault.isAvailable ? undefined : secretsUnavailable();
+}
+
+function sizeOf(values: ReadonlyMap<string, string>): number {
+  let chars = 1;
+  for (const [name, value] of values) chars += name.length + value.length;
+  return chars;
+}
+
+/** What a view of a lease shows. */
+interface LeaseViewOptions {
+  /** The worker's name. */
+  readonly workerName: string;
+  /** Whether the data of its task is shown. */
+  readonly payloads: boolean;
+  /** Embeds long data as it is stored. */
+  readonly embedded: EmbeddedJson;
+  /** Whether of its task only what the work needs is shown. */
+  readonly isMinimal: boolean;
+  /** The worker's secrets by name; absent when none are to come along. */
+  readonly secrets: Readonly<Record<string, string>> | undefined;
+}
+
+/** Returns a lease with its token and its task. */
+function viewLease(
+  { task, token }: Pick<Grant, "task" | "token">,
+  { workerName, payloads, secrets, embedded, isMinimal }: LeaseViewOptions,
+): Readonly<Record<string, unknown>> {
+  const { attempt } = task;
+  return {
+    id: attempt?.id ?? null,
+    token,
+    fence: task.fence,
+    task: isMinimal
+      ? viewWork(task, { payloads, embedded })
+      : viewTask(task, { workerName, payloads, embedded }),
+    run: task.run,
+    attempt: task.retries + 1,
+    expires_at: attempt === undefined ? null : utcTime(attempt.expiresAtMs),
+    ...(secrets === undefined ? {} : { secrets }),
+  };
+}
+
+/** What of a task says which work it is. */
+function viewWork(
+  { id, job, dataJson, metadata }: Task,
+  { payloads, embedded }: Pick<LeaseViewOptions, "payloads" | "embedded">,
+): Readonly<Record<string, unknown>> {
+  return {
+    id,
+    job,
+    ...(payloads ? { data: embedded.place(dataJson) } : {}),
+    metadata,
+  };
 }

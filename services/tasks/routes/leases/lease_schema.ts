@@ -33,10 +33,10 @@ import { TASK_PART } from "../tasks/task_shape.ts";
 import { JOB_NAME, LEASE_TIME } from "../workers/worker_fields.ts";
 
 /** Most leases of one answer. */
-export const MAX_LEASES = 100;
+const MAX_LEASES = 100;
 
-/** The members of what a worker wants. */
-export const WISH_FIELDS = {
+/** The members of a request for tasks. */
+const LEASE_FIELDS = {
   max: withDefault(
     described(
       integer({ minimum: 1, maximum: MAX_LEASES }),
@@ -74,20 +74,20 @@ export const WISH_FIELDS = {
   ),
 };
 
-/** What a worker wants. */
-export type Wish = ObjectOf<typeof WISH_FIELDS>;
+/** A request for tasks. */
+export type LeaseBody = ObjectOf<typeof LEASE_FIELDS>;
 
-/** A good wish. */
-export const WISH_EXAMPLE = {
+/** A request as an example. */
+export const LEASE_BODY_EXAMPLE = {
   max: 10,
   wait: "PT20S",
   instance: "web-1",
 } as const;
 
-/** What a worker wants. */
-export const LEASE_WISH: Schema<Wish> = named(
+/** A request for tasks. */
+export const LEASE_BODY: Schema<LeaseBody> = named(
   "LeaseWish",
-  described(object(WISH_FIELDS), { examples: [WISH_EXAMPLE] }),
+  described(object(LEASE_FIELDS), { examples: [LEASE_BODY_EXAMPLE] }),
 );
 
 const LEASE_FACTS = object({

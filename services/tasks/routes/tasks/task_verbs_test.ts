@@ -1,3 +1,4 @@
+import { leaseHolder } from "../../engine/leases.ts";
 import { assertEquals } from "@std/assert";
 import { openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
@@ -245,10 +246,12 @@ Deno.test("DELETE /v1/tasks/:id ends the lease of a task that runs", async () =>
     waitMs: 0,
   });
   await api.call("DELETE", `/v1/tasks/${grant?.task.id}`);
-  const said = await api.engine.leases.say({
-    tenantId: api.tenant.id,
-    leaseId: grant?.task.attempt?.id ?? "",
-    token: grant?.token ?? "",
+  const said = await api.engine.leases.report({
+    holder: leaseHolder({
+      tenantId: api.tenant.id,
+      leaseId: grant?.task.attempt?.id ?? "",
+      token: grant?.token ?? "",
+    }),
     event: (lease) => ({ kind: "complete", lease }),
   });
   assertEquals(said.kind === "ok", false);

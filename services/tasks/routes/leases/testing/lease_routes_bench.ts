@@ -6,8 +6,8 @@
  */
 
 import { NEVER_PAUSING } from "../../../../shared/slices.ts";
-import type { Grant } from "../../../engine/claim_demand.ts";
-import type { LeaseWord } from "../../../engine/leases.ts";
+import type { Grant } from "../../../engine/waiter.ts";
+import type { LeaseReport } from "../../../engine/leases.ts";
 import type { Task } from "../../../domain/task.ts";
 import { renderAnswer } from "../../../http/answer.ts";
 import type { CallContext } from "../../../http/call.ts";
@@ -38,11 +38,11 @@ grants.push(
 );
 const done = grants.map(({ task }): Task => ({ ...task, status: "complete" }));
 engine.leases.lease = () => Promise.resolve(grants);
-engine.leases.sayAll = (words) =>
-  Promise.resolve(words.map((word, index) => heard(word, index)));
+engine.leases.reportAll = (reports) =>
+  Promise.resolve(reports.map((report, index) => applied(report, index)));
 const routes = leaseRoutes(api.parts);
 
-const words = JSON.stringify({
+const reports = JSON.stringify({
   leases: grants.map(({ task, token }) => ({
     id: task.attempt?.id,
     token,
@@ -56,16 +56,16 @@ Deno.bench(`lease ${TASKS} tasks`, { baseline: true }, async () => {
 });
 
 Deno.bench(`complete ${TASKS} tasks`, async () => {
-  await answer(routeOf("sayLeases"), words);
+  await answer(routeOf("sayLeases"), reports);
 });
 
-function heard(
-  { event }: LeaseWord,
+function applied(
+  report: LeaseReport,
   index: number,
-): Awaited<ReturnType<typeof engine.leases.say>> {
+): Awaited<ReturnType<typeof engine.leases.report>> {
   const task = done[index];
   if (task === undefined) throw new Error("no task");
-  event({ id: task.attempt?.id ?? "", tokenHash: "x" }, task);
+  report.event({ id: task.attempt?.id ?? "", tokenHash: "x" }, task);
   return { kind: "ok", task, isRepeated: false };
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { leaseHolder } from "../../../engine/leases.ts";
 import type { WorkerDefinition } from "../../../domain/records.ts";
 import {
   openTestApi,
@@ -87,10 +88,8 @@ export async function openTasksApi(
       api.call(method, path, { ...call, body }),
     async work(outcome) {
       const { id, leaseId, token } = await lease();
-      const said = await leases.say({
-        tenantId: api.tenant.id,
-        leaseId,
-        token,
+      const said = await leases.report({
+        holder: leaseHolder({ tenantId: api.tenant.id, leaseId, token }),
         event: (proof) =>
           outcome === "complete"
             ? { kind: "complete", lease: proof, resultJson: '{"sent":1}' }

@@ -1,5 +1,5 @@
 /**
- * What the holder of a lease may say, as bodies of requests. Outcomes are worth
+ * What the holder of a lease may report, as bodies of requests. Outcomes are worth
  * more than their form: what is too long is cut later and not refused here.
  *
  * @module
@@ -54,7 +54,7 @@ const FREE_TEXT = parsed(
 );
 
 /** The members of a heartbeat. */
-export const HEARTBEAT_FIELDS = {
+const HEARTBEAT_FIELDS = {
   extend: optional(described(
     durationMs({ minimumMs: 1_000, maximumMs: 86_400_000 }),
     "How long the lease is to last from now; its own time if absent, and " +
@@ -68,7 +68,7 @@ export const HEARTBEAT_FIELDS = {
 };
 
 /** The members of a success. */
-export const COMPLETE_FIELDS = {
+const COMPLETE_FIELDS = {
   result: optional(described(
     ANYTHING,
     "What came of it; only the first 64 KiB are kept",
@@ -76,7 +76,7 @@ export const COMPLETE_FIELDS = {
 };
 
 /** The members of a failure. */
-export const FAIL_FIELDS = {
+const FAIL_FIELDS = {
   error: optional(described(
     oneOf([
       { when: (value) => typeof value === "string", schema: FREE_TEXT },
@@ -110,7 +110,7 @@ export const FAIL_FIELDS = {
 };
 
 /** The members of a release. */
-export const RELEASE_FIELDS = {
+const RELEASE_FIELDS = {
   delay: optional(described(
     durationMs(),
     "How long the task is given to nobody; not at all if absent",
@@ -119,7 +119,7 @@ export const RELEASE_FIELDS = {
 };
 
 /** The members of log lines. */
-export const LOG_FIELDS = {
+const LOG_FIELDS = {
   lines: described(
     parsed(
       list(FREE_TEXT, { minItems: 1, maxItems: MAX_LINES }),
@@ -137,8 +137,8 @@ export const LOG_FIELDS = {
   ),
 };
 
-/** What may be said with each action. */
-export interface WordBodies {
+/** The body of each action. */
+export interface ReportBodies {
   /** The lease is to go on. */
   readonly heartbeat: ObjectOf<typeof HEARTBEAT_FIELDS>;
   /** The attempt succeeded. */
@@ -152,39 +152,39 @@ export interface WordBodies {
 }
 
 /** What can be done with a lease. */
-export type LeaseAction = keyof WordBodies;
+export type LeaseAction = keyof ReportBodies;
 
-/** Something that the holder of a lease says. */
-export type Word = {
-  [Action in LeaseAction]: { readonly action: Action } & WordBodies[Action];
+/** Something that the holder of a lease reports. */
+export type ActionReport = {
+  [Action in LeaseAction]: { readonly action: Action } & ReportBodies[Action];
 }[LeaseAction];
 
 /** The body of a heartbeat. */
-export const HEARTBEAT_BODY: Schema<WordBodies["heartbeat"]> = named(
+export const HEARTBEAT_BODY: Schema<ReportBodies["heartbeat"]> = named(
   "LeaseHeartbeat",
   object(HEARTBEAT_FIELDS),
 );
 
 /** The body of a success. */
-export const COMPLETE_BODY: Schema<WordBodies["complete"]> = named(
+export const COMPLETE_BODY: Schema<ReportBodies["complete"]> = named(
   "LeaseComplete",
   object(COMPLETE_FIELDS),
 );
 
 /** The body of a failure. */
-export const FAIL_BODY: Schema<WordBodies["fail"]> = named(
+export const FAIL_BODY: Schema<ReportBodies["fail"]> = named(
   "LeaseFail",
   object(FAIL_FIELDS),
 );
 
 /** The body of a release. */
-export const RELEASE_BODY: Schema<WordBodies["release"]> = named(
+export const RELEASE_BODY: Schema<ReportBodies["release"]> = named(
   "LeaseRelease",
   object(RELEASE_FIELDS),
 );
 
 /** The body of log lines. */
-export const LOG_BODY: Schema<WordBodies["log"]> = named(
+export const LOG_BODY: Schema<ReportBodies["log"]> = named(
   "LeaseLog",
   object(LOG_FIELDS),
 );
@@ -194,15 +194,18 @@ const HOLDER = {
   token: described(text({ maxLength: 200 }), "Its token"),
 };
 
-/** A word of a batch: what is said, and of which lease. */
-export type HeldWord = Word & { readonly id: string; readonly token: string };
+/** A report of a batch, with the lease that it is about. */
+export type HeldReport = ActionReport & {
+  readonly id: string;
+  readonly token: string;
+};
 
-/** A word of a batch. */
-export const HELD_WORD: Schema<HeldWord> = named(
+/** A report of a batch. */
+export const HELD_REPORT: Schema<HeldReport> = named(
   "LeaseWord",
   oneOf([
     {
-      when: says("complete"),
+      when: hasAction("complete"),
       schema: object({
         ...HOLDER,
         action: literal("complete"),
@@ -210,11 +213,11 @@ export const HELD_WORD: Schema<HeldWord> = named(
       }),
     },
     {
-      when: says("fail"),
+      when: hasAction("fail"),
       schema: object({ ...HOLDER, action: literal("fail"), ...FAIL_FIELDS }),
     },
     {
-      when: says("heartbeat"),
+      when: hasAction("heartbeat"),
       schema: object({
         ...HOLDER,
         action: literal("heartbeat"),
@@ -222,7 +225,7 @@ export const HELD_WORD: Schema<HeldWord> = named(
       }),
     },
     {
-      when: says("release"),
+      when: hasAction("release"),
       schema: object({
         ...HOLDER,
         action: literal("release"),
@@ -230,7 +233,7 @@ export const HELD_WORD: Schema<HeldWord> = named(
       }),
     },
     {
-      when: says("log"),
+      when: hasAction("log"),
       schema: object({ ...HOLDER, action: literal("log"), ...LOG_FIELDS }),
     },
   ], {
@@ -239,6 +242,6 @@ export const HELD_WORD: Schema<HeldWord> = named(
   }),
 );
 
-function says(action: LeaseAction): (value: unknown) => boolean {
+function hasAction(action: LeaseAction): (value: unknown) => boolean {
   return (value) => isJsonObject(value) && value.action === action;
 }

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { interceptStore, slowCommits } from "./testing/intercepted_store.ts";
 import { openTestEngine, TENANT_ID } from "./testing/test_engine.ts";
 
-Deno.test("WorkerClaims shares tasks among all who wait, each with no more than it asked for", async () => {
+Deno.test("Claims shares tasks among all who wait, each with no more than it asked for", async () => {
   const world = await openTestEngine({ wrap: slowCommits });
   const mailer = await world.worker();
   await world.engine.start();
@@ -24,7 +24,7 @@ Deno.test("WorkerClaims shares tasks among all who wait, each with no more than 
   await world.engine.stop();
 });
 
-Deno.test("WorkerClaims answers one who does not wait with what there is", async () => {
+Deno.test("Claims answers one who does not wait with what there is", async () => {
   const world = await openTestEngine({ wrap: slowCommits });
   const mailer = await world.worker();
   const made = await world.task(mailer);
@@ -34,7 +34,7 @@ Deno.test("WorkerClaims answers one who does not wait with what there is", async
   assertEquals(await world.lease(mailer, { waitMs: 0 }), []);
 });
 
-Deno.test("WorkerClaims answers one whose time ends during a claim with what was claimed", async () => {
+Deno.test("Claims answers one whose time ends during a claim with what was claimed", async () => {
   const commit = Promise.withResolvers<void>();
   let isHeld = false;
   const world = await openTestEngine({
@@ -57,13 +57,13 @@ Deno.test("WorkerClaims answers one whose time ends during a claim with what was
   assertEquals(await world.history(made), ["created", "started"]);
 });
 
-Deno.test("WorkerClaims gives tasks back, and spends no attempt, when nobody is there to take them", async () => {
+Deno.test("Claims gives tasks back, and spends no attempt, when nobody is there to take them", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker();
   const made = await world.task(mailer);
   let leave: (() => void) | undefined;
   // The client goes between the commit and the answer.
-  world.engine.changes.onChange((_previous, next) => {
+  world.engine.changes.onChange(({ next }) => {
     if (next?.status === "running") leave?.();
   });
   const grants = await world.lease(mailer, {
@@ -82,7 +82,7 @@ Deno.test("WorkerClaims gives tasks back, and spends no attempt, when nobody is 
   ]);
 });
 
-Deno.test("WorkerClaims gives only tasks of the jobs that were asked for", async () => {
+Deno.test("Claims gives only tasks of the jobs that were asked for", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker();
   await world.task(mailer, { job: "a" });
@@ -96,7 +96,7 @@ Deno.test("WorkerClaims gives only tasks of the jobs that were asked for", async
   assertEquals(all.map(({ length }) => length), [1, 0]);
 });
 
-Deno.test("WorkerClaims keeps the bound on tasks under way, and gives free slots at once", async () => {
+Deno.test("Claims keeps the bound on tasks under way, and gives free slots at once", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker({ concurrency: 2 });
   for (let index = 0; index < 4; index++) await world.task(mailer);
@@ -109,7 +109,7 @@ Deno.test("WorkerClaims keeps the bound on tasks under way, and gives free slots
   assertEquals((await waiting).length, 1);
 });
 
-Deno.test("WorkerClaims keeps to the lower of the worker's bound and the plan's", async () => {
+Deno.test("Claims keeps to the lower of the worker's bound and the plan's", async () => {
   for (const [concurrency, plan] of [[5, 3], [3, 5], [0, 3]] as const) {
     const world = await openTestEngine({ limits: { concurrency: plan } });
     const mailer = await world.worker({ concurrency });
@@ -118,7 +118,7 @@ Deno.test("WorkerClaims keeps to the lower of the worker's bound and the plan's"
   }
 });
 
-Deno.test("WorkerClaims lets more than a round's tasks be under way when the bound allows it", async () => {
+Deno.test("Claims lets more than a round's tasks be under way when the bound allows it", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker({ concurrency: 1_200 });
   const prepared = [];
@@ -148,7 +148,7 @@ Deno.test("WorkerClaims lets more than a round's tasks be under way when the bou
   );
 });
 
-Deno.test("WorkerClaims lets groups take turns, so that a long queue does not block a short one", async () => {
+Deno.test("Claims lets groups take turns, so that a long queue does not block a short one", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker();
   for (let index = 0; index < 50; index++) {
@@ -169,7 +169,7 @@ Deno.test("WorkerClaims lets groups take turns, so that a long queue does not bl
   await world.engine.stop();
 });
 
-Deno.test("WorkerClaims keeps the bound of a group, whoever asks for which jobs", async () => {
+Deno.test("Claims keeps the bound of a group, whoever asks for which jobs", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker({ limits: { groupConcurrency: 1 } });
   for (const job of ["a", "b"]) {
@@ -184,7 +184,7 @@ Deno.test("WorkerClaims keeps the bound of a group, whoever asks for which jobs"
   assertEquals(groups, ["", "", "g"]);
 });
 
-Deno.test("WorkerClaims counts what is under way from the store, so that no slot leaks at a restart", async () => {
+Deno.test("Claims counts what is under way from the store, so that no slot leaks at a restart", async () => {
   const before = await openTestEngine();
   const mailer = await before.worker({ concurrency: 1 });
   await before.task(mailer);
@@ -199,7 +199,7 @@ Deno.test("WorkerClaims counts what is under way from the store, so that no slot
   assertEquals((await after.lease(mailer)).length, 1);
 });
 
-Deno.test("WorkerClaims keeps a rate limit, and applies it after the order", async () => {
+Deno.test("Claims keeps a rate limit, and applies it after the order", async () => {
   const world = await openTestEngine();
   const rate = { count: 2, periodMs: 1_000, per: "worker" } as const;
   const mailer = await world.worker({ limits: { rate } });
@@ -220,7 +220,7 @@ Deno.test("WorkerClaims keeps a rate limit, and applies it after the order", asy
   await world.engine.stop();
 });
 
-Deno.test("WorkerClaims keeps the rate limit of each group for itself", async () => {
+Deno.test("Claims keeps the rate limit of each group for itself", async () => {
   const world = await openTestEngine();
   const rate = { count: 1, periodMs: 1_000, per: "group" } as const;
   const mailer = await world.worker({ limits: { rate } });
@@ -235,7 +235,7 @@ Deno.test("WorkerClaims keeps the rate limit of each group for itself", async ()
   assertEquals(second.map(({ task }) => task.group).sort(), ["a", "b"]);
 });
 
-Deno.test("WorkerClaims gives nothing of a paused worker, and begins when it is resumed", async () => {
+Deno.test("Claims gives nothing of a paused worker, and begins when it is resumed", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker({ isPaused: true });
   await world.task(mailer);
@@ -247,7 +247,7 @@ Deno.test("WorkerClaims gives nothing of a paused worker, and begins when it is 
   assertEquals((await waiting).length, 1);
 });
 
-Deno.test("WorkerClaims does not ask again and again while nothing can be started", async () => {
+Deno.test("Claims does not ask again and again while nothing can be started", async () => {
   let asked = 0;
   const world = await openTestEngine({
     wrap: (store) =>
@@ -273,7 +273,7 @@ Deno.test("WorkerClaims does not ask again and again while nothing can be starte
   await world.engine.stop();
 });
 
-Deno.test("WorkerClaims is not held up by tasks from before the clock was set back", async () => {
+Deno.test("Claims is not held up by tasks from before the clock was set back", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker();
   for (let index = 0; index < 5; index++) {
@@ -287,7 +287,7 @@ Deno.test("WorkerClaims is not held up by tasks from before the clock was set ba
   assertEquals((await waiting).map(({ task }) => task.id), [fine.id]);
 });
 
-Deno.test("WorkerClaims goes on after the store has failed", async () => {
+Deno.test("Claims goes on after the store has failed", async () => {
   let fails = true;
   const world = await openTestEngine({
     wrap: (store) =>
@@ -308,7 +308,7 @@ Deno.test("WorkerClaims goes on after the store has failed", async () => {
   ));
 });
 
-Deno.test("WorkerClaims gives back what was started by a commit whose answer was lost", async () => {
+Deno.test("Claims gives back what was started by a commit whose answer was lost", async () => {
   let isLost = false;
   const world = await openTestEngine({
     wrap: (store) =>
@@ -337,7 +337,7 @@ Deno.test("WorkerClaims gives back what was started by a commit whose answer was
   await world.engine.stop();
 });
 
-Deno.test("WorkerClaims starts no more than can be handed out after the stop, and leaves no timer", async () => {
+Deno.test("Claims starts no more than can be handed out after the stop, and leaves no timer", async () => {
   const world = await openTestEngine({ wrap: slowCommits });
   const mailer = await world.worker();
   const made = await world.task(mailer);

@@ -1,0 +1,317 @@
+/**
+ * The steps of a round of claims: which tasks are proposed within the bounds of
+ * the worker and of its tenant's plan, which waiter gets which of them, and what
+ * becomes of those that reach no waiter.
+ *
+ * @module
+ */
+
+import { randomBytes } from "node:crypto";
+import type { Logger } from "../../shared/logger.ts";
+import { SYSTEM_ACTOR, type WorkerDefinition } from "../domain/records.ts";
+import type { Task } from "../domain/task.ts";
+import type { TaskEvent } from "../domain/task_event.ts";
+import { sha256 } from "../store/digest.ts";
+import type { Claim } from "../store/store.ts";
+import type { EventRequest, TaskChanges } from "./changes.ts";
+import type { EngineParts } from "./parts.ts";
+import type { WorkerRates } from "./rates.ts";
+import type { Grant, Waiter } from "./waiter.ts";
+
+const TOKEN_BYTES = 32;
+
+/** Tasks that were proposed for waiters of the same jobs. */
+export interface Proposal {
+  /** The waiters, first come first served. */
+  readonly waiters: readonly Waiter[];
+  /** The tasks. */
+  readonly tasks: readonly Task[];
+}
+
+/** The tasks that were chosen. */
+export interface Choice {
+  /** Tasks for the waiters; no task is in two of them. */
+  readonly proposals: readonly Proposal[];
+  /** When the rate lets the next task start, if it is what holds all back. */
+  readonly retryAtMs?: number;
+}
+
+/**
+ * Chooses tasks for the waiters there are, first come first served.
+ *
+ * @throws {Error} when the store fails
+ */
+export async function choose(
+  worker: WorkerDefinition,
+  { waiters: all, maxTasks, afterGroup, rates, parts }: {
+    readonly waiters: ReadonlySet<Waiter>;
+    /** Most tasks of all proposals together. */
+    readonly maxTasks: number;
+    /** The group that had its turn last, if it is known. */
+    readonly afterGroup: string | undefined;
+    /** How fast tasks may be started. */
+    readonly rates: WorkerRates;
+    readonly parts: Pick<EngineParts, "store" | "clock" | "limitsOf">;
+  },
+): Promise<Choice> {
+  const { tenantId, id: workerId } = worker;
+  const nowMs = parts.clock.nowMs();
+  const limits = await parts.limitsOf(tenantId);
+  const bounds = [worker.concurrency, limits.concurrency ?? 0]
+    .filter((bound) => bound > 0);
+  const groupBound = worker.limits?.groupConcurrency;
+  const counts = bounds.length > 0 || groupBound !== undefined
+    ? await parts.store.running(tenantId, workerId)
+    : undefined;
+  const free = Math.min(...bounds) - (counts?.all ?? 0);
+  const room = Math.min(maxTasks, free, rates.room(worker, nowMs));
+  if (room <= 0) {
+    const nextAtMs = rates.nextAtMs(worker, nowMs);
+    return nextAtMs > nowMs
+      ? { proposals: [], retryAtMs: nextAtMs }
+      : { proposals: [] };
+  }
+  const groupRoom = groupRoomOf(worker, {
+    running: counts?.groups,
+    rates,
+    nowMs,
+  });
+  const proposals: Proposal[] = [];
+  const taken = new Set<string>();
+  const takenOf = new Map<string, number>();
+  for (const [jobs, waiters] of waitersByJobs(all, worker)) {
+    const wanted = waiters.reduce((sum, waiter) => sum + waiter.max(), 0);
+    const limit = Math.min(wanted, room - taken.size);
+    if (limit <= 0) continue;
+    const [candidates = []] = await parts.store.candidates([{
+      tenantId,
+      workerId,
+      limit: limit + taken.size,
+      ...(jobs === undefined ? {} : { jobs }),
+      ...(afterGroup === undefined ? {} : { afterGroup }),
+      ...(groupRoom === undefined ? {} : { room: groupRoom }),
+    }]);
+    const tasks: Task[] = [];
+    for (const task of candidates) {
+      const { id, group } = task;
+      const ofGroup = takenOf.get(group) ?? 0;
+      if (tasks.length === limit) break;
+      if (taken.has(id) || ofGroup >= (groupRoom?.(group) ?? Infinity)) {
+        continue;
+      }
+      taken.add(id);
+      takenOf.set(group, ofGroup + 1);
+      tasks.push(task);
+    }
+    proposals.push({ waiters, tasks });
+  }
+  return { proposals };
+}
+
+/**
+ * The waiters by the jobs they want, in the order of their arrival. Waiters that
+ * make push calls get nothing of a worker that asks for its tasks itself.
+ */
+function waitersByJobs(
+  waiters: ReadonlySet<Waiter>,
+  worker: WorkerDefinition,
+): readonly (readonly [readonly string[] | undefined, readonly Waiter[]])[] {
+  const groups = new Map<string, [readonly string[] | undefined, Waiter[]]>();
+  for (const waiter of waiters) {
+    if (waiter.isPush && worker.kind !== "push") continue;
+    const name = JSON.stringify(waiter.jobs ?? null);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [waiter.jobs, [waiter]]);
+    else group[1].push(waiter);
+  }
+  return [...groups.values()];
+}
+
+/** How many more tasks of a group may start; undefined when groups have no bound. */
+function groupRoomOf(
+  worker: WorkerDefinition,
+  { running, rates, nowMs }: {
+    readonly running: ReadonlyMap<string, number> | undefined;
+    readonly rates: WorkerRates;
+    readonly nowMs: number;
+  },
+): Claim["room"] {
+  const bound = worker.limits?.groupConcurrency;
+  const isRatePerGroup = worker.limits?.rate?.per === "group";
+  if (bound === undefined && !isRatePerGroup) return undefined;
+  return (group) => {
+    // Tasks without a group share nothing.
+    if (group === "") return Infinity;
+    const free = bound === undefined
+      ? Infinity
+      : bound - (running?.get(group) ?? 0);
+    return Math.min(free, rates.groupRoom(worker, { group, nowMs }));
+  };
+}
+
+/**
+ * Reauthorizes the waiters that are about to be given tasks they have waited for:
+ * a credential may have been revoked or have expired meanwhile.
+ *
+ * @throws {Error} when a credential cannot be checked
+ */
+export async function reauthorize(
+  proposals: readonly Proposal[],
+  hasWaited: (waiter: Waiter) => boolean,
+): Promise<void> {
+  for (const { tasks, waiters } of proposals) {
+    let left = tasks.length;
+    for (const waiter of waiters) {
+      if (left <= 0) break;
+      const checking = hasWaited(waiter) ? waiter.reauthorize?.() : undefined;
+      if (checking !== undefined) await checking;
+      left -= waiter.max();
+    }
+  }
+}
+
+/** A task that is to be started for a waiter. */
+export interface Start {
+  /** Who gets it. */
+  readonly waiter: Waiter;
+  /** The task as it was proposed. */
+  readonly task: Task;
+  /** The token of the lease to be. */
+  readonly token: string;
+}
+
+/** Assigns tasks to waiters, as many as each accepts, until there are no more. */
+export function assign(proposals: readonly Proposal[]): readonly Start[] {
+  const starts: Start[] = [];
+  for (const { tasks, waiters } of proposals) {
+    let next = 0;
+    for (const waiter of waiters) {
+      const end = Math.min(next + waiter.max(), tasks.length);
+      const tokens = leaseTokens(end - next);
+      for (const [index, task] of tasks.slice(next, end).entries()) {
+        starts.push({ waiter, task, token: tokens[index]! });
+      }
+      waiter.hold?.(end - next);
+      next = end;
+    }
+  }
+  return starts;
+}
+
+/** Tokens that cannot be guessed; random bytes are cheaper together. */
+function leaseTokens(count: number): readonly string[] {
+  const bytes = randomBytes(count * TOKEN_BYTES);
+  return Array.from({ length: count }, (_, index) => {
+    const from = index * TOKEN_BYTES;
+    return `lt_${bytes.toString("base64url", from, from + TOKEN_BYTES)}`;
+  });
+}
+
+/** The event that starts a task. */
+export function startRequest(
+  { waiter, task, token }: Start,
+  { worker, parts }: {
+    readonly worker: WorkerDefinition;
+    readonly parts: EngineParts;
+  },
+): EventRequest {
+  const { isPush, instance, actorId } = waiter;
+  const event: TaskEvent = {
+    kind: "start",
+    tokenHash: sha256(token),
+    ...(isPush ? { bootId: parts.bootId } : {}),
+    leaseMs: waiter.leaseMs ?? worker.leaseMs,
+    ...(instance === undefined ? {} : { instance }),
+  };
+  return {
+    tenantId: task.tenantId,
+    id: task.id,
+    // A task that changed since it was proposed is not started blindly.
+    event: (now) => now.version === task.version ? event : undefined,
+    known: task,
+    actor: isPush ? SYSTEM_ACTOR : { type: "worker", id: actorId },
+  };
+}
+
+/**
+ * Returns tasks that were claimed but never delivered, so that another waiter
+ * gets them.
+ */
+export class UndeliveredTasks {
+  readonly #options: {
+    readonly changes: TaskChanges;
+    readonly logger: Logger;
+  };
+  readonly #releasing = new Set<Promise<void>>();
+  #uncertain: readonly Start[] = [];
+
+  /** Nothing is to be returned yet. */
+  constructor(
+    options: { readonly changes: TaskChanges; readonly logger: Logger },
+  ) {
+    this.#options = options;
+  }
+
+  /** Whether there are starts that may or may not have been applied. */
+  get hasUncertain(): boolean {
+    return this.#uncertain.length > 0;
+  }
+
+  /** Notes starts of a commit that failed, which may have been applied all the same. */
+  noteUncertain(starts: readonly Start[]): void {
+    this.#uncertain = starts;
+  }
+
+  /**
+   * Releases tasks whose start was applied although its commit failed: nobody has
+   * the token, so they would time out without ever having been tried.
+   *
+   * @throws {Error} when the store fails; it can be called again
+   */
+  async releaseUncertain(): Promise<void> {
+    if (!this.hasUncertain) return;
+    await this.#options.changes.applyAll(
+      this.#uncertain.map(({ task, token }): EventRequest => ({
+        tenantId: task.tenantId,
+        id: task.id,
+        event: ({ attempt }) =>
+          attempt?.tokenHash !== sha256(token) ? undefined : {
+            kind: "release",
+            lease: { id: attempt.id },
+            reason: "the store failed before the task was handed out",
+          },
+        actor: SYSTEM_ACTOR,
+      })),
+    );
+    this.#uncertain = [];
+  }
+
+  /** Releases tasks whose waiter has gone, in the background. */
+  release(grants: readonly Grant[]): void {
+    const { changes, logger } = this.#options;
+    const requests = grants.flatMap(({ task }): EventRequest[] =>
+      task.attempt === undefined ? [] : [{
+        tenantId: task.tenantId,
+        id: task.id,
+        event: {
+          kind: "release",
+          lease: { id: task.attempt.id },
+          reason: "the worker had gone",
+        },
+        actor: SYSTEM_ACTOR,
+      }]
+    );
+    const releasing = changes.applyAll(requests).then(() => {}, (error) => {
+      // Their leases end by themselves.
+      logger.warn("Cannot give tasks back: the store failed", {
+        error: String(error),
+      });
+    }).finally(() => this.#releasing.delete(releasing));
+    this.#releasing.add(releasing);
+  }
+
+  /** Waits until all releases are written. */
+  async settled(): Promise<void> {
+    while (this.#releasing.size > 0) await Promise.all(this.#releasing);
+  }
+}

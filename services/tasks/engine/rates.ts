@@ -1,0 +1,131 @@
+/**
+ * The rate limit of a worker, for all of it or for each group: at most so many
+ * starts in any period of a length.
+ *
+ * @module
+ */
+
+import { BoundedMap } from "../../shared/bounded_map.ts";
+import type { WorkerDefinition } from "../domain/records.ts";
+
+/** A bound on starts. */
+export interface RateBound {
+  /** Most starts of a period. */
+  readonly count: number;
+  /** Length of the period. */
+  readonly periodMs: number;
+}
+
+/** The starts of the last period. */
+export class RateWindow {
+  /** Times of the last starts, oldest first. */
+  #starts: number[] = [];
+
+  /** How many may start now. */
+  room(bound: RateBound, nowMs: number): number {
+    this.#forget(bound, nowMs);
+    return Math.max(0, bound.count - this.#starts.length);
+  }
+
+  /** When the next one may start; `nowMs` when one may now. */
+  nextAtMs(bound: RateBound, nowMs: number): number {
+    this.#forget(bound, nowMs);
+    const { length } = this.#starts;
+    if (length < bound.count) return nowMs;
+    return (this.#starts[length - bound.count] ?? nowMs) + bound.periodMs;
+  }
+
+  /** Counts starts. */
+  add(starts: number, nowMs: number): void {
+    for (let index = 0; index < starts; index++) this.#starts.push(nowMs);
+  }
+
+  /** Whether it holds nothing that matters. */
+  isIdle(bound: RateBound, nowMs: number): boolean {
+    this.#forget(bound, nowMs);
+    return this.#starts.length === 0;
+  }
+
+  #forget({ periodMs }: RateBound, nowMs: number): void {
+    const [first = Infinity] = this.#starts;
+    const last = this.#starts.at(-1) ?? -Infinity;
+    if (first > nowMs - periodMs && last <= nowMs) return;
+    // A start in the future is from before the clock stepped back: it counts as
+    // one of now, or the bound would be exceeded.
+    this.#starts = this.#starts.filter((start) => start > nowMs - periodMs)
+      .map((start) => Math.min(start, nowMs));
+  }
+}
+
+type WorkerRate = NonNullable<NonNullable<WorkerDefinition["limits"]>["rate"]>;
+
+/**
+ * Most groups whose starts are remembered. Beyond that the group that started
+ * nothing for longest is forgotten: it may go faster, but memory is bounded.
+ */
+const MAX_GROUPS = 10_000;
+
+/**
+ * Counts starts. Only this process remembers them: after a restart the
+ * limit counts from zero.
+ */
+export class WorkerRates {
+  readonly #all = new RateWindow();
+  readonly #groups = new BoundedMap<string, RateWindow>({
+    maxEntries: MAX_GROUPS,
+  });
+  #rate: WorkerRate | undefined;
+
+  /** How many tasks of the worker may start now. */
+  room(worker: WorkerDefinition, nowMs: number): number {
+    const rate = worker.limits?.rate;
+    this.#rate = rate;
+    if (rate === undefined || rate.per !== "worker") return Infinity;
+    return this.#all.room(rate, nowMs);
+  }
+
+  /** How many tasks of a group may start now. */
+  groupRoom(
+    worker: WorkerDefinition,
+    { group, nowMs }: { readonly group: string; readonly nowMs: number },
+  ): number {
+    const rate = worker.limits?.rate;
+    if (rate === undefined || rate.per !== "group") return Infinity;
+    return this.#groups.peek(group)?.room(rate, nowMs) ?? rate.count;
+  }
+
+  /** When the next task may start, where a limit holds it back. */
+  nextAtMs(worker: WorkerDefinition, nowMs: number): number {
+    const rate = worker.limits?.rate;
+    if (rate === undefined || rate.per !== "worker") return nowMs;
+    return this.#all.nextAtMs(rate, nowMs);
+  }
+
+  /** When the next task of a group may start, where a limit holds it back. */
+  groupNextAtMs(
+    worker: WorkerDefinition,
+    { group, nowMs }: { readonly group: string; readonly nowMs: number },
+  ): number {
+    const rate = worker.limits?.rate;
+    if (rate === undefined || rate.per !== "group") return nowMs;
+    return this.#groups.peek(group)?.nextAtMs(rate, nowMs) ?? nowMs;
+  }
+
+  /** Counts a start. */
+  add(group: string, nowMs: number): void {
+    if (this.#rate === undefined) return;
+    this.#all.add(1, nowMs);
+    if (this.#rate.per === "worker") return;
+    let window = this.#groups.get(group);
+    if (window === undefined) {
+      window = new RateWindow();
+      this.#groups.set(group, window);
+    }
+    window.add(1, nowMs);
+  }
+
+  /** Whether it holds nothing that matters. */
+  isIdle(nowMs: number): boolean {
+    return this.#rate === undefined || this.#all.isIdle(this.#rate, nowMs);
+  }
+}

@@ -1,0 +1,337 @@
+/**
+ * The routes of those who hold a lease: one for each action, and one for reports
+ * about many leases at once.
+ *
+ * @module
+ */
+
+import { named } from "../../../shared/schema/schema.ts";
+import { asGiven, list } from "../../../shared/schema/composite.ts";
+import {
+  MAX_BATCH_FAULTS,
+  withFewFaults,
+} from "../../../shared/schema/fault.ts";
+import { object } from "../../../shared/schema/object.ts";
+import { leaseHolder } from "../../engine/leases.ts";
+import {
+  type Answer,
+  type JsonAnswer,
+  problemText,
+  statusOf,
+} from "../../http/answer.ts";
+import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import {
+  invalidRequest,
+  type ProblemAnswer,
+} from "../../http/problem_answer.ts";
+import type { ProblemCode } from "../../http/problem_catalog.ts";
+import {
+  type AnyRoute,
+  defineRoute,
+  optionalBody,
+  requiredBody,
+  type RouteBody,
+} from "../../http/route.ts";
+import type { ApiParts } from "../api_parts.ts";
+import {
+  type LeaseScrubbers,
+  type LogBudget,
+  type LogTally,
+  MAX_ATTEMPT_LINES,
+} from "./held_leases.ts";
+import { SentReport } from "./lease_report.ts";
+import { LEASE_RESULTS, LEASE_STATE } from "./lease_schema.ts";
+import {
+  type ActionReport,
+  COMPLETE_BODY,
+  FAIL_BODY,
+  HEARTBEAT_BODY,
+  HELD_REPORT,
+  type HeldReport,
+  type LeaseAction,
+  LOG_BODY,
+  MAX_OUTCOME_BYTES,
+  RELEASE_BODY,
+} from "./report_schema.ts";
+
+/** Most reports of a batch. */
+const MAX_REPORTS = 1_000;
+
+/** Most values of a batch: a thousand for each report. */
+const MAX_VALUES = 1_048_576;
+
+/** Reports are read one by one: a bad one takes nothing from the others. */
+const BATCH = named(
+  "LeaseBatch",
+  object({
+    leases: list(asGiven(HELD_REPORT.json, [HELD_REPORT]), {
+      minItems: 1,
+      maxItems: MAX_REPORTS,
+    }),
+  }),
+);
+
+/** Results are read whole and kept in part, so they may be longer than that. */
+const OUTCOME_BODY = { maxBytes: () => MAX_OUTCOME_BYTES };
+
+/** What the routes need. */
+export interface LeaseActionParts {
+  /** The parts of all routes. */
+  readonly parts: ApiParts;
+  /** Finds what removes secrets. */
+  readonly scrubbers: LeaseScrubbers;
+  /** Counts log lines. */
+  readonly budget: LogBudget;
+}
+
+/** The routes of those who hold a lease. */
+export function leaseActionRoutes(
+  common: LeaseActionParts,
+): readonly AnyRoute[] {
+  return [
+    batchRoute(common),
+    actionRoute({
+      ...common,
+      action: "heartbeat",
+      operationId: "heartbeatLease",
+      summary: "Go on with a lease",
+      description: "Extends the lease, never beyond the time the attempt may " +
+        "take. `canceled` tells that the work is to be stopped; where the " +
+        "task was removed, the problem `lease_gone` tells it.",
+      body: optionalBody(HEARTBEAT_BODY, {
+        example: { progress: { done: 40, of: 100 } },
+      }),
+      report: (body) => ({ ...body, action: "heartbeat" }),
+    }),
+    actionRoute({
+      ...common,
+      action: "complete",
+      operationId: "completeLease",
+      summary: "Tell that the work is done",
+      description: "To say so twice is fine. Of a result longer than 64 KiB " +
+        "the beginning is kept; a body of more than 4 MiB is refused.",
+      body: optionalBody(COMPLETE_BODY, {
+        ...OUTCOME_BODY,
+        tooLargeAdvice: "say it again without the result",
+        example: { result: { sent: true } },
+      }),
+      report: (body) => ({ ...body, action: "complete" }),
+    }),
+    actionRoute({
+      ...common,
+      action: "fail",
+      operationId: "failLease",
+      summary: "Tell that the work has failed",
+      description: "The retry policy decides what follows, unless `retry` is " +
+        "false. To say so twice is fine.",
+      body: optionalBody(FAIL_BODY, {
+        ...OUTCOME_BODY,
+        tooLargeAdvice: "say it again without the error's detail",
+        example: {
+          error: { code: "mailbox_full", message: "The mailbox is full" },
+          retry_after: "PT10M",
+        },
+      }),
+      report: (body) => ({ retry: true, ...body, action: "fail" }),
+    }),
+    actionRoute({
+      ...common,
+      action: "release",
+      operationId: "releaseLease",
+      summary: "Give a task back",
+      description: "No try is spent. To say so twice is fine.",
+      body: optionalBody(RELEASE_BODY, {
+        example: { reason: "shutting down" },
+      }),
+      report: (body) => ({ ...body, action: "release" }),
+    }),
+    actionRoute({
+      ...common,
+      action: "log",
+      operationId: "logLease",
+      summary: "Add lines to the history of a task",
+      description: "Lines that are sent twice are there twice. An attempt " +
+        `may have ${MAX_ATTEMPT_LINES.toLocaleString("en")}; of a call with ` +
+        "more none are added.",
+      problems: ["lease_gone", "quota_exceeded"],
+      body: requiredBody(LOG_BODY, {
+        maxBytes: () => 262_144,
+        example: { lines: ["connected", "sent 40 of 100"] },
+      }),
+      report: (body) => ({ ...body, action: "log" }),
+    }),
+  ];
+}
+
+interface ActionRouteOptions<Body> extends LeaseActionParts {
+  readonly action: LeaseAction;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  /** @default only that the lease is gone */
+  readonly problems?: readonly ProblemCode[];
+  readonly body: RouteBody<Body>;
+  readonly report: (body: Body) => ActionReport;
+}
+
+function actionRoute<Body>(options: ActionRouteOptions<Body>): AnyRoute {
+  const { action, operationId, summary, description, body, report } = options;
+  return defineRoute({
+    method: "POST",
+    path: `/v1/leases/:id/${action}`,
+    hosts: "tenant",
+    operationId,
+    summary,
+    description,
+    tags: ["leases"],
+    access: { kind: "lease" },
+    body,
+    answers: {
+      200: { description: "What has become of it", shape: LEASE_STATE },
+    },
+    problems: options.problems ?? ["lease_gone"],
+    handle: (call) => handleReport(call, report(call.body), options),
+  });
+}
+
+async function handleReport(
+  call: Call<unknown, unknown>,
+  report: ActionReport,
+  { parts, scrubbers, budget }: LeaseActionParts,
+): Promise<Answer> {
+  const { holder } = call;
+  if (holder === undefined) {
+    throw new TypeError("Cannot tell whose lease it is: no token was read");
+  }
+  const pause = call.pausing.pause();
+  if (pause !== undefined) await pause;
+  const [scrubber] = await scrubbers.ofAll([holder]);
+  const sent = new SentReport(report, {
+    holder,
+    scrubber,
+    tally: report.action === "log" ? await budget.tally(holder) : undefined,
+  });
+  return sent.answer(await parts.engine.leases.report(sent));
+}
+
+type BatchCall = Call<unknown, { readonly leases: readonly unknown[] }>;
+
+/** The route for reports about many leases at once, in one commit. */
+function batchRoute(parts: LeaseActionParts): AnyRoute {
+  return defineRoute({
+    method: "POST",
+    path: "/v1/leases/batch",
+    hosts: "tenant",
+    operationId: "sayLeases",
+    summary: "Say something with many leases at once",
+    description: "Each word stands for itself and is answered in its place, " +
+      "as it would be alone. All of them are written in one commit. Words " +
+      "about the same lease are heard in their order. A worker's credential " +
+      "speaks for its own leases only.",
+    tags: ["leases"],
+    access: { kind: "worker" },
+    body: requiredBody(BATCH, {
+      maxBytes: () => MAX_OUTCOME_BYTES,
+      maxValues: MAX_VALUES,
+      example: {
+        leases: [{
+          id: "lse_01h455vb4pex5vsknk084sn02q_1",
+          token: "lt_Qm9ndXMgdG9rZW4gZm9yIHRoZSBkb2N1bWVudGF0aW9u",
+          action: "complete",
+          result: { sent: true },
+        }],
+      },
+    }),
+    answers: {
+      200: { description: "What came of each", shape: LEASE_RESULTS },
+    },
+    problems: [],
+    handle: (call) => handleBatch(call, parts),
+  });
+}
+
+/** A report of a batch, or what is wrong with it. */
+type ReadReport =
+  | { readonly kind: "report"; readonly report: HeldReport }
+  | ProblemAnswer;
+
+async function handleBatch(
+  call: BatchCall,
+  { parts, scrubbers, budget }: LeaseActionParts,
+): Promise<Answer> {
+  const caller = callerOf(call);
+  const tenantId = tenantOf(call).id;
+  const workerId = caller.kind === "worker" ? caller.workerId : undefined;
+  const read: ReadReport[] = [];
+  let faultsLeft = MAX_BATCH_FAULTS;
+  for (const [index, given] of call.body.leases.entries()) {
+    const one = readReport(given, { index, faultsLeft });
+    if (one.kind === "problem") faultsLeft -= one.errors?.length ?? 0;
+    read.push(one);
+    const pause = call.pausing.pause();
+    if (pause !== undefined) await pause;
+  }
+  const reports = read.filter((one) => one.kind === "report")
+    .map(({ report }) => report);
+  const holders = reports.map(({ id: leaseId, token }) =>
+    leaseHolder({ tenantId, leaseId, token })
+  );
+  const found = await scrubbers.ofAll(holders);
+  const tallies = new Map<string, LogTally>();
+  const sent: SentReport[] = [];
+  for (const [index, report] of reports.entries()) {
+    const holder = holders[index]!;
+    let tally = tallies.get(report.id);
+    if (report.action === "log" && tally === undefined) {
+      tally = await budget.tally(holder);
+      tallies.set(report.id, tally);
+    }
+    const scrubber = found[index];
+    sent.push(new SentReport(report, { holder, scrubber, tally, workerId }));
+    const pause = call.pausing.pause();
+    if (pause !== undefined) await pause;
+  }
+  const outcomes = sent.length === 0
+    ? []
+    : await parts.engine.leases.reportAll(sent);
+  let next = 0;
+  const results: string[] = [];
+  for (const one of read) {
+    if (one.kind === "problem") results.push(resultOf(one, call));
+    else {
+      const index = next++;
+      results.push(resultOf(sent[index]!.answer(outcomes[index]!), call));
+    }
+    const pause = call.pausing.pause();
+    if (pause !== undefined) await pause;
+  }
+  return {
+    kind: "text",
+    status: 200,
+    text: `{"results":[${results.join(",")}]}`,
+    contentType: "application/json",
+  };
+}
+
+function readReport(
+  given: unknown,
+  { index, faultsLeft }: {
+    readonly index: number;
+    readonly faultsLeft: number;
+  },
+): ReadReport {
+  const { value: report, faults } = withFewFaults(
+    faultsLeft,
+    (faults) => HELD_REPORT.read(given, `/leases/${index}`, faults),
+  );
+  return report === undefined
+    ? invalidRequest(faults)
+    : { kind: "report", report };
+}
+
+/** One result as JSON text. */
+function resultOf(answer: JsonAnswer | ProblemAnswer, call: BatchCall): string {
+  return answer.kind === "json"
+    ? JSON.stringify({ status: 200, lease: answer.value })
+    : `{"status":${statusOf(answer)},"problem":${problemText(call, answer)}}`;
+}

@@ -1,0 +1,300 @@
+/**
+ * The report of a lease's holder: the event that it is for the task, and its
+ * answer.
+ *
+ * @module
+ */
+
+import type { Task } from "../../domain/task.ts";
+import type { LeaseProof, TaskEvent } from "../../domain/task_event.ts";
+import { beginningOf } from "../../engine/json_beginning.ts";
+import type {
+  LeaseHolder,
+  LeaseOutcome,
+  LeaseReport,
+} from "../../engine/leases.ts";
+import { cutWith, keptResult } from "../../engine/result.ts";
+import { json, type JsonAnswer } from "../../http/answer.ts";
+import { leaseOfNoTask, noSuchLease } from "../../http/admission.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import { utcTime } from "../../domain/utc_time.ts";
+import type { Scrubber } from "../../secrets/scrub.ts";
+import { type LogTally, MAX_ATTEMPT_LINES } from "./held_leases.ts";
+import type {
+  ActionReport,
+  LeaseAction,
+  ReportBodies,
+} from "./report_schema.ts";
+
+/** What a report needs beside its body. */
+export interface SentReportOptions {
+  /** Who sent it. */
+  readonly holder: LeaseHolder;
+  /** Removes the secrets of the lease's worker; undefined when it has none. */
+  readonly scrubber: Scrubber | undefined;
+  /**
+   * Counts the log lines of the lease; needed for those only.
+   * @default they are not counted
+   */
+  readonly tally?: LogTally | undefined;
+  /**
+   * The only worker whose leases the sender may hold.
+   * @default any
+   */
+  readonly workerId?: string | undefined;
+}
+
+/** A token that fits no lease: no hash is empty. */
+const NO_TOKEN = "";
+
+/** Most characters of an error's message and of a reason. */
+const MAX_MESSAGE_CHARS = 2_000;
+/** Most characters of a log line. */
+const MAX_LINE_CHARS = 1_000;
+/** Most characters of an error's detail as JSON text. */
+const MAX_DETAIL_CHARS = 8_192;
+/**
+ * How much of what may be longer is looked at, in characters. A secret may be as
+ * long, and what is left of one at the cut is taken out.
+ */
+const MAX_READ_CHARS = 65_536;
+
+/** The code of failures that have none of their own. */
+const DEFAULT_CODE = "failed";
+const DEFAULT_MESSAGE = "The worker said no more than that it failed";
+
+/** A report that was sent, from its body to its answer. */
+export class SentReport implements LeaseReport {
+  /** Who sent it. */
+  readonly holder: LeaseHolder;
+  readonly #action: LeaseAction;
+  readonly #options: SentReportOptions;
+  readonly #makeEvent: (lease: LeaseProof) => TaskEvent;
+  /** Whether the lease is of another worker than the sender's. */
+  #isForeign = false;
+  /** The log lines, once it is known whether there is room for them. */
+  #lines: { readonly count: number; readonly isReserved: boolean } | undefined;
+
+  /** A report that was not applied yet. */
+  constructor(report: ActionReport, options: SentReportOptions) {
+    this.holder = options.holder;
+    this.#action = report.action;
+    this.#options = options;
+    this.#makeEvent = eventOfReport(report, options.scrubber);
+  }
+
+  /** The event for the lease's task; reserves room for log lines of a holder. */
+  event(lease: LeaseProof, task: Task): TaskEvent {
+    const { workerId, tally } = this.#options;
+    this.#isForeign = workerId !== undefined && task.workerId !== workerId;
+    const proof = this.#isForeign
+      ? { id: lease.id, tokenHash: NO_TOKEN }
+      : lease;
+    const event = this.#makeEvent(proof);
+    const isHeld = task.attempt?.id === proof.id &&
+      task.attempt.tokenHash === proof.tokenHash;
+    if (event.kind !== "log" || tally === undefined || !isHeld) return event;
+    // A commit that was refused is planned again, with the lines it has.
+    const count = event.lines.length;
+    this.#lines ??= { count, isReserved: tally.reserve(count) };
+    return this.#lines.isReserved ? event : { ...event, lines: [] };
+  }
+
+  /** The answer to an outcome; releases the room of lines that were not written. */
+  answer(outcome: LeaseOutcome): JsonAnswer | ProblemAnswer {
+    const { tally } = this.#options;
+    const lines = this.#lines;
+    if (lines?.isReserved === false && outcome.kind === "ok") {
+      return tooManyLines(lines.count, tally?.lines ?? 0);
+    }
+    if (lines?.isReserved && outcome.kind !== "ok") tally?.release(lines.count);
+    return answerOf(outcome, {
+      action: this.#action,
+      holder: this.holder,
+      isForeign: this.#isForeign,
+    });
+  }
+}
+
+function tooManyLines(count: number, used: number): ProblemAnswer {
+  return problem("quota_exceeded", {
+    detail: `Cannot add log lines: there are ${used}, ${count} are too many ` +
+      `more, an attempt may have ${MAX_ATTEMPT_LINES}`,
+    extensions: { limit: MAX_ATTEMPT_LINES, used },
+  });
+}
+
+function answerOf(
+  outcome: LeaseOutcome,
+  { action, holder: { leaseId, taskId }, isForeign }: {
+    readonly action: LeaseAction;
+    readonly holder: LeaseHolder;
+    readonly isForeign: boolean;
+  },
+): JsonAnswer | ProblemAnswer {
+  switch (outcome.kind) {
+    case "ok": {
+      const { task, isRepeated } = outcome;
+      const isOutcome = action !== "heartbeat" && action !== "log";
+      return json(viewState(task, {
+        leaseId,
+        isRepeated: isRepeated && isOutcome,
+      }));
+    }
+    case "lease_gone": {
+      const { reason, isCanceled } = outcome;
+      const canceled = isCanceled && !isForeign;
+      return canceled && action === "heartbeat"
+        ? json(viewCanceled(leaseId, taskId))
+        : problem("lease_gone", { detail: reason, extensions: { canceled } });
+    }
+    case "missing":
+      return taskId === undefined ? noSuchLease() : leaseOfNoTask();
+    case "conflict":
+      throw new Error(
+        `Cannot write the report of a worker: there is a conflict by ` +
+          `"${outcome.reason}"`,
+      );
+  }
+}
+
+function viewState(
+  task: Task,
+  { leaseId, isRepeated }: {
+    readonly leaseId: string;
+    readonly isRepeated: boolean;
+  },
+): Readonly<Record<string, unknown>> {
+  const { id, status, attempt } = task;
+  const isNext = status === "retry" || status === "done" ||
+    status === "scheduled" || status === "waiting";
+  return {
+    id: leaseId,
+    task: id,
+    status,
+    date: isNext ? utcTime(task.dateMs) : null,
+    expires_at: attempt?.id === leaseId ? utcTime(attempt.expiresAtMs) : null,
+    canceled: false,
+    repeated: isRepeated,
+  };
+}
+
+/** The answer to a heartbeat of canceled work. */
+function viewCanceled(
+  leaseId: string,
+  taskId: string | undefined,
+): Readonly<Record<string, unknown>> {
+  return {
+    id: leaseId,
+    task: taskId,
+    status: "canceled",
+    date: null,
+    expires_at: null,
+    canceled: true,
+    repeated: false,
+  };
+}
+
+/**
+ * Makes the event of a report. Secrets are taken out of all that is kept, and only
+ * then is it cut to its length: what was cut would not be found.
+ */
+function eventOfReport(
+  report: ActionReport,
+  scrubber: Scrubber | undefined,
+): (lease: LeaseProof) => TaskEvent {
+  switch (report.action) {
+    case "heartbeat":
+      return heartbeat(report, scrubber);
+    case "complete": {
+      const { result } = report;
+      const kept = result === undefined || result === null
+        ? {}
+        : keptResult(result, scrubber === undefined ? {} : { scrubber });
+      return (lease) => ({ kind: "complete", lease, ...kept });
+    }
+    case "fail":
+      return fail(report, scrubber);
+    case "release": {
+      const { delay, reason } = report;
+      const kept = {
+        ...(delay === undefined ? {} : { delayMs: delay }),
+        ...(reason === undefined
+          ? {}
+          : { reason: cut(beginning(reason, scrubber), MAX_MESSAGE_CHARS) }),
+      };
+      return (lease) => ({ kind: "release", lease, ...kept });
+    }
+    case "log": {
+      // Together: a secret with line ends, such as a key, fills several lines.
+      const lines = clean(report.lines.join("\n"), scrubber).split("\n")
+        .map((line) => cut(line, MAX_LINE_CHARS));
+      return (lease) => ({ kind: "log", lease, lines });
+    }
+  }
+}
+
+function heartbeat(
+  { extend, progress }: ReportBodies["heartbeat"],
+  scrubber: Scrubber | undefined,
+): (lease: LeaseProof) => TaskEvent {
+  const said = progress === undefined || progress === null ? {} : {
+    progressJson: JSON.stringify(scrubber?.scrubJson(progress) ?? progress),
+  };
+  const kept = extend === undefined ? said : { ...said, extendMs: extend };
+  return (lease) => ({ kind: "heartbeat", lease, ...kept });
+}
+
+function fail(
+  { error, retry, retry_after: retryAfterMs }: ReportBodies["fail"],
+  scrubber: Scrubber | undefined,
+): (lease: LeaseProof) => TaskEvent {
+  const { code, message, detail } = typeof error === "string"
+    ? { message: error }
+    : error ?? { message: "" };
+  const said = beginning(message, scrubber);
+  const kept = {
+    failure: {
+      code: code === undefined ? DEFAULT_CODE : clean(code, scrubber),
+      ...(retry ? {} : { isFinal: true }),
+    },
+    message: said === "" ? DEFAULT_MESSAGE : cut(said, MAX_MESSAGE_CHARS),
+    ...(detail === undefined || detail === null
+      ? {}
+      : { detailJson: keptDetail(detail, scrubber) }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+  return (lease) => ({ kind: "fail", lease, ...kept });
+}
+
+/** The detail as JSON text; of a long one the beginning of that text as a string. */
+function keptDetail(detail: unknown, scrubber: Scrubber | undefined): string {
+  const { value } = beginningOf(detail, {
+    maxChars: MAX_READ_CHARS,
+    ...(scrubber === undefined ? {} : { cut: cutWith(scrubber) }),
+  });
+  const cleaned = scrubber === undefined ? value : scrubber.scrubJson(value);
+  const json = JSON.stringify(cleaned);
+  return json.length <= MAX_DETAIL_CHARS
+    ? json
+    : JSON.stringify(cut(json, MAX_DETAIL_CHARS));
+}
+
+/** The beginning of a text that may be long, without secrets. */
+function beginning(text: string, scrubber: Scrubber | undefined): string {
+  if (text.length <= MAX_READ_CHARS) return clean(text, scrubber);
+  return scrubber === undefined
+    ? text.slice(0, MAX_READ_CHARS)
+    : cutWith(scrubber)(text, MAX_READ_CHARS);
+}
+
+function clean(text: string, scrubber: Scrubber | undefined): string {
+  return scrubber === undefined ? text : scrubber.scrubText(text);
+}
+
+/** The beginning of a text; no half of a character is left at its end. */
+function cut(text: string, maxChars: number): string {
+  return text.length <= maxChars
+    ? text
+    : `${text.slice(0, maxChars - 1).toWellFormed()}…`;
+}
