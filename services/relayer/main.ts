@@ -18,7 +18,7 @@ import { runAccount } from "./cli/account.ts";
 import { LEDGER_FILE, openDataFolder } from "./open_data.ts";
 import { serve } from "./serve.ts";
 import { type RelayerSettings, relayerSettings } from "./settings.ts";
-import { parseMasterKeys } from "./vault/master_keys.ts";
+import { parseMasterKeys } from "../shared/master_keys.ts";
 
 /** The version that `/version` tells. */
 const VERSION = "0.1.0";

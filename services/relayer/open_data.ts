@@ -23,7 +23,7 @@ import { createSqliteStore } from "./store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
 import type { RelayerStore } from "./store/store.ts";
 import { createLocalVault } from "./vault/local_vault.ts";
-import { parseMasterKeys } from "./vault/master_keys.ts";
+import { type MasterKey, parseMasterKeys } from "../shared/master_keys.ts";
 import type { RelayerVault } from "./vault/vault.ts";
 
 /**
@@ -192,7 +192,7 @@ function blobsOf(
 
 function masterKeysOf(
   { masterKeys }: RelayerSettings,
-): readonly Uint8Array[] | undefined {
+): readonly MasterKey[] | undefined {
   if (masterKeys === "") return undefined;
   const outcome = parseMasterKeys(masterKeys);
   if (outcome.kind === "invalid") {

@@ -87,9 +87,9 @@ export const relayerSettings = {
     name: "MASTER_KEYS",
     default: "",
     group: STORAGE,
-    help: "Keys that wrap the owners' keys, each base64 of 32 bytes, several " +
-      "with commas, the current one first. When empty, a key is made in the " +
-      "data folder.",
+    help: "Keys that wrap the owners' keys, each base64 of 32 bytes or " +
+      "<id>:<base64>, several with commas, the current one first. When empty, " +
+      "a key is made in the data folder.",
   }),
   publisherUrl: textOption({
     name: "BLOB_PUBLISHER_URL",

@@ -23,10 +23,7 @@ import { postJson, runTenant } from "./cli/tenant.ts";
 import { runPreview } from "./cli/preview.ts";
 import { runRewrap } from "./cli/rewrap.ts";
 import { quietLogger } from "./quiet_logger.ts";
-import {
-  type OpenKeysOutcome,
-  openMasterKeys,
-} from "./secrets/open_master_keys.ts";
+import { type OpenKeysOutcome, openMasterKeys } from "./secrets/master_keys.ts";
 import { serve } from "./wiring.ts";
 import { type TasksSettings, tasksSettings } from "./settings.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite_store.ts";

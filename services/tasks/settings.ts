@@ -126,8 +126,8 @@ export const tasksSettings = {
     name: "MASTER_KEYS",
     default: "",
     group: STORAGE,
-    help: "Keys that wrap the tenants' keys: <id>:<base64 of 32 bytes>, " +
-      "several with commas, the current one first.",
+    help: "Keys that wrap the tenants' keys, each base64 of 32 bytes or " +
+      "<id>:<base64>, several with commas, the current one first.",
   }),
   masterKeysFile: textOption({
     name: "MASTER_KEYS_FILE",

@@ -1,3 +1,4 @@
+import { masterKeyOf } from "../../shared/master_keys.ts";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
@@ -92,7 +93,9 @@ class FileWorld {
   constructor(dataFolder: string) {
     const options = { dataFolder, clock: this.#clock, logger: this.#logger };
     this.#store = createSqliteStore(options);
-    const masterKeys = [Uint8Array.from({ length: 32 }, (_, at) => at)];
+    const masterKeys = [
+      masterKeyOf(Uint8Array.from({ length: 32 }, (_, at) => at)),
+    ];
     this.#vault = createLocalVault({ ...options, masterKeys });
   }
 

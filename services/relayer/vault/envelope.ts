@@ -86,7 +86,7 @@ const FIXED_BYTES = 8;
 const CHECK_BYTES = 4;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const CIPHER = "aes-256-gcm";
 
 /**

@@ -18,6 +18,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { MasterKey } from "../../shared/master_keys.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import {
   type EnvelopeHead,
@@ -31,7 +32,7 @@ import {
   sealLongEnvelope,
 } from "./envelope.ts";
 import { KeyDatabase } from "./key_database.ts";
-import { masterKeysOf, readMasterKeyFile } from "./master_keys.ts";
+import { readMasterKeyFile } from "./master_keys.ts";
 import { type KeyPurpose, RootKeys } from "./root_keys.ts";
 import {
   decodeContent,
@@ -59,11 +60,11 @@ export interface LocalVaultOptions {
   /** Hears of a new master key and of envelopes of later programs. */
   readonly logger: Logger;
   /**
-   * Master keys of 32 bytes: the first seals, all open.
+   * Master keys: the first seals, all open.
    *
    * @default those of the file `master.key`, which is made at the first start
    */
-  readonly masterKeys?: readonly Uint8Array[] | undefined;
+  readonly masterKeys?: readonly MasterKey[] | undefined;
   /**
    * Most data keys that are kept opened.
    *
@@ -133,16 +134,15 @@ class LocalVault implements RelayerVault {
       // A new master key beside keys of another one would open none of them.
       const mayCreate = database.roots().length === 0;
       const { masterKeys } = this.#options;
-      const fromFile = masterKeys === undefined
-        ? await readMasterKeyFile(dataFolder, { mayCreate, logger })
-        : [];
-      const masters = masterKeysOf(masterKeys ?? fromFile);
+      const masters = masterKeys?.map((key) => ({
+        ...key,
+        secret: key.secret.slice(),
+      })) ?? await readMasterKeyFile(dataFolder, { mayCreate, logger });
       try {
         const roots = await RootKeys.open(database, masters);
         this.#ready = { database, roots };
       } finally {
         for (const { secret } of masters) secret.fill(0);
-        for (const key of fromFile) key.fill(0);
       }
     } catch (error) {
       await database.close();

@@ -7,14 +7,17 @@ import {
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import { masterKeyOf } from "../../shared/master_keys.ts";
 import { StoreBusyError } from "../store/store.ts";
 import { sampleContent, withVault } from "./testing/open_vault.ts";
 import type { IndexEntry } from "./vault.ts";
 
 const ALICE = `0x${"a1".repeat(32)}`;
 const BOB = `0x${"b2".repeat(32)}`;
-const MASTER = Uint8Array.from({ length: 32 }, (_, at) => at + 1);
-const NEXT_MASTER = Uint8Array.from({ length: 32 }, (_, at) => at + 100);
+const MASTER = masterKeyOf(Uint8Array.from({ length: 32 }, (_, at) => at + 1));
+const NEXT_MASTER = masterKeyOf(
+  Uint8Array.from({ length: 32 }, (_, at) => at + 100),
+);
 
 const ENTRY: IndexEntry = {
   vector: Float32Array.of(0.25, -1, 0, 3e-8),
@@ -257,8 +260,19 @@ Deno.test("seal() refuses when too many keys wait", async () => {
   }, { maxQueuedKeys: 2 });
 });
 
+Deno.test("a vault opens by a master key that was given an id since", async () => {
+  const named = masterKeyOf(MASTER.secret, "prod");
+  await withVault(async (vault, { reopen }) => {
+    const { bytes } = await vault.seal(ALICE, sampleContent());
+    const later = await reopen({ masterKeys: [named] });
+    assertEquals((await later.open(ALICE, bytes)).kind, "ok");
+    const behind = await reopen({ masterKeys: [NEXT_MASTER, named] });
+    assertEquals((await behind.open(ALICE, bytes)).kind, "ok");
+  }, { masterKeys: [MASTER] });
+});
+
 Deno.test("a vault overwrites no key that its caller keeps", async () => {
-  const masterKeys = [MASTER.slice()];
+  const masterKeys = [masterKeyOf(MASTER.secret)];
   await withVault(async (vault, { reopen }) => {
     const { bytes } = await vault.seal(ALICE, sampleContent());
     const later = await reopen({ masterKeys });

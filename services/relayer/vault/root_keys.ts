@@ -16,7 +16,7 @@ import {
   sealEnvelope,
 } from "./envelope.ts";
 import type { KeyDatabase, WrappedRoot } from "./key_database.ts";
-import type { MasterKey } from "./master_keys.ts";
+import { findMasterKey, type MasterKey } from "../../shared/master_keys.ts";
 
 /** What a derived key is for. */
 export type KeyPurpose = "data key" | "index" | "digest";
@@ -147,7 +147,7 @@ function openRoot(
     );
   }
   const { head } = outcome;
-  const master = masters.find((key) => key.id === head.keyId);
+  const master = findMasterKey(masters, head.keyId);
   if (master === undefined) {
     throw new Error(
       `Cannot open the vault: "keys.db" needs the master key "${head.keyId}", ` +

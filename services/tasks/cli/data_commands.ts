@@ -19,7 +19,7 @@ import {
   textOption,
 } from "../../shared/options.ts";
 import { describeError } from "../../shared/settled.ts";
-import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
+import type { OpenKeysOutcome } from "../secrets/master_keys.ts";
 import { sha256 } from "../store/digest.ts";
 import {
   backupDatabase,

@@ -18,8 +18,7 @@ import {
 import { quote } from "../../shared/quote.ts";
 import { describeError } from "../../shared/settled.ts";
 import { sealedKeyId } from "../secrets/envelope.ts";
-import type { MasterKeys } from "../secrets/master_keys.ts";
-import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
+import type { MasterKeys, OpenKeysOutcome } from "../secrets/master_keys.ts";
 import { planRewrap, type WrappedKey } from "../secrets/tenant_key.ts";
 import { changeDataKeys, changeProofKeys } from "../store/sqlite/data_keys.ts";
 

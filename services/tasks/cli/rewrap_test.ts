@@ -1,8 +1,11 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { MasterKeys, type SealingKey } from "../secrets/master_keys.ts";
-import type { OpenKeysOutcome } from "../secrets/open_master_keys.ts";
+import {
+  MasterKeys,
+  type OpenKeysOutcome,
+  type SealingKey,
+} from "../secrets/master_keys.ts";
 import {
   createTenantKey,
   unwrapTenantKey,

@@ -1,29 +1,25 @@
 /**
- * The master keys: what every tenant's own key is wrapped with.
+ * The ring of master keys that wrap the tenants' keys, and where it comes from.
  *
  * @module
  */
 
 import { createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
-import { parseBase64Key } from "../../shared/base64_key.ts";
-import { quote } from "../../shared/quote.ts";
+import {
+  KEY_BYTES,
+  type MasterKey,
+  parseMasterKeys,
+} from "../../shared/master_keys.ts";
 
 /** A key to seal with and the id that sealed text names it by. */
 export interface SealingKey {
   /** Its id; no secret. */
   readonly id: string;
+  /** Another id that sealed text may name it by. */
+  readonly fingerprint?: string | undefined;
   /** The 256 bits, in a form that no log and no JSON shows. */
   readonly secret: KeyObject;
 }
-
-/** What reading master keys comes to. */
-export type MasterKeysOutcome =
-  | { readonly kind: "ok"; readonly masterKeys: MasterKeys }
-  | {
-    readonly kind: "invalid";
-    /** What is wrong, as a message for the operator; holds no part of a key. */
-    readonly reason: string;
-  };
 
 /** A key that proves, and the id of the master key that gives it. */
 export interface ProofKey {
@@ -36,30 +32,22 @@ export interface ProofKey {
 /** What makes a key that proves another one than all that seal. */
 const PROOF_USE = "tercet tasks proofs";
 
-/** Bytes of a key of AES-256. */
-export const KEY_BYTES = 32;
-
-/** Keys that a ring holds at most. */
-export const MAX_MASTER_KEYS = 32;
-
-/** Shorter than any key in base64, so that a key in the id's place is no id. */
-const KEY_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
-
 /** A ring of keys: one that seals, and older ones that still open. */
 export class MasterKeys {
   /** The key that seals from now on. */
   readonly current: SealingKey;
-  readonly #keys: ReadonlyMap<string, SealingKey>;
+  readonly #keys: readonly SealingKey[];
 
   /** A ring whose current key is `current`; `older` ones only open. */
   constructor(current: SealingKey, older: readonly SealingKey[] = []) {
     this.current = current;
-    this.#keys = new Map([...older, current].map((key) => [key.id, key]));
+    this.#keys = [current, ...older];
   }
 
-  /** The key with this id, `undefined` when the ring has none. */
+  /** The key that sealed text names by its id, or else by its fingerprint. */
   find(id: string): SealingKey | undefined {
-    return this.#keys.get(id);
+    return this.#keys.find((key) => key.id === id) ??
+      this.#keys.find(({ fingerprint }) => fingerprint === id);
   }
 
   /**
@@ -67,108 +55,99 @@ export class MasterKeys {
    * the current one first.
    */
   proofKeys(): readonly ProofKey[] {
-    return this.ids().flatMap((id) => {
-      const secret = this.find(id)?.secret;
-      if (secret === undefined) return [];
+    return this.#keys.flatMap(({ id, fingerprint, secret }) => {
       const key = hkdfSync("sha256", secret, "", PROOF_USE, KEY_BYTES);
-      return [{ id, key: new Uint8Array(key) }];
+      return [...new Set([id, fingerprint ?? id])]
+        .map((name) => ({ id: name, key: new Uint8Array(key) }));
     });
   }
 
   /** Ids of all keys, the current one first. */
   ids(): string[] {
-    const older = [...this.#keys.keys()].filter((id) => id !== this.current.id);
-    return [this.current.id, ...older];
+    return this.#keys.map(({ id }) => id);
   }
 }
 
-/**
- * Reads master keys as a setting holds them: `<key id>:<base64 of 32 bytes>`,
- * several with commas between them, the first being the current one.
- */
-export function parseMasterKeys(text: string): MasterKeysOutcome {
-  const entries = text.split(",").map((entry, index) => ({
-    place: `entry ${index + 1}`,
-    text: entry.trim(),
-  }));
-  return build(text.trim() === "" ? [] : entries);
+/** Where master keys may be. */
+export interface MasterKeySource {
+  /** Keys in a setting; empty when they are elsewhere. */
+  readonly keys: string;
+  /** A file with keys; empty for the default one, `none` for no keys. */
+  readonly file: string;
+  /** Where a key is made when nothing else is said. */
+  readonly defaultFile: string;
+  /** Reads a text file; undefined when it is not there. */
+  readonly read: (path: string) => Promise<string | undefined>;
+  /**
+   * Writes a new file that its owner alone may read, durably; rejects when it is
+   * there.
+   * @default no key is made: it is a problem when there is none
+   */
+  readonly create?: (path: string, text: string) => Promise<void>;
+  /** Gives that many random bytes, fit for keys. */
+  readonly randomBytes: (length: number) => Uint8Array;
 }
 
-/**
- * Reads master keys as a file holds them: one `<key id>:<base64 of 32 bytes>` a
- * line, the first being the current one. Empty lines and those that begin with
- * `#` count for nothing.
- */
-export function parseMasterKeyFile(content: string): MasterKeysOutcome {
-  const lines = content.replace(/^\uFEFF/, "").split(/\r?\n/);
-  const entries = lines.map((line, index) => ({
-    place: `line ${index + 1}`,
-    text: line.trim(),
-  })).filter(({ text }) => text !== "" && !text.startsWith("#"));
-  return build(entries);
+/** The outcome of opening the master keys. */
+export type OpenKeysOutcome =
+  | { readonly kind: "ok"; readonly masterKeys: MasterKeys }
+  /** The setting says `none`: there are no secrets then. */
+  | { readonly kind: "none" }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+/** Opens the master keys; makes one when none is named and it may. */
+export async function openMasterKeys(
+  source: MasterKeySource,
+): Promise<OpenKeysOutcome> {
+  const { keys, file, defaultFile, read, create } = source;
+  if (keys !== "") return readRing(keys, "MASTER_KEYS");
+  if (file === "none") return { kind: "none" };
+  const path = file === "" ? defaultFile : file;
+  const text = await read(path);
+  if (text !== undefined) return readRing(text, path);
+  if (file !== "") {
+    return {
+      kind: "invalid",
+      problem: `Cannot read master keys: there is no file "${path}"; ` +
+        "MASTER_KEYS_FILE names it",
+    };
+  }
+  if (create === undefined) {
+    return {
+      kind: "invalid",
+      problem: `Cannot read master keys: there is no file "${path}", and ` +
+        "neither MASTER_KEYS nor MASTER_KEYS_FILE is set",
+    };
+  }
+  const made = newMasterKeyFile(source.randomBytes);
+  await create(path, made);
+  return readRing(made, path);
 }
 
-/** One key as it is written, and where. */
-interface Entry {
-  readonly place: string;
-  readonly text: string;
+/** The text of a file with one new key. */
+function newMasterKeyFile(
+  randomBytes: (length: number) => Uint8Array,
+): string {
+  const id = `k${new Uint8Array(randomBytes(4)).toHex()}`;
+  const key = new Uint8Array(randomBytes(KEY_BYTES)).toBase64();
+  return "# The key that the tenants' secrets are sealed with. Keep a copy of\n" +
+    "# it apart from the backups of the data: without it secrets are lost.\n" +
+    `${id}:${key}\n`;
 }
 
-function build(entries: readonly Entry[]): MasterKeysOutcome {
-  if (entries.length > MAX_MASTER_KEYS) {
-    return invalid(
-      `there are ${entries.length} of them, ${MAX_MASTER_KEYS} is the most`,
-    );
+function readRing(text: string, where: string): OpenKeysOutcome {
+  const parsed = parseMasterKeys(text);
+  if (parsed.kind === "invalid") {
+    return { kind: "invalid", problem: `${parsed.reason} (${where})` };
   }
-  const keys: SealingKey[] = [];
-  for (const entry of entries) {
-    const key = readEntry(entry);
-    if (typeof key === "string") return invalid(key);
-    const twin = keys.find(({ id, secret }) =>
-      id === key.id || secret.equals(key.secret)
-    );
-    if (twin !== undefined) {
-      return invalid(
-        twin.id === key.id
-          ? `${entry.place} has the id ${quote(key.id)} of a key before it`
-          : `${entry.place} is the key ${quote(twin.id)} once more`,
-      );
-    }
-    keys.push(key);
-  }
-  const [current, ...older] = keys;
-  if (current === undefined) {
-    return invalid(
-      "there is none; write one as <key id>:<base64 of 32 random bytes>",
-    );
-  }
-  return { kind: "ok", masterKeys: new MasterKeys(current, older) };
+  const [current, ...older] = parsed.keys;
+  const masterKeys = new MasterKeys(
+    sealingKeyOf(current),
+    older.map(sealingKeyOf),
+  );
+  return { kind: "ok", masterKeys };
 }
 
-/** Reads a key, or tells what is wrong with it. */
-function readEntry({ place, text }: Entry): SealingKey | string {
-  const colon = text.indexOf(":");
-  if (colon === -1) {
-    return `${place} has no ":" between a key id and the key in base64`;
-  }
-  const id = text.slice(0, colon).trim();
-  // What stands in the id's place may be the key by mistake, so it isn't quoted.
-  if (!KEY_ID.test(id)) {
-    return `${place} has no key id before the ":" (1 to 32 letters, digits, ` +
-      `".", "_" and "-")`;
-  }
-  const bytes = parseBase64Key(text.slice(colon + 1).trim());
-  if (bytes === undefined) {
-    return `the key ${quote(id)} is no base64 of ${KEY_BYTES} bytes; ` +
-      `"openssl rand -base64 ${KEY_BYTES}" makes one`;
-  }
-  if (bytes.every((byte) => byte === bytes[0])) {
-    return `the key ${quote(id)} is one byte over and over; ` +
-      `"openssl rand -base64 ${KEY_BYTES}" makes a random one`;
-  }
-  return { id, secret: createSecretKey(bytes) };
-}
-
-function invalid(state: string): MasterKeysOutcome {
-  return { kind: "invalid", reason: `Cannot read master keys: ${state}` };
+function sealingKeyOf({ id, fingerprint, secret }: MasterKey): SealingKey {
+  return { id, fingerprint, secret: createSecretKey(secret) };
 }

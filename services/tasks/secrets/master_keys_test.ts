@@ -1,130 +1,120 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { randomBytes } from "node:crypto";
-import {
-  type MasterKeys,
-  type MasterKeysOutcome,
-  MAX_MASTER_KEYS,
-  parseMasterKeyFile,
-  parseMasterKeys,
-} from "./master_keys.ts";
+import { type MasterKeySource, openMasterKeys } from "./master_keys.ts";
 
-const FIRST = base64();
-const SECOND = base64();
+const KEY = `main:${base64Of(11)}`;
 
-Deno.test("parseMasterKeys() takes the first key for the current one", () => {
-  const keys = keysOf(parseMasterKeys(`2026-b:${SECOND}, 2026-a:${FIRST}`));
-  assertEquals(keys.current.id, "2026-b");
-  assertEquals(keys.ids(), ["2026-b", "2026-a"]);
-  assertEquals(bytesOf(keys, "2026-a"), FIRST);
-  assertEquals(bytesOf(keys, "2026-b"), SECOND);
-  assertEquals(keys.find("2026-c"), undefined);
-});
+function bytes(step: number): (length: number) => Uint8Array<ArrayBuffer> {
+  return (length) => Uint8Array.from({ length }, (_, index) => index * step);
+}
 
-Deno.test("parseMasterKeys() takes both alphabets, with and without padding", () => {
-  const bytes = new Uint8Array(32).fill(0xfb, 1);
-  const standard = bytes.toBase64();
-  assertStringIncludes(standard, "+");
-  const spellings = [
-    standard,
-    standard.slice(0, -1),
-    bytes.toBase64({ alphabet: "base64url" }),
-    bytes.toBase64({ alphabet: "base64url", omitPadding: true }),
-  ];
-  for (const spelling of spellings) {
-    assertEquals(
-      bytesOf(keysOf(parseMasterKeys(`k:${spelling}`)), "k"),
-      standard,
-    );
-  }
-});
+function source(
+  files: Map<string, string>,
+  patch: Partial<MasterKeySource> = {},
+): MasterKeySource {
+  return {
+    keys: "",
+    file: "",
+    defaultFile: "data/master.key",
+    read: (path) => Promise.resolve(files.get(path)),
+    create: (path, text) => {
+      if (files.has(path)) return Promise.reject(new Error("it is there"));
+      files.set(path, text);
+      return Promise.resolve();
+    },
+    randomBytes: bytes(37),
+    ...patch,
+  };
+}
 
-Deno.test("parseMasterKeyFile() leaves out comments and empty lines", () => {
-  const content =
-    `\uFEFF# ours\r\n\r\n  new : ${SECOND}  \n#old2:x\nold:${FIRST}\n`;
-  const keys = keysOf(parseMasterKeyFile(content));
-  assertEquals(keys.ids(), ["new", "old"]);
-  assertEquals(bytesOf(keys, "new"), SECOND);
-});
-
-Deno.test("parseMasterKeyFile() names the line", () => {
-  assertEquals(
-    reasonOf(parseMasterKeyFile(`# one\nold:${FIRST}\nno key\n`)),
-    `Cannot read master keys: line 3 has no ":" between a key id and the key in base64`,
+Deno.test("openMasterKeys() makes a key once when nothing is named", async () => {
+  const files = new Map<string, string>();
+  const first = await openMasterKeys(source(files));
+  const second = await openMasterKeys(
+    source(files, { randomBytes: bytes(41) }),
   );
+  assertEquals(first.kind, "ok");
+  assertEquals(second.kind, "ok");
+  if (first.kind !== "ok" || second.kind !== "ok") return;
+  assertEquals(first.masterKeys.ids(), second.masterKeys.ids());
+  assertEquals([...files.keys()], ["data/master.key"]);
 });
 
-Deno.test("parseMasterKeys() refuses what are no keys", () => {
-  const cases: readonly (readonly [string, string])[] = [
-    ["", "there is none"],
-    ["  ", "there is none"],
-    [FIRST, `entry 1 has no ":"`],
-    [`a:${FIRST},`, `entry 2 has no ":"`],
-    [`:${FIRST}`, "entry 1 has no key id"],
-    [`${FIRST}:a`, "entry 1 has no key id"],
-    [`a b:${FIRST}`, "entry 1 has no key id"],
-    [`${"x".repeat(33)}:${FIRST}`, "entry 1 has no key id"],
-    ["a:", `the key "a" is no base64 of 32 bytes`],
-    [`a:${FIRST.slice(1)}`, `the key "a" is no base64 of 32 bytes`],
-    [`a:A${FIRST}`, `the key "a" is no base64 of 32 bytes`],
-    [`a:${"!".repeat(43)}=`, `the key "a" is no base64 of 32 bytes`],
-    [`a:${"A".repeat(42)}B=`, `the key "a" is no base64 of 32 bytes`],
-    [`a:${"A".repeat(43)}=`, `the key "a" is one byte over and over`],
-    [`a:${FIRST},a:${SECOND}`, `entry 2 has the id "a"`],
-    [`a:${FIRST},b:${FIRST}`, `entry 2 is the key "a" once more`],
-    [
-      Array.from({ length: MAX_MASTER_KEYS + 1 }, (_, n) => `k${n}:${base64()}`)
-        .join(),
-      "there are 33 of them",
-    ],
-  ];
-  for (const [text, reason] of cases) {
-    const found = reasonOf(parseMasterKeys(text));
-    assertStringIncludes(found, `Cannot read master keys: ${reason}`);
+Deno.test("openMasterKeys() takes the keys of the setting before any file", async () => {
+  const files = new Map([["data/master.key", "broken"]]);
+  const outcome = await openMasterKeys(source(files, { keys: KEY }));
+  assertEquals(outcome.kind === "ok" && outcome.masterKeys.ids(), ["main"]);
+});
+
+Deno.test("openMasterKeys() never makes a file that was named and is not there", async () => {
+  const files = new Map<string, string>();
+  const outcome = await openMasterKeys(source(files, { file: "keys.txt" }));
+  assertEquals(outcome.kind, "invalid");
+  if (outcome.kind === "invalid") {
+    assertStringIncludes(outcome.problem, '"keys.txt"');
+  }
+  assertEquals(files.size, 0);
+});
+
+Deno.test("openMasterKeys() goes without keys when told so", async () => {
+  const outcome = await openMasterKeys(source(new Map(), { file: "none" }));
+  assertEquals(outcome.kind, "none");
+});
+
+Deno.test("openMasterKeys() says where a malformed key is, without its text", async () => {
+  const files = new Map([["keys.txt", "main:secretsecret"]]);
+  const outcome = await openMasterKeys(source(files, { file: "keys.txt" }));
+  assertEquals(outcome.kind, "invalid");
+  if (outcome.kind === "invalid") {
+    assertStringIncludes(outcome.problem, "(keys.txt)");
+    assertEquals(outcome.problem.includes("secretsecret"), false);
   }
 });
 
-Deno.test("parseMasterKeys() shows no part of a key", () => {
-  const texts = [
-    FIRST,
-    `${FIRST}:id`,
-    `id:${FIRST}x`,
-    `id ${FIRST}`,
-    `id:${FIRST},other:${FIRST}`,
-    `id:${FIRST},id:${FIRST}`,
-  ];
-  for (const text of texts) {
-    const reason = reasonOf(parseMasterKeys(text));
-    for (let at = 0; at + 4 <= FIRST.length; at++) {
-      assert(!reason.includes(FIRST.slice(at, at + 4)), reason);
-    }
+Deno.test("openMasterKeys() makes no key where that is not wanted", async () => {
+  const { create: _create, ...rest } = source(new Map());
+  const outcome = await openMasterKeys(rest);
+  assertEquals(outcome.kind, "invalid");
+  if (outcome.kind === "invalid") {
+    assertStringIncludes(outcome.problem, '"data/master.key"');
   }
 });
 
-Deno.test("MasterKeys shows no key in logs and JSON", () => {
-  const keys = keysOf(parseMasterKeys(`a:${FIRST}`));
+Deno.test("MasterKeys shows no key in logs and JSON", async () => {
+  const first = base64Of(29);
+  const outcome = await openMasterKeys(
+    source(new Map(), { keys: `a:${first}` }),
+  );
+  assert(outcome.kind === "ok");
+  const keys = outcome.masterKeys;
   const shown = Deno.inspect(keys, { depth: 10, showHidden: true }) +
     JSON.stringify([keys, keys.current]) + String(keys.current.secret);
-  const bytes = Uint8Array.fromBase64(FIRST);
-  assert(!shown.includes(FIRST.slice(0, 8)));
+  const bytes = Uint8Array.fromBase64(first);
+  assert(!shown.includes(first.slice(0, 8)));
   assert(!shown.includes(bytes.toHex().slice(0, 8)));
   assert(!shown.includes(bytes.slice(0, 3).join(", ")));
 });
 
-function base64(): string {
-  return new Uint8Array(randomBytes(32)).toBase64();
-}
+Deno.test("MasterKeys.find() goes by the id, then by the fingerprint", async () => {
+  const opened = async (keys: string) => {
+    const outcome = await openMasterKeys(source(new Map(), { keys }));
+    assert(outcome.kind === "ok");
+    return outcome.masterKeys;
+  };
+  const bare = await opened(base64Of(11));
+  const named = await opened(KEY);
+  assertEquals(named.find(bare.current.id), named.current);
+  assertEquals(named.find("other"), undefined);
+  assertEquals(named.ids(), ["main"]);
+  // What the key proved before it had an id, it proves still.
+  assertEquals(
+    named.proofKeys().map(({ id, key }) => [id, key]),
+    [["main", bare.proofKeys()[0]?.key], [
+      bare.current.id,
+      bare.proofKeys()[0]?.key,
+    ]],
+  );
+});
 
-function bytesOf(keys: MasterKeys, id: string): string | undefined {
-  const secret = keys.find(id)?.secret.export();
-  return secret === undefined ? undefined : new Uint8Array(secret).toBase64();
-}
-
-function keysOf(outcome: MasterKeysOutcome): MasterKeys {
-  assert(outcome.kind === "ok", JSON.stringify(outcome));
-  return outcome.masterKeys;
-}
-
-function reasonOf(outcome: MasterKeysOutcome): string {
-  assert(outcome.kind === "invalid");
-  return outcome.reason;
+function base64Of(step: number): string {
+  return bytes(step)(32).toBase64();
 }

@@ -16,7 +16,8 @@ import {
   seal,
   sealedKeyId,
 } from "./envelope.ts";
-import { KEY_BYTES, type MasterKeys, type SealingKey } from "./master_keys.ts";
+import { KEY_BYTES } from "../../shared/master_keys.ts";
+import type { MasterKeys, SealingKey } from "./master_keys.ts";
 
 /** Whose key it is and what wraps it. */
 export interface TenantKeyOptions {

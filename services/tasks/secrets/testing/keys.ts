@@ -5,7 +5,8 @@
  */
 
 import { createSecretKey, randomBytes } from "node:crypto";
-import { KEY_BYTES, MasterKeys, type SealingKey } from "../master_keys.ts";
+import { KEY_BYTES } from "../../../shared/master_keys.ts";
+import { MasterKeys, type SealingKey } from "../master_keys.ts";
 
 /** A random key with this id. */
 export function keyNamed(id: string): SealingKey {
