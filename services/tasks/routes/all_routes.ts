@@ -1,25 +1,34 @@
 /**
- * The whole route table.
+ * All routes of the service.
  *
  * @module
  */
 
-import type { ApiParts } from "./api_parts.ts";
+import type { Operations } from "../engine/bulk/operations.ts";
 import type { AnyRoute } from "../http/route.ts";
-import { accountRoutes } from "./account/account_routes.ts";
-import { auditRoute } from "./account/audit_route.ts";
-import { meRoute } from "./account/me_route.ts";
-import { usageRoute } from "./account/usage_route.ts";
+import { auditRoute, usageRoute } from "./account/account_reports.ts";
+import { accountRoutes, meRoute } from "./account/account_routes.ts";
 import { operatorRoutes } from "./accounts/operator_routes.ts";
 import { signupRoute, type TokenVerifier } from "./accounts/signup_route.ts";
+import type { ApiParts } from "./api_parts.ts";
 import { keyRoutes } from "./keys/key_routes.ts";
 import { leaseRoutes } from "./leases/lease_routes.ts";
 import { planRoutes } from "./service/plan_routes.ts";
 import { serviceRoutes } from "./service/service_routes.ts";
-import type { Operations } from "../engine/bulk/operations.ts";
 import { taskRoutes } from "./tasks/task_routes.ts";
 import { userRoutes } from "./users/user_routes.ts";
-import { workerRoutes } from "./workers/worker_routes.ts";
+import { addSecretsRoute } from "./workers/add_secrets.ts";
+import {
+  changeWorkerRoutes,
+  createWorkerRoute,
+} from "./workers/change_worker.ts";
+import { readSecretRoutes } from "./workers/read_secrets.ts";
+import { readWorkerRoutes } from "./workers/read_workers.ts";
+import {
+  pauseWorkerRoutes,
+  removeWorkerRoute,
+} from "./workers/remove_worker.ts";
+import { tryWorkerRoute } from "./workers/try_worker.ts";
 
 /** Options of {@linkcode allRoutes}. */
 export interface AllRoutesOptions {
@@ -60,4 +69,18 @@ export function allRoutes(
     ...serviceRoutes(parts, { routes: () => routes }),
   ];
   return routes;
+}
+
+/** The routes of workers, their secrets and credentials. */
+export function workerRoutes(parts: ApiParts): readonly AnyRoute[] {
+  return [
+    createWorkerRoute(parts),
+    ...readWorkerRoutes(parts),
+    ...changeWorkerRoutes(parts),
+    removeWorkerRoute(parts),
+    ...pauseWorkerRoutes(parts),
+    tryWorkerRoute(parts),
+    addSecretsRoute(parts),
+    ...readSecretRoutes(parts),
+  ];
 }

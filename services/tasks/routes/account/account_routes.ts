@@ -1,35 +1,48 @@
 /**
- * The routes of the tenant itself.
+ * The tenant's own account, and who calls.
  *
  * @module
  */
 
-import { actorOf } from "../../access/caller.ts";
+import { list, nullable } from "../../../shared/schema/composite.ts";
+import { changesOf, object } from "../../../shared/schema/object.ts";
+import { queryOf } from "../../../shared/schema/query.ts";
+import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
+import {
+  described,
+  named,
+  type ValueOf,
+} from "../../../shared/schema/schema.ts";
+import { boolean, choice, text } from "../../../shared/schema/values.ts";
+import {
+  actorOf,
+  administratorOf,
+  scopesOf,
+  seesPayloads,
+} from "../../access/caller.ts";
+import { SCOPES } from "../../access/scope.ts";
 import type { Tenant } from "../../domain/records.ts";
+import { auditWrite } from "../../engine/audit_write.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
-import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { commitPlan } from "../../http/commit_plan.ts";
 import { answerOfChange, answerOfRead, etagOf } from "../../http/etag.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import {
   planTenantRemoval,
   type TenantRemovalOptions,
-} from "../accounts/plan_tenant_removal.ts";
-import { auditWrite } from "../../engine/audit_write.ts";
-import { commitPlan } from "../../http/commit_plan.ts";
-import { TENANT, TENANT_FIELDS } from "../accounts/tenant_schema.ts";
+} from "../accounts/create_tenant.ts";
 import {
-  described,
-  named,
-  type ValueOf,
-} from "../../../shared/schema/schema.ts";
-import { changesOf, object } from "../../../shared/schema/object.ts";
-import { queryOf } from "../../../shared/schema/query.ts";
-import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
-import { text } from "../../../shared/schema/values.ts";
-import { viewTenant } from "../accounts/tenant_view.ts";
+  TENANT,
+  TENANT_EXAMPLE,
+  TENANT_FIELDS,
+  viewTenant,
+} from "../accounts/tenant_fields.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { KEY, viewKey } from "../keys/key_fields.ts";
+import { USER, USER_EXAMPLE, viewUser } from "../users/user_fields.ts";
 
 const CHANGES = named(
   "TenantChanges",
@@ -216,4 +229,86 @@ function view(
   { accounts }: ApiParts,
 ): ReturnType<typeof viewTenant> {
   return viewTenant(tenant, { baseUrl, serviceHost: accounts.serviceHost });
+}
+
+const ME = named(
+  "Me",
+  described(
+    object({
+      type: described(
+        choice(["user", "key"]),
+        "A person with a token, or a program with a key",
+      ),
+      id: described(text({ maxLength: 64 }), "The id of the user or the key"),
+      scopes: described(
+        list(choice(SCOPES), { maxItems: 100 }),
+        "All that the caller may do",
+      ),
+      payloads: described(
+        boolean(),
+        "Whether the caller sees the data and results of tasks",
+      ),
+      tenant: object({
+        id: text({ maxLength: 64 }),
+        domain: text({ maxLength: 63 }),
+      }),
+      user: described(
+        nullable(USER),
+        "The person, or who made the key; null where there is none",
+      ),
+      key: described(nullable(KEY), "The key; null for a person"),
+    }),
+    {
+      description: "Who calls",
+      examples: [{
+        type: "user",
+        id: USER_EXAMPLE.id,
+        scopes: ["tasks:read"],
+        payloads: true,
+        tenant: { id: TENANT_EXAMPLE.id, domain: TENANT_EXAMPLE.domain },
+        user: USER_EXAMPLE,
+        key: null,
+      }],
+    },
+  ),
+);
+
+/** The route that tells callers who they are. */
+export function meRoute({ engine }: ApiParts): AnyRoute {
+  const { repositories } = engine.parts;
+  return defineRoute({
+    method: "GET",
+    path: "/v1/me",
+    hosts: "tenant",
+    operationId: "getMe",
+    summary: "Tell who calls and what the caller may do",
+    tags: ["account"],
+    access: { kind: "member", role: "viewer", scope: "account:read" },
+    answers: { 200: { description: "The caller", shape: ME } },
+    problems: [],
+    handle: async (call) => {
+      const { id: tenantId, domain } = tenantOf(call);
+      const caller = callerOf(call);
+      const { userId } = administratorOf(caller);
+      const keyId = caller.kind === "api_key" ? caller.keyId : undefined;
+      const [user, key] = await Promise.all([
+        userId === undefined
+          ? undefined
+          : repositories.users.get(tenantId, userId),
+        keyId === undefined
+          ? undefined
+          : repositories.keys.get(tenantId, keyId),
+      ]);
+      const scopes = scopesOf(caller);
+      return json({
+        type: keyId === undefined ? "user" : "key",
+        id: keyId ?? userId ?? "",
+        scopes: SCOPES.filter((scope) => scopes.has(scope)),
+        payloads: seesPayloads(caller),
+        tenant: { id: tenantId, domain },
+        user: user === undefined ? null : viewUser(user),
+        key: key === undefined ? null : viewKey(key),
+      });
+    },
+  });
 }

@@ -8,10 +8,8 @@ import {
   type TestApi,
 } from "../testing/test_api.ts";
 import { addUser, membersOf } from "../users/testing/add_user.ts";
-import { accountRoutes } from "./account_routes.ts";
-import { auditRoute } from "./audit_route.ts";
-import { meRoute } from "./me_route.ts";
-import { usageRoute } from "./usage_route.ts";
+import { accountRoutes, meRoute } from "./account_routes.ts";
+import { auditRoute, usageRoute } from "./account_reports.ts";
 
 Deno.test("GET /v1/account shows the tenant with the address clients use", async () => {
   const api = await openTestApi({ routes: routesOf });

@@ -1,29 +1,36 @@
 /**
- * Making a tenant with what lets its owner in.
+ * Creating and removing tenants.
  *
  * @module
  */
 
+import { actorOf } from "../../access/caller.ts";
 import { mintApiKey } from "../../access/credential_token.ts";
-import { parseTenantDomain } from "../../access/tenant_domain.ts";
 import type { TokenSubject } from "../../access/jwt.ts";
+import { parseTenantDomain } from "../../access/tenant_domain.ts";
 import type { Actor, ApiKey, Tenant, User } from "../../domain/records.ts";
-import { REGISTRY } from "../../engine/repositories.ts";
-import type { EngineParts } from "../../engine/parts.ts";
-import type { Write } from "../../store/store.ts";
-import type { ApiParts } from "../api_parts.ts";
+import { auditWrite } from "../../engine/audit_write.ts";
 import { identityRecordId } from "../../engine/credential_records.ts";
-import { type Answer, json, type JsonAnswer } from "../../http/answer.ts";
-import type { CallContext } from "../../http/call.ts";
-import { etagOf } from "../../http/etag.ts";
+import type { EngineParts } from "../../engine/parts.ts";
+import { REGISTRY } from "../../engine/repositories.ts";
+import { removalWrites } from "../../engine/tenant_removal.ts";
+import {
+  type Answer,
+  empty,
+  json,
+  type JsonAnswer,
+} from "../../http/answer.ts";
+import { type CallContext, callerOf } from "../../http/call.ts";
+import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
+import { answerOfChange, etagOf } from "../../http/etag.ts";
 import {
   invalidRequest,
   problem,
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
-import { auditWrite } from "../../engine/audit_write.ts";
-import { commitPlan } from "../../http/commit_plan.ts";
-import { tenantUrl, viewTenant } from "./tenant_view.ts";
+import type { Write } from "../../store/store.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { tenantUrl, viewTenant } from "./tenant_fields.ts";
 
 /** Who is to own a tenant. */
 export type NewOwner =
@@ -226,5 +233,46 @@ function ownerOf(
     }],
     actor: { type: "user", id: user.id },
     text: null,
+  };
+}
+
+/** What routes that remove tenants need beside the parts of the API. */
+export interface TenantRemovalOptions {
+  /**
+   * Called when a tenant was removed, whose rest is to be erased.
+   * @default the mark in the store has to do
+   */
+  readonly onRemoved?: (() => void) | undefined;
+}
+
+/** A tenant to be removed. */
+export interface RemovedTenant extends TenantRemovalOptions {
+  /** The tenant as it was read. */
+  readonly tenant: Tenant;
+  /** The parts of the engine. */
+  readonly parts: Pick<EngineParts, "repositories">;
+}
+
+/**
+ * Plans the removal; the plan is an answer when the conditions of the call do
+ * not hold, or when the tenant is being removed already.
+ *
+ * @throws {Error} when the store fails
+ */
+export async function planTenantRemoval(
+  call: CallContext,
+  { tenant, parts, onRemoved }: RemovedTenant,
+): Promise<CommitPlan | Answer> {
+  const refused = answerOfChange(call, etagOf(tenant.version));
+  if (refused !== undefined) return refused;
+  if (tenant.status === "closing") return empty();
+  return {
+    kind: "plan",
+    answer: empty(),
+    writes: await removalWrites(parts, tenant, {
+      nowMs: call.nowMs,
+      actor: actorOf(callerOf(call)),
+    }),
+    afterwards: () => onRemoved?.(),
   };
 }

@@ -10,7 +10,7 @@ import {
 } from "../testing/test_api.ts";
 import type { TestAnswer, TestCall } from "../testing/test_caller.ts";
 import { accountRoutes } from "../account/account_routes.ts";
-import { auditRoute } from "../account/audit_route.ts";
+import { auditRoute } from "../account/account_reports.ts";
 import { membersOf } from "../users/testing/add_user.ts";
 import { operatorRoutes } from "./operator_routes.ts";
 import { signupRoute } from "./signup_route.ts";

@@ -1,25 +1,87 @@
 /**
- * The route that makes tenants, at the root of the accounts host.
+ * Signing up: creating a tenant, and how often one address may.
  *
  * @module
  */
 
+import { BoundedMap } from "../../../shared/bounded_map.ts";
+import { addressGroup } from "../../../shared/ip_network.ts";
+import { readWhole } from "../../../shared/schema/schema.ts";
 import {
   isOperatorToken,
   parseAuthorization,
   parseBearer,
 } from "../../access/authorization.ts";
 import type { JwtVerifier } from "../../access/jwt.ts";
-import type { ApiParts } from "../api_parts.ts";
 import { type Answer, statusOf } from "../../http/answer.ts";
 import type { Call } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
-import { readWhole } from "../../../shared/schema/schema.ts";
-import { email } from "../users/user_schema.ts";
-import { MADE_TENANT, SIGNUP, type SignupWish } from "./account_schema.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { email } from "../users/user_fields.ts";
 import { createTenant, type NewOwner } from "./create_tenant.ts";
-import { SignupRate } from "./signup_rate.ts";
+import { MADE_TENANT, SIGNUP, type SignupWish } from "./tenant_fields.ts";
+
+/** Addresses that are remembered at most. */
+const MAX_ADDRESSES = 50_000;
+const HOUR_MS = 3_600_000;
+
+interface Bucket {
+  readonly tokens: number;
+  /** When `tokens` was right. */
+  readonly atMs: number;
+}
+
+/** Whether an address may make a tenant now. */
+export type SignupVerdict =
+  | { readonly kind: "ok" }
+  | {
+    readonly kind: "over";
+    /** When it may, in milliseconds from now. */
+    readonly retryAfterMs: number;
+  };
+
+/** A token bucket for each address; an IPv6 address counts as its /64. */
+export class SignupRate {
+  readonly #perHour: number;
+  readonly #buckets = new BoundedMap<string, Bucket>({
+    maxEntries: MAX_ADDRESSES,
+  });
+
+  /** Lets each address make `perHour` tenants in an hour, and as many at once. */
+  constructor(perHour: number) {
+    this.#perHour = perHour;
+  }
+
+  /** Takes one of an address's tenants. */
+  take(address: string, nowMs: number): SignupVerdict {
+    const name = addressGroup(address);
+    const tokens = this.#tokens(name, nowMs);
+    if (tokens < 1) {
+      const retryAfterMs = (1 - tokens) * HOUR_MS / this.#perHour;
+      return { kind: "over", retryAfterMs };
+    }
+    this.#buckets.set(name, { tokens: tokens - 1, atMs: nowMs });
+    return { kind: "ok" };
+  }
+
+  /** Gives back what was taken for a tenant that was not made. */
+  giveBack(address: string, nowMs: number): void {
+    const name = addressGroup(address);
+    const tokens = Math.min(this.#perHour, this.#tokens(name, nowMs) + 1);
+    this.#buckets.set(name, { tokens, atMs: nowMs });
+  }
+
+  #tokens(name: string, nowMs: number): number {
+    const bucket = this.#buckets.get(name);
+    if (bucket === undefined) return this.#perHour;
+    const passedMs = Math.max(0, nowMs - bucket.atMs);
+    return Math.min(
+      this.#perHour,
+      bucket.tokens + passedMs * this.#perHour / HOUR_MS,
+    );
+  }
+}
 
 /** Verifies tokens of the identity provider. */
 export type TokenVerifier = Pick<JwtVerifier, "verify">;

@@ -7,8 +7,9 @@ import {
 import { digestOf } from "../../access/credential_token.ts";
 import type { JwtOutcome, TokenSubject } from "../../access/jwt.ts";
 import { CredentialRecords } from "../../engine/credential_records.ts";
-import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";
+import { accountRoutes, meRoute } from "../account/account_routes.ts";
+import type { ApiParts } from "../api_parts.ts";
 import {
   openTestApi,
   SERVICE_HOST,
@@ -16,9 +17,54 @@ import {
   type TestApiOptions,
 } from "../testing/test_api.ts";
 import type { TestAnswer, TestCall } from "../testing/test_caller.ts";
-import { accountRoutes } from "../account/account_routes.ts";
-import { meRoute } from "../account/me_route.ts";
-import { signupRoute, type TokenVerifier } from "./signup_route.ts";
+import { SignupRate, signupRoute, type TokenVerifier } from "./signup_route.ts";
+
+const HOUR_MS = 3_600_000;
+
+Deno.test("SignupRate.take() lets an address make so many in an hour", () => {
+  const rate = new SignupRate(2);
+  const take = (nowMs: number): string => rate.take("192.0.2.1", nowMs).kind;
+  assertEquals([take(0), take(0), take(0)], ["ok", "ok", "over"]);
+  assertEquals(take(HOUR_MS / 2 - 1), "over");
+  assertEquals([take(HOUR_MS / 2), take(HOUR_MS / 2)], ["ok", "over"]);
+  assertEquals(take(10 * HOUR_MS), "ok");
+});
+
+Deno.test("SignupRate.take() tells when it is worth another try", () => {
+  const rate = new SignupRate(4);
+  for (let count = 0; count < 4; count++) rate.take("192.0.2.1", 0);
+  const verdict = rate.take("192.0.2.1", 60_000);
+  assert(verdict.kind === "over");
+  const againMs = 60_000 + verdict.retryAfterMs;
+  assertEquals(againMs, HOUR_MS / 4);
+  assertEquals(rate.take("192.0.2.1", againMs).kind, "ok");
+});
+
+Deno.test("SignupRate.take() counts a /64 as one, and who is not known as one", () => {
+  const rate = new SignupRate(1);
+  const take = (address: string): string => rate.take(address, 0).kind;
+  assertEquals(take("2001:db8::1"), "ok");
+  assertEquals(take("2001:db8::ffff:2"), "over");
+  assertEquals(take("2001:db8:0:1::1"), "ok");
+  assertEquals([take("192.0.2.1"), take("192.0.2.2")], ["ok", "ok"]);
+  assertEquals(take("::ffff:192.0.2.1"), "over");
+  assertEquals([take(""), take("unix")], ["ok", "over"]);
+});
+
+Deno.test("SignupRate.giveBack() undoes a take and gives no more than there was", () => {
+  const rate = new SignupRate(1);
+  rate.take("192.0.2.1", 0);
+  rate.giveBack("192.0.2.1", 0);
+  rate.giveBack("192.0.2.1", 0);
+  const take = (): string => rate.take("192.0.2.1", 0).kind;
+  assertEquals([take(), take()], ["ok", "over"]);
+});
+
+Deno.test("SignupRate.take() stands a clock that goes back", () => {
+  const rate = new SignupRate(1);
+  rate.take("192.0.2.1", HOUR_MS);
+  assertEquals(rate.take("192.0.2.1", 0).kind, "over");
+});
 
 const TOKEN = "accounts-token-0123456789";
 

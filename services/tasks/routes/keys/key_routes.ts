@@ -21,10 +21,14 @@ import {
 } from "../../http/page.ts";
 import { answerOfRead } from "../../http/etag.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
-import { viewKey } from "./key_view.ts";
-import { createKey } from "./create_key.ts";
-import { findKey, keyTag, removeKey, rotateKey } from "./end_key.ts";
-import { KEY, MADE_KEY, NEW_KEY, ROTATION } from "./key_schema.ts";
+import { KEY, MADE_KEY, NEW_KEY, ROTATION, viewKey } from "./key_fields.ts";
+import {
+  createKey,
+  findKey,
+  keyTag,
+  removeKey,
+  rotateKey,
+} from "./key_changes.ts";
 
 const READ = { kind: "member", role: "admin", scope: "keys:read" } as const;
 const WRITE = { kind: "member", role: "admin", scope: "keys:write" } as const;

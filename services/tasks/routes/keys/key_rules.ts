@@ -1,6 +1,9 @@
 /**
- * Who may make, renew and end which key: nobody makes one that may more than
- * they may, and nobody touches one that does.
+ * Who may make, renew and end which key (a key never may more than the caller who
+ * makes or touches it), and how many keys a plan allows: neither those that have
+ * ended count nor, up to as many again, those that go on for a while beside the
+ * one that took their place. So keys can be rotated with an overlap when the
+ * quota is full.
  *
  * @module
  */
@@ -12,9 +15,12 @@ import {
   seesPayloads,
 } from "../../access/caller.ts";
 import { missingScope, scopesOfKey, scopesOfRole } from "../../access/scope.ts";
-import type { ApiKey } from "../../domain/records.ts";
+import type { ApiKey, Plan } from "../../domain/records.ts";
+import { hasEnded } from "../../engine/key_end.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import type { Write } from "../../store/store.ts";
+import { quotaExceeded } from "../quota.ts";
 
 /** What a key may do, as far as rules about keys go. */
 export type KeyPower = Pick<ApiKey, "role" | "scopes" | "payloads">;
@@ -69,4 +75,121 @@ function gone(): ProblemAnswer {
   return problem("invalid_credentials", {
     detail: "Cannot accept credentials: they are not valid here",
   });
+}
+
+const PAGE = 250;
+
+/** The keys of a tenant by what they count for. */
+export interface KeySurvey {
+  /** How many the plan counts. */
+  readonly counted: number;
+  /** How many go on beside the one that took their place. */
+  readonly replaced: number;
+  /** Those that have ended. */
+  readonly ended: readonly ApiKey[];
+}
+
+/** Options of {@linkcode surveyKeys}. */
+export interface SurveyOptions {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The time. */
+  readonly nowMs: number;
+  /**
+   * When so many are counted, it stops.
+   * @default it goes to the end
+   */
+  readonly cap?: number;
+}
+
+/** Looks through the keys of a tenant. */
+export async function surveyKeys(
+  { repositories }: Pick<EngineParts, "repositories">,
+  { tenantId, nowMs, cap = Infinity }: SurveyOptions,
+): Promise<KeySurvey> {
+  const ended: ApiKey[] = [];
+  let counted = 0;
+  let replaced = 0;
+  let afterId: string | undefined;
+  do {
+    const { values, hasMore } = await repositories.keys.list(tenantId, {
+      limit: PAGE,
+      ...(afterId === undefined ? {} : { afterId }),
+    });
+    for (const key of values) {
+      if (hasEnded(key, nowMs)) ended.push(key);
+      else if (isReplaced(key)) replaced++;
+      else counted++;
+    }
+    afterId = hasMore ? values.at(-1)?.id : undefined;
+  } while (afterId !== undefined && counted < cap);
+  return { counted: Math.min(counted, cap), replaced, ended };
+}
+
+/** A key to be made. */
+export interface KeyRoomOptions {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** Its plan. */
+  readonly plan: Plan;
+  /** The time. */
+  readonly nowMs: number;
+  /**
+   * The key whose place it takes, and whether that one goes on for a while.
+   * @default it takes no place
+   */
+  readonly rotation?: { readonly key: ApiKey; readonly hasOverlap: boolean };
+}
+
+/** Whether there is room for a key. */
+export type KeyRoom = ProblemAnswer | {
+  readonly kind: "room";
+  /** Keys that have ended and go where the room would be short otherwise. */
+  readonly writes: readonly Write[];
+};
+
+/**
+ * Tells whether a plan has room for one more key. It holds at the commit if the
+ * guard of keys was read before and is written along.
+ */
+export async function roomForKey(
+  parts: Pick<EngineParts, "repositories">,
+  { tenantId, plan, nowMs, rotation }: KeyRoomOptions,
+): Promise<KeyRoom> {
+  const allowed = plan.limits.keys;
+  if (allowed === null) return { kind: "room", writes: [] };
+  const { counted, replaced, ended } = await surveyKeys(parts, {
+    tenantId,
+    nowMs,
+  });
+  // The place of a key that was counted already goes over to the new one.
+  const takesPlace = rotation !== undefined && !isReplaced(rotation.key);
+  if (!takesPlace && counted >= allowed) {
+    return quotaExceeded({
+      detail: `Cannot create key: the plan "${plan.id}" allows ${allowed} keys`,
+      plan,
+      allowed,
+      used: counted,
+    });
+  }
+  if (takesPlace && rotation.hasOverlap && replaced >= allowed) {
+    return quotaExceeded({
+      detail: `Cannot rotate key with an overlap: ${replaced} keys that were ` +
+        "rotated go on, which is all that the plan allows; end one of them",
+      plan,
+      allowed,
+      used: replaced,
+    });
+  }
+  const isFull = counted + replaced + ended.length >= allowed;
+  return {
+    kind: "room",
+    writes: isFull
+      ? ended.map((key) => parts.repositories.keys.remove(key))
+      : [],
+  };
+}
+
+function isReplaced({ replacedUntilMs }: ApiKey): boolean {
+  return replacedUntilMs !== undefined;
 }

@@ -19,8 +19,8 @@ import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { MINIMAL_APPLIED, prefersMinimal } from "../../http/request_headers.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
-import { secretsUnavailable } from "../workers/signing_keys.ts";
-import { findWorker, noSuchWorker } from "../workers/worker_finder.ts";
+import { secretsUnavailable } from "../workers/read_secrets.ts";
+import { findWorker, noSuchWorker } from "../workers/read_workers.ts";
 import {
   LEASE_BODY,
   LEASE_BODY_EXAMPLE,

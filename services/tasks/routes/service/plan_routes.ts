@@ -7,11 +7,10 @@
 import type { Plan, Price } from "../../domain/records.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { PLAN, PRICE } from "./plan_schema.ts";
+import { PLAN, PRICE, viewPlan, viewPrice } from "./plan_fields.ts";
 import { described, exampleOf, named } from "../../../shared/schema/schema.ts";
 import { list } from "../../../shared/schema/composite.ts";
 import { object } from "../../../shared/schema/object.ts";
-import { viewPlan, viewPrice } from "./plan_view.ts";
 import { answerPublicPage, PAGE_TYPE, type PublicPage } from "./public_page.ts";
 
 const PLANS = named(

@@ -8,7 +8,7 @@ import { parse } from "@std/yaml";
 import { quote } from "../../../shared/quote.ts";
 import { DAY_MS } from "../../domain/duration.ts";
 import type { Plan, Price } from "../../domain/records.ts";
-import { PLAN, PRICE } from "./plan_schema.ts";
+import { PLAN, PRICE } from "./plan_fields.ts";
 import { list, refined } from "../../../shared/schema/composite.ts";
 import { object, withDefault } from "../../../shared/schema/object.ts";
 import { readWhole, type ValueOf } from "../../../shared/schema/schema.ts";

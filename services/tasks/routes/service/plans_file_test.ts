@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { UNLIMITED_PLAN } from "../../domain/records.ts";
 import { PlanBook } from "../../engine/plan_book.ts";
 import { parsePlansFile, type PlansOutcome } from "./plans_file.ts";
-import { viewPlan, viewPrice } from "./plan_view.ts";
+import { viewPlan, viewPrice } from "./plan_fields.ts";
 
 const EXAMPLE = new URL("../../plans.example.yaml", import.meta.url);
 

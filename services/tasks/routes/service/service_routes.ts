@@ -1,26 +1,183 @@
 /**
- * The routes that every host has: probes, the API's document, and what the kinds
- * of problems mean.
+ * The routes of the service itself: health, readiness, the document, problems.
  *
  * @module
  */
 
-import type { ApiParts } from "../api_parts.ts";
+import { type Clock, systemClock } from "../../../shared/clock.ts";
+import { record } from "../../../shared/schema/composite.ts";
+import { anyJson } from "../../../shared/schema/json_value.ts";
+import { object, optional } from "../../../shared/schema/object.ts";
+import {
+  described,
+  named,
+  type Shape,
+  shape,
+} from "../../../shared/schema/schema.ts";
+import {
+  boolean,
+  choice,
+  integer,
+  literal,
+  text,
+} from "../../../shared/schema/values.ts";
+import { describeError, settle, waitAtMost } from "../../../shared/settled.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import type { CallContext } from "../../http/call.ts";
-import { shownHost } from "../accounts/tenant_view.ts";
 import { openApiOf } from "../../http/openapi.ts";
 import { problem } from "../../http/problem_answer.ts";
 import {
   parseProblemCode,
+  PROBLEM_CODES,
   type ProblemCode,
   problemKind,
 } from "../../http/problem_catalog.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { described, shape } from "../../../shared/schema/schema.ts";
+import { shownHost } from "../accounts/tenant_fields.ts";
+import type { ApiParts, Readiness } from "../api_parts.ts";
 import { answerPublicPage, answerText, PAGE_TYPE } from "./public_page.ts";
-import { ReadinessCheck } from "./readiness_check.ts";
-import { HEALTH, PROBLEM_KIND, READINESS } from "./service_schema.ts";
+
+/** That the process answers. */
+const HEALTH: Shape = named(
+  "Health",
+  described(object({ status: literal("ok") }), {
+    examples: [{ status: "ok" }],
+  }),
+);
+
+/** That the service does its work. */
+const READINESS: Shape = named(
+  "Readiness",
+  described(
+    object({
+      status: literal("ready"),
+      durability: described(
+        choice(["strict", "relaxed"]),
+        "`strict`: an answer to a write comes after it is on disk",
+      ),
+      checks: described(
+        record(
+          object({ ready: boolean(), detail: optional(text()) }),
+          { maxEntries: 100 },
+        ),
+        "What the service needs, by name",
+      ),
+    }),
+    {
+      examples: [{
+        status: "ready",
+        durability: "strict",
+        checks: { store: { ready: true } },
+      }],
+    },
+  ),
+);
+
+/** What a kind of problem is. */
+const PROBLEM_KIND: Shape = named(
+  "ProblemKind",
+  described(
+    object({
+      code: choice(PROBLEM_CODES),
+      status: described(
+        integer({ minimum: 400, maximum: 599 }),
+        "The HTTP status code",
+      ),
+      title: text(),
+      description: described(
+        text(),
+        "When it is answered and what to do about it",
+      ),
+      example: described(
+        object({
+          detail: text(),
+          extensions: optional(anyJson({ maxBytes: 65_536 })),
+        }),
+        "What an answer may say",
+      ),
+    }),
+    {
+      examples: [{
+        code: "not_found",
+        status: 404,
+        title: "There is no such thing",
+        description: "The path is unknown, or the tenant has nothing with " +
+          "this id",
+        example: { detail: "Cannot find task: there is none with this id" },
+      }],
+    },
+  ),
+);
+
+/** The state of everything the service needs, by name. */
+export type ReadinessReport = Readonly<Record<string, Readiness>>;
+
+/** Options of {@linkcode ReadinessCheck}. */
+interface ReadinessCheckOptions {
+  /** Asks everything; may throw. */
+  readonly ask: () => Promise<ReadinessReport>;
+  /**
+   * Measures the time.
+   * @default the clock of the machine
+   */
+  readonly clock?: Clock;
+  /**
+   * How long an answer holds, in milliseconds.
+   * @default {1000}
+   */
+  readonly maxAgeMs?: number;
+  /**
+   * How long the answer may take, in milliseconds.
+   * @default {8000}
+   */
+  readonly timeoutMs?: number;
+}
+
+/** Asks once for all who ask at the same time. */
+export class ReadinessCheck {
+  readonly #options: Required<ReadinessCheckOptions>;
+  #underWay: Promise<ReadinessReport> | undefined;
+  #last:
+    | { readonly report: ReadinessReport; readonly atMs: number }
+    | undefined;
+
+  /** A check that has not asked. */
+  constructor(options: ReadinessCheckOptions) {
+    this.#options = {
+      clock: systemClock,
+      maxAgeMs: 1_000,
+      timeoutMs: 8_000,
+      ...options,
+    };
+  }
+
+  /** The state of now, or of a moment ago; never rejects. */
+  async report(): Promise<ReadinessReport> {
+    const { clock, maxAgeMs } = this.#options;
+    const ageMs = clock.nowMs() - (this.#last?.atMs ?? -Infinity);
+    if (this.#last !== undefined && ageMs >= 0 && ageMs < maxAgeMs) {
+      return this.#last.report;
+    }
+    this.#underWay ??= this.#ask().finally(() => this.#underWay = undefined);
+    return await this.#underWay;
+  }
+
+  async #ask(): Promise<ReadinessReport> {
+    const { ask, clock, timeoutMs } = this.#options;
+    const outcome = await waitAtMost(settle(ask), { clock, timeoutMs });
+    const report = outcome === "late"
+      ? failing("it did not answer in time")
+      : outcome.kind === "ok"
+      ? outcome.value
+      : failing(describeError(outcome.error));
+    this.#last = { report, atMs: clock.nowMs() };
+    return report;
+  }
+}
+
+function failing(detail: string): ReadinessReport {
+  return { readiness: { isReady: false, detail } };
+}
 
 /** The version of the API, which its paths begin with. */
 const API_VERSION = "1";

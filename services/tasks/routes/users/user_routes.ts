@@ -16,13 +16,15 @@ import {
 } from "../../http/page.ts";
 import { answerOfRead } from "../../http/etag.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
-import { viewUser } from "./user_view.ts";
-import { changeUser, findUser } from "./change_user.ts";
-import { createUser, type UserParts } from "./create_user.ts";
-import { removeUser } from "./remove_user.ts";
+import { USER, USER_CHANGES, userTag, viewUser } from "./user_fields.ts";
+import {
+  changeUser,
+  createUser,
+  findUser,
+  removeUser,
+  type UserParts,
+} from "./user_changes.ts";
 import { MIRROR_HEADERS, UserMirroring } from "./user_mirroring.ts";
-import { userTag } from "./user_records.ts";
-import { USER, USER_CHANGES } from "./user_schema.ts";
 
 const READ = { kind: "member", role: "viewer", scope: "users:read" } as const;
 const WRITE = { kind: "member", role: "admin", scope: "users:write" } as const;

@@ -34,12 +34,18 @@ import {
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
-import { viewCredential, viewSigning, viewValue } from "./secret_view.ts";
+import {
+  ADDED_SECRETS,
+  NEW_SECRETS,
+  VALUES_EXAMPLE,
+  viewCredential,
+  viewSigning,
+  viewValue,
+} from "./secret_fields.ts";
 import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
-import { auditOf } from "./audit.ts";
-import { ADDED_SECRETS, NEW_SECRETS, VALUES_EXAMPLE } from "./secret_schema.ts";
-import { hasEnded, rotated, secretsUnavailable } from "./signing_keys.ts";
-import { findWorker, noSuchWorker } from "./worker_finder.ts";
+import { auditOf } from "./change_worker.ts";
+import { hasEnded, rotated, secretsUnavailable } from "./read_secrets.ts";
+import { findWorker, noSuchWorker } from "./read_workers.ts";
 
 /** Most credentials of a worker that have not expired. */
 const MAX_CREDENTIALS = 100;

@@ -1,34 +1,133 @@
 /**
- * The route that calls a worker once, to see whether calls get there.
+ * Trying a worker: one call to where it is called, with nothing kept of it.
  *
  * @module
  */
 
-import { BLANK_DEFINITION, type Task } from "../../domain/task.ts";
+import { nullable, record } from "../../../shared/schema/composite.ts";
+import { jsonText } from "../../../shared/schema/json_value.ts";
+import {
+  object,
+  type ObjectOf,
+  withDefault,
+} from "../../../shared/schema/object.ts";
+import {
+  described,
+  named,
+  type Schema,
+  type Shape,
+} from "../../../shared/schema/schema.ts";
+import {
+  boolean,
+  choice,
+  integer,
+  text,
+} from "../../../shared/schema/values.ts";
 import { actorOf } from "../../access/caller.ts";
 import { judgeAnswer } from "../../delivery/push_answer.ts";
 import type { PushOutcome } from "../../delivery/push_outcome.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
+import { BLANK_DEFINITION, type Task } from "../../domain/task.ts";
+import { durationMs } from "../../domain/value_schemas.ts";
+import { EmbeddedJson } from "../../engine/embedded_json.ts";
 import {
   pushRequestOf,
   type PushRequestOutcome,
 } from "../../engine/push_request.ts";
 import { newTraceparent } from "../../engine/traceparent.ts";
 import type { OpenedSecrets } from "../../engine/vault.ts";
-import type { ApiParts } from "../api_parts.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
-import { EmbeddedJson } from "../../engine/embedded_json.ts";
+import type { ApiParts } from "../api_parts.ts";
 import { viewTask } from "../tasks/task_view.ts";
-import {
-  MAX_TRIAL_BODY_CHARS,
-  TRIAL,
-  type Trial,
-  TRIAL_RESULT,
-} from "./trial_schema.ts";
-import { findWorker, noSuchWorker } from "./worker_finder.ts";
+import { findWorker, noSuchWorker } from "./read_workers.ts";
+import { JOB_NAME } from "./worker_fields.ts";
+
+/** Most characters of the worker's answer that are told. */
+const MAX_TRIAL_BODY_CHARS = 16_384;
+
+/** The members of what a worker is tried with. */
+const TRIAL_FIELDS = {
+  job: withDefault(JOB_NAME, "default"),
+  data: withDefault(jsonText({ maxBytes: 1_048_576 }), null),
+  timeout: withDefault(
+    described(
+      durationMs({
+        numberUnit: "milliseconds",
+        minimumMs: 1_000,
+        maximumMs: 30_000,
+      }),
+      "How long the call may take",
+    ),
+    "PT10S",
+  ),
+};
+
+/** What a worker is tried with. */
+type Trial = ObjectOf<typeof TRIAL_FIELDS>;
+
+/** What a worker is tried with. */
+const TRIAL: Schema<Trial> = named(
+  "WorkerTest",
+  object(TRIAL_FIELDS),
+);
+
+/** What came of it. */
+const TRIAL_RESULT: Shape = named(
+  "WorkerTestResult",
+  described(
+    object({
+      call: object({
+        method: choice(["POST", "PUT", "PATCH"]),
+        url: described(text({ maxLength: 4_096 }), "With its references"),
+        id: described(nullable(text()), "The `webhook-id` of the call"),
+        signatures: described(
+          integer({ minimum: 0 }),
+          "How many keys it was signed with",
+        ),
+      }),
+      outcome: described(
+        choice(["succeeded", "accepted", "failed"]),
+        "What it would have meant for a task",
+      ),
+      duration: described(nullable(integer({ minimum: 0 })), "Milliseconds"),
+      answer: nullable(object({
+        status: integer({ minimum: 100, maximum: 599 }),
+        headers: record(text({ maxLength: 65_536 }), { maxEntries: 20 }),
+        body: described(
+          text({ maxLength: MAX_TRIAL_BODY_CHARS }),
+          "As text, without the worker's secrets",
+        ),
+        truncated: boolean(),
+      })),
+      error: nullable(object({
+        code: text(),
+        message: text({ maxLength: 65_536 }),
+      })),
+    }),
+    {
+      examples: [{
+        call: {
+          method: "POST",
+          url: "https://mailer.example.com/tasks",
+          id: "tsk_01h455vb4pex5vsknk084sn02q.0",
+          signatures: 1,
+        },
+        outcome: "succeeded",
+        duration: 42,
+        answer: {
+          status: 200,
+          headers: { "content-type": "application/json" },
+          body: '{"ok":true}',
+          truncated: false,
+        },
+        error: null,
+      }],
+    },
+  ),
+);
 
 const DEFAULT_TRIAL: Trial = { job: "default", data: "null", timeout: 10_000 };
 

@@ -1,6 +1,5 @@
 /**
- * The members of a worker: what clients may say of one, within which bounds, and
- * what the service tells of it.
+ * Schemas of workers: their fields, and workers as they are made and changed.
  *
  * @module
  */
@@ -13,9 +12,22 @@ import {
   refined,
 } from "../../../shared/schema/composite.ts";
 import {
+  type ChangesOf,
+  changesOf,
+  object,
+  type ObjectOf,
+  optional,
+  readOnly,
+  withDefault,
+} from "../../../shared/schema/object.ts";
+import { queryOf, type QuerySchema } from "../../../shared/schema/query.ts";
+import { booleanText } from "../../../shared/schema/query_values.ts";
+import {
   described,
   isJsonObject,
+  named,
   type Schema,
+  type Shape,
   shape,
 } from "../../../shared/schema/schema.ts";
 import {
@@ -25,14 +37,9 @@ import {
   ONE_LINE,
   text,
 } from "../../../shared/schema/values.ts";
-import { dateTime, durationMs } from "../../domain/value_schemas.ts";
-import {
-  object,
-  optional,
-  readOnly,
-  withDefault,
-} from "../../../shared/schema/object.ts";
 import { retryPolicy } from "../../domain/retry_kind.ts";
+import { dateTime, durationMs } from "../../domain/value_schemas.ts";
+import { PAGE_FIELDS, type PageQuery, pageShape } from "../../http/page.ts";
 
 /** Most jobs of a worker. */
 const MAX_JOBS = 500;
@@ -241,3 +248,58 @@ export const WORKER_FIELDS = {
     additionalProperties: { type: "string" },
   })),
 };
+
+/** Largest body: headers alone may have 64 KiB. */
+export const MAX_WORKER_BYTES = 262_144;
+
+/** A good worker to make. */
+export const WORKER_EXAMPLE = {
+  name: "mailer",
+  url: "https://mailer.example.com/tasks?key={{secrets.MAILER_KEY}}",
+  jobs: ["welcome", "invoice"],
+  concurrency: 20,
+  limits: { rate: 100, period: "PT1M" },
+} as const;
+
+/** A worker as it is made. */
+export type NewWorker = ObjectOf<typeof WORKER_FIELDS>;
+
+/** What is to be changed of a worker: null resets. */
+export type WorkerChanges = ObjectOf<ChangesOf<typeof WORKER_FIELDS>>;
+
+/** A worker, to be made or as it is told. */
+export const WORKER: Schema<NewWorker> = named(
+  "Worker",
+  described(object(WORKER_FIELDS), {
+    description: "Who does tasks, and how they get there",
+    examples: [WORKER_EXAMPLE],
+  }),
+);
+
+/** A good change. */
+export const CHANGES_EXAMPLE = { concurrency: 50, timeout: "PT1M" } as const;
+
+/** A change: members that are given are changed, null resets to the default. */
+export const WORKER_CHANGES: Schema<WorkerChanges> = named(
+  "WorkerChanges",
+  described(object(changesOf(WORKER_FIELDS)), { examples: [CHANGES_EXAMPLE] }),
+);
+
+/** A page of workers. */
+export const WORKER_PAGE: Shape = described(
+  pageShape("WorkerPage", WORKER),
+  { examples: [{ data: [WORKER_EXAMPLE], next: null }] },
+);
+
+/** The query of a list. */
+export const PAGE_QUERY: QuerySchema<PageQuery> = queryOf(PAGE_FIELDS);
+
+/** The query of a removal. */
+export const REMOVAL_QUERY: QuerySchema<{ readonly cancel: boolean }> = queryOf(
+  {
+    cancel: withDefault(
+      described(booleanText(), "Whether its live tasks are canceled"),
+      false,
+    ),
+  },
+);

@@ -9,7 +9,7 @@ import type { User } from "../../../domain/records.ts";
 import type { ApiParts } from "../../api_parts.ts";
 import type { AnyRoute } from "../../../http/route.ts";
 import type { TestApi } from "../../testing/test_api.ts";
-import { auditRoute } from "../../account/audit_route.ts";
+import { auditRoute } from "../../account/account_reports.ts";
 import { keyRoutes } from "../../keys/key_routes.ts";
 import { userRoutes } from "../user_routes.ts";
 

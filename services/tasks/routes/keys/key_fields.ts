@@ -1,12 +1,10 @@
 /**
- * Schemas of API keys.
+ * API keys as the API reads and shows them: everything but the secret.
  *
  * @module
  */
 
 import { parseNetwork } from "../../../shared/ip_network.ts";
-import { parseScopes, ROLES, SCOPE_NAMES } from "../../access/scope.ts";
-import { shownId, shownTime } from "../shown_kinds.ts";
 import {
   list,
   nullable,
@@ -15,7 +13,15 @@ import {
   refined,
 } from "../../../shared/schema/composite.ts";
 import {
+  object,
+  type ObjectOf,
+  optional,
+  readOnly,
+  withDefault,
+} from "../../../shared/schema/object.ts";
+import {
   described,
+  type JsonObject,
   named,
   type Schema,
   type Shape,
@@ -26,14 +32,12 @@ import {
   ONE_LINE,
   text,
 } from "../../../shared/schema/values.ts";
+import { parseScopes, ROLES, SCOPE_NAMES } from "../../access/scope.ts";
+import type { ApiKey } from "../../domain/records.ts";
+import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import { dateTime, durationMs } from "../../domain/value_schemas.ts";
-import {
-  object,
-  type ObjectOf,
-  optional,
-  readOnly,
-  withDefault,
-} from "../../../shared/schema/object.ts";
+import { endOfKey } from "../../engine/key_end.ts";
+import { shownId, shownTime } from "../shown_kinds.ts";
 
 /** Longest time for which an old secret goes on beside the new one: a week. */
 const MAX_OVERLAP_MS = 7 * 86_400_000;
@@ -198,3 +202,19 @@ export const ROTATION: Schema<Rotation> = named(
     { examples: [{ overlap: "PT1H" }] },
   ),
 );
+
+/** Returns a key as the API shows it. */
+export function viewKey(key: ApiKey): JsonObject {
+  return {
+    id: key.id,
+    name: key.name,
+    role: key.role ?? null,
+    scopes: key.scopes ?? null,
+    networks: key.networks ?? [],
+    payloads: key.payloads,
+    made_by: key.madeBy ?? null,
+    created_at: utcTime(key.createdAtMs),
+    expires_at: optionalTime(endOfKey(key)),
+    last_used_at: optionalTime(key.lastUsedAtMs),
+  };
+}

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { preferredType } from "./preferred_type.ts";
+import { preferredType } from "./public_page.ts";
 
 const OFFERED = ["application/json", "text/html"] as const;
 

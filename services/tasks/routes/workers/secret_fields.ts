@@ -1,18 +1,11 @@
 /**
- * Secrets of workers as bodies of requests and answers.
+ * Secrets and credentials of workers as the API reads and shows them.
  *
  * @module
  */
 
-import {
-  MAX_SECRET_NAME_CHARS,
-  MAX_SECRETS_PER_WORKER,
-} from "../../secrets/secret_rules.ts";
-import {
-  MAX_LABEL_CHARS,
-  MAX_SECRET_VALUE_BYTES,
-} from "../../secrets/secret_request.ts";
 import { asGiven, list, nullable } from "../../../shared/schema/composite.ts";
+import { object } from "../../../shared/schema/object.ts";
 import {
   described,
   type JsonSchema,
@@ -27,8 +20,18 @@ import {
   literal,
   text,
 } from "../../../shared/schema/values.ts";
+import type { SigningSecret, WorkerCredential } from "../../domain/records.ts";
+import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import { dateTime } from "../../domain/value_schemas.ts";
-import { object } from "../../../shared/schema/object.ts";
+import type { SecretRecord } from "../../engine/repositories.ts";
+import {
+  MAX_LABEL_CHARS,
+  MAX_SECRET_VALUE_BYTES,
+} from "../../secrets/secret_request.ts";
+import {
+  MAX_SECRET_NAME_CHARS,
+  MAX_SECRETS_PER_WORKER,
+} from "../../secrets/secret_rules.ts";
 
 const SECRET_NAME: JsonSchema = {
   type: "string",
@@ -192,3 +195,41 @@ export const SECRET_LIST: Shape = named(
     }],
   }, SECRETS),
 );
+
+/** A secret as the API shows it. */
+export type SecretView = Readonly<Record<string, unknown>>;
+
+/** A named value, without the value. */
+export function viewValue(
+  secret: Omit<SecretRecord, "sealed">,
+): SecretView {
+  return {
+    type: "value",
+    name: secret.name,
+    version: secret.version,
+    created_at: utcTime(secret.createdAtMs),
+    updated_at: utcTime(secret.updatedAtMs),
+  };
+}
+
+/** What a worker logs in with, without its secret part. */
+export function viewCredential(credential: WorkerCredential): SecretView {
+  return {
+    type: "credential",
+    id: credential.id,
+    name: credential.name === "" ? null : credential.name,
+    secrets: credential.secrets,
+    created_at: utcTime(credential.createdAtMs),
+    expires_at: optionalTime(credential.expiresAtMs),
+    last_used_at: optionalTime(credential.lastUsedAtMs),
+  };
+}
+
+/** A secret that signs calls, by its number. */
+export function viewSigning(secret: SigningSecret): SecretView {
+  return {
+    type: "signing",
+    number: secret.number,
+    expires_at: optionalTime(secret.expiresAtMs),
+  };
+}

@@ -1,0 +1,254 @@
+/**
+ * Users as the API reads and shows them, and what belongs to them beside their
+ * record: owners are counted, keys and identities end with them.
+ *
+ * @module
+ */
+
+import { nullable } from "../../../shared/schema/composite.ts";
+import {
+  type ChangesOf,
+  changesOf,
+  object,
+  type ObjectOf,
+  optional,
+  readOnly,
+  withDefault,
+} from "../../../shared/schema/object.ts";
+import {
+  described,
+  type JsonObject,
+  named,
+  type Schema,
+} from "../../../shared/schema/schema.ts";
+import {
+  boolean,
+  choice,
+  ONE_LINE,
+  text,
+} from "../../../shared/schema/values.ts";
+import {
+  missingScope,
+  ROLES,
+  scopesOfKey,
+  scopesOfRole,
+} from "../../access/scope.ts";
+import type { ApiKey, User } from "../../domain/records.ts";
+import { optionalTime, utcTime } from "../../domain/utc_time.ts";
+import { identityRecordId } from "../../engine/credential_records.ts";
+import type { EngineParts } from "../../engine/parts.ts";
+import { tagOfRecord } from "../../http/etag.ts";
+import type { Write } from "../../store/store.ts";
+import { shownId, shownTime } from "../shown_kinds.ts";
+
+/**
+ * What HTML takes for an address, but for the length of the parts. ASCII alone:
+ * letters of other scripts become ASCII ones in lower case, so two people could
+ * have addresses that are the same here.
+ */
+const EMAIL =
+  /^[A-Za-z0-9.!#$%&'*+\/=?^_`{|}~\-]{1,64}@[A-Za-z0-9\-]{1,63}(?:\.[A-Za-z0-9\-]{1,63})*$/;
+
+/** An address of a person. */
+export function email(): Schema<string> {
+  return text({
+    minLength: 3,
+    maxLength: 254,
+    pattern: EMAIL,
+    mustBe: "an address such as ada@example.com, in ASCII",
+    format: "email",
+  });
+}
+
+/** A good user. */
+export const USER_EXAMPLE = {
+  id: "usr_06f1cdq1s5n0q2v4x7z9b3d5f8",
+  email: "ada@example.com",
+  name: "Ada",
+  role: "admin",
+  status: "active",
+  payloads: true,
+  idp_subject: "auth0|5f7c8ec7c33c6c004bbafe82",
+  created_at: "2027-01-15T08:00:00.000Z",
+  updated_at: "2027-01-15T08:00:00.000Z",
+  last_seen_at: "2027-01-20T09:41:00.000Z",
+} as const;
+
+/** The members of a user. */
+export const USER_FIELDS = {
+  id: readOnly(shownId("usr")),
+  email: described(
+    email(),
+    "The address; unique in the tenant whatever the case of its letters",
+  ),
+  name: withDefault(
+    described(
+      text({
+        maxLength: 200,
+        pattern: ONE_LINE,
+        mustBe: "one line of text",
+      }),
+      "The person's name",
+    ),
+    "",
+  ),
+  role: withDefault(
+    described(
+      choice(ROLES),
+      "What the person may do: each role may all that those before it may",
+    ),
+    "viewer",
+  ),
+  status: withDefault(
+    described(
+      choice(["invited", "active", "disabled"]),
+      "`invited` becomes `active` when the person next logs in; `disabled` " +
+        "is let in no more",
+    ),
+    "invited",
+  ),
+  payloads: optional(described(
+    boolean(),
+    "Whether the person sees the data and results of tasks; as you do " +
+      "unless given",
+  )),
+  idp_subject: readOnly(described(
+    nullable(text({ maxLength: 255 })),
+    "Who the person is at the identity provider, once that is known",
+  )),
+  created_at: readOnly(shownTime("When the person was added")),
+  updated_at: readOnly(shownTime("The last change")),
+  last_seen_at: readOnly(
+    nullable(shownTime("When the person last acted, to the minute")),
+  ),
+};
+
+/** A user as it is added. */
+export type NewUser = ObjectOf<typeof USER_FIELDS>;
+
+/** What is to be changed of a user: null resets. */
+export type UserChanges = ObjectOf<ChangesOf<typeof USER_FIELDS>>;
+
+/** A user. */
+export const USER: Schema<NewUser> = named(
+  "User",
+  described(object(USER_FIELDS), {
+    description: "A person who acts for the tenant",
+    examples: [USER_EXAMPLE],
+  }),
+);
+
+/** Changes of a user. */
+export const USER_CHANGES: Schema<UserChanges> = named(
+  "UserChanges",
+  described(object(changesOf(USER_FIELDS)), {
+    description: "What is given is changed, what is not given stays, and " +
+      "null resets to the default",
+    examples: [{ role: "member" }],
+  }),
+);
+
+/** Returns a user as the API shows it. */
+export function viewUser(user: User): JsonObject {
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    role: user.role,
+    status: user.status,
+    payloads: user.payloads,
+    idp_subject: user.identity?.subject ?? null,
+    created_at: utcTime(user.createdAtMs),
+    updated_at: utcTime(user.updatedAtMs),
+    last_seen_at: optionalTime(user.lastSeenAtMs),
+  };
+}
+
+/** More of them need not be told apart. */
+const ENOUGH_OWNERS = 2;
+const PAGE = 1_000;
+
+/** The entity tag of a user; that it was seen does not change it. */
+export function userTag(user: User): string {
+  return tagOfRecord(user, ["version", "lastSeenAtMs"]);
+}
+
+/** Tells whether a user is an owner who may act. */
+export function isActiveOwner(
+  { role, status }: Pick<User, "role" | "status">,
+): boolean {
+  return role === "owner" && status === "active";
+}
+
+/** Options of {@linkcode countActiveOwners}. */
+export interface CountOwnersOptions {
+  /**
+   * Only those who have logged in with a token of this issuer.
+   * @default all
+   */
+  readonly issuer?: string;
+}
+
+/**
+ * How many active owners a tenant has; counting stops at two. It holds if the
+ * guard of users was read before and is written along.
+ */
+export async function countActiveOwners(
+  { repositories }: Pick<EngineParts, "repositories">,
+  tenantId: string,
+  { issuer }: CountOwnersOptions = {},
+): Promise<number> {
+  let count = 0;
+  let afterId: string | undefined;
+  while (true) {
+    const page = await repositories.users.list(tenantId, {
+      limit: PAGE,
+      ...(afterId === undefined ? {} : { afterId }),
+    });
+    count += page.values.filter((user) =>
+      isActiveOwner(user) &&
+      (issuer === undefined || user.identity?.issuer === issuer)
+    ).length;
+    afterId = page.values.at(-1)?.id;
+    if (count >= ENOUGH_OWNERS || !page.hasMore) break;
+  }
+  return Math.min(count, ENOUGH_OWNERS);
+}
+
+/**
+ * The keys that a user made and that end with a change of it: all when it is
+ * removed or disabled; when its role is lowered those that may more than it.
+ */
+export async function keysThatEnd(
+  { repositories }: Pick<EngineParts, "repositories">,
+  user: User,
+  next: User | undefined,
+): Promise<readonly ApiKey[]> {
+  const keys = await repositories.keys.all(user.tenantId);
+  const own = keys.filter(({ madeBy }) => madeBy === user.id);
+  if (next === undefined || next.status === "disabled") return own;
+  const left = scopesOfRole(next.role);
+  return own.filter((key) =>
+    missingScope(left, scopesOfKey(key)) !== undefined ||
+    (key.payloads && !next.payloads)
+  );
+}
+
+/** The writes that forget who a user is at the identity provider. */
+export async function identityRemovals(
+  { store }: Pick<EngineParts, "store">,
+  { tenantId, id, identity }: User,
+): Promise<readonly Write[]> {
+  if (identity === undefined) return [];
+  const recordId = identityRecordId(identity.issuer, identity.subject);
+  const record = await store.record("service", tenantId, recordId);
+  if (record?.text !== id) return [];
+  return [{
+    kind: "record",
+    recordKind: "service",
+    tenantId,
+    id: recordId,
+    expectedVersion: record.version,
+    next: undefined,
+  }];
+}
