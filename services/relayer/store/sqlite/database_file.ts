@@ -1,12 +1,12 @@
 /**
  * Opens the relayer's database files, all in one way: a commit waits for the
- * disk, and nobody else's statement keeps it.
+ * disk. Errors name the file and what can be done.
  *
  * @module
  */
 
-import { DatabaseSync } from "node:sqlite";
-import { makePrivateDatabase } from "../../../shared/sqlite/private_file.ts";
+import type { DatabaseSync } from "node:sqlite";
+import { openDatabase as openWalDatabase } from "../../../shared/sqlite/open_database.ts";
 import {
   isDamagedError,
   isFullError,
@@ -17,9 +17,7 @@ import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 /** Options of {@linkcode openDatabase}. */
 export interface OpenDatabaseOptions {
   /**
-   * Pages in the log of commits from which on they are moved to the file, by the
-   * commit that comes to it: fewer make that commit wait for less, more of them
-   * make it seldom.
+   * Pages in the log of commits from which on they are moved to the file.
    *
    * @default {1000}
    */
@@ -32,10 +30,6 @@ export interface OpenDatabaseOptions {
   readonly isErasing?: boolean;
 }
 
-const PAGE_BYTES = 4_096;
-const CACHE_KIB = 65_536;
-/** How long a statement waits for another process, such as the command line. */
-const BUSY_TIMEOUT_MS = 5_000;
 /** What the log keeps of its length once it was longer. */
 const KEPT_LOG_BYTES = 16 * 1_048_576;
 
@@ -50,18 +44,10 @@ export function openDatabase(
   options: OpenDatabaseOptions = {},
 ): DatabaseSync {
   const { checkpointPages = 1_000, isErasing = false } = options;
-  makePrivateDatabase(path);
-  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  const db = openWalDatabase(path, { checkpointPages });
   try {
-    db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
-    db.exec("PRAGMA journal_mode = WAL");
-    // In this mode only FULL waits for the disk with each commit.
-    db.exec("PRAGMA synchronous = FULL");
-    db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
     db.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
     db.exec(`PRAGMA secure_delete = ${isErasing ? "ON" : "OFF"}`);
-    db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
-    db.exec("PRAGMA temp_store = MEMORY");
     return db;
   } catch (error) {
     db.close();

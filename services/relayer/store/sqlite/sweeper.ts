@@ -1,10 +1,11 @@
 /**
- * Removes what nobody can ask for any more.
+ * Removes what can no longer be asked for.
  *
  * @module
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { ExpiredRows } from "../../../shared/sqlite/expired_rows.ts";
 import type { RelayerStore } from "../store.ts";
 
 /** What is old enough to go. */
@@ -27,19 +28,19 @@ export class Sweeper {
   /** A sweeper for an open database. */
   constructor(db: DatabaseSync) {
     this.#nonces = new ExpiredRows(db, {
-      table: "nonces",
-      columns: ["expires_ms", "nonce"],
-      expired: "expires_ms <= ?",
+      from: "nonces",
+      key: ["expires_ms", "nonce"],
+      where: "expires_ms <= ?",
     });
     this.#claims = new ExpiredRows(db, {
-      table: "key_claims",
-      columns: ["owner", "key"],
-      expired: "expires_ms <= ?",
+      from: "key_claims",
+      key: ["owner", "key"],
+      where: "expires_ms <= ?",
     });
     this.#windows = new ExpiredRows(db, {
-      table: "rate_windows",
-      columns: ["minute", "name"],
-      expired: "minute < ?",
+      from: "rate_windows",
+      key: ["minute", "name"],
+      where: "minute < ?",
     });
     const old = "SELECT n FROM jobs WHERE status >= 3 AND updated_ms < ? " +
       "ORDER BY updated_ms LIMIT ?";
@@ -85,44 +86,5 @@ export class Sweeper {
     }
     for (const [owner, change] of highest) this.#noteSwept.run(owner, change);
     return swept.length;
-  }
-}
-
-/** What rows expire by. */
-interface ExpiredRowsOptions {
-  readonly table: string;
-  /** The columns of its key. */
-  readonly columns: readonly [string, string];
-  /** What holds of those that have expired. */
-  readonly expired: string;
-}
-
-/**
- * Rows that have expired. They are found first and removed one by one: in one
- * statement, with `IN`, the database would look at all rows of the table.
- */
-class ExpiredRows {
-  readonly #find: StatementSync;
-  readonly #remove: StatementSync;
-
-  constructor(
-    db: DatabaseSync,
-    { table, columns: [first, second], expired }: ExpiredRowsOptions,
-  ) {
-    this.#find = db.prepare(
-      `SELECT ${first} AS first, ${second} AS second FROM ${table} ` +
-        `WHERE ${expired} LIMIT ?`,
-    );
-    this.#remove = db.prepare(
-      `DELETE FROM ${table} WHERE ${first} = ? AND ${second} = ?`,
-    );
-  }
-
-  remove(bound: number, limit: number): number {
-    const rows = this.#find.all(bound, limit);
-    for (const { first = null, second = null } of rows) {
-      this.#remove.run(first, second);
-    }
-    return rows.length;
   }
 }

@@ -7,22 +7,18 @@
 import { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
 import { databaseVersion } from "../../../shared/sqlite/migrations.ts";
-import { makePrivateDatabase } from "../../../shared/sqlite/private_file.ts";
+import {
+  BUSY_TIMEOUT_MS,
+  CACHE_KIB,
+  openDatabase,
+} from "../../../shared/sqlite/open_database.ts";
 import { isCannotOpenError } from "../../../shared/sqlite/sqlite_error.ts";
 import { MIGRATIONS } from "./migrations.ts";
-
-/** The bytes of a page; the page's size decides much of what a commit writes. */
-export const PAGE_BYTES = 4_096;
-
-/** How long a connection waits for another one's lock. */
-export const BUSY_TIMEOUT_MS = 5_000;
-/** Memory that a connection keeps pages in, in KiB. */
-export const CACHE_KIB = 65_536;
 
 /** What a commit waits for: the disk, or only the operating system. */
 export type Durability = "full" | "relaxed";
 
-/** What keeps others out of a data folder. */
+/** The file whose lock keeps other processes out of a data folder. */
 export const LOCK_FILE = "tasks.lock";
 
 /** The path of the database in a data folder. */
@@ -44,7 +40,7 @@ export function restoringPath(path: string): string {
  * Opens the connection that writes; makes the file, for its owner alone, when
  * there is none.
  *
- * @throws {Error} when it cannot be opened, or a restore did not come to its end
+ * @throws {Error} when it cannot be opened, or a restore was cut short
  */
 export function openWriting(
   path: string,
@@ -58,23 +54,11 @@ export function openWriting(
       `Cannot open "${path}": a restore was cut short; run it again`,
     );
   }
-  makePrivateDatabase(path);
-  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-  try {
-    db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
-    db.exec("PRAGMA journal_mode = WAL");
-    // In this mode only FULL waits for the disk with each commit.
-    const synchronous = durability === "full" ? "FULL" : "NORMAL";
-    db.exec(`PRAGMA synchronous = ${synchronous}`);
-    // Another thread moves what is in the log to the file.
-    db.exec("PRAGMA wal_autocheckpoint = 0");
-    db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
-    db.exec("PRAGMA temp_store = MEMORY");
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  // Another thread moves what is in the log to the file.
+  return openDatabase(path, {
+    checkpointPages: 0,
+    isDurable: durability === "full",
+  });
 }
 
 /** Opens a connection that only reads. */
@@ -95,13 +79,13 @@ export function openReading(path: string | URL): DatabaseSync {
   }
 }
 
-/** What opening a stored database comes to. */
+/** The outcome of opening a stored database. */
 export type StoredDatabase =
   | { readonly kind: "open"; readonly db: DatabaseSync }
   | {
     /**
      * Reading needs a file beside the database, which cannot be made there, as in
-     * a snapshot. So nobody writes to it either: a copy of its file is whole.
+     * a snapshot. So no process writes to it either: a copy of its file is whole.
      */
     readonly kind: "sealed";
     /** The database's path. */

@@ -6,6 +6,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { ExpiredRows } from "../../../shared/sqlite/expired_rows.ts";
 import { inTransaction } from "../../../shared/sqlite/transaction.ts";
 import type {
   ConflictReason,
@@ -180,8 +181,7 @@ export class UsageWriter {
 /** Sweeps a database. */
 export class Sweeper {
   readonly #db: DatabaseSync;
-  readonly #expired: StatementSync;
-  readonly #removeAnswer: StatementSync;
+  readonly #answers: ExpiredRows;
   readonly #nextRemoved: StatementSync;
   readonly #lastSeq: StatementSync;
   readonly #removeHistory: StatementSync;
@@ -190,14 +190,11 @@ export class Sweeper {
   /** A sweeper for a connection that writes. */
   constructor(db: DatabaseSync) {
     this.#db = db;
-    // In one statement, with IN, all answers would be looked at.
-    this.#expired = db.prepare(
-      "SELECT tenant, key FROM idempotency INDEXED BY idempotency_by_expiry " +
-        "WHERE expires_ms <= ? LIMIT ?",
-    );
-    this.#removeAnswer = db.prepare(
-      "DELETE FROM idempotency WHERE tenant = ? AND key = ?",
-    );
+    this.#answers = new ExpiredRows(db, {
+      from: "idempotency INDEXED BY idempotency_by_expiry",
+      key: ["tenant", "key"],
+      where: "expires_ms <= ?",
+    });
     this.#nextRemoved = db.prepare("SELECT n FROM removed_histories LIMIT 1");
     this.#lastSeq = db.prepare(
       "SELECT max(seq) AS seq FROM history WHERE n = ?",
@@ -211,11 +208,8 @@ export class Sweeper {
   /** Removes at most `limit` rows and returns how many. */
   sweep(nowMs: number, limit: number): number {
     return inTransaction(this.#db, () => {
-      const expired = this.#expired.all(nowMs, limit);
-      for (const { tenant = null, key = null } of expired) {
-        this.#removeAnswer.run(tenant, key);
-      }
-      return expired.length + this.#sweepHistories(limit - expired.length);
+      const answers = this.#answers.remove(nowMs, limit);
+      return answers + this.#sweepHistories(limit - answers);
     });
   }
 

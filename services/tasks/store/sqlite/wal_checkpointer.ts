@@ -9,8 +9,9 @@ import { DatabaseSync } from "node:sqlite";
 import type { Clock, Timer } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { describeError } from "../../../shared/settled.ts";
+import { CACHE_KIB, PAGE_BYTES } from "../../../shared/sqlite/open_database.ts";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
-import { CACHE_KIB, fileLength, logPath, PAGE_BYTES } from "./database_file.ts";
+import { fileLength, logPath } from "./database_file.ts";
 import type {
   StartThread,
   ThreadScope,

@@ -3,9 +3,10 @@ import type { DatabaseSync } from "node:sqlite";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
-import { logPath, openWriting, PAGE_BYTES } from "./database_file.ts";
-import { startOwnThread } from "./thread.ts";
+import { PAGE_BYTES } from "../../../shared/sqlite/open_database.ts";
+import { logPath, openWriting } from "./database_file.ts";
 import { withFolder } from "./testing/open_store.ts";
+import { startOwnThread } from "./thread.ts";
 import {
   lengthenLog,
   WalCheckpointer,

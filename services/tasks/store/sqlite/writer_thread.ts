@@ -6,18 +6,19 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
-import { BUSY_TIMEOUT_MS, openWriting } from "./database_file.ts";
+import { BUSY_TIMEOUT_MS } from "../../../shared/sqlite/open_database.ts";
+import { openWriting } from "./database_file.ts";
 import { APPLIED, GroupApplier } from "./group_applier.ts";
 import { migrateTasks, PROOFS_VERSION } from "./migrations.ts";
 import { sealProofs } from "./proofs.ts";
 import { Sweeper } from "./table_writers.ts";
 import { CountRepair } from "./task_counts.ts";
-import { lengthenLog } from "./wal_checkpointer.ts";
 import type {
   ThreadScope,
   WriterAnswer,
   WriterRequest,
 } from "./thread_messages.ts";
+import { lengthenLog } from "./wal_checkpointer.ts";
 
 interface Open {
   readonly db: DatabaseSync;
