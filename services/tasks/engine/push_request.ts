@@ -12,9 +12,11 @@ import type { PushRequest } from "../delivery/push_call.ts";
 import type { Task } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 import type { EmbeddedJson } from "./embedded_json.ts";
-import { parseHeaderTemplate } from "../secrets/header_template.ts";
-import type { RenderOutcome } from "../secrets/template_parts.ts";
-import { parseUrlTemplate } from "../secrets/url_template.ts";
+import {
+  parseHeaderTemplate,
+  parseUrlTemplate,
+  type RenderOutcome,
+} from "../secrets/template.ts";
 
 /** What a call is made of. */
 export interface PushParts {

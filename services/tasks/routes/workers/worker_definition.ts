@@ -14,8 +14,10 @@ import type {
   WorkerLimits,
 } from "../../domain/records.ts";
 import type { Vault } from "../../engine/vault.ts";
-import { parseHeaderTemplate } from "../../secrets/header_template.ts";
-import { parseUrlTemplate } from "../../secrets/url_template.ts";
+import {
+  parseHeaderTemplate,
+  parseUrlTemplate,
+} from "../../secrets/template.ts";
 import {
   LIVE_FIELDS,
   WORKER_FIELDS,
