@@ -1,7 +1,8 @@
 import { BLANK_DEFINITION } from "../domain/task.ts";
+import { createTasks, type TaskOfTest } from "./testing/create_tasks.ts";
 import { assert, assertEquals } from "@std/assert";
 import { interceptStore, slowCommits } from "./testing/intercepted_store.ts";
-import { openTestEngine, TENANT_ID } from "./testing/test_engine.ts";
+import { openTestEngine, OWNER, TENANT_ID } from "./testing/test_engine.ts";
 
 Deno.test("Claims shares tasks among all who wait, each with no more than it asked for", async () => {
   const world = await openTestEngine({ wrap: slowCommits });
@@ -121,22 +122,14 @@ Deno.test("Claims keeps to the lower of the worker's bound and the plan's", asyn
 Deno.test("Claims lets more than a round's tasks be under way when the bound allows it", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker({ concurrency: 1_200 });
-  const prepared = [];
-  for (let index = 0; index < 1_150; index++) {
-    prepared.push(
-      await world.engine.creation.prepare({
-        tenantId: TENANT_ID,
-        worker: mailer,
-        definition: {
-          ...BLANK_DEFINITION,
-          workerId: mailer.id,
-        },
-        isPaused: false,
-        actor: { type: "user", id: "usr_test" },
-      }),
-    );
-  }
-  await world.engine.creation.write(prepared);
+  const task = {
+    tenantId: TENANT_ID,
+    worker: mailer,
+    definition: { ...BLANK_DEFINITION, workerId: mailer.id },
+    isPaused: false,
+    actor: OWNER,
+  };
+  await createTasks(world.engine, new Array<TaskOfTest>(1_150).fill(task));
   assertEquals((await world.lease(mailer, { max: 1_100 })).length, 100);
   // Ten times the bound of a round, and nobody waits.
   const leases = await Promise.all(

@@ -1,161 +1,448 @@
 /**
- * Makes new tasks.
+ * Creates tasks, one or many, within the limits of the tenant's plan.
  *
  * @module
  */
 
-import type { Actor, WorkerDefinition } from "../domain/records.ts";
+import { settle, type Settled, type Soon } from "../../shared/settled.ts";
+import type { Pausing } from "../../shared/slices.ts";
+import type { Actor, PlanLimits } from "../domain/records.ts";
+import type { Task } from "../domain/task.ts";
+import type { Write } from "../store/store.ts";
+import type { TaskChanges } from "./changes.ts";
+import { KeyLocks, type LockClient } from "./key_locks.ts";
 import {
-  type DependencyState,
-  judgeDependencies,
-} from "../domain/transitions/service_events.ts";
-import { newTask } from "../domain/new_task.ts";
-import { rulesOf } from "../domain/rules.ts";
-import type { Task, TaskDefinition } from "../domain/task.ts";
-import type { Transaction, Write } from "../store/store.ts";
-import { callbackWrites } from "./callbacks.ts";
-import type { ConflictReason, TaskChanges } from "./changes.ts";
+  type CreateRefusal,
+  type CreateRequest,
+  type DefinitionChanges,
+  KeyReservations,
+  type Placement,
+  type Reservation,
+} from "./key_reservations.ts";
 import type { EngineParts } from "./parts.ts";
+import type { UsageCounter } from "./usage_counter.ts";
 
-/** A task to be made; its definition has been checked. */
-export interface NewTaskRequest {
+/** How often it is tried again when another request was faster. */
+const MAX_TRIES = 20;
+
+/**
+ * How many tasks are written together when they need not be, so that the tasks
+ * of others are written in between.
+ */
+const MAX_PIECE_TASKS = 50;
+
+/** What became of one request. */
+export type CreateResult =
+  | {
+    /** Whether it is a new task, or the live one that has the key. */
+    readonly kind: "created" | "found";
+    /** The task. */
+    readonly task: Task;
+    /** What was asked for; its data is the task's when it was created. */
+    readonly request: CreateRequest;
+  }
+  | CreateRefusal;
+
+/** Options of {@linkcode Creation.create}. */
+export interface CreateOptions {
   /** The tenant. */
   readonly tenantId: string;
-  /** What the owner decides. */
-  readonly definition: TaskDefinition;
-  /** Its worker, as it was found. */
-  readonly worker: WorkerDefinition;
-  /** Its date; now when absent. */
-  readonly dateMs?: number;
-  /** Whether it is made paused. */
-  readonly isPaused: boolean;
-  /** Who makes it. */
+  /** Who asks. */
   readonly actor: Actor;
+  /** The limits of the tenant's plan. */
+  readonly limits: Pick<
+    PlanLimits,
+    "activeTasks" | "executionsPerMonth" | "retentionMs"
+  >;
+  /** Whether one refusal keeps all from being created. */
+  readonly isAtomic: boolean;
+  /**
+   * What is written in one commit with all tasks, from the results of all
+   * requests.
+   * @default nothing, so that tasks may be written in pieces unless `isAtomic`
+   */
+  readonly inSameCommit?:
+    | ((results: readonly CreateResult[]) => Soon<readonly Write[]>)
+    | undefined;
+  /** Compares definitions. */
+  readonly definitionChanges: DefinitionChanges;
+  /** Who asks: gives way while there is much to do, and may go away. */
+  readonly client: LockClient & { readonly pausing: Pausing };
 }
 
-/** A task that is ready to be written. */
-export interface PreparedTask {
-  /** The task as it will be. */
-  readonly task: Task;
-  /** What the store is to do. */
+/** The outcome of a call of {@linkcode Creation.create}. */
+export type CreateOutcome =
+  | { readonly kind: "ok"; readonly results: readonly CreateResult[] }
+  /** It was atomic, and nothing was created. */
+  | { readonly kind: "refused"; readonly results: readonly CreateResult[] }
+  /** Nothing was created, for a reason that is no request's own. */
+  | Failure;
+
+type Failure = Extract<
+  CreateRefusal,
+  { readonly kind: "busy" | "answered_elsewhere" }
+>;
+
+/** Another request was faster. */
+interface TryAgain {
+  readonly kind: "again";
+  /** The result of each request; those without one are to be tried again. */
+  readonly results: readonly (CreateResult | undefined)[];
+}
+
+type Work = CreateOptions & {
+  readonly placements: readonly Placement[];
+  /** Workers that were found to be removed. */
+  readonly gone: Set<string>;
+};
+
+/** Tasks that are written together. */
+interface Piece {
+  readonly reservations: readonly Reservation[];
   readonly writes: readonly Write[];
-  /** Tasks that are made with it: the call at its end, if it ends as it is made. */
-  readonly made: readonly Task[];
 }
 
-/** What a new task depends on beside its request. */
-export interface KnownAround {
-  /** How long the tenant's plan keeps a task after its end; null is for ever. */
-  readonly retentionMs: number | null;
-  /** Its dependencies, in the order of the definition. */
-  readonly states: readonly DependencyState[];
-}
+type PieceOutcome =
+  | { readonly kind: "ok" | "again" }
+  | CreateRefusal;
 
-/** What came of writing new tasks. */
-export type CreationOutcome =
-  | { readonly kind: "created" }
-  /** Another live task of the worker has the key; `write` tells whose it was. */
-  | {
-    readonly kind: "conflict";
-    readonly reason: ConflictReason;
-    /** The index of the prepared task, or of none when what goes along did not fit. */
-    readonly index: number | undefined;
-  };
-
-/** Makes tasks. */
+/** Creates tasks. */
 export class Creation {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
+  readonly #usage: UsageCounter;
+  /** New values for a task that has the key are written one after the other. */
+  readonly #locks: KeyLocks;
 
-  /** Creation over the engine's parts. */
-  constructor(parts: EngineParts, changes: TaskChanges) {
+  /** Creates tasks by the engine's parts. */
+  constructor(
+    parts: EngineParts,
+    { changes, usage }: {
+      readonly changes: TaskChanges;
+      readonly usage: UsageCounter;
+    },
+  ) {
     this.#parts = parts;
     this.#changes = changes;
-  }
-
-  /** Makes the task with its first record; nothing is written yet. */
-  async prepare(request: NewTaskRequest): Promise<PreparedTask> {
-    const { tenantId, definition: { dependencies } } = request;
-    const { store, limitsOf } = this.#parts;
-    const { retentionMs } = await limitsOf(tenantId);
-    const states = dependencies.length === 0
-      ? []
-      : await store.tasks(tenantId, dependencies);
-    return this.prepareKnown(request, { retentionMs, states });
-  }
-
-  /** As {@linkcode Creation.prepare}, of what was read before. */
-  prepareKnown(
-    request: NewTaskRequest,
-    { retentionMs, states }: KnownAround,
-  ): PreparedTask {
-    const { tenantId, definition, worker, actor } = request;
-    const { clock, repositories, newId, ruleCache, random } = this.#parts;
-    const isBlocked = definition.dependencies.length > 0 &&
-      judgeDependencies(definition, states).kind !== "ready";
-    const { task, history } = newTask(definition, {
-      tenantId,
-      id: newId("tsk"),
-      nowMs: clock.nowMs(),
-      ...(request.dateMs === undefined ? {} : { dateMs: request.dateMs }),
-      createdBy: actor,
-      ...(request.isPaused ? { initialStatus: "paused" as const } : {}),
-      isBlocked,
-      rules: rulesOf(definition, worker, {
-        cache: ruleCache,
-        ...(retentionMs === null ? {} : { retentionMs }),
-      }),
-      random,
-    });
-    const sealed = this.#parts.sealer.seal(task, {
-      drafts: history,
-      expectedVersion: 0,
-    });
-    const calls = callbackWrites(undefined, {
-      next: sealed.task,
-      parts: this.#parts,
-    });
-    return {
-      task: sealed.task,
-      writes: [
-        sealed.write,
-        repositories.workers.assertExists(tenantId, worker.id),
-        ...calls.writes,
-      ],
-      made: calls.tasks,
-    };
+    this.#usage = usage;
+    this.#locks = new KeyLocks({ clock: parts.clock });
   }
 
   /**
-   * Writes prepared tasks, and what goes along with them, together or not at all.
+   * Creates what can be created of the requests; undefined stands for one that
+   * the caller has refused. It takes one commit, or several when the requests are
+   * not atomic and nothing else is to be written.
    *
-   * @throws {Error} when the store fails
+   * @throws {Error} when the store fails before anything was written
    */
-  async write(
-    prepared: readonly PreparedTask[],
-    along: readonly Write[] = [],
-  ): Promise<CreationOutcome> {
-    const transaction: Transaction = {
-      writes: [...prepared.flatMap(({ writes }) => writes), ...along],
-    };
-    const [result] = await this.#parts.store.commit([transaction]);
-    if (result?.kind === "ok") {
-      for (const { task, made } of prepared) {
-        for (const each of [task, ...made]) {
-          this.#changes.announce(undefined, each);
-        }
-      }
-      return { kind: "created" };
+  async create(
+    requests: readonly (CreateRequest | undefined)[],
+    options: CreateOptions,
+  ): Promise<CreateOutcome> {
+    const keys = replacedKeys(requests, options.tenantId);
+    if (keys.length === 0) return await this.#tryAgain(requests, options);
+    const lock = await this.#locks.acquire(keys, options.client);
+    // Without a lock the client has gone away, or too many others wait.
+    if (lock.kind !== "ok") return { kind: "busy" };
+    try {
+      return await this.#tryAgain(requests, options);
+    } finally {
+      lock.release();
     }
-    let before = result?.write ?? 0;
-    const index = prepared.findIndex(({ writes }) => {
-      before -= writes.length;
-      return before < 0;
+  }
+
+  async #tryAgain(
+    requests: readonly (CreateRequest | undefined)[],
+    options: CreateOptions,
+  ): Promise<CreateOutcome> {
+    const gone = new Set<string>();
+    const results: (CreateResult | undefined)[] = requests.map(() => undefined);
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const left = requests.filter((_, index) => results[index] === undefined);
+      const outcome = await this.#try(left, { ...options, gone });
+      if (outcome.kind !== "again") {
+        return left.length === requests.length
+          ? outcome
+          : { kind: "ok", results: merged(results, outcome) };
+      }
+      let next = 0;
+      for (const [index, result] of results.entries()) {
+        if (result === undefined) results[index] = outcome.results[next++];
+      }
+    }
+    return results.every((result) => result === undefined)
+      ? { kind: "busy" }
+      : { kind: "ok", results: merged(results, { kind: "busy" }) };
+  }
+
+  async #try(
+    requests: readonly (CreateRequest | undefined)[],
+    options: CreateOptions & { readonly gone: Set<string> },
+  ): Promise<CreateOutcome | TryAgain> {
+    const { tenantId, actor, limits, gone, definitionChanges } = options;
+    const reservations = new KeyReservations({
+      tenantId,
+      actor,
+      retentionMs: limits.retentionMs,
+      definitionChanges,
+      parts: this.#parts,
     });
+    await reservations.lookUp(
+      requests.filter((request) => request !== undefined),
+    );
+    const placed: Placement[] = [];
+    for (const request of requests) {
+      placed.push(
+        request === undefined
+          ? { kind: "skipped" }
+          : gone.has(request.worker.id)
+          ? { kind: "unknown_worker", worker: request.worker }
+          : reservations.place(request),
+      );
+      const pause = options.client.pausing.pause();
+      if (pause !== undefined) await pause;
+    }
+    const { placements, release } = await this.#takeRoom(placed, options);
+    try {
+      const results = placements.map(resultOf);
+      if (options.isAtomic && results.some(isRefusal)) {
+        return { kind: "refused", results };
+      }
+      const work = { ...options, placements };
+      return options.isAtomic || options.inSameCommit !== undefined
+        ? await this.#writeTogether(results, work)
+        : await this.#writeInPieces(results, work);
+    } finally {
+      release?.();
+    }
+  }
+
+  /**
+   * Takes room in the plan for the new tasks, as far as there is some; the others
+   * are refused. `release` is to be called after the tasks were written, or not.
+   */
+  async #takeRoom(
+    placements: readonly Placement[],
+    { tenantId, limits: { activeTasks, executionsPerMonth } }: CreateOptions,
+  ): Promise<
+    {
+      readonly placements: readonly Placement[];
+      readonly release?: () => void;
+    }
+  > {
+    if (activeTasks === null && executionsPerMonth === null) {
+      return { placements };
+    }
+    const wanted =
+      placements.filter((one) => one.kind === "reserved" && one.isNew).length;
+    if (wanted === 0) return { placements };
+    if (executionsPerMonth !== null) {
+      const used = await this.#usage.executions(tenantId);
+      if (used >= executionsPerMonth) {
+        const refusal: CreateRefusal = {
+          kind: "over_quota",
+          what: "executions this month",
+          limit: executionsPerMonth,
+          used,
+        };
+        return { placements: limited(placements, { granted: 0, refusal }) };
+      }
+    }
+    if (activeTasks === null) return { placements };
+    const room = await this.#changes.activeTasks.reserve(tenantId, {
+      wanted,
+      limit: activeTasks,
+    });
+    const { granted, used } = room;
+    const refusal: CreateRefusal = {
+      kind: "over_quota",
+      what: "active tasks",
+      limit: activeTasks,
+      used,
+    };
     return {
-      kind: "conflict",
-      reason: result?.reason ?? "version",
-      index: index === -1 ? undefined : index,
+      placements: granted === wanted
+        ? placements
+        : limited(placements, { granted, refusal }),
+      release: () => room.release(),
     };
   }
+
+  async #writeTogether(
+    results: readonly CreateResult[],
+    work: Work,
+  ): Promise<CreateOutcome | TryAgain> {
+    const [piece] = this.#pieces(work, Infinity);
+    // What changes nothing needs no commit; its answer is kept by others.
+    if (piece === undefined) return { kind: "ok", results };
+    const { inSameCommit } = work;
+    const writes = inSameCommit === undefined
+      ? piece.writes
+      : [...piece.writes, ...await inSameCommit(results)];
+    const outcome = await this.#commit({ ...piece, writes }, work.gone);
+    switch (outcome.kind) {
+      case "ok":
+        return { kind: "ok", results };
+      case "again":
+        return { kind: "again", results: results.map(() => undefined) };
+      default:
+        return outcome;
+    }
+  }
+
+  async #writeInPieces(
+    results: readonly CreateResult[],
+    work: Work,
+  ): Promise<CreateOutcome | TryAgain> {
+    const pieces = this.#pieces(work, MAX_PIECE_TASKS);
+    const commits: Promise<Settled<PieceOutcome>>[] = [];
+    for (const piece of pieces) {
+      commits.push(settle(() => this.#commit(piece, work.gone)));
+      const pause = work.client.pausing.pause();
+      if (pause !== undefined) await pause;
+    }
+    const ended = await Promise.all(commits);
+    const failed = ended.filter((one) => one.kind === "failed");
+    const [failure] = failed;
+    // The client learns which tasks there are, unless there are none.
+    if (failure !== undefined && failed.length === ended.length) {
+      throw failure.error;
+    }
+    const outcomes = new Map<Reservation, PieceOutcome>();
+    for (const [index, one] of ended.entries()) {
+      const outcome = one.kind === "ok" ? one.value : one;
+      for (const reservation of pieces[index]?.reservations ?? []) {
+        outcomes.set(reservation, outcome);
+      }
+    }
+    const settled = results.map((result, index): CreateResult | undefined => {
+      const placement = work.placements[index];
+      if (placement?.kind !== "reserved") return result;
+      // What changes nothing is in no piece.
+      const outcome = outcomes.get(placement.reservation) ?? { kind: "ok" };
+      switch (outcome.kind) {
+        case "ok":
+          return result;
+        case "again":
+          return undefined;
+        default:
+          return outcome;
+      }
+    });
+    return settled.every((result) => result !== undefined)
+      ? { kind: "ok", results: settled }
+      : { kind: "again", results: settled };
+  }
+
+  /** What is to be written for the reservations that some request has. */
+  #pieces(
+    { placements, tenantId }: Work,
+    maxTasks: number,
+  ): readonly Piece[] {
+    const { workers } = this.#parts.repositories;
+    const changing = new Set<Reservation>();
+    for (const one of placements) {
+      if (one.kind !== "reserved") continue;
+      if (one.reservation.writes.length > 0) changing.add(one.reservation);
+    }
+    const all = [...changing];
+    const pieces: Piece[] = [];
+    for (let from = 0; from < all.length; from += maxTasks) {
+      const reservations = all.slice(from, from + maxTasks);
+      const workerIds = new Set<string>();
+      for (const { task } of reservations) workerIds.add(task.workerId);
+      // What may conflict without changing anything comes first: a store need
+      // not undo what it has not done.
+      const writes: Write[] = [];
+      for (const id of workerIds) {
+        writes.push(workers.assertExists(tenantId, id));
+      }
+      for (const reservation of reservations) {
+        writes.push(...reservation.writes);
+      }
+      pieces.push({ reservations, writes });
+    }
+    return pieces;
+  }
+
+  async #commit(
+    { reservations, writes }: Piece,
+    gone: Set<string>,
+  ): Promise<{ readonly kind: "ok" | "again" } | Failure> {
+    const [result] = await this.#parts.store.commit([{ writes }]);
+    if (result?.kind === "ok") {
+      for (const { previous, task, made } of reservations) {
+        if (previous !== task) this.#changes.announce(previous, task);
+        for (const one of made) this.#changes.announce(undefined, one);
+      }
+      return { kind: "ok" };
+    }
+    if (result?.reason === "idempotency") return { kind: "answered_elsewhere" };
+    const write = result === undefined ? undefined : writes[result.write];
+    if (write?.kind === "require") gone.add(write.id);
+    return { kind: "again" };
+  }
+}
+
+/** Whether a request was refused. */
+export function isRefusal(result: CreateResult): result is CreateRefusal {
+  return result.kind !== "created" && result.kind !== "found";
+}
+
+/** The keys whose tasks may get new values. */
+function replacedKeys(
+  requests: readonly (CreateRequest | undefined)[],
+  tenantId: string,
+): readonly string[] {
+  const keys: string[] = [];
+  for (const request of requests) {
+    if (request === undefined) continue;
+    const { onConflict, definition: { workerId, key } } = request;
+    const mayReplace = onConflict === "replace" || onConflict === "keep_date";
+    if (key === undefined || !mayReplace) continue;
+    keys.push(`${tenantId}\n${workerId}\n${key}`);
+  }
+  return keys;
+}
+
+/** Leaves the first `granted` new tasks; the others are refused. */
+function limited(
+  placements: readonly Placement[],
+  { granted, refusal }: {
+    readonly granted: number;
+    readonly refusal: CreateRefusal;
+  },
+): readonly Placement[] {
+  const refused = new Set<Reservation>();
+  let left = granted;
+  for (const one of placements) {
+    if (one.kind !== "reserved" || !one.isNew) continue;
+    if (left > 0) left--;
+    else refused.add(one.reservation);
+  }
+  // Requests that share a refused task are refused, too.
+  return placements.map((one) =>
+    one.kind === "reserved" && refused.has(one.reservation) ? refusal : one
+  );
+}
+
+function resultOf(placement: Placement): CreateResult {
+  if (placement.kind !== "reserved") return placement;
+  const { isNew, reservation: { task, request } } = placement;
+  return { kind: isNew ? "created" : "found", task, request };
+}
+
+/** What is settled, with the outcome of the requests that are not. */
+function merged(
+  results: readonly (CreateResult | undefined)[],
+  outcome: CreateOutcome,
+): readonly CreateResult[] {
+  let next = 0;
+  return results.map((result) => {
+    if (result !== undefined) return result;
+    if (outcome.kind !== "ok" && outcome.kind !== "refused") return outcome;
+    const one = outcome.results[next++];
+    if (one === undefined) throw new TypeError("Cannot find result of task");
+    return one;
+  });
 }

@@ -1,6 +1,11 @@
+import { assert, assertEquals, assertExists } from "@std/assert";
 import { BLANK_DEFINITION, type TaskDefinition } from "../domain/task.ts";
-import { assertEquals, assertExists } from "@std/assert";
-import type { NewTaskRequest } from "./creation.ts";
+import { prepareTask } from "./key_reservations.ts";
+import {
+  createTask,
+  createTasks,
+  type TaskOfTest,
+} from "./testing/create_tasks.ts";
 import { waitingTasks } from "./testing/samples.ts";
 import {
   openTestEngine,
@@ -12,7 +17,7 @@ import {
 async function requestOf(
   world: TestEngine,
   patch: Partial<TaskDefinition> = {},
-): Promise<NewTaskRequest> {
+): Promise<TaskOfTest> {
   const worker = await world.parts.workers.find(TENANT_ID, "mailer") ??
     await world.worker();
   return {
@@ -28,63 +33,48 @@ async function requestOf(
   };
 }
 
-Deno.test("Creation.write() writes tasks together or not at all, and tells which did not fit", async () => {
+Deno.test("Creation.create() writes tasks together or not at all, and tells which did not fit", async () => {
   const world = await openTestEngine();
-  const { creation } = world.engine;
   const plain = await requestOf(world);
   const keyed = await requestOf(world, { key: "k" });
-  const first = await creation.prepare(keyed);
-  assertEquals(await creation.write([first]), { kind: "created" });
-  const prepared = [
-    await creation.prepare(plain),
-    await creation.prepare(plain),
-    await creation.prepare(keyed),
-  ];
-  assertEquals(await creation.write(prepared), {
-    kind: "conflict",
-    reason: "key",
-    index: 2,
-  });
+  const first = await createTask(world.engine, keyed);
+  const outcome = await createTasks(world.engine, [plain, plain, keyed]);
+  assert(outcome.kind === "refused");
+  assertEquals(outcome.results.map(({ kind }) => kind), [
+    "created",
+    "created",
+    "key_conflict",
+  ]);
   const tasks = await waitingTasks(world.store, TENANT_ID);
-  assertEquals(tasks.map(({ id }) => id), [first.task.id]);
+  assertEquals(tasks.map(({ id }) => id), [first.id]);
 });
 
-Deno.test("Creation.write() makes no task of a worker that was removed meanwhile", async () => {
+Deno.test("Creation.create() makes no task of a worker that was removed meanwhile", async () => {
   const world = await openTestEngine();
-  const { creation } = world.engine;
   const request = await requestOf(world);
-  const prepared = await creation.prepare(request);
   await world.parts.store.commit([{
     writes: [world.parts.repositories.workers.remove(request.worker)],
   }]);
-  assertEquals(await creation.write([prepared]), {
-    kind: "conflict",
-    reason: "missing",
-    index: 0,
+  const outcome = await createTasks(world.engine, [request]);
+  assertEquals(outcome, {
+    kind: "refused",
+    results: [{ kind: "unknown_worker", worker: request.worker }],
   });
 });
 
-Deno.test("Creation.write() tells when what goes along does not fit", async () => {
+Deno.test("Creation.create() writes nothing when what is to be written with it does not fit", async () => {
   const world = await openTestEngine();
-  const { creation } = world.engine;
   const request = await requestOf(world);
-  const prepared = await creation.prepare(request);
-  const along = world.parts.repositories.workers.assertExists(
+  const missing = world.parts.repositories.workers.assertExists(
     TENANT_ID,
     "wrk_none",
   );
-  assertEquals(await creation.write([prepared], [along]), {
-    kind: "conflict",
-    reason: "missing",
-    index: undefined,
-  });
-  assertEquals(
-    await world.store.task(TENANT_ID, prepared.task.id),
-    undefined,
-  );
+  const outcome = await createTasks(world.engine, [request], [missing]);
+  assertEquals(outcome, { kind: "busy" });
+  assertEquals(await waitingTasks(world.store, TENANT_ID), []);
 });
 
-Deno.test("Creation.write() lets a key be used again when its task has ended", async () => {
+Deno.test("Creation.create() lets a key be used again when its task has ended", async () => {
   const world = await openTestEngine();
   const mailer = await world.worker();
   const one = await world.task(mailer, { key: "k" });
@@ -96,7 +86,7 @@ Deno.test("Creation.write() lets a key be used again when its task has ended", a
   assertExists(await world.read(two));
 });
 
-Deno.test("Creation.prepare() delays the first run of a schedule by chance, if asked to", async () => {
+Deno.test("prepareTask() delays the first run of a schedule by chance, if asked to", async () => {
   const dates = new Set<number>();
   const world = await openTestEngine();
   for (let index = 0; index < 20; index++) {
@@ -110,7 +100,13 @@ Deno.test("Creation.prepare() delays the first run of a schedule by chance, if a
         onFailure: "continue",
       },
     });
-    const { task } = await world.engine.creation.prepare(request);
+    const { tenantId, actor } = request;
+    const { task } = prepareTask({ ...request, states: [] }, {
+      tenantId,
+      actor,
+      retentionMs: null,
+      parts: world.parts,
+    });
     const lateMs = task.dateMs - task.slotMs;
     assertEquals(lateMs >= 0 && lateMs < 600_000, true);
     dates.add(task.dateMs);

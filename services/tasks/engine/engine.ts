@@ -33,7 +33,7 @@ export class Engine {
   readonly parts: EngineParts;
   /** Applies events to tasks. */
   readonly changes: TaskChanges;
-  /** Makes tasks. */
+  /** Creates tasks. */
   readonly creation: Creation;
   /** Hands out tasks. */
   readonly claims: Claims;
@@ -54,8 +54,11 @@ export class Engine {
   constructor(parts: EngineParts) {
     this.parts = parts;
     this.changes = new TaskChanges(parts);
-    this.creation = new Creation(parts, this.changes);
     this.usage = new UsageCounter(parts);
+    this.creation = new Creation(parts, {
+      changes: this.changes,
+      usage: this.usage,
+    });
     this.claims = new Claims({
       parts,
       changes: this.changes,

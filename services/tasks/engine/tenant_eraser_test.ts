@@ -1,4 +1,5 @@
 import { BLANK_DEFINITION, type Task } from "../domain/task.ts";
+import { createTask } from "./testing/create_tasks.ts";
 import { assert, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
@@ -234,7 +235,7 @@ async function addTask(
 ): Promise<Task> {
   const worker = await api.engine.parts.workers.get(tenantId, workerId);
   assert(worker !== undefined);
-  const prepared = await api.engine.creation.prepare({
+  return await createTask(api.engine, {
     tenantId,
     worker,
     definition: {
@@ -244,8 +245,6 @@ async function addTask(
     isPaused: false,
     actor: SYSTEM_ACTOR,
   });
-  await api.engine.creation.write([prepared]);
-  return prepared.task;
 }
 
 async function remove(api: TestApi): Promise<void> {

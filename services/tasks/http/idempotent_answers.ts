@@ -87,7 +87,7 @@ export class IdempotentAnswers {
   async open(request: KeyedRequest): Promise<KeyedOutcome> {
     const { tenantId, key, body } = request;
     const name = idempotencyStoreKey(request, key);
-    if (this.#underWay.has(name)) return inProgress();
+    if (this.#underWay.has(name)) return requestInProgress();
     this.#underWay.add(name);
     let isOpen = false;
     try {
@@ -99,7 +99,7 @@ export class IdempotentAnswers {
       }
       if (entry.bodyHash !== place.bodyHash) return reused();
       return isPending(entry)
-        ? inProgress()
+        ? requestInProgress()
         : { kind: "replay", answer: answerAgain(entry) };
     } finally {
       if (!isOpen) this.#underWay.delete(name);
@@ -161,7 +161,8 @@ function reused(): ProblemAnswer {
   });
 }
 
-function inProgress(): ProblemAnswer {
+/** The problem of a request that is still being answered elsewhere. */
+export function requestInProgress(): ProblemAnswer {
   return problem("idempotency_in_progress", {
     detail: "Cannot answer yet: the first request with this Idempotency-Key " +
       "is still under way",

@@ -5,6 +5,7 @@
  */
 
 import { definitionOf, isFinal, type Task } from "../../domain/task.ts";
+import { createTasks } from "./create_tasks.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { EventOutcome } from "../changes.ts";
 import type { Engine } from "../engine.ts";
@@ -81,17 +82,14 @@ export class TaskOwner {
       isPaused: random.chance(0.05),
       actor: OWNER,
     }));
-    const made = await this.#world.insist(async ({ creation }) => {
-      const prepared = [];
-      for (const request of requests) {
-        prepared.push(await creation.prepare(request));
-      }
-      const outcome = await creation.write(prepared);
-      return outcome.kind === "created" ? prepared : [];
-    });
-    for (const { task } of made ?? []) {
-      this.#known.push(task.id);
-      this.#acknowledge(task);
+    const outcome = await this.#world.insist((engine) =>
+      createTasks(engine, requests)
+    );
+    if (outcome?.kind !== "ok") return;
+    for (const result of outcome.results) {
+      if (result.kind !== "created") continue;
+      this.#known.push(result.task.id);
+      this.#acknowledge(result.task);
     }
   }
 

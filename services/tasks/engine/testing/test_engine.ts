@@ -31,6 +31,7 @@ import {
 } from "../leases.ts";
 import { openParts } from "../open_parts.ts";
 import type { EngineParts } from "../parts.ts";
+import { createTask } from "./create_tasks.ts";
 import { sampleDefinition, sampleWorker } from "./samples.ts";
 import { SteppingClock } from "./stepping_clock.ts";
 
@@ -199,21 +200,14 @@ export async function openTestEngine(
       }));
     },
     async task(worker, { dateMs, isPaused = false, ...patch } = {}) {
-      const prepared = await engine.creation.prepare({
+      return await createTask(engine, {
         tenantId: TENANT_ID,
         worker,
         definition: sampleDefinition({ workerId: worker.id, ...patch }),
-        ...(dateMs === undefined ? {} : { dateMs }),
+        dateMs,
         isPaused,
         actor: OWNER,
       });
-      let outcome = await engine.creation.write([prepared]);
-      // Made up by the store, when it was told to.
-      while (outcome.kind === "conflict" && options.trouble !== undefined) {
-        outcome = await engine.creation.write([prepared]);
-      }
-      if (outcome.kind !== "created") throw new Error(JSON.stringify(outcome));
-      return prepared.task;
     },
     async read({ id }) {
       const task = await store.task(TENANT_ID, id);

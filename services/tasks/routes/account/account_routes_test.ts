@@ -1,4 +1,5 @@
 import { BLANK_DEFINITION } from "../../domain/task.ts";
+import { createTask } from "../../engine/testing/create_tasks.ts";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";
@@ -213,7 +214,7 @@ async function addTasks(
   const worker = await api.engine.parts.workers.get(api.tenant.id, workerId);
   assert(worker !== undefined);
   for (let index = 0; index < count; index++) {
-    const prepared = await api.engine.creation.prepare({
+    await createTask(api.engine, {
       tenantId: api.tenant.id,
       worker,
       definition: {
@@ -223,6 +224,5 @@ async function addTasks(
       isPaused: false,
       actor: { type: "user", id: "usr_test" },
     });
-    await api.engine.creation.write([prepared]);
   }
 }

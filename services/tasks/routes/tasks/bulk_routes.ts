@@ -18,6 +18,7 @@ import type { Write } from "../../store/store.ts";
 import { type Answer, json, renderAnswer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { fillPlace, holdPlace } from "../../http/idempotency_key.ts";
+import { requestInProgress } from "../../http/idempotent_answers.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { pointerTo } from "../../../shared/schema/fault.ts";
@@ -136,7 +137,7 @@ async function applyToTasks(
   if (place !== undefined && !isDryRun) {
     const writes = [...auditOf(order), holdPlace(place, order.orderedAtMs)];
     const outcome = await operations.perform(order, { place, writes });
-    if (outcome.kind !== "done") return inProgress();
+    if (outcome.kind !== "done") return requestInProgress();
     call.charge(outcome.progress.matched);
     return doneAnswer(order, outcome.progress);
   }
@@ -208,7 +209,7 @@ async function begin(
           "already; wait for one to end",
       });
     case "conflict":
-      return inProgress();
+      return requestInProgress();
   }
 }
 
@@ -250,14 +251,6 @@ function viewBulk(
     failed,
     errors,
   };
-}
-
-function inProgress(): Answer {
-  return problem("idempotency_in_progress", {
-    detail: "Cannot answer yet: the first request with this " +
-      "Idempotency-Key is still under way",
-    retryAfterMs: 1_000,
-  });
 }
 
 function auditOf(order: BulkOrder): readonly Write[] {

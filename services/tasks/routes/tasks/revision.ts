@@ -5,6 +5,10 @@
  */
 
 import {
+  dependencyRefusal,
+  reportCircles,
+} from "../../domain/dependency_rules.ts";
+import {
   definitionOf,
   isFinal,
   type Task,
@@ -28,10 +32,8 @@ import { type TaskView, viewTask } from "./task_view.ts";
 import { defineTask } from "./define_task.ts";
 import { definitionChanges } from "./definition_changes.ts";
 import {
-  dependencyRefusal,
   problemOfFaults,
   readSurroundings,
-  reportCircles,
   statesOf,
   workerOf,
 } from "./validate_task.ts";

@@ -7,8 +7,7 @@
 import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import { bulkRoutes } from "./bulk_routes.ts";
-import { createBatchRoute } from "./create_batch.ts";
-import { createTaskRoute } from "./create_task.ts";
+import { createTaskRoutes } from "./create_routes.ts";
 import { explainTaskRoute } from "./explain_task.ts";
 import { KeyLocks } from "../../engine/key_locks.ts";
 import { listTasksRoute } from "./list_tasks.ts";
@@ -20,7 +19,6 @@ import {
 } from "./task_verbs.ts";
 import { schedulePreviewRoute } from "./schedule_preview.ts";
 import { taskAttemptsRoute, taskHistoryRoute } from "./task_history.ts";
-import { TaskCreator } from "./task_creator.ts";
 import type { TasksParts } from "./tasks_parts.ts";
 import { updateTaskRoutes } from "./update_task.ts";
 
@@ -36,12 +34,10 @@ export function taskRoutes(
   { operations }: TaskRoutesOptions,
 ): readonly AnyRoute[] {
   const locks = new KeyLocks({ clock: api.engine.parts.clock });
-  const creator = new TaskCreator(api.engine, locks);
-  const parts: TasksParts = { ...api, creator, locks, operations };
+  const parts: TasksParts = { ...api, locks, operations };
   return [
-    createTaskRoute(parts),
+    ...createTaskRoutes(parts),
     listTasksRoute(parts),
-    createBatchRoute(parts),
     ...bulkRoutes(parts),
     readTaskRoute(parts),
     ...updateTaskRoutes(parts),

@@ -8,12 +8,9 @@ import type { ApiParts } from "../api_parts.ts";
 import type { BodyLimits } from "../../http/route.ts";
 import type { KeyLocks } from "../../engine/key_locks.ts";
 import type { Operations } from "../../engine/bulk/operations.ts";
-import type { TaskCreator } from "./task_creator.ts";
 
 /** The parts of these routes. */
 export interface TasksParts extends ApiParts {
-  /** Makes tasks. */
-  readonly creator: TaskCreator;
   /** Locks a task while it is changed. */
   readonly locks: KeyLocks;
   /** Does what is done to many tasks in the background. */

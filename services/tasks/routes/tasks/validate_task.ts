@@ -5,13 +5,10 @@
  * @module
  */
 
-import {
-  BLANK_DEFINITION,
-  isFinal,
-  type Task,
-  type TaskDefinition,
-} from "../../domain/task.ts";
+import { BLANK_DEFINITION } from "../../domain/task.ts";
 import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
+import type { ReferredTask } from "../../domain/dependency_rules.ts";
+import type { CreateRequest } from "../../engine/key_reservations.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 import { quote } from "../../../shared/quote.ts";
@@ -20,20 +17,10 @@ import { type Fault, report } from "../../../shared/schema/fault.ts";
 import { DATA_TOO_LARGE, defineTask } from "./define_task.ts";
 import type { NewTaskInput } from "./task_schema.ts";
 import {
-  type DependencyState,
-  judgeDependencies,
-} from "../../domain/transitions/service_events.ts";
-import {
   invalidRequest,
   problem,
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
-
-/** A task that another one depends on, as it stands. */
-export type ReferredTask = Pick<
-  Task,
-  "id" | "status" | "pausedFrom" | "lastOutcome"
->;
 
 /** What was found of it; sees the state of one moment. */
 export interface Surroundings {
@@ -104,31 +91,13 @@ export interface JudgeOptions {
   readonly faults: Fault[];
 }
 
-/** A task that may be made. */
-export interface JudgedTask {
-  /** What the owner decides. */
-  readonly definition: TaskDefinition;
-  /** Its worker. */
-  readonly worker: WorkerDefinition;
-  /** Its date; absent for now. */
-  readonly dateMs?: number | undefined;
-  /** Whether it is made paused. */
-  readonly isPaused: boolean;
-  /** What becomes of it when a live task has its key. */
-  readonly onConflict: NewTaskInput["on_conflict"];
-  /** Its dependencies, in the order of the definition. */
-  readonly states: readonly (ReferredTask | undefined)[];
-  /** The pointer of the task within the body. */
-  readonly at: string;
-}
-
 const NO_STATES: readonly ReferredTask[] = [];
 
 /** Judges a task; undefined when there were faults. */
 export function judgeNewTask(
   input: NewTaskInput,
   options: JudgeOptions,
-): JudgedTask | undefined {
+): CreateRequest | undefined {
   const { surroundings, timezone, at, faults } = options;
   const before = faults.length;
   const worker = workerOf(input.worker, options);
@@ -196,72 +165,6 @@ export function statesOf(
     }
     return state;
   });
-}
-
-/** The dependencies that a task is to have. */
-export interface NewDependencies {
-  /** The definition from now on. */
-  readonly definition: Pick<
-    TaskDefinition,
-    "dependencies" | "onDependencyFailure"
-  >;
-  /** How they stand, in their order. */
-  readonly states: readonly DependencyState[];
-}
-
-/**
- * Why a task cannot be given these dependencies; undefined when it can. One that
- * waits for none any more is on its way, so new ones could not hold it back.
- */
-export function dependencyRefusal(
-  task: Task,
-  { definition, states }: NewDependencies,
-): string | undefined {
-  const { dependencies, status } = task;
-  const isSame = definition.dependencies.length === dependencies.length &&
-    definition.dependencies.every((id, index) => id === dependencies[index]);
-  if (isSame || isBlocked(task) || isFinal(status)) return undefined;
-  return judgeDependencies(definition, states).kind === "ready"
-    ? undefined
-    : `Cannot change dependencies: the task is "${status}" and does not wait ` +
-      "for any; make it anew with them";
-}
-
-/**
- * Reports what a task must not be made to depend on, lest tasks wait for each
- * other in a circle for ever: itself, and a task that was made after it and
- * waits for others. What is older, or waits for nothing, is safe whatever else
- * changes at the same time, since a task that waits for nothing never does so
- * again.
- *
- * @param states the dependencies it is to have
- */
-export function reportCircles(
-  task: Pick<Task, "id" | "dependencies">,
-  states: readonly (ReferredTask | undefined)[],
-  { at, faults }: { readonly at: string; readonly faults: Fault[] },
-): void {
-  for (const [index, state] of states.entries()) {
-    if (state === undefined) continue;
-    const { id } = state;
-    const mayClose = id > task.id && isBlocked(state) &&
-      !task.dependencies.includes(id);
-    if (id !== task.id && !mayClose) continue;
-    report(faults, {
-      pointer: `${at}/dependencies/${index}`,
-      code: "circular",
-      detail: id === task.id
-        ? "Cannot depend on itself"
-        : `Cannot depend on "${id}": it was made later and waits for other ` +
-          "tasks, so they could wait for each other",
-    });
-  }
-}
-
-function isBlocked(
-  { status, pausedFrom }: Pick<Task, "status" | "pausedFrom">,
-): boolean {
-  return (status === "paused" ? pausedFrom : status) === "blocked";
 }
 
 /** The problem of a task with faults: too much data alone is 413. */

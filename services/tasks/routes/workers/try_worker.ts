@@ -23,6 +23,7 @@ import {
   integer,
   text,
 } from "../../../shared/schema/values.ts";
+import { prepareTask } from "../../engine/key_reservations.ts";
 import { actorOf } from "../../access/caller.ts";
 import { judgeAnswer } from "../../delivery/push_answer.ts";
 import type { PushOutcome } from "../../delivery/push_outcome.ts";
@@ -249,8 +250,8 @@ async function taskOf(
   const { engine } = parts;
   const { nowMs, body: trial = DEFAULT_TRIAL } = call;
   const { id: tenantId, timezone } = tenantOf(call);
-  const { task } = await engine.creation.prepare({
-    tenantId,
+  const { retentionMs } = await engine.parts.limitsOf(tenantId);
+  const { task } = prepareTask({
     worker,
     definition: {
       ...BLANK_DEFINITION,
@@ -260,7 +261,12 @@ async function taskOf(
       timezone,
     },
     isPaused: false,
+    states: [],
+  }, {
+    tenantId,
     actor: actorOf(callerOf(call)),
+    retentionMs,
+    parts: engine.parts,
   });
   return {
     ...task,

@@ -6,6 +6,7 @@
 
 import type { Task, TaskDefinition } from "../../../domain/task.ts";
 import type { WorkerDefinition } from "../../../domain/records.ts";
+import { createTask } from "../../../engine/testing/create_tasks.ts";
 import { sampleDefinition } from "../../../engine/testing/samples.ts";
 import type { TestApi } from "../../testing/test_api.ts";
 
@@ -28,17 +29,14 @@ export async function addTask(
   worker: WorkerDefinition,
   { dateMs, ...patch }: AddTaskOptions = {},
 ): Promise<Task> {
-  const prepared = await engine.creation.prepare({
+  return await createTask(engine, {
     tenantId: worker.tenantId,
     worker,
     definition: sampleDefinition({ workerId: worker.id, ...patch }),
-    ...(dateMs === undefined ? {} : { dateMs }),
+    dateMs,
     isPaused: false,
     actor: { type: "user", id: "usr_test" },
   });
-  const outcome = await engine.creation.write([prepared]);
-  if (outcome.kind !== "created") throw new Error(JSON.stringify(outcome));
-  return prepared.task;
 }
 
 /** The types of a task's history, oldest first. */

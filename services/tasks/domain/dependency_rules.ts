@@ -1,0 +1,84 @@
+/**
+ * When the dependencies of a task may still be changed, and to which ones.
+ *
+ * @module
+ */
+
+import { type Fault, report } from "../../shared/schema/fault.ts";
+import { isFinal, type Task, type TaskDefinition } from "./task.ts";
+import {
+  type DependencyState,
+  judgeDependencies,
+} from "./transitions/service_events.ts";
+
+/** A task that another one depends on, as it stands. */
+export type ReferredTask = Pick<
+  Task,
+  "id" | "status" | "pausedFrom" | "lastOutcome"
+>;
+
+/** The dependencies that a task is to have. */
+export interface NewDependencies {
+  /** The definition from now on. */
+  readonly definition: Pick<
+    TaskDefinition,
+    "dependencies" | "onDependencyFailure"
+  >;
+  /** How they stand, in their order. */
+  readonly states: readonly DependencyState[];
+}
+
+/**
+ * Why a task cannot be given these dependencies; undefined when it can. One that
+ * no longer waits for any is on its way, so new ones could not hold it back.
+ */
+export function dependencyRefusal(
+  task: Task,
+  { definition, states }: NewDependencies,
+): string | undefined {
+  const { dependencies, status } = task;
+  const isSame = definition.dependencies.length === dependencies.length &&
+    definition.dependencies.every((id, index) => id === dependencies[index]);
+  if (isSame || isBlocked(task) || isFinal(status)) return undefined;
+  return judgeDependencies(definition, states).kind === "ready"
+    ? undefined
+    : `Cannot change dependencies: the task is "${status}" and does not wait ` +
+      "for any; make it anew with them";
+}
+
+/**
+ * Reports what a task must not be made to depend on, lest tasks wait for each
+ * other in a circle for ever: itself, and a task that was made after it and
+ * waits for others. What is older, or waits for nothing, is safe whatever else
+ * changes at the same time, since a task that waits for nothing never does so
+ * again.
+ *
+ * @param states the dependencies it is to have
+ */
+export function reportCircles(
+  task: Pick<Task, "id" | "dependencies">,
+  states: readonly (ReferredTask | undefined)[],
+  { at, faults }: { readonly at: string; readonly faults: Fault[] },
+): void {
+  for (const [index, state] of states.entries()) {
+    if (state === undefined) continue;
+    const { id } = state;
+    const mayClose = id > task.id && isBlocked(state) &&
+      !task.dependencies.includes(id);
+    if (id !== task.id && !mayClose) continue;
+    report(faults, {
+      pointer: `${at}/dependencies/${index}`,
+      code: "circular",
+      detail: id === task.id
+        ? "Cannot depend on itself"
+        : `Cannot depend on "${id}": it was made later and waits for other ` +
+          "tasks, so they could wait for each other",
+    });
+  }
+}
+
+function isBlocked(
+  { status, pausedFrom }: Pick<Task, "status" | "pausedFrom">,
+): boolean {
+  return (status === "paused" ? pausedFrom : status) === "blocked";
+}

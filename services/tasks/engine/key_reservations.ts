@@ -1,0 +1,323 @@
+/**
+ * What becomes of tasks that are to be created, with regard to their keys: a new
+ * task, the live one that has the key already, or that one with new values.
+ *
+ * @module
+ */
+
+import { quote } from "../../shared/quote.ts";
+import type { Fault } from "../../shared/schema/fault.ts";
+import {
+  dependencyRefusal,
+  type ReferredTask,
+  reportCircles,
+} from "../domain/dependency_rules.ts";
+import type { FieldChange, FoldDraft } from "../domain/history.ts";
+import { newTask } from "../domain/new_task.ts";
+import type { Actor, WorkerDefinition } from "../domain/records.ts";
+import { rulesOf } from "../domain/rules.ts";
+import type { Task, TaskDefinition, TaskStatus } from "../domain/task.ts";
+import {
+  type DependencyState,
+  judgeDependencies,
+} from "../domain/transitions/service_events.ts";
+import type { Write } from "../store/store.ts";
+import { callbackWrites } from "./callbacks.ts";
+import { foldFor } from "./history_fold.ts";
+import type { EngineParts } from "./parts.ts";
+import { planEvents, PLANNED_RECORDS } from "./plan_events.ts";
+
+/** A task to be created; its definition has been validated. */
+export interface NewTask {
+  /** What the owner decides. */
+  readonly definition: TaskDefinition;
+  /** Its worker, as it was found. */
+  readonly worker: WorkerDefinition;
+  /** Its date; now when absent. */
+  readonly dateMs?: number | undefined;
+  /** Whether it is created paused. */
+  readonly isPaused: boolean;
+}
+
+/** A request for a task, which may have the key of a live one. */
+export interface CreateRequest extends NewTask {
+  /**
+   * What happens when a live task has the key: that one is returned, or the
+   * request rejected, or that one replaced with or without its date.
+   */
+  readonly onConflict: "return" | "reject" | "replace" | "keep_date";
+  /** The states of its dependencies, in the order of the definition. */
+  readonly states: readonly (ReferredTask | undefined)[];
+  /** The pointer of the task within the request, for faults. */
+  readonly at: string;
+}
+
+/** Why a task was neither created nor found. */
+export type CreateRefusal =
+  /** The caller had refused the request already. */
+  | { readonly kind: "skipped" }
+  | { readonly kind: "invalid"; readonly faults: readonly Fault[] }
+  | { readonly kind: "unknown_worker"; readonly worker: WorkerDefinition }
+  | { readonly kind: "key_conflict"; readonly reason: string }
+  /** The live task that has the key cannot be replaced. */
+  | {
+    readonly kind: "wrong_state";
+    readonly reason: string;
+    readonly status: TaskStatus;
+  }
+  /** The plan has no room for it. */
+  | {
+    readonly kind: "over_quota";
+    readonly what: string;
+    readonly limit: number;
+    readonly used: number;
+  }
+  /** Others change tasks of the same keys too fast. */
+  | { readonly kind: "busy" }
+  /** The same request, with the same Idempotency-Key, is answered elsewhere. */
+  | { readonly kind: "answered_elsewhere" }
+  /** The store failed; whether it was written is unknown. */
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/** A task as it will be, which one or, by its key, several requests lead to. */
+export interface Reservation {
+  /** The live task that had the key before. */
+  readonly previous: Task | undefined;
+  /** The record that makes room in its history, if the plan asks for one. */
+  readonly fold: FoldDraft | undefined;
+  /** The task as it will be. */
+  task: Task;
+  /** What makes it so. */
+  writes: readonly Write[];
+  /** Tasks that are created with it, such as the call at its end. */
+  made: readonly Task[];
+  /** What was asked for. */
+  request: CreateRequest;
+  /** The date that `previous` is moved to; it keeps its date when absent. */
+  dateMs: number | undefined;
+}
+
+/** What became of one request. */
+export type Placement =
+  | {
+    readonly kind: "reserved";
+    readonly reservation: Reservation;
+    /** Whether the request was the first one of a new task. */
+    readonly isNew: boolean;
+  }
+  | CreateRefusal;
+
+/** The fields that differ between a task and what it is to be, for its history. */
+export type DefinitionChanges = (
+  task: Task,
+  options: {
+    readonly next: TaskDefinition;
+    readonly workerNames: { readonly from: string; readonly to: string };
+  },
+) => readonly FieldChange[];
+
+/** Options of {@linkcode KeyReservations}. */
+export interface KeyReservationsOptions {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** Who asks. */
+  readonly actor: Actor;
+  /** How long the tenant's plan keeps a task after its end; null is for ever. */
+  readonly retentionMs: number | null;
+  /** Compares definitions. */
+  readonly definitionChanges: DefinitionChanges;
+  /** The engine's parts. */
+  readonly parts: EngineParts;
+}
+
+/** Tasks that are written together, one for each key. */
+export class KeyReservations {
+  readonly #options: KeyReservationsOptions;
+  readonly #byKey = new Map<string, Reservation>();
+
+  /** Nothing is reserved. */
+  constructor(options: KeyReservationsOptions) {
+    this.#options = options;
+  }
+
+  /** Finds the live tasks that have the keys; to be called before placing. */
+  async lookUp(requests: readonly CreateRequest[]): Promise<void> {
+    const { parts, tenantId } = this.#options;
+    for (const request of requests) {
+      const { key, workerId } = request.definition;
+      const name = keyNameOf(request);
+      if (key === undefined || name === undefined) continue;
+      if (this.#byKey.has(name)) continue;
+      const task = await parts.store.taskByKey({ tenantId, workerId, key });
+      if (task === undefined) continue;
+      this.#byKey.set(name, {
+        previous: task,
+        fold: await foldFor(task, { added: PLANNED_RECORDS, parts }),
+        task,
+        writes: [],
+        made: [],
+        request,
+        dateMs: undefined,
+      });
+    }
+  }
+
+  /** Finds the reservation of a request, or makes a new one. */
+  place(request: CreateRequest): Placement {
+    const name = keyNameOf(request);
+    const reservation = name === undefined ? undefined : this.#byKey.get(name);
+    if (reservation === undefined) {
+      const reservation: Reservation = {
+        previous: undefined,
+        fold: undefined,
+        ...prepareTask(request, this.#options),
+        request,
+        dateMs: undefined,
+      };
+      if (name !== undefined) this.#byKey.set(name, reservation);
+      return { kind: "reserved", reservation, isNew: true };
+    }
+    switch (request.onConflict) {
+      case "return":
+        return { kind: "reserved", reservation, isNew: false };
+      case "reject":
+        return conflict(request, "a live one has the key");
+      case "replace":
+      case "keep_date": {
+        const refusal = reservation.previous === undefined
+          ? this.#replaceNew(reservation, request)
+          : this.#replaceLive(reservation, {
+            previous: reservation.previous,
+            request,
+          });
+        return refusal ?? { kind: "reserved", reservation, isNew: false };
+      }
+    }
+  }
+
+  /** Gives new values to a task that another request has asked for. */
+  #replaceNew(reservation: Reservation, request: CreateRequest): undefined {
+    const { isPaused, dateMs } = reservation.request;
+    const next: CreateRequest = {
+      ...request,
+      isPaused,
+      dateMs: request.onConflict === "keep_date" ? dateMs : request.dateMs,
+    };
+    Object.assign(reservation, prepareTask(next, this.#options), {
+      request: next,
+    });
+  }
+
+  #replaceLive(
+    reservation: Reservation,
+    { previous, request }: {
+      readonly previous: Task;
+      readonly request: CreateRequest;
+    },
+  ): CreateRefusal | undefined {
+    const { parts, actor, retentionMs, definitionChanges } = this.#options;
+    const { definition, worker, states, at, onConflict } = request;
+    // An attempt that is running would never see the new values.
+    if (previous.status === "running") {
+      return conflict(request, "the one that has the key is running");
+    }
+    const faults: Fault[] = [];
+    reportCircles(previous, states, { at, faults });
+    if (faults.length > 0) return { kind: "invalid", faults };
+    const reason = dependencyRefusal(previous, request);
+    if (reason !== undefined) return wrongState(reason, previous);
+    const dateMs = onConflict === "keep_date"
+      ? reservation.dateMs
+      : request.dateMs ?? parts.clock.nowMs();
+    const planned = planEvents(previous, {
+      events: [{
+        kind: "update",
+        definition,
+        changes: definitionChanges(previous, {
+          next: definition,
+          workerNames: { from: worker.name, to: worker.name },
+        }),
+        ...(dateMs === undefined ? {} : { dateMs }),
+      }],
+      definition,
+      worker,
+      actor,
+      retentionMs,
+      fold: reservation.fold,
+      parts,
+    });
+    if (planned.kind === "refused") return wrongState(planned.reason, previous);
+    const isChanged = planned.kind === "changed";
+    reservation.task = planned.task;
+    reservation.writes = isChanged ? planned.writes : [];
+    reservation.made = isChanged ? planned.made : [];
+    reservation.request = request;
+    reservation.dateMs = dateMs;
+    return undefined;
+  }
+}
+
+/** A task that is ready to be written. */
+export interface PreparedTask {
+  /** The task as it will be. */
+  readonly task: Task;
+  /** What the store is to do, if the worker exists. */
+  readonly writes: readonly Write[];
+  /** Tasks that are created with it: the call at its end, if it ends at once. */
+  readonly made: readonly Task[];
+}
+
+/** Makes a task with its first record; nothing is written. */
+export function prepareTask(
+  request: NewTask & { readonly states: readonly DependencyState[] },
+  { tenantId, actor, retentionMs, parts }: Pick<
+    KeyReservationsOptions,
+    "tenantId" | "actor" | "retentionMs" | "parts"
+  >,
+): PreparedTask {
+  const { definition, worker, states, dateMs, isPaused } = request;
+  const isBlocked = definition.dependencies.length > 0 &&
+    judgeDependencies(definition, states).kind !== "ready";
+  const { task, history } = newTask(definition, {
+    tenantId,
+    id: parts.newId("tsk"),
+    nowMs: parts.clock.nowMs(),
+    ...(dateMs === undefined ? {} : { dateMs }),
+    createdBy: actor,
+    ...(isPaused ? { initialStatus: "paused" as const } : {}),
+    isBlocked,
+    rules: rulesOf(definition, worker, {
+      cache: parts.ruleCache,
+      ...(retentionMs === null ? {} : { retentionMs }),
+    }),
+    random: parts.random,
+  });
+  const sealed = parts.sealer.seal(task, {
+    drafts: history,
+    expectedVersion: 0,
+  });
+  const calls = callbackWrites(undefined, { next: sealed.task, parts });
+  return {
+    task: sealed.task,
+    writes: [sealed.write, ...calls.writes],
+    made: calls.tasks,
+  };
+}
+
+function keyNameOf({ definition }: CreateRequest): string | undefined {
+  const { key, workerId } = definition;
+  return key === undefined ? undefined : `${workerId}\n${key}`;
+}
+
+function conflict(
+  { definition: { key = "" } }: CreateRequest,
+  state: string,
+): CreateRefusal {
+  const quoted = quote(key, { maxChars: 64 });
+  const reason = `Cannot create task with key ${quoted}: ${state}`;
+  return { kind: "key_conflict", reason };
+}
+
+function wrongState(reason: string, { status }: Task): CreateRefusal {
+  return { kind: "wrong_state", reason, status };
+}

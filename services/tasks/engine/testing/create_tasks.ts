@@ -1,0 +1,66 @@
+/**
+ * Creates tasks as their owner does, for tests.
+ *
+ * @module
+ */
+
+import { NEVER_PAUSING } from "../../../shared/slices.ts";
+import type { Actor } from "../../domain/records.ts";
+import type { Task } from "../../domain/task.ts";
+import type { Write } from "../../store/store.ts";
+import type { CreateOutcome } from "../creation.ts";
+import type { Engine } from "../engine.ts";
+import type { NewTask } from "../key_reservations.ts";
+
+/** A task of a test. */
+export interface TaskOfTest extends NewTask {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** Who creates it. */
+  readonly actor: Actor;
+}
+
+/**
+ * Creates tasks of one tenant together or not at all, whatever its plan allows;
+ * a key that a live task has is refused.
+ */
+export async function createTasks(
+  { parts, creation }: Pick<Engine, "parts" | "creation">,
+  tasks: readonly TaskOfTest[],
+  inSameCommit: readonly Write[] = [],
+): Promise<CreateOutcome> {
+  const [first] = tasks;
+  if (first === undefined) return { kind: "ok", results: [] };
+  const { tenantId, actor } = first;
+  const { retentionMs } = await parts.limitsOf(tenantId);
+  const requests = await Promise.all(tasks.map(async (task) => ({
+    ...task,
+    onConflict: "reject" as const,
+    states: await parts.store.tasks(tenantId, task.definition.dependencies),
+    at: "",
+  })));
+  return await creation.create(requests, {
+    tenantId,
+    actor,
+    limits: { retentionMs, activeTasks: null, executionsPerMonth: null },
+    isAtomic: true,
+    inSameCommit: () => inSameCommit,
+    definitionChanges: () => [],
+    client: { pausing: NEVER_PAUSING, onGone: () => () => {} },
+  });
+}
+
+/**
+ * Creates a task.
+ *
+ * @throws {Error} when it is refused
+ */
+export async function createTask(
+  engine: Pick<Engine, "parts" | "creation">,
+  task: TaskOfTest,
+): Promise<Task> {
+  const outcome = await createTasks(engine, [task]);
+  const [result] = outcome.kind === "ok" ? outcome.results : [];
+  if (result?.kind === "created") return result.task;
+  throw new Error(`Cannot create task: ${outcome.kind}`);
+}
