@@ -19,10 +19,10 @@ import { type LedgerFile, openLedgerFile } from "./ledger/ledger_file.ts";
 import { LocalCatalog } from "./ledger/local_catalog.ts";
 import { LocalLedger } from "./ledger/local_ledger.ts";
 import type { RelayerSettings } from "./settings.ts";
-import { createSqliteStore } from "./store/sqlite/sqlite_store.ts";
+import { SqliteStore } from "./store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "./store/storage_watch.ts";
 import type { RelayerStore } from "./store/store.ts";
-import { createLocalVault } from "./vault/local_vault.ts";
+import { LocalVault } from "./vault/local_vault.ts";
 import { type MasterKey, parseMasterKeys } from "../shared/master_keys.ts";
 import type { RelayerVault } from "./vault/vault.ts";
 
@@ -86,8 +86,8 @@ export async function openData(
   const { dataDir } = settings;
   const file = openLedgerFile(`${dataDir}/${LEDGER_FILE}`, { clock });
   const { ledger, answerRpc } = ledgerOf(settings, { file, clock });
-  const store = createSqliteStore({ dataFolder: dataDir, clock, logger });
-  const vault = createLocalVault({
+  const store = new SqliteStore({ dataFolder: dataDir, clock, logger });
+  const vault = new LocalVault({
     dataFolder: dataDir,
     masterKeys: masterKeysOf(settings),
     clock,

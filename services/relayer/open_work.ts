@@ -30,7 +30,7 @@ import { RuleExtractor } from "./extract/rule_extractor.ts";
 import { jobId } from "./jobs/intake.ts";
 import { JobIntake } from "./jobs/job_intake.ts";
 import { JobRunner } from "./jobs/job_runner.ts";
-import { FreshTexts } from "./jobs/job_sealer.ts";
+import { RecentPlaintexts } from "./jobs/job_sealer.ts";
 import { JobSteps } from "./jobs/job_steps.ts";
 import { JobWaiters } from "./jobs/job_waiters.ts";
 import { StorageUsage } from "./jobs/storage_usage.ts";
@@ -217,7 +217,7 @@ export interface OpenWorkTools {
 
 const DAY_MS = 86_400_000;
 /** Characters of texts that are kept for a moment between intake and storing. */
-const MAX_FRESH_CHARS = 32_000_000;
+const MAX_RECENT_CHARS = 32_000_000;
 
 /** Puts it together; nothing runs yet. */
 export function openWork(
@@ -228,14 +228,14 @@ export function openWork(
   const { store, vault, blobs, catalog, storage } = data;
   const { packageId } = data.ledger;
   const index = new VectorIndex(embedder.width);
-  const fresh = new FreshTexts<BlobContent>(MAX_FRESH_CHARS);
+  const recent = new RecentPlaintexts<BlobContent>(MAX_RECENT_CHARS);
   const usage = new StorageUsage({ store, nowMs: () => clock.nowMs() });
-  const waiters = new JobWaiters({ store, clock, fresh });
+  const waiters = new JobWaiters({ store, clock, recent });
   const onSettled = (id: string): void => waiters.tell(id);
   const newId = (): string => jobId(clock.nowMs(), tools.randomBytes(10));
   const shared = { store, vault, blobs, catalog, embedder, index, packageId };
   const steps = new JobSteps({
-    ...{ ...shared, fresh, turns },
+    ...{ ...shared, recent, turns },
     ...{ onSettled, clock, logger },
   });
   const runner = new JobRunner({
@@ -252,7 +252,7 @@ export function openWork(
   const intake: JobIntake = new JobIntake({
     store,
     vault,
-    fresh,
+    recent,
     usage,
     newId,
     clock,

@@ -17,7 +17,7 @@ import { describeError } from "../shared/settled.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { createHandler } from "./api/handler.ts";
 import { RequestMetrics } from "./api/request_metrics.ts";
-import { BlobLocks } from "./blobs/blob_locks.ts";
+import { BlobLocks } from "./concurrency/semaphore.ts";
 import { openData, type RelayerData } from "./open_data.ts";
 import {
   openAccess,

@@ -11,12 +11,12 @@ import type { Logger } from "../../shared/logger.ts";
 import type { AuthOutcome, AuthRequest } from "../auth/authenticate.ts";
 import type { OwnerTokens } from "../auth/owner_tokens.ts";
 import type { RateLimits } from "../auth/rate_limits.ts";
-import type { BlobLocks } from "../blobs/blob_locks.ts";
 import type {
   BlobCatalog,
   BlobStore,
   CatalogEntry,
 } from "../blobs/blob_store.ts";
+import type { BlobLocks } from "../concurrency/semaphore.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { Answerer, Extractor } from "../extract/extractor.ts";
 import type { Intake, JobWatch } from "../jobs/intake.ts";

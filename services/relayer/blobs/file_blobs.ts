@@ -12,6 +12,7 @@
 import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
 import { tighten } from "../../shared/sqlite/private_file.ts";
+import { Semaphore } from "../concurrency/semaphore.ts";
 import {
   type BlobCallOptions,
   blobIdOf,
@@ -21,7 +22,6 @@ import {
   BlobStoreError,
 } from "./blob_store.ts";
 import { FolderSync, syncFolder, writeDurableFile } from "./durable_file.ts";
-import { Gate } from "./gate.ts";
 
 /** Options of {@linkcode FileBlobs}. */
 interface FileBlobsOptions {
@@ -53,7 +53,7 @@ export class FileBlobs implements BlobStore {
   readonly #folder: string;
   readonly #logger: Logger;
   readonly #maxBytes: number;
-  readonly #gate: Gate;
+  readonly #semaphore: Semaphore;
   readonly #syncs = new FolderSync(syncFolder);
   readonly #underWay = new Set<Promise<unknown>>();
   /** Puts under way, for those of the same bytes. */
@@ -69,7 +69,7 @@ export class FileBlobs implements BlobStore {
     this.#folder = folder;
     this.#logger = logger;
     this.#maxBytes = maxBytes;
-    this.#gate = new Gate(maxParallel);
+    this.#semaphore = new Semaphore(maxParallel);
   }
 
   /** Makes the folder; removes what a crash left without a name. */
@@ -238,7 +238,7 @@ export class FileBlobs implements BlobStore {
 
   /** Does something when there is a place, and has stop() wait for it. */
   async #work<Result>(work: () => Promise<Result>): Promise<Result> {
-    const working = this.#gate.run(work);
+    const working = this.#semaphore.run(work);
     this.#underWay.add(working);
     try {
       return await working;

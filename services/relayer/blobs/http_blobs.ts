@@ -6,13 +6,13 @@
 
 import type { Clock, Timer } from "../../shared/clock.ts";
 import { parseRetryAfter } from "../../shared/http/retry_after.ts";
+import { Semaphore } from "../concurrency/semaphore.ts";
 import {
   type BlobCallOptions,
   type BlobOutcome,
   type BlobStore,
   BlobStoreError,
 } from "./blob_store.ts";
-import { Gate } from "./gate.ts";
 
 /** The body; undefined when it is larger than allowed, which ends the transfer. */
 export async function boundedBytes(
@@ -166,7 +166,7 @@ type Said =
 export class HttpBlobs implements BlobStore {
   readonly #options: HttpBlobsOptions;
   readonly #ending = new AbortController();
-  readonly #gate: Gate;
+  readonly #semaphore: Semaphore;
 
   /**
    * Nothing is asked yet.
@@ -175,7 +175,7 @@ export class HttpBlobs implements BlobStore {
    */
   constructor(options: HttpBlobsOptions) {
     this.#options = options;
-    this.#gate = new Gate(options.maxParallel ?? 64);
+    this.#semaphore = new Semaphore(options.maxParallel ?? 64);
   }
 
   /** There is nothing to get ready: who is away now may come back. */
@@ -319,7 +319,7 @@ export class HttpBlobs implements BlobStore {
     if (signal !== undefined) signals.push(signal);
     try {
       const ended = AbortSignal.any(signals);
-      return await this.#gate.run(() => work(ended), { signal: ended });
+      return await this.#semaphore.run(() => work(ended), { signal: ended });
     } finally {
       timer.cancel();
     }

@@ -15,8 +15,8 @@
  */
 
 import { NEVER_PAUSING } from "../../shared/slices.ts";
+import { finish, finishInSlices, type Steps } from "../concurrency/steps.ts";
 import type { Embedder, EmbedOptions, EmbedOutcome } from "./embedder.ts";
-import { finish, finishInSlices, type Steps } from "./steps.ts";
 import {
   isStopWord,
   stem,

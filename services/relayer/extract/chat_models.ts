@@ -20,7 +20,7 @@ import { IMPORTANCE } from "./rule_extractor.ts";
 import { DistinctTexts } from "./sentences.ts";
 
 /** A fence of one prompt. */
-class Fence {
+class CodeFence {
   readonly #mark: string;
 
   /**
@@ -151,7 +151,7 @@ export class ChatExtractor implements Extractor {
   > {
     const { chat, random } = this.#options;
     const { known, nowMs, occurredAtMs = nowMs, signal } = options;
-    const fence = new Fence([text, ...known], random);
+    const fence = new CodeFence([text, ...known], random);
     const answer = await chat.ask({
       instructions: `${EXTRACT_INSTRUCTIONS}\n\n${fence.rule}`,
       content: [
@@ -237,7 +237,7 @@ export class ChatAnswerer implements Answerer {
       return { kind: "ok", answer: NO_ANSWER, used: [] };
     }
     const memories = numbered(options.memories);
-    const fence = new Fence([question, memories], random);
+    const fence = new CodeFence([question, memories], random);
     const answer = await chat.ask({
       instructions: `${ANSWER_INSTRUCTIONS}\n\n${fence.rule}`,
       content: [

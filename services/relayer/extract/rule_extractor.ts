@@ -6,7 +6,7 @@
  */
 
 import { NEVER_PAUSING } from "../../shared/slices.ts";
-import { finish, finishInSlices, type Steps } from "../embed/steps.ts";
+import { finish, finishInSlices, type Steps } from "../concurrency/steps.ts";
 import {
   type ExtractOptions,
   type Extractor,

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Steps } from "../embed/steps.ts";
+import type { Steps } from "../concurrency/steps.ts";
 import { stem, wordsOf } from "../embed/words.ts";
 
 /** A sentence. */

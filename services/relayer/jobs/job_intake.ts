@@ -25,8 +25,8 @@ import type {
 import {
   type ClaimMaker,
   claimMaker,
-  type FreshTexts,
   JobSealer,
+  type RecentPlaintexts,
   type SealedJob,
 } from "./job_sealer.ts";
 import type { StorageUsage, Usage } from "./storage_usage.ts";
@@ -68,7 +68,7 @@ export interface JobIntakeOptions {
   /** Seals texts. */
   readonly vault: RelayerVault;
   /** Keeps texts for the runner. */
-  readonly fresh: FreshTexts<BlobContent>;
+  readonly recent: RecentPlaintexts<BlobContent>;
   /** Knows what owners have. */
   readonly usage: StorageUsage;
   /** Makes ids. */
@@ -287,8 +287,8 @@ export class JobIntake implements Intake {
   }
 
   #note(jobs: readonly SealedJob[]): void {
-    const { fresh, onAccepted } = this.#options;
-    for (const { job, content } of jobs) fresh.add(job.id, content);
+    const { recent, onAccepted } = this.#options;
+    for (const { job, content } of jobs) recent.add(job.id, content);
     onAccepted();
   }
 }

@@ -117,7 +117,7 @@ export class JobSealer {
 }
 
 /** Remembers texts in memory alone, up to a bound; those beyond it are opened. */
-export class FreshTexts<Content extends { readonly text: string }> {
+export class RecentPlaintexts<Content extends { readonly text: string }> {
   readonly #maxChars: number;
   readonly #contents = new Map<string, Content>();
   #chars = 0;

@@ -12,8 +12,8 @@ import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobCatalog, BlobStore } from "../blobs/blob_store.ts";
+import { finishInSlices } from "../concurrency/steps.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { finishInSlices } from "../embed/steps.ts";
 import type { MemoryIndex } from "../recall/memory_index.ts";
 import type { JobRow, NewMemory } from "../store/rows.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
@@ -25,7 +25,7 @@ import {
   openFailure,
   thrownFailure,
 } from "./job_failure.ts";
-import type { FreshTexts } from "./job_sealer.ts";
+import type { RecentPlaintexts } from "./job_sealer.ts";
 import { isDeleted, StoredJobs } from "./stored_jobs.ts";
 import { textVectors, vectorTextSteps } from "./text_vectors.ts";
 
@@ -44,7 +44,7 @@ export interface JobStepsOptions {
   /** Finds memories. */
   readonly index: MemoryIndex;
   /** Texts that were accepted a moment ago. */
-  readonly fresh: FreshTexts<BlobContent>;
+  readonly recent: RecentPlaintexts<BlobContent>;
   /**
    * Deals out turns: jobs get what an owner gets, and share that by their owners.
    *
@@ -100,7 +100,7 @@ export class JobSteps {
     const fail: Fail = (job, failure) => {
       outcomes.set(job.id, { kind: "failed", job, ...failure });
       // It waits, or is given up: what is new needs the room more.
-      this.#options.fresh.forget(job.id);
+      this.#options.recent.forget(job.id);
     };
     try {
       const turn = await this.#turnFor(jobs);
@@ -170,10 +170,10 @@ export class JobSteps {
     job: JobRow,
     { fail, pausing }: { readonly fail: Fail; readonly pausing: Pausing },
   ): Promise<OpenedJob | undefined> {
-    const { vault, fresh } = this.#options;
+    const { vault, recent } = this.#options;
     const { payload } = job;
     if (payload === undefined) return void fail(job, GONE_FAILURE);
-    const known = fresh.get(job.id);
+    const known = recent.get(job.id);
     if (known !== undefined) return { job, payload, content: known };
     try {
       const outcome = await vault.open(job.owner, payload, { pausing });
@@ -231,14 +231,14 @@ export class JobSteps {
     work: EmbeddedJob,
     { fail, signal }: { readonly fail: Fail; readonly signal: AbortSignal },
   ): Promise<void> {
-    const { blobs, store, fresh } = this.#options;
+    const { blobs, store, recent } = this.#options;
     const { job, payload } = work;
     let current = job;
     try {
       // Whoever deleted it meanwhile looked for its blob already, so a crash
       // between the blob and the commit that fails would leave that for ever.
       const [known] = await store.jobs(job.owner, [job.id]);
-      if (isDeleted(known)) return fresh.forget(job.id);
+      if (isDeleted(known)) return recent.forget(job.id);
       const blobId = await blobs.put(payload, { signal });
       const memory = await this.#memoryOf(work, blobId);
       const outcome = await store.commit(indexingChanges(job, memory));
@@ -320,17 +320,17 @@ export class JobSteps {
     job: JobRow,
     { blobId, fail }: { readonly blobId: string; readonly fail: Fail },
   ): Promise<void> {
-    const { store, blobs, fresh } = this.#options;
+    const { store, blobs, recent } = this.#options;
     const [current] = await store.jobs(job.owner, [job.id]);
     if (current?.version === job.version) return fail(job, INTERNAL_FAILURE);
-    fresh.forget(job.id);
+    recent.forget(job.id);
     if (isDeleted(current)) await blobs.remove(blobId);
   }
 
   /** From now on recall finds it, and not what it took the place of. */
   #find({ content, vector }: EmbeddedJob, memory: NewMemory): void {
     this.#stored.index(memory, { vector, metadata: content.metadata });
-    this.#options.fresh.forget(memory.id);
+    this.#options.recent.forget(memory.id);
     this.#options.onSettled(memory.id);
   }
 }

@@ -356,7 +356,7 @@ Deno.test("JobSteps.run() keeps no text of a job that did not get to its end", a
       isPassing: true,
     });
     await world.runDue();
-    assertEquals(world.fresh.get(id), undefined);
+    assertEquals(world.recent.get(id), undefined);
     world.embedder.answer = () => undefined;
     await world.runDue();
     assertEquals(await world.tracesOf(id), WHOLE);

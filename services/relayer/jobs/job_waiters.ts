@@ -20,7 +20,7 @@ interface JobWaitersOptions {
    *
    * @default none
    */
-  readonly fresh?: { forget(jobId: string): void };
+  readonly recent?: { forget(jobId: string): void };
   /**
    * Most who wait at a time; more of them are answered at once.
    *
@@ -65,7 +65,7 @@ export class JobWaiters implements JobWatch {
 
   /** See {@linkcode JobWatch.tell}. */
   tell(id: string): void {
-    this.#options.fresh?.forget(id);
+    this.#options.recent?.forget(id);
     for (const resolve of this.#waiting.get(id) ?? []) resolve();
   }
 

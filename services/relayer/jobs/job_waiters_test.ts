@@ -115,7 +115,7 @@ Deno.test("JobWaiters.tell() has the text of the job forgotten", () => {
   const waiters = new JobWaiters({
     store: new OneJob(),
     clock: new FakeClock(),
-    fresh: { forget: (id) => void forgotten.push(id) },
+    recent: { forget: (id) => void forgotten.push(id) },
   });
   waiters.tell("j");
   waiters.stop();

@@ -7,8 +7,8 @@
 
 import { describeError, settle } from "../../shared/settled.ts";
 import type { Pausing } from "../../shared/slices.ts";
+import { finish, type Steps } from "../concurrency/steps.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { finish, type Steps } from "../embed/steps.ts";
 import { INTERNAL_FAILURE, type JobFailure } from "./job_failure.ts";
 
 /** Longer texts are shortened for their vector; the memory keeps all of it. */

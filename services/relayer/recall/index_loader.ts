@@ -6,10 +6,10 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { pooled } from "../concurrency/bounded_work.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { IndexEntry, Opened, RelayerVault } from "../vault/vault.ts";
-import { pooled } from "./bounded_work.ts";
 import { isOfClient, type MemoryIndex, vectorFits } from "./memory_index.ts";
 
 /** Options of {@linkcode loadIndex}. */

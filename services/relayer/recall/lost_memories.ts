@@ -12,11 +12,11 @@ import type {
   BlobStore,
   CatalogEntry,
 } from "../blobs/blob_store.ts";
+import { pooled } from "../concurrency/bounded_work.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { Metadata, RelayerVault } from "../vault/vault.ts";
-import { pooled } from "./bounded_work.ts";
 import { type ListedIndex, vectorFits } from "./memory_index.ts";
 
 /** Options of {@linkcode missingBlobs}. */

@@ -9,12 +9,12 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
-import { KeyedGate } from "../blobs/gate.ts";
+import { boundedWork, pooled } from "../concurrency/bounded_work.ts";
+import { KeyedSemaphore } from "../concurrency/semaphore.ts";
+import { finishInSlices } from "../concurrency/steps.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { finishInSlices } from "../embed/steps.ts";
 import { vectorTextSteps } from "../jobs/text_vectors.ts";
 import type { OpenedBlob, OpenFailure, RelayerVault } from "../vault/vault.ts";
-import { boundedWork, pooled } from "./bounded_work.ts";
 import type { MemoryIndex } from "./memory_index.ts";
 import {
   candidateCount,
@@ -73,12 +73,12 @@ interface RecallServiceOptions {
 /** Recalls from the index in memory. */
 export class RecallService implements Recall {
   readonly #options: RecallServiceOptions;
-  readonly #reading: KeyedGate;
+  readonly #reading: KeyedSemaphore;
 
   /** A service over the relayer's parts. */
   constructor(options: RecallServiceOptions) {
     this.#options = options;
-    this.#reading = new KeyedGate({
+    this.#reading = new KeyedSemaphore({
       places: options.parallelRecalls ?? 16,
       placesPerKey: options.parallelRecallsPerOwner ?? 4,
     });

@@ -7,13 +7,13 @@
 import type { Logger } from "../../shared/logger.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
+import { pooled } from "../concurrency/bounded_work.ts";
+import { finishInSlices } from "../concurrency/steps.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { finishInSlices } from "../embed/steps.ts";
 import { vectorTextSteps } from "../jobs/text_vectors.ts";
 import type { MemoryRow, NewMemory } from "../store/rows.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
 import type { RelayerVault } from "../vault/vault.ts";
-import { pooled } from "./bounded_work.ts";
 import {
   type LostMemory,
   type MissingBlob,
@@ -25,7 +25,7 @@ import type { ListedIndex } from "./memory_index.ts";
 const PAGE = 500;
 
 /** Who replaced whom, of one owner. */
-export class Replacements {
+export class SupersededMemories {
   /** What is known of earlier ones. */
   readonly #noted = new Map<string, string>();
   /** What later ones tell. */
@@ -43,9 +43,9 @@ export class Replacements {
       readonly signal: AbortSignal;
       readonly pausing: Pausing;
     },
-  ): Promise<Replacements> {
+  ): Promise<SupersededMemories> {
     const { store, signal, pausing } = options;
-    const replacements = new Replacements();
+    const replacements = new SupersededMemories();
     let afterId: string | undefined;
     for (;;) {
       signal.throwIfAborted();
@@ -111,7 +111,7 @@ export interface RestoreParts {
 /** Options of {@linkcode restoreBatch}. */
 export interface RestoreBatchOptions extends RestoreParts {
   /** Who replaced whom. */
-  readonly replacements: Replacements;
+  readonly replacements: SupersededMemories;
   /** Ends it early. */
   readonly signal: AbortSignal;
   /**

@@ -4,9 +4,9 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { HashedEmbedder } from "../embed/hashed_embedder.ts";
 import type { NewMemory } from "../store/rows.ts";
-import { createSqliteStore } from "../store/sqlite/sqlite_store.ts";
+import { SqliteStore } from "../store/sqlite/sqlite_store.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
-import { createLocalVault } from "../vault/local_vault.ts";
+import { LocalVault } from "../vault/local_vault.ts";
 import type { RelayerVault } from "../vault/vault.ts";
 import { loadIndex } from "./index_loader.ts";
 import type { RecallOutcome } from "./recall_request.ts";
@@ -92,11 +92,11 @@ class FileWorld {
 
   constructor(dataFolder: string) {
     const options = { dataFolder, clock: this.#clock, logger: this.#logger };
-    this.#store = createSqliteStore(options);
+    this.#store = new SqliteStore(options);
     const masterKeys = [
       masterKeyOf(Uint8Array.from({ length: 32 }, (_, at) => at)),
     ];
-    this.#vault = createLocalVault({ ...options, masterKeys });
+    this.#vault = new LocalVault({ ...options, masterKeys });
   }
 
   async start(): Promise<void> {

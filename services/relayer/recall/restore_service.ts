@@ -9,13 +9,13 @@
 import type { Clock } from "../../shared/clock.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobCatalog } from "../blobs/blob_store.ts";
+import { boundedWork } from "../concurrency/bounded_work.ts";
 import { StoreBusyError } from "../store/store.ts";
-import { boundedWork } from "./bounded_work.ts";
 import { type MissingBlob, missingBlobs } from "./lost_memories.ts";
 import {
-  Replacements,
   restoreBatch,
   type RestoreParts,
+  SupersededMemories,
 } from "./restore_batch.ts";
 
 /** What comes of it. */
@@ -132,8 +132,8 @@ export class RestoreService implements Restorer {
     const found = await missingBlobs(owner, { ...parts, ...options });
     const wanted = found.missing.slice(0, limit);
     const replacements = wanted.length === 0
-      ? new Replacements()
-      : await Replacements.read(owner, {
+      ? new SupersededMemories()
+      : await SupersededMemories.read(owner, {
         store: parts.store,
         signal,
         pausing,

@@ -8,9 +8,9 @@ import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { FileBlobs } from "../blobs/file_blobs.ts";
-import { createLocalVault } from "../vault/local_vault.ts";
+import { LocalVault } from "../vault/local_vault.ts";
 import type { BlobContent } from "../vault/vault.ts";
-import { createSqliteStore } from "./sqlite/sqlite_store.ts";
+import { SqliteStore } from "./sqlite/sqlite_store.ts";
 import { withFolder } from "./sqlite/testing/open_store.ts";
 import {
   AGENT,
@@ -93,8 +93,8 @@ function holders(files: Map<string, string>, trace: Uint8Array): string[] {
 Deno.test("a data folder holds no text, word, vector or metadata in the clear", async () => {
   await withFolder(async (dataFolder) => {
     const [clock, logger] = [new FakeClock(), new RecordingLogger()];
-    const store = createSqliteStore({ dataFolder, clock, logger });
-    const vault = createLocalVault({ dataFolder, clock, logger });
+    const store = new SqliteStore({ dataFolder, clock, logger });
+    const vault = new LocalVault({ dataFolder, clock, logger });
     const blobs = new FileBlobs({ folder: `${dataFolder}/blobs`, logger });
     const parts = [store, vault, blobs];
     for (const part of parts) await part.start();

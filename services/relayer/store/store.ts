@@ -138,6 +138,18 @@ export interface FeedQuery {
   readonly after?: FeedPosition | undefined;
 }
 
+/** Which rows a scan is about. */
+export interface ScanQuery {
+  /** Most rows. */
+  readonly limit: number;
+  /** The id that the last page ended with. */
+  readonly afterId?: string | undefined;
+  /** Whose rows; everybody's when absent. */
+  readonly owner?: string | undefined;
+  /** Of which of the owner's namespaces; of all when absent. */
+  readonly namespace?: string | undefined;
+}
+
 /** A page of rows in the order of their last change. */
 export interface MemoryPage {
   /** The rows. */
@@ -224,14 +236,7 @@ export interface RelayerStore {
     ids: readonly string[],
   ): Promise<readonly (MemoryRow | undefined)[]>;
   /** All rows of an owner's namespace, or of everybody, in pages by id. */
-  scanMemories(
-    options: {
-      readonly limit: number;
-      readonly afterId?: string | undefined;
-      readonly owner?: string | undefined;
-      readonly namespace?: string | undefined;
-    },
-  ): Promise<readonly MemoryRow[]>;
+  scanMemories(query: ScanQuery): Promise<readonly MemoryRow[]>;
   /** Which of these blobs an owner's index has. */
   indexedBlobs(
     owner: string,

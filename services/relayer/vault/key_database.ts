@@ -10,7 +10,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { migrate, type Migration } from "../../shared/sqlite/migrations.ts";
 import { FileErrors, openDatabase } from "../store/sqlite/database_file.ts";
-import { TurnWriter } from "../store/sqlite/turn_writer.ts";
+import { Batcher } from "../store/sqlite/batcher.ts";
 
 /** A root key as it is kept. */
 export interface WrappedRoot {
@@ -71,7 +71,7 @@ const KEY_ROW_BYTES = 512;
 export class KeyDatabase {
   readonly #db: DatabaseSync;
   readonly #errors: FileErrors;
-  readonly #writer: TurnWriter;
+  readonly #writer: Batcher;
   readonly #insert: StatementSync;
   readonly #get: StatementSync;
   readonly #overwrite: StatementSync;
@@ -120,7 +120,7 @@ export class KeyDatabase {
           "ON CONFLICT(id) DO UPDATE SET wrapped = excluded.wrapped",
       );
       this.#eraseLog = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
-      this.#writer = new TurnWriter(db, {
+      this.#writer = new Batcher(db, {
         monotonicMs,
         maxQueued,
         maxQueuedBytes: MAX_QUEUED_BYTES,

@@ -51,7 +51,7 @@ import type {
   SealedBlob,
 } from "./vault.ts";
 
-/** Options of {@linkcode createLocalVault}. */
+/** Options of {@linkcode LocalVault}. */
 export interface LocalVaultOptions {
   /** The folder of `keys.db` and `master.key`; made when it is not there. */
   readonly dataFolder: string;
@@ -80,11 +80,6 @@ export interface LocalVaultOptions {
   readonly maxQueuedKeys?: number;
 }
 
-/** Makes a vault in a data folder. */
-export function createLocalVault(options: LocalVaultOptions): RelayerVault {
-  return new LocalVault(options);
-}
-
 interface Ready {
   readonly database: KeyDatabase;
   readonly roots: RootKeys;
@@ -106,7 +101,8 @@ const KEY_RANDOM_BYTES = 12;
  */
 type KeyCache = BoundedMap<string, Uint8Array>;
 
-class LocalVault implements RelayerVault {
+/** A vault in a data folder. */
+export class LocalVault implements RelayerVault {
   readonly #options: LocalVaultOptions;
   readonly #dataKeys: KeyCache;
   readonly #ownerKeys = keyCache(MAX_OWNER_KEYS);
@@ -116,11 +112,13 @@ class LocalVault implements RelayerVault {
   });
   #ready: Ready | undefined;
 
+  /** A vault that is not started. */
   constructor(options: LocalVaultOptions) {
     this.#options = options;
     this.#dataKeys = keyCache(options.maxOpenKeys ?? 10_000);
   }
 
+  /** Opens the root keys; makes a master key at the first start. */
   async start(): Promise<void> {
     if (this.#ready !== undefined) return;
     const { dataFolder, clock, logger, maxQueuedKeys = 20_000 } = this.#options;
@@ -150,6 +148,7 @@ class LocalVault implements RelayerVault {
     }
   }
 
+  /** Overwrites all opened keys. */
   async stop(): Promise<void> {
     const ready = this.#ready;
     this.#ready = undefined;
@@ -161,6 +160,7 @@ class LocalVault implements RelayerVault {
     await ready.database.close();
   }
 
+  /** Seals a blob under a new key, which is on disk when this answers. */
   async seal(owner: string, content: BlobContent): Promise<SealedBlob> {
     const { database, roots } = this.#demandReady();
     const plaintext = encodeContent(content);
@@ -188,6 +188,7 @@ class LocalVault implements RelayerVault {
     return { bytes, keyId };
   }
 
+  /** Opens a blob. */
   async open(
     owner: string,
     bytes: Uint8Array,
@@ -209,6 +210,7 @@ class LocalVault implements RelayerVault {
     );
   }
 
+  /** Seals a row's vector and metadata under the owner's index key. */
   async sealIndex(owner: string, entry: IndexEntry): Promise<Uint8Array> {
     const { roots } = this.#demandReady();
     return await sealEnvelope(encodeIndexEntry(entry), {
@@ -219,6 +221,7 @@ class LocalVault implements RelayerVault {
     });
   }
 
+  /** Opens the vector and metadata of a row. */
   async openIndex(
     owner: string,
     bytes: Uint8Array,
@@ -238,6 +241,7 @@ class LocalVault implements RelayerVault {
     });
   }
 
+  /** A keyed digest of a text. */
   async digest(owner: string, text: string): Promise<string> {
     const { roots } = this.#demandReady();
     // Always of the same root key: digests are compared with those of long ago.
@@ -245,6 +249,7 @@ class LocalVault implements RelayerVault {
     return await createHmac("sha256", key).update(text, "utf8").digest("hex");
   }
 
+  /** Destroys a blob's key for good; true when it was there. */
   async destroy(owner: string, keyId: string): Promise<boolean> {
     const { database } = this.#demandReady();
     return await database.destroy(

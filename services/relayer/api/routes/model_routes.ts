@@ -5,7 +5,7 @@
  * @module
  */
 
-import { finishInSlices } from "../../embed/steps.ts";
+import { finishInSlices } from "../../concurrency/steps.ts";
 import { type Fact, MAX_FACTS } from "../../extract/extractor.ts";
 import { vectorTextSteps } from "../../jobs/text_vectors.ts";
 import { ok, unavailableAnswer } from "../answer.ts";

@@ -12,7 +12,7 @@ import type {
   HttpResponse,
 } from "../../../shared/http/exchange.ts";
 import type { Caller } from "../../auth/authenticate.ts";
-import { BlobLocks } from "../../blobs/blob_locks.ts";
+import { BlobLocks } from "../../concurrency/semaphore.ts";
 import { StorageWatch } from "../../store/storage_watch.ts";
 import { createHandler } from "../handler.ts";
 import type { RelayerParts } from "../parts.ts";

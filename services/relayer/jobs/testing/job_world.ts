@@ -15,21 +15,21 @@ import {
 } from "../../api/routes/memory_routes.ts";
 import { MemoryCatalog } from "../../api/testing/memory_blobs.ts";
 import type { Caller } from "../../auth/authenticate.ts";
-import { BlobLocks } from "../../blobs/blob_locks.ts";
 import {
   blobIdOf,
   type BlobOutcome,
   type BlobStore,
 } from "../../blobs/blob_store.ts";
+import { BlobLocks } from "../../concurrency/semaphore.ts";
 import type { EmbedOutcome } from "../../embed/embedder.ts";
 import { HashedEmbedder } from "../../embed/hashed_embedder.ts";
 import { loadIndex } from "../../recall/index_loader.ts";
 import { VectorIndex } from "../../recall/vector_index.ts";
 import type { JobRow } from "../../store/rows.ts";
-import { createSqliteStore } from "../../store/sqlite/sqlite_store.ts";
+import { SqliteStore } from "../../store/sqlite/sqlite_store.ts";
 import { StorageWatch } from "../../store/storage_watch.ts";
 import type { RelayerStore } from "../../store/store.ts";
-import { createLocalVault } from "../../vault/local_vault.ts";
+import { LocalVault } from "../../vault/local_vault.ts";
 import type { BlobContent, RelayerVault } from "../../vault/vault.ts";
 import {
   type AcceptOptions,
@@ -39,7 +39,7 @@ import {
 } from "../intake.ts";
 import { JobIntake, type JobIntakeOptions } from "../job_intake.ts";
 import { JobRunner, type JobRunnerOptions } from "../job_runner.ts";
-import { FreshTexts } from "../job_sealer.ts";
+import { RecentPlaintexts } from "../job_sealer.ts";
 import {
   JobSteps,
   type JobStepsOptions,
@@ -83,7 +83,7 @@ export class JobWorld {
   /** What a restart loses. */
   index = new VectorIndex(this.embedder.width);
   /** Texts for the runner. */
-  fresh = new FreshTexts<BlobContent>(1_000_000);
+  recent = new RecentPlaintexts<BlobContent>(1_000_000);
   /** How often the intake said that there is something to do. */
   accepted = 0;
   readonly #folder: string;
@@ -127,7 +127,7 @@ export class JobWorld {
     this.#store = this.#makeStore();
     this.#vault = this.#makeVault();
     this.index = new VectorIndex(this.embedder.width);
-    this.fresh = new FreshTexts<BlobContent>(1_000_000);
+    this.recent = new RecentPlaintexts<BlobContent>(1_000_000);
     await this.start();
     const { store, vault, index, clock, logger, embedder: { width } } = this;
     const { signal } = new AbortController();
@@ -136,12 +136,12 @@ export class JobWorld {
 
   /** The parts, with hooks. */
   parts(): WorldParts {
-    const { clock, logger, index, fresh, embedder } = this;
+    const { clock, logger, index, recent, embedder } = this;
     const hook: CallHook = (call, when) => this.hook(call, when);
     const store = hooked("store", { target: this.#store, hook });
-    const waiters = new JobWaiters({ store, clock, fresh });
+    const waiters = new JobWaiters({ store, clock, recent });
     return {
-      ...{ clock, logger, index, fresh, embedder, store, waiters },
+      ...{ clock, logger, index, recent, embedder, store, waiters },
       vault: hooked("vault", { target: this.#vault, hook }),
       blobs: hooked("blobs", { target: this.blobs, hook }),
       catalog: hooked("catalog", { target: this.catalog, hook }),
@@ -222,11 +222,11 @@ export class JobWorld {
 
   /** Deletes a memory as its route does. */
   async remove(id: string): Promise<RemovalOutcome> {
-    const { store, vault, blobs, catalog, index, fresh, clock } = this;
+    const { store, vault, blobs, catalog, index, recent, clock } = this;
     return await removeMemory(CALLER.owner, id, {
       ...{ store, vault, blobs, catalog, index, leftovers: catalog },
       blobLocks: new BlobLocks(),
-      jobWatch: new JobWaiters({ store, clock, fresh }),
+      jobWatch: new JobWaiters({ store, clock, recent }),
       usage: this.usage(),
     });
   }
@@ -254,7 +254,7 @@ export class JobWorld {
     if (this.isFound(id)) traces.push("index");
     if (job?.payload !== undefined) traces.push("payload");
     if (memory !== undefined) traces.push("row");
-    if (this.fresh.get(id) !== undefined) traces.push("text");
+    if (this.recent.get(id) !== undefined) traces.push("text");
     return traces;
   }
 
@@ -269,12 +269,12 @@ export class JobWorld {
 
   #makeStore(): RelayerStore {
     const { clock, logger } = this;
-    return createSqliteStore({ dataFolder: this.#folder, clock, logger });
+    return new SqliteStore({ dataFolder: this.#folder, clock, logger });
   }
 
   #makeVault(): RelayerVault {
     const { clock, logger } = this;
-    return createLocalVault({ dataFolder: this.#folder, clock, logger });
+    return new LocalVault({ dataFolder: this.#folder, clock, logger });
   }
 }
 

@@ -6,7 +6,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { MemoryRow, Tombstone } from "../rows.ts";
-import type { FeedQuery, MemoryPage } from "../store.ts";
+import type { FeedQuery, MemoryPage, ScanQuery } from "../store.ts";
 
 /** A row of the table of memories. */
 interface MemoryRecord {
@@ -216,18 +216,6 @@ function endOf(
   return changes.length > limit ? changes[limit - 1]?.change ?? 0 : Infinity;
 }
 
-/** Which rows a scan is about. */
-export interface ScanOptions {
-  /** Most rows. */
-  readonly limit: number;
-  /** Where to go on. */
-  readonly afterId?: string | undefined;
-  /** Whose rows; everybody's when absent. */
-  readonly owner?: string | undefined;
-  /** Of which of the owner's namespaces; of all when absent. */
-  readonly namespace?: string | undefined;
-}
-
 /** Reads rows of a database. */
 export class MemoryReads {
   readonly #get: StatementSync;
@@ -273,7 +261,7 @@ export class MemoryReads {
    *
    * @throws {TypeError} when a namespace is named without its owner
    */
-  scan(options: ScanOptions): readonly MemoryRow[] {
+  scan(options: ScanQuery): readonly MemoryRow[] {
     const { limit, afterId = "", owner, namespace } = options;
     if (owner === undefined && namespace !== undefined) {
       throw new TypeError("Cannot scan a namespace: no owner is named");

@@ -5,7 +5,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { NamespaceRow } from "../store.ts";
+import type { FeedQuery, NamespaceRow } from "../store.ts";
 
 /** What a change adds to the sums; negative numbers take away. */
 export interface SumsChange {
@@ -87,19 +87,23 @@ export class NamespaceSums {
     if (rows < 0) this.#dropAgent.run(owner, agentId);
   }
 
-  /** Namespaces that changed after a change, in the order of their last one. */
+  /** Namespaces that changed after a position, in the order of their last change. */
   page(
     owner: string,
-    options: { readonly afterChange: number; readonly limit: number },
-  ): readonly NamespaceRow[] {
-    return this.#page.all(owner, options.afterChange, options.limit)
-      .map((row) => ({
-        name: String(row["name"]),
-        memoryCount: Number(row["memory_count"]),
-        storageBytes: Number(row["storage_bytes"]),
-        updatedAtMs: Number(row["updated_ms"]),
-        change: Number(row["change"]),
-      }));
+    { limit, after }: FeedQuery,
+  ): {
+    readonly namespaces: readonly NamespaceRow[];
+    readonly hasMore: boolean;
+  } {
+    const rows = this.#page.all(owner, after?.change ?? 0, limit + 1);
+    const namespaces = rows.slice(0, limit).map((row) => ({
+      name: String(row["name"]),
+      memoryCount: Number(row["memory_count"]),
+      storageBytes: Number(row["storage_bytes"]),
+      updatedAtMs: Number(row["updated_ms"]),
+      change: Number(row["change"]),
+    }));
+    return { namespaces, hasMore: rows.length > limit };
   }
 
   /** The sums of a namespace, or of all. */

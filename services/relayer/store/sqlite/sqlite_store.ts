@@ -15,34 +15,19 @@ import {
   lockFolder,
 } from "../../../shared/sqlite/folder_lock.ts";
 import { migrate } from "../../../shared/sqlite/migrations.ts";
-import type { JobRow, MemoryRow } from "../rows.ts";
-import type {
-  Change,
-  CommitOutcome,
-  FeedQuery,
-  KeyClaim,
-  MemoryPage,
-  NamespaceRow,
-  RateWindow,
-  RelayerStore,
-} from "../store.ts";
+import type { Change, CommitOutcome, RelayerStore } from "../store.ts";
 import { bytesOf, ChangeApplier } from "./change_applier.ts";
 import { FileErrors, openDatabase } from "./database_file.ts";
 import { JobRows } from "./job_rows.ts";
-import {
-  ChangeCounter,
-  MemoryFeed,
-  MemoryReads,
-  type ScanOptions,
-} from "./memory_reads.ts";
+import { ChangeCounter, MemoryFeed, MemoryReads } from "./memory_reads.ts";
 import { MemoryWrites } from "./memory_writes.ts";
 import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
 import { SideRows } from "./side_rows.ts";
-import { type SweepBounds, Sweeper } from "./sweeper.ts";
-import { TurnWriter } from "./turn_writer.ts";
+import { Sweeper } from "./sweeper.ts";
+import { Batcher } from "./batcher.ts";
 
-/** Options of {@linkcode createSqliteStore}. */
+/** Options of {@linkcode SqliteStore}. */
 export interface SqliteStoreOptions {
   /** The folder of the database; it is made when it is not there. */
   readonly dataFolder: string;
@@ -64,16 +49,11 @@ export interface SqliteStoreOptions {
   readonly maxQueuedBytes?: number;
 }
 
-/** Makes a store in a data folder; one store at a time can use a folder. */
-export function createSqliteStore(options: SqliteStoreOptions): RelayerStore {
-  return new SqliteStore(options);
-}
-
 /** What is open between start and stop. */
 interface Opened {
   readonly lock: FolderLock;
   readonly db: DatabaseSync;
-  readonly writer: TurnWriter;
+  readonly writer: Batcher;
   readonly applier: ChangeApplier;
   readonly sweeper: Sweeper;
   readonly jobs: JobRows;
@@ -89,11 +69,13 @@ const SWEEP_BYTES = 1_024;
 const REMOVAL_ROWS = 200;
 const REMOVAL_BYTES = 1_024;
 
-class SqliteStore implements RelayerStore {
+/** A store in a data folder; one store at a time can use a folder. */
+export class SqliteStore implements RelayerStore {
   readonly #options: SqliteStoreOptions;
   readonly #errors: FileErrors;
   #opened: Opened | undefined;
 
+  /** A store that is not started. */
   constructor(options: SqliteStoreOptions) {
     const { dataFolder } = options;
     this.#options = options;
@@ -106,6 +88,7 @@ class SqliteStore implements RelayerStore {
     });
   }
 
+  /** Opens it; brings its tables up to date. */
   async start(): Promise<void> {
     if (this.#opened !== undefined) return;
     const { dataFolder, logger } = this.#options;
@@ -120,6 +103,7 @@ class SqliteStore implements RelayerStore {
     logger.info("store opened", { folder: dataFolder });
   }
 
+  /** Writes what is queued and closes it. */
   async stop(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
@@ -133,6 +117,7 @@ class SqliteStore implements RelayerStore {
     }
   }
 
+  /** Applies changes; answers when they are on disk. */
   commit(changes: readonly Change[]): Promise<CommitOutcome> {
     const [first] = changes;
     if (changes.length === 1 && first?.kind === "remove_namespace") {
@@ -144,106 +129,69 @@ class SqliteStore implements RelayerStore {
     );
   }
 
-  jobs(
-    owner: string,
-    ids: readonly string[],
-  ): Promise<readonly (JobRow | undefined)[]> {
-    return this.#read(({ jobs }) => ids.map((id) => jobs.get(owner, id)));
-  }
+  /** Jobs by id. */
+  readonly jobs: RelayerStore["jobs"] = (owner, ids) =>
+    this.#read(({ jobs }) => ids.map((id) => jobs.get(owner, id)));
 
-  dueJobs(nowMs: number, limit: number): Promise<readonly JobRow[]> {
-    return this.#read(({ jobs }) => jobs.due(nowMs, limit));
-  }
+  /** Unfinished jobs whose time has come. */
+  readonly dueJobs: RelayerStore["dueJobs"] = (nowMs, limit) =>
+    this.#read(({ jobs }) => jobs.due(nowMs, limit));
 
-  nextJobMs(): Promise<number | undefined> {
-    return this.#read(({ jobs }) => jobs.nextMs());
-  }
+  /** When the next unfinished job's time comes. */
+  readonly nextJobMs: RelayerStore["nextJobMs"] = () =>
+    this.#read(({ jobs }) => jobs.nextMs());
 
-  openJobs(
-    owner: string,
-  ): Promise<{ readonly jobs: number; readonly bytes: number }> {
-    return this.#read(({ jobs }) => jobs.open(owner));
-  }
+  /** The unfinished jobs of an owner, counted. */
+  readonly openJobs: RelayerStore["openJobs"] = (owner) =>
+    this.#read(({ jobs }) => jobs.open(owner));
 
-  keyClaim(
-    owner: string,
-    key: string,
-    nowMs: number,
-  ): Promise<KeyClaim | undefined> {
-    return this.#read(({ sides }) => sides.claimOf(owner, key, nowMs));
-  }
+  /** The claim of a client's key. */
+  readonly keyClaim: RelayerStore["keyClaim"] = (owner, key, nowMs) =>
+    this.#read(({ sides }) => sides.claimOf(owner, key, nowMs));
 
-  memories(
-    owner: string,
-    ids: readonly string[],
-  ): Promise<readonly (MemoryRow | undefined)[]> {
-    return this.#read(({ reads }) => ids.map((id) => reads.get(owner, id)));
-  }
+  /** Rows of memories by id. */
+  readonly memories: RelayerStore["memories"] = (owner, ids) =>
+    this.#read(({ reads }) => ids.map((id) => reads.get(owner, id)));
 
-  scanMemories(options: ScanOptions): Promise<readonly MemoryRow[]> {
-    return this.#read(({ reads }) => reads.scan(options));
-  }
+  /** Rows of memories in pages by id. */
+  readonly scanMemories: RelayerStore["scanMemories"] = (options) =>
+    this.#read(({ reads }) => reads.scan(options));
 
-  indexedBlobs(
-    owner: string,
-    blobIds: readonly string[],
-  ): Promise<ReadonlySet<string>> {
-    return this.#read(({ reads }) => reads.indexedBlobs(owner, blobIds));
-  }
+  /** Which of these blobs an owner's index has. */
+  readonly indexedBlobs: RelayerStore["indexedBlobs"] = (owner, blobIds) =>
+    this.#read(({ reads }) => reads.indexedBlobs(owner, blobIds));
 
-  badBlobs(
-    owner: string,
-    blobIds: readonly string[],
-  ): Promise<ReadonlySet<string>> {
-    return this.#read(({ reads }) => reads.badBlobs(owner, blobIds));
-  }
+  /** Which of these blobs cannot be restored. */
+  readonly badBlobs: RelayerStore["badBlobs"] = (owner, blobIds) =>
+    this.#read(({ reads }) => reads.badBlobs(owner, blobIds));
 
-  memoryFeed(
-    owner: string,
-    options: FeedQuery,
-  ): Promise<MemoryPage> {
-    return this.#read(({ feed }) => feed.page(owner, options));
-  }
+  /** Rows of memories in the order of their changes. */
+  readonly memoryFeed: RelayerStore["memoryFeed"] = (owner, query) =>
+    this.#read(({ feed }) => feed.page(owner, query));
 
-  namespaceFeed(
-    owner: string,
-    options: FeedQuery,
-  ): Promise<
-    { readonly namespaces: readonly NamespaceRow[]; readonly hasMore: boolean }
-  > {
-    const { limit, after } = options;
-    return this.#read(({ sums }) => {
-      const afterChange = after?.change ?? 0;
-      const rows = sums.page(owner, { afterChange, limit: limit + 1 });
-      return {
-        namespaces: rows.slice(0, limit),
-        hasMore: rows.length > limit,
-      };
-    });
-  }
+  /** Namespaces in the order of their changes. */
+  readonly namespaceFeed: RelayerStore["namespaceFeed"] = (owner, query) =>
+    this.#read(({ sums }) => sums.page(owner, query));
 
-  stats(
-    owner: string,
-    namespace?: string,
-  ): Promise<{ readonly memories: number; readonly bytes: number }> {
-    return this.#read(({ sums }) => sums.stats(owner, namespace));
-  }
+  /** Memories and bytes of a namespace, or of all. */
+  readonly stats: RelayerStore["stats"] = (owner, namespace) =>
+    this.#read(({ sums }) => sums.stats(owner, namespace));
 
-  agents(owner: string): Promise<readonly string[]> {
-    return this.#read(({ sums }) => sums.agents(owner));
-  }
+  /** Public keys of the delegates that wrote an owner's rows. */
+  readonly agents: RelayerStore["agents"] = (owner) =>
+    this.#read(({ sums }) => sums.agents(owner));
 
-  nonces(nowMs: number): Promise<readonly string[]> {
-    return this.#read(({ sides }) => sides.nonces(nowMs));
-  }
+  /** Nonces that have not expired. */
+  readonly nonces: RelayerStore["nonces"] = (nowMs) =>
+    this.#read(({ sides }) => sides.nonces(nowMs));
 
-  rateWindows(fromMinute: number): Promise<readonly RateWindow[]> {
-    return this.#read(({ sides }) => sides.windows(fromMinute));
-  }
+  /** Rate windows from a minute on. */
+  readonly rateWindows: RelayerStore["rateWindows"] = (fromMinute) =>
+    this.#read(({ sides }) => sides.windows(fromMinute));
 
-  sweep(bounds: SweepBounds): Promise<number> {
-    return this.#write(({ sweeper }) => sweeper.sweep(bounds), SWEEP_BYTES);
-  }
+  /** Removes rows that have expired. */
+  readonly sweep: RelayerStore["sweep"] = (bounds) =>
+    this.#write(({ sweeper }) => sweeper.sweep(bounds), SWEEP_BYTES);
 
   #open(lock: FolderLock): Opened {
     const { dataFolder, clock } = this.#options;
@@ -262,7 +210,7 @@ class SqliteStore implements RelayerStore {
       const jobs = new JobRows(db);
       const sides = new SideRows(db);
       const memories = new MemoryWrites(db, { counter, sums });
-      const writer = new TurnWriter(db, {
+      const writer = new Batcher(db, {
         monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
         maxQueued: maxQueuedCommits,
         maxQueuedBytes,

@@ -11,7 +11,7 @@ import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { StoreBusyError } from "../store.ts";
 import { ALICE, sampleJob, sampleMemory } from "../testing/sample_rows.ts";
 import { storeConformance } from "../testing/store_conformance.ts";
-import { createSqliteStore } from "./sqlite_store.ts";
+import { SqliteStore } from "./sqlite_store.ts";
 import { openSubject, withFolder, withStore } from "./testing/open_store.ts";
 
 storeConformance("sqlite", openSubject);
@@ -19,17 +19,17 @@ storeConformance("sqlite", openSubject);
 const newJob = (id: string, payload = new Uint8Array(8)) =>
   [{ kind: "new_job", job: sampleJob({ id, payload }) }] as const;
 
-Deno.test("createSqliteStore() refuses a folder that another store has", async () => {
+Deno.test("SqliteStore.start() refuses a folder that another store has", async () => {
   await withStore(async (_store, { dataFolder, clock }) => {
     const logger = new RecordingLogger();
-    const second = createSqliteStore({ dataFolder, clock, logger });
+    const second = new SqliteStore({ dataFolder, clock, logger });
     await assertRejects(() => second.start(), Error, "another process has it");
     await assertRejects(() => second.nonces(0), Error, "it is not started");
     await second.stop();
   });
 });
 
-Deno.test("createSqliteStore() refuses a database of a later program", async () => {
+Deno.test("SqliteStore.start() refuses a database of a later program", async () => {
   await withStore(async (store, { dataFolder }) => {
     await store.stop();
     const db = new DatabaseSync(`${dataFolder}/relayer.db`);
@@ -43,11 +43,11 @@ Deno.test("createSqliteStore() refuses a database of a later program", async () 
   });
 });
 
-Deno.test("createSqliteStore() refuses a file that is no database", async () => {
+Deno.test("SqliteStore.start() refuses a file that is no database", async () => {
   await withFolder(async (dataFolder) => {
     await Deno.writeTextFile(`${dataFolder}/relayer.db`, "x".repeat(5_000));
     const [clock, logger] = [new FakeClock(), new RecordingLogger()];
-    const store = createSqliteStore({ dataFolder, clock, logger });
+    const store = new SqliteStore({ dataFolder, clock, logger });
     await assertRejects(() => store.start(), Error, "not a database");
   });
 });
@@ -112,7 +112,7 @@ Deno.test("commit() is on disk when it answers", async () => {
         await Deno.copyFile(`${dataFolder}/${name}`, `${copy}/${name}`);
       }
       const [clock, logger] = [new FakeClock(), new RecordingLogger()];
-      const found = createSqliteStore({ dataFolder: copy, clock, logger });
+      const found = new SqliteStore({ dataFolder: copy, clock, logger });
       await found.start();
       assertEquals((await found.openJobs(ALICE)).jobs, 40);
       assertEquals((await found.dueJobs(clock.nowMs(), 99)).length, 40);

@@ -52,8 +52,7 @@ const CALLS: Readonly<Record<string, Call>> = {
   "blobs": ({ reads }) => reads.indexedBlobs(ALICE, ["blob-of-memory 5"]),
   "bad blobs": ({ reads }) => reads.badBlobs(ALICE, ["blob 5"]),
   "a feed": ({ feed }) => feed.page(ALICE, { limit: LIMIT }),
-  "namespaces": ({ sums }) =>
-    sums.page(ALICE, { afterChange: 0, limit: LIMIT }),
+  "namespaces": ({ sums }) => sums.page(ALICE, { limit: LIMIT }),
   "sums of a namespace": ({ sums }) => sums.stats(ALICE, "one"),
   "sums of an owner": ({ sums }) => sums.stats(ALICE, undefined),
   "agents": ({ sums }) => sums.agents(ALICE),

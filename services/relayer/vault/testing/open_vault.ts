@@ -6,7 +6,7 @@
 
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
-import { createLocalVault, type LocalVaultOptions } from "../local_vault.ts";
+import { LocalVault, type LocalVaultOptions } from "../local_vault.ts";
 import type { BlobContent, RelayerVault } from "../vault.ts";
 
 /** A vault that has been started, and where it is. */
@@ -34,7 +34,7 @@ export async function withVault(
     changed: Partial<LocalVaultOptions> = {},
   ): Promise<RelayerVault> => {
     await current?.stop();
-    current = createLocalVault({ dataFolder, clock, logger, ...changed });
+    current = new LocalVault({ dataFolder, clock, logger, ...changed });
     await current.start();
     return current;
   };

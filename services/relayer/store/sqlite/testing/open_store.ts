@@ -9,7 +9,7 @@ import { RecordingLogger } from "../../../../../tests/support/recording_logger.t
 import type { RelayerStore } from "../../store.ts";
 import type { ConformanceSubject } from "../../testing/conformance/store_case.ts";
 import { SAMPLE_MS } from "../../testing/sample_rows.ts";
-import { createSqliteStore, type SqliteStoreOptions } from "../sqlite_store.ts";
+import { SqliteStore, type SqliteStoreOptions } from "../sqlite_store.ts";
 
 /** Makes a folder, has it used and removes it. */
 export async function withFolder(
@@ -30,7 +30,7 @@ export async function openSubject(
   const dataFolder = await Deno.makeTempDir({ prefix: "relayer_store_" });
   const clock = new FakeClock(SAMPLE_MS);
   const logger = new RecordingLogger();
-  const store = createSqliteStore({ dataFolder, clock, logger, ...options });
+  const store = new SqliteStore({ dataFolder, clock, logger, ...options });
   await store.start();
   return {
     store,

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { Gate, KeyedGate } from "./gate.ts";
+import { BlobLocks, KeyedSemaphore, Semaphore } from "./semaphore.ts";
 
 /** Work that ends when it is told to. */
 function held() {
@@ -11,8 +11,8 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-Deno.test("Gate.run() lets in so many, the others in the order they came", async () => {
-  const gate = new Gate(2);
+Deno.test("Semaphore.run() lets in so many, the others in the order they came", async () => {
+  const gate = new Semaphore(2);
   const begun: number[] = [];
   const jobs = [0, 1, 2, 3].map(() => held());
   const runs = jobs.map(({ work }, at) =>
@@ -34,8 +34,8 @@ Deno.test("Gate.run() lets in so many, the others in the order they came", async
   assertEquals(await Promise.all(runs), ["a", "b", "c", "d"]);
 });
 
-Deno.test("Gate.run() lets keys in by turns", async () => {
-  const gate = new Gate(1);
+Deno.test("Semaphore.run() lets keys in by turns", async () => {
+  const gate = new Semaphore(1);
   const log: string[] = [];
   const enter = (key: string) =>
     gate.run(() => {
@@ -47,8 +47,8 @@ Deno.test("Gate.run() lets keys in by turns", async () => {
   assertEquals(log.join(""), "aabcabaa");
 });
 
-Deno.test("Gate.run() gives the place on when work fails", async () => {
-  const gate = new Gate(1);
+Deno.test("Semaphore.run() gives the place on when work fails", async () => {
+  const gate = new Semaphore(1);
   const failing = gate.run(() => Promise.reject(new TypeError("no")));
   const throwing = gate.run(() => {
     throw new TypeError("not even begun");
@@ -60,8 +60,8 @@ Deno.test("Gate.run() gives the place on when work fails", async () => {
   assertEquals(await gate.run(() => Promise.resolve("again")), "again");
 });
 
-Deno.test("Gate.run() lets those go who wait no more, and loses no place by it", async () => {
-  const gate = new Gate(1);
+Deno.test("Semaphore.run() lets those go who wait no more, and loses no place by it", async () => {
+  const gate = new Semaphore(1);
   const first = held();
   const running = gate.run(first.work);
   const controller = new AbortController();
@@ -96,8 +96,8 @@ Deno.test("Gate.run() lets those go who wait no more, and loses no place by it",
   assertEquals(await Promise.all(runs), ["2", "3"]);
 });
 
-Deno.test("Gate.run() lets nobody in whose signal was aborted before", async () => {
-  const gate = new Gate(1);
+Deno.test("Semaphore.run() lets nobody in whose signal was aborted before", async () => {
+  const gate = new Semaphore(1);
   const signal = AbortSignal.abort(new TypeError("gone"));
   await assertRejects(
     () => gate.run(() => Promise.resolve(), { signal }),
@@ -107,14 +107,14 @@ Deno.test("Gate.run() lets nobody in whose signal was aborted before", async () 
   assertEquals(await gate.run(() => Promise.resolve(1)), 1);
 });
 
-Deno.test("Gate has a place at least", () => {
+Deno.test("Semaphore has a place at least", () => {
   for (const places of [0, -1, NaN]) {
-    assertThrows(() => new Gate(places), RangeError, `"${places}"`);
+    assertThrows(() => new Semaphore(places), RangeError, `"${places}"`);
   }
 });
 
-Deno.test("KeyedGate.run() leaves places for other keys", async () => {
-  const gate = new KeyedGate({ places: 3, placesPerKey: 2 });
+Deno.test("KeyedSemaphore.run() leaves places for other keys", async () => {
+  const gate = new KeyedSemaphore({ places: 3, placesPerKey: 2 });
   const begun: string[] = [];
   const works = Array.from("aaaabc", (key) => ({ key, ...held() }));
   const runs = works.map(({ key, work }) =>
@@ -133,8 +133,8 @@ Deno.test("KeyedGate.run() leaves places for other keys", async () => {
   assertEquals(begun.join(""), "aabcaa");
 });
 
-Deno.test("KeyedGate.run() passes failures on and ends waits", async () => {
-  const gate = new KeyedGate({ places: 1, placesPerKey: 1 });
+Deno.test("KeyedSemaphore.run() passes failures on and ends waits", async () => {
+  const gate = new KeyedSemaphore({ places: 1, placesPerKey: 1 });
   const first = held();
   const running = gate.run(first.work, { key: "a" });
   const ending = new AbortController();
@@ -148,4 +148,34 @@ Deno.test("KeyedGate.run() passes failures on and ends waits", async () => {
   await assertRejects(() => running, TypeError, "no");
   const last = gate.run(() => Promise.resolve("in"), { key: "a" });
   assertEquals(await last, "in");
+});
+
+Deno.test("BlobLocks.run() does one after the other for a blob, in their order", async () => {
+  const locks = new BlobLocks();
+  const log: string[] = [];
+  const work = (name: string) => async () => {
+    log.push(`${name} begins`);
+    await Promise.resolve();
+    log.push(`${name} ends`);
+  };
+  await Promise.all([
+    locks.run("x", work("a")),
+    locks.run("x", work("b")),
+    locks.run("y", work("c")),
+  ]);
+  assertEquals(log.filter((line) => !line.startsWith("c")), [
+    "a begins",
+    "a ends",
+    "b begins",
+    "b ends",
+  ]);
+  assertEquals(log.indexOf("c begins") < log.indexOf("a ends"), true);
+});
+
+Deno.test("BlobLocks.run() lets the next one in when one fails", async () => {
+  const locks = new BlobLocks();
+  const failing = locks.run("x", () => Promise.reject(new Error("no disk")));
+  const next = locks.run("x", () => Promise.resolve(7));
+  await assertRejects(() => failing, Error, "no disk");
+  assertEquals(await next, 7);
 });

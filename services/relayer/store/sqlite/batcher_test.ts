@@ -1,16 +1,16 @@
 import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertRejects } from "@std/assert";
 import { FileErrors } from "./database_file.ts";
-import { TurnWriter, type TurnWriterOptions } from "./turn_writer.ts";
+import { Batcher, type BatcherOptions } from "./batcher.ts";
 
 async function withWriter(
-  use: (writer: TurnWriter, db: DatabaseSync) => Promise<void>,
-  options: Partial<TurnWriterOptions> = {},
+  use: (writer: Batcher, db: DatabaseSync) => Promise<void>,
+  options: Partial<BatcherOptions> = {},
 ): Promise<void> {
   const db = new DatabaseSync(":memory:");
   try {
     db.exec("CREATE TABLE t(n INTEGER PRIMARY KEY)");
-    const writer = new TurnWriter(db, {
+    const writer = new Batcher(db, {
       errors: new FileErrors({ path: "x.db", whenDamaged: "mend it" }),
       monotonicMs: () => 0,
       maxQueued: 10_000,
@@ -28,7 +28,7 @@ function rows(db: DatabaseSync): number[] {
     .map((row) => Number(row["n"]));
 }
 
-Deno.test("TurnWriter writes a turn in one transaction, in order", async () => {
+Deno.test("Batcher writes a turn in one transaction, in order", async () => {
   let commits = 0;
   await withWriter(async (writer, db) => {
     const seen: number[] = [];
@@ -49,7 +49,7 @@ Deno.test("TurnWriter writes a turn in one transaction, in order", async () => {
   }, { beforeCommit: () => commits++ });
 });
 
-Deno.test("TurnWriter undoes the piece that throws and keeps the others", async () => {
+Deno.test("Batcher undoes the piece that throws and keeps the others", async () => {
   await withWriter(async (writer, db) => {
     const insert = db.prepare("INSERT INTO t VALUES(?)");
     const add = (n: number, failure?: string) =>
@@ -69,7 +69,7 @@ Deno.test("TurnWriter undoes the piece that throws and keeps the others", async 
   });
 });
 
-Deno.test("TurnWriter splits what is too much for one transaction", async () => {
+Deno.test("Batcher splits what is too much for one transaction", async () => {
   let commits = 0;
   await withWriter(async (writer, db) => {
     const insert = db.prepare("INSERT INTO t VALUES(?)");
@@ -84,7 +84,7 @@ Deno.test("TurnWriter splits what is too much for one transaction", async () => 
   }, { beforeCommit: () => commits++ });
 });
 
-Deno.test("TurnWriter answers nobody before what follows the commit is done", async () => {
+Deno.test("Batcher answers nobody before what follows the commit is done", async () => {
   await withWriter(async (writer, db) => {
     const insert = db.prepare("INSERT INTO t VALUES(?)");
     await assertRejects(

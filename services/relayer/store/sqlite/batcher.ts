@@ -10,8 +10,8 @@ import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { StoreBusyError } from "../store.ts";
 import type { FileErrors } from "./database_file.ts";
 
-/** Options of {@linkcode TurnWriter}. */
-export interface TurnWriterOptions {
+/** Options of {@linkcode Batcher}. */
+export interface BatcherOptions {
   /** Milliseconds of a clock that only goes forward. */
   readonly monotonicMs: () => number;
   /** Most pieces of work that wait. */
@@ -62,9 +62,9 @@ const LONGEST_RETRY_MS = 5_000;
  * with all that came in it, in the order they came. Nobody is answered before the
  * disk has what was written.
  */
-export class TurnWriter {
+export class Batcher {
   readonly #db: DatabaseSync;
-  readonly #options: TurnWriterOptions;
+  readonly #options: BatcherOptions;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   #waiting: Waiting[] = [];
@@ -75,7 +75,7 @@ export class TurnWriter {
   #whenIdle: (() => void)[] = [];
 
   /** A writer over a connection that nobody else begins transactions on. */
-  constructor(db: DatabaseSync, options: TurnWriterOptions) {
+  constructor(db: DatabaseSync, options: BatcherOptions) {
     this.#db = db;
     this.#options = options;
     this.#begin = db.prepare("BEGIN IMMEDIATE");

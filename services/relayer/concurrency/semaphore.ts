@@ -1,13 +1,14 @@
 /**
- * Lets a bounded number of things happen at a time.
+ * Bounds on what happens at a time: so many at once, so many for one key, one for one
+ * blob.
  *
  * @module
  */
 
 import { FairQueue } from "../../shared/fair_queue.ts";
 
-/** Options of {@linkcode Gate.run}. */
-export interface GateRunOptions {
+/** Options of {@linkcode Semaphore.run}. */
+export interface SemaphoreRunOptions {
   /**
    * Ends the wait for a place; what was begun has to listen itself.
    *
@@ -23,7 +24,7 @@ export interface GateRunOptions {
 }
 
 /** Lets in; the others wait, those of one key in the order they came. */
-export class Gate {
+export class Semaphore {
   #free: number;
   readonly #waiting = new FairQueue<() => void>({ quantum: 1 });
 
@@ -46,7 +47,7 @@ export class Gate {
    */
   async run<Result>(
     work: () => Promise<Result>,
-    options: GateRunOptions = {},
+    options: SemaphoreRunOptions = {},
   ): Promise<Result> {
     options.signal?.throwIfAborted();
     if (this.#free > 0) this.#free--;
@@ -70,7 +71,7 @@ export class Gate {
     next.item();
   }
 
-  #wait({ signal, key = "" }: GateRunOptions): Promise<void> {
+  #wait({ signal, key = "" }: SemaphoreRunOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       const place = this.#waiting.add(key, () => {
         signal?.removeEventListener("abort", leave);
@@ -85,8 +86,8 @@ export class Gate {
   }
 }
 
-/** Options of {@linkcode KeyedGate}. */
-interface KeyedGateOptions {
+/** Options of {@linkcode KeyedSemaphore}. */
+interface KeyedSemaphoreOptions {
   /** How many things happen at a time. */
   readonly places: number;
   /** How many of them for one key. */
@@ -94,18 +95,21 @@ interface KeyedGateOptions {
 }
 
 /** A gate where no key takes all places, however much is done for it. */
-export class KeyedGate {
-  readonly #all: Gate;
+export class KeyedSemaphore {
+  readonly #all: Semaphore;
   readonly #placesPerKey: number;
-  readonly #keys = new Map<string, { readonly gate: Gate; users: number }>();
+  readonly #keys = new Map<
+    string,
+    { readonly semaphore: Semaphore; users: number }
+  >();
 
   /**
    * A gate with no call under way.
    *
    * @throws {RangeError} when there is no place
    */
-  constructor({ places, placesPerKey }: KeyedGateOptions) {
-    this.#all = new Gate(places);
+  constructor({ places, placesPerKey }: KeyedSemaphoreOptions) {
+    this.#all = new Semaphore(places);
     this.#placesPerKey = placesPerKey;
   }
 
@@ -116,17 +120,42 @@ export class KeyedGate {
    */
   async run<Result>(
     work: () => Promise<Result>,
-    options: GateRunOptions & { readonly key: string },
+    options: SemaphoreRunOptions & { readonly key: string },
   ): Promise<Result> {
     const { key, signal } = options;
     const own = this.#keys.get(key) ??
-      { gate: new Gate(this.#placesPerKey), users: 0 };
+      { semaphore: new Semaphore(this.#placesPerKey), users: 0 };
     this.#keys.set(key, own);
     own.users++;
     try {
-      return await own.gate.run(() => this.#all.run(work, options), { signal });
+      return await own.semaphore.run(() => this.#all.run(work, options), {
+        signal,
+      });
     } finally {
       if (--own.users === 0) this.#keys.delete(key);
+    }
+  }
+}
+
+/** Keeps those apart who store and remove the same blob. */
+export class BlobLocks {
+  /** What has to end first, by blob. */
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Does it when whoever came before for the same blob is done. */
+  async run<Result>(
+    blobId: string,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const before = this.#last.get(blobId);
+    const mine = before === undefined ? work() : before.then(work);
+    // Who comes next waits for the end, whichever it is.
+    const ended = mine.then(() => {}, () => {});
+    this.#last.set(blobId, ended);
+    try {
+      return await mine;
+    } finally {
+      if (this.#last.get(blobId) === ended) this.#last.delete(blobId);
     }
   }
 }
