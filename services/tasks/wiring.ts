@@ -33,14 +33,15 @@ import { CredentialRecords } from "./engine/credential_records.ts";
 import { Delivery } from "./engine/delivery.ts";
 import { Engine } from "./engine/engine.ts";
 import { LastUsed } from "./engine/last_used.ts";
-import { MirrorWorker } from "./engine/mirroring/mirror_worker.ts";
-import { MirrorSettling } from "./engine/mirroring/mirror_settling.ts";
-import { openParts } from "./engine/open_parts.ts";
-import type { PlanBook } from "./engine/plan_book.ts";
+import {
+  MirrorSettling,
+  MirrorWorker,
+} from "./engine/mirroring/mirror_worker.ts";
+import { openParts } from "./engine/parts.ts";
+import { type PlanBook, warnOfUnknownPlans } from "./engine/plan_book.ts";
 import { Push } from "./engine/push.ts";
 import { SecretsWorker } from "./engine/secrets_worker.ts";
-import { TenantEraser } from "./engine/tenant_eraser.ts";
-import { warnOfUnknownPlans } from "./engine/unknown_plans.ts";
+import { TenantEraser } from "./engine/tenant_removal.ts";
 import { Vault } from "./engine/vault.ts";
 import { Cursors } from "./http/page.ts";
 import { createHandler } from "./http/handler.ts";

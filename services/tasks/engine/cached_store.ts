@@ -5,7 +5,7 @@
  */
 
 import type { Store } from "../store/store.ts";
-import type { RecordCache } from "./record_cache.ts";
+import type { RecordCache } from "./record_repository.ts";
 
 /** The same store, but that commits go through `cache`. */
 export function cachedStore(

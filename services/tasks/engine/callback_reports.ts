@@ -16,7 +16,7 @@ import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { HistoryDraft, HistoryType } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
 import { REGISTRY } from "./repositories.ts";
-import { callbackDataOf, endedCalls, isEndedCall } from "./callbacks.ts";
+import { callbackDataOf, endedCalls, isEndedCall } from "./spawn.ts";
 import type { TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
 import { removalOf } from "./sealer.ts";

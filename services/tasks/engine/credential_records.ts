@@ -1,22 +1,22 @@
 /**
- * Finds the credentials that callers present in the records of their tenant.
+ * Finds the credentials that callers present in the records of their tenant, and
+ * tells when keys end.
  *
  * @module
  */
 
+import { type Network, parseNetwork } from "../../shared/ip_network.ts";
 import type { CredentialStore, UserRecord } from "../access/authenticator.ts";
 import type {
   ApiKey as KnownKey,
   WorkerCredential as KnownCredential,
 } from "../access/credential.ts";
 import type { TokenSubject } from "../access/jwt.ts";
-import { type Network, parseNetwork } from "../../shared/ip_network.ts";
 import { scopesOfKey } from "../access/scope.ts";
-import type { User } from "../domain/records.ts";
+import type { ApiKey, User } from "../domain/records.ts";
 import { sha256 } from "../store/digest.ts";
-import type { EngineParts } from "./parts.ts";
 import type { Write } from "../store/store.ts";
-import { endOfKey } from "./key_end.ts";
+import type { EngineParts } from "./parts.ts";
 
 /** The kind under which it is kept who a user is at the identity provider. */
 const IDENTITY = "service";
@@ -170,4 +170,20 @@ function networksOf(texts: readonly string[]): readonly Network[] {
     const outcome = parseNetwork(text);
     return outcome.kind === "ok" ? [outcome.network] : [];
   });
+}
+
+/** What of a key says when it ends. */
+export type EndingKey = Pick<ApiKey, "expiresAtMs" | "replacedUntilMs">;
+
+/** When a key stops working; undefined when never. */
+export function endOfKey(
+  { expiresAtMs, replacedUntilMs }: EndingKey,
+): number | undefined {
+  const endMs = Math.min(expiresAtMs ?? Infinity, replacedUntilMs ?? Infinity);
+  return endMs === Infinity ? undefined : endMs;
+}
+
+/** Tells whether a key has stopped working. */
+export function hasEnded(key: EndingKey, nowMs: number): boolean {
+  return (endOfKey(key) ?? Infinity) <= nowMs;
 }

@@ -1,17 +1,16 @@
 /**
- * Lets tasks go on whose dependencies are settled.
+ * Lets blocked tasks continue when their dependencies are settled.
  *
  * @module
  */
 
 import { SYSTEM_ACTOR } from "../domain/records.ts";
+import type { Task } from "../domain/task.ts";
+import type { TaskEvent } from "../domain/task_event.ts";
 import {
   type DependencyVerdict,
   judgeDependencies,
 } from "../domain/transitions/service_events.ts";
-import type { Task } from "../domain/task.ts";
-import type { TaskEvent } from "../domain/task_event.ts";
-import { BlockedCensus } from "./blocked_census.ts";
 import type { TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
 
@@ -153,4 +152,36 @@ function hasSameDependencies(left: Task, right: Task): boolean {
   return left.onDependencyFailure === right.onDependencyFailure &&
     left.dependencies.length === right.dependencies.length &&
     left.dependencies.every((id, index) => id === right.dependencies[index]);
+}
+
+/**
+ * Knows who may have blocked tasks, so that the end of a task of anybody else
+ * needs no question to the store. Until the first count everybody may.
+ */
+export class BlockedCensus {
+  #tenants: Set<string> | undefined;
+  /** Tenants that were heard of since the count under way began. */
+  #since: Set<string> | undefined;
+
+  /** Whether a tenant may have blocked tasks. */
+  mayHave(tenantId: string): boolean {
+    return this.#tenants === undefined || this.#tenants.has(tenantId);
+  }
+
+  /** A task of a tenant is blocked. */
+  add(tenantId: string): void {
+    this.#tenants?.add(tenantId);
+    this.#since?.add(tenantId);
+  }
+
+  /** A count of all blocked tasks begins. */
+  begin(): void {
+    this.#since = new Set();
+  }
+
+  /** It has ended, and found blocked tasks of these tenants. */
+  end(found: Iterable<string>): void {
+    this.#tenants = new Set([...found, ...this.#since ?? []]);
+    this.#since = undefined;
+  }
 }

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { definitionOf, type Task } from "../domain/task.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
+import { definitionOf, type Task } from "../domain/task.ts";
+import { BlockedCensus } from "./dependents.ts";
 import { removalOf } from "./sealer.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
 import {
@@ -231,4 +232,31 @@ Deno.test("Dependents leaves to the reconciler what the store did not let it do"
   await world.clock.advance(2_000);
   assertEquals((await round).repaired, 1);
   assertEquals(await world.status(waits), "waiting");
+});
+
+Deno.test("BlockedCensus.mayHave() is true for everybody before the first count", () => {
+  const census = new BlockedCensus();
+  census.begin();
+  assertEquals(census.mayHave("a"), true);
+});
+
+Deno.test("BlockedCensus.mayHave() is true for who was found and who came since", () => {
+  const census = new BlockedCensus();
+  census.begin();
+  census.add("during");
+  census.end(["found"]);
+  census.add("after");
+  assertEquals(
+    ["found", "during", "after", "other"].map((id) => census.mayHave(id)),
+    [true, true, true, false],
+  );
+});
+
+Deno.test("BlockedCensus.end() forgets who has none any more", () => {
+  const census = new BlockedCensus();
+  census.begin();
+  census.end(["a", "b"]);
+  census.begin();
+  census.end(["b"]);
+  assertEquals([census.mayHave("a"), census.mayHave("b")], [false, true]);
 });

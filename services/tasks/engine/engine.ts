@@ -15,8 +15,7 @@ import { LeaseClock } from "./lease_clock.ts";
 import { Leases } from "./leases.ts";
 import { Liveness } from "./liveness.ts";
 import type { EngineParts } from "./parts.ts";
-import { Reconciler } from "./reconciler.ts";
-import { recoverAttempts } from "./recovery.ts";
+import { Reconciler, recoverAttempts } from "./reconciler.ts";
 import { UsageCounter } from "./usage_counter.ts";
 
 /** Time between two rounds of the sweeper. */

@@ -1,13 +1,12 @@
 /**
- * What an event comes to: from a task, an event and the rules in force to what
- * is to be written.
+ * Plans the writes of an event, given the task and the rules in force.
  *
  * @module
  */
 
 import { type Soon, soon } from "../../shared/settled.ts";
-import type { Actor } from "../domain/records.ts";
-import type { FoldDraft } from "../domain/history.ts";
+import { type FoldDraft, foldDraft, foldThrough } from "../domain/history.ts";
+import { type Actor, MIN_HISTORY_PER_TASK } from "../domain/records.ts";
 import { rulesOf, type RulingWorker } from "../domain/rules.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
 import type {
@@ -19,11 +18,9 @@ import type {
 import { transition } from "../domain/transition.ts";
 import type { Write } from "../store/store.ts";
 import type { ActiveTasks } from "./active_tasks.ts";
-import { callbackWrites } from "./callbacks.ts";
-import { foldFor, mayFold } from "./history_fold.ts";
 import type { EngineParts } from "./parts.ts";
 import { removalOf } from "./sealer.ts";
-import { spawnedWrites } from "./spawn.ts";
+import { callbackWrites, spawnedWrites } from "./spawn.ts";
 
 /** An event on its way to a task. */
 export interface EventRequest {
@@ -269,4 +266,47 @@ function settle(
   const along = request.along?.(settled) ?? [];
   const writes = along.length === 0 ? own : [...own, ...along];
   return { settled, writes, ownWrites: own.length, made };
+}
+
+/** What a change is made in. */
+export interface FoldForOptions {
+  /** About how many records it adds; at least one. */
+  readonly added: number;
+  /** The engine's parts. */
+  readonly parts: Pick<EngineParts, "store" | "limitsOf" | "clock">;
+}
+
+/** Whether a history may be long enough to ask {@linkcode foldFor}; most are not. */
+export function mayFold(task: Task, added: number): boolean {
+  return task.historyCount + added > MIN_HISTORY_PER_TASK;
+}
+
+/**
+ * The record that makes room in the history of a task that is about to change,
+ * when the tenant's plan asks for it. Nothing is looked up for a short history.
+ *
+ * @throws {Error} when the store fails
+ */
+export async function foldFor(
+  task: Task,
+  { added, parts: { store, limitsOf, clock } }: FoldForOptions,
+): Promise<FoldDraft | undefined> {
+  if (!mayFold(task, added)) return undefined;
+  const { tenantId, id: taskId } = task;
+  const { historyPerTask: limit } = await limitsOf(tenantId);
+  const through = foldThrough(task, { added, limit });
+  if (through === undefined) return undefined;
+  const { records: [last] } = await store.history({
+    tenantId,
+    taskId,
+    order: "desc",
+    afterSeq: through + 1,
+    limit: 1,
+  });
+  // Gone when the task has been changed meanwhile; the write will find out.
+  if (last?.seq !== through) return undefined;
+  return foldDraft(task, {
+    folded: { count: through, hash: last.hash },
+    nowMs: clock.nowMs(),
+  });
 }

@@ -1,14 +1,16 @@
 /**
- * Guards: a record that stands for a whole set, such as the users and keys of a tenant.
- * What was counted of the set still holds when it is written, if the guard that
- * was read before the counting is written along: of two that counted at once,
- * one conflicts and counts again.
+ * Counts records, and guards what was counted. A guard is a record that stands for a
+ * whole set, such as the users and keys of a tenant. What was counted of the set
+ * still holds when it is written, if the guard that was read before the counting is
+ * written in the same commit: of two that counted at once, one conflicts and counts
+ * again.
  *
  * @module
  */
 
+import type { RecordKind } from "../store/record.ts";
+import type { Store, Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
-import type { Write } from "../store/store.ts";
 
 /**
  * The sets that have a guard: `access` stands for users and keys together, since
@@ -38,4 +40,38 @@ export async function readGuard(
     expectedVersion: version,
     next: { kind: "service", tenantId, id, version: version + 1, text: "" },
   };
+}
+
+/** What is counted. */
+export interface CountOptions {
+  /** The kind of records. */
+  readonly kind: RecordKind;
+  /** The tenant. */
+  readonly tenantId: string;
+  /** Counting stops here. */
+  readonly cap: number;
+}
+
+/** Most records that are read at a time. */
+const PAGE = 250;
+
+/** How many records a tenant has of a kind, `cap` at most. */
+export async function countRecords(
+  store: Pick<Store, "records">,
+  { kind, tenantId, cap }: CountOptions,
+): Promise<number> {
+  let count = 0;
+  let afterId: string | undefined;
+  while (count < cap) {
+    const { records, hasMore } = await store.records({
+      kind,
+      tenantId,
+      limit: Math.min(PAGE, cap - count),
+      ...(afterId === undefined ? {} : { afterId }),
+    });
+    count += records.length;
+    afterId = records.at(-1)?.id;
+    if (!hasMore) break;
+  }
+  return count;
 }

@@ -22,8 +22,8 @@ import {
   judgeDependencies,
 } from "../domain/transitions/service_events.ts";
 import type { Write } from "../store/store.ts";
-import { callbackWrites } from "./callbacks.ts";
-import { foldFor } from "./history_fold.ts";
+import { callbackWrites } from "./spawn.ts";
+import { foldFor } from "./event_plan.ts";
 import type { EngineParts } from "./parts.ts";
 import { planEvents, PLANNED_RECORDS } from "./plan_events.ts";
 

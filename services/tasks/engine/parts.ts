@@ -1,18 +1,24 @@
 /**
- * What every part of the engine works with.
+ * What all parts of the engine share.
  *
  * @module
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import type { Soon } from "../../shared/settled.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { PlanLimits } from "../domain/records.ts";
-import type { RuleCache } from "../domain/rules.ts";
+import { type Soon, soon } from "../../shared/settled.ts";
+import type { PlanLimits, Tenant } from "../domain/records.ts";
+import { createRuleCache, type RuleCache } from "../domain/rules.ts";
 import type { Store } from "../store/store.ts";
-import type { Repositories } from "./repositories.ts";
-import type { Sealer } from "./sealer.ts";
-import type { Workers } from "./workers.ts";
+import { cachedStore } from "./cached_store.ts";
+import { RecordCache } from "./record_repository.ts";
+import {
+  openRepositories,
+  REGISTRY,
+  type Repositories,
+} from "./repositories.ts";
+import { Sealer } from "./sealer.ts";
+import { tenantOfInternal, Workers } from "./workers.ts";
 
 /** The parts that are made once and shared. */
 export interface EngineParts {
@@ -40,4 +46,52 @@ export interface EngineParts {
   readonly bootId: string;
   /** Hears about faults. */
   readonly logger: Logger;
+}
+
+/** Policies and schedules that are kept as read. */
+const MAX_RULES = 10_000;
+
+/** What is given from outside. */
+export interface PartsOptions {
+  /** Keeps everything. */
+  readonly store: Store;
+  /** The limits of a plan, by its id. */
+  readonly limitsOfPlan: (plan: string) => PlanLimits;
+  /** The time. */
+  readonly clock: Clock;
+  /** Gives a number from 0 to before 1. */
+  readonly random: () => number;
+  /** Makes ids: a prefix, `_` and 26 characters that sort by time. */
+  readonly newId: (prefix: string) => string;
+  /** Hears about faults. */
+  readonly logger: Logger;
+}
+
+/** Puts the parts together; records are remembered between reads from here on. */
+export function openParts(options: PartsOptions): EngineParts {
+  const { store, limitsOfPlan, newId } = options;
+  const cache = new RecordCache(store);
+  const repositories = openRepositories({ cache, store });
+  const tenantOf = (tenantId: string): Soon<Tenant | undefined> =>
+    repositories.tenants.get(REGISTRY, tenantOfInternal(tenantId) ?? tenantId);
+  const limitsOfTenant = (tenant: Tenant | undefined): PlanLimits =>
+    limitsOfPlan(tenant?.plan ?? "");
+  return {
+    store: cachedStore(store, cache),
+    repositories,
+    workers: new Workers(repositories.workers),
+    sealer: new Sealer(),
+    ruleCache: createRuleCache(MAX_RULES),
+    limitsOf: (tenantId) => soon(tenantOf(tenantId), limitsOfTenant),
+    isServed: (tenantId) => soon(tenantOf(tenantId), isServed),
+    clock: options.clock,
+    random: options.random,
+    newId,
+    bootId: newId("boot"),
+    logger: options.logger,
+  };
+}
+
+function isServed(tenant: Tenant | undefined): boolean {
+  return tenant?.status !== "suspended";
 }

@@ -11,9 +11,8 @@ import { rulesOf } from "../domain/rules.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import { transition } from "../domain/transition.ts";
-import { callbackWrites } from "./callbacks.ts";
+import { callbackWrites, spawnedWrites } from "./spawn.ts";
 import type { EngineParts } from "./parts.ts";
-import { spawnedWrites } from "./spawn.ts";
 import type { Write } from "../store/store.ts";
 
 /** About how many records such a change adds; most add one or two. */

@@ -1,13 +1,14 @@
 /**
- * The reconciler proves once a minute that nothing is stuck, and puts right what
- * is, with a record in the task's history.
+ * Finds tasks that are stuck: once a minute, and at the start those that an earlier
+ * start of the server left running. It repairs them, with a record in the task's
+ * history.
  *
  * @module
  */
 
 import { pause, Periodic } from "../../shared/periodic.ts";
-import { SYSTEM_ACTOR } from "../domain/records.ts";
 import { type CheckOptions, checkTask } from "../domain/placement.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import type { ScanPosition, WatchedStatus } from "../store/store.ts";
@@ -261,4 +262,52 @@ function repairOf(task: Task, now: CheckOptions): TaskEvent | undefined {
   const isOfLater = startedAtMs > now.nowMs &&
     expiresAtMs > now.nowMs + leaseMs;
   return isOfLater ? { kind: "heartbeat", lease } : undefined;
+}
+
+/** Tasks of one commit. */
+const RECOVERY_PAGE = 500;
+
+/**
+ * Gives back the push calls of earlier starts: whoever made them is gone, and
+ * nobody will tell how they ended. Leases of pull workers are left to their
+ * holders and to their end.
+ *
+ * @returns how many were given back
+ */
+export async function recoverAttempts(
+  parts: EngineParts,
+  changes: TaskChanges,
+): Promise<number> {
+  let recovered = 0;
+  let after: ScanPosition | undefined;
+  do {
+    const page = await parts.store.scan({
+      status: "running",
+      limit: RECOVERY_PAGE,
+      ...(after === undefined ? {} : { after }),
+    });
+    const requests = page.tasks.flatMap((task) => recoveryOf(task, parts));
+    const outcomes = await changes.applyAll(requests);
+    recovered += outcomes.filter(({ kind }) => kind === "changed").length;
+    after = page.next;
+  } while (after !== undefined);
+  return recovered;
+}
+
+function recoveryOf(task: Task, parts: EngineParts): readonly EventRequest[] {
+  const { attempt } = task;
+  if (attempt?.bootId === undefined || attempt.bootId === parts.bootId) {
+    return [];
+  }
+  return [{
+    tenantId: task.tenantId,
+    id: task.id,
+    event: {
+      kind: "lose",
+      lease: { id: attempt.id },
+      reason: "the server was restarted",
+    },
+    actor: SYSTEM_ACTOR,
+    known: task,
+  }];
 }

@@ -12,8 +12,7 @@ import type {
   WorkerDefinition,
 } from "../domain/records.ts";
 import type { Store } from "../store/store.ts";
-import { RecordRepository } from "./record_repository.ts";
-import type { RecordCache } from "./record_cache.ts";
+import { type RecordCache, RecordRepository } from "./record_repository.ts";
 
 /** A named value of a worker, sealed. */
 export interface SecretRecord {

@@ -8,8 +8,7 @@
 import { pause, Periodic } from "../../shared/periodic.ts";
 import { REGISTRY } from "./repositories.ts";
 import type { EngineParts } from "./parts.ts";
-import { expiring } from "./retired_secrets.ts";
-import type { Vault } from "./vault.ts";
+import { expiring, type Vault } from "./vault.ts";
 
 /** Time between two looks whether a round is due. */
 const INTERVAL_MS = 60_000;

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Tenant } from "../domain/records.ts";
 import { keyNamed } from "../secrets/testing/keys.ts";
-import { retiring } from "./retired_secrets.ts";
+import { retiring } from "./vault.ts";
 import { SecretsWorker } from "./secrets_worker.ts";
 import type { TenantKeyState } from "./tenant_keys.ts";
 import { openTestEngine, type TestEngine } from "./testing/test_engine.ts";

@@ -18,7 +18,6 @@ import {
 } from "../secrets/tenant_key.ts";
 import type { Write } from "../store/store.ts";
 import type { DataKeyRecord, Repositories } from "./repositories.ts";
-import { SecretsError } from "./secrets_error.ts";
 
 /** A tenant's key, and what has to be written when it is new. */
 export interface SealingTicket {
@@ -142,4 +141,14 @@ export class TenantKeys {
       : unwrapTenantKey(wrapped, { tenantId, masterKeys });
     return outcome?.kind === "ok" ? outcome.key : undefined;
   }
+}
+
+/**
+ * What is sealed cannot be opened, or nothing can be sealed, however often it is
+ * tried: the master key that it takes is not there. Answers of the API have the
+ * code `secrets_unavailable` then.
+ */
+export class SecretsError extends Error {
+  /** The name by which it shows up in logs. */
+  override readonly name = "SecretsError";
 }

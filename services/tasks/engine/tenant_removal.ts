@@ -1,17 +1,33 @@
 /**
- * Removing tenants. The request marks the tenant, reserves its domain and
- * destroys its data keys, all in one commit; from then on it is not served, and
- * nothing that was sealed for it can be opened, in backups neither. What is left
- * of it is erased in the background, see {@linkcode TenantEraser}.
+ * Removes tenants. The request marks the tenant, reserves its domain and destroys its
+ * data keys, all in one commit; from then on it is not served, and nothing that was
+ * sealed for it can be opened, in backups neither. The rest is erased in the
+ * background, page by page: its tasks are canceled, so that running work is stopped,
+ * then tasks and records are removed. The mark stays until that is done, so a restart
+ * continues it. The audit log stays.
  *
  * @module
  */
 
-import type { Actor, Tenant } from "../domain/records.ts";
-import { REGISTRY } from "./repositories.ts";
-import type { EngineParts } from "./parts.ts";
-import type { Write } from "../store/store.ts";
+import { Periodic } from "../../shared/periodic.ts";
+import { type Actor, SYSTEM_ACTOR, type Tenant } from "../domain/records.ts";
+import { LIVE_STATUSES, type Task, type TaskStatus } from "../domain/task.ts";
+import type { TaskPosition } from "../store/queries.ts";
+import type { RecordKind, StoredRecord } from "../store/record.ts";
+import type { Transaction, Write } from "../store/store.ts";
 import { auditWrite } from "./audit_write.ts";
+import type { Engine } from "./engine.ts";
+import {
+  markWrite,
+  readMark,
+  SUBJECT_PREFIX,
+} from "./mirroring/mirror_mark.ts";
+import type { MirrorWorker } from "./mirroring/mirror_worker.ts";
+import type { EngineParts } from "./parts.ts";
+import { REGISTRY } from "./repositories.ts";
+import { removalOf } from "./sealer.ts";
+import type { Vault } from "./vault.ts";
+import { internalTenant } from "./workers.ts";
 
 /** How long nobody else can have the domain: 30 days. */
 export const RESERVED_MS = 30 * 86_400_000;
@@ -87,4 +103,242 @@ export function eraseMark(tenantId: string, isSet: boolean): Write {
       },
     }
     : { ...place, expectedVersion: 1, next: undefined };
+}
+
+/** Tasks or records that are written at once, so that others get their turn. */
+const PAGE = 200;
+/** How soon what failed is tried again. */
+const INTERVAL_MS = 60_000;
+
+/** Everything a tenant has, secrets first. */
+const KINDS: readonly RecordKind[] = [
+  "data_key",
+  "secret",
+  "retired_secrets",
+  "credential",
+  "key",
+  "worker",
+  "operation",
+  "user",
+  "service",
+];
+
+/** Options of {@linkcode TenantEraser}. */
+export interface TenantEraserOptions {
+  /** Cancels tasks; `engine.parts` has the store. */
+  readonly engine: Pick<Engine, "parts" | "changes">;
+  /**
+   * What removes users where they were mirrored; told when there are some.
+   * @default nothing does
+   */
+  readonly mirrorWorker?: Pick<MirrorWorker, "wake"> | undefined;
+  /**
+   * What holds opened secrets, which are let go of.
+   * @default nothing does
+   */
+  readonly vault?: Pick<Vault, "forget"> | undefined;
+}
+
+/** Erases removed tenants. */
+export class TenantEraser {
+  readonly #options: TenantEraserOptions;
+  readonly #periodic: Periodic;
+
+  /** An eraser that does not run yet. */
+  constructor(options: TenantEraserOptions) {
+    this.#options = options;
+    const { clock, logger } = options.engine.parts;
+    this.#periodic = new Periodic({
+      clock,
+      intervalMs: INTERVAL_MS,
+      run: () => this.runOnce(),
+      onError: (error) => {
+        logger.error(
+          "Cannot erase removed tenants: it is tried again in a minute",
+          { error: String(error) },
+        );
+      },
+    });
+  }
+
+  /** Starts with what an earlier start left. */
+  start(): void {
+    this.#periodic.start();
+    this.#periodic.wake();
+  }
+
+  /** Looks at once whether there is a tenant to erase. */
+  wake(): void {
+    this.#periodic.wake();
+  }
+
+  /** Ends after the page that is being written; the rest waits for the next start. */
+  async stop(): Promise<void> {
+    await this.#periodic.stop();
+  }
+
+  get #isStopped(): boolean {
+    return this.#periodic.signal.aborted;
+  }
+
+  /**
+   * Erases all tenants that are marked.
+   *
+   * @returns how many were erased
+   * @throws {Error} when the store fails
+   */
+  async runOnce(): Promise<number> {
+    const { store } = this.#options.engine.parts;
+    let erased = 0;
+    while (!this.#isStopped) {
+      // Behind the prefix itself, so the marks come first.
+      const { records } = await store.records({
+        kind: "service",
+        tenantId: REGISTRY,
+        limit: PAGE,
+        afterId: ERASURE_PREFIX,
+      });
+      const marks = records.filter(({ id }) => id.startsWith(ERASURE_PREFIX));
+      if (marks.length === 0) break;
+      for (const { text: tenantId } of marks) {
+        if (await this.#erase(tenantId)) erased++;
+        if (this.#isStopped) break;
+      }
+    }
+    return erased;
+  }
+
+  async #erase(tenantId: string): Promise<boolean> {
+    const { store, clock, logger } = this.#options.engine.parts;
+    // Requests that came in before the removal may still have added something.
+    while (await this.#sweep(tenantId) > 0 && !this.#isStopped);
+    if (this.#isStopped) return false;
+    this.#options.vault?.forget(tenantId);
+    await store.commit([{
+      writes: [
+        eraseMark(tenantId, false),
+        auditWrite(tenantId, {
+          atMs: clock.nowMs(),
+          action: "tenant.erased",
+          actor: SYSTEM_ACTOR,
+          target: tenantId,
+        }),
+      ],
+    }]);
+    logger.info("Erased a removed tenant", { tenant: tenantId });
+    this.#options.mirrorWorker?.wake();
+    return true;
+  }
+
+  /** Removes all it finds; tells how much that was. */
+  async #sweep(tenantId: string): Promise<number> {
+    let done = 0;
+    // The calls at the end of canceled tasks are the service's own tasks.
+    for (const owner of [tenantId, internalTenant(tenantId)]) {
+      done += await this.#eachTask(
+        owner,
+        LIVE_STATUSES,
+        (tasks) => this.#cancel(tasks),
+      );
+      done += await this.#eachTask(
+        owner,
+        undefined,
+        (tasks) => this.#remove(tasks),
+      );
+    }
+    for (const kind of KINDS) done += await this.#removeRecords(tenantId, kind);
+    return done;
+  }
+
+  /** Does something to all tasks of these statuses; tells how often. */
+  async #eachTask(
+    tenantId: string,
+    statuses: readonly TaskStatus[] | undefined,
+    run: (tasks: readonly Task[]) => Promise<number>,
+  ): Promise<number> {
+    const { store } = this.#options.engine.parts;
+    let done = 0;
+    let after: TaskPosition | undefined;
+    do {
+      const page = await store.listTasks({
+        tenantId,
+        ...(statuses === undefined ? {} : { statuses }),
+        by: "created_at",
+        sort: "created_at",
+        order: "asc",
+        limit: PAGE,
+        ...(after === undefined ? {} : { after }),
+      });
+      if (page.tasks.length > 0) done += await run(page.tasks);
+      after = page.next;
+    } while (after !== undefined && !this.#isStopped);
+    return done;
+  }
+
+  /** Cancels tasks; tells how many changed. */
+  async #cancel(tasks: readonly Task[]): Promise<number> {
+    const outcomes = await this.#options.engine.changes.applyAll(
+      tasks.map(({ tenantId, id }) => ({
+        tenantId,
+        id,
+        event: { kind: "cancel", reason: "the tenant was removed" } as const,
+        actor: SYSTEM_ACTOR,
+      })),
+    );
+    return outcomes.filter(({ kind }) => kind === "changed").length;
+  }
+
+  /** Removes tasks with their history; tells how many. */
+  async #remove(tasks: readonly Task[]): Promise<number> {
+    const { parts: { store }, changes } = this.#options.engine;
+    const results = await store.commit(
+      tasks.map((task): Transaction => ({ writes: [removalOf(task)] })),
+    );
+    const removed = tasks.filter((_, index) => results[index]?.kind === "ok");
+    for (const task of removed) changes.announce(task, undefined);
+    return removed.length;
+  }
+
+  /** Removes all records of a kind; tells how many. */
+  async #removeRecords(tenantId: string, kind: RecordKind): Promise<number> {
+    const { store } = this.#options.engine.parts;
+    let done = 0;
+    while (!this.#isStopped) {
+      const { records } = await store.records({ kind, tenantId, limit: PAGE });
+      if (records.length === 0) break;
+      const transactions = await Promise.all(records.map(async (record) => ({
+        writes: [
+          {
+            kind: "record",
+            recordKind: kind,
+            tenantId,
+            id: record.id,
+            expectedVersion: record.version,
+            next: undefined,
+          },
+          ...await this.#unmirroring(record),
+        ],
+      } satisfies Transaction)));
+      const results = await store.commit(transactions);
+      done += results.filter((result) => result.kind === "ok").length;
+    }
+    return done;
+  }
+
+  /**
+   * The mark that a user is to be removed from the mirror: it outlives the
+   * tenant, since the mirror may be away for long.
+   */
+  async #unmirroring(
+    { kind, tenantId, id, text: subject }: StoredRecord,
+  ): Promise<readonly Write[]> {
+    const isSubject = kind === "service" && id.startsWith(SUBJECT_PREFIX);
+    if (!isSubject || this.#options.mirrorWorker === undefined) return [];
+    const { store } = this.#options.engine.parts;
+    const place = { tenantId, userId: id.slice(SUBJECT_PREFIX.length) };
+    return [markWrite(place, {
+      previous: await readMark(store, place),
+      work: { kind: "remove", subject },
+    })];
+  }
 }

@@ -14,7 +14,7 @@ import type { AllowList } from "../delivery/allow_list.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Vault } from "../engine/vault.ts";
 import type { Cursors } from "../http/page.ts";
-import type { MirrorSettling } from "../engine/mirroring/mirror_settling.ts";
+import type { MirrorSettling } from "../engine/mirroring/mirror_worker.ts";
 import type { PlanBook } from "../engine/plan_book.ts";
 
 /** The parts that are made once and shared by all handlers. */

@@ -7,7 +7,7 @@
 import type { Plan } from "../domain/records.ts";
 import type { Store } from "../store/store.ts";
 import { problem, type ProblemAnswer } from "../http/problem_answer.ts";
-import { countRecords } from "../engine/count_records.ts";
+import { countRecords } from "../engine/guard.ts";
 
 /** What is counted, and by what it is bounded. */
 export interface QuotaOptions {

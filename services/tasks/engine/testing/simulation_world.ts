@@ -14,7 +14,7 @@ import { createTaskIds } from "../../store/task_id.ts";
 import { createMemoryStore } from "../../store/testing/memory_store.ts";
 import { Delivery } from "../delivery.ts";
 import { Engine } from "../engine.ts";
-import { openParts } from "../open_parts.ts";
+import { openParts } from "../parts.ts";
 import { Push } from "../push.ts";
 import { Vault } from "../vault.ts";
 import { MAX_IN_FLIGHT, PushReceiver } from "./push_receiver.ts";

@@ -29,8 +29,7 @@ import {
   type LeaseOutcome,
   type LeaseRequest,
 } from "../leases.ts";
-import { openParts } from "../open_parts.ts";
-import type { EngineParts } from "../parts.ts";
+import { type EngineParts, openParts } from "../parts.ts";
 import { createTask } from "./create_tasks.ts";
 import { sampleDefinition, sampleWorker } from "./samples.ts";
 import { SteppingClock } from "./stepping_clock.ts";

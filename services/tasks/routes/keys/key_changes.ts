@@ -10,7 +10,7 @@ import { mintApiKey } from "../../access/credential_token.ts";
 import type { ApiKey } from "../../domain/records.ts";
 import { auditWrite } from "../../engine/audit_write.ts";
 import { readGuard } from "../../engine/guard.ts";
-import { endOfKey, hasEnded } from "../../engine/key_end.ts";
+import { endOfKey, hasEnded } from "../../engine/credential_records.ts";
 import {
   type Answer,
   empty,

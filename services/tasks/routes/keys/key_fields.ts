@@ -36,7 +36,7 @@ import { parseScopes, ROLES, SCOPE_NAMES } from "../../access/scope.ts";
 import type { ApiKey } from "../../domain/records.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import { dateTime, durationMs } from "../../domain/value_schemas.ts";
-import { endOfKey } from "../../engine/key_end.ts";
+import { endOfKey } from "../../engine/credential_records.ts";
 import { shownId, shownTime } from "../shown_kinds.ts";
 
 /** Longest time for which an old secret goes on beside the new one: a week. */

@@ -16,7 +16,7 @@ import {
 } from "../../access/caller.ts";
 import { missingScope, scopesOfKey, scopesOfRole } from "../../access/scope.ts";
 import type { ApiKey, Plan } from "../../domain/records.ts";
-import { hasEnded } from "../../engine/key_end.ts";
+import { hasEnded } from "../../engine/credential_records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import type { Write } from "../../store/store.ts";

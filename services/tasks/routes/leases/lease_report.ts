@@ -7,13 +7,12 @@
 
 import type { Task } from "../../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../../domain/task_event.ts";
-import { beginningOf } from "../../engine/json_beginning.ts";
+import { beginningOf, cutWith, keptResult } from "../../engine/result.ts";
 import type {
   LeaseHolder,
   LeaseOutcome,
   LeaseReport,
 } from "../../engine/leases.ts";
-import { cutWith, keptResult } from "../../engine/result.ts";
 import { json, type JsonAnswer } from "../../http/answer.ts";
 import { leaseOfNoTask, noSuchLease } from "../../http/admission.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";

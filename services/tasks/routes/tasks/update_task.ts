@@ -6,7 +6,7 @@
 
 import { actorOf, seesPayloads } from "../../access/caller.ts";
 import type { Task } from "../../domain/task.ts";
-import { foldFor } from "../../engine/history_fold.ts";
+import { foldFor } from "../../engine/event_plan.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";

@@ -25,7 +25,7 @@ import {
   type WorkerDefinition,
 } from "../../domain/records.ts";
 import { Engine } from "../../engine/engine.ts";
-import { openParts } from "../../engine/open_parts.ts";
+import { openParts } from "../../engine/parts.ts";
 import { Vault } from "../../engine/vault.ts";
 import type { MasterKeys } from "../../secrets/master_keys.ts";
 import { ringOf } from "../../secrets/testing/keys.ts";
@@ -39,7 +39,7 @@ import { createHandler } from "../../http/handler.ts";
 import { Cursors } from "../../http/page.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import { IdempotentAnswers } from "../../http/idempotent_answers.ts";
-import { MirrorSettling } from "../../engine/mirroring/mirror_settling.ts";
+import { MirrorSettling } from "../../engine/mirroring/mirror_worker.ts";
 import { PlanBook } from "../../engine/plan_book.ts";
 import { type TestAnswer, type TestCall, TestCaller } from "./test_caller.ts";
 import { TestRecords, type TestTenant } from "./test_records.ts";

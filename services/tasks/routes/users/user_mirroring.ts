@@ -24,7 +24,7 @@ import {
 import type {
   MirrorSettling,
   Settled,
-} from "../../engine/mirroring/mirror_settling.ts";
+} from "../../engine/mirroring/mirror_worker.ts";
 import { auditWrite } from "../../engine/audit_write.ts";
 
 /**

@@ -16,7 +16,7 @@ import type {
   WorkerDefinition,
 } from "../../domain/records.ts";
 import type { SecretRecord } from "../../engine/repositories.ts";
-import { retiring } from "../../engine/retired_secrets.ts";
+import { retiring } from "../../engine/vault.ts";
 import { sealSecret } from "../../secrets/envelope.ts";
 import {
   countSecretNames,

@@ -10,9 +10,8 @@ import {
   parseSigningSecret,
 } from "../../delivery/webhook_signature.ts";
 import type { SigningSecret, WorkerDefinition } from "../../domain/records.ts";
-import { retiring } from "../../engine/retired_secrets.ts";
+import { retiring, type Vault } from "../../engine/vault.ts";
 import type { SealingTicket } from "../../engine/tenant_keys.ts";
-import type { Vault } from "../../engine/vault.ts";
 import { type Answer, empty, json } from "../../http/answer.ts";
 import { type CallContext, tenantOf } from "../../http/call.ts";
 import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";

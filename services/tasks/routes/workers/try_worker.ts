@@ -32,10 +32,10 @@ import { BLANK_DEFINITION, type Task } from "../../domain/task.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
 import { EmbeddedJson } from "../../engine/embedded_json.ts";
 import {
+  newTraceparent,
   pushRequestOf,
   type PushRequestOutcome,
 } from "../../engine/push_request.ts";
-import { newTraceparent } from "../../engine/traceparent.ts";
 import type { OpenedSecrets } from "../../engine/vault.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";

@@ -1,9 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { UNLIMITED_PLAN } from "../domain/records.ts";
-import { PlanBook } from "./plan_book.ts";
+import { PlanBook, warnOfUnknownPlans } from "./plan_book.ts";
 import { accountRoutes } from "../routes/account/account_routes.ts";
 import { openTestApi } from "../routes/testing/test_api.ts";
-import { warnOfUnknownPlans } from "./unknown_plans.ts";
 
 const FREE = { ...UNLIMITED_PLAN, id: "free", name: "Free" };
 

@@ -9,8 +9,7 @@ import { AWAY, RecordingMirror } from "./mirroring/testing/recording_mirror.ts";
 import { accountRoutes } from "../routes/account/account_routes.ts";
 import { addUser, peopleRoutes } from "../routes/users/testing/add_user.ts";
 import { openTestApi, type TestApi } from "../routes/testing/test_api.ts";
-import { TenantEraser } from "./tenant_eraser.ts";
-import { removalWrites } from "./tenant_removal.ts";
+import { removalWrites, TenantEraser } from "./tenant_removal.ts";
 
 const KINDS: readonly RecordKind[] = [
   "worker",

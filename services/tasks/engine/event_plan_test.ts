@@ -3,7 +3,7 @@ import { type HistoryRecord, verifyHistory } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
 import { sha256 } from "../store/digest.ts";
-import { foldFor } from "./history_fold.ts";
+import { foldFor } from "./event_plan.ts";
 import {
   openTestEngine,
   TENANT_ID,
