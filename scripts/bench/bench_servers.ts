@@ -4,6 +4,8 @@
  * @module
  */
 
+import { freePort } from "./tasks/free_port.ts";
+
 /** A server program that runs. */
 export interface BenchServer {
   /** A port of the loopback interface on which it listens. */
@@ -89,11 +91,4 @@ async function isReached(port: number): Promise<boolean> {
     }
   }
   return false;
-}
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: HOST, port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
 }
