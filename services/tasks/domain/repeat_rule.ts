@@ -4,6 +4,7 @@
  * @module
  */
 
+import { utcTime } from "./utc_time.ts";
 import { formatDuration } from "./duration.ts";
 import type { RepeatRule } from "./task.ts";
 import { nullable, parsed } from "../../shared/schema/composite.ts";
@@ -236,4 +237,22 @@ function refuse(
 
 function shown(ms: number): string {
   return formatDuration({ months: 0, days: 0, ms });
+}
+
+/** A rule as answers show it. */
+export function showRepeat(
+  rule: RepeatRule,
+): Readonly<Record<string, unknown>> {
+  const { interval, cron, limit, untilMs } = rule;
+  return {
+    ...(interval === undefined ? {} : { interval }),
+    ...(cron === undefined ? {} : { cron }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(untilMs === undefined ? {} : { until: utcTime(untilMs) }),
+    catch_up: rule.catchUp,
+    catch_up_window: shown(rule.catchUpWindowMs),
+    jitter: shown(rule.jitterMs),
+    mode: rule.mode,
+    on_failure: rule.onFailure,
+  };
 }

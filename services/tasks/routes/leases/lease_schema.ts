@@ -4,6 +4,7 @@
  * @module
  */
 
+import { TASK_EXAMPLE, TASK_PART } from "../tasks/task_schema.ts";
 import { TASK_STATUSES } from "../../domain/task.ts";
 import { PROBLEM_SHAPE } from "../../http/problem_answer.ts";
 import { list, nullable, record } from "../../../shared/schema/composite.ts";
@@ -28,8 +29,6 @@ import {
   optional,
   withDefault,
 } from "../../../shared/schema/object.ts";
-import { TASK_EXAMPLE } from "../tasks/task_example.ts";
-import { TASK_PART } from "../tasks/task_shape.ts";
 import { JOB_NAME, LEASE_TIME } from "../workers/worker_fields.ts";
 
 /** Most leases of one answer. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { TIME, TIME_OR_NULL } from "../../domain/task_values.ts";
 import {
   list,
   nullable,
@@ -39,7 +40,6 @@ import {
   RANGE_FIELDS,
   STATUS_WORD,
 } from "./task_filter.ts";
-import { TIME, TIME_OR_NULL } from "./task_shape.ts";
 
 /** Most ids of an order, and most tasks that are done at once. */
 export const MAX_AT_ONCE = 10_000;

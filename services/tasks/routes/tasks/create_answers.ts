@@ -5,6 +5,7 @@
  * @module
  */
 
+import { NEW_TASK, TASK, TASK_EXAMPLE } from "./task_schema.ts";
 import { seesPayloads } from "../../access/caller.ts";
 import {
   type CreateOutcome,
@@ -41,9 +42,6 @@ import { boolean } from "../../../shared/schema/values.ts";
 import { asGiven, list } from "../../../shared/schema/composite.ts";
 import { object, withDefault } from "../../../shared/schema/object.ts";
 import { taskAnswer, wrongState } from "./task_answer.ts";
-import { TASK_EXAMPLE } from "./task_example.ts";
-import { NEW_TASK } from "./task_schema.ts";
-import { TASK } from "./task_shape.ts";
 import { viewTask } from "./task_view.ts";
 import type { TasksParts } from "./tasks_parts.ts";
 

@@ -4,6 +4,13 @@
  * @module
  */
 
+import {
+  NEW_TASK,
+  NEW_TASK_EXAMPLE,
+  type NewTaskInput,
+  TASK,
+} from "./task_schema.ts";
+import { definitionChanges } from "../../domain/task_definition.ts";
 import { actorOf, seesPayloads } from "../../access/caller.ts";
 import type { CreateOptions, CreateResult } from "../../engine/creation.ts";
 import { isRefusal } from "../../engine/creation.ts";
@@ -32,10 +39,6 @@ import {
   tooManyDependencies,
   tooManyTasks,
 } from "./create_answers.ts";
-import { definitionChanges } from "./definition_changes.ts";
-import { NEW_TASK_EXAMPLE } from "./task_example.ts";
-import { NEW_TASK, type NewTaskInput } from "./task_schema.ts";
-import { TASK } from "./task_shape.ts";
 import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 import {
   judgeNewTask,

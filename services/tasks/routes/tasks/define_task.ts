@@ -5,6 +5,10 @@
  */
 
 import {
+  type DefinitionInput,
+  plainFields,
+} from "../../domain/task_definition.ts";
+import {
   BLANK_DEFINITION,
   isFinal,
   type RepeatRule,
@@ -19,7 +23,6 @@ import {
   type ComingRun,
   comingRun,
 } from "../../domain/coming_run.ts";
-import type { DefinitionInput } from "./task_fields.ts";
 import { quote } from "../../../shared/quote.ts";
 import { judgeTarget } from "../../delivery/target.ts";
 import { formatDuration } from "../../domain/duration.ts";
@@ -189,26 +192,15 @@ export function defineTask(
     });
   }
   const definition: TaskDefinition = {
+    ...plainFields(input, base),
     workerId: worker.id,
     job: jobOf(input, options),
     dataJson: dataOf(options),
     timezone,
     repeat,
     retry: input.retry === undefined ? base.retry : input.retry,
-    timeoutMs: pick(input.timeout, base.timeoutMs, undefined),
     expiresAtMs: expiryOf(input, { ...placed, repeat }),
-    dependencies: pick(input.dependencies, base.dependencies, []),
-    onDependencyFailure: pick(
-      input.on_dependency_failure,
-      base.onDependencyFailure,
-      "fail",
-    ),
-    priority: pick(input.priority, base.priority, 0),
-    group: pick(input.group, base.group, ""),
-    key: pick(input.key, base.key, undefined),
     callback: callbackOf(input, options),
-    tags: pick(input.tags, base.tags, []),
-    metadata: pick(input.metadata, base.metadata, {}),
   };
   return faults.length > before ? undefined : { definition, dateMs };
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { TIME_OR_NULL } from "../../domain/task_values.ts";
 import { type Task, TASK_STATUSES } from "../../domain/task.ts";
 import {
   described,
@@ -11,7 +12,6 @@ import {
   type Shape,
   shape,
 } from "../../../shared/schema/schema.ts";
-import { TIME_OR_NULL } from "./task_shape.ts";
 import { judgeDependencies } from "../../domain/transitions/service_events.ts";
 import {
   explain,

@@ -5,6 +5,12 @@
  */
 
 import {
+  ACTOR,
+  TASK_ERROR,
+  TIME,
+  TIME_OR_NULL,
+} from "../../domain/task_values.ts";
+import {
   HISTORY_TYPES,
   type HistoryDraft,
   type HistoryRecord,
@@ -18,7 +24,6 @@ import {
   type Shape,
   shape,
 } from "../../../shared/schema/schema.ts";
-import { ACTOR, TASK_ERROR, TIME, TIME_OR_NULL } from "./task_shape.ts";
 import { utcTime } from "../../domain/utc_time.ts";
 import { viewError } from "./task_view.ts";
 

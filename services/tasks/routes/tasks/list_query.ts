@@ -4,6 +4,7 @@
  * @module
  */
 
+import { TASK_FIELD_NAMES } from "./task_schema.ts";
 import { described, type Schema } from "../../../shared/schema/schema.ts";
 import { choice, text } from "../../../shared/schema/values.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
@@ -23,7 +24,6 @@ import {
   RANGE_FIELDS,
   STATUS_WORD,
 } from "./task_filter.ts";
-import { TASK_FIELD_NAMES } from "./task_shape.ts";
 
 /** How many entries a page has. */
 export const LIMIT: Schema<number> = described(

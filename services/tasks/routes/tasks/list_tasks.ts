@@ -4,6 +4,7 @@
  * @module
  */
 
+import { TASK_LIST } from "./task_schema.ts";
 import { seesPayloads } from "../../access/caller.ts";
 import type { Task } from "../../domain/task.ts";
 import { EmbeddedJson } from "../../engine/embedded_json.ts";
@@ -21,7 +22,6 @@ import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import type { TaskPage, TaskPosition } from "../../store/queries.ts";
 import { LIST_QUERY, type ListInput } from "./list_query.ts";
 import { readFilter } from "./task_filter.ts";
-import { TASK_LIST } from "./task_shape.ts";
 import { type TaskView, viewTask } from "./task_view.ts";
 import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 

@@ -9,6 +9,10 @@ import {
   reportCircles,
 } from "../../domain/dependency_rules.ts";
 import {
+  definitionChanges,
+  dropUnchanged,
+} from "../../domain/task_definition.ts";
+import {
   definitionOf,
   isFinal,
   type Task,
@@ -30,7 +34,6 @@ import { isJsonObject, readWhole } from "../../../shared/schema/schema.ts";
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
 import { type TaskView, viewTask } from "./task_view.ts";
 import { defineTask } from "./define_task.ts";
-import { definitionChanges } from "./definition_changes.ts";
 import {
   problemOfFaults,
   readSurroundings,
@@ -38,7 +41,6 @@ import {
   workerOf,
 } from "./validate_task.ts";
 import { patchedMembers } from "./merge_patch.ts";
-import { withoutStored } from "./stored_fields.ts";
 import { wrongState } from "./task_answer.ts";
 import {
   COMPARED_FIELDS,
@@ -233,7 +235,7 @@ async function readChanges(
   const dataJson = data === undefined
     ? undefined
     : await jsonTextOf(data, pausing);
-  const input = withoutStored(outcome.value, { task, dataJson });
+  const input = dropUnchanged(outcome.value, { task, dataJson });
   return {
     kind: "ok",
     input,

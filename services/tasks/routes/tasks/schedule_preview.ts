@@ -4,6 +4,7 @@
  * @module
  */
 
+import { TIME } from "../../domain/task_values.ts";
 import { OCCURRENCE_WARNINGS, preview } from "../../domain/preview.ts";
 import { rulesOf } from "../../domain/rules.ts";
 import { type Answer, json } from "../../http/answer.ts";
@@ -28,7 +29,6 @@ import { integer } from "../../../shared/schema/values.ts";
 import { utcTime } from "../../domain/utc_time.ts";
 import { runFrom } from "../../domain/coming_run.ts";
 import { REPEAT, repeatRuleOf } from "../../domain/repeat_rule.ts";
-import { TIME } from "./task_shape.ts";
 import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 
 /** Most times of a preview. */

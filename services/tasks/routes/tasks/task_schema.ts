@@ -1,19 +1,11 @@
 /**
- * The bodies that make and change tasks.
+ * The bodies that make and change tasks, and what tasks look like in answers.
  *
  * @module
  */
 
-import { TASK_STATUSES, type TaskStatus } from "../../domain/task.ts";
 import { nullable } from "../../../shared/schema/composite.ts";
-import {
-  described,
-  named,
-  type Schema,
-  shape,
-} from "../../../shared/schema/schema.ts";
 import { type Fault, report } from "../../../shared/schema/fault.ts";
-import { choice } from "../../../shared/schema/values.ts";
 import {
   object,
   optional,
@@ -21,38 +13,95 @@ import {
   type ReadOnlyField,
   withDefault,
 } from "../../../shared/schema/object.ts";
-import { NEW_TASK_EXAMPLE } from "./task_example.ts";
 import {
-  CONFLICT_FIELD,
-  type ConflictChoice,
-  DEFINITION_FIELDS,
+  described,
+  type JsonObject,
+  type JsonSchema,
+  named,
+  type Schema,
+  type Shape,
+  shape,
+} from "../../../shared/schema/schema.ts";
+import { choice, text } from "../../../shared/schema/values.ts";
+import { TASK_STATUSES, type TaskStatus } from "../../domain/task.ts";
+import {
   type DefinitionInput,
-  WORKER_FIELD,
-} from "./task_fields.ts";
-import { READ_ONLY_PROPERTIES } from "./task_shape.ts";
+  INPUT_FIELDS,
+} from "../../domain/task_definition.ts";
+import { RETRY_POLICY, TASK_FIELDS } from "../../domain/task_fields.ts";
+import { COUNT, TEXT_OR_NULL } from "../../domain/task_values.ts";
 
-/** Fields that the service alone decides. */
-export const READ_ONLY_FIELDS: Readonly<Record<string, ReadOnlyField>> = Object
-  .fromEntries(
-    Object.entries(READ_ONLY_PROPERTIES).map(([name, json]) => [
-      name,
-      readOnly(shape(json)),
-    ]),
-  );
+type ShownField = Extract<
+  (typeof TASK_FIELDS)[keyof typeof TASK_FIELDS],
+  { readonly shown: unknown }
+>;
+
+/** The fields that answers show, by name. */
+const FIELDS: readonly (readonly [string, ShownField])[] = Object.entries(
+  TASK_FIELDS,
+).flatMap(([name, field]) => "shown" in field ? [[name, field]] : []);
+
+/** The names of the fields that answers show. */
+export const TASK_FIELD_NAMES: readonly string[] = FIELDS.map(([name]) => name);
+
+const PROPERTIES: Readonly<Record<string, JsonSchema>> = Object.fromEntries(
+  FIELDS.map(([name, { shown }]) => [name, shown]),
+);
+
+const SERVICE_FIELDS = FIELDS.filter(([, { kind }]) => kind === "service");
+
+const READ_ONLY_FIELDS = readOnlyFields(SERVICE_FIELDS);
 
 /**
- * Those of them that depend on the instant they are shown at, so that a client
- * that sends them back cannot know them.
+ * Fields that must be sent back as they are, or not at all. Of those that depend
+ * on the instant they are shown at a client cannot know the value.
  */
-const MOMENTARY: readonly string[] = ["due", "next", "attempt"];
-
-/** Fields that must be sent back as they are, or not at all. */
-export const COMPARED_FIELDS: Readonly<Record<string, ReadOnlyField>> = Object
-  .fromEntries(
-    Object.entries(READ_ONLY_FIELDS).filter(([name]) =>
-      !MOMENTARY.includes(name)
-    ),
+export const COMPARED_FIELDS: Readonly<Record<string, ReadOnlyField>> =
+  readOnlyFields(
+    SERVICE_FIELDS.filter(([, field]) => !("isMomentary" in field)),
   );
+
+function readOnlyFields(
+  fields: readonly (readonly [string, ShownField])[],
+): Readonly<Record<string, ReadOnlyField>> {
+  return Object.fromEntries(
+    fields.map(([name, { shown }]) => [name, readOnly(shape(shown))]),
+  );
+}
+
+/** The body of a request that makes a task. */
+export const NEW_TASK_EXAMPLE: JsonObject = {
+  worker: "mailer",
+  job: "report",
+  data: { account: 17 },
+  repeat: { cron: "30 6 * * MON-FRI" },
+  timezone: "Europe/Berlin",
+  retry: { limit: 5, interval: "PT1M", backoff: "exponential" },
+  tags: ["reports"],
+};
+
+/** The same task as it is answered. */
+export const TASK_EXAMPLE: JsonObject = Object.fromEntries(
+  FIELDS.flatMap(([name, field]) =>
+    "example" in field && field.example !== undefined
+      ? [[name, field.example]]
+      : []
+  ),
+);
+
+const WORKER_FIELD: Schema<string> = described(
+  text({ minLength: 1, maxLength: 128 }),
+  "The name or the id of the worker",
+);
+
+/** What becomes of a task whose key a live one has. */
+export type ConflictChoice = "return" | "reject" | "replace" | "keep_date";
+
+const CONFLICT_FIELD: Schema<ConflictChoice> = described(
+  choice(["return", "reject", "replace", "keep_date"]),
+  "When a live task has the key: answer with that one, refuse, give it the " +
+    "new values and date, or the new values alone",
+);
 
 /** The body that makes a task, as it was read. */
 export interface NewTaskInput extends DefinitionInput {
@@ -78,7 +127,7 @@ export const NEW_TASK: Schema<NewTaskInput> = namingReadOnly(named(
   described(
     object({
       worker: WORKER_FIELD,
-      ...DEFINITION_FIELDS,
+      ...INPUT_FIELDS,
       on_conflict: withDefault(CONFLICT_FIELD, "return"),
       status: optional(described(
         choice(["waiting", "scheduled", "paused"]),
@@ -95,7 +144,7 @@ export const TASK_CHANGES: Schema<TaskChangesInput> = named(
   described(
     object({
       worker: optional(WORKER_FIELD),
-      ...DEFINITION_FIELDS,
+      ...INPUT_FIELDS,
       status: optional(nullable(described(
         choice(TASK_STATUSES, {
           aliases: { cancel: "canceled", cancelled: "canceled" },
@@ -136,3 +185,66 @@ function namingReadOnly<T>(schema: Schema<T>): Schema<T> {
   }
   return { ...schema, read };
 }
+
+/** A task. */
+export const TASK: Shape = named(
+  "Task",
+  described(
+    shape({
+      type: "object",
+      properties: PROPERTIES,
+      required: FIELDS.flatMap(([name, field]) =>
+        "mayLack" in field ? [] : [name]
+      ),
+      additionalProperties: false,
+    }, [RETRY_POLICY]),
+    { description: "A task", examples: [TASK_EXAMPLE] },
+  ),
+);
+
+/** A task of which a list may show some fields alone. */
+export const TASK_PART: Shape = named(
+  "TaskPart",
+  described(
+    shape({
+      type: "object",
+      properties: PROPERTIES,
+      required: ["id"],
+      additionalProperties: false,
+    }, [RETRY_POLICY]),
+    "A task, or the fields of it that were asked for",
+  ),
+);
+
+/** A page of tasks. */
+export const TASK_LIST: Shape = named(
+  "TaskList",
+  described(
+    shape({
+      type: "object",
+      properties: {
+        data: { type: "array", items: TASK_PART.json },
+        next: {
+          ...TEXT_OR_NULL,
+          description:
+            "The cursor of the next page, also of one that is short " +
+            "or empty; null on the last",
+        },
+        count: {
+          ...COUNT,
+          description:
+            "How many there are, when asked; 10,000 at most, among " +
+            "20,000 that are looked at",
+        },
+        count_is_exact: {
+          type: "boolean",
+          description:
+            "Whether that is all there are; there may be more if not",
+        },
+      },
+      required: ["data", "next"],
+      additionalProperties: false,
+    }, [TASK_PART]),
+    { examples: [{ data: [TASK_EXAMPLE], next: null }] },
+  ),
+);

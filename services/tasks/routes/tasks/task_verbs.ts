@@ -5,6 +5,7 @@
  */
 
 import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
+import { TASK } from "./task_schema.ts";
 import {
   changeCondition,
   findTask,
@@ -15,7 +16,6 @@ import {
   workerNameOf,
   wrongState,
 } from "./task_answer.ts";
-import { TASK } from "./task_shape.ts";
 import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 import { actorOf } from "../../access/caller.ts";
 import type { Engine } from "../../engine/engine.ts";

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { formatDuration } from "../../domain/duration.ts";
+import type { ShownTask } from "../../domain/task_definition.ts";
+import { TASK_FIELDS } from "../../domain/task_fields.ts";
 import {
   type Attempt,
   isFinal,
-  type RepeatRule,
   type Task,
   type TaskError,
 } from "../../domain/task.ts";
@@ -48,11 +48,11 @@ export type TaskView = Readonly<Record<string, unknown>>;
  */
 export function viewTask(task: Task, options: TaskViewOptions): TaskView {
   const { payloads, workerName, nextMs, data, embedded } = options;
-  const { dateMs, firstDateMs, createdAtMs, updatedAtMs, repeat } = task;
+  const { dateMs, firstDateMs, createdAtMs, updatedAtMs } = task;
   const { resultJson, error, attempt } = task;
   const createdAt = utcTime(createdAtMs);
   const date = dateMs === createdAtMs ? createdAt : utcTime(dateMs);
-  const view: Record<string, unknown> = {
+  const view: { -readonly [Name in keyof ShownTask]: ShownTask[Name] } = {
     id: task.id,
     status: task.status,
     worker: workerName,
@@ -64,13 +64,13 @@ export function viewTask(task: Task, options: TaskViewOptions): TaskView {
     date,
     first_date: firstDateMs === dateMs ? date : utcTime(firstDateMs),
     timezone: task.timezone,
-    repeat: repeat === undefined ? null : viewRepeat(repeat),
+    repeat: TASK_FIELDS.repeat.show(task),
     timeout: task.timeoutMs ?? null,
-    expires: optionalTime(task.expiresAtMs),
+    expires: TASK_FIELDS.expires.show(task),
     dependencies: task.dependencies,
     on_dependency_failure: task.onDependencyFailure,
     priority: task.priority,
-    group: task.group === "" ? null : task.group,
+    group: TASK_FIELDS.group.show(task),
     key: task.key ?? null,
     callback: task.callback ?? null,
     tags: task.tags,
@@ -128,22 +128,6 @@ export function viewError(error: TaskError): Readonly<Record<string, unknown>> {
       ? {}
       : { http_status: error.httpStatus }),
     at: utcTime(error.atMs),
-  };
-}
-
-function viewRepeat(rule: RepeatRule): Readonly<Record<string, unknown>> {
-  const exact = (ms: number): string =>
-    formatDuration({ months: 0, days: 0, ms });
-  return {
-    ...(rule.interval === undefined ? {} : { interval: rule.interval }),
-    ...(rule.cron === undefined ? {} : { cron: rule.cron }),
-    ...(rule.limit === undefined ? {} : { limit: rule.limit }),
-    ...(rule.untilMs === undefined ? {} : { until: utcTime(rule.untilMs) }),
-    catch_up: rule.catchUp,
-    catch_up_window: exact(rule.catchUpWindowMs),
-    jitter: exact(rule.jitterMs),
-    mode: rule.mode,
-    on_failure: rule.onFailure,
   };
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { TASK, TASK_CHANGES } from "./task_schema.ts";
 import { actorOf, seesPayloads } from "../../access/caller.ts";
 import type { Task } from "../../domain/task.ts";
 import { foldFor } from "../../engine/event_plan.ts";
@@ -22,8 +23,6 @@ import {
   taskAnswer,
   wrongState,
 } from "./task_answer.ts";
-import { TASK_CHANGES } from "./task_schema.ts";
-import { TASK } from "./task_shape.ts";
 import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 
 /** How often it is begun anew when the task changes meanwhile. */

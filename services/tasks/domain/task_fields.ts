@@ -1,0 +1,408 @@
+/**
+ * The fields of a task, by their names in the API: who writes each, how clients
+ * write it, where it is kept, and how answers show it. Bodies of requests, their
+ * documents, changes in the history and answers are derived from this table. A
+ * new field has a row here, a property of {@linkcode Task} and of its blank, and
+ * a line in the view; the compiler names what is missing.
+ *
+ * @module
+ */
+
+import {
+  asGiven,
+  list,
+  nullable,
+  record,
+} from "../../shared/schema/composite.ts";
+import { optional, type OptionalField } from "../../shared/schema/object.ts";
+import {
+  described,
+  type JsonSchema,
+  type JsonValue,
+  type Schema,
+} from "../../shared/schema/schema.ts";
+import { choice, integer, ONE_LINE, text } from "../../shared/schema/values.ts";
+import { REPEAT, repeatInputOf, showRepeat } from "./repeat_rule.ts";
+import { retryPolicy } from "./retry_kind.ts";
+import { type Task, TASK_STATUSES, type TaskDefinition } from "./task.ts";
+import {
+  ACTOR,
+  ATTEMPT_SHOWN,
+  CALLBACK,
+  CALLBACK_SHOWN,
+  COUNT,
+  COUNT_OR_NULL,
+  EXPIRES,
+  LINKS_SHOWN,
+  REPEAT_SHOWN,
+  TASK_ERROR,
+  TEXT,
+  TEXT_OR_NULL,
+  TIME,
+  TIME_OR_NULL,
+} from "./task_values.ts";
+import { optionalTime } from "./utc_time.ts";
+import { dateTime, duration, durationMs, timeZone } from "./value_schemas.ts";
+
+/** How answers show a field. */
+interface Shown {
+  /** Its JSON Schema. */
+  readonly shown: JsonSchema;
+  /** Its value in the example of documents. */
+  readonly example?: JsonValue;
+}
+
+/** A field that clients decide and that is kept. */
+interface Kept<Key extends keyof TaskDefinition, Input> extends Shown {
+  /** Where it is kept. */
+  readonly key: Key;
+  /** Reads what clients write. */
+  readonly input: OptionalField<Input>;
+  /** Its value as answers show it. */
+  readonly show: (definition: TaskDefinition) => unknown;
+  /**
+   * The value as a client would write it. Fields that have this are checked
+   * when they change, and left alone when they are sent back as they are.
+   */
+  readonly asWritten?: (task: Task) => unknown;
+}
+
+/** A field that is kept as it is read; null resets it. */
+interface PlainField<Key extends keyof TaskDefinition>
+  extends Kept<Key, NonNullable<TaskDefinition[Key]> | null> {
+  readonly kind: "plain";
+}
+
+/** A field of which `defineTask()` finds what is kept. */
+interface DefinedField<Key extends keyof TaskDefinition, Input>
+  extends Kept<Key, Input> {
+  readonly kind: "defined";
+}
+
+function plain<Key extends keyof TaskDefinition>(
+  key: Key,
+  schema: Schema<NonNullable<TaskDefinition[Key]>>,
+  rest: Shown & Partial<Pick<Kept<Key, unknown>, "show" | "asWritten">>,
+): PlainField<Key> {
+  return {
+    kind: "plain",
+    key,
+    input: optional(nullable(schema)),
+    show: (definition) => definition[key] ?? null,
+    ...rest,
+  };
+}
+
+function defined<Key extends keyof TaskDefinition, Input>(
+  key: Key,
+  schema: Schema<Input>,
+  rest: Shown & Partial<Pick<Kept<Key, unknown>, "show" | "asWritten">>,
+): DefinedField<Key, Input> {
+  return {
+    kind: "defined",
+    key,
+    input: optional(schema),
+    show: (definition) => definition[key],
+    ...rest,
+  };
+}
+
+/** A field that the service alone decides. */
+interface ServiceField extends Shown {
+  readonly kind: "service";
+  /** Its value in the example of documents. */
+  readonly example: JsonValue;
+}
+
+function service(
+  shown: JsonSchema,
+  example: JsonValue,
+  description?: string,
+): ServiceField {
+  return {
+    kind: "service",
+    shown: description === undefined ? shown : { ...shown, description },
+    example,
+  };
+}
+
+/** The schema of retry policies, to which the shape of tasks refers. */
+export const RETRY_POLICY: Schema<JsonValue> = retryPolicy();
+
+const ID = "tsk_37efnd0000749gadqcbm8b2hrm";
+const WORKER_ID = "wrk_37efnd00004rtwvqb80bgq0kq4";
+const CREATED = "2027-01-15T08:00:00.000Z";
+
+/**
+ * All fields. The kinds beside `plain` and `defined`: the service alone decides a
+ * `service` field (one that is momentary depends on the instant it is shown at);
+ * each request reads a `request` field in its own way; `input` fields say when
+ * the task runs, and are kept in its state.
+ */
+export const TASK_FIELDS = {
+  id: service(TEXT, ID),
+  status: {
+    kind: "request",
+    shown: { enum: TASK_STATUSES },
+    example: "scheduled",
+  },
+  worker: {
+    kind: "request",
+    shown: { ...TEXT, description: "The worker's name" },
+    example: "mailer",
+  },
+  worker_id: service(TEXT, WORKER_ID),
+  job: defined(
+    "job",
+    nullable(described(
+      text({ minLength: 1, maxLength: 128, pattern: ONE_LINE }),
+      'The handler within the worker; "default" when absent',
+    )),
+    { asWritten: ({ job }) => job, shown: TEXT, example: "report" },
+  ),
+  data: {
+    kind: "input",
+    input: optional(described(
+      asGiven({}),
+      "What the job is given: any JSON, as much as the plan allows",
+    )),
+    shown: {
+      description: "What the job is given; absent for callers who see none",
+    },
+    example: { account: 17 },
+    mayLack: true,
+  },
+  date: {
+    kind: "input",
+    input: optional(nullable(described(
+      dateTime(),
+      "When to run first; now when absent, and what has passed is due at once",
+    ))),
+    asWritten: ({ dateMs }: Task): unknown => dateMs,
+    shown: { ...TIME, description: "When the next attempt is due" },
+    example: "2027-01-18T05:30:00.000Z",
+  },
+  delay: {
+    kind: "input",
+    input: optional(nullable(described(
+      duration(),
+      "How long from now to run first, instead of a date",
+    ))),
+  },
+  first_date: service(TIME, CREATED, "The anchor of its schedule"),
+  timezone: defined(
+    "timezone",
+    nullable(described(
+      timeZone(),
+      "The IANA zone of cron and calendar intervals; the tenant's when absent",
+    )),
+    { shown: TEXT, example: "Europe/Berlin" },
+  ),
+  repeat: defined("repeat", nullable(REPEAT), {
+    show: ({ repeat }) => repeat === undefined ? null : showRepeat(repeat),
+    asWritten: ({ repeat }) =>
+      repeat === undefined ? null : repeatInputOf(repeat),
+    shown: REPEAT_SHOWN,
+    example: {
+      cron: "30 6 * * MON-FRI",
+      catch_up: "one",
+      catch_up_window: "PT24H",
+      jitter: "PT0S",
+      mode: "same",
+      on_failure: "continue",
+    },
+  }),
+  retry: {
+    // Absent is the worker's policy, null is none.
+    ...defined(
+      "retry",
+      described(
+        RETRY_POLICY,
+        "When a failed attempt is tried again; the worker's rule when absent, " +
+          "not at all when null",
+      ),
+      {
+        shown: RETRY_POLICY.json,
+        example: { limit: 5, interval: "PT1M", backoff: "exponential" },
+      },
+    ),
+    mayLack: true,
+  },
+  timeout: plain(
+    "timeoutMs",
+    described(
+      durationMs({
+        numberUnit: "milliseconds",
+        minimumMs: 1_000,
+        maximumMs: 86_400_000,
+      }),
+      "How long an attempt may take; the worker's time when absent. A number " +
+        "counts milliseconds here",
+    ),
+    { shown: { ...COUNT_OR_NULL, description: "Milliseconds" }, example: null },
+  ),
+  expires: defined(
+    "expiresAtMs",
+    nullable(described(
+      EXPIRES,
+      "Not started by then, it expires: an instant behind its date, or a " +
+        "duration from its date, which is the first slot of one that repeats",
+    )),
+    {
+      show: ({ expiresAtMs }) => optionalTime(expiresAtMs),
+      asWritten: ({ expiresAtMs }) =>
+        expiresAtMs === undefined ? null : { kind: "at", atMs: expiresAtMs },
+      shown: TIME_OR_NULL,
+      example: null,
+    },
+  ),
+  dependencies: plain(
+    "dependencies",
+    described(
+      list(text({ maxLength: 64 }), { maxItems: 100, isUnique: true }),
+      "Ids of tasks that have to succeed before; a task that is there already " +
+        "takes those that are older than itself, or wait for none themselves",
+    ),
+    {
+      asWritten: ({ dependencies }) => dependencies,
+      shown: { type: "array", items: TEXT },
+      example: [],
+    },
+  ),
+  on_dependency_failure: plain(
+    "onDependencyFailure",
+    described(
+      choice(["fail", "run", "wait"]),
+      "What a dependency that fails means; `fail` when absent",
+    ),
+    { shown: { enum: ["fail", "run", "wait"] }, example: "fail" },
+  ),
+  priority: plain(
+    "priority",
+    described(
+      integer({ minimum: -9, maximum: 9 }),
+      "Higher goes first; a step is worth a minute of waiting. Of equal ones " +
+        "the first date goes first",
+    ),
+    { shown: { type: "integer", minimum: -9, maximum: 9 }, example: 0 },
+  ),
+  group: plain(
+    "group",
+    described(
+      text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }),
+      "Groups of a worker take turns",
+    ),
+    {
+      show: ({ group }) => group === "" ? null : group,
+      shown: TEXT_OR_NULL,
+      example: null,
+    },
+  ),
+  key: plain(
+    "key",
+    described(
+      text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }),
+      "A worker has one live task with a key at most",
+    ),
+    { shown: TEXT_OR_NULL, example: null },
+  ),
+  callback: defined(
+    "callback",
+    nullable(described(
+      CALLBACK,
+      "Who is called at the end: a URL, or one with the ends to be called at; " +
+        "the worker's signing secret signs the call. As it holds data and " +
+        "result, only who sees these (`payloads`) sets it, else 403",
+    )),
+    {
+      show: ({ callback }) => callback ?? null,
+      asWritten: ({ callback }) => callback ?? null,
+      shown: CALLBACK_SHOWN,
+      example: null,
+    },
+  ),
+  tags: plain(
+    "tags",
+    described(
+      list(text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }), {
+        maxItems: 20,
+        isUnique: true,
+      }),
+      "Labels",
+    ),
+    { shown: { type: "array", items: TEXT }, example: ["reports"] },
+  ),
+  metadata: plain(
+    "metadata",
+    described(
+      record(text({ maxLength: 500 }), {
+        maxEntries: 50,
+        names: text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }),
+      }),
+      "Named labels",
+    ),
+    { shown: { type: "object", additionalProperties: TEXT }, example: {} },
+  ),
+  due: {
+    ...service(
+      { type: "boolean" },
+      false,
+      "Whether its date has come and a worker may take it",
+    ),
+    isMomentary: true,
+  },
+  run: service(COUNT, 0, "The number of the run, 0 for the first"),
+  executions: service(COUNT, 0, "Attempts of all runs"),
+  retries: service(COUNT, 0, "Retries of this run"),
+  repetitions: service(COUNT, 0, "Runs after the first"),
+  last_outcome: service({ enum: ["succeeded", "failed", null] }, null),
+  lost: service(COUNT, 0, "Attempts that were lost with their worker"),
+  missed: service(COUNT, 0, "Slots that were passed over"),
+  lag: service(
+    COUNT_OR_NULL,
+    null,
+    "Milliseconds by which the last attempt started late",
+  ),
+  duration: service(
+    COUNT_OR_NULL,
+    null,
+    "Milliseconds that the last attempt took",
+  ),
+  result: service({}, null, "What the last success returned"),
+  result_truncated: {
+    kind: "service",
+    shown: { type: "boolean" },
+    mayLack: true,
+  },
+  error: service(
+    { anyOf: [TASK_ERROR, { type: "null" }] },
+    null,
+    "Why the last attempt failed",
+  ),
+  attempt: { ...service(ATTEMPT_SHOWN, null), isMomentary: true },
+  next: {
+    ...service({ type: "array", items: TIME, maxItems: 3 }, [
+      "2027-01-18T05:30:00.000Z",
+      "2027-01-19T05:30:00.000Z",
+      "2027-01-20T05:30:00.000Z",
+    ], "The next dates of a task that repeats"),
+    isMomentary: true,
+    mayLack: true,
+  },
+  created_by: service(ACTOR, { type: "key", id: "dk_0123456789abcdef" }),
+  parent: {
+    kind: "service",
+    shown: { ...TEXT, description: "The task whose schedule made it" },
+    mayLack: true,
+  },
+  created_at: service(TIME, CREATED),
+  updated_at: service(TIME, CREATED),
+  started_at: service(TIME_OR_NULL, null),
+  finished_at: service(TIME_OR_NULL, null),
+  version: service({ type: "integer", minimum: 1 }, 1),
+  links: service(LINKS_SHOWN, {
+    self: `/api/v1/tasks/${ID}`,
+    history: `/api/v1/tasks/${ID}/history`,
+    worker: `/api/v1/workers/${WORKER_ID}`,
+  }),
+} as const;
