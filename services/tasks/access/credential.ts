@@ -21,7 +21,7 @@ export interface Credential {
   /** SHA-256 of the secret, in hexadecimal. */
   readonly digest: string;
   /** When it stops working, in milliseconds since the epoch; never if absent. */
-  readonly expiresAtMs?: number;
+  readonly expiresAtMs?: number | undefined;
   /** Where it may be used from; from everywhere if empty. */
   readonly networks: readonly Network[];
 }
@@ -33,7 +33,7 @@ export interface ApiKey extends Credential {
   /** Whether it sees the data and results of tasks. */
   readonly payloads: boolean;
   /** The user who made it; absent for the first key of a tenant. */
-  readonly madeBy?: string;
+  readonly madeBy?: string | undefined;
 }
 
 /** A worker's credential as it is stored. */

@@ -20,23 +20,23 @@ export type TaskEvent =
   | {
     readonly kind: "start";
     readonly tokenHash: string;
-    readonly bootId?: string;
+    readonly bootId?: string | undefined;
     readonly leaseMs: number;
-    readonly instance?: string;
+    readonly instance?: string | undefined;
   }
   /** The receiver of a push call answered that it will finish later. */
   | {
     readonly kind: "accept";
     readonly lease: LeaseProof;
     readonly leaseMs: number;
-    readonly http?: HttpFact;
+    readonly http?: HttpFact | undefined;
   }
   /** The worker is alive; the lease goes on. */
   | {
     readonly kind: "heartbeat";
     readonly lease: LeaseProof;
-    readonly extendMs?: number;
-    readonly progressJson?: string;
+    readonly extendMs?: number | undefined;
+    readonly progressJson?: string | undefined;
   }
   /** The worker has something to say. */
   | {
@@ -48,9 +48,9 @@ export type TaskEvent =
   | {
     readonly kind: "complete";
     readonly lease: LeaseProof;
-    readonly resultJson?: string;
-    readonly isResultTruncated?: boolean;
-    readonly http?: HttpFact;
+    readonly resultJson?: string | undefined;
+    readonly isResultTruncated?: boolean | undefined;
+    readonly http?: HttpFact | undefined;
   }
   /** The attempt failed. */
   | {
@@ -58,16 +58,16 @@ export type TaskEvent =
     readonly lease: LeaseProof;
     readonly failure: Failure;
     readonly message: string;
-    readonly detailJson?: string;
-    readonly retryAfterMs?: number;
-    readonly http?: HttpFact;
+    readonly detailJson?: string | undefined;
+    readonly retryAfterMs?: number | undefined;
+    readonly http?: HttpFact | undefined;
   }
   /** The worker gives it back untouched; no retry is spent. */
   | {
     readonly kind: "release";
     readonly lease: LeaseProof;
-    readonly delayMs?: number;
-    readonly reason?: string;
+    readonly delayMs?: number | undefined;
+    readonly reason?: string | undefined;
   }
   /** The server that made the push call is gone, or the attempt is found without a lease. */
   | {
@@ -82,7 +82,7 @@ export type TaskEvent =
   /** A dependency ended badly. */
   | { readonly kind: "dependency_failed"; readonly dependency: string }
   /** Somebody cancels it. */
-  | { readonly kind: "cancel"; readonly reason?: string }
+  | { readonly kind: "cancel"; readonly reason?: string | undefined }
   /** Somebody pauses it. */
   | { readonly kind: "pause" }
   /** Somebody lets it go on. */
@@ -95,7 +95,7 @@ export type TaskEvent =
   | {
     readonly kind: "update";
     readonly definition: TaskDefinition;
-    readonly dateMs?: number;
+    readonly dateMs?: number | undefined;
     readonly changes: readonly FieldChange[];
   }
   /** A call at its end was made or given up. */
@@ -103,7 +103,7 @@ export type TaskEvent =
     readonly kind: "callback";
     readonly isSent: boolean;
     readonly message: string;
-    readonly http?: HttpFact;
+    readonly http?: HttpFact | undefined;
   }
   /** The reconciler found something that cannot be and puts it right. */
   | {
@@ -120,7 +120,7 @@ export interface LeaseProof {
   /** The lease's id. */
   readonly id: string;
   /** The hash of its token; absent for the service itself. */
-  readonly tokenHash?: string;
+  readonly tokenHash?: string | undefined;
 }
 
 /** The answer to a push call. */

@@ -108,9 +108,7 @@ export class CallbackReports {
     while (!this.#isSurveyed && !this.#isStopped) {
       const { values, hasMore } = await repositories.tenants.list(REGISTRY, {
         limit: PAGE,
-        ...(this.#surveyedTo === undefined
-          ? {}
-          : { afterId: this.#surveyedTo }),
+        afterId: this.#surveyedTo,
       });
       for (const { id } of values) {
         if (this.#isStopped) return;
@@ -189,7 +187,7 @@ export class CallbackReports {
         message: isSent
           ? sentMessage(call)
           : call.error?.message ?? "Cannot call back",
-        ...(http === undefined ? {} : { http }),
+        http,
       },
       actor: SYSTEM_ACTOR,
       along: ({ kind }) => kind === "changed" ? [removal] : [],

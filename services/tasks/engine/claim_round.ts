@@ -87,9 +87,9 @@ export async function choose(
       tenantId,
       workerId,
       limit: limit + taken.size,
-      ...(jobs === undefined ? {} : { jobs }),
-      ...(afterGroup === undefined ? {} : { afterGroup }),
-      ...(groupRoom === undefined ? {} : { room: groupRoom }),
+      jobs,
+      afterGroup,
+      room: groupRoom,
     }]);
     const tasks: Task[] = [];
     for (const task of candidates) {
@@ -221,7 +221,7 @@ export function startRequest(
     tokenHash: sha256(token),
     ...(isPush ? { bootId: parts.bootId } : {}),
     leaseMs: waiter.leaseMs ?? worker.leaseMs,
-    ...(instance === undefined ? {} : { instance }),
+    instance,
   };
   return {
     tenantId: task.tenantId,

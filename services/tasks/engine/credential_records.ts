@@ -58,8 +58,8 @@ export class CredentialRecords implements CredentialStore {
       networks: networksOf(key.networks ?? []),
       scopes: scopesOfKey(key),
       payloads: key.payloads,
-      ...(key.madeBy === undefined ? {} : { madeBy: key.madeBy }),
-      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+      madeBy: key.madeBy,
+      expiresAtMs,
     };
   }
 
@@ -77,7 +77,7 @@ export class CredentialRecords implements CredentialStore {
       workerId,
       secrets,
       networks: [],
-      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+      expiresAtMs,
     };
   }
 

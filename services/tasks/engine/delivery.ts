@@ -214,22 +214,22 @@ export interface MadeCall {
 export function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
   const { lease, scrubber } = call;
   const verdict = verdictOf(outcome, call);
-  const http: { readonly http?: HttpFact } = outcome.kind === "answered"
-    ? { http: { status: outcome.status, durationMs: outcome.durationMs } }
-    : {};
+  const http: HttpFact | undefined = outcome.kind === "answered"
+    ? { status: outcome.status, durationMs: outcome.durationMs }
+    : undefined;
   const clean = (text: string): string => scrubber?.scrubText(text) ?? text;
   switch (verdict.kind) {
     case "accepted":
-      return { kind: "accept", lease, leaseMs: verdict.leaseMs, ...http };
+      return { kind: "accept", lease, leaseMs: verdict.leaseMs, http };
     case "succeeded":
       return {
         kind: "complete",
         lease,
         ...keptResult(verdict.result, {
           isTruncated: verdict.isTruncated,
-          ...(scrubber === undefined ? {} : { scrubber }),
+          scrubber,
         }),
-        ...http,
+        http,
       };
     case "failed":
       return {
@@ -237,13 +237,11 @@ export function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
         lease,
         failure: verdict.failure,
         message: clean(verdict.message),
-        ...(verdict.detail === undefined
-          ? {}
-          : { detailJson: JSON.stringify(clean(verdict.detail)) }),
-        ...(verdict.retryAfterMs === undefined
-          ? {}
-          : { retryAfterMs: verdict.retryAfterMs }),
-        ...http,
+        detailJson: verdict.detail === undefined
+          ? undefined
+          : JSON.stringify(clean(verdict.detail)),
+        retryAfterMs: verdict.retryAfterMs,
+        http,
       };
   }
 }

@@ -117,7 +117,7 @@ export class Dependents {
         tenantId,
         ids: ended,
         limit: PAGE,
-        ...(afterId === undefined ? {} : { afterId }),
+        afterId,
       });
       const dependents = await store.tasks(tenantId, ids);
       for (const dependent of dependents) {

@@ -67,7 +67,7 @@ export async function countRecords(
       kind,
       tenantId,
       limit: Math.min(PAGE, cap - count),
-      ...(afterId === undefined ? {} : { afterId }),
+      afterId,
     });
     count += records.length;
     afterId = records.at(-1)?.id;

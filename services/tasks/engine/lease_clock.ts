@@ -107,7 +107,7 @@ export class LeaseClock {
       const page = await store.scan({
         status: "running",
         limit: PAGE,
-        ...(after === undefined ? {} : { after }),
+        after,
       });
       const outcomes = await changes.applyAll(
         page.tasks.map((task): EventRequest => ({

@@ -107,7 +107,7 @@ async function countUnknown(
   do {
     const { values, hasMore } = await repositories.tenants.list(REGISTRY, {
       limit: PAGE,
-      ...(afterId === undefined ? {} : { afterId }),
+      afterId,
     });
     for (const { plan, status } of values) {
       if (status === "closing" || plans.has(plan)) continue;

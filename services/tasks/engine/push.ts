@@ -142,7 +142,7 @@ export class Push {
     }
     const found = await parts.store.workersWithDueTasks({
       limit: PAGE,
-      ...(this.#after === undefined ? {} : { after: this.#after }),
+      after: this.#after,
     });
     this.#after = found.length < PAGE ? undefined : found.at(-1);
     for (const worker of found) {

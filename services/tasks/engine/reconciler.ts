@@ -166,7 +166,7 @@ export class Reconciler {
       const page = await store.scan({
         status,
         limit: PAGE,
-        ...(after === undefined ? {} : { after }),
+        after,
       });
       yield page.tasks;
       after = page.next;
@@ -284,7 +284,7 @@ export async function recoverAttempts(
     const page = await parts.store.scan({
       status: "running",
       limit: RECOVERY_PAGE,
-      ...(after === undefined ? {} : { after }),
+      after,
     });
     const requests = page.tasks.flatMap((task) => recoveryOf(task, parts));
     const outcomes = await changes.applyAll(requests);

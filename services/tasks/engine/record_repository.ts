@@ -52,11 +52,11 @@ export interface ValuePage<T> {
 /** Which values of a page are wanted. */
 export interface PageOptions {
   /** Only those that belong to this record. */
-  readonly parentId?: string;
+  readonly parentId?: string | undefined;
   /** Most values of the page. */
   readonly limit: number;
   /** Only those behind this id. */
-  readonly afterId?: string;
+  readonly afterId?: string | undefined;
 }
 
 /** Reads values of one kind and makes the writes that change them. */
@@ -116,8 +116,8 @@ export class RecordRepository<T extends RecordValue> {
     while (true) {
       const page = await this.list(tenantId, {
         limit: 1_000,
-        ...(parentId === undefined ? {} : { parentId }),
-        ...(afterId === undefined ? {} : { afterId }),
+        parentId,
+        afterId,
       });
       values.push(...page.values);
       afterId = values.at(-1)?.id;

@@ -31,12 +31,12 @@ export interface ResultOptions {
    * Whether it lacks its end already; it is a text then.
    * @default {false}
    */
-  readonly isTruncated?: boolean;
+  readonly isTruncated?: boolean | undefined;
   /**
    * Takes secrets out.
    * @default there are none
    */
-  readonly scrubber?: Scrubber;
+  readonly scrubber?: Scrubber | undefined;
 }
 
 /**
@@ -51,7 +51,7 @@ export function keptResult(
   const { scrubber } = options;
   const begin = beginningOf(result, {
     maxChars: MAX_READ_CHARS,
-    ...(scrubber === undefined ? {} : { cut: cutWith(scrubber) }),
+    cut: scrubber && cutWith(scrubber),
   });
   const isTruncated = options.isTruncated === true || begin.isCut;
   const clean = options.isTruncated === true && typeof result === "string"
@@ -116,7 +116,7 @@ export interface BeginningOptions {
    * Cuts a string to its first `chars` characters.
    * @default nothing but that
    */
-  readonly cut?: (text: string, chars: number) => string;
+  readonly cut?: ((text: string, chars: number) => string) | undefined;
 }
 
 /**

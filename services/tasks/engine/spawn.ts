@@ -179,7 +179,7 @@ export async function* endedCalls(
       sort: "date",
       order: "asc",
       limit: PAGE,
-      ...(after === undefined ? {} : { after }),
+      after,
     });
     yield* page.tasks;
     after = page.next;

@@ -262,12 +262,12 @@ export class TenantEraser {
     do {
       const page = await store.listTasks({
         tenantId,
-        ...(statuses === undefined ? {} : { statuses }),
+        statuses,
         by: "created_at",
         sort: "created_at",
         order: "asc",
         limit: PAGE,
-        ...(after === undefined ? {} : { after }),
+        after,
       });
       if (page.tasks.length > 0) done += await run(page.tasks);
       after = page.next;

@@ -35,19 +35,19 @@ export interface FailedAttempt {
    *
    * @default {nothing}
    */
-  readonly detailJson?: string;
+  readonly detailJson?: string | undefined;
   /**
    * How long the worker asked to be left alone.
    *
    * @default {not at all}
    */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
   /**
    * The answer to a push call.
    *
    * @default {there was none}
    */
-  readonly http?: HttpFact;
+  readonly http?: HttpFact | undefined;
 }
 
 /** Ends the attempt badly. */

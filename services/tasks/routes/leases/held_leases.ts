@@ -144,7 +144,7 @@ export class LogBudget {
         types: ["log"],
         order: "desc",
         limit: PAGE,
-        ...(afterSeq === undefined ? {} : { afterSeq }),
+        afterSeq,
       });
       for (const { attempt, message = "" } of records.map(draftOf)) {
         // A task has one attempt at a time, so the others are earlier ones.

@@ -19,11 +19,7 @@ import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { utcTime } from "../../domain/utc_time.ts";
 import type { Scrubber } from "../../secrets/scrub.ts";
 import { type LogTally, MAX_ATTEMPT_LINES } from "./held_leases.ts";
-import type {
-  ActionReport,
-  LeaseAction,
-  ReportBodies,
-} from "./report_schema.ts";
+import type { ActionReport, LeaseAction } from "./report_schema.ts";
 
 /** What a report needs beside its body. */
 export interface SentReportOptions {
@@ -68,7 +64,7 @@ export class SentReport implements LeaseReport {
   readonly holder: LeaseHolder;
   readonly #action: LeaseAction;
   readonly #options: SentReportOptions;
-  readonly #makeEvent: (lease: LeaseProof) => TaskEvent;
+  readonly #event: ReportEvent;
   /** Whether the lease is of another worker than the sender's. */
   #isForeign = false;
   /** The log lines, once it is known whether there is room for them. */
@@ -79,7 +75,7 @@ export class SentReport implements LeaseReport {
     this.holder = options.holder;
     this.#action = report.action;
     this.#options = options;
-    this.#makeEvent = eventOfReport(report, options.scrubber);
+    this.#event = eventOfReport(report, options.scrubber);
   }
 
   /** The event for the lease's task; reserves room for log lines of a holder. */
@@ -89,7 +85,7 @@ export class SentReport implements LeaseReport {
     const proof = this.#isForeign
       ? { id: lease.id, tokenHash: NO_TOKEN }
       : lease;
-    const event = this.#makeEvent(proof);
+    const event = { ...this.#event, lease: proof };
     const isHeld = task.attempt?.id === proof.id &&
       task.attempt.tokenHash === proof.tokenHash;
     if (event.kind !== "log" || tally === undefined || !isHeld) return event;
@@ -194,83 +190,82 @@ function viewCanceled(
   };
 }
 
+/** The event of a report, before it is known to be of the lease's holder. */
+type ReportEvent = Extract<TaskEvent, { readonly kind: LeaseAction }>;
+
+/** What the events of reports have in place of a proof. */
+const UNPROVEN: LeaseProof = { id: "", tokenHash: NO_TOKEN };
+
 /**
- * Makes the event of a report. Secrets are taken out of all that is kept, and only
- * then is it cut to its length: what was cut would not be found.
+ * Makes the event of a report. Secrets are removed from everything that is stored
+ * before it is cut to its length: half a secret would not be found.
  */
 function eventOfReport(
   report: ActionReport,
   scrubber: Scrubber | undefined,
-): (lease: LeaseProof) => TaskEvent {
+): ReportEvent {
+  const text = (value: string): string =>
+    cut(beginning(value, scrubber), MAX_MESSAGE_CHARS);
   switch (report.action) {
-    case "heartbeat":
-      return heartbeat(report, scrubber);
+    case "heartbeat": {
+      const { extend: extendMs, progress } = report;
+      const progressJson = progress === undefined || progress === null
+        ? undefined
+        : JSON.stringify(scrubber?.scrubJson(progress) ?? progress);
+      return { kind: "heartbeat", lease: UNPROVEN, extendMs, progressJson };
+    }
     case "complete": {
       const { result } = report;
-      const kept = result === undefined || result === null
-        ? {}
-        : keptResult(result, scrubber === undefined ? {} : { scrubber });
-      return (lease) => ({ kind: "complete", lease, ...kept });
+      return result === undefined || result === null
+        ? { kind: "complete", lease: UNPROVEN }
+        : {
+          kind: "complete",
+          lease: UNPROVEN,
+          ...keptResult(result, { scrubber }),
+        };
     }
-    case "fail":
-      return fail(report, scrubber);
-    case "release": {
-      const { delay, reason } = report;
-      const kept = {
-        ...(delay === undefined ? {} : { delayMs: delay }),
-        ...(reason === undefined
-          ? {}
-          : { reason: cut(beginning(reason, scrubber), MAX_MESSAGE_CHARS) }),
+    case "fail": {
+      const { error, retry, retry_after: retryAfterMs } = report;
+      const { code, message, detail } = typeof error === "string"
+        ? { message: error }
+        : error ?? { message: "" };
+      return {
+        kind: "fail",
+        lease: UNPROVEN,
+        failure: {
+          code: code === undefined ? DEFAULT_CODE : clean(code, scrubber),
+          ...(retry ? {} : { isFinal: true }),
+        },
+        message: text(message) || DEFAULT_MESSAGE,
+        detailJson: detail === undefined || detail === null
+          ? undefined
+          : keptDetail(detail, scrubber),
+        retryAfterMs,
       };
-      return (lease) => ({ kind: "release", lease, ...kept });
+    }
+    case "release": {
+      const { delay: delayMs, reason } = report;
+      return {
+        kind: "release",
+        lease: UNPROVEN,
+        delayMs,
+        reason: reason === undefined ? undefined : text(reason),
+      };
     }
     case "log": {
       // Together: a secret with line ends, such as a key, fills several lines.
       const lines = clean(report.lines.join("\n"), scrubber).split("\n")
         .map((line) => cut(line, MAX_LINE_CHARS));
-      return (lease) => ({ kind: "log", lease, lines });
+      return { kind: "log", lease: UNPROVEN, lines };
     }
   }
-}
-
-function heartbeat(
-  { extend, progress }: ReportBodies["heartbeat"],
-  scrubber: Scrubber | undefined,
-): (lease: LeaseProof) => TaskEvent {
-  const said = progress === undefined || progress === null ? {} : {
-    progressJson: JSON.stringify(scrubber?.scrubJson(progress) ?? progress),
-  };
-  const kept = extend === undefined ? said : { ...said, extendMs: extend };
-  return (lease) => ({ kind: "heartbeat", lease, ...kept });
-}
-
-function fail(
-  { error, retry, retry_after: retryAfterMs }: ReportBodies["fail"],
-  scrubber: Scrubber | undefined,
-): (lease: LeaseProof) => TaskEvent {
-  const { code, message, detail } = typeof error === "string"
-    ? { message: error }
-    : error ?? { message: "" };
-  const said = beginning(message, scrubber);
-  const kept = {
-    failure: {
-      code: code === undefined ? DEFAULT_CODE : clean(code, scrubber),
-      ...(retry ? {} : { isFinal: true }),
-    },
-    message: said === "" ? DEFAULT_MESSAGE : cut(said, MAX_MESSAGE_CHARS),
-    ...(detail === undefined || detail === null
-      ? {}
-      : { detailJson: keptDetail(detail, scrubber) }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  };
-  return (lease) => ({ kind: "fail", lease, ...kept });
 }
 
 /** The detail as JSON text; of a long one the beginning of that text as a string. */
 function keptDetail(detail: unknown, scrubber: Scrubber | undefined): string {
   const { value } = beginningOf(detail, {
     maxChars: MAX_READ_CHARS,
-    ...(scrubber === undefined ? {} : { cut: cutWith(scrubber) }),
+    cut: scrubber && cutWith(scrubber),
   });
   const cleaned = scrubber === undefined ? value : scrubber.scrubJson(value);
   const json = JSON.stringify(cleaned);

@@ -216,7 +216,7 @@ function viewLease(
     run: task.run,
     attempt: task.retries + 1,
     expires_at: attempt === undefined ? null : utcTime(attempt.expiresAtMs),
-    ...(secrets === undefined ? {} : { secrets }),
+    secrets,
   };
 }
 
