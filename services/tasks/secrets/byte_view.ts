@@ -1,96 +1,306 @@
 /**
- * A text as bytes, and the same text with an encoding undone, in which each byte
+ * A text as bytes, and the same text with the escapes undone in which a secret shows
+ * up: those of JSON, with `\\xHH` of other languages, and percent-encoding. Each byte
  * still knows where it comes from.
+ *
+ * Each function accepts whatever spelling there is (upper or lower case, more escaped
+ * than needed), so that no list of spellings is complete or not.
  *
  * @module
  */
 
+const UTF8 = new TextEncoder();
+
+/** How a view is made of another one. */
+interface Derivation {
+  readonly base: ByteView;
+  /** Most bytes that are written. */
+  readonly capacity: number;
+  /** Writes them; called again when somebody asks where they come from. */
+  readonly write: (writer: ByteWriter) => void;
+}
+
 /** Bytes that stand for a part of a source each. */
-export interface ByteView {
+export class ByteView {
   /** The bytes. */
   readonly bytes: Uint8Array;
-  /** Where in the source each begins; when absent, a byte is its own source. */
-  readonly starts?: Uint32Array;
-  /** Where in the source each ends; present when `starts` is. */
-  readonly ends?: Uint32Array;
-}
+  readonly #derivation: Derivation | undefined;
+  #places: Places | undefined;
 
-/** A text as it is: its UTF-8. */
-export function viewOf(text: string): ByteView {
-  return { bytes: new TextEncoder().encode(text) };
-}
-
-/** Where in the source the byte at `index` begins. */
-export function startOf(view: ByteView, index: number): number {
-  return view.starts === undefined ? index : view.starts[index]!;
-}
-
-/** Where in the source the byte at `index` ends. */
-export function endOf(view: ByteView, index: number): number {
-  return view.ends === undefined ? index + 1 : view.ends[index]!;
-}
-
-/** Bytes of one view that a byte of another comes from. */
-export interface ByteSpan {
-  /** The first of them. */
-  readonly from: number;
-  /** The one after the last of them. */
-  readonly to: number;
-}
-
-/** Builds a view from bytes that come from another view. */
-export class ByteViewBuilder {
-  readonly #base: ByteView;
-  readonly #bytes: Uint8Array;
-  readonly #starts: Uint32Array;
-  readonly #ends: Uint32Array;
-  #length = 0;
-
-  /** A view of at most `capacity` bytes that come from `base`. */
-  constructor(base: ByteView, capacity: number) {
-    this.#base = base;
-    this.#bytes = new Uint8Array(capacity);
-    this.#starts = new Uint32Array(capacity);
-    this.#ends = new Uint32Array(capacity);
+  private constructor(bytes: Uint8Array, derivation?: Derivation) {
+    this.bytes = bytes;
+    this.#derivation = derivation;
   }
 
-  /** Adds a byte. */
-  add(byte: number, span: ByteSpan): void {
-    this.#starts[this.#length] = startOf(this.#base, span.from);
-    this.#ends[this.#length] = endOf(this.#base, span.to - 1);
-    this.#bytes[this.#length++] = byte;
+  /** A text as it is: its UTF-8. */
+  static ofText(text: string): ByteView {
+    return new ByteView(UTF8.encode(text));
   }
 
   /**
-   * Adds a character in UTF-8 (RFC 3629, section 3), all of whose bytes come from
-   * the same place. Half a surrogate pair becomes U+FFFD, as everywhere.
+   * A view of bytes that come from those of another one. Where they come from is
+   * written down only when it is asked for, which takes a secret in the text.
    */
-  addCodePoint(codePoint: number, span: ByteSpan): void {
-    const isHalf = codePoint >= 0xd800 && codePoint <= 0xdfff;
-    const code = isHalf ? 0xfffd : codePoint;
-    if (code < 0x80) {
-      this.add(code, span);
-    } else if (code < 0x800) {
-      this.add(0xc0 | code >> 6, span);
-      this.add(0x80 | code & 0x3f, span);
-    } else if (code < 0x10000) {
-      this.add(0xe0 | code >> 12, span);
-      this.add(0x80 | code >> 6 & 0x3f, span);
-      this.add(0x80 | code & 0x3f, span);
-    } else {
-      this.add(0xf0 | code >> 18, span);
-      this.add(0x80 | code >> 12 & 0x3f, span);
-      this.add(0x80 | code >> 6 & 0x3f, span);
-      this.add(0x80 | code & 0x3f, span);
+  static derive(derivation: Derivation): ByteView {
+    const writer = new ByteWriter(derivation.capacity);
+    derivation.write(writer);
+    return new ByteView(writer.written(), derivation);
+  }
+
+  /** Where in the source the byte at `index` begins. */
+  startOf(index: number): number {
+    if (this.#derivation === undefined) return index;
+    return this.#derivation.base.startOf(this.#placesOf().starts[index]!);
+  }
+
+  /** Where in the source the byte at `index` ends. */
+  endOf(index: number): number {
+    if (this.#derivation === undefined) return index + 1;
+    return this.#derivation.base.endOf(this.#placesOf().ends[index]! - 1);
+  }
+
+  #placesOf(): Places {
+    const derivation = this.#derivation;
+    if (this.#places !== undefined) return this.#places;
+    const places = placesFor(this.bytes.length);
+    derivation?.write(new ByteWriter(derivation.capacity, places));
+    this.#places = places;
+    return places;
+  }
+}
+
+/** For each byte the bytes of the base that it comes from. */
+interface Places {
+  /** The first of them. */
+  readonly starts: Uint32Array;
+  /** The one after the last of them. */
+  readonly ends: Uint32Array;
+}
+
+function placesFor(length: number): Places {
+  return { starts: new Uint32Array(length), ends: new Uint32Array(length) };
+}
+
+/** Takes the bytes of a view that is made of another one. */
+export class ByteWriter {
+  readonly #bytes: Uint8Array;
+  readonly #places: Places | undefined;
+  #length = 0;
+
+  /** A writer of at most `capacity` bytes. */
+  constructor(capacity: number, places?: Places) {
+    this.#bytes = new Uint8Array(capacity);
+    this.#places = places;
+  }
+
+  /** Adds a byte that comes from those of the base from `from` to before `to`. */
+  add(byte: number, from: number, to: number): void {
+    const length = this.#length++;
+    this.#bytes[length] = byte;
+    if (this.#places === undefined) return;
+    this.#places.starts[length] = from;
+    this.#places.ends[length] = to;
+  }
+
+  /**
+   * Adds a character in UTF-8, all of whose bytes come from the same place. Half a
+   * surrogate pair becomes U+FFFD, as everywhere.
+   */
+  addCodePoint(codePoint: number, from: number, to: number): void {
+    for (const byte of UTF8.encode(String.fromCodePoint(codePoint))) {
+      this.add(byte, from, to);
     }
   }
 
-  /** The view of all that was added. */
-  build(): ByteView {
-    return {
-      bytes: this.#bytes.subarray(0, this.#length),
-      starts: this.#starts.subarray(0, this.#length),
-      ends: this.#ends.subarray(0, this.#length),
-    };
+  /** All bytes that were added. */
+  written(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
   }
+}
+
+/** Options of {@linkcode unescapeJson}. */
+export interface UnescapeOptions {
+  /**
+   * Whether the bytes lack their end: what is left of an escape there is left
+   * out then, instead of being taken as it is.
+   *
+   * @default {false}
+   */
+  readonly isCut?: boolean;
+}
+
+/** Options of {@linkcode unescapePercent}. */
+export interface UnescapePercentOptions extends UnescapeOptions {
+  /**
+   * Whether "+" is a space, as in forms.
+   *
+   * @default {false}
+   */
+  readonly plusIsSpace?: boolean;
+}
+
+const BACKSLASH = 0x5c;
+const PERCENT = 0x25;
+const PLUS = 0x2b;
+const SPACE = 0x20;
+const LOWER_U = 0x75;
+const LOWER_X = 0x78;
+
+/** The letter after a backslash and what both stand for (RFC 8259, section 7). */
+const JSON_ESCAPES: Readonly<Record<number, number>> = {
+  0x22: 0x22,
+  0x2f: 0x2f,
+  0x5c: 0x5c,
+  0x62: 0x08,
+  0x66: 0x0c,
+  0x6e: 0x0a,
+  0x72: 0x0d,
+  0x74: 0x09,
+};
+
+/** What is left of an escape of JSON that was cut. */
+const JSON_REST: Rest = {
+  // The first half of a surrogate pair is no character yet.
+  pattern:
+    /^\\(?:x[0-9a-f]?|u[0-9a-f]{0,3}|ud[89ab][0-9a-f]{2}(?:\\(?:u[0-9a-f]{0,3})?)?)?$/i,
+  maxLength: 11,
+};
+
+/** What is left of a percent-encoded byte that was cut. */
+const PERCENT_REST: Rest = { pattern: /^%[0-9a-f]?$/i, maxLength: 2 };
+
+/** What is left of an escape whose end was cut off. */
+interface Rest {
+  readonly pattern: RegExp;
+  readonly maxLength: number;
+}
+
+/**
+ * The bytes with the escapes of JSON strings undone (RFC 8259, section 7), and
+ * with `\xHH`, which Python and JavaScript write for a byte; `undefined` when
+ * there are none.
+ */
+export function unescapeJson(
+  view: ByteView,
+  options: UnescapeOptions = {},
+): ByteView | undefined {
+  const { bytes } = view;
+  const isCut = options.isCut ?? false;
+  if (!bytes.includes(BACKSLASH)) return undefined;
+  return ByteView.derive({
+    base: view,
+    capacity: bytes.length,
+    write: (writer) => writeUnescapedJson(writer, { bytes, isCut }),
+  });
+}
+
+function writeUnescapedJson(
+  writer: ByteWriter,
+  { bytes, isCut }: { readonly bytes: Uint8Array; readonly isCut: boolean },
+): void {
+  for (let from = 0; from < bytes.length;) {
+    const byte = bytes[from]!;
+    if (isCut && isRest(bytes, { from, of: JSON_REST })) break;
+    const next = byte === BACKSLASH ? bytes[from + 1] : undefined;
+    const simple = next === undefined ? undefined : JSON_ESCAPES[next];
+    const unit = next === LOWER_U ? readUnit(bytes, from) : undefined;
+    const byHex = next === LOWER_X
+      ? readHex(bytes, { from: from + 2, digits: 2 })
+      : undefined;
+    if (simple !== undefined) {
+      writer.add(simple, from, from + 2);
+      from += 2;
+    } else if (byHex !== undefined) {
+      writer.add(byHex, from, from + 4);
+      from += 4;
+    } else if (unit !== undefined) {
+      const low = readLowSurrogate(bytes, { from: from + 6, high: unit });
+      const to = from + (low === undefined ? 6 : 12);
+      const codePoint = low === undefined
+        ? unit
+        : 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+      writer.addCodePoint(codePoint, from, to);
+      from = to;
+    } else {
+      writer.add(byte, from, from + 1);
+      from++;
+    }
+  }
+}
+
+/**
+ * The bytes with percent-encoding undone (RFC 3986, section 2.1); `undefined`
+ * when there is none.
+ */
+export function unescapePercent(
+  view: ByteView,
+  options: UnescapePercentOptions = {},
+): ByteView | undefined {
+  const { bytes } = view;
+  const { plusIsSpace = false, isCut = false } = options;
+  if (!bytes.includes(PERCENT) && !(plusIsSpace && bytes.includes(PLUS))) {
+    return undefined;
+  }
+  return ByteView.derive({ base: view, capacity: bytes.length, write });
+
+  function write(writer: ByteWriter): void {
+    for (let from = 0; from < bytes.length;) {
+      const byte = bytes[from]!;
+      if (isCut && isRest(bytes, { from, of: PERCENT_REST })) break;
+      const decoded = byte === PERCENT
+        ? readHex(bytes, { from: from + 1, digits: 2 })
+        : undefined;
+      const to = from + (decoded === undefined ? 1 : 3);
+      const plain = plusIsSpace && byte === PLUS ? SPACE : byte;
+      writer.add(decoded ?? plain, from, to);
+      from = to;
+    }
+  }
+}
+
+/** Whether all there is from a place on is the beginning of an escape. */
+function isRest(
+  bytes: Uint8Array,
+  { from, of }: { readonly from: number; readonly of: Rest },
+): boolean {
+  return bytes.length - from <= of.maxLength &&
+    of.pattern.test(String.fromCharCode(...bytes.subarray(from)));
+}
+
+/** The code unit of an escape `\uXXXX` at `from`. */
+function readUnit(bytes: Uint8Array, from: number): number | undefined {
+  if (bytes[from] !== BACKSLASH || bytes[from + 1] !== LOWER_U) {
+    return undefined;
+  }
+  return readHex(bytes, { from: from + 2, digits: 4 });
+}
+
+/** The second half of a surrogate pair whose first is `high`. */
+function readLowSurrogate(
+  bytes: Uint8Array,
+  { from, high }: { readonly from: number; readonly high: number },
+): number | undefined {
+  if (high < 0xd800 || high > 0xdbff) return undefined;
+  const low = readUnit(bytes, from);
+  return low !== undefined && low >= 0xdc00 && low <= 0xdfff ? low : undefined;
+}
+
+function readHex(
+  bytes: Uint8Array,
+  { from, digits }: { readonly from: number; readonly digits: number },
+): number | undefined {
+  let value = 0;
+  for (let position = from; position < from + digits; position++) {
+    const digit = hexDigit(bytes[position] ?? 0);
+    if (digit === undefined) return undefined;
+    value = value << 4 | digit;
+  }
+  return value;
+}
+
+/** The four bits of a hexadecimal digit in either case. */
+function hexDigit(byte: number): number | undefined {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : undefined;
 }

@@ -5,8 +5,7 @@
  * @module
  */
 
-import { type ByteView, ByteViewBuilder } from "./byte_view.ts";
-import { hexDigit } from "./decoded_views.ts";
+import { ByteView, type ByteWriter } from "./byte_view.ts";
 
 /** An encoding that turns a few bits into a letter each. */
 export interface Alphabet {
@@ -14,24 +13,29 @@ export interface Alphabet {
   readonly bits: 4 | 6;
   /** From how many letters on a byte may begin. */
   readonly phases: number;
-  /** The bits of a letter; undefined for other characters. */
-  valueOf(byte: number): number | undefined;
-  /** Whether it may stand between letters. */
-  isFiller(byte: number): boolean;
+  /** For each byte the bits it stands for, {@linkcode FILLER} or {@linkcode OTHER}. */
+  readonly values: Int8Array;
   /** The byte that may follow the last letter, twice at most. */
   readonly padding?: number;
 }
 
-const PLUS = 0x2b;
-const EQUALS = 0x3d;
+/** May stand between letters. */
+const FILLER = -1;
+/** Ends a run of letters. */
+const OTHER = -2;
 
 /** Base64 in either alphabet (RFC 4648), line ends within it left out. */
 export const BASE64: Alphabet = {
   bits: 6,
   phases: 4,
-  valueOf: sextet,
-  isFiller: isLineEnd,
-  padding: EQUALS,
+  values: valuesOf({
+    letters: [
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+    ],
+    fillers: "\r\n",
+  }),
+  padding: "=".charCodeAt(0),
 };
 
 /**
@@ -41,11 +45,27 @@ export const BASE64: Alphabet = {
 export const HEX: Alphabet = {
   bits: 4,
   phases: 2,
-  valueOf: hexDigit,
-  isFiller: (byte) =>
-    byte === 0x20 || byte === 0x3a || byte === 0x2d || byte === 0x2c ||
-    isLineEnd(byte),
+  values: valuesOf({
+    letters: ["0123456789abcdef", "0123456789ABCDEF"],
+    fillers: " :-,\r\n",
+  }),
 };
+
+function valuesOf(
+  { letters, fillers }: {
+    readonly letters: readonly string[];
+    readonly fillers: string;
+  },
+): Int8Array {
+  const values = new Int8Array(256).fill(OTHER);
+  for (const filler of fillers) values[filler.charCodeAt(0)] = FILLER;
+  for (const alphabet of letters) {
+    for (let value = 0; value < alphabet.length; value++) {
+      values[alphabet.charCodeAt(value)] = value;
+    }
+  }
+  return values;
+}
 
 /** Options of {@linkcode decodeRuns}. */
 export interface DecodeRunsOptions {
@@ -71,18 +91,20 @@ export function decodeRuns(
   const runs = findRuns(view.bytes, { alphabet, minBytes });
   if (runs.length === 0) return undefined;
   const letters = runs.reduce((sum, run) => sum + run.letters, 0);
-  // A byte takes more than one letter in every phase.
-  const builder = new ByteViewBuilder(
-    view,
-    Math.ceil(letters * phases * alphabet.bits / 8) + phases * runs.length,
-  );
-  for (const run of runs) {
-    for (let skipped = 0; skipped < phases; skipped++) {
-      decodeRun(view.bytes, { run, skipped, builder, alphabet });
-      builder.add(GAP, { from: run.from, to: run.from + 1 });
-    }
-  }
-  return builder.build();
+  return ByteView.derive({
+    base: view,
+    // A byte takes more than one letter in every phase.
+    capacity: Math.ceil(letters * phases * alphabet.bits / 8) +
+      phases * runs.length,
+    write(writer) {
+      for (const run of runs) {
+        for (let skipped = 0; skipped < phases; skipped++) {
+          decodeRun(view.bytes, { run, skipped, writer, alphabet });
+          writer.add(GAP, run.from, run.from + 1);
+        }
+      }
+    },
+  });
 }
 
 /**
@@ -97,11 +119,15 @@ export function decodeTail(
   const { bytes } = view;
   const run = findRuns(bytes, { alphabet, minBytes }).at(-1);
   if (run === undefined || run.to < bytes.length) return [];
-  return Array.from({ length: alphabet.phases }, (_, skipped) => {
-    const builder = new ByteViewBuilder(view, run.letters);
-    decodeRun(bytes, { run, skipped, builder, alphabet });
-    return builder.build();
-  });
+  return Array.from(
+    { length: alphabet.phases },
+    (_, skipped) =>
+      ByteView.derive({
+        base: view,
+        capacity: run.letters,
+        write: (writer) => decodeRun(bytes, { run, skipped, writer, alphabet }),
+      }),
+  );
 }
 
 /** Bytes from `from` to before `to`, of which so many are letters. */
@@ -109,6 +135,8 @@ interface Run {
   readonly from: number;
   readonly to: number;
   readonly letters: number;
+  /** Where the padding behind it ends. */
+  readonly paddedTo: number;
 }
 
 function findRuns(
@@ -119,14 +147,20 @@ function findRuns(
   const runs: Run[] = [];
   let from = 0;
   let letters = 0;
+  const { values } = alphabet;
   for (let position = 0; position <= bytes.length; position++) {
-    const byte = bytes[position];
-    if (byte !== undefined && alphabet.valueOf(byte) !== undefined) {
+    const value = position < bytes.length ? values[bytes[position]!]! : OTHER;
+    if (value >= 0) {
       if (letters++ === 0) from = position;
-    } else if (
-      letters > 0 && (byte === undefined || !alphabet.isFiller(byte))
-    ) {
-      if (letters >= minLetters) runs.push({ from, to: position, letters });
+    } else if (value === OTHER && letters > 0) {
+      if (letters >= minLetters) {
+        let paddedTo = position;
+        while (
+          paddedTo < position + 2 && alphabet.padding !== undefined &&
+          bytes[paddedTo] === alphabet.padding
+        ) paddedTo++;
+        runs.push({ from, to: position, letters, paddedTo });
+      }
       letters = 0;
     }
   }
@@ -136,57 +170,30 @@ function findRuns(
 interface DecodeRunOptions {
   readonly run: Run;
   readonly skipped: number;
-  readonly builder: ByteViewBuilder;
+  readonly writer: ByteWriter;
   readonly alphabet: Alphabet;
 }
 
 function decodeRun(bytes: Uint8Array, options: DecodeRunOptions): void {
-  const { run, skipped, builder, alphabet } = options;
+  const { run, skipped, writer, alphabet } = options;
   let letters = 0;
   let bits = 0;
   let value = 0;
   let before = run.from;
   for (let position = run.from; position < run.to; position++) {
-    const part = alphabet.valueOf(bytes[position]!);
-    if (part === undefined || letters++ < skipped) continue;
+    const part = alphabet.values[bytes[position]!]!;
+    if (part < 0 || letters++ < skipped) continue;
     value = (value << alphabet.bits | part) & 0xfff;
     bits += alphabet.bits;
     if (bits >= 8) {
       bits -= 8;
       // Eight bits come from two letters always: this one and the one before.
-      const to = position + 1 === run.to
-        ? afterPadding(bytes, { from: run.to, padding: alphabet.padding })
-        : position + 1;
-      builder.add(value >> bits & 0xff, { from: before, to });
+      writer.add(
+        value >> bits & 0xff,
+        before,
+        position + 1 === run.to ? run.paddedTo : position + 1,
+      );
     }
     before = position;
   }
-}
-
-function afterPadding(
-  bytes: Uint8Array,
-  { from, padding }: {
-    readonly from: number;
-    readonly padding: number | undefined;
-  },
-): number {
-  let end = from;
-  while (padding !== undefined && end < from + 2 && bytes[end] === padding) {
-    end++;
-  }
-  return end;
-}
-
-/** The six bits of a letter, in the usual alphabet or that of URLs. */
-function sextet(byte: number): number | undefined {
-  if (byte >= 0x41 && byte <= 0x5a) return byte - 0x41;
-  if (byte >= 0x61 && byte <= 0x7a) return byte - 0x61 + 26;
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30 + 52;
-  if (byte === PLUS || byte === 0x2d) return 62;
-  if (byte === 0x2f || byte === 0x5f) return 63;
-  return undefined;
-}
-
-function isLineEnd(byte: number): boolean {
-  return byte === 0x0a || byte === 0x0d;
 }

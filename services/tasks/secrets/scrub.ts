@@ -1,14 +1,12 @@
 /**
- * Taking secrets out of what workers send back: results, errors, log lines.
+ * Removes secrets from what workers send back: results, errors, log lines.
  *
  * @module
  */
 
 import { ByteMatcher } from "./byte_matcher.ts";
-import { type ByteView, endOf, startOf, viewOf } from "./byte_view.ts";
+import { ByteView, unescapeJson, unescapePercent } from "./byte_view.ts";
 import { BASE64, decodeRuns, decodeTail, HEX } from "./decoded_runs.ts";
-import { unescapeJson, unescapePercent } from "./decoded_views.ts";
-import { scrubJson } from "./scrub_json.ts";
 import type { NamedSecret } from "./secret_request.ts";
 
 /** Characters a value has at least to be looked for: less is found by chance. */
@@ -63,7 +61,7 @@ export class Scrubber {
   constructor(secrets: Iterable<NamedSecret>) {
     const used = [...secrets]
       .filter(({ value }) => value.length >= MIN_SCRUBBED_CHARS);
-    const patterns = used.map(({ value }) => viewOf(value).bytes);
+    const patterns = used.map(({ value }) => ByteView.ofText(value).bytes);
     this.#names = used.map(({ name }) => name);
     this.#matcher = new ByteMatcher(patterns);
     this.#minBytes = patterns.reduce(
@@ -81,7 +79,7 @@ export class Scrubber {
     const minBytes = isCut ? MIN_CUT_BYTES : this.#minBytes;
     // In UTF-8 a character takes three bytes at most for each code unit.
     if (text.length * 3 < minBytes) return text;
-    const source = viewOf(text);
+    const source = ByteView.ofText(text);
     if (source.bytes.length < minBytes) return text;
     const plain = this.#plainViews(source, isCut);
     const finds = [...plain, ...this.#decodedViews(plain)]
@@ -144,7 +142,7 @@ export class Scrubber {
       const name = this.#names[beginning.pattern] ?? "";
       const first = view.bytes.length - beginning.length;
       // What stands after it is the rest of an escape, or of letters that encode.
-      return [{ name, start: startOf(view, first), end }];
+      return [{ name, start: view.startOf(first), end }];
     });
   }
 
@@ -153,8 +151,8 @@ export class Scrubber {
     let last: { name: string; start: number; end: number } | undefined;
     this.#matcher.search(view.bytes, (match) => {
       const name = this.#names[match.pattern] ?? "";
-      const start = startOf(view, match.start);
-      const end = endOf(view, match.end - 1);
+      const start = view.startOf(match.start);
+      const end = view.endOf(match.end - 1);
       // A value that repeats itself overlaps itself: one find instead of many.
       const isOneMore = last?.name === name && start >= last.start &&
         start < last.end;
@@ -193,4 +191,91 @@ function replace(source: Uint8Array, finds: readonly Find[]): string {
   }
   pieces.push(decoder.decode(source.subarray(position)));
   return pieces.join("");
+}
+
+/** Options of {@linkcode scrubJson}. */
+export interface ScrubJsonOptions {
+  /** Takes the secrets out of a text. */
+  readonly scrubText: (text: string) => string;
+  /** Whether numbers can be secrets. */
+  readonly scrubsNumbers: boolean;
+}
+
+/**
+ * A copy of a value as `JSON.parse` gives it, with its strings and the names of
+ * its members scrubbed; a number that is a secret becomes a string. Names that
+ * become the same are numbered. Any depth is fine.
+ */
+export function scrubJson(value: unknown, options: ScrubJsonOptions): unknown {
+  return new Copier(options).copy(value);
+}
+
+/** What is to be copied, and into what. */
+type Pending =
+  | {
+    readonly kind: "array";
+    readonly from: readonly unknown[];
+    readonly to: unknown[];
+  }
+  | {
+    readonly kind: "object";
+    readonly from: object;
+    readonly to: Record<string, unknown>;
+  };
+
+/** Copies with a list of what is left to do: depth costs no stack. */
+class Copier {
+  readonly #options: ScrubJsonOptions;
+  readonly #pending: Pending[] = [];
+
+  constructor(options: ScrubJsonOptions) {
+    this.#options = options;
+  }
+
+  copy(value: unknown): unknown {
+    const result = this.#convert(value);
+    for (;;) {
+      const next = this.#pending.pop();
+      if (next === undefined) return result;
+      if (next.kind === "object") this.#fill(next.to, next.from);
+      else for (const item of next.from) next.to.push(this.#convert(item));
+    }
+  }
+
+  #convert(value: unknown): unknown {
+    if (typeof value === "string") return this.#options.scrubText(value);
+    if (typeof value === "number") return this.#number(value);
+    if (Array.isArray(value)) {
+      const to: unknown[] = [];
+      this.#pending.push({ kind: "array", from: value, to });
+      return to;
+    }
+    if (typeof value !== "object" || value === null) return value;
+    const to: Record<string, unknown> = {};
+    this.#pending.push({ kind: "object", from: value, to });
+    return to;
+  }
+
+  #number(value: number): unknown {
+    if (!this.#options.scrubsNumbers) return value;
+    const text = String(value);
+    const scrubbed = this.#options.scrubText(text);
+    return scrubbed === text ? value : scrubbed;
+  }
+
+  #fill(to: Record<string, unknown>, from: object): void {
+    const uses = new Map<string, number>();
+    for (const [key, value] of Object.entries(from)) {
+      const scrubbed = this.#options.scrubText(key);
+      const use = (uses.get(scrubbed) ?? 0) + 1;
+      uses.set(scrubbed, use);
+      // Defined rather than assigned: "__proto__" is a name like others here.
+      Object.defineProperty(to, use === 1 ? scrubbed : `${scrubbed} (${use})`, {
+        value: this.#convert(value),
+        enumerable: true,
+        writable: true,
+        configurable: true,
+      });
+    }
+  }
 }

@@ -1,13 +1,12 @@
 import { assert, assertEquals, assertExists } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { type ByteView, endOf, startOf, viewOf } from "./byte_view.ts";
+import { ByteView, unescapeJson, unescapePercent } from "./byte_view.ts";
 import { BASE64, decodeRuns, decodeTail, HEX } from "./decoded_runs.ts";
-import { unescapeJson, unescapePercent } from "./decoded_views.ts";
 
 Deno.test("unescapeJson() undoes all escapes", () => {
   const text = String.raw`a\"\\\/\b\f\n\r\t\u00e9\u20AC\uD83D\uDD11\x7a`;
   assertEquals(
-    textOf(unescapeJson(viewOf(text))),
+    textOf(unescapeJson(ByteView.ofText(text))),
     '"a"'.slice(1, 2) +
       '"\\/\b\f\n\r\té€🔑z',
   );
@@ -16,7 +15,7 @@ Deno.test("unescapeJson() undoes all escapes", () => {
 Deno.test("unescapeJson() leaves what is no escape", () => {
   const text = String.raw`\q C:\users \x1g \u12 \u12g4 \ud83d\u0041 é\n` + "\\";
   assertEquals(
-    textOf(unescapeJson(viewOf(text))),
+    textOf(unescapeJson(ByteView.ofText(text))),
     String.raw`\q C:\users \x1g \u12 \u12g4 ` + "\ufffdA é\n\\",
   );
 });
@@ -41,32 +40,36 @@ Deno.test("unescapeJson() undoes what JSON.stringify() did", () => {
         ]),
     ).join("");
     const escaped = JSON.stringify(text);
-    const view = unescapeJson(viewOf(escaped)) ?? viewOf(escaped);
+    const view = unescapeJson(ByteView.ofText(escaped)) ??
+      ByteView.ofText(escaped);
     assertEquals(textOf(view), `"${text}"`);
   }
 });
 
 Deno.test("unescapePercent() undoes any spelling", () => {
   const text = "a%2fb%2Fc%C3%A9%61%zz%4%";
-  assertEquals(textOf(unescapePercent(viewOf(text))), "a/b/céa%zz%4%");
+  assertEquals(textOf(unescapePercent(ByteView.ofText(text))), "a/b/céa%zz%4%");
   assertEquals(
-    textOf(unescapePercent(viewOf("a+b%2Bc"), { plusIsSpace: true })),
+    textOf(unescapePercent(ByteView.ofText("a+b%2Bc"), { plusIsSpace: true })),
     "a b+c",
   );
-  assertEquals(textOf(unescapePercent(viewOf("a+b%20c"))), "a+b c");
+  assertEquals(textOf(unescapePercent(ByteView.ofText("a+b%20c"))), "a+b c");
 });
 
 Deno.test("views are absent when nothing is encoded", () => {
-  assertEquals(unescapeJson(viewOf("plain %41 text+")), undefined);
-  assertEquals(unescapePercent(viewOf("plain \\n text+")), undefined);
+  assertEquals(unescapeJson(ByteView.ofText("plain %41 text+")), undefined);
+  assertEquals(unescapePercent(ByteView.ofText("plain \\n text+")), undefined);
   assertEquals(
-    decodeRuns(viewOf("some short words"), { alphabet: BASE64, minBytes: 8 }),
+    decodeRuns(ByteView.ofText("some short words"), {
+      alphabet: BASE64,
+      minBytes: 8,
+    }),
     undefined,
   );
 });
 
 Deno.test("decodeRuns() of base64 decodes from each of the first four letters", () => {
-  const view = decodeRuns(viewOf(btoa("the quick fox")), {
+  const view = decodeRuns(ByteView.ofText(btoa("the quick fox")), {
     alphabet: BASE64,
     minBytes: 8,
   });
@@ -75,7 +78,7 @@ Deno.test("decodeRuns() of base64 decodes from each of the first four letters", 
   for (let prefix = 0; prefix < 4; prefix++) {
     const run = "x".repeat(prefix) + btoa("the quick fox");
     const shifted = latin(
-      decodeRuns(viewOf(run), { alphabet: BASE64, minBytes: 8 }),
+      decodeRuns(ByteView.ofText(run), { alphabet: BASE64, minBytes: 8 }),
     );
     assert(shifted.includes("the quick fox"), run);
   }
@@ -87,7 +90,7 @@ Deno.test("decodeRuns() of base64 takes both alphabets and line ends", () => {
     const letters = bytes.toBase64({ alphabet });
     const lines = letters.replace(/.{19}/g, "$&\r\n");
     for (const text of [letters, lines]) {
-      const view = decodeRuns(viewOf(`: ${text} :`), {
+      const view = decodeRuns(ByteView.ofText(`: ${text} :`), {
         alphabet: BASE64,
         minBytes: 8,
       });
@@ -113,21 +116,30 @@ Deno.test("decodeRuns() of hexadecimal takes all cases and what stands between b
       `a${plain}`,
     ]
   ) {
-    const found = decodeRuns(viewOf(`<${text}>`), options);
-    assert(latin(found).includes(latin(viewOf("the quick föx"))), text);
+    const found = decodeRuns(ByteView.ofText(`<${text}>`), options);
+    assert(
+      latin(found).includes(latin(ByteView.ofText("the quick föx"))),
+      text,
+    );
   }
-  assertEquals(decodeRuns(viewOf("deadbeef 2026-01"), options), undefined);
+  assertEquals(
+    decodeRuns(ByteView.ofText("deadbeef 2026-01"), options),
+    undefined,
+  );
 });
 
 Deno.test("decodeTail() decodes the letters that bytes end in", () => {
   const tail = btoa("what the quick fox says").slice(0, -3);
   const options = { alphabet: BASE64, minBytes: 4 };
-  const texts = decodeTail(viewOf(`abcdefghi ${tail}`), options)
+  const texts = decodeTail(ByteView.ofText(`abcdefghi ${tail}`), options)
     .map(latin);
   assertEquals(texts.length, 4);
   assertEquals(texts[0], "what the quick fox sa");
-  assertEquals(decodeTail(viewOf(`${tail} abcde`), options), []);
-  assertEquals(decodeTail(viewOf(`${tail} abcdef`), options).length, 4);
+  assertEquals(decodeTail(ByteView.ofText(`${tail} abcde`), options), []);
+  assertEquals(
+    decodeTail(ByteView.ofText(`${tail} abcdef`), options).length,
+    4,
+  );
 });
 
 Deno.test("views of cut bytes leave out what is left of an escape", () => {
@@ -135,23 +147,29 @@ Deno.test("views of cut bytes leave out what is left of an escape", () => {
   for (const escape of escapes) {
     for (let length = 1; length < escape.length; length++) {
       const text = String.raw`\\ab\t` + escape.slice(0, length);
-      const view = unescapeJson(viewOf(text), { isCut: true });
+      const view = unescapeJson(ByteView.ofText(text), { isCut: true });
       assertEquals(textOf(view), "\\ab\t", text);
     }
   }
   for (const text of ["%41b%", "%41b%2", "%41b%f"]) {
-    assertEquals(textOf(unescapePercent(viewOf(text), { isCut: true })), "Ab");
+    assertEquals(
+      textOf(unescapePercent(ByteView.ofText(text), { isCut: true })),
+      "Ab",
+    );
   }
   const whole = String.raw`a\\`;
-  assertEquals(textOf(unescapeJson(viewOf(whole), { isCut: true })), "a\\");
   assertEquals(
-    textOf(unescapePercent(viewOf("%41%zz"), { isCut: true })),
+    textOf(unescapeJson(ByteView.ofText(whole), { isCut: true })),
+    "a\\",
+  );
+  assertEquals(
+    textOf(unescapePercent(ByteView.ofText("%41%zz"), { isCut: true })),
     "A%zz",
   );
 });
 
 Deno.test("each byte of a view knows where it comes from", () => {
-  const json = unescapeJson(viewOf(String.raw`a\nbé\u00e9c`));
+  const json = unescapeJson(ByteView.ofText(String.raw`a\nbé\u00e9c`));
   assertEquals(spansOf(json), [
     "0-1",
     "1-3",
@@ -162,24 +180,24 @@ Deno.test("each byte of a view knows where it comes from", () => {
     "6-12",
     "12-13",
   ]);
-  const percent = unescapePercent(viewOf("a%41b"));
+  const percent = unescapePercent(ByteView.ofText("a%41b"));
   assertEquals(spansOf(percent), ["0-1", "1-4", "4-5"]);
   assertExists(json);
   // A view of a view knows the first source.
   const both = unescapePercent(
-    unescapeJson(viewOf(String.raw`\n%41\u0025\u0034\u0031`))!,
+    unescapeJson(ByteView.ofText(String.raw`\n%41\u0025\u0034\u0031`))!,
   );
   assertEquals(textOf(both), "\nAA");
   assertEquals(spansOf(both), ["0-2", "2-5", "5-23"]);
-  const base64 = decodeRuns(viewOf("--YWJjZGVmZ2g="), {
+  const base64 = decodeRuns(ByteView.ofText("--YWJjZGVmZ2g="), {
     alphabet: BASE64,
     minBytes: 8,
   });
   assertExists(base64);
   const at = latin(base64).indexOf("abcdefgh");
-  assertEquals(startOf(base64, at), 2);
+  assertEquals(base64.startOf(at), 2);
   // The padding belongs to the last byte.
-  assertEquals(endOf(base64, at + 7), 14);
+  assertEquals(base64.endOf(at + 7), 14);
 });
 
 function textOf(view: ByteView | undefined): string {
@@ -197,6 +215,6 @@ function spansOf(view: ByteView | undefined): string[] {
   assertExists(view);
   return Array.from(
     view.bytes,
-    (_, index) => `${startOf(view, index)}-${endOf(view, index)}`,
+    (_, index) => `${view.startOf(index)}-${view.endOf(index)}`,
   );
 }
