@@ -135,8 +135,9 @@ export async function openAccess(
     clock,
     ttlMs: nonceTtlMs(windowMs),
     // In the store's queue at once: whatever the request writes comes after it.
-    persist: (nonce, expiresAtMs) => {
-      store.commit([{ kind: "nonce", nonce, expiresAtMs }]).catch((error) => {
+    persist: ({ nonce, expiresAtMs, canWait }) => {
+      const change = { kind: "nonce", nonce, expiresAtMs } as const;
+      store.commit([change], { canWait }).catch((error) => {
         if (storage.note(error)) return;
         logger.warn("Cannot write down that a request was let in", {
           error: describeError(error),

@@ -300,8 +300,12 @@ export class Authenticator {
     const resolved = await accounts.resolve(publicKey, head.accountId);
     // A request that came to nothing may come again, as a proxy may send it; and
     // who has no account does not fill what is remembered for those who have.
-    if (resolved.kind === "ok") claimed.claim.keep();
-    else claimed.claim.release();
+    if (resolved.kind === "ok") {
+      // What a repetition of these would do is read once more, should the process
+      // be killed in that moment.
+      const canWait = request.method === "GET" || request.method === "HEAD";
+      claimed.claim.keep({ canWait });
+    } else claimed.claim.release();
     return resolved;
   }
 }

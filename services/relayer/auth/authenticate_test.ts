@@ -442,7 +442,7 @@ function setUp(
     ttlMs: nonceTtlMs(300_000),
     maxEntries,
     maxPerKey: maxEntries,
-    persist: (nonce) => void kept.push(nonce),
+    persist: ({ nonce }) => void kept.push(nonce),
   });
   const authenticator = new Authenticator({
     clock,

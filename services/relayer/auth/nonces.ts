@@ -21,9 +21,23 @@ export type ClaimOutcome =
 /** Something that was claimed; the first call decides what becomes of it. */
 export interface Claim {
   /** Has it written down, as the request is let in. */
-  keep(): void;
+  keep(options?: Pick<KeptNonce, "canWait">): void;
   /** Takes it back, as the request came to nothing. */
   release(): void;
+}
+
+/** A claim to be written down. */
+export interface KeptNonce {
+  /** What is claimed, 32 hexadecimal digits. */
+  readonly nonce: string;
+  /** When it may be forgotten, in milliseconds since the epoch. */
+  readonly expiresAtMs: number;
+  /**
+   * Whether it may reach the disk a moment later, together with other writes.
+   *
+   * @default {false}
+   */
+  readonly canWait?: boolean | undefined;
 }
 
 /** Options of {@linkcode Nonces}. */
@@ -35,7 +49,7 @@ export interface NoncesOptions {
    * the store's queue when this returns: what is written for the request comes
    * after it. Must not throw.
    */
-  readonly persist: (nonce: string, expiresAtMs: number) => void;
+  readonly persist: (nonce: KeptNonce) => void;
   /**
    * Milliseconds that a claim is remembered for, at least.
    *
@@ -132,10 +146,9 @@ export class Nonces {
     return {
       kind: "ok",
       claim: {
-        keep: () => {
-          if (isOpen) {
-            this.#options.persist(digest.toString("hex"), expiresAtMs);
-          }
+        keep: ({ canWait } = {}) => {
+          const nonce = digest.toString("hex");
+          if (isOpen) this.#options.persist({ nonce, expiresAtMs, canWait });
           isOpen = false;
         },
         release: () => {

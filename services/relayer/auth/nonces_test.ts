@@ -130,7 +130,7 @@ function setUp(options: Partial<NoncesOptions> = {}): {
   const kept: [string, number][] = [];
   const nonces = new Nonces({
     clock,
-    persist: (nonce, expiresAtMs) => void kept.push([nonce, expiresAtMs]),
+    persist: ({ nonce, expiresAtMs }) => void kept.push([nonce, expiresAtMs]),
     ...options,
   });
   return { nonces, clock, kept };

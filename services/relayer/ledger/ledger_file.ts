@@ -8,8 +8,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../shared/clock.ts";
 import { inTransaction } from "../../shared/sqlite/transaction.ts";
+import { Batcher } from "../store/sqlite/batcher.ts";
 import { FileErrors, openDatabase } from "../store/sqlite/database_file.ts";
-import { GroupedWrites } from "./grouped_writes.ts";
 
 /**
  * Statements that lead from each version to the next; the first makes version 1.
@@ -82,6 +82,9 @@ function migrateLedger(db: DatabaseSync): void {
   });
 }
 
+const MAX_QUEUED = 20_000;
+const MAX_QUEUED_BYTES = 64 * 1_048_576;
+
 /** Options of {@linkcode openLedgerFile}. */
 export interface OpenLedgerFileOptions {
   /** Measures the time. */
@@ -95,7 +98,7 @@ export interface LedgerFile {
   /** Says when something was written. */
   readonly clock: Clock;
   /** Writes that can wait for one another. */
-  readonly writes: GroupedWrites;
+  readonly writes: Batcher;
   /** Names the file in errors of what is run on the connection itself. */
   readonly errors: FileErrors;
   /** Writes what waits and closes the file; harmless when it is closed. */
@@ -121,7 +124,12 @@ export function openLedgerFile(
       "before can be restored",
   });
   const db = errors.run(() => openMigrated(path));
-  const writes = new GroupedWrites({ db, clock, errors });
+  const writes = new Batcher(db, {
+    monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+    maxQueued: MAX_QUEUED,
+    maxQueuedBytes: MAX_QUEUED_BYTES,
+    errors,
+  });
   return {
     db,
     clock,

@@ -21,6 +21,9 @@ const SELECT =
   "WHERE r.owner = blobs.owner AND r.memory_id = blobs.memory_id) " +
   "AS superseded_by FROM blobs WHERE owner = ?";
 
+/** About what an entry takes in memory while it is queued. */
+const ENTRY_BYTES = 512;
+
 /** Keeps the catalogue in a file. Whoever opened the file closes it. */
 export class LocalCatalog implements BlobCatalog {
   readonly #file: LedgerFile;
@@ -70,24 +73,28 @@ export class LocalCatalog implements BlobCatalog {
   async add(entry: NewCatalogEntry): Promise<void> {
     const { owner, memoryId, supersedes } = entry;
     const { writes } = this.#file;
-    const noted = writes.add(() =>
-      void this.#insert.run(
-        entry.owner,
-        entry.memoryId,
-        entry.namespace,
-        entry.blobId,
-        entry.createdAtMs,
-        entry.agentId,
-        entry.sizeBytes,
-        entry.sealedIndex ?? null,
-        entry.importance ?? null,
-        supersedes ?? null,
-      )
+    const noted = writes.add(
+      () =>
+        void this.#insert.run(
+          entry.owner,
+          entry.memoryId,
+          entry.namespace,
+          entry.blobId,
+          entry.createdAtMs,
+          entry.agentId,
+          entry.sizeBytes,
+          entry.sealedIndex ?? null,
+          entry.importance ?? null,
+          supersedes ?? null,
+        ),
+      { bytes: ENTRY_BYTES + (entry.sealedIndex?.length ?? 0) },
     );
     if (supersedes === undefined) return await noted;
     await Promise.all([
       noted,
-      writes.add(() => void this.#replace.run(owner, supersedes, memoryId)),
+      writes.add(() => void this.#replace.run(owner, supersedes, memoryId), {
+        bytes: ENTRY_BYTES,
+      }),
     ]);
   }
 
@@ -97,10 +104,10 @@ export class LocalCatalog implements BlobCatalog {
    */
   async remove(owner: string, memoryId: string): Promise<void> {
     const { writes } = this.#file;
-    await Promise.all([
-      writes.add(() => void this.#delete.run(owner, memoryId)),
-      writes.add(() => void this.#deleteReplacement.run(owner, memoryId)),
-    ]);
+    await writes.add(() => {
+      this.#delete.run(owner, memoryId);
+      this.#deleteReplacement.run(owner, memoryId);
+    }, { bytes: ENTRY_BYTES });
   }
 
   /** What is noted of a memory. */

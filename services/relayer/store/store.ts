@@ -178,6 +178,17 @@ export interface NamespaceRow {
   readonly change: number;
 }
 
+/** Options of {@linkcode RelayerStore.commit}. */
+export interface CommitOptions {
+  /**
+   * Whether it may reach the disk a moment later, together with other commits. It
+   * stays in the order of asking.
+   *
+   * @default {false}
+   */
+  readonly canWait?: boolean | undefined;
+}
+
 /** What came of a commit. */
 export type CommitOutcome =
   | { readonly kind: "ok" }
@@ -210,7 +221,10 @@ export interface RelayerStore {
    *
    * @throws {StoreBusyError} when too much waits
    */
-  commit(changes: readonly Change[]): Promise<CommitOutcome>;
+  commit(
+    changes: readonly Change[],
+    options?: CommitOptions,
+  ): Promise<CommitOutcome>;
   /** Jobs by id, in the order of asking; undefined for what the owner has not. */
   jobs(
     owner: string,

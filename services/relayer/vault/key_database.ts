@@ -150,14 +150,14 @@ export class KeyDatabase {
         this.#putRoot.run(id, masterId, wrapped);
       }
       this.#hasErased = true;
-    }, KEY_ROW_BYTES);
+    }, { bytes: KEY_ROW_BYTES });
   }
 
   /** Adds a data key; on disk when this answers. */
   async add({ owner, keyId, wrapped }: WrappedDataKey): Promise<void> {
     await this.#writer.add(
       () => void this.#insert.run(owner, keyId, wrapped),
-      KEY_ROW_BYTES,
+      { bytes: KEY_ROW_BYTES },
     );
   }
 
@@ -184,7 +184,7 @@ export class KeyDatabase {
       if (Number(changes) === 0) return false;
       this.#hasErased = true;
       return true;
-    }, KEY_ROW_BYTES);
+    }, { bytes: KEY_ROW_BYTES });
   }
 
   /** Writes what waits and closes the file. */

@@ -1,11 +1,11 @@
 /**
- * What is written in one turn goes to the disk in one transaction.
+ * Batches writes: those of one turn go to the disk in one transaction.
  *
  * @module
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { setImmediate, setTimeout } from "node:timers";
+import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
 import { StoreBusyError } from "../store.ts";
 import type { FileErrors } from "./database_file.ts";
@@ -21,6 +21,12 @@ export interface BatcherOptions {
   /** Names the file in errors. */
   readonly errors: FileErrors;
   /**
+   * Milliseconds that a write which can wait does so at most.
+   *
+   * @default {100}
+   */
+  readonly longestWaitMs?: number;
+  /**
    * Called at the end of each transaction, within it.
    *
    * @default nothing
@@ -33,6 +39,19 @@ export interface BatcherOptions {
    * @default nothing
    */
   readonly afterCommit?: () => void;
+}
+
+/** What a {@linkcode Batcher} is told of a write. */
+export interface BatchedWrite {
+  /** About how much memory it takes while it is queued. */
+  readonly bytes: number;
+  /**
+   * Whether it can wait for a moment for another write to share a transaction
+   * with. It keeps its place before all that come after it.
+   *
+   * @default {false}
+   */
+  readonly canWait?: boolean | undefined;
 }
 
 interface Waiting {
@@ -70,6 +89,8 @@ export class Batcher {
   #waiting: Waiting[] = [];
   #queuedBytes = 0;
   #isPlanned = false;
+  /** Runs writes that can wait when no other write has come. */
+  #later: ReturnType<typeof setTimeout> | undefined;
   #msPerPiece = 0.1;
   #restUntilMs = -Infinity;
   #whenIdle: (() => void)[] = [];
@@ -91,19 +112,27 @@ export class Batcher {
    * @throws {StoreFailedError} when the file or its disk failed; whether it was
    * written is not known then
    */
-  async add<T>(apply: () => T, bytes: number): Promise<T> {
+  async add<T>(
+    apply: () => T,
+    { bytes, canWait = false }: BatchedWrite,
+  ): Promise<T> {
     this.#demandRoom(bytes);
     this.#queuedBytes += bytes;
     const answer = new Promise<unknown>((resolve, reject) => {
       this.#waiting.push({ apply, bytes, resolve, reject });
     });
-    this.#plan();
+    if (!canWait) this.#plan();
+    else {this.#later ??= setTimeout(
+        () => this.#plan(),
+        this.#options.longestWaitMs ?? 100,
+      );}
     return await answer as T;
   }
 
-  /** Resolves when nothing waits. */
+  /** Writes what is queued; resolves when nothing is. */
   idle(): Promise<void> {
     if (this.#waiting.length === 0) return Promise.resolve();
+    this.#plan();
     return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
@@ -123,7 +152,9 @@ export class Batcher {
   }
 
   #plan(): void {
-    if (this.#isPlanned) return;
+    clearTimeout(this.#later);
+    this.#later = undefined;
+    if (this.#isPlanned || this.#waiting.length === 0) return;
     this.#isPlanned = true;
     const restMs = this.#restUntilMs - this.#options.monotonicMs();
     if (restMs >= 1) setTimeout(() => this.#run(), restMs);

@@ -15,7 +15,12 @@ import {
   lockFolder,
 } from "../../../shared/sqlite/folder_lock.ts";
 import { migrate } from "../../../shared/sqlite/migrations.ts";
-import type { Change, CommitOutcome, RelayerStore } from "../store.ts";
+import type {
+  Change,
+  CommitOptions,
+  CommitOutcome,
+  RelayerStore,
+} from "../store.ts";
 import { bytesOf, ChangeApplier } from "./change_applier.ts";
 import { FileErrors, openDatabase } from "./database_file.ts";
 import { JobRows } from "./job_rows.ts";
@@ -25,7 +30,7 @@ import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
 import { SideRows } from "./side_rows.ts";
 import { Sweeper } from "./sweeper.ts";
-import { Batcher } from "./batcher.ts";
+import { type BatchedWrite, Batcher } from "./batcher.ts";
 
 /** Options of {@linkcode SqliteStore}. */
 export interface SqliteStoreOptions {
@@ -118,15 +123,19 @@ export class SqliteStore implements RelayerStore {
   }
 
   /** Applies changes; answers when they are on disk. */
-  commit(changes: readonly Change[]): Promise<CommitOutcome> {
+  commit(
+    changes: readonly Change[],
+    { canWait }: CommitOptions = {},
+  ): Promise<CommitOutcome> {
     const [first] = changes;
     if (changes.length === 1 && first?.kind === "remove_namespace") {
       return this.#removeNamespace(first);
     }
-    return this.#write(
-      ({ applier }) => applier.apply(changes),
-      bytesOf(changes),
-    );
+    const bytes = bytesOf(changes);
+    return this.#write(({ applier }) => applier.apply(changes), {
+      bytes,
+      canWait,
+    });
   }
 
   /** Jobs by id. */
@@ -191,7 +200,7 @@ export class SqliteStore implements RelayerStore {
 
   /** Removes rows that have expired. */
   readonly sweep: RelayerStore["sweep"] = (bounds) =>
-    this.#write(({ sweeper }) => sweeper.sweep(bounds), SWEEP_BYTES);
+    this.#write(({ sweeper }) => sweeper.sweep(bounds), { bytes: SWEEP_BYTES });
 
   #open(lock: FolderLock): Opened {
     const { dataFolder, clock } = this.#options;
@@ -245,7 +254,7 @@ export class SqliteStore implements RelayerStore {
       removed = await this.#write(({ memories }) => {
         const nowMs = this.#options.clock.nowMs();
         return memories.removeNamespace(of, { nowMs, limit: REMOVAL_ROWS });
-      }, REMOVAL_BYTES);
+      }, { bytes: REMOVAL_BYTES });
     } while (removed === REMOVAL_ROWS);
     return { kind: "ok" };
   }
@@ -257,10 +266,10 @@ export class SqliteStore implements RelayerStore {
 
   async #write<Answer>(
     apply: (opened: Opened) => Answer,
-    bytes: number,
+    write: BatchedWrite,
   ): Promise<Answer> {
     const opened = this.#demandOpened();
-    return await opened.writer.add(() => apply(opened), bytes);
+    return await opened.writer.add(() => apply(opened), write);
   }
 
   /** Whatever goes wrong becomes a rejection. */
