@@ -76,12 +76,7 @@ export type CreateOutcome =
   /** It was atomic, and nothing was created. */
   | { readonly kind: "refused"; readonly results: readonly CreateResult[] }
   /** Nothing was created, for a reason that is no request's own. */
-  | Failure;
-
-type Failure = Extract<
-  CreateRefusal,
-  { readonly kind: "busy" | "answered_elsewhere" }
->;
+  | Extract<CreateRefusal, { readonly kind: "busy" | "answered_elsewhere" }>;
 
 /** Another request was faster. */
 interface TryAgain {
@@ -285,8 +280,8 @@ export class Creation {
         return { kind: "ok", results };
       case "again":
         return { kind: "again", results: results.map(() => undefined) };
-      default:
-        return outcome;
+      case "answered_elsewhere":
+        return { kind: outcome.kind };
     }
   }
 
@@ -368,7 +363,7 @@ export class Creation {
   async #commit(
     { reservations, writes }: Piece,
     gone: Set<string>,
-  ): Promise<{ readonly kind: "ok" | "again" } | Failure> {
+  ): Promise<{ readonly kind: "ok" | "again" | "answered_elsewhere" }> {
     const [result] = await this.#parts.store.commit([{ writes }]);
     if (result?.kind === "ok") {
       for (const { previous, task, made } of reservations) {

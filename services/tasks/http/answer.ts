@@ -23,7 +23,7 @@ export interface JsonAnswer {
    * Writes the body, with the texts that it has embedded.
    * @default nothing is embedded
    */
-  readonly embedded?: EmbeddedJson;
+  readonly embedded?: EmbeddedJson | undefined;
   /**
    * Further headers.
    * @default none
@@ -93,7 +93,7 @@ export interface JsonOptions extends AnswerOptions {
    * Writes the body, with the texts that it has embedded.
    * @default nothing is embedded
    */
-  readonly embedded?: EmbeddedJson;
+  readonly embedded?: EmbeddedJson | undefined;
 }
 
 /** Options of {@linkcode json} and {@linkcode empty}. */

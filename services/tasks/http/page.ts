@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { EmbeddedJson } from "../engine/embedded_json.ts";
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { list, nullable } from "../../shared/schema/composite.ts";
@@ -229,7 +230,17 @@ export interface PageEntries {
   /** The entries as the API shows them. */
   readonly data: readonly unknown[];
   /** Where the next page begins; absent at the end. */
-  readonly next?: JsonValue;
+  readonly next?: JsonValue | undefined;
+  /**
+   * Further members of the body.
+   * @default none
+   */
+  readonly members?: Readonly<Record<string, unknown>>;
+  /**
+   * Writes the body, with the texts that the entries embed.
+   * @default nothing is embedded
+   */
+  readonly embedded?: EmbeddedJson | undefined;
 }
 
 /** How a page is read. */
@@ -263,11 +274,13 @@ export async function answerPage(
     if (opened.kind === "bad_cursor") return badCursor();
     position = opened.position;
   }
-  const { data, next } = await read(position);
-  if (next === undefined) return json({ data, next: null });
-  const cursor = cursors.seal(scope, next);
-  return json({ data, next: cursor }, {
-    headers: { link: nextPageLink({ url, rawQuery, cursor }) },
+  const { data, next, members, embedded } = await read(position);
+  const cursor = next === undefined ? null : cursors.seal(scope, next);
+  return json({ data, next: cursor, ...members }, {
+    embedded,
+    ...(cursor === null
+      ? {}
+      : { headers: { link: nextPageLink({ url, rawQuery, cursor }) } }),
   });
 }
 

@@ -30,16 +30,12 @@ import {
 } from "../../../shared/schema/values.ts";
 import {
   object,
+  type ObjectOf,
   optional,
   withDefault,
 } from "../../../shared/schema/object.ts";
-import { BULK_ACTIONS, type BulkAction } from "../../engine/bulk/order.ts";
-import {
-  BY,
-  type FilterInput,
-  RANGE_FIELDS,
-  STATUS_WORD,
-} from "./task_filter.ts";
+import { BULK_ACTIONS } from "../../engine/bulk/order.ts";
+import { FILTER_FIELDS, LABEL, STATUS_WORD } from "./task_filter.ts";
 
 /** Most ids of an order, and most tasks that are done at once. */
 export const MAX_AT_ONCE = 10_000;
@@ -58,21 +54,14 @@ function oneOrMore<T>(item: Schema<T>): Schema<readonly T[]> {
   ], { mustBe: "a value nor a list of them" }) as Schema<readonly T[]>;
 }
 
-const LABEL = text({ minLength: 1, maxLength: 200 });
-
 const FILTER = refined(
   object({
     worker: optional(oneOrMore(text({ minLength: 1, maxLength: 128 }))),
     status: optional(oneOrMore(STATUS_WORD)),
-    ...RANGE_FIELDS,
-    by: withDefault(BY, "date"),
-    job: optional(LABEL),
-    group: optional(text({ maxLength: 200 })),
-    key: optional(LABEL),
+    ...FILTER_FIELDS,
     tag: optional(oneOrMore(LABEL)),
     metadata: optional(record(text({ maxLength: 500 }), { maxEntries: 50 })),
     due: optional(boolean()),
-    error: optional(LABEL),
   }),
   // A filter that was forgotten must not mean everything.
   ({ by: _by, tz: _tz, ...conditions }) =>
@@ -83,48 +72,40 @@ const FILTER = refined(
     }],
 );
 
+/** The members of the body of a bulk action. */
+export const BULK_FIELDS = {
+  action: choice(BULK_ACTIONS),
+  ids: optional(nullable(described(
+    list(text({ maxLength: 64 }), {
+      minItems: 1,
+      maxItems: MAX_AT_ONCE,
+      isUnique: true,
+    }),
+    "The tasks by their ids",
+  ))),
+  filter: optional(nullable(described(
+    FILTER,
+    "The tasks by the conditions of lists",
+  ))),
+  dry_run: withDefault(
+    described(boolean(), "Whether only to tell what would be done"),
+    false,
+  ),
+  limit: optional(nullable(described(
+    integer({ minimum: 1 }),
+    "Most tasks; the oldest are meant",
+  ))),
+};
+
 /** The body of a bulk action, as it was read. */
-export interface BulkInput {
-  /** What is done. */
-  readonly action: BulkAction;
-  /** The tasks by their ids. */
-  readonly ids?: readonly string[] | null;
-  /** The tasks by conditions. */
-  readonly filter?: FilterInput | null;
-  /** Whether only to tell what would be done. */
-  readonly dry_run: boolean;
-  /** Most tasks. */
-  readonly limit?: number | null;
-}
+export type BulkInput = ObjectOf<typeof BULK_FIELDS>;
 
 /** The body of a bulk action. */
 export const BULK: Schema<BulkInput> = named(
   "BulkAction",
   described(
     refined(
-      object({
-        action: choice(BULK_ACTIONS),
-        ids: optional(nullable(described(
-          list(text({ maxLength: 64 }), {
-            minItems: 1,
-            maxItems: MAX_AT_ONCE,
-            isUnique: true,
-          }),
-          "The tasks by their ids",
-        ))),
-        filter: optional(nullable(described(
-          FILTER,
-          "The tasks by the conditions of lists",
-        ))),
-        dry_run: withDefault(
-          described(boolean(), "Whether only to tell what would be done"),
-          false,
-        ),
-        limit: optional(nullable(described(
-          integer({ minimum: 1 }),
-          "Most tasks; the oldest are meant",
-        ))),
-      }),
+      object(BULK_FIELDS),
       ({ ids, filter }) =>
         (ids ?? undefined) === undefined !==
             ((filter ?? undefined) === undefined)

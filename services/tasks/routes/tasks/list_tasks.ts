@@ -4,28 +4,67 @@
  * @module
  */
 
-import { TASK_LIST } from "./task_schema.ts";
+import { TASK_FIELD_NAMES, TASK_LIST } from "./task_schema.ts";
 import { seesPayloads } from "../../access/caller.ts";
 import type { Task } from "../../domain/task.ts";
 import { EmbeddedJson } from "../../engine/embedded_json.ts";
 import type { EngineParts } from "../../engine/parts.ts";
-import { type Answer, json } from "../../http/answer.ts";
+import type { TaskPage, TaskPosition } from "../../store/queries.ts";
+import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
-import {
-  badCursor,
-  type CursorScope,
-  filterTextOf,
-  nextPageLink,
-} from "../../http/page.ts";
+import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import type { TaskPage, TaskPosition } from "../../store/queries.ts";
-import { LIST_QUERY, type ListInput } from "./list_query.ts";
-import { readFilter } from "./task_filter.ts";
+import { optional, withDefault } from "../../../shared/schema/object.ts";
+import {
+  prefixed,
+  queryOf,
+  type QuerySchema,
+} from "../../../shared/schema/query.ts";
+import { booleanText, commaList } from "../../../shared/schema/query_values.ts";
+import { described } from "../../../shared/schema/schema.ts";
+import { choice, text } from "../../../shared/schema/values.ts";
+import {
+  FILTER_FIELDS,
+  LABEL,
+  readFilter,
+  STATUS_WORD,
+} from "./task_filter.ts";
 import { type TaskView, viewTask } from "./task_view.ts";
-import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
+import { ORDER, READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 
-type ListCall = Call<ListInput, unknown>;
+const LIST_QUERY = queryOf({
+  worker: optional(described(
+    commaList(text({ maxLength: 128 })),
+    "Names or ids of workers; one that is not there has no tasks",
+  )),
+  status: optional(described(
+    commaList(STATUS_WORD),
+    "Statuses; `active` stands for all of live tasks that are not paused, " +
+      "`final` for those of tasks that have ended",
+  )),
+  ...FILTER_FIELDS,
+  tag: optional(described(commaList(LABEL), "Tags, all of which they have")),
+  metadata: prefixed("metadata.", text({ maxLength: 500 })),
+  due: optional(described(
+    booleanText(),
+    "Whether they may be taken by a worker now",
+  )),
+  sort: withDefault(choice(["date", "created_at"]), "date"),
+  order: withDefault(ORDER, "asc"),
+  ...PAGE_FIELDS,
+  count: withDefault(
+    described(booleanText(), "Whether to count them, up to a bound"),
+    false,
+  ),
+  fields: optional(described(
+    commaList(choice(TASK_FIELD_NAMES)),
+    "The fields to show; the id is shown in any case",
+  )),
+});
+
+type ListInput = typeof LIST_QUERY extends QuerySchema<infer Input> ? Input
+  : never;
 
 /** Makes the route. */
 export function listTasksRoute(parts: TasksParts): AnyRoute {
@@ -53,12 +92,13 @@ export function listTasksRoute(parts: TasksParts): AnyRoute {
 
 async function listTasks(
   { engine, cursors }: TasksParts,
-  call: ListCall,
+  call: Call<ListInput, unknown>,
 ): Promise<Answer> {
   const { store, workers } = engine.parts;
   const { id: tenantId } = tenantOf(call);
-  const { sort, order, limit, cursor, count, fields } = call.query;
-  const read = await readFilter(call.query, { tenantId, workers });
+  const { query } = call;
+  const { sort, order, limit, count, fields } = query;
+  const read = await readFilter(query, { tenantId, workers });
   if (read.kind === "invalid") {
     return invalidRequest(
       read.problems.map(({ field, code, reason }) => ({
@@ -69,58 +109,45 @@ async function listTasks(
     );
   }
   const { filter } = read;
-  const scope: CursorScope = {
-    tenantId,
-    filter: filterTextOf({ list: "tasks", ...filter, sort, order }),
-  };
-  const after = cursor === undefined
-    ? undefined
-    : positionOf(cursors.open(scope, cursor));
-  if (cursor !== undefined && after === undefined) return badCursor();
-  const page = await store.listTasks({
-    ...filter,
-    tenantId,
-    sort,
-    order,
-    limit,
-    count,
-    ...(after === undefined ? {} : { after }),
-  });
-  const next = page.next &&
-    cursors.seal(scope, [page.next.sortMs, page.next.id]);
-  const names = await workerNames(page.tasks, engine.parts);
   const payloads = seesPayloads(callerOf(call));
   const shown = fields === undefined ? undefined : ["id", ...fields];
-  const embedded = new EmbeddedJson();
-  const url = `${call.baseUrl}/v1/tasks`;
-  return json(
-    {
-      data: page.tasks.map((task) => {
-        const workerName = names.get(task.workerId) ?? task.workerId;
-        return only(viewTask(task, { workerName, payloads, embedded }), shown);
-      }),
-      next: next ?? null,
-      ...countOf(page),
+  return await answerPage(call, {
+    cursors,
+    tenantId,
+    filter: filterTextOf({ list: "tasks", ...filter, sort, order }),
+    query,
+    url: `${call.baseUrl}/v1/tasks`,
+    async read(position) {
+      const page = await store.listTasks({
+        ...filter,
+        tenantId,
+        sort,
+        order,
+        limit,
+        count,
+        after: positionOf(position),
+      });
+      const names = await workerNames(page.tasks, engine.parts);
+      const embedded = new EmbeddedJson();
+      return {
+        data: page.tasks.map((task) => {
+          const workerName = names.get(task.workerId) ?? task.workerId;
+          const view = viewTask(task, { workerName, payloads, embedded });
+          return only(view, shown);
+        }),
+        next: page.next && [page.next.sortMs, page.next.id],
+        members: countOf(page),
+        embedded,
+      };
     },
-    next === undefined ? { embedded } : {
-      embedded,
-      headers: {
-        link: nextPageLink({ url, rawQuery: call.rawQuery, cursor: next }),
-      },
-    },
-  );
+  });
 }
 
-function positionOf(
-  outcome: ReturnType<TasksParts["cursors"]["open"]>,
-): TaskPosition | undefined {
-  if (outcome.kind !== "ok" || !Array.isArray(outcome.position)) {
-    return undefined;
-  }
-  const [sortMs, id] = outcome.position;
-  return typeof sortMs === "number" && typeof id === "string"
-    ? { sortMs, id }
-    : undefined;
+/** The position in a cursor of this list, which {@linkcode listTasks} sealed. */
+function positionOf(position: unknown): TaskPosition | undefined {
+  if (position === undefined) return undefined;
+  const [sortMs, id] = position as [number, string];
+  return { sortMs, id };
 }
 
 async function workerNames(

@@ -7,7 +7,11 @@
 import { quote } from "../../../shared/quote.ts";
 import { described, type Schema } from "../../../shared/schema/schema.ts";
 import { choice, text } from "../../../shared/schema/values.ts";
-import { optional } from "../../../shared/schema/object.ts";
+import {
+  type ObjectOf,
+  optional,
+  withDefault,
+} from "../../../shared/schema/object.ts";
 import {
   type InstantRange,
   type InstantRangeInput,
@@ -35,50 +39,52 @@ const STATUS_WORDS: Readonly<Record<string, readonly TaskStatus[]>> = {
 /** A word for one or several statuses. */
 export const STATUS_WORD: Schema<string> = choice(Object.keys(STATUS_WORDS));
 
-/** Parameters that are alike in lists and in bulk actions. */
-export const RANGE_FIELDS = {
-  start: optional(described(
-    text({ minLength: 1, maxLength: 64 }),
-    "From then on: YYYY, YYYY-MM, YYYY-MM-DD or RFC 3339; the whole of it",
-  )),
-  end: optional(described(
-    text({ minLength: 1, maxLength: 64 }),
-    "Up to then, as `start`; the whole of it is included",
-  )),
-  tz: optional(described(
-    text({ minLength: 1, maxLength: 64 }),
-    "The zone of years, months and days; UTC when absent",
-  )),
-};
+/** A label of a task. */
+export const LABEL: Schema<string> = text({ minLength: 1, maxLength: 200 });
 
-/** The time that start and end bound. */
-export const BY: Schema<TaskQuery["by"]> = described(
+const BY: Schema<TaskQuery["by"]> = described(
   choice(["date", "created_at", "finished_at"]),
   "The time that start and end bound",
 );
 
+const TIME = text({ minLength: 1, maxLength: 64 });
+
+/** The conditions that lists and bulk actions write alike. */
+export const FILTER_FIELDS = {
+  start: optional(described(
+    TIME,
+    "From then on: YYYY, YYYY-MM, YYYY-MM-DD or RFC 3339; the whole of it",
+  )),
+  end: optional(described(
+    TIME,
+    "Up to then, as `start`; the whole of it is included",
+  )),
+  tz: optional(described(
+    TIME,
+    "The zone of years, months and days; UTC when absent",
+  )),
+  by: withDefault(BY, "date" as const),
+  job: optional(described(LABEL, "The job")),
+  group: optional(described(
+    text({ maxLength: 200 }),
+    "The group; empty for tasks without one",
+  )),
+  key: optional(described(LABEL, "The key")),
+  error: optional(described(LABEL, "The code of the last error")),
+};
+
 /** A filter as a client wrote it. */
-export interface FilterInput extends InstantRangeInput {
+export interface FilterInput extends ObjectOf<typeof FILTER_FIELDS> {
   /** Names or ids of workers. */
   readonly worker?: readonly string[];
   /** Words for statuses. */
   readonly status?: readonly string[];
-  /** The time that start and end bound. */
-  readonly by: TaskQuery["by"];
-  /** The job. */
-  readonly job?: string;
-  /** The group. */
-  readonly group?: string;
-  /** The key. */
-  readonly key?: string;
   /** All of these tags. */
   readonly tag?: readonly string[];
   /** All of these labels. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** Whether they may be taken now. */
   readonly due?: boolean;
-  /** The code of the last error. */
-  readonly error?: string;
 }
 
 /** One thing that is wrong with a filter. */
@@ -133,17 +139,15 @@ export async function readFilter(
     filter: {
       by,
       ...range,
-      ...(input.worker === undefined
-        ? {}
-        : { workerIds: [...new Set(workerIds)] }),
-      ...(statuses === undefined ? {} : { statuses: [...new Set(statuses)] }),
-      ...(job === undefined ? {} : { job }),
-      ...(group === undefined ? {} : { group }),
-      ...(key === undefined ? {} : { key }),
-      ...(tag === undefined ? {} : { tags: tag }),
-      ...(metadata === undefined ? {} : { metadata }),
-      ...(due === undefined ? {} : { isDue: due }),
-      ...(error === undefined ? {} : { errorCode: error }),
+      workerIds: input.worker && [...new Set(workerIds)],
+      statuses: statuses && [...new Set(statuses)],
+      job,
+      group,
+      key,
+      tags: tag,
+      metadata,
+      isDue: due,
+      errorCode: error,
     },
   };
 }

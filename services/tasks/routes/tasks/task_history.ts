@@ -28,6 +28,7 @@ import {
   type CursorScope,
   filterTextOf,
   nextPageLink,
+  PAGE_FIELDS,
 } from "../../http/page.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
@@ -40,9 +41,8 @@ import {
   commaList,
   integerText,
 } from "../../../shared/schema/query_values.ts";
-import { CURSOR, LIMIT, ORDER } from "./list_query.ts";
 import { findTask, noTask, TASK_PARAMS } from "./task_answer.ts";
-import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
+import { ORDER, READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 import type { Task } from "../../domain/task.ts";
 
 /** Types of records that end an attempt. */
@@ -110,8 +110,7 @@ const HISTORY_QUERY = queryOf({
     "The run, 0 for the first",
   )),
   order: withDefault(ORDER, "asc"),
-  limit: withDefault(LIMIT, 50),
-  cursor: optional(CURSOR),
+  ...PAGE_FIELDS,
   proof: withDefault(
     described(
       booleanText(),
@@ -209,8 +208,7 @@ async function readHistory(
 
 const ATTEMPTS_QUERY = queryOf({
   order: withDefault(ORDER, "asc"),
-  limit: withDefault(LIMIT, 50),
-  cursor: optional(CURSOR),
+  ...PAGE_FIELDS,
 });
 
 type AttemptsCall = Call<

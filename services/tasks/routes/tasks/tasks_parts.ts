@@ -8,6 +8,8 @@ import type { ApiParts } from "../api_parts.ts";
 import type { BodyLimits } from "../../http/route.ts";
 import type { KeyLocks } from "../../engine/key_locks.ts";
 import type { Operations } from "../../engine/bulk/operations.ts";
+import type { Schema } from "../../../shared/schema/schema.ts";
+import { choice } from "../../../shared/schema/values.ts";
 
 /** The parts of these routes. */
 export interface TasksParts extends ApiParts {
@@ -41,3 +43,6 @@ export const WRITES_TASKS = {
   role: "member",
   scope: "tasks:write",
 } as const;
+
+/** Which way a list goes. */
+export const ORDER: Schema<"asc" | "desc"> = choice(["asc", "desc"]);
