@@ -11,7 +11,7 @@ import type { Pausing } from "../../shared/slices.ts";
 import { BlobStoreError } from "../blobs/blob_store.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
 import { StoreBusyError } from "../store/store.ts";
-import { isJsonObject } from "./checks/check.ts";
+import { isJsonObject } from "../../shared/schema/schema.ts";
 
 /** An instant as RFC 3339 text in UTC, with milliseconds. */
 export function wireTime(ms: number): string {

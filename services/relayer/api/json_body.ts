@@ -12,15 +12,23 @@ import {
 } from "../../shared/http/json_shape.ts";
 import { type Answer, refused } from "./answer.ts";
 import {
-  type Checked,
-  type CheckedFields,
-  type Checks,
-  fields,
   isJsonObject,
-} from "./checks/check.ts";
+  readWhole,
+  type Schema,
+} from "../../shared/schema/schema.ts";
+import { faultText } from "./body_schemas.ts";
 
-/** What reading a body comes to. */
-export type FieldsOutcome<T> =
+/** The outcome of reading JSON. */
+export type JsonOutcome<T> =
+  | { readonly kind: "ok"; readonly value: T }
+  | {
+    readonly kind: "invalid";
+    /** What is wrong, as the second half of a message. */
+    readonly reason: string;
+  };
+
+/** The outcome of reading a body. */
+export type BodyOutcome<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "refused"; readonly answer: Answer };
 
@@ -35,39 +43,51 @@ const FAULTS: Readonly<Record<JsonShapeFault["kind"], string>> = {
 };
 
 /**
- * Reads the members of a body that has to be a JSON object.
+ * Reads a body that has to be a JSON object, by its schema.
  *
  * @param action what cannot be done when it is none, such as `remember text`
  */
-export function readFields<C extends Checks>(
+export function readBody<T>(
   bytes: Uint8Array,
-  checks: C,
+  schema: Schema<T>,
   { action }: { readonly action: string },
-): FieldsOutcome<CheckedFields<C>> {
+): BodyOutcome<T> {
   const body = jsonBody(bytes);
-  const checked = body.kind === "ok" ? fields(checks)(body.value, "") : body;
-  return checked.kind === "ok" ? checked : {
-    kind: "refused",
-    answer: refused(400, `Cannot ${action}: ${checked.fault}`),
-  };
+  if (body.kind === "invalid") return refusal(action, body.reason);
+  const read = readWhole(schema, body.value);
+  if (read.kind === "ok") return read;
+  const [fault] = read.faults;
+  return refusal(
+    action,
+    fault === undefined ? "the body is not valid" : faultText(fault),
+  );
+}
+
+function refusal(action: string, reason: string): BodyOutcome<never> {
+  const answer = refused(400, `Cannot ${action}: ${reason}`);
+  return { kind: "refused", answer };
 }
 
 /** The JSON object that some bytes are. */
 export function jsonBody(
   bytes: Uint8Array,
-): Checked<Readonly<Record<string, unknown>>> {
+): JsonOutcome<Readonly<Record<string, unknown>>> {
   const parsed = parseJson(bytes);
-  if (parsed.kind === "bad") return parsed;
+  if (parsed.kind === "invalid") return parsed;
   return isJsonObject(parsed.value)
     ? { kind: "ok", value: parsed.value }
-    : { kind: "bad", fault: "the body is no JSON object" };
+    : { kind: "invalid", reason: "the body is no JSON object" };
 }
 
 /** The JSON that some bytes are. */
-export function parseJson(bytes: Uint8Array): Checked<unknown> {
-  if (!isUtf8(bytes)) return { kind: "bad", fault: "the body is not UTF-8" };
+export function parseJson(bytes: Uint8Array): JsonOutcome<unknown> {
+  if (!isUtf8(bytes)) {
+    return { kind: "invalid", reason: "the body is not UTF-8" };
+  }
   const fault = jsonShapeFault(bytes, LIMITS);
-  if (fault !== undefined) return { kind: "bad", fault: FAULTS[fault.kind] };
+  if (fault !== undefined) {
+    return { kind: "invalid", reason: FAULTS[fault.kind] };
+  }
   const { buffer, byteOffset, byteLength } = bytes;
   // Faster than a decoder of its own, for bodies of usual size.
   const text = Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
@@ -80,6 +100,6 @@ export function parseJson(bytes: Uint8Array): Checked<unknown> {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // The parser's own message would repeat what was sent.
-    return { kind: "bad", fault: "the body is no JSON" };
+    return { kind: "invalid", reason: "the body is no JSON" };
   }
 }

@@ -7,7 +7,7 @@
 import { Buffer } from "node:buffer";
 import type { FeedPosition } from "../store/store.ts";
 import { type Answer, refused } from "./answer.ts";
-import { isJsonObject } from "./checks/check.ts";
+import { isJsonObject } from "../../shared/schema/schema.ts";
 
 /** The listings that have pages. */
 export type Listing = "memories" | "namespaces";

@@ -161,14 +161,32 @@ interface Member {
 /** Most of a client's name that a message repeats. */
 const SHOWN_CHARS = 64;
 
+/** What an object is forgiven; see {@linkcode object}. */
+export interface ObjectOptions {
+  /**
+   * Whether unknown members are left alone, for clients newer than the service.
+   * @default {false} they are faults
+   */
+  readonly isOpen?: boolean;
+  /**
+   * Whether null means absence for members that may be absent, as clients in
+   * other languages send it.
+   * @default {false} the member's schema reads null
+   */
+  readonly isNullAbsent?: boolean;
+}
+
 /**
- * An object of these members and no others: an unknown one is a fault, since it
- * is most often a misspelt known one. Members are read on their own, so names
+ * An object of these members and, unless it is open, no others: an unknown one is
+ * a fault, since it is most often a misspelt known one. Members are read on their own, so names
  * such as `__proto__` in what a client sends are unknown names like others.
  *
  * @throws {TypeError} when a member has the name of something all objects have
  */
-export function object<F extends Fields>(fields: F): Schema<ObjectOf<F>> {
+export function object<F extends Fields>(
+  fields: F,
+  { isOpen = false, isNullAbsent = false }: ObjectOptions = {},
+): Schema<ObjectOf<F>> {
   const members = new Map(
     Object.entries(fields).map((
       [name, field],
@@ -199,9 +217,11 @@ export function object<F extends Fields>(fields: F): Schema<ObjectOf<F>> {
       const given = value[name];
       if (given === undefined) continue;
       if (member === undefined) {
+        if (isOpen) continue;
         isGood = reportUnknown(name, { at, faults, writable });
         continue;
       }
+      if (given === null && isNullAbsent && !member.isRequired) continue;
       const { schema } = member;
       const taken = schema === undefined
         ? given
@@ -219,7 +239,7 @@ export function object<F extends Fields>(fields: F): Schema<ObjectOf<F>> {
 
   return {
     read,
-    json: jsonOf(fields),
+    json: { ...jsonOf(fields), additionalProperties: isOpen },
     definitions: definitionsOf(Object.values(fields).map(shapeOf)),
   };
 }
@@ -305,7 +325,6 @@ function jsonOf(fields: Fields): JsonSchema {
     type: "object",
     properties: Object.fromEntries(properties),
     ...required.length === 0 ? {} : { required },
-    additionalProperties: false,
   };
 }
 

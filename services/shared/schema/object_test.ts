@@ -203,3 +203,17 @@ function faultsOf(
   const outcome = readWhole(schema, value);
   return outcome.kind === "invalid" ? outcome.faults : [];
 }
+
+Deno.test("object() leaves unknown members alone and takes null for absence where asked to", () => {
+  const schema = object(
+    { name: text(), size: optional(integer()), kind: withDefault(text(), "a") },
+    { isOpen: true, isNullAbsent: true },
+  );
+  const given = { name: "x", size: null, kind: null, more: [1] };
+  assertEquals(readWhole(schema, given), {
+    kind: "ok",
+    value: { name: "x", kind: "a" },
+  });
+  assertEquals(readWhole(schema, { name: null }).kind, "invalid");
+  assertEquals(schema.json.additionalProperties, true);
+});

@@ -4,11 +4,12 @@
  * @module
  */
 
+import { isRecordId, members } from "../body_schemas.ts";
+import { list } from "../../../shared/schema/composite.ts";
+import { text } from "../../../shared/schema/values.ts";
 import type { JobRow, JobStatus, MemoryRow } from "../../store/rows.ts";
 import { type Answer, ok, refused } from "../answer.ts";
-import { bad, type Check, good, list } from "../checks/check.ts";
-import { isRecordId } from "../checks/text_checks.ts";
-import { readFields } from "../json_body.ts";
+import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
 import { MAX_BULK_ITEMS } from "./remember_routes.ts";
@@ -86,16 +87,13 @@ function statusRoute({ jobWatch, store }: JobParts): SignedRoute {
 }
 
 function bulkStatusRoute({ store }: JobParts): SignedRoute {
-  const checks = {
-    job_ids: list(anyId, { minItems: 1, maxItems: MAX_BULK_ITEMS }),
-  };
   return {
     access: "signed",
     method: "POST",
     path: "/api/remember/bulk/status",
     maxBodyBytes: MAX_SMALL_BODY_BYTES,
     async answer({ caller, body }) {
-      const read = readFields(body, checks, { action: "look jobs up" });
+      const read = readBody(body, JOB_IDS, { action: "look jobs up" });
       if (read.kind === "refused") return read.answer;
       const ids = read.value.job_ids;
       const views = await viewsOf(ids, { store, owner: caller.owner });
@@ -131,11 +129,13 @@ async function viewsOf(
   return views;
 }
 
-/** What is no id names no job, which is an answer as good as any. */
-const anyId: Check<string> = (value, name) =>
-  typeof value === "string" && value.isWellFormed()
-    ? good(value)
-    : bad(name, "is no string");
+/** A text that is not an id is not found as a job, which is an answer too. */
+const JOB_IDS = members({
+  job_ids: list(text({ maxLength: MAX_SMALL_BODY_BYTES }), {
+    minItems: 1,
+    maxItems: MAX_BULK_ITEMS,
+  }),
+});
 
 const NO_JOB: Answer = refused(404, "Cannot find job: there is none such");
 

@@ -4,20 +4,22 @@
  * @module
  */
 
+import {
+  BASE64_BYTES,
+  cappedCount,
+  members,
+  NAMESPACE,
+  ORDERING_FIELDS,
+  orderingOf,
+  unitVector,
+} from "../body_schemas.ts";
+import { withDefault } from "../../../shared/schema/object.ts";
 import type { Caller } from "../../auth/authenticate.ts";
 import { blobIdOf, type CatalogEntry } from "../../blobs/blob_store.ts";
 import type { NewMemory } from "../../store/rows.ts";
 import type { Metadata } from "../../vault/vault.ts";
 import { ok } from "../answer.ts";
-import { type Check, good, withDefault } from "../checks/check.ts";
-import {
-  namespace,
-  orderingChecks,
-  orderingOf,
-} from "../checks/memory_checks.ts";
-import { cappedCount, unitVector } from "../checks/number_checks.ts";
-import { base64 } from "../checks/text_checks.ts";
-import { readFields } from "../json_body.ts";
+import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
 import {
@@ -182,18 +184,18 @@ export function manualRoutes(
 }
 
 function rememberManualRoute(parts: ManualParts): SignedRoute {
-  const checks = {
-    encrypted_data: base64,
-    vector: vectorOf(parts),
-    namespace,
-  };
+  const schema = members({
+    encrypted_data: BASE64_BYTES,
+    vector: unitVector(parts.embedder.width),
+    namespace: NAMESPACE,
+  });
   return {
     access: "signed",
     method: "POST",
     path: "/api/remember/manual",
     maxBodyBytes: MAX_BODY_BYTES,
     async answer({ caller, body, pausing }) {
-      const read = readFields(body, checks, { action: "remember data" });
+      const read = readBody(body, schema, { action: "remember data" });
       if (read.kind === "refused") return read.answer;
       await pausing.pause();
       const { encrypted_data: bytes, vector, namespace } = read.value;
@@ -212,20 +214,19 @@ function rememberManualRoute(parts: ManualParts): SignedRoute {
 function recallManualRoute(
   parts: Pick<RelayerParts, "embedder" | "recall">,
 ): SignedRoute {
-  const { sort: _sort, ...weighing } = orderingChecks;
-  const checks = {
-    vector: vectorOf(parts),
+  const schema = members({
+    vector: unitVector(parts.embedder.width),
     limit: withDefault(cappedCount(MAX_RECALL_LIMIT), DEFAULT_RECALL_LIMIT),
-    namespace,
-    ...weighing,
-  };
+    namespace: NAMESPACE,
+    scoring_weights: ORDERING_FIELDS.scoring_weights,
+  });
   return {
     access: "signed",
     method: "POST",
     path: "/api/recall/manual",
     maxBodyBytes: MAX_BODY_BYTES,
     async answer({ caller, body, signal, pausing }) {
-      const read = readFields(body, checks, { action: "recall" });
+      const read = readBody(body, schema, { action: "recall" });
       if (read.kind === "refused") return read.answer;
       const { vector, limit, namespace } = read.value;
       const outcome = await parts.recall.find({
@@ -244,15 +245,5 @@ function recallManualRoute(
         total: outcome.memories.length,
       });
     },
-  };
-}
-
-/** Vectors of other widths compare with nothing. */
-function vectorOf(
-  { embedder }: Pick<RelayerParts, "embedder">,
-): Check<Float32Array> {
-  return (value, name) => {
-    const checked = unitVector(embedder.width)(value, name);
-    return checked.kind === "ok" ? good(checked.value) : checked;
   };
 }

@@ -9,6 +9,7 @@
  * @module
  */
 
+import { isRecordId } from "../body_schemas.ts";
 import {
   blobIdOf,
   BlobStoreError,
@@ -18,7 +19,6 @@ import type { JobRow, MemoryRow } from "../../store/rows.ts";
 import type { Change } from "../../store/store.ts";
 import { readEnvelope } from "../../vault/envelope.ts";
 import { type Answer, ok, refused } from "../answer.ts";
-import { isRecordId } from "../checks/text_checks.ts";
 import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
 

@@ -5,20 +5,24 @@
  * @module
  */
 
+import {
+  cappedCount,
+  INSTANT_MS,
+  MAX_MODEL_TEXT_BYTES,
+  members,
+  NAMESPACE,
+  ORDERING_FIELDS,
+  orderingOf,
+  text,
+} from "../body_schemas.ts";
+import { optional, withDefault } from "../../../shared/schema/object.ts";
+import { readWhole } from "../../../shared/schema/schema.ts";
 import { finishInSlices } from "../../concurrency/steps.ts";
 import { type Fact, MAX_FACTS } from "../../extract/extractor.ts";
 import { vectorTextSteps } from "../../jobs/text_vectors.ts";
 import { ok, unavailableAnswer } from "../answer.ts";
-import { optional, withDefault } from "../checks/check.ts";
-import {
-  namespace,
-  orderingChecks,
-  orderingOf,
-} from "../checks/memory_checks.ts";
-import { cappedCount, instant } from "../checks/number_checks.ts";
-import { MAX_MODEL_TEXT_BYTES, text } from "../checks/text_checks.ts";
 import { deadlineSignal } from "../deadline.ts";
-import { readFields } from "../json_body.ts";
+import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedCall, type SignedRoute } from "../route.ts";
 import {
@@ -51,11 +55,11 @@ const MAX_KNOWN_BYTES = 65_536;
 /** What of such a memory is shown: no fact is longer, and a memory may be a book. */
 const MAX_KNOWN_CHARS = 1_000;
 
-const ANALYZE_CHECKS = {
+const ANALYZE = members({
   text: text(MAX_MODEL_TEXT_BYTES),
-  namespace,
-  occurred_at: optional(instant),
-};
+  namespace: NAMESPACE,
+  occurred_at: optional(INSTANT_MS),
+});
 
 /** The route. */
 export function analyzeRoute(parts: AnalyzeParts): SignedRoute {
@@ -65,7 +69,7 @@ export function analyzeRoute(parts: AnalyzeParts): SignedRoute {
     path: "/api/analyze",
     maxBodyBytes: MAX_BODY_BYTES,
     async answer(call) {
-      const read = readFields(call.body, ANALYZE_CHECKS, {
+      const read = readBody(call.body, ANALYZE, {
         action: "analyze text",
       });
       if (read.kind === "refused") return read.answer;
@@ -119,7 +123,8 @@ const FACT = text(MAX_MODEL_TEXT_BYTES);
 
 /** A model may write anything. */
 function isStorable({ text, importance }: Fact): boolean {
-  return FACT(text, "fact").kind === "ok" && importance >= 0 && importance <= 1;
+  return readWhole(FACT, text).kind === "ok" && importance >= 0 &&
+    importance <= 1;
 }
 
 const NOTHING = { kind: "accepted", jobIds: [] } as const;
@@ -183,7 +188,7 @@ async function knownTexts(
   );
 }
 
-const EMBED_CHECKS = { text: text(MAX_MODEL_TEXT_BYTES) };
+const EMBED = members({ text: text(MAX_MODEL_TEXT_BYTES) });
 
 /** The route. A text is shortened as it would be when it is remembered. */
 export function embedRoute(
@@ -195,7 +200,7 @@ export function embedRoute(
     path: "/api/embed",
     maxBodyBytes: MAX_BODY_BYTES,
     async answer({ body, signal, pausing }) {
-      const read = readFields(body, EMBED_CHECKS, { action: "embed text" });
+      const read = readBody(body, EMBED, { action: "embed text" });
       if (read.kind === "refused") return read.answer;
       const { text } = read.value;
       const steps = vectorTextSteps(text);
@@ -226,14 +231,12 @@ const MAX_FIND_MS = 10_000;
 /** The longest that answering may take. */
 const MAX_ANSWER_MS = 45_000;
 
-const { sort: _sort, ...WEIGHING } = orderingChecks;
-
-const ASK_CHECKS = {
+const ASK = members({
   question: text(MAX_MODEL_TEXT_BYTES),
   limit: withDefault(cappedCount(MAX_RECALL_LIMIT), DEFAULT_ASK_LIMIT),
-  namespace,
-  ...WEIGHING,
-};
+  namespace: NAMESPACE,
+  scoring_weights: ORDERING_FIELDS.scoring_weights,
+});
 
 /** The route. It tells which memories the answer rests on, and no others. */
 export function askRoute(parts: AskParts): SignedRoute {
@@ -244,7 +247,7 @@ export function askRoute(parts: AskParts): SignedRoute {
     path: "/api/ask",
     maxBodyBytes: MAX_BODY_BYTES,
     async answer({ caller, body, signal: gone, pausing }) {
-      const read = readFields(body, ASK_CHECKS, { action: "answer question" });
+      const read = readBody(body, ASK, { action: "answer question" });
       if (read.kind === "refused") return read.answer;
       const { question, limit, namespace } = read.value;
       const found = await recall.recall({

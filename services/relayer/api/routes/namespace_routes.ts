@@ -4,12 +4,11 @@
  * @module
  */
 
+import { clampedCount, members, NAMESPACE } from "../body_schemas.ts";
+import { withDefault } from "../../../shared/schema/object.ts";
 import { ok, unavailableAnswer } from "../answer.ts";
-import { withDefault } from "../checks/check.ts";
-import { namespace } from "../checks/memory_checks.ts";
-import { clampedCount } from "../checks/number_checks.ts";
 import { deadlineSignal } from "../deadline.ts";
-import { readFields } from "../json_body.ts";
+import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
 
@@ -24,6 +23,13 @@ const MAX_RESTORE_MS = 55_000;
 
 const DEFAULT_RESTORE_LIMIT = 10;
 
+const NAMED = members({ namespace: NAMESPACE });
+
+const RESTORE = members({
+  namespace: NAMESPACE,
+  limit: withDefault(clampedCount({ min: 1, max: 100 }), DEFAULT_RESTORE_LIMIT),
+});
+
 /** The routes. */
 export function namespaceRoutes(
   parts: NamespaceParts,
@@ -34,20 +40,13 @@ export function namespaceRoutes(
 function restoreRoute(
   { clock, logger, restorer }: NamespaceParts,
 ): SignedRoute {
-  const checks = {
-    namespace,
-    limit: withDefault(
-      clampedCount({ min: 1, max: 100 }),
-      DEFAULT_RESTORE_LIMIT,
-    ),
-  };
   return {
     access: "signed",
     method: "POST",
     path: "/api/restore",
     maxBodyBytes: MAX_SMALL_BODY_BYTES,
     async answer({ caller, body, signal: gone, pausing }) {
-      const read = readFields(body, checks, { action: "restore namespace" });
+      const read = readBody(body, RESTORE, { action: "restore namespace" });
       if (read.kind === "refused") return read.answer;
       const { namespace, limit } = read.value;
       const { owner } = caller;
@@ -98,7 +97,7 @@ function forgetRoute({ index, store }: NamespaceParts): SignedRoute {
     path: "/api/forget",
     maxBodyBytes: MAX_SMALL_BODY_BYTES,
     async answer({ caller, body }) {
-      const read = readFields(body, { namespace }, {
+      const read = readBody(body, NAMED, {
         action: "forget namespace",
       });
       if (read.kind === "refused") return read.answer;
@@ -121,7 +120,7 @@ function statsRoute({ store }: NamespaceParts): SignedRoute {
     path: "/api/stats",
     maxBodyBytes: MAX_SMALL_BODY_BYTES,
     async answer({ caller, body }) {
-      const read = readFields(body, { namespace }, {
+      const read = readBody(body, NAMED, {
         action: "count memories",
       });
       if (read.kind === "refused") return read.answer;

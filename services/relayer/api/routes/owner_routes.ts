@@ -273,8 +273,8 @@ export function ownerTokenRoute(
         case "bad_owner":
           return refused(
             400,
-            read.kind === "bad"
-              ? `Cannot make token: ${read.fault}`
+            read.kind === "invalid"
+              ? `Cannot make token: ${read.reason}`
               : 'Cannot make token: "owner" is no address',
           );
         case "refused":

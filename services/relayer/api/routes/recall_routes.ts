@@ -4,23 +4,28 @@
  * @module
  */
 
+import {
+  cappedCount,
+  cappedPositive,
+  MAX_MODEL_TEXT_BYTES,
+  members,
+  METADATA,
+  NAMESPACE,
+  ORDERING_FIELDS,
+  orderingOf,
+  RECORD_ID,
+  text,
+} from "../body_schemas.ts";
+import { optional, withDefault } from "../../../shared/schema/object.ts";
+import { list } from "../../../shared/schema/composite.ts";
 import type {
   RecalledMemory,
   RecallOutcome,
 } from "../../recall/recall_request.ts";
 import type { Metadata } from "../../vault/vault.ts";
 import { type Answer, ok, refused, wireTime } from "../answer.ts";
-import { list, optional, withDefault } from "../checks/check.ts";
-import {
-  metadata,
-  namespace,
-  orderingChecks,
-  orderingOf,
-} from "../checks/memory_checks.ts";
-import { cappedCount, cappedPositive } from "../checks/number_checks.ts";
-import { MAX_MODEL_TEXT_BYTES, recordId, text } from "../checks/text_checks.ts";
 import { nowOf } from "../deadline.ts";
-import { readFields } from "../json_body.ts";
+import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
 
@@ -96,15 +101,15 @@ export const MAX_RECALL_MS = 60_000;
 
 const DEFAULT_RETRY_MS = 5_000;
 
-const CHECKS = {
+const RECALL = members({
   query: text(MAX_MODEL_TEXT_BYTES),
   limit: optional(cappedCount(MAX_RECALL_LIMIT)),
-  namespace,
-  ...orderingChecks,
-  filter: optional(metadata),
-  ids: optional(list(recordId, { minItems: 1, maxItems: MAX_RECALL_LIMIT })),
+  namespace: NAMESPACE,
+  ...ORDERING_FIELDS,
+  filter: optional(METADATA),
+  ids: optional(list(RECORD_ID, { minItems: 1, maxItems: MAX_RECALL_LIMIT })),
   deadline_ms: withDefault(cappedPositive(MAX_RECALL_MS), MAX_RECALL_MS),
-};
+});
 
 /**
  * The route. An answer has a bound of bytes; ids that there was no room for are
@@ -119,7 +124,7 @@ export function recallRoute(
     path: "/api/recall",
     maxBodyBytes: MAX_BODY_BYTES,
     async answer({ caller, body, arrivedMs, signal, pausing }) {
-      const read = readFields(body, CHECKS, { action: "recall" });
+      const read = readBody(body, RECALL, { action: "recall" });
       if (read.kind === "refused") return read.answer;
       const { query, limit, namespace, filter, ids, deadline_ms } = read.value;
       // The client counts from when it sent the request.

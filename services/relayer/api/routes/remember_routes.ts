@@ -4,18 +4,22 @@
  * @module
  */
 
-import { quote } from "../../../shared/quote.ts";
-import type { AcceptOutcome, NewText } from "../../jobs/intake.ts";
-import { type Answer, ok, refused } from "../answer.ts";
-import { type Check, fields, good, list, optional } from "../checks/check.ts";
-import { importance, metadata, namespace } from "../checks/memory_checks.ts";
 import {
+  IMPORTANCE,
   MAX_TEXT_BYTES,
-  recordId,
-  shortName,
+  members,
+  METADATA,
+  NAMESPACE,
+  RECORD_ID,
+  SHORT_NAME,
   text,
-} from "../checks/text_checks.ts";
-import { readFields } from "../json_body.ts";
+} from "../body_schemas.ts";
+import { optional } from "../../../shared/schema/object.ts";
+import { list } from "../../../shared/schema/composite.ts";
+import { quote } from "../../../shared/quote.ts";
+import type { AcceptOutcome } from "../../jobs/intake.ts";
+import { type Answer, ok, refused } from "../answer.ts";
+import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
 
@@ -55,23 +59,22 @@ export function overQuota(quotaBytes: number): Answer {
 /** Most texts of one request. */
 export const MAX_BULK_ITEMS = 20;
 
-const TEXT_CHECKS = {
+const TEXT_FIELDS = {
   text: text(MAX_TEXT_BYTES),
-  namespace,
-  importance,
-  metadata: optional(metadata),
-  supersedes: optional(recordId),
+  namespace: NAMESPACE,
+  importance: IMPORTANCE,
+  metadata: optional(METADATA),
+  supersedes: optional(RECORD_ID),
 };
 
-const KEY_CHECK = { idempotency_key: optional(shortName) };
+const KEY_FIELD = { idempotency_key: optional(SHORT_NAME) };
 
-/** A text of a list. */
-const newText: Check<NewText> = (value, name) => {
-  const checked = fields(TEXT_CHECKS)(value, name);
-  if (checked.kind === "bad") return checked;
-  const { text, namespace, ...rest } = checked.value;
-  return good({ text, namespace, ...rest });
-};
+const NEW_TEXT = members({ ...TEXT_FIELDS, ...KEY_FIELD });
+
+const NEW_TEXTS = members({
+  items: list(members(TEXT_FIELDS), { minItems: 1, maxItems: MAX_BULK_ITEMS }),
+  ...KEY_FIELD,
+});
 
 /** The routes. */
 export function rememberRoutes(
@@ -89,9 +92,7 @@ function rememberRoute(
     path: "/api/remember",
     maxBodyBytes: MAX_BODY_BYTES,
     async answer({ caller, body, pausing }) {
-      const read = readFields(body, { ...TEXT_CHECKS, ...KEY_CHECK }, {
-        action: "remember text",
-      });
+      const read = readBody(body, NEW_TEXT, { action: "remember text" });
       if (read.kind === "refused") return read.answer;
       const { text, namespace, idempotency_key: idempotencyKey, ...rest } =
         read.value;
@@ -105,17 +106,13 @@ function rememberRoute(
 }
 
 function bulkRoute({ intake }: Pick<RelayerParts, "intake">): SignedRoute {
-  const checks = {
-    items: list(newText, { minItems: 1, maxItems: MAX_BULK_ITEMS }),
-    ...KEY_CHECK,
-  };
   return {
     access: "signed",
     method: "POST",
     path: "/api/remember/bulk",
     maxBodyBytes: MAX_BODY_BYTES,
     async answer({ caller, body, pausing }) {
-      const read = readFields(body, checks, { action: "remember texts" });
+      const read = readBody(body, NEW_TEXTS, { action: "remember texts" });
       if (read.kind === "refused") return read.answer;
       const { items, idempotency_key: idempotencyKey } = read.value;
       const outcome = await intake.accept(caller, items, {

@@ -166,7 +166,7 @@ export function rpcRoutes(
     maxBodyBytes: MAX_SMALL_BODY_BYTES,
     async answer({ body }) {
       const read = parseJson(body);
-      if (read.kind === "bad") return parseError(read.fault);
+      if (read.kind === "invalid") return parseError(read.reason);
       const reply = await answerRpc(read.value);
       // Nobody wanted an answer (JSON-RPC 2.0, 4.1).
       return reply === undefined ? { status: 204 } : ok(reply);

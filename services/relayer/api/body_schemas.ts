@@ -1,0 +1,399 @@
+/**
+ * Schemas of the bodies of requests: what the values that clients send have to be
+ * like. What is wrong with a body is told by {@linkcode faultText}.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import { quote } from "../../shared/quote.ts";
+import {
+  type Parsed,
+  parsed,
+  record,
+  refined,
+} from "../../shared/schema/composite.ts";
+import {
+  cannotTake,
+  type Fault,
+  pointerTo,
+  report,
+  reportKind,
+} from "../../shared/schema/fault.ts";
+import {
+  type DefaultField,
+  type Fields,
+  object,
+  type ObjectOf,
+  optional,
+  type OptionalField,
+  withDefault,
+} from "../../shared/schema/object.ts";
+import { definitionsOf, type Schema } from "../../shared/schema/schema.ts";
+import {
+  choice,
+  number,
+  text as plainText,
+} from "../../shared/schema/values.ts";
+import type { Ordering } from "../recall/recall_request.ts";
+import type { Metadata } from "../vault/vault.ts";
+
+/** The namespace of requests that name none. */
+export const DEFAULT_NAMESPACE = "default";
+
+/** Longest text that is remembered, in bytes of UTF-8. */
+export const MAX_TEXT_BYTES = 1_048_576;
+
+/** Longest text that a model gets, in bytes of UTF-8. */
+export const MAX_MODEL_TEXT_BYTES = 65_536;
+
+const MAX_NAME_BYTES = 255;
+const MAX_METADATA_MEMBERS = 32;
+const MAX_METADATA_NAME_BYTES = 64;
+const MAX_METADATA_VALUE_BYTES = 1_024;
+/** A hundred years. */
+const MAX_HALF_LIFE_DAYS = 36_500;
+const MIN_HALF_LIFE_DAYS = 1e-6;
+const CONTROL = /\p{Cc}/u;
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const INSTANT =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+
+/**
+ * An object whose other members are left alone, since newer clients may send
+ * more than is known here, and in which null means absence, since clients in
+ * other languages send it.
+ */
+export function members<F extends Fields>(fields: F): Schema<ObjectOf<F>> {
+  return object(fields, { isOpen: true, isNullAbsent: true });
+}
+
+/** What is wrong with a body, as the second half of a message. */
+export function faultText({ pointer, detail }: Fault): string {
+  const name = pointer.slice(1)
+    .replaceAll(/\/(\d+)(?=\/|$)/g, "[$1]").replaceAll("/", ".")
+    .replaceAll("~1", "/").replaceAll("~0", "~");
+  const subject = name === "" ? "the body" : quote(name);
+  // Details say "Cannot ...: it ...", and "it" has its name here.
+  const [, state = detail] = /^Cannot .*?: (.*)$/s.exec(detail) ?? [];
+  return state.startsWith("it ")
+    ? `${subject} ${state.slice("it ".length)}`
+    : `${subject}: ${state}`;
+}
+
+/**
+ * A text with something in it, of at most `maxBytes` of UTF-8. One that has half a
+ * surrogate pair has no UTF-8 at all, so it is refused.
+ */
+export function text(maxBytes: number): Schema<string> {
+  return {
+    read(value, at, faults) {
+      if (typeof value !== "string") {
+        return reportKind(value, { at, faults, wanted: "text" });
+      }
+      const state = utf8Fault(value, maxBytes);
+      if (state !== undefined) return refuse(state, { at, faults });
+      return value.trim() === ""
+        ? refuse("it is blank", { at, faults })
+        : value;
+    },
+    json: { type: "string", minLength: 1, maxLength: maxBytes },
+    definitions: definitionsOf([]),
+  };
+}
+
+/** A name: a short text without control characters. */
+export const SHORT_NAME: Schema<string> = parsed(
+  text(MAX_NAME_BYTES),
+  (value): Parsed<string> =>
+    CONTROL.test(value)
+      ? invalid("it has a control character")
+      : { kind: "ok", value },
+);
+
+/** The id of a job or a memory. */
+export const RECORD_ID: Schema<string> = plainText({
+  minLength: 1,
+  maxLength: 64,
+  pattern: ID,
+  mustBe: "an id: 1 to 64 letters, digits, _ and -",
+});
+
+/** Whether a text has the form of an id of a job or a memory. */
+export function isRecordId(id: string): boolean {
+  return ID.test(id);
+}
+
+/** Bytes, at least one, as base64 with its padding (RFC 4648, 4). */
+export const BASE64_BYTES: Schema<Uint8Array<ArrayBuffer>> = {
+  read(value, at, faults) {
+    if (typeof value !== "string") {
+      return reportKind(value, { at, faults, wanted: "base64" });
+    }
+    if (value === "") return refuse("it is empty", { at, faults });
+    return value.length % 4 === 0 && BASE64.test(value)
+      ? new Uint8Array(Buffer.from(value, "base64"))
+      : refuse("it is not base64", { at, faults });
+  },
+  json: { type: "string", format: "byte" },
+  definitions: definitionsOf([]),
+};
+
+/** A whole number from 1 on, for which `max` is enough. */
+export function cappedCount(max: number): Schema<number> {
+  return parsed(number({ minimum: 1 }), whole((value) => Math.min(value, max)));
+}
+
+/** A whole number, moved into a span. */
+export function clampedCount(
+  { min, max }: { readonly min: number; readonly max: number },
+): Schema<number> {
+  return parsed(
+    number(),
+    whole((value) => Math.min(Math.max(value, min), max)),
+  );
+}
+
+/** A number above 0, for which `max` is enough. */
+export function cappedPositive(max: number): Schema<number> {
+  return parsed(
+    number(),
+    (value): Parsed<number> =>
+      value > 0
+        ? { kind: "ok", value: Math.min(value, max) }
+        : invalid("it is not above 0"),
+  );
+}
+
+/**
+ * A vector of a width, which gets the length 1; a vector of the length 0 has no
+ * direction to compare.
+ */
+export function unitVector(width: number): Schema<Float32Array> {
+  return {
+    read(value, at, faults) {
+      if (!Array.isArray(value)) {
+        return reportKind(value, { at, faults, wanted: "a list" });
+      }
+      const items: readonly unknown[] = value;
+      if (items.length !== width) {
+        return refuse(`it has ${items.length} numbers, not ${width}`, {
+          at,
+          faults,
+        });
+      }
+      const numbers = new Float64Array(width);
+      let largest = 0;
+      for (const [index, item] of items.entries()) {
+        if (typeof item !== "number" || !Number.isFinite(item)) {
+          const place = { at: pointerTo(at, index), faults };
+          return refuse("it is not a finite number", place);
+        }
+        numbers[index] = item;
+        largest = Math.max(largest, Math.abs(item));
+      }
+      return largest === 0
+        ? refuse("it has no direction: all its numbers are 0", { at, faults })
+        : normalized(numbers, largest);
+    },
+    json: {
+      type: "array",
+      items: { type: "number" },
+      minItems: width,
+      maxItems: width,
+    },
+    definitions: definitionsOf([]),
+  };
+}
+
+/** An instant (RFC 3339), as milliseconds since the epoch. */
+export const INSTANT_MS: Schema<number> = {
+  read(value, at, faults) {
+    const match = typeof value === "string" ? INSTANT.exec(value) : null;
+    const ms = match === null ? NaN : Date.parse(match[0]);
+    const [, year, month, day] = (match ?? []).map(Number);
+    // The runtime takes the 30th of February for the 2nd of March.
+    return Number.isNaN(ms) ||
+        Number(day) > lastDay(Number(year), Number(month))
+      ? refuse("it is not a time such as 2030-01-31T12:00:00Z", { at, faults })
+      : ms;
+  },
+  json: { type: "string", format: "date-time" },
+  definitions: definitionsOf([]),
+};
+
+/** A namespace. */
+export const NAMESPACE: DefaultField<string> = withDefault(
+  SHORT_NAME,
+  DEFAULT_NAMESPACE,
+);
+
+/** How much a memory matters. */
+export const IMPORTANCE: OptionalField<number> = optional(
+  number({ minimum: 0, maximum: 1 }),
+);
+
+/** What a client says of a memory. */
+export const METADATA: Schema<Metadata> = record<string | number | boolean>(
+  {
+    read: readMetadataValue,
+    json: { type: ["string", "number", "boolean"] },
+    definitions: definitionsOf([]),
+  },
+  {
+    maxEntries: MAX_METADATA_MEMBERS,
+    names: {
+      read(value, at, faults) {
+        return typeof value === "string" && isMetadataName(value)
+          ? value
+          : refuse(
+            `it is not a name of 1 to ${MAX_METADATA_NAME_BYTES} bytes ` +
+              "without control characters",
+            { at, faults },
+          );
+      },
+      json: { minLength: 1, maxLength: MAX_METADATA_NAME_BYTES },
+      definitions: definitionsOf([]),
+    },
+  },
+);
+
+const WEIGHT = number({ minimum: 0, maximum: 100 });
+
+/** Weights as clients send them. */
+const WEIGHTS = refined(
+  // A misspelt one would have no effect, without a word about why.
+  object({
+    semantic: withDefault(WEIGHT, 1),
+    recency: withDefault(WEIGHT, 0),
+    recency_half_life_days: withDefault(
+      number({ minimum: 0, maximum: MAX_HALF_LIFE_DAYS }),
+      30,
+    ),
+    importance: withDefault(WEIGHT, 0),
+  }, { isNullAbsent: true }),
+  ({ recency, recency_half_life_days: halfLifeDays }) =>
+    recency > 0 && halfLifeDays < MIN_HALF_LIFE_DAYS
+      ? [{
+        pointer: "/recency_half_life_days",
+        reason: cannotTake(`it is below ${MIN_HALF_LIFE_DAYS}`),
+      }]
+      : [],
+);
+
+/** How much each term weighs when hits are put in order. */
+export interface Weights {
+  /** Of the similarity. */
+  readonly semantic: number;
+  /** Of how new it is. */
+  readonly recency: number;
+  /** Days in which the term of recency halves. */
+  readonly recency_half_life_days: number;
+  /** Of how much it matters. */
+  readonly importance: number;
+}
+
+/** Members that say how hits are put in order. */
+export const ORDERING_FIELDS: {
+  readonly sort: OptionalField<"relevance" | "recent">;
+  readonly scoring_weights: OptionalField<Weights>;
+} = {
+  sort: optional(choice(["relevance", "recent"])),
+  scoring_weights: optional(WEIGHTS),
+};
+
+/**
+ * How hits are put in order. An order that is named is the order; weights of
+ * nothing but the similarity leave the order of distances as it is.
+ */
+export function orderingOf(
+  { sort, scoring_weights: weights }: {
+    readonly sort?: "relevance" | "recent" | undefined;
+    readonly scoring_weights?: Weights | undefined;
+  },
+): Ordering {
+  if (sort !== undefined) return { kind: sort };
+  if (weights === undefined) return { kind: "relevance" };
+  const { semantic, recency, importance } = weights;
+  if (recency === 0 && importance === 0) return { kind: "relevance" };
+  const recencyHalfLifeDays = Math.max(
+    weights.recency_half_life_days,
+    MIN_HALF_LIFE_DAYS,
+  );
+  return {
+    kind: "weighed",
+    weights: { semantic, recency, recencyHalfLifeDays, importance },
+  };
+}
+
+interface Place {
+  readonly at: string;
+  readonly faults: Fault[];
+}
+
+function refuse(state: string, { at, faults }: Place): undefined {
+  const detail = cannotTake(state);
+  return report(faults, { pointer: at, code: "invalid_value", detail });
+}
+
+function invalid(state: string): Parsed<never> {
+  return { kind: "invalid", reason: cannotTake(state) };
+}
+
+function whole(move: (value: number) => number) {
+  return (value: number): Parsed<number> =>
+    Number.isInteger(value)
+      ? { kind: "ok", value: move(value) }
+      : invalid("it is no whole number");
+}
+
+function utf8Fault(value: string, maxBytes: number): string | undefined {
+  if (!value.isWellFormed()) return "it has half a surrogate pair";
+  return Buffer.byteLength(value) > maxBytes
+    ? `it has more than ${maxBytes} bytes`
+    : undefined;
+}
+
+function readMetadataValue(
+  value: unknown,
+  at: string,
+  faults: Fault[],
+): string | number | boolean | undefined {
+  switch (typeof value) {
+    case "boolean":
+      return value;
+    case "number":
+      return Number.isFinite(value)
+        ? value
+        : refuse("it is not a finite number", { at, faults });
+    case "string": {
+      const state = utf8Fault(value, MAX_METADATA_VALUE_BYTES);
+      return state === undefined ? value : refuse(state, { at, faults });
+    }
+    default:
+      return reportKind(value, {
+        at,
+        faults,
+        wanted: "text, a number or a boolean",
+      });
+  }
+}
+
+function isMetadataName(name: string): boolean {
+  const bytes = Buffer.byteLength(name);
+  return bytes > 0 && bytes <= MAX_METADATA_NAME_BYTES && !CONTROL.test(name) &&
+    name.isWellFormed();
+}
+
+function lastDay(year: number, month: number): number {
+  return new Date(Date.UTC(year, month, 0)).getUTCDate();
+}
+
+/** Divided by the largest number first, so that no square is out of bounds. */
+function normalized(numbers: Float64Array, largest: number): Float32Array {
+  let squares = 0;
+  for (const number of numbers) squares += (number / largest) ** 2;
+  const length = Math.sqrt(squares);
+  return Float32Array.from(numbers, (number) => number / largest / length);
+}
