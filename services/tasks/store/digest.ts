@@ -23,7 +23,7 @@ interface Digested {
   readonly chars: number;
 }
 
-/** The same digest for who asks again and again for that of some long texts. */
+/** The same digest, which remembers those of long texts that are asked for again. */
 export function rememberingLong(digest: Digest): Digest {
   const known = new BoundedMap<string, Digested>({
     maxEntries: Infinity,
@@ -32,8 +32,8 @@ export function rememberingLong(digest: Digest): Digest {
   });
   return (text) => {
     if (text.length <= MIN_REMEMBERED_CHARS) return digest(text);
-    const there = known.get(text);
-    if (there !== undefined) return there.hash;
+    const found = known.get(text);
+    if (found !== undefined) return found.hash;
     const hash = digest(text);
     known.set(text, { hash, chars: text.length });
     return hash;

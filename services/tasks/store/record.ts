@@ -1,6 +1,5 @@
 /**
- * Records: everything that is no task, of which there is little and which
- * changes seldom.
+ * Records: everything but tasks. There are few of them, and they change seldom.
  *
  * @module
  */
@@ -8,7 +7,7 @@
 /**
  * What a record is: a tenant (kept under the tenant id "", its alias is the
  * domain), a reserved domain, a worker, a user, an API key, a worker's
- * credential, a named secret, the secrets of a worker that were replaced of late,
+ * credential, a named secret, the secrets of a worker that were replaced recently,
  * a tenant's wrapped data key, a bulk operation, an invitation or a setting of the
  * service itself.
  */
@@ -53,7 +52,7 @@ export interface RecordQuery {
   readonly parentId?: string | undefined;
   /** Most records of the page. */
   readonly limit: number;
-  /** Only those behind this id. */
+  /** Only records after this id. */
   readonly afterId?: string | undefined;
 }
 

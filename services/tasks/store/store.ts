@@ -2,10 +2,10 @@
  * The port to the store of the tasks service.
  *
  * A store keeps values, compares versions and finds things; it decides nothing.
- * What is to be written together comes as one transaction, which is applied as a whole
- * or not at all; there are no callbacks and no open transactions, so a group
- * commit and a script in a cluster both fit. All writes of a transaction belong to one
- * tenant, but for the registry of tenants itself.
+ * Writes that belong together form a transaction, which is applied as a whole or not
+ * at all; there are no callbacks and no open transactions, so a group commit and a
+ * script in a cluster both fit. All writes of a transaction belong to one tenant,
+ * except those of the registry of tenants.
  *
  * @module
  */
@@ -26,10 +26,10 @@ import type {
   StoredRecord,
 } from "./record.ts";
 
-/** Keeps everything. Methods that read see every commit that was answered. */
+/** The store. Methods that read see every commit that was answered. */
 export interface Store extends TaskStore, RecordStore, Ledger {
   /**
-   * Opens it; migrates what an earlier version left.
+   * Opens it; migrates what an earlier version wrote.
    *
    * @throws {Error} when it cannot be opened or is of a later version
    */
@@ -95,11 +95,11 @@ export interface TaskStore {
   workersWithDueTasks(
     query: DueWorkersQuery,
   ): Promise<readonly WorkerPosition[]>;
-  /** Tasks whose instant to be looked at has come, earliest first, at most `limit`. */
+  /** Tasks whose time to wake has come, earliest first, at most `limit`. */
   waking(nowMs: number, limit: number): Promise<readonly Task[]>;
-  /** The earliest instant at which a task is to be looked at. */
+  /** The earliest instant at which a task has to be woken. */
   nextWakeMs(): Promise<number | undefined>;
-  /** How many tasks a worker has under way, in all and in each group that has some. */
+  /** How many running tasks a worker has, in all and in each group that has some. */
   running(tenantId: string, workerId: string): Promise<RunningCounts>;
   /**
    * Tasks of a status across all tenants, for recovery and the reconciler: at most
@@ -109,8 +109,8 @@ export interface TaskStore {
   /** How many tasks a tenant has in each status, of one worker or of all. */
   counts(query: CountsQuery): Promise<StatusCounts>;
   /**
-   * Counts all tasks, and puts right what {@linkcode Store.counts} would have told
-   * otherwise.
+   * Counts all tasks and corrects the counts that {@linkcode TaskStore.counts}
+   * returns.
    *
    * @returns how many counts of a worker's tasks in a status were wrong
    */
@@ -151,7 +151,7 @@ export interface Ledger {
   audit(query: AuditQuery): Promise<readonly AuditEntry[]>;
 }
 
-/** What is written together or not at all. */
+/** Writes that are applied together or not at all. */
 export interface Transaction {
   /** The writes, in their order. */
   readonly writes: readonly Write[];
@@ -159,12 +159,12 @@ export interface Transaction {
 
 /** One write of a transaction. */
 export type Write =
-  /** Puts, changes or removes a task; the history is added in the same breath. */
+  /** Inserts, changes or removes a task and adds to its history. */
   | {
     readonly kind: "task";
     readonly tenantId: string;
     readonly id: string;
-    /** The version that must be there; 0 when there must be none. */
+    /** The version that is expected; 0 when there must be none. */
     readonly expectedVersion: number;
     /** The task as it is to be; undefined removes it with its history. */
     readonly next: Task | undefined;
@@ -176,32 +176,32 @@ export type Write =
      */
     readonly foldThrough?: number;
   }
-  /** Puts, changes or removes a record. */
+  /** Inserts, changes or removes a record. */
   | {
     readonly kind: "record";
     readonly recordKind: RecordKind;
     readonly tenantId: string;
     readonly id: string;
-    /** The version that must be there; 0 when there must be none. */
+    /** The version that is expected; 0 when there must be none. */
     readonly expectedVersion: number;
     /** The record as it is to be; undefined removes it. */
     readonly next: StoredRecord | undefined;
   }
-  /** Demands that a record is there, as a worker that a new task names. */
+  /** Requires that a record exists, as a worker that a new task names. */
   | {
     readonly kind: "require";
     readonly recordKind: RecordKind;
     readonly tenantId: string;
     readonly id: string;
   }
-  /** Remembers an answer; conflicts when the key is there and has not expired. */
+  /** Keeps an answer; conflicts when the key is taken and has not expired. */
   | {
     readonly kind: "idempotency";
     readonly tenantId: string;
     readonly key: string;
     readonly entry: IdempotencyEntry;
     /**
-     * Whether it takes the place of what is there, so that nothing conflicts.
+     * Whether it replaces an entry with the same key, so that nothing conflicts.
      * @default {false}
      */
     readonly replaces?: boolean;
@@ -220,23 +220,23 @@ export type Write =
     readonly executions: number;
   };
 
-/** What became of a transaction. */
+/** The outcome of a transaction. */
 export type TransactionResult =
   | { readonly kind: "ok" }
   | {
     readonly kind: "conflict";
-    /** The index of the write that did not fit. */
+    /** The index of the write that conflicts. */
     readonly write: number;
     /**
-     * `version`: the task or record is another one by now, is there already or
-     * is gone; `key`: another live task of the worker has the key; `alias`:
-     * another record has the alias; `missing`: a required record is not there;
-     * `idempotency`: the key is there.
+     * `version`: the task or record has another version by now, exists already or
+     * no longer exists; `key`: another live task of the worker has the key; `alias`:
+     * another record has the alias; `missing`: a required record was not found;
+     * `idempotency`: the key is taken.
      */
     readonly reason: "version" | "key" | "alias" | "missing" | "idempotency";
   };
 
-/** How much a claim wants. */
+/** A claim for tasks of a worker. */
 export interface Claim {
   /** The tenant. */
   readonly tenantId: string;
@@ -250,11 +250,11 @@ export interface Claim {
   readonly fullGroups?: ReadonlySet<string> | undefined;
   /** Most further tasks of each group; no bound when absent. */
   readonly room?: ((group: string) => number) | undefined;
-  /** The group that had its turn last; the next one begins. */
+  /** The group that had its turn last; the one after it begins. */
   readonly afterGroup?: string | undefined;
 }
 
-/** What a live task of a worker is known by to its client. */
+/** The key by which a client knows a live task of a worker. */
 export interface TaskKey {
   /** The tenant. */
   readonly tenantId: string;
@@ -315,7 +315,7 @@ export interface AuditQuery {
   readonly before?: number | undefined;
 }
 
-/** Tasks under way. */
+/** Counts of running tasks. */
 export interface RunningCounts {
   /** All of the worker. */
   readonly all: number;
@@ -331,7 +331,7 @@ export interface WorkerPosition {
   readonly workerId: string;
 }
 
-/** The statuses in which a task may be stuck, as no date asks for it. */
+/** The statuses in which a task may be stuck, as no date wakes it. */
 export type WatchedStatus = Extract<TaskStatus, "running" | "blocked">;
 
 /** A piece of a scan. */
@@ -376,15 +376,15 @@ export interface AuditEntry {
   readonly atMs: number;
   /** What was done, such as `worker.created`. */
   readonly action: string;
-  /** Who did it, what to, and what is worth knowing, as JSON text. */
+  /** Who did it, to what, and details, as JSON text. */
   readonly text: string;
 }
 
-/** Too much waits to be written; to be tried again later. */
+/** Too much waits to be written; try again later. */
 export class StoreBusyError extends Error {
   /** The name of the class. */
   override readonly name = "StoreBusyError";
-  /** After how many milliseconds it is worth another try. */
+  /** After how many milliseconds to try again. */
   readonly retryAfterMs: number;
 
   /** An error that asks for another try after `retryAfterMs` milliseconds. */
@@ -395,9 +395,10 @@ export class StoreBusyError extends Error {
 }
 
 /**
- * Demands that the instants by which a task is found are whole.
+ * Checks that the instants by which a task is found are whole milliseconds: a store
+ * that accepts others may compare them in another way than it returns them.
  *
- * @throws {TypeError} when one is not; whoever computed it is at fault
+ * @throws {TypeError} when one is not, which is a fault of the program
  */
 export function demandWholeInstants(task: Task): void {
   const { rank = 0, wakeAtMs = 0 } = placementOf(task);

@@ -11,7 +11,7 @@ import type { Clock } from "../../shared/clock.ts";
 export interface TaskIdsOptions {
   /** Tells the time. */
   readonly clock: Clock;
-  /** Gives that many random bytes, which nobody can foretell. */
+  /** Returns that many random bytes, which cannot be predicted. */
   readonly randomBytes: (length: number) => Uint8Array;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Copies of the database for safe keeping, and back.
+ * Backups of the database, and their restore.
  *
  * @module
  */
@@ -116,8 +116,8 @@ export async function restoreDatabase(
     await copyPrivately(from, copy);
     demandWhole(copy);
     await syncPath(copy);
-    // What an earlier restore left there tells the service not to begin anew,
-    // so it goes when something else is in its place.
+    // A file that an earlier restore left keeps the service from making a new
+    // database, so it is removed only when something else is in its place.
     await Deno.rename(copy, part);
     await syncPath(dataFolder);
     const kept = await quarantine(path, dataFolder);
@@ -130,8 +130,8 @@ export async function restoreDatabase(
       { cause: error },
     );
   } finally {
-    // Where a database was set aside and none took its place, this tells the
-    // service not to begin anew.
+    // Where a database was quarantined and not replaced, this file keeps the
+    // service from making a new one.
     await removeIfThere(copy);
     const isCutShort = !isNew && fileLength(path) === undefined;
     if (!isCutShort) await removeIfThere(part);
@@ -181,7 +181,7 @@ export interface Quarantined {
 async function quarantine(path: string, folder: string): Promise<Quarantined> {
   const log = logPath(path);
   const logReason = hasContent(log) ? emptyLog(path) : undefined;
-  // What counts is what is left there, whatever SQLite said.
+  // The file decides, not what SQLite returned.
   const hasLog = hasContent(log);
   const hasDatabase = fileLength(path) !== undefined;
   const to = freeName(path);

@@ -88,7 +88,7 @@ export class CandidateReads {
   ): readonly number[] {
     const { queueId, taken } = options;
     const { limit, jobs } = claim;
-    const source = groupSource(this.#parts.reader, { queueId, jobs });
+    const source = new GroupSource(this.#parts.reader, { queueId, jobs });
     const turns = this.#turns(claim, {
       queueId,
       source,
@@ -100,7 +100,7 @@ export class CandidateReads {
         .filter((n) => !taken.has(n))
         .slice(0, Math.min(room, count));
     }
-    // Each gives its share first; only when some have less, the others give more.
+    // Each group gives its share first, and more only when some have less.
     const share = Math.ceil(limit / turns.length);
     let queues = turns.map((turn) => firstOf(turn, share));
     const found = queues.reduce((sum, queue) => sum + queue.length, 0);
@@ -157,7 +157,7 @@ export class CandidateReads {
   }
 }
 
-/** One of each queue, then another one of each. */
+/** The first of each queue, then the second of each, and so on. */
 function inTurns(
   queues: readonly (readonly number[])[],
   limit: number,
@@ -174,82 +174,45 @@ function inTurns(
   return numbers;
 }
 
-/** Finds groups and their tasks. */
-interface GroupSource {
-  /** The first group behind another one, or the first of all. */
-  groupAfter(group: string | undefined): string | undefined;
-  /** The numbers of a group's first tasks by rank. */
-  numbers(group: string, limit: number): readonly number[];
+/** A part of a worker's queue that one index holds by group and rank. */
+interface QueuePart {
+  readonly index: string;
+  /** What holds for all of its rows. */
+  readonly where: string;
+  readonly values: readonly (string | number)[];
 }
 
-/** The groups of a worker that have tasks which may be taken. */
-function groupSource(
-  reader: Reader,
-  { queueId, jobs }: {
-    readonly queueId: number;
-    readonly jobs: readonly string[] | undefined;
-  },
-): GroupSource {
-  return jobs === undefined
-    ? new WholeSource(reader, queueId)
-    : new JobSource(reader, { queueId, jobs: [...new Set(jobs)] });
-}
-
-class WholeSource implements GroupSource {
+/** The tasks of a worker that may be taken: all, or those of some jobs. */
+class GroupSource {
   readonly #reader: Reader;
-  readonly #queueId: number;
-
-  constructor(reader: Reader, queueId: number) {
-    this.#reader = reader;
-    this.#queueId = queueId;
-  }
-
-  groupAfter(group: string | undefined): string | undefined {
-    return this.#reader.text(
-      "SELECT grp FROM tasks INDEXED BY tasks_to_take " +
-        `WHERE lane = ? AND grp ${group === undefined ? ">=" : ">"} ? ` +
-        "AND rank IS NOT NULL ORDER BY grp LIMIT 1",
-      this.#queueId,
-      group ?? "",
-    );
-  }
-
-  numbers(group: string, limit: number): readonly number[] {
-    return this.#reader.rows(
-      "SELECT n FROM tasks INDEXED BY tasks_to_take " +
-        "WHERE lane = ? AND grp = ? AND rank IS NOT NULL " +
-        "ORDER BY rank, n LIMIT ?",
-      this.#queueId,
-      group,
-      limit,
-    ).map((row) => numberOf(row, "n"));
-  }
-}
-
-class JobSource implements GroupSource {
-  readonly #reader: Reader;
-  readonly #queueId: number;
-  readonly #jobs: readonly string[];
+  readonly #parts: readonly QueuePart[];
 
   constructor(
     reader: Reader,
-    options: { readonly queueId: number; readonly jobs: readonly string[] },
+    { queueId, jobs }: {
+      readonly queueId: number;
+      readonly jobs: readonly string[] | undefined;
+    },
   ) {
     this.#reader = reader;
-    this.#queueId = options.queueId;
-    this.#jobs = options.jobs;
+    this.#parts = jobs === undefined
+      ? [{ index: "tasks_to_take", where: "lane = ?", values: [queueId] }]
+      : [...new Set(jobs)].map((job) => ({
+        index: "tasks_to_take_by_job",
+        where: "lane = ? AND job = ?",
+        values: [queueId, job],
+      }));
   }
 
+  /** The first group behind another one, or the first of all. */
   groupAfter(group: string | undefined): string | undefined {
     let first: string | undefined;
-    for (const job of this.#jobs) {
+    for (const { index, where, values } of this.#parts) {
       const found = this.#reader.text(
-        "SELECT grp FROM tasks INDEXED BY tasks_to_take_by_job " +
-          "WHERE lane = ? AND job = ? " +
+        `SELECT grp FROM tasks INDEXED BY ${index} WHERE ${where} ` +
           `AND grp ${group === undefined ? ">=" : ">"} ? ` +
           "AND rank IS NOT NULL ORDER BY grp LIMIT 1",
-        this.#queueId,
-        job,
+        ...values,
         group ?? "",
       );
       if (found === undefined) continue;
@@ -258,22 +221,21 @@ class JobSource implements GroupSource {
     return first;
   }
 
+  /** The numbers of a group's first tasks by rank. */
   numbers(group: string, limit: number): readonly number[] {
-    const places = this.#jobs.flatMap((job) =>
+    const found = this.#parts.flatMap(({ index, where, values }) =>
       this.#reader.rows(
-        "SELECT n, rank FROM tasks INDEXED BY tasks_to_take_by_job " +
-          "WHERE lane = ? AND job = ? AND grp = ? AND rank IS NOT NULL " +
-          "ORDER BY rank, n LIMIT ?",
-        this.#queueId,
-        job,
+        `SELECT n, rank FROM tasks INDEXED BY ${index} WHERE ${where} ` +
+          "AND grp = ? AND rank IS NOT NULL ORDER BY rank, n LIMIT ?",
+        ...values,
         group,
         limit,
       ).map((row) => ({ n: numberOf(row, "n"), rank: numberOf(row, "rank") }))
     );
-    return places
-      .sort((left, right) => left.rank - right.rank || left.n - right.n)
-      .slice(0, limit)
-      .map(({ n }) => n);
+    if (this.#parts.length > 1) {
+      found.sort((left, right) => left.rank - right.rank || left.n - right.n);
+    }
+    return found.slice(0, limit).map(({ n }) => n);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Commits that come together go to the disk together, and those of one tenant do
- * not wait for all that another one has sent.
+ * A queue of batches that are written in groups, in which tenants take turns: the
+ * batches of one tenant do not wait for all that another tenant has sent.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { FairQueue } from "../../../shared/fair_queue.ts";
 import { StoreBusyError } from "../store.ts";
 import type { Applied } from "./thread_messages.ts";
 
-/** What waits to be written. */
+/** A batch that waits to be written. */
 export interface QueuedBatch {
   /** Whose it is; batches of one tenant are written in the order they came. */
   readonly tenant: string;
@@ -37,8 +37,8 @@ export interface CommitQueueOptions<Batch extends QueuedBatch> {
   /** Most characters of a group; one batch may have more. */
   readonly maxGroupChars: number;
   /**
-   * Rows from which a group goes though another one is under way, so that the
-   * writer need not wait between them; none goes while two are.
+   * Rows from which a group is written while another one still is, so that the
+   * writer need not wait between them; at most two are written at a time.
    */
   readonly aheadRows: number;
   /**
@@ -49,9 +49,9 @@ export interface CommitQueueOptions<Batch extends QueuedBatch> {
   /** Most characters that wait, which are shared in the same way. */
   readonly maxQueuedChars: number;
   /**
-   * Hears how many milliseconds a batch waited until it was written.
+   * Called with the milliseconds that a batch waited until it was written.
    *
-   * @default nothing does
+   * @default {() => {}}
    */
   readonly onWritten?: (batch: Batch, waitedMs: number) => void;
 }
@@ -80,11 +80,11 @@ const MAX_UNDER_WAY = 2;
 const QUANTUM_ROWS = 100;
 /** How long writing a group is to take, for one tenant and while several write. */
 const GROUP_MS = { alone: 10, shared: 1 };
-/** A group that takes longer than this is worth no other one behind it. */
+/** Behind a group that takes longer than this no other group is sent. */
 const AHEAD_MS = { alone: 5, shared: 1 };
 /** For how long groups stay short after another tenant wrote than the one before. */
 const SHARED_MS = 1_000;
-/** A group's work takes at least so many times as long as its commit. */
+/** A group's work takes at least this many times as long as its commit. */
 const WORK_PER_COMMIT = 2;
 /** A group may have as many rows, however slow the disk is. */
 const LEAST_GROUP_ROWS = 50;
@@ -97,7 +97,7 @@ const LEAST_GROUP_ROWS = 50;
 export class CommitQueue<Batch extends QueuedBatch> {
   readonly #options: CommitQueueOptions<Batch>;
   readonly #waiting = new FairQueue<Waiting<Batch>>({ quantum: QUANTUM_ROWS });
-  /** What is not written yet, by tenant. */
+  /** Rows and characters that are not written yet, by tenant. */
   readonly #tenants = new Map<string, QueuedTenant>();
   #queuedRows = 0;
   #queuedChars = 0;
@@ -107,7 +107,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
   /** Rows that are in none of them. */
   #waitingRows = 0;
   #isTurnEndAwaited = false;
-  /** What was written of late, and how long that took without the commits. */
+  /** Rows that were written recently, and how long that took without the commits. */
   readonly #work = { rows: 10, ms: 1 };
   #commitMs = 0;
   #lastTenant: string | undefined;
@@ -162,11 +162,10 @@ export class CommitQueue<Batch extends QueuedBatch> {
   }
 
   /**
-   * Refuses what there is no room for. What is larger than the queue fits when
-   * nothing else waits.
+   * Refuses batches for which there is no room. A batch larger than the queue fits
+   * when nothing else waits.
    *
-   * @param tenant Whose share it is of; what belongs to several tenants at once
-   * is of no share.
+   * @param tenant Whose share is used; batches of several tenants use no share.
    * @throws {StoreBusyError} when too much waits
    */
   demandRoom(size: BatchSize, tenant?: string): void {
@@ -225,7 +224,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
         this.#rowsUnderWay <= this.#rowsIn(AHEAD_MS);
   }
 
-  /** How many rows are written in about so many milliseconds. */
+  /** About how many rows are written in the time given. */
   #rowsIn({ alone, shared }: typeof GROUP_MS): number {
     const ms = Math.max(
       this.#isShared ? shared : alone,
@@ -311,7 +310,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
   }
 }
 
-/** What a tenant has in the queue. */
+/** How much a tenant has in the queue. */
 interface QueuedTenant {
   rows: number;
   chars: number;
@@ -325,7 +324,7 @@ function tenantOf(batches: readonly QueuedBatch[]): string | undefined {
     : undefined;
 }
 
-/** Waits for all, also when one fails: what is refused must be over. */
+/** Waits for all, also when one fails, so that nothing is under way afterwards. */
 async function allOf<Value>(
   answers: readonly Promise<Value>[],
 ): Promise<readonly Value[]> {

@@ -30,13 +30,13 @@ interface KeyPosition {
 }
 
 /**
- * Shows each wrapped key in a data folder to `decide` and stores what that gives:
- * keys in the place of those with the same id, and new ones, which may be shown in
- * their turn. A running service may use the folder: each key is decided on and
+ * Calls `decide` with each wrapped key in a data folder and stores the keys that it
+ * returns: in place of those with the same id, or as new ones, with which it may be
+ * called in their turn. A running service may use the folder: each key is decided on and
  * written in one transaction, and durable when this returns.
  *
- * @throws {Error} when there is no database, it is of another version, or others
- * keep it busy for a minute; keys that were written stay so
+ * @throws {Error} when there is no database, it is of another version, or other
+ * connections keep it busy for a minute; keys that were written stay written
  */
 export function changeDataKeys(
   dataFolder: string,
@@ -58,8 +58,8 @@ export function changeDataKeys(
 }
 
 /**
- * Seals what proves that nothing was taken out of the database by the first of
- * the keys; `also` names what is sealed that was not before.
+ * Seals the proofs that nothing was removed from the database by the first of the
+ * keys; `also` names which proofs are sealed that were not before.
  *
  * @returns how many rows are not what was sealed, and stay as they are
  * @throws {Error} as {@linkcode changeDataKeys}
@@ -82,7 +82,7 @@ export function changeProofKeys(
   }
 }
 
-/** Whoever waits for a lock of SQLite only looks now and then whether it is free. */
+/** SQLite looks only now and then whether a lock that it waits for is free. */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 }

@@ -68,8 +68,8 @@ export function openReading(path: string | URL): DatabaseSync {
     readOnly: true,
   });
   try {
-    // It is the first to look at the file; exec() would not tell the code of
-    // what goes wrong.
+    // It is the first statement that reads the file; exec() would not set the code
+    // of an error.
     db.prepare(`PRAGMA cache_size = -${CACHE_KIB}`).run();
     db.exec("PRAGMA temp_store = MEMORY");
     return db;
@@ -175,7 +175,7 @@ export async function copyPrivately(from: string, to: string): Promise<void> {
   await source.readable.pipeTo(target.writable);
 }
 
-/** Most faults that are told. */
+/** Most faults that are returned. */
 export const MAX_FAULTS = 20;
 
 /**

@@ -30,7 +30,7 @@ import {
 
 /** Some transactions as operations. */
 export interface EncodedBatch {
-  /** Whose transactions they are. */
+  /** The tenant of all transactions. */
   readonly tenant: string;
   /** The operations. */
   readonly values: readonly OperationValue[];
@@ -42,11 +42,11 @@ export interface EncodedBatch {
   readonly chars: number;
   /** InternedIds that the database has when they are written. */
   readonly newNames: readonly InternedName[];
-  /** What becomes of payloads beside the row when a transaction is applied. */
+  /** Payloads outside the rows that change when a transaction is applied. */
   readonly payloads: readonly PayloadChange[];
 }
 
-/** What is known of a payload beside the row once a transaction has its result. */
+/** A change of the payloads that are known, once a transaction has its result. */
 export interface PayloadChange {
   /** The result it follows from. */
   readonly after: "applied" | "conflict";
@@ -66,11 +66,11 @@ export interface EncodeBatchOptions {
   readonly interned: InternedIds;
   /** Payloads that are in the database. */
   readonly payloads: PayloadCache;
-  /** Tells which idempotency entries have expired. */
+  /** The time, by which idempotency entries have expired. */
   readonly nowMs: number;
 }
 
-/** Whose a transaction is; that of the registry is of no tenant, an empty text. */
+/** The tenant of a transaction; an empty text for the registry of tenants. */
 export function tenantOfTransaction({ writes: [first] }: Transaction): string {
   return first?.tenantId ?? "";
 }
@@ -78,7 +78,7 @@ export function tenantOfTransaction({ writes: [first] }: Transaction): string {
 /**
  * Encodes transactions of one tenant.
  *
- * @throws {TypeError} when a task or a record is not what the port allows
+ * @throws {TypeError} when the port does not allow a task or a record
  */
 export function encodeBatch(
   transactions: readonly Transaction[],
@@ -165,7 +165,7 @@ class BatchEncoder {
         return;
       case "idempotency": {
         const { expiresAtMs, bodyHash, status, headers, body } = write.entry;
-        // To what replaces everything that is there has expired.
+        // For an entry that replaces others, every entry has expired.
         const expiredMs = write.replaces === true
           ? Number.MAX_SAFE_INTEGER
           : this.#options.nowMs;
@@ -229,7 +229,7 @@ class BatchEncoder {
       cache.delete(kind, next.id);
     }
     if (encoded.version !== null) {
-      // It conflicts when another payload was there than the one that is known.
+      // It conflicts when the database has another payload than the one known.
       this.#payloads.push(
         encoded.outside === null
           ? { ...change, after: "conflict", payload: undefined }

@@ -21,17 +21,17 @@ import {
   TRANSACTION_FORM,
 } from "./thread_messages.ts";
 
-/** The number that stands for a transaction that was applied. */
+/** The code of a transaction that was applied. */
 export const APPLIED = 0;
 
 const REASON_COUNT = CONFLICT_REASONS.length;
 
-/** The number that stands for a conflict. */
+/** The code of a conflict. */
 export function conflictCode(write: number, reason: ConflictReason): number {
   return 1 + write * REASON_COUNT + CONFLICT_REASONS.indexOf(reason);
 }
 
-/** The conflict that a number stands for. */
+/** The conflict of a code. */
 export function conflictOf(
   code: number,
 ): { readonly write: number; readonly reason: ConflictReason } {
@@ -80,9 +80,9 @@ export class GroupApplier {
   }
 
   /**
-   * Applies the transactions of lists of operations and answers with a number for each:
+   * Applies the transactions in lists of operations and returns a code for each:
    * {@linkcode APPLIED} or a {@linkcode conflictCode}. When it returns they are
-   * durable; when it throws none of them is there.
+   * durable; when it throws nothing was written.
    */
   apply(lists: readonly (readonly OperationValue[])[]): number[] {
     try {
@@ -91,7 +91,7 @@ export class GroupApplier {
       if (!(error instanceof BatchMismatch) && !isConstraintError(error)) {
         throw error;
       }
-      // Something seldom was there; only its transaction is to conflict.
+      // A row conflicts that seldom does; only its transaction is to be undone.
       return this.#applyAll(lists, true);
     }
   }

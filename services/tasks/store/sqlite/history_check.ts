@@ -1,5 +1,5 @@
 /**
- * Whether the tasks in a database, and their histories, are what was written.
+ * Checks that the tasks in a database, and their histories, are as written.
  *
  * @module
  */
@@ -49,13 +49,13 @@ export interface HistoryCheckOptions {
    */
   readonly keys?: readonly ProofKey[];
   /**
-   * Most faults that are told; the check ends with the last of them.
+   * Most faults that are returned; the check ends with the last of them.
    * @default {20}
    */
   readonly maxFaults?: number;
   /**
-   * Hears again and again how far it has come.
-   * @default nobody
+   * Called now and then with the progress.
+   * @default {() => {}}
    */
   readonly onProgress?: (checked: CheckedHistories) => void;
 }
@@ -106,7 +106,7 @@ export function historyCheck(
   }
 }
 
-/** What is counted on the way. */
+/** Counts of tasks and entries that earlier versions wrote. */
 interface Tally {
   unbound: number;
   unchained: number;
@@ -156,7 +156,7 @@ class TaskCheck {
   readonly n: number;
   /** The number of its tenant. */
   readonly tenant: number;
-  /** Whether its last record tells what the task is; known at the end. */
+  /** Whether its last record binds the task; known at the end. */
   isBound = true;
   readonly #row: Row;
   readonly #decoder: TaskDecoder;
@@ -193,7 +193,7 @@ class TaskCheck {
     return textOf(this.#row, "id");
   }
 
-  /** Checks the next records; behind a fault there is nothing to check. */
+  /** Checks the next records; after a fault nothing more is checked. */
   read(rows: readonly Row[]): void {
     if (this.#fault !== undefined) return;
     const { end: { hash } } = this.#reading;
@@ -253,7 +253,7 @@ class TaskCheck {
   }
 }
 
-/** The columns that a list or a claim looks at, as far as a body tells them. */
+/** The columns that lists and claims use and that follow from a body. */
 const TOLD_COLUMNS = CHANGING_COLUMNS.filter((column) =>
   !["version", "body", "data", "data_at", "result", "result_at"]
     .includes(column)
@@ -286,7 +286,7 @@ const TASK_ROWS = "SELECT tasks.*, tenants.id AS tenant_id, " +
   "WHERE n > ? ORDER BY n LIMIT ?";
 
 function* tasksIn(reader: Reader, digest: Digest): Generator<TaskCheck> {
-  // What is beside the row is read once, for one task after the other.
+  // Payloads outside the rows are read once, one task after the other.
   const decoder = new TaskDecoder(reader, new PayloadCache(0));
   let after = Number.MIN_SAFE_INTEGER;
   for (let length = PAGE; length === PAGE;) {
@@ -345,7 +345,7 @@ function recordsOf(
   });
 }
 
-/** What is left of a long history whose task was removed waits to be swept. */
+/** Whether records belong to a removed task whose history is yet to be swept. */
 function isRemoved(reader: Reader, n: number): boolean {
   return reader.number("SELECT 1 FROM removed_histories WHERE n = ?", n) === 1;
 }

@@ -31,17 +31,17 @@ const FILTERED_PIECE = 64;
 const FILTERED_AHEAD = 256;
 /** Rows that one read takes from one of several streams, or looks at first. */
 const LEAST_PIECE = 16;
-/** After so long a page is interrupted, so that others have their turn. */
+/** After this time a page is interrupted, so that other reads have their turn. */
 const PIECE_MS = 2;
 /** Most characters of payloads that are read in one piece. */
 const MAX_PIECE_CHARS = 1_000_000;
 
-/** What a piece of a page asks for. */
+/** The query of a piece of a page. */
 type PieceQuery = Omit<TaskQuery, "after"> & {
   readonly after: ListPlace | undefined;
 };
 
-/** What merging streams came to. */
+/** The outcome of merging streams. */
 interface Merged {
   readonly places: readonly ListPlace[];
   /** Where to go on; undefined when nothing is left. */
@@ -71,7 +71,7 @@ export class ListReads {
       const piece = this.#piece({ ...query, limit, after }, room);
       for (const task of piece.tasks) {
         room.chars -= payloadChars(task);
-        // One that moved on meanwhile is met again.
+        // A task that moved on between two pieces is found twice.
         if (!tasks.has(task.id)) tasks.set(task.id, task);
       }
       after = piece.next;
@@ -82,8 +82,8 @@ export class ListReads {
     );
     return {
       tasks: [...tasks.values()],
-      ...(after === undefined ? {} : { next: positionOf(after) }),
-      ...(query.count === true ? { count: yield* this.#count(query) } : {}),
+      next: after && positionOf(after),
+      count: query.count === true ? yield* this.#count(query) : undefined,
     };
   }
 
@@ -129,8 +129,8 @@ export class ListReads {
         first.shift();
         continue;
       }
-      // Nothing more can be told before this stream is read on. One that was not
-      // read yet would leave the next piece where this one began.
+      // No further place is known before this stream is read on. Without a place
+      // the next piece would begin where this one did.
       const isStuck = first === waiting && places.length === 0;
       if (!mayRead && !(isStuck && room.rows > 0)) {
         return {
@@ -190,17 +190,15 @@ export class ListReads {
       order,
       fromMs: fromMs === -Infinity ? undefined : fromMs,
       toMs: toMs === Infinity ? undefined : toMs,
-      // A place on this side of the window is nothing to go on behind.
+      // A place before the window does not bound it.
       after: isInWindow ? after : undefined,
     };
-    // On the other side nothing is left.
+    // After the window nothing is left.
     if (after !== undefined && !isInWindow) {
       if (order === "asc" ? after.at > toMs : after.at < fromMs) return [];
     }
-    return listSources(query, this.#parts, {
-      range,
-      ...(limit === undefined ? {} : { limit }),
-    }).map((source) => new ListStream(reader, { source, range }));
+    return listSources(query, this.#parts, { range, limit })
+      .map((source) => new ListStream(reader, { source, range }));
   }
 }
 
@@ -213,11 +211,11 @@ function pieceOf(
   },
 ): number {
   if (isFiltered) {
-    // What is read ahead of the others is read again in the next piece.
+    // Rows read ahead of other streams are read again in the next piece.
     const share = Math.ceil(FILTERED_AHEAD / streams.length);
     return Math.min(hasRead ? FILTERED_PIECE : LEAST_PIECE, share);
   }
-  // One more than the limit tells whether there is a next page.
+  // One more than the limit, to know whether there is a next page.
   return streams.length === 1 ? limit + 1 : LEAST_PIECE;
 }
 

@@ -10,6 +10,8 @@ import { TAKEABLE_STATUSES } from "../../domain/placement.ts";
 import { TASK_STATUSES } from "../../domain/task.ts";
 import type { TaskQuery } from "../queries.ts";
 import {
+  type Condition,
+  joined,
   type ListPlace,
   type StreamRange,
   type StreamSource,
@@ -23,13 +25,13 @@ import { statusCode, WAITING_CODE } from "./task_row.ts";
 export interface SourceOptions {
   /** The part of the list that is wanted. */
   readonly range: StreamRange;
-  /** Most tasks that are wanted of it; all when absent. */
-  readonly limit?: number;
+  /** Most tasks that are wanted of it; undefined for all. */
+  readonly limit: number | undefined;
 }
 
 /**
- * The streams whose merger is the list. Those of which is known where they begin
- * come in that order, behind the others.
+ * The streams that are merged to the list. Streams whose first row is known come
+ * last, in the order of those rows.
  */
 export function listSources(
   query: Omit<TaskQuery, "after">,
@@ -87,8 +89,8 @@ export function listSources(
       first: pair.first,
     }));
   if (query.isDue !== true) return ofPairs(statuses);
-  // Of those that wait all are due. Of the others few are, so these have an
-  // index, which costs those that wait nothing.
+  // All waiting tasks are due. Few of the others are, so these have an index of
+  // their own, which costs waiting tasks nothing.
   const waiting = statuses?.filter((status) => status === WAITING_CODE);
   const again = {
     index: "tasks_due_again",
@@ -187,22 +189,6 @@ function among(
   return [{ sql, values: [JSON.stringify(values)] }];
 }
 
-/** A condition with the values it asks for. */
-export interface Condition {
-  /** What must hold. */
-  readonly sql: string;
-  /** The values, in the order of the question marks. */
-  readonly values: readonly SQLInputValue[];
-}
-
-/** All of some conditions; an empty text when there are none. */
-export function joined(conditions: readonly Condition[]): Condition {
-  return {
-    sql: conditions.map(({ sql }) => sql).join(" AND "),
-    values: conditions.flatMap(({ values }) => values),
-  };
-}
-
 /** The column of each time that bounds or orders a list. */
 const TIME_COLUMNS = {
   date: "date_ms",
@@ -221,43 +207,43 @@ export function isBoundedBySort(query: Omit<TaskQuery, "after">): boolean {
 }
 
 /**
- * What a row of a list has to satisfy beside its tenant, its worker, its status
- * and bounds of the time that orders it.
+ * The conditions of a list besides its tenant, worker, status and the bounds of the
+ * time that orders it.
  */
 function listConditions(
   query: Omit<TaskQuery, "after">,
 ): readonly Condition[] {
   const { fromMs, toMs, job, group, key, isDue, errorCode } = query;
   const conditions: Condition[] = [];
-  function demand(sql: string, ...values: readonly SQLInputValue[]): void {
+  function require(sql: string, ...values: readonly SQLInputValue[]): void {
     conditions.push({ sql, values });
   }
   if (!isBoundedBySort(query)) {
     const column = TIME_COLUMNS[query.by];
-    if (fromMs !== undefined) demand(`${column} >= ?`, fromMs);
-    if (toMs !== undefined) demand(`${column} <= ?`, toMs);
+    if (fromMs !== undefined) require(`${column} >= ?`, fromMs);
+    if (toMs !== undefined) require(`${column} <= ?`, toMs);
   }
-  if (job !== undefined) demand("job = ?", job);
-  if (group !== undefined) demand("grp = ?", group);
-  if (key !== undefined) demand("key = ?", key);
-  if (isDue !== undefined) demand(`rank IS ${isDue ? "NOT NULL" : "NULL"}`);
+  if (job !== undefined) require("job = ?", job);
+  if (group !== undefined) require("grp = ?", group);
+  if (key !== undefined) require("key = ?", key);
+  if (isDue !== undefined) require(`rank IS ${isDue ? "NOT NULL" : "NULL"}`);
   // Looking for the JSON text first is much cheaper than reading the body; it
   // may be found elsewhere in it, so the second look decides.
   if (errorCode !== undefined) {
-    demand("instr(body, ?) > 0", `"code":${JSON.stringify(errorCode)}`);
-    demand("json_extract(body, '$.error.code') = ?", errorCode);
+    require("instr(body, ?) > 0", `"code":${JSON.stringify(errorCode)}`);
+    require("json_extract(body, '$.error.code') = ?", errorCode);
   }
   for (const tag of query.tags ?? []) {
-    demand("instr(body, ?) > 0", JSON.stringify(tag));
-    demand(
+    require("instr(body, ?) > 0", JSON.stringify(tag));
+    require(
       "EXISTS(SELECT 1 FROM json_each(body, '$.tags') WHERE value = ?)",
       tag,
     );
   }
   for (const [name, value] of Object.entries(query.metadata ?? {})) {
     const pair = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
-    demand("instr(body, ?) > 0", pair);
-    demand(
+    require("instr(body, ?) > 0", pair);
+    require(
       "EXISTS(SELECT 1 FROM json_each(body, '$.metadata') AS pair " +
         "WHERE pair.key = ? AND pair.value = ?)",
       name,

@@ -4,8 +4,24 @@
  * @module
  */
 
-import { type Condition, joined } from "./list_sources.ts";
+import type { SQLInputValue } from "node:sqlite";
 import { numberOf, type Reader, type Row } from "./reader.ts";
+
+/** A condition with the values it asks for. */
+export interface Condition {
+  /** What must hold. */
+  readonly sql: string;
+  /** The values, in the order of the question marks. */
+  readonly values: readonly SQLInputValue[];
+}
+
+/** All of some conditions; an empty text when there are none. */
+export function joined(conditions: readonly Condition[]): Condition {
+  return {
+    sql: conditions.map(({ sql }) => sql).join(" AND "),
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
 
 /** A row's place in a list. */
 export interface ListPlace {
@@ -19,11 +35,11 @@ export interface ListPlace {
 export interface StreamSource {
   /** The index. */
   readonly index: string;
-  /** What is the same for all of its rows. */
+  /** The condition that all of its rows satisfy, on the first columns of the index. */
   readonly prefix: Condition;
   /** The column that orders it, the next one of the index. */
   readonly column: string;
-  /** What else its rows have to satisfy. */
+  /** The other conditions of its rows. */
   readonly conditions: readonly Condition[];
   /** The first of its rows in the range that is read, if that is known. */
   readonly first?: ListPlace;
@@ -110,7 +126,7 @@ export class ListStream {
     this.#headIndex++;
   }
 
-  /** Looks at up to `count` rows more and tells how many there were. */
+  /** Looks at up to `count` more rows and returns how many there were. */
   read(count: number): number {
     const rows = this.#behind(count);
     this.#hasRead = true;
@@ -125,7 +141,7 @@ export class ListStream {
     return rows.length;
   }
 
-  /** Looks at up to `count` rows more and tells how many of them fit. */
+  /** Looks at up to `count` more rows and returns how many of them fit. */
   skip(count: number): { readonly looked: number; readonly fitting: number } {
     const looked = this.read(count);
     const fitting = this.#found.length;

@@ -29,7 +29,7 @@ export interface ProofFaultsOptions {
   readonly onUnchained: () => void;
 }
 
-/** Tells what is missing, or was changed, one sentence for each tenant and kind. */
+/** Yields what is missing or was changed, one sentence for each tenant and kind. */
 export function* proofFaults(
   reader: Reader,
   { tasks, keys, onUnchained }: ProofFaultsOptions,

@@ -1,6 +1,6 @@
 /**
- * What proves that no task and no entry of the audit log was taken away: how many
- * tasks each tenant has and where its audit log ends, under a MAC.
+ * Proofs that no task and no entry of the audit log was removed: how many tasks each
+ * tenant has and where its audit log ends, under a MAC.
  *
  * @module
  */
@@ -12,9 +12,9 @@ import { sha256 } from "../digest.ts";
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import { numberOf, type Row, textOf } from "./reader.ts";
 
-/** What a row of `proofs` proves. */
+/** A row of `proofs`. */
 export interface Proof {
-  /** The tenant's number; 0 for what is true of all of them. */
+  /** The tenant's number; 0 in the row about all of them. */
   readonly tenant: number;
   /** The tenant's id; undefined for all of them. */
   readonly tenantId: string | undefined;
@@ -28,7 +28,7 @@ export interface Proof {
   readonly mac: string | null;
 }
 
-/** What a MAC tells. */
+/** The outcome of verifying a MAC. */
 export type ProofVerdict =
   | "sealed"
   /** The database has never been sealed. */
@@ -37,13 +37,13 @@ export type ProofVerdict =
   | "unknown_key"
   | "broken";
 
-/** The row that tells how many others there are. */
+/** The row with the number of the other rows. */
 export const ALL_TENANTS = 0;
 
-/** In the place of the MAC of what was found changed, so that it stays known. */
+/** Replaces the MAC of a row that was found changed, so that this stays known. */
 const BROKEN = "broken";
 
-/** Begins the place of the MAC of what changed while its key was not given. */
+/** Begins the text that replaces the MAC of a row that changed while its key was not given. */
 const KEYLESS = "?";
 
 /** Asks for the rows that {@linkcode proofOf} reads. */
@@ -84,7 +84,7 @@ export function auditHash(
   return sha256(`${prev}\n${number}\n${atMs}\n${action}\n${text}`);
 }
 
-/** Tells whether a proof is what was written. */
+/** Verifies a proof. */
 export function judgeProof(
   proof: Proof,
   keys: readonly ProofKey[],
@@ -126,7 +126,7 @@ function macOf(proof: Proof, { id, key }: ProofKey): string {
 /** A proof as this thread knows it. */
 interface KnownProof {
   readonly proof: Proof;
-  /** What the MAC told when it was read. */
+  /** The outcome of verifying it when it was read. */
   readonly verdict: ProofVerdict;
 }
 
@@ -257,7 +257,7 @@ export class ProofWriter {
       const proof = proofOf(row);
       return { proof, verdict: judgeProof(proof, this.#keys) };
     }
-    // It was taken away. What is there from now on is known to be wrong.
+    // The row was removed, so whatever is written from now on is known to be wrong.
     const blank = { tenantId: undefined, tasks: 0, audits: 0, auditHash: "" };
     return { proof: { tenant, ...blank, mac: BROKEN }, verdict: "broken" };
   }
@@ -265,7 +265,7 @@ export class ProofWriter {
   #macOf(proof: Proof, verdict: ProofVerdict): string | null {
     switch (verdict) {
       case "sealed": {
-        // It stays with its key, which another one follows by a command alone.
+        // It keeps its key, which only a command replaces by another one.
         const key = keyOf(proof.mac, this.#keys);
         return key === undefined ? BROKEN : macOf(proof, key);
       }
@@ -274,7 +274,7 @@ export class ProofWriter {
       case "unknown_key":
         return `${KEYLESS}${proof.mac?.split(":")[0]?.replace(KEYLESS, "")}`;
       case "broken":
-        // It could become right again by what it counts from now on.
+        // A MAC of what it counts from now on might be right again.
         return BROKEN;
     }
   }

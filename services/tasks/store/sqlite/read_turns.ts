@@ -1,6 +1,11 @@
 /**
  * Turns of reads on the thread that serves, so that long ones hold up no others.
  *
+ * They are not the turns of requests (`FairTurns`), in which work that has begun
+ * goes on before other work of its tenant: a page that looks at 20,000 rows would
+ * hold up all short reads of its tenant. Here the reads of a tenant share its turn,
+ * and a read that takes no time is answered at once.
+ *
  * @module
  */
 
@@ -24,8 +29,8 @@ export interface ReadTurnsOptions {
   /** Milliseconds since any instant. */
   readonly monotonicMs: () => number;
   /**
-   * Calls back after what has arrived meanwhile, unless it is canceled. A timer
-   * does, `setImmediate` does not: while there is an immediate callback after the
+   * Calls back after requests that have arrived by then, unless it is canceled. A
+   * timer does, `setImmediate` does not: while one immediate callback follows the
    * other, the runtime seldom looks whether anything has arrived.
    *
    * @default a timer of no time
@@ -41,9 +46,9 @@ export interface ReadTurnsOptions {
 }
 
 interface Waiting {
-  /** Does a piece; tells whether it was the last one. */
+  /** Does a piece; returns whether it was the last one. */
   readonly step: () => boolean;
-  /** Ends it before its end. */
+  /** Cancels the read. */
   readonly abandon: () => void;
 }
 
@@ -69,7 +74,7 @@ export class ReadTurns {
   /**
    * Does a read on behalf of a tenant.
    *
-   * @throws {StoreFailedError} when the store is closed meanwhile
+   * @throws {StoreFailedError} when the store is closed before it ends
    */
   run<Answer>(
     tenantId: string,
@@ -89,7 +94,7 @@ export class ReadTurns {
       },
       abandon() {
         reject(closedError());
-        // What it has opened it closes.
+        // It closes what it has opened.
         read.return(undefined as never);
       },
     };
@@ -113,7 +118,7 @@ export class ReadTurns {
     for (const { abandon } of waiting) abandon();
   }
 
-  /** Does pieces while there is time; tells whether the read is at its end. */
+  /** Does pieces while there is time; returns whether the read is at its end. */
   #goOn(waiting: Waiting): boolean {
     while (this.#hasTime()) {
       if (this.#spend(waiting)) return true;

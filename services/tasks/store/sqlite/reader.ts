@@ -1,5 +1,5 @@
 /**
- * The connection that answers questions.
+ * The connection that reads.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export type Row = Readonly<Record<string, SQLOutputValue>>;
 const MAX_STATEMENTS = 200;
 
 /**
- * Asks a database. All rows of an answer are taken at once: a statement that is
+ * Queries a database. All rows of an answer are read at once: a statement that is
  * left in the middle would keep the log from being emptied.
  */
 export class Reader {
@@ -37,29 +37,29 @@ export class Reader {
     this.#db = db;
   }
 
-  /** All rows of a question. */
+  /** All rows of a query. */
   rows(sql: string, ...values: readonly SQLInputValue[]): readonly Row[] {
     return this.#statement(sql).all(...values);
   }
 
-  /** The first row of a question. */
+  /** The first row of a query. */
   row(sql: string, ...values: readonly SQLInputValue[]): Row | undefined {
     return this.#statement(sql).get(...values);
   }
 
-  /** The number that a question answers with first. */
+  /** The number in the first column of the first row of a query. */
   number(sql: string, ...values: readonly SQLInputValue[]): number | undefined {
     const value = this.#value(sql, values);
     return typeof value === "number" ? value : undefined;
   }
 
-  /** The text that a question answers with first. */
+  /** The text in the first column of the first row of a query. */
   text(sql: string, ...values: readonly SQLInputValue[]): string | undefined {
     const value = this.#value(sql, values);
     return typeof value === "string" ? value : undefined;
   }
 
-  /** Asks several questions of one state of the database. */
+  /** Runs several queries on one state of the database. */
   snapshot<Answer>(ask: () => Answer): Answer {
     if (this.#isInSnapshot) return ask();
     const state = this.hold();
@@ -71,8 +71,8 @@ export class Reader {
   }
 
   /**
-   * Keeps to one state of the database until it is released. What is committed
-   * meanwhile stays in the log, and is not seen.
+   * Keeps to one state of the database until it is released. Later commits stay in
+   * the log and are not seen.
    */
   hold(): { release(): void } {
     this.#statement("BEGIN").run();

@@ -1,5 +1,5 @@
 /**
- * Records, histories and what stands in tables of their own.
+ * Records, histories, answers, use and audit logs.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import { numberOf, type Row, textOf } from "./reader.ts";
 
 const COLUMNS = "id, version, alias, parent, text";
 
-/** Reads records and what stands beside them. */
+/** Reads records, answers, use and audit logs. */
 export class RecordReads {
   readonly #parts: ReadParts;
 
@@ -230,7 +230,7 @@ export class HistoryReads {
     const { afterSeq = isRising ? 0 : Number.MAX_SAFE_INTEGER, limit } =
       options;
     return this.#parts.reader.rows(
-      // The record before the first one of a folded history is gone.
+      // The record before the first one of a folded history was removed.
       "SELECT now.seq, now.text, now.hash, " +
         "CASE WHEN before.hash IS NULL AND now.seq > 1 THEN " +
         "(SELECT json_extract(body, '$.historyFolded.hash') FROM tasks " +

@@ -39,9 +39,9 @@ import { TransactionWriter, Writer } from "./writer.ts";
 export interface SqliteStoreOptions {
   /** The folder of the database; it must be there. */
   readonly dataFolder: string;
-  /** Tells the time and sets timers. */
+  /** The clock. */
   readonly clock: Clock;
-  /** Hears of what goes wrong beside the answers. */
+  /** Logs failures that no answer reports. */
   readonly logger: Logger;
   /**
    * Whether a commit waits for the disk. A relaxed one is lost when the machine
@@ -69,10 +69,10 @@ export interface SqliteStoreOptions {
    */
   readonly maxQueuedMegabytes?: number;
   /**
-   * Hears how many milliseconds something of a tenant, or of none, waited until
+   * Called with the milliseconds that a batch of a tenant, or of none, waited until
    * it was on disk.
    *
-   * @default nothing does
+   * @default {() => {}}
    */
   readonly onWritten?: (tenantId: string, waitedMs: number) => void;
   /**
@@ -297,9 +297,9 @@ class SqliteStore implements Store {
 /** Characters of long payloads that are kept in memory. */
 const MAX_CACHED_CHARS = 16_000_000;
 
-/** The questions, by what they are about. */
+/** The readers, over one connection. */
 export class StoreReads {
-  /** Numbers of tenants and workers. */
+  /** Numbers of tenants and of workers' queues. */
   readonly interned: InternedIds;
   /** Long payloads that are in the database. */
   readonly payloads: PayloadCache = new PayloadCache(MAX_CACHED_CHARS);
@@ -313,11 +313,11 @@ export class StoreReads {
   readonly statuses: StatusReads;
   /** Histories. */
   readonly histories: HistoryReads;
-  /** Records and what stands beside them. */
+  /** Records, answers, use and audit logs. */
   readonly records: RecordReads;
   readonly #reader: Reader;
 
-  /** Asks over a connection, which is closed with it. */
+  /** Reads over a connection, which is closed with it. */
   constructor(
     db: DatabaseSync,
     monotonicMs: () => number = () => performance.now(),

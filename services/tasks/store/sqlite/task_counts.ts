@@ -16,7 +16,7 @@ import type { PiecewiseRead } from "./read_turns.ts";
 import { numberOf, Reader } from "./reader.ts";
 import type { OperationValue } from "./thread_messages.ts";
 
-/** A worker and a status, with the tasks that came and went. */
+/** By how much the count of a worker's tasks in a status changes. */
 interface Change {
   readonly tenant: number;
   readonly queueId: number;
@@ -65,7 +65,7 @@ export class TaskCounts {
     };
   }
 
-  /** A task of a tenant has moved; without a place it was not there, or is gone. */
+  /** Notes that a task moved; without a place it was inserted, or removed. */
   move(
     tenant: OperationValue,
     { from, to }: {
@@ -151,7 +151,7 @@ export function* proveCounts(
   }
 }
 
-/** Counts all tasks over a connection that is used for nothing else meanwhile. */
+/** Counts all tasks over a connection that is used for nothing else. */
 export function* proveAll(
   reader: Reader,
 ): PiecewiseRead<readonly CountFault[]> {
@@ -184,7 +184,7 @@ export function* proveAll(
   }
 }
 
-/** Those of which there are tasks, or are said to be. */
+/** The statuses in which there are tasks, or a kept count that is not 0. */
 function statusesOf(
   reader: Reader,
   { tenant, queueId }: Pick<CountFault, "tenant" | "queueId">,
@@ -259,7 +259,7 @@ function* count(
   }
 }
 
-/** Puts counts right. */
+/** Corrects counts. */
 export class CountRepair {
   readonly #db: DatabaseSync;
   readonly #add: StatementSync;
@@ -273,7 +273,7 @@ export class CountRepair {
     );
   }
 
-  /** Adds what counts lack. What was counted since does not matter to it. */
+  /** Adds the differences, so that tasks counted since then are kept. */
   repair(faults: readonly CountFault[]): void {
     inTransaction(this.#db, () => {
       for (const { tenant, queueId, status, delta } of faults) {

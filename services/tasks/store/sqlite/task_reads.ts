@@ -46,7 +46,7 @@ export interface TaskReadParts {
 export interface ReadParts extends Pick<TaskReadParts, "reader" | "interned"> {
   /** Reads the tasks that are found. */
   readonly tasks: TaskReads;
-  /** Tells how long reading has gone on. */
+  /** Milliseconds since any instant, by which pieces are cut. */
   readonly monotonicMs: () => number;
 }
 
@@ -151,7 +151,7 @@ export class TaskReads {
     });
   }
 
-  /** Tasks that are to be looked at. */
+  /** Tasks whose time to wake has come. */
   waking(nowMs: number, limit: number): readonly Task[] {
     return this.#query(
       "WHERE wake_ms IS NOT NULL AND wake_ms <= ? ORDER BY wake_ms, n LIMIT ?",
@@ -160,7 +160,7 @@ export class TaskReads {
     );
   }
 
-  /** The earliest instant at which one is. */
+  /** The earliest time to wake. */
   nextWakeMs(): number | undefined {
     return this.#parts.reader.number(
       "SELECT wake_ms FROM tasks INDEXED BY tasks_to_wake " +
@@ -168,7 +168,7 @@ export class TaskReads {
     );
   }
 
-  /** What a worker has under way. */
+  /** How many running tasks a worker has. */
   running(tenantId: string, workerId: string): RunningCounts {
     const { reader, interned } = this.#parts;
     const queueId = interned.queueId(tenantId, workerId);

@@ -1,6 +1,7 @@
 /**
- * Tasks as rows: the columns that are asked for, and everything else as JSON. Long
- * payloads stand beside the row, and those seen of late are remembered.
+ * Tasks as rows: columns for the fields that queries use, and JSON for all others.
+ * Long payloads have tables of their own; those used last are cached, so that a task
+ * that only changes its status need not write them, nor a read read them again.
  *
  * @module
  */
@@ -41,7 +42,7 @@ export const READ_COLUMNS: string =
 /** Longer payloads are kept in a table of their own. */
 const MAX_INLINE_CHARS = 2_048;
 
-/** A payload on its way to the database. */
+/** A payload to be written. */
 export interface EncodedPayload {
   /** In the row. */
   readonly inline: string | null;
@@ -66,7 +67,7 @@ export function numberOfTask(id: string): number {
 
 /** Options of {@linkcode encodePayload}. */
 export interface EncodePayloadOptions {
-  /** What it is. */
+  /** Which payload it is. */
   readonly kind: PayloadKind;
   /** The payload. */
   readonly text: string | undefined;
@@ -230,7 +231,7 @@ export interface StoredPayload {
   readonly text: string;
 }
 
-/** What a payload is. */
+/** The kinds of payloads. */
 export type PayloadKind = "data" | "result";
 
 /** Remembers payloads up to a bound, those used last. */

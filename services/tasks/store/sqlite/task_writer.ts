@@ -21,14 +21,14 @@ const QUEUE = CHANGING_COLUMNS.indexOf("lane");
 const TASK_WIDTH = IDENTITY_COLUMNS.length + CHANGING_COLUMNS.length;
 const HISTORY_WIDTH = 4;
 
-/** A task that was put in the database together with others did not fit. */
+/** One of several tasks that were inserted together conflicts. */
 export class BatchMismatch extends Error {
   /** The name of the class. */
   override readonly name = "BatchMismatch";
 
-  /** An error that asks for the tasks to be put there one by one. */
+  /** An error that asks for the tasks to be inserted one by one. */
   constructor() {
-    super("Cannot put the tasks together: one of them does not fit");
+    super("Cannot insert the tasks together: one of them conflicts");
   }
 }
 
@@ -50,7 +50,7 @@ export class TaskWriter {
   readonly #addDependent: StatementSync;
   readonly #removeDependents: StatementSync;
   readonly #counts: TaskCounts;
-  /** While no task depends on another there is nothing to look for. */
+  /** False while no task depends on another, so that no statement looks for any. */
   #mayHaveDependents: boolean;
   /** Rows of new tasks and of histories that are written several at once. */
   #waitingTasks: OperationValue[] = [];
@@ -131,7 +131,7 @@ export class TaskWriter {
     this.#addHistories.run(rows);
   }
 
-  /** Puts or changes a task. */
+  /** Inserts or updates a task. */
   put(cursor: OperationCursor): ConflictReason | undefined {
     const expectedVersion = cursor.number();
     const identity = cursor.take(IDENTITY_COLUMNS.length);
@@ -182,7 +182,7 @@ export class TaskWriter {
     return undefined;
   }
 
-  /** Removes a task, or demands that there is none. */
+  /** Removes a task, or requires that there is none. */
   remove(cursor: OperationCursor): ConflictReason | undefined {
     const n = cursor.number();
     const [tenant = null, id = null, version = null] = cursor.take(3);
@@ -246,7 +246,7 @@ export class TaskWriter {
   }
 }
 
-/** Versions that wrote payloads which stay as they are; null when sent anew. */
+/** Versions that wrote payloads which do not change; null for those sent again. */
 interface KeptPayloads {
   readonly data_at: OperationValue;
   readonly result_at: OperationValue;
@@ -288,7 +288,7 @@ class HistoryRemover {
     this.#removeBeginning.run(n, through);
   }
 
-  /** Removes the history of a task that is removed, a long one by and by. */
+  /** Removes the history of a removed task; the rest of a long one is swept later. */
   remove(n: OperationValue): void {
     // From its end: while the beginning is there, no other task of that number
     // can begin a history.
@@ -335,7 +335,7 @@ export class RowInserter {
   }
 
   /**
-   * Inserts rows, whose values follow each other; tells how many it were.
+   * Inserts rows, whose values follow each other; returns how many it inserted.
    *
    * @throws {TypeError} when the last row is not whole
    */

@@ -9,7 +9,7 @@ import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
 import type { CountFault } from "./task_counts.ts";
 
-/** What a thread is there for. */
+/** The threads of the store. */
 export type ThreadName = "writer" | "checkpointer";
 
 /** Starts a thread. */
@@ -38,14 +38,14 @@ export type WalRequest =
 export type WalAnswer =
   /** How long the log is, and how much of it has been moved. */
   | {
-    readonly kind: "looked";
+    readonly kind: "checked";
     readonly logPages: number;
     readonly movedPages: number;
   }
   | { readonly kind: "closed" }
   | { readonly kind: "failed"; readonly message: string };
 
-/** What the writing thread is asked for. Each is answered in its turn. */
+/** A request to the writing thread; they are answered in their order. */
 export type WriterRequest =
   /** Open the database and bring its tables up to date. */
   | {
@@ -71,7 +71,7 @@ export type WriterRequest =
   /** Close the database. */
   | { readonly kind: "close" };
 
-/** What the writing thread answers. */
+/** An answer of the writing thread. */
 export type WriterAnswer =
   /** Numbers of {@linkcode WriterRequest}: results of transactions, or of removed rows. */
   | { readonly kind: "done"; readonly numbers: readonly number[] }
@@ -80,7 +80,7 @@ export type WriterAnswer =
   /** It failed; nothing was written. */
   | { readonly kind: "failed"; readonly message: string };
 
-/** What came of applying transactions. */
+/** The outcome of applying transactions. */
 export interface Applied {
   /** The result of each transaction; none means that all were applied. */
   readonly codes: readonly number[];
@@ -104,17 +104,17 @@ export const OPERATION = {
   nameTenant: 2,
   /** A worker's number. */
   nameQueue: 3,
-  /** Puts or changes a task. */
+  /** Inserts or updates a task. */
   putTask: 4,
   /** Removes a task. */
   removeTask: 5,
-  /** Puts or changes a record. */
+  /** Inserts or updates a record. */
   putRecord: 6,
   /** Removes a record. */
   removeRecord: 7,
-  /** Demands a record. */
+  /** Requires a record. */
   requireRecord: 8,
-  /** Remembers an answer. */
+  /** Keeps an answer. */
   putAnswer: 9,
   /** Adds to the audit log. */
   addAudit: 10,
@@ -124,13 +124,13 @@ export const OPERATION = {
   putFoldedTask: 12,
 } as const;
 
-/** What is known of a transaction beforehand. */
+/** Forms of transactions, which decide how they are applied. */
 export const TRANSACTION_FORM = {
-  /** Nothing that may conflict comes after a change. */
+  /** No write that may conflict follows a change. */
   straight: 0,
-  /** Something that may conflict comes after a change, which is to be undone. */
+  /** A write that may conflict follows a change, which would have to be undone. */
   undoable: 1,
-  /** A new task with nothing unusual about it, and demands before it. */
+  /** A new task without dependencies, and required records before it. */
   creation: 2,
 } as const;
 

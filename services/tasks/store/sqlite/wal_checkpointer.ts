@@ -23,28 +23,28 @@ import type {
 export interface WalCheckpointerOptions {
   /** The database's path. */
   readonly path: string;
-  /** Sets the timers between two looks. */
+  /** Sets the timers between two checks. */
   readonly clock: Clock;
-  /** Hears when the thread fails. */
+  /** Logs failures of the thread. */
   readonly logger: Logger;
-  /** Has the log begun anew by the thread that writes. */
+  /** Has the writing thread restart the log. */
   readonly restartLog: (
     options: { readonly truncate: boolean },
   ) => Promise<void>;
   /** Bytes to be moved at least. */
   readonly moveFromBytes: number;
   /**
-   * Bytes of the log from which on it is begun anew, which makes commits wait
-   * for the rest to be moved.
+   * Bytes of the log from which on it is restarted, which makes commits wait for the
+   * rest to be moved.
    */
   readonly restartFromBytes: number;
-  /** Bytes of the log from which on its file is cut when it begins anew. */
+  /** Bytes of the log from which on its file is truncated when it is restarted. */
   readonly truncateFromBytes: number;
   /** Starts the thread. */
   readonly startThread: StartThread;
 }
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const INTERVAL_MS = 1_000;
 
 /** Checkpoints the log now and then. */
@@ -62,8 +62,8 @@ export class WalCheckpointer {
   }
 
   /**
-   * Begins to look; resolves after the first one. The thread loads its program
-   * and opens the file for it: later there may be no file left to be opened.
+   * Starts; resolves after the first check. The thread loads its program and opens
+   * the file for it: later there may be no file descriptor left.
    */
   async start(): Promise<void> {
     if (this.#isRunning) return;
@@ -73,7 +73,7 @@ export class WalCheckpointer {
     this.#schedule();
   }
 
-  /** Ends the look under way and the thread. */
+  /** Ends the check under way and the thread. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     this.#timer?.cancel();
@@ -83,7 +83,7 @@ export class WalCheckpointer {
     this.#worker = undefined;
   }
 
-  /** Looks once; never rejects. */
+  /** Checks the log once; never rejects. */
   async runOnce(): Promise<void> {
     const { path, logger, moveFromBytes, restartFromBytes, truncateFromBytes } =
       this.#options;
@@ -97,17 +97,17 @@ export class WalCheckpointer {
         reason: answer.message,
       });
     }
-    if (answer.kind !== "looked") return;
+    if (answer.kind !== "checked") return;
     const { logPages, movedPages } = answer;
-    // Under load there is always something new in it, so it does not begin anew
-    // by itself. When nothing could be moved, waiting for it would be in vain.
+    // Under load there is always something new in it, so it is not restarted by
+    // itself. When nothing could be moved, waiting for it would be in vain.
     if (logPages * PAGE_BYTES <= restartFromBytes || movedPages === 0) return;
     try {
       await this.#options.restartLog({
         truncate: logPages * PAGE_BYTES > truncateFromBytes,
       });
     } catch (error) {
-      logger.warn("the log of commits could not be begun anew", {
+      logger.warn("the log of commits could not be restarted", {
         reason: describeError(error),
       });
     }
@@ -147,7 +147,7 @@ export class WalCheckpointer {
 
 const CHECKPOINT_TIMEOUT_MS = 1_000;
 
-/** Serves the one that started the thread, until it is ended. */
+/** Serves as the thread, until it is ended. */
 export function serveCheckpointer(
   scope: ThreadScope<WalRequest, WalAnswer>,
 ): void {
@@ -181,19 +181,19 @@ function checkpoint(db: DatabaseSync, fromPages: number): WalAnswer {
 function look(
   db: DatabaseSync,
   mode: string,
-): Extract<WalAnswer, { kind: "looked" }> {
+): Extract<WalAnswer, { kind: "checked" }> {
   const row = db.prepare(`PRAGMA wal_checkpoint(${mode})`).get();
   return {
-    kind: "looked",
+    kind: "checked",
     logPages: Math.max(0, Number(row?.["log"] ?? 0)),
     movedPages: Math.max(0, Number(row?.["checkpointed"] ?? 0)),
   };
 }
 
-/** Twice what the log holds before it is moved: so long it gets unless much is written. */
+/** Twice what the log holds before it is moved, which is its usual length. */
 const LOG_BYTES = 16 * 1_024 * 1_024;
 
-/** As many stay in memory; what is written beyond goes to the log at once. */
+/** Pages kept in memory; all others are written to the log at once. */
 const SPILLING_PAGES = 64;
 
 /** Options of {@linkcode lengthenLog}. */
@@ -226,19 +226,19 @@ export function lengthenLog(
       bytes + SPILLING_PAGES * PAGE_BYTES,
     );
   } catch {
-    // It only makes commits quicker; a disk that is full is told of by those.
+    // It only makes commits quicker, and they report a full disk.
     hasRoom = false;
   } finally {
     rollBack(db);
     db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
   }
-  if (!hasRoom) return giveBack(db);
+  if (!hasRoom) return truncateLog(db);
   using file = Deno.openSync(logPath(path), { read: true, write: true });
   file.syncDataSync();
 }
 
-/** What was left of the disk is for the tasks. */
-function giveBack(db: DatabaseSync): void {
+/** Leaves the rest of the disk to the tasks. */
+function truncateLog(db: DatabaseSync): void {
   try {
     db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch {

@@ -1,6 +1,6 @@
 /**
- * The way of what is written on the thread that serves: transactions are encoded
- * in batches, which wait in a queue for the thread that writes.
+ * Writing, as the thread that serves sees it: transactions are encoded in batches,
+ * which wait in a queue for the thread that writes.
  *
  * @module
  */
@@ -33,11 +33,11 @@ export interface WriterOptions {
   readonly path: string;
   /** What a commit waits for. */
   readonly durability: Durability;
-  /** Hears when the thread dies. */
+  /** Logs the death of the thread. */
   readonly logger: Logger;
   /** Keys of the MACs of what the database holds, the one that seals first. */
   readonly proofKeys: readonly ProofKey[];
-  /** Tells the time that migrations are noted with. */
+  /** The time, which is kept with migrations. */
   readonly nowMs: () => number;
   /** Starts the thread. */
   readonly startThread: StartThread;
@@ -108,8 +108,8 @@ export class Writer {
   }
 
   /**
-   * Asks for something else; what is asked is done, and answered, in this order.
-   * When the thread dies what is under way fails, though it may have been done.
+   * Sends another request; all requests are answered in their order. When the thread
+   * dies those under way fail, though they may have been carried out.
    *
    * @throws {StoreFailedError} when it failed, or the thread died
    */
@@ -121,8 +121,8 @@ export class Writer {
   }
 
   /**
-   * Resolves when it can write: when it has just done so, or when a write goes
-   * well that is as long as those of tasks and changes nothing.
+   * Resolves when it can write: when it has just done so, or after a write that is as
+   * long as those of tasks and changes nothing.
    *
    * @throws {StoreFailedError} when it cannot
    */
@@ -229,7 +229,7 @@ export interface TransactionWriterOptions {
   readonly interned: InternedIds;
   /** Long payloads that are in the database. */
   readonly payloads: PayloadCache;
-  /** Tells the time. */
+  /** The time, in milliseconds since the epoch. */
   readonly nowMs: () => number;
   /** Calls back at the end of the turn. */
   readonly atEndOfTurn: (callback: () => void) => void;
@@ -237,7 +237,7 @@ export interface TransactionWriterOptions {
   readonly maxQueuedRows: number;
   /** Most characters that wait. */
   readonly maxQueuedChars: number;
-  /** Hears how many milliseconds something of a tenant waited to be written. */
+  /** Called with the milliseconds that a batch of a tenant waited to be written. */
   readonly onWritten: (tenantId: string, waitedMs: number) => void;
 }
 
@@ -325,7 +325,7 @@ export class TransactionWriter {
   }
 }
 
-/** Where the transactions end that are of one tenant and few enough for a batch. */
+/** The end of the transactions that form a batch: of one tenant, and not too many. */
 function endOfBatch(
   transactions: readonly Transaction[],
   from: number,

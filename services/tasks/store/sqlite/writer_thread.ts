@@ -26,7 +26,7 @@ interface Open {
   readonly sweeper: Sweeper;
 }
 
-/** Serves the one that started the thread, until it is ended. */
+/** Serves as the thread, until it is ended. */
 export function serveWriter(
   scope: ThreadScope<WriterRequest, WriterAnswer>,
 ): void {
@@ -68,7 +68,7 @@ function openAll(
     const keys = request.proofKeys;
     migrateTasks(db, {
       nowMs: request.nowMs,
-      // What was there before is taken as it is, this once.
+      // Rows of an earlier version are trusted as they are, this once.
       finish: (from) => {
         if (from < PROOFS_VERSION) sealProofs(db, { keys, also: ["unsealed"] });
       },

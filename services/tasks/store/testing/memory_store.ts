@@ -23,24 +23,33 @@ import type {
 } from "../record.ts";
 import {
   type AuditEntry,
+  type AuditQuery,
   type Claim,
+  type CountsQuery,
   demandWholeInstants,
+  type DependentsQuery,
+  type DueWorkersQuery,
   type IdempotencyEntry,
   type RunningCounts,
   type ScanPage,
-  type ScanPosition,
+  type ScanQuery,
+  type StatusCounts,
   type Store,
+  type TaskKey,
   type Transaction,
   type TransactionResult,
   type Usage,
-  type WatchedStatus,
   type WorkerPosition,
   type Write,
 } from "../store.ts";
-import { memoryCandidates } from "./memory_candidates.ts";
-import { memoryPage } from "./memory_page.ts";
-import { type MemoryTables, newMemoryTables } from "./memory_tables.ts";
-import { applyTransaction, recordKey, twoPartKey } from "./memory_writes.ts";
+import { memoryCandidates, memoryPage } from "./memory_queries.ts";
+import {
+  applyTransaction,
+  type MemoryTables,
+  newMemoryTables,
+  recordKey,
+  twoPartKey,
+} from "./memory_writes.ts";
 
 /** Options of {@linkcode createMemoryStore}. */
 export interface MemoryStoreOptions {
@@ -101,13 +110,8 @@ class MemoryStore implements Store {
   }
 
   taskByKey(
-    options: {
-      readonly tenantId: string;
-      readonly workerId: string;
-      readonly key: string;
-    },
+    { tenantId, workerId, key }: TaskKey,
   ): Promise<Task | undefined> {
-    const { tenantId, workerId, key } = options;
     return Promise.resolve(
       this.#ofTenant(tenantId).find((task) =>
         task.workerId === workerId && placementOf(task).liveKey === key
@@ -136,14 +140,8 @@ class MemoryStore implements Store {
   }
 
   dependents(
-    options: {
-      readonly tenantId: string;
-      readonly ids: readonly string[];
-      readonly limit: number;
-      readonly afterId?: string;
-    },
+    { tenantId, ids, limit, afterId = "" }: DependentsQuery,
   ): Promise<readonly string[]> {
-    const { tenantId, ids, limit, afterId = "" } = options;
     return Promise.resolve(
       this.#ofTenant(tenantId)
         .filter((task) =>
@@ -161,10 +159,7 @@ class MemoryStore implements Store {
   }
 
   workersWithDueTasks(
-    { limit, after }: {
-      readonly limit: number;
-      readonly after?: WorkerPosition;
-    },
+    { limit, after }: DueWorkersQuery,
   ): Promise<readonly WorkerPosition[]> {
     const workers = new Map<string, WorkerPosition>();
     const afterKey = after === undefined
@@ -214,13 +209,7 @@ class MemoryStore implements Store {
     return Promise.resolve({ all: running.length, groups });
   }
 
-  scan(
-    { status, limit, after }: {
-      readonly status: WatchedStatus;
-      readonly limit: number;
-      readonly after?: ScanPosition;
-    },
-  ): Promise<ScanPage> {
+  scan({ status, limit, after }: ScanQuery): Promise<ScanPage> {
     const wanted = this.#all()
       .filter((task) =>
         task.status === status && task.id > (after?.position ?? "")
@@ -235,12 +224,7 @@ class MemoryStore implements Store {
     );
   }
 
-  counts(
-    { tenantId, workerId }: {
-      readonly tenantId: string;
-      readonly workerId?: string;
-    },
-  ): Promise<Readonly<Partial<Record<TaskStatus, number>>>> {
+  counts({ tenantId, workerId }: CountsQuery): Promise<StatusCounts> {
     const counts: Partial<Record<TaskStatus, number>> = {};
     for (const task of this.#ofTenant(tenantId)) {
       if (workerId !== undefined && task.workerId !== workerId) continue;
@@ -305,13 +289,8 @@ class MemoryStore implements Store {
   }
 
   audit(
-    options: {
-      readonly tenantId: string;
-      readonly limit: number;
-      readonly before?: number;
-    },
+    { tenantId, limit, before = Infinity }: AuditQuery,
   ): Promise<readonly AuditEntry[]> {
-    const { tenantId, limit, before = Infinity } = options;
     return Promise.resolve(
       (this.#tables.audit.get(tenantId) ?? [])
         .filter((entry) => entry.number < before)

@@ -1,13 +1,48 @@
 /**
- * Transactions applied to the tables in memory, as a whole or not at all.
+ * Transactions applied to tables in memory, as a whole or not at all.
  *
  * @module
  */
 
+import type { HistoryRecord } from "../../domain/history.ts";
 import { placementOf } from "../../domain/placement.ts";
-import type { RecordKind } from "../record.ts";
-import type { Transaction, TransactionResult, Write } from "../store.ts";
-import type { MemoryTables } from "./memory_tables.ts";
+import type { Task } from "../../domain/task.ts";
+import type { RecordKind, StoredRecord } from "../record.ts";
+import type {
+  AuditEntry,
+  IdempotencyEntry,
+  Transaction,
+  TransactionResult,
+  Write,
+} from "../store.ts";
+
+/** Everything, by keys that hold the tenant. */
+export interface MemoryTables {
+  /** Tasks by id, which is unique across tenants. */
+  readonly tasks: Map<string, Task>;
+  /** Histories by the id of their task. */
+  readonly histories: Map<string, readonly HistoryRecord[]>;
+  /** Records by kind, tenant and id. */
+  readonly records: Map<string, StoredRecord>;
+  /** Answers by tenant and key. */
+  readonly answers: Map<string, IdempotencyEntry>;
+  /** Executions by tenant and period. */
+  readonly usage: Map<string, number>;
+  /** Audit logs by tenant, oldest line first. */
+  readonly audit: Map<string, readonly AuditEntry[]>;
+}
+
+/** Tables with nothing in them. */
+export function newMemoryTables(): MemoryTables {
+  return {
+    tasks: new Map(),
+    histories: new Map(),
+    records: new Map(),
+    answers: new Map(),
+    usage: new Map(),
+    audit: new Map(),
+  };
+}
 
 type Reason = Extract<TransactionResult, { kind: "conflict" }>["reason"];
 type WriteOf<Kind extends Write["kind"]> = Extract<Write, { kind: Kind }>;

@@ -239,7 +239,7 @@ export function taskCases(): readonly StoreCase[] {
       } as const;
       assertEquals(
         await store.listTasks({ ...list, limit: 9, count: true }),
-        { tasks: [], count: { value: 0, isExact: true } },
+        { tasks: [], next: undefined, count: { value: 0, isExact: true } },
       );
       assertEquals(
         await store.candidates([{ tenantId, workerId: "wrk_a", limit: 9 }]),

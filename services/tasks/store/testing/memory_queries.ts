@@ -1,0 +1,138 @@
+/**
+ * Pages of tasks, and proposals for claims, by looking at each task.
+ *
+ * @module
+ */
+
+import { placementOf } from "../../domain/placement.ts";
+import type { Task } from "../../domain/task.ts";
+import type { TaskPage, TaskPosition, TaskQuery } from "../queries.ts";
+import type { Claim } from "../store.ts";
+
+/** The page of `tasks` that a query wants; all of them belong to its tenant. */
+export function memoryPage(
+  tasks: readonly Task[],
+  query: TaskQuery,
+): TaskPage {
+  const sign = query.order === "asc" ? 1 : -1;
+  function compare(left: TaskPosition, right: TaskPosition): number {
+    const byTime = left.sortMs - right.sortMs;
+    return sign * (byTime !== 0 ? byTime : left.id < right.id ? -1 : 1);
+  }
+  const { after } = query;
+  const wanted = tasks
+    .filter((task) => isWanted(task, query))
+    .map((task) => ({ task, id: task.id, sortMs: sortMsOf(task, query) }))
+    .sort(compare);
+  const behind = after === undefined
+    ? wanted
+    : wanted.filter((one) => one.id !== after.id && compare(one, after) > 0);
+  const page = behind.slice(0, query.limit);
+  const last = page.at(-1);
+  return {
+    tasks: page.map(({ task }) => task),
+    next: behind.length > page.length && last !== undefined
+      ? { sortMs: last.sortMs, id: last.id }
+      : undefined,
+    count: query.count === true
+      ? { value: wanted.length, isExact: true }
+      : undefined,
+  };
+}
+
+function sortMsOf(task: Task, query: TaskQuery): number {
+  return query.sort === "date" ? task.dateMs : task.createdAtMs;
+}
+
+function isWanted(task: Task, query: TaskQuery): boolean {
+  const isDue = placementOf(task).rank !== undefined;
+  return isInTime(task, query) &&
+    (query.workerIds?.includes(task.workerId) ?? true) &&
+    (query.statuses?.includes(task.status) ?? true) &&
+    task.job === (query.job ?? task.job) &&
+    task.group === (query.group ?? task.group) &&
+    task.key === (query.key ?? task.key) &&
+    isDue === (query.isDue ?? isDue) &&
+    task.error?.code === (query.errorCode ?? task.error?.code) &&
+    (query.tags ?? []).every((tag) => task.tags.includes(tag)) &&
+    Object.entries(query.metadata ?? {}).every(([name, value]) =>
+      Object.hasOwn(task.metadata, name) && task.metadata[name] === value
+    );
+}
+
+function isInTime(task: Task, query: TaskQuery): boolean {
+  const { fromMs, toMs } = query;
+  if (fromMs === undefined && toMs === undefined) return true;
+  const ms = query.by === "date"
+    ? task.dateMs
+    : query.by === "created_at"
+    ? task.createdAtMs
+    : task.finishedAtMs;
+  return ms !== undefined && ms >= (fromMs ?? -Infinity) &&
+    ms <= (toMs ?? Infinity);
+}
+
+/** What each claim may take; no task is proposed twice. */
+export function memoryCandidates(
+  tasks: readonly Task[],
+  claims: readonly Claim[],
+): readonly (readonly Task[])[] {
+  const proposed = new Set<string>();
+  return claims.map((claim) => {
+    const queues = queuesOf(tasks, claim, proposed);
+    const found: Task[] = [];
+    while (found.length < claim.limit && queues.length > 0) {
+      const queue = queues.shift();
+      const task = queue?.shift();
+      if (queue === undefined || task === undefined) continue;
+      found.push(task);
+      proposed.add(task.id);
+      queues.push(queue);
+    }
+    return found;
+  });
+}
+
+/** The tasks of each group by rank, the group whose turn it is first. */
+function queuesOf(
+  tasks: readonly Task[],
+  claim: Claim,
+  proposed: ReadonlySet<string>,
+): Task[][] {
+  const groups = new Map<string, Task[]>();
+  for (const task of tasks) {
+    const { group } = task;
+    const isWanted = task.tenantId === claim.tenantId &&
+      task.workerId === claim.workerId && !proposed.has(task.id) &&
+      placementOf(task).rank !== undefined &&
+      (claim.jobs?.includes(task.job) ?? true);
+    if (!isWanted) continue;
+    if (group !== "" && claim.fullGroups?.has(group) === true) continue;
+    groups.set(group, [...groups.get(group) ?? [], task]);
+  }
+  const sorted = [...groups].sort(([left], [right]) => left < right ? -1 : 1);
+  const { afterGroup, room } = claim;
+  const turn = afterGroup === undefined
+    ? 0
+    : sorted.findIndex(([group]) => group > afterGroup);
+  const rotated = turn <= 0
+    ? sorted
+    : [...sorted.slice(turn), ...sorted.slice(0, turn)];
+  return rotated.map(([group, queue]) =>
+    queue.sort(compareRank).slice(
+      0,
+      group === "" || room === undefined ? undefined : Math.max(0, room(group)),
+    )
+  );
+}
+
+function compareRank(left: Task, right: Task): number {
+  const [leftRank, rightRank] = [rankOf(left), rankOf(right)];
+  return leftRank === rightRank
+    ? (left.id < right.id ? -1 : 1)
+    : leftRank - rightRank;
+}
+
+function rankOf(task: Task): number {
+  return placementOf(task).rank ?? Infinity;
+}
