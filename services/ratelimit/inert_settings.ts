@@ -1,6 +1,7 @@
 /**
- * Settings that have no effect: those of parts that other settings turn off, and
- * those of deployments of envoyproxy/ratelimit that this version cannot honour.
+ * Settings that have no effect: those of parts that other settings turn off,
+ * and those of deployments of envoyproxy/ratelimit that this version cannot
+ * honour.
  *
  * @module
  */

@@ -39,7 +39,7 @@ export class PublicListeners implements Part {
   }
 
   /**
-   * Opens both, or sets them to open with the first rules: the service goes on
+   * Opens both, or sets them to open with the first rules: the service runs on
    * starting meanwhile, so that it can be asked to reload.
    */
   start(): Promise<void> {
@@ -76,7 +76,7 @@ export class PublicListeners implements Part {
         what: "HTTP",
         settings: "HOST and PORT",
       });
-      // At warning, the default level: whoever starts the service by hand
+      // At warning, the default level: who starts the service by hand
       // wants to see where it is.
       logger.warn(`Listening for gRPC on ${shownGrpcAddress(grpcAddress)}`);
       logger.warn(`Listening for HTTP on ${shownHttpAddress(httpAddress)}`);

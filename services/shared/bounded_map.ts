@@ -152,7 +152,9 @@ export class BoundedMap<K, V> {
     return true;
   }
 
-  /** Drops the entry that was not used for longest; its key, if there was one. */
+  /**
+   * Drops the entry that was not used for longest; its key, if there was one.
+   */
   deleteOldest(): K | undefined {
     const oldest = this.#oldest;
     if (oldest === undefined) return undefined;

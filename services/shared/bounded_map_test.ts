@@ -67,7 +67,8 @@ Deno.test("BoundedMap does what a list does, whatever happens", async () => {
       const key = random.below(20);
       const kind = random.below(20);
       if (kind < 9) {
-        // No value comes twice, so that each can be found among those that left.
+        // No value comes twice, so that each can be found among those that
+        // left.
         const value = `${step}${"x".repeat(random.below(6))}`;
         map.set(key, value);
         model.set(key, value);

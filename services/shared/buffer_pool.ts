@@ -8,7 +8,10 @@
 interface BufferPoolOptions {
   /** Bytes of a buffer. */
   readonly bufferBytes: number;
-  /** Unused buffers that are kept at most; the others are left to the garbage collector. */
+  /**
+   * Unused buffers that are kept at most; the others are left to the garbage
+   * collector.
+   */
   readonly maxKept: number;
 }
 

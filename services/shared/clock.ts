@@ -15,16 +15,18 @@ export interface Clock {
   /** Milliseconds since the Unix epoch, UTC. */
   nowMs(): number;
   /**
-   * Milliseconds since an instant of its own. It only goes on, whatever the time
-   * of day is set to; whether it does while the machine sleeps is up to that.
-   * Absent when the time of day is never set.
+   * Milliseconds since an instant of its own. It only increases, whatever the
+   * time of day is set to; whether it does while the machine sleeps depends on
+   * the system. Absent when the time of day is never set.
    */
   monotonicMs?(): number;
   /** Calls `callback` once, `delayMs` milliseconds from now. */
   setTimer(callback: () => void, delayMs: number): Timer;
 }
 
-/** The longest delay that the runtime's timers know; more of it fires at once. */
+/**
+ * The longest delay that the runtime's timers know; more of it fires at once.
+ */
 const MAX_DELAY_MS = 2_147_483_647;
 
 /** The clock of the machine. */
@@ -44,7 +46,7 @@ export const systemClock: Clock = {
 };
 
 /**
- * A clock for durations: the same timers, and a time that only goes on. A
+ * A clock for durations: the same timers, and a time that only increases. A
  * deadline by it comes when it was meant to, also when the time of day is set
  * back meanwhile. Its `nowMs` counts from an instant of its own.
  */

@@ -5,7 +5,8 @@
  * `-name value`, `-name=value`, `--name value` and `--name=value` are the
  * same; dashes and underscores in a name are the same; flags and other
  * arguments may be mixed; everything after `--` is an argument. The parser of
- * `node:util` reads `-name` as four flags of one letter each, so it does not fit.
+ * `node:util` reads `-name` as four flags of one letter each, so it does not
+ * fit.
  *
  * ```ts
  * const table = {
@@ -233,7 +234,10 @@ function invalid(reason: string): InvalidArguments {
 /** Exit code for arguments that are not accepted. */
 const WRONG_ARGUMENTS = 2;
 
-/** The arguments of a command, or the exit code when there is nothing left to do. */
+/**
+ * The arguments of a command, or the exit code when there is nothing left to
+ * do.
+ */
 export type ReadCommand<T extends OptionTable> =
   | {
     readonly kind: "ok";

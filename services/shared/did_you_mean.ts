@@ -1,5 +1,5 @@
 /**
- * The word somebody probably meant, for messages about unknown names.
+ * The word that was probably meant, for messages about unknown names.
  *
  * @module
  */

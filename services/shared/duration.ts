@@ -17,7 +17,9 @@ const UNIT_NS: ReadonlyMap<string, bigint> = new Map([
   ["h", 3_600_000_000_000n],
 ]);
 
-/** One number with its unit; the unit is whatever stands before the next number. */
+/**
+ * One number with its unit; the unit is whatever stands before the next number.
+ */
 const TERM = /(\d*)(?:\.(\d*))?([^\d.]+)/y;
 
 /** Nanoseconds are 64-bit with a sign in Go; beyond that it refuses. */

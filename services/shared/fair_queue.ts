@@ -127,14 +127,19 @@ export class FairQueue<Item> {
     return this.#next();
   }
 
-  /** Takes the item whose turn it is, if any waits; its cost is to be charged. */
+  /**
+   * Takes the item whose turn it is, if any waits; its cost is to be charged.
+   */
   shift(): Waiting<Item> | undefined {
     const place = this.#next();
     if (place !== undefined) this.#take(place);
     return place;
   }
 
-  /** Takes a cost from the balance of a key. While nothing waits nothing is owed. */
+  /**
+   * Takes a cost from the balance of a key. While nothing waits nothing is
+   * owed.
+   */
   charge(key: FairKey, cost: number): void {
     let owner = this.#keys.get(nameOf(key));
     if (owner === undefined) {
@@ -155,8 +160,8 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Forgets what is owed, if nothing waits: there is enough for everybody, so it
-   * is taken from none.
+   * Forgets what is owed, if nothing waits: there is enough for everybody, so
+   * it is taken from no other.
    */
   forgetDebts(): void {
     if (this.#length > 0 || this.#keys.size === 0) return;

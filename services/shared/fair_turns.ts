@@ -4,15 +4,15 @@
  * wait, however much it asks for.
  *
  * Work asks for a turn before it begins. While little is asked for it begins at
- * once; otherwise it waits in a {@linkcode FairQueue}, where the cost of work is
- * the time for which it was measured to hold the thread. A key that is alone
+ * once; otherwise it waits in a {@linkcode FairQueue}, where the cost of work
+ * is the time for which it was measured to hold the thread. A key that is alone
  * gets everything.
  *
  * One piece of work begins in each callback of the event loop, so that all that
  * runs up to the next one is known to be its own. A few begin in a round of the
- * event loop: were all of a crowd begun at once, they would wait for the disk in
- * one crowd, in which nothing is computed, and then be computed in one crowd, in
- * which the disk does nothing.
+ * event loop: were all of a crowd begun at once, they would wait for the disk
+ * in one crowd, in which nothing is computed, and then be computed in one
+ * crowd, in which the disk does nothing.
  *
  * ```ts
  * const begun = await turns.begin(tenantId, request);
@@ -57,8 +57,8 @@ export interface FairTurnsOptions {
   /**
    * Calls back when the event loop has looked what came in over its sockets.
    *
-   * @default after 64 callbacks of setImmediate(), since the runtime looks after
-   * 61 rounds of the event loop that have something to do
+   * @default after 64 callbacks of setImmediate(), since the runtime looks
+   * after 61 rounds of the event loop that have something to do
    */
   readonly afterLook?: (callback: () => void) => void;
   /**
@@ -80,7 +80,7 @@ export interface FairTurnsOptions {
    */
   readonly lookMs?: number;
   /**
-   * How long a piece of work goes on before {@linkcode Turn.pause} lets others
+   * How long a piece of work runs before {@linkcode Turn.pause} lets others
    * go first; what a key is given in each round of the keys as well.
    *
    * @default {0.5}
@@ -100,7 +100,7 @@ export interface Leaver {
   onGone(listener: () => void): () => void;
 }
 
-/** What became of asking for a turn. */
+/** The outcome of asking for a turn. */
 export type TurnOutcome =
   /** The work may begin. */
   | { readonly kind: "ok"; readonly turn: Turn }
@@ -119,7 +119,10 @@ export interface Turn extends Pausing {
   readonly key: FairKey;
   /** How long the work has waited for its turns so far, in milliseconds. */
   readonly waitedMs: number;
-  /** How long the work has held the thread in turns that have ended, in milliseconds. */
+  /**
+   * How long the work has held the thread in turns that have ended, in
+   * milliseconds.
+   */
   readonly usedMs: number;
   /** Charges another key from now on, as when it is known who asks. */
   moveTo(key: FairKey): void;
@@ -150,7 +153,9 @@ export class FairTurns {
   /** Work that began, or went on, in this round. */
   #begun = 0;
   #roundAtMs = 0;
-  /** When the event loop looked at its sockets, while there is work without end. */
+  /**
+   * When the event loop looked at its sockets, while there is work without end.
+   */
   #lookedAtMs: number | undefined;
   /** The work that runs. */
   #running: Work | undefined;
@@ -213,7 +218,9 @@ export class FairTurns {
     });
   }
 
-  /** Lets all that waits go on, and what comes begin at once: the end is near. */
+  /**
+   * Lets all that waits go on, and what comes begin at once: the end is near.
+   */
   release(): void {
     this.#isReleased = true;
     for (
@@ -291,7 +298,9 @@ export class FairTurns {
     return place;
   }
 
-  /** A callback for each that may go on in this round, and one behind the last. */
+  /**
+   * A callback for each that may go on in this round, and one behind the last.
+   */
   #schedule(): void {
     if (this.#isBetween) return;
     const callbacks = 1 +

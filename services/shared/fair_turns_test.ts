@@ -1,7 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { FairTurns, type FairTurnsOptions, type Turn } from "./fair_turns.ts";
 
-/** An event loop whose rounds a test ends by hand, and a clock that work moves. */
+/**
+ * An event loop whose rounds a test ends by hand, and a clock that work moves.
+ */
 class Loop {
   nowMs = 0;
   /** How often the sockets were looked at though there was work. */
@@ -57,7 +59,10 @@ class Loop {
     for (const key of keys) void this.ask(key, ms);
   }
 
-  /** Runs what is to be called back; what that leads to waits for the next round. */
+  /**
+   * Runs what is to be called back; what that leads to waits for the next
+   * round.
+   */
   async round(): Promise<void> {
     const callbacks = this.#callbacks;
     this.#callbacks = [];

@@ -2,8 +2,8 @@
  * IP addresses and networks as values, read from their strict text forms.
  *
  * `BlockList` of `node:net` is not used: to it an IPv4 address lies in IPv6
- * networks too, in its mapped form, and the guard of push calls has to tell them
- * apart.
+ * networks too, in its mapped form, and the guard of push calls has to tell
+ * them apart.
  *
  * @module
  */
@@ -67,8 +67,8 @@ export function parseIpAddress(text: string): IpAddress | undefined {
 
 /**
  * Reads the address of a client. An IPv4 address in its IPv6 form
- * (`::ffff:192.0.2.1`) is the IPv4 address, as a socket that serves both reports
- * it so. A zone (`%eth0`) is dropped.
+ * (`::ffff:192.0.2.1`) is the IPv4 address, as a socket that serves both
+ * reports it so. A zone (`%eth0`) is dropped.
  *
  * @returns `undefined` when the text is no address.
  */
@@ -199,7 +199,9 @@ function ipv6Value(text: string): bigint {
   return BigInt(`0x${front}${digitsOf(tail).padStart(32 - front.length, "0")}`);
 }
 
-/** The hexadecimal digits of groups; an IPv4 address at the end is two groups. */
+/**
+ * The hexadecimal digits of groups; an IPv4 address at the end is two groups.
+ */
 function digitsOf(text: string): string {
   if (text === "") return "";
   return text.split(":").map((group) =>

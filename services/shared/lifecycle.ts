@@ -127,10 +127,10 @@ const FORCED_EXIT_MS = 1_000;
  * Runs the parts of a service.
  *
  * SIGTERM and SIGINT stop it; another of them a second later or more ends the
- * waiting at once. A process that has not ended some seconds after the grace, or
- * one second after the waiting was ended, is ended with exit code 1.
- * SIGHUP reloads. The signals are heard from {@linkcode Lifecycle.start} until
- * it has stopped.
+ * waiting at once. A process that has not ended some seconds after the grace,
+ * or one second after the waiting was ended, is ended with exit code 1. SIGHUP
+ * reloads. The signals are heard from {@linkcode Lifecycle.start} until it has
+ * stopped.
  */
 export class Lifecycle {
   /** Settles when the service has stopped; never rejects. */
@@ -257,7 +257,7 @@ export class Lifecycle {
     return { error: result.error };
   }
 
-  /** Usually only the effect of the stop, but somebody may look for it. */
+  /** Usually only the effect of the stop, but useful in a search for faults. */
   async #noteLateFailure(
     part: Part,
     attempt: Promise<Settled<void>>,

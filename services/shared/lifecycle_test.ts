@@ -10,7 +10,10 @@ import { createLogger, type Logger } from "./logger.ts";
 import type { Part } from "./stopper.ts";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 
-/** Listens twice, ends the first listening after one signal, tells what it hears. */
+/**
+ * Listens twice, ends the first listening after one signal, tells what it
+ * hears.
+ */
 const PROGRAM = `
 import { processSignals } from ${
   JSON.stringify(new URL("./lifecycle.ts", import.meta.url).href)

@@ -18,13 +18,13 @@ export type LogFields = Readonly<
 
 /** Takes log lines. */
 export interface Logger {
-  /** Details for somebody who looks for a fault. */
+  /** Details for those who look for a fault. */
   debug(message: string, fields?: LogFields): void;
-  /** What happens in a normal life: start, reload, stop. */
+  /** Normal events: start, reload, stop. */
   info(message: string, fields?: LogFields): void;
-  /** What somebody should look at some day. */
+  /** Problems to look at some day. */
   warn(message: string, fields?: LogFields): void;
-  /** What somebody should look at now. */
+  /** Problems to look at now. */
   error(message: string, fields?: LogFields): void;
 }
 
@@ -151,7 +151,10 @@ function textKey(key: string): string {
   return TEXT_KEYS.has(safe) ? `fields.${safe}` : safe;
 }
 
-/** Settings of what is logged and how, by the names that services know them under. */
+/**
+ * Settings of what is logged and how, by the names that services know them
+ * under.
+ */
 export const logSettings = {
   logLevel: choiceOption({
     name: "LOG_LEVEL",

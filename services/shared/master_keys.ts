@@ -2,9 +2,9 @@
  * Master keys as settings and files hold them: keys of 256 bits that wrap all
  * other keys of a service.
  *
- * Each is base64 of 32 bytes, with or without an id of the operator's before it:
- * `<key id>:<base64>`. Commas or line ends stand between them, the current key is
- * the first, and lines that begin with `#` do not count.
+ * Each is base64 of 32 bytes, with or without an id of the operator's before
+ * it: `<key id>:<base64>`. Commas or line ends stand between them, the current
+ * key is the first, and lines that begin with `#` do not count.
  *
  * @module
  */
@@ -17,8 +17,8 @@ export interface MasterKey {
   /** The id it was given, or its fingerprint. */
   readonly id: string;
   /**
-   * An id that is made of the key. What was sealed before the key was given an id
-   * names it by this.
+   * An id that is made of the key. What was sealed before the key was given an
+   * id names it by this.
    */
   readonly fingerprint: string;
   /** The key, 32 bytes. */
@@ -102,7 +102,9 @@ export function masterKeyOf(bytes: Uint8Array, id?: string): MasterKey {
   return { id: id ?? fingerprint, fingerprint, secret: bytes.slice() };
 }
 
-/** Finds the key that sealed text names: by its id, or else by its fingerprint. */
+/**
+ * Finds the key that sealed text names: by its id, or else by its fingerprint.
+ */
 export function findMasterKey<
   Key extends Pick<MasterKey, "id" | "fingerprint">,
 >(
@@ -135,7 +137,8 @@ function entriesOf(text: string): readonly Entry[] {
 function parseEntry({ place, text }: Entry): MasterKey | string {
   const colon = text.indexOf(":");
   const id = colon === -1 ? undefined : text.slice(0, colon).trim();
-  // What stands in the id's place may be the key by mistake, so it isn't quoted.
+  // What stands in the id's place may be the key by mistake, so it isn't
+  // quoted.
   if (id !== undefined && !KEY_ID.test(id)) {
     return `${place} has no key id before the ":" (1 to 32 letters, digits, ` +
       `".", "_" and "-")`;

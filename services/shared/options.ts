@@ -1,7 +1,7 @@
 /**
- * The kinds of options of a program: what a service writes its table of settings
- * with, which the environment fills, and a command its table of flags, which the
- * command line fills.
+ * The kinds of options of a program: what a service writes its table of
+ * settings with, which the environment fills, and a command its table of flags,
+ * which the command line fills.
  *
  * An option with neither a default nor `required` may be missing: its value is
  * `undefined` then.
@@ -29,11 +29,13 @@ export interface Option<T> {
   readonly repeatable: boolean;
   /** What is accepted, in words. */
   readonly expected: string;
-  /** Stands for the value in the help of a command; empty when it takes none. */
+  /**
+   * Stands for the value in the help of a command; empty when it takes none.
+   */
   readonly valueName: string;
   /** The value of a flag that stands alone; `undefined` when it needs one. */
   readonly bareText: string | undefined;
-  /** The default as text; `undefined` when there is none. */
+  /** The default as text; `undefined` without one. */
   readonly defaultText: string | undefined;
   /** The value when nothing is given. */
   readonly fallback: T;

@@ -18,8 +18,8 @@ export interface PeriodicOptions {
   /** Receives the error of a run that threw or rejected. */
   readonly onError: (error: unknown) => void;
   /**
-   * Milliseconds between two runs. A run that takes longer than that is followed
-   * by the next one at the next multiple of it.
+   * Milliseconds between two runs. A run that takes longer than that is
+   * followed by the next one at the next multiple of it.
    *
    * @default it runs only when it is woken
    */
@@ -37,8 +37,8 @@ export interface PeriodicOptions {
     readonly random: () => number;
   } | undefined;
   /**
-   * How long a failed run waits for the next one, in place of the interval and of
-   * what woke it during the run.
+   * How long a failed run waits for the next one, in place of the interval and
+   * of what woke it during the run.
    *
    * @default the interval is kept
    */
@@ -113,7 +113,9 @@ export class Periodic {
     if (!this.#isRunning) this.#ended = this.#runAll();
   }
 
-  /** Wakes it so many milliseconds from now, unless that is to happen before. */
+  /**
+   * Wakes it so many milliseconds from now, unless that is to happen before.
+   */
   wakeIn(delayMs: number): void {
     if (!this.#isActive) return;
     const atMs = this.#clock.nowMs() + delayMs;

@@ -14,7 +14,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** Options of {@linkcode quote}. */
 export interface QuoteOptions {
   /**
-   * Most characters of the text that are shown; the number of the rest is told.
+   * Most characters of the text that are shown; the number of the rest follows.
    *
    * @default {200}
    */

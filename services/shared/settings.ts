@@ -270,7 +270,9 @@ const OWN_PREFIX_SETTINGS = 3;
 /** Letters that a near miss differs in at most. */
 const MAX_MISTAKES = 2;
 
-/** Variables that Kubernetes sets for a service that is called like a prefix. */
+/**
+ * Variables that Kubernetes sets for a service that is called like a prefix.
+ */
 const KUBERNETES =
   /_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)$/;
 

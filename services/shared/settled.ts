@@ -7,7 +7,7 @@
 
 import type { Clock } from "./clock.ts";
 
-/** What came of an attempt. */
+/** The outcome of an attempt. */
 export type Settled<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "failed"; readonly error: unknown };
@@ -59,10 +59,13 @@ export function describeError(error: unknown): string {
     : String(error);
 }
 
-/** A value that is at hand, or one that has to be waited for. */
+/** A value that is there already, or one that has to be waited for. */
 export type Soon<T> = T | Promise<T>;
 
-/** Goes on at once with a value that is at hand, and later with another one. */
+/**
+ * Calls `next` at once with a value that is there, and later with a promised
+ * one.
+ */
 export function soon<A, B>(
   value: Soon<A>,
   next: (value: A) => Soon<B>,

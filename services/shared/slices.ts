@@ -2,8 +2,9 @@
  * Lets long work give way: it is done in slices of a few milliseconds, and
  * between two of them the event loop looks after everything else.
  *
- * All work of one {@linkcode Slices} shares its slices, one for each round of the
- * event loop, so that ten pieces of long work hold the others no longer than one.
+ * All work of one {@linkcode Slices} shares its slices, one for each round of
+ * the event loop, so that ten pieces of long work hold the others no longer
+ * than one.
  *
  * ```ts
  * const pausing = slices.open();
@@ -19,9 +20,9 @@
 /** Work that can be interrupted. */
 export interface Pausing {
   /**
-   * Gives way when it is time to. To be called between slices of long work, after
-   * about a millisecond of it or less, and before heavy work that follows a wait;
-   * a call that gives way to nothing costs next to nothing.
+   * Gives way when it is time to. To be called between slices of long work,
+   * after about a millisecond of it or less, and before heavy work that follows
+   * a wait; a call that gives way to nothing costs next to nothing.
    *
    * @returns `undefined` when the work may go on at once, so
    * `const wait = pausing.pause(); if (wait !== undefined) await wait;` is the
@@ -45,12 +46,15 @@ interface SlicesOptions {
   /**
    * Calls back in a later round of the event loop, when it has looked at its
    * sockets and timers.
-   * @default setTimeout() without a delay; setImmediate() would starve the sockets
+   * @default setTimeout() without a delay; setImmediate() would starve the
+   * sockets
    */
   readonly later?: (callback: () => void) => void;
 }
 
-/** Work that gives way to nothing, for what is short or has nothing beside it. */
+/**
+ * Work that gives way to nothing, for what is short or has nothing beside it.
+ */
 export const NEVER_PAUSING: Pausing = { pause: () => undefined };
 
 /** Deals out slices. */

@@ -115,7 +115,7 @@ function textLossLine(lostLines: number): string {
   return `level=warning msg="log lines were lost" lines=${lostLines}`;
 }
 
-/** Waiting for a value that nobody changes is a pause without a busy loop. */
+/** Waiting for a value that never changes is a pause without a busy loop. */
 function pauseThread(pauseMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
 }

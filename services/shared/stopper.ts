@@ -58,7 +58,7 @@ export interface StopperOptions {
   readonly drainDelayMs?: number;
   /**
    * Milliseconds each part may take beyond the grace it was given before it is
-   * left; so a part that uses its grace to the full is not taken for a hung
+   * left; so a part that uses its grace to the full does not count as a hung
    * one.
    *
    * @default {500}
@@ -66,7 +66,7 @@ export interface StopperOptions {
   readonly overrunMs?: number;
 }
 
-/** What a stop is told. */
+/** Why a service stops. */
 export interface StopRequest {
   /** Why, for the log. */
   readonly reason: string;

@@ -11,7 +11,7 @@ import type { StatsRegistry } from "../stats/registry.ts";
 
 /** The parts behind the routes. */
 export interface DebugRoutesOptions {
-  /** The rules in force; undefined before the first. */
+  /** The current rules; undefined before the first. */
   readonly snapshot: () => Snapshot | undefined;
   /** All statistics. */
   readonly registry: StatsRegistry;

@@ -12,7 +12,7 @@ import type { Decider, Decision } from "../decision/decide.ts";
 import type { Counter, Stats } from "../stats/stats.ts";
 import type { Refusal, RefusalKind, RefusalLog } from "./refusal.ts";
 
-/** What became of a request. */
+/** The outcome of a request. */
 export type EndpointOutcome =
   | { readonly kind: "decided"; readonly response: RateLimitResponse }
   | Refusal;
@@ -75,7 +75,9 @@ export class DecisionEndpoint {
       : this.#outcome(decision);
   }
 
-  /** Counts and logs a refusal; for callers that see one before `decide` can. */
+  /**
+   * Counts and logs a refusal; for callers that see one before `decide` can.
+   */
   refuse(why: RefusalKind, reason: string): Refusal {
     const isStore = why === "store_unavailable";
     (isStore ? this.#storeErrors : this.#serviceErrors).add();

@@ -62,7 +62,7 @@ export class HealthState {
     this.refresh();
   }
 
-  /** Looks at the components anew; for those that change by themselves. */
+  /** Checks the components again; for those that change by themselves. */
   refresh(): void {
     const { board } = this.#options;
     const status = this.isHealthy

@@ -23,7 +23,7 @@ export interface PublicRoutesOptions {
   readonly endpoint: DecisionEndpoint;
   /** Knows whether the service is healthy. */
   readonly health: HealthState;
-  /** Largest body that is taken. */
+  /** Largest body that is accepted. */
   readonly maxBytes: number;
   /** Bounds the large bodies of all requests together. */
   readonly budget: BodyBudget;
@@ -77,7 +77,8 @@ async function decideJson(
           status: 408,
           detail: "Cannot take request: its body did not arrive in time",
         })
-        // Either nobody listens, or the service stops and reads no further.
+        // Either the client has gone, or the service stops and reads no
+        // further.
         : problem({
           status: 503,
           detail: "Cannot take request: its body did not arrive whole",

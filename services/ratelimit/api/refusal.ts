@@ -20,7 +20,7 @@ export type RefusalKind =
   | "malformed"
   /** A request that can't be decided: no domain, no descriptors, no unit. */
   | "invalid"
-  /** More descriptors, or more bytes, than are taken. */
+  /** More descriptors, or more bytes, than allowed. */
   | "too_large"
   /** No rules have been loaded yet. */
   | "no_configuration"
@@ -33,7 +33,7 @@ export interface Refusal {
   readonly kind: "refused";
   /** The kind of refusal, which gives the status. */
   readonly why: RefusalKind;
-  /** What the caller is told. */
+  /** The message for the caller. */
   readonly reason: string;
 }
 
@@ -60,7 +60,7 @@ export function refusalProblem(refusal: Refusal): Response {
 
 const QUIET_MS = 60_000;
 
-/** Tells of refusals without flooding the log. */
+/** Logs refusals without flooding the log. */
 export class RefusalLog {
   readonly #logger: Logger;
   readonly #clock: Clock;
@@ -75,7 +75,7 @@ export class RefusalLog {
     this.#clock = clock;
   }
 
-  /** Takes one refusal. */
+  /** Logs one refusal. */
   note(why: RefusalKind, reason: string): void {
     const nowMs = this.#clock.nowMs();
     const seen = this.#seen.get(why);

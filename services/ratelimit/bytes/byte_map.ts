@@ -22,7 +22,7 @@ const FIRST_SLOTS = 8;
 /**
  * Maps byte strings to values: open addressing with linear probing, at most
  * three quarters full, removal by shifting back (so it does not slow down with
- * use), hashes keyed by a secret seed (so a stranger's keys do not slow it
+ * use), hashes keyed by a secret seed (so a client's keys do not slow it
  * down). Keys are copied in. Memory is not given back when entries go.
  *
  * Entries also have a position from 0 to `size` − 1, for walking over them in
@@ -267,7 +267,7 @@ export function hashBytes(
   return (v1 ^ v3) >>> 0;
 }
 
-/** A seed for {@linkcode hashBytes} that nobody can guess. */
+/** A seed for {@linkcode hashBytes} that cannot be guessed. */
 function randomHashSeed(): number {
   const words = crypto.getRandomValues(new Uint32Array(2));
   return (words[0]! & 0x1fffff) * TWO_POW_32 + words[1]!;

@@ -74,11 +74,13 @@ export interface CounterVerdict {
 /** The count after the operation, or the store's own verdict. */
 export type CounterResult = number | CounterVerdict;
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export type CounterAnswer =
   /** One result for each operation, in their order. */
   | { readonly kind: "counted"; readonly results: readonly CounterResult[] }
-  /** The store did not answer in time or not at all; `reason` holds no secret. */
+  /**
+   * The store did not answer in time or not at all; `reason` holds no secret.
+   */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** Keeps counters. */

@@ -45,7 +45,7 @@ export interface MemoryStoreOptions {
    * Is called when an operation found the store full, at most once a minute,
    * with the number of such operations since the start.
    *
-   * @default nobody is told
+   * @default not reported
    */
   readonly onBound?: (fullTotal: number) => void;
   /**
@@ -94,8 +94,8 @@ export function createMemoryStore(
  * Counters whose window is over are found a few at a time, so no call waits
  * for a sweep. When `maxKeys` is reached, a new counter takes the place of one
  * whose window is over, else of the one farthest from its limit among the next
- * few; a counter with half its limit or more never has to go, so that nobody
- * gets rid of a spent limit by making up keys.
+ * few; a counter with half its limit or more is never evicted, so that no
+ * client gets rid of a spent limit by making up keys.
  *
  * When the clock goes back, the counter of the later window is used on, so that
  * a limit is not given twice; but no counter outlives the length of its window,
@@ -295,7 +295,7 @@ function isOver(counter: Counter, moment: Moment): boolean {
 
 /**
  * What a counter says whose window has not begun by the time of day, which was
- * set back: its end is told by the monotonic clock.
+ * set back: its end is measured by the monotonic clock.
  */
 function verdictAhead(
   counter: Counter,

@@ -199,8 +199,8 @@ interface Known {
 
 /**
  * A store in front of a store. Counters that are known to be over their limit
- * are answered at once and not incremented; the rest of the batch goes on.
- * Hits given back through this instance make it forget the counter.
+ * are answered at once and not incremented; the rest of the batch goes to the
+ * store. Hits given back through this instance make it forget the counter.
  */
 export class OverLimitCache implements CounterStore {
   readonly #store: CounterStore;
@@ -219,7 +219,10 @@ export class OverLimitCache implements CounterStore {
     return this.#memory.size;
   }
 
-  /** Answers what it knows, asks for the rest; see {@linkcode CounterStore.apply}. */
+  /**
+   * Answers what it knows, asks for the rest; see {@linkcode
+   * CounterStore.apply}.
+   */
   apply(batch: CounterBatch): CounterAnswer | Promise<CounterAnswer> {
     const known = this.#knownOver(batch);
     if (known.count === batch.operations.length) {

@@ -34,7 +34,7 @@ import {
 } from "./plan.ts";
 import type { RuleTally, StatsRecorder } from "./stats_recorder.ts";
 
-/** What became of a request. */
+/** The outcome of a request. */
 export type Decision =
   /** An answer. */
   | { readonly kind: "decided"; readonly response: RateLimitResponse }
@@ -117,7 +117,7 @@ export class Decider {
     this.#keyFormat = options.keyFormat ?? "escaped";
   }
 
-  /** The rules in force; undefined before the first. */
+  /** The current rules; undefined before the first. */
   get snapshot(): Snapshot | undefined {
     return this.#serving?.snapshot;
   }
@@ -129,7 +129,7 @@ export class Decider {
   }
 
   /**
-   * Makes the statistics of all rules in force, so that those without hits show
+   * Makes the statistics of all current rules, so that those without hits show
    * as well, a few at a time between decisions.
    */
   async showStatistics(pausing: Pausing): Promise<void> {
@@ -138,7 +138,7 @@ export class Decider {
 
   /**
    * Decides one request. `view` is read before this returns and may be filled
-   * anew after it, even while a promise is pending.
+   * again after it, even while a promise is pending.
    *
    * @param nowSeconds Time of the call in whole Unix seconds.
    * @returns The decision, at once if the store has its counts at once.

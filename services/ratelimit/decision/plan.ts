@@ -64,7 +64,7 @@ export interface Plan {
 export interface InvalidRequest {
   /** Tells it from a plan. */
   readonly kind: "invalid";
-  /** What the caller is told. */
+  /** The message for the caller. */
   readonly reason: string;
 }
 

@@ -72,7 +72,7 @@ export function compileSnapshot(
 export async function compileInSlices(
   configs: readonly DomainConfig[],
   options: CompileOptions & {
-    /** Gives way to that work. */
+    /** Lets other work run. */
     readonly pausing: Pausing;
   },
 ): Promise<Compiled> {
@@ -248,7 +248,7 @@ class TableBuilder {
   readonly #claimed = new Map<string, Set<string>>();
   readonly #encoder = new TextEncoder();
 
-  /** Takes a key and value for a descriptor; false when they are taken. */
+  /** Reserves a key and value for a descriptor; false when they are in use. */
   claim(descriptor: DescriptorConfig): boolean {
     const values = this.#claimed.get(descriptor.key) ?? new Set();
     this.#claimed.set(descriptor.key, values);

@@ -18,7 +18,9 @@ import type { ConfigFault, DescriptorConfig, DomainConfig } from "./config.ts";
 import { type Loaded, readRules } from "./load.ts";
 import type { ConfigText } from "./read_domain.ts";
 
-/** What is asked of the thread: first to load, then for one part after another. */
+/**
+ * What is asked of the thread: first to load, then for one part after another.
+ */
 export type LoadRequest =
   | {
     readonly kind: "load";
@@ -85,7 +87,10 @@ const PART_SIZE = 100;
 
 const NAME = "ratelimit rules";
 
-/** Starts a thread that runs a program, which has to call {@linkcode serveLoadThread}. */
+/**
+ * Starts a thread that runs a program, which has to call {@linkcode
+ * serveLoadThread}.
+ */
 export function startLoadThread(program: string | URL): Worker {
   return new Worker(program, { type: "module", name: NAME });
 }
@@ -98,7 +103,7 @@ export function startLoadThread(program: string | URL): Worker {
 export function serveLoadThread(scope: typeof globalThis): boolean {
   const isThread = "WorkerGlobalScope" in scope && !("document" in scope);
   if (!isThread || !("name" in scope) || scope.name !== NAME) return false;
-  // Whoever starts a thread of this name sends what it understands.
+  // The code that starts a thread of this name sends what it understands.
   serveLoads(scope as unknown as LoadThreadScope);
   return true;
 }

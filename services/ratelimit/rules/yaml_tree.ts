@@ -39,7 +39,7 @@ export interface YamlScalar {
   readonly value: unknown;
 }
 
-/** A text that isn't YAML, or more of it than is taken. */
+/** A text that isn't YAML, or is larger than allowed. */
 export interface YamlFault {
   /** What is wrong. */
   readonly reason: string;
@@ -206,8 +206,8 @@ class TreeBuilder {
   }
 
   /**
-   * The entries of a map, those first that it takes from other maps by `<<`: own
-   * entries replace them, and those of an earlier map those of a later one.
+   * The entries of a map, those first that it takes from other maps by `<<`:
+   * own entries replace them, and those of an earlier map those of a later one.
    */
   *#entriesOf(map: PlainObject, at: Place): Generator<Entry> {
     if (at.depth > MAX_DEPTH) {

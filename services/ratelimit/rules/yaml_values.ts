@@ -94,7 +94,7 @@ function asDecimalFault(written: string): ScalarOutcome<never> {
   };
 }
 
-/** Why a scalar in quotes is not taken. */
+/** Why a scalar in quotes is refused. */
 export function quotedReason(node: YamlScalar, accepted: string): string {
   return `error loading config file: "${node.written}" in quotes is a text, ` +
     `expected ${accepted}; take the quotes off`;

@@ -21,9 +21,9 @@ export interface RawConfigFile {
 export interface ConfigDirectoryOptions {
   /** Whether files whose name begins with a dot are passed over. */
   readonly ignoreDotFiles: boolean;
-  /** The largest file that is taken, in bytes. */
+  /** The largest file that is read, in bytes. */
   readonly maxFileBytes: number;
-  /** The most files that are taken. */
+  /** The most files that are read. */
   readonly maxFiles: number;
   /** The most bytes that all files may have together. */
   readonly maxTotalBytes: number;
@@ -191,7 +191,7 @@ function reasonFor(
   return `Cannot read configuration ${what} ${quote(name)}: ${why}`;
 }
 
-/** What became of reading a file. */
+/** The outcome of reading a file. */
 export type BoundedRead =
   | {
     readonly kind: "read";

@@ -45,7 +45,7 @@ export async function decodeFiles(
   { fingerprint, pausing }: {
     /** A hash of all names and bytes. */
     readonly fingerprint: string;
-    /** Gives way to that work. */
+    /** Lets other work run. */
     readonly pausing: Pausing;
   },
 ): Promise<ConfigFilesOutcome> {

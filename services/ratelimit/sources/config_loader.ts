@@ -1,6 +1,6 @@
 /**
  * Takes what a source read: rules that are right come into force, anything
- * else is told and leaves the old ones where they are.
+ * else is reported and leaves the old ones in use.
  *
  * @module
  */

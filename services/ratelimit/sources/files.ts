@@ -270,7 +270,10 @@ function deliveryKeyOf(read: DirectoryRead): string {
 
 /** Delivers configuration, at its start and at each change. */
 export interface ConfigSource {
-  /** Delivers what there is, then each change; a second start does nothing. */
+  /**
+   * Delivers the current configuration, then each change; a second start does
+   * nothing.
+   */
   start(): Promise<void>;
   /** Looks now and delivers even what has not changed. */
   reload(): Promise<void>;
@@ -279,7 +282,7 @@ export interface ConfigSource {
 }
 
 /**
- * Describes where `root` leads and which link or directory stands there. Two
+ * Describes where `root` leads and which link or directory is there. Two
  * answers differ when the root, or a link on the way to it, was swapped or
  * made again, also with the same target; edits below it change nothing.
  */

@@ -17,7 +17,7 @@ export interface SettledReadOptions<T> {
    */
   readonly keyOf: (value: T) => string | undefined;
   /**
-   * The key of what is in force; a first read that finds it needs no second.
+   * The key of what is loaded; a first read that finds it needs no second.
    * @default none
    */
   readonly knownKey?: string | undefined;

@@ -28,7 +28,7 @@ export interface PathWatcher {
   stop(): Promise<void>;
 }
 
-/** What is watched, and who is told. */
+/** What is watched, and who is notified. */
 export interface PathWatcherOptions {
   /**
    * Files and directories to watch; of a directory its own entries, not what
@@ -63,7 +63,10 @@ export interface PathWatcherOptions {
 /** Looking may take one part in so many of the time. */
 const LOOK_SHARE = 20;
 
-/** Entries of a directory that are looked at; further ones wait for `maxQuietMs`. */
+/**
+ * Entries of a directory that are looked at; further ones wait for
+ * `maxQuietMs`.
+ */
 const MAX_ENTRIES = 20_000;
 
 /** Makes a watcher of `paths`. */

@@ -21,7 +21,7 @@ export interface StatsPageOptions {
   readonly filter?: string;
 }
 
-/** What is told of a timer; percentiles are estimates from its buckets. */
+/** The figures of a timer; percentiles are estimates from its buckets. */
 export interface TimerFigures {
   /** How many durations since the start. */
   readonly count: number;

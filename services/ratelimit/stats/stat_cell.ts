@@ -227,7 +227,7 @@ export class TimerInterval {
     if (index < this.#maxSamples) this.#samplesMs[index] = durationMs;
   }
 
-  /** Hands out what was gathered and begins anew; undefined when empty. */
+  /** Returns what was collected and starts again; undefined when empty. */
   take(): TimerIntervalValues | undefined {
     if (this.#count === 0) return undefined;
     const values = {

@@ -44,8 +44,8 @@ const hashLength = 16;
 // line separator would end it.
 const separators = /[:|\p{Cc}\p{Zl}\p{Zp}]/gu;
 
-// Four or more short numbers in a row. Longer runs are taken whole, so that a
-// second pass finds nothing more to change.
+// Four or more short numbers in a row. Longer runs are replaced whole, so that
+// a second pass finds nothing more to change.
 const dottedNumbers = /(?<!\d)\d{1,3}(?:\.\d{1,3}){3,}(?!\d)/g;
 
 const tagMark = /(^|\.)_{2,}/g;

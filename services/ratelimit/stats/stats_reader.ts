@@ -58,8 +58,8 @@ export interface TimerChange {
 /** Settings of a {@linkcode StatsReader}. */
 export interface StatsReaderOptions {
   /**
-   * Most values of one timer handed out at a time; the rest are told by count,
-   * sum and maximum.
+   * Most values of one timer handed out at a time; the rest are reported by
+   * count, sum and maximum.
    *
    * @default 100
    */

@@ -101,8 +101,9 @@ const longestRetryMs = 30_000;
  * A server that cannot be reached, goes away or takes no bytes costs one
  * warning, until two flushes in a row went through one connection; it is tried
  * again after 0.5 s to 30 s. Counters go on gathering meanwhile; the payload
- * that was being written is told again, timers lose theirs. What the system had
- * taken for a server that then went away is lost: the protocol has no receipts.
+ * that was being written is sent again, timers lose theirs. What the system had
+ * accepted for a server that then went away is lost: the protocol has no
+ * receipts.
  */
 export function createStatsdSink(options: StatsdSinkOptions): StatsdSink {
   return new LinkSink(options);
@@ -260,7 +261,7 @@ class LinkSink implements StatsdSink {
   #worked(): void {
     this.#failures = 0;
     this.#flushesOnLink++;
-    // The first bytes on a connection also go through when nobody takes them
+    // The first bytes on a connection also go through when no server takes them
     // at the other end; the second time says that it stood.
     if (!this.#warned || this.#flushesOnLink < 2) return;
     this.#warned = false;

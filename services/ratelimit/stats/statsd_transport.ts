@@ -12,7 +12,7 @@ import { connect, type Socket } from "node:net";
 export interface StatsdLink {
   /** Most bytes that should go into one payload. */
   readonly maxPayloadBytes: number;
-  /** Settles with the reason once the link is of no more use; never rejects. */
+  /** Settles with the reason once the link is unusable; never rejects. */
   readonly closed: Promise<string>;
   /**
    * Resolves once the system has taken the payload. One at a time.
@@ -20,7 +20,7 @@ export interface StatsdLink {
    * @throws {Error} when the link is closed before that.
    */
   send(payload: Uint8Array): Promise<void>;
-  /** Says goodbye; resolves when all that was sent is on its way. */
+  /** Ends the link; resolves when all that was sent is on its way. */
   end(): Promise<void>;
   /** Closes at once, for the reason given; harmless when closed already. */
   destroy(reason: string): void;
@@ -47,8 +47,8 @@ export type StatsdDial = (target: StatsdTarget) => Promise<StatsdLink>;
 const UDP_PAYLOAD_BYTES = 1_432;
 
 /**
- * Opens a socket to a statsd server. Whether anybody listens there cannot be
- * told: only a name without an address and faults of this machine are errors.
+ * Opens a socket to a statsd server. Whether a server listens there cannot be
+ * known: only a name without an address and faults of this machine are errors.
  * The name is looked up once.
  *
  * @throws {Error} when the name has no address, the process may not bind a

@@ -91,8 +91,9 @@ export interface GrpcClient {
 }
 
 /**
- * A client of the server at `options.target`, without TLS. It honours the proxy variables
- * of the environment, `grpc_proxy` first, unless `no_grpc_proxy` names the host.
+ * A client of the server at `options.target`, without TLS. It honours the proxy
+ * variables of the environment, `grpc_proxy` first, unless `no_grpc_proxy`
+ * names the host.
  *
  * @throws {TypeError} When the target cannot be read.
  */
@@ -151,7 +152,7 @@ function openClient(options: GrpcClientOptions): Client {
   try {
     return new Client(options.target, credentials.createInsecure(), {
       "grpc.enable_channelz": 0,
-      // Nobody keeps a service configuration in DNS for this; saves a lookup.
+      // No service configuration in DNS is used for this; saves a lookup.
       "grpc.service_config_disable_resolution": 1,
       // A shared pool would keep the connection open after close().
       "grpc.use_local_subchannel_pool": 1,

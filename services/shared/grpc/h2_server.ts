@@ -165,7 +165,7 @@ class H2GrpcServer implements GrpcServer {
     const { maxConnections = 10_000, logger } = this.#options;
     if (this.#connections.size >= maxConnections) {
       socket.destroy();
-      // Once for each time it happens, however many are turned away.
+      // Once for each time it happens, however many are refused.
       if (!this.#isFull) {
         logger.warn("Turns connections away: as many as allowed are open", {
           maxConnections,

@@ -32,7 +32,7 @@ export interface H2Request {
   readonly message: Uint8Array;
 }
 
-/** What a caller is told of an exception; the log has the rest. */
+/** The message that a caller gets for an exception; the log has the rest. */
 const INTERNAL_FAILURE: GrpcFailure = new GrpcFailure(
   GRPC_STATUS.INTERNAL,
   "Cannot answer: internal error",

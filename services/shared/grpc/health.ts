@@ -171,7 +171,7 @@ class Watcher {
 
 /**
  * Largest request to Watch, in bytes: it stays in memory as long as the watch
- * does, so strangers may not choose its size.
+ * does, so clients may not choose its size.
  */
 export const MAX_WATCH_REQUEST_BYTES = 4_096;
 

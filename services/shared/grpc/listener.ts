@@ -98,7 +98,8 @@ function hears(
   });
   socket.on("error", (error: Error) => {
     // Such as the lack of a file for this call, which says nothing of those to
-    // come. Nobody there is what an opening that failed leaves behind.
+    // come. A socket that nothing answers on is left behind by an opening that
+    // failed.
     resolve(!("code" in error && error.code === "ECONNREFUSED"));
   });
   signal.addEventListener("abort", () => resolve(true), { once: true });
@@ -121,7 +122,7 @@ export interface ListenOptions {
   /** Hears that it had to be opened again. */
   readonly logger: Logger;
   /**
-   * How long a Unix socket may take to show that somebody answers on it.
+   * How long a Unix socket may take to show that a server answers on it.
    *
    * @default 1000
    */
@@ -272,7 +273,7 @@ function destroyAfterFinish(socket: Socket): void {
   });
 }
 
-/** Only a refused connection proves that nobody is there. */
+/** Only a refused connection proves that no server is there. */
 function answers(path: string, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ path });

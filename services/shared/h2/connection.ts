@@ -37,8 +37,8 @@ import { type ReceiverHost, RequestReceiver } from "./request_receiver.ts";
 /** The way to the peer. */
 interface OutputPort {
   /**
-   * Takes bytes, which nobody changes later. Once those that wait are more
-   * than 64 KiB, `H2Connection.drained()` is called when none wait any more.
+   * Takes bytes, which must not change later. Once those that wait are more
+   * than 64 KiB, `H2Connection.drained()` is called when none are left.
    */
   write(bytes: Uint8Array): void;
   /** Bytes taken that wait to be sent. */
@@ -115,7 +115,7 @@ export class H2Connection {
   }
 
   /**
-   * Takes bytes of the peer, which nobody may change later. Answers that are
+   * Takes bytes of the peer, which must not change later. Answers that are
    * there at once have been written when it returns. Never throws.
    */
   receive(bytes: Uint8Array): void {

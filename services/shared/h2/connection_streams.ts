@@ -22,7 +22,7 @@ export interface StreamsHost {
   written(): void;
   /** An answer has been given in full. */
   answered(): void;
-  /** No stream is open any more. */
+  /** No stream is open now. */
   idle(): void;
 }
 
@@ -85,12 +85,12 @@ export class ConnectionStreams implements StreamHost, ResponseEvents {
     this.finished(stream);
   }
 
-  /** Nobody works on the request any more. */
+  /** The request is no longer worked on. */
   release(stream: H2Stream): void {
     this.table.release(stream);
   }
 
-  /** The caller's deadline has passed: it is told, whatever waits. */
+  /** The caller's deadline has passed: it is answered, whatever waits. */
   expired(stream: H2Stream): void {
     const { owner } = stream;
     this.writer.forget(stream);

@@ -55,7 +55,7 @@ export class ControlReceiver {
         return streamId === 0 || this.#misplaced("GOAWAY");
       case FRAME_TYPE.PRIORITY:
         if (streamId === 0) return this.#misplaced("PRIORITY");
-        // What it says means nothing any more (RFC 9113, section 5.3.2).
+        // Its content no longer means anything (RFC 9113, section 5.3.2).
         return length === 5 || this.#sizeError("PRIORITY");
       case FRAME_TYPE.PUSH_PROMISE:
         return this.#protocolError("PUSH_PROMISE of a client");

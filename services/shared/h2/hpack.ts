@@ -76,7 +76,7 @@ export const STATIC_FIELDS:
 /** What an entry counts beyond its name and value (RFC 7541, section 4.1). */
 const ENTRY_OVERHEAD_BYTES = 32;
 
-/** The size of a table that nobody has changed. */
+/** The size of a table until it is changed. */
 export const DEFAULT_TABLE_BYTES = 4_096;
 
 /**
@@ -228,7 +228,7 @@ export class HpackDecoder<Meaning> {
    * Decodes a whole block and hands its fields to the reader.
    *
    * @returns False when the block breaks the rules; the connection's tables
-   * are not the peer's any more then.
+   * are no longer the peer's then.
    */
   decode(block: ByteSpan): boolean {
     this.#bytes = block.bytes as Uint8Array<ArrayBuffer>;

@@ -14,7 +14,7 @@ export class ByteBudget {
   readonly #parent: ByteBudget | undefined;
   #usedBytes = 0;
 
-  /** A budget of `maxBytes`; what is taken also counts in `parent`. */
+  /** A budget of `maxBytes`; what it takes also counts in `parent`. */
   constructor(maxBytes: number, parent?: ByteBudget) {
     this.#maxBytes = maxBytes;
     this.#parent = parent;
@@ -111,7 +111,7 @@ export class MessageReader {
     this.#buffer = NO_BYTES;
   }
 
-  /** What can be told is told before any of the message is kept. */
+  /** What is known is checked before any of the message is kept. */
   #checkPrefix(): MessageFault | undefined {
     if (this.#prefixLength > 0 && this.#prefix[0]! > 1) return "bad_flag";
     if (this.#prefixLength > 0 && this.#prefix[0] === 1) return "compressed";

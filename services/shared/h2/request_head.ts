@@ -21,7 +21,7 @@ export const HEAD_STATE = {
   OK: 0,
   /** It breaks the rules of HTTP/2 (RFC 9113, section 8.1.1). */
   MALFORMED: 1,
-  /** Its headers are more than is taken. */
+  /** Its headers are larger than allowed. */
   TOO_LARGE: 2,
   /** Its HTTP method is not POST. */
   NOT_POST: 3,
@@ -38,7 +38,7 @@ export type HeadState = typeof HEAD_STATE[keyof typeof HEAD_STATE];
 export interface RequestHead {
   /** Whether it can be answered. */
   readonly state: HeadState;
-  /** Number of the path among the known ones; -1 when it is none of them. */
+  /** Number of the path among the known ones; -1 for another path. */
   readonly path: number;
   /** How long the caller waits; -1 when it doesn't say. */
   readonly timeoutMs: number;

@@ -55,7 +55,7 @@ interface RequestReceiverOptions {
 
 /** Turns frames into requests. All methods tell whether to read on. */
 export class RequestReceiver {
-  /** No stream beyond this is taken any more. */
+  /** Streams beyond this one are refused. */
   lastAcceptedId: number = Infinity;
   readonly #host: ReceiverHost;
   readonly #engine: H2Engine;
@@ -205,7 +205,7 @@ export class RequestReceiver {
     return this.#begin(stream, head);
   }
 
-  /** What can be told from the headers alone is told at once. */
+  /** What follows from the headers alone is answered at once. */
   #begin(stream: H2Stream, head: RequestHead): boolean {
     switch (head.state) {
       case HEAD_STATE.OK:

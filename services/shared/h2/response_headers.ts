@@ -14,7 +14,7 @@ export interface StatusText {
   readonly code: number;
   /** Its text; none when it is empty. */
   readonly message: string;
-  /** Whether to tell which compressions are taken: none. */
+  /** Whether to list the accepted compressions, of which there are none. */
   readonly tellsEncodings?: boolean;
 }
 

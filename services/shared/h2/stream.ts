@@ -13,7 +13,7 @@ import type { StatusText } from "./response_headers.ts";
 
 /** Who answers a request. */
 export interface StreamOwner {
-  /** The call is over before it has been answered; told once. */
+  /** The call is over before it has been answered; called once. */
   cancelled(): void;
   /** The message that was sent last has left the stream. */
   drained(): void;
@@ -27,7 +27,7 @@ export interface StreamHost {
   send(stream: H2Stream, message: Uint8Array): boolean;
   /** Ends the answer, after what waits. */
   finish(stream: H2Stream, status: StatusText): void;
-  /** Nobody works on the request any more. */
+  /** The request is no longer worked on. */
   release(stream: H2Stream): void;
   /** The caller's deadline has passed. */
   expired(stream: H2Stream): void;
@@ -68,7 +68,7 @@ export class H2Stream implements Expiring {
   isRemoteClosed = false;
   /** Nothing more is sent nor expected. */
   isClosed = false;
-  /** Somebody works on the request. */
+  /** The request is worked on. */
   isHeld = false;
   /** The first headers of the answer have been sent. */
   hasHeaders = false;
@@ -99,7 +99,7 @@ export class H2Stream implements Expiring {
   /**
    * Sends one of several messages.
    *
-   * @returns Whether it is gone; if not, the owner is told when it is, and
+   * @returns Whether it is gone; if not, the owner is notified when it is, and
    * nothing else may be sent before.
    */
   send(message: Uint8Array): boolean {
@@ -112,7 +112,7 @@ export class H2Stream implements Expiring {
   }
 
   /**
-   * Nobody works on the request any more; called once, after the answer or in
+   * The request is no longer worked on; called once, after the answer or in
    * its place when the stream is closed. Up to then the request counts as one
    * of those that run at a time, so resets do not make room for more.
    */
@@ -159,7 +159,7 @@ export class StreamTable {
     return this.#openCount;
   }
 
-  /** Open streams, and closed ones on which somebody still works. */
+  /** Open streams, and closed ones that are still worked on. */
   get busyCount(): number {
     return this.#openCount + this.#orphanCount;
   }
@@ -177,7 +177,7 @@ export class StreamTable {
     return this.#streams.values();
   }
 
-  /** Notes that a stream has begun, whether it is taken or not. */
+  /** Records that a stream has begun, whether it is accepted or not. */
   begin(id: number): void {
     this.#lastId = id;
   }
@@ -209,7 +209,7 @@ export class StreamTable {
     return true;
   }
 
-  /** Nobody works on a stream any more. */
+  /** A stream is no longer worked on. */
   release(stream: H2Stream): void {
     if (!stream.isHeld) return;
     stream.isHeld = false;

@@ -9,7 +9,7 @@ import { type Clock, systemClock, type Timer } from "../clock.ts";
 
 /** How a body is read. */
 export interface ReadBodyOptions {
-  /** The largest body that is taken, in bytes. */
+  /** The largest body that is accepted, in bytes. */
   readonly maxBytes: number;
   /**
    * How long the whole body may take to arrive, in milliseconds.
@@ -28,14 +28,16 @@ export interface ReadBodyOptions {
   readonly budget?: BodyBudget;
 }
 
-/** What became of a body. */
+/** The outcome of reading a body. */
 export type BodyOutcome =
   | { readonly kind: "ok"; readonly bytes: Uint8Array<ArrayBuffer> }
   /** More bytes than allowed, declared or sent: answer 413. */
   | { readonly kind: "too_large" }
   /** The bodies under way have used up the budget: answer 503. */
   | { readonly kind: "busy" }
-  /** Not all of it came: answer 408 when timed out; else nobody listens. */
+  /**
+   * Not all of it came: answer 408 when timed out; else the client has gone.
+   */
   | {
     readonly kind: "aborted";
     readonly reason: "timed_out" | "disconnected";
@@ -158,7 +160,7 @@ function startTimer(options: ReadBodyOptions, onLate: () => void): Timer {
   return clock.setTimer(onLate, timeoutMs);
 }
 
-/** Gives up the rest of a body; a failure of that has nobody to tell. */
+/** Gives up the rest of a body; a failure of that is of no interest. */
 function discard(reader: ReadableStreamDefaultReader<unknown>): void {
   reader.cancel().catch(() => {});
 }
@@ -188,7 +190,7 @@ export class BodyBudget {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes that are taken now. */
+  /** Bytes in use now. */
   get takenBytes(): number {
     return this.#takenBytes;
   }

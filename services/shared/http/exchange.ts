@@ -79,7 +79,7 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   /**
    * The content. An answer to HEAD has the one that GET would have; it isn't
-   * sent, but its length is told.
+   * sent, but its length is.
    *
    * @default none
    */

@@ -23,7 +23,7 @@ export interface JsonShapeLimits {
   readonly maxMembers?: number;
 }
 
-/** Why a text is not taken. */
+/** Why a text is refused. */
 export interface JsonShapeFault {
   /** What is wrong. */
   readonly kind:
@@ -52,7 +52,9 @@ export interface ScanUntil {
 export type ScanStop =
   /** Behind a comma. */
   | { readonly kind: "comma" }
-  /** Before the bracket that closes a list or an object as deep as the floor. */
+  /**
+   * Before the bracket that closes a list or an object as deep as the floor.
+   */
   | { readonly kind: "close" }
   /** Somewhere. */
   | { readonly kind: "paused" }
@@ -73,7 +75,10 @@ const CLOSE_OBJECT = 0x7d;
 
 /** Digits before the point of the largest number (about 1.8e308). */
 const MAX_DIGITS = 308;
-/** Bytes of a string that are looked at one by one before the scan takes longer steps. */
+/**
+ * Bytes of a string that are looked at one by one before the scan takes longer
+ * steps.
+ */
 const NEAR_BYTES = 64;
 /** Most characters of a name that a fault repeats. */
 const MAX_NAME_CHARS = 256;
@@ -85,8 +90,9 @@ const END_STOP: ScanStop = { kind: "end" };
 const WHOLE: ScanUntil = { values: Infinity, bytes: Infinity, floor: -1 };
 
 /**
- * What is wrong with the shape of a text; undefined when nothing is. Whether it is
- * JSON at all is for the parser to say: up to its first fault both read the same.
+ * What is wrong with the shape of a text; undefined when nothing is. Whether it
+ * is JSON at all is for the parser to say: up to its first fault both read the
+ * same.
  *
  * @param bytes The text in UTF-8.
  */
@@ -102,7 +108,9 @@ export function jsonShapeFault(
 export class JsonShape {
   readonly #bytes: Uint8Array;
   readonly #limits: JsonShapeLimits;
-  /** Where each list and object begins that is open, by depth; the first is 1. */
+  /**
+   * Where each list and object begins that is open, by depth; the first is 1.
+   */
   readonly #opensAt: Int32Array;
   /** Commas directly within each of them. */
   readonly #commas: Int32Array;
@@ -125,7 +133,7 @@ export class JsonShape {
     this.#stringEnd = new Int32Array(limits.maxDepth + 1);
   }
 
-  /** Where the scan goes on. */
+  /** Where the scan continues. */
   get at(): number {
     return this.#at;
   }
@@ -145,7 +153,10 @@ export class JsonShape {
     return this.#bytes[this.#opensAt[depth]!] === OPEN_LIST;
   }
 
-  /** The bytes of the last string directly within the open one of a depth, with its quotes. */
+  /**
+   * The bytes of the last string directly within the open one of a depth, with
+   * its quotes.
+   */
   lastString(depth: number): Uint8Array {
     return this.#bytes.subarray(this.#stringAt[depth], this.#stringEnd[depth]);
   }
@@ -173,7 +184,7 @@ export class JsonShape {
     return this.#at >= bytes.length;
   }
 
-  /** Goes on until something says stop. */
+  /** Continues until something says stop. */
   scan({ values: moreValues, bytes: moreBytes, floor }: ScanUntil): ScanStop {
     const bytes = this.#bytes;
     const { maxDepth, maxValues, maxMembers = Infinity } = this.#limits;
@@ -246,9 +257,9 @@ export class JsonShape {
   }
 
   /**
-   * The index of the quotation mark that ends a string, or the end of the bytes.
-   * What was found ahead is kept, as looking for it again and again would take
-   * the square of the length.
+   * The index of the quotation mark that ends a string, or the end of the
+   * bytes. What was found ahead is kept, as looking for it again and again
+   * would take the square of the length.
    */
   #endOfString(from: number): number {
     const bytes = this.#bytes;

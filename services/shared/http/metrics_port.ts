@@ -76,7 +76,7 @@ export function metricsPart(options: MetricsPortOptions): Part {
  * A page in a browser of this machine can have its own host name resolve to
  * 127.0.0.1 and then read what it finds there (DNS rebinding). So a client on
  * this machine must name an address, `localhost` or the host that was set: a
- * page of somebody else has none of them as its origin.
+ * page of another site has none of them as its origin.
  *
  * @param request The field Host as it was sent, and the client's address.
  * @param ownHost The setting METRICS_HOST.

@@ -28,7 +28,7 @@ export interface RetryAfterOptions {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /**
-   * Longest wait: whoever asks for more is asked again then.
+   * Longest wait: a server that asks for more is asked again then.
    *
    * @default {604800000}
    */

@@ -134,8 +134,8 @@ export class HttpServer {
       }
       return;
     }
-    // The server's abort signal is of no use here: after shutdown() it throws
-    // where nobody can catch it.
+    // The server's abort signal does not help here: after shutdown() it throws
+    // where it cannot be caught.
     const requests = this.#running.size;
     this.#options.logger.warn("Cut requests that outlived the grace period", {
       graceMs,

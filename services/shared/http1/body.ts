@@ -200,7 +200,7 @@ const FIRST_CAPACITY = 1024;
 interface BodyBufferOptions {
   /** The most that will ever be gathered. */
   readonly maxBytes: number;
-  /** Asked before memory is taken, in bytes; false refuses it. */
+  /** Asked before memory is allocated, in bytes; false refuses it. */
   readonly allow: (bytes: number) => boolean;
 }
 

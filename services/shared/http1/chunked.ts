@@ -12,7 +12,7 @@ export type BodyFraming =
   | { readonly kind: "length"; readonly bytes: number }
   | { readonly kind: "chunked" };
 
-/** Why nobody can tell. */
+/** Why the framing is not known. */
 export interface FramingRefusal {
   /** The status to answer with. */
   readonly status: number;

@@ -32,7 +32,7 @@ interface Http1ConnectionOptions {
   readonly context: ConnectionContext;
   /**
    * Called whenever the client begins, or ceases, to owe us something; while it
-   * does the connection may be given to somebody else.
+   * does the connection may be given to another client.
    */
   readonly onOwing: (connection: Http1Connection, isOwing: boolean) => void;
 }

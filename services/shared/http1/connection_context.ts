@@ -41,8 +41,8 @@ export class ConnectionContext {
   /** What bodies may hold together. */
   readonly budget: BodyBudget;
   /**
-   * Memory for answers: one that needs more gets its own. A mebibyte is kept while
-   * unused.
+   * Memory for answers: one that needs more gets its own. A mebibyte is kept
+   * while unused.
    */
   readonly outputs = new BufferPool({ bufferBytes: 16_384, maxKept: 64 });
   readonly #clock: Clock;
@@ -99,8 +99,8 @@ interface DeadlineOptions {
 }
 
 /**
- * One deadline. Its place in the wheel stays when it is lifted, and is looked at
- * when its time has come: what was set meanwhile is mostly later.
+ * One deadline. Its place in the wheel stays when it is lifted, and is looked
+ * at when its time has come: what was set meanwhile is mostly later.
  */
 export class Deadline implements Expiring {
   /** Kept by the timer wheel. */
@@ -121,7 +121,7 @@ export class Deadline implements Expiring {
     if (this.#atMs < this.#looksAtMs) this.#look(delayMs);
   }
 
-  /** Lifts it; harmless when there is none. */
+  /** Lifts it; harmless when it is not set. */
   stop(): void {
     this.#atMs = Infinity;
   }

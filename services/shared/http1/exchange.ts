@@ -83,7 +83,7 @@ export class Http1Request implements HttpRequest {
     listeners?.forEach((listener) => listener());
   }
 
-  /** The request is answered: nobody is called any more. */
+  /** The request is answered: listeners are no longer called. */
   release(): void {
     this.#listeners = undefined;
   }
@@ -143,7 +143,10 @@ export class Exchange {
     }
   }
 
-  /** Answers 503 now, whatever the handler does; one that was not asked never is. */
+  /**
+   * Answers 503 now, whatever the handler does; one that was not asked never
+   * is.
+   */
   cut(): void {
     this.#isCut = true;
     this.markGone();

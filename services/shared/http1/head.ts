@@ -16,7 +16,7 @@ export interface RequestHead {
   readonly target: string;
   /** The header fields. */
   readonly headers: RequestHeaders;
-  /** How the body is told from what follows it. */
+  /** Where the body ends. */
   readonly framing: BodyFraming;
   /** Whether the client would send more requests on its connection. */
   readonly keepsAlive: boolean;
@@ -26,7 +26,7 @@ export interface RequestHead {
   readonly expectsContinue: boolean;
 }
 
-/** Why a request is not taken. */
+/** Why a request is refused. */
 export interface HeadRefusal {
   /** The status to answer with. */
   readonly status: number;
@@ -40,7 +40,7 @@ export interface HeadRefusal {
   readonly code?: string;
 }
 
-/** What came of reading a head. */
+/** The outcome of reading a head. */
 export type HeadOutcome =
   | { readonly kind: "ok"; readonly head: RequestHead }
   | { readonly kind: "refused"; readonly refusal: HeadRefusal };
@@ -51,7 +51,10 @@ const MAX_LINES = 100;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Visible ASCII without the mark of a fragment, which is never sent. */
 const PATH = /^\/[!"$-~]*$/;
-/** The form that proxies are asked in; any server must take it (RFC 9112, 3.2.2). */
+/**
+ * The form that proxies are asked in; any server must take it (RFC 9112,
+ * 3.2.2).
+ */
 const ABSOLUTE = /^https?:\/\/([^/?#@]+)(?:(\/[!"$-~]*)|(\?[!"$-~]*))?$/i;
 /** A name, an IPv4 address or an IPv6 one in brackets, and maybe a port. */
 const HOST = /^(?:[A-Za-z0-9\-._~%!$&'()*+,;=]*|\[[0-9A-Fa-f:.]+\])(?::\d*)?$/;
@@ -172,7 +175,7 @@ function targetOf(
   if (absolute === null) {
     return { status: 400, detail: "The request target is not a path" };
   }
-  // Two hosts in a request are a way to get past somebody who checks one.
+  // Two hosts in a request are a way to get past a check of one.
   if (host !== undefined && absolute[1]?.toLowerCase() !== host.toLowerCase()) {
     return badHost("The target and Host name different hosts");
   }

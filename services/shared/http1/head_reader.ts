@@ -174,7 +174,9 @@ export function findHeadEnd(bytes: Uint8Array, from: number): number {
   return HEAD_UNFINISHED;
 }
 
-/** A larger head is read each time: connections without a request hold little. */
+/**
+ * A larger head is read each time: connections without a request hold little.
+ */
 const MAX_KEPT_BYTES = 2_048;
 const MAX_KEPT_FIELDS = 24;
 
@@ -183,7 +185,7 @@ export class RepeatedHead {
   #bytes: Uint8Array | undefined;
   #head: RequestHead | undefined;
 
-  /** How many bytes the last head has; 0 when there is none. */
+  /** How many bytes the last head has; 0 without one. */
   get length(): number {
     return this.#bytes?.length ?? 0;
   }

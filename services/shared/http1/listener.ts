@@ -21,9 +21,9 @@ export interface ConnectionSource {
 /** Options of {@linkcode ConnectionListener}. */
 interface ConnectionListenerOptions {
   /**
-   * Where connections come from; closed with the listener. That of `Deno.listen`
-   * tells its failures; a server of `node:net` turns deaf for good, and tells
-   * nobody, once files have run out.
+   * Where connections come from; closed with the listener. That of
+   * `Deno.listen` tells its failures; a server of `node:net` turns deaf for
+   * good, and tells nobody, once files have run out.
    */
   readonly source: ConnectionSource;
   /** Owns each connection from then on; must not throw. */

@@ -56,7 +56,7 @@ const REASON_PHRASES: Readonly<Record<number, string | undefined>> =
  * Encodes an answer.
  *
  * @throws {TypeError} when a header field may not be sent
- * @throws {RangeError} when the status is none of a final answer
+ * @throws {RangeError} when the status is not that of a final answer
  */
 export function encodeResponse(
   response: HttpResponse,
@@ -103,7 +103,10 @@ export function encodeResponse(
 
 const encoder = new TextEncoder();
 
-/** Puts the body in its place, where its length is found out, and the head before it. */
+/**
+ * Puts the body in its place, where its length is found out, and the head
+ * before it.
+ */
 function encodeInto(
   output: Uint8Array,
   start: string,

@@ -1,13 +1,13 @@
 /**
- * An HTTP/1.1 server for ports that strangers reach: everything a client can
+ * An HTTP/1.1 server for public ports: everything a client can
  * make it wait for, keep or do has a bound.
  *
- * It is written here because the servers at hand do not fit: `Deno.serve` has no
- * time-outs, speaks HTTP/2 to whoever asks, takes bare line feeds and requests
+ * It is written here because the known servers do not fit: `Deno.serve` has no
+ * time-outs, also speaks HTTP/2, accepts bare line feeds and requests
  * without a host, and ends the process when files run out; `node:http` has
- * time-outs, but ends the process then, too, takes two hosts and any number of
- * fields, and costs twice the processor time. `deno task bench:http` measures
- * all of this.
+ * time-outs, but ends the process then, too, accepts two hosts and any number
+ * of fields, and costs twice the processor time. `deno task bench:http`
+ * measures all of this.
  *
  * @module
  */
@@ -235,7 +235,7 @@ export class Http1Server {
     this.#runs.add(run);
   }
 
-  /** Makes room for one more; whether there is none. */
+  /** Makes room for one more; whether there is no room. */
   #isCrowded(): boolean {
     const { maxConnections = 10_000 } = this.#options;
     if (this.#connections.size < maxConnections) return false;

@@ -104,8 +104,8 @@ export const publicPortSettings = {
 };
 
 /**
- * What a service with a public port has set: {@linkcode publicPortSettings}, and
- * two whose defaults each service has of its own.
+ * What a service with a public port has set: {@linkcode publicPortSettings},
+ * and two whose defaults each service has of its own.
  */
 export interface PublicPortValues
   extends OptionValues<typeof publicPortSettings> {
@@ -116,7 +116,7 @@ export interface PublicPortValues
 }
 
 /**
- * The options of a public server that are set by whoever runs the service. Not
+ * The options of a public server that the operator of the service sets. Not
  * taken from the server's file, as the launcher reads settings and may load no
  * package.
  */
@@ -135,7 +135,9 @@ export interface PublicPortOptions extends
   readonly maxBodyBytesInFlight: number;
 }
 
-/** The options that settings make; other settings of a service stay out of it. */
+/**
+ * The options that settings make; other settings of a service stay out of it.
+ */
 export function publicServerOptions(
   settings: PublicPortValues,
 ): PublicPortOptions {

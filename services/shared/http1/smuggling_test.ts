@@ -4,7 +4,10 @@ import { assertEquals } from "@std/assert";
 /** A request that must never be seen: it hides in the one before. */
 const HIDDEN = "GET /hidden HTTP/1.1\r\nhost: x\r\n\r\n";
 
-/** What one end of a chain of servers might take for one request, and another for two. */
+/**
+ * What one end of a chain of servers might take for one request, and another
+ * for two.
+ */
 const FIXTURES: Readonly<Record<string, string>> = {
   "length and coding":
     "content-length: 6\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",

@@ -77,7 +77,7 @@ export class TlsWire implements Wire {
     this.#carrier.on("error", (error: Error) => this.#fail(error));
     this.#carrier.on("close", () => this.#fail(new Error("Connection closed")));
     this.#carrier.on("end", () => {
-      // Before there is TLS nobody tells that nothing more will come.
+      // Before TLS is established, the end of the input is not announced.
       if (!this.#isOpen) this.#fail(new Error("Connection closed"));
     });
     this.#socket.on("error", (error: Error) => this.#fail(error));

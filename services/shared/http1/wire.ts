@@ -87,7 +87,7 @@ export class InputBuffer {
   #waiter: ((event: InputEvent) => void) | undefined;
   #onEnd: (() => void) | undefined;
 
-  /** Nothing is read before somebody waits or watches. */
+  /** Nothing is read before something waits or watches. */
   constructor(wire: Wire, maxAheadBytes: number) {
     this.#wire = wire;
     this.#maxAheadBytes = maxAheadBytes;
@@ -140,7 +140,7 @@ export class InputBuffer {
   }
 
   /**
-   * Reads ahead so that the end is noticed though nobody waits, and calls
+   * Reads ahead so that the end is noticed without a waiting reader, and calls
    * `onEnd` then; a client that is too far ahead is not read from.
    */
   watch(onEnd: () => void): void {
@@ -178,7 +178,7 @@ export class InputBuffer {
     else this.#wake("bytes");
   };
 
-  /** However it ended: the client is gone, and nobody can be told. */
+  /** However it ended: the client is gone and cannot be answered. */
   readonly #onEnded = (): void => {
     this.#isReading = false;
     this.#isEnded = true;

@@ -144,7 +144,7 @@ export class AltcacheCall {
           this.#plan.windowSeconds[i]!,
         ),
         isMissing,
-        ...(arrival === undefined ? {} : { onSettled: arrival }),
+        onSettled: arrival,
       });
     }
   }

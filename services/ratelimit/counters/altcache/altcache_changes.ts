@@ -19,7 +19,7 @@ const MAX_DATE = 0x7fffffff;
  * A time to live as memcached reads it (protocol.txt, "Expiration times"): up
  * to 30 days as it is, above that as the date it ends, and 0, which is never,
  * when that date is out of reach. So a counter of a month or a year is not
- * taken for one that ended in 1970.
+ * read as one that ended in 1970.
  */
 export function altcacheExpiry(
   timeToLiveSeconds: number,
@@ -51,7 +51,7 @@ export interface SettledChange {
   /** How many changes went together. */
   readonly changes: number;
   /** Why they did not arrive; absent when they did. */
-  readonly failure?: string;
+  readonly failure?: string | undefined;
 }
 
 /** One change of a counter. */
@@ -63,7 +63,7 @@ export interface AltcacheChange {
   /** Whether the server was just seen not to have the counter. */
   readonly isMissing: boolean;
   /** Is called with the failure, if any, when it has arrived or is lost. */
-  readonly onSettled?: (failure: string | undefined) => void;
+  readonly onSettled?: ((failure: string | undefined) => void) | undefined;
 }
 
 /** What this process knows of a counter that is in use. */
@@ -191,7 +191,7 @@ export class AltcacheChanges {
     this.#options.onSettled({
       server: counter.node.name,
       changes: settled.length,
-      ...(failure === undefined ? {} : { failure }),
+      failure,
     });
     for (const { onSettled } of settled) onSettled?.(failure);
     if (counter.sent.length > 0) return;

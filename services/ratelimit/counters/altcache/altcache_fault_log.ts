@@ -27,12 +27,12 @@ export class AltcacheFaultLog {
   readonly #options: AltcacheFaultLogOptions;
   readonly #failedMs = new Map<string, number>();
 
-  /** Takes it that all servers work. */
+  /** A log that assumes that all servers work. */
   constructor(options: AltcacheFaultLogOptions) {
     this.#options = options;
   }
 
-  /** Notes that something worked on a server, or why it did not. */
+  /** Records that something worked on a server, or why it did not. */
   note(server: string, failure: string | undefined): void {
     const { clock, logger, failing, working } = this.#options;
     const failedMs = this.#failedMs.get(server);

@@ -126,8 +126,8 @@ const SHOWN_BYTES = 64;
 /**
  * The name of an operation's counter: the key with the start of the window in
  * decimal digits behind it. A key that the server would not take, or that
- * could be taken for another one, goes by the SHA-256 of all its bytes, so
- * that two keys never share a counter and every key has one.
+ * could be confused with another one, is replaced by the SHA-256 of all its
+ * bytes, so that two keys never share a counter and every key has one.
  */
 export function altcacheKey(
   batch: CounterBatch,

@@ -128,7 +128,7 @@ interface AltcacheServersOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: MemcachedTls;
+  readonly tls?: MemcachedTls | undefined;
   /** Bound on dialling, on every reply and on a lookup, in milliseconds. */
   readonly timeoutMs: number;
   /** Connections to a server that are kept while idle. */
@@ -138,12 +138,12 @@ interface AltcacheServersOptions {
    *
    * @default the system's resolver
    */
-  readonly resolveSrv?: SrvResolver;
+  readonly resolveSrv?: SrvResolver | undefined;
   /** The time. */
   readonly clock: Clock;
   /** Gives a number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /** Is told what changes. */
+  /** Called with each change. */
   readonly logger: Logger;
 }
 
@@ -190,7 +190,7 @@ export class AltcacheServers {
       ...options,
       name: source.name,
       refreshMs: source.refreshMs,
-      ...(resolveSrv === undefined ? {} : { resolve: resolveSrv }),
+      resolve: resolveSrv,
       onAddresses: (addresses) => this.#replace(addresses),
       onFailure: (reason) => {
         this.#reason = reason;

@@ -36,7 +36,7 @@ export interface AltcacheStoreOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: MemcachedTls;
+  readonly tls?: MemcachedTls | undefined;
   /**
    * Bound on dialling, on every call and on every background increment, in
    * milliseconds.
@@ -74,7 +74,7 @@ export interface AltcacheStoreOptions {
    * Is called with the number of counters whose increments are lost, or may be
    * lost, after their calls were answered.
    *
-   * @default nobody is told
+   * @default not reported
    */
   readonly onIncrementError?: (lost: number) => void;
   /**
@@ -82,7 +82,7 @@ export interface AltcacheStoreOptions {
    *
    * @default the system's resolver
    */
-  readonly resolveSrv?: SrvResolver;
+  readonly resolveSrv?: SrvResolver | undefined;
   /**
    * Gives a number from 0 up to, not including, 1.
    *
@@ -91,7 +91,7 @@ export interface AltcacheStoreOptions {
   readonly random?: () => number;
   /** The time. */
   readonly clock: Clock;
-  /** Is told when a server becomes usable and unusable. */
+  /** Called when a server becomes usable and unusable. */
   readonly logger: Logger;
 }
 
@@ -146,12 +146,10 @@ export class AltcacheStore implements CounterStore {
     this.#servers = new AltcacheServers({
       source: options.source,
       label,
-      ...(options.tls === undefined ? {} : { tls: options.tls }),
+      tls: options.tls,
       timeoutMs: this.#timeoutMs,
       maxIdleConnections: options.maxIdleConnections ?? 2,
-      ...(options.resolveSrv === undefined
-        ? {}
-        : { resolveSrv: options.resolveSrv }),
+      resolveSrv: options.resolveSrv,
       clock,
       random: this.#random,
       logger,
@@ -181,7 +179,10 @@ export class AltcacheStore implements CounterStore {
     return this.#changes.pending;
   }
 
-  /** Number of counters whose state is kept because a call or increment needs it. */
+  /**
+   * Number of counters whose state is kept because a call or increment needs
+   * it.
+   */
   get countersInUse(): number {
     return this.#changes.size;
   }

@@ -51,7 +51,7 @@ export async function openAltcache(
   const lost = stats.counter("ratelimit.altcache.increments_lost");
   const store = createAltcacheStore({
     source: parsed.source,
-    ...(files === undefined ? {} : { tls: files.tls }),
+    tls: files?.tls,
     timeoutMs: settings.altcacheTimeoutMs,
     maxIdleConnections: settings.altcacheMaxIdleConnections,
     expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,

@@ -179,7 +179,8 @@ function hashOf(script: string): string {
 
 /**
  * A refund whose counter is touched again in the same batch must not be sent
- * anew after all others have run, so it goes with its script from the start.
+ * again after all others have run, so it is sent with its script from the
+ * start.
  */
 function isTouchedLater(
   operations: readonly KvstoreOperation[],
@@ -203,7 +204,7 @@ export interface KvstoreCall {
   readonly deadlineMs: number;
 }
 
-/** What became of operations. */
+/** The outcome of operations. */
 export type KvstoreOutcome =
   /** The counts, in the order of the operations. */
   | { readonly kind: "counted"; readonly results: readonly number[] }

@@ -34,25 +34,25 @@ export interface KvstoreStoreOptions {
    *
    * @default not signing in
    */
-  readonly auth?: RedisAuth;
+  readonly auth?: RedisAuth | undefined;
   /**
    * What to sign in with at sentinels.
    *
    * @default not signing in
    */
-  readonly sentinelAuth?: RedisAuth;
+  readonly sentinelAuth?: RedisAuth | undefined;
   /**
    * Number of the database; a cluster has one only.
    *
    * @default 0
    */
-  readonly database?: number;
+  readonly database?: number | undefined;
   /**
    * Encrypts the connections over TCP, those to sentinels as well.
    *
    * @default not encrypted
    */
-  readonly tls?: RedisTls;
+  readonly tls?: RedisTls | undefined;
   /**
    * What the server is called in logs.
    *
@@ -71,7 +71,7 @@ export interface KvstoreStoreOptions {
    *
    * @default 10
    */
-  readonly poolSize?: number;
+  readonly poolSize?: number | undefined;
   /**
    * Milliseconds that a batch may wait for others, to leave in one write with
    * them. Timers know whole milliseconds, and at most half of `timeoutMs` is
@@ -109,7 +109,7 @@ export interface KvstoreStoreOptions {
   readonly random?: () => number;
   /** The time. */
   readonly clock: Clock;
-  /** Is told when the server becomes usable and unusable. */
+  /** Called when the server becomes usable and unusable. */
   readonly logger: Logger;
 }
 
@@ -153,7 +153,7 @@ export class KvstoreStore implements CounterStore {
     };
     this.#link = openRedisLink({
       ...rest,
-      ...(poolSize === undefined ? {} : { size: poolSize }),
+      size: poolSize,
       name: this.#name,
       timeoutMs: this.#timeoutMs,
       clock: this.#clock,

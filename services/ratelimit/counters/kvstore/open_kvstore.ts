@@ -71,7 +71,7 @@ function openServer(
   const { socketType, usesTls } = server;
   const parsed = parseRedisTarget(server.url, server.type, {
     usesTls,
-    ...(socketType === undefined ? {} : { socketType }),
+    socketType,
   });
   if (parsed.kind === "invalid") return bad(server, parsed.reason);
   const { clock, logger, tls } = from.parts;
@@ -83,8 +83,8 @@ function openServer(
   const store = createKvstoreStore({
     name: server.name,
     address: parsed.address,
-    ...(auth === undefined ? {} : { auth }),
-    ...(sentinelAuth === undefined ? {} : { sentinelAuth }),
+    auth,
+    sentinelAuth,
     ...(usesTls && tls !== undefined ? { tls } : {}),
     database: parsed.database,
     timeoutMs: server.timeoutMs,

@@ -50,7 +50,7 @@ export class RawClient {
     }
   }
 
-  /** Sends as long as somebody takes it; that nobody does is no failure. */
+  /** Sends as long as the other end reads; that it does not is no failure. */
   async trySend(text: string): Promise<void> {
     try {
       await this.send(text);

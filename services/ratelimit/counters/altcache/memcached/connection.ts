@@ -20,7 +20,7 @@ import {
   versionCommand,
 } from "./protocol.ts";
 
-/** What became of a command. */
+/** The outcome of a command. */
 export type MemcachedOutcome =
   | MemcachedReply
   /** No reply in time; the command may have been carried out all the same. */
@@ -47,7 +47,7 @@ interface MemcachedConnectionOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: MemcachedTls;
+  readonly tls?: MemcachedTls | undefined;
   /** Bound on dialling and on every reply, in milliseconds. */
   readonly timeoutMs: number;
   /** The time. */
@@ -56,7 +56,7 @@ interface MemcachedConnectionOptions {
   readonly onUp: () => void;
   /** Is called once when the connection has ended by itself. */
   readonly onDown: (reason: string) => void;
-  /** Is called whenever no reply is missing any more. */
+  /** Called whenever no reply is missing. */
   readonly onIdle: () => void;
 }
 
@@ -96,7 +96,9 @@ export class MemcachedConnection {
     return this.#waiting.length;
   }
 
-  /** Dials; the connection is up when the server has answered a first command. */
+  /**
+   * Dials; the connection is up when the server has answered a first command.
+   */
   open(): void {
     const { address, clock, timeoutMs, tls, onUp } = this.#options;
     const deadlineMs = clock.nowMs() + timeoutMs;
@@ -120,7 +122,7 @@ export class MemcachedConnection {
     };
     try {
       const socket = openSocket(address, {
-        ...(tls === undefined ? {} : { tls }),
+        tls,
         onOpen,
       });
       this.#socket = socket;
@@ -170,7 +172,7 @@ export class MemcachedConnection {
     if (this.#state === "closed") return;
     const name = formatMemcachedAddress(this.#options.address);
     const reason = `Cannot use "${name}": ${cause}`;
-    // Who is told of the end must not find a connection that looks alive, and
+    // A listener to the end must not find a connection that looks alive, and
     // who waits for a reply must find out first that there is a new dial.
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -196,7 +198,7 @@ export class MemcachedConnection {
       at = read.end;
       this.#waiting.shift();
       head.done?.(read.reply);
-      // Whoever was answered may have closed the connection.
+      // The caller that was answered may have closed the connection.
       if (this.isClosed) return;
     }
     if (this.#waiting.length === 0) this.#options.onIdle();
@@ -207,7 +209,7 @@ export class MemcachedConnection {
     return this.#state === "closed";
   }
 
-  /** Sees to it that somebody looks at the calls at `dueMs`. */
+  /** Sets a timer to check the calls at `dueMs`. */
   #watch(dueMs: number): void {
     if (dueMs >= this.#watchdogMs) return;
     const { clock } = this.#options;

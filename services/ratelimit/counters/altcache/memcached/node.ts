@@ -27,7 +27,7 @@ interface MemcachedNodeOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: MemcachedTls;
+  readonly tls?: MemcachedTls | undefined;
   /** Bound on dialling and on every reply, in milliseconds. */
   readonly timeoutMs: number;
   /**
@@ -40,7 +40,7 @@ interface MemcachedNodeOptions {
   readonly clock: Clock;
   /** Gives a number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /** Is told when the server becomes reachable and unreachable. */
+  /** Called when the server becomes reachable and unreachable. */
   readonly logger: Logger;
 }
 
@@ -161,7 +161,7 @@ export class MemcachedNode {
       address,
       timeoutMs,
       clock,
-      ...(tls === undefined ? {} : { tls }),
+      tls,
       onUp: () => this.#rise(connection),
       onDown: (reason) => this.#lose(connection, reason),
       onIdle: () => this.#shrink(),
@@ -261,7 +261,7 @@ class MemcachedWaiters {
   #waiters: MemcachedWaiter[] = [];
   #timer: Timer | undefined;
 
-  /** Nobody waits yet. */
+  /** A queue without calls. */
   constructor(options: MemcachedWaitersOptions) {
     this.#options = options;
   }

@@ -26,7 +26,7 @@ export interface MemcachedCommand {
   readonly expected: ExpectedReply;
 }
 
-/** What {@linkcode addCommand} is told. */
+/** Options of {@linkcode addCommand}. */
 export interface AddOptions {
   /** The value; printable ASCII. */
   readonly value: string;
@@ -98,7 +98,7 @@ function arithmetic(
   return { text: `${verb} ${key} ${by}\r\n`, expected: NUMBER };
 }
 
-/** A key with a blank or a line end would be taken for more than a key. */
+/** A key with a blank or a line end would be read as more than a key. */
 function checkKey(key: string): void {
   if (KEY.test(key)) return;
   throw new RangeError(

@@ -98,14 +98,14 @@ export interface MemcachedTls {
   readonly skipHostnameVerification?: boolean;
 }
 
-/** What {@linkcode openSocket} is told. */
+/** Options of {@linkcode openSocket}. */
 export interface OpenSocketOptions {
   /**
    * Encrypts the connection.
    *
    * @default not encrypted
    */
-  readonly tls?: MemcachedTls;
+  readonly tls?: MemcachedTls | undefined;
   /** Is called when bytes can be sent, with TLS after the handshake. */
   readonly onOpen: () => void;
 }
@@ -128,9 +128,9 @@ export function openSocket(
       port,
       // An IP address is not a server name (RFC 6066, section 3).
       ...(isIpAddress(host) ? {} : { servername: host }),
-      ...(tls.caPem === undefined ? {} : { ca: tls.caPem }),
-      ...(tls.certPem === undefined ? {} : { cert: tls.certPem }),
-      ...(tls.keyPem === undefined ? {} : { key: tls.keyPem }),
+      ca: tls.caPem,
+      cert: tls.certPem,
+      key: tls.keyPem,
       ...(tls.skipHostnameVerification
         ? { checkServerIdentity: () => undefined }
         : {}),

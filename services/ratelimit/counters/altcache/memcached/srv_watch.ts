@@ -43,12 +43,12 @@ interface SrvWatchOptions {
    *
    * @default the system's resolver
    */
-  readonly resolve?: SrvResolver;
+  readonly resolve?: SrvResolver | undefined;
   /** The time. */
   readonly clock: Clock;
   /** Gives a number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /** Is told when the list changes, and when looks begin to fail. */
+  /** Called when the list changes, and when look-ups begin to fail. */
   readonly logger: Logger;
   /** Is called with a list that differs from the last one. */
   readonly onAddresses: (addresses: readonly MemcachedAddress[]) => void;
@@ -56,7 +56,7 @@ interface SrvWatchOptions {
   readonly onFailure: (reason: string) => void;
 }
 
-/** More servers than this are taken for a mistake. */
+/** More servers than this count as a mistake. */
 const MAX_ADDRESSES = 1_000;
 
 /**
@@ -106,7 +106,7 @@ export class SrvWatch {
     } else {
       this.#take(found.value);
     }
-    // A list that nobody has yet is more urgent than one that may be old.
+    // A missing list is more urgent than one that may be old.
     const delayMs = this.#known === ""
       ? redialDelayMs(this.#failures, random)
       : refreshMs;

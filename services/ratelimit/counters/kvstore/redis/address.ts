@@ -24,7 +24,7 @@ export type RedisAddressResult =
     /** Where the server listens. */
     readonly address: RedisAddress;
     /** Credentials within the URL. */
-    readonly auth?: RedisAuth;
+    readonly auth?: RedisAuth | undefined;
     /** Number of the database; 0 when the URL names none. */
     readonly database: number;
   }
@@ -38,7 +38,7 @@ export interface RedisAddressOptions {
    *
    * @default as the address looks: unix when it begins with "/" or "unix:"
    */
-  readonly socketType?: string;
+  readonly socketType?: string | undefined;
 }
 
 const DEFAULT_PORT = 6379;

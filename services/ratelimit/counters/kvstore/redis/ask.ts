@@ -25,14 +25,16 @@ export interface AskOptions {
    *
    * @default not signing in
    */
-  readonly auth?: RedisAuth;
+  readonly auth?: RedisAuth | undefined;
   /**
    * Encrypts the connection.
    *
    * @default not encrypted
    */
-  readonly tls?: RedisTls;
-  /** Bound on everything from the dialling to the last reply, in milliseconds. */
+  readonly tls?: RedisTls | undefined;
+  /**
+   * Bound on everything from the dialling to the last reply, in milliseconds.
+   */
   readonly timeoutMs: number;
   /** The time. */
   readonly clock: Clock;
@@ -41,13 +43,15 @@ export interface AskOptions {
    *
    * @default only the time does
    */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Makes the client.
    *
    * @default openRedisClient
    */
-  readonly openClient?: (options: RedisClientOptions) => RedisClient;
+  readonly openClient?:
+    | ((options: RedisClientOptions) => RedisClient)
+    | undefined;
 }
 
 /** Dials, carries the commands out and closes the connection; never rejects. */
@@ -63,8 +67,8 @@ export async function askRedis(
   }
   const client = (options.openClient ?? openRedisClient)({
     address,
-    ...(auth === undefined ? {} : { auth }),
-    ...(tls === undefined ? {} : { tls }),
+    auth,
+    tls,
     timeoutMs,
     onError: fail,
   });

@@ -1,6 +1,6 @@
 /**
  * One connection of the `redis` package, cut down to what this project uses:
- * no queue while offline, no redial of its own, no commands nobody asked for.
+ * no queue while offline, no redial of its own, no commands of its own.
  *
  * @module
  */
@@ -45,19 +45,19 @@ export interface RedisClientOptions {
    *
    * @default not signing in
    */
-  readonly auth?: RedisAuth;
+  readonly auth?: RedisAuth | undefined;
   /**
    * Number of the database.
    *
    * @default 0
    */
-  readonly database?: number;
+  readonly database?: number | undefined;
   /**
    * Encrypts the connection; unix sockets are never encrypted.
    *
    * @default not encrypted
    */
-  readonly tls?: RedisTls;
+  readonly tls?: RedisTls | undefined;
   /** Bound on the dialling in milliseconds. */
   readonly timeoutMs: number;
   /** Is called when the connection fails, perhaps more than once. */
@@ -74,8 +74,9 @@ export function openRedisClient(options: RedisClientOptions): RedisClient {
     signal: aborter.signal,
     writev: writeTogether,
   } as const;
-  // The package makes a class of hundreds of methods for each new set of options,
-  // which takes longer than a dial; it keeps one, which is to be this one.
+  // The package makes a class of hundreds of methods for each new set of
+  // options, which takes longer than a dial; it keeps one, which is to be this
+  // one.
   const template = createClient({ RESP: 2 });
   template.destroy();
   const client = template.duplicate({
@@ -115,7 +116,9 @@ export function openRedisClient(options: RedisClientOptions): RedisClient {
   };
 }
 
-/** True for an error that the server answered with, on a connection that works. */
+/**
+ * True for an error that the server answered with, on a connection that works.
+ */
 export function isRedisErrorReply(error: unknown): error is Error {
   return error instanceof ErrorReply;
 }

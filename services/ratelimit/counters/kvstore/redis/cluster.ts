@@ -21,7 +21,9 @@ import { RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome, RedisReply } from "./reply.ts";
 import type { RedisClusterNodes } from "./target.ts";
 
-/** How a {@linkcode RedisCluster} is made; `size` is that of each node's pool. */
+/**
+ * How a {@linkcode RedisCluster} is made; `size` is that of each node's pool.
+ */
 interface RedisClusterOptions extends
   Omit<
     RedisPoolOptions,
@@ -34,7 +36,7 @@ interface RedisClusterOptions extends
 /** Times that a part is sent, the first one included. */
 const MAX_ROUNDS = 6;
 const FIRST_PAUSE_MS = 20;
-/** Nobody begins a round with less of its time limit left than this share. */
+/** No call begins a round with less of its time limit left than this share. */
 const LAST_START = 0.25;
 
 /**
@@ -85,7 +87,7 @@ export class RedisCluster implements RedisLink {
     return this.#nodes.isSomeUp;
   }
 
-  /** Begins to look for the nodes; can't be started anew once stopped. */
+  /** Begins to look for the nodes; can't be started again once stopped. */
   start(): void {
     if (this.#isStopped) return;
     this.#lastReason = "not connected yet";

@@ -68,7 +68,7 @@ export function commandsOf(
 
 /**
  * Puts the replies to a part into their places among those of the call, and
- * tells what was turned away.
+ * returns those that were redirected.
  *
  * @param received The replies to {@linkcode commandsOf}.
  */
@@ -114,7 +114,7 @@ export type Redirect =
     readonly address: RedisAddress;
     readonly reason: string;
   }
-  /** Later, to whoever serves the slot then. */
+  /** Later, to the node that serves the slot then. */
   | { readonly kind: "later"; readonly reason: string };
 
 /**
@@ -151,7 +151,7 @@ export class Pauses {
   readonly #open = new Map<Timer, () => void>();
   #isEnded = false;
 
-  /** Nobody waits yet. */
+  /** A queue without calls. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }

@@ -75,7 +75,7 @@ export class ClusterNodes {
     return node;
   }
 
-  /** Dials `masters`, and closes what is none of them and has no calls. */
+  /** Dials `masters`, and closes other nodes without calls. */
   keep(masters: readonly RedisAddress[]): void {
     for (const address of masters) this.get(address);
     const { clock, timeoutMs } = this.#options;
@@ -88,7 +88,7 @@ export class ClusterNodes {
     }
   }
 
-  /** Closes all; none is dialled any more. */
+  /** Closes all; none is dialled again. */
   stop(): void {
     this.#isStopped = true;
     for (const { pool } of this.#nodes.values()) pool.stop();
@@ -105,7 +105,7 @@ interface ClusterTopologyOptions
   readonly name: string;
   /** Gives a number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /** Is told when the cluster gets other masters, or no map can be had. */
+  /** Called when the cluster gets other masters, and when no map is found. */
   readonly logger: Logger;
   /** Whether a node can be expected to answer; those are asked first. */
   readonly isUp: (address: RedisAddress) => boolean;
@@ -140,7 +140,7 @@ export class ClusterTopology {
   #timer: Timer | undefined;
   #timerMs = Infinity;
 
-  /** Makes a topology that asks nobody yet. */
+  /** Makes a topology that asks no node yet. */
   constructor(options: ClusterTopologyOptions) {
     this.#options = options;
   }
@@ -155,14 +155,14 @@ export class ClusterTopology {
     return this.#isStarted && this.#isFirstRound;
   }
 
-  /** Begins to ask; can't be started anew once stopped. */
+  /** Begins to ask; can't be started again once stopped. */
   start(): void {
     if (this.#isStarted || this.#aborter.signal.aborted) return;
     this.#isStarted = true;
     this.#ask();
   }
 
-  /** Asks nobody any more. */
+  /** Stops asking. */
   stop(): void {
     this.#aborter.abort();
     this.#isFirstRound = false;
@@ -200,7 +200,7 @@ export class ClusterTopology {
     this.#schedule(this.#rounds === 0 ? PERIOD_MS : this.#retryDelayMs());
   }
 
-  /** Takes the first map that a node tells; else why there is none. */
+  /** Takes the first map that a node gives; else returns why there is none. */
   async #askNodes(): Promise<string | undefined> {
     const { timeoutMs } = this.#options;
     const reasons: string[] = [];

@@ -38,19 +38,19 @@ export interface RedisConnectionOptions {
    *
    * @default not signing in
    */
-  readonly auth?: RedisAuth;
+  readonly auth?: RedisAuth | undefined;
   /**
    * Number of the database.
    *
    * @default 0
    */
-  readonly database?: number;
+  readonly database?: number | undefined;
   /**
    * Encrypts the connection.
    *
    * @default not encrypted
    */
-  readonly tls?: RedisTls;
+  readonly tls?: RedisTls | undefined;
   /**
    * Whether a server that says it is a replica is as good as none. Without it
    * that is found out by the first write, after which replicas are refused.
@@ -80,7 +80,9 @@ export interface RedisConnectionOptions {
    *
    * @default openRedisClient
    */
-  readonly openClient?: (options: RedisClientOptions) => RedisClient;
+  readonly openClient?:
+    | ((options: RedisClientOptions) => RedisClient)
+    | undefined;
 }
 
 interface Call {
@@ -96,11 +98,11 @@ const STABLE_MS = 1_000;
 /**
  * A connection that is dialled again whenever it is lost, at once the first
  * time and then ever more slowly. A server that leaves a call without a reply
- * until its deadline counts as lost: the connection is closed and dialled anew.
- * Dialling ends with a PING, so a server that is loading, wants a password or
- * does not answer is not up. A server that refuses a write because it is a
- * replica has been failed over: the connection is closed and, since its name may
- * lead elsewhere by now, dialled anew.
+ * until its deadline counts as lost: the connection is closed and dialled
+ * again. Dialling ends with a PING, so a server that is loading, wants a
+ * password or does not answer is not up. A server that refuses a write because
+ * it is a replica has been failed over: the connection is closed and, since its
+ * name may lead elsewhere by now, dialled again.
  */
 export class RedisConnection {
   readonly #options: RedisConnectionOptions;
@@ -205,9 +207,9 @@ export class RedisConnection {
     this.#state = "dialling";
     const client = (this.#options.openClient ?? openRedisClient)({
       address,
-      ...(auth === undefined ? {} : { auth }),
-      ...(database === undefined ? {} : { database }),
-      ...(tls === undefined ? {} : { tls }),
+      auth,
+      database,
+      tls,
       timeoutMs,
       onError: (error) => {
         // While dialling, the failed dial itself tells.
@@ -273,7 +275,7 @@ export class RedisConnection {
     for (const call of calls) call.resolve({ kind: "unavailable", reason });
   }
 
-  /** Sees to it that somebody looks at the calls at `deadlineMs`. */
+  /** Sets a timer to check the calls at `deadlineMs`. */
   #watch(deadlineMs: number): void {
     if (deadlineMs >= this.#watchdogMs) return;
     this.#watchdog?.cancel();

@@ -62,7 +62,7 @@ export class WaitingCalls {
   #waiters: Waiter[] = [];
   #timer: Timer | undefined;
 
-  /** Nobody waits yet. */
+  /** A queue without calls. */
   constructor(options: WaitingCallsOptions) {
     this.#options = options;
   }

@@ -131,15 +131,15 @@ export interface RedisPoolOptions
    *
    * @default 10
    */
-  readonly size?: number;
+  readonly size?: number | undefined;
   /**
    * Is called when a connection came up, and with a reason when one was lost
    * or could not be made.
    *
-   * @default nobody is told
+   * @default not reported
    */
   readonly onChange?: (reason?: string) => void;
-  /** Is told when the server becomes reachable and unreachable. */
+  /** Called when the server becomes reachable and unreachable. */
   readonly logger: Logger;
 }
 

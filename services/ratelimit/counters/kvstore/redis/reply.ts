@@ -48,7 +48,7 @@ export type RedisReply =
   | RedisRefusal
   | readonly RedisReply[];
 
-/** What became of some commands. */
+/** The outcome of some commands. */
 export type RedisOutcome =
   /** One reply for each command, in their order. */
   | { readonly kind: "replied"; readonly replies: readonly RedisReply[] }

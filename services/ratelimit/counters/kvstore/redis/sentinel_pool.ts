@@ -28,7 +28,7 @@ interface RedisSentinelPoolOptions
    *
    * @default not signing in
    */
-  readonly sentinelAuth?: RedisAuth;
+  readonly sentinelAuth?: RedisAuth | undefined;
 }
 
 /** Bound on one question to a sentinel or to a master. */
@@ -67,7 +67,7 @@ export class RedisSentinelPool implements RedisLink {
   #timer: Timer | undefined;
   #lastReason = "not started";
 
-  /** Makes a pool that asks nobody yet. */
+  /** Makes a pool that asks no sentinel yet. */
   constructor(options: RedisSentinelPoolOptions) {
     this.#options = options;
     this.#sentinels = options.group.sentinels;
@@ -79,7 +79,7 @@ export class RedisSentinelPool implements RedisLink {
     return this.#pool?.isUp ?? false;
   }
 
-  /** Begins to look for the master; can't be started anew once stopped. */
+  /** Begins to look for the master; can't be started again once stopped. */
   start(): void {
     if (this.#isStarted || this.#aborter.signal.aborted) return;
     this.#isStarted = true;

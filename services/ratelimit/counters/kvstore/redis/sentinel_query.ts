@@ -29,13 +29,13 @@ export interface MasterQueryOptions
    *
    * @default not signing in
    */
-  readonly sentinelAuth?: RedisAuth;
+  readonly sentinelAuth?: RedisAuth | undefined;
   /**
    * What to sign in with at the master.
    *
    * @default not signing in
    */
-  readonly auth?: RedisAuth;
+  readonly auth?: RedisAuth | undefined;
   /**
    * A master that need not be asked, since connections to it are up, as
    * {@linkcode formatRedisAddress} writes it.
@@ -130,12 +130,12 @@ function askOptions(
   const { address, auth } = server;
   return {
     address,
-    ...(auth === undefined ? {} : { auth }),
-    ...(tls === undefined ? {} : { tls }),
+    auth,
+    tls,
     timeoutMs,
     clock,
-    ...(signal === undefined ? {} : { signal }),
-    ...(openClient === undefined ? {} : { openClient }),
+    signal,
+    openClient,
   };
 }
 

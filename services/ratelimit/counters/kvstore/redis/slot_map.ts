@@ -70,7 +70,9 @@ export function keyRuns(commands: readonly RedisCommand[]): readonly KeyRun[] {
   return runs;
 }
 
-/** Scripts name the number of their keys first; all others begin with the key. */
+/**
+ * Scripts name the number of their keys first; all others begin with the key.
+ */
 function commandKey(command: RedisCommand): RedisArgument {
   const [verb] = command;
   const key = verb === "EVAL" || verb === "EVALSHA" ? command[3] : command[1];
@@ -86,7 +88,10 @@ export class SlotMap {
   readonly #masters: readonly RedisAddress[];
   readonly #bySlot: Int16Array;
 
-  /** Makes a map of `masters`, whose indexes stand in `bySlot`; -1 is none. */
+  /**
+   * Makes a map of `masters`, whose indexes stand in `bySlot`; -1 for no
+   * master.
+   */
   constructor(masters: readonly RedisAddress[], bySlot: Int16Array) {
     this.#masters = masters;
     this.#bySlot = bySlot;

@@ -50,7 +50,7 @@ export type RedisTargetResult =
     /** The servers. */
     readonly address: RedisTarget;
     /** Credentials within the URL. */
-    readonly auth?: RedisAuth;
+    readonly auth?: RedisAuth | undefined;
     /** Number of the database; 0 when the URL names none. */
     readonly database: number;
   }
@@ -173,7 +173,7 @@ export interface OpenRedisLinkOptions
    *
    * @default not signing in
    */
-  readonly sentinelAuth?: RedisAuth;
+  readonly sentinelAuth?: RedisAuth | undefined;
 }
 
 /** Makes a link that is not connected yet. */

@@ -41,7 +41,7 @@ export interface RedisTls {
   readonly skipHostnameVerification?: boolean;
 }
 
-/** What a socket is told about TLS. */
+/** The TLS options of a socket. */
 export interface TlsSocketOptions {
   /** Trusted certificates. */
   readonly ca?: string;

@@ -126,11 +126,16 @@ export type FakeAnswer = (
 
 /** Servers whose dials succeed at once, unless they are down. */
 export class FakeServers {
-  /** What arrived, as "host:port COMMAND argument …"; PING and ROLE are left out. */
+  /**
+   * What arrived, as "host:port COMMAND argument …"; PING and ROLE are left
+   * out.
+   */
   readonly log: string[] = [];
-  /** Servers that nobody can reach. */
+  /** Servers that cannot be reached. */
   readonly down = new Set<string>();
-  /** Replies to everything but PING, and ROLE unless it replies to that, too. */
+  /**
+   * Replies to everything but PING, and ROLE unless it replies to that, too.
+   */
   answer: FakeAnswer = () => undefined;
   readonly #clients = new Map<string, Set<FakeClient>>();
 
