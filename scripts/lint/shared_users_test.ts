@@ -1,0 +1,87 @@
+/**
+ * services/shared holds what two services use; what one alone uses stands in that
+ * service.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import { isTestCode } from "./project_file.ts";
+
+const SHARED = "services/shared/";
+
+/** What is judged as a whole, as a library is. */
+const LIBRARIES: readonly string[] = [`${SHARED}schema/`];
+
+/** What may have one user, and why. */
+const EXEMPT: readonly string[] = [
+  // Telemetry will use the client's side of both.
+  `${SHARED}h2/`,
+  `${SHARED}grpc/`,
+  // Two rooms of one service that do not import each other.
+  `${SHARED}ip_network.ts`,
+];
+
+Deno.test("services/shared holds what two services use", async () => {
+  const imports = await importsByFile(new URL("../../", import.meta.url));
+  const users = new Map<string, Set<string>>();
+  for (const service of ["ratelimit", "tasks", "relayer"]) {
+    for (const file of reachedBy(`services/${service}/`, imports)) {
+      const unit = LIBRARIES.find((folder) => file.startsWith(folder)) ?? file;
+      const of = users.get(unit) ?? new Set();
+      users.set(unit, of.add(service));
+    }
+  }
+  const alone = [...imports.keys()].filter((file) =>
+    file.startsWith(SHARED) && !isTestCode(file) &&
+    !EXEMPT.some((exempt) => file.startsWith(exempt)) &&
+    (users.get(LIBRARIES.find((one) => file.startsWith(one)) ?? file)?.size ??
+        0) < 2
+  );
+  assertEquals(alone, []);
+});
+
+/** Every file of services/ with the files that it imports. */
+async function importsByFile(
+  root: URL,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const imports = new Map<string, readonly string[]>();
+  const folders = ["services/"];
+  for (const folder of folders) {
+    for await (const entry of Deno.readDir(new URL(folder, root))) {
+      const path = folder + entry.name;
+      if (entry.isDirectory) folders.push(`${path}/`);
+      if (!path.endsWith(".ts")) continue;
+      const source = await Deno.readTextFile(new URL(path, root));
+      const specifiers = source.matchAll(
+        /^(?:import|export|\}) ?[^;"]*"(\.[^"]+)"|import\(\s*"(\.[^"]+)"/gm,
+      );
+      imports.set(
+        path,
+        [...specifiers].map(([, plain, dynamic]) =>
+          new URL(plain ?? dynamic ?? "", `file:///${path}`).pathname.slice(1)
+        ),
+      );
+    }
+  }
+  return imports;
+}
+
+/** The files of services/shared that the production code of a folder reaches. */
+function reachedBy(
+  folder: string,
+  imports: ReadonlyMap<string, readonly string[]>,
+): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const open = [...imports.keys()].filter((file) =>
+    file.startsWith(folder) && !isTestCode(file)
+  );
+  for (const file of open) {
+    for (const imported of imports.get(file) ?? []) {
+      if (!imported.startsWith(SHARED) || reached.has(imported)) continue;
+      reached.add(imported);
+      open.push(imported);
+    }
+  }
+  return reached;
+}
