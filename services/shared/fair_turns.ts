@@ -37,7 +37,7 @@ import {
   type Waiting,
 } from "./fair_queue.ts";
 import type { Pausing } from "./slices.ts";
-import type { Soon } from "./settled.ts";
+import type { MaybePromise } from "./settled.ts";
 
 /** Options of {@linkcode FairTurns}; times are in milliseconds. */
 export interface FairTurnsOptions {
@@ -195,7 +195,7 @@ export class FairTurns {
    * @param client Leaves the queue when it goes away.
    * @returns A value at once when the work need not wait, or is refused.
    */
-  begin(key: FairKey, client?: Leaver): Soon<TurnOutcome> {
+  begin(key: FairKey, client?: Leaver): MaybePromise<TurnOutcome> {
     const work = new Work(this.#table, key);
     if (this.#isReleased) return { kind: "ok", turn: work };
     if (this.#isQuiet()) {

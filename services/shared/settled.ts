@@ -60,15 +60,15 @@ export function describeError(error: unknown): string {
 }
 
 /** A value that is there already, or one that has to be waited for. */
-export type Soon<T> = T | Promise<T>;
+export type MaybePromise<T> = T | Promise<T>;
 
 /**
  * Calls `next` at once with a value that is there, and later with a promised
  * one.
  */
-export function soon<A, B>(
-  value: Soon<A>,
-  next: (value: A) => Soon<B>,
-): Soon<B> {
+export function andThen<A, B>(
+  value: MaybePromise<A>,
+  next: (value: A) => MaybePromise<B>,
+): MaybePromise<B> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

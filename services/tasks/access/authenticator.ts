@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import { type Soon, soon } from "../../shared/settled.ts";
+import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import { PresentedCredentials } from "./authorization.ts";
 import type { Caller } from "./caller.ts";
 import {
@@ -143,7 +143,7 @@ export class Authenticator {
    */
   authenticate(
     request: AuthenticationRequest,
-  ): Soon<AuthenticationOutcome> {
+  ): MaybePromise<AuthenticationOutcome> {
     const authorization = this.#presented.read(request);
     switch (authorization.kind) {
       case "missing":
@@ -163,7 +163,7 @@ export class Authenticator {
       case "jwt": {
         const { tokens } = this.#options;
         if (tokens === undefined) return INVALID;
-        return soon(
+        return andThen(
           tokens.verify(authorization.token),
           (outcome) => this.#user(outcome, request),
         );
@@ -216,7 +216,7 @@ export class Authenticator {
   #apiKey(
     token: CredentialToken,
     request: AuthenticationRequest,
-  ): Soon<AuthenticationOutcome> {
+  ): MaybePromise<AuthenticationOutcome> {
     const { apiKeys, store } = this.#options;
     const tenantId = request.tenant.id;
     const found = apiKeys.find(
@@ -224,7 +224,7 @@ export class Authenticator {
       token.id,
       () => store.findApiKey(tenantId, token.id),
     );
-    return soon(
+    return andThen(
       found,
       (credential) =>
         this.#letIn({ credential, token, request }, (key) => ({
@@ -241,7 +241,7 @@ export class Authenticator {
   #worker(
     token: CredentialToken,
     request: AuthenticationRequest,
-  ): Soon<AuthenticationOutcome> {
+  ): MaybePromise<AuthenticationOutcome> {
     const { workerCredentials, store } = this.#options;
     const tenantId = request.tenant.id;
     const found = workerCredentials.find(
@@ -249,7 +249,7 @@ export class Authenticator {
       token.id,
       () => store.findWorkerCredential(tenantId, token.id),
     );
-    return soon(
+    return andThen(
       found,
       (credential) =>
         this.#letIn({ credential, token, request }, (own) => ({
@@ -281,11 +281,11 @@ export class Authenticator {
   #user(
     outcome: JwtOutcome,
     request: AuthenticationRequest,
-  ): Soon<AuthenticationOutcome> {
+  ): MaybePromise<AuthenticationOutcome> {
     if (outcome.kind !== "ok") return outcome;
     const tenantId = request.tenant.id;
     const found = this.#options.store.findUser(tenantId, outcome.subject);
-    return soon(found, (user) => {
+    return andThen(found, (user) => {
       if (user === undefined || user.status === "disabled") {
         // Such a user waits with the strangers from now on.
         this.#users.delete(userKey(tenantId, outcome.subject));

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Soon } from "../../shared/settled.ts";
+import type { MaybePromise } from "../../shared/settled.ts";
 import { type Placement, placementOf } from "../domain/placement.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
 import type { TaskRules } from "../domain/task_event.ts";
@@ -82,7 +82,9 @@ export class TaskChanges {
   }
 
   /** The rules in force for a task, or for what it is about to be. */
-  rules(task: TaskDefinition & Pick<Task, "tenantId">): Soon<TaskRules> {
+  rules(
+    task: TaskDefinition & Pick<Task, "tenantId">,
+  ): MaybePromise<TaskRules> {
     return this.#planner.rules(task);
   }
 
@@ -214,7 +216,7 @@ export class TaskChanges {
    *
    * @throws {Error} when the store fails
    */
-  plan(request: EventRequest, task: Task): Soon<Plan> {
+  plan(request: EventRequest, task: Task): MaybePromise<Plan> {
     const passOver = (error: unknown): Plan => {
       const isUnreadable = error instanceof TypeError ||
         error instanceof RangeError;

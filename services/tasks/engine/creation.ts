@@ -4,7 +4,11 @@
  * @module
  */
 
-import { settle, type Settled, type Soon } from "../../shared/settled.ts";
+import {
+  type MaybePromise,
+  settle,
+  type Settled,
+} from "../../shared/settled.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type { Actor, PlanLimits } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
@@ -62,7 +66,7 @@ export interface CreateOptions {
    * @default nothing, so that tasks may be written in pieces unless `isAtomic`
    */
   readonly inSameCommit?:
-    | ((results: readonly CreateResult[]) => Soon<readonly Write[]>)
+    | ((results: readonly CreateResult[]) => MaybePromise<readonly Write[]>)
     | undefined;
   /** Compares definitions. */
   readonly definitionChanges: DefinitionChanges;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Soon, soon } from "../../shared/settled.ts";
+import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import { type FoldDraft, foldDraft, foldThrough } from "../domain/history.ts";
 import { type Actor, MIN_HISTORY_PER_TASK } from "../domain/records.ts";
 import { rulesOf, type RulingWorker } from "../domain/rules.ts";
@@ -110,13 +110,15 @@ export class EventPlanner {
   }
 
   /** The rules in force for a task, or for what it is about to be. */
-  rules(task: TaskDefinition & Pick<Task, "tenantId">): Soon<TaskRules> {
+  rules(
+    task: TaskDefinition & Pick<Task, "tenantId">,
+  ): MaybePromise<TaskRules> {
     const { workers, limitsOf, ruleCache: cache } = this.#parts;
     const { tenantId, workerId } = task;
-    return soon(
+    return andThen(
       workers.get(tenantId, workerId),
       (worker) =>
-        soon(limitsOf(tenantId), ({ retentionMs }) =>
+        andThen(limitsOf(tenantId), ({ retentionMs }) =>
           rulesOf(
             task,
             worker ?? ORPHANS,
@@ -131,7 +133,7 @@ export class EventPlanner {
    *
    * @throws {TypeError} when the task's rules cannot be read
    */
-  plan(request: EventRequest, task: Task): Soon<Plan> {
+  plan(request: EventRequest, task: Task): MaybePromise<Plan> {
     const event = typeof request.event === "function"
       ? request.event(task)
       : request.event;
@@ -143,7 +145,7 @@ export class EventPlanner {
         ? { ...event.definition, tenantId: task.tenantId }
         : task,
     );
-    return soon(
+    return andThen(
       rules,
       (rules) => this.#planBy(rules, { request, task, event }),
     );
@@ -156,7 +158,7 @@ export class EventPlanner {
       readonly task: Task;
       readonly event: TaskEvent;
     },
-  ): Soon<Plan> {
+  ): MaybePromise<Plan> {
     const { clock, random } = this.#parts;
     const context: EventContext = {
       nowMs: clock.nowMs(),
@@ -219,7 +221,7 @@ export class EventPlanner {
     }
   }
 
-  #planFolded(change: Change): Soon<Plan> {
+  #planFolded(change: Change): MaybePromise<Plan> {
     const { task, result } = change;
     const added = result.history.length;
     return mayFold(task, added)

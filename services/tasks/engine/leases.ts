@@ -6,7 +6,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import { type Soon, soon } from "../../shared/settled.ts";
+import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../domain/task_event.ts";
 import { sha256 } from "../store/digest.ts";
@@ -40,7 +40,7 @@ export interface LeaseRequest extends WorkerName {
    *
    * @default it may
    */
-  readonly isStillAuthorized?: () => Soon<boolean>;
+  readonly isStillAuthorized?: () => MaybePromise<boolean>;
   /**
    * Calls the listener once when the client goes away.
    *
@@ -242,8 +242,8 @@ class LeaseWaiter implements Waiter {
     return this.#isOpen ? this.#request.max : 0;
   }
 
-  reauthorize(): Soon<void> {
-    return soon(this.#request.isStillAuthorized?.() ?? true, (is) => {
+  reauthorize(): MaybePromise<void> {
+    return andThen(this.#request.isStillAuthorized?.() ?? true, (is) => {
       if (!is) this.cancel();
     });
   }

@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { type Soon, soon } from "../../shared/settled.ts";
+import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
 import { createRuleCache, type RuleCache } from "../domain/rules.ts";
 import type { Store } from "../store/store.ts";
@@ -33,9 +33,9 @@ export interface EngineParts {
   /** What is read of policies and schedules. */
   readonly ruleCache: RuleCache;
   /** The limits of a tenant's plan. */
-  readonly limitsOf: (tenantId: string) => Soon<PlanLimits>;
+  readonly limitsOf: (tenantId: string) => MaybePromise<PlanLimits>;
   /** Whether a tenant's tasks are started: not while it is suspended. */
-  readonly isServed: (tenantId: string) => Soon<boolean>;
+  readonly isServed: (tenantId: string) => MaybePromise<boolean>;
   /** The time. */
   readonly clock: Clock;
   /** Gives a number from 0 to before 1. */
@@ -72,7 +72,7 @@ export function openParts(options: PartsOptions): EngineParts {
   const { store, limitsOfPlan, newId } = options;
   const cache = new RecordCache(store);
   const repositories = openRepositories({ cache, store });
-  const tenantOf = (tenantId: string): Soon<Tenant | undefined> =>
+  const tenantOf = (tenantId: string): MaybePromise<Tenant | undefined> =>
     repositories.tenants.get(REGISTRY, tenantOfInternal(tenantId) ?? tenantId);
   const limitsOfTenant = (tenant: Tenant | undefined): PlanLimits =>
     limitsOfPlan(tenant?.plan ?? "");
@@ -82,8 +82,8 @@ export function openParts(options: PartsOptions): EngineParts {
     workers: new Workers(repositories.workers),
     sealer: new Sealer(),
     ruleCache: createRuleCache(MAX_RULES),
-    limitsOf: (tenantId) => soon(tenantOf(tenantId), limitsOfTenant),
-    isServed: (tenantId) => soon(tenantOf(tenantId), isServed),
+    limitsOf: (tenantId) => andThen(tenantOf(tenantId), limitsOfTenant),
+    isServed: (tenantId) => andThen(tenantOf(tenantId), isServed),
     clock: options.clock,
     random: options.random,
     newId,

@@ -6,7 +6,7 @@
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import { type Soon, soon } from "../../shared/settled.ts";
+import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
 import type {
   Store,
@@ -85,15 +85,15 @@ export class RecordRepository<T extends RecordValue> {
   }
 
   /** The value of that id, if the tenant has it; at once when it is remembered. */
-  get(tenantId: string, id: string): Soon<T | undefined> {
+  get(tenantId: string, id: string): MaybePromise<T | undefined> {
     const { kind } = this.#options;
-    return soon(this.#cache.record(kind, tenantId, id), this.#value);
+    return andThen(this.#cache.record(kind, tenantId, id), this.#value);
   }
 
   /** The value of that alias, if the tenant has it; at once when it is remembered. */
-  byAlias(tenantId: string, alias: string): Soon<T | undefined> {
+  byAlias(tenantId: string, alias: string): MaybePromise<T | undefined> {
     const { kind } = this.#options;
-    return soon(
+    return andThen(
       this.#cache.recordByAlias(kind, tenantId, alias),
       this.#value,
     );
@@ -221,7 +221,7 @@ export class RecordCache {
     kind: RecordKind,
     tenantId: string,
     id: string,
-  ): Soon<StoredRecord | undefined> {
+  ): MaybePromise<StoredRecord | undefined> {
     return this.#records.get(nameOf(kind, tenantId, id)) ??
       this.#fetch(() => this.#source.record(kind, tenantId, id));
   }
@@ -231,7 +231,7 @@ export class RecordCache {
     kind: RecordKind,
     tenantId: string,
     alias: string,
-  ): Soon<StoredRecord | undefined> {
+  ): MaybePromise<StoredRecord | undefined> {
     const name = this.#aliases.get(nameOf(kind, tenantId, alias));
     const known = name === undefined ? undefined : this.#records.get(name);
     if (known?.alias === alias) return known;

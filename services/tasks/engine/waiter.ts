@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Soon } from "../../shared/settled.ts";
+import type { MaybePromise } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
 
 /** Names a worker; a task names its own. */
@@ -53,7 +53,7 @@ export interface Waiter {
    *
    * @default it may have them
    */
-  reauthorize?(): Soon<void>;
+  reauthorize?(): MaybePromise<void>;
   /** Notes that so many tasks are being started for it; each is taken or released. */
   hold?(tasks: number): void;
   /** Notes that so many of the held tasks could not be started. */

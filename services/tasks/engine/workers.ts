@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Soon, soon } from "../../shared/settled.ts";
+import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 import type { RecordRepository } from "./record_repository.ts";
 
@@ -61,7 +61,10 @@ export class Workers {
   }
 
   /** The worker of that id, if the tenant has it. */
-  get(tenantId: string, id: string): Soon<WorkerDefinition | undefined> {
+  get(
+    tenantId: string,
+    id: string,
+  ): MaybePromise<WorkerDefinition | undefined> {
     const owner = tenantOfInternal(tenantId);
     if (owner !== undefined) {
       return id === CALLBACK_WORKER_ID ? callbackWorker(owner) : undefined;
@@ -73,16 +76,16 @@ export class Workers {
   find(
     tenantId: string,
     idOrName: string,
-  ): Soon<WorkerDefinition | undefined> {
-    const byName = (): Soon<WorkerDefinition | undefined> =>
+  ): MaybePromise<WorkerDefinition | undefined> {
+    const byName = (): MaybePromise<WorkerDefinition | undefined> =>
       this.#repository.byAlias(tenantId, idOrName.toLowerCase());
-    const byId = (): Soon<WorkerDefinition | undefined> =>
+    const byId = (): MaybePromise<WorkerDefinition | undefined> =>
       this.get(tenantId, idOrName);
     // What is there is remembered, what is not is looked for in the store: so
     // the likelier one comes first.
     const [first, second] = idOrName.startsWith("wrk_")
       ? [byId, byName]
       : [byName, byId];
-    return soon(first(), (found) => found ?? second());
+    return andThen(first(), (found) => found ?? second());
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import type { FairKey } from "../../shared/fair_queue.ts";
-import { type Soon, soon } from "../../shared/settled.ts";
+import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import { addressGroup } from "../../shared/ip_network.ts";
 import type {
   AuthenticationOutcome,
@@ -237,7 +237,7 @@ export class RequestGate {
    *
    * @returns A value at once where nothing has to be looked up.
    */
-  admit(): Soon<Admission> {
+  admit(): MaybePromise<Admission> {
     switch (this.#gate.access.kind) {
       case "public":
         return ANYBODY;
@@ -250,7 +250,7 @@ export class RequestGate {
         if (tenant === undefined) {
           throw new TypeError("Cannot tell who calls: the host is no tenant's");
         }
-        return soon(
+        return andThen(
           this.#options.authenticator.authenticate(this.#presented(tenant)),
           (outcome) => admissionOf(outcome, this.#gate),
         );

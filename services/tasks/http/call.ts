@@ -5,7 +5,7 @@
  */
 
 import type { Pausing } from "../../shared/slices.ts";
-import type { Soon } from "../../shared/settled.ts";
+import type { MaybePromise } from "../../shared/settled.ts";
 import type { Caller } from "../access/caller.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
 import type { LeaseHolder } from "../engine/leases.ts";
@@ -67,7 +67,7 @@ export interface CallContext {
    * Authenticates the caller again, for routes that let their callers wait: a
    * credential may have been revoked or have expired meanwhile.
    */
-  admitAgain(): Soon<Admission>;
+  admitAgain(): MaybePromise<Admission>;
   /** The value of a header, whatever the case of its name. */
   header(name: string): string | undefined;
   /** Tells whether the client has gone away. */

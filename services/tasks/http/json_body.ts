@@ -8,7 +8,7 @@ import { isUtf8 } from "node:buffer";
 import type { JsonShapeFault } from "../../shared/http/json_shape.ts";
 import { quote } from "../../shared/quote.ts";
 import type { Pausing } from "../../shared/slices.ts";
-import { type Soon, soon } from "../../shared/settled.ts";
+import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import { cannotTake, pointerTo } from "../../shared/schema/fault.ts";
 import { jsonFaultDetail, MAX_DEPTH } from "../../shared/schema/json_value.ts";
 import { readJsonText } from "./json_reader.ts";
@@ -134,7 +134,7 @@ export const MAX_MEMBERS = 65_536;
 export function parseJsonBody(
   given: Uint8Array,
   { maxValues, pausing }: ParseJsonOptions,
-): Soon<Exclude<JsonBodyOutcome, { readonly kind: "gone" }>> {
+): MaybePromise<Exclude<JsonBodyOutcome, { readonly kind: "gone" }>> {
   if (!isUtf8(given)) return malformed("it is not UTF-8");
   const bytes = withoutMark(given);
   const limits = {
@@ -146,7 +146,7 @@ export function parseJsonBody(
     limits,
     ...(pausing === undefined ? {} : { pausing }),
   });
-  return soon(reading, (outcome) => {
+  return andThen(reading, (outcome) => {
     switch (outcome.kind) {
       case "ok":
         return { kind: "ok", value: outcome.value, bytes };

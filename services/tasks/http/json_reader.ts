@@ -12,7 +12,7 @@ import {
   jsonShapeFault,
   type JsonShapeLimits,
 } from "../../shared/http/json_shape.ts";
-import type { Soon } from "../../shared/settled.ts";
+import type { MaybePromise } from "../../shared/settled.ts";
 import type { SyntaxPlace } from "./json_syntax.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 
@@ -61,7 +61,7 @@ const SHORT_BYTES = 8_192;
 export function readJsonText(
   bytes: Uint8Array,
   options: ReadJsonTextOptions,
-): Soon<JsonTextOutcome> {
+): MaybePromise<JsonTextOutcome> {
   if (bytes.length > (options.shortBytes ?? SHORT_BYTES)) {
     return new JsonReader(bytes, options).read();
   }

@@ -5,7 +5,7 @@
  */
 
 import type { Pausing } from "../../shared/slices.ts";
-import type { Soon } from "../../shared/settled.ts";
+import type { MaybePromise } from "../../shared/settled.ts";
 
 /** About how much is written in one go; in values. */
 const PIECE = 1_024;
@@ -19,7 +19,10 @@ const FEW_NAMES = 64;
  *
  * @returns A value at once when it is small.
  */
-export function jsonTextOf(value: unknown, pausing: Pausing): Soon<string> {
+export function jsonTextOf(
+  value: unknown,
+  pausing: Pausing,
+): MaybePromise<string> {
   const writer = new Writer(pausing);
   return writer.weightOf(value) < PIECE
     ? JSON.stringify(value)

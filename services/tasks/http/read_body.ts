@@ -8,7 +8,7 @@
  */
 
 import type { Clock } from "../../shared/clock.ts";
-import type { Soon } from "../../shared/settled.ts";
+import type { MaybePromise } from "../../shared/settled.ts";
 import type { Pausing } from "../../shared/slices.ts";
 import type { ClaimedLease } from "./admission.ts";
 import { readJsonBody } from "./json_body.ts";
@@ -104,7 +104,7 @@ export class BodyRoom {
       readonly bytes: number;
       readonly onGone: (listener: () => void) => () => void;
     },
-  ): Soon<RoomOutcome> {
+  ): MaybePromise<RoomOutcome> {
     if (bytes <= this.#shortBytes) return NO_ROOM_NEEDED;
     const next = this.#next();
     const isFirst = next === undefined ||

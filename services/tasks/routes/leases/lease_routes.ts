@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Soon, soon } from "../../../shared/settled.ts";
+import { andThen, type MaybePromise } from "../../../shared/settled.ts";
 import { type Caller, seesPayloads } from "../../access/caller.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { EmbeddedJson } from "../../engine/embedded_json.ts";
@@ -100,8 +100,8 @@ async function leaseTasks(
     const chars = sizeOf(values);
     max = Math.min(max, Math.max(1, Math.floor(MAX_SECRET_CHARS / chars)));
   }
-  const refusalNow = (): Soon<ProblemAnswer | undefined> =>
-    soon(call.admitAgain(), (admission) => {
+  const refusalNow = (): MaybePromise<ProblemAnswer | undefined> =>
+    andThen(call.admitAgain(), (admission) => {
       if (admission.kind === "problem") return admission;
       caller = admission.caller ?? caller;
       return refusalOf(worker, caller) ??
@@ -116,7 +116,7 @@ async function leaseTasks(
     leaseMs: wanted.lease,
     instance: wanted.instance,
     isStillAuthorized: () =>
-      soon(refusalNow(), (refused) => refused === undefined),
+      andThen(refusalNow(), (refused) => refused === undefined),
     onGone: (listener) => call.onGone(listener),
   });
   if (grants.length === 0 && wanted.wait > 0) {
