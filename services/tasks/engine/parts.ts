@@ -10,7 +10,6 @@ import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
 import { createRuleCache, type RuleCache } from "../domain/rules.ts";
 import type { Store } from "../store/store.ts";
-import { cachedStore } from "./cached_store.ts";
 import { RecordCache } from "./record_repository.ts";
 import {
   openRepositories,
@@ -67,7 +66,7 @@ export interface PartsOptions {
   readonly logger: Logger;
 }
 
-/** Puts the parts together; records are remembered between reads from here on. */
+/** Puts the parts together; from here on records are cached, and commits update the cache. */
 export function openParts(options: PartsOptions): EngineParts {
   const { store, limitsOfPlan, newId } = options;
   const cache = new RecordCache(store);
@@ -77,7 +76,7 @@ export function openParts(options: PartsOptions): EngineParts {
   const limitsOfTenant = (tenant: Tenant | undefined): PlanLimits =>
     limitsOfPlan(tenant?.plan ?? "");
   return {
-    store: cachedStore(store, cache),
+    store: { ...store, commit: (transactions) => cache.commit(transactions) },
     repositories,
     workers: new Workers(repositories.workers),
     sealer: new Sealer(),

@@ -12,6 +12,8 @@ import {
   RecordRepository,
   type RecordSource,
 } from "./record_repository.ts";
+import { REGISTRY } from "./repositories.ts";
+import { openTestEngine } from "./testing/test_engine.ts";
 import { SteppingClock } from "./testing/stepping_clock.ts";
 
 interface Thing {
@@ -246,4 +248,21 @@ Deno.test("RecordCache forgets no other record when one comes that it has", asyn
   await Promise.all(both);
   assert(!(get("wrk_1") instanceof Promise));
   assert(!(get("wrk_last") instanceof Promise));
+});
+
+Deno.test("openParts() has every method of the store, and commits through the cache", async () => {
+  const { parts, store } = await openTestEngine();
+  assertEquals(Object.keys(parts.store).sort(), Object.keys(store).sort());
+  const domain = { id: "d", version: 1, untilMs: 1 };
+  const { reservedDomains } = parts.repositories;
+  const write = reservedDomains.insert(domain);
+  await parts.store.commit([{ writes: [write] }]);
+  assertEquals(await reservedDomains.get(REGISTRY, "d"), domain);
+  const next = { ...domain, version: 2, untilMs: 2 };
+  const { changes } = reservedDomains;
+  await parts.store.commit([{
+    writes: [reservedDomains.update(domain, next)],
+  }]);
+  assertEquals(await reservedDomains.get(REGISTRY, "d"), next);
+  assertEquals(reservedDomains.changes, changes + 1);
 });

@@ -26,7 +26,12 @@ import type {
   StoredRecord,
 } from "./record.ts";
 
-/** The store. Methods that read see every commit that was answered. */
+/**
+ * Keeps everything. Methods that read see every commit that was answered.
+ *
+ * All methods are the object's own properties and need no `this`, so that
+ * `{ ...store, commit }` is the same store with another commit.
+ */
 export interface Store extends TaskStore, RecordStore, Ledger {
   /**
    * Opens it; migrates what an earlier version wrote.

@@ -74,34 +74,7 @@ export function createConflictingStore(
     return madeUp.map((conflict) => conflict ?? resultAt(results, next++));
   }
 
-  return {
-    mischief,
-    commit,
-    start: () => inner.start(),
-    stop: () => inner.stop(),
-    check: () => inner.check(),
-    task: (...args) => inner.task(...args),
-    tasks: (...args) => inner.tasks(...args),
-    taskByKey: (...args) => inner.taskByKey(...args),
-    listTasks: (...args) => inner.listTasks(...args),
-    history: (...args) => inner.history(...args),
-    dependents: (...args) => inner.dependents(...args),
-    candidates: (...args) => inner.candidates(...args),
-    workersWithDueTasks: (...args) => inner.workersWithDueTasks(...args),
-    waking: (...args) => inner.waking(...args),
-    nextWakeMs: () => inner.nextWakeMs(),
-    running: (...args) => inner.running(...args),
-    scan: (...args) => inner.scan(...args),
-    counts: (...args) => inner.counts(...args),
-    proveCounts: () => inner.proveCounts(),
-    record: (...args) => inner.record(...args),
-    recordByAlias: (...args) => inner.recordByAlias(...args),
-    records: (...args) => inner.records(...args),
-    idempotency: (...args) => inner.idempotency(...args),
-    usage: (...args) => inner.usage(...args),
-    audit: (...args) => inner.audit(...args),
-    sweep: (...args) => inner.sweep(...args),
-  };
+  return { ...inner, mischief, commit };
 }
 
 /** A conflict that a transaction could have met; undefined when it cannot meet any. */

@@ -70,21 +70,21 @@ class MemoryStore implements Store {
     this.#clock = clock;
   }
 
-  start(): Promise<void> {
+  start = (): Promise<void> => {
     return Promise.resolve();
-  }
+  };
 
-  stop(): Promise<void> {
+  stop = (): Promise<void> => {
     return Promise.resolve();
-  }
+  };
 
-  check(): Promise<void> {
+  check = (): Promise<void> => {
     return Promise.resolve();
-  }
+  };
 
-  commit(
+  commit = (
     transactions: readonly Transaction[],
-  ): Promise<readonly TransactionResult[]> {
+  ): Promise<readonly TransactionResult[]> => {
     const nowMs = this.#clock.nowMs();
     try {
       for (const { writes } of transactions) writes.forEach(demandStorable);
@@ -96,34 +96,34 @@ class MemoryStore implements Store {
         applyTransaction(this.#tables, transaction, nowMs)
       ),
     );
-  }
+  };
 
-  task(tenantId: string, id: string): Promise<Task | undefined> {
+  task = (tenantId: string, id: string): Promise<Task | undefined> => {
     return Promise.resolve(this.#find(tenantId, id));
-  }
+  };
 
-  tasks(
+  tasks = (
     tenantId: string,
     ids: readonly string[],
-  ): Promise<readonly (Task | undefined)[]> {
+  ): Promise<readonly (Task | undefined)[]> => {
     return Promise.resolve(ids.map((id) => this.#find(tenantId, id)));
-  }
+  };
 
-  taskByKey(
+  taskByKey = (
     { tenantId, workerId, key }: TaskKey,
-  ): Promise<Task | undefined> {
+  ): Promise<Task | undefined> => {
     return Promise.resolve(
       this.#ofTenant(tenantId).find((task) =>
         task.workerId === workerId && placementOf(task).liveKey === key
       ),
     );
-  }
+  };
 
-  listTasks(query: TaskQuery): Promise<TaskPage> {
+  listTasks = (query: TaskQuery): Promise<TaskPage> => {
     return Promise.resolve(memoryPage(this.#ofTenant(query.tenantId), query));
-  }
+  };
 
-  history(query: HistoryQuery): Promise<HistoryPage> {
+  history = (query: HistoryQuery): Promise<HistoryPage> => {
     const task = this.#find(query.tenantId, query.taskId);
     const all = task === undefined
       ? []
@@ -137,11 +137,11 @@ class MemoryStore implements Store {
         ? { records, nextAfterSeq: last.seq }
         : { records },
     );
-  }
+  };
 
-  dependents(
+  dependents = (
     { tenantId, ids, limit, afterId = "" }: DependentsQuery,
-  ): Promise<readonly string[]> {
+  ): Promise<readonly string[]> => {
     return Promise.resolve(
       this.#ofTenant(tenantId)
         .filter((task) =>
@@ -152,15 +152,17 @@ class MemoryStore implements Store {
         .sort()
         .slice(0, limit),
     );
-  }
+  };
 
-  candidates(claims: readonly Claim[]): Promise<readonly (readonly Task[])[]> {
+  candidates = (
+    claims: readonly Claim[],
+  ): Promise<readonly (readonly Task[])[]> => {
     return Promise.resolve(memoryCandidates(this.#all(), claims));
-  }
+  };
 
-  workersWithDueTasks(
+  workersWithDueTasks = (
     { limit, after }: DueWorkersQuery,
-  ): Promise<readonly WorkerPosition[]> {
+  ): Promise<readonly WorkerPosition[]> => {
     const workers = new Map<string, WorkerPosition>();
     const afterKey = after === undefined
       ? ""
@@ -175,9 +177,9 @@ class MemoryStore implements Store {
       [...workers].sort(([left], [right]) => compare(left, right))
         .map(([, worker]) => worker).slice(0, limit),
     );
-  }
+  };
 
-  waking(nowMs: number, limit: number): Promise<readonly Task[]> {
+  waking = (nowMs: number, limit: number): Promise<readonly Task[]> => {
     return Promise.resolve(
       this.#all()
         .map((task) => ({ task, atMs: placementOf(task).wakeAtMs ?? Infinity }))
@@ -188,17 +190,17 @@ class MemoryStore implements Store {
         .map(({ task }) => task)
         .slice(0, limit),
     );
-  }
+  };
 
-  nextWakeMs(): Promise<number | undefined> {
+  nextWakeMs = (): Promise<number | undefined> => {
     const earliestMs = this.#all().reduce(
       (ms, task) => Math.min(ms, placementOf(task).wakeAtMs ?? Infinity),
       Infinity,
     );
     return Promise.resolve(earliestMs === Infinity ? undefined : earliestMs);
-  }
+  };
 
-  running(tenantId: string, workerId: string): Promise<RunningCounts> {
+  running = (tenantId: string, workerId: string): Promise<RunningCounts> => {
     const running = this.#ofTenant(tenantId).filter((task) =>
       task.workerId === workerId && task.status === "running"
     );
@@ -207,9 +209,9 @@ class MemoryStore implements Store {
       if (group !== "") groups.set(group, (groups.get(group) ?? 0) + 1);
     }
     return Promise.resolve({ all: running.length, groups });
-  }
+  };
 
-  scan({ status, limit, after }: ScanQuery): Promise<ScanPage> {
+  scan = ({ status, limit, after }: ScanQuery): Promise<ScanPage> => {
     const wanted = this.#all()
       .filter((task) =>
         task.status === status && task.id > (after?.position ?? "")
@@ -222,42 +224,42 @@ class MemoryStore implements Store {
         ? { tasks, next: { position: last.id } }
         : { tasks },
     );
-  }
+  };
 
-  counts({ tenantId, workerId }: CountsQuery): Promise<StatusCounts> {
+  counts = ({ tenantId, workerId }: CountsQuery): Promise<StatusCounts> => {
     const counts: Partial<Record<TaskStatus, number>> = {};
     for (const task of this.#ofTenant(tenantId)) {
       if (workerId !== undefined && task.workerId !== workerId) continue;
       counts[task.status] = (counts[task.status] ?? 0) + 1;
     }
     return Promise.resolve(counts);
-  }
+  };
 
-  proveCounts(): Promise<number> {
+  proveCounts = (): Promise<number> => {
     return Promise.resolve(0);
-  }
+  };
 
-  record(
+  record = (
     kind: RecordKind,
     tenantId: string,
     id: string,
-  ): Promise<StoredRecord | undefined> {
+  ): Promise<StoredRecord | undefined> => {
     return Promise.resolve(
       this.#tables.records.get(recordKey(kind, tenantId, id)),
     );
-  }
+  };
 
-  recordByAlias(
+  recordByAlias = (
     kind: RecordKind,
     tenantId: string,
     alias: string,
-  ): Promise<StoredRecord | undefined> {
+  ): Promise<StoredRecord | undefined> => {
     return Promise.resolve(
       this.#records(kind, tenantId).find((record) => record.alias === alias),
     );
-  }
+  };
 
-  records(query: RecordQuery): Promise<RecordPage> {
+  records = (query: RecordQuery): Promise<RecordPage> => {
     const { kind, tenantId, parentId, afterId = "", limit } = query;
     const wanted = this.#records(kind, tenantId)
       .filter((record) =>
@@ -270,43 +272,43 @@ class MemoryStore implements Store {
       records,
       hasMore: wanted.length > records.length,
     });
-  }
+  };
 
-  idempotency(
+  idempotency = (
     tenantId: string,
     key: string,
     nowMs: number,
-  ): Promise<IdempotencyEntry | undefined> {
+  ): Promise<IdempotencyEntry | undefined> => {
     const entry = this.#tables.answers.get(twoPartKey(tenantId, key));
     return Promise.resolve(
       entry !== undefined && entry.expiresAtMs > nowMs ? entry : undefined,
     );
-  }
+  };
 
-  usage(tenantId: string, period: string): Promise<Usage> {
+  usage = (tenantId: string, period: string): Promise<Usage> => {
     const executions = this.#tables.usage.get(twoPartKey(tenantId, period));
     return Promise.resolve({ executions: executions ?? 0 });
-  }
+  };
 
-  audit(
+  audit = (
     { tenantId, limit, before = Infinity }: AuditQuery,
-  ): Promise<readonly AuditEntry[]> {
+  ): Promise<readonly AuditEntry[]> => {
     return Promise.resolve(
       (this.#tables.audit.get(tenantId) ?? [])
         .filter((entry) => entry.number < before)
         .toReversed()
         .slice(0, limit),
     );
-  }
+  };
 
-  sweep(nowMs: number, limit: number): Promise<number> {
+  sweep = (nowMs: number, limit: number): Promise<number> => {
     const { answers } = this.#tables;
     const expired = [...answers]
       .filter(([, entry]) => entry.expiresAtMs <= nowMs)
       .slice(0, limit);
     for (const [key] of expired) answers.delete(key);
     return Promise.resolve(expired.length);
-  }
+  };
 
   #find(tenantId: string, id: string): Task | undefined {
     const task = this.#tables.tasks.get(id);

@@ -34,6 +34,26 @@ export function transactionCases(): readonly StoreCase[] {
       assertEquals(await store.commit([{ writes: [] }]), [{ kind: "ok" }]);
     });
 
+    check("is the same store when its methods are copied", async (store) => {
+      const task = sampleTask({ id: sampleIds().next() });
+      let commits = 0;
+      const copy = {
+        ...store,
+        commit: (transactions: Parameters<typeof store.commit>[0]) => {
+          commits++;
+          return store.commit(transactions);
+        },
+      };
+      await create(copy, task);
+      assertEquals(commits, 1);
+      assertEquals(await copy.task(task.tenantId, task.id), task);
+      await copy.check();
+      assertEquals(
+        (await copy.scan({ status: "running", limit: 1 })).tasks,
+        [],
+      );
+    });
+
     check(
       "undoes all of a transaction when its last write conflicts",
       async (store) => {
