@@ -18,7 +18,6 @@ import { KeyLocks, type LockClient } from "./key_locks.ts";
 import {
   type CreateRefusal,
   type CreateRequest,
-  type DefinitionChanges,
   KeyReservations,
   type Placement,
   type Reservation,
@@ -68,8 +67,6 @@ export interface CreateOptions {
   readonly inSameCommit?:
     | ((results: readonly CreateResult[]) => MaybePromise<readonly Write[]>)
     | undefined;
-  /** Compares definitions. */
-  readonly definitionChanges: DefinitionChanges;
   /** Who asks: gives way while there is much to do, and may go away. */
   readonly client: LockClient & { readonly pausing: Pausing };
 }
@@ -178,12 +175,11 @@ export class Creation {
     requests: readonly (CreateRequest | undefined)[],
     options: CreateOptions & { readonly gone: Set<string> },
   ): Promise<CreateOutcome | TryAgain> {
-    const { tenantId, actor, limits, gone, definitionChanges } = options;
+    const { tenantId, actor, limits, gone } = options;
     const reservations = new KeyReservations({
       tenantId,
       actor,
       retentionMs: limits.retentionMs,
-      definitionChanges,
       parts: this.#parts,
     });
     await reservations.lookUp(

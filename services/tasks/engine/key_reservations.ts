@@ -12,11 +12,12 @@ import {
   type ReferredTask,
   reportCircles,
 } from "../domain/dependency_rules.ts";
-import type { FieldChange, FoldDraft } from "../domain/history.ts";
+import type { FoldDraft } from "../domain/history.ts";
 import { newTask } from "../domain/new_task.ts";
 import type { Actor, WorkerDefinition } from "../domain/records.ts";
 import { rulesOf } from "../domain/rules.ts";
 import type { Task, TaskDefinition, TaskStatus } from "../domain/task.ts";
+import { definitionChanges } from "../domain/task_definition.ts";
 import {
   type DependencyState,
   judgeDependencies,
@@ -25,7 +26,7 @@ import type { Write } from "../store/store.ts";
 import { callbackWrites } from "./spawn.ts";
 import { foldFor } from "./event_plan.ts";
 import type { EngineParts } from "./parts.ts";
-import { planEvents, PLANNED_RECORDS } from "./plan_events.ts";
+import { planEvents, PLANNED_RECORDS } from "./owner_actions.ts";
 
 /** A task to be created; its definition has been validated. */
 export interface NewTask {
@@ -107,15 +108,6 @@ export type Placement =
   }
   | CreateRefusal;
 
-/** The fields that differ between a task and what it is to be, for its history. */
-export type DefinitionChanges = (
-  task: Task,
-  options: {
-    readonly next: TaskDefinition;
-    readonly workerNames: { readonly from: string; readonly to: string };
-  },
-) => readonly FieldChange[];
-
 /** Options of {@linkcode KeyReservations}. */
 export interface KeyReservationsOptions {
   /** The tenant. */
@@ -124,8 +116,6 @@ export interface KeyReservationsOptions {
   readonly actor: Actor;
   /** How long the tenant's plan keeps a task after its end; null is for ever. */
   readonly retentionMs: number | null;
-  /** Compares definitions. */
-  readonly definitionChanges: DefinitionChanges;
   /** The engine's parts. */
   readonly parts: EngineParts;
 }
@@ -215,7 +205,7 @@ export class KeyReservations {
       readonly request: CreateRequest;
     },
   ): CreateRefusal | undefined {
-    const { parts, actor, retentionMs, definitionChanges } = this.#options;
+    const { parts, actor, retentionMs } = this.#options;
     const { definition, worker, states, at, onConflict } = request;
     // An attempt that is running would never see the new values.
     if (previous.status === "running") {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { Task } from "../domain/task.ts";
@@ -18,7 +19,6 @@ import type {
 } from "./changes.ts";
 import type { Claims } from "./claims.ts";
 import type { Liveness } from "./liveness.ts";
-import { RecentTasks } from "./recent_tasks.ts";
 import type { Grant, Waiter, WorkerName } from "./waiter.ts";
 
 /** A worker's request for tasks. */
@@ -291,5 +291,36 @@ function outcomeOf(
     case "missing":
     case undefined:
       return { kind: "missing" };
+  }
+}
+
+/** How many running tasks are remembered. */
+const MAX_TASKS = 20_000;
+/** Tasks with longer data are not remembered. */
+const MAX_DATA_CHARS = 4_096;
+
+/**
+ * Remembers running tasks, so that their end needs no read. What is remembered
+ * may be out of date; a commit compares versions.
+ */
+export class RecentTasks {
+  readonly #tasks = new BoundedMap<string, Task>({ maxEntries: MAX_TASKS });
+
+  /** Remembers a task that was started. */
+  add(task: Task): void {
+    if (task.dataJson.length > MAX_DATA_CHARS) return;
+    this.#tasks.set(task.id, task);
+  }
+
+  /** Hears of a change; forgets a task that no longer runs. */
+  update(task: Task): void {
+    if (!this.#tasks.has(task.id)) return;
+    if (task.status === "running") this.#tasks.set(task.id, task);
+    else this.#tasks.delete(task.id);
+  }
+
+  /** The task, if it is remembered. */
+  get(id: string): Task | undefined {
+    return this.#tasks.get(id);
   }
 }

@@ -45,7 +45,6 @@ export async function createTasks(
     limits: { retentionMs, activeTasks: null, executionsPerMonth: null },
     isAtomic: true,
     inSameCommit: () => inSameCommit,
-    definitionChanges: () => [],
     client: { pausing: NEVER_PAUSING, onGone: () => () => {} },
   });
 }

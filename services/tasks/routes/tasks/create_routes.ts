@@ -10,7 +10,6 @@ import {
   type NewTaskInput,
   TASK,
 } from "./task_schema.ts";
-import { definitionChanges } from "../../domain/task_definition.ts";
 import { actorOf, seesPayloads } from "../../access/caller.ts";
 import type { CreateOptions, CreateResult } from "../../engine/creation.ts";
 import { isRefusal } from "../../engine/creation.ts";
@@ -270,7 +269,6 @@ function createOptions(
     tenantId: tenantOf(call).id,
     actor: actorOf(callerOf(call)),
     limits,
-    definitionChanges,
     client: call,
   };
 }

@@ -13,7 +13,7 @@ import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { asGiven } from "../../../shared/schema/composite.ts";
-import { planEvents, PLANNED_RECORDS } from "../../engine/plan_events.ts";
+import { planEvents, PLANNED_RECORDS } from "../../engine/owner_actions.ts";
 import { reviseTask, type Revision } from "./revision.ts";
 import {
   changeCondition,
