@@ -15,11 +15,7 @@ import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { Authenticator } from "./access/authenticator.ts";
-import {
-  type ApiKey,
-  CredentialCache,
-  type WorkerCredential,
-} from "./access/credential.ts";
+import { CredentialCache, type KeyCredential } from "./access/credential.ts";
 import { digestOf } from "./access/credential_token.ts";
 import {
   type IdentityProvider,
@@ -56,6 +52,7 @@ import { settingWarnings } from "./setting_faults.ts";
 import type { TasksSettings } from "./settings.ts";
 import type { Store } from "./store/store.ts";
 import { createTaskIds } from "./store/task_id.ts";
+import type { WorkerCredential } from "./domain/records.ts";
 
 /** What the service gets from the process it runs in. */
 export interface ServeOptions {
@@ -319,7 +316,7 @@ export async function openApi(
 ): Promise<HttpHandler> {
   const { clock, logger, parsed, lastUsed } = options;
   const { engine } = options.running;
-  const apiKeys = new CredentialCache<ApiKey>({ clock });
+  const apiKeys = new CredentialCache<KeyCredential>({ clock });
   const workerCredentials = new CredentialCache<WorkerCredential>({ clock });
   const provider = options.identityProvider &&
     new ProviderWatch({ provider: options.identityProvider, logger });

@@ -10,17 +10,17 @@ import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import { PresentedCredentials } from "./authorization.ts";
 import type { Caller } from "./caller.ts";
 import {
-  type ApiKey,
   checkCredential,
   type Credential,
   type CredentialCache,
-  type WorkerCredential,
+  type KeyCredential,
 } from "./credential.ts";
 import type { CredentialToken } from "./credential_token.ts";
 import type { HeaderValues } from "./host.ts";
 import type { JwtOutcome, JwtVerifier, TokenSubject } from "./jwt.ts";
 import { type Role, scopesOfRole } from "./scope.ts";
 import type { UserStatus } from "./user_rules.ts";
+import type { WorkerCredential } from "../domain/records.ts";
 
 /** A user as far as logging in goes. */
 export interface UserRecord {
@@ -37,7 +37,7 @@ export interface UserRecord {
 /** What is asked of the store; every question is about one tenant. */
 export interface CredentialStore {
   /** An API key, by its id with the prefix. */
-  findApiKey(tenantId: string, id: string): Promise<ApiKey | undefined>;
+  findApiKey(tenantId: string, id: string): Promise<KeyCredential | undefined>;
   /** A worker's credential, by its id with the prefix. */
   findWorkerCredential(
     tenantId: string,
@@ -58,7 +58,7 @@ export interface AuthenticatorOptions {
   /** Where credentials are looked up. */
   readonly store: CredentialStore;
   /** API keys at hand. */
-  readonly apiKeys: CredentialCache<ApiKey>;
+  readonly apiKeys: CredentialCache<KeyCredential>;
   /** Workers' credentials at hand. */
   readonly workerCredentials: CredentialCache<WorkerCredential>;
   /** Verifies tokens of the identity provider; absent when there is none. */

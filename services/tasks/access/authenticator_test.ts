@@ -15,13 +15,10 @@ import {
   scopeLackedBy,
   seesPayloads,
 } from "./caller.ts";
-import {
-  type ApiKey,
-  CredentialCache,
-  type WorkerCredential,
-} from "./credential.ts";
+import { CredentialCache, type KeyCredential } from "./credential.ts";
 import type { JwtOutcome } from "./jwt.ts";
 import { scopesOfRole } from "./scope.ts";
+import type { WorkerCredential } from "../domain/records.ts";
 
 const KEY = mintApiKey();
 const WORKER = mintWorkerCredential("acme");
@@ -29,7 +26,7 @@ const JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln";
 const ACME = { id: "ten_1", domain: "acme" };
 const OTHER = { id: "ten_2", domain: "other" };
 
-const API_KEY: ApiKey = {
+const API_KEY: KeyCredential = {
   id: KEY.id,
   digest: KEY.digest,
   networks: [],
@@ -39,11 +36,14 @@ const API_KEY: ApiKey = {
 };
 
 const WORKER_CREDENTIAL: WorkerCredential = {
+  tenantId: "ten_1",
   id: WORKER.id,
-  digest: WORKER.digest,
-  networks: [],
+  version: 1,
   workerId: "wrk_1",
+  name: "",
+  digest: WORKER.digest,
   secrets: true,
+  createdAtMs: 0,
 };
 
 const USER: UserRecord = {
@@ -56,9 +56,9 @@ const USER: UserRecord = {
 interface Setup {
   user: UserRecord | undefined;
   token: JwtOutcome;
-  apiKey: ApiKey | undefined;
+  apiKey: KeyCredential | undefined;
   lookups: number;
-  readonly apiKeys: CredentialCache<ApiKey>;
+  readonly apiKeys: CredentialCache<KeyCredential>;
   readonly authenticator: Authenticator;
 }
 
@@ -77,7 +77,7 @@ function setUp(): Setup {
     findUser: (tenantId) =>
       Promise.resolve(tenantId === ACME.id ? setup.user : undefined),
   };
-  const apiKeys = new CredentialCache<ApiKey>({ clock });
+  const apiKeys = new CredentialCache<KeyCredential>({ clock });
   const workerCredentials = new CredentialCache<WorkerCredential>({ clock });
   const setup: Setup = {
     user: USER,

@@ -40,7 +40,7 @@ export type BearerOutcome =
   | Extract<Authorization, { readonly kind: "missing" | "malformed" }>;
 
 /** Longest header that is read, in characters: the longest token, and room for its scheme. */
-export const MAX_AUTHORIZATION_LENGTH: number = MAX_JWT_LENGTH + 64;
+const MAX_AUTHORIZATION_LENGTH = MAX_JWT_LENGTH + 64;
 
 /** `token68` of RFC 9110, 11.2, which is also what RFC 6750 calls `b64token`. */
 const TOKEN68 = /^[A-Za-z0-9._~+/-]+=*$/;

@@ -22,26 +22,18 @@ export interface Credential {
   readonly digest: string;
   /** When it stops working, in milliseconds since the epoch; never if absent. */
   readonly expiresAtMs?: number | undefined;
-  /** Where it may be used from; from everywhere if empty. */
-  readonly networks: readonly Network[];
+  /** Where it may be used from; from everywhere if absent or empty. */
+  readonly networks?: readonly Network[] | undefined;
 }
 
-/** An API key as it is stored. */
-export interface ApiKey extends Credential {
+/** What authentication needs of an API key. */
+export interface KeyCredential extends Credential {
   /** What it may do. */
   readonly scopes: ScopeSet;
   /** Whether it sees the data and results of tasks. */
   readonly payloads: boolean;
   /** The user who made it; absent for the first key of a tenant. */
   readonly madeBy?: string | undefined;
-}
-
-/** A worker's credential as it is stored. */
-export interface WorkerCredential extends Credential {
-  /** The worker, and the only one, whose tasks it can take. */
-  readonly workerId: string;
-  /** Whether leases may carry the worker's secrets. */
-  readonly secrets: boolean;
 }
 
 /** What {@linkcode checkCredential} judges by. */
@@ -81,7 +73,7 @@ export function checkCredential(
   if (credential.expiresAtMs !== undefined && nowMs >= credential.expiresAtMs) {
     return EXPIRED;
   }
-  return mayComeFrom(credential.networks, clientAddress) ? OK : ELSEWHERE;
+  return mayComeFrom(credential.networks ?? [], clientAddress) ? OK : ELSEWHERE;
 }
 
 /**

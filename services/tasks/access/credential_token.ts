@@ -47,7 +47,7 @@ const FULL_ID_LENGTH = 3 + ID_LENGTH;
 const CHECKED_LENGTH = FULL_ID_LENGTH + 1 + SECRET_LENGTH;
 
 /** Characters of a whole token. */
-export const TOKEN_LENGTH: number = CHECKED_LENGTH + CHECKSUM_LENGTH;
+const TOKEN_LENGTH = CHECKED_LENGTH + CHECKSUM_LENGTH;
 
 const SHAPE = new RegExp(
   `^[dw]k_[0-9A-Za-z]{${ID_LENGTH}}_[0-9A-Za-z]{${

@@ -81,7 +81,7 @@ export function parseServiceHost(text: string): string | undefined {
  *
  * @returns `undefined` for what cannot be a host, and for several values.
  */
-export function hostName(header: HeaderValues): string | undefined {
+function hostName(header: HeaderValues): string | undefined {
   const value = singleValue(header);
   if (value === undefined || value.length > MAX_HOST_LENGTH) return undefined;
   const port = portOf(value);
@@ -105,7 +105,7 @@ function partOf(name: string, serviceHost: string): HostOutcome {
 }
 
 /** The part of the service that the labels before its host stand for. */
-export function partNamed(labels: string): HostOutcome {
+function partNamed(labels: string): HostOutcome {
   if (labels === "accounts") return { kind: "accounts" };
   if (labels === "accounts.admin") return { kind: "accounts_admin" };
   // What is reserved is looked up all the same: a tenant may have been there

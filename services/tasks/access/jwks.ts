@@ -8,26 +8,45 @@
  * @module
  */
 
-import type { JWK } from "jose";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { type Fetch, fetchText, parseJsonObject } from "./bounded_fetch.ts";
 
-/** The signature algorithms that are accepted, with the keys that fit each. */
-const KEY_TYPES = {
+/** The signature algorithms that are accepted. */
+export const JWT_ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"] as const;
+
+/** A signature algorithm, by its name in JOSE. */
+export type JwtAlgorithm = typeof JWT_ALGORITHMS[number];
+
+/** A public key that verifies signatures: the members of a JWK that make it up. */
+export interface PublicKey {
+  /** The type of the key. */
+  readonly kty: "RSA" | "EC" | "OKP";
+  /** The curve; absent where keys have none. */
+  readonly crv?: string;
+  /** The modulus of an RSA key. */
+  readonly n?: string;
+  /** The exponent of an RSA key. */
+  readonly e?: string;
+  /** The point of a curve. */
+  readonly x?: string;
+  /** The other half of the point. */
+  readonly y?: string;
+  /** Its id; absent when the set gives it none. */
+  readonly kid?: string;
+  /** The one algorithm it is made for; absent when it is made for all that fit. */
+  readonly alg?: string;
+}
+
+/** The keys that fit each algorithm. */
+const KEY_TYPES: Readonly<
+  Record<JwtAlgorithm, Pick<PublicKey, "kty" | "crv">>
+> = {
   RS256: { kty: "RSA" },
   PS256: { kty: "RSA" },
   ES256: { kty: "EC", crv: "P-256" },
   EdDSA: { kty: "OKP", crv: "Ed25519" },
-} as const;
-
-/** A signature algorithm, by its name in JOSE. */
-export type JwtAlgorithm = keyof typeof KEY_TYPES;
-
-/** The signature algorithms that are accepted. */
-export const JWT_ALGORITHMS: readonly JwtAlgorithm[] = Object.keys(
-  KEY_TYPES,
-) as JwtAlgorithm[];
+};
 
 /** Options of {@linkcode Jwks}. */
 export interface JwksOptions {
@@ -89,7 +108,7 @@ export interface KeyQuery {
 /** What looking for a key comes to. */
 export type KeysOutcome =
   /** Keys that fit, of which one may have signed. */
-  | { readonly kind: "ok"; readonly keys: readonly JWK[] }
+  | { readonly kind: "ok"; readonly keys: readonly PublicKey[] }
   /** The provider has no such key. */
   | { readonly kind: "unknown" }
   /** The provider cannot be asked; worth another try later. */
@@ -120,7 +139,7 @@ export function jwksUrlOf(issuer: string): string {
 export class Jwks {
   readonly #options: Required<JwksOptions>;
   readonly #stopping = new AbortController();
-  #keys: readonly JWK[] = [];
+  #keys: readonly PublicKey[] = [];
   #text = "";
   #generation = 0;
   #fetchedAtMs: number | undefined;
@@ -177,7 +196,7 @@ export class Jwks {
     await this.stop();
   }
 
-  #fitting(query: KeyQuery): readonly JWK[] {
+  #fitting(query: KeyQuery): readonly PublicKey[] {
     const { algorithm, keyId } = query;
     return this.#keys.filter((key) =>
       fits(key, algorithm) && (keyId === undefined || key.kid === keyId)
@@ -269,7 +288,7 @@ export function isKeyId(value: unknown): value is string {
  *
  * @returns `undefined` when the text is no key set.
  */
-function parseKeySet(text: string): readonly JWK[] | undefined {
+function parseKeySet(text: string): readonly PublicKey[] | undefined {
   const set = parseJsonObject(text);
   if (!Array.isArray(set?.keys)) return undefined;
   const entries: readonly unknown[] = set.keys.slice(0, MAX_KEYS);
@@ -277,7 +296,7 @@ function parseKeySet(text: string): readonly JWK[] | undefined {
 }
 
 /** The members of a usable key that make up its public part, and no others. */
-function publicKey(entry: unknown): JWK | undefined {
+function publicKey(entry: unknown): PublicKey | undefined {
   if (typeof entry !== "object" || entry === null) return undefined;
   const jwk: Readonly<Record<string, unknown>> = { ...entry };
   const { kty, crv, n, e, x, y, kid, alg, use, key_ops } = jwk;
@@ -287,7 +306,7 @@ function publicKey(entry: unknown): JWK | undefined {
   if (!isForVerifying || kid !== undefined && !isKeyId(kid)) return undefined;
   const named = { ...(isKeyId(kid) && { kid }), ...(isText(alg) && { alg }) };
   if (alg !== undefined && !isText(alg)) return undefined;
-  let key: JWK | undefined;
+  let key: PublicKey | undefined;
   if (kty === "RSA" && isText(n) && isText(e)) {
     const bits = bitsOf(n);
     const isFit = bits >= RSA_BITS.min && bits <= RSA_BITS.max && isExponent(e);
@@ -303,10 +322,9 @@ function publicKey(entry: unknown): JWK | undefined {
 }
 
 /** Tells whether a key may verify signatures of an algorithm. */
-function fits(key: JWK, algorithm: JwtAlgorithm): boolean {
-  const type: { readonly kty: string; readonly crv?: string } =
-    KEY_TYPES[algorithm];
-  return key.kty === type.kty && key.crv === type.crv &&
+function fits(key: PublicKey, algorithm: JwtAlgorithm): boolean {
+  const { kty, crv } = KEY_TYPES[algorithm];
+  return key.kty === kty && key.crv === crv &&
     (key.alg === undefined || key.alg === algorithm);
 }
 

@@ -5,12 +5,7 @@
  */
 
 import { hash } from "node:crypto";
-import {
-  compactVerify,
-  decodeJwt,
-  decodeProtectedHeader,
-  type JWK,
-} from "jose";
+import { compactVerify, decodeJwt, decodeProtectedHeader } from "jose";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { quote } from "../../shared/quote.ts";
@@ -20,6 +15,7 @@ import {
   type Jwks,
   JWT_ALGORITHMS,
   type JwtAlgorithm,
+  type PublicKey,
 } from "./jwks.ts";
 
 /** Who a token names. */
@@ -258,7 +254,7 @@ function orUndefined<T>(read: () => T): T | undefined {
 
 /** Tries the keys; one that is unusable, such as no point of its curve, has signed nothing. */
 async function isSignedBy(
-  keys: readonly JWK[],
+  keys: readonly PublicKey[],
   { token, algorithm }: {
     readonly token: string;
     readonly algorithm: JwtAlgorithm;

@@ -14,11 +14,6 @@ export const ROLES = ["viewer", "member", "admin", "owner"] as const;
 /** What a user is in its tenant. */
 export type Role = typeof ROLES[number];
 
-/** Reads a role; `undefined` when there is none of that name. */
-export function parseRole(text: string): Role | undefined {
-  return ROLES.find((role) => role === text);
-}
-
 /** Tells whether `role` may do what `needed` may. */
 export function allows(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed);
@@ -28,7 +23,7 @@ export function allows(role: Role, needed: Role): boolean {
  * Every scope with the least role that implies it. The order is that in which
  * scopes are shown.
  */
-export const LEAST_ROLE = {
+const LEAST_ROLE = {
   "tasks:read": "viewer",
   "tasks:write": "member",
   "workers:read": "viewer",
@@ -135,11 +130,6 @@ export function scopesOfKey(
 /** What a role may do. */
 export function scopesOfRole(role: Role): ScopeSet {
   return BY_ROLE[role];
-}
-
-/** Tells whether `needed` is among the scopes. */
-export function scopesAllow(scopes: ScopeSet, needed: Scope): boolean {
-  return scopes.has(needed);
 }
 
 /**

@@ -21,7 +21,7 @@ export type TenantDomainOutcome =
   };
 
 /** Most characters of a label (RFC 1123, 2.1 and RFC 1035, 2.3.4). */
-export const MAX_LABEL_LENGTH = 63;
+const MAX_LABEL_LENGTH = 63;
 
 /** Letters, digits and hyphens, none of them at the ends (RFC 1123, 2.1). */
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;

@@ -5,13 +5,15 @@ import {
   newSigningKey,
   newSigningSecret,
   parseSigningSecret,
-  parseVerifyingKey,
   type SigningSecret,
   signWebhook,
-  type VerifyingKey,
-  verifyWebhook,
   type WebhookMessage,
 } from "./webhook_signature.ts";
+import {
+  parseVerifyingKey,
+  type VerifyingKey,
+  verifyWebhook,
+} from "./testing/verify_webhook.ts";
 
 /** The key pair that the documentation of other senders shows. */
 const KEY_PAIR =

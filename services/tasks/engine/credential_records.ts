@@ -7,13 +7,10 @@
 
 import { type Network, parseNetwork } from "../../shared/ip_network.ts";
 import type { CredentialStore, UserRecord } from "../access/authenticator.ts";
-import type {
-  ApiKey as KnownKey,
-  WorkerCredential as KnownCredential,
-} from "../access/credential.ts";
+import type { KeyCredential } from "../access/credential.ts";
 import type { TokenSubject } from "../access/jwt.ts";
 import { scopesOfKey } from "../access/scope.ts";
-import type { ApiKey, User } from "../domain/records.ts";
+import type { ApiKey, User, WorkerCredential } from "../domain/records.ts";
 import { sha256 } from "../store/digest.ts";
 import type { Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
@@ -48,7 +45,7 @@ export class CredentialRecords implements CredentialStore {
   async findApiKey(
     tenantId: string,
     id: string,
-  ): Promise<KnownKey | undefined> {
+  ): Promise<KeyCredential | undefined> {
     const key = await this.#parts.repositories.keys.get(tenantId, id);
     if (key === undefined) return undefined;
     const expiresAtMs = endOfKey(key);
@@ -67,18 +64,8 @@ export class CredentialRecords implements CredentialStore {
   async findWorkerCredential(
     tenantId: string,
     id: string,
-  ): Promise<KnownCredential | undefined> {
-    const found = await this.#parts.repositories.credentials.get(tenantId, id);
-    if (found === undefined) return undefined;
-    const { digest, workerId, secrets, expiresAtMs } = found;
-    return {
-      id: found.id,
-      digest,
-      workerId,
-      secrets,
-      networks: [],
-      expiresAtMs,
-    };
+  ): Promise<WorkerCredential | undefined> {
+    return await this.#parts.repositories.credentials.get(tenantId, id);
   }
 
   /**

@@ -4,7 +4,7 @@ import type { PushOutcome } from "../delivery/push_outcome.ts";
 import {
   parseVerifyingKey,
   verifyWebhook,
-} from "../delivery/webhook_signature.ts";
+} from "../delivery/testing/verify_webhook.ts";
 import { StoreBusyError } from "../store/store.ts";
 import { ringOf } from "../secrets/testing/keys.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";

@@ -4,11 +4,7 @@
  * @module
  */
 
-import type {
-  ApiKey,
-  CredentialCache,
-  WorkerCredential,
-} from "../access/credential.ts";
+import type { CredentialCache, KeyCredential } from "../access/credential.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
 import type { AllowList } from "../delivery/allow_list.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -16,6 +12,7 @@ import type { Vault } from "../engine/vault.ts";
 import type { Cursors } from "../http/page.ts";
 import type { MirrorSettling } from "../engine/mirroring/mirror_worker.ts";
 import type { PlanBook } from "../engine/plan_book.ts";
+import type { WorkerCredential } from "../domain/records.ts";
 
 /** The parts that are made once and shared by all handlers. */
 export interface ApiParts {
@@ -35,7 +32,7 @@ export interface ApiParts {
     readonly allowList: AllowList;
   };
   /** API keys at hand; told when one is changed or revoked. */
-  readonly apiKeys: CredentialCache<ApiKey>;
+  readonly apiKeys: CredentialCache<KeyCredential>;
   /** Workers' credentials at hand; told when one is revoked. */
   readonly workerCredentials: CredentialCache<WorkerCredential>;
   /** Mirrors users at the identity provider; absent when nothing is mirrored. */

@@ -1,6 +1,6 @@
 /**
  * A text as bytes, and the same text with the escapes undone in which a secret shows
- * up: those of JSON, with `\\xHH` of other languages, and percent-encoding. Each byte
+ * up: those of JSON, with `\xHH` of other languages, and percent-encoding. Each byte
  * still knows where it comes from.
  *
  * Each function accepts whatever spelling there is (upper or lower case, more escaped

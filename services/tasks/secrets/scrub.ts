@@ -10,20 +10,20 @@ import { BASE64, decodeRuns, decodeTail, HEX } from "./decoded_runs.ts";
 import type { NamedSecret } from "./secret_request.ts";
 
 /** Characters a value has at least to be looked for: less is found by chance. */
-export const MIN_SCRUBBED_CHARS = 8;
+const MIN_SCRUBBED_CHARS = 8;
 
 /**
  * Bytes a cut text has at least of a value to be rid of them. Fewer would often
  * be there by chance, and what may be left is less than half of the shortest value
  * that is looked for.
  */
-export const MIN_CUT_BYTES = 4;
+const MIN_CUT_BYTES = 4;
 
 /** Options of {@linkcode Scrubber.scrubText}. */
 export interface ScrubTextOptions {
   /**
    * Whether the text lacks its end. If it ends in the beginning of a value, at
-   * least {@linkcode MIN_CUT_BYTES} bytes of it, that is taken out too.
+   * least 4 bytes of it, that is taken out too.
    *
    * @default {false}
    */
@@ -55,7 +55,7 @@ export class Scrubber {
 
   /**
    * A scrubber of these secrets; values with less than
-   * {@linkcode MIN_SCRUBBED_CHARS} characters are left out. It takes some 12
+   * 8 characters are left out. It takes some 12
    * bytes of memory for each byte of the values.
    */
   constructor(secrets: Iterable<NamedSecret>) {

@@ -15,7 +15,7 @@ type TemplatePart =
   | { readonly kind: "secret"; readonly name: string };
 
 /** Finds the value of a secret; `undefined` when there is none of that name. */
-type SecretLookup = (name: string) => string | undefined;
+export type SecretLookup = (name: string) => string | undefined;
 
 /** The outcome of reading a template. */
 export type TemplateOutcome =

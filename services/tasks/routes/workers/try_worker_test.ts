@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   parseVerifyingKey,
   verifyWebhook,
-} from "../../delivery/webhook_signature.ts";
+} from "../../delivery/testing/verify_webhook.ts";
 import { PushCaller } from "../../delivery/push_call.ts";
 import { allowListOf } from "../../delivery/testing/allow_list_of.ts";
 import {
@@ -76,7 +76,7 @@ Deno.test("POST /v1/workers/:id/test makes the call of a real attempt and stores
     ]
   ) {
     const key = parseVerifyingKey(text);
-    if (key.kind !== "ok") throw new Error(key.reason);
+    if (key.kind !== "ok") throw new Error(text);
     const verdict = verifyWebhook({
       headers: headersOf(request),
       body,
