@@ -18,7 +18,7 @@ import { Nonces } from "./auth/nonces.ts";
 import { OwnerTokens } from "./auth/owner_tokens.ts";
 import { RateLimits } from "./auth/rate_limits.ts";
 import { RefusalDelay } from "./auth/refusal.ts";
-import { SignatureVerifier } from "./auth/signature.ts";
+import { SignatureVerifier } from "./auth/signed_request.ts";
 import type { Embedder } from "./embed/embedder.ts";
 import { HashedEmbedder } from "./embed/hashed_embedder.ts";
 import { CachedEmbedder, HttpEmbedder } from "./embed/http_embedder.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Embedder } from "../../../services/relayer/embed/embedder.ts";
-import { vectorText } from "../../../services/relayer/jobs/text_vectors.ts";
+import { vectorText } from "../../../services/relayer/embed/words.ts";
 import { VectorIndex } from "../../../services/relayer/recall/vector_index.ts";
 import type { CorpusNamespace } from "./corpus.ts";
 import { CUTS, type Found } from "./retrieval_score.ts";

@@ -15,6 +15,7 @@ import type {
 } from "../../shared/http/exchange.ts";
 import { RouteTree } from "../../shared/http/route_tree.ts";
 import type { Caller } from "../auth/authenticate.ts";
+import { goneSignal, nowOf } from "../concurrency/bounded_work.ts";
 import {
   admitOpen,
   admitOwner,
@@ -30,7 +31,6 @@ import {
   renderAnswer,
   renderInSlices,
 } from "./answer.ts";
-import { goneSignal, nowOf } from "./deadline.ts";
 import type { RelayerParts } from "./parts.ts";
 import type { Route } from "./route.ts";
 import { jobRoutes } from "./routes/job_routes.ts";

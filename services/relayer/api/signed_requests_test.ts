@@ -5,7 +5,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { AccountResolver } from "../auth/authenticate.ts";
 import { Authenticator, nonceTtlMs } from "../auth/authenticate.ts";
 import { Nonces } from "../auth/nonces.ts";
-import { SignatureVerifier } from "../auth/signature.ts";
+import { SignatureVerifier } from "../auth/signed_request.ts";
 import { FakeLedger, makeAccount } from "../auth/testing/fake_ledger.ts";
 import { makeSigner, signedHeaders } from "../auth/testing/signer.ts";
 import { openTestRelayer, type TestRelayer } from "./testing/test_relayer.ts";

@@ -15,14 +15,14 @@ import { describeError, settle } from "../../shared/settled.ts";
 import type { AccountOutcome, Ledger } from "../ledger/ledger.ts";
 import type { Nonces } from "./nonces.ts";
 import { type Refusal, refusal } from "./refusal.ts";
-import type { SignatureVerifier } from "./signature.ts";
 import {
   canonicalRequest,
   isWithinWindow,
   legacyCanonicalRequest,
   readSignedHead,
+  type SignatureVerifier,
   type SignedHead,
-} from "./signed_head.ts";
+} from "./signed_request.ts";
 
 /** Somebody whose signature was checked against an account. */
 export interface Caller {

@@ -13,7 +13,7 @@ import {
   type ResolveOutcome,
 } from "./authenticate.ts";
 import { Nonces } from "./nonces.ts";
-import { SignatureVerifier } from "./signature.ts";
+import { SignatureVerifier } from "./signed_request.ts";
 import { FakeLedger, makeAccount } from "./testing/fake_ledger.ts";
 import {
   makeSigner,

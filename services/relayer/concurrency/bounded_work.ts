@@ -1,10 +1,13 @@
 /**
- * Work with bounds: over by some time, or at most some items at a time.
+ * Work with bounds: ended by a deadline or when the client goes away, some items at a
+ * time, or in steps between which other work gets its turn.
  *
  * @module
  */
 
 import type { Clock } from "../../shared/clock.ts";
+import type { HttpRequest } from "../../shared/http/exchange.ts";
+import type { Pausing } from "../../shared/slices.ts";
 
 /** Options of {@linkcode boundedWork}. */
 export interface BoundedWorkOptions<Result> {
@@ -112,4 +115,79 @@ export async function pooled<Item, Result>(
   await Promise.all(Array.from({ length: workers }, worker));
   signal.throwIfAborted();
   return results;
+}
+
+/** A computation in steps that ends with a `Result`. */
+export type Steps<Result> = Generator<undefined, Result, undefined>;
+
+/** Computes at once. */
+export function finish<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/**
+ * Computes, and gives way between two steps when it is time to.
+ *
+ * @throws what a step throws, and the signal's reason when it ends early
+ */
+export async function finishInSlices<Result>(
+  steps: Steps<Result>,
+  { pausing, signal }: {
+    readonly pausing: Pausing;
+    readonly signal?: AbortSignal | undefined;
+  },
+): Promise<Result> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    const wait = pausing.pause();
+    if (wait === undefined) continue;
+    await wait;
+    signal?.throwIfAborted();
+  }
+}
+
+/** A reading to be compared with others of the same clock, in milliseconds. */
+export function nowOf(clock: Clock): number {
+  return clock.monotonicMs?.() ?? clock.nowMs();
+}
+
+/** A signal that somebody has to end. */
+export interface HeldSignal {
+  /** Aborts when its time has come. */
+  readonly signal: AbortSignal;
+  /** Lets go of what it listens to. */
+  release(): void;
+}
+
+/** A signal that aborts when the client goes away. */
+export function goneSignal(request: HttpRequest): HeldSignal {
+  const controller = new AbortController();
+  const release = request.onGone(() => controller.abort());
+  return { signal: controller.signal, release };
+}
+
+/** A signal that aborts with another one, or when a time is over. */
+export function deadlineSignal(
+  outer: AbortSignal,
+  { clock, timeoutMs }: {
+    readonly clock: Clock;
+    readonly timeoutMs: number;
+  },
+): HeldSignal {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  if (outer.aborted) abort();
+  outer.addEventListener("abort", abort, { once: true });
+  const timer = clock.setTimer(abort, timeoutMs);
+  return {
+    signal: controller.signal,
+    release() {
+      timer.cancel();
+      outer.removeEventListener("abort", abort);
+    },
+  };
 }

@@ -15,7 +15,11 @@
  */
 
 import { NEVER_PAUSING } from "../../shared/slices.ts";
-import { finish, finishInSlices, type Steps } from "../concurrency/steps.ts";
+import {
+  finish,
+  finishInSlices,
+  type Steps,
+} from "../concurrency/bounded_work.ts";
 import type { Embedder, EmbedOptions, EmbedOutcome } from "./embedder.ts";
 import {
   isStopWord,

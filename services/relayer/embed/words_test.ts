@@ -1,6 +1,13 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
-import { stem, wordsOf } from "./words.ts";
+import { SeededRandom } from "../../../tests/support/seeded_random.ts";
+import {
+  MAX_VECTOR_CHARS,
+  stem,
+  vectorText,
+  vectorTextSteps,
+  wordsOf,
+} from "./words.ts";
 
 Deno.test("wordsOf() folds case, accents and widths", () => {
   assertEquals(texts("Ａda's CAFÉ, don’t—stop! 3.5"), [
@@ -84,3 +91,124 @@ Deno.test("stem() leaves short words and words of other letters", () => {
     assertEquals(stem(word), word);
   }
 });
+
+Deno.test("vectorText() leaves short texts as they are", () => {
+  assertEquals(vectorText("Ada likes tea."), "Ada likes tea.");
+  const full = "x".repeat(MAX_VECTOR_CHARS);
+  assertEquals(vectorText(full), full);
+});
+
+Deno.test("vectorText() keeps the first sentence of each line of a long text", () => {
+  const line = (index: number) =>
+    `Chapter ${index} is about whales. ${"They swim. ".repeat(60)}`;
+  const text = Array.from({ length: 40 }, (_, index) => line(index)).join("\n");
+  const short = vectorText(text);
+  assert(short.length <= MAX_VECTOR_CHARS);
+  for (const index of [0, 20, 39]) {
+    assertStringIncludes(short, `Chapter ${index} is about whales.`);
+  }
+});
+
+Deno.test("vectorText() shortens a text that is one endless line", () => {
+  const short = vectorText("ä".repeat(100_000));
+  assertEquals(short.length, MAX_VECTOR_CHARS);
+});
+
+Deno.test("vectorText() parts no character", () => {
+  for (const offset of [0, 1]) {
+    const short = vectorText("a".repeat(offset) + "🐋".repeat(20_000));
+    assert(short.isWellFormed());
+    assert(short.length <= MAX_VECTOR_CHARS);
+  }
+});
+
+Deno.test("vectorText() knows where sentences end that no blank follows", () => {
+  const line = (at: number) => `第${at}章讲鲸鱼。${"它们游泳。".repeat(500)}`;
+  const text = Array.from({ length: 20 }, (_, at) => line(at)).join("\n");
+  const short = vectorText(text);
+  for (const at of [0, 10, 19]) {
+    assertStringIncludes(short, `第${at}章讲鲸鱼。`);
+  }
+});
+
+Deno.test("vectorText() keeps what comes after a line without an end", () => {
+  const text = `${"x".repeat(20_000)}\n\n \t\r\nThe whale is old.\n`;
+  const short = vectorText(text);
+  assertStringIncludes(short, "The whale is old.");
+  assertStringIncludes(short, "xxx");
+  assert(short.length <= MAX_VECTOR_CHARS);
+});
+
+Deno.test("vectorText() takes odd texts in its stride", () => {
+  const odd = [
+    "\n".repeat(20_000),
+    " \n".repeat(20_000) + "end",
+    ".".repeat(20_000),
+    "a.\n".repeat(400_000),
+    "\u0000".repeat(9_000),
+    "\u{e0001}".repeat(9_000),
+  ];
+  for (const text of odd) {
+    const short = vectorText(text);
+    assert(short.length <= MAX_VECTOR_CHARS && short.length > 0);
+    assert(short.isWellFormed());
+  }
+});
+
+Deno.test("vectorTextSteps() looks at a few lines in a step, and at none when nothing more fits", () => {
+  // Room for one more character, which no line has.
+  const full = `${"x".repeat(MAX_VECTOR_CHARS - 3)}\n`;
+  assert(stepsOf(full + "ab\n".repeat(100_000)) >= 100_000 / 256);
+  assert(stepsOf(full + "a\n" + "ab\n".repeat(100_000)) <= 2);
+  assert(stepsOf("ab.\n".repeat(100_000)) <= MAX_VECTOR_CHARS / 4 / 256 + 2);
+});
+
+Deno.test("vectorText() gives what looking at all lines at once gives", () => {
+  const random = new SeededRandom(7);
+  const pieces = [
+    "a",
+    "b. ",
+    "ö! ",
+    " ",
+    "\n",
+    "\r\n",
+    "。",
+    "x".repeat(4_000),
+  ];
+  for (let round = 0; round < 200; round++) {
+    let text = "";
+    while (text.length <= MAX_VECTOR_CHARS * 2) {
+      const piece = pieces[random.below(pieces.length)] ?? "";
+      text += piece.repeat(1 + random.below(round % 7 === 0 ? 900 : 9));
+    }
+    assertEquals(vectorText(text), plainVectorText(text));
+  }
+});
+
+function stepsOf(text: string): number {
+  const steps = vectorTextSteps(text);
+  let count = 1;
+  while (steps.next().done !== true) count++;
+  return count;
+}
+
+/** As it was first written: vectors that were made by it still have to fit. */
+function plainVectorText(text: string): string {
+  const firsts = (text.match(/[^\n]+/g) ?? [])
+    .map((line) => {
+      const end = /[.!?](?=\s|$)|[。！？]/.exec(line);
+      return (end === null ? line : line.slice(0, end.index + 1)).trim();
+    })
+    .filter((first) => first !== "");
+  const parts: string[] = [];
+  let chars = 0;
+  for (const first of firsts) {
+    if (chars + first.length + 1 > MAX_VECTOR_CHARS) continue;
+    parts.push(first);
+    chars += first.length + 1;
+  }
+  const head = parts.join("\n");
+  const left = MAX_VECTOR_CHARS - head.length - 1;
+  if (head === "") return text.slice(0, MAX_VECTOR_CHARS).toWellFormed();
+  return left <= 0 ? head : `${head}\n${text.slice(0, left)}`.toWellFormed();
+}

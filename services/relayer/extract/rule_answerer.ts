@@ -6,7 +6,7 @@
  */
 
 import { NEVER_PAUSING } from "../../shared/slices.ts";
-import { finishInSlices, type Steps } from "../concurrency/steps.ts";
+import { finishInSlices, type Steps } from "../concurrency/bounded_work.ts";
 import { isStopWord, stem, wordsOf } from "../embed/words.ts";
 import type { Answerer, AnswerOptions } from "./extractor.ts";
 import { sentencesOf } from "./sentences.ts";

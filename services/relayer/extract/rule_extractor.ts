@@ -6,7 +6,11 @@
  */
 
 import { NEVER_PAUSING } from "../../shared/slices.ts";
-import { finish, finishInSlices, type Steps } from "../concurrency/steps.ts";
+import {
+  finish,
+  finishInSlices,
+  type Steps,
+} from "../concurrency/bounded_work.ts";
 import {
   type ExtractOptions,
   type Extractor,

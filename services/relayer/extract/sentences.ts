@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Steps } from "../concurrency/steps.ts";
+import type { Steps } from "../concurrency/bounded_work.ts";
 import { stem, wordsOf } from "../embed/words.ts";
 
 /** A sentence. */

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { finish } from "../concurrency/steps.ts";
+import { finish } from "../concurrency/bounded_work.ts";
 import { sentencesOf } from "./sentences.ts";
 
 Deno.test("sentencesOf() ends sentences where they end", () => {

@@ -12,8 +12,9 @@ import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobCatalog, BlobStore } from "../blobs/blob_store.ts";
-import { finishInSlices } from "../concurrency/steps.ts";
+import { finishInSlices } from "../concurrency/bounded_work.ts";
 import type { Embedder } from "../embed/embedder.ts";
+import { vectorTextSteps } from "../embed/words.ts";
 import type { MemoryIndex } from "../recall/memory_index.ts";
 import type { JobRow, NewMemory } from "../store/rows.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
@@ -27,7 +28,7 @@ import {
 } from "./job_failure.ts";
 import type { RecentPlaintexts } from "./job_sealer.ts";
 import { isDeleted, StoredJobs } from "./stored_jobs.ts";
-import { textVectors, vectorTextSteps } from "./text_vectors.ts";
+import { textVectors } from "./text_vectors.ts";
 
 /** Options of {@linkcode JobSteps}. */
 export interface JobStepsOptions {

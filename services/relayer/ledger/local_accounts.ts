@@ -11,7 +11,7 @@ import { createHash } from "node:crypto";
 import type { StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import { inTransaction } from "../../shared/sqlite/transaction.ts";
-import { isSmallOrderKey } from "../auth/signature.ts";
+import { isSmallOrderKey } from "../auth/signed_request.ts";
 import type {
   AccountRecord,
   DelegateKey,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Steps } from "../concurrency/steps.ts";
+import type { Steps } from "../concurrency/bounded_work.ts";
 import type { IndexedMemory, IndexHit } from "./memory_index.ts";
 import type { RowArena } from "./row_arena.ts";
 import {

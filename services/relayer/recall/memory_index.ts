@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Steps } from "../concurrency/steps.ts";
+import type { Steps } from "../concurrency/bounded_work.ts";
 import {
   CLIENT_MODEL,
   type IndexEntry,

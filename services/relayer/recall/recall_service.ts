@@ -9,11 +9,14 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
-import { boundedWork, pooled } from "../concurrency/bounded_work.ts";
+import {
+  boundedWork,
+  finishInSlices,
+  pooled,
+} from "../concurrency/bounded_work.ts";
 import { KeyedSemaphore } from "../concurrency/semaphore.ts";
-import { finishInSlices } from "../concurrency/steps.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { vectorTextSteps } from "../jobs/text_vectors.ts";
+import { vectorTextSteps } from "../embed/words.ts";
 import type { OpenedBlob, OpenFailure, RelayerVault } from "../vault/vault.ts";
 import type { MemoryIndex } from "./memory_index.ts";
 import {

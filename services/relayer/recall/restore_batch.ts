@@ -7,10 +7,9 @@
 import type { Logger } from "../../shared/logger.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
-import { pooled } from "../concurrency/bounded_work.ts";
-import { finishInSlices } from "../concurrency/steps.ts";
+import { finishInSlices, pooled } from "../concurrency/bounded_work.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { vectorTextSteps } from "../jobs/text_vectors.ts";
+import { vectorTextSteps } from "../embed/words.ts";
 import type { MemoryRow, NewMemory } from "../store/rows.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
 import type { RelayerVault } from "../vault/vault.ts";

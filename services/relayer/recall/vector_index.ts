@@ -10,7 +10,7 @@
  * @module
  */
 
-import { finish, type Steps } from "../concurrency/steps.ts";
+import { finish, type Steps } from "../concurrency/bounded_work.ts";
 import type { Metadata } from "../vault/vault.ts";
 import { IndexPartition, type PartitionEntry } from "./index_partition.ts";
 import type {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { goneSignal } from "../deadline.ts";
+import { goneSignal } from "../../concurrency/bounded_work.ts";
 import { sampleJob, storeSample } from "../testing/sample_rows.ts";
 import { ANN } from "../testing/test_parts.ts";
 import { openTestRelayer } from "../testing/test_relayer.ts";

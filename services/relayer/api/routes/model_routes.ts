@@ -17,11 +17,13 @@ import {
 } from "../body_schemas.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
 import { readWhole } from "../../../shared/schema/schema.ts";
-import { finishInSlices } from "../../concurrency/steps.ts";
+import {
+  deadlineSignal,
+  finishInSlices,
+} from "../../concurrency/bounded_work.ts";
 import { type Fact, MAX_FACTS } from "../../extract/extractor.ts";
-import { vectorTextSteps } from "../../jobs/text_vectors.ts";
+import { vectorTextSteps } from "../../embed/words.ts";
 import { ok, unavailableAnswer } from "../answer.ts";
-import { deadlineSignal } from "../deadline.ts";
 import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedCall, type SignedRoute } from "../route.ts";

@@ -7,7 +7,7 @@
 import { clampedCount, members, NAMESPACE } from "../body_schemas.ts";
 import { withDefault } from "../../../shared/schema/object.ts";
 import { ok, unavailableAnswer } from "../answer.ts";
-import { deadlineSignal } from "../deadline.ts";
+import { deadlineSignal } from "../../concurrency/bounded_work.ts";
 import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";

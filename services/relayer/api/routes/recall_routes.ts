@@ -24,7 +24,7 @@ import type {
 } from "../../recall/recall_request.ts";
 import type { Metadata } from "../../vault/vault.ts";
 import { type Answer, ok, refused, wireTime } from "../answer.ts";
-import { nowOf } from "../deadline.ts";
+import { nowOf } from "../../concurrency/bounded_work.ts";
 import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
