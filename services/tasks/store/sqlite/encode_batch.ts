@@ -6,12 +6,7 @@
 
 import { isFinal } from "../../domain/task.ts";
 import type { Transaction, Write } from "../store.ts";
-import {
-  type InternedIds,
-  type InternedName,
-  nameQueue,
-  nameTenant,
-} from "./interned_ids.ts";
+import type { InternedIds, InternedName } from "./interned_ids.ts";
 import {
   encodeColumns,
   type EncodedPayload,
@@ -40,7 +35,7 @@ export interface EncodedBatch {
   readonly rows: number;
   /** About how much memory they take. */
   readonly chars: number;
-  /** InternedIds that the database has when they are written. */
+  /** Names that the database has once they are written. */
   readonly newNames: readonly InternedName[];
   /** Payloads outside the rows that change when a transaction is applied. */
   readonly payloads: readonly PayloadChange[];
@@ -132,20 +127,21 @@ class BatchEncoder {
     };
   }
 
-  /** InternedIds come before the transaction, so that undoing the transaction leaves them there. */
+  /** Names come before the transaction, so that they stay when it is undone. */
   #nameAll(write: Write): void {
     const { interned } = this.#options;
     const tenant = interned.internTenant(write.tenantId);
     if (!tenant.isStored) {
-      this.#values.push(...nameTenant(tenant, write.tenantId));
+      this.#values.push(OPERATION.nameTenant, tenant.number, write.tenantId);
       this.#newNames.push(tenant);
     }
     if (write.kind !== "task" || write.next === undefined) return;
     const { workerId } = write.next;
-    const queueId = interned.internQueue(write.tenantId, workerId);
-    if (queueId.isStored) return;
-    this.#values.push(...nameQueue(queueId, tenant.number, workerId));
-    this.#newNames.push(queueId);
+    const queue = interned.internQueue(write.tenantId, workerId);
+    if (queue.isStored) return;
+    this.#values.push(OPERATION.nameQueue, queue.number);
+    this.#values.push(tenant.number, workerId);
+    this.#newNames.push(queue);
   }
 
   #addWrite(write: Write): void {

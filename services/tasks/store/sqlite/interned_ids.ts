@@ -6,7 +6,6 @@
  */
 
 import type { Reader } from "./reader.ts";
-import { OPERATION, type OperationValue } from "./thread_messages.ts";
 
 /** A number and whether the database has it yet. */
 export interface InternedName {
@@ -110,20 +109,6 @@ function keep(
   const name = { number, isStored: true };
   names.set(key, name);
   return name;
-}
-
-/** The operation that keeps a tenant's number. */
-export function nameTenant(name: InternedName, id: string): OperationValue[] {
-  return [OPERATION.nameTenant, name.number, id];
-}
-
-/** The operation that keeps the number of a worker's queue. */
-export function nameQueue(
-  name: InternedName,
-  tenant: number,
-  workerId: string,
-): OperationValue[] {
-  return [OPERATION.nameQueue, name.number, tenant, workerId];
 }
 
 function queueKey(tenantId: string, workerId: string): string {

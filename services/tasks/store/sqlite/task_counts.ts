@@ -32,6 +32,9 @@ export interface CountedPlace {
   readonly status: OperationValue;
 }
 
+const ADD_COUNT = "INSERT INTO task_counts VALUES(?, ?, ?, ?) " +
+  "ON CONFLICT DO UPDATE SET count = count + excluded.count";
+
 /** Keeps the table `task_counts`. */
 export class TaskCounts {
   readonly #before: StatementSync;
@@ -44,10 +47,7 @@ export class TaskCounts {
   /** Prepares the statements. */
   constructor(db: DatabaseSync) {
     this.#before = db.prepare("SELECT lane, status FROM tasks WHERE n = ?");
-    this.#add = db.prepare(
-      "INSERT INTO task_counts VALUES(?, ?, ?, ?) " +
-        "ON CONFLICT DO UPDATE SET count = count + excluded.count",
-    );
+    this.#add = db.prepare(ADD_COUNT);
   }
 
   /** A group begins; what one that was rolled back had changed is forgotten. */
@@ -259,26 +259,15 @@ function* count(
   }
 }
 
-/** Corrects counts. */
-export class CountRepair {
-  readonly #db: DatabaseSync;
-  readonly #add: StatementSync;
-
-  /** A repair over a connection that writes. */
-  constructor(db: DatabaseSync) {
-    this.#db = db;
-    this.#add = db.prepare(
-      "INSERT INTO task_counts VALUES(?, ?, ?, ?) " +
-        "ON CONFLICT DO UPDATE SET count = count + excluded.count",
-    );
-  }
-
-  /** Adds the differences, so that tasks counted since then are kept. */
-  repair(faults: readonly CountFault[]): void {
-    inTransaction(this.#db, () => {
-      for (const { tenant, queueId, status, delta } of faults) {
-        this.#add.run(tenant, queueId, status, delta);
-      }
-    });
-  }
+/** Adds the differences to kept counts; tasks that were counted since then stay. */
+export function repairCounts(
+  db: DatabaseSync,
+  faults: readonly CountFault[],
+): void {
+  const add = db.prepare(ADD_COUNT);
+  inTransaction(db, () => {
+    for (const { tenant, queueId, status, delta } of faults) {
+      add.run(tenant, queueId, status, delta);
+    }
+  });
 }

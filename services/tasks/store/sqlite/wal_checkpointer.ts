@@ -6,8 +6,9 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
-import type { Clock, Timer } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { Periodic } from "../../../shared/periodic.ts";
 import { describeError } from "../../../shared/settled.ts";
 import { CACHE_KIB, PAGE_BYTES } from "../../../shared/sqlite/open_database.ts";
 import { rollBack } from "../../../shared/sqlite/transaction.ts";
@@ -51,14 +52,22 @@ const INTERVAL_MS = 1_000;
 export class WalCheckpointer {
   readonly #options: WalCheckpointerOptions;
   #worker: Worker | undefined;
-  #timer: Timer | undefined;
+  readonly #checks: Periodic;
   #answer: ((answer: WalAnswer) => void) | undefined;
-  #look: Promise<void> = Promise.resolve();
-  #isRunning = false;
 
   /** A checkpointer that does nothing yet. */
   constructor(options: WalCheckpointerOptions) {
     this.#options = options;
+    const { clock, logger } = options;
+    this.#checks = new Periodic({
+      clock,
+      intervalMs: INTERVAL_MS,
+      run: () => this.runOnce(),
+      onError: (error) =>
+        logger.error("the log of commits could not be checked", {
+          reason: describeError(error),
+        }),
+    });
   }
 
   /**
@@ -66,18 +75,13 @@ export class WalCheckpointer {
    * the file for it: later there may be no file descriptor left.
    */
   async start(): Promise<void> {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    this.#look = this.runOnce();
-    await this.#look;
-    this.#schedule();
+    this.#checks.start();
+    await this.#checks.runOnce();
   }
 
   /** Ends the check under way and the thread. */
   async stop(): Promise<void> {
-    this.#isRunning = false;
-    this.#timer?.cancel();
-    await this.#look;
+    await this.#checks.stop();
     if (this.#worker !== undefined) await this.#ask({ kind: "close" });
     this.#worker?.terminate();
     this.#worker = undefined;
@@ -111,14 +115,6 @@ export class WalCheckpointer {
         reason: describeError(error),
       });
     }
-  }
-
-  #schedule(): void {
-    this.#timer = this.#options.clock.setTimer(() => {
-      this.#look = this.runOnce().finally(() => {
-        if (this.#isRunning) this.#schedule();
-      });
-    }, INTERVAL_MS);
   }
 
   #ask(request: WalRequest): Promise<WalAnswer> {

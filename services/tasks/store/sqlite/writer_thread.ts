@@ -12,7 +12,7 @@ import { APPLIED, GroupApplier } from "./group_applier.ts";
 import { migrateTasks, PROOFS_VERSION } from "./migrations.ts";
 import { sealProofs } from "./proofs.ts";
 import { Sweeper } from "./table_writers.ts";
-import { CountRepair } from "./task_counts.ts";
+import { repairCounts } from "./task_counts.ts";
 import type {
   ThreadScope,
   WriterAnswer,
@@ -105,7 +105,7 @@ function perform(
     case "sweep":
       return done([sweeper.sweep(request.nowMs, request.limit)]);
     case "repair_counts":
-      new CountRepair(db).repair(request.faults);
+      repairCounts(db, request.faults);
       return done();
     case "probe":
       // As long as what many tasks need; equal bytes would not be written again.
