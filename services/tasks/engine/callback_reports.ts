@@ -190,7 +190,7 @@ export class CallbackReports {
         http,
       },
       actor: SYSTEM_ACTOR,
-      along: ({ kind }) => kind === "changed" ? [removal] : [],
+      extraWrites: ({ kind }) => kind === "changed" ? [removal] : [],
     });
     // Nobody is left to be told.
     const [removed] = kind === "missing"

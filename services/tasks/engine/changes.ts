@@ -8,8 +8,13 @@
 import type { MaybePromise } from "../../shared/settled.ts";
 import { type Placement, placementOf } from "../domain/placement.ts";
 import type { Task, TaskDefinition } from "../domain/task.ts";
-import type { TaskRules } from "../domain/task_event.ts";
-import type { Transaction, TransactionResult } from "../store/store.ts";
+import type { TaskEvent, TaskRules } from "../domain/task_event.ts";
+import { SYSTEM_ACTOR } from "../domain/records.ts";
+import type {
+  ScanPosition,
+  Transaction,
+  TransactionResult,
+} from "../store/store.ts";
 import { ActiveTasks } from "./active_tasks.ts";
 import {
   EventPlanner,
@@ -21,6 +26,8 @@ import type { EngineParts } from "./parts.ts";
 
 export type { EventRequest, Settled } from "./event_plan.ts";
 
+/** Tasks that are read and written together when all running ones change. */
+const PAGE = 500;
 /** How often an event is tried again when the task changes meanwhile. */
 const MAX_TRIES = 50;
 
@@ -128,7 +135,39 @@ export class TaskChanges {
     return outcomes.map((outcome) => outcome ?? { kind: "missing" });
   }
 
-  /** Tries the open requests once; answers which are still open. */
+  /**
+   * Applies an event to each running task that needs one, page by page.
+   *
+   * @returns how many tasks changed
+   * @throws {Error} as {@linkcode apply}; the tasks before may have changed
+   */
+  async applyToRunning(
+    eventOf: (task: Task) => TaskEvent | undefined,
+  ): Promise<number> {
+    let changed = 0;
+    let after: ScanPosition | undefined;
+    do {
+      const page = await this.#parts.store.scan({
+        status: "running",
+        limit: PAGE,
+        after,
+      });
+      const requests = page.tasks.filter((task) => eventOf(task) !== undefined)
+        .map((task): EventRequest => ({
+          tenantId: task.tenantId,
+          id: task.id,
+          event: eventOf,
+          actor: SYSTEM_ACTOR,
+          cachedTask: task,
+        }));
+      const outcomes = await this.applyAll(requests);
+      changed += outcomes.filter(({ kind }) => kind === "changed").length;
+      after = page.next;
+    } while (after !== undefined);
+    return changed;
+  }
+
+  /** Tries the open requests once; returns which are still open. */
   async #round(
     requests: readonly EventRequest[],
     round: {
@@ -158,7 +197,7 @@ export class TaskChanges {
       if (plan.releaseRoom !== undefined) rooms.push(plan.releaseRoom);
       // What is known may be out of date. A change is found out when it is
       // written; that nothing changes has to be found out by reading.
-      if (plan.ownWrites === 0 && isFirst && request.known !== undefined) {
+      if (plan.ownWrites === 0 && isFirst && request.cachedTask !== undefined) {
         again.push(index);
       } else if (plan.writes.length === 0) outcomes[index] = plan.settled;
       else planned.push({ index, plan });
@@ -192,7 +231,7 @@ export class TaskChanges {
     },
   ): Promise<readonly (Task | undefined)[]> {
     const tasks = open.map((index) =>
-      isFirst ? requests[index]?.known : undefined
+      isFirst ? requests[index]?.cachedTask : undefined
     );
     const missing = open.filter((_, position) => tasks[position] === undefined);
     const byTenant = Map.groupBy(

@@ -87,7 +87,7 @@ Deno.test("TaskChanges.apply() writes what goes along with the outcome, or nothi
     id: made.id,
     event: { kind: "pause" },
     actor: OWNER,
-    along: () => [answer],
+    extraWrites: () => [answer],
   } as const;
   assertEquals((await engine.changes.apply(pause)).kind, "changed");
   assertExists(await store.idempotency(TENANT_ID, "once", clock.nowMs()));
@@ -106,7 +106,7 @@ Deno.test("TaskChanges.apply() keeps the answer to an event that was refused", a
     id: made.id,
     event: { kind: "retry" },
     actor: OWNER,
-    along: ({ kind }) => [{
+    extraWrites: ({ kind }) => [{
       kind: "idempotency",
       tenantId: TENANT_ID,
       key: "once",
@@ -134,7 +134,7 @@ Deno.test("TaskChanges.apply() tells at once that a record that goes along has c
     id: made.id,
     event: { kind: "cancel" },
     actor: OWNER,
-    along: () => [
+    extraWrites: () => [
       parts.repositories.workers.update({ ...mailer, version: 7 }, next),
     ],
   });
@@ -174,7 +174,7 @@ Deno.test("TaskChanges.apply() reads a task before it says that nothing changes"
     id: made.id,
     event: { kind: "resume" },
     actor: OWNER,
-    known: made,
+    cachedTask: made,
   });
   assertEquals(stale.kind, "changed");
   const missing = await engine.changes.apply({
@@ -182,7 +182,7 @@ Deno.test("TaskChanges.apply() reads a task before it says that nothing changes"
     id: "tsk_00000000000000000000000000",
     event: { kind: "resume" },
     actor: OWNER,
-    known: made,
+    cachedTask: made,
   });
   assertEquals(missing.kind, "missing");
 });

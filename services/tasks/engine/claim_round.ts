@@ -228,7 +228,7 @@ export function startRequest(
     id: task.id,
     // A task that changed since it was proposed is not started blindly.
     event: (now) => now.version === task.version ? event : undefined,
-    known: task,
+    cachedTask: task,
     actor: isPush ? SYSTEM_ACTOR : { type: "worker", id: actorId },
   };
 }

@@ -91,7 +91,7 @@ export class Delivery {
             event.http === undefined
           ? SYSTEM_ACTOR
           : { type: "worker", id: task.workerId },
-        known: task,
+        cachedTask: task,
       });
     } catch (error) {
       // The lease ends by itself, and the task goes on then.

@@ -96,7 +96,7 @@ export class DueClock {
           id: task.id,
           event: (now) => this.#eventOf(now),
           actor: SYSTEM_ACTOR,
-          known: task,
+          cachedTask: task,
         })),
       );
       const moved = outcomes.filter(({ kind }) =>

@@ -36,12 +36,12 @@ export interface EventRequest {
    * Makes what is written along with it, from the outcome.
    * @default nothing
    */
-  readonly along?: (outcome: Settled) => readonly Write[];
+  readonly extraWrites?: (outcome: Settled) => readonly Write[];
   /**
    * The task as somebody knows it, which saves reading it.
    * @default it is read
    */
-  readonly known?: Task;
+  readonly cachedTask?: Task | undefined;
 }
 
 /** What came of an event, before it was written. */
@@ -265,8 +265,8 @@ function settle(
     readonly made?: readonly Task[];
   },
 ): Plan {
-  const along = request.along?.(settled) ?? [];
-  const writes = along.length === 0 ? own : [...own, ...along];
+  const extra = request.extraWrites?.(settled) ?? [];
+  const writes = extra.length === 0 ? own : [...own, ...extra];
   return { settled, writes, ownWrites: own.length, made };
 }
 

@@ -22,16 +22,11 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import { type ClockStep, joinedSteps } from "../domain/clock_step.ts";
-import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
-import type { ScanPosition } from "../store/store.ts";
-import type { EventRequest, TaskChanges } from "./changes.ts";
+import type { TaskChanges } from "./changes.ts";
 import type { Liveness } from "./liveness.ts";
 import type { EngineParts } from "./parts.ts";
-
-/** Tasks of one commit. */
-const PAGE = 500;
 
 /** Options of {@linkcode LeaseClock}. */
 export interface LeaseClockOptions {
@@ -83,45 +78,19 @@ export class LeaseClock {
   }
 
   async #settle(): Promise<void> {
-    const { parts: { clock, logger }, liveness } = this.#options;
+    const { parts: { clock, logger }, changes, liveness } = this.#options;
     const isResumed = this.#walk !== undefined;
     const walk = this.#walk ?? { steps: this.#watch.take(), begun: new Map() };
     this.#walk = walk;
     if (!isResumed) {
       liveness.followClock({ steps: walk.steps, nowMs: clock.nowMs() });
     }
-    const leases = await this.#follow(walk);
+    const leases = await changes.applyToRunning((task) => eventOf(task, walk));
     this.#walk = undefined;
     logger.warn("The time of day was set; leases under way keep their time", {
       steps_ms: walk.steps.map(({ byMs }) => byMs).join(", "),
       leases,
     });
-  }
-
-  /** Sets all attempts under way; returns how many. */
-  async #follow(walk: Walk): Promise<number> {
-    const { parts: { store }, changes } = this.#options;
-    let leases = 0;
-    let after: ScanPosition | undefined;
-    do {
-      const page = await store.scan({
-        status: "running",
-        limit: PAGE,
-        after,
-      });
-      const outcomes = await changes.applyAll(
-        page.tasks.map((task): EventRequest => ({
-          tenantId: task.tenantId,
-          id: task.id,
-          event: (now) => eventOf(now, walk),
-          actor: SYSTEM_ACTOR,
-          known: task,
-        })),
-      );
-      leases += outcomes.filter(({ kind }) => kind === "changed").length;
-      after = page.next;
-    } while (after !== undefined);
-    return leases;
   }
 }
 

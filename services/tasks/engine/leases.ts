@@ -200,7 +200,7 @@ export class Leases {
         id: taskId,
         event: (task) => report.event({ id: leaseId, tokenHash }, task),
         actor: (task) => ({ type: "worker", id: task.workerId }),
-        ...(recent?.tenantId === tenantId ? { known: recent } : {}),
+        cachedTask: recent?.tenantId === tenantId ? recent : undefined,
       }];
     });
     const outcomes = await this.#options.changes.applyAll(requests);

@@ -264,50 +264,21 @@ function repairOf(task: Task, now: CheckOptions): TaskEvent | undefined {
   return isOfLater ? { kind: "heartbeat", lease } : undefined;
 }
 
-/** Tasks of one commit. */
-const RECOVERY_PAGE = 500;
-
 /**
- * Gives back the push calls of earlier starts: whoever made them is gone, and
- * nobody will tell how they ended. Leases of pull workers are left to their
- * holders and to their end.
+ * Ends the push calls of earlier starts of the server: no outcome of theirs will
+ * be reported. Leases of pull workers stay with their holders until they end.
  *
- * @returns how many were given back
+ * @returns how many were ended
  */
 export async function recoverAttempts(
-  parts: EngineParts,
+  { bootId }: Pick<EngineParts, "bootId">,
   changes: TaskChanges,
 ): Promise<number> {
-  let recovered = 0;
-  let after: ScanPosition | undefined;
-  do {
-    const page = await parts.store.scan({
-      status: "running",
-      limit: RECOVERY_PAGE,
-      after,
-    });
-    const requests = page.tasks.flatMap((task) => recoveryOf(task, parts));
-    const outcomes = await changes.applyAll(requests);
-    recovered += outcomes.filter(({ kind }) => kind === "changed").length;
-    after = page.next;
-  } while (after !== undefined);
-  return recovered;
-}
-
-function recoveryOf(task: Task, parts: EngineParts): readonly EventRequest[] {
-  const { attempt } = task;
-  if (attempt?.bootId === undefined || attempt.bootId === parts.bootId) {
-    return [];
-  }
-  return [{
-    tenantId: task.tenantId,
-    id: task.id,
-    event: {
+  return await changes.applyToRunning(({ attempt }) =>
+    attempt?.bootId === undefined || attempt.bootId === bootId ? undefined : {
       kind: "lose",
       lease: { id: attempt.id },
       reason: "the server was restarted",
-    },
-    actor: SYSTEM_ACTOR,
-    known: task,
-  }];
+    }
+  );
 }

@@ -310,7 +310,7 @@ async function planEvent(
     id,
     event: { kind: action },
     actor,
-    along: (settled) => requiringWorker(parts, settled),
+    extraWrites: (settled) => requiringWorker(parts, settled),
   }, task);
   const { settled, writes, releaseRoom } = plan;
   const refusal = isRevival(settled)

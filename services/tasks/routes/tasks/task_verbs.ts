@@ -223,9 +223,9 @@ async function applyVerb(
     event: (task) =>
       changeCondition(call, task) === undefined ? event : undefined,
     actor: actorOf(callerOf(call)),
-    known,
+    cachedTask: known,
     // What was refused changes nothing; such an answer is kept elsewhere.
-    along: (settled) =>
+    extraWrites: (settled) =>
       settled.kind === "changed"
         ? [
           ...requiringWorker(parts, settled),
