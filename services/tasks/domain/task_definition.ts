@@ -22,7 +22,8 @@ export type NameOf<Row> = {
 /** Names of fields that clients write. */
 export type InputName = NameOf<{ readonly input: unknown }>;
 
-type PlainName = NameOf<{ readonly kind: "plain" }>;
+/** Names of fields that are kept as they are read. */
+export type PlainName = NameOf<{ readonly kind: "plain" }>;
 
 /** The fields of a definition that are kept as they are read. */
 export type PlainFields = Pick<TaskDefinition, Fields[PlainName]["key"]>;
