@@ -13,51 +13,41 @@ export type TaskColumns = Pick<
   "tenantId" | "id" | "version" | "dataJson" | "resultJson"
 >;
 
-/** An object of the shape of tasks is the quickest to be made text. */
-type EncodedBody = { readonly [Key in keyof Task]: unknown };
+type Draft = { -readonly [Key in keyof Task]: unknown };
 
 /**
  * Encodes a task's body: all of its fields but the columns. Some are left out
- * while they have the value that {@linkcode BLANK_TASK} has.
+ * while they have the value that {@linkcode BLANK_TASK} has. JSON leaves out what
+ * is undefined, and setting what is there keeps the shape that all tasks have,
+ * which is the quickest to be made text.
  */
 export function encodeBody(task: Task): string {
-  const body: EncodedBody = {
-    ...task,
-    tenantId: undefined,
-    id: undefined,
-    version: undefined,
-    dataJson: undefined,
-    resultJson: undefined,
-    job: unlessBlank(task, "job"),
-    timezone: unlessBlank(task, "timezone"),
-    dependencies: unlessEmpty(task.dependencies),
-    onDependencyFailure: unlessBlank(task, "onDependencyFailure"),
-    priority: unlessBlank(task, "priority"),
-    group: unlessBlank(task, "group"),
-    tags: unlessEmpty(task.tags),
-    metadata: hasMembers(task.metadata) ? task.metadata : undefined,
-    isDue: unlessBlank(task, "isDue"),
-    run: unlessBlank(task, "run"),
-    executions: unlessBlank(task, "executions"),
-    retries: unlessBlank(task, "retries"),
-    repetitions: unlessBlank(task, "repetitions"),
-    lost: unlessBlank(task, "lost"),
-    lostInRow: unlessBlank(task, "lostInRow"),
-    missed: unlessBlank(task, "missed"),
-    fence: unlessBlank(task, "fence"),
-  };
+  const body: Draft = { ...task };
+  body.tenantId = undefined;
+  body.id = undefined;
+  body.version = undefined;
+  body.dataJson = undefined;
+  body.resultJson = undefined;
+  if (task.job === BLANK_TASK.job) body.job = undefined;
+  if (task.timezone === BLANK_TASK.timezone) body.timezone = undefined;
+  if (task.dependencies.length === 0) body.dependencies = undefined;
+  if (task.onDependencyFailure === BLANK_TASK.onDependencyFailure) {
+    body.onDependencyFailure = undefined;
+  }
+  if (task.priority === BLANK_TASK.priority) body.priority = undefined;
+  if (task.group === BLANK_TASK.group) body.group = undefined;
+  if (task.tags.length === 0) body.tags = undefined;
+  if (!hasMembers(task.metadata)) body.metadata = undefined;
+  if (task.isDue === BLANK_TASK.isDue) body.isDue = undefined;
+  if (task.run === BLANK_TASK.run) body.run = undefined;
+  if (task.executions === BLANK_TASK.executions) body.executions = undefined;
+  if (task.retries === BLANK_TASK.retries) body.retries = undefined;
+  if (task.repetitions === BLANK_TASK.repetitions) body.repetitions = undefined;
+  if (task.lost === BLANK_TASK.lost) body.lost = undefined;
+  if (task.lostInRow === BLANK_TASK.lostInRow) body.lostInRow = undefined;
+  if (task.missed === BLANK_TASK.missed) body.missed = undefined;
+  if (task.fence === BLANK_TASK.fence) body.fence = undefined;
   return JSON.stringify(body);
-}
-
-function unlessBlank<Key extends keyof Task>(
-  task: Task,
-  key: Key,
-): Task[Key] | undefined {
-  return task[key] === BLANK_TASK[key] ? undefined : task[key];
-}
-
-function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
-  return list.length === 0 ? undefined : list;
 }
 
 function hasMembers(record: Readonly<Record<string, string>>): boolean {
