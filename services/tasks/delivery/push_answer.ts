@@ -6,7 +6,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import { parseRetryAfter } from "../../shared/http/retry_after.ts";
-import type { Failure } from "../domain/retry_condition.ts";
+import type { Failure } from "../domain/retry_policy.ts";
 import type { RawAnswer } from "./push_exchange.ts";
 import type { PushAnswer, PushOutcome } from "./push_outcome.ts";
 

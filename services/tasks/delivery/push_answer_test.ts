@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { assert, assertEquals } from "@std/assert";
-import { isRetryable } from "../domain/retry_condition.ts";
+import { isRetryable } from "../domain/retry_policy.ts";
 import { judgeAnswer, type PushVerdict, readAnswer } from "./push_answer.ts";
 import type { PushAnswer, PushOutcome } from "./push_outcome.ts";
 

@@ -6,10 +6,7 @@
  */
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
-import {
-  DEFAULT_RETRY_POLICY,
-  parseRetryPolicy,
-} from "./parse_retry_policy.ts";
+import { DEFAULT_RETRY_POLICY, parseRetryPolicy } from "./retry_schema.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 import { parseTiming, type Schedule, type Timing } from "./schedule.ts";
 import type { TaskDefinition } from "./task.ts";
@@ -115,9 +112,11 @@ function retryOf(input: unknown, cache: RuleCache): RetryPolicy {
   if (input === undefined) return DEFAULT_RETRY_POLICY;
   return cache.retry(JSON.stringify(input), () => {
     const outcome = parseRetryPolicy(input);
-    if (outcome.kind === "ok") return outcome.policy;
-    const reasons = outcome.problems.map(({ reason }) => reason).join("; ");
-    throw new TypeError(reasons);
+    if (outcome.kind === "ok") return outcome.value;
+    throw new TypeError(
+      outcome.faults.map(({ pointer, detail }) => `${pointer}: ${detail}`)
+        .join("; "),
+    );
   });
 }
 

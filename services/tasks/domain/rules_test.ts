@@ -4,7 +4,7 @@ import {
   assertStrictEquals,
   assertThrows,
 } from "@std/assert";
-import { DEFAULT_RETRY_POLICY, NO_RETRY_POLICY } from "./parse_retry_policy.ts";
+import { DEFAULT_RETRY_POLICY, NO_RETRY_POLICY } from "./retry_schema.ts";
 import {
   createRuleCache,
   type RuleCache,

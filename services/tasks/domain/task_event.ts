@@ -7,8 +7,7 @@
 import type { Actor } from "./records.ts";
 import type { ClockStep } from "./clock_step.ts";
 import type { FieldChange, HistoryDraft } from "./history.ts";
-import type { Failure } from "./retry_condition.ts";
-import type { RetryPolicy } from "./retry_policy.ts";
+import type { Failure, RetryPolicy } from "./retry_policy.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Task, TaskDefinition } from "./task.ts";
 

@@ -23,7 +23,7 @@ import {
 } from "../../shared/schema/schema.ts";
 import { choice, integer, ONE_LINE, text } from "../../shared/schema/values.ts";
 import { REPEAT, repeatInputOf, showRepeat } from "./repeat_rule.ts";
-import { retryPolicy } from "./retry_kind.ts";
+import { RETRY_POLICY } from "./retry_schema.ts";
 import { type Task, TASK_STATUSES, type TaskDefinition } from "./task.ts";
 import {
   ACTOR,
@@ -125,9 +125,6 @@ function service(
     example,
   };
 }
-
-/** The schema of retry policies, to which the shape of tasks refers. */
-export const RETRY_POLICY: Schema<JsonValue> = retryPolicy();
 
 const ID = "tsk_37efnd0000749gadqcbm8b2hrm";
 const WORKER_ID = "wrk_37efnd00004rtwvqb80bgq0kq4";

@@ -7,7 +7,7 @@ import {
   timeZone,
 } from "./value_schemas.ts";
 import { object, optional, withDefault } from "../../shared/schema/object.ts";
-import { retryPolicy } from "./retry_kind.ts";
+import { RETRY_POLICY } from "./retry_schema.ts";
 import { readWhole, type Schema } from "../../shared/schema/schema.ts";
 import { misfits } from "../../shared/schema/testing/json_schema_check.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
@@ -94,8 +94,8 @@ Deno.test("timeZone() and cron() keep the codes of the domain", () => {
   assertEquals(codeOf(cron(), "0 0 30 2 *"), "never_fires");
 });
 
-Deno.test("retryPolicy() keeps a policy as it was written", () => {
-  const schema = object({ retry: retryPolicy() });
+Deno.test("RETRY_POLICY keeps a policy as it was written", () => {
+  const schema = object({ retry: RETRY_POLICY });
   for (const retry of [null, {}, { limit: 2, interval: "PT1M" }]) {
     assertEquals(readWhole(schema, { retry }), {
       kind: "ok",

@@ -9,7 +9,7 @@
  */
 
 import { newTask } from "../domain/new_task.ts";
-import { NO_RETRY_POLICY } from "../domain/parse_retry_policy.ts";
+import { NO_RETRY_POLICY } from "../domain/retry_schema.ts";
 import {
   BLANK_DEFINITION,
   definitionOf,

@@ -4,8 +4,11 @@
  * @module
  */
 
-import type { Failure } from "../retry_condition.ts";
-import { nextRetry, type RetryDecision } from "../retry_policy.ts";
+import {
+  type Failure,
+  nextRetry,
+  type RetryDecision,
+} from "../retry_policy.ts";
 import type { Attempt, Task, TaskError } from "../task.ts";
 import type { EventContext, HttpFact, Transition } from "../task_event.ts";
 import { endingOf } from "./due.ts";

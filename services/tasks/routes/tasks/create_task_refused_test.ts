@@ -69,9 +69,9 @@ const REFUSED: readonly (readonly [
     "too_small",
   ]]],
   ["bad retries", { retry: { limit: -1, backof: "fixed" } }, [[
-    "/retry/backof",
+    "/retry/limit",
     "bad_retry",
-  ], ["/retry/limit", "bad_retry"]]],
+  ], ["/retry/backof", "bad_retry"]]],
   ["a short timeout", { timeout: 999 }, [["/timeout", "too_small"]]],
   ["a long timeout", { timeout: "P2D" }, [["/timeout", "too_large"]]],
   ["a dependency that is not there", {

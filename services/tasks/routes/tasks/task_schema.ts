@@ -28,7 +28,8 @@ import {
   type DefinitionInput,
   INPUT_FIELDS,
 } from "../../domain/task_definition.ts";
-import { RETRY_POLICY, TASK_FIELDS } from "../../domain/task_fields.ts";
+import { RETRY_POLICY } from "../../domain/retry_schema.ts";
+import { TASK_FIELDS } from "../../domain/task_fields.ts";
 import { COUNT, TEXT_OR_NULL } from "../../domain/task_values.ts";
 
 type ShownField = Extract<

@@ -37,7 +37,7 @@ import {
   ONE_LINE,
   text,
 } from "../../../shared/schema/values.ts";
-import { retryPolicy } from "../../domain/retry_kind.ts";
+import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import { dateTime, durationMs } from "../../domain/value_schemas.ts";
 import { PAGE_FIELDS, type PageQuery, pageShape } from "../../http/page.ts";
 
@@ -84,7 +84,7 @@ const TIMEOUT = durationMs({
 const JOB = object({
   url: optional(nullable(URL_TEXT)),
   timeout: optional(nullable(TIMEOUT)),
-  retry: optional(retryPolicy()),
+  retry: optional(RETRY_POLICY),
 });
 
 const JOBS = oneOf([
@@ -208,7 +208,7 @@ export const WORKER_FIELDS = {
     "PT30S",
   ),
   retry: optional(described(
-    retryPolicy(),
+    RETRY_POLICY,
     "The policy of tasks without one; null means no retries, `{}` the " +
       "service's policy",
   )),

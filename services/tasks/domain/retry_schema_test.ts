@@ -3,13 +3,18 @@ import {
   DEFAULT_RETRY_POLICY,
   NO_RETRY_POLICY,
   parseRetryPolicy,
-} from "./parse_retry_policy.ts";
+} from "./retry_schema.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 
 function read(input: unknown): RetryPolicy {
   const outcome = parseRetryPolicy(input);
-  if (outcome.kind === "ok") return outcome.policy;
-  fail(JSON.stringify(outcome.problems));
+  if (outcome.kind === "ok") return outcome.value;
+  fail(JSON.stringify(outcome.faults));
+}
+
+/** A policy without what it lacks. */
+function written(policy: RetryPolicy): unknown {
+  return JSON.parse(JSON.stringify(policy));
 }
 
 Deno.test("parseRetryPolicy() fills in what is not sent", () => {
@@ -97,48 +102,48 @@ Deno.test("parseRetryPolicy() fills in what is not sent", () => {
     }],
   ];
   for (const [input, policy] of cases) {
-    assertEquals(read(input), policy, JSON.stringify(input));
+    assertEquals(written(read(input)), written(policy), JSON.stringify(input));
   }
 });
 
 Deno.test("parseRetryPolicy() tells what is wrong, and where", () => {
   const cases: readonly [unknown, string, string][] = [
-    ["never", "", "it is no object"],
-    [[], "", "it is no object"],
-    [{ limit: -1 }, "/limit", "no whole number from 0"],
-    [{ limit: 1.5 }, "/limit", "no whole number from 0"],
-    [{ limit: "3" }, "/limit", "no whole number from 0"],
-    [{ limit: 1e9 }, "/limit", "no whole number from 0"],
+    ["never", "", "it is text, not an object"],
+    [[], "", "it is a list, not an object"],
+    [{ limit: -1 }, "/limit", "less than 0"],
+    [{ limit: 1.5 }, "/limit", "no whole number"],
+    [{ limit: "3" }, "/limit", "not a whole number"],
+    [{ limit: 1e9 }, "/limit", "greater than 1000000"],
     [{ interval: "5m" }, "/interval", "Cannot read duration"],
     [{ interval: 0 }, "/interval", "at least a second"],
     [{ interval: 0.5, backoff: "linear" }, "/interval", "at least a second"],
-    [{ interval: [] }, "/interval", "1 to 100 intervals"],
+    [{ interval: [] }, "/interval", "fewer than 1 items"],
     [{ interval: ["PT5S", "x"] }, "/interval/1", "Cannot read duration"],
     [{ interval: [5], backoff: "fixed" }, "/interval", `"list" alone`],
     [{ interval: 5, backoff: "list" }, "/interval", "a list of intervals"],
     [{ backoff: "list" }, "/interval", "a list of intervals"],
-    [{ backoff: "quadratic" }, "/backoff", "none of fixed, linear"],
-    [{ factor: 0.5 }, "/factor", "from 1 to 100"],
-    [{ factor: "2" }, "/factor", "from 1 to 100"],
+    [{ backoff: "quadratic" }, "/backoff", 'known are "fixed", "linear"'],
+    [{ factor: 0.5 }, "/factor", "less than 1"],
+    [{ factor: "2" }, "/factor", "not a number"],
     [{ factor: 2, backoff: "linear" }, "/factor", "exponential backoff alone"],
     [{ limit: 1, interval: 60, max_interval: 5 }, "/max_interval", "shorter"],
-    [{ jitter: "some" }, "/jitter", "none of none, equal, full"],
+    [{ jitter: "some" }, "/jitter", 'known are "none", "equal", "full"'],
     [{ for: "soon" }, "/for", "Cannot read duration"],
-    [{ on: "5xx" }, "/on", "no list"],
-    [{ on: [] }, "/on", "no list"],
+    [{ on: "5xx" }, "/on", "not a list"],
+    [{ on: [] }, "/on", "fewer than 1 items"],
     [{ on: ["5xx", 7] }, "/on/1", "neither a status"],
     [{ limits: 5 }, "/limits", `did you mean "limit"?`],
-    [{ "a/b~": 1 }, "/a~1b~0", "the fields are limit"],
+    [{ "a/b~": 1 }, "/a~1b~0", 'known are "limit"'],
   ];
   for (const [input, pointer, part] of cases) {
     const outcome = parseRetryPolicy(input);
     if (outcome.kind === "ok") fail(`${JSON.stringify(input)} was taken`);
     assertEquals(
-      outcome.problems.map((problem) => problem.pointer),
+      outcome.faults.map((fault) => fault.pointer),
       [pointer],
       JSON.stringify(outcome),
     );
-    assertStringIncludes(outcome.problems[0]?.reason ?? "", part);
+    assertStringIncludes(outcome.faults[0]?.detail ?? "", part);
   }
 });
 
@@ -146,7 +151,7 @@ Deno.test("parseRetryPolicy() tells all that is wrong at once", () => {
   const outcome = parseRetryPolicy({ limit: -1, jitter: 5, for: "x", y: 1 });
   if (outcome.kind === "ok") fail("it was taken");
   assertEquals(
-    outcome.problems.map(({ pointer }) => pointer).sort(),
+    outcome.faults.map(({ pointer }) => pointer).sort(),
     ["/for", "/jitter", "/limit", "/y"],
   );
 });

@@ -1,0 +1,242 @@
+/**
+ * Retry policies as clients write them.
+ *
+ * @module
+ */
+
+import {
+  asGiven,
+  list,
+  nullable,
+  oneOf,
+  type Parsed,
+  parsed,
+} from "../../shared/schema/composite.ts";
+import { type Fault, pointerTo, report } from "../../shared/schema/fault.ts";
+import { object, type ObjectOf, optional } from "../../shared/schema/object.ts";
+import {
+  described,
+  type JsonValue,
+  named,
+  type ReadOutcome,
+  type Schema,
+} from "../../shared/schema/schema.ts";
+import { choice, integer, number } from "../../shared/schema/values.ts";
+import { nominalMs } from "./duration.ts";
+import {
+  type Backoff,
+  parseRetryCondition,
+  type RetryCondition,
+  type RetryPolicy,
+} from "./retry_policy.ts";
+import { duration } from "./value_schemas.ts";
+
+const DEFAULT_LIMIT = 3;
+const DEFAULT_INTERVAL_MS = 10_000;
+const DEFAULT_FACTOR = 2;
+const DEFAULT_MAX_INTERVAL_MS = 3_600_000;
+
+/** The policy of tasks whose worker has none either. */
+export const DEFAULT_RETRY_POLICY: RetryPolicy = filled({});
+
+/** The policy of tasks that are tried once. */
+export const NO_RETRY_POLICY: RetryPolicy = {
+  limit: 0,
+  backoff: { kind: "fixed", intervalMs: 0 },
+  jitter: "none",
+};
+
+/** A task that is retried for ever must not do it without a pause. */
+const MIN_ENDLESS_INTERVAL_MS = 1_000;
+
+/** Months and days have their average length. */
+const DELAY_MS = parsed(
+  duration(),
+  (value) => ({ kind: "ok", value: nominalMs(value) }),
+);
+
+const CONDITION = parsed(
+  asGiven({ type: ["string", "integer"] }),
+  (value): Parsed<RetryCondition> => {
+    const condition = parseRetryCondition(value);
+    return condition !== undefined ? { kind: "ok", value: condition } : {
+      kind: "invalid",
+      reason: "Cannot take condition: it is neither a status such as 429, " +
+        'nor a class of them such as "5xx", nor an error code such as ' +
+        '"timed_out"',
+    };
+  },
+);
+
+const FIELDS = {
+  limit: optional(nullable(described(
+    integer({ minimum: 0, maximum: 1_000_000 }),
+    "Retries after the first try; absent means for ever where an interval is " +
+      "given",
+  ))),
+  interval: optional(nullable(described(
+    oneOf([
+      {
+        when: Array.isArray,
+        schema: list(DELAY_MS, { minItems: 1, maxItems: 100 }),
+      },
+      { when: () => true, schema: DELAY_MS },
+    ], { mustBe: "a delay nor a list of them" }),
+    "The delay, the first delay, or all delays in a list",
+  ))),
+  backoff: optional(nullable(described(
+    choice(["fixed", "linear", "exponential", "list"]),
+    "How the delay grows; an interval alone is fixed",
+  ))),
+  factor: optional(nullable(number({ minimum: 1, maximum: 100 }))),
+  max_interval: optional(nullable(DELAY_MS)),
+  jitter: optional(nullable(choice(["none", "equal", "full"]))),
+  for: optional(nullable(described(
+    DELAY_MS,
+    "How long to go on after the first try",
+  ))),
+  on: optional(nullable(described(
+    list(CONDITION, { minItems: 1, maxItems: 100 }),
+    'What is retried: statuses (429), classes ("5xx"), error codes ' +
+      '("timed_out"); absent means everything retryable',
+  ))),
+};
+
+const WRITTEN = described(object(FIELDS), {
+  description: "When a failed attempt is tried again",
+  examples: [{ limit: 3, interval: "PT10S" }],
+});
+
+type Written = ObjectOf<typeof FIELDS>;
+
+/**
+ * A retry policy or null, which means none. It is checked, and read as it was
+ * written, which is how it is kept.
+ */
+export const RETRY_POLICY: Schema<JsonValue> = named("RetryPolicy", {
+  ...nullable(WRITTEN),
+  read: (value, at, faults) =>
+    // Values come from JSON, and there is nothing else in a policy.
+    readPolicy(value, at, faults) && value as JsonValue,
+});
+
+/**
+ * Reads a retry policy: an object of `limit`, `interval`, `backoff`, `factor`,
+ * `max_interval`, `jitter`, `for` and `on`, of which null counts as absent.
+ * Nothing at all is {@linkcode DEFAULT_RETRY_POLICY}, null
+ * {@linkcode NO_RETRY_POLICY}.
+ *
+ * - An interval without anything about backoff and jitter means that very delay
+ *   each time, or those very delays when it is a list.
+ * - An interval without a limit means retries for ever, a list as many as it has
+ *   delays. Without both there are three.
+ * - Else the defaults are exponential, from ten seconds, by the factor 2, at
+ *   most an hour (or the interval, when that is longer), with equal jitter.
+ */
+export function parseRetryPolicy(input: unknown): ReadOutcome<RetryPolicy> {
+  if (input === undefined) return { kind: "ok", value: DEFAULT_RETRY_POLICY };
+  const faults: Fault[] = [];
+  const policy = readPolicy(input, "", faults);
+  return policy === undefined
+    ? { kind: "invalid", faults }
+    : { kind: "ok", value: policy };
+}
+
+function readPolicy(
+  value: unknown,
+  at: string,
+  faults: Fault[],
+): RetryPolicy | undefined {
+  if (value === null) return NO_RETRY_POLICY;
+  const own: Fault[] = [];
+  const written = WRITTEN.read(value, at, own);
+  const policy = written && filled(written);
+  if (policy !== undefined) check(written ?? {}, { policy, at, faults: own });
+  for (const fault of own) report(faults, { ...fault, code: "bad_retry" });
+  return own.length === 0 ? policy : undefined;
+}
+
+/** The policy with its defaults. */
+function filled(written: Written): RetryPolicy {
+  const { interval, factor, jitter } = written;
+  const maxIntervalMs = written.max_interval ?? undefined;
+  const isList = typeof interval === "object" && interval !== null;
+  const isGiven = typeof interval === "number" || isList;
+  // Without a word about how delays grow or spread, they are as written.
+  const isPlain = isGiven && (written.backoff ?? factor ?? jitter ??
+        maxIntervalMs) === undefined;
+  const kind = written.backoff ??
+    (isList ? "list" : isPlain ? "fixed" : "exponential");
+  const first = isList ? undefined : interval;
+  const backoff = backoffOf(kind, {
+    intervalMs: first ?? DEFAULT_INTERVAL_MS,
+    intervalsMs: isList ? interval : [],
+    factor: factor ?? DEFAULT_FACTOR,
+  });
+  return {
+    limit: written.limit ??
+      (isList ? interval.length : isGiven ? undefined : DEFAULT_LIMIT),
+    backoff,
+    maxIntervalMs: maxIntervalMs ??
+      (backoff.kind === "linear" || backoff.kind === "exponential"
+        ? Math.max(DEFAULT_MAX_INTERVAL_MS, backoff.intervalMs)
+        : undefined),
+    jitter: jitter ?? (isPlain ? "none" : "equal"),
+    forMs: written.for ?? undefined,
+    on: written.on ?? undefined,
+  };
+}
+
+function backoffOf(
+  kind: Backoff["kind"],
+  { intervalMs, intervalsMs, factor }: {
+    readonly intervalMs: number;
+    readonly intervalsMs: readonly number[];
+    readonly factor: number;
+  },
+): Backoff {
+  switch (kind) {
+    case "list":
+      return { kind, intervalsMs };
+    case "exponential":
+      return { kind, intervalMs, factor };
+    default:
+      return { kind, intervalMs };
+  }
+}
+
+/** Reports what does not go together. */
+function check(
+  { interval, factor, max_interval: maxIntervalMs }: Written,
+  { policy, at, faults }: {
+    readonly policy: RetryPolicy;
+    readonly at: string;
+    readonly faults: Fault[];
+  },
+): void {
+  const { backoff, limit } = policy;
+  const add = (field: keyof Written, state: string): void => {
+    const detail = `Cannot read retry policy: ${state}`;
+    faults.push({ pointer: pointerTo(at, field), code: "", detail });
+  };
+  const isList = typeof interval === "object" && interval !== null;
+  if (backoff.kind !== "exponential" && typeof factor === "number") {
+    add("factor", "the factor is for exponential backoff alone");
+  }
+  if (isList && backoff.kind !== "list") {
+    add("interval", 'a list of intervals is for the backoff "list" alone');
+  } else if (!isList && backoff.kind === "list") {
+    add("interval", 'the backoff "list" takes a list of intervals');
+  }
+  if (backoff.kind === "list") return;
+  const { intervalMs } = backoff;
+  if (typeof maxIntervalMs === "number" && maxIntervalMs < intervalMs) {
+    add("max_interval", "it is shorter than the interval");
+  }
+  if (limit === undefined && intervalMs < MIN_ENDLESS_INTERVAL_MS) {
+    add(
+      "interval",
+      "retries without a limit need an interval of at least a second",
+    );
+  }
+}
