@@ -3,7 +3,7 @@ import {
   createGrpcClient,
   type GrpcClient,
 } from "../services/shared/grpc/client.ts";
-import { createH2GrpcServer } from "../services/shared/grpc/h2_server.ts";
+import { H2GrpcServer } from "../services/shared/grpc/h2_server.ts";
 import {
   FLAG,
   FRAME_TYPE,
@@ -98,7 +98,7 @@ const CASES: readonly (readonly [string, number, () => Uint8Array[]])[] = [
   ]],
 ];
 
-Deno.test("createH2GrpcServer() tells peers that break the rules, and serves the others", async (t) => {
+Deno.test("H2GrpcServer tells peers that break the rules, and serves the others", async (t) => {
   await withServer(async ({ port, client, log }) => {
     for (const [name, code, parts] of CASES) {
       await t.step(name, async () => {
@@ -114,7 +114,7 @@ Deno.test("createH2GrpcServer() tells peers that break the rules, and serves the
   });
 });
 
-Deno.test("createH2GrpcServer() outlives peers that leave as they like", async (t) => {
+Deno.test("H2GrpcServer outlives peers that leave as they like", async (t) => {
   await withServer(async ({ port, client, log }) => {
     for (
       const [name, sent] of [
@@ -142,7 +142,7 @@ Deno.test("createH2GrpcServer() outlives peers that leave as they like", async (
   });
 });
 
-Deno.test("createH2GrpcServer() answers a bomb of headers with 431 and goes on", async () => {
+Deno.test("H2GrpcServer answers a bomb of headers with 431 and goes on", async () => {
   await withServer(async ({ port }) => {
     const block = concat(
       Uint8Array.of(0x40, 1, 0x78, 0x7f, 0xa1, 0x1e),
@@ -173,7 +173,7 @@ Deno.test("createH2GrpcServer() answers a bomb of headers with 431 and goes on",
   });
 });
 
-Deno.test("createH2GrpcServer() does not answer on and on for a peer that never reads", async () => {
+Deno.test("H2GrpcServer does not answer on and on for a peer that never reads", async () => {
   await withServer(async ({ port, client, handled }) => {
     const connection = await Deno.connect({ hostname: "127.0.0.1", port });
     try {
@@ -207,7 +207,7 @@ async function withServer(
 ): Promise<void> {
   const log = new RecordingLogger();
   let count = 0;
-  const server = createH2GrpcServer({
+  const server = new H2GrpcServer({
     methods: {
       [KNOWN_PATH]: {
         kind: "unary",

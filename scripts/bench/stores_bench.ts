@@ -10,17 +10,17 @@
  */
 
 import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache/altcache_servers.ts";
-import { createAltcacheStore } from "../../services/ratelimit/counters/altcache/altcache_store.ts";
+import { AltcacheStore } from "../../services/ratelimit/counters/altcache/altcache_store.ts";
 import type {
   CounterBatch,
   CounterStore,
 } from "../../services/ratelimit/counters/counter_store.ts";
 import {
-  createKvstoreStore,
+  KvstoreStore,
   type KvstoreStoreOptions,
 } from "../../services/ratelimit/counters/kvstore/kvstore_store.ts";
-import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
-import { createSplitStore } from "../../services/ratelimit/counters/split_store.ts";
+import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
+import { SplitStore } from "../../services/ratelimit/counters/split_store.ts";
 import { systemClock } from "../../services/shared/clock.ts";
 import type { Logger } from "../../services/shared/logger.ts";
 import type { RedisAddress } from "../../services/ratelimit/counters/kvstore/redis/address.ts";
@@ -69,7 +69,7 @@ async function main(): Promise<void> {
     const second = await keep(startRedis(folder));
     const memcached = await keep(startMemcached());
     const candidates = [
-      candidate("memory", createMemoryStore()),
+      candidate("memory", new MemoryStore()),
       ...(first && second ? kvstoreCandidates(first, second) : []),
       ...(memcached ? [altcacheCandidate(memcached)] : []),
     ];
@@ -114,7 +114,7 @@ function kvstoreCandidates(
     candidate("kvstore, unix, pool of 10", kvstore(unix, 10)),
     candidate(
       "kvstore, tcp, two servers",
-      createSplitStore({
+      new SplitStore({
         perSecond: kvstore(tcp(second), 10),
         other: kvstore(tcp(first), 10),
       }),
@@ -127,7 +127,7 @@ function kvstore(
   poolSize: number,
   options: Partial<KvstoreStoreOptions> = {},
 ): CounterStore {
-  return createKvstoreStore({
+  return new KvstoreStore({
     ...options,
     address,
     poolSize,
@@ -142,7 +142,7 @@ function altcacheCandidate({ port }: BenchServer): Candidate {
   if (parsed.kind === "invalid") throw new Error(parsed.reason);
   return candidate(
     "altcache, one server",
-    createAltcacheStore({
+    new AltcacheStore({
       source: parsed.source,
       timeoutMs: TIMEOUT_MS,
       clock: systemClock,

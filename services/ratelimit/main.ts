@@ -26,9 +26,9 @@ import {
   unavailableSettings,
 } from "./inert_settings.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
-import { createLogSink } from "./stats/log_sink.ts";
+import { LogSink } from "./stats/log_sink.ts";
 import { createStatsRegistry, type StatsRegistry } from "./stats/registry.ts";
-import { createStatsdSink } from "./stats/statsd_sink.ts";
+import { StatsdSink } from "./stats/statsd_sink.ts";
 
 const HELP = `ratelimit: decides whether requests are within their limits
 
@@ -136,13 +136,13 @@ function statsSink(
     logger,
   };
   const sink = settings.useStatsd
-    ? createStatsdSink({
+    ? new StatsdSink({
       ...common,
       host: settings.statsdHost,
       port: settings.statsdPort,
       protocol: settings.statsdProtocol,
     })
-    : createLogSink({ ...common, write: io.out });
+    : new LogSink({ ...common, write: io.out });
   return {
     name: "statistics",
     start() {

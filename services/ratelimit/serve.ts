@@ -5,7 +5,7 @@
  */
 
 import { type Clock, steadyClock, type Timer } from "../shared/clock.ts";
-import { createH2GrpcServer } from "../shared/grpc/h2_server.ts";
+import { H2GrpcServer } from "../shared/grpc/h2_server.ts";
 import { HealthBoard, healthMethods } from "../shared/grpc/health.ts";
 import type { GrpcAddress } from "../shared/grpc/method.ts";
 import { BodyBudget } from "../shared/http/body.ts";
@@ -25,13 +25,12 @@ import { RefusalLog } from "./api/refusal.ts";
 import type { CounterStore } from "./counters/counter_store.ts";
 import { Decider } from "./decision/decide.ts";
 import { StatsRecorder } from "./decision/stats_recorder.ts";
-import { opened, shownHttpAddress } from "./open_listener.ts";
-import { PublicListeners } from "./public_listeners.ts";
+import { opened, PublicListeners, shownHttpAddress } from "./listeners.ts";
 import type { RateLimitSettings } from "./settings.ts";
 import { loadRules } from "./rules/load.ts";
 import { loadInThread } from "./rules/load_thread.ts";
 import { ConfigLoader } from "./sources/config_loader.ts";
-import { createFileSource } from "./sources/files.ts";
+import { FileSource } from "./sources/files.ts";
 import type { StatsRegistry } from "./stats/registry.ts";
 import { createRuleStatsCache } from "./stats/stats.ts";
 
@@ -103,7 +102,7 @@ export async function serve(
     stats: registry,
     logger,
   });
-  const source = createFileSource({
+  const source = new FileSource({
     root: settings.runtimeRoot,
     subdirectory: settings.runtimeSubdirectory,
     appDirectory: settings.runtimeAppDirectory,
@@ -151,7 +150,7 @@ export async function serve(
   if (options.statsSink !== undefined) lifecycle.add(options.statsSink);
   lifecycle.add(
     new PublicListeners({
-      grpc: createH2GrpcServer({
+      grpc: new H2GrpcServer({
         methods: measuredMethods({
           ...rateLimitMethods(endpoint),
           ...healthMethods(board),

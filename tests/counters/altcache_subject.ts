@@ -5,9 +5,8 @@
  */
 
 import {
-  type AltcacheStore,
+  AltcacheStore,
   type AltcacheStoreOptions,
-  createAltcacheStore,
 } from "../../services/ratelimit/counters/altcache/altcache_store.ts";
 import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache/altcache_servers.ts";
 import type {
@@ -47,7 +46,7 @@ export async function startStore(
     hostPort: servers.map(({ name }) => name).join(",") || "127.0.0.1:1",
   });
   if (parsed.kind === "invalid") throw new Error(parsed.reason);
-  const store = createAltcacheStore({
+  const store = new AltcacheStore({
     source: parsed.source,
     clock: systemClock,
     logger,

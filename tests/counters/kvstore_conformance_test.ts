@@ -1,5 +1,5 @@
 import { counterStoreConformance } from "../../services/ratelimit/counters/testing/counter_store_conformance.ts";
-import { createSplitStore } from "../../services/ratelimit/counters/split_store.ts";
+import { SplitStore } from "../../services/ratelimit/counters/split_store.ts";
 import { startFailoverGroup } from "../support/redis_failover_group.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { startTestCluster } from "../support/redis_test_cluster.ts";
@@ -115,7 +115,7 @@ serviceTest(["redis-server"], {
           return await startStore({ address: { kind: "unix", path } });
         }),
       );
-      const store = createSplitStore({
+      const store = new SplitStore({
         perSecond: perSecond!.store,
         other: other!.store,
       });

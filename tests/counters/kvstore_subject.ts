@@ -10,8 +10,7 @@ import type {
   CounterStore,
 } from "../../services/ratelimit/counters/counter_store.ts";
 import {
-  createKvstoreStore,
-  type KvstoreStore,
+  KvstoreStore,
   type KvstoreStoreOptions,
 } from "../../services/ratelimit/counters/kvstore/kvstore_store.ts";
 import { systemClock } from "../../services/shared/clock.ts";
@@ -30,7 +29,7 @@ export async function startStore(
   options: Omit<KvstoreStoreOptions, "clock" | "logger">,
 ): Promise<KvstoreSubject> {
   const logger = new RecordingLogger();
-  const store = createKvstoreStore({ ...options, clock: systemClock, logger });
+  const store = new KvstoreStore({ ...options, clock: systemClock, logger });
   await store.start();
   return { store, logger };
 }

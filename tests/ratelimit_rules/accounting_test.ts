@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
+import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
 
@@ -25,7 +25,7 @@ descriptors:
     ${rule}
     rate_limit: {unit: hour, requests_per_unit: ${limit}}
 `,
-      { ...decider, store: createMemoryStore() },
+      { ...decider, store: new MemoryStore() },
     );
   }
 

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { CODE } from "../../proto/rate_limit_response.ts";
 import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
-import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
+import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
@@ -26,7 +26,7 @@ interface Totals {
 
 /** Counts in memory, and answers some turns later. */
 function slowStore(random: SeededRandom): CounterStore {
-  const memory = createMemoryStore();
+  const memory = new MemoryStore();
   return {
     apply: async (batch) => {
       const answer = memory.apply(batch);
@@ -88,7 +88,7 @@ function storesOf(random: SeededRandom): readonly CounterStore[] {
     maxBytes: 524_288,
     maxAgeSeconds: WINDOW_SECONDS,
   });
-  return [createMemoryStore(), slowStore(random), cached];
+  return [new MemoryStore(), slowStore(random), cached];
 }
 
 Deno.test("64 callers at once never get more than the limit in a window", async () => {

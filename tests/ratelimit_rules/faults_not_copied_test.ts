@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
+import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { loadRules } from "../../services/ratelimit/rules/load.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { codesOf, limitsOf } from "./answers.ts";
@@ -115,7 +115,7 @@ Deno.test("a known word at the wrong level is refused and told its place", () =>
 });
 
 Deno.test("separators within keys and values never make two descriptors share a counter", () => {
-  const store = createMemoryStore();
+  const store = new MemoryStore();
   const bench = new DeciderBench(
     rules(`
   - key: a

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
+import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { codesOf, remainingOf } from "./answers.ts";
@@ -15,7 +15,7 @@ descriptors:
 }
 
 function benchOf(yaml: string): DeciderBench {
-  const bench = new DeciderBench(yaml, { store: createMemoryStore() });
+  const bench = new DeciderBench(yaml, { store: new MemoryStore() });
   bench.nowSeconds = MIDNIGHT;
   return bench;
 }

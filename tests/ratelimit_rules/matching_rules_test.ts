@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
+import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { codesOf, limitsOf, remainingOf } from "./answers.ts";
 
@@ -30,7 +30,7 @@ Deno.test("rule 1: two domains never share a counter", () => {
   const bench = new DeciderBench([
     `domain: d\ndescriptors: [{key: a, ${limit(1)}}]`,
     `domain: e\ndescriptors: [{key: a, ${limit(1)}}]`,
-  ], { store: createMemoryStore() });
+  ], { store: new MemoryStore() });
   const ask = (domain: string): string =>
     codesOf(bench.answer({ domain, descriptors: [[["a", "x"]]] }));
   assertEquals(ask("d"), "OK: OK");
@@ -86,7 +86,7 @@ Deno.test("rule 3: key and value are tried first at a deeper level too", () => {
 });
 
 Deno.test("rule 4: a rule without a value counts each value on its own", () => {
-  const store = createMemoryStore();
+  const store = new MemoryStore();
   const bench = new DeciderBench(rules(`  - {key: a, ${limit(1)}}`), { store });
   for (const value of ["x", "y", "", "x y", "ü"]) {
     assertEquals(codesOf(bench.ask([["a", value]])), "OK: OK");
@@ -101,7 +101,7 @@ Deno.test("rule 4: a rule below a level without a value counts each value of tha
   - key: user
     descriptors: [{key: path, value: /login, ${limit(1)}}]
 `),
-    { store: createMemoryStore() },
+    { store: new MemoryStore() },
   );
   const login = (user: string): string =>
     codesOf(bench.ask([["user", user], ["path", "/login"]]));
@@ -183,7 +183,7 @@ Deno.test("rule 7: a call is within its limits when every decision is", () => {
 
 Deno.test("rule 7: a descriptor that comes twice counts twice", () => {
   const bench = new DeciderBench(rules(`  - {key: a, ${limit(1)}}`), {
-    store: createMemoryStore(),
+    store: new MemoryStore(),
   });
   const response = bench.ask([["a", "x"]], [["a", "x"]]);
   assertEquals(codesOf(response), "OVER: OK OVER");

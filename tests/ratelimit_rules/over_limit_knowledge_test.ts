@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
+import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { type DescriptorOfTest, viewOf } from "../support/view_of.ts";
@@ -13,7 +13,7 @@ function benchOf(
   limit: number,
   options: { store?: CounterStore; stopWhenOver?: boolean } = {},
 ): DeciderBench {
-  const { store = createMemoryStore(), ...rest } = options;
+  const { store = new MemoryStore(), ...rest } = options;
   return new DeciderBench(rules(limit), {
     ...rest,
     store: new OverLimitCache({
@@ -50,7 +50,7 @@ Deno.test("hits taken and given back in one call leave nothing remembered", () =
   assertEquals(codesOf(bench.ask(hits(1))), "OK: OK");
 });
 Deno.test("hits given back while the hits are on their way leave nothing remembered", async () => {
-  const memory = createMemoryStore();
+  const memory = new MemoryStore();
   const bench = benchOf(2, {
     store: {
       apply: (batch) => Promise.resolve(memory.apply(batch)),
@@ -70,7 +70,7 @@ Deno.test("hits given back while the hits are on their way leave nothing remembe
   assertEquals(codesOf(decision.response), "OK: OK");
 });
 Deno.test("a look at a counter known to be over stops no other", () => {
-  const memory = createMemoryStore();
+  const memory = new MemoryStore();
   const bench = benchOf(1, { store: memory, stopWhenOver: true });
   bench.ask(hits(2));
   bench.ask(hits(0), { entries: [["b", "x"]], hitsAddend: 1 });

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
+import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
 import { codesOf, remainingOf } from "./answers.ts";
@@ -12,7 +12,7 @@ descriptors:
 `;
 
 function benchOf(): DeciderBench {
-  return new DeciderBench(RULES, { store: createMemoryStore() });
+  return new DeciderBench(RULES, { store: new MemoryStore() });
 }
 
 function hits(hitsAddend: number, isNegativeHits = false) {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
-import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
+import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { codesOf, remainingOf } from "./answers.ts";
@@ -18,7 +18,7 @@ function hits(key: string, hitsAddend: number) {
 }
 
 function benchOf(
-  store: CounterStore = createMemoryStore(),
+  store: CounterStore = new MemoryStore(),
   stopWhenOver = true,
 ): DeciderBench {
   return new DeciderBench(RULES, { store, stopWhenOver });
@@ -36,7 +36,7 @@ function counts(bench: DeciderBench): readonly number[] {
 }
 
 Deno.test("a counter the local cache knows to be over makes all others of the call only look", () => {
-  const inner = createMemoryStore();
+  const inner = new MemoryStore();
   const bench = benchOf(
     new OverLimitCache({
       stats: createStatsRegistry(),
@@ -105,7 +105,7 @@ Deno.test("the hits of a counter that only looked are still in the statistics", 
 });
 
 Deno.test("without the setting every counter of a refused call counts", () => {
-  const bench = benchOf(createMemoryStore(), false);
+  const bench = benchOf(new MemoryStore(), false);
   bench.ask(hits("a", 1), hits("b", 6), hits("c", 1));
   assertEquals(counts(bench), [1, 6, 1]);
 });

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { UNIT } from "../../proto/rate_limit_response.ts";
-import { createMemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
+import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { codesOf } from "./answers.ts";
 
@@ -23,7 +23,7 @@ function benchOf(unit: string): DeciderBench {
 descriptors:
   - {key: a, rate_limit: {unit: ${unit}, requests_per_unit: 1}}
 `,
-    { store: createMemoryStore() },
+    { store: new MemoryStore() },
   );
 }
 

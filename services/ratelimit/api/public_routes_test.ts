@@ -4,7 +4,7 @@ import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { HealthBoard } from "../../shared/grpc/health.ts";
 import { BodyBudget } from "../../shared/http/body.ts";
 import { createRouter, type Router } from "./router.ts";
-import { createMemoryStore } from "../counters/memory_store.ts";
+import { MemoryStore } from "../counters/memory_store.ts";
 import { Decider } from "../decision/decide.ts";
 import { StatsRecorder } from "../decision/stats_recorder.ts";
 import { loadRules } from "../rules/load.ts";
@@ -36,7 +36,7 @@ function service(
   const logger = new RecordingLogger();
   const clock = new FakeClock(1_000_000_020_000);
   const registry = createStatsRegistry();
-  const store = createMemoryStore();
+  const store = new MemoryStore();
   const decider = new Decider({
     store,
     recorder: new StatsRecorder(registry, {

@@ -20,7 +20,7 @@ import {
 } from "./stop_when_over.ts";
 
 /** How a {@linkcode MemoryStore} is made. */
-export interface MemoryStoreOptions {
+interface MemoryStoreOptions {
   /**
    * Counters kept at most; about 150 to 400 bytes of memory each.
    *
@@ -79,13 +79,6 @@ const SWEEP_PER_OPERATION = 2;
 const ROOM_SCAN = 64;
 /** Between two calls of `onBound`. */
 const WARN_SECONDS = 60;
-
-/** Makes a store that keeps at most `maxKeys` counters in memory. */
-export function createMemoryStore(
-  options: MemoryStoreOptions = {},
-): MemoryStore {
-  return new MemoryStore(options);
-}
 
 /**
  * Keeps counters in memory and answers at once. Counts are exact within one

@@ -3,11 +3,11 @@ import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { counterStoreConformance } from "./testing/counter_store_conformance.ts";
 import { MAX_PLAIN_KEY_BYTES } from "./fixed_window.ts";
 import type { CounterResult } from "./counter_store.ts";
-import { createMemoryStore, type MemoryStore } from "./memory_store.ts";
+import { MemoryStore } from "./memory_store.ts";
 
 counterStoreConformance("memory", () =>
   Promise.resolve({
-    store: createMemoryStore(),
+    store: new MemoryStore(),
     close: () => Promise.resolve(),
   }));
 
@@ -47,13 +47,15 @@ function touch(store: MemoryStore, operation: Hit): CounterResult {
   return answer.results[0]!;
 }
 
-/** A store whose two clocks a test moves: the time of day, and the other one. */
+/**
+ * A store whose two clocks a test moves: the time of day, and the other one.
+ */
 class TwoClocks {
   /** Milliseconds that have passed. */
   elapsedMs = 0;
   /** What the time of day is ahead. */
   aheadMs = 0;
-  readonly store = createMemoryStore({ monotonicMs: () => this.elapsedMs });
+  readonly store = new MemoryStore({ monotonicMs: () => this.elapsedMs });
 
   /** Whole Unix seconds, by the time of day. */
   get nowSeconds(): number {
@@ -77,7 +79,7 @@ class TwoClocks {
 }
 
 Deno.test("MemoryStore.apply() keeps windows of different lengths that begin together apart", () => {
-  const store = createMemoryStore();
+  const store = new MemoryStore();
   const lengths = [1, 60, 3_600, 86_400, 2 ** 32 + 60, 2 ** 33 + 60];
   for (const windowSeconds of lengths) {
     assertEquals(hit(store, { key: "a", windowSeconds, nowSeconds: NOW }), 1);
@@ -86,14 +88,14 @@ Deno.test("MemoryStore.apply() keeps windows of different lengths that begin tog
 });
 
 Deno.test("MemoryStore.apply() makes no counter for a look or a refund", () => {
-  const store = createMemoryStore();
+  const store = new MemoryStore();
   hit(store, { key: "a", hits: 0, nowSeconds: NOW });
   hit(store, { key: "a", hits: -3, nowSeconds: NOW });
   assertEquals(store.size, 0);
 });
 
 Deno.test("MemoryStore.apply() keeps long keys apart whatever their length", () => {
-  const store = createMemoryStore();
+  const store = new MemoryStore();
   const base = "k".repeat(MAX_PLAIN_KEY_BYTES - 1);
   for (const end of ["", "k", "kk", "kl", "kkk"]) {
     assertEquals(hit(store, { key: base + end, nowSeconds: NOW }), 1);
@@ -164,7 +166,7 @@ Deno.test("MemoryStore.apply() refuses only what the last window's length of rea
 });
 
 Deno.test("MemoryStore.apply() sweeps counters of past windows as it goes", () => {
-  const store = createMemoryStore();
+  const store = new MemoryStore();
   for (let i = 0; i < 1_000; i++) {
     hit(store, { key: `past ${i}`, windowSeconds: 1, nowSeconds: NOW });
   }
@@ -176,7 +178,7 @@ Deno.test("MemoryStore.apply() sweeps counters of past windows as it goes", () =
 });
 
 Deno.test("MemoryStore.apply() needs no more memory than two windows' keys when keys never come back", () => {
-  const store = createMemoryStore();
+  const store = new MemoryStore();
   let most = 0;
   for (let second = 0; second < 50; second++) {
     for (let i = 0; i < 200; i++) {
@@ -192,7 +194,7 @@ Deno.test("MemoryStore.apply() needs no more memory than two windows' keys when 
 });
 
 Deno.test("MemoryStore.apply() replaces counters of past windows first when full", () => {
-  const store = createMemoryStore({ maxKeys: 10 });
+  const store = new MemoryStore({ maxKeys: 10 });
   for (let i = 0; i < 5; i++) {
     hit(store, { key: `near ${i}`, hits: 90, nowSeconds: NOW });
     hit(store, { key: `past ${i}`, windowSeconds: 1, nowSeconds: NOW });
@@ -211,7 +213,7 @@ Deno.test("MemoryStore.apply() replaces counters of past windows first when full
 
 Deno.test("MemoryStore.apply() never replaces a counter with half its limit or more", () => {
   const maxKeys = 300;
-  const store = createMemoryStore({ maxKeys, seed: 1 });
+  const store = new MemoryStore({ maxKeys, seed: 1 });
   for (let i = 0; i < 200; i++) {
     hit(store, { key: `near ${i}`, hits: 50 + i % 60, nowSeconds: NOW });
   }
@@ -230,7 +232,7 @@ Deno.test("MemoryStore.apply() never replaces a counter with half its limit or m
 for (const onFull of ["allow", "refuse"] as const) {
   Deno.test(`MemoryStore.apply() answers as told when no counter may go: ${onFull}`, () => {
     const told: number[] = [];
-    const store = createMemoryStore({
+    const store = new MemoryStore({
       maxKeys: 3,
       onFull,
       onBound: (total) => told.push(total),
@@ -252,7 +254,7 @@ for (const onFull of ["allow", "refuse"] as const) {
 
 Deno.test("MemoryStore.apply() tells of a full store once a minute", () => {
   const told: number[] = [];
-  const store = createMemoryStore({
+  const store = new MemoryStore({
     maxKeys: 1,
     onBound: (total) => told.push(total),
   });
@@ -265,7 +267,7 @@ Deno.test("MemoryStore.apply() tells of a full store once a minute", () => {
 });
 
 Deno.test("MemoryStore.stop() forgets the counters", async () => {
-  const store = createMemoryStore();
+  const store = new MemoryStore();
   hit(store, { key: "a", nowSeconds: NOW });
   await store.stop();
   assertEquals(store.size, 0);

@@ -1,6 +1,6 @@
 import { createStatsRegistry } from "../stats/registry.ts";
 import type { CounterBatch, CounterResult } from "./counter_store.ts";
-import { createMemoryStore } from "./memory_store.ts";
+import { MemoryStore } from "./memory_store.ts";
 import { OverLimitCache } from "./over_limit_cache.ts";
 import { assert, assertEquals } from "@std/assert";
 
@@ -51,7 +51,7 @@ class Bench {
       readonly isAsync?: boolean;
     } = {},
   ) {
-    const memory = createMemoryStore({ monotonicMs: () => this.elapsedMs });
+    const memory = new MemoryStore({ monotonicMs: () => this.elapsedMs });
     this.cache = new OverLimitCache({
       store: {
         apply: (batch) => {

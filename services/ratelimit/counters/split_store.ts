@@ -19,7 +19,7 @@ import {
 } from "./stop_when_over.ts";
 
 /** How a {@linkcode SplitStore} is made. */
-export interface SplitStoreOptions {
+interface SplitStoreOptions {
   /** Keeps counters whose window is one second. */
   readonly perSecond: CounterStore;
   /** Keeps all other counters. */
@@ -32,11 +32,6 @@ interface Division {
   readonly other: CounterOperation[];
   /** For each operation of the batch whether it is a per-second one. */
   readonly isPerSecond: readonly boolean[];
-}
-
-/** Makes a store of two stores. */
-export function createSplitStore(options: SplitStoreOptions): SplitStore {
-  return new SplitStore(options);
 }
 
 /**

@@ -5,14 +5,14 @@ import type {
   CounterBatch,
   CounterStore,
 } from "./counter_store.ts";
-import { createMemoryStore } from "./memory_store.ts";
-import { createSplitStore } from "./split_store.ts";
+import { MemoryStore } from "./memory_store.ts";
+import { SplitStore } from "./split_store.ts";
 
 counterStoreConformance("split", () =>
   Promise.resolve({
-    store: createSplitStore({
-      perSecond: createMemoryStore(),
-      other: createMemoryStore(),
+    store: new SplitStore({
+      perSecond: new MemoryStore(),
+      other: new MemoryStore(),
     }),
     close: () => Promise.resolve(),
   }));
@@ -81,7 +81,7 @@ function batchOf(
 Deno.test("SplitStore.apply() divides by window and answers in order, at once", () => {
   const perSecond = countingFrom(1);
   const other = countingFrom(101);
-  const store = createSplitStore({ perSecond, other });
+  const store = new SplitStore({ perSecond, other });
   const batch = { ...batchOf([60, 1, 3_600, 1]), domain: "d" };
   const answer = store.apply(batch);
   assertEquals(answer, { kind: "counted", results: [101, 1, 102, 2] });
@@ -100,7 +100,7 @@ Deno.test("SplitStore.apply() divides by window and answers in order, at once", 
 Deno.test("SplitStore.apply() asks only the store that is concerned", () => {
   const perSecond = countingFrom(1);
   const other = countingFrom(101);
-  const store = createSplitStore({ perSecond, other });
+  const store = new SplitStore({ perSecond, other });
   const short = batchOf([1, 1], { stopWhenOver: true });
   const long = batchOf([60]);
   assertEquals(store.apply(short), { kind: "counted", results: [1, 2] });
@@ -114,7 +114,7 @@ Deno.test("SplitStore.apply() asks both stores before either has answered", asyn
   const pending = Promise.withResolvers<CounterAnswer>();
   const perSecond = new NotingStore(() => pending.promise);
   const other = countingFrom(101);
-  const store = createSplitStore({ perSecond, other });
+  const store = new SplitStore({ perSecond, other });
   const answer = store.apply(batchOf([1, 60]));
   assert(answer instanceof Promise);
   assertEquals(other.batches.length, 1);
@@ -140,7 +140,7 @@ Deno.test("SplitStore.apply() is unavailable when either store is, and says why"
         ]
       ) {
         const batch = batchOf([1, 60], { stopWhenOver });
-        assertEquals(await createSplitStore(stores).apply(batch), {
+        assertEquals(await new SplitStore(stores).apply(batch), {
           kind: "unavailable",
           reason: "away",
         });
@@ -151,18 +151,19 @@ Deno.test("SplitStore.apply() is unavailable when either store is, and says why"
 
 Deno.test("SplitStore.apply() stops one store's counters when the other's go over", async () => {
   for (const isLater of [false, true]) {
-    const stores = [createMemoryStore(), createMemoryStore()].map((memory) =>
+    const stores = [new MemoryStore(), new MemoryStore()].map((memory) =>
       new NotingStore((batch) => {
         const answer = memory.apply(batch);
         return isLater ? Promise.resolve(answer) : answer;
       })
     );
-    const store = createSplitStore({
+    const store = new SplitStore({
       perSecond: stores[0]!,
       other: stores[1]!,
     });
     const batch = batchOf([1, 60], { stopWhenOver: true, limit: 1 });
-    // The caller may use the batch again as soon as it has the answer's promise.
+    // The caller may use the batch again as soon as it has the answer's
+    // promise.
     const keys = batch.keys.slice();
     const first = store.apply({ ...batch, keys });
     keys.fill(0x7a);
@@ -189,8 +190,8 @@ Deno.test("SplitStore.apply() goes by what remains of a verdict", () => {
       resetSeconds: 1,
     })),
   }));
-  const perSecond = createMemoryStore();
-  const store = createSplitStore({ perSecond, other });
+  const perSecond = new MemoryStore();
+  const store = new SplitStore({ perSecond, other });
   store.apply(batchOf([1, 60], { stopWhenOver: true }));
   assertEquals(perSecond.size, 0);
 });
@@ -198,7 +199,7 @@ Deno.test("SplitStore.apply() goes by what remains of a verdict", () => {
 Deno.test("SplitStore is healthy while both stores are, and starts and stops both", async () => {
   const perSecond = countingFrom(1);
   const other = countingFrom(1);
-  const store = createSplitStore({ perSecond, other });
+  const store = new SplitStore({ perSecond, other });
   await store.start();
   for (const one of [perSecond, other]) {
     assertEquals(store.isHealthy(), true);

@@ -4,7 +4,7 @@ import type {
   CounterBatch,
   CounterStore,
 } from "./counter_store.ts";
-import { createMemoryStore } from "./memory_store.ts";
+import { MemoryStore } from "./memory_store.ts";
 import { FailurePolicyStore, type StoreFailureMode } from "./store_failure.ts";
 
 const AWAY: CounterAnswer = { kind: "unavailable", reason: "it is away" };
@@ -13,7 +13,7 @@ class Bench {
   readonly failures: StoreFailureMode[] = [];
   readonly policy: FailurePolicyStore;
   isAway = true;
-  readonly #memory = createMemoryStore();
+  readonly #memory = new MemoryStore();
 
   constructor(options: { readonly isAsync?: boolean } = {}) {
     const store: CounterStore = {
@@ -27,7 +27,7 @@ class Bench {
     };
     this.policy = new FailurePolicyStore({
       store,
-      local: createMemoryStore(),
+      local: new MemoryStore(),
       mode: "error",
       byDomain: new Map([
         ["open", "allow"],

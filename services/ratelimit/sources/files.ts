@@ -18,7 +18,7 @@ import {
 } from "./config_directory.ts";
 import { type ConfigFilesOutcome, decodeFiles } from "./config_files.ts";
 import { readSettled, type SettledRead } from "./settled_read.ts";
-import { createPathWatcher, type PathWatcher } from "./watch.ts";
+import { PathWatcher } from "./watch.ts";
 import { join, resolve } from "node:path";
 
 /** Where the files are, and when they are read again. */
@@ -86,14 +86,13 @@ const MAX_READS = 10;
 /** How many ignored files are remembered as warned of. */
 const MAX_WARNED = 1000;
 
-/** Makes a source that reads `root/subdirectory/appDirectory/*.yaml`. */
-export function createFileSource(options: FileSourceOptions): ConfigSource {
-  return new FileSource(options);
-}
-
 type Occasion = "start" | "change" | "reload";
 
-class FileSource implements ConfigSource {
+/**
+ * Delivers `root/subdirectory/appDirectory/*.yaml`, at its start and at each
+ * change.
+ */
+export class FileSource {
   readonly #options: FileSourceOptions;
   readonly #root: string;
   readonly #directory: string;
@@ -113,6 +112,7 @@ class FileSource implements ConfigSource {
   /** Whether the receiver took what was delivered last. */
   #taken = false;
 
+  /** Idle until `start()`. */
   constructor(options: FileSourceOptions) {
     this.#options = options;
     this.#root = resolve(options.root);
@@ -121,7 +121,7 @@ class FileSource implements ConfigSource {
       options.subdirectory,
       options.appDirectory,
     );
-    this.#watcher = createPathWatcher({
+    this.#watcher = new PathWatcher({
       paths: () =>
         this.#onlyRootCounts() ? [this.#root] : [this.#root, this.#directory],
       onChange: () => this.#enqueue("change"),
@@ -132,6 +132,10 @@ class FileSource implements ConfigSource {
     });
   }
 
+  /**
+   * Delivers the current configuration, then each change; a second start does
+   * nothing.
+   */
   async start(): Promise<void> {
     if (this.#started) return;
     this.#started = true;
@@ -139,12 +143,14 @@ class FileSource implements ConfigSource {
     await this.#enqueue("start");
   }
 
+  /** Looks now and delivers even what has not changed. */
   reload(): Promise<void> {
     // A reload that has not begun will see what the second one is about.
     this.#waitingReload ??= this.#enqueue("reload");
     return this.#waitingReload;
   }
 
+  /** Delivers no more. Double stop and stop before start do no harm. */
   async stop(): Promise<void> {
     this.#started = true;
     this.#stop.abort();
@@ -266,19 +272,6 @@ function deliveryKeyOf(read: DirectoryRead): string {
   return read.kind === "read"
     ? `files ${read.fingerprint}`
     : `unreadable ${read.reason}`;
-}
-
-/** Delivers configuration, at its start and at each change. */
-export interface ConfigSource {
-  /**
-   * Delivers the current configuration, then each change; a second start does
-   * nothing.
-   */
-  start(): Promise<void>;
-  /** Looks now and delivers even what has not changed. */
-  reload(): Promise<void>;
-  /** Delivers no more. Double stop and stop before start do no harm. */
-  stop(): Promise<void>;
 }
 
 /**

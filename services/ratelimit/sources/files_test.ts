@@ -4,11 +4,7 @@ import { systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { readConfigDirectory } from "./config_directory.ts";
 import type { ConfigFilesOutcome } from "./config_files.ts";
-import {
-  type ConfigSource,
-  createFileSource,
-  type FileSourceOptions,
-} from "./files.ts";
+import { FileSource, type FileSourceOptions } from "./files.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 
 interface Bench {
@@ -20,7 +16,7 @@ interface Bench {
   /** Starts a source. */
   readonly start: (
     options: Partial<FileSourceOptions> & { readonly root: string },
-  ) => Promise<ConfigSource>;
+  ) => Promise<FileSource>;
   /** Waits for exactly these deliveries, then for more that should not be. */
   readonly expect: (...lines: readonly string[]) => Promise<void>;
 }
@@ -36,14 +32,14 @@ async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
     warn: (message) => warnings.push(message),
     error: (message) => errors.push(message),
   };
-  const sources: ConfigSource[] = [];
+  const sources: FileSource[] = [];
   try {
     await use({
       base,
       delivered,
       warnings,
       async start(options) {
-        const source = createFileSource({
+        const source = new FileSource({
           subdirectory: "",
           appDirectory: "config",
           ignoreDotFiles: false,
@@ -119,7 +115,7 @@ async function swapLink(target: string, link: string): Promise<void> {
   await Deno.rename(`${link}.next`, link);
 }
 
-Deno.test("createFileSource() delivers what lies below root, subdirectory and app directory", async () => {
+Deno.test("FileSource delivers what lies below root, subdirectory and app directory", async () => {
   await withBench(async ({ base, start, expect }) => {
     await writeAll(`${base}/root/sub/app`, { "b.yaml": "2", "a.yaml": "1" });
     await start({
@@ -134,7 +130,7 @@ Deno.test("createFileSource() delivers what lies below root, subdirectory and ap
   });
 });
 
-Deno.test("createFileSource() takes the first read at the start when the files are old", async () => {
+Deno.test("FileSource takes the first read at the start when the files are old", async () => {
   await withBench(async ({ base, start, delivered }) => {
     const directory = `${base}/config`;
     await writeAll(directory, { "a.yaml": "1" });
@@ -150,7 +146,7 @@ Deno.test("createFileSource() takes the first read at the start when the files a
   });
 });
 
-Deno.test("createFileSource() delivers that there is nothing to read, and waits", async () => {
+Deno.test("FileSource delivers that there is nothing to read, and waits", async () => {
   for (const watchRoot of [true, false]) {
     await withBench(async ({ base, start, expect }) => {
       await start({ root: `${base}/current`, watchRoot });
@@ -170,7 +166,7 @@ Deno.test("createFileSource() delivers that there is nothing to read, and waits"
   }
 });
 
-Deno.test("createFileSource() reloads after each direct change", async () => {
+Deno.test("FileSource reloads after each direct change", async () => {
   await withBench(async ({ base, start, expect }) => {
     const directory = `${base}/config`;
     await writeAll(directory, { "a.yaml": "1" });
@@ -191,7 +187,7 @@ Deno.test("createFileSource() reloads after each direct change", async () => {
   });
 });
 
-Deno.test("createFileSource() delivers nothing when the content is the same", async () => {
+Deno.test("FileSource delivers nothing when the content is the same", async () => {
   await withBench(async ({ base, start, expect }) => {
     const directory = `${base}/config`;
     await writeAll(directory, { "a.yaml": "1" });
@@ -204,7 +200,7 @@ Deno.test("createFileSource() delivers nothing when the content is the same", as
   });
 });
 
-Deno.test("createFileSource() delivers on a reload even what is the same", async () => {
+Deno.test("FileSource delivers on a reload even what is the same", async () => {
   for (const watchRoot of [true, false]) {
     await withBench(async ({ base, start, expect }) => {
       await writeAll(`${base}/config`, { "a.yaml": "1" });
@@ -226,7 +222,7 @@ Deno.test("createFileSource() delivers on a reload even what is the same", async
   }
 });
 
-Deno.test("createFileSource() makes one delivery of a file written in two halves", async () => {
+Deno.test("FileSource makes one delivery of a file written in two halves", async () => {
   await withBench(async ({ base, start, expect }) => {
     const directory = `${base}/config`;
     await writeAll(directory, { "a.yaml": "1" });
@@ -245,7 +241,7 @@ Deno.test("createFileSource() makes one delivery of a file written in two halves
   });
 });
 
-Deno.test("createFileSource() reloads each time a mounted ConfigMap is swapped", async () => {
+Deno.test("FileSource reloads each time a mounted ConfigMap is swapped", async () => {
   await withBench(async ({ base, start, expect }) => {
     const directory = `${base}/config`;
     await writeAll(`${directory}/..v1`, { "a.yaml": "1" });
@@ -262,7 +258,7 @@ Deno.test("createFileSource() reloads each time a mounted ConfigMap is swapped",
   });
 });
 
-Deno.test("createFileSource() reloads when a link on the way is swapped", async () => {
+Deno.test("FileSource reloads when a link on the way is swapped", async () => {
   for (const watchRoot of [true, false]) {
     await withBench(async ({ base, start, expect }) => {
       for (const version of [1, 2, 3]) {
@@ -285,7 +281,7 @@ Deno.test("createFileSource() reloads when a link on the way is swapped", async 
   }
 });
 
-Deno.test("createFileSource() with watchRoot passes over edits until the root is swapped", async () => {
+Deno.test("FileSource with watchRoot passes over edits until the root is swapped", async () => {
   await withBench(async ({ base, start, expect }) => {
     for (const version of ["v1", "v2"]) {
       await writeAll(`${base}/${version}/config`, { "a.yaml": version });
@@ -305,7 +301,7 @@ Deno.test("createFileSource() with watchRoot passes over edits until the root is
   });
 });
 
-Deno.test("createFileSource() with watchRoot sees files mended in place while what they hold is refused", async () => {
+Deno.test("FileSource with watchRoot sees files mended in place while what they hold is refused", async () => {
   await withBench(async ({ base, start, expect }) => {
     await writeAll(`${base}/v1/config`, { "a.yaml": "refused" });
     await Deno.symlink("v1", `${base}/current`);
@@ -318,7 +314,7 @@ Deno.test("createFileSource() with watchRoot sees files mended in place while wh
   });
 });
 
-Deno.test("createFileSource() with watchRoot reloads when the root is made again with the same target", async () => {
+Deno.test("FileSource with watchRoot reloads when the root is made again with the same target", async () => {
   await withBench(async ({ base, start, expect }) => {
     await writeAll(`${base}/v1/config`, { "a.yaml": "1" });
     await Deno.symlink("v1", `${base}/current`);
@@ -331,7 +327,7 @@ Deno.test("createFileSource() with watchRoot reloads when the root is made again
   });
 });
 
-Deno.test("createFileSource() survives removal of the directory", async () => {
+Deno.test("FileSource survives removal of the directory", async () => {
   await withBench(async ({ base, start, expect }) => {
     const directory = `${base}/config`;
     await writeAll(directory, { "a.yaml": "1" });
@@ -348,7 +344,7 @@ Deno.test("createFileSource() survives removal of the directory", async () => {
   });
 });
 
-Deno.test("createFileSource() delivers a lasting fault once and its repair", async () => {
+Deno.test("FileSource delivers a lasting fault once and its repair", async () => {
   await withBench(async ({ base, start, expect }) => {
     const directory = `${base}/config`;
     await writeAll(directory, { "a.yaml": "1" });
@@ -370,7 +366,7 @@ Deno.test("createFileSource() delivers a lasting fault once and its repair", asy
   });
 });
 
-Deno.test("createFileSource() warns of each misnamed file once", async () => {
+Deno.test("FileSource warns of each misnamed file once", async () => {
   await withBench(async ({ base, start, expect, warnings }) => {
     await writeAll(`${base}/config`, { "a.yaml": "1", "b.yml": "2" });
     const source = await start({ root: base });
@@ -382,7 +378,7 @@ Deno.test("createFileSource() warns of each misnamed file once", async () => {
   });
 });
 
-Deno.test("createFileSource() sees edits of the file that a link leads to", async () => {
+Deno.test("FileSource sees edits of the file that a link leads to", async () => {
   await withBench(async ({ base, start, expect }) => {
     await writeAll(`${base}/config`, {});
     await Deno.writeTextFile(`${base}/target`, "1");
@@ -394,7 +390,7 @@ Deno.test("createFileSource() sees edits of the file that a link leads to", asyn
   });
 });
 
-Deno.test("createFileSource() passes over pipes, devices and directories with one warning each", async () => {
+Deno.test("FileSource passes over pipes, devices and directories with one warning each", async () => {
   await withBench(async ({ base, start, expect, warnings }) => {
     const config = `${base}/config`;
     await writeAll(config, { "a.yaml": "1" });
@@ -422,7 +418,7 @@ Deno.test("createFileSource() passes over pipes, devices and directories with on
   });
 });
 
-Deno.test("createFileSource() says that a read hangs, begins no other one, and goes on when it ends", async () => {
+Deno.test("FileSource says that a read hangs, begins no other one, and goes on when it ends", async () => {
   await withBench(async ({ base, start, expect }) => {
     await writeAll(`${base}/config`, { "a.yaml": "1" });
     const hang = Promise.withResolvers<void>();
@@ -450,7 +446,7 @@ Deno.test("createFileSource() says that a read hangs, begins no other one, and g
   });
 });
 
-Deno.test("createFileSource() stops while a read hangs", async () => {
+Deno.test("FileSource stops while a read hangs", async () => {
   await withBench(async ({ base, start }) => {
     await writeAll(`${base}/config`, { "a.yaml": "1" });
     const hang = Promise.withResolvers<never>();
@@ -473,7 +469,7 @@ Deno.test("createFileSource() stops while a read hangs", async () => {
   });
 });
 
-Deno.test("createFileSource() delivers nothing after stop, and stops in the middle of a read", async () => {
+Deno.test("FileSource delivers nothing after stop, and stops in the middle of a read", async () => {
   await withBench(async ({ base, start, delivered }) => {
     await writeAll(`${base}/config`, { "a.yaml": "1" });
     const source = await start({ root: base });
@@ -490,10 +486,10 @@ Deno.test("createFileSource() delivers nothing after stop, and stops in the midd
   });
 });
 
-Deno.test("createFileSource() tolerates stop before start", async () => {
+Deno.test("FileSource tolerates stop before start", async () => {
   const directory = await Deno.makeTempDir();
   let delivered = 0;
-  const source = createFileSource({
+  const source = new FileSource({
     root: directory,
     subdirectory: "",
     appDirectory: "",

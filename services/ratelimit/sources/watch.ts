@@ -14,22 +14,8 @@ import { join } from "node:path";
 import { type Clock, steadyClock, type Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 
-/** Watches paths from its start to its stop. */
-export interface PathWatcher {
-  /**
-   * Begins to watch. A change after this has resolved is noticed; what is
-   * there already is for the caller to read. A second start does nothing.
-   */
-  start(): Promise<void>;
-  /**
-   * Ends the watch and waits for a running `onChange`, so it must not be
-   * awaited in there. Double stop and stop before start do no harm.
-   */
-  stop(): Promise<void>;
-}
-
 /** What is watched, and who is notified. */
-export interface PathWatcherOptions {
+interface PathWatcherOptions {
   /**
    * Files and directories to watch; of a directory its own entries, not what
    * is below them. Asked again at each look. None of them need exist.
@@ -69,12 +55,8 @@ const LOOK_SHARE = 20;
  */
 const MAX_ENTRIES = 20_000;
 
-/** Makes a watcher of `paths`. */
-export function createPathWatcher(options: PathWatcherOptions): PathWatcher {
-  return new Watcher(options);
-}
-
-class Watcher implements PathWatcher {
+/** Watches paths from its start to its stop. */
+export class PathWatcher {
   readonly #options: PathWatcherOptions;
   readonly #clock: Clock;
   #state: "idle" | "started" | "stopped" = "idle";
@@ -83,11 +65,16 @@ class Watcher implements PathWatcher {
   #seen = "";
   #toldMs = 0;
 
+  /** Idle until `start()`. */
   constructor(options: PathWatcherOptions) {
     this.#options = options;
     this.#clock = steadyClock(options.clock);
   }
 
+  /**
+   * Begins to watch. A change after this has resolved is noticed; what is
+   * there already is for the caller to read. A second start does nothing.
+   */
   async start(): Promise<void> {
     if (this.#state !== "idle") return;
     this.#state = "started";
@@ -99,6 +86,10 @@ class Watcher implements PathWatcher {
     this.#lookIn(nextMs);
   }
 
+  /**
+   * Ends the watch and waits for a running `onChange`, so it must not be
+   * awaited in there. Double stop and stop before start do no harm.
+   */
   async stop(): Promise<void> {
     this.#state = "stopped";
     this.#timer?.cancel();

@@ -3,7 +3,7 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { makePipe } from "../../../tests/support/make_pipe.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { createPathWatcher } from "./watch.ts";
+import { PathWatcher } from "./watch.ts";
 
 interface Watched {
   /** The real path of a folder that is removed afterwards. */
@@ -38,7 +38,7 @@ async function watching(
     error: (message, fields) => errors.push(`${message}: ${fields?.error}`),
   };
   let calls = 0;
-  const watcher = createPathWatcher({
+  const watcher = new PathWatcher({
     paths: () => paths(base),
     onChange() {
       calls += 1;
@@ -78,7 +78,7 @@ function swapLink(target: string, link: string): void {
   Deno.renameSync(`${link}.next`, link);
 }
 
-Deno.test("createPathWatcher() notices each way to change a file", async () => {
+Deno.test("PathWatcher notices each way to change a file", async () => {
   await watching(
     { prepare: (base) => Deno.writeTextFileSync(`${base}/a.yaml`, "1") },
     async ({ base, expectCall }) => {
@@ -102,7 +102,7 @@ Deno.test("createPathWatcher() notices each way to change a file", async () => {
   );
 });
 
-Deno.test("createPathWatcher() makes one call of a burst", async () => {
+Deno.test("PathWatcher makes one call of a burst", async () => {
   await watching({}, async ({ base, expectCall }) => {
     await expectCall("burst", () => {
       for (let file = 0; file < 50; file++) {
@@ -112,7 +112,7 @@ Deno.test("createPathWatcher() makes one call of a burst", async () => {
   });
 });
 
-Deno.test("createPathWatcher() opens nothing that a directory holds", async () => {
+Deno.test("PathWatcher opens nothing that a directory holds", async () => {
   await watching({
     prepare: (base) => {
       makePipe(`${base}/before.yaml`);
@@ -134,7 +134,7 @@ Deno.test("createPathWatcher() opens nothing that a directory holds", async () =
   });
 });
 
-Deno.test("createPathWatcher() does not take reading for a change", async () => {
+Deno.test("PathWatcher does not take reading for a change", async () => {
   await watching(
     { prepare: (base) => Deno.writeTextFileSync(`${base}/a.yaml`, "1") },
     async ({ base, look }) => {
@@ -144,7 +144,7 @@ Deno.test("createPathWatcher() does not take reading for a change", async () => 
   );
 });
 
-Deno.test("createPathWatcher() leaves out what is beside a watched file and below a directory", async () => {
+Deno.test("PathWatcher leaves out what is beside a watched file and below a directory", async () => {
   await watching({
     paths: (base) => [`${base}/tls.crt`, `${base}/config`],
     prepare: (base) =>
@@ -160,7 +160,7 @@ Deno.test("createPathWatcher() leaves out what is beside a watched file and belo
   });
 });
 
-Deno.test("createPathWatcher() notices every swap of a mounted ConfigMap", async () => {
+Deno.test("PathWatcher notices every swap of a mounted ConfigMap", async () => {
   await watching({
     paths: (base) => [base],
     prepare: (base) => {
@@ -181,7 +181,7 @@ Deno.test("createPathWatcher() notices every swap of a mounted ConfigMap", async
   });
 });
 
-Deno.test("createPathWatcher() follows a file through its links when they are swapped", async () => {
+Deno.test("PathWatcher follows a file through its links when they are swapped", async () => {
   await watching({
     paths: (base) => [`${base}/mount/tls.crt`],
     prepare: (base) => {
@@ -207,7 +207,7 @@ Deno.test("createPathWatcher() follows a file through its links when they are sw
   });
 });
 
-Deno.test("createPathWatcher() looks behind a root link after each swap", async () => {
+Deno.test("PathWatcher looks behind a root link after each swap", async () => {
   await watching({
     paths: (base) => [`${base}/current/config`],
     prepare: (base) => {
@@ -232,7 +232,7 @@ Deno.test("createPathWatcher() looks behind a root link after each swap", async 
   });
 });
 
-Deno.test("createPathWatcher() survives removal and making again, twice", async () => {
+Deno.test("PathWatcher survives removal and making again, twice", async () => {
   await watching({
     paths: (base) => [`${base}/a/config`],
     prepare: (base) => Deno.mkdirSync(`${base}/a/config`, { recursive: true }),
@@ -272,7 +272,7 @@ Deno.test("createPathWatcher() survives removal and making again, twice", async 
   });
 });
 
-Deno.test("createPathWatcher() calls now and then although nothing has changed", async () => {
+Deno.test("PathWatcher calls now and then although nothing has changed", async () => {
   await watching({}, async ({ look }) => {
     let calls = 0;
     for (let second = 0; second < 90; second++) calls += await look();
@@ -280,7 +280,7 @@ Deno.test("createPathWatcher() calls now and then although nothing has changed",
   });
 });
 
-Deno.test("createPathWatcher() sees a change during onChange, and never calls twice at once", async () => {
+Deno.test("PathWatcher sees a change during onChange, and never calls twice at once", async () => {
   const gates: PromiseWithResolvers<void>[] = [];
   await watching({
     onChange() {
@@ -305,7 +305,7 @@ Deno.test("createPathWatcher() sees a change during onChange, and never calls tw
   });
 });
 
-Deno.test("createPathWatcher() goes on when onChange fails", async () => {
+Deno.test("PathWatcher goes on when onChange fails", async () => {
   await watching({
     onChange() {
       throw new Error("no such thing");
@@ -322,9 +322,9 @@ Deno.test("createPathWatcher() goes on when onChange fails", async () => {
   });
 });
 
-Deno.test("createPathWatcher() tolerates double stop, stop before start and start after stop", async () => {
+Deno.test("PathWatcher tolerates double stop, stop before start and start after stop", async () => {
   const clock = new FakeClock();
-  const watcher = createPathWatcher({
+  const watcher = new PathWatcher({
     paths: () => ["/"],
     onChange: () => {},
     clock,

@@ -13,8 +13,8 @@ import type { StatChange, StatsReader } from "./stats_reader.ts";
 import type { StatTags } from "./statsd_line.ts";
 import type { TimerIntervalValues } from "./stat_cell.ts";
 
-/** Settings of {@linkcode createLogSink}. */
-export interface LogSinkOptions {
+/** Settings of {@linkcode LogSink}. */
+interface LogSinkOptions {
   /** Milliseconds between two flushes. */
   readonly flushIntervalMs: number;
   /** Where the statistics are. */
@@ -33,32 +33,19 @@ export interface LogSinkOptions {
   readonly tags?: StatTags;
 }
 
-/** Writes statistics at intervals. */
-export interface LogSink {
-  /** Begins to flush. */
-  start(): void;
-  /** Writes what has changed now. */
-  flush(): void;
-  /** Flushes once more and ends. */
-  stop(): void;
-}
-
 /**
- * Makes a sink that is idle until `start()`. Each flush writes a line for every
- * statistic that has changed since the last one:
+ * Writes statistics at intervals. Each flush writes a line for every statistic
+ * that has changed since the last one:
  *
  * - `{"name":"…","kind":"counter","value":2,"total":7}`, value = growth,
  * - `{"name":"…","kind":"gauge","value":3}`,
- * - `{"name":"…","kind":"timer","value":{"count":2,"sumMs":9,"p50Ms":4,"p99Ms":5,"maxMs":5}}`,
+ * -
+ * `{"name":"…","kind":"timer","value":{"count":2,"sumMs":9,"p50Ms":4,"p99Ms":5,"maxMs":5}}`,
  *   over the interval, percentiles from a sample of at most 100 values.
  *
  * When `write` throws, the rest of the flush is kept for the next one.
  */
-export function createLogSink(options: LogSinkOptions): LogSink {
-  return new LineSink(options);
-}
-
-class LineSink implements LogSink {
+export class LogSink {
   readonly #options: LogSinkOptions;
   readonly #tags: { readonly tags?: StatTags };
   #reader: StatsReader | undefined;
@@ -66,12 +53,14 @@ class LineSink implements LogSink {
   #stopped = false;
   #warned = false;
 
+  /** Idle until `start()`. */
   constructor(options: LogSinkOptions) {
     this.#options = options;
     const { tags = {} } = options;
     this.#tags = Object.keys(tags).length > 0 ? { tags } : {};
   }
 
+  /** Begins to flush. */
   start(): void {
     if (this.#reader !== undefined || this.#stopped) return;
     const { clock, flushIntervalMs, registry } = this.#options;
@@ -82,6 +71,7 @@ class LineSink implements LogSink {
     this.#reader = registry.openReader();
   }
 
+  /** Writes what has changed now. */
   flush(): void {
     const reader = this.#reader;
     if (reader === undefined || this.#stopped) return;
@@ -100,6 +90,7 @@ class LineSink implements LogSink {
     }
   }
 
+  /** Flushes once more and ends. */
   stop(): void {
     if (this.#stopped) return;
     this.flush();

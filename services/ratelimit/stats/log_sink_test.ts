@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { createLogSink } from "./log_sink.ts";
+import { LogSink } from "./log_sink.ts";
 import { createStatsRegistry } from "./registry.ts";
 
 function setUp(write?: (line: string) => void) {
@@ -15,7 +15,7 @@ function setUp(write?: (line: string) => void) {
     warn: (message) => warnings.push(message),
     error() {},
   };
-  const sink = createLogSink({
+  const sink = new LogSink({
     flushIntervalMs: 10_000,
     registry,
     clock,
@@ -72,7 +72,7 @@ Deno.test("log sink flushes once more at stop and then not again", () => {
 Deno.test("log sink writes tags on every line", () => {
   const lines: string[] = [];
   const { clock, registry } = setUp();
-  const sink = createLogSink({
+  const sink = new LogSink({
     flushIntervalMs: 1,
     registry,
     clock,
@@ -114,7 +114,7 @@ Deno.test("log sink warns once when it cannot write, and loses nothing", () => {
 });
 
 Deno.test("log sink refuses an interval of nothing", () => {
-  const sink = createLogSink({
+  const sink = new LogSink({
     flushIntervalMs: 0,
     registry: createStatsRegistry(),
     clock: new FakeClock(),

@@ -26,7 +26,7 @@ import {
   type StatsdLink,
 } from "./statsd_transport.ts";
 
-/** Settings of {@linkcode createStatsdSink}. */
+/** Settings of {@linkcode StatsdSink}. */
 export interface StatsdSinkOptions {
   /** Host name or address of the server. */
   readonly host: string;
@@ -79,37 +79,20 @@ export interface StatsdSinkOptions {
   readonly random?: () => number;
 }
 
-/** Sends statistics at intervals. */
-export interface StatsdSink {
-  /** Begins to connect, in the background, and to flush. Does not wait. */
-  start(): void;
-  /**
-   * Sends what has changed now. Resolves when it is sent or cannot be; never
-   * rejects. One already under way is waited for instead.
-   */
-  flush(): Promise<void>;
-  /** Flushes once more, within `stopTimeoutMs`, and lets the server go. */
-  stop(): Promise<void>;
-}
-
 const firstRetryMs = 500;
 const longestRetryMs = 30_000;
 
 /**
- * Makes a sink that is idle until `start()`.
+ * Sends statistics at intervals.
  *
  * A server that cannot be reached, goes away or takes no bytes costs one
  * warning, until two flushes in a row went through one connection; it is tried
- * again after 0.5 s to 30 s. Counters go on gathering meanwhile; the payload
+ * again after 0.5 s to 30 s. Counters go on counting meanwhile; the payload
  * that was being written is sent again, timers lose theirs. What the system had
  * accepted for a server that then went away is lost: the protocol has no
  * receipts.
  */
-export function createStatsdSink(options: StatsdSinkOptions): StatsdSink {
-  return new LinkSink(options);
-}
-
-class LinkSink implements StatsdSink {
+export class StatsdSink {
   readonly #options: StatsdSinkOptions;
   readonly #dial: StatsdDial;
   readonly #tagged: (name: string) => string;
@@ -127,6 +110,7 @@ class LinkSink implements StatsdSink {
   #flushesOnLink = 0;
   #warned = false;
 
+  /** Idle until `start()`. */
   constructor(options: StatsdSinkOptions) {
     this.#options = options;
     this.#dial = options.protocol === "udp" ? dialStatsdUdp : dialStatsdTcp;
@@ -135,6 +119,7 @@ class LinkSink implements StatsdSink {
     this.#linkTimeoutMs = options.linkTimeoutMs ?? 5_000;
   }
 
+  /** Begins to connect, in the background, and to flush. Does not wait. */
   start(): void {
     if (this.#reader !== undefined || this.#stopped !== undefined) return;
     const { registry, clock, flushIntervalMs, maxTimerSamples = 100 } =
@@ -150,12 +135,17 @@ class LinkSink implements StatsdSink {
     this.#connect();
   }
 
+  /**
+   * Sends what has changed now. Resolves when it is sent or cannot be; never
+   * rejects. One already under way is waited for instead.
+   */
   flush(): Promise<void> {
     return this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined;
     });
   }
 
+  /** Flushes once more, within `stopTimeoutMs`, and lets the server go. */
   stop(): Promise<void> {
     return this.#stopped ??= this.#stop();
   }

@@ -5,7 +5,7 @@ import { StatsdServer } from "../../../tests/support/statsd_server.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
 import { createStatsRegistry } from "./registry.ts";
-import { createStatsdSink, type StatsdSinkOptions } from "./statsd_sink.ts";
+import { StatsdSink, type StatsdSinkOptions } from "./statsd_sink.ts";
 
 Deno.test("statsd sink sends what has changed at each flush over TCP", async () => {
   await using server = await StatsdServer.listen();
@@ -326,7 +326,7 @@ function setUp(port: number, options: Partial<StatsdSinkOptions> = {}) {
     warn: note(log.warn),
     error: note(log.warn),
   };
-  const sink = createStatsdSink({
+  const sink = new StatsdSink({
     host: "127.0.0.1",
     port,
     flushIntervalMs: 10_000,

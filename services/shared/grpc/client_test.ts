@@ -1,7 +1,7 @@
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { createGrpcClient, forwardGrpcJsLog } from "./client.ts";
 import { GRPC_JS_ENVIRONMENT } from "./grpc_js_environment.ts";
-import { createH2GrpcServer } from "./h2_server.ts";
+import { H2GrpcServer } from "./h2_server.ts";
 import { GRPC_STATUS, type GrpcAnswer, GrpcFailure } from "./method.ts";
 import { experimental, logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
@@ -121,7 +121,7 @@ async function withPlainServer(
   body: (target: string, entered: Promise<void>) => Promise<void>,
 ): Promise<void> {
   const entered = Promise.withResolvers<void>();
-  const server = createH2GrpcServer({
+  const server = new H2GrpcServer({
     address: { kind: "tcp", host: "127.0.0.1", port: 0 },
     logger: new RecordingLogger(),
     methods: {

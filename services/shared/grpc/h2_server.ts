@@ -102,12 +102,8 @@ export interface H2GrpcServerOptions {
   readonly clock?: Clock;
 }
 
-/** A server of `methods` at `address`; nothing is open before `start()`. */
-export function createH2GrpcServer(options: H2GrpcServerOptions): GrpcServer {
-  return new H2GrpcServer(options);
-}
-
-class H2GrpcServer implements GrpcServer {
+/** A server of `methods` at `address`. */
+export class H2GrpcServer implements GrpcServer {
   readonly #options: H2GrpcServerOptions;
   readonly #engine: H2Engine;
   readonly #connections = new Set<H2Connection>();
@@ -116,6 +112,7 @@ class H2GrpcServer implements GrpcServer {
   #starting: Promise<Listener> | undefined;
   #stopping: Promise<void> | undefined;
 
+  /** Nothing is open before `start()`. */
   constructor(options: H2GrpcServerOptions) {
     this.#options = options;
     this.#engine = new H2Engine({

@@ -1,7 +1,7 @@
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import { createH2GrpcServer, type H2GrpcServerOptions } from "./h2_server.ts";
+import { H2GrpcServer, type H2GrpcServerOptions } from "./h2_server.ts";
 import type { GrpcServer } from "./method.ts";
 import { assert, assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
@@ -11,7 +11,7 @@ const PATH = "/test.Test/Wait";
 /** The age is a tenth more at most, and the wheel a tick late. */
 const PAST_AGE = 1.2;
 
-Deno.test("createH2GrpcServer() tells how many calls a connection may have open", async () => {
+Deno.test("H2GrpcServer tells how many calls a connection may have open", async () => {
   for (const [asked, told] of [[undefined, 1_000], [7, 7]] as const) {
     const options = asked === undefined ? {} : { maxConcurrentStreams: asked };
     await withServer(options, async ({ session }) => {
@@ -25,7 +25,7 @@ Deno.test("createH2GrpcServer() tells how many calls a connection may have open"
   }
 });
 
-Deno.test("createH2GrpcServer() closes a connection at its age and lets its calls finish", async () => {
+Deno.test("H2GrpcServer closes a connection at its age and lets its calls finish", async () => {
   const clock = new FakeClock();
   const options = { maxConnectionAgeMs: 1_000, clock };
   await withServer(options, async ({ session, gate }) => {
@@ -41,7 +41,7 @@ Deno.test("createH2GrpcServer() closes a connection at its age and lets its call
   });
 });
 
-Deno.test("createH2GrpcServer() closes a connection at its age that has no call", async () => {
+Deno.test("H2GrpcServer closes a connection at its age that has no call", async () => {
   const clock = new FakeClock();
   const options = { maxConnectionAgeMs: 1_000, clock };
   await withServer(options, async ({ session, gate }) => {
@@ -54,7 +54,7 @@ Deno.test("createH2GrpcServer() closes a connection at its age that has no call"
   });
 });
 
-Deno.test("createH2GrpcServer() breaks a connection when the grace past its age is over", async () => {
+Deno.test("H2GrpcServer breaks a connection when the grace past its age is over", async () => {
   const clock = new FakeClock();
   const options = {
     maxConnectionAgeMs: 1_000,
@@ -95,7 +95,7 @@ Deno.test("GrpcServer.stop() waits for the calls of a connection past its age", 
   });
 });
 
-Deno.test("createH2GrpcServer() turns connections away beyond its limit, with one line", async () => {
+Deno.test("H2GrpcServer turns connections away beyond its limit, with one line", async () => {
   await withServer({ maxConnections: 2 }, async ({ session, gate, log }) => {
     gate.release();
     const first = session();
@@ -118,7 +118,7 @@ Deno.test("createH2GrpcServer() turns connections away beyond its limit, with on
   });
 });
 
-Deno.test("createH2GrpcServer() answers a message larger than all windows", async () => {
+Deno.test("H2GrpcServer answers a message larger than all windows", async () => {
   const big = new Uint8Array(3_000_000).map((_, at) => at % 251);
   const methods = {
     [PATH]: { kind: "unary", handle: () => big },
@@ -157,7 +157,7 @@ async function withServer(
   const entered = Promise.withResolvers<void>();
   const open = Promise.withResolvers<void>();
   const log = new RecordingLogger();
-  const server = createH2GrpcServer({
+  const server = new H2GrpcServer({
     address: { kind: "tcp", host: "127.0.0.1", port: 0 },
     logger: log,
     methods: {

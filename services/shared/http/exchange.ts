@@ -90,3 +90,8 @@ export interface HttpResponse {
 export type HttpHandler = (
   request: HttpRequest,
 ) => HttpResponse | Promise<HttpResponse>;
+
+/** A request id that was never used before. */
+export function newRequestId(): string {
+  return `req_${crypto.randomUUID().replaceAll("-", "")}`;
+}

@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { HttpResponse } from "../http/exchange.ts";
-import { newRequestId } from "../http/new_request_id.ts";
+import { type HttpResponse, newRequestId } from "../http/exchange.ts";
 import { PROBLEM_MEDIA_TYPE } from "../http/problem.ts";
 import { STATUS_TEXT } from "@std/http/status";
 import { Buffer } from "node:buffer";

@@ -1,11 +1,11 @@
 /**
- * Headers that requests of any route may have: its id and trace, what the client
- * prefers (RFC 7240), the type of the body (RFC 9110, 8.3).
+ * Headers that requests of any route may have: its id and trace, what the
+ * client prefers (RFC 7240), the type of the body (RFC 9110, 8.3).
  *
  * @module
  */
 
-import { newRequestId } from "../../shared/http/new_request_id.ts";
+import { newRequestId } from "../../shared/http/exchange.ts";
 import type { AnswerHeaders } from "./answer.ts";
 
 /** A place in a distributed trace (W3C Trace Context, 3.2). */

@@ -4,7 +4,7 @@ import {
   assertMatch,
   assertNotEquals,
 } from "@std/assert";
-import { newRequestId } from "../../shared/http/new_request_id.ts";
+import { newRequestId } from "../../shared/http/exchange.ts";
 import {
   parseTraceParent,
   prefersMinimal,

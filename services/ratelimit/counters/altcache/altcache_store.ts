@@ -6,20 +6,19 @@
 
 import { type Clock, steadyClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { getCommand } from "./memcached/protocol.ts";
-import type { MemcachedTls } from "./memcached/socket.ts";
-import type { SrvResolver } from "./memcached/srv_watch.ts";
 import { waitAtMost } from "../../../shared/settled.ts";
-import { AltcacheCall } from "./altcache_call.ts";
-import { AltcacheChanges, type SettledChange } from "./altcache_changes.ts";
-import { type AltcachePlan, planAltcacheBatch } from "./altcache_plan.ts";
-import { AltcacheFaultLog } from "./altcache_fault_log.ts";
-import { AltcacheServers, type AltcacheSource } from "./altcache_servers.ts";
 import type {
   CounterAnswer,
   CounterBatch,
   CounterStore,
 } from "../counter_store.ts";
+import { AltcacheCall } from "./altcache_call.ts";
+import { AltcacheChanges, type SettledChange } from "./altcache_changes.ts";
+import { type AltcachePlan, planAltcacheBatch } from "./altcache_plan.ts";
+import { AltcacheServers, type AltcacheSource } from "./altcache_servers.ts";
+import { getCommand } from "./memcached/protocol.ts";
+import type { MemcachedTls } from "./memcached/socket.ts";
+import type { SrvResolver } from "./memcached/srv_watch.ts";
 
 /** How an {@linkcode AltcacheStore} is made. */
 export interface AltcacheStoreOptions {
@@ -91,15 +90,8 @@ export interface AltcacheStoreOptions {
   readonly random?: () => number;
   /** The time. */
   readonly clock: Clock;
-  /** Called when a server becomes usable and unusable. */
+  /** Gets a line when a server becomes usable and unusable. */
   readonly logger: Logger;
-}
-
-/** Makes a store that keeps its counters on memcached servers. */
-export function createAltcacheStore(
-  options: AltcacheStoreOptions,
-): AltcacheStore {
-  return new AltcacheStore(options);
 }
 
 /**
@@ -255,5 +247,49 @@ export class AltcacheStore implements CounterStore {
   #onSettled({ server, changes, failure }: SettledChange): void {
     this.#changeFaults.note(server, failure);
     if (failure !== undefined) this.#options.onIncrementError?.(changes);
+  }
+}
+
+/** How an {@linkcode AltcacheFaultLog} is made. */
+interface AltcacheFaultLogOptions {
+  /** The time. */
+  readonly clock: Clock;
+  /** Takes the lines. */
+  readonly logger: Logger;
+  /** The line when a server begins to fail. */
+  readonly failing: string;
+  /** The line when it works again. */
+  readonly working: string;
+}
+
+/** A server that failed less than this ago is not said to work again. */
+const QUIET_MS = 1_000;
+
+/** Logs when a server begins to fail and when it works again. */
+export class AltcacheFaultLog {
+  readonly #options: AltcacheFaultLogOptions;
+  readonly #failedMs = new Map<string, number>();
+
+  /** A log that assumes that all servers work. */
+  constructor(options: AltcacheFaultLogOptions) {
+    this.#options = options;
+  }
+
+  /** Records that something worked on a server, or why it did not. */
+  note(server: string, failure: string | undefined): void {
+    const { clock, logger, failing, working } = this.#options;
+    const failedMs = this.#failedMs.get(server);
+    if (failure !== undefined) {
+      this.#failedMs.set(server, clock.nowMs());
+      if (failedMs === undefined) {
+        logger.warn(failing, { server, reason: failure });
+      }
+    } else if (
+      failedMs !== undefined &&
+      Math.abs(clock.nowMs() - failedMs) >= QUIET_MS
+    ) {
+      this.#failedMs.delete(server);
+      logger.info(working, { server });
+    }
   }
 }

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import {
   type ScriptedClient,
@@ -6,8 +6,9 @@ import {
 } from "../../../../tests/support/scripted_server.ts";
 import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { systemClock } from "../../../shared/clock.ts";
-import { type AltcacheStore, createAltcacheStore } from "./altcache_store.ts";
 import type { CounterAnswer } from "../counter_store.ts";
+import { AltcacheFaultLog, AltcacheStore } from "./altcache_store.ts";
+import { assert, assertEquals } from "@std/assert";
 
 function storeOn(
   port: number,
@@ -17,7 +18,7 @@ function storeOn(
     readonly onIncrementError?: (lost: number) => void;
   } = {},
 ): AltcacheStore {
-  return createAltcacheStore({
+  return new AltcacheStore({
     source: { kind: "list", addresses: [{ host: "127.0.0.1", port }] },
     clock: systemClock,
     logger: new RecordingLogger(),
@@ -170,4 +171,29 @@ Deno.test("AltcacheStore.start() returns at once and apply() is unavailable with
   assertEquals((await hit(store, 1)).kind, "unavailable");
   await store.stop();
   assertEquals(await hit(store, 1), { kind: "unavailable", reason: "stopped" });
+});
+
+Deno.test("AltcacheFaultLog.note() logs a change of state once for each server", () => {
+  const clock = new FakeClock();
+  const logger = new RecordingLogger();
+  const log = new AltcacheFaultLog({
+    clock,
+    logger,
+    failing: "fails",
+    working: "works",
+  });
+  log.note("a", undefined);
+  log.note("a", "full");
+  log.note("b", "full");
+  for (let i = 0; i < 100; i++) {
+    log.note("a", i % 2 === 0 ? undefined : "full");
+  }
+  clock.advance(1_000);
+  log.note("a", undefined);
+  log.note("a", undefined);
+  log.note("a", "full");
+  assertEquals(
+    logger.lines.map(({ message, fields }) => `${message} ${fields.server}`),
+    ["fails a", "fails b", "works a", "fails a"],
+  );
 });

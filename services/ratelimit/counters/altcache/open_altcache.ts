@@ -10,7 +10,7 @@ import type { RateLimitSettings } from "../../settings.ts";
 import type { Stats } from "../../stats/stats.ts";
 import { type OpenStoreOutcome, readTlsFiles } from "../open_store.ts";
 import { parseAltcacheSource } from "./altcache_servers.ts";
-import { createAltcacheStore } from "./altcache_store.ts";
+import { AltcacheStore } from "./altcache_store.ts";
 
 /** What an ALTCACHE needs beside its settings. */
 export interface OpenAltcacheParts {
@@ -49,7 +49,7 @@ export async function openAltcache(
     : undefined;
   if (files?.kind === "invalid") return files;
   const lost = stats.counter("ratelimit.altcache.increments_lost");
-  const store = createAltcacheStore({
+  const store = new AltcacheStore({
     source: parsed.source,
     tls: files?.tls,
     timeoutMs: settings.altcacheTimeoutMs,

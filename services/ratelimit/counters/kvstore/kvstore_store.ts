@@ -109,13 +109,8 @@ export interface KvstoreStoreOptions {
   readonly random?: () => number;
   /** The time. */
   readonly clock: Clock;
-  /** Called when the server becomes usable and unusable. */
+  /** Gets a line when the server becomes usable and unusable. */
   readonly logger: Logger;
-}
-
-/** Makes a store that keeps its counters on Redis servers. */
-export function createKvstoreStore(options: KvstoreStoreOptions): KvstoreStore {
-  return new KvstoreStore(options);
 }
 
 /**

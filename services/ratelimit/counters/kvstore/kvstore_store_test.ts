@@ -4,7 +4,7 @@ import { systemClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { CounterBatch } from "../counter_store.ts";
 import type { RedisAddress } from "./redis/address.ts";
-import { createKvstoreStore, type KvstoreStore } from "./kvstore_store.ts";
+import { KvstoreStore } from "./kvstore_store.ts";
 
 /** A server that answers as the test says. */
 interface ScriptedServer extends AsyncDisposable {
@@ -76,7 +76,7 @@ function scriptedServer(
 }
 
 function storeFor(server: ScriptedServer, timeoutMs = 5_000): KvstoreStore {
-  return createKvstoreStore({
+  return new KvstoreStore({
     address: server.address,
     poolSize: 1,
     timeoutMs,

@@ -9,9 +9,9 @@ import type { Logger } from "../../../shared/logger.ts";
 import { parseRedisAuth } from "./redis/address.ts";
 import { parseRedisTarget, type RedisTargetType } from "./redis/target.ts";
 import type { RateLimitSettings } from "../../settings.ts";
-import { createKvstoreStore } from "./kvstore_store.ts";
+import { KvstoreStore } from "./kvstore_store.ts";
 import type { OpenStoreOutcome, TlsMaterial } from "../open_store.ts";
-import { createSplitStore } from "../split_store.ts";
+import { SplitStore } from "../split_store.ts";
 
 /** What a KVSTORE needs beside its settings. */
 export interface OpenKvstoreParts {
@@ -51,7 +51,7 @@ export function openKvstore(
   if (other.kind === "invalid" || !settings.perSecond) return other;
   const perSecond = openServer(perSecondServer(settings), common);
   if (perSecond.kind === "invalid") return perSecond;
-  const store = createSplitStore({
+  const store = new SplitStore({
     perSecond: perSecond.store,
     other: other.store,
   });
@@ -80,7 +80,7 @@ function openServer(
   }
   const auth = parseRedisAuth(server.auth) ?? parsed.auth;
   const sentinelAuth = parseRedisAuth(server.sentinelAuth);
-  const store = createKvstoreStore({
+  const store = new KvstoreStore({
     name: server.name,
     address: parsed.address,
     auth,

@@ -40,7 +40,7 @@ interface MemcachedNodeOptions {
   readonly clock: Clock;
   /** Gives a number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /** Called when the server becomes reachable and unreachable. */
+  /** Gets a line when the server becomes reachable and unreachable. */
   readonly logger: Logger;
 }
 

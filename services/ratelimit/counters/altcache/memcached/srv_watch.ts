@@ -48,7 +48,7 @@ interface SrvWatchOptions {
   readonly clock: Clock;
   /** Gives a number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /** Called when the list changes, and when look-ups begin to fail. */
+  /** Gets a line when the list changes, and when look-ups begin to fail. */
   readonly logger: Logger;
   /** Is called with a list that differs from the last one. */
   readonly onAddresses: (addresses: readonly MemcachedAddress[]) => void;

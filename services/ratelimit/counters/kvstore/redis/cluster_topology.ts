@@ -105,7 +105,9 @@ interface ClusterTopologyOptions
   readonly name: string;
   /** Gives a number from 0 up to, not including, 1. */
   readonly random: () => number;
-  /** Called when the cluster gets other masters, and when no map is found. */
+  /**
+   * Gets a line when the cluster gets other masters, and when no map is found.
+   */
   readonly logger: Logger;
   /** Whether a node can be expected to answer; those are asked first. */
   readonly isUp: (address: RedisAddress) => boolean;

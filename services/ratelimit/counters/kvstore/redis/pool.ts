@@ -139,7 +139,7 @@ export interface RedisPoolOptions
    * @default not reported
    */
   readonly onChange?: (reason?: string) => void;
-  /** Called when the server becomes reachable and unreachable. */
+  /** Gets a line when the server becomes reachable and unreachable. */
   readonly logger: Logger;
 }
 

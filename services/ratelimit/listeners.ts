@@ -1,15 +1,62 @@
 /**
- * The listeners for everybody, gRPC and HTTP: opened together, once there are
- * rules to decide by.
+ * The listeners of the service: opening one with an error that names its
+ * setting, and the two that open with the first rules.
  *
  * @module
  */
 
-import type { GrpcServer } from "../shared/grpc/method.ts";
-import type { HttpServer } from "../shared/http/server.ts";
-import type { Part } from "../shared/stopper.ts";
+import type { GrpcAddress, GrpcServer } from "../shared/grpc/method.ts";
+import type { HttpServer, ListenAddress } from "../shared/http/server.ts";
 import type { Logger } from "../shared/logger.ts";
-import { opened, shownGrpcAddress, shownHttpAddress } from "./open_listener.ts";
+import type { Part } from "../shared/stopper.ts";
+
+/** What a listener is called and where its address comes from. */
+export interface ListenerNames {
+  /** Such as `gRPC`. */
+  readonly what: string;
+  /** Names of the settings. */
+  readonly settings: string;
+}
+
+/**
+ * Opens a listener.
+ *
+ * @throws {Error} When it can't be opened: names the listener, the reason and
+ * the settings that move it.
+ */
+export async function opened<T>(
+  open: () => Promise<T>,
+  names: ListenerNames,
+): Promise<T> {
+  try {
+    return await open();
+  } catch (cause) {
+    const reason = cause instanceof Deno.errors.AddrInUse
+      ? `its address is taken (${cause.message})`
+      : cause instanceof Error
+      ? cause.message
+      : String(cause);
+    throw new Error(
+      `Cannot open the ${names.what} listener: ${reason}; move it with ` +
+        names.settings,
+      { cause },
+    );
+  }
+}
+
+/** `127.0.0.1:8080`, `[::1]:8080`. */
+export function shownHttpAddress({ hostname, port }: ListenAddress): string {
+  return hostname.includes(":")
+    ? `[${hostname}]:${port}`
+    : `${hostname}:${port}`;
+}
+
+/** As for HTTP, or the path of the socket. */
+function shownGrpcAddress(address: GrpcAddress): string {
+  return address.kind === "unix"
+    ? address.path
+    : shownHttpAddress({ hostname: address.host, port: address.port });
+}
 
 /** The parts of {@linkcode PublicListeners}. */
 interface PublicListenersOptions {
