@@ -19,8 +19,8 @@ export interface AuditFact {
   /** The id of what it was done to. */
   readonly target: string;
   /**
-   * What else is worth knowing; neither secrets nor what names a person, since
-   * the log outlives both.
+   * More facts. They hold neither secrets nor personal data, since the log
+   * outlives both.
    * @default nothing
    */
   readonly detail?: JsonObject;

@@ -1,12 +1,12 @@
 /**
- * Tells a task's history what became of the call at its end. It listens to the
- * ends of the calls, so it hears of each, whether the receiver answered, the time
- * ran out, or the server that made the call was gone.
+ * Records the outcome of the call at a task's end in the task's history. It
+ * listens to changes of the calls' tasks, so it learns of each end, whether the
+ * receiver answered, the time ran out, or the server that made the call died.
  *
- * A report is written in one with the removal of the call's task, so it is
- * written once, and a call that has ended and is still there has not been told
- * of. Those are what a server that died, or a store that failed, left behind: it
- * looks for them at its start and once a minute.
+ * A report is written in one commit with the removal of the call's task, so it
+ * is written once, and a call that has ended and is still there is not reported
+ * yet. A server that died, or a store that failed, may have left some: it looks
+ * for them at its start and once a minute.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import { internalTenant, tenantOfInternal } from "./workers.ts";
 const MAX_TRIES = 5;
 /** How long to wait before the second try; doubled each time. */
 const FIRST_PAUSE_MS = 200;
-/** Time between two looks for calls that were not told of. */
+/** Time between two looks for unreported calls. */
 const INTERVAL_MS = 60_000;
 /** Tenants that are looked at before others get their turn. */
 const PAGE = 500;
@@ -41,7 +41,7 @@ const ATTEMPT_ENDS: readonly HistoryType[] = [
   "lost",
 ];
 
-/** Reports what became of calls. */
+/** Reports the outcomes of calls. */
 export class CallbackReports {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
@@ -102,7 +102,10 @@ export class CallbackReports {
     }
   }
 
-  /** Looks once at all tenants: which of them have calls is not known at first. */
+  /**
+   * Looks once at all tenants, as it is not known at first which of them have
+   * calls.
+   */
   async #survey(): Promise<void> {
     const { repositories } = this.#parts;
     while (!this.#isSurveyed && !this.#isStopped) {
@@ -120,10 +123,10 @@ export class CallbackReports {
     }
   }
 
-  /** Tells of a tenant's calls that have ended, and whether it has others is kept. */
+  /** Reports a tenant's calls that have ended, and remembers whether it has others. */
   async #catchUp(caller: string): Promise<void> {
     const { store } = this.#parts;
-    // Before it is looked at: what is made meanwhile is heard of.
+    // Before the store is read: calls that are made after this are noticed.
     this.#callers.delete(caller);
     let hasCalls = true;
     try {
@@ -141,7 +144,7 @@ export class CallbackReports {
     }
   }
 
-  /** Tries until the report is written; tells whether it is. */
+  /** Tries until the report is written; returns whether it is. */
   async #report(
     call: Task,
     maxTries: number = MAX_TRIES,
@@ -168,9 +171,9 @@ export class CallbackReports {
   }
 
   /**
-   * Writes the report, unless somebody has done so.
+   * Writes the report, unless it is written already.
    *
-   * @returns the call as it is by now, when that is to be told again
+   * @returns the call as it is now, when it has to be reported again
    */
   async #tell(call: Task): Promise<Task | undefined> {
     const { store } = this.#parts;
@@ -192,7 +195,7 @@ export class CallbackReports {
       actor: SYSTEM_ACTOR,
       extraWrites: ({ kind }) => kind === "changed" ? [removal] : [],
     });
-    // Nobody is left to be told.
+    // The task is gone, so there is no history to report to.
     const [removed] = kind === "missing"
       ? await store.commit([{ writes: [removal] }])
       : [];

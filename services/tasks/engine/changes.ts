@@ -28,7 +28,7 @@ export type { EventRequest, Settled } from "./event_plan.ts";
 
 /** Tasks that are read and written together when all running ones change. */
 const PAGE = 500;
-/** How often an event is tried again when the task changes meanwhile. */
+/** How often an event is tried again when another change of the task comes first. */
 const MAX_TRIES = 50;
 
 /** The outcome of an event. */
@@ -36,7 +36,7 @@ export type EventOutcome =
   | Settled
   /** There is no such task. */
   | { readonly kind: "missing" }
-  /** What was to be written along did not fit; nothing was written. */
+  /** The extra writes did not fit; nothing was written. */
   | { readonly kind: "conflict"; readonly reason: ConflictReason };
 
 /** Why a write did not fit. */
@@ -81,14 +81,14 @@ export class TaskChanges {
     this.#listeners.push(listener);
   }
 
-  /** Tells the listeners of a change that was committed elsewhere. */
+  /** Notifies the listeners of a change that was committed elsewhere. */
   announce(previous: Task | undefined, next: Task | undefined): void {
     const placement = next && placementOf(next);
     const change = { previous, next, placement };
     for (const listener of this.#listeners) listener(change);
   }
 
-  /** The rules in force for a task, or for what it is about to be. */
+  /** The rules in force for a task, or for the definition that it is to have. */
   rules(
     task: TaskDefinition & Pick<Task, "tenantId">,
   ): MaybePromise<TaskRules> {
@@ -174,7 +174,7 @@ export class TaskChanges {
       readonly open: readonly number[];
       readonly outcomes: (EventOutcome | undefined)[];
       readonly isFirst: boolean;
-      /** Gives back the room that is taken for what the round makes. */
+      /** Releases the reservations of the tasks that the round makes. */
       readonly rooms: (() => void)[];
     },
   ): Promise<number[]> {
@@ -281,7 +281,7 @@ export class TaskChanges {
     }
   }
 
-  /** Tells the listeners of a plan whose writes were committed. */
+  /** Notifies the listeners of a plan whose writes were committed. */
   announcePlan({ settled, made }: Plan): void {
     if (settled.kind === "changed") {
       this.announce(settled.previous, settled.task);

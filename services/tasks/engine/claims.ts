@@ -49,7 +49,7 @@ const TURN_MEMORY_MS = 600_000;
 export interface ClaimsOptions {
   /** The engine's parts. */
   readonly parts: EngineParts;
-  /** Starts the tasks, and tells what has changed. */
+  /** Starts the tasks, and notifies of changes. */
   readonly changes: TaskChanges;
   /** Counts the attempts that were started. */
   readonly count: (tenantId: string, executions: number) => void;

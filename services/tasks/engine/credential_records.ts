@@ -1,6 +1,6 @@
 /**
- * Finds the credentials that callers present in the records of their tenant, and
- * tells when keys end.
+ * Finds the credentials that callers present in the records of their tenant,
+ * and computes when keys end.
  *
  * @module
  */
@@ -18,10 +18,10 @@ import type { EngineParts } from "./parts.ts";
 /** The kind under which it is kept who a user is at the identity provider. */
 const IDENTITY = "service";
 
-/** How often somebody else may change a user who comes in. */
+/** How often a user who signs in may be changed by others. */
 const MAX_TRIES = 30;
 
-/** A user who comes in, and the writes that tell it. */
+/** A user who signs in, and the writes that record it. */
 interface Entry {
   readonly next: User;
   readonly writes: readonly Write[];
@@ -71,7 +71,7 @@ export class CredentialRecords implements CredentialStore {
   /**
    * The user that a token names: who was tied to its subject, else who has its
    * verified address and is tied to no subject yet; that user is tied to it
-   * now. Whoever comes in is no longer invited.
+   * now. A user who signs in is no longer invited.
    *
    * @throws {Error} when the store fails, or others change the user time and
    * again
@@ -86,8 +86,8 @@ export class CredentialRecords implements CredentialStore {
       const { next, writes } = found.entry;
       const [result] = await this.#parts.store.commit([{ writes }]);
       if (result?.kind === "ok") return next;
-      // Somebody else was faster: what they wrote has to be judged, too. The
-      // user may be tied to another subject by now.
+      // Another change came first and has to be considered. The user may be
+      // tied to another subject by now.
     }
     throw new Error(
       "Cannot let user in: the record was changed by others time and again",
@@ -105,11 +105,11 @@ export class CredentialRecords implements CredentialStore {
     if (identity !== undefined) {
       const user = await repositories.users.get(tenantId, identity.text);
       if (user?.status !== "invited") return user && { user };
-      // Somebody invited anew who had been in before.
+      // A user who signed in before and was invited again.
       return { user, entry: this.#entry(user) };
     }
     // Addresses here are ASCII; other letters may have an ASCII one as their
-    // lower case, and would name somebody else.
+    // lower case, and would name another user.
     if (email === undefined || !/^[\x21-\x7e]+$/.test(email)) return undefined;
     const user = await repositories.users.byAlias(
       tenantId,
@@ -159,7 +159,7 @@ function networksOf(texts: readonly string[]): readonly Network[] {
   });
 }
 
-/** What of a key says when it ends. */
+/** The fields of a key that limit its time. */
 export type EndingKey = Pick<ApiKey, "expiresAtMs" | "replacedUntilMs">;
 
 /** When a key stops working; undefined when never. */
@@ -170,7 +170,7 @@ export function endOfKey(
   return endMs === Infinity ? undefined : endMs;
 }
 
-/** Tells whether a key has stopped working. */
+/** Whether a key has stopped working. */
 export function hasEnded(key: EndingKey, nowMs: number): boolean {
   return (endOfKey(key) ?? Infinity) <= nowMs;
 }

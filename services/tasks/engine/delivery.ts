@@ -43,11 +43,11 @@ export interface DeliveryOptions {
   readonly vault: Vault;
   /** Makes the calls. */
   readonly caller: Pick<PushCaller, "call">;
-  /** Makes what a receiver is told of a task. */
+  /** Makes the view of a task that a receiver is sent. */
   readonly view: TaskView;
 }
 
-/** Makes calls and writes what came of them. */
+/** Makes calls and writes their outcomes. */
 export class Delivery {
   readonly #options: DeliveryOptions;
   readonly #calls = new Map<string, AbortController>();
@@ -63,7 +63,7 @@ export class Delivery {
     if (task.attempt !== undefined) this.#calls.get(task.attempt.id)?.abort();
   }
 
-  /** Ends all calls; their tasks are given back. */
+  /** Ends all calls; their tasks are released. */
   stop(): void {
     this.#isStopped = true;
     for (const call of this.#calls.values()) call.abort();
@@ -94,7 +94,7 @@ export class Delivery {
         cachedTask: task,
       });
     } catch (error) {
-      // The lease ends by itself, and the task goes on then.
+      // The lease ends by itself, and the task continues then.
       this.#options.parts.logger.error(
         "Cannot write the outcome of a push call: the store failed",
         { task: task.id, error: String(error) },
@@ -126,7 +126,7 @@ export class Delivery {
     }
   }
 
-  /** Makes the call and turns what came of it into an event. */
+  /** Makes the call and turns its outcome into an event. */
   async #attempt(
     task: Task,
     { lease, token, signal }: {
@@ -174,7 +174,7 @@ export class Delivery {
     });
   }
 
-  /** What a call comes to whose needs could not be had. */
+  /** The event of a call that could not be prepared. */
   #unprepared(
     task: Task,
     { lease, error }: { readonly lease: LeaseProof; readonly error: unknown },
@@ -204,13 +204,13 @@ export class Delivery {
 export interface MadeCall {
   /** The proof of its lease. */
   readonly lease: LeaseProof;
-  /** Takes the secrets it was given out; there are none if undefined. */
+  /** Removes the secrets that it was given; there are none if undefined. */
   readonly scrubber: Scrubber | undefined;
-  /** Whether its receiver is one of callbacks, who holds no leases. */
+  /** Whether its receiver is that of a callback, which holds no lease. */
   readonly isCallback: boolean;
 }
 
-/** The event that an outcome is for its task, without secrets. */
+/** The event of an outcome, without secrets. */
 export function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
   const { lease, scrubber } = call;
   const verdict = verdictOf(outcome, call);
@@ -246,7 +246,7 @@ export function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
   }
 }
 
-/** What a call means that could not be made. */
+/** The event of a call that could not be made. */
 export function failureEvent(
   lease: LeaseProof,
   { code, message }: { readonly code: string; readonly message: string },
@@ -275,8 +275,8 @@ function verdictOf(
 }
 
 /**
- * What a worker says to a failure is cut when it is judged, and half a secret
- * would not be found any more.
+ * A worker's message about a failure is cut when it is judged, and half a
+ * secret would not be found then.
  */
 function withoutSecrets(
   outcome: PushOutcome,

@@ -14,7 +14,7 @@ import {
 import type { TaskChanges } from "./changes.ts";
 import type { EngineParts } from "./parts.ts";
 
-/** Dependents that are looked at in one go. */
+/** Dependents that are read at once. */
 const PAGE = 100;
 
 /** Follows the tasks that others depend on. */
@@ -24,7 +24,10 @@ export class Dependents {
   readonly #running = new Set<Promise<void>>();
   /** Tenants with blocked tasks, as far as is known: most have none to look for. */
   readonly #census = new BlockedCensus();
-  /** Tasks that have ended and whose dependents nobody has looked for, by tenant. */
+  /**
+   * Tasks that have ended and whose dependents are still to be looked for, by
+   * tenant.
+   */
   readonly #ended = new Map<string, string[]>();
   #isStopped = false;
 
@@ -35,20 +38,23 @@ export class Dependents {
     changes.onChange(({ previous, next }) => this.#heard(previous, next));
   }
 
-  /** Who has blocked tasks; the reconciler, which sees them all, tells. */
+  /**
+   * Which tenants have blocked tasks; the reconciler, which reads them all,
+   * counts them.
+   */
   get census(): BlockedCensus {
     return this.#census;
   }
 
-  /** Ends, after what runs. What is left undone the reconciler finds. */
+  /** Stops, after the work under way. The reconciler finds the rest. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
   /**
-   * Looks at a blocked task's dependencies and lets it go on, or fail, where
-   * they allow it.
+   * Reads a blocked task's dependencies, and unblocks or fails the task as they
+   * demand.
    *
    * @returns whether it changed
    */
@@ -58,7 +64,8 @@ export class Dependents {
     const outcome = await this.#changes.apply({
       tenantId: task.tenantId,
       id: task.id,
-      // With other dependencies it is judged anew, by whoever gave it those.
+      // With other dependencies it is judged again, by the change that set
+      // them.
       event: (now) =>
         now.status === "blocked" && hasSameDependencies(now, task)
           ? event
@@ -68,7 +75,10 @@ export class Dependents {
     return outcome.kind === "changed";
   }
 
-  /** What a blocked task's dependencies mean for it; undefined when it waits. */
+  /**
+   * The event that a blocked task's dependencies demand; undefined when it has
+   * to wait.
+   */
   async eventOf(task: Task): Promise<TaskEvent | undefined> {
     const { store } = this.#parts;
     const states = await store.tasks(task.tenantId, task.dependencies);
@@ -140,7 +150,7 @@ export class Dependents {
   }
 }
 
-/** What a task means for those that depend on it. */
+/** The verdict of a task for those that depend on it. */
 function meaningOf(state: Task | undefined): DependencyVerdict["kind"] {
   const dependencies = [state?.id ?? ""];
   return judgeDependencies({ dependencies, onDependencyFailure: "fail" }, [
@@ -160,7 +170,7 @@ function hasSameDependencies(left: Task, right: Task): boolean {
  */
 export class BlockedCensus {
   #tenants: Set<string> | undefined;
-  /** Tenants that were heard of since the count under way began. */
+  /** Tenants that were added since the current count began. */
   #since: Set<string> | undefined;
 
   /** Whether a tenant may have blocked tasks. */

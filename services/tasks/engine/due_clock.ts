@@ -70,7 +70,7 @@ export class DueClock {
 
   /**
    * Looks at all tasks whose instant has come. When the time of day was set,
-   * the leases under way are set with it first.
+   * running leases are adjusted first.
    *
    * @returns how many changed
    * @throws {Error} when the store fails

@@ -15,7 +15,7 @@ export class EmbeddedJson {
   #mark = "";
   readonly #texts: string[] = [];
 
-  /** What stands for JSON text in a value that {@linkcode stringify} writes. */
+  /** The placeholder of a JSON text in a value that {@linkcode stringify} writes. */
   place(json: string): unknown {
     if (json.length <= SHORT_CHARS) return JSON.parse(json);
     if (this.#mark === "") this.#mark = crypto.randomUUID();

@@ -1,5 +1,5 @@
 /**
- * The engine: everything that happens to tasks, whoever asks for it.
+ * The engine: creates, changes, hands out and delivers tasks.
  *
  * @module
  */
@@ -28,7 +28,7 @@ const SWEEP_STEP = 1_000;
  * the stop.
  */
 export class Engine {
-  /** What all parts share. */
+  /** The parts that all components share. */
   readonly parts: EngineParts;
   /** Applies events to tasks. */
   readonly changes: TaskChanges;
@@ -42,7 +42,7 @@ export class Engine {
   readonly liveness = new Liveness();
   /** Counted use. */
   readonly usage: UsageCounter;
-  /** Looks for what is stuck. */
+  /** Finds tasks that are stuck. */
   readonly reconciler: Reconciler;
   readonly #clock: DueClock;
   readonly #dependents: Dependents;
@@ -91,9 +91,9 @@ export class Engine {
   }
 
   /**
-   * Recovers what an earlier start left under way, then begins.
+   * Recovers the attempts that an earlier start left running, then starts.
    *
-   * @returns how many attempts were given back
+   * @returns how many attempts were ended
    * @throws {Error} when the store fails
    */
   async start(): Promise<number> {
@@ -106,7 +106,7 @@ export class Engine {
     return recovered;
   }
 
-  /** Ends: hands out nothing more, and finishes what is being written. */
+  /** Stops: hands out no more tasks, and finishes the writes under way. */
   async stop(): Promise<void> {
     this.leases.stop();
     await this.claims.stop();

@@ -33,18 +33,19 @@ export interface EventRequest {
   /** Who causes it. */
   readonly actor: Actor | ((task: Task) => Actor);
   /**
-   * Makes what is written along with it, from the outcome.
+   * Makes the writes that are committed with it, from the outcome.
    * @default nothing
    */
   readonly extraWrites?: (outcome: Settled) => readonly Write[];
   /**
-   * The task as somebody knows it, which saves reading it.
+   * The task as the caller has it, which saves reading it. It may be out of
+   * date.
    * @default it is read
    */
   readonly cachedTask?: Task | undefined;
 }
 
-/** What came of an event, before it was written. */
+/** The outcome of an event, before it was written. */
 export type Settled =
   | { readonly kind: "changed"; readonly previous: Task; readonly task: Task }
   | { readonly kind: "unchanged"; readonly task: Task }
@@ -67,9 +68,9 @@ export type Settled =
     readonly used: number;
   };
 
-/** What is to be written for an event. */
+/** The writes of an event. */
 export interface Plan {
-  /** What comes of it once that is written. */
+  /** The outcome once they are written. */
   readonly settled: Settled;
   /** The writes. */
   readonly writes: readonly Write[];
@@ -78,8 +79,8 @@ export interface Plan {
   /** Tasks that are made by it. */
   readonly made: readonly Task[];
   /**
-   * Gives back the room that was taken for them in the tenant's plan; to be
-   * called after they were written, or not.
+   * Releases their reservation in the tenant's plan; to be called after the
+   * commit, whether it succeeded or not.
    *
    * @default no room was taken
    */
@@ -95,7 +96,7 @@ interface Change {
   readonly result: Extract<Transition, { readonly kind: "changed" }>;
 }
 
-/** Rules of tasks whose worker was removed; none of them runs any more. */
+/** Rules of tasks whose worker was removed; they no longer run. */
 const ORPHANS: RulingWorker = { timeoutMs: 30_000, maxLost: 3 };
 
 /** Plans events. */
@@ -109,7 +110,7 @@ export class EventPlanner {
     this.#activeTasks = activeTasks;
   }
 
-  /** The rules in force for a task, or for what it is about to be. */
+  /** The rules in force for a task, or for the definition that it is to have. */
   rules(
     task: TaskDefinition & Pick<Task, "tenantId">,
   ): MaybePromise<TaskRules> {
@@ -256,7 +257,7 @@ export class EventPlanner {
   }
 }
 
-/** What is to be written for what an event comes to. */
+/** The plan of an outcome. */
 function settle(
   request: EventRequest,
   { settled, own = [], made = [] }: {
@@ -270,7 +271,7 @@ function settle(
   return { settled, writes, ownWrites: own.length, made };
 }
 
-/** What a change is made in. */
+/** Options of {@linkcode foldFor}. */
 export interface FoldForOptions {
   /** About how many records it adds; at least one. */
   readonly added: number;
@@ -305,7 +306,8 @@ export async function foldFor(
     afterSeq: through + 1,
     limit: 1,
   });
-  // Gone when the task has been changed meanwhile; the write will find out.
+  // It is gone when the task was changed after it was read; the write will
+  // conflict.
   if (last?.seq !== through) return undefined;
   return foldDraft(task, {
     folded: { count: through, hash: last.hash },

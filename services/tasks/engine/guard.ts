@@ -21,8 +21,8 @@ export type GuardedSet = "access" | "workers";
 /**
  * Reads a guard. To be called before the set is counted.
  *
- * @returns the write that conflicts, for the reason `version`, once somebody
- * else has written the guard
+ * @returns the write that conflicts, for the reason `version`, once another
+ * writer has written the guard
  */
 export async function readGuard(
   { store }: Pick<EngineParts, "store">,

@@ -1,7 +1,7 @@
 /**
- * Notes when credentials were last used and users last seen, to the minute: what
- * requests tell is gathered in memory and written once a minute, so that a busy
- * key costs one write a minute. A crash loses a minute's notes.
+ * Notes when credentials were last used and users last seen, to the minute:
+ * uses are gathered in memory and written once a minute, so that a busy key
+ * costs one write a minute. A crash loses a minute's notes.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { lastUsedToWrite } from "../access/credential.ts";
 import type { Repositories } from "./repositories.ts";
 import type { Store, Transaction, Write } from "../store/store.ts";
 
-/** What is noted. */
+/** The kinds of records that are noted. */
 export type NotedKind = "key" | "credential" | "user";
 
 /** Options of {@linkcode LastUsed}. */
@@ -23,9 +23,9 @@ export interface LastUsedOptions {
   readonly store: Pick<Store, "commit">;
   /** The records that are changed. */
   readonly repositories: Pick<Repositories, "keys" | "credentials" | "users">;
-  /** Tells the time. */
+  /** The time. */
   readonly clock: Clock;
-  /** Hears about faults. */
+  /** Logs faults. */
   readonly logger: Logger;
   /**
    * Most notes that are gathered; more of them wait for their next use.
@@ -112,7 +112,7 @@ export class LastUsed {
       const transactions = writes.flatMap((write): Transaction[] =>
         write === undefined ? [] : [{ writes: [write] }]
       );
-      // A record that was changed meanwhile is noted with its next use.
+      // A record that another writer changed is noted with its next use.
       if (transactions.length > 0) await store.commit(transactions);
     }
   }

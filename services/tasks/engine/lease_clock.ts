@@ -1,21 +1,21 @@
 /**
  * Keeps the time of leases when the time of day is set.
  *
- * The ends of leases are times of day, so that they outlast a restart. When that
- * is set forward by an hour, all leases under way would seem to have ended, and
- * their tasks would be handed out while their workers are still at it; set back,
- * a dead worker would be missed an hour late. So before it is judged whether a
- * lease has ended, the time of day is compared with a clock that only goes on,
- * and the attempts under way are set with it.
+ * The ends of leases are times of day, so that they outlast a restart. When
+ * that is set forward by an hour, all leases would seem to have ended, and
+ * their tasks would be handed out while their workers still work on them; set
+ * back, a dead worker would be missed an hour late. So before it is judged
+ * whether a lease has ended, the time of day is compared with a monotonic
+ * clock, and the running attempts are shifted by the difference.
  *
- * A machine that was asleep is one whose time of day was set forward, where the
- * other clock stands still meanwhile: its leases go on when it wakes. That is
- * right for workers that slept along. One elsewhere that went on meanwhile may
- * still say how it went, and one that died is missed when the rest of its lease
- * is over.
+ * A machine that was asleep is one whose time of day was set forward, while the
+ * other clock stands still: its leases continue when it wakes. That is right
+ * for workers on the same machine. A worker elsewhere that went on working may
+ * still report its outcome, and one that died is noticed when the rest of its
+ * lease is over.
  *
- * A start of the server knows of no step before it. What happened to the clock
- * while the server was down is taken for time that passed.
+ * A start of the server knows of no step before it. A step while the server was
+ * down counts as time that passed.
  *
  * @module
  */
@@ -38,10 +38,10 @@ export interface LeaseClockOptions {
   readonly liveness: Liveness;
 }
 
-/** A walk over the attempts under way, which goes on after the store has failed. */
+/** A pass over the running attempts, which is resumed after the store has failed. */
 interface Walk {
   readonly steps: readonly ClockStep[];
-  /** When an attempt had begun before it was set, by its id: it is set once. */
+  /** The start of each attempt before it was shifted, by its id: it is shifted once. */
   readonly begun: Map<string, number>;
 }
 
@@ -59,17 +59,17 @@ export class LeaseClock {
   }
 
   /**
-   * Looks at the clock: whether the time of day was set, and leases have times of
-   * before. Until they are {@linkcode settle}d nobody may judge that one ended.
+   * Whether the time of day was set and leases still have the times of before.
+   * Until they are {@linkcode settle}d no lease may be judged to have ended.
    */
   isBehind(): boolean {
     return this.#watch.look().length > 0 || this.#walk !== undefined;
   }
 
   /**
-   * Looks at the clock, and sets the attempts under way if it was set.
+   * Shifts the running attempts if the time of day was set.
    *
-   * @throws {Error} when the store fails; the next call goes on
+   * @throws {Error} when the store fails; the next call resumes
    */
   async settle(): Promise<void> {
     if (!this.isBehind()) return;

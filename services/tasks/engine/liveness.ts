@@ -14,7 +14,7 @@ const MAX_INSTANCES = 100;
 /** Most workers that are remembered. */
 const MAX_WORKERS = 10_000;
 
-/** What is known of a worker's life. */
+/** When a worker was seen. */
 export interface WorkerLife {
   /** When it last asked for tasks, in milliseconds since the epoch. */
   readonly lastSeenAtMs: number;
@@ -67,7 +67,7 @@ export class Liveness {
     }
   }
 
-  /** What is known of a worker; undefined when it was not seen. */
+  /** When a worker was seen; undefined when it was not. */
   of(worker: WorkerName): WorkerLife | undefined {
     return this.#workers.peek(workerKey(worker));
   }

@@ -29,11 +29,11 @@ export interface EngineParts {
   readonly workers: Workers;
   /** Makes the writes of changed tasks. */
   readonly sealer: Sealer;
-  /** What is read of policies and schedules. */
+  /** Parsed policies and schedules. */
   readonly ruleCache: RuleCache;
   /** The limits of a tenant's plan. */
   readonly limitsOf: (tenantId: string) => MaybePromise<PlanLimits>;
-  /** Whether a tenant's tasks are started: not while it is suspended. */
+  /** Whether a tenant's tasks are started; false while it is suspended. */
   readonly isServed: (tenantId: string) => MaybePromise<boolean>;
   /** The time. */
   readonly clock: Clock;
@@ -43,14 +43,14 @@ export interface EngineParts {
   readonly newId: (prefix: string) => string;
   /** Names this start of the server. */
   readonly bootId: string;
-  /** Hears about faults. */
+  /** Logs faults. */
   readonly logger: Logger;
 }
 
 /** Policies and schedules that are kept as read. */
 const MAX_RULES = 10_000;
 
-/** What is given from outside. */
+/** Options of {@linkcode openParts}. */
 export interface PartsOptions {
   /** Keeps everything. */
   readonly store: Store;
@@ -62,7 +62,7 @@ export interface PartsOptions {
   readonly random: () => number;
   /** Makes ids: a prefix, `_` and 26 characters that sort by time. */
   readonly newId: (prefix: string) => string;
-  /** Hears about faults. */
+  /** Logs faults. */
   readonly logger: Logger;
 }
 

@@ -20,7 +20,7 @@ export class PlanBook {
   /**
    * A book of these plans; the unlimited one alone when there are none.
    *
-   * @throws {RangeError} when the default is none of the plans
+   * @throws {RangeError} when the default plan does not exist
    */
   constructor(
     plans: readonly Plan[] = [],
@@ -69,7 +69,7 @@ export interface UnknownPlansOptions {
   readonly repositories: Pick<Repositories, "tenants">;
   /** The plans that are in force. */
   readonly plans: PlanBook;
-  /** Hears of plans that are gone. */
+  /** Logs plans that are gone. */
   readonly logger: Logger;
   /** Ends it early. */
   readonly signal: AbortSignal;

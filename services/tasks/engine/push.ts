@@ -26,7 +26,7 @@ const PAGE = 500;
 export interface PushOptions {
   /** The engine's parts. */
   readonly parts: EngineParts;
-  /** Tells what has changed. */
+  /** Notifies of changes. */
   readonly changes: TaskChanges;
   /** Hands out tasks. */
   readonly claims: Claims;
@@ -46,7 +46,7 @@ export class Push {
   #isStopped = false;
   #after: WorkerName | undefined;
 
-  /** Listens to what changes; calls nobody yet. */
+  /** Listens to changes; makes no calls yet. */
   constructor(options: PushOptions) {
     this.#options = options;
     this.#permits = new PushPermits(options.maxInFlight);
@@ -66,8 +66,9 @@ export class Push {
   }
 
   /**
-   * Takes no more tasks and waits for the calls under way; those that have not
-   * ended after `graceMs` are given back, without an attempt being spent.
+   * Takes no more tasks and waits for the calls under way; the tasks of calls
+   * that have not ended after `graceMs` are released, without spending an
+   * attempt.
    */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
@@ -236,13 +237,13 @@ class PushWaiter implements Waiter {
     }
     this.wasUsed = true;
     for (const grant of grants) {
-      // `deliver` tells of its faults itself and never rejects.
+      // `deliver` logs its faults and never rejects.
       void this.#options.deliver(grant).finally(() => this.release(1));
     }
     return true;
   }
 
-  /** Takes nothing more; what is being claimed for it is given back. */
+  /** Takes no more tasks; those being claimed for it are released. */
   close(): void {
     this.#isClosed = true;
   }

@@ -25,7 +25,7 @@ import type { EngineParts } from "./parts.ts";
 import type { Vault } from "./vault.ts";
 import { tenantOfInternal } from "./workers.ts";
 
-/** What a call is made of. */
+/** The parts of a call. */
 export interface PushParts {
   /** The task, running. */
   readonly task: Task;
@@ -36,7 +36,7 @@ export interface PushParts {
   /** The texts of the secrets that sign the call. */
   readonly signing: readonly string[];
   /**
-   * The task that the receiver is told of.
+   * The task that the call is about.
    * @default that of `task`
    */
   readonly taskId?: string;
@@ -54,7 +54,7 @@ export interface PushParts {
   readonly traceparent: string;
 }
 
-/** What making a call comes to. */
+/** The outcome of making a request. */
 export type PushRequestOutcome =
   | { readonly kind: "ok"; readonly request: Omit<PushRequest, "timeoutMs"> }
   | { readonly kind: "invalid"; readonly reason: string };
@@ -128,13 +128,13 @@ function notRendered(
   };
 }
 
-/** Makes what a receiver is told of a task, as the API shows it. */
+/** Makes the view of a task that a receiver is sent, as the API shows it. */
 export type TaskView = (
   task: Task,
   options: { readonly workerName: string; readonly embedded: EmbeddedJson },
 ) => unknown;
 
-/** What a call needs beside the task. */
+/** The needs of a call beside its task. */
 export interface CallPlan {
   /** Who is called. */
   readonly worker: WorkerDefinition;
@@ -142,15 +142,15 @@ export interface CallPlan {
   readonly url: string;
   /** The task that it is about; a call back is about another than its own. */
   readonly taskId: string;
-  /** What is told, such as `task.run`. */
+  /** The type of the message, such as `task.run`. */
   readonly type: string;
-  /** What is told of it, for JSON. */
+  /** The data of the message, for JSON. */
   readonly data: unknown;
   /** Writes that as JSON, with the texts that it has embedded. */
   readonly embedded: EmbeddedJson;
   /** Values that may be filled in, by name. */
   readonly secrets: ReadonlyMap<string, string>;
-  /** What signs the call, as text. */
+  /** The secrets that sign the call, as text. */
   readonly signing: readonly string[];
   /** Takes these secrets out of the answer; there are none if undefined. */
   readonly scrubber: Scrubber | undefined;
@@ -162,9 +162,9 @@ export interface PlanOptions {
   readonly parts: EngineParts;
   /** Opens secrets. */
   readonly vault: Vault;
-  /** Makes what a receiver is told of a task. */
+  /** Makes the view of a task that a receiver is sent. */
   readonly view: TaskView;
-  /** What proves that the attempt is the receiver's. */
+  /** The token that proves the receiver's attempt. */
   readonly token: string;
 }
 

@@ -20,32 +20,35 @@ import type { EngineParts } from "./parts.ts";
 /** Time between two rounds. */
 const INTERVAL_MS = 60_000;
 /**
- * How long a blocked task that could go on is given: where all is well, somebody
- * is about to see to it.
+ * How long a blocked task that could continue is left alone: normally the
+ * change of its dependency is about to unblock it.
  */
 const PATIENCE_MS = 1_000;
-/** From this many on the next round has to see to the others. */
+/** Beyond this many the next round handles the others. */
 const MAX_SUSPECTS = 1_000;
-/** Tasks that are looked at before others get their turn. */
+/** Tasks that are read before other work gets its turn. */
 const PAGE = 100;
-/** Dependencies that are read before others get their turn. */
+/** Dependencies that are read before other work gets its turn. */
 const DEPENDENCIES = 100;
-/** How many times as long as it worked it lets others work, so that it takes a fifth at most. */
+/**
+ * How many times as long as it worked it rests, so that it takes a fifth of the
+ * time at most.
+ */
 const REST = 4;
 /** Statuses in which a task may be stuck; the others have a date that the clock asks for. */
 const LOOKED_AT: readonly WatchedStatus[] = ["running", "blocked"];
 
-/** What a round found. */
+/** The findings of a round. */
 export interface ReconcilerReport {
   /** When it ended, in milliseconds since the epoch. */
   readonly atMs: number;
   /** Tasks that were looked at. */
   readonly checked: number;
-  /** Tasks that were put right. */
+  /** Tasks that were repaired. */
   readonly repaired: number;
   /** Tasks that are still overdue. */
   readonly stuck: number;
-  /** Counts of tasks by worker and status that were wrong and are right now. */
+  /** Counts of tasks by worker and status that were wrong and have been corrected. */
   readonly miscounted: number;
 }
 
@@ -61,7 +64,7 @@ export interface ReconcilerOptions {
   readonly leaseClock: LeaseClock;
 }
 
-/** Looks for what is stuck. */
+/** Finds and repairs tasks that are stuck. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #periodic: Periodic;
@@ -83,7 +86,7 @@ export class Reconciler {
     });
   }
 
-  /** What the last round found; undefined before its end. */
+  /** The findings of the last round; undefined before its end. */
   get report(): ReconcilerReport | undefined {
     return this.#report;
   }
@@ -94,7 +97,7 @@ export class Reconciler {
     this.#periodic.wake();
   }
 
-  /** Ends, after what is being looked at. */
+  /** Stops, after the page under way. */
   async stop(): Promise<void> {
     await this.#periodic.stop();
   }
@@ -174,7 +177,7 @@ export class Reconciler {
     } while (after !== undefined && !this.#isStopped);
   }
 
-  /** Blocked tasks that could go on. */
+  /** Blocked tasks that could continue. */
   async #suspects(tasks: readonly Task[]): Promise<readonly Task[]> {
     const { dependents } = this.#options;
     const suspects: Task[] = [];
@@ -197,7 +200,7 @@ export class Reconciler {
     return clock.monotonicMs?.() ?? clock.nowMs();
   }
 
-  /** Lets others work, for longer than was worked. */
+  /** Rests for longer than it worked. */
   async #restSince(beginMs: number): Promise<void> {
     const workedMs = this.#monotonicMs() - beginMs;
     await this.#wait(Math.max(1, Math.ceil(workedMs * REST)));
@@ -211,7 +214,7 @@ export class Reconciler {
     });
   }
 
-  /** Resumes those that no other change has resumed meanwhile. */
+  /** Unblocks those that no other change has unblocked since. */
   async #release(suspects: readonly Task[]): Promise<number> {
     if (suspects.length === 0) return 0;
     const { dependents } = this.#options;
@@ -224,7 +227,7 @@ export class Reconciler {
     return released;
   }
 
-  /** Puts running tasks right. */
+  /** Repairs running tasks. */
   async #repair(tasks: readonly Task[]): Promise<number> {
     const { changes, parts, leaseClock } = this.#options;
     const nowMs = parts.clock.nowMs();
@@ -245,7 +248,7 @@ export class Reconciler {
   }
 }
 
-/** What puts a task right, if something is wrong with it. */
+/** The event that repairs a task, if something is wrong with it. */
 function repairOf(task: Task, now: CheckOptions): TaskEvent | undefined {
   const { attempt } = task;
   const reason = checkTask(task, now);
@@ -256,8 +259,8 @@ function repairOf(task: Task, now: CheckOptions): TaskEvent | undefined {
   }
   const lease = { id: attempt.id };
   if (reason !== undefined) return { kind: "lose", lease, reason };
-  // The clock was set back before this start of the server. The lease lasts as long as if it began now, or its
-  // end would be as far off as the clock was set.
+  // The clock was set back before this start of the server. The lease is
+  // extended from now, or it would last longer by as much as the clock was set.
   const { startedAtMs, expiresAtMs, leaseMs } = attempt;
   const isOfLater = startedAtMs > now.nowMs &&
     expiresAtMs > now.nowMs + leaseMs;

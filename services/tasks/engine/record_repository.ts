@@ -15,7 +15,7 @@ import type {
   Write,
 } from "../store/store.ts";
 
-/** What every record's value has. */
+/** The members of every value. */
 export interface RecordValue {
   /** Unique among the tenant's records of the kind. */
   readonly id: string;
@@ -195,9 +195,9 @@ const MAX_ENTRIES = 20_000;
 export type RecordSource = Pick<Store, "record" | "recordByAlias" | "commit">;
 
 /**
- * A store's records with a memory. What is committed through it is forgotten,
- * so whoever reads after the commit's answer reads the new state. Absence is
- * not remembered: strangers choose what is looked for.
+ * A cache of a store's records. Records that are committed through it are
+ * forgotten, so a read after the commit's answer sees the new state. Absence is
+ * not remembered: callers without credentials choose what is looked for.
  */
 export class RecordCache {
   readonly #source: RecordSource;

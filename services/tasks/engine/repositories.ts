@@ -54,7 +54,7 @@ export interface RetiredValue {
   readonly version: number;
   /** The value, sealed. */
   readonly sealed: string;
-  /** When nobody can know it any more who is still heard. */
+  /** When no lease is left whose holder may know it. */
   readonly untilMs: number;
 }
 
@@ -70,7 +70,7 @@ export interface DataKeyRecord {
   readonly wrapped: string;
 }
 
-/** A domain that nobody may take for a while. */
+/** A domain that is reserved for a while. */
 export interface ReservedDomain {
   /** The domain. */
   readonly id: string;

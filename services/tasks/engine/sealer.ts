@@ -20,11 +20,11 @@ import { rememberingLong, sha256 } from "../store/digest.ts";
 export interface SealedWrite {
   /** The task with the end of its history. */
   readonly task: Task;
-  /** What the store is to do. */
+  /** The write for the store. */
   readonly write: Write;
 }
 
-/** What is written. */
+/** Options of {@linkcode Sealer.seal}. */
 export interface SealOptions {
   /** The records to add. */
   readonly drafts: readonly HistoryDraft[];
@@ -79,7 +79,7 @@ export class Sealer {
     };
   }
 
-  /** The last record tells what the task is after all of them. */
+  /** Binds the last record to the task as it is after all of them. */
   #bound(drafts: readonly HistoryDraft[], task: Task): readonly HistoryDraft[] {
     const binding = bindingOf(task, {
       salt: this.#salt(),

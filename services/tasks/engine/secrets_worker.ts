@@ -1,5 +1,5 @@
 /**
- * Looks after what is sealed: finds out early that a master key is missing, and
+ * Maintains sealed secrets: finds out early that a master key is missing, and
  * removes secrets that were replaced long enough ago.
  *
  * @module
@@ -14,7 +14,7 @@ import { expiring, type Vault } from "./vault.ts";
 const INTERVAL_MS = 60_000;
 /** Time between two rounds. */
 const ROUND_MS = 3_600_000;
-/** Tenants whose key did not open that are looked at meanwhile. */
+/** Tenants whose key did not open that are checked between two rounds. */
 const MAX_REMEMBERED = 100;
 /** Tenants that are looked at together. */
 const PAGE = 100;
@@ -145,7 +145,7 @@ export class SecretsWorker {
       const write = expiring(retired, { repositories, nowMs });
       return write === undefined ? [] : [{ writes: [write] }];
     });
-    // One that was changed meanwhile is looked at in the next round.
+    // One that another writer changed is looked at in the next round.
     if (transactions.length > 0) await store.commit(transactions);
   }
 }

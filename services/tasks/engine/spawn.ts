@@ -23,7 +23,7 @@ import type { Store, Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
 import { callbackWorker, internalTenant, tenantOfInternal } from "./workers.ts";
 
-/** What a schedule makes. */
+/** Options of {@linkcode spawnedWrites}. */
 export interface SpawnOptions {
   /** The dates of the tasks. */
   readonly slotsMs: readonly number[];
@@ -81,11 +81,11 @@ const ENDS = ["complete", "failed"] as const satisfies readonly TaskStatus[];
 /** Calls that are read together. */
 const PAGE = 200;
 
-/** What the task of a call carries. */
+/** The data of the task of a call. */
 export interface CallbackData {
   /** Where to call. */
   readonly url: string;
-  /** Which end it tells of, such as `task.completed`. */
+  /** The type of the end, such as `task.completed`. */
   readonly type: string;
   /** The tenant of the task that ended. */
   readonly tenantId: string;

@@ -21,9 +21,9 @@ import type { DataKeyRecord, Repositories } from "./repositories.ts";
 
 /** A tenant's key, and what has to be written when it is new. */
 export interface SealingTicket {
-  /** What seals. */
+  /** The key that seals. */
   readonly key: SealingKey;
-  /** Writes that have to go along with what was sealed. */
+  /** Writes that have to be committed with what was sealed. */
   readonly writes: readonly Write[];
 }
 
@@ -60,7 +60,7 @@ export class TenantKeys {
     this.#cache = masterKeys && new TenantKeyCache({ masterKeys });
   }
 
-  /** Lets go of a tenant's key, as when the tenant is removed. */
+  /** Forgets a tenant's key, as when the tenant is removed. */
   forget(tenantId: string): void {
     this.#cache?.forget(tenantId);
   }
@@ -109,7 +109,7 @@ export class TenantKeys {
     if (current !== undefined) keys.set(current.id, current);
     const hasAll = sealed.every((text) => keys.has(sealedKeyId(text) ?? ""));
     if (hasAll) return keys;
-    // Read anew: a command beside the service may have written some.
+    // Read again: a command beside the service may have written some.
     for (const record of await dataKeys.all(tenantId)) {
       const key = this.#unwrap(record);
       if (key !== undefined) keys.set(key.id, key);
@@ -125,7 +125,7 @@ export class TenantKeys {
       : { kind: "unopened", masterKeyId: sealedKeyId(record.wrapped) };
   }
 
-  /** What is stored now, whatever was remembered. */
+  /** The key that is stored now, whatever is cached. */
   async #storedCurrent(tenantId: string): Promise<DataKeyRecord | undefined> {
     const records = await this.#options.repositories.dataKeys.all(tenantId);
     return records.find(({ id }) => id === CURRENT_KEY_ID);

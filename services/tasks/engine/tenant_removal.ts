@@ -29,10 +29,10 @@ import { removalOf } from "./sealer.ts";
 import type { Vault } from "./vault.ts";
 import { internalTenant } from "./workers.ts";
 
-/** How long nobody else can have the domain: 30 days. */
+/** How long the domain is reserved: 30 days. */
 export const RESERVED_MS = 30 * 86_400_000;
 
-/** What the ids of the marks of tenants begin with that are not erased yet. */
+/** The prefix of the ids of the marks of tenants that are not erased yet. */
 export const ERASURE_PREFIX = "closing:";
 
 /** Options of {@linkcode removalWrites}. */
@@ -107,7 +107,7 @@ export function eraseMark(tenantId: string, isSet: boolean): Write {
 
 /** Tasks or records that are written at once, so that others get their turn. */
 const PAGE = 200;
-/** How soon what failed is tried again. */
+/** How soon a failed erasure is tried again. */
 const INTERVAL_MS = 60_000;
 
 /** Everything a tenant has, secrets first. */
@@ -128,12 +128,12 @@ export interface TenantEraserOptions {
   /** Cancels tasks; `engine.parts` has the store. */
   readonly engine: Pick<Engine, "parts" | "changes">;
   /**
-   * What removes users where they were mirrored; told when there are some.
+   * Removes mirrored users; woken when there are some.
    * @default nothing does
    */
   readonly mirrorWorker?: Pick<MirrorWorker, "wake"> | undefined;
   /**
-   * What holds opened secrets, which are let go of.
+   * Holds opened secrets, which it is to forget.
    * @default nothing does
    */
   readonly vault?: Pick<Vault, "forget"> | undefined;
@@ -230,7 +230,7 @@ export class TenantEraser {
     return true;
   }
 
-  /** Removes all it finds; tells how much that was. */
+  /** Removes everything it finds; returns how much that was. */
   async #sweep(tenantId: string): Promise<number> {
     let done = 0;
     // The calls at the end of canceled tasks are the service's own tasks.
@@ -250,7 +250,7 @@ export class TenantEraser {
     return done;
   }
 
-  /** Does something to all tasks of these statuses; tells how often. */
+  /** Does something to all tasks of these statuses; returns how often. */
   async #eachTask(
     tenantId: string,
     statuses: readonly TaskStatus[] | undefined,
@@ -275,7 +275,7 @@ export class TenantEraser {
     return done;
   }
 
-  /** Cancels tasks; tells how many changed. */
+  /** Cancels tasks; returns how many changed. */
   async #cancel(tasks: readonly Task[]): Promise<number> {
     const outcomes = await this.#options.engine.changes.applyAll(
       tasks.map(({ tenantId, id }) => ({
@@ -288,7 +288,7 @@ export class TenantEraser {
     return outcomes.filter(({ kind }) => kind === "changed").length;
   }
 
-  /** Removes tasks with their history; tells how many. */
+  /** Removes tasks with their history; returns how many. */
   async #remove(tasks: readonly Task[]): Promise<number> {
     const { parts: { store }, changes } = this.#options.engine;
     const results = await store.commit(
@@ -299,7 +299,7 @@ export class TenantEraser {
     return removed.length;
   }
 
-  /** Removes all records of a kind; tells how many. */
+  /** Removes all records of a kind; returns how many. */
   async #removeRecords(tenantId: string, kind: RecordKind): Promise<number> {
     const { store } = this.#options.engine.parts;
     let done = 0;

@@ -17,7 +17,7 @@ export function usagePeriod(nowMs: number): string {
   return new Date(nowMs).toISOString().slice(0, 7);
 }
 
-/** What the counter works with. */
+/** The parts of the counter. */
 interface UsageParts {
   readonly store: Pick<Store, "usage" | "commit">;
   readonly clock: Clock;
@@ -32,7 +32,7 @@ export class UsageCounter {
   readonly #parts: UsageParts;
   readonly #writing: Periodic;
   #pending = new Map<string, number>();
-  /** What is being written. */
+  /** Counts that are being written. */
   #underWay = new Map<string, number>();
 
   /** A counter that has counted nothing. */
@@ -57,7 +57,7 @@ export class UsageCounter {
     this.#writing.wakeIn(GATHER_MS);
   }
 
-  /** What a tenant has used in the period of now, with what is not written yet. */
+  /** The executions of a tenant in the current period, also those not written yet. */
   async executions(tenantId: string): Promise<number> {
     const { store, clock } = this.#parts;
     const period = usagePeriod(clock.nowMs());
@@ -66,7 +66,7 @@ export class UsageCounter {
       (this.#pending.get(tenantId) ?? 0);
   }
 
-  /** Writes what is not written yet. */
+  /** Writes the counts that are not written yet. */
   async stop(): Promise<void> {
     await this.#writing.runOnce();
     await this.#writing.stop();

@@ -42,7 +42,7 @@ import {
 const SIGNING_NAME = "signing";
 /** The name under which the private half of a key pair is sealed. */
 const KEY_PAIR_NAME = "signing_key";
-/** Workers whose opened secrets are kept at hand. */
+/** Workers whose opened secrets are cached. */
 const MAX_OPENED = 1_000;
 
 /** Opened secrets of a worker. */
@@ -94,7 +94,7 @@ export class Vault {
     return this.#options.masterKeys !== undefined;
   }
 
-  /** Lets go of all that was opened for a tenant, as when it is removed. */
+  /** Forgets everything that was opened for a tenant, as when it is removed. */
   forget(tenantId: string): void {
     this.#keys.forget(tenantId);
     for (const [name] of this.#opened) {
@@ -205,8 +205,8 @@ export class Vault {
 
   async #openAll(tenantId: string, workerId: string): Promise<OpenedSecrets> {
     const { clock, repositories } = this.#options;
-    // One after the other, and none from memory: what is replaced meanwhile is
-    // among these or among those.
+    // One after the other, and none from the cache: a secret that is replaced
+    // between the reads is among these or among those.
     const records = await repositories.secrets.all(tenantId, workerId);
     const [retired] = await repositories.retiredSecrets.all(tenantId, workerId);
     const late = liveValues(retired, clock.nowMs());
@@ -221,7 +221,7 @@ export class Vault {
         opened(open(sealed, { tenantId, workerId, name, version })),
       ]),
     );
-    // Of these, what does not open any more keeps nobody from working.
+    // Of these, one that no longer opens does not keep a worker from working.
     const lateValues = late.flatMap(({ name, version, sealed }) => {
       const outcome = open(sealed, { tenantId, workerId, name, version });
       return outcome.kind === "ok" ? [{ name, value: outcome.value }] : [];
@@ -247,7 +247,7 @@ export class Vault {
   }
 }
 
-/** What opening a secret comes to when its key may be missing. */
+/** The outcome of opening a secret whose key may be missing. */
 type OpenerOutcome = SecretOutcome | { readonly kind: "no_key" };
 
 function opened(outcome: OpenerOutcome): string {
@@ -313,7 +313,7 @@ export async function retiring(
   ];
 }
 
-/** The values that somebody may still know. */
+/** The values that the holder of a lease may still know. */
 export function liveValues(
   retired: RetiredSecrets | undefined,
   nowMs: number,

@@ -1,6 +1,6 @@
 /**
- * Those who wait for tasks of a worker, and the barrier that tells when a round
- * of claims has considered them.
+ * Those who wait for tasks of a worker, and the barrier that resolves when a
+ * round of claims has considered them.
  *
  * @module
  */
@@ -45,7 +45,7 @@ export interface Waiter {
   readonly isPush: boolean;
   /** Who starts the tasks, for their history. */
   readonly actorId: string;
-  /** Whether it goes on waiting after it was given tasks. */
+  /** Whether it continues to wait after it was given tasks. */
   readonly isLasting: boolean;
   /**
    * Checks again whether it may have tasks, before it is given some that it has
@@ -68,12 +68,12 @@ export interface Waiter {
 
 /** Why a round of claims failed. */
 export interface RoundFailure {
-  /** What it threw. */
+  /** The error that it threw. */
   readonly error: unknown;
 }
 
 /**
- * Tells when waiters were considered by a round of claims, so that none ends
+ * Resolves when waiters were considered by a round of claims, so that none ends
  * with nothing before the store was asked for it.
  */
 export class RoundBarrier {

@@ -1,8 +1,9 @@
 /**
- * What is kept of mirrored users: who a user is at the mirror, with the tenant,
- * and a mark of what is still to be done there, in the registry. The mark is
- * written in the transaction of the change and goes when the mirror has done it; so
- * nothing is forgotten, not when the tenant is erased either.
+ * The records of mirrored users: the subject of a user at the mirror, among the
+ * records of the tenant, and a mark of the change that the mirror still has to
+ * make, in the registry. The mark is written in the transaction of the change
+ * and removed when the mirror has made it; so no change is lost, even when the
+ * tenant is erased.
  *
  * @module
  */
@@ -13,10 +14,13 @@ import { REGISTRY } from "../repositories.ts";
 import type { StoredRecord } from "../../store/record.ts";
 import type { Store, Write } from "../../store/store.ts";
 
-/** What the ids of marks begin with. */
+/** The prefix of the ids of marks. */
 export const MARK_PREFIX = "mirror:";
 
-/** What the ids of the records begin with that tell who a user is at the mirror. */
+/**
+ * The prefix of the ids of the records that hold the subject of a user at the
+ * mirror.
+ */
 export const SUBJECT_PREFIX = "mirror:";
 
 /** Whom a mark is about. */
@@ -27,14 +31,14 @@ export interface MirroredPlace {
   readonly userId: string;
 }
 
-/** What of a user is mirrored. */
+/** A field of a user that is mirrored. */
 export type MirroredField = keyof MirroredUserChange;
 
-/** What is to be done at the mirror. */
+/** The change that the mirror still has to make. */
 export type MirrorWork =
   | {
     readonly kind: "change";
-    /** What has changed since the mirror last heard of the user. */
+    /** The fields that changed since the mirror was last updated. */
     readonly fields: readonly MirroredField[];
   }
   | {
@@ -47,7 +51,7 @@ export type MirrorWork =
 export interface MirrorMark extends MirroredPlace {
   /** One more with each change. */
   readonly version: number;
-  /** What is to be done. */
+  /** The change to make. */
   readonly work: MirrorWork;
 }
 
@@ -136,7 +140,7 @@ export function subjectRemoval(
   };
 }
 
-/** What the mirror is told of these fields of a user. */
+/** The values of these fields of a user for the mirror. */
 export function mirroredState(
   { email, name, status }: User,
   fields: readonly MirroredField[],
@@ -149,7 +153,7 @@ export function mirroredState(
   };
 }
 
-/** What of a user the mirror has to hear of. */
+/** The fields that the mirror has to be sent. */
 export function mirroredChanges(
   previous: User,
   next: User,

@@ -37,16 +37,16 @@ import {
 
 /** Marks that are read at a time. */
 const PAGE = 100;
-/** How soon what failed is tried again. */
+/** How soon failed marks are tried again. */
 const INTERVAL_MS = 60_000;
 /** After so many failures the rest waits for the next round. */
 const MAX_FAILURES = 5;
 
 /** Options of {@linkcode MirrorWorker}. */
 export interface MirrorWorkerOptions {
-  /** Does what marks say. */
+  /** Makes the changes of marks. */
   readonly settling: Pick<MirrorSettling, "settle">;
-  /** Where marks are kept, and what is told of them. */
+  /** Where marks are kept and logged. */
   readonly parts: Pick<EngineParts, "store" | "clock" | "logger">;
 }
 
@@ -67,7 +67,7 @@ export class MirrorWorker {
   readonly #refusedUntilMs = new BoundedMap<string, number>({
     maxEntries: MAX_REFUSED,
   });
-  /** What was logged, so that an outage is told once. */
+  /** The reason that was logged last, so that an outage is logged once. */
   #told: string | undefined;
 
   /** A worker that does not run yet. */
@@ -124,7 +124,7 @@ export class MirrorWorker {
         const failure = await this.#settle(mark);
         reason = failure?.reason ?? reason;
         if (failure === undefined) done++;
-        // That one user is refused says nothing of others.
+        // A refusal of one user does not concern the others.
         else if (failure.isRefused) {
           this.#refusedUntilMs.set(id, nowMs + REFUSED_MS);
         } else failures++;
@@ -148,7 +148,7 @@ export class MirrorWorker {
     return records.filter(({ id }) => id.startsWith(MARK_PREFIX)).map(markOf);
   }
 
-  /** Does what a mark says; tells why it was not done. */
+  /** Makes the change of a mark; returns why it failed. */
   async #settle(mark: MirrorMark): Promise<Failure | undefined> {
     const { settling, parts: { store, clock } } = this.#options;
     const settled = await settling.settle(mark);
@@ -188,11 +188,11 @@ export class MirrorWorker {
   }
 }
 
-/** What came of a mark. */
+/** The outcome of a mark. */
 export type Settled =
   /** The mirror has done it, or there is nothing left to do of it. */
   | { readonly kind: "ok" }
-  /** Somebody else made a user of that address there, which is left alone. */
+  /** The mirror has a user of that address that is not ours, which is left alone. */
   | { readonly kind: "exists" }
   /** The user has an account of their own there. */
   | { readonly kind: "not_mirrored" }
@@ -203,7 +203,7 @@ export type Settled =
     readonly kind: "failed";
     /** Why, for a log; holds nothing secret. */
     readonly reason: string;
-    /** Whether the mirror would say the same again, as far as is known. */
+    /** Whether the mirror would refuse it again, as far as is known. */
     readonly isRefused: boolean;
   };
 
@@ -218,11 +218,11 @@ export interface MirrorSettlingOptions {
 /** How often others may change what is looked at. */
 const MAX_TRIES = 30;
 
-/** Does what marks say, for each user one thing after the other. */
+/** Makes the changes of marks, for each user one after the other. */
 export class MirrorSettling {
   readonly #mirror: UserMirror;
   readonly #parts: Pick<EngineParts, "repositories" | "store">;
-  /** The ends of what is under way, by the ids of marks; they never reject. */
+  /** The last change under way of each mark, by its id; they never reject. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   /** Settling over a mirror that has not been called. */
@@ -266,7 +266,7 @@ export class MirrorSettling {
         previous: mark,
         work: undefined,
       })]);
-      // If that did not fit, the user was changed again meanwhile.
+      // If that conflicted, the user was changed again.
     }
     const reason = "it was changed by others time and again";
     return { kind: "failed", reason, isRefused: false };
@@ -287,8 +287,9 @@ export class MirrorSettling {
       repositories.users.get(mark.tenantId, mark.userId),
       repositories.tenants.get(REGISTRY, mark.tenantId),
     ]);
-    // Nobody is added for a tenant that is being erased, and who has an account
-    // there needs no second one, which could not be used here.
+    // No user is added for a tenant that is being erased, and a user with an
+    // account of their own there needs no second one, which could not be used
+    // here.
     const isMissing = user === undefined || tenant === undefined ||
       tenant.status === "closing";
     if (isMissing) return { kind: "ok" };
@@ -319,7 +320,7 @@ export class MirrorSettling {
     const outcome = await this.#mirror.update(known.text, change);
     if (outcome.kind === "ok") return { kind: "ok" };
     if (outcome.kind !== "not_found") return failed(outcome);
-    // Somebody removed it there; it is added again under another subject.
+    // It was removed there; it is added again under another subject.
     await this.#commit([
       subjectRemoval(known),
       markWrite(mark, { previous: mark, work: mark.work }),
@@ -328,8 +329,8 @@ export class MirrorSettling {
   }
 
   /**
-   * Keeps who a user is that was added. Its mark is written along, so that who
-   * removes the user at this moment hears of it.
+   * Keeps the subject of a user that was added. Its mark is written in the same
+   * commit, so that a removal of the user at this moment conflicts and sees it.
    */
   async #keep(sent: MirrorMark, subject: string): Promise<Settled | undefined> {
     const { repositories, store } = this.#parts;
