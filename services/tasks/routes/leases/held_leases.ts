@@ -1,6 +1,6 @@
 /**
- * What is remembered of leases that were handed out: the worker whose secrets are
- * removed from what their holders report, and how many log lines they have added.
+ * Remembers leases that were handed out: the worker whose secrets are removed
+ * from the reports of their holders, and how many log lines these have added.
  *
  * @module
  */
@@ -44,8 +44,8 @@ export class LeaseScrubbers {
   }
 
   /**
-   * What removes the secrets of each lease's worker, in the order of the leases;
-   * each worker's secrets are opened once.
+   * The scrubbers of the secrets of each lease's worker, in the order of the
+   * leases; each worker's secrets are opened once.
    */
   async ofAll(
     holders: readonly LeaseHolder[],
@@ -71,7 +71,7 @@ export class LeaseScrubbers {
     return found;
   }
 
-  /** What removes the secrets of a worker; undefined when it has none. */
+  /** The scrubber of a worker's secrets; undefined when it has none. */
   async #ofWorker(
     tenantId: string,
     workerId: string,

@@ -74,7 +74,7 @@ const BATCH = named(
 /** Results are read whole and kept in part, so they may be longer than that. */
 const OUTCOME_BODY = { maxBytes: () => MAX_OUTCOME_BYTES };
 
-/** What the routes need. */
+/** The parts of the routes. */
 export interface LeaseActionParts {
   /** The parts of all routes. */
   readonly parts: ApiParts;
@@ -94,10 +94,10 @@ export function leaseActionRoutes(
       ...common,
       action: "heartbeat",
       operationId: "heartbeatLease",
-      summary: "Go on with a lease",
+      summary: "Extend a lease",
       description: "Extends the lease, never beyond the time the attempt may " +
-        "take. `canceled` tells that the work is to be stopped; where the " +
-        "task was removed, the problem `lease_gone` tells it.",
+        "take. When `canceled` is true, stop the work; when the task was " +
+        "removed, the answer is the problem `lease_gone`.",
       body: optionalBody(HEARTBEAT_BODY, {
         example: { progress: { done: 40, of: 100 } },
       }),
@@ -107,8 +107,8 @@ export function leaseActionRoutes(
       ...common,
       action: "complete",
       operationId: "completeLease",
-      summary: "Tell that the work is done",
-      description: "To say so twice is fine. Of a result longer than 64 KiB " +
+      summary: "Report that the work is done",
+      description: "It may be reported twice. Of a result longer than 64 KiB " +
         "the beginning is kept; a body of more than 4 MiB is refused.",
       body: optionalBody(COMPLETE_BODY, {
         ...OUTCOME_BODY,
@@ -121,9 +121,9 @@ export function leaseActionRoutes(
       ...common,
       action: "fail",
       operationId: "failLease",
-      summary: "Tell that the work has failed",
+      summary: "Report that the work has failed",
       description: "The retry policy decides what follows, unless `retry` is " +
-        "false. To say so twice is fine.",
+        "false. It may be reported twice.",
       body: optionalBody(FAIL_BODY, {
         ...OUTCOME_BODY,
         tooLargeAdvice: "say it again without the error's detail",
@@ -139,7 +139,7 @@ export function leaseActionRoutes(
       action: "release",
       operationId: "releaseLease",
       summary: "Give a task back",
-      description: "No try is spent. To say so twice is fine.",
+      description: "No try is spent. It may be reported twice.",
       body: optionalBody(RELEASE_BODY, {
         example: { reason: "shutting down" },
       }),
@@ -223,11 +223,11 @@ function batchRoute(parts: LeaseActionParts): AnyRoute {
     path: "/v1/leases/batch",
     hosts: "tenant",
     operationId: "sayLeases",
-    summary: "Say something with many leases at once",
-    description: "Each word stands for itself and is answered in its place, " +
-      "as it would be alone. All of them are written in one commit. Words " +
-      "about the same lease are heard in their order. A worker's credential " +
-      "speaks for its own leases only.",
+    summary: "Report on many leases at once",
+    description: "Each report is judged by itself and answered in its place, " +
+      "as it would be alone. All of them are written in one commit. Reports " +
+      "about the same lease are applied in their order. A worker's credential " +
+      "reports on its own leases only.",
     tags: ["leases"],
     access: { kind: "worker" },
     body: requiredBody(BATCH, {
@@ -243,7 +243,7 @@ function batchRoute(parts: LeaseActionParts): AnyRoute {
       },
     }),
     answers: {
-      200: { description: "What came of each", shape: LEASE_RESULTS },
+      200: { description: "The outcome of each", shape: LEASE_RESULTS },
     },
     problems: [],
     handle: (call) => handleBatch(call, parts),

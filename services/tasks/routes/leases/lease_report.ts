@@ -21,7 +21,7 @@ import type { Scrubber } from "../../secrets/scrub.ts";
 import { type LogTally, MAX_ATTEMPT_LINES } from "./held_leases.ts";
 import type { ActionReport, LeaseAction } from "./report_schema.ts";
 
-/** What a report needs beside its body. */
+/** Options of {@linkcode SentReport}. */
 export interface SentReportOptions {
   /** Who sent it. */
   readonly holder: LeaseHolder;
@@ -193,7 +193,7 @@ function viewCanceled(
 /** The event of a report, before it is known to be of the lease's holder. */
 type ReportEvent = Extract<TaskEvent, { readonly kind: LeaseAction }>;
 
-/** What the events of reports have in place of a proof. */
+/** Takes the place of the proof in the event of a report. */
 const UNPROVEN: LeaseProof = { id: "", tokenHash: NO_TOKEN };
 
 /**

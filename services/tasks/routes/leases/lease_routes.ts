@@ -33,7 +33,7 @@ import { leaseActionRoutes } from "./lease_action_routes.ts";
 /** Most characters of secrets in one answer. */
 const MAX_SECRET_CHARS = 4 * 1_048_576;
 
-/** What a worker requests with an empty body. */
+/** The request of an empty body. */
 const DEFAULT_REQUEST: LeaseBody = { max: 1, wait: 0, secrets: false };
 
 /** The routes of pull workers. */
@@ -61,13 +61,13 @@ function leaseRoute(route: LeaseRouteParts): AnyRoute {
     operationId: "leaseTasks",
     summary: "Take tasks of a worker",
     description: "Answers as soon as there is a task, or with none when " +
-      "`wait` is over. Whoever is given a lease says how it went before it " +
-      "ends, or extends it. A worker's credential opens its own worker only; " +
-      "one that is revoked or expires while its worker waits is given nothing " +
-      "more, and the answer is a 401. " +
+      "`wait` is over. The holder of a lease reports the outcome before the " +
+      "lease ends, or extends it. A worker's credential leases tasks of its own " +
+      "worker only; when it is revoked or expires while the worker waits, no " +
+      "tasks are given, and the answer is a 401. " +
       "With `Prefer: return=minimal` each lease has of its task only what the " +
       "work needs: `id`, `job`, `data` and `metadata`. " +
-      "An Idempotency-Key is not taken: tokens are never stored, and leases " +
+      "An Idempotency-Key is not accepted: tokens are never stored, and leases " +
       "whose answer got lost end by themselves.",
     tags: ["leases"],
     access: { kind: "worker" },
@@ -186,7 +186,7 @@ function sizeOf(values: ReadonlyMap<string, string>): number {
   return chars;
 }
 
-/** What a view of a lease shows. */
+/** Options of {@linkcode viewLease}. */
 interface LeaseViewOptions {
   /** The worker's name. */
   readonly workerName: string;
@@ -220,7 +220,7 @@ function viewLease(
   };
 }
 
-/** What of a task says which work it is. */
+/** The members of a task that describe the work. */
 function viewWork(
   { id, job, dataJson, metadata }: Task,
   { payloads, embedded }: Pick<LeaseViewOptions, "payloads" | "embedded">,

@@ -140,7 +140,7 @@ export const LEASES: Shape = named(
   }, [LEASE_FACTS, TASK_PART, SECRET_VALUES]),
 );
 
-/** What has become of a lease and its task. */
+/** The state of a lease and its task. */
 export const LEASE_STATE: Shape = named(
   "LeaseState",
   described(
@@ -162,7 +162,7 @@ export const LEASE_STATE: Shape = named(
       ),
       repeated: described(
         boolean(),
-        "Whether the same had been said before, so nothing was changed",
+        "Whether the same was reported before, so nothing was changed",
       ),
     }),
     {
@@ -181,7 +181,7 @@ export const LEASE_STATE: Shape = named(
 
 const PROBLEM = named("Problem", PROBLEM_SHAPE);
 
-/** What came of each word of a batch. */
+/** The outcome of each report of a batch. */
 export const LEASE_RESULTS: Shape = named(
   "LeaseResults",
   shape({

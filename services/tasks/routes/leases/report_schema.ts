@@ -27,7 +27,7 @@ import {
 } from "../../../shared/schema/object.ts";
 import { anyJson } from "../../../shared/schema/json_value.ts";
 
-/** Most bytes of a body that tells outcomes, whatever the tenant's plan. */
+/** Most bytes of a body with outcomes, whatever the tenant's plan. */
 export const MAX_OUTCOME_BYTES = 4 * 1_048_576;
 
 /** Most log lines of one call. */
@@ -36,7 +36,7 @@ export const MAX_LINES = 100;
 /** Most characters of the log lines of one call. */
 const MAX_LOG_CHARS = 262_144;
 
-/** Most bytes of what is said of progress. */
+/** Most bytes of progress. */
 const MAX_PROGRESS_BYTES = 4_096;
 
 /** Any JSON; the body it is in was bounded and checked. */
@@ -62,8 +62,8 @@ const HEARTBEAT_FIELDS = {
   )),
   progress: optional(described(
     anyJson({ maxBytes: MAX_PROGRESS_BYTES }),
-    "How far the work is; the task's attempt has what was said last, and " +
-      "not all that was said is in the history",
+    "How far the work is; the task's attempt has the last progress that " +
+      "was reported, and the history not all of it",
   )),
 };
 
@@ -71,7 +71,7 @@ const HEARTBEAT_FIELDS = {
 const COMPLETE_FIELDS = {
   result: optional(described(
     ANYTHING,
-    "What came of it; only the first 64 KiB are kept",
+    "The result; only the first 64 KiB are kept",
   )),
 };
 
@@ -90,10 +90,10 @@ const FAIL_FIELDS = {
               pattern: /^[A-Za-z0-9][A-Za-z0-9_.:-]*$/,
               mustBe: 'letters, digits, "_", ".", ":" and "-"',
             }),
-            "A word for programs, which `retry.on` may name",
+            "A code for programs, which `retry.on` may name",
           )),
           message: FREE_TEXT,
-          detail: optional(described(ANYTHING, "What else is worth knowing")),
+          detail: optional(described(ANYTHING, "More details")),
         }),
       },
     ], { mustBe: "text nor an object with a message" }),
@@ -113,7 +113,7 @@ const FAIL_FIELDS = {
 const RELEASE_FIELDS = {
   delay: optional(described(
     durationMs(),
-    "How long the task is given to nobody; not at all if absent",
+    "How long the task is held back; not at all if absent",
   )),
   reason: optional(described(FREE_TEXT, "Why, for the history")),
 };
@@ -139,19 +139,19 @@ const LOG_FIELDS = {
 
 /** The body of each action. */
 export interface ReportBodies {
-  /** The lease is to go on. */
+  /** The lease is to be extended. */
   readonly heartbeat: ObjectOf<typeof HEARTBEAT_FIELDS>;
   /** The attempt succeeded. */
   readonly complete: ObjectOf<typeof COMPLETE_FIELDS>;
   /** The attempt failed. */
   readonly fail: ObjectOf<typeof FAIL_FIELDS>;
-  /** The task is given back. */
+  /** The task is released. */
   readonly release: ObjectOf<typeof RELEASE_FIELDS>;
   /** Something for the history. */
   readonly log: ObjectOf<typeof LOG_FIELDS>;
 }
 
-/** What can be done with a lease. */
+/** The actions of a lease's holder. */
 export type LeaseAction = keyof ReportBodies;
 
 /** Something that the holder of a lease reports. */
