@@ -36,7 +36,7 @@ export type NamedParts = Pick<
   "masterKeys" | "plans" | "parsed" | "tokens" | "identityProvider"
 >;
 
-/** What reading them comes to. */
+/** The outcome of reading them. */
 export type NamedPartsOutcome =
   | { readonly kind: "ok"; readonly parts: NamedParts }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
@@ -102,9 +102,9 @@ async function plansOf(
   },
 ): Promise<PlanBook | undefined> {
   const { plansFile, defaultPlan } = settings;
-  const options = defaultPlan === "" ? {} : { defaultPlanId: defaultPlan };
+  const defaultPlanId = defaultPlan === "" ? undefined : defaultPlan;
   try {
-    if (plansFile === "") return new PlanBook([], options);
+    if (plansFile === "") return new PlanBook([], { defaultPlanId });
     const text = await files.read(plansFile);
     if (text === undefined) {
       problems.push(`Cannot read plans: there is no file "${plansFile}"`);
@@ -118,7 +118,7 @@ async function plansOf(
       return undefined;
     }
     const { plans, prices } = outcome;
-    return new PlanBook(plans, { ...options, prices });
+    return new PlanBook(plans, { defaultPlanId, prices });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     problems.push(`${error.message} (DEFAULT_PLAN)`);
@@ -192,7 +192,7 @@ export interface CertificateFiles {
   readonly keyFile: string;
   /** Reads a text file; undefined when it is not there. */
   readonly read: (path: string) => Promise<string | undefined>;
-  /** Hears that it cannot be read again. */
+  /** Logs that it cannot be read again. */
   readonly logger: Logger;
 }
 

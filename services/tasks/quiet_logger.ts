@@ -10,15 +10,15 @@ import type { Clock } from "../shared/clock.ts";
 
 import type { LogFields, Logger } from "../shared/logger.ts";
 
-/** How long the same is not told again. */
+/** How long a repeated line is held back. */
 const PAUSE_MS = 10_000;
 /** Different lines that are remembered. */
 const MAX_LINES = 200;
 
-/** A line that was told. */
+/** A line that was passed on. */
 interface Told {
   readonly atMs: number;
-  /** How often it was not told since. */
+  /** How often it was held back since. */
   held: number;
 }
 

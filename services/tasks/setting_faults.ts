@@ -68,7 +68,7 @@ function baseFaults(name: string, text: string): readonly string[] {
 }
 
 function httpUrl(text: string): URL | undefined {
-  // The parser of URLs would leave out spaces and stand a missing slash.
+  // The URL parser would drop spaces and tolerate a missing slash.
   if (!/^https?:\/\/[^\s/]/i.test(text) || /\s/.test(text)) return undefined;
   return URL.parse(text) ?? undefined;
 }
@@ -94,7 +94,7 @@ export function settingWarnings(
   >,
 ): readonly string[] {
   if (accountsMode !== "token" || accountsToken !== "") return [];
-  const who = operatorToken === "" ? "Nobody" : "Only the operator";
+  const who = operatorToken === "" ? "No caller" : "Only the operator";
   return [
     `${who} can create tenants: ACCOUNTS_MODE is token and ACCOUNTS_TOKEN is ` +
     'not set; make one with "openssl rand -hex 32", or set ACCOUNTS_MODE',

@@ -69,7 +69,7 @@ function faultsOf(given: Readonly<Record<string, string>>): readonly string[] {
 
 Deno.test("settingWarnings() tells that nobody can create tenants", () => {
   const cases = [
-    ["token", "", "", "Nobody can"],
+    ["token", "", "", "No caller can"],
     ["token", "", "op", "Only the operator can"],
     ["token", "acc", "", undefined],
     ["open", "", "", undefined],

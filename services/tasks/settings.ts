@@ -141,7 +141,7 @@ export const tasksSettings = {
     values: { open: "open", token: "token", closed: "closed" },
     default: "token",
     group: ACCOUNTS,
-    help: "Who may create a tenant: everybody, whoever has ACCOUNTS_TOKEN, " +
+    help: "Who may create a tenant: everybody, bearers of ACCOUNTS_TOKEN, " +
       "or the operator alone.",
   }),
   accountsToken: textOption({
@@ -191,7 +191,8 @@ export const tasksSettings = {
     name: "IDP_ISSUER",
     default: "",
     group: PROVIDER,
-    help: "Issuer of the bearer tokens of people; none are taken when not set.",
+    help:
+      "Issuer of the bearer tokens of people; none are accepted when not set.",
   }),
   idpAudience: textOption({
     name: "IDP_AUDIENCE",

@@ -127,9 +127,7 @@ export async function serve(
   const vault = new Vault({
     repositories: parts.repositories,
     clock,
-    ...(options.masterKeys === undefined
-      ? {}
-      : { masterKeys: options.masterKeys }),
+    masterKeys: options.masterKeys,
   });
   const caller = new PushCaller({
     allowList: options.parsed.allowList,
@@ -280,7 +278,7 @@ async function listen(
     handler,
     logger,
     clock,
-    ...(tls === undefined ? {} : { tls: { certificate: tls.certificate } }),
+    tls: tls && { certificate: tls.certificate },
   });
   const { hostname, port } = await openPort(() => server.start(), settings);
   const scheme = tls === undefined ? "http" : "https";
@@ -290,7 +288,7 @@ async function listen(
   return server;
 }
 
-/** What the API stands on. */
+/** The parts that the API needs. */
 export interface OpenApiOptions extends ServeOptions {
   /** What runs already. */
   readonly running: Pick<ApiParts, "engine" | "vault" | "caller">;
@@ -330,10 +328,8 @@ export async function openApi(
     },
     apiKeys,
     workerCredentials,
-    ...(options.mirrorSettling === undefined
-      ? {}
-      : { mirrorSettling: options.mirrorSettling }),
-    ...(options.tokens === undefined ? {} : { issuer: settings.idpIssuer }),
+    mirrorSettling: options.mirrorSettling,
+    issuer: options.tokens === undefined ? undefined : settings.idpIssuer,
     accounts: {
       mode: settings.accountsMode,
       tokenDigests: digestsOf(settings.accountsToken),
@@ -363,7 +359,7 @@ export async function openApi(
       apiKeys,
       workerCredentials,
       clock,
-      ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
+      tokens: options.tokens,
     }),
     leaseSource: engine,
     answers: new IdempotentAnswers(engine.parts),
@@ -422,7 +418,7 @@ async function readiness(
       ? { isReady: true }
       : { isReady: false, detail: outcome.kind };
   }
-  // All else works, so it is ready; how many they are is not for strangers.
+  // All else works, so it is ready; the number is not for anonymous callers.
   if (secretsWorker.unopenedTenants > 0) {
     checks.secrets = {
       isReady: true,

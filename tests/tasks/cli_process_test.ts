@@ -99,5 +99,5 @@ Deno.test("tasks tells which address it cannot listen on, and that nobody can cr
     `Cannot listen on 127.0.0.1:${taken.addr.port}: port ` +
       `${taken.addr.port} is taken; free it, or set PORT to another one`,
   );
-  assertStringIncludes(stderr, "Nobody can create tenants: ");
+  assertStringIncludes(stderr, "No caller can create tenants: ");
 });

@@ -48,7 +48,7 @@ export interface Http1ServerOptions extends Partial<ConnectionLimits> {
    *
    * @default no TLS
    */
-  readonly tls?: TlsContext;
+  readonly tls?: TlsContext | undefined;
   /**
    * Connections open at a time. One more takes the place of that which has
    * owed us a request, or the rest of one, for the longest time; where all

@@ -22,7 +22,7 @@ import { type Role, scopesOfRole } from "./scope.ts";
 import type { UserStatus } from "./user_rules.ts";
 import type { WorkerCredential } from "../domain/records.ts";
 
-/** A user as far as logging in goes. */
+/** What authentication needs of a user. */
 export interface UserRecord {
   /** The id of the user. */
   readonly id: string;
@@ -34,7 +34,7 @@ export interface UserRecord {
   readonly payloads: boolean;
 }
 
-/** What is asked of the store; every question is about one tenant. */
+/** The records that authentication reads; each call is about one tenant. */
 export interface CredentialStore {
   /** An API key, by its id with the prefix. */
   findApiKey(tenantId: string, id: string): Promise<KeyCredential | undefined>;
@@ -57,23 +57,23 @@ export interface CredentialStore {
 export interface AuthenticatorOptions {
   /** Where credentials are looked up. */
   readonly store: CredentialStore;
-  /** API keys at hand. */
+  /** The cache of API keys. */
   readonly apiKeys: CredentialCache<KeyCredential>;
-  /** Workers' credentials at hand. */
+  /** The cache of workers' credentials. */
   readonly workerCredentials: CredentialCache<WorkerCredential>;
   /** Verifies tokens of the identity provider; absent when there is none. */
-  readonly tokens?: Pick<JwtVerifier, "verify" | "recall">;
+  readonly tokens?: Pick<JwtVerifier, "verify" | "recall"> | undefined;
   /** Tells the time. */
   readonly clock: Clock;
 }
 
-/** What of a request says who calls. */
+/** The parts of a request that authenticate its caller. */
 export interface AuthenticationRequest {
   /** The `Authorization` header. */
   readonly authorization: HeaderValues;
   /**
-   * What the header came in. While it is the same object, so is the header, and
-   * what was read of that need not be read again.
+   * The head that the header came in. While it is the same object, so is the
+   * header, which is not parsed again then.
    *
    * @default the header is read
    */
@@ -89,7 +89,7 @@ export interface AuthenticationRequest {
   readonly clientAddress: string | undefined;
 }
 
-/** Who calls, or why nobody is let in. */
+/** Who calls, or why the request is refused. */
 export type AuthenticationOutcome =
   | { readonly kind: "ok"; readonly caller: Caller }
   | {
@@ -105,27 +105,27 @@ export type AuthenticationOutcome =
     readonly reason: string;
   }
   | {
-    /** The identity provider's keys cannot be had now. */
+    /** The identity provider's keys are not available now. */
     readonly kind: "unavailable";
     /** After how many milliseconds another try is worth it. */
     readonly retryAfterMs: number;
   };
 
-/** What a credential that was found lets its bearer be. */
+/** A credential that was presented, and what was found of it. */
 interface Presented<C extends Credential> {
   readonly credential: C | undefined;
   readonly token: CredentialToken;
   readonly request: AuthenticationRequest;
 }
 
-/** Users that are remembered to have been let in. */
+/** Most users that are remembered as authenticated. */
 const MAX_USERS = 10_000;
 
 /** Tells who calls. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #presented = new PresentedCredentials();
-  /** Who was let in with a token, by tenant, issuer and subject. */
+  /** Users who were authenticated by a token, by tenant, issuer and subject. */
   readonly #users = new BoundedMap<string, true>({
     maxEntries: MAX_USERS,
   });
@@ -139,7 +139,7 @@ export class Authenticator {
    * Tells who calls a tenant. Credentials are looked up in that tenant and
    * nowhere else, so one of another tenant gets the answer of a made-up one.
    *
-   * @returns A value at once where everything is at hand.
+   * @returns A value at once where everything is in memory.
    */
   authenticate(
     request: AuthenticationRequest,
@@ -172,9 +172,9 @@ export class Authenticator {
   }
 
   /**
-   * Whether the credential of a request is remembered as one that lets its bearer
-   * in to the tenant. It costs no look at the store and may be out of date, so it
-   * is good for telling whose turn it is and for nothing else.
+   * Whether the credential of a request is remembered as valid for the tenant. This
+   * does not read the store and may be out of date, so it decides whose turn it is
+   * and nothing else.
    */
   recalls(request: AuthenticationRequest): boolean {
     const authorization = this.#presented.read(request);
@@ -233,7 +233,7 @@ export class Authenticator {
           keyId: key.id,
           scopes: key.scopes,
           payloads: key.payloads,
-          ...(key.madeBy === undefined ? {} : { madeBy: key.madeBy }),
+          madeBy: key.madeBy,
         })),
     );
   }
@@ -287,7 +287,7 @@ export class Authenticator {
     const found = this.#options.store.findUser(tenantId, outcome.subject);
     return andThen(found, (user) => {
       if (user === undefined || user.status === "disabled") {
-        // Such a user waits with the strangers from now on.
+        // From now on such a user waits with the anonymous callers.
         this.#users.delete(userKey(tenantId, outcome.subject));
         return INVALID;
       }

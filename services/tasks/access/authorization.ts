@@ -18,7 +18,7 @@ import { JWT_SHAPE, MAX_JWT_LENGTH } from "./jwt.ts";
 
 /** What an `Authorization` header carries; nothing of it is verified yet. */
 export type Authorization =
-  /** There is no such header. */
+  /** The header is missing. */
   | { readonly kind: "missing" }
   /** An API key whose checksum is right. */
   | { readonly kind: "api_key"; readonly token: CredentialToken }
@@ -87,7 +87,7 @@ const MISSING: Authorization & { readonly kind: "missing" } = {
   kind: "missing",
 };
 
-const DOUBLED: Malformed = malformed("bad_header", "it is there twice");
+const DOUBLED: Malformed = malformed("bad_header", "it is given twice");
 
 const TOO_LONG: Malformed = malformed(
   "bad_header",
@@ -96,12 +96,12 @@ const TOO_LONG: Malformed = malformed(
 
 const NO_TOKEN: Malformed = malformed(
   "invalid_credentials",
-  'it has not the form "Bearer <token>"',
+  'it does not have the form "Bearer <token>"',
 );
 
 const UNKNOWN_SCHEME: Malformed = malformed(
   "invalid_credentials",
-  'its scheme is not one that is taken here, use "Bearer <token>"',
+  'its scheme is not accepted here, use "Bearer <token>"',
 );
 
 const UNKNOWN_TOKEN: Malformed = malformed(
@@ -111,7 +111,7 @@ const UNKNOWN_TOKEN: Malformed = malformed(
 
 const BAD_BASIC: Malformed = malformed(
   "invalid_credentials",
-  "Basic takes the key and the secret of a worker and nothing else",
+  "Basic accepts the key and the secret of a worker and nothing else",
 );
 
 function schemeAndToken(header: HeaderValues): SchemeAndToken {
@@ -222,7 +222,7 @@ export function configuredTokenFault(
 
 /**
  * Tells whether a token is one of those that the operator has configured, by
- * digests and in constant time. Without any configured nobody is let in.
+ * digests and in constant time. Without any configured token, none is accepted.
  *
  * @param digests What {@linkcode digestOf} makes of the configured tokens.
  */

@@ -21,7 +21,7 @@ export interface ApiKeyCaller {
   /** Whether it sees the data and results of tasks. */
   readonly payloads: boolean;
   /** The user who made the key; absent for the first key of a tenant. */
-  readonly madeBy?: string;
+  readonly madeBy?: string | undefined;
 }
 
 /** A person, by a token of the identity provider. */
@@ -90,7 +90,7 @@ export function scopesOf(caller: Caller): ScopeSet {
     : NO_SCOPES;
 }
 
-/** The scope that a caller lacks; `undefined` when it may go on. */
+/** The scope that a caller lacks; `undefined` when it has the scope. */
 export function scopeLackedBy(
   caller: Caller,
   needed: Scope,
@@ -129,5 +129,5 @@ export function administratorOf(caller: Caller): UserAdministrator {
     : caller.kind === "api_key"
     ? caller.madeBy
     : undefined;
-  return userId === undefined ? { scopes } : { scopes, userId };
+  return { scopes, userId };
 }

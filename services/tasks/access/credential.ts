@@ -1,5 +1,5 @@
 /**
- * Stored credentials: whether one lets its bearer in, and a cache of them.
+ * Stored credentials: whether one is valid for a request, and a cache of them.
  *
  * @module
  */
@@ -46,7 +46,7 @@ export interface CheckCredentialOptions {
   readonly clientAddress: string | undefined;
 }
 
-/** Whether a credential lets somebody in. */
+/** Whether a credential is accepted. */
 export type CredentialOutcome =
   | { readonly kind: "ok" }
   | {
@@ -59,7 +59,7 @@ export type CredentialOutcome =
 
 /**
  * Tells whether a secret fits a stored credential and may be used now and from
- * here. Whatever else is wrong is told only to who knows the secret; a
+ * here. Other reasons are given only to a caller who knows the secret; a
  * credential that is not there takes the same time and gives the same answer
  * as a wrong secret.
  */
@@ -137,7 +137,7 @@ export interface CredentialCacheOptions {
   readonly maxEntries?: number;
   /**
    * How long a credential is used without a look at the store, in milliseconds:
-   * the longest that one revoked by another process goes on working.
+   * the longest that one revoked by another process still works.
    *
    * @default {5000}
    */
@@ -169,7 +169,7 @@ export class CredentialCache<C extends Credential> {
   /**
    * A credential, from the cache or else from `load`.
    *
-   * @returns A value at once when it is at hand, otherwise a promise.
+   * @returns A value at once when it is in the cache, otherwise a promise.
    */
   find(
     tenantId: string,

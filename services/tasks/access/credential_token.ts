@@ -31,7 +31,7 @@ export interface MintedToken extends CredentialToken {
   readonly digest: string;
 }
 
-/** Gives random bytes that nobody can guess. */
+/** Gives random bytes that cannot be guessed. */
 export type RandomBytes = (length: number) => Uint8Array;
 
 const ALPHABET =
@@ -83,8 +83,8 @@ export function mintToken(
 /**
  * Takes a token apart.
  *
- * @returns `undefined` when it has not the shape of one or the checksum is
- * wrong.
+ * @returns `undefined` when the text does not have the shape of a token, or its
+ * checksum is wrong.
  */
 export function parseToken(text: string): CredentialToken | undefined {
   if (text.length !== TOKEN_LENGTH || !SHAPE.test(text)) return undefined;
@@ -99,7 +99,7 @@ export function parseToken(text: string): CredentialToken | undefined {
 
 /**
  * What is stored of a secret: its SHA-256 in hexadecimal. A slow hash would
- * add nothing, since nobody can try out 256 bits.
+ * add nothing, since 256 bits cannot be tried out.
  */
 export function digestOf(secret: string): string {
   return hash("sha256", secret, "hex");

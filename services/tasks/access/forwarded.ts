@@ -27,7 +27,7 @@ export interface RequestOrigin {
   readonly forwardedFor?: HeaderValues;
 }
 
-/** The origin of a request, as far as it can be believed. */
+/** The origin of a request, as far as it is trusted. */
 export interface TrustedOrigin {
   /** The host the client asked for, to be parsed. */
   readonly host: HeaderValues;
@@ -52,8 +52,8 @@ export function isTrustedProxy(
 
 /**
  * Tells where a request came from. The headers count only from a trusted
- * proxy. There, a doubled or listed `X-Forwarded-Host` is as bad as a doubled
- * `Host`, an `X-Forwarded-Proto` that is not one word is as good as none, and
+ * proxy. There, a doubled or listed `X-Forwarded-Host` is invalid like a doubled
+ * `Host`, an `X-Forwarded-Proto` that is not one word is ignored, and
  * the client is the last address of `X-Forwarded-For` that is no trusted
  * proxy, since everything before it is only what the client claims.
  */
@@ -92,7 +92,7 @@ function clientOf(
   for (const hop of hops.toReversed()) {
     if (hop === "") continue;
     const hopAddress = withoutPort(hop);
-    // Beyond what cannot be read nothing can be believed.
+    // Nothing before a hop that cannot be read is trusted.
     if (parseClientAddress(hopAddress) === undefined) return client;
     client = hopAddress;
     if (!isTrustedProxy(hopAddress, trustedProxies)) return client;

@@ -17,11 +17,11 @@ export type HostOutcome =
   }
   /** `accounts.<host>`: where tenants are created. */
   | { readonly kind: "accounts" }
-  /** `accounts.admin.<host>`: where the operator is at work. */
+  /** `accounts.admin.<host>`: the operator's routes. */
   | { readonly kind: "accounts_admin" }
   /** The service's host itself: plans and prices. */
   | { readonly kind: "apex" }
-  /** A good host name that is none of ours. */
+  /** A valid host name that is not ours. */
   | { readonly kind: "unknown" }
   /** No host name, or more than one. */
   | { readonly kind: "bad_host" };
@@ -44,7 +44,7 @@ const NAME_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 /**
  * The one value of a header that must not be doubled.
  *
- * @returns `undefined` when there is none, or more than one.
+ * @returns `undefined` when there is no value, or more than one.
  */
 export function singleValue(header: HeaderValues): string | undefined {
   if (typeof header === "string") return header;
@@ -115,7 +115,7 @@ function partNamed(labels: string): HostOutcome {
     : { kind: "unknown" };
 }
 
-/** What stands behind the colon; `undefined` without one. */
+/** The port behind the colon; `undefined` without a colon. */
 function portOf(host: string): string | undefined {
   const colonAt = host.lastIndexOf(":");
   if (colonAt === -1 || host.endsWith("]")) return undefined;
@@ -222,7 +222,7 @@ function targetOfPath(path: string): ResolvedTarget | undefined {
   const tenant = TENANT_PREFIX.exec(path);
   if (tenant !== null) {
     const part = tenantOnly(partNamed((tenant[1] ?? "").toLowerCase()));
-    // A label that is none keeps its path, so that the answer can name it.
+    // What is no label keeps its path, so that the answer can name it.
     if (part.kind !== "tenant") return { part, path, prefix: "" };
     return { part, path: tenant[2] ?? "/", prefix: `/t/${tenant[1] ?? ""}` };
   }

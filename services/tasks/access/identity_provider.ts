@@ -16,7 +16,7 @@ import {
 } from "./bounded_fetch.ts";
 import { mintToken } from "./credential_token.ts";
 
-/** A user as the mirror gets to know one. */
+/** A user as the mirror stores it. */
 export interface MirroredUser {
   /** The tenant's domain. */
   readonly tenant: string;
@@ -24,7 +24,7 @@ export interface MirroredUser {
   readonly userId: string;
   /** The address. */
   readonly email: string;
-  /** The name; absent when there is none. */
+  /** The name. */
   readonly name?: string;
   /** Whether the user may log in. */
   readonly isBlocked: boolean;
@@ -35,7 +35,7 @@ export type MirroredUserChange = Partial<
   Pick<MirroredUser, "email" | "name" | "isBlocked">
 >;
 
-/** What mirroring comes to. */
+/** The outcome of mirroring a user. */
 export type MirrorOutcome =
   | {
     readonly kind: "ok";
@@ -47,7 +47,7 @@ export type MirrorOutcome =
   /** There is no such user. */
   | { readonly kind: "not_found" }
   | {
-    /** The mirror does not take the token or the values: trying again is idle. */
+    /** The mirror refuses the token or the values: a retry is useless. */
     readonly kind: "refused";
     /** Why, for a log; holds nothing secret. */
     readonly reason: string;
@@ -98,7 +98,7 @@ export interface IdentityProviderOptions {
    */
   readonly connection?: string;
   /**
-   * What password new users get: a random one, which nobody knows and which
+   * What password new users get: a random one, which is not stored and which
    * they replace by "forgot password", or none, for connections without.
    *
    * @default {"random"}
@@ -106,11 +106,11 @@ export interface IdentityProviderOptions {
   readonly password?: "random" | "none";
 }
 
-/** Whether the provider's management API is at our service. */
+/** Whether the provider's management API can be used. */
 export type ReadinessOutcome =
   | { readonly kind: "ok" }
   | {
-    /** It does not take the token, or does not answer as it should. */
+    /** It refuses the token, or does not answer as it should. */
     readonly kind: "refused" | "unavailable";
     /** Why, for a log; holds nothing secret. */
     readonly reason: string;
@@ -129,7 +129,7 @@ interface Call {
   readonly body?: unknown;
 }
 
-/** Calls the management API. The access token is never told to anybody else. */
+/** Calls the management API. The access token is sent nowhere else. */
 export class IdentityProvider implements UserMirror {
   readonly #options: Required<IdentityProviderOptions>;
   readonly #baseUrl: string;
@@ -155,7 +155,7 @@ export class IdentityProvider implements UserMirror {
     const { status } = answer;
     if (status >= 200 && status < 300) return { kind: "ok" };
     return status === 401 || status === 403
-      ? { kind: "refused", reason: "the access token is not taken" }
+      ? { kind: "refused", reason: "the access token is not accepted" }
       : unavailable(`the answer has status ${status}`);
   }
 
@@ -169,9 +169,9 @@ export class IdentityProvider implements UserMirror {
         connection,
         ...membersOf(user),
         // The end satisfies the usual rules about kinds of characters.
-        ...(password === "random"
-          ? { password: `${mintToken("dk").secret}aA1!` }
-          : {}),
+        password: password === "random"
+          ? `${mintToken("dk").secret}aA1!`
+          : undefined,
         app_metadata: { tenant: user.tenant, user_id: user.userId },
       },
     });
@@ -233,7 +233,7 @@ export class IdentityProvider implements UserMirror {
       init: {
         method: call.method,
         headers,
-        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+        body: call.body === undefined ? null : JSON.stringify(call.body),
       },
     });
     if (outcome.kind === "ok") return outcome;
@@ -280,7 +280,7 @@ function unavailable(
 export interface ProviderWatchOptions {
   /** The provider that is asked. */
   readonly provider: Pick<IdentityProvider, "check">;
-  /** Hears of each reason once, and when it is well again. */
+  /** Logs each reason once, and when the provider is ready again. */
   readonly logger: Logger;
 }
 
@@ -289,7 +289,7 @@ export class ProviderWatch {
   readonly #options: ProviderWatchOptions;
   #reason: string | undefined;
 
-  /** A watch over a provider that is taken to be well. */
+  /** Expects the provider to be ready. */
   constructor(options: ProviderWatchOptions) {
     this.#options = options;
   }

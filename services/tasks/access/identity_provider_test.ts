@@ -230,7 +230,7 @@ Deno.test("ProviderWatch.check() logs the reason when it changes", async () => {
   outcome = { kind: "unavailable", reason: "the answer has status 503" };
   assertEquals(await watch.check(), outcome);
   assertEquals(await watch.check(), outcome);
-  outcome = { kind: "refused", reason: "the access token is not taken" };
+  outcome = { kind: "refused", reason: "the access token is not accepted" };
   assertEquals(await watch.check(), outcome);
   outcome = { kind: "ok" };
   await watch.check();
@@ -239,7 +239,7 @@ Deno.test("ProviderWatch.check() logs the reason when it changes", async () => {
     logger.lines.map(({ level, fields }) => [level, fields["reason"]]),
     [
       ["warning", "the answer has status 503"],
-      ["warning", "the access token is not taken"],
+      ["warning", "the access token is not accepted"],
       ["info", undefined],
     ],
   );

@@ -2,7 +2,7 @@
  * The keys of an identity provider, which verify the signatures of its tokens.
  *
  * `createRemoteJWKSet` of `jose` is not used: it does not bound the answer, makes
- * callers wait while it fetches again, and does not go on with old keys while the
+ * callers wait while it fetches again, and does not keep using old keys while the
  * provider is down.
  *
  * @module
@@ -56,7 +56,7 @@ export interface JwksOptions {
   readonly fetch: Fetch;
   /** Tells the age of the keys. */
   readonly clock: Clock;
-  /** Takes a line when the keys change or cannot be had. */
+  /** Logs changes of the keys, and failures to fetch them. */
   readonly logger: Logger;
   /**
    * Milliseconds a fetch may take.
@@ -71,20 +71,20 @@ export interface JwksOptions {
    */
   readonly maxBytes?: number;
   /**
-   * After how many milliseconds the keys are fetched anew; they go on working
+   * After how many milliseconds the keys are fetched again; they stay in use
    * meanwhile.
    *
    * @default {600000}
    */
   readonly maxAgeMs?: number;
   /**
-   * For how many milliseconds the keys work while they cannot be fetched anew.
+   * For how many milliseconds the keys stay in use while fetches fail.
    *
    * @default {86400000}
    */
   readonly maxStaleMs?: number;
   /**
-   * Milliseconds between two fetches on account of keys nobody knows.
+   * Milliseconds between two fetches because of unknown keys.
    *
    * @default {60000}
    */
@@ -105,13 +105,13 @@ export interface KeyQuery {
   readonly keyId?: string | undefined;
 }
 
-/** What looking for a key comes to. */
+/** The outcome of looking for a key. */
 export type KeysOutcome =
-  /** Keys that fit, of which one may have signed. */
+  /** Keys that fit; one of them may have signed. */
   | { readonly kind: "ok"; readonly keys: readonly PublicKey[] }
   /** The provider has no such key. */
   | { readonly kind: "unknown" }
-  /** The provider cannot be asked; worth another try later. */
+  /** The provider cannot be asked now. */
   | { readonly kind: "unavailable"; readonly retryAfterMs: number };
 
 /** Most keys that one signature is tried with. */
@@ -132,9 +132,9 @@ export function jwksUrlOf(issuer: string): string {
 }
 
 /**
- * Keeps the keys of an identity provider. Fetches once for all who wait, anew
- * when the keys have grown old, and at most once a minute for a key it does
- * not know, so that made-up tokens cannot make it hammer the provider.
+ * Keeps the keys of an identity provider. One fetch serves all who wait; the keys
+ * are fetched again when they are old, and at most once a minute for an unknown
+ * key, so that made-up tokens cannot make it flood the provider.
  */
 export class Jwks {
   readonly #options: Required<JwksOptions>;
@@ -165,12 +165,12 @@ export class Jwks {
     return this.#generation;
   }
 
-  /** Looks for a key; waits only where there is none to try. */
+  /** Looks for a key; waits only when there is no key to try. */
   async find(query: KeyQuery): Promise<KeysOutcome> {
     if (!this.#isUsable()) {
       await this.#fetchUnlessFailed();
     } else if (this.#isOlderThan(this.#options.maxAgeMs)) {
-      // Not waited for: the keys at hand are good enough meanwhile.
+      // Not waited for: the old keys are in use meanwhile.
       this.#fetchUnlessFailed();
     }
     let keys = this.#fitting(query);
@@ -179,7 +179,7 @@ export class Jwks {
       keys = this.#fitting(query);
     }
     if (this.#isUsable() && keys.length > 0) return { kind: "ok", keys };
-    // While nobody can be asked, a key nobody knows is neither good nor bad.
+    // While the provider cannot be asked, an unknown key may be a new one.
     return this.#failedAtMs === undefined && this.#isUsable()
       ? { kind: "unknown" }
       : { kind: "unavailable", retryAfterMs: this.#options.retryPauseMs };
@@ -254,8 +254,8 @@ export class Jwks {
     }
     const keys = parseKeySet(outcome.text);
     if (keys === undefined) return this.#fail("the answer is no key set");
-    // An empty set is a fault of the provider much rather than its wish to
-    // lock everybody out.
+    // An empty set is more likely a fault of the provider than its wish to lock
+    // all users out.
     if (keys.length === 0) return this.#fail("the set has no usable key");
     this.#failedAtMs = undefined;
     this.#fetchedAtMs = clock.nowMs();

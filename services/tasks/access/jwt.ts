@@ -18,7 +18,7 @@ import {
   type PublicKey,
 } from "./jwks.ts";
 
-/** Who a token names. */
+/** The user that a token names. */
 export interface TokenSubject {
   /** Who issued it. */
   readonly issuer: string;
@@ -68,7 +68,7 @@ export type JwtOutcome =
     readonly reason: string;
   }
   | {
-    /** The keys cannot be had: neither good nor bad, worth another try. */
+    /** The keys are not available, so the token cannot be verified now. */
     readonly kind: "unavailable";
     /** After how many milliseconds. */
     readonly retryAfterMs: number;
@@ -121,7 +121,7 @@ interface Remembered {
 }
 
 /**
- * Verifies tokens of one issuer, and remembers those that were good, by their
+ * Verifies tokens of one issuer, and remembers the valid ones by their
  * digest, so that the next request with the same token costs a hash.
  */
 export class JwtVerifier {
@@ -133,7 +133,7 @@ export class JwtVerifier {
    * A verifier that has seen no token.
    *
    * @throws {RangeError} When there is no issuer or no audience: every token
-   * of the provider, whoever it is for, would be let in.
+   * of the provider would be accepted, for any audience.
    */
   constructor(options: JwtVerifierOptions) {
     if (options.issuer === "" || options.audiences.length === 0) {
@@ -149,7 +149,7 @@ export class JwtVerifier {
   }
 
   /**
-   * Tells whether a token is good, and who it names.
+   * Tells whether a token is valid, and whom it names.
    *
    * @returns A value at once where the token is remembered.
    */
@@ -161,7 +161,7 @@ export class JwtVerifier {
       : { kind: "ok", subject };
   }
 
-  /** Who a token names that was good and is remembered. */
+  /** The user of a token that is remembered as valid. */
   recall(token: string): TokenSubject | undefined {
     return this.#recall(digestOf(token));
   }
@@ -185,12 +185,12 @@ export class JwtVerifier {
     const decoded = decode(token);
     if (decoded.kind !== "ok") return decoded;
     const { claims } = decoded;
-    // First, so that no token of another issuer makes us fetch anything.
+    // Checked first, so that no token of another issuer makes us fetch keys.
     const fault = addressFault(claims, this.#options);
     if (fault !== undefined) return invalid(fault);
     const found = await keys.find(decoded);
     if (found.kind === "unavailable") return found;
-    // Not asked for later: a change of keys meanwhile must not go unnoticed.
+    // Read before the signature is verified, to notice a change of keys meanwhile.
     const generation = keys.generation;
     const isSigned = found.kind === "ok" &&
       await isSignedBy(found.keys, { token, algorithm: decoded.algorithm });
@@ -270,10 +270,9 @@ async function isSignedBy(
 }
 
 /**
- * Tells whether a token is one of that issuer and for us. To be asked before
- * anything is done for a token, such as fetching keys.
+ * Checks that a token is of the issuer and for one of the audiences.
  *
- * @returns Why not, or `undefined` when it is.
+ * @returns What is wrong, or `undefined`.
  */
 function addressFault(
   claims: Claims,
@@ -289,7 +288,7 @@ function addressFault(
 }
 
 /**
- * Tells who a token names and whether it is valid at this time. `exp` is
+ * Checks the times of a token and reads whom it names. `exp` is
  * needed and exact; `nbf` and `iat` may be a minute ahead.
  */
 function checkClaims(

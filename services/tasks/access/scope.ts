@@ -49,7 +49,7 @@ export type ScopeSet = ReadonlySet<Scope>;
 /** All scopes, in the order they are shown in. */
 export const SCOPES: readonly Scope[] = Object.keys(LEAST_ROLE) as Scope[];
 
-/** What reading a list of scopes comes to. */
+/** The outcome of reading a list of scopes. */
 export type ScopesOutcome =
   | {
     readonly kind: "ok";
@@ -93,7 +93,7 @@ export function parseScopes(list: readonly string[]): ScopesOutcome {
   if (list.length === 0) {
     return {
       kind: "invalid",
-      reason: "Cannot take scopes: the list is empty",
+      reason: "Cannot use scopes: the list is empty",
     };
   }
   const names = new Set<string>();
@@ -111,8 +111,8 @@ export function parseScopes(list: readonly string[]): ScopesOutcome {
 }
 
 /**
- * What a key may do, by its role or its scopes. Names that an earlier version
- * took and nothing heeds are passed over.
+ * What a key may do, by its role or its scopes. Names that only an earlier version
+ * knew are skipped.
  */
 export function scopesOfKey(
   { role, scopes = [] }: {
@@ -156,9 +156,7 @@ function unknownScope(name: string): string {
   const hint = guess === undefined
     ? `known are ${SCOPE_NAMES.join(", ")}`
     : `did you mean ${quote(guess)}?`;
-  return `Cannot take scope ${
-    quote(name)
-  }: there is none of that name, ${hint}`;
+  return `Cannot use scope ${quote(name)}: it does not exist, ${hint}`;
 }
 
 function impliedBy(role: Role): ScopeSet {

@@ -6,7 +6,7 @@
 
 import { quote } from "../../shared/quote.ts";
 
-/** What reading a tenant's domain comes to. */
+/** The outcome of reading a tenant's domain. */
 export type TenantDomainOutcome =
   | {
     readonly kind: "ok";
@@ -107,7 +107,7 @@ export function isLabel(text: string): boolean {
 }
 
 /**
- * Reads the domain a tenant wishes for. Upper case becomes lower case; labels
+ * Reads the domain that a tenant asks for. Upper case becomes lower case; labels
  * of internationalised names (`xn--`, RFC 5890) are refused, since they can
  * look like another tenant's.
  */
@@ -124,7 +124,7 @@ export function parseTenantDomain(input: string): TenantDomainOutcome {
     return {
       kind: "invalid",
       reason: `Cannot use domain ${quote(domain)}: names in punycode ` +
-        '("xn--") are not taken',
+        '("xn--") are not accepted',
     };
   }
   if (RESERVED.has(domain)) {

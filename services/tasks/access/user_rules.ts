@@ -1,5 +1,5 @@
 /**
- * Who may give whom which role, as decisions over values.
+ * The rules about users: who may grant which role, and change or remove whom.
  *
  * @module
  */
@@ -13,18 +13,18 @@ import {
   scopesOfRole,
 } from "./scope.ts";
 
-/** Where a user stands: asked to join, at work, or locked out. */
+/** The state of a user: asked to join, at work, or locked out. */
 export type UserStatus = "invited" | "active" | "disabled";
 
-/** Who wants to change users. */
+/** The actor that changes users. */
 export interface UserAdministrator {
   /** What it may do. */
   readonly scopes: ScopeSet;
   /**
    * The user behind the credential: the one that is signed in, or the one that
-   * made the key. Absent where there is none.
+   * made the key. Absent for other actors.
    */
-  readonly userId?: string;
+  readonly userId?: string | undefined;
 }
 
 /** A user as the rules see one. */
@@ -37,7 +37,7 @@ export interface UserStanding {
   readonly status: UserStatus;
 }
 
-/** What is to become of a user. */
+/** A change of a user. */
 export type UserChange =
   | { readonly kind: "remove" }
   | {
@@ -48,7 +48,7 @@ export type UserChange =
     readonly status?: UserStatus;
   };
 
-/** Whether something may be done to a user. */
+/** Whether a change of a user is allowed. */
 export type UserPermission =
   | { readonly kind: "ok" }
   | {
@@ -60,8 +60,8 @@ export type UserPermission =
 const OK: UserPermission = { kind: "ok" };
 
 /**
- * Tells whether somebody may give a role to somebody: only one that can do
- * nothing it cannot do itself. So admins go up to admin, and a key that holds
+ * Tells whether an actor may grant a role: only one with no scope that the actor
+ * lacks. So admins go up to admin, and a key that holds
  * `users:write` and little else cannot make itself a user who may do more.
  */
 export function mayGrantRole(
@@ -92,9 +92,8 @@ export interface MayChangeUserOptions {
 }
 
 /**
- * Tells whether somebody may change or remove a user: nobody touches a user
- * who may do more, nobody raises their own role, and the last active owner
- * stays one.
+ * Tells whether an actor may change or remove a user. It may not change a user
+ * with more scopes, nor raise its own role, and the last active owner stays one.
  */
 export function mayChangeUser(
   actor: UserAdministrator,
@@ -115,7 +114,7 @@ export function mayChangeUser(
     const isOwn = actor.userId === user.id;
     if (isOwn && role !== user.role && allows(role, user.role)) {
       return forbidden(
-        `Cannot raise own role to ${quote(role)}: somebody else has to do it`,
+        `Cannot raise own role to ${quote(role)}: another user has to do it`,
       );
     }
     const overRole = mayGrantRole(actor, role);
@@ -125,7 +124,7 @@ export function mayChangeUser(
 }
 
 /**
- * Tells whether a tenant keeps an active owner through a change. To be asked
+ * Tells whether a tenant keeps an active owner through a change. Checked
  * again where the change is stored, with the count of that moment.
  */
 export function keepsAnOwner(options: MayChangeUserOptions): UserPermission {

@@ -45,7 +45,7 @@ const COMMAND = {
   usage: 'tasks preview "CRON" | tasks preview INTERVAL',
   about: "Shows the next times of a cron expression or of an ISO 8601 " +
     "interval such as P1M, with what is odd about them. Exits with 0, with 1 " +
-    "when the schedule is none, 2 for wrong arguments.",
+    "when the schedule is invalid, 2 for wrong arguments.",
   positionals: 1,
 } as const;
 
@@ -67,7 +67,7 @@ export interface RunPreviewOptions {
 /**
  * Runs the command.
  *
- * @returns 0, 1 when the schedule is none, 2 when the arguments are wrong.
+ * @returns 0; 1 when the schedule is invalid, 2 when the arguments are wrong.
  */
 export function runPreview(
   args: readonly string[],

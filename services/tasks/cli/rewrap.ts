@@ -29,7 +29,7 @@ const FLAGS = {
   }),
   "replace-lost": switchOption({
     help: "Give each tenant whose key no master key opens a new one; its " +
-      "secrets have to be set anew. The old key is kept.",
+      "secrets have to be set again. The old key is kept.",
   }),
   json: switchOption({ help: "Write one JSON object." }),
 } as const satisfies OptionTable;
@@ -205,7 +205,7 @@ function linesOf(tally: Tally, masterKeys: MasterKeys): readonly string[] {
     `Keys rewrapped: ${rewrapped}; wrapped by ` +
     `${quote(masterKeys.current.id)} already: ${current}`,
     ...replaced === 0 ? [] : [
-      `Tenants given a new key: ${replaced}; their secrets are to be set anew`,
+      `Tenants given a new key: ${replaced}; set their secrets again`,
     ],
     `Master keys in use: ${used.length === 0 ? "none" : used.join(", ")}`,
     ...unused.length === 0

@@ -167,8 +167,8 @@ export async function systemResolve(
 
 /**
  * Makes the `lookup` of one call with `node:http`, `node:https` or `node:net`.
- * One address that may not be called is enough to refuse the name: a public
- * name has no business there. Fails with a {@linkcode LookupError}.
+ * One address that may not be called is enough to refuse the name: no public
+ * name needs one. Fails with a {@linkcode LookupError}.
  */
 export function createGuardedLookup(
   options: GuardedLookupOptions,
@@ -207,8 +207,8 @@ async function addressesOf(
 }
 
 /**
- * What is wrong with an address, without the address itself: a stranger who
- * asks for names shall not learn the plan of an inner network.
+ * What is wrong with an address, without the address itself: a caller who tries
+ * names must not learn the plan of an inner network.
  */
 function refusalOf(
   address: string,

@@ -23,8 +23,8 @@ const MAX_CHARS = 253;
 /**
  * The name in lower case and without the dot that may end it; `undefined` when
  * it is no host name or could be read as an IP address. International names
- * have their `xn--` form. Underscores are taken, as names of containers have
- * them.
+ * have their `xn--` form. Underscores are accepted, since names of containers
+ * have them.
  */
 export function normalizeHostName(text: string): string | undefined {
   const name = text.toLowerCase().replace(/\.$/, "");
@@ -41,25 +41,25 @@ export type AllowListEntry =
     /** Addresses that may be called. */
     readonly network: Network;
     /** The one port of them; any when left out. */
-    readonly port?: number;
+    readonly port?: number | undefined;
   }
   | {
     readonly kind: "host";
     /** A name that may be called, whatever address it has. */
     readonly host: string;
     /** The one port of it; any when left out. */
-    readonly port?: number;
+    readonly port?: number | undefined;
   };
 
 /** What may be called besides public addresses. */
 export type AllowList = readonly AllowListEntry[];
 
-/** What reading the list comes to. */
+/** The outcome of reading the list. */
 export type AllowListOutcome =
   | { readonly kind: "ok"; readonly allowList: AllowList }
   | {
     readonly kind: "invalid";
-    /** One message for each entry that is no good. */
+    /** One message for each invalid entry. */
     readonly problems: readonly string[];
   };
 
@@ -125,15 +125,14 @@ function parseEntry(text: string): EntryOutcome {
   if (port !== undefined && (port < 1 || port > 65_535)) {
     return invalid("a port lies between 1 and 65535");
   }
-  const withPort = port === undefined ? {} : { port };
   const address = parseIpAddress(bracketed ?? plain ?? "");
   if (address !== undefined) {
     const network = networkOf(address);
-    return { kind: "ok", entry: { kind: "network", network, ...withPort } };
+    return { kind: "ok", entry: { kind: "network", network, port } };
   }
   const host = plain === undefined ? undefined : normalizeHostName(plain);
   if (host === undefined) return invalid(EXPECTED);
-  return { kind: "ok", entry: { kind: "host", host, ...withPort } };
+  return { kind: "ok", entry: { kind: "host", host, port } };
 }
 
 function parseNetworkEntry(text: string): EntryOutcome {

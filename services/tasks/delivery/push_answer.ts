@@ -46,8 +46,8 @@ export function readAnswer(raw: RawAnswer, timing: AnswerTiming): PushAnswer {
     headers,
     bodyText,
     isTruncated: raw.isTruncated,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(leaseMs === undefined ? {} : { leaseMs }),
+    retryAfterMs,
+    leaseMs,
     isFinal: headers["task-retry"]?.trim().toLowerCase() === "no",
     durationMs: timing.durationMs,
   };
@@ -95,9 +95,9 @@ export type PushVerdict =
     /** Why, as a message for the task's owner. */
     readonly message: string;
     /** The beginning of what the worker answered. */
-    readonly detail?: string;
+    readonly detail?: string | undefined;
     /** How long the worker wants to be left alone, in milliseconds. */
-    readonly retryAfterMs?: number;
+    readonly retryAfterMs?: number | undefined;
   };
 
 /** Where a result is text even if it could be read as JSON. */
@@ -175,8 +175,8 @@ function failed(
       ...(answer.isFinal ? { isFinal: true } : {}),
     },
     message: error.message,
-    ...(detail === "" ? {} : { detail }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    detail: detail === "" ? undefined : detail,
+    retryAfterMs,
   };
 }
 

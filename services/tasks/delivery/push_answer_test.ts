@@ -25,6 +25,8 @@ Deno.test("readAnswer() keeps the headers that matter", () => {
       headers: { "content-type": "text/plain", location: "/x" },
       bodyText: "",
       isTruncated: false,
+      retryAfterMs: undefined,
+      leaseMs: undefined,
       isFinal: false,
       durationMs: 7,
     },

@@ -1,6 +1,6 @@
 /**
- * Calls to the URLs of push workers: judged, bounded in time and size, and told
- * as a value whatever happens.
+ * Calls to the URLs of push workers: checked, bounded in time and size; the outcome
+ * is a value whatever happens.
  *
  * @module
  */
@@ -107,9 +107,7 @@ export class PushCaller {
     this.#maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
     this.#resolve = options.resolve ?? systemResolve;
     this.#clock = options.clock ?? systemClock;
-    this.#secureContext = createSecureContext(
-      options.trustedCaPem === undefined ? {} : { ca: options.trustedCaPem },
-    );
+    this.#secureContext = createSecureContext({ ca: options.trustedCaPem });
   }
 
   /**
@@ -184,7 +182,7 @@ export class PushCaller {
       return failureOf(result, {
         origin: target.origin,
         durationMs,
-        ...(isLate ? { timeoutMs: request.timeoutMs } : {}),
+        timeoutMs: isLate ? request.timeoutMs : undefined,
       });
     } finally {
       timer.cancel();

@@ -34,7 +34,7 @@ export interface RawAnswer {
 /** How far a call has come. */
 export type PushPhase = "connect" | "handshake" | "exchange" | "body";
 
-/** What one exchange comes to; nothing of it is left open then. */
+/** The outcome of an exchange, whose connection is closed then. */
 export type ExchangeResult =
   | { readonly kind: "answered"; readonly answer: RawAnswer }
   | {
@@ -222,12 +222,12 @@ function readBody(response: IncomingMessage, options: ReadBodyOptions): void {
   response.on("end", () => done(false));
 }
 
-/** What judging headers comes to. */
+/** The outcome of checking headers. */
 export type HeadersVerdict =
   | { readonly kind: "ok" }
   | {
     readonly kind: "refused";
-    /** The header that is no good, as it was given. */
+    /** The invalid header, as it was given. */
     readonly name: string;
     /** Why, as a message that holds no value of a header. */
     readonly reason: string;
@@ -257,7 +257,7 @@ export const SERVICE_HEADERS: readonly string[] = [
 
 /**
  * Headers that frame the request or belong to the connection (RFC 9110, section
- * 7.6.1): whoever sets them can smuggle a second request into the first.
+ * 7.6.1): they could smuggle a second request into the first.
  */
 const CONNECTION_HEADERS: readonly string[] = [
   "accept-encoding",
@@ -295,7 +295,7 @@ export function judgeHeaders(
     chars += name.length + value.length;
     const fault = nameFault(key, options.reserved ?? []) ??
       (VALUE.test(value) ? undefined : "its value is not visible ASCII") ??
-      (seen.has(key) ? "it is there twice" : undefined) ??
+      (seen.has(key) ? "it is given twice" : undefined) ??
       (chars > MAX_CHARS ? "the headers are too long together" : undefined);
     if (fault !== undefined) return refused(name, fault);
     seen.add(key);
@@ -310,7 +310,7 @@ function nameFault(
   key: string,
   reserved: readonly string[],
 ): string | undefined {
-  if (!TOKEN.test(key)) return "its name is none of HTTP";
+  if (!TOKEN.test(key)) return "its name is no header name of HTTP";
   return CONNECTION_HEADERS.includes(key) || reserved.includes(key)
     ? "the service sets it itself"
     : undefined;

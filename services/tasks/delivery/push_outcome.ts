@@ -23,9 +23,9 @@ export interface PushAnswer {
   /** Whether the body was longer than what is kept of it. */
   readonly isTruncated: boolean;
   /** How long the worker wants to be left alone, in milliseconds. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
   /** How long the worker wants to hold the task, in milliseconds. */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
   /** Whether the worker said that another try is useless. */
   readonly isFinal: boolean;
   /** Milliseconds from the call's begin to the answer's end. */
@@ -63,7 +63,7 @@ export interface PushFailure {
   readonly durationMs: number;
 }
 
-/** What a push call comes to. */
+/** The outcome of a push call. */
 export type PushOutcome = PushAnswer | PushRefusal | PushFailure;
 
 /** An exchange without an answer. */
@@ -79,7 +79,7 @@ export interface FailedCall {
   /** Milliseconds from the call's begin to its failure. */
   readonly durationMs: number;
   /** The time-out in milliseconds, when it is what ended the call. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 const WAITED_FOR: Readonly<Record<PushPhase, string>> = {
@@ -150,7 +150,7 @@ function codeOf(error: unknown): string {
 
 /** The error in words; its text may come from the other end. */
 function reasonOf(error: unknown, code: string): string {
-  // Several addresses were tried: the first stands for all of them.
+  // Several addresses were tried: the error of the first is reported.
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const text = quote(describeError(first));
   return code === "" ? text : `${text} (${code})`;

@@ -32,7 +32,7 @@ export type TargetRefusalCode =
   | "bad_port"
   | "address_not_public";
 
-/** What judging a URL comes to. */
+/** The outcome of checking a URL. */
 export type TargetVerdict =
   | { readonly kind: "ok"; readonly target: Target }
   | {

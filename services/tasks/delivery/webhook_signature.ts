@@ -149,7 +149,7 @@ function invalid(reason: string): KeyOutcome {
 export interface WebhookMessage {
   /**
    * Names the message, the same at each attempt: visible ASCII, and no text
-   * that a stranger chose.
+   * that a caller chose.
    */
   readonly id: string;
   /** When this attempt is made: milliseconds since the Unix epoch. */
@@ -170,7 +170,7 @@ export interface WebhookHeaders {
 
 /**
  * Signs a message: HMAC-SHA256 (`v1`) with shared secrets, ed25519 (`v1a`) with
- * key pairs. While a key is replaced, the old one signs too.
+ * key pairs. While a key is being replaced, the old one signs too.
  *
  * @throws {RangeError} When there is no secret or the id can't be a header.
  */

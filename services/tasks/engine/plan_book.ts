@@ -26,7 +26,7 @@ export class PlanBook {
     plans: readonly Plan[] = [],
     options: {
       readonly prices?: readonly Price[];
-      readonly defaultPlanId?: string;
+      readonly defaultPlanId?: string | undefined;
     } = {},
   ) {
     const { prices = [], defaultPlanId } = options;

@@ -67,7 +67,7 @@ export interface VaultOptions {
    * What data keys are wrapped by.
    * @default none: nothing is sealed then, and nothing opens
    */
-  readonly masterKeys?: MasterKeys;
+  readonly masterKeys?: MasterKeys | undefined;
   /** The time. */
   readonly clock: Clock;
 }

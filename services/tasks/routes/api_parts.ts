@@ -36,9 +36,9 @@ export interface ApiParts {
   /** Workers' credentials at hand; told when one is revoked. */
   readonly workerCredentials: CredentialCache<WorkerCredential>;
   /** Mirrors users at the identity provider; absent when nothing is mirrored. */
-  readonly mirrorSettling?: MirrorSettling;
+  readonly mirrorSettling?: MirrorSettling | undefined;
   /** Whose tokens people log in with; absent when none are taken. */
-  readonly issuer?: string;
+  readonly issuer?: string | undefined;
   /** How accounts are made. */
   readonly accounts: AccountRules;
   /** Whether the service is ready, by the name of what was asked. */

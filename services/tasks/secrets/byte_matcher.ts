@@ -38,7 +38,7 @@ export class ByteMatcher {
   readonly #root = new Int32Array(256);
   /** For each node the byte that leads to the node after it, or none. */
   readonly #nextByte: Int16Array;
-  /** For each node where to go on when no child fits. */
+  /** For each node the next one to try when no child fits. */
   readonly #fallback: Int32Array;
   /** For each node the longest pattern that ends there, or none. */
   readonly #longest: Int32Array;

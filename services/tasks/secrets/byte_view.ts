@@ -16,7 +16,7 @@ interface Derivation {
   readonly base: ByteView;
   /** Most bytes that are written. */
   readonly capacity: number;
-  /** Writes them; called again when somebody asks where they come from. */
+  /** Writes them; called again when places are asked for. */
   readonly write: (writer: ByteWriter) => void;
 }
 

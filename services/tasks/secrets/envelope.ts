@@ -67,7 +67,7 @@ export type OpenFailure =
     readonly kind: "tampered";
   };
 
-/** What opening sealed bytes comes to. */
+/** The outcome of opening sealed bytes. */
 export type OpenOutcome =
   | { readonly kind: "ok"; readonly bytes: Uint8Array }
   | OpenFailure;
@@ -204,7 +204,7 @@ export interface SecretOptions {
   readonly key: SealingKey;
 }
 
-/** What opening a secret comes to. */
+/** The outcome of opening a secret. */
 export type SecretOutcome =
   | { readonly kind: "ok"; readonly value: string }
   | OpenFailure;

@@ -24,15 +24,15 @@ export type SecretsRequest =
     /** Mint a pair of key and secret that a worker logs in with. */
     readonly kind: "credential";
     /** What people call it. */
-    readonly name?: string;
+    readonly name?: string | undefined;
     /** When it stops working, in milliseconds since the epoch. */
-    readonly expiresAtMs?: number;
+    readonly expiresAtMs?: number | undefined;
     /**
      * Whether leases taken with it may carry the worker's secrets.
      *
      * @default {true}
      */
-    readonly secrets?: boolean;
+    readonly secrets?: boolean | undefined;
   }
   | {
     /** Rotate the secret that calls to the worker are signed with. */
@@ -61,7 +61,7 @@ export interface SecretProblem {
   readonly detail: string;
 }
 
-/** What reading a request comes to. */
+/** The outcome of reading a request. */
 export type SecretsRequestOutcome =
   | { readonly kind: "ok"; readonly request: SecretsRequest }
   | {
@@ -121,6 +121,6 @@ export function labelFault(input: unknown): Fault | undefined {
     return { code: "too_long", state };
   }
   return UNSEEN.test(label) || !label.isWellFormed()
-    ? { code: "bad_text", state: "the name has characters nobody can see" }
+    ? { code: "bad_text", state: "the name has invisible characters" }
     : undefined;
 }

@@ -40,7 +40,7 @@ const DATE_TIME =
  * it.
  *
  * @returns Milliseconds since the epoch, whole ones (a part of one is left out),
- * or `undefined` when it is none or no such day exists.
+ * or `undefined` when the text is no date or no such day exists.
  */
 export function parseExpiry(text: string): number | undefined {
   if (!DATE_TIME.test(text)) return undefined;
@@ -164,14 +164,11 @@ class RequestReader {
   }
 
   #credential(): SecretsRequest {
-    const name = this.#credentialName();
-    const expiresAtMs = this.#expiresAtMs();
-    const secrets = this.#mayHaveSecrets();
     return {
       kind: "credential",
-      ...name === undefined ? {} : { name },
-      ...expiresAtMs === undefined ? {} : { expiresAtMs },
-      ...secrets === undefined ? {} : { secrets },
+      name: this.#credentialName(),
+      expiresAtMs: this.#expiresAtMs(),
+      secrets: this.#mayHaveSecrets(),
     };
   }
 

@@ -88,8 +88,13 @@ Deno.test("parseSecretsRequest() reads several values", () => {
   });
 });
 
-Deno.test("parseSecretsRequest() reads a wish for a credential", () => {
-  const plain = { kind: "credential" } as const;
+Deno.test("parseSecretsRequest() reads a request for a credential", () => {
+  const plain = {
+    kind: "credential",
+    name: undefined,
+    expiresAtMs: undefined,
+    secrets: undefined,
+  } as const;
   assertEquals(read(undefined), plain);
   assertEquals(read({}), plain);
   assertEquals(read({ type: null }), plain);
@@ -111,7 +116,7 @@ Deno.test("parseSecretsRequest() reads a wish for a credential", () => {
   }
 });
 
-Deno.test("parseSecretsRequest() reads a wish for a signing secret", () => {
+Deno.test("parseSecretsRequest() reads a request for a signing secret", () => {
   assertEquals(read({ type: "signing" }), { kind: "signing" });
 });
 

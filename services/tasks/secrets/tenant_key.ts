@@ -35,12 +35,12 @@ export interface NewTenantKey {
   readonly wrapped: string;
 }
 
-/** What unwrapping a tenant's key comes to. */
+/** The outcome of unwrapping a tenant's key. */
 export type TenantKeyOutcome =
   | { readonly kind: "ok"; readonly key: SealingKey }
   | OpenFailure;
 
-/** What wrapping a tenant's key anew comes to. */
+/** The outcome of wrapping a tenant's key again. */
 export type RewrapOutcome =
   | {
     readonly kind: "rewrapped";
@@ -134,7 +134,7 @@ export interface TenantKeyCacheOptions {
 /**
  * Unwraps each tenant's key once. What is given is always the key that the
  * stored text holds: when that text changes or goes, the key held before is of
- * no use any more.
+ * no longer of use.
  */
 export class TenantKeyCache {
   readonly #masterKeys: MasterKeys;
