@@ -11,8 +11,12 @@ import type { Engine } from "../engine.ts";
 import {
   addingNote,
   type AnswerPlace,
+  type BulkOrder,
+  type BulkProgress,
+  firstPosition,
   listOperations,
   nameOf,
+  NO_PROGRESS,
   type Operation,
   type OperationName,
   puttingOperation,
@@ -21,12 +25,6 @@ import {
   removingOperation,
   runningNames,
 } from "./operation.ts";
-import {
-  type BulkOrder,
-  type BulkProgress,
-  firstPosition,
-  NO_PROGRESS,
-} from "./order.ts";
 import { type BulkState, runPortion } from "./portion.ts";
 
 /** How many operations of a tenant may run at once. */

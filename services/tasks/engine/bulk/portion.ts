@@ -30,7 +30,7 @@ import {
   type BulkResult,
   firstPosition,
   NO_PROGRESS,
-} from "./order.ts";
+} from "./operation.ts";
 
 /** Tasks of a portion, unless the store has no room for as many. */
 const PORTION = 100;

@@ -12,7 +12,7 @@ import {
   TENANT_ID,
   type TestEngine,
 } from "../testing/test_engine.ts";
-import { type BulkOrder, firstPosition, NO_PROGRESS } from "./order.ts";
+import { type BulkOrder, firstPosition, NO_PROGRESS } from "./operation.ts";
 import { type PortionOptions, runOrder, runPortion } from "./portion.ts";
 
 Deno.test("runPortion() writes a portion by one commit, with what is kept of it", async () => {

@@ -7,11 +7,12 @@
 import { actorOf } from "../../access/caller.ts";
 import {
   type AnswerPlace,
+  type BulkOrder,
+  type BulkProgress,
   type Operation,
   readOperation,
 } from "../../engine/bulk/operation.ts";
 import { MAX_RUNNING, Operations } from "../../engine/bulk/operations.ts";
-import type { BulkOrder, BulkProgress } from "../../engine/bulk/order.ts";
 import { runOrder } from "../../engine/bulk/portion.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Write } from "../../store/store.ts";
@@ -19,9 +20,8 @@ import { type Answer, json, renderAnswer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { fillPlace, holdPlace } from "../../http/idempotency_key.ts";
 import { requestInProgress } from "../../http/idempotent_answers.ts";
-import { invalidRequest, problem } from "../../http/problem_answer.ts";
+import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
-import { pointerTo } from "../../../shared/schema/fault.ts";
 import {
   BULK,
   BULK_RESULT,
@@ -29,7 +29,7 @@ import {
   MAX_AT_ONCE,
   OPERATION,
 } from "./bulk_schema.ts";
-import { readFilter } from "./task_filter.ts";
+import { readFilter } from "./list_tasks.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import { READS_TASKS, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 
@@ -103,21 +103,8 @@ async function applyToTasks(
   const actor = actorOf(callerOf(call));
   const read = given === undefined || given === null
     ? undefined
-    : await readFilter(given, {
-      tenantId,
-      workers,
-      // A mistyped name must not look like an action on no tasks.
-      demandsWorkers: true,
-    });
-  if (read?.kind === "invalid") {
-    return invalidRequest(
-      read.problems.map(({ field, code, reason }) => ({
-        pointer: pointerTo("/filter", field),
-        code,
-        detail: reason,
-      })),
-    );
-  }
+    : await readFilter(given, { tenantId, workers, in: "body" });
+  if (read?.kind === "problem") return read;
   const order: BulkOrder = {
     action,
     tenantId,

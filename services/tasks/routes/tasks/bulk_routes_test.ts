@@ -225,9 +225,10 @@ Deno.test("Operations tries again after the store failed", async () => {
   const api = await openTasksApi();
   pretendMany(api);
   await api.create();
-  const list = api.store.listTasks.bind(api.store);
+  const { store } = api.engine.parts;
+  const list = store.listTasks.bind(store);
   let failures = 2;
-  api.store.listTasks = (query) =>
+  store.listTasks = (query) =>
     query.count !== true && failures-- > 0
       ? Promise.reject(new Error("disk on fire"))
       : list(query);
@@ -270,7 +271,7 @@ function act(api: TasksApi, body: unknown) {
 }
 
 /** Lets the store's count say that there are more than can be counted. */
-function pretendMany({ store }: TasksApi): void {
+function pretendMany({ engine: { parts: { store } } }: TasksApi): void {
   const list = store.listTasks.bind(store);
   store.listTasks = async (query) => ({
     ...await list(query),

@@ -34,8 +34,8 @@ import {
   optional,
   withDefault,
 } from "../../../shared/schema/object.ts";
-import { BULK_ACTIONS } from "../../engine/bulk/order.ts";
-import { FILTER_FIELDS, LABEL, STATUS_WORD } from "./task_filter.ts";
+import { BULK_ACTIONS } from "../../engine/bulk/operation.ts";
+import { FILTER_FIELDS, LABEL, STATUS_WORD } from "./list_tasks.ts";
 
 /** Most ids of an order, and most tasks that are done at once. */
 export const MAX_AT_ONCE = 10_000;

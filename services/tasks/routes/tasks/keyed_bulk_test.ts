@@ -3,8 +3,11 @@ import type { TaskStatus } from "../../domain/task.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
-import type { AnswerPlace } from "../../engine/bulk/operation.ts";
-import type { BulkAction, BulkOrder } from "../../engine/bulk/order.ts";
+import type {
+  AnswerPlace,
+  BulkAction,
+  BulkOrder,
+} from "../../engine/bulk/operation.ts";
 import { openOperations } from "./bulk_routes.ts";
 import { openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
@@ -153,7 +156,7 @@ Deno.test("Operations.stop() ends a perform() after its step, and the next start
 Deno.test("Operations keeps an answer also for what it gives up", async () => {
   const api = await openTasksApi();
   await makeCanceled(api, 3);
-  const { store } = api;
+  const { store } = api.engine.parts;
   const list = store.listTasks.bind(store);
   const body = { action: "retry", filter: { status: "canceled" } };
   store.listTasks = (query) =>

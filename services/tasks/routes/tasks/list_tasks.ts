@@ -1,37 +1,183 @@
 /**
- * The route that lists tasks.
+ * Lists of tasks: the filter, which bulk actions share, and the route.
  *
  * @module
  */
 
-import { TASK_FIELD_NAMES, TASK_LIST } from "./task_schema.ts";
 import { seesPayloads } from "../../access/caller.ts";
-import type { Task } from "../../domain/task.ts";
+import { parseInstantRange } from "../../domain/instant.ts";
+import {
+  FINAL_STATUSES,
+  type Task,
+  TASK_STATUSES,
+  type TaskStatus,
+} from "../../domain/task.ts";
+import type { TaskFilter } from "../../engine/bulk/operation.ts";
 import { EmbeddedJson } from "../../engine/embedded_json.ts";
 import type { EngineParts } from "../../engine/parts.ts";
-import type { TaskPage, TaskPosition } from "../../store/queries.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";
-import { invalidRequest } from "../../http/problem_answer.ts";
+import {
+  invalidRequest,
+  type ProblemAnswer,
+  type RequestFault,
+} from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { optional, withDefault } from "../../../shared/schema/object.ts";
+import type { TaskPage, TaskPosition, TaskQuery } from "../../store/queries.ts";
+import { quote } from "../../../shared/quote.ts";
+import { pointerTo } from "../../../shared/schema/fault.ts";
+import {
+  type ObjectOf,
+  optional,
+  withDefault,
+} from "../../../shared/schema/object.ts";
 import {
   prefixed,
   queryOf,
   type QuerySchema,
 } from "../../../shared/schema/query.ts";
 import { booleanText, commaList } from "../../../shared/schema/query_values.ts";
-import { described } from "../../../shared/schema/schema.ts";
+import { described, type Schema } from "../../../shared/schema/schema.ts";
 import { choice, text } from "../../../shared/schema/values.ts";
-import {
-  FILTER_FIELDS,
-  LABEL,
-  readFilter,
-  STATUS_WORD,
-} from "./task_filter.ts";
+import { TASK_FIELD_NAMES, TASK_LIST } from "./task_schema.ts";
 import { type TaskView, viewTask } from "./task_view.ts";
 import { ORDER, READS_TASKS, type TasksParts } from "./tasks_parts.ts";
+
+/** Words for statuses, with what each stands for. */
+const STATUS_WORDS: Readonly<Record<string, readonly TaskStatus[]>> = {
+  ...Object.fromEntries(TASK_STATUSES.map((status) => [status, [status]])),
+  cancel: ["canceled"],
+  cancelled: ["canceled"],
+  completed: ["complete"],
+  active: ["waiting", "running", "retry", "done", "scheduled", "blocked"],
+  final: FINAL_STATUSES,
+};
+
+/** A word for one or several statuses. */
+export const STATUS_WORD: Schema<string> = choice(Object.keys(STATUS_WORDS));
+
+/** A label of a task. */
+export const LABEL: Schema<string> = text({ minLength: 1, maxLength: 200 });
+
+const BY: Schema<TaskQuery["by"]> = described(
+  choice(["date", "created_at", "finished_at"]),
+  "The time that start and end bound",
+);
+
+const TIME = text({ minLength: 1, maxLength: 64 });
+
+/** The conditions that lists and bulk actions write alike. */
+export const FILTER_FIELDS = {
+  start: optional(described(
+    TIME,
+    "From then on: YYYY, YYYY-MM, YYYY-MM-DD or RFC 3339; the whole of it",
+  )),
+  end: optional(described(
+    TIME,
+    "Up to then, as `start`; the whole of it is included",
+  )),
+  tz: optional(described(
+    TIME,
+    "The zone of years, months and days; UTC when absent",
+  )),
+  by: withDefault(BY, "date" as const),
+  job: optional(described(LABEL, "The job")),
+  group: optional(described(
+    text({ maxLength: 200 }),
+    "The group; empty for tasks without one",
+  )),
+  key: optional(described(LABEL, "The key")),
+  error: optional(described(LABEL, "The code of the last error")),
+};
+
+/** A filter as a client wrote it. */
+export interface FilterInput extends ObjectOf<typeof FILTER_FIELDS> {
+  /** Names or ids of workers. */
+  readonly worker?: readonly string[];
+  /** Words for statuses. */
+  readonly status?: readonly string[];
+  /** All of these tags. */
+  readonly tag?: readonly string[];
+  /** All of these labels. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Whether they may be taken now. */
+  readonly due?: boolean;
+}
+
+/** Where a filter was written, and whose tasks it selects. */
+export interface ReadFilterOptions {
+  /** The tenant. */
+  readonly tenantId: string;
+  /** The workers, which are looked up. */
+  readonly workers: EngineParts["workers"];
+  /**
+   * In the query of a list, where a worker that does not exist has no tasks; or in
+   * the body of a bulk action, where a mistyped name must not look like an action
+   * on no tasks.
+   */
+  readonly in: "query" | "body";
+}
+
+/** Reads a filter. */
+export async function readFilter(
+  input: FilterInput,
+  { tenantId, workers, in: place }: ReadFilterOptions,
+): Promise<
+  { readonly kind: "ok"; readonly filter: TaskFilter } | ProblemAnswer
+> {
+  const faults: RequestFault[] = [];
+  const add = (field: string, code: string, detail: string): void => {
+    faults.push(
+      place === "query"
+        ? { parameter: field, code, detail }
+        : { pointer: pointerTo("/filter", field), code, detail },
+    );
+  };
+  const range = parseInstantRange(input);
+  if (range.kind === "invalid") {
+    for (const { parameter, code, reason } of range.problems) {
+      add(parameter, code, reason);
+    }
+  }
+  const workerIds: string[] = [];
+  for (const name of input.worker ?? []) {
+    const worker = await workers.find(tenantId, name);
+    // Tasks outlive their worker, so its id stays valid.
+    const id = worker?.id ??
+      (/^wrk_[0-9a-z]{26}$/.test(name) ? name : undefined);
+    if (id !== undefined) workerIds.push(id);
+    else if (place === "body") {
+      const quoted = quote(name, { maxChars: 64 });
+      add(
+        "worker",
+        "unknown_worker",
+        `Cannot look for worker ${quoted}: there is none of that name`,
+      );
+    }
+  }
+  if (faults.length > 0 || range.kind === "invalid") {
+    return invalidRequest(faults);
+  }
+  const { by, job, group, key, tag, metadata, due, error } = input;
+  const statuses = input.status?.flatMap((word) => STATUS_WORDS[word] ?? []);
+  return {
+    kind: "ok",
+    filter: {
+      by,
+      ...range.value,
+      workerIds: input.worker && [...new Set(workerIds)],
+      statuses: statuses && [...new Set(statuses)],
+      job,
+      group,
+      key,
+      tags: tag,
+      metadata,
+      isDue: due,
+      errorCode: error,
+    },
+  };
+}
 
 const LIST_QUERY = queryOf({
   worker: optional(described(
@@ -98,16 +244,8 @@ async function listTasks(
   const { id: tenantId } = tenantOf(call);
   const { query } = call;
   const { sort, order, limit, count, fields } = query;
-  const read = await readFilter(query, { tenantId, workers });
-  if (read.kind === "invalid") {
-    return invalidRequest(
-      read.problems.map(({ field, code, reason }) => ({
-        parameter: field,
-        code,
-        detail: reason,
-      })),
-    );
-  }
+  const read = await readFilter(query, { tenantId, workers, in: "query" });
+  if (read.kind === "problem") return read;
   const { filter } = read;
   const payloads = seesPayloads(callerOf(call));
   const shown = fields === undefined ? undefined : ["id", ...fields];
