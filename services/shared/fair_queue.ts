@@ -1,20 +1,21 @@
 /**
- * A queue in which keys, such as tenants, take turns by what their items cost:
- * deficit round robin, for costs that are known when an item is taken or later.
+ * A queue in which keys, such as tenants, take turns by the cost of their
+ * items: deficit round robin, for costs that are known when an item is taken or
+ * later.
  *
  * A key has a balance, which each round of the keys raises by a quantum and the
- * cost of its items lowers. While it is used up the key is passed over. So keys
+ * cost of its items lowers. A key whose balance is used up is skipped. So keys
  * that always have something waiting get the same to within a quantum and the
- * cost of an item. A key that comes new goes first, once, as it has asked for
- * little; a key that is alone is never held back.
+ * cost of an item. A new key goes first, once, as it has used little so far; a
+ * key that is alone is never held back.
  *
  * @module
  */
 
 /**
  * Who pays for an item: a key, or a member of a group. A group counts as one
- * key, within which its members take turns in the same way, so that strangers,
- * who may be as many as they like, get no more than one known client.
+ * key, within which its members take turns in the same way, so that unknown
+ * clients, however many they are, get no more than one known client.
  */
 export type FairKey = string | {
   /** The name of the group; no key has it as well. */
@@ -25,10 +26,10 @@ export type FairKey = string | {
 
 /** Options of {@linkcode FairQueue}. */
 interface FairQueueOptions {
-  /** What a key is given in each round, in the unit of the costs. */
+  /** What a key gets in each round, in the unit of the costs. */
   readonly quantum: number;
   /**
-   * Most that a key owes; what is above is forgiven.
+   * Most that a key can owe; more is forgiven.
    *
    * @default 1000 times the quantum
    */
@@ -58,9 +59,9 @@ export class FairQueue<Item> {
   readonly #quantum: number;
   readonly #maxDebt: number;
   readonly #keys = new Map<string, Key<Item>>();
-  /** Keys that came since it was their turn. */
+  /** Keys that are new in this round. */
   readonly #newKeys = new Chain<Key<Item>>();
-  /** The other keys, that whose turn it is first. */
+  /** The other keys, the next one first. */
   readonly #ring = new Chain<Key<Item>>();
   #length = 0;
 
@@ -115,20 +116,20 @@ export class FairQueue<Item> {
     return place;
   }
 
-  /** Takes out an item wherever it stands; tells whether it was still there. */
+  /** Removes an item wherever it is; returns whether it was still there. */
   remove(waiting: Waiting<Item>): boolean {
     if (!(waiting instanceof Place) || waiting.isTaken) return false;
     this.#take(waiting);
     return true;
   }
 
-  /** The item whose turn it is, if any waits; it stays where it is. */
+  /** Returns the next item, if any waits, without taking it. */
   peek(): Waiting<Item> | undefined {
     return this.#next();
   }
 
   /**
-   * Takes the item whose turn it is, if any waits; its cost is to be charged.
+   * Takes the next item, if any waits; its cost is to be charged.
    */
   shift(): Waiting<Item> | undefined {
     const place = this.#next();
@@ -137,7 +138,7 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Takes a cost from the balance of a key. While nothing waits nothing is
+   * Takes a cost from the balance of a key. While nothing waits, nothing is
    * owed.
    */
   charge(key: FairKey, cost: number): void {
@@ -160,8 +161,8 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Forgets what is owed, if nothing waits: there is enough for everybody, so
-   * it is taken from no other.
+   * Forgets what is owed, if nothing waits: there is enough for all, so no
+   * other key loses anything.
    */
   forgetDebts(): void {
     if (this.#length > 0 || this.#keys.size === 0) return;

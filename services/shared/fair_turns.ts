@@ -1,10 +1,10 @@
 /**
  * Lets the work of many clients share one thread: each key (a tenant, an owner,
- * the strangers of an address) gets as much of its time as the others that
- * wait, however much it asks for.
+ * the unknown clients of an address) gets as much of its time as the others
+ * that wait, however much it asks for.
  *
- * Work asks for a turn before it begins. While little is asked for it begins at
- * once; otherwise it waits in a {@linkcode FairQueue}, where the cost of work
+ * Work asks for a turn before it begins. Without competition it begins at once;
+ * otherwise it waits in a {@linkcode FairQueue}, where the cost of work
  * is the time for which it was measured to hold the thread. A key that is alone
  * gets everything.
  *
@@ -48,21 +48,21 @@ export interface FairTurnsOptions {
    */
   readonly monotonicMs?: () => number;
   /**
-   * Calls back later: in the order of asking, each time with everything done
+   * Calls back later: in the order of the calls, each time after everything
    * that the callback before it has led to.
    *
    * @default setImmediate()
    */
   readonly later?: (callback: () => void) => void;
   /**
-   * Calls back when the event loop has looked what came in over its sockets.
+   * Calls back when the event loop has polled its sockets.
    *
    * @default after 64 callbacks of setImmediate(), since the runtime looks
    * after 61 rounds of the event loop that have something to do
    */
   readonly afterLook?: (callback: () => void) => void;
   /**
-   * Most pieces of work that begin, or go on, in a round.
+   * Most pieces of work that begin or continue in a round.
    *
    * @default {16}
    */
@@ -74,14 +74,14 @@ export interface FairTurnsOptions {
    */
   readonly roundMs?: number;
   /**
-   * How long rounds follow each other without a look at the sockets.
+   * How long rounds follow each other without polling the sockets.
    *
    * @default {1}
    */
   readonly lookMs?: number;
   /**
    * How long a piece of work runs before {@linkcode Turn.pause} lets others
-   * go first; what a key is given in each round of the keys as well.
+   * go first; also what a key gets in each round of the keys.
    *
    * @default {0.5}
    */
@@ -94,9 +94,9 @@ export interface FairTurnsOptions {
   readonly maxWaitingPerKey?: number;
 }
 
-/** A client that may go away while its work waits, such as a request. */
+/** A client that may leave while its work waits, such as a request. */
 export interface Leaver {
-  /** Calls `listener` when it goes away; what it gives ends that. */
+  /** Calls `listener` when it leaves; the returned function ends that. */
   onGone(listener: () => void): () => void;
 }
 
@@ -107,10 +107,10 @@ export type TurnOutcome =
   /** Too much work of the key waits already. */
   | {
     readonly kind: "refused";
-    /** When another try is worth it: about when what waits now has begun. */
+    /** When another try makes sense: about when what waits now has begun. */
     readonly retryAfterMs: number;
   }
-  /** The client went away, so the work need not be done. */
+  /** The client has left, so the work need not be done. */
   | { readonly kind: "gone" };
 
 /** The turn of a piece of work, which ends by itself when the work waits. */
@@ -124,18 +124,18 @@ export interface Turn extends Pausing {
    * milliseconds.
    */
   readonly usedMs: number;
-  /** Charges another key from now on, as when it is known who asks. */
+  /** Charges another key from now on, such as once the caller is known. */
   moveTo(key: FairKey): void;
-  /** Does what is left to do after a wait, and charges the time it takes. */
+  /** Runs what is left to do after a wait, and charges the time it takes. */
   measure<Result>(work: () => Result): Result;
 }
 
-/** More than the 61 rounds after which the runtime looks at its sockets. */
+/** More than the 61 rounds after which the runtime polls its sockets. */
 const ROUNDS_FOR_LOOK = 64;
 const LEAST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 
-/** Deals out turns. */
+/** Schedules the work of many keys. */
 export class FairTurns {
   readonly #monotonicMs: () => number;
   readonly #later: (callback: () => void) => void;
@@ -146,15 +146,15 @@ export class FairTurns {
   readonly #pieceMs: number;
   readonly #maxWaitingPerKey: number;
   readonly #queue: FairQueue<Work>;
-  /** Callbacks that are still to come in this round. */
+  /** Callbacks that are still due in this round. */
   #callbacks = 0;
   /** Whether a round is over and the next one is yet to begin. */
   #isBetween = false;
-  /** Work that began, or went on, in this round. */
+  /** Work that began or continued in this round. */
   #begun = 0;
   #roundAtMs = 0;
   /**
-   * When the event loop looked at its sockets, while there is work without end.
+   * When the event loop last polled its sockets, while there is always work.
    */
   #lookedAtMs: number | undefined;
   /** The work that runs. */
@@ -163,8 +163,8 @@ export class FairTurns {
   /** About how long a piece of work takes. */
   #usualMs = 0.1;
   #isReleased = false;
-  /** What the turns themselves ask for. */
-  readonly #table: Table = {
+  /** What turns call. */
+  readonly #scheduler: Scheduler = {
     pause: (work) => this.#pause(work),
     moveTo: (work, key) => this.#moveTo(work, key),
     measure: (work, action) => this.#measure(work, action),
@@ -196,7 +196,7 @@ export class FairTurns {
    * @returns A value at once when the work need not wait, or is refused.
    */
   begin(key: FairKey, client?: Leaver): MaybePromise<TurnOutcome> {
-    const work = new Work(this.#table, key);
+    const work = new Work(this.#scheduler, key);
     if (this.#isReleased) return { kind: "ok", turn: work };
     if (this.#isQuiet()) {
       this.#start(work);
@@ -211,7 +211,7 @@ export class FairTurns {
       const stopListening = client?.onGone(() => {
         if (this.#queue.remove(place)) resolve({ kind: "gone" });
       });
-      work.goOn = () => {
+      work.resume = () => {
         stopListening?.();
         resolve({ kind: "ok", turn: work });
       };
@@ -219,7 +219,8 @@ export class FairTurns {
   }
 
   /**
-   * Lets all that waits go on, and what comes begin at once: the end is near.
+   * Resumes all that waits, and lets later work begin at once: for the
+   * shutdown.
    */
   release(): void {
     this.#isReleased = true;
@@ -227,7 +228,7 @@ export class FairTurns {
       let next = this.#queue.shift();
       next !== undefined;
       next = this.#queue.shift()
-    ) next.item.goOn();
+    ) next.item.resume();
   }
 
   #pause(work: Work): Promise<void> | undefined {
@@ -235,11 +236,11 @@ export class FairTurns {
     if (work.pausing !== undefined) return work.pausing;
     if (this.#running === work) {
       const nowMs = this.#monotonicMs();
-      const mayGoOn = this.#queue.length === 0
+      const mayContinue = this.#queue.length === 0
         ? nowMs - this.#roundAtMs < this.#roundMs
         : nowMs - this.#runningSinceMs < this.#pieceMs &&
           !this.#queue.owes(work.key);
-      if (mayGoOn) return undefined;
+      if (mayContinue) return undefined;
       this.#settle();
       this.#running = undefined;
     } else if (this.#isQuiet()) {
@@ -247,7 +248,7 @@ export class FairTurns {
       return undefined;
     }
     work.pausing = new Promise((resolve) => {
-      work.goOn = () => {
+      work.resume = () => {
         work.pausing = undefined;
         resolve();
       };
@@ -299,7 +300,8 @@ export class FairTurns {
   }
 
   /**
-   * A callback for each that may go on in this round, and one behind the last.
+   * Schedules a callback for each that may run in this round, and one behind
+   * the last.
    */
   #schedule(): void {
     if (this.#isBetween) return;
@@ -330,13 +332,13 @@ export class FairTurns {
     const work = next.item;
     this.#start(work);
     work.waitedMs += this.#runningSinceMs - work.askedAtMs;
-    work.goOn();
+    work.resume();
   }
 
   #endRound(): void {
     this.#begun = 0;
     if (this.#queue.length === 0) {
-      // With nothing to do, the event loop looks at its sockets.
+      // With nothing to do, the event loop polls its sockets.
       this.#lookedAtMs = undefined;
       return this.#queue.forgetDebts();
     }
@@ -376,7 +378,7 @@ export class FairTurns {
   }
 }
 
-interface Table {
+interface Scheduler {
   pause(work: Work): Promise<void> | undefined;
   moveTo(work: Work, key: FairKey): void;
   measure<Result>(work: Work, action: () => Result): Result;
@@ -397,25 +399,25 @@ class Work implements Turn {
   waitedMs = 0;
   usedMs = 0;
   askedAtMs = 0;
-  /** What ends when it may go on, while it has to wait. */
+  /** Settles when it may continue, while it has to wait. */
   pausing: Promise<void> | undefined;
-  goOn: () => void = () => {};
-  readonly #table: Table;
+  resume: () => void = () => {};
+  readonly #scheduler: Scheduler;
 
-  constructor(table: Table, key: FairKey) {
-    this.#table = table;
+  constructor(scheduler: Scheduler, key: FairKey) {
+    this.#scheduler = scheduler;
     this.key = key;
   }
 
   pause(): Promise<void> | undefined {
-    return this.#table.pause(this);
+    return this.#scheduler.pause(this);
   }
 
   moveTo(key: FairKey): void {
-    this.#table.moveTo(this, key);
+    this.#scheduler.moveTo(this, key);
   }
 
   measure<Result>(work: () => Result): Result {
-    return this.#table.measure(this, work);
+    return this.#scheduler.measure(this, work);
   }
 }

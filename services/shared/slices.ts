@@ -1,6 +1,6 @@
 /**
- * Lets long work give way: it is done in slices of a few milliseconds, and
- * between two of them the event loop looks after everything else.
+ * Makes long work yield: it is done in slices of a few milliseconds, and
+ * between two of them the event loop does everything else.
  *
  * All work of one {@linkcode Slices} shares its slices, one for each round of
  * the event loop, so that ten pieces of long work hold the others no longer
@@ -24,7 +24,7 @@ export interface Pausing {
    * after about a millisecond of it or less, and before heavy work that follows
    * a wait; a call that gives way to nothing costs next to nothing.
    *
-   * @returns `undefined` when the work may go on at once, so
+   * @returns `undefined` when the work may continue at once, so
    * `const wait = pausing.pause(); if (wait !== undefined) await wait;` is the
    * cheapest way to call it in a loop.
    */
@@ -44,7 +44,7 @@ interface SlicesOptions {
    */
   readonly monotonicMs?: () => number;
   /**
-   * Calls back in a later round of the event loop, when it has looked at its
+   * Calls back in a later round of the event loop, when it has polled its
    * sockets and timers.
    * @default setTimeout() without a delay; setImmediate() would starve the
    * sockets
@@ -57,14 +57,14 @@ interface SlicesOptions {
  */
 export const NEVER_PAUSING: Pausing = { pause: () => undefined };
 
-/** Deals out slices. */
+/** Schedules slices. */
 export class Slices {
   readonly #sliceMs: number;
   readonly #monotonicMs: () => number;
   readonly #later: (callback: () => void) => void;
   #waiting: (() => void)[] = [];
 
-  /** Nothing is under way. */
+  /** No work has begun. */
   constructor(options: SlicesOptions = {}) {
     this.#sliceMs = options.sliceMs ?? 4;
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
@@ -87,13 +87,13 @@ export class Slices {
   #wait(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
-      if (this.#waiting.length === 1) this.#later(() => this.#goOn());
+      if (this.#waiting.length === 1) this.#later(() => this.#resume());
     });
   }
 
-  #goOn(): void {
+  #resume(): void {
     // Few wait at a time, so that shifting costs nothing.
     this.#waiting.shift()?.();
-    if (this.#waiting.length > 0) this.#later(() => this.#goOn());
+    if (this.#waiting.length > 0) this.#later(() => this.#resume());
   }
 }
