@@ -284,8 +284,8 @@ export async function answerPage(
   });
 }
 
-/** How a page of a book is read. */
-export interface BookPageOptions<T> {
+/** How a page of records is read. */
+export interface RecordPageOptions<T> {
   /** The tenant. */
   readonly tenantId: string;
   /** The parameters. */
@@ -297,18 +297,14 @@ export interface BookPageOptions<T> {
 }
 
 /** Reads a page of a tenant's records of a kind, by id. */
-export async function readBookPage<T extends RecordValue>(
-  book: RecordRepository<T>,
-  options: BookPageOptions<T>,
+export async function readRecordPage<T extends RecordValue>(
+  repository: RecordRepository<T>,
+  { tenantId, query, position, view }: RecordPageOptions<T>,
 ): Promise<PageEntries> {
-  const { tenantId, query, position, view } = options;
-  const page = await book.list(tenantId, {
+  const { values, hasMore } = await repository.list(tenantId, {
     limit: query.limit,
-    ...(typeof position === "string" ? { afterId: position } : {}),
+    afterId: typeof position === "string" ? position : undefined,
   });
-  const last = page.values.at(-1);
-  return {
-    data: page.values.map(view),
-    ...(page.hasMore && last !== undefined ? { next: last.id } : {}),
-  };
+  const data = await Promise.all(values.map(view));
+  return { data, next: hasMore ? values.at(-1)?.id : undefined };
 }

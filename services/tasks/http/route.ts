@@ -192,7 +192,7 @@ export interface RouteFacts {
    * What else is worth knowing, in CommonMark.
    * @default nothing
    */
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** The groups it is shown in. */
   readonly tags: readonly string[];
   /** Who may call it. */

@@ -32,7 +32,7 @@ import type { AuditEntry } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { surveyKeys } from "../keys/key_rules.ts";
 import { LIMITS, viewLimits } from "../service/plan_fields.ts";
-import { shownTime } from "../shown_kinds.ts";
+import { shownTime } from "../record_resource.ts";
 
 /** Returns a line of the audit log as the API shows it. */
 function viewAudit(

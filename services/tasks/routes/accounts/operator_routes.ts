@@ -4,7 +4,6 @@
  * @module
  */
 
-import { queryOf } from "../../../shared/schema/query.ts";
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
 import { actorOf } from "../../access/caller.ts";
 import type { Tenant } from "../../domain/records.ts";
@@ -13,13 +12,7 @@ import { REGISTRY } from "../../engine/repositories.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf } from "../../http/call.ts";
 import { commitPlan } from "../../http/commit_plan.ts";
-import { answerOfChange, answerOfRead, etagOf } from "../../http/etag.ts";
-import {
-  answerPage,
-  PAGE_FIELDS,
-  pageShape,
-  readBookPage,
-} from "../../http/page.ts";
+import { answerOfChange, etagOf } from "../../http/etag.ts";
 import {
   invalidRequest,
   problem,
@@ -27,6 +20,7 @@ import {
 } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
+import { RecordResource } from "../record_resource.ts";
 import {
   createTenant,
   planTenantRemoval,
@@ -44,33 +38,28 @@ import {
 /** A call that changes a tenant, or makes it. */
 type PutCall = Call<unknown, OperatedChanges>;
 
-/** The tenant of a call's path, by domain or id. */
-async function findTenant(
-  { params }: Pick<Call<unknown, unknown>, "params">,
-  { engine }: ApiParts,
-): Promise<Tenant | ProblemAnswer> {
-  const { tenants } = engine.parts.repositories;
-  const name = (params["domain"] ?? "").toLowerCase();
-  const tenant = await tenants.byAlias(REGISTRY, name) ??
-    await tenants.get(REGISTRY, name);
-  return tenant ?? problem("not_found", {
-    detail: "Cannot find tenant: there is none with this domain",
-  });
+/** What the operator's routes work with. */
+interface OperatedTenants {
+  /** The parts of the API. */
+  readonly parts: ApiParts;
+  /** Finds tenants. */
+  readonly resource: RecordResource<Tenant>;
 }
 
 /** Changes what is given of a tenant, or makes it where that is asked for. */
 async function putTenant(
   call: PutCall,
-  parts: ApiParts,
+  operated: OperatedTenants,
 ): Promise<Answer> {
+  const { parts } = operated;
   const wantsNew = call.header("if-none-match")?.trim() === "*" &&
     call.header("if-match") === undefined;
-  if (!wantsNew) return await changeTenant(call, parts);
-  const found = await findTenant(call, parts);
+  if (!wantsNew) return await changeTenant(call, operated);
+  const found = await operated.resource.find(call);
   // A removed one may have the domain still, for as long as it is reserved.
   return "code" in found || found.status === "closing"
     ? await makeTenant(call, parts)
-    : await changeTenant(call, parts);
+    : await changeTenant(call, operated);
 }
 
 async function makeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
@@ -94,12 +83,16 @@ async function makeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
   }, parts);
 }
 
-async function changeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
+async function changeTenant(
+  call: PutCall,
+  operated: OperatedTenants,
+): Promise<Answer> {
+  const { parts } = operated;
   const { engine, accounts } = parts;
   const { store, repositories } = engine.parts;
   const place = { baseUrl: call.baseUrl, serviceHost: accounts.serviceHost };
   return await commitPlan(store, async () => {
-    const tenant = await findTenant(call, parts);
+    const tenant = await operated.resource.find(call);
     if ("code" in tenant) return tenant;
     const refused = answerOfChange(call, etagOf(tenant.version));
     if (refused !== undefined) return refused;
@@ -199,83 +192,45 @@ export function operatorRoutes(
   parts: ApiParts,
   options: TenantRemovalOptions = {},
 ): readonly AnyRoute[] {
+  const { tenants } = parts.engine.parts.repositories;
+  const { serviceHost } = parts.accounts;
+  const resource = new RecordResource<Tenant>({
+    noun: "tenant",
+    operations: ["Tenant", "Tenants"],
+    summaries: {
+      list: "List tenants",
+      read: "Read a tenant, by its domain or id",
+    },
+    answers: { list: "A page of tenants, by their ids", read: "The tenant" },
+    hosts: "accounts_admin",
+    path: "/",
+    param: "domain",
+    tags: TAGS,
+    access: ACCESS,
+    shape: TENANT,
+    pageName: "TenantList",
+    repository: tenants,
+    cursors: parts.cursors,
+    filter: "tenants",
+    ownerOf: () => REGISTRY,
+    lookUp: async (_, segment) => {
+      const name = segment.toLowerCase();
+      return await tenants.byAlias(REGISTRY, name) ??
+        await tenants.get(REGISTRY, name);
+    },
+    view: (tenant, { baseUrl }) => viewTenant(tenant, { baseUrl, serviceHost }),
+    tag: ({ version }) => etagOf(version),
+  });
+  const operated: OperatedTenants = { parts, resource };
   return [
-    listRoute(parts),
-    readRoute(parts),
-    putRoute(parts),
-    removeRoute(parts, options),
+    resource.listRoute(),
+    resource.readRoute(),
+    putRoute(operated),
+    removeRoute(operated, options),
   ];
 }
 
-function listRoute(parts: ApiParts): AnyRoute {
-  const { repositories } = parts.engine.parts;
-  const { accounts } = parts;
-  return defineRoute({
-    method: "GET",
-    path: "/",
-    hosts: "accounts_admin",
-    operationId: "listTenants",
-    summary: "List tenants",
-    tags: TAGS,
-    access: ACCESS,
-    query: queryOf(PAGE_FIELDS),
-    answers: {
-      200: {
-        description: "A page of tenants, by their ids",
-        shape: pageShape("TenantList", TENANT),
-      },
-    },
-    problems: ["bad_cursor"],
-    handle: (call) =>
-      answerPage(call, {
-        cursors: parts.cursors,
-        tenantId: REGISTRY,
-        filter: "tenants",
-        query: call.query,
-        url: `${call.baseUrl}/`,
-        read: (position) =>
-          readBookPage(repositories.tenants, {
-            tenantId: REGISTRY,
-            query: call.query,
-            position,
-            view: (tenant: Tenant) =>
-              viewTenant(tenant, {
-                baseUrl: call.baseUrl,
-                serviceHost: accounts.serviceHost,
-              }),
-          }),
-      }),
-  });
-}
-
-function readRoute(parts: ApiParts): AnyRoute {
-  const { accounts } = parts;
-  return defineRoute({
-    method: "GET",
-    path: "/:domain",
-    hosts: "accounts_admin",
-    operationId: "getTenant",
-    summary: "Read a tenant, by its domain or id",
-    tags: TAGS,
-    access: ACCESS,
-    answers: { 200: { description: "The tenant", shape: TENANT } },
-    conditions: "read",
-    problems: [],
-    handle: async (call) => {
-      const tenant = await findTenant(call, parts);
-      if ("code" in tenant) return tenant;
-      const etag = etagOf(tenant.version);
-      const { baseUrl } = call;
-      return answerOfRead(call, etag) ??
-        json(
-          viewTenant(tenant, { baseUrl, serviceHost: accounts.serviceHost }),
-          { headers: { etag } },
-        );
-    },
-  });
-}
-
-function putRoute(parts: ApiParts): AnyRoute {
+function putRoute(operated: OperatedTenants): AnyRoute {
   return defineRoute({
     method: "PUT",
     path: "/:domain",
@@ -298,15 +253,15 @@ function putRoute(parts: ApiParts): AnyRoute {
     },
     conditions: "change",
     problems: ["domain_taken", "read_only", "bad_timezone", "wrong_state"],
-    handle: (call) => putTenant(call, parts),
+    handle: (call) => putTenant(call, operated),
   });
 }
 
 function removeRoute(
-  parts: ApiParts,
+  operated: OperatedTenants,
   { onRemoved }: TenantRemovalOptions,
 ): AnyRoute {
-  const { engine } = parts;
+  const { engine } = operated.parts;
   return defineRoute({
     method: "DELETE",
     path: "/:domain",
@@ -324,7 +279,7 @@ function removeRoute(
     problems: [],
     handle: (call) =>
       commitPlan(engine.parts.store, async () => {
-        const tenant = await findTenant(call, parts);
+        const tenant = await operated.resource.find(call);
         if ("code" in tenant) return tenant;
         return await planTenantRemoval(call, {
           tenant,

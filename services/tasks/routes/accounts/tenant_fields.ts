@@ -26,44 +26,94 @@ import type { Tenant } from "../../domain/records.ts";
 import { utcTime } from "../../domain/utc_time.ts";
 import { timeZone } from "../../domain/value_schemas.ts";
 import { PLAN_ID } from "../service/plan_fields.ts";
-import { shownId, shownTime } from "../shown_kinds.ts";
+import {
+  type ExampleOf,
+  type FieldsOf,
+  fieldsOf,
+  type RecordTable,
+  shownId,
+  shownTime,
+  tableExample,
+  viewOf,
+} from "../record_resource.ts";
 
-/** A good tenant. */
-export const TENANT_EXAMPLE = {
-  id: "ten_06f1cdq1s5n0q2v4x7z9b3d5f8",
-  domain: "acme",
-  url: "https://acme.tasks.example.com",
-  status: "active",
-  plan: "free",
-  timezone: "Europe/Stockholm",
-  created_at: "2027-01-15T08:00:00.000Z",
-  updated_at: "2027-01-15T08:00:00.000Z",
-} as const;
+/** A tenant, and where it is as clients see it. */
+type PlacedTenant = readonly [tenant: Tenant, place: TenantPlace];
 
-/** The members of a tenant as its owner sees them. */
-export const TENANT_FIELDS = {
-  id: readOnly(shownId("ten")),
-  domain: readOnly(described(
-    text({ maxLength: 63 }),
-    "The label of its host name; its id once it is deleted and the domain " +
-      "is somebody else's",
-  )),
-  url: readOnly(described(
-    nullable(text({ maxLength: 400, format: "uri" })),
-    "Where it is; null once it is deleted",
-  )),
-  status: readOnly(choice(["active", "suspended", "closing"])),
-  plan: readOnly(described(
-    text({ maxLength: 63 }),
-    "The id of its plan, which the operator decides",
-  )),
-  timezone: withDefault(
-    described(timeZone(), "The IANA time zone of tasks that have none"),
-    "UTC",
-  ),
-  created_at: readOnly(shownTime("When it was made")),
-  updated_at: readOnly(shownTime("The last change")),
-};
+/** The fields of a tenant as its owner sees them. */
+export const TENANT_TABLE = {
+  id: {
+    field: readOnly(shownId("ten")),
+    show: ([tenant]: PlacedTenant) => tenant.id,
+    example: "ten_06f1cdq1s5n0q2v4x7z9b3d5f8",
+  },
+  domain: {
+    field: readOnly(described(
+      text({ maxLength: 63 }),
+      "The label of its host name; its id once it is deleted and the domain " +
+        "is somebody else's",
+    )),
+    show: ([tenant]: PlacedTenant) => tenant.domain,
+    example: "acme",
+  },
+  url: {
+    field: readOnly(described(
+      nullable(text({ maxLength: 400, format: "uri" })),
+      "Where it is; null once it is deleted",
+    )),
+    show: ([{ status, domain }, place]: PlacedTenant) =>
+      status === "closing" ? null : tenantUrl(domain, place),
+    example: "https://acme.tasks.example.com",
+  },
+  status: {
+    field: readOnly(choice(["active", "suspended", "closing"])),
+    show: ([tenant]: PlacedTenant) => tenant.status,
+    example: "active",
+  },
+  plan: {
+    field: readOnly(described(
+      text({ maxLength: 63 }),
+      "The id of its plan, which the operator decides",
+    )),
+    show: ([tenant]: PlacedTenant) => tenant.plan,
+    example: "free",
+  },
+  timezone: {
+    field: withDefault(
+      described(timeZone(), "The IANA time zone of tasks that have none"),
+      "UTC",
+    ),
+    show: ([tenant]: PlacedTenant) => tenant.timezone,
+    example: "Europe/Stockholm",
+  },
+  created_at: {
+    field: readOnly(shownTime("When it was made")),
+    show: ([tenant]: PlacedTenant) => utcTime(tenant.createdAtMs),
+    example: "2027-01-15T08:00:00.000Z",
+  },
+  updated_at: {
+    field: readOnly(shownTime("The last change")),
+    show: ([tenant]: PlacedTenant) => utcTime(tenant.updatedAtMs),
+    example: "2027-01-15T08:00:00.000Z",
+  },
+} as const satisfies RecordTable<PlacedTenant>;
+
+/** The fields as they are read. */
+export const TENANT_FIELDS: FieldsOf<typeof TENANT_TABLE> = fieldsOf(
+  TENANT_TABLE,
+);
+
+/** What a tenant looks like. */
+export const TENANT_EXAMPLE: ExampleOf<typeof TENANT_TABLE> = tableExample(
+  TENANT_TABLE,
+);
+
+const view = viewOf(TENANT_TABLE);
+
+/** Shows a tenant. */
+export function viewTenant(tenant: Tenant, place: TenantPlace): JsonObject {
+  return view([tenant, place]);
+}
 
 /** A tenant. */
 export const TENANT: Schema<ObjectOf<typeof TENANT_FIELDS>> = named(
@@ -147,20 +197,6 @@ export interface TenantPlace {
   readonly baseUrl: string;
   /** The host whose subdomains are the tenants, without a port. */
   readonly serviceHost: string;
-}
-
-/** Returns a tenant as the API shows it. */
-export function viewTenant(tenant: Tenant, place: TenantPlace): JsonObject {
-  return {
-    id: tenant.id,
-    domain: tenant.domain,
-    url: tenant.status === "closing" ? null : tenantUrl(tenant.domain, place),
-    status: tenant.status,
-    plan: tenant.plan,
-    timezone: tenant.timezone,
-    created_at: utcTime(tenant.createdAtMs),
-    updated_at: utcTime(tenant.updatedAtMs),
-  };
 }
 
 /** The address of a tenant. */

@@ -20,12 +20,9 @@ import {
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { commitPlan } from "../../http/commit_plan.ts";
 import { answerOfChange, tagOfRecord } from "../../http/etag.ts";
-import {
-  invalidRequest,
-  problem,
-  type ProblemAnswer,
-} from "../../http/problem_answer.ts";
+import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import type { ApiParts } from "../api_parts.ts";
+import type { RecordResource } from "../record_resource.ts";
 import { countActiveOwners } from "../users/user_fields.ts";
 import {
   KEY_FIELDS,
@@ -34,6 +31,14 @@ import {
   viewKey,
 } from "./key_fields.ts";
 import { beyondCaller, outdatedCaller, roomForKey } from "./key_rules.ts";
+
+/** What the routes of keys work with. */
+export interface KeyParts {
+  /** The parts of the API. */
+  readonly parts: ApiParts;
+  /** Finds keys. */
+  readonly resource: RecordResource<ApiKey>;
+}
 
 /** Makes a key. */
 export async function createKey(
@@ -140,31 +145,17 @@ export function keyTag(key: ApiKey): string {
   return tagOfRecord(key, ["version", "digest", "lastUsedAtMs"]);
 }
 
-/** The key of a call's path, if the tenant has it. */
-export async function findKey(
-  call: Pick<Call<unknown, unknown>, "tenant" | "params">,
-  { engine }: Pick<ApiParts, "engine">,
-): Promise<ApiKey | ProblemAnswer> {
-  const key = await engine.parts.repositories.keys.get(
-    tenantOf(call).id,
-    call.params["id"] ?? "",
-  );
-  return key ?? problem("not_found", {
-    detail: "Cannot find key: there is none with this id",
-  });
-}
-
 /** Ends a key. */
 export async function removeKey(
   call: Call<unknown, unknown>,
-  parts: ApiParts,
+  { parts, resource }: KeyParts,
 ): Promise<Answer> {
   const { engine, apiKeys } = parts;
   const { store, repositories } = engine.parts;
   const caller = callerOf(call);
   return await commitPlan(store, async () => {
-    const key = await findKey(call, parts);
-    if ("kind" in key) return key;
+    const key = await resource.find(call);
+    if ("code" in key) return key;
     const refused = answerOfChange(call, keyTag(key)) ??
       beyondCaller(caller, key);
     if (refused !== undefined) return refused;
@@ -202,7 +193,7 @@ export async function removeKey(
  */
 export async function rotateKey(
   call: Call<unknown, Rotation | undefined>,
-  parts: ApiParts,
+  { parts, resource }: KeyParts,
 ): Promise<Answer> {
   const { engine, apiKeys, plans } = parts;
   const { store, repositories } = engine.parts;
@@ -210,8 +201,8 @@ export async function rotateKey(
   const overlapMs = call.body?.overlap ?? 0;
   const { id, text, digest } = mintApiKey();
   return await commitPlan(store, async () => {
-    const key = await findKey(call, parts);
-    if ("kind" in key) return key;
+    const key = await resource.find(call);
+    if ("code" in key) return key;
     const { tenantId } = key;
     const guard = await readGuard(engine.parts, tenantId, "access");
     const refused = beyondCaller(caller, key) ??

@@ -37,23 +37,18 @@ import type { ApiKey } from "../../domain/records.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import { dateTime, durationMs } from "../../domain/value_schemas.ts";
 import { endOfKey } from "../../engine/credential_records.ts";
-import { shownId, shownTime } from "../shown_kinds.ts";
+import {
+  type FieldsOf,
+  fieldsOf,
+  type RecordTable,
+  shownId,
+  shownTime,
+  tableExample,
+  viewOf,
+} from "../record_resource.ts";
 
 /** Longest time for which an old secret goes on beside the new one: a week. */
 const MAX_OVERLAP_MS = 7 * 86_400_000;
-
-const KEY_EXAMPLE = {
-  id: "dk_7Hq2mX0bYc9LpT4w",
-  name: "ci",
-  role: null,
-  scopes: ["tasks:read", "tasks:write"],
-  networks: ["10.0.0.0/8"],
-  payloads: true,
-  made_by: "usr_06f1cdq1s5n0q2v4x7z9b3d5f8",
-  created_at: "2027-01-15T08:00:00.000Z",
-  expires_at: "2028-01-15T08:00:00.000Z",
-  last_used_at: "2027-01-20T09:41:00.000Z",
-} as const;
 
 function scopes(): Schema<readonly string[]> {
   const name: Schema<string> = {
@@ -84,48 +79,96 @@ function network(): Schema<string> {
   });
 }
 
-/** The members of a key. */
-export const KEY_FIELDS = {
-  id: readOnly(shownId("dk")),
-  name: withDefault(
-    described(
-      text({ maxLength: 200, pattern: ONE_LINE, mustBe: "one line of text" }),
-      "Its name for people",
+/** The fields of a key. */
+export const KEY_TABLE = {
+  id: {
+    field: readOnly(shownId("dk")),
+    show: (key: ApiKey) => key.id,
+    example: "dk_7Hq2mX0bYc9LpT4w",
+  },
+  name: {
+    field: withDefault(
+      described(
+        text({ maxLength: 200, pattern: ONE_LINE, mustBe: "one line of text" }),
+        "Its name for people",
+      ),
+      "",
     ),
-    "",
-  ),
-  role: optional(described(
-    nullable(choice(ROLES)),
-    "What it may do, by a role; this or `scopes`",
-  )),
-  scopes: optional(described(
-    nullable(scopes()),
-    "What it may do, one by one; `workers:*` stands for all of workers",
-  )),
-  networks: withDefault(
-    described(
-      list(network(), { maxItems: 50 }),
-      "Where it may be used from, as addresses or CIDR; from everywhere " +
-        "when empty",
+    show: (key: ApiKey) => key.name,
+    example: "ci",
+  },
+  role: {
+    field: optional(described(
+      nullable(choice(ROLES)),
+      "What it may do, by a role; this or `scopes`",
+    )),
+    show: (key: ApiKey) => key.role ?? null,
+    example: null,
+  },
+  scopes: {
+    field: optional(described(
+      nullable(scopes()),
+      "What it may do, one by one; `workers:*` stands for all of workers",
+    )),
+    show: (key: ApiKey) => key.scopes ?? null,
+    example: ["tasks:read", "tasks:write"],
+  },
+  networks: {
+    field: withDefault(
+      described(
+        list(network(), { maxItems: 50 }),
+        "Where it may be used from, as addresses or CIDR; from everywhere " +
+          "when empty",
+      ),
+      [],
     ),
-    [],
-  ),
-  payloads: optional(described(
-    boolean(),
-    "Whether it sees the data and results of tasks; as you do unless given",
-  )),
-  made_by: readOnly(described(
-    nullable(text({ maxLength: 64 })),
-    "The user it ends with",
-  )),
-  created_at: readOnly(shownTime("When it was made")),
-  expires_at: optional(
-    described(nullable(dateTime()), "When it stops working; never when null"),
-  ),
-  last_used_at: readOnly(
-    nullable(shownTime("When it was last used, to the minute")),
-  ),
-};
+    show: (key: ApiKey) => key.networks ?? [],
+    example: ["10.0.0.0/8"],
+  },
+  payloads: {
+    field: optional(described(
+      boolean(),
+      "Whether it sees the data and results of tasks; as you do unless given",
+    )),
+    show: (key: ApiKey) => key.payloads,
+    example: true,
+  },
+  made_by: {
+    field: readOnly(described(
+      nullable(text({ maxLength: 64 })),
+      "The user it ends with",
+    )),
+    show: (key: ApiKey) => key.madeBy ?? null,
+    example: "usr_06f1cdq1s5n0q2v4x7z9b3d5f8",
+  },
+  created_at: {
+    field: readOnly(shownTime("When it was made")),
+    show: (key: ApiKey) => utcTime(key.createdAtMs),
+    example: "2027-01-15T08:00:00.000Z",
+  },
+  expires_at: {
+    field: optional(
+      described(nullable(dateTime()), "When it stops working; never when null"),
+    ),
+    show: (key: ApiKey) => optionalTime(endOfKey(key)),
+    example: "2028-01-15T08:00:00.000Z",
+  },
+  last_used_at: {
+    field: readOnly(
+      nullable(shownTime("When it was last used, to the minute")),
+    ),
+    show: (key: ApiKey) => optionalTime(key.lastUsedAtMs),
+    example: "2027-01-20T09:41:00.000Z",
+  },
+} as const satisfies RecordTable<ApiKey>;
+
+/** The fields as they are read. */
+export const KEY_FIELDS: FieldsOf<typeof KEY_TABLE> = fieldsOf(KEY_TABLE);
+
+/** Shows a key, without its secret. */
+export const viewKey: (key: ApiKey) => JsonObject = viewOf(KEY_TABLE);
+
+const KEY_EXAMPLE = tableExample(KEY_TABLE);
 
 /** A key as it is made. */
 export type NewKey = ObjectOf<typeof KEY_FIELDS>;
@@ -202,19 +245,3 @@ export const ROTATION: Schema<Rotation> = named(
     { examples: [{ overlap: "PT1H" }] },
   ),
 );
-
-/** Returns a key as the API shows it. */
-export function viewKey(key: ApiKey): JsonObject {
-  return {
-    id: key.id,
-    name: key.name,
-    role: key.role ?? null,
-    scopes: key.scopes ?? null,
-    networks: key.networks ?? [],
-    payloads: key.payloads,
-    made_by: key.madeBy ?? null,
-    created_at: utcTime(key.createdAtMs),
-    expires_at: optionalTime(endOfKey(key)),
-    last_used_at: optionalTime(key.lastUsedAtMs),
-  };
-}

@@ -4,27 +4,19 @@
  * @module
  */
 
+import type { ApiKey } from "../../domain/records.ts";
+import { RecordResource } from "../record_resource.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { json } from "../../http/answer.ts";
-import { tenantOf } from "../../http/call.ts";
 import {
   type AnyRoute,
   defineRoute,
   optionalBody,
   requiredBody,
 } from "../../http/route.ts";
-import {
-  answerPage,
-  PAGE_FIELDS,
-  pageShape,
-  readBookPage,
-} from "../../http/page.ts";
-import { answerOfRead } from "../../http/etag.ts";
-import { queryOf } from "../../../shared/schema/query.ts";
 import { KEY, MADE_KEY, NEW_KEY, ROTATION, viewKey } from "./key_fields.ts";
 import {
   createKey,
-  findKey,
+  type KeyParts,
   keyTag,
   removeKey,
   rotateKey,
@@ -44,48 +36,33 @@ const MADE = {
 
 /** The routes of API keys. */
 export function keyRoutes(parts: ApiParts): readonly AnyRoute[] {
-  return [
-    listRoute(parts),
-    createRoute(parts),
-    readRoute(parts),
-    rotateRoute(parts),
-    removeRoute(parts),
-  ];
-}
-
-function listRoute(parts: ApiParts): AnyRoute {
-  return defineRoute({
-    method: "GET",
+  const resource = new RecordResource<ApiKey>({
+    noun: "key",
+    operations: ["Key", "Keys"],
+    summaries: { list: "List API keys", read: "Read an API key" },
+    answers: {
+      list: "A page of keys, without their secrets",
+      read: "The key, without its secret",
+    },
     path: "/v1/keys",
-    hosts: "tenant",
-    operationId: "listKeys",
-    summary: "List API keys",
     tags: TAGS,
     access: READ,
-    query: queryOf(PAGE_FIELDS),
-    answers: {
-      200: {
-        description: "A page of keys, without their secrets",
-        shape: pageShape("ApiKeyList", KEY),
-      },
-    },
-    problems: ["bad_cursor"],
-    handle: (call) =>
-      answerPage(call, {
-        cursors: parts.cursors,
-        tenantId: tenantOf(call).id,
-        filter: "keys",
-        query: call.query,
-        url: `${call.baseUrl}/v1/keys`,
-        read: (position) =>
-          readBookPage(parts.engine.parts.repositories.keys, {
-            tenantId: tenantOf(call).id,
-            query: call.query,
-            position,
-            view: viewKey,
-          }),
-      }),
+    shape: KEY,
+    pageName: "ApiKeyList",
+    repository: parts.engine.parts.repositories.keys,
+    cursors: parts.cursors,
+    filter: "keys",
+    view: viewKey,
+    tag: keyTag,
   });
+  const keys: KeyParts = { parts, resource };
+  return [
+    resource.listRoute(),
+    createRoute(parts),
+    resource.readRoute(),
+    rotateRoute(keys),
+    removeRoute(keys),
+  ];
 }
 
 function createRoute(parts: ApiParts): AnyRoute {
@@ -109,31 +86,7 @@ function createRoute(parts: ApiParts): AnyRoute {
   });
 }
 
-function readRoute(parts: ApiParts): AnyRoute {
-  return defineRoute({
-    method: "GET",
-    path: "/v1/keys/:id",
-    hosts: "tenant",
-    operationId: "getKey",
-    summary: "Read an API key",
-    tags: TAGS,
-    access: READ,
-    answers: {
-      200: { description: "The key, without its secret", shape: KEY },
-    },
-    conditions: "read",
-    problems: [],
-    handle: async (call) => {
-      const key = await findKey(call, parts);
-      if ("kind" in key) return key;
-      const etag = keyTag(key);
-      return answerOfRead(call, etag) ??
-        json(viewKey(key), { headers: { etag } });
-    },
-  });
-}
-
-function rotateRoute(parts: ApiParts): AnyRoute {
+function rotateRoute(keys: KeyParts): AnyRoute {
   return defineRoute({
     method: "POST",
     path: "/v1/keys/:id/rotate",
@@ -150,11 +103,11 @@ function rotateRoute(parts: ApiParts): AnyRoute {
     answers: MADE,
     isIdempotent: true,
     problems: ["quota_exceeded", "wrong_state"],
-    handle: (call) => rotateKey(call, parts),
+    handle: (call) => rotateKey(call, keys),
   });
 }
 
-function removeRoute(parts: ApiParts): AnyRoute {
+function removeRoute(keys: KeyParts): AnyRoute {
   return defineRoute({
     method: "DELETE",
     path: "/v1/keys/:id",
@@ -169,6 +122,6 @@ function removeRoute(parts: ApiParts): AnyRoute {
     answers: { 204: { description: "The key is gone" } },
     conditions: "change",
     problems: ["last_owner"],
-    handle: (call) => removeKey(call, parts),
+    handle: (call) => removeKey(call, keys),
   });
 }

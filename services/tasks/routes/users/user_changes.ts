@@ -20,8 +20,9 @@ import {
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { quotaProblem } from "../quota.ts";
+import { quotaProblem, type RecordResource } from "../record_resource.ts";
 import {
+  changeUserRecord,
   countActiveOwners,
   identityRemovals,
   isActiveOwner,
@@ -42,6 +43,8 @@ import {
 export interface UserParts {
   /** The parts of the API. */
   readonly parts: ApiParts;
+  /** Finds users. */
+  readonly resource: RecordResource<User>;
   /** Mirrors users. */
   readonly mirroring: UserMirroring;
 }
@@ -148,28 +151,14 @@ export async function changeUser(
   const { store } = users.parts.engine.parts;
   const answer = await commitPlan(store, async () => {
     mirrored = undefined;
-    const found = await findUser(call, users);
-    if ("kind" in found) return found;
+    const found = await users.resource.find(call);
+    if ("code" in found) return found;
     const planned = await planChange(call, found, users);
     mirrored = planned.mirrored;
     return planned.plan;
   });
   if (mirrored === undefined || answer.kind !== "json") return answer;
   return withMirrorState(answer, await mirrored.run());
-}
-
-/** The user of a call's path, if the tenant has it. */
-export async function findUser(
-  call: Pick<Call<unknown, unknown>, "tenant" | "params">,
-  { parts }: UserParts,
-): Promise<User | ReturnType<typeof problem>> {
-  const user = await parts.engine.parts.repositories.users.get(
-    tenantOf(call).id,
-    call.params["id"] ?? "",
-  );
-  return user ?? problem("not_found", {
-    detail: "Cannot find user: there is none with this id",
-  });
 }
 
 interface PlannedChange {
@@ -194,8 +183,7 @@ async function planChange(
     fields: USER_FIELDS,
   });
   if (faults.length > 0) return { plan: invalidRequest(faults) };
-  const next = nextUser(call, user);
-  const changes = changedFields(user, next);
+  const { next, changes } = nextUser(call, user);
   // It is read before anything is counted that it stands for.
   const guard = await readGuard(engine.parts, user.tenantId, "access");
   const isOwnerLost = isActiveOwner(user) && !isActiveOwner(next);
@@ -252,25 +240,18 @@ async function planChange(
   return { plan, mirrored };
 }
 
-function nextUser(call: ChangeCall, user: User): User {
-  const { email, name, role, status, payloads } = call.body;
-  const sight = payloads === null ? seesPayloads(callerOf(call)) : payloads;
-  const next: User = {
-    ...user,
-    email: email ?? user.email,
-    name: name === null ? "" : name ?? user.name,
-    role: role === null ? "viewer" : role ?? user.role,
-    status: status === null ? "invited" : status ?? user.status,
-    payloads: sight ?? user.payloads,
-  };
-  return changedFields(user, next).length === 0
+function nextUser(
+  call: ChangeCall,
+  user: User,
+): { readonly next: User; readonly changes: readonly string[] } {
+  const { record, changed } = changeUserRecord(user, {
+    changes: call.body,
+    resets: { payloads: seesPayloads(callerOf(call)) },
+  });
+  const next = changed.length === 0
     ? user
-    : { ...next, version: user.version + 1, updatedAtMs: call.nowMs };
-}
-
-function changedFields(user: User, next: User): readonly string[] {
-  const fields = ["email", "name", "role", "status", "payloads"] as const;
-  return fields.filter((field) => user[field] !== next[field]);
+    : { ...record, version: user.version + 1, updatedAtMs: call.nowMs };
+  return { next, changes: changed };
 }
 
 /**
@@ -288,8 +269,8 @@ export async function removeUser(
   const answer = empty();
   let mirrored: MirrorPlan | undefined;
   const outcome = await commitPlan(store, async () => {
-    const user = await findUser(call, users);
-    if ("kind" in user) return user;
+    const user = await users.resource.find(call);
+    if ("code" in user) return user;
     const refused = answerOfChange(call, userTag(user));
     if (refused !== undefined) return refused;
     const { tenantId } = user;

@@ -39,7 +39,18 @@ import { identityRecordId } from "../../engine/credential_records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { tagOfRecord } from "../../http/etag.ts";
 import type { Write } from "../../store/store.ts";
-import { shownId, shownTime } from "../shown_kinds.ts";
+import {
+  changeRecord,
+  type ExampleOf,
+  type FieldsOf,
+  fieldsOf,
+  type RecordChanges,
+  type RecordTable,
+  shownId,
+  shownTime,
+  tableExample,
+  viewOf,
+} from "../record_resource.ts";
 
 /**
  * What HTML takes for an address, but for the length of the parts. ASCII alone:
@@ -60,68 +71,118 @@ export function email(): Schema<string> {
   });
 }
 
-/** A good user. */
-export const USER_EXAMPLE = {
-  id: "usr_06f1cdq1s5n0q2v4x7z9b3d5f8",
-  email: "ada@example.com",
-  name: "Ada",
-  role: "admin",
-  status: "active",
-  payloads: true,
-  idp_subject: "auth0|5f7c8ec7c33c6c004bbafe82",
-  created_at: "2027-01-15T08:00:00.000Z",
-  updated_at: "2027-01-15T08:00:00.000Z",
-  last_seen_at: "2027-01-20T09:41:00.000Z",
-} as const;
+/** The fields of a user. */
+export const USER_TABLE = {
+  id: {
+    field: readOnly(shownId("usr")),
+    show: (user: User) => user.id,
+    example: "usr_06f1cdq1s5n0q2v4x7z9b3d5f8",
+  },
+  email: {
+    field: described(
+      email(),
+      "The address; unique in the tenant whatever the case of its letters",
+    ),
+    key: "email",
+    show: (user: User) => user.email,
+    example: "ada@example.com",
+  },
+  name: {
+    field: withDefault(
+      described(
+        text({
+          maxLength: 200,
+          pattern: ONE_LINE,
+          mustBe: "one line of text",
+        }),
+        "The person's name",
+      ),
+      "",
+    ),
+    key: "name",
+    show: (user: User) => user.name,
+    example: "Ada",
+  },
+  role: {
+    field: withDefault(
+      described(
+        choice(ROLES),
+        "What the person may do: each role may all that those before it may",
+      ),
+      "viewer",
+    ),
+    key: "role",
+    show: (user: User) => user.role,
+    example: "admin",
+  },
+  status: {
+    field: withDefault(
+      described(
+        choice(["invited", "active", "disabled"]),
+        "`invited` becomes `active` when the person next logs in; `disabled` " +
+          "is let in no more",
+      ),
+      "invited",
+    ),
+    key: "status",
+    show: (user: User) => user.status,
+    example: "active",
+  },
+  payloads: {
+    field: optional(described(
+      boolean(),
+      "Whether the person sees the data and results of tasks; as you do " +
+        "unless given",
+    )),
+    key: "payloads",
+    show: (user: User) => user.payloads,
+    example: true,
+  },
+  idp_subject: {
+    field: readOnly(described(
+      nullable(text({ maxLength: 255 })),
+      "Who the person is at the identity provider, once that is known",
+    )),
+    show: (user: User) => user.identity?.subject ?? null,
+    example: "auth0|5f7c8ec7c33c6c004bbafe82",
+  },
+  created_at: {
+    field: readOnly(shownTime("When the person was added")),
+    show: (user: User) => utcTime(user.createdAtMs),
+    example: "2027-01-15T08:00:00.000Z",
+  },
+  updated_at: {
+    field: readOnly(shownTime("The last change")),
+    show: (user: User) => utcTime(user.updatedAtMs),
+    example: "2027-01-15T08:00:00.000Z",
+  },
+  last_seen_at: {
+    field: readOnly(
+      nullable(shownTime("When the person last acted, to the minute")),
+    ),
+    show: (user: User) => optionalTime(user.lastSeenAtMs),
+    example: "2027-01-20T09:41:00.000Z",
+  },
+} as const satisfies RecordTable<User>;
 
-/** The members of a user. */
-export const USER_FIELDS = {
-  id: readOnly(shownId("usr")),
-  email: described(
-    email(),
-    "The address; unique in the tenant whatever the case of its letters",
-  ),
-  name: withDefault(
-    described(
-      text({
-        maxLength: 200,
-        pattern: ONE_LINE,
-        mustBe: "one line of text",
-      }),
-      "The person's name",
-    ),
-    "",
-  ),
-  role: withDefault(
-    described(
-      choice(ROLES),
-      "What the person may do: each role may all that those before it may",
-    ),
-    "viewer",
-  ),
-  status: withDefault(
-    described(
-      choice(["invited", "active", "disabled"]),
-      "`invited` becomes `active` when the person next logs in; `disabled` " +
-        "is let in no more",
-    ),
-    "invited",
-  ),
-  payloads: optional(described(
-    boolean(),
-    "Whether the person sees the data and results of tasks; as you do " +
-      "unless given",
-  )),
-  idp_subject: readOnly(described(
-    nullable(text({ maxLength: 255 })),
-    "Who the person is at the identity provider, once that is known",
-  )),
-  created_at: readOnly(shownTime("When the person was added")),
-  updated_at: readOnly(shownTime("The last change")),
-  last_seen_at: readOnly(
-    nullable(shownTime("When the person last acted, to the minute")),
-  ),
-};
+/** The fields as they are read. */
+export const USER_FIELDS: FieldsOf<typeof USER_TABLE> = fieldsOf(USER_TABLE);
+
+/** What a user looks like. */
+export const USER_EXAMPLE: ExampleOf<typeof USER_TABLE> = tableExample(
+  USER_TABLE,
+);
+
+/** Shows a user. */
+export const viewUser: (user: User) => JsonObject = viewOf(USER_TABLE);
+
+/** A user with what a client changes of it, and which fields these are. */
+export function changeUserRecord(
+  user: User,
+  changes: RecordChanges,
+): { readonly record: User; readonly changed: readonly string[] } {
+  return changeRecord(USER_TABLE, user, changes);
+}
 
 /** A user as it is added. */
 export type NewUser = ObjectOf<typeof USER_FIELDS>;
@@ -147,22 +208,6 @@ export const USER_CHANGES: Schema<UserChanges> = named(
     examples: [{ role: "member" }],
   }),
 );
-
-/** Returns a user as the API shows it. */
-export function viewUser(user: User): JsonObject {
-  return {
-    id: user.id,
-    email: user.email,
-    name: user.name,
-    role: user.role,
-    status: user.status,
-    payloads: user.payloads,
-    idp_subject: user.identity?.subject ?? null,
-    created_at: utcTime(user.createdAtMs),
-    updated_at: utcTime(user.updatedAtMs),
-    last_seen_at: optionalTime(user.lastSeenAtMs),
-  };
-}
 
 /** More of them need not be told apart. */
 const ENOUGH_OWNERS = 2;

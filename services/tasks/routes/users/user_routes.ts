@@ -4,23 +4,14 @@
  * @module
  */
 
+import type { User } from "../../domain/records.ts";
+import { RecordResource } from "../record_resource.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { json } from "../../http/answer.ts";
-import { tenantOf } from "../../http/call.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
-import {
-  answerPage,
-  PAGE_FIELDS,
-  pageShape,
-  readBookPage,
-} from "../../http/page.ts";
-import { answerOfRead } from "../../http/etag.ts";
-import { queryOf } from "../../../shared/schema/query.ts";
 import { USER, USER_CHANGES, userTag, viewUser } from "./user_fields.ts";
 import {
   changeUser,
   createUser,
-  findUser,
   removeUser,
   type UserParts,
 } from "./user_changes.ts";
@@ -32,55 +23,34 @@ const TAGS = ["users"];
 
 /** The routes of users. */
 export function userRoutes(parts: ApiParts): readonly AnyRoute[] {
-  const users: UserParts = {
-    parts,
-    mirroring: new UserMirroring({
-      settling: parts.mirrorSettling,
-      parts: parts.engine.parts,
-    }),
-  };
+  const resource = new RecordResource<User>({
+    noun: "user",
+    operations: ["User", "Users"],
+    summaries: { list: "List users", read: "Read a user" },
+    answers: { list: "A page of users, by their ids", read: "The user" },
+    path: "/v1/users",
+    tags: TAGS,
+    access: READ,
+    shape: USER,
+    pageName: "UserList",
+    repository: parts.engine.parts.repositories.users,
+    cursors: parts.cursors,
+    filter: "users",
+    view: viewUser,
+    tag: userTag,
+  });
+  const mirroring = new UserMirroring({
+    settling: parts.mirrorSettling,
+    parts: parts.engine.parts,
+  });
+  const users: UserParts = { parts, resource, mirroring };
   return [
-    listRoute(parts),
+    resource.listRoute(),
     createRoute(users),
-    readRoute(users),
+    resource.readRoute(),
     ...changeRoutes(users),
     removeRoute(users),
   ];
-}
-
-function listRoute(parts: ApiParts): AnyRoute {
-  return defineRoute({
-    method: "GET",
-    path: "/v1/users",
-    hosts: "tenant",
-    operationId: "listUsers",
-    summary: "List users",
-    tags: TAGS,
-    access: READ,
-    query: queryOf(PAGE_FIELDS),
-    answers: {
-      200: {
-        description: "A page of users, by their ids",
-        shape: pageShape("UserList", USER),
-      },
-    },
-    problems: ["bad_cursor"],
-    handle: (call) =>
-      answerPage(call, {
-        cursors: parts.cursors,
-        tenantId: tenantOf(call).id,
-        filter: "users",
-        query: call.query,
-        url: `${call.baseUrl}/v1/users`,
-        read: (position) =>
-          readBookPage(parts.engine.parts.repositories.users, {
-            tenantId: tenantOf(call).id,
-            query: call.query,
-            position,
-            view: viewUser,
-          }),
-      }),
-  });
 }
 
 function createRoute(users: UserParts): AnyRoute {
@@ -113,28 +83,6 @@ function createRoute(users: UserParts): AnyRoute {
     isIdempotent: true,
     problems: ["email_taken", "quota_exceeded", "read_only"],
     handle: (call) => createUser(call, users),
-  });
-}
-
-function readRoute(users: UserParts): AnyRoute {
-  return defineRoute({
-    method: "GET",
-    path: "/v1/users/:id",
-    hosts: "tenant",
-    operationId: "getUser",
-    summary: "Read a user",
-    tags: TAGS,
-    access: READ,
-    answers: { 200: { description: "The user", shape: USER } },
-    conditions: "read",
-    problems: [],
-    handle: async (call) => {
-      const user = await findUser(call, users);
-      if ("kind" in user) return user;
-      const etag = userTag(user);
-      return answerOfRead(call, etag) ??
-        json(viewUser(user), { headers: { etag } });
-    },
   });
 }
 

@@ -40,7 +40,7 @@ import {
 } from "../../http/route.ts";
 import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { quotaProblem } from "../quota.ts";
+import { quotaProblem } from "../record_resource.ts";
 import { actorText } from "./actor_text.ts";
 import { membersOfPatch } from "./merge_patch.ts";
 import {

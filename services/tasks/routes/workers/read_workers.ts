@@ -14,19 +14,13 @@ import type { TaskStatus } from "../../domain/task.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { WorkerLife } from "../../engine/liveness.ts";
-import { type Answer, json } from "../../http/answer.ts";
-import { type Call, tenantOf } from "../../http/call.ts";
-import { answerOfRead, etagOf } from "../../http/etag.ts";
-import { answerPage, filterTextOf, type PageQuery } from "../../http/page.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import { etagOf } from "../../http/etag.ts";
+import { filterTextOf } from "../../http/page.ts";
+import type { AnyRoute } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
-import {
-  PAGE_QUERY,
-  WORKER,
-  WORKER_EXAMPLE,
-  WORKER_PAGE,
-} from "./worker_fields.ts";
+import { RecordResource } from "../record_resource.ts";
+import { WORKER, type WORKER_FIELDS } from "./worker_fields.ts";
 
 /** A worker that has not asked for tasks for this long is silent. */
 const SILENT_AFTER_MS = 60_000;
@@ -44,8 +38,15 @@ export interface WorkerFacts {
 /** What a worker does, in a word. */
 export type WorkerStatus = "idle" | "active" | "stale" | "paused";
 
-/** A worker as the API shows it. */
-export type WorkerView = Readonly<Record<string, unknown>>;
+/** A worker as the API shows it: every field but the secret that is shown once. */
+export type WorkerView =
+  & Readonly<Record<string, unknown>>
+  & {
+    readonly [
+      Name in Exclude<keyof typeof WORKER_FIELDS, "retry" | "signing_secret">
+    ]: unknown;
+  }
+  & { readonly retry?: unknown };
 
 /**
  * Tells what a worker does. Asking for tasks is the sign of life that counts;
@@ -182,87 +183,33 @@ export async function factsOf(
 
 const FILTER = filterTextOf({ list: "workers" });
 
-/** The routes that list workers and read one. */
-export function readWorkerRoutes(parts: ApiParts): readonly AnyRoute[] {
-  const { engine } = parts;
-  return [
-    defineRoute({
-      method: "GET",
-      path: "/v1/workers",
-      hosts: "tenant",
-      operationId: "listWorkers",
-      summary: "List workers, the oldest first",
-      tags: ["workers"],
-      access: { kind: "member", role: "viewer", scope: "workers:read" },
-      query: PAGE_QUERY,
-      answers: {
-        200: { description: "A page of workers", shape: WORKER_PAGE },
-      },
-      problems: ["bad_cursor"],
-      handle: (call) => listWorkers(call, parts),
-    }),
-    defineRoute({
-      method: "GET",
-      path: "/v1/workers/:id",
-      hosts: "tenant",
-      operationId: "getWorker",
-      summary: "Read a worker",
-      description: "`:id` is its id or its name. The entity tag is that of " +
-        "its definition: `status`, `last_seen_at`, `instances` and `counts` " +
-        "change without it.",
-      tags: ["workers"],
-      access: { kind: "member", role: "viewer", scope: "workers:read" },
-      answers: {
-        200: {
-          description: "The worker",
-          shape: WORKER,
-          example: WORKER_EXAMPLE,
-        },
-      },
-      conditions: "read",
-      problems: [],
-      async handle(call) {
-        const worker = await findWorker(
-          engine,
-          tenantOf(call).id,
-          call.params.id ?? "",
-        );
-        if (worker === undefined) return noSuchWorker();
-        const etag = etagOf(worker.version);
-        const refusal = answerOfRead(call, etag);
-        if (refusal !== undefined) return refusal;
-        const facts = await factsOf(engine, worker);
-        return json(viewWorker(worker, facts), { headers: { etag } });
-      },
-    }),
-  ];
-}
-
-function listWorkers(
-  call: Call<PageQuery, unknown>,
+/** The routes that list workers, the oldest first, and read one. */
+export function readWorkerRoutes(
   { engine, cursors }: ApiParts,
-): Promise<Answer> {
-  const { query } = call;
-  const tenantId = tenantOf(call).id;
-  return answerPage(call, {
-    cursors,
-    tenantId,
-    filter: FILTER,
-    query,
-    url: `${call.baseUrl}/v1/workers`,
-    async read(position) {
-      const { values, hasMore } = await engine.parts.repositories.workers
-        .list(tenantId, {
-          limit: query.limit,
-          ...(typeof position === "string" ? { afterId: position } : {}),
-        });
-      const data = await Promise.all(
-        values.map(async (worker) =>
-          viewWorker(worker, await factsOf(engine, worker))
-        ),
-      );
-      const last = values.at(-1);
-      return hasMore && last !== undefined ? { data, next: last.id } : { data };
+): readonly AnyRoute[] {
+  const resource = new RecordResource<WorkerDefinition>({
+    noun: "worker",
+    operations: ["Worker", "Workers"],
+    summaries: {
+      list: "List workers, the oldest first",
+      read: "Read a worker",
     },
+    answers: { list: "A page of workers", read: "The worker" },
+    description: "`:id` is its id or its name. The entity tag is that of " +
+      "its definition: `status`, `last_seen_at`, `instances` and `counts` " +
+      "change without it.",
+    path: "/v1/workers",
+    namedBy: "id or name",
+    tags: ["workers"],
+    access: { kind: "member", role: "viewer", scope: "workers:read" },
+    shape: WORKER,
+    pageName: "WorkerPage",
+    repository: engine.parts.repositories.workers,
+    cursors,
+    filter: FILTER,
+    lookUp: (tenantId, segment) => findWorker(engine, tenantId, segment),
+    view: async (worker) => viewWorker(worker, await factsOf(engine, worker)),
+    tag: ({ version }) => etagOf(version),
   });
+  return [resource.listRoute(), resource.readRoute()];
 }

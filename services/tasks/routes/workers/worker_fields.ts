@@ -27,7 +27,6 @@ import {
   isJsonObject,
   named,
   type Schema,
-  type Shape,
   shape,
 } from "../../../shared/schema/schema.ts";
 import {
@@ -39,7 +38,6 @@ import {
 } from "../../../shared/schema/values.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
 import { dateTime, durationMs } from "../../domain/value_schemas.ts";
-import { PAGE_FIELDS, type PageQuery, pageShape } from "../../http/page.ts";
 
 /** Most jobs of a worker. */
 const MAX_JOBS = 500;
@@ -284,15 +282,6 @@ export const WORKER_CHANGES: Schema<WorkerChanges> = named(
   "WorkerChanges",
   described(object(changesOf(WORKER_FIELDS)), { examples: [CHANGES_EXAMPLE] }),
 );
-
-/** A page of workers. */
-export const WORKER_PAGE: Shape = described(
-  pageShape("WorkerPage", WORKER),
-  { examples: [{ data: [WORKER_EXAMPLE], next: null }] },
-);
-
-/** The query of a list. */
-export const PAGE_QUERY: QuerySchema<PageQuery> = queryOf(PAGE_FIELDS);
 
 /** The query of a removal. */
 export const REMOVAL_QUERY: QuerySchema<{ readonly cancel: boolean }> = queryOf(
