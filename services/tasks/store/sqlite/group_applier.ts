@@ -13,31 +13,14 @@ import { AnswerWriter, RecordWriter, UsageWriter } from "./table_writers.ts";
 import { TaskCounts } from "./task_counts.ts";
 import { BatchMismatch, TaskWriter } from "./task_writer.ts";
 import {
-  CONFLICT_REASONS,
+  APPLIED,
+  conflictCode,
   type ConflictReason,
   OPERATION,
   OperationCursor,
   type OperationValue,
   TRANSACTION_FORM,
 } from "./thread_messages.ts";
-
-/** The code of a transaction that was applied. */
-export const APPLIED = 0;
-
-const REASON_COUNT = CONFLICT_REASONS.length;
-
-/** The code of a conflict. */
-export function conflictCode(write: number, reason: ConflictReason): number {
-  return 1 + write * REASON_COUNT + CONFLICT_REASONS.indexOf(reason);
-}
-
-/** The conflict of a code. */
-export function conflictOf(
-  code: number,
-): { readonly write: number; readonly reason: ConflictReason } {
-  const reason = CONFLICT_REASONS[(code - 1) % REASON_COUNT] ?? "version";
-  return { write: Math.floor((code - 1) / REASON_COUNT), reason };
-}
 
 /** Applies groups to a database. */
 export class GroupApplier {

@@ -12,11 +12,15 @@ import {
 } from "../testing/sample_tasks.ts";
 import { databasePath, openReading, openWriting } from "./database_file.ts";
 import { encodeBatch } from "./encode_batch.ts";
-import { conflictCode, conflictOf, GroupApplier } from "./group_applier.ts";
+import { GroupApplier } from "./group_applier.ts";
 import { migrateTasks } from "./migrations.ts";
 import { StoreReads } from "./sqlite_store.ts";
 import { withFolder } from "./testing/open_store.ts";
-import { CONFLICT_REASONS } from "./thread_messages.ts";
+import {
+  CONFLICT_REASONS,
+  conflictCode,
+  conflictOf,
+} from "./thread_messages.ts";
 
 interface Bench {
   readonly db: DatabaseSync;

@@ -288,46 +288,31 @@ const TASK_ROWS = "SELECT tasks.*, tenants.id AS tenant_id, " +
 function* tasksIn(reader: Reader, digest: Digest): Generator<TaskCheck> {
   // Payloads outside the rows are read once, one task after the other.
   const decoder = new TaskDecoder(reader, new PayloadCache(0));
-  let after = Number.MIN_SAFE_INTEGER;
-  for (let length = PAGE; length === PAGE;) {
-    const rows = reader.rows(
-      TASK_ROWS,
-      after,
-      PAGE,
-    );
-    for (const row of rows) {
-      after = numberOf(row, "n");
-      yield new TaskCheck(row, { decoder, digest });
-    }
-    length = rows.length;
-  }
+  const rows = reader.paged(TASK_ROWS, { key: ["n"], pageSize: PAGE });
+  for (const row of rows) yield new TaskCheck(row, { decoder, digest });
 }
 
 /** All records, those of a task one after the other in one piece or in several. */
 function* piecesIn(
   reader: Reader,
 ): Generator<{ readonly n: number; readonly rows: readonly Row[] }> {
-  let [n, seq] = [Number.MIN_SAFE_INTEGER, 0];
-  for (let length = PAGE; length === PAGE;) {
-    const rows = reader.rows(
-      "SELECT n, seq, text, hash FROM history WHERE (n, seq) > (?, ?) " +
-        "ORDER BY n, seq LIMIT ?",
-      n,
-      seq,
-      PAGE,
-    );
-    let begin = 0;
-    for (const [index, row] of rows.entries()) {
-      const of = numberOf(row, "n");
-      if (of !== n && index > begin) {
-        yield { n, rows: rows.slice(begin, index) };
-        begin = index;
-      }
-      [n, seq] = [of, numberOf(row, "seq")];
+  let rows: Row[] = [];
+  let n: number | undefined;
+  const all = reader.paged(
+    "SELECT n, seq, text, hash FROM history WHERE (n, seq) > (?, ?) " +
+      "ORDER BY n, seq LIMIT ?",
+    { key: ["n", "seq"], pageSize: PAGE },
+  );
+  for (const row of all) {
+    const of = numberOf(row, "n");
+    if (n !== undefined && (of !== n || rows.length === PAGE)) {
+      yield { n, rows };
+      rows = [];
     }
-    if (rows.length > begin) yield { n, rows: rows.slice(begin) };
-    length = rows.length;
+    n = of;
+    rows.push(row);
   }
+  if (n !== undefined) yield { n, rows };
 }
 
 /** A record follows the one before it in the table. */

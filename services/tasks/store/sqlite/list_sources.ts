@@ -13,9 +13,9 @@ import {
   type Condition,
   joined,
   type ListPlace,
+  rangesBehind,
   type StreamRange,
   type StreamSource,
-  windowOf,
 } from "./list_stream.ts";
 import type { ReadParts } from "./task_reads.ts";
 import { numberOf, type Reader } from "./reader.ts";
@@ -128,14 +128,7 @@ function pairsOf(
   },
 ): readonly Pair[] {
   const { order, after } = range;
-  const behind = order === "asc" ? ">" : "<";
-  const window = windowOf(range, { column: "date_ms", after });
-  const starts: readonly (readonly Condition[])[] = after === undefined
-    ? [window]
-    : [
-      [{ sql: `date_ms = ? AND n ${behind} ?`, values: [after.at, after.n] }],
-      [{ sql: `date_ms ${behind} ?`, values: [after.at] }, ...window],
-    ];
+  const starts = rangesBehind(range, { column: "date_ms", after });
   const firsts = starts.map((start) =>
     joined([
       {

@@ -151,7 +151,10 @@ export class ListStream {
 
   /** How many rows there are, of a stream without conditions; `most` at most. */
   count(most: number): number {
-    const { sql, values } = this.#selection(this.#window());
+    const { column } = this.#source;
+    const { sql, values } = this.#selection(
+      windowOf(this.#range, { column, after: this.#frontier }),
+    );
     return this.#reader.number(
       `SELECT count(*) FROM (SELECT 1 ${sql} LIMIT ?)`,
       ...values,
@@ -160,26 +163,14 @@ export class ListStream {
   }
 
   #behind(count: number): readonly LookedAt[] {
-    const { order } = this.#range;
-    const after = this.#frontier;
     const { column } = this.#source;
-    const behind = order === "asc" ? ">" : "<";
-    if (after === undefined) return this.#select(this.#window(), count);
-    // The rows of the same instant are asked for apart: only then the index
-    // leads to the place, however many there are.
-    const tied = this.#select([
-      { sql: `${column} = ? AND n ${behind} ?`, values: [after.at, after.n] },
-    ], count);
-    if (tied.length === count) return tied;
-    return tied.concat(
-      this.#select(
-        [
-          { sql: `${column} ${behind} ?`, values: [after.at] },
-          ...this.#window(),
-        ],
-        count - tied.length,
-      ),
-    );
+    const rows: LookedAt[] = [];
+    const ranges = rangesBehind(this.#range, { column, after: this.#frontier });
+    for (const bounds of ranges) {
+      if (rows.length === count) break;
+      rows.push(...this.#select(bounds, count - rows.length));
+    }
+    return rows;
   }
 
   #select(bounds: readonly Condition[], limit: number): LookedAt[] {
@@ -196,11 +187,6 @@ export class ListStream {
       ...from.values,
       limit,
     ).map(lookedAt);
-  }
-
-  #window(): readonly Condition[] {
-    const { column } = this.#source;
-    return windowOf(this.#range, { column, after: this.#frontier });
   }
 
   /** The stream's part of its index. */
@@ -224,7 +210,7 @@ interface LookedAt extends ListPlace {
  * The bounds of a range, but for the one that a place within it is beyond: with
  * two of them on one side the database might begin at the wrong one, and walk.
  */
-export function windowOf(
+function windowOf(
   { order, fromMs, toMs }: StreamRange,
   { column, after }: {
     readonly column: string;
@@ -239,6 +225,27 @@ export function windowOf(
     bounds.push({ sql: `${column} <= ?`, values: [toMs] });
   }
   return bounds;
+}
+
+/**
+ * The rows of a range that are behind a place, or all of them, as conditions of
+ * queries one after the other. The rows of the place's own instant are a query of
+ * their own: only then the index leads to the place, however many there are.
+ */
+export function rangesBehind(
+  range: StreamRange,
+  { column, after }: {
+    readonly column: string;
+    readonly after: ListPlace | undefined;
+  },
+): readonly (readonly Condition[])[] {
+  const window = windowOf(range, { column, after });
+  if (after === undefined) return [window];
+  const behind = range.order === "asc" ? ">" : "<";
+  return [
+    [{ sql: `${column} = ? AND n ${behind} ?`, values: [after.at, after.n] }],
+    [{ sql: `${column} ${behind} ?`, values: [after.at] }, ...window],
+  ];
 }
 
 /** Compares places in the order of a list. */

@@ -116,7 +116,12 @@ function auditEnds(
   onUnchained: () => void,
 ): ReadonlyMap<number, AuditEnd> {
   const ends = new Map<number, AuditEnd>();
-  for (const row of auditRows(reader)) {
+  const rows = reader.paged(
+    "SELECT tenant, number, at_ms, action, text, hash FROM audit " +
+      "WHERE (tenant, number) > (?, ?) ORDER BY tenant, number LIMIT ?",
+    { key: ["tenant", "number"], pageSize: PAGE },
+  );
+  for (const row of rows) {
     const tenant = numberOf(row, "tenant");
     const end = ends.get(tenant) ?? NO_AUDIT;
     if (end.fault !== undefined) continue;
@@ -142,24 +147,6 @@ function nextEnd(end: AuditEnd, row: Row): AuditEnd {
   return row["hash"] === hash
     ? { number, hash }
     : { number, hash, fault: "its content has another hash" };
-}
-
-function* auditRows(reader: Reader): Generator<Row> {
-  let [tenant, number] = [Number.MIN_SAFE_INTEGER, 0];
-  for (let length = PAGE; length === PAGE;) {
-    const rows = reader.rows(
-      "SELECT tenant, number, at_ms, action, text, hash FROM audit " +
-        "WHERE (tenant, number) > (?, ?) ORDER BY tenant, number LIMIT ?",
-      tenant,
-      number,
-      PAGE,
-    );
-    for (const row of rows) {
-      [tenant, number] = [numberOf(row, "tenant"), numberOf(row, "number")];
-      yield row;
-    }
-    length = rows.length;
-  }
 }
 
 function nameOf({ tenant, tenantId }: Proof): string {

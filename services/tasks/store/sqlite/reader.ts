@@ -15,6 +15,14 @@ import { BoundedMap } from "../../../shared/bounded_map.ts";
 /** A row by the names of its columns. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
+/** Options of {@linkcode Reader.paged}. */
+export interface PagedOptions {
+  /** The columns that order the rows; they hold integers. */
+  readonly key: readonly string[];
+  /** How many rows are held at once. */
+  readonly pageSize: number;
+}
+
 /**
  * Most statements that are kept ready. Lists make theirs from their filters, so
  * the number of different ones has no bound of its own.
@@ -40,6 +48,23 @@ export class Reader {
   /** All rows of a query. */
   rows(sql: string, ...values: readonly SQLInputValue[]): readonly Row[] {
     return this.#statement(sql).all(...values);
+  }
+
+  /**
+   * All rows of a query, of which a page is held at a time: it is ordered by unique
+   * `key` columns, compares them with as many placeholders, and ends in a LIMIT.
+   */
+  *paged(sql: string, { key, pageSize }: PagedOptions): Generator<Row> {
+    let after: readonly SQLInputValue[] = key.map(() =>
+      Number.MIN_SAFE_INTEGER
+    );
+    while (true) {
+      const rows = this.rows(sql, ...after, pageSize);
+      yield* rows;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < pageSize) return;
+      after = key.map((column) => last[column] ?? null);
+    }
   }
 
   /** The first row of a query. */

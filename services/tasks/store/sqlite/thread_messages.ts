@@ -146,6 +146,24 @@ export const CONFLICT_REASONS = [
 /** Why a write did not fit. */
 export type ConflictReason = typeof CONFLICT_REASONS[number];
 
+/** The code of a transaction that was applied. */
+export const APPLIED = 0;
+
+const REASON_COUNT = CONFLICT_REASONS.length;
+
+/** The code of a conflict. */
+export function conflictCode(write: number, reason: ConflictReason): number {
+  return 1 + write * REASON_COUNT + CONFLICT_REASONS.indexOf(reason);
+}
+
+/** The conflict of a code. */
+export function conflictOf(
+  code: number,
+): { readonly write: number; readonly reason: ConflictReason } {
+  const reason = CONFLICT_REASONS[(code - 1) % REASON_COUNT] ?? "version";
+  return { write: Math.floor((code - 1) / REASON_COUNT), reason };
+}
+
 /** Reads a list of operations from its beginning to its end. */
 export class OperationCursor {
   readonly #values: readonly OperationValue[];

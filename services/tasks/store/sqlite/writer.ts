@@ -16,15 +16,16 @@ import {
   type EncodedBatch,
   tenantOfTransaction,
 } from "./encode_batch.ts";
-import { APPLIED, conflictOf } from "./group_applier.ts";
 import type { InternedIds } from "./interned_ids.ts";
 import type { PayloadCache } from "./task_row.ts";
-import type {
-  Applied,
-  OperationValue,
-  StartThread,
-  WriterAnswer,
-  WriterRequest,
+import {
+  APPLIED,
+  type Applied,
+  conflictOf,
+  type OperationValue,
+  type StartThread,
+  type WriterAnswer,
+  type WriterRequest,
 } from "./thread_messages.ts";
 
 /** Options of {@linkcode Writer}. */
