@@ -54,7 +54,7 @@ const FREE_TEXT = parsed(
 );
 
 /** The members of a heartbeat. */
-const HEARTBEAT_FIELDS = {
+export const HEARTBEAT_FIELDS = {
   extend: optional(described(
     durationMs({ minimumMs: 1_000, maximumMs: 86_400_000 }),
     "How long the lease is to last from now; its own time if absent, and " +
@@ -68,7 +68,7 @@ const HEARTBEAT_FIELDS = {
 };
 
 /** The members of a success. */
-const COMPLETE_FIELDS = {
+export const COMPLETE_FIELDS = {
   result: optional(described(
     ANYTHING,
     "The result; only the first 64 KiB are kept",
@@ -76,7 +76,7 @@ const COMPLETE_FIELDS = {
 };
 
 /** The members of a failure. */
-const FAIL_FIELDS = {
+export const FAIL_FIELDS = {
   error: optional(described(
     oneOf([
       { when: (value) => typeof value === "string", schema: FREE_TEXT },
@@ -110,7 +110,7 @@ const FAIL_FIELDS = {
 };
 
 /** The members of a release. */
-const RELEASE_FIELDS = {
+export const RELEASE_FIELDS = {
   delay: optional(described(
     durationMs(),
     "How long the task is held back; not at all if absent",
@@ -119,7 +119,7 @@ const RELEASE_FIELDS = {
 };
 
 /** The members of log lines. */
-const LOG_FIELDS = {
+export const LOG_FIELDS = {
   lines: described(
     parsed(
       list(FREE_TEXT, { minItems: 1, maxItems: MAX_LINES }),
