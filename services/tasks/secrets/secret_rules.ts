@@ -137,7 +137,7 @@ class RequestReader {
       this.#add("/type", "missing", `"expires_at" needs "type": "credential"`);
       return undefined;
     }
-    return { kind: "credential" };
+    return this.#credential();
   }
 
   #typed(): SecretsRequest | undefined {

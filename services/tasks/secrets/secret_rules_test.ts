@@ -95,7 +95,7 @@ Deno.test("parseSecretsRequest() reads a request for a credential", () => {
     expiresAtMs: undefined,
     secrets: undefined,
   } as const;
-  assertEquals(read(undefined), plain);
+  assertEquals(read(undefined), { kind: "credential" });
   assertEquals(read({}), plain);
   assertEquals(read({ type: null }), plain);
   assertEquals(read({ type: "credential" }), plain);
