@@ -25,18 +25,6 @@ export type Admission<Call> =
   | { readonly kind: "ok"; readonly call: Call }
   | { readonly kind: "refused"; readonly response: HttpResponse };
 
-/** The parts that let in. */
-export type AdmissionParts = Pick<
-  RelayerParts,
-  | "authenticator"
-  | "isRateLimitDisabled"
-  | "logger"
-  | "ownerTokens"
-  | "pointBytes"
-  | "rateLimits"
-  | "refusalDelay"
->;
-
 /** A call before its body was read. */
 export type Arrival = Omit<OpenCall, "body">;
 
@@ -58,7 +46,7 @@ export async function admitOpen(
 export async function admitSigned(
   arrival: Arrival,
   { parts, route, turn }: {
-    readonly parts: AdmissionParts;
+    readonly parts: RelayerParts;
     readonly route: SignedRoute;
     readonly turn: Turn;
   },
@@ -77,7 +65,7 @@ export async function admitSigned(
 export async function admitOwner(
   arrival: Arrival,
   { parts, route, turn }: {
-    readonly parts: AdmissionParts;
+    readonly parts: RelayerParts;
     readonly route: OwnerRoute;
     readonly turn: Turn;
   },
@@ -108,10 +96,7 @@ export async function admitOwner(
 export function chargeBytes(
   spender: Caller,
   { parts, bytes }: {
-    readonly parts: Pick<
-      AdmissionParts,
-      "isRateLimitDisabled" | "pointBytes" | "rateLimits"
-    >;
+    readonly parts: RelayerParts;
     readonly bytes: number;
   },
 ): void {
@@ -124,7 +109,7 @@ export function chargeBytes(
 /** A refusal without a body, given after a moment. */
 async function refuseQuietly(
   { status, code }: { readonly status: number; readonly code: string },
-  parts: Pick<AdmissionParts, "refusalDelay">,
+  parts: RelayerParts,
 ): Promise<HttpResponse> {
   await parts.refusalDelay.wait();
   return renderAnswer({ status, headers: { "x-auth-error": code } });
@@ -143,7 +128,7 @@ function refusedWith(answer: Answer): Admission<never> {
 async function checkSignature(
   arrival: Arrival,
   { parts, route }: {
-    readonly parts: AdmissionParts;
+    readonly parts: RelayerParts;
     readonly route: SignedRoute | OwnerRoute;
   },
 ): Promise<Admission<SignedCall>> {
@@ -181,7 +166,7 @@ async function checkSignature(
 async function enterOwner(
   arrival: Arrival,
   { parts, route }: {
-    readonly parts: AdmissionParts;
+    readonly parts: RelayerParts;
     readonly route: OwnerRoute;
   },
 ): Promise<
@@ -211,7 +196,7 @@ function bearerCaller(owner: string): Caller {
 function rateAnswer(
   caller: Caller,
   { parts, route, body }: {
-    readonly parts: AdmissionParts;
+    readonly parts: RelayerParts;
     readonly route: SignedRoute | OwnerRoute;
     readonly body: Uint8Array;
   },

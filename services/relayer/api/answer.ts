@@ -41,6 +41,9 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A JSON object of an answer, made of a row or an outcome. */
+export type JsonView = Readonly<Record<string, unknown>>;
+
 /** Header fields of every answer: nothing here is for a cache or a sniffer. */
 const ALWAYS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",

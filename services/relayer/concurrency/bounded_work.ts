@@ -9,6 +9,22 @@ import type { Clock } from "../../shared/clock.ts";
 import type { HttpRequest } from "../../shared/http/exchange.ts";
 import type { Pausing } from "../../shared/slices.ts";
 
+/** What long work heeds. */
+export interface WorkOptions {
+  /**
+   * Ends it early.
+   *
+   * @default it goes on to its end
+   */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Gives other work its turn between steps of computing.
+   *
+   * @default it goes on to its end
+   */
+  readonly pausing?: Pausing | undefined;
+}
+
 /** Options of {@linkcode boundedWork}. */
 export interface BoundedWorkOptions<Result> {
   /** Measures the time. */

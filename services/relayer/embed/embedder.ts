@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Pausing } from "../../shared/slices.ts";
+import type { WorkOptions } from "../concurrency/bounded_work.ts";
 
 /** What embedding comes to. */
 export type EmbedOutcome =
@@ -19,22 +19,6 @@ export type EmbedOutcome =
     readonly isPassing: boolean;
   };
 
-/** Options of {@linkcode Embedder.embed}. */
-export interface EmbedOptions {
-  /**
-   * Ends the call early.
-   *
-   * @default none
-   */
-  readonly signal?: AbortSignal | undefined;
-  /**
-   * Asked between the steps of computing here.
-   *
-   * @default it goes on until it is done
-   */
-  readonly pausing?: Pausing | undefined;
-}
-
 /** Turns texts into vectors. */
 export interface Embedder {
   /** How wide the vectors are. */
@@ -44,6 +28,6 @@ export interface Embedder {
   /** One vector of length 1 for each text, in their order. */
   embed(
     texts: readonly string[],
-    options?: EmbedOptions,
+    options?: WorkOptions,
   ): Promise<EmbedOutcome>;
 }

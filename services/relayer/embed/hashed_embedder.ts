@@ -20,7 +20,8 @@ import {
   finishInSlices,
   type Steps,
 } from "../concurrency/bounded_work.ts";
-import type { Embedder, EmbedOptions, EmbedOutcome } from "./embedder.ts";
+import type { Embedder, EmbedOutcome } from "./embedder.ts";
+import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import {
   isStopWord,
   stem,
@@ -150,7 +151,7 @@ export class HashedEmbedder implements Embedder {
   /** One vector of length 1 for each text; never fails but for an early end. */
   async embed(
     texts: readonly string[],
-    options: EmbedOptions = {},
+    options: WorkOptions = {},
   ): Promise<EmbedOutcome> {
     const { signal, pausing = NEVER_PAUSING } = options;
     const vectors: Float32Array[] = [];

@@ -6,7 +6,8 @@
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
-import type { Embedder, EmbedOptions, EmbedOutcome } from "./embedder.ts";
+import type { Embedder, EmbedOutcome } from "./embedder.ts";
+import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import { ModelEndpoint, type ModelEndpointOptions } from "./model_endpoint.ts";
 
 /** Options of {@linkcode HttpEmbedder}. */
@@ -42,7 +43,7 @@ export class HttpEmbedder implements Embedder {
   /** One vector of length 1 for each text; all or none. */
   async embed(
     texts: readonly string[],
-    options: EmbedOptions = {},
+    options: WorkOptions = {},
   ): Promise<EmbedOutcome> {
     const vectors: Float32Array[] = [];
     for (let from = 0; from < texts.length; from += MAX_BATCH) {
@@ -58,7 +59,7 @@ export class HttpEmbedder implements Embedder {
 
   async #batch(
     texts: readonly string[],
-    options: EmbedOptions,
+    options: WorkOptions,
   ): Promise<EmbedOutcome> {
     const answer = await this.#endpoint.post("/embeddings", {
       ...options,
@@ -191,7 +192,7 @@ export class CachedEmbedder implements Embedder {
   /** One vector for each text; only new ones are asked for. */
   async embed(
     texts: readonly string[],
-    options: EmbedOptions = {},
+    options: WorkOptions = {},
   ): Promise<EmbedOutcome> {
     const vectors = texts.map((text) => this.#find(text));
     const missing = [

@@ -8,11 +8,12 @@
 import {
   type Answerer,
   type AnswerOptions,
+  type AnswerOutcome,
   type ExtractOptions,
   type Extractor,
+  type ExtractOutcome,
   type Fact,
   MAX_FACTS,
-  type ModelFailure,
 } from "./extractor.ts";
 import type { Chat } from "./http_chat.ts";
 import { NO_ANSWER } from "./rule_answerer.ts";
@@ -146,9 +147,7 @@ export class ChatExtractor implements Extractor {
   async extract(
     text: string,
     options: ExtractOptions,
-  ): Promise<
-    { readonly kind: "ok"; readonly facts: readonly Fact[] } | ModelFailure
-  > {
+  ): Promise<ExtractOutcome> {
     const { chat, random } = this.#options;
     const { known, nowMs, occurredAtMs = nowMs, signal } = options;
     const fence = new CodeFence([text, ...known], random);
@@ -223,14 +222,7 @@ export class ChatAnswerer implements Answerer {
   async answer(
     question: string,
     options: AnswerOptions,
-  ): Promise<
-    | {
-      readonly kind: "ok";
-      readonly answer: string;
-      readonly used: readonly number[];
-    }
-    | ModelFailure
-  > {
+  ): Promise<AnswerOutcome> {
     const { chat, random } = this.#options;
     const { nowMs, signal } = options;
     if (options.memories.length === 0) {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Pausing } from "../../shared/slices.ts";
+import type { WorkOptions } from "../concurrency/bounded_work.ts";
 
 /** A fact. */
 export interface Fact {
@@ -25,22 +25,19 @@ export interface ModelFailure {
 }
 
 /** What a text is read with. */
-export interface ExtractOptions {
+export interface ExtractOptions extends WorkOptions {
   /** What "today" means in the text; the present when absent. */
   readonly occurredAtMs?: number | undefined;
   /** Texts that are remembered already, so that they are not found again. */
   readonly known: readonly string[];
   /** The present. */
   readonly nowMs: number;
-  /** Ends the call early. */
-  readonly signal?: AbortSignal | undefined;
-  /**
-   * Asked between the steps of computing here.
-   *
-   * @default it goes on until it is done
-   */
-  readonly pausing?: Pausing | undefined;
 }
+
+/** The outcome of {@linkcode Extractor.extract}. */
+export type ExtractOutcome =
+  | { readonly kind: "ok"; readonly facts: readonly Fact[] }
+  | ModelFailure;
 
 /** Most facts of a text. */
 export const MAX_FACTS = 20;
@@ -50,16 +47,11 @@ export interface Extractor {
   /** Names how facts are found: a model's name, or `rules`. */
   readonly name: string;
   /** At most {@linkcode MAX_FACTS} facts, in the order of the text. */
-  extract(
-    text: string,
-    options: ExtractOptions,
-  ): Promise<
-    { readonly kind: "ok"; readonly facts: readonly Fact[] } | ModelFailure
-  >;
+  extract(text: string, options: ExtractOptions): Promise<ExtractOutcome>;
 }
 
 /** What a question is answered from. */
-export interface AnswerOptions {
+export interface AnswerOptions extends WorkOptions {
   /** Memories that may hold the answer, the closest first. */
   readonly memories: readonly {
     readonly text: string;
@@ -67,30 +59,22 @@ export interface AnswerOptions {
   }[];
   /** The present. */
   readonly nowMs: number;
-  /** Ends the call early. */
-  readonly signal?: AbortSignal | undefined;
-  /**
-   * Asked between the steps of computing here.
-   *
-   * @default it goes on until it is done
-   */
-  readonly pausing?: Pausing | undefined;
 }
+
+/** The outcome of {@linkcode Answerer.answer}. */
+export type AnswerOutcome =
+  | {
+    readonly kind: "ok";
+    readonly answer: string;
+    /** Places of the memories that the answer rests on. */
+    readonly used: readonly number[];
+  }
+  | ModelFailure;
 
 /** Answers questions. */
 export interface Answerer {
   /** Names how answers are made: a model's name, or `rules`. */
   readonly name: string;
   /** An answer, with the places of the memories that it rests on. */
-  answer(
-    question: string,
-    options: AnswerOptions,
-  ): Promise<
-    | {
-      readonly kind: "ok";
-      readonly answer: string;
-      readonly used: readonly number[];
-    }
-    | ModelFailure
-  >;
+  answer(question: string, options: AnswerOptions): Promise<AnswerOutcome>;
 }

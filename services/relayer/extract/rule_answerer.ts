@@ -8,7 +8,7 @@
 import { NEVER_PAUSING } from "../../shared/slices.ts";
 import { finishInSlices, type Steps } from "../concurrency/bounded_work.ts";
 import { isStopWord, stem, wordsOf } from "../embed/words.ts";
-import type { Answerer, AnswerOptions } from "./extractor.ts";
+import type { Answerer, AnswerOptions, AnswerOutcome } from "./extractor.ts";
 import { sentencesOf } from "./sentences.ts";
 
 /** What is answered when no memory fits. */
@@ -40,13 +40,7 @@ export class RuleAnswerer implements Answerer {
   async answer(
     question: string,
     options: AnswerOptions,
-  ): Promise<
-    {
-      readonly kind: "ok";
-      readonly answer: string;
-      readonly used: readonly number[];
-    }
-  > {
+  ): Promise<Extract<AnswerOutcome, { readonly kind: "ok" }>> {
     const { memories, pausing = NEVER_PAUSING, signal } = options;
     const closest = await finishInSlices(
       closestSentences(question, memories),

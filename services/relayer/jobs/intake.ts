@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Pausing } from "../../shared/slices.ts";
+import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import type { JobRow, JobStatus } from "../store/rows.ts";
 import type { Metadata } from "../vault/vault.ts";
@@ -33,7 +33,7 @@ export interface NewText {
 }
 
 /** Options of {@linkcode Intake.accept}. */
-export interface AcceptOptions {
+export interface AcceptOptions extends Pick<WorkOptions, "pausing"> {
   /** How the jobs begin. */
   readonly status: Extract<JobStatus, "pending" | "running">;
   /**
@@ -41,11 +41,6 @@ export interface AcceptOptions {
    * @default none
    */
   readonly idempotencyKey?: string | undefined;
-  /**
-   * Asked between steps of long work.
-   * @default it goes on until it is done
-   */
-  readonly pausing?: Pausing | undefined;
 }
 
 /** What accepting comes to. */

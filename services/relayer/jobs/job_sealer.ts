@@ -5,9 +5,9 @@
  * @module
  */
 
+import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { settle } from "../../shared/settled.ts";
-import type { Pausing } from "../../shared/slices.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import type { NewJob } from "../store/rows.ts";
 import type { KeyClaim } from "../store/store.ts";
@@ -153,7 +153,7 @@ export class RecentPlaintexts<Content extends { readonly text: string }> {
 export type ClaimMaker = (jobIds: readonly string[]) => KeyClaim;
 
 /** Options of {@linkcode claimMaker}. */
-export interface ClaimMakerOptions {
+export interface ClaimMakerOptions extends Pick<WorkOptions, "pausing"> {
   /**
    * The key.
    * @default there is none
@@ -169,11 +169,6 @@ export interface ClaimMakerOptions {
    * @default {86400000}
    */
   readonly keyLifeMs?: number;
-  /**
-   * Asked between steps of long work.
-   * @default it goes on until it is done
-   */
-  readonly pausing?: Pausing | undefined;
 }
 
 const DEFAULT_KEY_LIFE_MS = 24 * 3_600_000;

@@ -47,21 +47,10 @@ export class StoredJobs {
     { vector, metadata }: Pick<IndexEntry, "vector" | "metadata">,
   ): void {
     const { index, logger } = this.#options;
-    const { id, owner, namespace, blobId, sizeBytes } = memory;
-    const { createdAtMs, importance } = memory;
-    if (memory.supersedes !== undefined) index.remove(owner, memory.supersedes);
+    const { id, owner, supersedes } = memory;
+    if (supersedes !== undefined) index.remove(owner, supersedes);
     try {
-      index.add({
-        id,
-        owner,
-        namespace,
-        blobId,
-        sizeBytes,
-        createdAtMs,
-        importance,
-        metadata,
-        vector,
-      });
+      index.add({ ...memory, metadata, vector });
     } catch (error) {
       // It is full, say. The memory is stored all the same, and noted below.
       logger.error("Cannot add memory to the index: recall misses it", {

@@ -6,7 +6,7 @@
  */
 
 import { describeError, settle } from "../../shared/settled.ts";
-import type { Pausing } from "../../shared/slices.ts";
+import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { INTERNAL_FAILURE, type JobFailure } from "./job_failure.ts";
 
@@ -16,17 +16,11 @@ export type TextVector =
   | { readonly kind: "failed"; readonly failure: JobFailure };
 
 /** Options of {@linkcode textVectors}. */
-export interface TextVectorsOptions {
+export interface TextVectorsOptions extends WorkOptions {
   /** Makes the vectors. */
   readonly embedder: Pick<Embedder, "embed" | "width">;
   /** Ends it early. */
   readonly signal: AbortSignal;
-  /**
-   * Asked between steps of computing here.
-   *
-   * @default it goes on until it is done
-   */
-  readonly pausing?: Pausing | undefined;
   /** Hears in words fit for logs why texts were not embedded. */
   readonly onFailure: (reason: string) => void;
 }

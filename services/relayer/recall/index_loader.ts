@@ -137,13 +137,7 @@ function addRow(
     return;
   }
   const { vector, metadata } = entry.value;
-  const { id, owner, namespace, blobId, sizeBytes } = row;
-  const { createdAtMs, importance } = row;
-  index.add({
-    ...{ id, owner, namespace, blobId, sizeBytes, createdAtMs, importance },
-    metadata,
-    vector,
-  });
+  index.add({ ...row, metadata, vector });
   counts.loaded++;
 }
 

@@ -16,7 +16,7 @@ import { pooled } from "../concurrency/bounded_work.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
-import type { Metadata, RelayerVault } from "../vault/vault.ts";
+import type { Metadata, OpenOptions, RelayerVault } from "../vault/vault.ts";
 import { type ListedIndex, vectorFits } from "./memory_index.ts";
 
 /** Options of {@linkcode missingBlobs}. */
@@ -209,17 +209,11 @@ export type ReadLost =
   | { readonly kind: "later"; readonly why: string };
 
 /** Options of {@linkcode readLost}. */
-export interface ReadLostOptions {
+export interface ReadLostOptions extends OpenOptions {
   /** Opens blobs. */
   readonly vault: Pick<RelayerVault, "open" | "openIndex">;
   /** How wide vectors have to be. */
   readonly width: number;
-  /**
-   * Asked before a long blob is read.
-   *
-   * @default it is read as soon as it is opened
-   */
-  readonly pausing?: Pausing | undefined;
 }
 
 /** Opens what can be opened of what a blob store gave. */

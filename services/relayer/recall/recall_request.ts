@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Pausing } from "../../shared/slices.ts";
+import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { Metadata } from "../vault/vault.ts";
 import type { IndexHit } from "./memory_index.ts";
 
@@ -31,7 +31,7 @@ export type Ordering =
   | { readonly kind: "weighed"; readonly weights: ScoringWeights };
 
 /** What is wanted. */
-export interface RecallRequest {
+export interface RecallRequest extends WorkOptions {
   /** The owner's address. */
   readonly owner: string;
   /** The namespace. */
@@ -58,17 +58,10 @@ export interface RecallRequest {
    */
   readonly maxBytes?: number | undefined;
   /**
-   * Asked between steps of long work.
-   * @default it goes on until it is done
-   */
-  readonly pausing?: Pausing | undefined;
-  /**
    * When it has to be over, in milliseconds from now.
    * @default it has not
    */
   readonly deadlineMs?: number | undefined;
-  /** Ends it early, when nobody waits any more. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** A memory that was recalled. */
@@ -128,14 +121,6 @@ export interface Recall {
   find(request: RecallRequest): Promise<RecallOutcome>;
 }
 
-/** What weighs how much unless somebody says otherwise. */
-export const DEFAULT_WEIGHTS: ScoringWeights = {
-  semantic: 1,
-  recency: 0,
-  recencyHalfLifeDays: 30,
-  importance: 0,
-};
-
 /** A hit in its place. */
 export interface OrderedHit {
   /** The hit. */
@@ -154,8 +139,6 @@ export interface OrderHitsOptions {
   readonly nowMs: number;
 }
 
-const MAX_WEIGHT = 100;
-const MIN_HALF_LIFE_DAYS = 1e-6;
 const DAY_MS = 86_400_000;
 const RECENT_FACTOR = 5;
 const MAX_RECENT = 50;
@@ -187,23 +170,6 @@ export function orderHits(
       right.score - left.score || byDistance(left.hit, right.hit)
     )
     .slice(0, limit);
-}
-
-/**
- * What is wrong with weights, as an end of a sentence; `undefined` when nothing
- * is. Weights are from 0 to 100. The half-life is not a weight: it has no upper
- * bound, and is above 0 when recency counts.
- */
-export function weightsFault(weights: ScoringWeights): string | undefined {
-  for (const name of ["semantic", "recency", "importance"] as const) {
-    const weight = weights[name];
-    if (weight >= 0 && weight <= MAX_WEIGHT) continue;
-    return `"${name}" is "${weight}", not from 0 to ${MAX_WEIGHT}`;
-  }
-  const { recency, recencyHalfLifeDays: days } = weights;
-  const least = recency > 0 ? MIN_HALF_LIFE_DAYS : 0;
-  if (Number.isFinite(days) && days >= least) return undefined;
-  return `"recency_half_life_days" is "${days}", not a number from ${least} on`;
 }
 
 /** Whether the order can be another one than that of the distances. */

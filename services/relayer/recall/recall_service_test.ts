@@ -1,11 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { withoutUndefined } from "../../../tests/support/without_undefined.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import {
-  DEFAULT_WEIGHTS,
-  type RecallOutcome,
-  type RecallRequest,
-} from "./recall_request.ts";
+import type { RecallOutcome, RecallRequest } from "./recall_request.ts";
 import { RecallService } from "./recall_service.ts";
 import { MemoryWorld, OWNER } from "./testing/memory_world.ts";
 
@@ -70,7 +66,12 @@ Deno.test("RecallService.recall() with recent widens the search and reads only w
 
 Deno.test("RecallService.recall() tells the score where weights count", async () => {
   const world = await worldOf(["green tea", "green parks"]);
-  const weights = { ...DEFAULT_WEIGHTS, importance: 1 };
+  const weights = {
+    semantic: 1,
+    recency: 0,
+    recencyHalfLifeDays: 30,
+    importance: 1,
+  };
   const { memories } = await recalled(world, {
     query: "green tea",
     ordering: { kind: "weighed", weights },

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
@@ -108,17 +109,11 @@ export interface RestoreParts {
 }
 
 /** Options of {@linkcode restoreBatch}. */
-export interface RestoreBatchOptions extends RestoreParts {
+export interface RestoreBatchOptions extends RestoreParts, WorkOptions {
   /** Who replaced whom. */
   readonly replacements: SupersededMemories;
   /** Ends it early. */
   readonly signal: AbortSignal;
-  /**
-   * Asked between steps of long work.
-   *
-   * @default it goes on until it is done
-   */
-  readonly pausing?: Pausing | undefined;
 }
 
 /** What comes of a batch. */

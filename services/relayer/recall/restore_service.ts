@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobCatalog } from "../blobs/blob_store.ts";
@@ -43,18 +44,18 @@ export type RestoreOutcome =
   /** It took too long, or a part of it does not answer. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
+/** What is to be restored. */
+export interface RestoreOptions extends WorkOptions {
+  /** The namespace. */
+  readonly namespace: string;
+  /** Most memories. */
+  readonly limit: number;
+}
+
 /** Rebuilds. */
 export interface Restorer {
   /** Puts blobs that the index lacks back into it, at most `limit`. */
-  restore(
-    owner: string,
-    options: {
-      readonly namespace: string;
-      readonly limit: number;
-      readonly signal?: AbortSignal | undefined;
-      readonly pausing?: Pausing | undefined;
-    },
-  ): Promise<RestoreOutcome>;
+  restore(owner: string, options: RestoreOptions): Promise<RestoreOutcome>;
 }
 
 /** Options of {@linkcode RestoreService}. */
@@ -89,12 +90,7 @@ export class RestoreService implements Restorer {
   /** Puts blobs that the index lacks back into it, the newest first. */
   async restore(
     owner: string,
-    options: {
-      readonly namespace: string;
-      readonly limit: number;
-      readonly signal?: AbortSignal | undefined;
-      readonly pausing?: Pausing | undefined;
-    },
+    options: RestoreOptions,
   ): Promise<RestoreOutcome> {
     const { clock, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
     const { namespace, limit, pausing = NEVER_PAUSING } = options;
@@ -120,9 +116,7 @@ export class RestoreService implements Restorer {
 
   async #restore(
     owner: string,
-    options: {
-      readonly namespace: string;
-      readonly limit: number;
+    options: RestoreOptions & {
       readonly signal: AbortSignal;
       readonly pausing: Pausing;
     },

@@ -7,34 +7,18 @@
 import { isRecordId, members } from "../body_schemas.ts";
 import { list } from "../../../shared/schema/composite.ts";
 import { text } from "../../../shared/schema/values.ts";
-import type { JobRow, JobStatus, MemoryRow } from "../../store/rows.ts";
-import { type Answer, ok, refused } from "../answer.ts";
+import type { JobRow, MemoryRow } from "../../store/rows.ts";
+import { type Answer, type JsonView, ok, refused } from "../answer.ts";
 import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
 import { MAX_BULK_ITEMS } from "./remember_routes.ts";
 
-/** What of a job is told. */
-interface JobView {
-  /** Its id, that of the memory as well. */
-  readonly job_id: string;
-  /** Where it is. */
-  readonly status: JobStatus;
-  /** The owner's address. */
-  readonly owner: string;
-  /** The namespace. */
-  readonly namespace: string;
-  /** Its blob, once there is one. */
-  readonly blob_id?: string | undefined;
-  /** Why it failed. */
-  readonly error?: string | undefined;
-}
-
 /**
  * The view of a job. An error is told only of a job that failed for good: while it
  * is tried again, nothing is lost yet.
  */
-function jobView(job: JobRow): JobView {
+function jobView(job: JobRow): JsonView {
   const { id, status, owner, namespace, blobId, error } = job;
   return {
     job_id: id,
@@ -47,13 +31,10 @@ function jobView(job: JobRow): JobView {
 }
 
 /** The view of a job that is forgotten, while what it stored is there. */
-function storedJobView(memory: MemoryRow): JobView {
+function storedJobView(memory: MemoryRow): JsonView {
   const { id, owner, namespace, blobId } = memory;
   return { job_id: id, status: "done", owner, namespace, blob_id: blobId };
 }
-
-/** Parts of these routes. */
-export type JobParts = Pick<RelayerParts, "jobWatch" | "store">;
 
 /** Longest time that a status waits for the job, in seconds. */
 const MAX_WAIT_SECONDS = 20;
@@ -61,11 +42,11 @@ const MAX_WAIT_SECONDS = 20;
 const DIGITS = /^\d{1,30}$/;
 
 /** The routes. */
-export function jobRoutes(parts: JobParts): readonly SignedRoute[] {
+export function jobRoutes(parts: RelayerParts): readonly SignedRoute[] {
   return [statusRoute(parts), bulkStatusRoute(parts)];
 }
 
-function statusRoute({ jobWatch, store }: JobParts): SignedRoute {
+function statusRoute({ jobWatch, store }: RelayerParts): SignedRoute {
   return {
     access: "signed",
     method: "GET",
@@ -86,7 +67,7 @@ function statusRoute({ jobWatch, store }: JobParts): SignedRoute {
   };
 }
 
-function bulkStatusRoute({ store }: JobParts): SignedRoute {
+function bulkStatusRoute({ store }: RelayerParts): SignedRoute {
   return {
     access: "signed",
     method: "POST",
@@ -112,11 +93,11 @@ function bulkStatusRoute({ store }: JobParts): SignedRoute {
 async function viewsOf(
   ids: readonly string[],
   { store, owner }: {
-    readonly store: JobParts["store"];
+    readonly store: RelayerParts["store"];
     readonly owner: string;
   },
-): Promise<ReadonlyMap<string, JobView>> {
-  const views = new Map<string, JobView>();
+): Promise<ReadonlyMap<string, JsonView>> {
+  const views = new Map<string, JsonView>();
   const jobs = await store.jobs(owner, ids.filter(isRecordId));
   for (const job of jobs) {
     if (job !== undefined) views.set(job.id, jobView(job));

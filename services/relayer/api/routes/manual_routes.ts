@@ -18,35 +18,18 @@ import type { Caller } from "../../auth/authenticate.ts";
 import { blobIdOf, type CatalogEntry } from "../../blobs/blob_store.ts";
 import type { NewMemory } from "../../store/rows.ts";
 import type { Metadata } from "../../vault/vault.ts";
-import { ok } from "../answer.ts";
 import { readBody } from "../json_body.ts";
+import { type JsonView, ok, wireTime } from "../answer.ts";
+import type { RecalledMemory } from "../../recall/recall_request.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
 import {
   DEFAULT_RECALL_LIMIT,
-  manualHitView,
   MAX_RECALL_LIMIT,
   MAX_RECALL_MS,
   recallRefusal,
 } from "./recall_routes.ts";
 import { overQuota } from "./remember_routes.ts";
-
-/** The parts that it takes. */
-export type ManualParts = Pick<
-  RelayerParts,
-  | "blobLocks"
-  | "blobs"
-  | "catalog"
-  | "clock"
-  | "embedder"
-  | "index"
-  | "ledger"
-  | "newId"
-  | "quotaBytes"
-  | "store"
-  | "usage"
-  | "vault"
->;
 
 /** What a client sealed. */
 interface ManualContent {
@@ -72,7 +55,7 @@ const NO_METADATA: Metadata = {};
 async function storeManual(
   caller: Caller,
   { parts, content }: {
-    readonly parts: ManualParts;
+    readonly parts: RelayerParts;
     readonly content: ManualContent;
   },
 ): Promise<ManualOutcome> {
@@ -99,7 +82,7 @@ async function storeManual(
 async function storeContent(
   caller: Caller,
   { parts, content }: {
-    readonly parts: ManualParts;
+    readonly parts: RelayerParts;
     readonly content: ManualContent;
   },
 ): Promise<ManualOutcome> {
@@ -126,32 +109,22 @@ async function storeContent(
     sealedIndex,
   };
   await store.commit([{ kind: "new_memory", memory }]);
-  await note(entryOf(memory, publicKey), { catalog, store });
-  const { id, sizeBytes, createdAtMs, importance } = memory;
+  await note(entryOf(memory, publicKey), parts);
+  const { id } = memory;
   const [row] = await store.memories(owner, [id]);
   if (row === undefined) {
     // Its namespace was forgotten, or it was deleted, while it was noted.
     await catalog.remove(owner, id);
     return { kind: "stored", id, blobId };
   }
-  index.add({
-    id,
-    owner,
-    namespace,
-    blobId,
-    sizeBytes,
-    createdAtMs,
-    importance,
-    metadata: NO_METADATA,
-    vector,
-  });
+  index.add({ ...memory, metadata: NO_METADATA, vector });
   return { kind: "stored", id, blobId };
 }
 
 /** What is not noted could not be restored, so then it is not kept at all. */
 async function note(
   entry: CatalogEntry,
-  { catalog, store }: Pick<ManualParts, "catalog" | "store">,
+  { catalog, store }: RelayerParts,
 ): Promise<void> {
   const { owner, memoryId: id } = entry;
   try {
@@ -178,12 +151,12 @@ function entryOf(memory: NewMemory, agentId: string): CatalogEntry {
 
 /** The routes. */
 export function manualRoutes(
-  parts: ManualParts & Pick<RelayerParts, "recall">,
+  parts: RelayerParts,
 ): readonly SignedRoute[] {
   return [rememberManualRoute(parts), recallManualRoute(parts)];
 }
 
-function rememberManualRoute(parts: ManualParts): SignedRoute {
+function rememberManualRoute(parts: RelayerParts): SignedRoute {
   const schema = members({
     encrypted_data: BASE64_BYTES,
     vector: unitVector(parts.embedder.width),
@@ -212,7 +185,7 @@ function rememberManualRoute(parts: ManualParts): SignedRoute {
 }
 
 function recallManualRoute(
-  parts: Pick<RelayerParts, "embedder" | "recall">,
+  parts: RelayerParts,
 ): SignedRoute {
   const schema = members({
     vector: unitVector(parts.embedder.width),
@@ -245,5 +218,18 @@ function recallManualRoute(
         total: outcome.memories.length,
       });
     },
+  };
+}
+
+/** A memory whose text only the client can read, as clients see it. */
+function manualHitView(memory: RecalledMemory): JsonView {
+  const { id, blobId, distance, score, importance } = memory;
+  return {
+    id,
+    blob_id: blobId,
+    distance,
+    created_at: wireTime(memory.createdAtMs),
+    importance,
+    score,
   };
 }

@@ -34,18 +34,6 @@ import {
 } from "./recall_routes.ts";
 import { intakeRefusal } from "./remember_routes.ts";
 
-/** Parts of this route. */
-export type AnalyzeParts = Pick<
-  RelayerParts,
-  | "clock"
-  | "extractor"
-  | "intake"
-  | "isRateLimitDisabled"
-  | "logger"
-  | "rateLimits"
-  | "recall"
->;
-
 /** The longest that finding facts may take. */
 const MAX_EXTRACT_MS = 50_000;
 /** Most memories that are shown so that they are not found again. */
@@ -64,7 +52,7 @@ const ANALYZE = members({
 });
 
 /** The route. */
-export function analyzeRoute(parts: AnalyzeParts): SignedRoute {
+export function analyzeRoute(parts: RelayerParts): SignedRoute {
   return {
     access: "signed",
     method: "POST",
@@ -134,12 +122,12 @@ const NOTHING = { kind: "accepted", jobIds: [] } as const;
 async function extract(
   text: string,
   { parts, call, namespace, occurredAtMs }: {
-    readonly parts: AnalyzeParts;
+    readonly parts: RelayerParts;
     readonly call: SignedCall;
     readonly namespace: string;
     readonly occurredAtMs: number | undefined;
   },
-): ReturnType<AnalyzeParts["extractor"]["extract"]> {
+): ReturnType<RelayerParts["extractor"]["extract"]> {
   const { clock, extractor } = parts;
   const { signal, release } = deadlineSignal(call.signal, {
     clock,
@@ -163,7 +151,7 @@ async function extract(
 async function knownTexts(
   text: string,
   { parts, call, namespace }: {
-    readonly parts: AnalyzeParts;
+    readonly parts: RelayerParts;
     readonly call: SignedCall;
     readonly namespace: string;
   },
@@ -194,7 +182,7 @@ const EMBED = members({ text: text(MAX_MODEL_TEXT_BYTES) });
 
 /** The route. A text is shortened as it would be when it is remembered. */
 export function embedRoute(
-  { embedder, logger }: Pick<RelayerParts, "embedder" | "logger">,
+  { embedder, logger }: RelayerParts,
 ): SignedRoute {
   return {
     access: "signed",
@@ -221,12 +209,6 @@ export function embedRoute(
   };
 }
 
-/** Parts of this route. */
-export type AskParts = Pick<
-  RelayerParts,
-  "answerer" | "clock" | "logger" | "recall"
->;
-
 const DEFAULT_ASK_LIMIT = 5;
 /** The longest that finding memories may take. */
 const MAX_FIND_MS = 10_000;
@@ -241,7 +223,7 @@ const ASK = members({
 });
 
 /** The route. It tells which memories the answer rests on, and no others. */
-export function askRoute(parts: AskParts): SignedRoute {
+export function askRoute(parts: RelayerParts): SignedRoute {
   const { answerer, clock, logger, recall } = parts;
   return {
     access: "signed",

@@ -12,12 +12,6 @@ import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
 
-/** Parts of these routes. */
-export type NamespaceParts = Pick<
-  RelayerParts,
-  "clock" | "index" | "logger" | "restorer" | "store"
->;
-
 /** The longest that rebuilding may take; clients wait for 60 seconds. */
 const MAX_RESTORE_MS = 55_000;
 
@@ -32,13 +26,13 @@ const RESTORE = members({
 
 /** The routes. */
 export function namespaceRoutes(
-  parts: NamespaceParts,
+  parts: RelayerParts,
 ): readonly SignedRoute[] {
   return [restoreRoute(parts), forgetRoute(parts), statsRoute(parts)];
 }
 
 function restoreRoute(
-  { clock, logger, restorer }: NamespaceParts,
+  { clock, logger, restorer }: RelayerParts,
 ): SignedRoute {
   return {
     access: "signed",
@@ -90,7 +84,7 @@ function restoreRoute(
   };
 }
 
-function forgetRoute({ index, store }: NamespaceParts): SignedRoute {
+function forgetRoute({ index, store }: RelayerParts): SignedRoute {
   return {
     access: "signed",
     method: "POST",
@@ -113,7 +107,7 @@ function forgetRoute({ index, store }: NamespaceParts): SignedRoute {
   };
 }
 
-function statsRoute({ store }: NamespaceParts): SignedRoute {
+function statsRoute({ store }: RelayerParts): SignedRoute {
   return {
     access: "signed",
     method: "POST",

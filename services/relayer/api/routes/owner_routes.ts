@@ -10,6 +10,7 @@ import type { MemoryRow, Tombstone } from "../../store/rows.ts";
 import type { FeedPosition, NamespaceRow } from "../../store/store.ts";
 import {
   type Answer,
+  type JsonView,
   ok,
   refused,
   unavailableAnswer,
@@ -28,40 +29,8 @@ import type { OpenRoute, OwnerRoute } from "../route.ts";
 /** The version of what listings promise; a client that knows another begins anew. */
 const SNAPSHOT_VERSION = 2;
 
-/** What listings tell of a memory. */
-interface MemoryView {
-  /** Its id. */
-  readonly memory_id: string;
-  /** The namespace's name. */
-  readonly namespace_id: string;
-  /** Its blob. */
-  readonly blob_id: string;
-  /** When it was written (RFC 3339). */
-  readonly created_at: string;
-  /** When the row changed last (RFC 3339). */
-  readonly updated_at: string;
-  /** The blob's bytes. */
-  readonly size: number;
-  /** The public key of the delegate that wrote it. */
-  readonly agent_id: string | null;
-  /** The ledger package whose policy guards it. */
-  readonly package_id: string | null;
-  /** Whether recall finds it; a superseded one it leaves out. */
-  readonly status: "active" | "superseded";
-  /** When the blob store lets it go: never, as far as anybody knows. */
-  readonly end_epoch: number | null;
-  /** When that is (RFC 3339). */
-  readonly expires_at: string | null;
-  /** How much it matters, 0 to 1. */
-  readonly importance: number | null;
-  /** The memory whose place it takes. */
-  readonly supersedes?: string | undefined;
-  /** The memory that took its place. */
-  readonly superseded_by?: string | undefined;
-}
-
-/** The view of a row. */
-function memoryView(memory: MemoryRow): MemoryView {
+/** A memory as listings show it; times are RFC 3339. */
+function memoryView(memory: MemoryRow): JsonView {
   const { supersedes, supersededBy } = memory;
   return {
     memory_id: memory.id,
@@ -73,6 +42,7 @@ function memoryView(memory: MemoryRow): MemoryView {
     agent_id: memory.agentId,
     package_id: memory.packageId,
     status: supersededBy === undefined ? "active" : "superseded",
+    // When the blob store lets it go: never, as far as is known.
     end_epoch: null,
     expires_at: null,
     importance: memory.importance,
@@ -81,18 +51,8 @@ function memoryView(memory: MemoryRow): MemoryView {
   };
 }
 
-/** What listings tell of a memory that is gone. */
-interface TombstoneView {
-  /** Its id. */
-  readonly memory_id: string;
-  /** The namespace's name. */
-  readonly namespace_id: string;
-  /** When it was removed (RFC 3339). */
-  readonly deleted_at: string;
-}
-
-/** The view of a tombstone. */
-function tombstoneView(tombstone: Tombstone): TombstoneView {
+/** A removed memory as listings show it. */
+function tombstoneView(tombstone: Tombstone): JsonView {
   return {
     memory_id: tombstone.id,
     namespace_id: tombstone.namespace,
@@ -100,22 +60,8 @@ function tombstoneView(tombstone: Tombstone): TombstoneView {
   };
 }
 
-/** What listings tell of a namespace. */
-interface NamespaceView {
-  /** Its id, which is its name. */
-  readonly id: string;
-  /** Its name. */
-  readonly name: string;
-  /** Memories in it. */
-  readonly memory_count: number;
-  /** Bytes of their blobs. */
-  readonly storage_used: number;
-  /** When one of them changed last (RFC 3339). */
-  readonly updated_at: string;
-}
-
-/** The view of a namespace. */
-function namespaceView(namespace: NamespaceRow): NamespaceView {
+/** A namespace as listings show it; its id is its name. */
+function namespaceView(namespace: NamespaceRow): JsonView {
   return {
     id: namespace.name,
     name: namespace.name,
@@ -125,15 +71,12 @@ function namespaceView(namespace: NamespaceRow): NamespaceView {
   };
 }
 
-/** Parts of these routes. */
-export type OwnerParts = Pick<RelayerParts, "ledger" | "logger" | "store">;
-
 /** The routes. */
-export function ownerRoutes(parts: OwnerParts): readonly OwnerRoute[] {
+export function ownerRoutes(parts: RelayerParts): readonly OwnerRoute[] {
   return [namespacesRoute(parts), memoriesRoute(parts), agentsRoute(parts)];
 }
 
-function namespacesRoute({ store }: OwnerParts): OwnerRoute {
+function namespacesRoute({ store }: RelayerParts): OwnerRoute {
   return {
     access: "owner",
     permission: "namespaces:read",
@@ -161,7 +104,7 @@ function namespacesRoute({ store }: OwnerParts): OwnerRoute {
   };
 }
 
-function memoriesRoute({ store }: OwnerParts): OwnerRoute {
+function memoriesRoute({ store }: RelayerParts): OwnerRoute {
   return {
     access: "owner",
     permission: "memories:read",
@@ -191,7 +134,7 @@ function memoriesRoute({ store }: OwnerParts): OwnerRoute {
   };
 }
 
-function agentsRoute({ ledger, logger, store }: OwnerParts): OwnerRoute {
+function agentsRoute({ ledger, logger, store }: RelayerParts): OwnerRoute {
   return {
     access: "owner",
     permission: "agents:read",
@@ -251,10 +194,7 @@ const MAX_BODY_BYTES = 4_096;
 
 /** The route. Who has no credential learns nothing of the body. */
 export function ownerTokenRoute(
-  { ownerTokens, refusalDelay }: Pick<
-    RelayerParts,
-    "ownerTokens" | "refusalDelay"
-  >,
+  { ownerTokens, refusalDelay }: RelayerParts,
 ): OpenRoute {
   return {
     access: "open",

@@ -22,33 +22,20 @@ import type {
   RecalledMemory,
   RecallOutcome,
 } from "../../recall/recall_request.ts";
-import type { Metadata } from "../../vault/vault.ts";
-import { type Answer, ok, refused, wireTime } from "../answer.ts";
+import {
+  type Answer,
+  type JsonView,
+  ok,
+  refused,
+  wireTime,
+} from "../answer.ts";
 import { nowOf } from "../../concurrency/bounded_work.ts";
 import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
 
-/** A memory with its text. */
-export interface RecalledView {
-  /** Its id, to delete or supersede it by. */
-  readonly id: string;
-  /** Its blob. */
-  readonly blob_id: string;
-  /** Its text. */
-  readonly text: string;
-  /** Cosine distance. */
-  readonly distance: number;
-  /** When it was written (RFC 3339). */
-  readonly created_at: string;
-  /** The sum of weighed terms, where there were weights. */
-  readonly score?: number | undefined;
-  /** What the client says of it, where it says anything. */
-  readonly metadata?: Metadata | undefined;
-}
-
-/** The view of a memory with its text. */
-export function recalledView(memory: RecalledMemory): RecalledView {
+/** A memory with its text, as clients see it. */
+export function recalledView(memory: RecalledMemory): JsonView {
   const { id, blobId, text = "", distance, score, metadata = {} } = memory;
   return {
     id,
@@ -58,35 +45,6 @@ export function recalledView(memory: RecalledMemory): RecalledView {
     created_at: wireTime(memory.createdAtMs),
     score,
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
-  };
-}
-
-/** A memory whose text only the client can read. */
-export interface ManualHitView {
-  /** Its id, to delete it by. */
-  readonly id: string;
-  /** Its blob. */
-  readonly blob_id: string;
-  /** Cosine distance. */
-  readonly distance: number;
-  /** When it was written (RFC 3339). */
-  readonly created_at: string;
-  /** How much it matters, 0 to 1. */
-  readonly importance: number | null;
-  /** The sum of weighed terms, where there were weights. */
-  readonly score?: number | undefined;
-}
-
-/** The view of a memory without its text. */
-export function manualHitView(memory: RecalledMemory): ManualHitView {
-  const { id, blobId, distance, score, importance } = memory;
-  return {
-    id,
-    blob_id: blobId,
-    distance,
-    created_at: wireTime(memory.createdAtMs),
-    importance,
-    score,
   };
 }
 
@@ -116,7 +74,7 @@ const RECALL = members({
  * named, and the same recall with those as `ids` gives them.
  */
 export function recallRoute(
-  { recall, clock }: Pick<RelayerParts, "recall" | "clock">,
+  { recall, clock }: RelayerParts,
 ): SignedRoute {
   return {
     access: "signed",

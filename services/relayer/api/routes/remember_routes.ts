@@ -78,13 +78,13 @@ const NEW_TEXTS = members({
 
 /** The routes. */
 export function rememberRoutes(
-  parts: Pick<RelayerParts, "intake">,
+  parts: RelayerParts,
 ): readonly SignedRoute[] {
   return [rememberRoute(parts), bulkRoute(parts)];
 }
 
 function rememberRoute(
-  { intake }: Pick<RelayerParts, "intake">,
+  { intake }: RelayerParts,
 ): SignedRoute {
   return {
     access: "signed",
@@ -105,7 +105,7 @@ function rememberRoute(
   };
 }
 
-function bulkRoute({ intake }: Pick<RelayerParts, "intake">): SignedRoute {
+function bulkRoute({ intake }: RelayerParts): SignedRoute {
   return {
     access: "signed",
     method: "POST",

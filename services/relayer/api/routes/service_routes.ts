@@ -7,7 +7,13 @@
 
 import { quote } from "../../../shared/quote.ts";
 import { normalizeLedgerId } from "../../ledger/ledger_id.ts";
-import { type Answer, ok, refused, unavailableAnswer } from "../answer.ts";
+import {
+  type Answer,
+  type JsonView,
+  ok,
+  refused,
+  unavailableAnswer,
+} from "../answer.ts";
 import { parseJson } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import {
@@ -16,34 +22,6 @@ import {
   type Route,
   type SignedRoute,
 } from "../route.ts";
-
-/** The compatibility contract, as `/version` and `/health` tell it. */
-interface Contract {
-  /** The relayer's version. */
-  readonly relayerVersion: string;
-  /** The version of the API; its major number is what clients compare. */
-  readonly apiVersion: string;
-  /** The oldest clients that are served. */
-  readonly minSupportedSdk: Readonly<Record<string, string>>;
-  /** What this relayer can do. */
-  readonly featureFlags: Readonly<Record<string, boolean>>;
-  /** What will go away. */
-  readonly deprecations: readonly Deprecation[];
-  /** What it was built from. */
-  readonly build: { readonly commit: string | undefined };
-}
-
-/** Something that will go away. */
-interface Deprecation {
-  /** What it is. */
-  readonly surface: string;
-  /** The version of the API since which it should not be used. */
-  readonly deprecatedSince: string;
-  /** The version of the API that will not have it. */
-  readonly removalApiVersion: string;
-  /** What to use instead. */
-  readonly guidance: string;
-}
 
 /** The version of the API. */
 const API_VERSION = "1.0.0";
@@ -71,20 +49,18 @@ const FEATURE_FLAGS: Readonly<Record<string, boolean>> = {
   "runtime.versionEndpoint": true,
 };
 
-const DEPRECATIONS: readonly Deprecation[] = [{
+/** What will go away, since and until which versions of the API. */
+const DEPRECATIONS: readonly JsonView[] = [{
   surface: "x-delegate-key",
   deprecatedSince: "1.0.0",
   removalApiVersion: "2.0.0",
   guidance: "Sign requests with the delegate key and never send it",
 }];
 
-/** The contract of this relayer. */
+/** The compatibility contract, as `/version` and `/health` tell it. */
 function contractOf(
-  { version, buildCommit: commit }: Pick<
-    RelayerParts,
-    "version" | "buildCommit"
-  >,
-): Contract {
+  { version, buildCommit: commit }: RelayerParts,
+): JsonView {
   return {
     relayerVersion: version,
     apiVersion: API_VERSION,
@@ -95,22 +71,8 @@ function contractOf(
   };
 }
 
-/** Parts of these routes. */
-export type ServiceParts = Pick<
-  RelayerParts,
-  | "answerer"
-  | "buildCommit"
-  | "extractor"
-  | "isRateLimitDisabled"
-  | "isWriteReady"
-  | "ledger"
-  | "ledgerRpcUrl"
-  | "network"
-  | "version"
->;
-
 /** The routes; nobody has to sign, so health can be looked at from anywhere. */
-export function serviceRoutes(parts: ServiceParts): readonly OpenRoute[] {
+export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
   return [
     {
       access: "open",
@@ -156,7 +118,7 @@ export function serviceRoutes(parts: ServiceParts): readonly OpenRoute[] {
 
 /** The routes; none when the ledger is somewhere else. */
 export function rpcRoutes(
-  { answerRpc }: Pick<RelayerParts, "answerRpc">,
+  { answerRpc }: RelayerParts,
 ): readonly OpenRoute[] {
   if (answerRpc === undefined) return [];
   return ["/", "/rpc"].map((path): OpenRoute => ({
@@ -183,15 +145,12 @@ function parseError(fault: string): Answer {
   });
 }
 
-/** Parts of these routes. */
-export type AccountParts = Pick<RelayerParts, "ledger" | "logger">;
-
 /** The routes. */
-export function accountRoutes(parts: AccountParts): readonly Route[] {
+export function accountRoutes(parts: RelayerParts): readonly Route[] {
   return [existsRoute(parts), whoamiRoute(parts)];
 }
 
-function existsRoute({ ledger, logger }: AccountParts): OpenRoute {
+function existsRoute({ ledger, logger }: RelayerParts): OpenRoute {
   return {
     access: "open",
     method: "GET",
@@ -221,7 +180,7 @@ function existsRoute({ ledger, logger }: AccountParts): OpenRoute {
   };
 }
 
-function whoamiRoute({ ledger }: AccountParts): SignedRoute {
+function whoamiRoute({ ledger }: RelayerParts): SignedRoute {
   return {
     access: "signed",
     method: "GET",

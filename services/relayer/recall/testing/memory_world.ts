@@ -6,11 +6,8 @@
 
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
-import type {
-  Embedder,
-  EmbedOptions,
-  EmbedOutcome,
-} from "../../embed/embedder.ts";
+import type { Embedder, EmbedOutcome } from "../../embed/embedder.ts";
+import type { WorkOptions } from "../../concurrency/bounded_work.ts";
 import { HashedEmbedder } from "../../embed/hashed_embedder.ts";
 import type { Metadata } from "../../vault/vault.ts";
 import { RecallService } from "../recall_service.ts";
@@ -155,7 +152,7 @@ export class SwitchedEmbedder implements Embedder {
   /** Vectors, or the failure. */
   async embed(
     texts: readonly string[],
-    options: EmbedOptions = {},
+    options: WorkOptions = {},
   ): Promise<EmbedOutcome> {
     await this.onEmbed(options.signal);
     return this.failure ?? await this.#embedder.embed(texts, options);
