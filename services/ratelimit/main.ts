@@ -6,25 +6,25 @@
  */
 
 import { systemClock } from "../shared/clock.ts";
-import type { Part } from "../shared/stopper.ts";
-import { createLogger, type Logger } from "../shared/logger.ts";
-import { GRPC_JS_ENVIRONMENT } from "../shared/grpc/grpc_js_environment.ts";
 import { type CommandIo, processIo } from "../shared/command_line.ts";
+import { GRPC_JS_ENVIRONMENT } from "../shared/grpc/grpc_js_environment.ts";
+import { processSignals } from "../shared/lifecycle.ts";
+import { createLogger, type Logger } from "../shared/logger.ts";
 import { settingsHelp } from "../shared/option_help.ts";
 import { readSettings } from "../shared/settings.ts";
 import { describeError } from "../shared/settled.ts";
-import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
+import type { Part } from "../shared/stopper.ts";
 import { runCheck } from "./cli/check.ts";
 import { runClient } from "./cli/client.ts";
 import { openStore } from "./counters/open_store.ts";
-import { serveLoadThread, startLoadThread } from "./rules/load_thread.ts";
-import { serve } from "./serve.ts";
 import {
   absentParts,
   idleSettings,
   unavailableSettings,
 } from "./inert_settings.ts";
+import { serveLoadThread, startLoadThread } from "./rules/load_thread.ts";
+import { serve } from "./serve.ts";
 import { type RateLimitSettings, rateLimitSettings } from "./settings.ts";
 import { LogSink } from "./stats/log_sink.ts";
 import { createStatsRegistry, type StatsRegistry } from "./stats/registry.ts";

@@ -1,3 +1,4 @@
+import { assertEquals, assertThrows, fail } from "@std/assert";
 import { type CommandShape, parseFlags, readCommand } from "./command_line.ts";
 import { flagName, flagsHelp } from "./option_help.ts";
 import {
@@ -9,7 +10,6 @@ import {
   switchOption,
   textOption,
 } from "./options.ts";
-import { assertEquals, assertThrows, fail } from "@std/assert";
 
 const TABLE = {
   dialString: textOption({

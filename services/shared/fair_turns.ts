@@ -36,8 +36,8 @@ import {
   FairQueue,
   type Waiting,
 } from "./fair_queue.ts";
-import type { Pausing } from "./slices.ts";
 import type { MaybePromise } from "./settled.ts";
+import type { Pausing } from "./slices.ts";
 
 /** Options of {@linkcode FairTurns}; times are in milliseconds. */
 export interface FairTurnsOptions {

@@ -1,12 +1,11 @@
-import { BlockList, isIPv4, isIPv6 } from "node:net";
 import {
   assert,
   assertEquals,
   assertNotEquals,
   assertStringIncludes,
 } from "@std/assert";
+import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { SeededRandom } from "../../tests/support/seeded_random.ts";
-import { ipv4Text, ipv6Text, randomBits } from "./testing/ip_text.ts";
 import {
   addressGroup,
   isInNetworks,
@@ -18,6 +17,7 @@ import {
   parseIpNetwork,
   parseNetwork,
 } from "./ip_network.ts";
+import { ipv4Text, ipv6Text, randomBits } from "./testing/ip_text.ts";
 
 function network(text: string): Network {
   const outcome = parseNetwork(text);

@@ -7,13 +7,13 @@
 
 import { steadyClock, type Timer } from "./clock.ts";
 import type { Logger } from "./logger.ts";
+import { describeError, settle, type Settled } from "./settled.ts";
 import {
   type Part,
   type StopOutcome,
   Stopper,
   type StopperOptions,
 } from "./stopper.ts";
-import { describeError, settle, type Settled } from "./settled.ts";
 
 /**
  * The signals a service listens to. `SIGUSR1` is never among them: the runtime

@@ -1,3 +1,4 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
 import {
   Lifecycle,
@@ -8,7 +9,6 @@ import {
 } from "./lifecycle.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import type { Part } from "./stopper.ts";
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 
 /**
  * Listens twice, ends the first listening after one signal, tells what it

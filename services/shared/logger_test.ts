@@ -1,3 +1,4 @@
+import { assert, assertEquals } from "@std/assert";
 import {
   createLogger,
   type LogFields,
@@ -5,7 +6,6 @@ import {
   type Logger,
   type LogLevel,
 } from "./logger.ts";
-import { assert, assertEquals } from "@std/assert";
 
 const TIME_MS = Date.UTC(2026, 10, 21, 1, 2, 3, 45);
 

@@ -1,3 +1,4 @@
+import { assert, assertEquals } from "@std/assert";
 import {
   helpEntry,
   settingsHelp,
@@ -10,7 +11,6 @@ import {
   portOption,
   textOption,
 } from "./options.ts";
-import { assert, assertEquals } from "@std/assert";
 
 const TABLE = {
   port: portOption({

@@ -1,3 +1,4 @@
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import {
   booleanOption,
   choiceOption,
@@ -9,7 +10,6 @@ import {
   portOption,
   textOption,
 } from "./options.ts";
-import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 
 const help = "";
 

@@ -1,7 +1,7 @@
+import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../tests/support/recording_logger.ts";
 import { RateLimitedLog } from "./rate_limited_log.ts";
-import { assertEquals } from "@std/assert";
 
 Deno.test("RateLimitedLog.warn() warns once a minute at most", () => {
   const logger = new RecordingLogger();

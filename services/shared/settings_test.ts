@@ -1,3 +1,4 @@
+import { assert, assertEquals, assertThrows, fail } from "@std/assert";
 import {
   booleanOption,
   choiceOption,
@@ -18,7 +19,6 @@ import {
   type UnavailableSetting,
   unknownSettings,
 } from "./settings.ts";
-import { assert, assertEquals, assertThrows, fail } from "@std/assert";
 
 const help = "What it does";
 

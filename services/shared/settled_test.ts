@@ -1,6 +1,6 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
 import { andThen, describeError, settle, waitAtMost } from "./settled.ts";
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 
 Deno.test("settle() turns throws and rejections into values", async () => {
   const error = new Error("no");

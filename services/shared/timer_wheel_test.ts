@@ -1,7 +1,7 @@
+import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../tests/support/seeded_random.ts";
 import { type Expiring, TimerWheel } from "./timer_wheel.ts";
-import { assert, assertEquals } from "@std/assert";
 
 Deno.test("TimerWheel expires what is due, never early and a tick late at most", () => {
   const random = new SeededRandom(5);

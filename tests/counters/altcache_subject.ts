@@ -4,11 +4,11 @@
  * @module
  */
 
+import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache/altcache_servers.ts";
 import {
   AltcacheStore,
   type AltcacheStoreOptions,
 } from "../../services/ratelimit/counters/altcache/altcache_store.ts";
-import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache/altcache_servers.ts";
 import type {
   CounterAnswer,
   CounterBatch,

@@ -11,6 +11,7 @@ import type {
   GrpcMethods,
   GrpcServer,
 } from "../../services/shared/grpc/method.ts";
+import { RecordingLogger } from "../support/recording_logger.ts";
 import {
   ANY_PORT,
   errorsOf,
@@ -20,7 +21,6 @@ import {
   targetOf,
   withServer,
 } from "./harness.ts";
-import { RecordingLogger } from "../support/recording_logger.ts";
 
 const PATH = "/conformance.Test/Echo";
 const METHODS: GrpcMethods = {

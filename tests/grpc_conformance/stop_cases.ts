@@ -7,6 +7,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { GRPC_STATUS, GrpcFailure } from "../../services/shared/grpc/method.ts";
 import type { GrpcMethods } from "../../services/shared/grpc/method.ts";
+import { RecordingLogger } from "../support/recording_logger.ts";
 import {
   ANY_PORT,
   errorsOf,
@@ -24,7 +25,6 @@ import {
   send,
   withHttp2,
 } from "./http2_client.ts";
-import { RecordingLogger } from "../support/recording_logger.ts";
 import { aborted, Tally, within } from "./waiting.ts";
 
 const PATH = "/conformance.Test/Method";

@@ -5,9 +5,9 @@
  * @module
  */
 
-import { Buffer } from "node:buffer";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { ServiceError } from "@grpc/grpc-js";
+import { Buffer } from "node:buffer";
 import {
   type IndependentType,
   loadSchema,

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { CODE } from "../../proto/rate_limit_response.ts";
 import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
+import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { SeededRandom } from "../support/seeded_random.ts";
 import { viewOf } from "../support/view_of.ts";

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { UNIT } from "../../proto/rate_limit_response.ts";
 import { altcacheKey } from "../../services/ratelimit/counters/altcache/altcache_plan.ts";
 import type {
   CounterAnswer,
@@ -6,7 +7,6 @@ import type {
   CounterStore,
 } from "../../services/ratelimit/counters/counter_store.ts";
 import { kvstoreOperations } from "../../services/ratelimit/counters/kvstore/kvstore_commands.ts";
-import { UNIT } from "../../proto/rate_limit_response.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 
 const MIDNIGHT = 1_795_219_200;

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
-import { SeededRandom } from "../support/seeded_random.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
+import { SeededRandom } from "../support/seeded_random.ts";
 import { codesOf, remainingOf } from "./answers.ts";
 
 /** Midnight, UTC. */

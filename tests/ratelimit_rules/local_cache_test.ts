@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
+import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { DeciderBench, TextStore } from "../support/decider_bench.ts";
 import { codesOf, remainingOf } from "./answers.ts";
 

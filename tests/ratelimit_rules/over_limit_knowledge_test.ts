@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
+import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
+import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { type DescriptorOfTest, viewOf } from "../support/view_of.ts";
-import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { codesOf } from "./answers.ts";
-import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
 
 const rules = (limit: number): string =>
   `domain: d\ndescriptors:\n  - {key: a, rate_limit: {unit: minute, requests_per_unit: ${limit}}}\n  - {key: b, rate_limit: {unit: minute, requests_per_unit: 9}}\n`;

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
 import { OverLimitCache } from "../../services/ratelimit/counters/over_limit_cache.ts";
+import { createStatsRegistry } from "../../services/ratelimit/stats/registry.ts";
 import { DeciderBench } from "../support/decider_bench.ts";
 import { codesOf, remainingOf } from "./answers.ts";
 

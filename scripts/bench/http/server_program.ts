@@ -7,8 +7,8 @@
 
 import { Buffer } from "node:buffer";
 import { createServer } from "node:http";
-import { cpuUsage } from "node:process";
 import type { AddressInfo } from "node:net";
+import { cpuUsage } from "node:process";
 import { Http1Server } from "../../../services/shared/http1/server.ts";
 import type { Logger } from "../../../services/shared/logger.ts";
 import { print } from "../../terminal.ts";

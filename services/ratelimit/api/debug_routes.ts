@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { Route } from "./router.ts";
 import { describeRules, type Snapshot } from "../rules/snapshot.ts";
 import { statsJson, statsText } from "../stats/page.ts";
 import type { StatsRegistry } from "../stats/registry.ts";
+import type { Route } from "./router.ts";
 
 /** The parts behind the routes. */
 export interface DebugRoutesOptions {

@@ -1,10 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { createRouter } from "./router.ts";
 import { loadRules } from "../rules/load.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
 import { createStatsRegistry } from "../stats/registry.ts";
 import { debugRoutes } from "./debug_routes.ts";
+import { createRouter } from "./router.ts";
 
 function ask(
   path: string,

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { RateLimitResponse } from "../../../proto/rate_limit_response.ts";
 import { decodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
+import type { RateLimitResponse } from "../../../proto/rate_limit_response.ts";
 import { RequestView } from "../../../proto/request_view.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Decider, Decision } from "../decision/decide.ts";

@@ -12,10 +12,10 @@ import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
 import { CODE } from "../../../proto/rate_limit_response.ts";
 import { type BodyBudget, readBody } from "../../shared/http/body.ts";
 import { problem } from "../../shared/http/problem.ts";
-import type { Route } from "./router.ts";
 import type { DecisionEndpoint, EndpointOutcome } from "./decision_endpoint.ts";
 import type { HealthState } from "./health_state.ts";
 import { refusalProblem } from "./refusal.ts";
+import type { Route } from "./router.ts";
 
 /** The parts behind the routes. */
 export interface PublicRoutesOptions {

@@ -3,7 +3,6 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { HealthBoard } from "../../shared/grpc/health.ts";
 import { BodyBudget } from "../../shared/http/body.ts";
-import { createRouter, type Router } from "./router.ts";
 import { MemoryStore } from "../counters/memory_store.ts";
 import { Decider } from "../decision/decide.ts";
 import { StatsRecorder } from "../decision/stats_recorder.ts";
@@ -14,6 +13,7 @@ import { DecisionEndpoint } from "./decision_endpoint.ts";
 import { HealthState } from "./health_state.ts";
 import { publicRoutes } from "./public_routes.ts";
 import { RefusalLog } from "./refusal.ts";
+import { createRouter, type Router } from "./router.ts";
 
 const RULES = `domain: edge
 descriptors:

@@ -1,7 +1,7 @@
+import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { RefusalLog } from "./refusal.ts";
-import { assertEquals } from "@std/assert";
 
 Deno.test("RefusalLog.note() warns once a minute for each kind when requests are refused in a flood", () => {
   const logger = new RecordingLogger();

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Logger } from "../../shared/logger.ts";
 import { problem } from "../../shared/http/problem.ts";
 import { RouteTree } from "../../shared/http/route_tree.ts";
+import type { Logger } from "../../shared/logger.ts";
 
 /** One method and path, and who answers. */
 export interface Route {

@@ -1,6 +1,6 @@
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { ByteMap, hashBytes } from "./byte_map.ts";
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
 
 const encoder = new TextEncoder();
 

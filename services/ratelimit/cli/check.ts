@@ -7,8 +7,8 @@
 import { type CommandIo, readCommand } from "../../shared/command_line.ts";
 import { switchOption, textOption } from "../../shared/options.ts";
 import { type ConfigFault, formatConfigFault } from "../rules/config.ts";
-import { describeRules } from "../rules/snapshot.ts";
 import { loadRules } from "../rules/load.ts";
+import { describeRules } from "../rules/snapshot.ts";
 import { readConfigFiles } from "../sources/config_files.ts";
 
 const flags = {

@@ -19,6 +19,8 @@ import {
   readCommand,
   wrongArguments,
 } from "../../shared/command_line.ts";
+import { createGrpcClient } from "../../shared/grpc/client.ts";
+import { GrpcFailure } from "../../shared/grpc/method.ts";
 import {
   durationOption,
   integerOption,
@@ -26,8 +28,6 @@ import {
   switchOption,
   textOption,
 } from "../../shared/options.ts";
-import { createGrpcClient } from "../../shared/grpc/client.ts";
-import { GrpcFailure } from "../../shared/grpc/method.ts";
 import { quote } from "../../shared/quote.ts";
 import { SHOULD_RATE_LIMIT_PATH } from "../api/rate_limit_methods.ts";
 

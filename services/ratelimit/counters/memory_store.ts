@@ -5,7 +5,6 @@
  */
 
 import { ByteMap } from "../bytes/byte_map.ts";
-import { CounterKey, windowStartSeconds } from "./fixed_window.ts";
 import type {
   CounterAnswer,
   CounterBatch,
@@ -13,6 +12,7 @@ import type {
   CounterResult,
   CounterStore,
 } from "./counter_store.ts";
+import { CounterKey, windowStartSeconds } from "./fixed_window.ts";
 import {
   canStop,
   hitsWhenStopping,

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { counterStoreConformance } from "./testing/counter_store_conformance.ts";
-import { MAX_PLAIN_KEY_BYTES } from "./fixed_window.ts";
 import type { CounterResult } from "./counter_store.ts";
+import { MAX_PLAIN_KEY_BYTES } from "./fixed_window.ts";
 import { MemoryStore } from "./memory_store.ts";
+import { counterStoreConformance } from "./testing/counter_store_conformance.ts";
 
 counterStoreConformance("memory", () =>
   Promise.resolve({

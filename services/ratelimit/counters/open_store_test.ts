@@ -1,10 +1,10 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { readSettings } from "../../shared/settings.ts";
 import { rateLimitSettings } from "../settings.ts";
 import { createStatsRegistry } from "../stats/registry.ts";
 import { openStore, type OpenStoreOutcome } from "./open_store.ts";
-import { assertEquals, assertStringIncludes } from "@std/assert";
 
 async function open(
   env: Readonly<Record<string, string>>,

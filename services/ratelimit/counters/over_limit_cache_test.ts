@@ -1,8 +1,8 @@
+import { assert, assertEquals } from "@std/assert";
 import { createStatsRegistry } from "../stats/registry.ts";
 import type { CounterBatch, CounterResult } from "./counter_store.ts";
 import { MemoryStore } from "./memory_store.ts";
 import { OverLimitCache } from "./over_limit_cache.ts";
-import { assert, assertEquals } from "@std/assert";
 
 interface Hit {
   readonly key: string;

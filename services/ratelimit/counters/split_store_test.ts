@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { counterStoreConformance } from "./testing/counter_store_conformance.ts";
 import type {
   CounterAnswer,
   CounterBatch,
@@ -7,6 +6,7 @@ import type {
 } from "./counter_store.ts";
 import { MemoryStore } from "./memory_store.ts";
 import { SplitStore } from "./split_store.ts";
+import { counterStoreConformance } from "./testing/counter_store_conformance.ts";
 
 counterStoreConformance("split", () =>
   Promise.resolve({

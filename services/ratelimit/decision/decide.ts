@@ -11,12 +11,12 @@ import {
   type RateLimitResponse,
 } from "../../../proto/rate_limit_response.ts";
 import type { RequestView } from "../../../proto/request_view.ts";
+import type { Pausing } from "../../shared/slices.ts";
 import type {
   CounterAnswer,
   CounterResult,
   CounterStore,
 } from "../counters/counter_store.ts";
-import type { Pausing } from "../../shared/slices.ts";
 import type { CounterKeyFormat } from "../rules/counter_key.ts";
 import type { Snapshot } from "../rules/snapshot.ts";
 import {

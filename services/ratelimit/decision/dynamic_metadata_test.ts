@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { assertGrowth } from "../../../tests/support/growth.ts";
 import type { JsonObject } from "../../../proto/rate_limit_response.ts";
+import { assertGrowth } from "../../../tests/support/growth.ts";
 import { dynamicMetadata } from "./dynamic_metadata.ts";
 
 Deno.test("dynamicMetadata() merges maps, lets the first win and changes no rule", () => {

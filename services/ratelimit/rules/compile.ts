@@ -5,8 +5,8 @@
  * @module
  */
 
-import { ByteMap } from "../bytes/byte_map.ts";
 import type { Pausing } from "../../shared/slices.ts";
+import { ByteMap } from "../bytes/byte_map.ts";
 import type { ConfigFault, DescriptorConfig, DomainConfig } from "./config.ts";
 import {
   type CounterKeyFormat,

@@ -7,8 +7,8 @@
 import { type CompileOptions, compileSnapshot } from "./compile.ts";
 import type { ConfigFault, DomainConfig } from "./config.ts";
 import { type ConfigText, readDomain } from "./read_domain.ts";
-import type { Snapshot } from "./snapshot.ts";
 import { unreachableRules } from "./rule_checks.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** What loading gave: a snapshot only where there are no faults. */
 export interface Loaded {

@@ -14,6 +14,12 @@ import type {
 } from "./config.ts";
 import { createLocator } from "./yaml_places.ts";
 import {
+  readYaml,
+  type YamlList,
+  type YamlMap,
+  type YamlNode,
+} from "./yaml_tree.ts";
+import {
   allowedWords,
   asBoolean,
   asCount,
@@ -24,12 +30,6 @@ import {
   type ScalarOutcome,
   unknownWord,
 } from "./yaml_values.ts";
-import {
-  readYaml,
-  type YamlList,
-  type YamlMap,
-  type YamlNode,
-} from "./yaml_tree.ts";
 
 /** A configuration file that has been read but not yet looked at. */
 export interface ConfigText {

@@ -11,8 +11,8 @@ import type {
   DescriptorConfig,
   DomainConfig,
 } from "./config.ts";
-import { UNIT_WORDS, unitOfWord } from "./unit.ts";
 import { Wildcard } from "./snapshot.ts";
+import { UNIT_WORDS, unitOfWord } from "./unit.ts";
 
 /** Something wrong with a descriptor. */
 export interface DescriptorFault {

@@ -1,3 +1,4 @@
+import { assertEquals } from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
@@ -6,7 +7,6 @@ import { compileSnapshot } from "./compile.ts";
 import type { DescriptorConfig } from "./config.ts";
 import { loadRules } from "./load.ts";
 import { matchDescriptor, type Snapshot, Wildcard } from "./snapshot.ts";
-import { assertEquals } from "@std/assert";
 
 const LIMIT = "rate_limit: {unit: hour, requests_per_unit: 1}";
 

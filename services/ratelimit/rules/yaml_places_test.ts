@@ -1,5 +1,5 @@
-import { createLocator, tabInIndentation } from "./yaml_places.ts";
 import { assertEquals } from "@std/assert";
+import { createLocator, tabInIndentation } from "./yaml_places.ts";
 
 const TEXT = `# comment
 domain: edge

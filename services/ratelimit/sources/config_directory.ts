@@ -5,9 +5,9 @@
  * @module
  */
 
-import { quote } from "../../shared/quote.ts";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { quote } from "../../shared/quote.ts";
 
 /** A configuration file as it lies on disk. */
 export interface RawConfigFile {

@@ -1,10 +1,10 @@
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import {
   type ConfigDirectoryOptions,
   type DirectoryRead,
   readBounded,
   readConfigDirectory,
 } from "./config_directory.ts";
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
 
 const LIMITS: ConfigDirectoryOptions = {
   ignoreDotFiles: false,

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { join, resolve } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { quote } from "../../shared/quote.ts";
@@ -19,7 +20,6 @@ import {
 import { type ConfigFilesOutcome, decodeFiles } from "./config_files.ts";
 import { readSettled, type SettledRead } from "./settled_read.ts";
 import { PathWatcher } from "./watch.ts";
-import { join, resolve } from "node:path";
 
 /** Where the files are, and when they are read again. */
 export interface FileSourceOptions {

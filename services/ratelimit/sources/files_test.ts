@@ -1,3 +1,4 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { makePipe } from "../../../tests/support/make_pipe.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { systemClock } from "../../shared/clock.ts";
@@ -5,7 +6,6 @@ import type { Logger } from "../../shared/logger.ts";
 import { readConfigDirectory } from "./config_directory.ts";
 import type { ConfigFilesOutcome } from "./config_files.ts";
 import { FileSource, type FileSourceOptions } from "./files.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 
 interface Bench {
   /** A folder of its own for the test, by its real path. */

@@ -9,9 +9,9 @@ import type { Logger } from "../../shared/logger.ts";
 import { repeatEvery } from "../../shared/repeat.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { StatsRegistry } from "./registry.ts";
+import type { TimerIntervalValues } from "./stat_cell.ts";
 import type { StatChange, StatsReader } from "./stats_reader.ts";
 import type { StatTags } from "./statsd_line.ts";
-import type { TimerIntervalValues } from "./stat_cell.ts";
 
 /** Settings of {@linkcode LogSink}. */
 interface LogSinkOptions {

@@ -1,6 +1,6 @@
+import { assertEquals } from "@std/assert";
 import { statsJson, statsText } from "./page.ts";
 import { createStatsRegistry } from "./registry.ts";
-import { assertEquals } from "@std/assert";
 
 function someStats() {
   const stats = createStatsRegistry();

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { readStat, type StatReading } from "./page.ts";
 import {
   CounterCell,
   GaugeCell,
@@ -18,7 +19,6 @@ import {
   type Stats,
   type Timer,
 } from "./stats.ts";
-import { readStat, type StatReading } from "./page.ts";
 import {
   CellReader,
   type StatsReader,

@@ -1,3 +1,4 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import {
   estimateQuantileMs,
@@ -6,7 +7,6 @@ import {
   TimerCell,
   TimerInterval,
 } from "./stat_cell.ts";
-import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 
 Deno.test("timerBucketIndex() counts a bound to its own bucket", () => {
   assertEquals(timerBucketIndex(0), 0);

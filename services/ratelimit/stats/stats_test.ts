@@ -1,3 +1,10 @@
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { createStatsRegistry } from "./registry.ts";
 import {
@@ -6,13 +13,6 @@ import {
   statName,
   statSegment,
 } from "./stats.ts";
-import {
-  assert,
-  assertEquals,
-  assertNotEquals,
-  assertStrictEquals,
-  assertThrows,
-} from "@std/assert";
 
 Deno.test("statSegment() replaces what separates the fields of a line", () => {
   assertEquals(statSegment("path_/a:b|c"), "path_/a_b_c");

@@ -4,9 +4,9 @@
  * @module
  */
 
+import type { TimerIntervalValues } from "./stat_cell.ts";
 import { statSegment } from "./stats.ts";
 import type { StatChange } from "./stats_reader.ts";
-import type { TimerIntervalValues } from "./stat_cell.ts";
 
 /** Tags by key. */
 export type StatTags = Readonly<Record<string, string>>;

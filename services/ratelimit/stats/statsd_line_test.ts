@@ -1,10 +1,10 @@
+import { assert, assertEquals } from "@std/assert";
 import {
   decimalText,
   LinePacker,
   nameTagger,
   statsdLines,
 } from "./statsd_line.ts";
-import { assert, assertEquals } from "@std/assert";
 
 Deno.test("nameTagger() puts tags behind the name, sorted", () => {
   assertEquals(

@@ -11,14 +11,14 @@ import type { Clock, Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { repeatEvery } from "../../shared/repeat.ts";
 import { describeError } from "../../shared/settled.ts";
+import type { StatsRegistry } from "./registry.ts";
+import type { StatChange, StatsReader } from "./stats_reader.ts";
 import {
   LinePacker,
   nameTagger,
   statsdLines,
   type StatTags,
 } from "./statsd_line.ts";
-import type { StatsRegistry } from "./registry.ts";
-import type { StatChange, StatsReader } from "./stats_reader.ts";
 import {
   dialStatsdTcp,
   dialStatsdUdp,

@@ -4,14 +4,6 @@
  * @module
  */
 
-import type { Logger } from "../logger.ts";
-import { describeError } from "../settled.ts";
-import {
-  GRPC_STATUS,
-  type GrpcAnswer,
-  GrpcFailure,
-  type GrpcStatus,
-} from "./method.ts";
 import {
   Client,
   type ClientUnaryCall,
@@ -22,6 +14,14 @@ import {
   type status,
 } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
+import type { Logger } from "../logger.ts";
+import { describeError } from "../settled.ts";
+import {
+  GRPC_STATUS,
+  type GrpcAnswer,
+  GrpcFailure,
+  type GrpcStatus,
+} from "./method.ts";
 
 /** Plain bytes of the library's buffer, whose `slice` would mean a view. */
 export function bytesOf(buffer: Buffer): Uint8Array {

@@ -1,10 +1,10 @@
+import { experimental, logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
+import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { createGrpcClient, forwardGrpcJsLog } from "./client.ts";
 import { GRPC_JS_ENVIRONMENT } from "./grpc_js_environment.ts";
 import { H2GrpcServer } from "./h2_server.ts";
 import { GRPC_STATUS, type GrpcAnswer, GrpcFailure } from "./method.ts";
-import { experimental, logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
-import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 
 Deno.test("forwardGrpcJsLog() sends the library's lines to the last logger given", () => {
   const first = new RecordingLogger();

@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { Buffer } from "node:buffer";
+import type { Socket } from "node:net";
 import { type Clock, steadyClock, systemClock } from "../clock.ts";
 import { H2Connection } from "../h2/connection.ts";
 import { Alarm } from "../h2/connection_alarms.ts";
@@ -19,8 +21,6 @@ import {
 } from "./h2_server_stream.ts";
 import { listen, type Listener } from "./listener.ts";
 import type { GrpcAddress, GrpcMethods, GrpcServer } from "./method.ts";
-import type { Buffer } from "node:buffer";
-import type { Socket } from "node:net";
 
 /** Runs a connection on `socket`, a TLS socket as well as a plain one. */
 function attachSocket(socket: Socket, engine: H2Engine): H2Connection {

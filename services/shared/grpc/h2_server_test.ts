@@ -1,11 +1,11 @@
+import { assert, assertEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
+import { type ClientHttp2Session, connect } from "node:http2";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { H2GrpcServer, type H2GrpcServerOptions } from "./h2_server.ts";
 import type { GrpcServer } from "./method.ts";
-import { assert, assertEquals } from "@std/assert";
-import { Buffer } from "node:buffer";
-import { type ClientHttp2Session, connect } from "node:http2";
 
 const PATH = "/test.Test/Wait";
 /** The age is a tenth more at most, and the wheel a tick late. */

@@ -1,4 +1,10 @@
 import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertThrows,
+} from "@std/assert";
+import {
   decodeHealthCheckResponse,
   decodeHealthListResponse,
   encodeHealthCheckRequest,
@@ -11,12 +17,6 @@ import {
   MAX_WATCH_REQUEST_BYTES,
 } from "./health.ts";
 import { GRPC_STATUS, type GrpcAnswer, GrpcFailure } from "./method.ts";
-import {
-  assert,
-  assertEquals,
-  assertInstanceOf,
-  assertThrows,
-} from "@std/assert";
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN, UNKNOWN } = SERVING_STATUS;
 

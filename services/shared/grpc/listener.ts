@@ -5,12 +5,12 @@
  * @module
  */
 
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { type Clock, systemClock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import { repeatEvery } from "../repeat.ts";
 import { describeError } from "../settled.ts";
 import type { GrpcAddress } from "./method.ts";
-import { connect, createServer, type Server, type Socket } from "node:net";
 
 /** Options of {@linkcode watchListener}. */
 export interface WatchListenerOptions {

@@ -1,7 +1,7 @@
+import { assertEquals } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { watchListener } from "./listener.ts";
-import { assertEquals } from "@std/assert";
 
 const HASTE = { intervalMs: 20, acceptTimeoutMs: 200 } as const;
 

@@ -10,14 +10,8 @@ import {
   type AlarmHost,
   ConnectionAlarms,
 } from "./connection_alarms.ts";
-import { ControlReceiver } from "./control_receiver.ts";
 import { ConnectionStreams, type StreamsHost } from "./connection_streams.ts";
-import {
-  OutputBatch,
-  writeFrame,
-  writeGoaway,
-  writeWindowUpdate,
-} from "./output_batch.ts";
+import { ControlReceiver } from "./control_receiver.ts";
 import type { H2Engine } from "./engine.ts";
 import {
   DEFAULT_WINDOW_BYTES,
@@ -31,6 +25,12 @@ import {
   MAX_31_BITS,
 } from "./frame.ts";
 import { FloodGuard } from "./limits.ts";
+import {
+  OutputBatch,
+  writeFrame,
+  writeGoaway,
+  writeWindowUpdate,
+} from "./output_batch.ts";
 import { serverSettings } from "./peer_settings.ts";
 import { type ReceiverHost, RequestReceiver } from "./request_receiver.ts";
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { H2Limits } from "./limits.ts";
 import type { Expiring, TimerWheel } from "../timer_wheel.ts";
+import type { H2Limits } from "./limits.ts";
 
 /** How long the last bytes of a connection may make no progress. */
 const LAST_WORDS_MS = 5_000;

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { type OutputBatch, writeReset } from "./output_batch.ts";
 import type { H2Engine } from "./engine.ts";
 import { H2_ERROR, type H2ErrorCode } from "./frame.ts";
+import { type OutputBatch, writeReset } from "./output_batch.ts";
 import type { StatusText } from "./response_headers.ts";
 import { type ResponseEvents, ResponseWriter } from "./response_writer.ts";
 import {

@@ -6,8 +6,8 @@
  */
 
 import type { ConnectionStreams } from "./connection_streams.ts";
-import { type OutputBatch, writeFrame } from "./output_batch.ts";
 import { FLAG, type Frame, FRAME_TYPE, H2_ERROR, read31Bits } from "./frame.ts";
+import { type OutputBatch, writeFrame } from "./output_batch.ts";
 import { readSettings } from "./peer_settings.ts";
 import type { ReceiverHost } from "./request_receiver.ts";
 

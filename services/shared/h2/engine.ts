@@ -4,17 +4,17 @@
  * @module
  */
 
+import { BufferPool } from "../buffer_pool.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import { ByteBudget } from "./message_reader.ts";
-import { type HeadShared, RequestHeadReader } from "./request_head.ts";
+import { TimerWheel } from "../timer_wheel.ts";
 import { hpackShared } from "./hpack.ts";
 import { huffmanSteps } from "./huffman.ts";
 import { DEFAULT_LIMITS, type H2Limits } from "./limits.ts";
-import { BufferPool } from "../buffer_pool.ts";
+import { ByteBudget } from "./message_reader.ts";
 import { OUTPUT_BYTES } from "./output_batch.ts";
+import { type HeadShared, RequestHeadReader } from "./request_head.ts";
 import type { H2Stream } from "./stream.ts";
-import { TimerWheel } from "../timer_wheel.ts";
 
 /** Answers requests. */
 export interface RequestHandler {

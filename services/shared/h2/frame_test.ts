@@ -1,3 +1,4 @@
+import { assert, assertEquals } from "@std/assert";
 import {
   concat,
   frameOf,
@@ -5,7 +6,6 @@ import {
 } from "../../../tests/support/h2_frames.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { FrameReader, PREFACE } from "./frame.ts";
-import { assert, assertEquals } from "@std/assert";
 
 const PREFACE_BYTES = new TextEncoder().encode(PREFACE);
 

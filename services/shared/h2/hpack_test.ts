@@ -1,8 +1,8 @@
+import { assert, assertEquals } from "@std/assert";
 import { HeaderTexts } from "../../../tests/support/h2_peer.ts";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { DynamicTable, STATIC_FIELDS, type TableEntry } from "./hpack.ts";
-import { assert, assertEquals } from "@std/assert";
 
 Deno.test("STATIC_FIELDS has 61 entries with the indexes of RFC 7541", () => {
   assertEquals(STATIC_FIELDS.length, 61);

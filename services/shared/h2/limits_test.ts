@@ -1,6 +1,6 @@
+import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { FloodGuard } from "./limits.ts";
-import { assertEquals } from "@std/assert";
 
 Deno.test("FloodGuard lets a burst pass, then what time adds", () => {
   const clock = new FakeClock();

@@ -1,3 +1,4 @@
+import { assert, assertEquals } from "@std/assert";
 import { messageOf } from "../../../tests/support/h2_frames.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import {
@@ -5,7 +6,6 @@ import {
   type MessageFault,
   MessageReader,
 } from "./message_reader.ts";
-import { assert, assertEquals } from "@std/assert";
 
 Deno.test("ByteBudget.take() takes what is left and no more", () => {
   const budget = new ByteBudget(10);

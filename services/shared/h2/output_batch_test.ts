@@ -1,6 +1,6 @@
+import { assertEquals } from "@std/assert";
 import { BufferPool } from "../buffer_pool.ts";
 import { OUTPUT_BYTES, OutputBatch } from "./output_batch.ts";
-import { assertEquals } from "@std/assert";
 
 Deno.test("OutputBatch gathers what is written up to the flush", () => {
   const written: Uint8Array[] = [];

@@ -1,5 +1,5 @@
-import { grpcTimeoutMs } from "./request_field.ts";
 import { assertEquals } from "@std/assert";
+import { grpcTimeoutMs } from "./request_field.ts";
 
 Deno.test("grpcTimeoutMs() reads a number and its unit", () => {
   for (

@@ -1,3 +1,4 @@
+import { assertEquals, assertNotEquals, assertStrictEquals } from "@std/assert";
 import {
   blockOf,
   concat,
@@ -13,7 +14,6 @@ import {
   type RequestHead,
   RequestHeadReader,
 } from "./request_head.ts";
-import { assertEquals, assertNotEquals, assertStrictEquals } from "@std/assert";
 
 type Fields = readonly (readonly [name: string, value: string])[];
 

@@ -5,19 +5,19 @@
  * @module
  */
 
+import type { ConnectionStreams } from "./connection_streams.ts";
+import type { H2Engine } from "./engine.ts";
+import { FLAG, type Frame, H2_ERROR, type H2ErrorCode } from "./frame.ts";
 import {
   ByteBudget,
   MESSAGE_PREFIX_BYTES,
   MessageReader,
 } from "./message_reader.ts";
-import type { ConnectionStreams } from "./connection_streams.ts";
 import {
   type OutputBatch,
   writeReset,
   writeWindowUpdate,
 } from "./output_batch.ts";
-import type { H2Engine } from "./engine.ts";
-import { FLAG, type Frame, H2_ERROR, type H2ErrorCode } from "./frame.ts";
 import {
   HEAD_STATE,
   HeadDecoder,

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { type OutputBatch, writeFrame } from "./output_batch.ts";
 import {
   DEFAULT_WINDOW_BYTES,
   FLAG,
@@ -14,6 +13,7 @@ import {
   MAX_FRAME_BYTES,
 } from "./frame.ts";
 import { MESSAGE_PREFIX_BYTES } from "./message_reader.ts";
+import { type OutputBatch, writeFrame } from "./output_batch.ts";
 import { ResponseHeaders, type StatusText } from "./response_headers.ts";
 import type { H2Stream } from "./stream.ts";
 

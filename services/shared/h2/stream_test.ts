@@ -1,5 +1,5 @@
-import { H2Stream, type StreamHost, StreamTable } from "./stream.ts";
 import { assertEquals, assertStrictEquals } from "@std/assert";
+import { H2Stream, type StreamHost, StreamTable } from "./stream.ts";
 
 const HOST: StreamHost = {
   answer: () => {},

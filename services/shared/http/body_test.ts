@@ -1,6 +1,6 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { BodyBudget, type BodyOutcome, readBody } from "./body.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
 
 const MEBIBYTE = 1024 * 1024;
 

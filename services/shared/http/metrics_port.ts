@@ -9,12 +9,12 @@
 
 import { isIP } from "node:net";
 import type { Clock } from "../clock.ts";
+import { Http1Server } from "../http1/server.ts";
 import type { Logger } from "../logger.ts";
 import type { Part } from "../stopper.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { openPort, shownAddress } from "./open_port.ts";
 import { isLoopbackAddress } from "./server.ts";
-import { Http1Server } from "../http1/server.ts";
 
 /** The media type of metrics: the text format of Prometheus, version 0.0.4. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";

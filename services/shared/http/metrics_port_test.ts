@@ -1,12 +1,12 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
+import { RawClient } from "../http1/testing/raw_client.ts";
 import {
   METRICS_TYPE,
   metricsPart,
   metricsRequestFault,
 } from "./metrics_port.ts";
-import { RawClient } from "../http1/testing/raw_client.ts";
 
 const TEXT = "answers_total 3\n";
 

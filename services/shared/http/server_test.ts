@@ -1,3 +1,4 @@
+import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import type { Logger } from "../logger.ts";
 import {
@@ -5,7 +6,6 @@ import {
   type HttpServerOptions,
   isLoopbackAddress,
 } from "./server.ts";
-import { assertEquals, assertRejects } from "@std/assert";
 
 const ignore = () => {};
 const silent: Logger = {

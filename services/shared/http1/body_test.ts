@@ -1,9 +1,9 @@
+import { assert, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { BodyOutcome } from "../http/body.ts";
 import type { HttpHandler } from "../http/exchange.ts";
-import { withTestServer } from "./testing/test_server.ts";
 import { BodyBuffer } from "./body.ts";
-import { assert, assertEquals } from "@std/assert";
+import { withTestServer } from "./testing/test_server.ts";
 
 const MEBIBYTE = 1_048_576;
 

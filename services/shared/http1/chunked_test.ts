@@ -1,6 +1,6 @@
+import { assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { ChunkedDecoder, type ChunkedState } from "./chunked.ts";
-import { assertEquals } from "@std/assert";
 
 interface Decoded {
   readonly state: ChunkedState;

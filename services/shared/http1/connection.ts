@@ -5,22 +5,22 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import type { HttpResponse } from "../http/exchange.ts";
+import { describeError } from "../settled.ts";
 import { RequestBody, type RequestBodyHost } from "./body.ts";
 import type { ConnectionContext, Deadline } from "./connection_context.ts";
 import { Exchange, Http1Request, type RequestOrigin } from "./exchange.ts";
 import type { RequestHead } from "./head.ts";
 import { HeadReader } from "./head_reader.ts";
-import { DRAIN_TIMEOUT_MS, MAX_DRAIN_BYTES } from "./settings.ts";
 import {
   type EncodedResponse,
   type EncodeOptions,
   encodeResponse,
   plainProblem,
 } from "./response.ts";
-import { describeError } from "../settled.ts";
+import { DRAIN_TIMEOUT_MS, MAX_DRAIN_BYTES } from "./settings.ts";
 import { InputBuffer, type Wire } from "./wire.ts";
-import { Buffer } from "node:buffer";
 
 /** Options of {@linkcode Http1Connection}. */
 interface Http1ConnectionOptions {

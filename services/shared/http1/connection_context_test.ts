@@ -1,7 +1,7 @@
+import { assertEquals, assertStrictEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { TimerWheel } from "../timer_wheel.ts";
 import { DateField, Deadline } from "./connection_context.ts";
-import { assertEquals, assertStrictEquals } from "@std/assert";
 
 Deno.test("DateField.at() writes the second the time is in", () => {
   const date = new DateField();

@@ -12,10 +12,10 @@ import type {
   HttpRequest,
   HttpResponse,
 } from "../http/exchange.ts";
-import { plainProblem } from "./response.ts";
 import type { Logger } from "../logger.ts";
 import type { RequestBody } from "./body.ts";
 import type { RequestHead } from "./head.ts";
+import { plainProblem } from "./response.ts";
 
 /** Where a request came in. */
 export interface RequestOrigin {

@@ -1,9 +1,9 @@
+import { assertEquals } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import type { HttpHandler } from "../http/exchange.ts";
 import type { RequestBody } from "./body.ts";
 import { Exchange, Http1Request } from "./exchange.ts";
 import { parseHead } from "./head.ts";
-import { assertEquals } from "@std/assert";
 
 function exchangeWith(handler: HttpHandler): Exchange {
   const outcome = parseHead("GET / HTTP/1.1\r\nhost: x\r\n\r\n");

@@ -1,7 +1,7 @@
+import { assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { echo, withTestServer } from "./testing/test_server.ts";
-import { assertEquals } from "@std/assert";
 
 const SEEDS = [
   "GET /a HTTP/1.1\r\nhost: x\r\n\r\n",

@@ -1,3 +1,5 @@
+import { assert, assertEquals, assertStrictEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
 import { eachRound } from "../../../tests/support/rounds.ts";
 import type { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { parseHead, type RequestHead } from "./head.ts";
@@ -10,8 +12,6 @@ import {
   RepeatedHead,
 } from "./head_reader.ts";
 import { InputBuffer, type Wire } from "./wire.ts";
-import { assert, assertEquals, assertStrictEquals } from "@std/assert";
-import { Buffer } from "node:buffer";
 
 function bytesOf(text: string): Uint8Array {
   return Buffer.from(text, "latin1");

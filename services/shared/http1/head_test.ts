@@ -1,5 +1,5 @@
-import { parseHead, type RequestHead } from "./head.ts";
 import { assert, assertEquals } from "@std/assert";
+import { parseHead, type RequestHead } from "./head.ts";
 
 function headOf(...lines: readonly string[]): RequestHead {
   const outcome = parseHead(`${lines.join("\r\n")}\r\n\r\n`);

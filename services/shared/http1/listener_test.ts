@@ -1,7 +1,7 @@
+import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { ConnectionListener, type ConnectionSource } from "./listener.ts";
-import { assertEquals } from "@std/assert";
 
 /** Gives out what a test says, and ends like the runtime's listener. */
 class ScriptedSource implements ConnectionSource {

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { type HttpResponse, newRequestId } from "../http/exchange.ts";
-import { PROBLEM_MEDIA_TYPE } from "../http/problem.ts";
 import { STATUS_TEXT } from "@std/http/status";
 import { Buffer } from "node:buffer";
+import { type HttpResponse, newRequestId } from "../http/exchange.ts";
+import { PROBLEM_MEDIA_TYPE } from "../http/problem.ts";
 
 /** How an answer is sent. */
 export interface EncodeOptions {

@@ -1,10 +1,10 @@
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import type { HttpResponse } from "../http/exchange.ts";
 import {
   type EncodeOptions,
   encodeResponse,
   plainProblem,
 } from "./response.ts";
-import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 
 const DATE = "Fri, 15 Jan 2027 08:00:00 GMT";
 

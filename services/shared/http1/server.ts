@@ -12,20 +12,20 @@
  * @module
  */
 
+import type { SecureContext } from "node:tls";
 import { type Clock, systemClock } from "../clock.ts";
 import { BodyBudget } from "../http/body.ts";
 import type { HttpHandler } from "../http/exchange.ts";
-import { Http1Connection } from "./connection.ts";
-import { ConnectionContext } from "./connection_context.ts";
-import { type ConnectionLimits, DEFAULT_LIMITS } from "./settings.ts";
-import { ConnectionListener } from "./listener.ts";
-import { RateLimitedLog } from "../rate_limited_log.ts";
-import { secureContextOf, type TlsContext, TlsWire } from "./tls.ts";
-import { PlainWire } from "./wire.ts";
 import type { ListenAddress } from "../http/server.ts";
 import type { Logger } from "../logger.ts";
+import { RateLimitedLog } from "../rate_limited_log.ts";
 import { waitAtMost } from "../settled.ts";
-import type { SecureContext } from "node:tls";
+import { Http1Connection } from "./connection.ts";
+import { ConnectionContext } from "./connection_context.ts";
+import { ConnectionListener } from "./listener.ts";
+import { type ConnectionLimits, DEFAULT_LIMITS } from "./settings.ts";
+import { secureContextOf, type TlsContext, TlsWire } from "./tls.ts";
+import { PlainWire } from "./wire.ts";
 
 /** How a public server is set up; the limits of a connection among it. */
 export interface Http1ServerOptions extends Partial<ConnectionLimits> {

@@ -1,9 +1,9 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import type { HttpRequest } from "../http/exchange.ts";
+import { Http1Server } from "./server.ts";
 import { RawClient } from "./testing/raw_client.ts";
 import { echo, withTestServer } from "./testing/test_server.ts";
-import { Http1Server } from "./server.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
 
 const MEBIBYTE = 1_048_576;
 

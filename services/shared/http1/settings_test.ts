@@ -1,6 +1,6 @@
+import { assertEquals } from "@std/assert";
 import type { Http1ServerOptions } from "./server.ts";
 import { type PublicPortOptions, publicServerOptions } from "./settings.ts";
-import { assertEquals } from "@std/assert";
 
 Deno.test("publicServerOptions() gives each setting its place and no other when a service has more", () => {
   const settings = {

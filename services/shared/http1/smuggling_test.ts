@@ -1,5 +1,5 @@
-import { echo, withTestServer } from "./testing/test_server.ts";
 import { assertEquals } from "@std/assert";
+import { echo, withTestServer } from "./testing/test_server.ts";
 
 /** A request that must never be seen: it hides in the one before. */
 const HIDDEN = "GET /hidden HTTP/1.1\r\nhost: x\r\n\r\n";

@@ -1,10 +1,10 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import type { HttpHandler } from "../http/exchange.ts";
+import { Http1Server } from "./server.ts";
 import { RawClient } from "./testing/raw_client.ts";
 import { echo } from "./testing/test_server.ts";
-import { Http1Server } from "./server.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
 
 const WHOLE = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 

@@ -1,9 +1,9 @@
+import { assertEquals, assertMatch } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import type { BodyOutcome } from "../http/body.ts";
 import type { HttpHandler } from "../http/exchange.ts";
 import { echo, withTestServer } from "./testing/test_server.ts";
-import { assertEquals, assertMatch } from "@std/assert";
 
 const HALF_HEAD = "GET / HTTP/1.1\r\nhost: x\r\n";
 const WHOLE = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";

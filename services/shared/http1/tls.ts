@@ -5,11 +5,11 @@
  * @module
  */
 
-import { PlainWire, type Wire } from "./wire.ts";
 import { Buffer } from "node:buffer";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import { PlainWire, type Wire } from "./wire.ts";
 
 /** A certificate and its private key, both as PEM. */
 export interface TlsCertificate {

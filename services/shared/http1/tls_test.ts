@@ -1,3 +1,5 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { connect as connectTls } from "node:tls";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import {
   createTestAuthority,
@@ -8,8 +10,6 @@ import type { HttpHandler } from "../http/exchange.ts";
 import { RawClient } from "./testing/raw_client.ts";
 import { echo, withTestServer } from "./testing/test_server.ts";
 import type { TlsCertificate, TlsContext } from "./tls.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
-import { connect as connectTls } from "node:tls";
 
 const WHOLE = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 

@@ -5,15 +5,15 @@
  */
 
 import type { Clock, Timer } from "../../../shared/clock.ts";
-import type { MemcachedOutcome } from "./memcached/connection.ts";
-import type { MemcachedNode } from "./memcached/node.ts";
+import type { CounterAnswer } from "../counter_store.ts";
 import type { AltcacheChanges, LocalCounter } from "./altcache_changes.ts";
 import {
   altcacheCount,
   type AltcachePlan,
   decideAltcacheBatch,
 } from "./altcache_plan.ts";
-import type { CounterAnswer } from "../counter_store.ts";
+import type { MemcachedOutcome } from "./memcached/connection.ts";
+import type { MemcachedNode } from "./memcached/node.ts";
 
 /** What a call needs. */
 interface AltcacheCallOptions {

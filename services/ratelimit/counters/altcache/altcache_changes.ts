@@ -6,9 +6,9 @@
  */
 
 import type { Clock } from "../../../shared/clock.ts";
-import { addCommand, decrCommand, incrCommand } from "./memcached/protocol.ts";
 import type { MemcachedOutcome } from "./memcached/connection.ts";
 import type { MemcachedNode } from "./memcached/node.ts";
+import { addCommand, decrCommand, incrCommand } from "./memcached/protocol.ts";
 
 /** Longest time to live that is one; memcached takes more for a date. */
 const MAX_RELATIVE_SECONDS = 2_592_000;

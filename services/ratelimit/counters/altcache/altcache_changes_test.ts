@@ -1,5 +1,5 @@
-import { altcacheExpiry } from "./altcache_changes.ts";
 import { assertEquals } from "@std/assert";
+import { altcacheExpiry } from "./altcache_changes.ts";
 
 const NOW = 1_795_219_200;
 

@@ -5,11 +5,11 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import type { CounterBatch, CounterOperation } from "../counter_store.ts";
 import { windowStartSeconds } from "../fixed_window.ts";
 import { MAX_MEMCACHED_KEY_BYTES } from "./memcached/protocol.ts";
-import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
 
 /** What one operation of a batch asks. */
 export interface AltcacheOperation {

@@ -1,3 +1,9 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+} from "@std/assert";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { CounterBatch, CounterOperation } from "../counter_store.ts";
 import {
@@ -6,12 +12,6 @@ import {
   decideAltcacheBatch,
   planAltcacheBatch,
 } from "./altcache_plan.ts";
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertNotEquals,
-} from "@std/assert";
 
 const MOST = Number.MAX_SAFE_INTEGER;
 

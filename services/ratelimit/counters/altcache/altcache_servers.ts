@@ -8,13 +8,13 @@
 import type { Clock, Timer } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { waitAtMost } from "../../../shared/settled.ts";
+import { MemcachedNode } from "./memcached/node.ts";
 import {
   formatMemcachedAddress,
   type MemcachedAddress,
   type MemcachedTls,
   parseMemcachedAddresses,
 } from "./memcached/socket.ts";
-import { MemcachedNode } from "./memcached/node.ts";
 import { type SrvResolver, SrvWatch } from "./memcached/srv_watch.ts";
 
 /** Something with a name that keys can be given to. */

@@ -1,5 +1,5 @@
-import { parseAltcacheSource, Rendezvous } from "./altcache_servers.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { parseAltcacheSource, Rendezvous } from "./altcache_servers.ts";
 
 function named(count: number): { readonly name: string }[] {
   return Array.from(

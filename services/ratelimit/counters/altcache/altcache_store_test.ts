@@ -1,3 +1,4 @@
+import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import {
@@ -8,7 +9,6 @@ import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import type { CounterAnswer } from "../counter_store.ts";
 import { AltcacheFaultLog, AltcacheStore } from "./altcache_store.ts";
-import { assert, assertEquals } from "@std/assert";
 
 function storeOn(
   port: number,

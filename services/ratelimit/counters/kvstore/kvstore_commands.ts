@@ -4,14 +4,14 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import type { CounterBatch } from "../counter_store.ts";
 import { windowStartSeconds } from "../fixed_window.ts";
 import { hitsWhenStopping } from "../stop_when_over.ts";
 import type { RedisArgument, RedisCommand } from "./redis/client.ts";
 import type { RedisLink } from "./redis/link.ts";
 import { isRedisRefusal, type RedisReply } from "./redis/reply.ts";
-import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
 
 import refundScript from "./refund.lua" with { type: "text" };
 import stopScript from "./stop_when_over.lua" with { type: "text" };

@@ -1,3 +1,4 @@
+import { assertEquals } from "@std/assert";
 import type { CounterBatch } from "../counter_store.ts";
 import {
   kvstoreCommands,
@@ -5,7 +6,6 @@ import {
   kvstoreOperations,
   stopCommand,
 } from "./kvstore_commands.ts";
-import { assertEquals } from "@std/assert";
 
 const NOW = 1_795_219_261;
 

@@ -6,15 +6,12 @@
 
 import { type Clock, steadyClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { RedisAuth } from "./redis/address.ts";
-import type { RedisLink } from "./redis/link.ts";
-import { openRedisLink, type RedisTarget } from "./redis/target.ts";
-import type { RedisTls } from "./redis/tls.ts";
 import type {
   CounterAnswer,
   CounterBatch,
   CounterStore,
 } from "../counter_store.ts";
+import { canStop } from "../stop_when_over.ts";
 import {
   count,
   countOrStop,
@@ -23,7 +20,10 @@ import {
   kvstoreOperations,
   type KvstoreOutcome,
 } from "./kvstore_commands.ts";
-import { canStop } from "../stop_when_over.ts";
+import type { RedisAuth } from "./redis/address.ts";
+import type { RedisLink } from "./redis/link.ts";
+import { openRedisLink, type RedisTarget } from "./redis/target.ts";
+import type { RedisTls } from "./redis/tls.ts";
 
 /** How a {@linkcode KvstoreStore} is made. */
 export interface KvstoreStoreOptions {

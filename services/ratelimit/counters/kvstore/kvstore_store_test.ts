@@ -3,8 +3,8 @@ import { waitUntil } from "../../../../tests/support/wait_until.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { CounterBatch } from "../counter_store.ts";
-import type { RedisAddress } from "./redis/address.ts";
 import { KvstoreStore } from "./kvstore_store.ts";
+import type { RedisAddress } from "./redis/address.ts";
 
 /** A server that answers as the test says. */
 interface ScriptedServer extends AsyncDisposable {

@@ -6,12 +6,12 @@
 
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { parseRedisAuth } from "./redis/address.ts";
-import { parseRedisTarget, type RedisTargetType } from "./redis/target.ts";
 import type { RateLimitSettings } from "../../settings.ts";
-import { KvstoreStore } from "./kvstore_store.ts";
 import type { OpenStoreOutcome, TlsMaterial } from "../open_store.ts";
 import { SplitStore } from "../split_store.ts";
+import { KvstoreStore } from "./kvstore_store.ts";
+import { parseRedisAuth } from "./redis/address.ts";
+import { parseRedisTarget, type RedisTargetType } from "./redis/target.ts";
 
 /** What a KVSTORE needs beside its settings. */
 export interface OpenKvstoreParts {

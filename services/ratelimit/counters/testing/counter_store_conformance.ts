@@ -4,13 +4,13 @@
  * @module
  */
 
+import { assert, assertEquals } from "@std/assert";
 import type {
   CounterAnswer,
   CounterBatch,
   CounterOperation,
   CounterStore,
 } from "../counter_store.ts";
-import { assert, assertEquals } from "@std/assert";
 
 /** A store under test. */
 export interface ConformanceSubject {

@@ -8,17 +8,17 @@ import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import {
-  formatMemcachedAddress,
-  type MemcachedAddress,
-  type MemcachedTls,
-  openSocket,
-} from "./socket.ts";
-import {
   type MemcachedCommand,
   type MemcachedReply,
   readReply,
   versionCommand,
 } from "./protocol.ts";
+import {
+  formatMemcachedAddress,
+  type MemcachedAddress,
+  type MemcachedTls,
+  openSocket,
+} from "./socket.ts";
 
 /** The outcome of a command. */
 export type MemcachedOutcome =

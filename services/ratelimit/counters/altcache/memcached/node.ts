@@ -8,13 +8,13 @@
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { redialDelayMs } from "../../redial_delay.ts";
+import { type MemcachedCall, MemcachedConnection } from "./connection.ts";
+import type { MemcachedCommand } from "./protocol.ts";
 import {
   formatMemcachedAddress,
   type MemcachedAddress,
   type MemcachedTls,
 } from "./socket.ts";
-import { type MemcachedCall, MemcachedConnection } from "./connection.ts";
-import type { MemcachedCommand } from "./protocol.ts";
 
 /** How a {@linkcode MemcachedNode} is made. */
 interface MemcachedNodeOptions {

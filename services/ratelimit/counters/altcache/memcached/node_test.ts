@@ -1,3 +1,4 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../../tests/support/recording_logger.ts";
 import {
@@ -14,7 +15,6 @@ import {
   incrCommand,
   type MemcachedCommand,
 } from "./protocol.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 
 const VERSION = "VERSION 1\r\n";
 

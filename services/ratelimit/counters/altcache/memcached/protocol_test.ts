@@ -1,3 +1,4 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { SeededRandom } from "../../../../../tests/support/seeded_random.ts";
 import {
   addCommand,
@@ -9,7 +10,6 @@ import {
   readReply,
   versionCommand,
 } from "./protocol.ts";
-import { assert, assertEquals, assertThrows } from "@std/assert";
 
 Deno.test("commands are written as the text protocol has them", () => {
   assertEquals(getCommand(["a", "b"]).text, "get a b\r\n");

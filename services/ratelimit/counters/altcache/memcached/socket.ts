@@ -4,9 +4,9 @@
  * @module
  */
 
-import { quote } from "../../../../shared/quote.ts";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { quote } from "../../../../shared/quote.ts";
 
 /** Where a server listens. */
 export interface MemcachedAddress {

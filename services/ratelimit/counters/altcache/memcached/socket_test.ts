@@ -1,9 +1,9 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   formatMemcachedAddress,
   memcachedAddress,
   parseMemcachedAddresses,
 } from "./socket.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 
 Deno.test("parseMemcachedAddresses() reads hosts and ports, each of them once", () => {
   assertEquals(

@@ -7,12 +7,12 @@
 import { resolveSrv } from "node:dns/promises";
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
-import { redialDelayMs } from "../../redial_delay.ts";
 import {
   describeError,
   settle,
   waitAtMost,
 } from "../../../../shared/settled.ts";
+import { redialDelayMs } from "../../redial_delay.ts";
 import {
   formatMemcachedAddress,
   type MemcachedAddress,

@@ -1,7 +1,7 @@
+import { assertEquals } from "@std/assert";
 import type { RedisAddress } from "./address.ts";
 import { Pauses, readRedirect } from "./cluster_commands.ts";
 import { ManualClock } from "./testing/fake_redis.ts";
-import { assertEquals } from "@std/assert";
 
 const asked: RedisAddress = { kind: "tcp", host: "asked", port: 1 };
 

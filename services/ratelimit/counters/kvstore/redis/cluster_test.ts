@@ -2,14 +2,14 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Buffer } from "node:buffer";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { RedisCluster } from "./cluster.ts";
+import type { RedisOutcome } from "./reply.ts";
+import { keySlot } from "./slot_map.ts";
 import {
   errorReply,
   FakeServers,
   ManualClock,
   settle,
 } from "./testing/fake_redis.ts";
-import { keySlot } from "./slot_map.ts";
-import type { RedisOutcome } from "./reply.ts";
 
 interface Subject {
   readonly cluster: RedisCluster;

@@ -1,3 +1,4 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
 import {
   errorReply,
@@ -5,7 +6,6 @@ import {
   ManualClock,
   settle,
 } from "./testing/fake_redis.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 
 interface Subject {
   readonly connection: RedisConnection;

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { setImmediate } from "node:timers";
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { formatRedisAddress } from "./address.ts";
@@ -12,7 +13,6 @@ import type { RedisCommand } from "./client.ts";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
 import { type RedisLink, WaitingCalls } from "./link.ts";
 import type { RedisOutcome } from "./reply.ts";
-import { setImmediate } from "node:timers";
 
 /** How long calls are gathered. */
 export interface BatcherOptions {

@@ -1,7 +1,7 @@
-import type { LogFields, Logger } from "../../../../shared/logger.ts";
-import { FakeRedisClient, ManualClock, settle } from "./testing/fake_redis.ts";
-import { Batcher, type BatcherOptions, RedisPool } from "./pool.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { LogFields, Logger } from "../../../../shared/logger.ts";
+import { Batcher, type BatcherOptions, RedisPool } from "./pool.ts";
+import { FakeRedisClient, ManualClock, settle } from "./testing/fake_redis.ts";
 
 interface BatcherSubject {
   readonly batcher: Batcher;

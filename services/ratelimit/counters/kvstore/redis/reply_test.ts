@@ -1,3 +1,5 @@
+import { assertEquals } from "@std/assert";
+import { ErrorReply } from "redis";
 import {
   isReadOnlyRefusal,
   isRedisRefusal,
@@ -5,8 +7,6 @@ import {
   redisReply,
   roleProblem,
 } from "./reply.ts";
-import { assertEquals } from "@std/assert";
-import { ErrorReply } from "redis";
 
 Deno.test("redisErrorText() leaves out secrets and repeated arguments", () => {
   assertEquals(

@@ -5,6 +5,7 @@
  */
 
 import type { Timer } from "../../../../shared/clock.ts";
+import { redialDelayMs } from "../../redial_delay.ts";
 import {
   formatRedisAddress,
   type RedisAddress,
@@ -13,7 +14,6 @@ import {
 import type { RedisCommand } from "./client.ts";
 import { type RedisLink, WaitingCalls } from "./link.ts";
 import { RedisPool, type RedisPoolOptions } from "./pool.ts";
-import { redialDelayMs } from "../../redial_delay.ts";
 import type { RedisOutcome } from "./reply.ts";
 import { findMaster, type MasterOutcome } from "./sentinel_query.ts";
 import type { RedisSentinelGroup } from "./target.ts";

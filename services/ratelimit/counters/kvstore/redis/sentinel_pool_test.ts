@@ -1,13 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
+import type { RedisOutcome } from "./reply.ts";
+import { RedisSentinelPool } from "./sentinel_pool.ts";
 import {
   errorReply,
   FakeServers,
   ManualClock,
   settle,
 } from "./testing/fake_redis.ts";
-import type { RedisOutcome } from "./reply.ts";
-import { RedisSentinelPool } from "./sentinel_pool.ts";
 
 interface Subject {
   readonly pool: RedisSentinelPool;

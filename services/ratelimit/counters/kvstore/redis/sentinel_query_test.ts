@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { formatRedisAddress } from "./address.ts";
 import type { RedisClientOptions } from "./client.ts";
-import { FakeServers, ManualClock } from "./testing/fake_redis.ts";
 import { findMaster, type MasterOutcome } from "./sentinel_query.ts";
+import { FakeServers, ManualClock } from "./testing/fake_redis.ts";
 
 interface Found {
   readonly outcome: MasterOutcome;

@@ -5,10 +5,10 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
 import type { RedisArgument, RedisCommand } from "./client.ts";
 import type { RedisReply } from "./reply.ts";
-import { Buffer } from "node:buffer";
 
 /** Number of slots of every cluster. */
 export const SLOT_COUNT = 16_384;

@@ -1,8 +1,8 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { Buffer } from "node:buffer";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
 import type { RedisReply } from "./reply.ts";
 import { keyRuns, keySlot, readSlots } from "./slot_map.ts";
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { Buffer } from "node:buffer";
 
 function slotOf(key: string): number {
   return keySlot(new TextEncoder().encode(key));

@@ -1,6 +1,6 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RedisAddress } from "./address.ts";
 import { parseRedisTarget, type RedisTargetType } from "./target.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 
 function tcp(host: string, port: number): RedisAddress {
   return { kind: "tcp", host, port };

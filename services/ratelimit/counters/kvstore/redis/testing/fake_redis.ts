@@ -4,6 +4,7 @@
  * @module
  */
 
+import { ErrorReply } from "redis";
 import type { Clock, Timer } from "../../../../../shared/clock.ts";
 import { formatRedisAddress } from "../address.ts";
 import type {
@@ -12,7 +13,6 @@ import type {
   RedisClientOptions,
   RedisCommand,
 } from "../client.ts";
-import { ErrorReply } from "redis";
 
 /** A clock that stands still until it is moved. */
 export class ManualClock implements Clock {
