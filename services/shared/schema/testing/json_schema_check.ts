@@ -52,5 +52,8 @@ function validatorOf({ json, definitions }: Shape): ValidateFunction {
 }
 
 function lineOf({ instancePath, message, params }: ErrorObject): string {
-  return `${instancePath}: ${message} ${JSON.stringify(params)}`;
+  // A member that should not be there is where the fault is.
+  const { additionalProperty: member, ...facts } = params;
+  const at = member === undefined ? instancePath : `${instancePath}/${member}`;
+  return `${at}: ${message} ${JSON.stringify(facts)}`;
 }
