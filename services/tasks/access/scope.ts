@@ -117,9 +117,9 @@ export function parseScopes(list: readonly string[]): ScopesOutcome {
 export function scopesOfKey(
   { role, scopes = [] }: {
     /** Its role; absent when it has scopes. */
-    readonly role?: Role;
+    readonly role?: Role | undefined;
     /** The names of its scopes; absent when it has a role. */
-    readonly scopes?: readonly string[];
+    readonly scopes?: readonly string[] | undefined;
   },
 ): ScopeSet {
   return role === undefined

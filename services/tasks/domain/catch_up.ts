@@ -40,28 +40,28 @@ export interface CatchUpOptions extends ScheduleFrame {
    *
    * @default {false}
    */
-  readonly isPending?: boolean;
+  readonly isPending?: boolean | undefined;
   /**
    * How late a slot may be and still count as on time in the mode "none", which
    * would else skip a slot that is found due a moment late.
    *
    * @default {0}
    */
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
   /**
    * Since when there is the schedule. Slots up to here were never planned, but
    * for one that is still to be run.
    *
    * @default {scheduledMs}
    */
-  readonly sinceMs?: number;
+  readonly sinceMs?: number | undefined;
   /**
    * Whether it is told how many slots were passed over. Where nobody wants to
    * know that, the counting is spared and they are 0.
    *
    * @default {true}
    */
-  readonly countsMissed?: boolean;
+  readonly countsMissed?: boolean | undefined;
 }
 
 /** What becomes of slots that have passed. */

@@ -21,7 +21,7 @@ export interface ComingRun {
   /** The run is at the first slot after this. */
   readonly afterMs: number;
   /** The slot it had before; where it has that again, its date stays. */
-  readonly kept?: HeldSlot;
+  readonly kept?: HeldSlot | undefined;
 }
 
 /** What decides about it beside the task. */
@@ -116,7 +116,7 @@ function comingSlot(
   const { untilMs, catchUp: mode, catchUpWindowMs: windowMs } = repeat;
   const schedule: Schedule = {
     timing: outcome.timing,
-    ...(untilMs === undefined ? {} : { untilMs }),
+    untilMs,
   };
   const grid = { anchorMs, timezone };
   const firstMs = nextOccurrence(schedule, { ...grid, afterMs });

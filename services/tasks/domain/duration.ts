@@ -91,7 +91,7 @@ export interface ParseDurationOptions {
    *
    * @default {"seconds"}
    */
-  readonly numberUnit?: "seconds" | "milliseconds";
+  readonly numberUnit?: "seconds" | "milliseconds" | undefined;
 }
 
 /** From the largest to the smallest, which is how ISO 8601 orders them. */
@@ -222,7 +222,7 @@ function unknownUnit(key: string): DurationOutcome {
 
 interface ComposeOptions {
   /** The input in quotes, when it fits into a message. */
-  readonly shown?: string;
+  readonly shown?: string | undefined;
 }
 
 function compose(

@@ -29,7 +29,7 @@ export interface Hindrance {
   /** A sentence for people. */
   readonly message: string;
   /** When it ends by itself, in milliseconds since the epoch. */
-  readonly untilMs?: number;
+  readonly untilMs?: number | undefined;
 }
 
 /** What is known around a task. */
@@ -39,17 +39,19 @@ export interface ExplainFacts {
   /** Its worker, if it is still there. */
   readonly worker: WorkerDefinition | undefined;
   /** When the worker last asked for tasks; absent when it has not. */
-  readonly workerSeenAtMs?: number;
+  readonly workerSeenAtMs?: number | undefined;
   /** What the worker has under way. */
   readonly running: RunningCounts;
   /** When the rate limit of the worker, or of the task's group, lets it start. */
-  readonly nextSlotMs?: number;
+  readonly nextSlotMs?: number | undefined;
   /** Ids of dependencies that are not settled. */
   readonly waitsFor: readonly string[];
   /** The plan's bound on a worker's tasks under way. */
-  readonly planConcurrency?: number;
+  readonly planConcurrency?: number | undefined;
   /** Tasks of the worker that come before it, as far as they were counted. */
-  readonly ahead?: { readonly count: number; readonly isExact: boolean };
+  readonly ahead?:
+    | { readonly count: number; readonly isExact: boolean }
+    | undefined;
 }
 
 /** A worker that has not asked for so long takes nothing. */
@@ -94,7 +96,7 @@ function explainState(
       return {
         code: "running",
         message: `It has been running for ${span(forMs)}`,
-        ...(untilMs === undefined ? {} : { untilMs }),
+        untilMs,
       };
     }
     case "paused":

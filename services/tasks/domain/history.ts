@@ -58,34 +58,36 @@ export interface HistoryDraft {
   /** The run it belongs to. */
   readonly run: number;
   /** The id of the attempt it belongs to. */
-  readonly attempt?: string;
+  readonly attempt?: string | undefined;
   /** Who caused it. */
   readonly actor: Actor;
   /** The worker's name for its process. */
-  readonly instance?: string;
+  readonly instance?: string | undefined;
   /** The answer to a push call. */
-  readonly http?: { readonly status: number; readonly durationMs: number };
+  readonly http?:
+    | { readonly status: number; readonly durationMs: number }
+    | undefined;
   /** Why an attempt failed. */
-  readonly error?: TaskError;
+  readonly error?: TaskError | undefined;
   /** The beginning of the result's JSON text, at most 1 KiB. */
-  readonly resultPreview?: string;
+  readonly resultPreview?: string | undefined;
   /** Progress as JSON text. */
-  readonly progressJson?: string;
+  readonly progressJson?: string | undefined;
   /** What an update changed; values of `data` are JSON text. */
-  readonly changes?: readonly FieldChange[];
+  readonly changes?: readonly FieldChange[] | undefined;
   /** Words for people: log lines, reasons, what was repaired. */
-  readonly message?: string;
+  readonly message?: string | undefined;
   /** A number that belongs to it: slots that were missed, milliseconds of lag. */
-  readonly amount?: number;
+  readonly amount?: number | undefined;
   /** The next date, where the record gives one. */
-  readonly nextDateMs?: number;
+  readonly nextDateMs?: number | undefined;
   /** Where the history begins from this record on: all before it was dropped. */
-  readonly folded?: ChainEnd;
+  readonly folded?: ChainEnd | undefined;
   /**
    * In the last record of a change: what binds the task as it is after it; see
    * `task_binding.ts`.
    */
-  readonly task?: string;
+  readonly task?: string | undefined;
 }
 
 /** One field that an update changed. */

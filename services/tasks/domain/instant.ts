@@ -236,22 +236,22 @@ function startOf(wallMs: number, timezone: string): number {
 /** The parameters as a client wrote them. */
 export interface InstantRangeInput {
   /** The beginning; absent means there is none. */
-  readonly start?: string;
+  readonly start?: string | undefined;
   /** The end; absent means there is none. */
-  readonly end?: string;
+  readonly end?: string | undefined;
   /**
    * The zone whose calendar years, months and days are of.
    * @default "UTC"
    */
-  readonly tz?: string;
+  readonly tz?: string | undefined;
 }
 
 /** A range of instants; one that ends before it begins holds none. */
 export interface InstantRange {
   /** The first instant, itself included; absent means all before the last. */
-  readonly fromMs?: number;
+  readonly fromMs?: number | undefined;
   /** The last instant, itself included; absent means all after the first. */
-  readonly toMs?: number;
+  readonly toMs?: number | undefined;
 }
 
 /** What reading a range comes to. */

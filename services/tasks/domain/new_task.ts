@@ -32,7 +32,7 @@ export interface NewTaskOptions {
    *
    * @default {nowMs}
    */
-  readonly dateMs?: number;
+  readonly dateMs?: number | undefined;
   /** Who makes it. */
   readonly createdBy: Actor;
   /**
@@ -40,7 +40,7 @@ export interface NewTaskOptions {
    *
    * @default {as its date and its dependencies say}
    */
-  readonly initialStatus?: "paused";
+  readonly initialStatus?: "paused" | undefined;
   /** Whether a dependency is not settled. */
   readonly isBlocked: boolean;
   /**
@@ -48,7 +48,7 @@ export interface NewTaskOptions {
    *
    * @default {none}
    */
-  readonly parentId?: string;
+  readonly parentId?: string | undefined;
   /** The rules in force. */
   readonly rules: TaskRules;
   /**
@@ -57,7 +57,7 @@ export interface NewTaskOptions {
    *
    * @default {no delay}
    */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 /** A task and the beginning of its history. */

@@ -31,11 +31,11 @@ export interface Placement {
    * priority is worth a minute of waiting, so the order of two tasks never
    * changes with time and can be stored.
    */
-  readonly rank?: number;
+  readonly rank?: number | undefined;
   /** When the clock has to look at it; absent when never. */
-  readonly wakeAtMs?: number;
+  readonly wakeAtMs?: number | undefined;
   /** The key that no other live task of the worker may have. */
-  readonly liveKey?: string;
+  readonly liveKey?: string | undefined;
 }
 
 /** Returns where a task is to be kept. */
@@ -44,11 +44,11 @@ export function placementOf(task: Task): Placement {
   const isTakeable = task.isDue && TAKEABLE_STATUSES.includes(status);
   const wakeAtMs = wakeOf(task);
   return {
-    ...(isTakeable
-      ? { rank: task.dateMs - task.priority * PRIORITY_STEP_MS }
-      : {}),
-    ...(wakeAtMs === undefined ? {} : { wakeAtMs }),
-    ...(key === undefined || isFinal(status) ? {} : { liveKey: key }),
+    rank: isTakeable
+      ? task.dateMs - task.priority * PRIORITY_STEP_MS
+      : undefined,
+    wakeAtMs,
+    liveKey: isFinal(status) ? undefined : key,
   };
 }
 

@@ -66,7 +66,7 @@ export interface PreviewOptions extends ScheduleFrame {
    *
    * @default the slots from the anchor on that are not missed
    */
-  readonly runs?: number;
+  readonly runs?: number | undefined;
   /** The first instant that counts. */
   readonly fromMs: number;
   /** How many times are wanted, at most {@linkcode MAX_PREVIEW}. */
@@ -76,7 +76,7 @@ export interface PreviewOptions extends ScheduleFrame {
    *
    * @default each of them runs
    */
-  readonly catchUp?: PreviewCatchUp;
+  readonly catchUp?: PreviewCatchUp | undefined;
 }
 
 /** What becomes of slots that have passed. */

@@ -64,7 +64,7 @@ export interface User {
   /** The last change. */
   readonly updatedAtMs: number;
   /** When the person last acted, to the minute. */
-  readonly lastSeenAtMs?: number;
+  readonly lastSeenAtMs?: number | undefined;
 }
 
 /** A key for programs. */
@@ -80,23 +80,23 @@ export interface ApiKey {
   /** SHA-256 of the secret in hexadecimal. */
   readonly digest: string;
   /** What it may do by role; absent when scopes say it. */
-  readonly role?: UserRole;
+  readonly role?: UserRole | undefined;
   /** What it may do one by one; absent when a role says it. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /** Networks it may come from, as CIDR; any when absent. */
-  readonly networks?: readonly string[];
+  readonly networks?: readonly string[] | undefined;
   /** Whether it sees what tasks carry. */
   readonly payloads: boolean;
   /** The user who made it; absent for the first key of a tenant. */
-  readonly madeBy?: string;
+  readonly madeBy?: string | undefined;
   /** When it was made. */
   readonly createdAtMs: number;
   /** When it stops working. */
-  readonly expiresAtMs?: number;
+  readonly expiresAtMs?: number | undefined;
   /** When it stops working since another key was put in its place, if that is sooner. */
-  readonly replacedUntilMs?: number;
+  readonly replacedUntilMs?: number | undefined;
   /** When it was last used, to the minute. */
-  readonly lastUsedAtMs?: number;
+  readonly lastUsedAtMs?: number | undefined;
 }
 
 /** What a worker logs in with. */
@@ -118,9 +118,9 @@ export interface WorkerCredential {
   /** When it was made. */
   readonly createdAtMs: number;
   /** When it stops working. */
-  readonly expiresAtMs?: number;
+  readonly expiresAtMs?: number | undefined;
   /** When it was last used, to the minute. */
-  readonly lastUsedAtMs?: number;
+  readonly lastUsedAtMs?: number | undefined;
 }
 
 /** A plan. */
@@ -240,17 +240,17 @@ export interface WorkerDefinition {
   /** Whether the service calls it or it asks for tasks. */
   readonly kind: "push" | "pull";
   /** Where to call it; may hold `{{secrets.NAME}}`. */
-  readonly url?: string;
+  readonly url?: string | undefined;
   /** The method of the call. */
   readonly method: "POST" | "PUT" | "PATCH";
   /** Headers of the call; values may hold `{{secrets.NAME}}`. */
   readonly headers: Readonly<Record<string, string>>;
   /** The jobs it has, by name; any job when absent. */
-  readonly jobs?: Readonly<Record<string, WorkerJob>>;
+  readonly jobs?: Readonly<Record<string, WorkerJob>> | undefined;
   /** Most tasks under way at once; 0 for no bound but the plan's. */
   readonly concurrency: number;
   /** Limits beside concurrency. */
-  readonly limits?: WorkerLimits;
+  readonly limits?: WorkerLimits | undefined;
   /** How long an attempt may take. */
   readonly timeoutMs: number;
   /** How long a lease lasts unless asked otherwise. */
@@ -262,15 +262,15 @@ export interface WorkerDefinition {
   /** Whether it is given nothing. */
   readonly isPaused: boolean;
   /** Since when it is paused. */
-  readonly pausedAtMs?: number;
+  readonly pausedAtMs?: number | undefined;
   /** Who paused it, as `type:id`. */
-  readonly pausedBy?: string;
+  readonly pausedBy?: string | undefined;
   /** Sealed signing secrets of push calls, the current one first. */
   readonly signing: readonly SigningSecret[];
   /** Sealed ed25519 private key, when calls are signed with it as well. */
   readonly asymmetric?: { readonly sealed: string; readonly publicKey: string };
   /** Whether it belongs to the service itself, out of the tenant's sight. */
-  readonly isInternal?: boolean;
+  readonly isInternal?: boolean | undefined;
   /** When it was made. */
   readonly createdAtMs: number;
   /** The last change. */
@@ -280,9 +280,9 @@ export interface WorkerDefinition {
 /** What one job of a worker has of its own. */
 export interface WorkerJob {
   /** Where to call instead of the worker's address. */
-  readonly url?: string;
+  readonly url?: string | undefined;
   /** How long an attempt may take. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** The retry policy of tasks without one, as the client wrote it. */
   readonly retry?: unknown;
 }
@@ -299,7 +299,7 @@ export interface WorkerLimits {
     readonly per: "worker" | "group";
   };
   /** Most tasks of a group under way at once. */
-  readonly groupConcurrency?: number;
+  readonly groupConcurrency?: number | undefined;
 }
 
 /** A sealed secret that push calls are signed with. */
@@ -309,7 +309,7 @@ export interface SigningSecret {
   /** Number of the secret, part of what the seal is bound to. */
   readonly number: number;
   /** When it stops being used; absent for the current one. */
-  readonly expiresAtMs?: number;
+  readonly expiresAtMs?: number | undefined;
 }
 
 /** Tasks under way. */

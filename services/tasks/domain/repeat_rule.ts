@@ -29,23 +29,23 @@ export const DEFAULT_CATCH_UP_WINDOW_MS: number = DAY_MS;
 /** How a task repeats, as a client says it; null is as good as absent. */
 export interface RepeatInput {
   /** How far apart its slots are, as ISO 8601 text. */
-  readonly interval?: string | null;
+  readonly interval?: string | null | undefined;
   /** A cron expression, not read yet. */
-  readonly cron?: string | null;
+  readonly cron?: string | null | undefined;
   /** Repetitions after the first run. */
-  readonly limit?: number | null;
+  readonly limit?: number | null | undefined;
   /** The last instant at which a run may be due, in milliseconds since the epoch. */
-  readonly until?: number | null;
+  readonly until?: number | null | undefined;
   /** What becomes of slots that passed. */
-  readonly catch_up?: RepeatRule["catchUp"] | null;
+  readonly catch_up?: RepeatRule["catchUp"] | null | undefined;
   /** How old a slot may be to be caught up, in milliseconds. */
-  readonly catch_up_window?: number | null;
+  readonly catch_up_window?: number | null | undefined;
   /** By how much chance may delay a run, in milliseconds. */
-  readonly jitter?: number | null;
+  readonly jitter?: number | null | undefined;
   /** Whether the same task runs again. */
-  readonly mode?: RepeatRule["mode"] | null;
+  readonly mode?: RepeatRule["mode"] | null | undefined;
   /** Whether a run that failed for good ends the schedule. */
-  readonly on_failure?: RepeatRule["onFailure"] | null;
+  readonly on_failure?: RepeatRule["onFailure"] | null | undefined;
 }
 
 /** Any form of duration, read as its one ISO 8601 text. */
@@ -245,9 +245,9 @@ export function showRepeat(
 ): Readonly<Record<string, unknown>> {
   const { interval, cron, limit, untilMs } = rule;
   return {
-    ...(interval === undefined ? {} : { interval }),
-    ...(cron === undefined ? {} : { cron }),
-    ...(limit === undefined ? {} : { limit }),
+    interval,
+    cron,
+    limit,
     ...(untilMs === undefined ? {} : { until: utcTime(untilMs) }),
     catch_up: rule.catchUp,
     catch_up_window: shown(rule.catchUpWindowMs),

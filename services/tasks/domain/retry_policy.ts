@@ -30,9 +30,9 @@ export interface Failure {
   /** The error's code, such as `timed_out`. */
   readonly code: string;
   /** The status of the answer, when there was one. */
-  readonly httpStatus?: number;
+  readonly httpStatus?: number | undefined;
   /** Whether the worker said that another try is useless. */
-  readonly isFinal?: boolean;
+  readonly isFinal?: boolean | undefined;
 }
 
 /**
@@ -142,7 +142,7 @@ export interface NextRetryOptions {
   /** Why it failed. */
   readonly failure: Failure;
   /** How long the worker asked to be left alone, as with `Retry-After`. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
   /** Gives a number from 0 to before 1. */
   readonly random: () => number;
 }

@@ -9,7 +9,7 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import { DEFAULT_RETRY_POLICY, parseRetryPolicy } from "./retry_schema.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 import { parseTiming, type Schedule, type Timing } from "./schedule.ts";
-import type { TaskDefinition } from "./task.ts";
+import type { RepeatRule, TaskDefinition } from "./task.ts";
 import type { TaskRules } from "./task_event.ts";
 import type { WorkerDefinition, WorkerJob } from "./records.ts";
 
@@ -30,7 +30,7 @@ export interface RulesOptions {
    *
    * @default {for ever}
    */
-  readonly retentionMs?: number;
+  readonly retentionMs?: number | undefined;
 }
 
 /** What of a task its rules depend on. */
@@ -60,10 +60,10 @@ export function rulesOf(
   const schedule = scheduleOf(task, cache);
   return {
     retry: retryOf(firstGiven([task.retry, job?.retry, worker.retry]), cache),
-    ...(schedule === undefined ? {} : { schedule }),
+    schedule,
     timeoutMs: task.timeoutMs ?? job?.timeoutMs ?? worker.timeoutMs,
     maxLost: worker.maxLost,
-    ...(retentionMs === undefined ? {} : { retentionMs }),
+    retentionMs,
   };
 }
 
@@ -128,13 +128,13 @@ function scheduleOf(
   const { untilMs, limit } = repeat;
   return {
     timing: timingOf(repeat, { timezone, cache }),
-    ...(untilMs === undefined ? {} : { untilMs }),
-    ...(limit === undefined ? {} : { limit }),
+    untilMs,
+    limit,
   };
 }
 
 function timingOf(
-  { interval, cron }: { readonly interval?: string; readonly cron?: string },
+  { interval, cron }: Pick<RepeatRule, "interval" | "cron">,
   { timezone, cache }: { readonly timezone: string; readonly cache: RuleCache },
 ): Timing {
   const text = JSON.stringify([interval, cron, timezone]);

@@ -42,7 +42,7 @@ export type TimingOutcome =
   | {
     readonly kind: "invalid";
     /** The field that is wrong; none when the choice between them is. */
-    readonly field?: "interval" | "cron";
+    readonly field?: "interval" | "cron" | undefined;
     /** The code of the problem. */
     readonly code: "invalid" | "bad_cron" | "never_fires";
     /** What is wrong, as a message for the client. */
@@ -181,9 +181,9 @@ export interface Schedule {
   /** What makes the task repeat. */
   readonly timing: Timing;
   /** The last instant at which a run may be due; no end when absent. */
-  readonly untilMs?: number;
+  readonly untilMs?: number | undefined;
   /** Most runs after the first one; no bound when absent. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /** The circumstances in which a schedule is asked. */
@@ -194,7 +194,7 @@ export interface ScheduleFrame extends Grid {
    *
    * @default {0}
    */
-  readonly runs?: number;
+  readonly runs?: number | undefined;
 }
 
 /** Options of {@linkcode nextOccurrence}. */

@@ -67,13 +67,13 @@ export interface TaskDefinition {
 /** How a task repeats. Exactly one of interval and cron is given. */
 export interface RepeatRule {
   /** A duration as ISO 8601 text. */
-  readonly interval?: string;
+  readonly interval?: string | undefined;
   /** A cron expression. */
-  readonly cron?: string;
+  readonly cron?: string | undefined;
   /** Most repetitions after the first run; no bound when absent. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** The last instant at which a run may be due. */
-  readonly untilMs?: number;
+  readonly untilMs?: number | undefined;
   /** What becomes of slots that passed. */
   readonly catchUp: "one" | "all" | "none";
   /** How old a slot may be to be run in the mode "all". */
@@ -186,9 +186,9 @@ export interface TaskError {
   /** A sentence for people. */
   readonly message: string;
   /** What else the worker said, as JSON text. */
-  readonly detailJson?: string;
+  readonly detailJson?: string | undefined;
   /** The status of the worker's answer. */
-  readonly httpStatus?: number;
+  readonly httpStatus?: number | undefined;
   /** When. */
   readonly atMs: number;
 }
@@ -203,7 +203,7 @@ export interface Attempt {
    * The start of the server that makes the push call; absent when a worker
    * holds the lease. Of another start the attempt is lost.
    */
-  readonly bootId?: string;
+  readonly bootId?: string | undefined;
   /** When it began. */
   readonly startedAtMs: number;
   /** When the lease ends unless it is extended. */
@@ -211,13 +211,13 @@ export interface Attempt {
   /** When the attempt fails with `timed_out`, extended or not. */
   readonly deadlineMs: number;
   /** When its worker last gave a sign of life; absent when it has not. */
-  readonly seenAtMs?: number;
+  readonly seenAtMs?: number | undefined;
   /** By how much a heartbeat extends it unless it says so. */
   readonly leaseMs: number;
   /** The worker's name for the process that has it. */
-  readonly instance?: string;
+  readonly instance?: string | undefined;
   /** What the worker last said of its progress, as JSON text. */
-  readonly progressJson?: string;
+  readonly progressJson?: string | undefined;
   /** The last record of progress in the history; absent before the first. */
   readonly progressNoted?: {
     /** How long after the beginning of the attempt, which a clock that is set takes with it. */

@@ -142,13 +142,13 @@ export interface TaskRules {
   /** The retry policy in force. */
   readonly retry: RetryPolicy;
   /** The schedule in force, if the task repeats. */
-  readonly schedule?: Schedule;
+  readonly schedule?: Schedule | undefined;
   /** How long an attempt may take. */
   readonly timeoutMs: number;
   /** Lost attempts in a row after which one counts as a failure. */
   readonly maxLost: number;
   /** How long a task is kept after its end; for ever when absent. */
-  readonly retentionMs?: number;
+  readonly retentionMs?: number | undefined;
 }
 
 /** The circumstances of an event. */
@@ -166,7 +166,7 @@ export interface EventContext {
    *
    * @default {no bound}
    */
-  readonly spawnRoom?: number;
+  readonly spawnRoom?: number | undefined;
 }
 
 /** What comes of an event. */

@@ -49,7 +49,7 @@ interface Shown {
   /** Its JSON Schema. */
   readonly shown: JsonSchema;
   /** Its value in the example of documents. */
-  readonly example?: JsonValue;
+  readonly example?: JsonValue | undefined;
 }
 
 /** A field that clients decide and that is kept. */
@@ -64,7 +64,7 @@ interface Kept<Key extends keyof TaskDefinition, Input> extends Shown {
    * The value as a client would write it. Fields that have this are checked
    * when they change, and left alone when they are sent back as they are.
    */
-  readonly asWritten?: (task: Task) => unknown;
+  readonly asWritten?: ((task: Task) => unknown) | undefined;
 }
 
 /** A field that is kept as it is read; null resets it. */

@@ -28,17 +28,17 @@ export interface DurationOptions {
    * What a plain number counts.
    * @default {"seconds"}
    */
-  readonly numberUnit?: "seconds" | "milliseconds";
+  readonly numberUnit?: "seconds" | "milliseconds" | undefined;
   /**
    * The shortest, in milliseconds; months count with their average length.
    * @default {0}
    */
-  readonly minimumMs?: number;
+  readonly minimumMs?: number | undefined;
   /**
    * The longest, in milliseconds.
    * @default a hundred years
    */
-  readonly maximumMs?: number;
+  readonly maximumMs?: number | undefined;
 }
 
 const UNITS = [

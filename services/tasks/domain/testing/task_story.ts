@@ -73,25 +73,25 @@ export interface TaskStoryOptions {
    *
    * @default {nothing}
    */
-  readonly definition?: Partial<TaskDefinition>;
+  readonly definition?: Partial<TaskDefinition> | undefined;
   /**
    * What differs from a task that is made at {@linkcode NOON_MS}.
    *
    * @default {nothing}
    */
-  readonly made?: Partial<NewTaskOptions>;
+  readonly made?: Partial<NewTaskOptions> | undefined;
   /**
    * How long tasks are kept after their end.
    *
    * @default {for ever}
    */
-  readonly retentionMs?: number;
+  readonly retentionMs?: number | undefined;
   /**
    * Gives a number from 0 to before 1.
    *
    * @default {always 0}
    */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 /** The outcome of an event that changes the task. */
@@ -125,7 +125,7 @@ export class TaskStory {
       createdBy: OWNER,
       isBlocked: false,
       rules: this.rules(definition),
-      ...(random === undefined ? {} : { random }),
+      random,
       ...made,
     });
     this.task = freeze(task);
@@ -137,7 +137,7 @@ export class TaskStory {
     const { retentionMs } = this.#options;
     return rulesOf(definition, this.worker, {
       cache: this.#cache,
-      ...(retentionMs === undefined ? {} : { retentionMs }),
+      retentionMs,
     });
   }
 

@@ -52,7 +52,7 @@ export interface EndOptions {
    *
    * @default {no message}
    */
-  readonly message?: string;
+  readonly message?: string | undefined;
 }
 
 /** Ends a task that has no attempt under way. */
@@ -89,7 +89,7 @@ export interface SettleDateOptions {
    *
    * @default {true}
    */
-  readonly countsMissed?: boolean;
+  readonly countsMissed?: boolean | undefined;
 }
 
 /**

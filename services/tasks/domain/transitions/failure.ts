@@ -98,7 +98,7 @@ export function failAttempt(
     failedAtMs: nowMs,
     firstTriedAtMs: task.firstTriedAtMs ?? attempt.startedAtMs,
     failure: failed.failure,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    retryAfterMs,
     random,
   });
   return decision.kind === "stop"
@@ -139,8 +139,8 @@ function errorOf(failed: FailedAttempt, atMs: number): TaskError {
   return {
     code,
     message,
-    ...(detailJson === undefined ? {} : { detailJson }),
-    ...(httpStatus === undefined ? {} : { httpStatus }),
+    detailJson,
+    httpStatus,
     atMs,
   };
 }

@@ -226,6 +226,8 @@ Deno.test("lose() counts as a failure when it happens too often in a row", () =>
   assertEquals(task.error, {
     code: "worker_lost",
     message: "gone, for the 4th time in a row",
+    detailJson: undefined,
+    httpStatus: undefined,
     atMs: NOON_MS,
   });
 });

@@ -26,7 +26,7 @@ export interface LeaseClaim {
    *
    * @default {none: an attempt that has ended takes nothing more}
    */
-  readonly outcome?: SettledAttempt["outcome"];
+  readonly outcome?: SettledAttempt["outcome"] | undefined;
 }
 
 /**
@@ -250,7 +250,7 @@ export function release(
     const note: Note = {
       type: "released",
       ...(delayMs > 0 ? { nextDateMs: released.dateMs } : {}),
-      ...(reason === undefined ? {} : { message: reason }),
+      message: reason,
     };
     const notes = [attemptNote(attempt, note)];
     return changed(task, { task: released, notes }, context);

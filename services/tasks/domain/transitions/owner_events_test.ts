@@ -38,7 +38,11 @@ Deno.test("pause() keeps a task from being found, and resume() puts it back", ()
   });
   story.happens({ kind: "pause" });
   assertEquals([story.task.pausedFrom, story.task.isDue], ["waiting", false]);
-  assertEquals(placementOf(story.task), {});
+  assertEquals(placementOf(story.task), {
+    rank: undefined,
+    wakeAtMs: undefined,
+    liveKey: undefined,
+  });
   assertEquals(story.types({ kind: "resume" }), ["resumed", "due"]);
   assertEquals([story.task.status, story.task.pausedFrom !== undefined], [
     "waiting",

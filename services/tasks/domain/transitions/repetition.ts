@@ -67,7 +67,7 @@ export interface PendingSlotOptions {
    *
    * @default {true}
    */
-  readonly countsMissed?: boolean;
+  readonly countsMissed?: boolean | undefined;
 }
 
 /**
@@ -221,7 +221,7 @@ export interface NextSlot {
    *
    * @default {as `dateOfSlot` has it}
    */
-  readonly dateMs?: number;
+  readonly dateMs?: number | undefined;
   /** Slots that are passed over. */
   readonly missed: number;
   /**
@@ -229,7 +229,7 @@ export interface NextSlot {
    *
    * @default {none has come}
    */
-  readonly lateMs?: number;
+  readonly lateMs?: number | undefined;
 }
 
 /** Options of {@linkcode slotAfterRun}. */
@@ -241,7 +241,7 @@ export interface SlotAfterRunOptions {
    *
    * @default {true}
    */
-  readonly countsMissed?: boolean;
+  readonly countsMissed?: boolean | undefined;
 }
 
 /** Finds what follows a run that has just ended. */

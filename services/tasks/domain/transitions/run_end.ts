@@ -164,6 +164,6 @@ function noteOf(attempt: Attempt, event: EventOf<"complete">): Note {
     ...(resultJson === undefined
       ? {}
       : { resultPreview: previewOf(resultJson) }),
-    ...(http === undefined ? {} : { http }),
+    http,
   });
 }

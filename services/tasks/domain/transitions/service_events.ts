@@ -159,7 +159,7 @@ export function callback(
   const note: Note = {
     type: isSent ? "callback_sent" : "callback_failed",
     message,
-    ...(http === undefined ? {} : { http }),
+    http,
   };
   return changed(task, { task, notes: [note] }, context);
 }

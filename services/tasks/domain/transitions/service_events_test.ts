@@ -143,9 +143,9 @@ Deno.test("callback() keeps what became of the call and leaves the task", () => 
     isSent: false,
     message: "given up",
   });
-  assertEquals([failed?.type, "http" in (failed ?? {})], [
+  assertEquals([failed?.type, failed?.http], [
     "callback_failed",
-    false,
+    undefined,
   ]);
   const { version, updatedAtMs: _, ...after } = story.task;
   assertEquals(after, before);

@@ -87,14 +87,14 @@ function attemptOf(
   return {
     id: `lse_${task.id.slice(ID_PREFIX_LENGTH)}_${task.fence + 1}`,
     tokenHash,
-    ...(bootId === undefined ? {} : { bootId }),
+    bootId,
     startedAtMs: nowMs,
     expiresAtMs: bootId === undefined
       ? Math.min(nowMs + leaseMs, deadlineMs)
       : deadlineMs + CALL_SLACK_MS,
     deadlineMs,
     leaseMs,
-    ...(instance === undefined ? {} : { instance }),
+    instance,
   };
 }
 

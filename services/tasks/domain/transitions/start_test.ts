@@ -17,6 +17,7 @@ Deno.test("start() gives a lease that is bound to the fence and ends", () => {
   assertEquals(attempt, {
     id: "lse_0123456789abcdefghjkmnpqrs_1",
     tokenHash: "hash",
+    bootId: undefined,
     startedAtMs: story.nowMs,
     expiresAtMs: story.nowMs + 30_000,
     deadlineMs: story.nowMs + 60_000,

@@ -36,13 +36,13 @@ export interface Step {
    *
    * @default {the run before the event}
    */
-  readonly run?: number;
+  readonly run?: number | undefined;
   /**
    * Slots for which a task of its own is to be made.
    *
    * @default {[]}
    */
-  readonly spawnSlotsMs?: readonly number[];
+  readonly spawnSlotsMs?: readonly number[] | undefined;
 }
 
 /** Nothing happens, and that is right. */

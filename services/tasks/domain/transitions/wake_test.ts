@@ -363,6 +363,8 @@ Deno.test("wake() fails an attempt at its deadline, extended or not", () => {
   assertEquals(task.error, {
     code: "timed_out",
     message: "the attempt took longer than 60000 ms",
+    detailJson: undefined,
+    httpStatus: undefined,
     atMs: story.nowMs,
   });
   assertEquals(story.outcome({ kind: "complete", lease }).kind, "refused");
@@ -441,7 +443,11 @@ Deno.test("wake() takes a task back that is not due any more since the clock was
     "the clock was set back",
   ]);
   assertEquals([story.task.status, story.task.dateMs], ["scheduled", NOON_MS]);
-  assertEquals(placementOf(story.task), { wakeAtMs: NOON_MS });
+  assertEquals(placementOf(story.task), {
+    rank: undefined,
+    wakeAtMs: NOON_MS,
+    liveKey: undefined,
+  });
   story.nowMs += HOUR_MS;
   story.happens({ kind: "wake" });
   assertEquals(story.outcome(START).kind, "changed");

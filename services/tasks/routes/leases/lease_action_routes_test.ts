@@ -133,6 +133,7 @@ Deno.test("POST /v1/leases/:id/fail leaves it to the policy what follows", async
     code: "mailbox_full",
     message: "full",
     detailJson: '{"at":1}',
+    httpStatus: undefined,
     atMs: api.clock.nowMs(),
   });
   await api.clock.advanceAsync(61_000);

@@ -131,12 +131,12 @@ export interface DefineOptions {
    * The task as it was.
    * @default there is none yet
    */
-  readonly task?: Task;
+  readonly task?: Task | undefined;
   /**
    * Whether the task has ended and is let live again, now unless a date is given.
    * @default {false}
    */
-  readonly isReopened?: boolean;
+  readonly isReopened?: boolean | undefined;
   /** The data that was given as JSON text, which may take a while to be written. */
   readonly dataJson: string | undefined;
   /** The task's worker. */

@@ -139,10 +139,10 @@ async function factsOf(task: Task, engine: Engine): Promise<ExplainFacts> {
     worker,
     ...(seen === undefined ? {} : { workerSeenAtMs: seen.lastSeenAtMs }),
     running,
-    ...(nextSlotMs === undefined ? {} : { nextSlotMs }),
+    nextSlotMs,
     waitsFor: verdict.kind === "waits" ? verdict.for : [],
     ...(concurrency === null ? {} : { planConcurrency: concurrency }),
-    ...(ahead === undefined ? {} : { ahead }),
+    ahead,
   };
 }
 

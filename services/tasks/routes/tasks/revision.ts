@@ -190,7 +190,7 @@ export async function reviseTask(
     kind: "update",
     definition,
     changes,
-    ...(dateMs === undefined ? {} : { dateMs }),
+    dateMs,
   };
   return withStatus(task, { input, wish, update, definition, worker });
 }

@@ -59,12 +59,12 @@ export interface TaskAnswerOptions {
    * The status of the answer.
    * @default {200}
    */
-  readonly status?: number;
+  readonly status?: number | undefined;
   /**
    * Whether the answer tells where the task is.
    * @default {false}
    */
-  readonly hasLocation?: boolean;
+  readonly hasLocation?: boolean | undefined;
 }
 
 /** The answer that shows a task, with its version as entity tag. */

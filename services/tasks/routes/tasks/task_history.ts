@@ -183,9 +183,9 @@ async function readHistory(
     taskId: task.id,
     order,
     limit,
-    ...(types === undefined ? {} : { types }),
-    ...(run === undefined ? {} : { run }),
-    ...(afterSeq === undefined ? {} : { afterSeq }),
+    types,
+    run,
+    afterSeq,
   });
   const next = page.nextAfterSeq === undefined
     ? undefined
@@ -257,7 +257,7 @@ async function listAttempts(
     types: ["started"],
     order,
     limit,
-    ...(afterSeq === undefined ? {} : { afterSeq }),
+    afterSeq,
   });
   const pairs = await attemptPairs(store, {
     tenantId,
@@ -297,6 +297,6 @@ function runningAttempt({ attempt, run }: Task): readonly AttemptStart[] {
     attempt: id,
     run,
     atMs,
-    ...(instance === undefined ? {} : { instance }),
+    instance,
   }];
 }

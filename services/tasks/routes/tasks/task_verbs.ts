@@ -125,7 +125,7 @@ interface Verb {
   readonly summary: string;
   readonly description: string;
   /** @default `wrong_state` alone */
-  readonly problems?: readonly ProblemCode[];
+  readonly problems?: readonly ProblemCode[] | undefined;
 }
 
 const VERBS: readonly Verb[] = [
@@ -189,7 +189,7 @@ export function taskVerbRoutes(parts: TasksParts): readonly AnyRoute[] {
         const reason = call.body?.reason ?? undefined;
         return applyVerb(parts, call, {
           kind: "cancel",
-          ...(reason === undefined ? {} : { reason }),
+          reason,
         });
       },
     }),

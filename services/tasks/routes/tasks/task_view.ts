@@ -25,7 +25,7 @@ export interface TaskViewOptions {
    * Takes long data and results as they are kept, without reading them.
    * @default they are read
    */
-  readonly embedded?: EmbeddedJson;
+  readonly embedded?: EmbeddedJson | undefined;
   /**
    * The task's data where it is at hand already, which saves reading its text.
    * @default it is read, or embedded
@@ -35,7 +35,7 @@ export interface TaskViewOptions {
    * The next dates of a task that repeats, in milliseconds since the epoch.
    * @default they are not told
    */
-  readonly nextMs?: readonly number[];
+  readonly nextMs?: readonly number[] | undefined;
 }
 
 /** A task as the API shows it: times in RFC 3339, durations in ISO 8601 or milliseconds. */
@@ -124,9 +124,7 @@ export function viewError(error: TaskError): Readonly<Record<string, unknown>> {
     ...(error.detailJson === undefined
       ? {}
       : { detail: JSON.parse(error.detailJson) }),
-    ...(error.httpStatus === undefined
-      ? {}
-      : { http_status: error.httpStatus }),
+    http_status: error.httpStatus,
     at: utcTime(error.atMs),
   };
 }
