@@ -43,15 +43,14 @@ export function dependencyRefusal(
   return judgeDependencies(definition, states).kind === "ready"
     ? undefined
     : `Cannot change dependencies: the task is "${status}" and does not wait ` +
-      "for any; make it anew with them";
+      "for any; create it again with them";
 }
 
 /**
- * Reports what a task must not be made to depend on, lest tasks wait for each
- * other in a circle for ever: itself, and a task that was made after it and
- * waits for others. What is older, or waits for nothing, is safe whatever else
- * changes at the same time, since a task that waits for nothing never does so
- * again.
+ * Reports dependencies that could let tasks wait for each other in a circle for
+ * ever: the task itself, and one that was created after it and waits for others.
+ * An older task, or one that waits for nothing, is safe whatever else changes at
+ * the same time, since a task that waits for nothing never waits again.
  *
  * @param states the dependencies it is to have
  */

@@ -1,5 +1,5 @@
 /**
- * How many live tasks tenants have, for plans that bound them.
+ * Counts of live tasks, for plans that limit them.
  *
  * @module
  */
@@ -9,32 +9,32 @@ import type { Clock } from "../../shared/clock.ts";
 import { isFinal, LIVE_STATUSES, type Task } from "../domain/task.ts";
 import type { Store } from "../store/store.ts";
 
-/** After how long a count is made anew, whatever was heard since. */
+/** How long a count is used before the tasks are counted again. */
 const RECOUNT_MS = 60_000;
-/** Most tenants whose counts are kept. */
+/** How many tenants have a count. */
 const MAX_TENANTS = 10_000;
 
 interface Count {
   countedAtMs: number;
-  /** Live tasks; those that are being made are not among them. */
+  /** Live tasks; without those that are being created. */
   live: number;
-  /** Tasks that are being made. */
+  /** Tasks that are being created. */
   reserved: number;
 }
 
 /** Room for new tasks, taken before they are written. */
-export interface Reservation {
-  /** How many of the wanted tasks there is room for. */
+export interface TaskRoom {
+  /** How many of the wanted tasks have room. */
   readonly granted: number;
-  /** Live tasks that there were. */
+  /** How many live tasks there are. */
   readonly used: number;
-  /** Gives the room back: the tasks are made by now and counted, or are not. */
+  /** Returns the room, once the tasks were created, and so counted, or not. */
   release(): void;
 }
 
 /**
- * Counts live tasks of tenants that have a bound: in the store at first, then by
- * what is heard of changes.
+ * Counts live tasks of tenants whose plan limits them: in the store at first, then
+ * by each change.
  */
 export class ActiveTasks {
   readonly #store: Pick<Store, "counts">;
@@ -43,7 +43,7 @@ export class ActiveTasks {
     maxEntries: MAX_TENANTS,
   });
 
-  /** Counts nothing yet; it has to hear of all changes from now on. */
+  /** Counts nothing yet; it has to hear of all changes from then on. */
   constructor(
     parts: { readonly store: Pick<Store, "counts">; readonly clock: Clock },
   ) {
@@ -61,11 +61,11 @@ export class ActiveTasks {
     count.live += Number(is) - Number(was);
   }
 
-  /** Takes room for as many of `wanted` new tasks as the limit allows. */
+  /** Reserves room for as many of `wanted` new tasks as the limit allows. */
   async reserve(
     tenantId: string,
     { wanted, limit }: { readonly wanted: number; readonly limit: number },
-  ): Promise<Reservation> {
+  ): Promise<TaskRoom> {
     const count = await this.#count(tenantId);
     const room = Math.max(0, limit - count.live - count.reserved);
     const granted = Math.min(wanted, room);
@@ -91,7 +91,7 @@ export class ActiveTasks {
       (sum, status) => sum + (counted[status] ?? 0),
       0,
     );
-    // Somebody else may have counted meanwhile, and has heard more since.
+    // Another request may have counted by now, and its count has changed since.
     const there = this.#counts.get(tenantId);
     if (there !== undefined) {
       if (!this.#isFresh(there, nowMs)) {

@@ -41,7 +41,7 @@ export type CreateResult =
     readonly kind: "created" | "found";
     /** The task. */
     readonly task: Task;
-    /** What was asked for; its data is the task's when it was created. */
+    /** The request; the task has its data when it was created. */
     readonly request: CreateRequest;
   }
   | CreateRefusal;
@@ -427,7 +427,7 @@ function resultOf(placement: Placement): CreateResult {
   return { kind: isNew ? "created" : "found", task, request };
 }
 
-/** What is settled, with the outcome of the requests that are not. */
+/** The results, with the outcome of the requests that have none. */
 function merged(
   results: readonly (CreateResult | undefined)[],
   outcome: CreateOutcome,

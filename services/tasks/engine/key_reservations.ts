@@ -1,6 +1,6 @@
 /**
- * What becomes of tasks that are to be created, with regard to their keys: a new
- * task, the live one that has the key already, or that one with new values.
+ * Reserves keys for tasks that are to be created: for a new task, for the live one
+ * that has the key already, or for that one with new values.
  *
  * @module
  */
@@ -227,7 +227,7 @@ export class KeyReservations {
           next: definition,
           workerNames: { from: worker.name, to: worker.name },
         }),
-        ...(dateMs === undefined ? {} : { dateMs }),
+        dateMs,
       }],
       definition,
       worker,

@@ -151,6 +151,16 @@ export function tenantOf(call: Pick<CallContext, "tenant">): Tenant {
 }
 
 /**
+ * The limits of the tenant's plan, for routes of tenants' hosts.
+ *
+ * @throws {TypeError} when there are none: the route is of another host
+ */
+export function limitsOf(call: Pick<CallContext, "limits">): PlanLimits {
+  if (call.limits !== undefined) return call.limits;
+  throw new TypeError("Cannot tell the limits: the route is not of a tenant");
+}
+
+/**
  * Who makes a call, for routes that are not public.
  *
  * @throws {TypeError} when nobody is known: the route is public

@@ -254,7 +254,7 @@ export async function* runningNames(
       kind: KIND,
       tenantId: REGISTRY,
       limit: 100,
-      ...(afterId === undefined ? {} : { afterId }),
+      afterId,
     });
     for (const { text } of records) {
       // Only addingNote() writes these.

@@ -80,6 +80,8 @@ interface TargetPlan {
   readonly releaseRoom?: (() => void) | undefined;
 }
 
+type Failed = Extract<BulkResult, { readonly kind: "failed" }>;
+
 type Conflict = Extract<TransactionResult, { readonly kind: "conflict" }>;
 
 /**
@@ -115,7 +117,7 @@ export async function runPortion(
 ): Promise<BulkState | undefined> {
   const { store, clock } = engine.parts;
   const page = await readPage(store, { order, progress, from });
-  // Why tasks cannot be written, as their commit told.
+  // Tasks that a commit refused.
   const refused = new Map<string, BulkResult>();
   let { targets } = page;
   for (let failures = 0;;) {
@@ -154,7 +156,7 @@ export async function runPortion(
     const isLast = ++failures === MAX_TRIES;
     if (busy === undefined) {
       if (isLast) {
-        for (const one of targets) refused.set(one.id, tooFast(one));
+        for (const one of targets) refused.set(one.id, failed(one, "changing"));
       }
     } else if (!isLast) {
       const { retryAfterMs } = busy;
@@ -163,7 +165,7 @@ export async function runPortion(
       });
     } else if (inSameCommit !== undefined) throw busy;
     else {
-      return stateAfter(page.targets.map(overloaded), {
+      return stateAfter(page.targets.map((one) => failed(one, "busy")), {
         progress,
         order,
         next: page.next,
@@ -203,7 +205,7 @@ async function readPage(
     sort: "created_at",
     order: "asc",
     limit: size,
-    ...(from.after === undefined ? {} : { after: from.after }),
+    after: from.after,
   });
   const meant = page.tasks.filter((task) => task.createdAtMs <= orderedAtMs);
   const isEnd = page.next === undefined || meant.length < page.tasks.length;
@@ -234,7 +236,7 @@ function behind(
   if (from.kind === "ids") {
     return { kind: "ids", index: from.index + targets.length };
   }
-  // As it was read with the page; by now it may be gone.
+  // As it was read with the page; it may have been removed since.
   const last = page.targets[targets.length - 1]?.task;
   return last === undefined ? from : {
     kind: "filter",
@@ -277,7 +279,7 @@ async function planAll(
         ? unwritten(
           wasThere && order.action === "delete"
             ? { kind: "unchanged" }
-            : missing(target),
+            : failed(target, "missing"),
         )
         : order.action === "delete"
         ? await planDeletion(engine, order, target.task)
@@ -328,7 +330,7 @@ async function planEvent(
   };
 }
 
-/** Why a task cannot become live again, as far as can be told beforehand. */
+/** Why a task cannot become live again, as far as is known before the commit. */
 async function revivalRefusal(
   { workers, store }: Engine["parts"],
   { task, keys }: { readonly task: Task; readonly keys: Set<string> },
@@ -342,7 +344,7 @@ async function revivalRefusal(
   const isTaken = keys.has(name) ||
     await store.taskByKey({ tenantId, workerId, key }) !== undefined;
   keys.add(name);
-  return isTaken ? keyTaken(task) : undefined;
+  return isTaken ? failed(task, "key") : undefined;
 }
 
 /** Why a task could not be written; undefined when another try may do it. */
@@ -352,13 +354,13 @@ function refusalOf(
     readonly plans: readonly TargetPlan[];
     readonly targets: readonly Target[];
   },
-): Extract<BulkResult, { readonly kind: "failed" }> | undefined {
+): Failed | undefined {
   let end = 0;
   const index = plans.findIndex(({ writes }) => (end += writes.length) > write);
   const task = targets[index]?.task;
   if (task === undefined || !isFinal(task.status)) return undefined;
   if (reason === "missing") return orphaned(task);
-  return reason === "key" ? keyTaken(task) : undefined;
+  return reason === "key" ? failed(task, "key") : undefined;
 }
 
 function resultOf(settled: Settled): BulkResult {
@@ -379,46 +381,30 @@ function unwritten(result: BulkResult): TargetPlan {
   return { result, writes: [] };
 }
 
-type Failed = Extract<BulkResult, { readonly kind: "failed" }>;
+/** Why an action fails for a task: the code for programs, the text for people. */
+const FAILURES = {
+  missing: ["not_found", "Cannot find task: there is none with this id"],
+  key: [
+    "key_conflict",
+    "Cannot let the task live again: another live one of the worker has its " +
+    "key by now",
+  ],
+  changing: ["overloaded", "Cannot change task: it changes too fast"],
+  busy: [
+    "overloaded",
+    "Cannot change task: too much waits to be written already",
+  ],
+} as const;
 
-function missing({ id }: Target): Failed {
-  return {
-    kind: "failed",
-    id,
-    code: "not_found",
-    detail: "Cannot find task: there is none with this id",
-  };
+function failed(
+  { id }: Pick<Target, "id">,
+  reason: keyof typeof FAILURES,
+): Failed {
+  const [code, detail] = FAILURES[reason];
+  return { kind: "failed", id, code, detail };
 }
 
 function orphaned(task: Task): Failed {
   const detail = removedWorker(task);
   return { kind: "failed", id: task.id, code: "unknown_worker", detail };
-}
-
-function keyTaken({ id }: Task): Failed {
-  return {
-    kind: "failed",
-    id,
-    code: "key_conflict",
-    detail: "Cannot let the task live again: another live one of the worker " +
-      "has its key by now",
-  };
-}
-
-function tooFast({ id }: Target): Failed {
-  return {
-    kind: "failed",
-    id,
-    code: "overloaded",
-    detail: "Cannot change task: it changes too fast",
-  };
-}
-
-function overloaded({ id }: Target): Failed {
-  return {
-    kind: "failed",
-    id,
-    code: "overloaded",
-    detail: "Cannot change task: too much waits to be written already",
-  };
 }

@@ -16,7 +16,7 @@ import { isRefusal } from "../../engine/creation.ts";
 import type { CreateRequest } from "../../engine/key_reservations.ts";
 import { callbackRefusal } from "../../http/call_address.ts";
 import type { Answer } from "../../http/answer.ts";
-import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { type Call, callerOf, limitsOf, tenantOf } from "../../http/call.ts";
 import { jsonTextOf } from "../../http/json_writer.ts";
 import type { ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
@@ -191,7 +191,7 @@ async function createBatch(
   const { engine, targets } = parts;
   const { atomic: isAtomic, tasks } = call.body;
   const tenant = tenantOf(call);
-  const { batchSize } = await engine.parts.limitsOf(tenant.id);
+  const { batchSize } = limitsOf(call);
   if (tasks.length > batchSize) return tooManyTasks(batchSize);
   call.charge(tasks.length);
   const read: ReadTask[] = [];
