@@ -18,7 +18,6 @@ import { type AllowList, parseAllowList } from "./delivery/allow_list.ts";
 import { type MasterKeys, openMasterKeys } from "./secrets/master_keys.ts";
 import { settingFaults } from "./setting_faults.ts";
 import type { TasksSettings } from "./settings.ts";
-import type { ServeOptions, ServeTls } from "./wiring.ts";
 
 /** The files of the process, as far as the service touches them. */
 export interface Files {
@@ -30,26 +29,36 @@ export interface Files {
   readonly makeFolder: (path: string) => Promise<void>;
 }
 
-/** The parts that settings name. */
-export type NamedParts = Pick<
-  ServeOptions,
-  "masterKeys" | "plans" | "parsed" | "tokens" | "identityProvider"
->;
+/** The parts of the service that settings alone determine. */
+export interface Configuration {
+  /** Seals secrets; without it no secrets are kept. */
+  readonly masterKeys: MasterKeys | undefined;
+  /** Plans and prices. */
+  readonly plans: PlanBook;
+  /** Proxies whose `X-Forwarded-…` headers count. */
+  readonly trustedProxies: readonly Network[];
+  /** What push calls may reach although it is not public. */
+  readonly allowList: AllowList;
+  /** Verifies the tokens of people; absent when there is no identity provider. */
+  readonly tokens: JwtVerifier | undefined;
+  /** The identity provider's management API; absent when none is set. */
+  readonly identityProvider: IdentityProvider | undefined;
+}
 
-/** The outcome of reading them. */
-export type NamedPartsOutcome =
-  | { readonly kind: "ok"; readonly parts: NamedParts }
+/** The outcome of reading the configuration. */
+export type ConfigurationOutcome =
+  | { readonly kind: "ok"; readonly configuration: Configuration }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
-/** Reads and makes what the settings name; tells everything that is wrong at once. */
-export async function readParts(
+/** Reads and makes what the settings name; reports all problems at once. */
+export async function readConfiguration(
   settings: TasksSettings,
   tools: {
     readonly files: Files;
     readonly clock: Clock;
     readonly logger: Logger;
   },
-): Promise<NamedPartsOutcome> {
+): Promise<ConfigurationOutcome> {
   const problems: string[] = [];
   const trustedProxies = networksOf(settings.trustedProxies, problems);
   const allowList = allowListOf(settings.pushAllow, problems);
@@ -62,10 +71,11 @@ export async function readParts(
   if (problems.length > 0) return { kind: "invalid", problems };
   return {
     kind: "ok",
-    parts: {
+    configuration: {
       masterKeys,
       plans: plans ?? new PlanBook(),
-      parsed: { trustedProxies, allowList },
+      trustedProxies,
+      allowList,
       tokens: tokensOf(settings, tools),
       identityProvider: providerOf(settings, tools.clock),
     },
@@ -184,6 +194,16 @@ function providerOf(
   });
 }
 
+/** A certificate that may change. */
+export interface Certificate {
+  /** The chain and the key as PEM. */
+  readonly certificate: () => { readonly cert: string; readonly key: string };
+  /** Reads them again; tells whether they have changed. */
+  readonly reload: () => Promise<boolean>;
+  /** When the certificate ends; only of one that can be used. */
+  readonly notAfter: () => Date;
+}
+
 /** Where a certificate is. */
 export interface CertificateFiles {
   /** The chain as PEM. */
@@ -203,7 +223,7 @@ export interface CertificateFiles {
  */
 export async function openCertificate(
   files: CertificateFiles,
-): Promise<ServeTls> {
+): Promise<Certificate> {
   let current = await readBoth(files);
   return {
     certificate: () => current,

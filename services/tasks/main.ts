@@ -17,7 +17,11 @@ import { describeError } from "../shared/settled.ts";
 import { processSignals } from "../shared/lifecycle.ts";
 import { stderrWriter } from "../shared/stderr_writer.ts";
 import { WaitMetrics } from "./http/wait_metrics.ts";
-import { openCertificate, processFiles, readParts } from "./configuration.ts";
+import {
+  openCertificate,
+  processFiles,
+  readConfiguration,
+} from "./configuration.ts";
 import { runBackup, runCheck, runRestore } from "./cli/data_commands.ts";
 import { postJson, runTenant } from "./cli/tenant.ts";
 import { runPreview } from "./cli/preview.ts";
@@ -132,15 +136,16 @@ async function serveWith(
     { clock: systemClock },
   );
   await processFiles.makeFolder(settings.dataDir);
-  const named = await readParts(settings, {
+  const read = await readConfiguration(settings, {
     files: processFiles,
     clock: systemClock,
     logger,
   });
-  if (named.kind === "invalid") {
-    for (const problem of named.problems) io.err(problem);
+  if (read.kind === "invalid") {
+    for (const problem of read.problems) io.err(problem);
     return 1;
   }
+  const { configuration } = read;
   const waits = new WaitMetrics();
   const tls = settings.tlsCertFile === "" ? undefined : await openCertificate({
     certFile: settings.tlsCertFile,
@@ -149,7 +154,7 @@ async function serveWith(
     logger,
   });
   const outcome = await serve(settings, {
-    ...named.parts,
+    ...configuration,
     waits,
     store: createSqliteStore({
       onWritten: (tenantId, waitedMs) => waits.noteCommit(tenantId, waitedMs),
@@ -158,7 +163,7 @@ async function serveWith(
       maxQueuedRows: settings.maxQueuedWrites,
       clock: systemClock,
       logger,
-      proofKeys: named.parts.masterKeys?.proofKeys() ?? [],
+      proofKeys: configuration.masterKeys?.proofKeys() ?? [],
       startThread: (name) => startThreadOf(import.meta.url, name),
     }),
     tls,

@@ -17,13 +17,7 @@ import type { StopOutcome } from "../shared/stopper.ts";
 import { Authenticator } from "./access/authenticator.ts";
 import { CredentialCache, type KeyCredential } from "./access/credential.ts";
 import { digestOf } from "./access/credential_token.ts";
-import {
-  type IdentityProvider,
-  ProviderWatch,
-} from "./access/identity_provider.ts";
-import type { JwtVerifier } from "./access/jwt.ts";
-import type { Network } from "../shared/ip_network.ts";
-import type { AllowList } from "./delivery/allow_list.ts";
+import { ProviderWatch } from "./access/identity_provider.ts";
 import { PushCaller } from "./delivery/push_call.ts";
 import { CredentialRecords } from "./engine/credential_records.ts";
 import { Delivery } from "./engine/delivery.ts";
@@ -34,7 +28,7 @@ import {
   MirrorWorker,
 } from "./engine/mirroring/mirror_worker.ts";
 import { openParts } from "./engine/parts.ts";
-import { type PlanBook, warnOfUnknownPlans } from "./engine/plan_book.ts";
+import { warnOfUnknownPlans } from "./engine/plan_book.ts";
 import { Push } from "./engine/push.ts";
 import { SecretsWorker } from "./engine/secrets_worker.ts";
 import { TenantEraser } from "./engine/tenant_removal.ts";
@@ -47,57 +41,29 @@ import { allRoutes, type AllRoutesOptions } from "./routes/all_routes.ts";
 import type { ApiParts, Readiness } from "./routes/api_parts.ts";
 import { openOperations } from "./routes/tasks/bulk_routes.ts";
 import { viewTask } from "./routes/tasks/task_view.ts";
-import type { MasterKeys } from "./secrets/master_keys.ts";
 import { settingWarnings } from "./setting_faults.ts";
 import type { TasksSettings } from "./settings.ts";
 import type { Store } from "./store/store.ts";
 import { createTaskIds } from "./store/task_id.ts";
 import type { WorkerCredential } from "./domain/records.ts";
+import type { Certificate, Configuration } from "./configuration.ts";
 
-/** What the service gets from the process it runs in. */
-export interface ServeOptions {
-  /** Keeps everything. */
+/** What the service is given besides its settings. */
+export interface ServeOptions extends Configuration {
+  /** Where everything is stored. */
   readonly store: Store;
-  /** Counts how long requests wait; the store tells it of commits. */
+  /** Counts how long requests wait; the store reports commits to it. */
   readonly waits: WaitMetrics;
-  /** What secrets are sealed with; without it there are none. */
-  readonly masterKeys: MasterKeys | undefined;
-  /** Plans and prices. */
-  readonly plans: PlanBook;
-  /** What of the settings had to be read first. */
-  readonly parsed: ParsedSettings;
-  /** Verifies the tokens of people; absent when there is no identity provider. */
-  readonly tokens: JwtVerifier | undefined;
-  /** The identity provider's management API; absent when none is set. */
-  readonly identityProvider: IdentityProvider | undefined;
   /** The certificate, when the port speaks https. */
-  readonly tls: ServeTls | undefined;
+  readonly tls: Certificate | undefined;
   /** Gives random bytes fit for keys. */
   readonly randomBytes: (length: number) => Uint8Array;
   /** Time. */
   readonly clock: Clock;
-  /** Hears of everything worth telling. */
+  /** Logs. */
   readonly logger: Logger;
   /** SIGTERM, SIGINT and SIGHUP. */
   readonly signals: SignalSource;
-}
-
-/** Settings that are lists of things with a form of their own. */
-export interface ParsedSettings {
-  /** Proxies whose words count. */
-  readonly trustedProxies: readonly Network[];
-  /** Whom push workers may be though they are not public. */
-  readonly allowList: AllowList;
-}
-
-/** A certificate that may change. */
-export interface ServeTls {
-  /** The chain and the key as PEM. */
-  readonly certificate: () => { readonly cert: string; readonly key: string };
-  /** Reads them again; tells whether they are others now. */
-  readonly reload: () => Promise<boolean>;
-  /** When the certificate ends; only of one that can be used. */
-  readonly notAfter: () => Date;
 }
 
 /** The part of the grace that push calls leave to what comes after them. */
@@ -130,7 +96,7 @@ export async function serve(
     masterKeys: options.masterKeys,
   });
   const caller = new PushCaller({
-    allowList: options.parsed.allowList,
+    allowList: options.allowList,
     allowHttp: settings.pushAllowHttp,
     clock,
   });
@@ -312,7 +278,7 @@ export async function openApi(
   settings: TasksSettings,
   options: OpenApiOptions,
 ): Promise<HttpHandler> {
-  const { clock, logger, parsed, lastUsed } = options;
+  const { clock, logger, lastUsed } = options;
   const { engine } = options.running;
   const apiKeys = new CredentialCache<KeyCredential>({ clock });
   const workerCredentials = new CredentialCache<WorkerCredential>({ clock });
@@ -324,7 +290,7 @@ export async function openApi(
     cursors: new Cursors(await cursorKey(options)),
     targets: {
       allowHttp: settings.pushAllowHttp,
-      allowList: parsed.allowList,
+      allowList: options.allowList,
     },
     apiKeys,
     workerCredentials,
@@ -348,7 +314,7 @@ export async function openApi(
     routes,
     serviceHost: settings.serviceHost,
     devFallback: settings.devTenantFallback,
-    trustedProxies: parsed.trustedProxies,
+    trustedProxies: options.trustedProxies,
     repositories: engine.parts.repositories,
     limitsOfPlan: (plan) => options.plans.plan(plan).limits,
     maxBodyBytes: settings.maxBodyBytes,

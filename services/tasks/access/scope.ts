@@ -23,7 +23,7 @@ export function allows(role: Role, needed: Role): boolean {
  * Every scope with the least role that implies it. The order is that in which
  * scopes are shown.
  */
-const LEAST_ROLE = {
+export const LEAST_ROLE = {
   "tasks:read": "viewer",
   "tasks:write": "member",
   "workers:read": "viewer",
