@@ -42,19 +42,13 @@ export function changeDataKeys(
   dataFolder: string,
   decide: (stored: WrappedKey) => readonly WrappedKey[],
 ): void {
-  const path = databasePath(dataFolder);
-  demandDatabase(dataFolder);
-  const db = openWriting(path, "full");
-  try {
-    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  withDatabase(dataFolder, (db) => {
     let after: KeyPosition | undefined = { tenant: -1, id: "" };
     while (after !== undefined) {
       after = changePage(db, { after, decide });
       if (after !== undefined) pause();
     }
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /**
@@ -68,16 +62,31 @@ export function changeProofKeys(
   dataFolder: string,
   options: SealProofsOptions,
 ): number {
-  demandDatabase(dataFolder);
+  return withDatabase(
+    dataFolder,
+    (db) => inTransaction(db, () => sealProofs(db, options)),
+  );
+}
+
+/** Changes a database that is there; opening another one to write would make it. */
+function withDatabase<Result>(
+  dataFolder: string,
+  change: (db: DatabaseSync) => Result,
+): Result {
+  const stored = openStored(dataFolder);
+  try {
+    const fault = versionFaultOf(stored);
+    if (fault !== undefined) {
+      throw new Error(`Cannot change keys in "${dataFolder}": ${fault}`);
+    }
+  } finally {
+    stored.close();
+  }
   const db = openWriting(databasePath(dataFolder), "full");
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    db.exec("BEGIN IMMEDIATE");
-    const left = sealProofs(db, options);
-    db.exec("COMMIT");
-    return left;
+    return change(db);
   } finally {
-    // What was not committed is rolled back.
     db.close();
   }
 }
@@ -85,18 +94,6 @@ export function changeProofKeys(
 /** SQLite looks only now and then whether a lock that it waits for is free. */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
-}
-
-/** Opening one to be written would make it. */
-function demandDatabase(dataFolder: string): void {
-  const db = openStored(dataFolder);
-  try {
-    const fault = versionFaultOf(db);
-    if (fault === undefined) return;
-    throw new Error(`Cannot change keys in "${dataFolder}": ${fault}`);
-  } finally {
-    db.close();
-  }
 }
 
 /** Changes the keys of a page; returns where it ended, undefined at the end. */

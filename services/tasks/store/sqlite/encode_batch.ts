@@ -8,13 +8,13 @@ import { isFinal } from "../../domain/task.ts";
 import type { Transaction, Write } from "../store.ts";
 import type { InternedIds, InternedName } from "./interned_ids.ts";
 import {
-  encodeColumns,
   type EncodedPayload,
   encodePayload,
   type EncodePayloadOptions,
   numberOfTask,
   type PayloadCache,
   type PayloadKind,
+  pushColumns,
   type StoredPayload,
 } from "./task_row.ts";
 import {
@@ -202,7 +202,7 @@ class BatchEncoder {
       expectedVersion,
     );
     values.push(n, id, tenant, next.createdAtMs);
-    values.push(...encodeColumns(next, { queueId, data, result }));
+    pushColumns(values, next, { queueId, data, result });
     values.push(data.outside, result.outside);
     const dependencies = isFinal(next.status)
       ? []

@@ -22,11 +22,12 @@ import { numberOf, Reader, type Row, textOf } from "./reader.ts";
 import { decodeBody } from "./task_body.ts";
 import {
   CHANGING_COLUMNS,
-  encodeColumns,
   numberOfTask,
   PayloadCache,
+  pushColumns,
   TaskDecoder,
 } from "./task_row.ts";
+import type { OperationValue } from "./thread_messages.ts";
 
 /** Rows that are held at once. */
 const PAGE = 500;
@@ -263,11 +264,8 @@ const TOLD_COLUMNS = CHANGING_COLUMNS.filter((column) =>
 function strayColumn(row: Row, task: Task): string | undefined {
   const nothing = { inline: null, version: null, outside: null };
   const queueId = numberOf(row, "lane");
-  const columns = encodeColumns(task, {
-    queueId,
-    data: nothing,
-    result: nothing,
-  });
+  const columns: OperationValue[] = [];
+  pushColumns(columns, task, { queueId, data: nothing, result: nothing });
   if (numberOfTask(task.id) !== row["n"]) return "n";
   if (task.createdAtMs !== row["created_ms"]) return "created_ms";
   const isOfWorker = row["lane_worker"] === task.workerId &&

@@ -1,6 +1,6 @@
 /**
- * Writes of everything but tasks: records, idempotency entries, counted use; and the
- * removal of what has expired.
+ * Writes of everything but tasks: records, idempotency entries and counted use; and
+ * the removal of histories and of what has expired.
  *
  * @module
  */
@@ -178,51 +178,100 @@ export class UsageWriter {
   }
 }
 
+/**
+ * Most records of a history that are removed together with their task; of a
+ * longer one the rest is left to sweeping.
+ */
+const MAX_REMOVED_RECORDS = 1_000;
+
+/** Removes records. What waits to be written must have been written before. */
+export class HistoryRemover {
+  readonly #lastSeq: StatementSync;
+  readonly #removeEnd: StatementSync;
+  readonly #removeBeginning: StatementSync;
+  readonly #leaveToSweeping: StatementSync;
+  readonly #holdNumber: StatementSync;
+  readonly #nextLeft: StatementSync;
+  readonly #forget: StatementSync;
+
+  /** Prepares the statements. */
+  constructor(db: DatabaseSync) {
+    this.#lastSeq = db.prepare(
+      "SELECT max(seq) AS seq FROM history WHERE n = ?",
+    );
+    this.#removeEnd = db.prepare("DELETE FROM history WHERE n = ? AND seq > ?");
+    this.#removeBeginning = db.prepare(
+      "DELETE FROM history WHERE n = ? AND seq <= ?",
+    );
+    this.#leaveToSweeping = db.prepare(
+      "INSERT OR IGNORE INTO removed_histories VALUES(?)",
+    );
+    this.#holdNumber = db.prepare(
+      "INSERT OR IGNORE INTO history VALUES(?, 1, '', '')",
+    );
+    this.#nextLeft = db.prepare("SELECT n FROM removed_histories LIMIT 1");
+    this.#forget = db.prepare("DELETE FROM removed_histories WHERE n = ?");
+  }
+
+  /** Removes the records up to `through`, that one among them. */
+  fold(n: OperationValue, through: OperationValue): void {
+    this.#removeBeginning.run(n, through);
+  }
+
+  /** Removes the history of a removed task; the rest of a long one is swept later. */
+  remove(n: OperationValue): void {
+    // From its end: while the beginning is there, no other task of that number
+    // can begin a history.
+    const last = this.#lastOf(n) ?? 0;
+    const left = Math.max(0, last - MAX_REMOVED_RECORDS);
+    this.#removeEnd.run(n, left);
+    if (left === 0 || this.#lastOf(n) === undefined) return;
+    this.#leaveToSweeping.run(n);
+    // One that was folded has no beginning.
+    this.#holdNumber.run(n);
+  }
+
+  /** Removes at most `limit` records that were left, and returns how many. */
+  sweep(limit: number): number {
+    let left = limit;
+    while (left > 0) {
+      const n = this.#nextLeft.get()?.["n"];
+      if (typeof n !== "number") break;
+      const from = Math.max(0, (this.#lastOf(n) ?? 0) - left);
+      left -= Number(this.#removeEnd.run(n, from).changes);
+      if (from === 0) this.#forget.run(n);
+    }
+    return limit - left;
+  }
+
+  #lastOf(n: OperationValue): number | undefined {
+    const seq = this.#lastSeq.get(n)?.["seq"];
+    return typeof seq === "number" ? seq : undefined;
+  }
+}
+
 /** Sweeps a database. */
 export class Sweeper {
   readonly #db: DatabaseSync;
   readonly #answers: ExpiredRows;
-  readonly #nextRemoved: StatementSync;
-  readonly #lastSeq: StatementSync;
-  readonly #removeHistory: StatementSync;
-  readonly #forget: StatementSync;
+  readonly #histories: HistoryRemover;
 
   /** A sweeper for a connection that writes. */
   constructor(db: DatabaseSync) {
     this.#db = db;
+    this.#histories = new HistoryRemover(db);
     this.#answers = new ExpiredRows(db, {
       from: "idempotency INDEXED BY idempotency_by_expiry",
       key: ["tenant", "key"],
       where: "expires_ms <= ?",
     });
-    this.#nextRemoved = db.prepare("SELECT n FROM removed_histories LIMIT 1");
-    this.#lastSeq = db.prepare(
-      "SELECT max(seq) AS seq FROM history WHERE n = ?",
-    );
-    this.#removeHistory = db.prepare(
-      "DELETE FROM history WHERE n = ? AND seq > ?",
-    );
-    this.#forget = db.prepare("DELETE FROM removed_histories WHERE n = ?");
   }
 
   /** Removes at most `limit` rows and returns how many. */
   sweep(nowMs: number, limit: number): number {
     return inTransaction(this.#db, () => {
       const answers = this.#answers.remove(nowMs, limit);
-      return answers + this.#sweepHistories(limit - answers);
+      return answers + this.#histories.sweep(limit - answers);
     });
-  }
-
-  #sweepHistories(limit: number): number {
-    let left = limit;
-    while (left > 0) {
-      const n = this.#nextRemoved.get()?.["n"];
-      if (n === undefined) break;
-      const last = Number(this.#lastSeq.get(n)?.["seq"] ?? 0);
-      const from = Math.max(0, last - left);
-      left -= Number(this.#removeHistory.run(n, from).changes);
-      if (from === 0) this.#forget.run(n);
-    }
-    return limit - left;
   }
 }

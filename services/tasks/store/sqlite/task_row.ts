@@ -15,7 +15,7 @@ import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
 import { decodeBody, encodeBody } from "./task_body.ts";
 import type { OperationValue } from "./thread_messages.ts";
 
-/** The columns that a change may set, in the order of {@linkcode encodeColumns}. */
+/** The columns that a change may set, in the order of {@linkcode pushColumns}. */
 export const CHANGING_COLUMNS = [
   "version",
   "status",
@@ -92,8 +92,8 @@ export function encodePayload(
     : { inline: null, version: task.version, outside: text };
 }
 
-/** Options of {@linkcode encodeColumns}. */
-export interface EncodeColumnsOptions {
+/** Options of {@linkcode pushColumns}. */
+export interface PushColumnsOptions {
   /** The number of its worker's queue. */
   readonly queueId: number;
   /** Where its data is stored. */
@@ -103,22 +103,22 @@ export interface EncodeColumnsOptions {
 }
 
 /**
- * The values of {@linkcode CHANGING_COLUMNS}.
+ * Adds the values of {@linkcode CHANGING_COLUMNS} to `values`.
  *
  * @throws {TypeError} when an instant is not in whole milliseconds; the database
  * would take that for a conflict
  */
-export function encodeColumns(
+export function pushColumns(
+  values: OperationValue[],
   task: Task,
-  options: EncodeColumnsOptions,
-): OperationValue[] {
-  const { data, result } = options;
+  { queueId, data, result }: PushColumnsOptions,
+): void {
   demandWholeInstants(task);
   const { rank, wakeAtMs } = placementOf(task);
-  return [
+  values.push(
     task.version,
     statusCode(task.status),
-    options.queueId,
+    queueId,
     task.group,
     task.job,
     task.key ?? null,
@@ -131,7 +131,7 @@ export function encodeColumns(
     data.version,
     result.inline,
     result.version,
-  ];
+  );
 }
 
 /** Makes tasks of rows with {@linkcode READ_COLUMNS}. */

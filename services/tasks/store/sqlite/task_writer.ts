@@ -5,6 +5,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { HistoryRemover } from "./table_writers.ts";
 import type { CountedPlace, TaskCounts } from "./task_counts.ts";
 import { CHANGING_COLUMNS } from "./task_row.ts";
 import type {
@@ -14,11 +15,12 @@ import type {
 } from "./thread_messages.ts";
 
 const IDENTITY_COLUMNS = ["n", "id", "tenant", "created_ms"] as const;
-const DATA_AT = CHANGING_COLUMNS.indexOf("data_at");
-const RESULT_AT = CHANGING_COLUMNS.indexOf("result_at");
-const STATUS = CHANGING_COLUMNS.indexOf("status");
-const QUEUE = CHANGING_COLUMNS.indexOf("lane");
-const TASK_WIDTH = IDENTITY_COLUMNS.length + CHANGING_COLUMNS.length;
+const TASK_COLUMNS = [...IDENTITY_COLUMNS, ...CHANGING_COLUMNS];
+const TASK_WIDTH = TASK_COLUMNS.length;
+const DATA_AT = TASK_COLUMNS.indexOf("data_at");
+const RESULT_AT = TASK_COLUMNS.indexOf("result_at");
+const STATUS = TASK_COLUMNS.indexOf("status");
+const QUEUE = TASK_COLUMNS.indexOf("lane");
 const HISTORY_WIDTH = 4;
 
 /** One of several tasks that were inserted together conflicts. */
@@ -61,11 +63,10 @@ export class TaskWriter {
   /** Prepares the statements; `counts` learns of tasks that come, move and go. */
   constructor(db: DatabaseSync, counts: TaskCounts) {
     this.#counts = counts;
-    const columns = [...IDENTITY_COLUMNS, ...CHANGING_COLUMNS];
     // What stands in the way of IGNORE is a taken number or a taken key.
-    const insert = `INSERT OR IGNORE INTO tasks(${columns.join()}) VALUES`;
-    this.#insert = db.prepare(insert + places(columns.length, 1));
-    this.#inserts = new RowInserter(db, { insert, width: columns.length });
+    const insert = `INSERT OR IGNORE INTO tasks(${TASK_COLUMNS.join()}) VALUES`;
+    this.#insert = db.prepare(insert + places(TASK_WIDTH, 1));
+    this.#inserts = new RowInserter(db, { insert, width: TASK_WIDTH });
     this.#update = db.prepare(
       `UPDATE OR IGNORE tasks SET ` +
         CHANGING_COLUMNS.map((column) => `${column} = ?`).join() +
@@ -134,31 +135,36 @@ export class TaskWriter {
   /** Inserts or updates a task. */
   put(cursor: OperationCursor): ConflictReason | undefined {
     const expectedVersion = cursor.number();
-    const identity = cursor.take(IDENTITY_COLUMNS.length);
-    const changing = cursor.take(CHANGING_COLUMNS.length);
-    const [data, result] = cursor.take(2);
-    const [n = null, id = null, tenant = null] = identity;
+    const row = cursor.take(TASK_WIDTH);
+    const [n = null, id = null, tenant = null] = row;
+    const [data, result] = [cursor.next(), cursor.next()];
     let from: CountedPlace | undefined;
     if (this.#mayTaskWait) {
-      this.#waitingTasks.push(...identity, ...changing);
+      this.#waitingTasks.push(...row);
     } else {
       this.#flushTasks();
       const kept: KeptPayloads = {
-        data_at: data === null ? changing[DATA_AT] ?? null : null,
-        result_at: result === null ? changing[RESULT_AT] ?? null : null,
+        data_at: data === null ? row[DATA_AT] ?? null : null,
+        result_at: result === null ? row[RESULT_AT] ?? null : null,
       };
       if (!this.#isKept(n, kept)) return "version";
       if (expectedVersion !== 0) from = this.#counts.placeOf(n);
       const { changes } = expectedVersion === 0
-        ? this.#insert.run(...identity, ...changing)
-        : this.#update.run(...changing, n, id, tenant, expectedVersion);
-      if (changes === 0) return this.#reasonOf(identity, expectedVersion);
+        ? this.#insert.run(...row)
+        : this.#update.run(
+          ...row.slice(IDENTITY_COLUMNS.length),
+          n,
+          id,
+          tenant,
+          expectedVersion,
+        );
+      if (changes === 0) return this.#reasonOf(row, expectedVersion);
     }
     this.#counts.move(tenant, {
       from,
       to: {
-        queueId: changing[QUEUE] ?? null,
-        status: changing[STATUS] ?? null,
+        queueId: row[QUEUE] ?? null,
+        status: row[STATUS] ?? null,
       },
     });
     if (typeof data === "string") this.#putData.run(n, data);
@@ -250,61 +256,6 @@ export class TaskWriter {
 interface KeptPayloads {
   readonly data_at: OperationValue;
   readonly result_at: OperationValue;
-}
-
-/**
- * Most records of a history that are removed together with their task; of a
- * longer one the rest is left to sweeping.
- */
-const MAX_REMOVED_RECORDS = 1_000;
-
-/** Removes records. What waits to be written must have been written before. */
-class HistoryRemover {
-  readonly #lastSeq: StatementSync;
-  readonly #removeEnd: StatementSync;
-  readonly #removeBeginning: StatementSync;
-  readonly #leaveToSweeping: StatementSync;
-  readonly #holdNumber: StatementSync;
-
-  /** Prepares the statements. */
-  constructor(db: DatabaseSync) {
-    this.#lastSeq = db.prepare(
-      "SELECT max(seq) AS seq FROM history WHERE n = ?",
-    );
-    this.#removeEnd = db.prepare("DELETE FROM history WHERE n = ? AND seq > ?");
-    this.#removeBeginning = db.prepare(
-      "DELETE FROM history WHERE n = ? AND seq <= ?",
-    );
-    this.#leaveToSweeping = db.prepare(
-      "INSERT OR IGNORE INTO removed_histories VALUES(?)",
-    );
-    this.#holdNumber = db.prepare(
-      "INSERT OR IGNORE INTO history VALUES(?, 1, '', '')",
-    );
-  }
-
-  /** Removes the records up to `through`, that one among them. */
-  fold(n: OperationValue, through: OperationValue): void {
-    this.#removeBeginning.run(n, through);
-  }
-
-  /** Removes the history of a removed task; the rest of a long one is swept later. */
-  remove(n: OperationValue): void {
-    // From its end: while the beginning is there, no other task of that number
-    // can begin a history.
-    const last = this.#lastOf(n) ?? 0;
-    const left = Math.max(0, last - MAX_REMOVED_RECORDS);
-    this.#removeEnd.run(n, left);
-    if (left === 0 || this.#lastOf(n) === undefined) return;
-    this.#leaveToSweeping.run(n);
-    // One that was folded has no beginning.
-    this.#holdNumber.run(n);
-  }
-
-  #lastOf(n: OperationValue): number | undefined {
-    const seq = this.#lastSeq.get(n)?.["seq"];
-    return typeof seq === "number" ? seq : undefined;
-  }
 }
 
 /** Rows of one statement, most first; the last is 1, so that any number fits. */
