@@ -45,9 +45,7 @@ const FAULT_PAUSE_MS = 1_000;
 /** How long it is remembered which group had its turn last. */
 const TURN_MEMORY_MS = 600_000;
 
-/** Options of {@linkcode Claims}. */
-export interface ClaimsOptions {
-  /** The engine's parts. */
+interface ClaimsOptions {
   readonly parts: EngineParts;
   /** Starts the tasks, and notifies of changes. */
   readonly changes: TaskChanges;

@@ -34,7 +34,7 @@ const MAX_PAUSE_MS = 6_400;
 const UNPREPARED_PAUSE_MS = 5_000;
 
 /** Options of {@linkcode Delivery}. */
-export interface DeliveryOptions {
+interface DeliveryOptions {
   /** The engine's parts. */
   readonly parts: EngineParts;
   /** Writes outcomes. */
@@ -201,7 +201,7 @@ export class Delivery {
 }
 
 /** A call that was made. */
-export interface MadeCall {
+interface MadeCall {
   /** The proof of its lease. */
   readonly lease: LeaseProof;
   /** Removes the secrets that it was given; there are none if undefined. */
@@ -211,7 +211,7 @@ export interface MadeCall {
 }
 
 /** The event of an outcome, without secrets. */
-export function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
+function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
   const { lease, scrubber } = call;
   const verdict = verdictOf(outcome, call);
   const http: HttpFact | undefined = outcome.kind === "answered"
@@ -247,7 +247,7 @@ export function eventOfCall(outcome: PushOutcome, call: MadeCall): TaskEvent {
 }
 
 /** The event of a call that could not be made. */
-export function failureEvent(
+function failureEvent(
   lease: LeaseProof,
   { code, message }: { readonly code: string; readonly message: string },
 ): TaskEvent {

@@ -20,11 +20,8 @@ const BATCH = 500;
 /** How often the store is asked at least. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** Options of {@linkcode DueClock}. */
-export interface DueClockOptions {
-  /** The engine's parts. */
+interface DueClockOptions {
   readonly parts: EngineParts;
-  /** Changes tasks. */
   readonly changes: TaskChanges;
   /** Knows when the time of day was set. */
   readonly leaseClock: LeaseClock;

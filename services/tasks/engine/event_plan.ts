@@ -280,7 +280,7 @@ export interface FoldForOptions {
 }
 
 /** Whether a history may be long enough to ask {@linkcode foldFor}; most are not. */
-export function mayFold(task: Task, added: number): boolean {
+function mayFold(task: Task, added: number): boolean {
   return task.historyCount + added > MIN_HISTORY_PER_TASK;
 }
 

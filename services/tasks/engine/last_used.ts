@@ -17,15 +17,12 @@ import type { Store, Transaction, Write } from "../store/store.ts";
 /** The kinds of records that are noted. */
 export type NotedKind = "key" | "credential" | "user";
 
-/** Options of {@linkcode LastUsed}. */
-export interface LastUsedOptions {
+interface LastUsedOptions {
   /** Where it is written. */
   readonly store: Pick<Store, "commit">;
   /** The records that are changed. */
   readonly repositories: Pick<Repositories, "keys" | "credentials" | "users">;
-  /** The time. */
   readonly clock: Clock;
-  /** Logs faults. */
   readonly logger: Logger;
   /**
    * Most notes that are gathered; more of them wait for their next use.

@@ -28,11 +28,8 @@ import type { TaskChanges } from "./changes.ts";
 import type { Liveness } from "./liveness.ts";
 import type { EngineParts } from "./parts.ts";
 
-/** Options of {@linkcode LeaseClock}. */
-export interface LeaseClockOptions {
-  /** The engine's parts. */
+interface LeaseClockOptions {
   readonly parts: EngineParts;
-  /** Changes tasks. */
   readonly changes: TaskChanges;
   /** Knows when workers were seen. */
   readonly liveness: Liveness;

@@ -101,15 +101,11 @@ export type LeaseOutcome =
   | { readonly kind: "missing" }
   | { readonly kind: "conflict"; readonly reason: ConflictReason };
 
-/** Options of {@linkcode Leases}. */
-export interface LeasesOptions {
-  /** Hands out tasks. */
+interface LeasesOptions {
   readonly claims: Claims;
-  /** Changes tasks. */
   readonly changes: TaskChanges;
   /** Knows when workers were seen. */
   readonly liveness: Liveness;
-  /** The time. */
   readonly clock: Clock;
 }
 

@@ -22,13 +22,9 @@ const LOOK_AGAIN_MS = 5_000;
 /** Workers of one look. */
 const PAGE = 500;
 
-/** Options of {@linkcode Push}. */
-export interface PushOptions {
-  /** The engine's parts. */
+interface PushOptions {
   readonly parts: EngineParts;
-  /** Notifies of changes. */
   readonly changes: TaskChanges;
-  /** Hands out tasks. */
   readonly claims: Claims;
   /** Makes one call and writes its outcome. */
   readonly delivery: Delivery;

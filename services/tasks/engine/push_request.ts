@@ -26,28 +26,14 @@ import type { Vault } from "./vault.ts";
 import { tenantOfInternal } from "./workers.ts";
 
 /** The parts of a call. */
-export interface PushParts {
+export interface PushParts extends Omit<CallPlan, "taskId" | "scrubber"> {
   /** The task, running. */
   readonly task: Task;
-  /** Its worker. */
-  readonly worker: WorkerDefinition;
-  /** The worker's secrets by name. */
-  readonly secrets: ReadonlyMap<string, string>;
-  /** The texts of the secrets that sign the call. */
-  readonly signing: readonly string[];
   /**
    * The task that the call is about.
    * @default that of `task`
    */
   readonly taskId?: string;
-  /** The body's `type`. */
-  readonly type: string;
-  /** The body's `data`. */
-  readonly data: unknown;
-  /** Writes that as JSON, with the texts that it has embedded. */
-  readonly embedded: Pick<EmbeddedJson, "stringify">;
-  /** Where to call. */
-  readonly url: string;
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /** The trace the call belongs to (W3C Trace Context). */
@@ -147,7 +133,7 @@ export interface CallPlan {
   /** The data of the message, for JSON. */
   readonly data: unknown;
   /** Writes that as JSON, with the texts that it has embedded. */
-  readonly embedded: EmbeddedJson;
+  readonly embedded: Pick<EmbeddedJson, "stringify">;
   /** Values that may be filled in, by name. */
   readonly secrets: ReadonlyMap<string, string>;
   /** The secrets that sign the call, as text. */

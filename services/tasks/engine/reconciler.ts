@@ -52,11 +52,8 @@ export interface ReconcilerReport {
   readonly miscounted: number;
 }
 
-/** Options of {@linkcode Reconciler}. */
-export interface ReconcilerOptions {
-  /** The engine's parts. */
+interface ReconcilerOptions {
   readonly parts: EngineParts;
-  /** Changes tasks. */
   readonly changes: TaskChanges;
   /** Judges blocked tasks. */
   readonly dependents: Dependents;

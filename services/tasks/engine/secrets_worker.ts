@@ -21,9 +21,7 @@ const PAGE = 100;
 /** The pause after them, so that others get their turn. */
 const PAUSE_MS = 10;
 
-/** Options of {@linkcode SecretsWorker}. */
-export interface SecretsWorkerOptions {
-  /** The engine's parts. */
+interface SecretsWorkerOptions {
   readonly parts: Pick<
     EngineParts,
     "repositories" | "store" | "clock" | "logger"

@@ -37,8 +37,7 @@ export type TenantKeyState =
     readonly masterKeyId: string | undefined;
   };
 
-/** Options of {@linkcode TenantKeys}. */
-export interface TenantKeysOptions {
+interface TenantKeysOptions {
   /** Where the wrapped keys are. */
   readonly repositories: Pick<Repositories, "dataKeys">;
   /**

@@ -123,8 +123,7 @@ const KINDS: readonly RecordKind[] = [
   "service",
 ];
 
-/** Options of {@linkcode TenantEraser}. */
-export interface TenantEraserOptions {
+interface TenantEraserOptions {
   /** Cancels tasks; `engine.parts` has the store. */
   readonly engine: Pick<Engine, "parts" | "changes">;
   /**

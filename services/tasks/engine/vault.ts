@@ -56,8 +56,7 @@ export interface OpenedSecrets {
   readonly scrubber?: Scrubber;
 }
 
-/** Options of {@linkcode Vault}. */
-export interface VaultOptions {
+interface VaultOptions {
   /** Where secrets and data keys are. */
   readonly repositories: Pick<
     Repositories,
@@ -68,7 +67,6 @@ export interface VaultOptions {
    * @default none: nothing is sealed then, and nothing opens
    */
   readonly masterKeys?: MasterKeys | undefined;
-  /** The time. */
   readonly clock: Clock;
 }
 

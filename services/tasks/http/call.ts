@@ -67,7 +67,7 @@ export interface CallContext {
    * Authenticates the caller again, for routes that let their callers wait: a
    * credential may have been revoked or have expired meanwhile.
    */
-  admitAgain(): MaybePromise<Admission>;
+  reauthorize(): MaybePromise<Admission>;
   /** The value of a header, whatever the case of its name. */
   header(name: string): string | undefined;
   /** Tells whether the client has gone away. */
@@ -98,7 +98,7 @@ export interface ContextOptions extends
     | "pausing"
     | "charge"
     | "extraWrites"
-    | "admitAgain"
+    | "reauthorize"
     | "answerPlace"
     | "nowMs"
   > {
@@ -112,7 +112,7 @@ export function contextOf(
   options: ContextOptions,
 ): CallContext {
   const { params, caller, holder, pausing, nowMs, host } = options;
-  const { extraWrites, admitAgain, answerPlace, charge } = options;
+  const { extraWrites, reauthorize, answerPlace, charge } = options;
   const { request, requestId, origin, path, rawQuery, prefix } = incoming;
   const { tenant, limits } = incoming;
   return {
@@ -122,7 +122,7 @@ export function contextOf(
     pausing,
     charge,
     extraWrites,
-    admitAgain,
+    reauthorize,
     answerPlace,
     path,
     rawQuery,

@@ -316,7 +316,7 @@ class Handler {
         pausing: turn,
         charge,
         extraWrites: (answer) => slot?.slot.writes(answer, render) ?? [],
-        admitAgain: () => gate.admit(),
+        reauthorize: () => gate.admit(),
         answerPlace: slot?.slot.place,
         host: singleValue(incoming.origin.host) ?? this.#options.serviceHost,
         nowMs: this.#options.clock.nowMs(),

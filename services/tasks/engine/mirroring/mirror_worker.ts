@@ -42,8 +42,7 @@ const INTERVAL_MS = 60_000;
 /** After so many failures the rest waits for the next round. */
 const MAX_FAILURES = 5;
 
-/** Options of {@linkcode MirrorWorker}. */
-export interface MirrorWorkerOptions {
+interface MirrorWorkerOptions {
   /** Makes the changes of marks. */
   readonly settling: Pick<MirrorSettling, "settle">;
   /** Where marks are kept and logged. */
@@ -207,8 +206,7 @@ export type Settled =
     readonly isRefused: boolean;
   };
 
-/** Options of {@linkcode MirrorSettling}. */
-export interface MirrorSettlingOptions {
+interface MirrorSettlingOptions {
   /** Where users are mirrored. */
   readonly mirror: UserMirror;
   /** Where users and marks are kept. */

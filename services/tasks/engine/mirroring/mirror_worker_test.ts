@@ -14,14 +14,14 @@ import {
 import { type MirrorSettling, MirrorWorker } from "./mirror_worker.ts";
 import { AWAY, RecordingMirror } from "./testing/recording_mirror.ts";
 
-Deno.test("MirrorWorker make up for what a mirror did not do, once a minute", async () => {
-  const { api, mirror, rounds } = await open();
+Deno.test("MirrorWorker makes up for what a mirror did not do, once a minute", async () => {
+  const { api, mirror, worker } = await open();
   const made = await addUsers(api, 1);
   const path = `/v1/users/${made[0]}`;
   mirror.always = AWAY;
   await api.call("PUT", path, { body: { status: "disabled" } });
   const told = api.logger.messagesOf("warning").length;
-  rounds.start();
+  worker.start();
   await waitUntil(() => mirror.calls.length === 3, { what: "the first try" });
   await waitUntil(
     () => api.logger.messagesOf("warning").length === told + 1,
@@ -41,29 +41,29 @@ Deno.test("MirrorWorker make up for what a mirror did not do, once a minute", as
   assertEquals(actions.slice(0, 2), ["user.mirrored", "user.mirror_failed"]);
   await api.clock.advanceAsync(60_000);
   assertEquals(mirror.calls.length, 4);
-  await rounds.stop();
+  await worker.stop();
   await api.close();
 });
 
-Deno.test("MirrorWorker remove who was removed while the mirror was away", async () => {
-  const { api, mirror, rounds } = await open();
+Deno.test("MirrorWorker removes who was removed while the mirror was away", async () => {
+  const { api, mirror, worker } = await open();
   const [id] = await addUsers(api, 1);
   mirror.next = AWAY;
   const gone = await api.call("DELETE", `/v1/users/${id}`);
   assertEquals([gone.status, gone.headers["user-mirror"]], [204, "failed"]);
-  assertEquals(await rounds.runOnce(), 1);
+  assertEquals(await worker.runOnce(), 1);
   assertEquals(mirror.calls.at(-1), ["remove", "sub_1"]);
-  assertEquals(await rounds.runOnce(), 0);
+  assertEquals(await worker.runOnce(), 0);
   await api.close();
 });
 
-Deno.test("MirrorWorker give up early, and go on behind what failed", async () => {
-  const { api, mirror, rounds } = await open();
+Deno.test("MirrorWorker gives up early, and goes on behind what failed", async () => {
+  const { api, mirror, worker } = await open();
   mirror.always = AWAY;
   await addUsers(api, 12);
   const calls = async (): Promise<readonly unknown[]> => {
     const before = mirror.calls.length;
-    await rounds.runOnce();
+    await worker.runOnce();
     return mirror.calls.slice(before).map(([, user]) =>
       Reflect.get(Object(user), "email")
     );
@@ -77,21 +77,21 @@ Deno.test("MirrorWorker give up early, and go on behind what failed", async () =
   );
   assertEquals(told.length, 1);
   mirror.always = undefined;
-  assertEquals(await rounds.runOnce(), 12);
+  assertEquals(await worker.runOnce(), 12);
   await api.close();
 });
 
 async function open(): Promise<{
   readonly api: TestApi;
   readonly mirror: RecordingMirror;
-  readonly rounds: MirrorWorker;
+  readonly worker: MirrorWorker;
 }> {
   const mirror = new RecordingMirror();
   const api = await openTestApi({ routes: peopleRoutes, mirror });
   const settling = api.parts.mirrorSettling;
   assert(settling !== undefined);
-  const rounds = new MirrorWorker({ settling, parts: api.engine.parts });
-  return { api, mirror, rounds };
+  const worker = new MirrorWorker({ settling, parts: api.engine.parts });
+  return { api, mirror, worker };
 }
 
 async function addUsers(

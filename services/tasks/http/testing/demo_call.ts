@@ -33,7 +33,7 @@ export function demoCall(overrides: Partial<CallContext> = {}): CallContext {
     peer: "192.0.2.1",
     nowMs: 0,
     extraWrites: () => [],
-    admitAgain: () => ({ kind: "ok", caller: undefined }),
+    reauthorize: () => ({ kind: "ok", caller: undefined }),
     header: () => undefined,
     isGone: () => false,
     onGone: () => () => {},

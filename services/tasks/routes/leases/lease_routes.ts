@@ -101,7 +101,7 @@ async function leaseTasks(
     max = Math.min(max, Math.max(1, Math.floor(MAX_SECRET_CHARS / chars)));
   }
   const refusalNow = (): MaybePromise<ProblemAnswer | undefined> =>
-    andThen(call.admitAgain(), (admission) => {
+    andThen(call.reauthorize(), (admission) => {
       if (admission.kind === "problem") return admission;
       caller = admission.caller ?? caller;
       return refusalOf(worker, caller) ??
@@ -169,10 +169,10 @@ function secretsRefusal(
   caller: Caller,
   { vault }: ApiParts,
 ): ProblemAnswer | undefined {
-  const mayHave = caller.kind === "worker"
+  const isAllowed = caller.kind === "worker"
     ? caller.secrets
     : seesPayloads(caller);
-  if (!mayHave) {
+  if (!isAllowed) {
     return problem("forbidden", {
       detail: "Cannot give secrets: the credential is not for them",
     });

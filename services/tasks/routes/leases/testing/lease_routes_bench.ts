@@ -103,7 +103,7 @@ function contextOf(): CallContext {
     nowMs: api.clock.nowMs(),
     extraWrites: () => [],
     limits: undefined,
-    admitAgain: () => ({ kind: "ok", caller: undefined }),
+    reauthorize: () => ({ kind: "ok", caller: undefined }),
     header: () => undefined,
     isGone: () => false,
     onGone: () => () => {},
