@@ -8,6 +8,7 @@
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { redialDelayMs } from "../../redial_delay.ts";
+import { type WaitingCall, WaitingCalls } from "../../waiting_calls.ts";
 import { type MemcachedCall, MemcachedConnection } from "./connection.ts";
 import type { MemcachedCommand } from "./protocol.ts";
 import {
@@ -66,7 +67,7 @@ const MAX_REASONS = 5;
 export class MemcachedNode {
   readonly #options: MemcachedNodeOptions;
   readonly #maxIdle: number;
-  readonly #waiters: MemcachedWaiters;
+  readonly #waiting: WaitingCalls<WaitingCommand>;
   readonly #reasons = new Set<string>();
   readonly #up: MemcachedConnection[] = [];
   #dialling: MemcachedConnection | undefined;
@@ -82,7 +83,7 @@ export class MemcachedNode {
   constructor(options: MemcachedNodeOptions) {
     this.#options = options;
     this.#maxIdle = Math.max(1, options.maxIdleConnections ?? 2);
-    this.#waiters = new MemcachedWaiters(options);
+    this.#waiting = new WaitingCalls(options);
   }
 
   /** The server's name: its address as `host:port`. */
@@ -120,7 +121,7 @@ export class MemcachedNode {
     this.#up.length = 0;
     this.#dialling = undefined;
     for (const connection of connections) connection.close("stopped");
-    this.#waiters.answerAll("stopped");
+    this.#waiting.failAll("stopped");
   }
 
   /** Sends a command. */
@@ -132,7 +133,7 @@ export class MemcachedNode {
       return call.done({ kind: "unavailable", reason });
     }
     const isFirstDial = this.#dialling !== undefined && this.#failures === 0;
-    if (isFirstDial && this.#waiters.add(command, call)) return;
+    if (isFirstDial && this.#waiting.add(waitingCommand(command, call))) return;
     call.done({ kind: "unavailable", reason: this.#lastReason });
   }
 
@@ -181,7 +182,7 @@ export class MemcachedNode {
       logger.info(`connected to ${label}`, { address: this.name });
     }
     this.#wasUp = true;
-    for (const { command, call } of this.#waiters.take()) {
+    for (const { command, call } of this.#waiting.take()) {
       this.send(command, call);
     }
   }
@@ -212,7 +213,7 @@ export class MemcachedNode {
       );
     }
     this.#note(reason);
-    if (!wasStable) this.#waiters.answerAll(reason);
+    if (!wasStable) this.#waiting.failAll(reason);
   }
 
   #note(reason: string): void {
@@ -237,73 +238,22 @@ export class MemcachedNode {
   }
 }
 
-/** A command and who waits for its reply. */
-interface MemcachedWaiter {
+/** A command that waits for a connection. */
+interface WaitingCommand extends WaitingCall {
   /** The command. */
   readonly command: MemcachedCommand;
   /** Its caller. */
   readonly call: MemcachedCall;
 }
 
-/** How {@linkcode MemcachedWaiters} are made. */
-interface MemcachedWaitersOptions {
-  /** The time. */
-  readonly clock: Clock;
-  /** The usual time limit in milliseconds; stands in the reason. */
-  readonly timeoutMs: number;
-}
-
-const MAX_WAITING = 10_000;
-
-/** Keeps commands, each until its deadline at most. */
-class MemcachedWaiters {
-  readonly #options: MemcachedWaitersOptions;
-  #waiters: MemcachedWaiter[] = [];
-  #timer: Timer | undefined;
-
-  /** A queue without calls. */
-  constructor(options: MemcachedWaitersOptions) {
-    this.#options = options;
-  }
-
-  /** Lets a command wait; false when too many do already. */
-  add(command: MemcachedCommand, call: MemcachedCall): boolean {
-    if (this.#waiters.length >= MAX_WAITING) return false;
-    this.#waiters.push({ command, call });
-    this.#watch();
-    return true;
-  }
-
-  /** Hands over all commands, the first one first. */
-  take(): readonly MemcachedWaiter[] {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    return waiters;
-  }
-
-  /** Answers all as unavailable. */
-  answerAll(reason: string): void {
-    for (const { call } of this.take()) {
-      call.done({ kind: "unavailable", reason });
-    }
-  }
-
-  /** Deadlines are of one length, so the first to come is the first to end. */
-  #watch(): void {
-    const first = this.#waiters[0];
-    if (first === undefined || this.#timer !== undefined) return;
-    const { clock, timeoutMs } = this.#options;
-    this.#timer = clock.setTimer(() => {
-      this.#timer = undefined;
-      const nowMs = clock.nowMs();
-      const isLate = ({ call }: MemcachedWaiter) => call.deadlineMs <= nowMs;
-      const late = this.#waiters.filter(isLate);
-      this.#waiters = this.#waiters.filter((waiter) => !isLate(waiter));
-      const reason = `no connection within ${timeoutMs} ms`;
-      for (const { call } of late) call.done({ kind: "unavailable", reason });
-      this.#watch();
-    }, Math.max(0, first.call.deadlineMs - clock.nowMs()));
-  }
+function waitingCommand(
+  command: MemcachedCommand,
+  call: MemcachedCall,
+): WaitingCommand {
+  return {
+    command,
+    call,
+    deadlineMs: call.deadlineMs,
+    fail: (reason) => call.done({ kind: "unavailable", reason }),
+  };
 }

@@ -16,7 +16,7 @@ import {
   type Redirected,
 } from "./cluster_commands.ts";
 import { ClusterNodes, ClusterTopology } from "./cluster_topology.ts";
-import { type RedisLink, WaitingCalls } from "./link.ts";
+import { type RedisLink, WaitingSends } from "./link.ts";
 import { RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome, RedisReply } from "./reply.ts";
 import type { RedisClusterNodes } from "./target.ts";
@@ -52,7 +52,7 @@ export class RedisCluster implements RedisLink {
   readonly #options: RedisClusterOptions;
   readonly #topology: ClusterTopology;
   readonly #nodes: ClusterNodes;
-  readonly #waiting: WaitingCalls;
+  readonly #waiting: WaitingSends;
   readonly #pauses: Pauses;
   #isStopped = false;
   #lastReason = "not started";
@@ -60,7 +60,7 @@ export class RedisCluster implements RedisLink {
   /** Makes a cluster that is not connected yet. */
   constructor(options: RedisClusterOptions) {
     this.#options = options;
-    this.#waiting = new WaitingCalls(options);
+    this.#waiting = new WaitingSends(options);
     this.#pauses = new Pauses(options.clock);
     this.#nodes = new ClusterNodes({
       timeoutMs: options.timeoutMs,
@@ -101,7 +101,7 @@ export class RedisCluster implements RedisLink {
     this.#topology.stop();
     this.#nodes.stop();
     this.#pauses.end();
-    this.#waiting.giveUp(this.#lastReason);
+    this.#waiting.failAll(this.#lastReason);
   }
 
   /**
@@ -134,7 +134,7 @@ export class RedisCluster implements RedisLink {
       );
     } else if (reason !== undefined) {
       this.#lastReason = `no map of slots: ${reason}`;
-      this.#waiting.giveUp(this.#lastReason);
+      this.#waiting.failAll(this.#lastReason);
     }
   }
 

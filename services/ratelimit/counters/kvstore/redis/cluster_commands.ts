@@ -151,7 +151,7 @@ export class Pauses {
   readonly #open = new Map<Timer, () => void>();
   #isEnded = false;
 
-  /** A queue without calls. */
+  /** No call pauses yet. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }

@@ -5,7 +5,12 @@
  * @module
  */
 
-import type { Clock, Timer } from "../../../../shared/clock.ts";
+import {
+  MAX_WAITING_CALLS,
+  type WaitingCall,
+  WaitingCalls,
+  type WaitingCallsOptions,
+} from "../../waiting_calls.ts";
 import type { RedisCommand } from "./client.ts";
 import type { RedisOutcome } from "./reply.ts";
 
@@ -30,95 +35,49 @@ export interface RedisLink {
   ): Promise<RedisOutcome>;
 }
 
-/** How {@linkcode WaitingCalls} are made. */
-interface WaitingCallsOptions {
-  /** The time limit of a call, as told to those whose time is over. */
-  readonly timeoutMs: number;
-  /** The time. */
-  readonly clock: Clock;
-}
-
 /** Sends commands, giving up at `deadlineMs` by the clock. */
 export type RedisSend = (
   commands: readonly RedisCommand[],
   deadlineMs: number,
 ) => Promise<RedisOutcome>;
 
-interface Waiter {
+interface WaitingCommands extends WaitingCall {
   readonly commands: readonly RedisCommand[];
-  readonly deadlineMs: number;
   readonly resolve: (outcome: RedisOutcome) => void;
 }
 
-/** Calls that may wait at a time. */
-const MAX_WAITING = 10_000;
+/** Keeps commands until there is something to send them over. */
+export class WaitingSends {
+  readonly #calls: WaitingCalls<WaitingCommands>;
 
-/**
- * Keeps calls until there is something to send them over, each until its own
- * deadline at most.
- */
-export class WaitingCalls {
-  readonly #options: WaitingCallsOptions;
-  #waiters: Waiter[] = [];
-  #timer: Timer | undefined;
-
-  /** A queue without calls. */
+  /** A queue without commands. */
   constructor(options: WaitingCallsOptions) {
-    this.#options = options;
+    this.#calls = new WaitingCalls(options);
   }
 
-  /** Waits with some commands; at once unavailable when too many wait. */
+  /** Waits with some commands; at once unavailable when too many calls wait. */
   add(
     commands: readonly RedisCommand[],
     deadlineMs: number,
   ): Promise<RedisOutcome> {
-    if (this.#waiters.length >= MAX_WAITING) {
-      return Promise.resolve({
-        kind: "unavailable",
-        reason: `${MAX_WAITING} calls wait for a connection already`,
-      });
-    }
     return new Promise((resolve) => {
-      this.#waiters.push({ commands, deadlineMs, resolve });
-      this.#watch();
+      const fail = (reason: string): void =>
+        resolve({ kind: "unavailable", reason });
+      if (!this.#calls.add({ commands, deadlineMs, resolve, fail })) {
+        fail(`${MAX_WAITING_CALLS} calls wait for a connection already`);
+      }
     });
   }
 
-  /** Sends what waits, in the order of its coming. */
+  /** Sends what waits, in its order. */
   release(send: RedisSend): void {
-    for (const { commands, deadlineMs, resolve } of this.#take()) {
+    for (const { commands, deadlineMs, resolve } of this.#calls.take()) {
       send(commands, deadlineMs).then(resolve);
     }
   }
 
   /** Answers all that wait as unavailable. */
-  giveUp(reason: string): void {
-    for (const { resolve } of this.#take()) {
-      resolve({ kind: "unavailable", reason });
-    }
-  }
-
-  #take(): readonly Waiter[] {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    return waiters;
-  }
-
-  /** Answers waiters whose time is over; the first one is the first to be. */
-  #watch(): void {
-    const first = this.#waiters[0];
-    if (first === undefined || this.#timer !== undefined) return;
-    const { clock, timeoutMs } = this.#options;
-    this.#timer = clock.setTimer(() => {
-      this.#timer = undefined;
-      const now = clock.nowMs();
-      const reason = `no connection within ${timeoutMs} ms`;
-      const over = this.#waiters.filter((waiter) => waiter.deadlineMs <= now);
-      this.#waiters = this.#waiters.filter((waiter) => waiter.deadlineMs > now);
-      for (const { resolve } of over) resolve({ kind: "unavailable", reason });
-      this.#watch();
-    }, Math.max(0, first.deadlineMs - clock.nowMs()));
+  failAll(reason: string): void {
+    this.#calls.failAll(reason);
   }
 }

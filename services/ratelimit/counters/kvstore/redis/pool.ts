@@ -11,7 +11,7 @@ import type { Logger } from "../../../../shared/logger.ts";
 import { formatRedisAddress } from "./address.ts";
 import type { RedisCommand } from "./client.ts";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
-import { type RedisLink, WaitingCalls } from "./link.ts";
+import { type RedisLink, WaitingSends } from "./link.ts";
 import type { RedisOutcome } from "./reply.ts";
 
 /** How long calls are gathered. */
@@ -157,7 +157,7 @@ const MAX_REASONS = 5;
 export class RedisPool implements RedisLink {
   readonly #options: RedisPoolOptions;
   readonly #connections: readonly RedisConnection[];
-  readonly #waiting: WaitingCalls;
+  readonly #waiting: WaitingSends;
   readonly #batcher: Batcher;
   readonly #reasons = new Set<string>();
   #next = 0;
@@ -167,7 +167,7 @@ export class RedisPool implements RedisLink {
   /** Makes a pool that is not connected yet. */
   constructor(options: RedisPoolOptions) {
     this.#options = options;
-    this.#waiting = new WaitingCalls(options);
+    this.#waiting = new WaitingSends(options);
     this.#batcher = new Batcher(options, (calls) => {
       const connection = this.#pick();
       for (const { commands, deadlineMs, resolve } of calls) {
@@ -206,7 +206,7 @@ export class RedisPool implements RedisLink {
     for (const connection of this.#connections) connection.stop();
     this.#wasUp = false;
     this.#batcher.flush();
-    this.#waiting.giveUp(this.#lastReason);
+    this.#waiting.failAll(this.#lastReason);
   }
 
   /**
@@ -254,7 +254,7 @@ export class RedisPool implements RedisLink {
         this.#sendOver(this.#pick(), commands, deadlineMs)
       );
     } else if (!this.isFreshDial) {
-      this.#waiting.giveUp(this.#lastReason);
+      this.#waiting.failAll(this.#lastReason);
     }
     this.#options.onChange?.(reason);
   }

@@ -12,7 +12,7 @@ import {
   type RedisAuth,
 } from "./address.ts";
 import type { RedisCommand } from "./client.ts";
-import { type RedisLink, WaitingCalls } from "./link.ts";
+import { type RedisLink, WaitingSends } from "./link.ts";
 import { RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome } from "./reply.ts";
 import { findMaster, type MasterOutcome } from "./sentinel_query.ts";
@@ -54,7 +54,7 @@ const MAX_REASONS = 5;
  */
 export class RedisSentinelPool implements RedisLink {
   readonly #options: RedisSentinelPoolOptions;
-  readonly #waiting: WaitingCalls;
+  readonly #waiting: WaitingSends;
   readonly #aborter = new AbortController();
   readonly #reasons = new Set<string>();
   #sentinels: readonly RedisAddress[];
@@ -71,7 +71,7 @@ export class RedisSentinelPool implements RedisLink {
   constructor(options: RedisSentinelPoolOptions) {
     this.#options = options;
     this.#sentinels = options.group.sentinels;
-    this.#waiting = new WaitingCalls(options);
+    this.#waiting = new WaitingSends(options);
   }
 
   /** True while at least one connection to a master is up. */
@@ -94,7 +94,7 @@ export class RedisSentinelPool implements RedisLink {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#pool?.stop();
-    this.#waiting.giveUp(this.#lastReason);
+    this.#waiting.failAll(this.#lastReason);
   }
 
   /** Sends commands to the master in one write. */
@@ -147,7 +147,7 @@ export class RedisSentinelPool implements RedisLink {
     }
     this.#isFirstRound = false;
     if (!this.isUp && !this.#mayComeUp()) {
-      this.#waiting.giveUp(this.#lastReason);
+      this.#waiting.failAll(this.#lastReason);
     }
     this.#schedule();
   }
@@ -190,7 +190,7 @@ export class RedisSentinelPool implements RedisLink {
       this.#isFirstRound = true;
       this.#ask();
     } else if (!this.isUp && !this.#mayComeUp()) {
-      this.#waiting.giveUp(reason);
+      this.#waiting.failAll(reason);
     }
   }
 
