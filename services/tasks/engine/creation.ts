@@ -79,12 +79,13 @@ export type CreateOutcome =
   /** Nothing was created, for a reason that is no request's own. */
   | Extract<CreateRefusal, { readonly kind: "busy" | "answered_elsewhere" }>;
 
-/** Another request was faster. */
-interface TryAgain {
-  readonly kind: "again";
-  /** The result of each request; those without one are to be tried again. */
-  readonly results: readonly (CreateResult | undefined)[];
-}
+/** The outcome of one try; requests without a result are to be tried again. */
+type Attempt =
+  | {
+    readonly kind: "written";
+    readonly results: readonly (CreateResult | undefined)[];
+  }
+  | Exclude<CreateOutcome, { readonly kind: "ok" | "busy" }>;
 
 type Work = CreateOptions & {
   readonly placements: readonly Placement[];
@@ -152,29 +153,33 @@ export class Creation {
     options: CreateOptions,
   ): Promise<CreateOutcome> {
     const gone = new Set<string>();
-    const results: (CreateResult | undefined)[] = requests.map(() => undefined);
+    let results: readonly (CreateResult | undefined)[] = [];
+    let open = [...requests.keys()];
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const left = requests.filter((_, index) => results[index] === undefined);
-      const outcome = await this.#try(left, { ...options, gone });
-      if (outcome.kind !== "again") {
-        return left.length === requests.length
-          ? outcome
-          : { kind: "ok", results: merged(results, outcome) };
+      const left = open.map((index) => requests[index]);
+      const attempt = await this.#try(left, { ...options, gone });
+      // This is so for all requests or for none.
+      if (attempt.kind !== "written") return attempt;
+      if (open.length === requests.length) results = attempt.results;
+      else {
+        const next = [...results];
+        for (const [position, index] of open.entries()) {
+          next[index] = attempt.results[position];
+        }
+        results = next;
       }
-      let next = 0;
-      for (const [index, result] of results.entries()) {
-        if (result === undefined) results[index] = outcome.results[next++];
-      }
+      open = open.filter((index) => results[index] === undefined);
+      if (open.length === 0) break;
     }
-    return results.every((result) => result === undefined)
+    return open.length === requests.length
       ? { kind: "busy" }
-      : { kind: "ok", results: merged(results, { kind: "busy" }) };
+      : { kind: "ok", results: withoutGaps(results) };
   }
 
   async #try(
     requests: readonly (CreateRequest | undefined)[],
     options: CreateOptions & { readonly gone: Set<string> },
-  ): Promise<CreateOutcome | TryAgain> {
+  ): Promise<Attempt> {
     const { tenantId, actor, limits, gone } = options;
     const reservations = new KeyReservations({
       tenantId,
@@ -266,10 +271,10 @@ export class Creation {
   async #writeTogether(
     results: readonly CreateResult[],
     work: Work,
-  ): Promise<CreateOutcome | TryAgain> {
+  ): Promise<Attempt> {
     const [piece] = this.#pieces(work, Infinity);
     // What changes nothing needs no commit; its answer is kept by others.
-    if (piece === undefined) return { kind: "ok", results };
+    if (piece === undefined) return { kind: "written", results };
     const { inSameCommit } = work;
     const writes = inSameCommit === undefined
       ? piece.writes
@@ -277,9 +282,9 @@ export class Creation {
     const outcome = await this.#commit({ ...piece, writes }, work.gone);
     switch (outcome.kind) {
       case "ok":
-        return { kind: "ok", results };
+        return { kind: "written", results };
       case "again":
-        return { kind: "again", results: results.map(() => undefined) };
+        return { kind: "written", results: results.map(() => undefined) };
       case "answered_elsewhere":
         return { kind: outcome.kind };
     }
@@ -288,7 +293,7 @@ export class Creation {
   async #writeInPieces(
     results: readonly CreateResult[],
     work: Work,
-  ): Promise<CreateOutcome | TryAgain> {
+  ): Promise<Attempt> {
     const pieces = this.#pieces(work, MAX_PIECE_TASKS);
     const commits: Promise<Settled<PieceOutcome>>[] = [];
     for (const piece of pieces) {
@@ -310,23 +315,23 @@ export class Creation {
         outcomes.set(reservation, outcome);
       }
     }
-    const settled = results.map((result, index): CreateResult | undefined => {
-      const placement = work.placements[index];
-      if (placement?.kind !== "reserved") return result;
-      // What changes nothing is in no piece.
-      const outcome = outcomes.get(placement.reservation) ?? { kind: "ok" };
-      switch (outcome.kind) {
-        case "ok":
-          return result;
-        case "again":
-          return undefined;
-        default:
-          return outcome;
-      }
-    });
-    return settled.every((result) => result !== undefined)
-      ? { kind: "ok", results: settled }
-      : { kind: "again", results: settled };
+    return {
+      kind: "written",
+      results: results.map((result, index) => {
+        const placement = work.placements[index];
+        if (placement?.kind !== "reserved") return result;
+        // What changes nothing is in no piece.
+        const outcome = outcomes.get(placement.reservation) ?? { kind: "ok" };
+        switch (outcome.kind) {
+          case "ok":
+            return result;
+          case "again":
+            return undefined;
+          default:
+            return outcome;
+        }
+      }),
+    };
   }
 
   /** What is to be written for the reservations that some request has. */
@@ -427,17 +432,17 @@ function resultOf(placement: Placement): CreateResult {
   return { kind: isNew ? "created" : "found", task, request };
 }
 
-/** The results, with the outcome of the requests that have none. */
-function merged(
+/** All results; a request that was tried too often is refused. */
+function withoutGaps(
   results: readonly (CreateResult | undefined)[],
-  outcome: CreateOutcome,
 ): readonly CreateResult[] {
-  let next = 0;
-  return results.map((result) => {
-    if (result !== undefined) return result;
-    if (outcome.kind !== "ok" && outcome.kind !== "refused") return outcome;
-    const one = outcome.results[next++];
-    if (one === undefined) throw new TypeError("Cannot find result of task");
-    return one;
-  });
+  return isWhole(results)
+    ? results
+    : results.map((result) => result ?? { kind: "busy" });
+}
+
+function isWhole(
+  results: readonly (CreateResult | undefined)[],
+): results is readonly CreateResult[] {
+  return results.every((result) => result !== undefined);
 }

@@ -32,8 +32,11 @@ import {
   NO_PROGRESS,
 } from "./operation.ts";
 
-/** Tasks of a portion, unless the store has no room for as many. */
-const PORTION = 100;
+/**
+ * Tasks of a portion, unless the store has no room for as many; few enough for
+ * the tasks of others to be written in between.
+ */
+const PORTION = 50;
 
 /**
  * Commits of a portion that may fail in a row, because a task changed meanwhile

@@ -16,12 +16,12 @@ import { type BulkOrder, firstPosition, NO_PROGRESS } from "./operation.ts";
 import { type PortionOptions, runOrder, runPortion } from "./portion.ts";
 
 Deno.test("runPortion() writes a portion by one commit, with what is kept of it", async () => {
-  const world = await openWithTasks(60);
+  const world = await openWithTasks(50);
   const commits = watchCommits(world);
   const after = await run(world, { inSameCommit: () => [note(1)] });
-  assertEquals(commits, [61]);
-  assertEquals([after?.progress.changed, after?.from], [60, undefined]);
-  assertEquals(await count(world, "paused"), 60);
+  assertEquals(commits, [51]);
+  assertEquals([after?.progress.changed, after?.from], [50, undefined]);
+  assertEquals(await count(world, "paused"), 50);
 });
 
 Deno.test("runPortion() writes nothing when what is kept of it conflicts", async () => {

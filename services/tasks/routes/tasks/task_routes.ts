@@ -11,7 +11,6 @@ import { createTaskRoutes } from "./create_routes.ts";
 import { explainTaskRoute } from "./explain_task.ts";
 import { KeyLocks } from "../../engine/key_locks.ts";
 import { listTasksRoute } from "./list_tasks.ts";
-import type { Operations } from "../../engine/bulk/operations.ts";
 import {
   readTaskRoute,
   removeTaskRoute,
@@ -22,16 +21,10 @@ import { taskAttemptsRoute, taskHistoryRoute } from "./task_history.ts";
 import type { TasksParts } from "./tasks_parts.ts";
 import { updateTaskRoutes } from "./update_task.ts";
 
-/** What the routes of tasks need beside the parts of the API. */
-export interface TaskRoutesOptions {
-  /** Does what is done to many tasks in the background. */
-  readonly operations: Operations;
-}
-
 /** Makes the routes of tasks, their bulk actions and schedules. */
 export function taskRoutes(
   api: ApiParts,
-  { operations }: TaskRoutesOptions,
+  { operations }: Pick<TasksParts, "operations">,
 ): readonly AnyRoute[] {
   const locks = new KeyLocks({ clock: api.engine.parts.clock });
   const parts: TasksParts = { ...api, locks, operations };
