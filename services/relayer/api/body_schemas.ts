@@ -39,7 +39,7 @@ import type { Ordering } from "../recall/recall_request.ts";
 import type { Metadata } from "../vault/vault.ts";
 
 /** The namespace of requests that name none. */
-export const DEFAULT_NAMESPACE = "default";
+const DEFAULT_NAMESPACE = "default";
 
 /** Longest text that is remembered, in bytes of UTF-8. */
 export const MAX_TEXT_BYTES = 1_048_576;

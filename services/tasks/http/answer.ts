@@ -138,7 +138,7 @@ export function renderAnswer(
 }
 
 /** Makes what a server sends of a problem (RFC 9457). */
-export function renderProblem(
+function renderProblem(
   answer: ProblemAnswer,
   options: RenderOptions,
 ): RenderedAnswer {

@@ -124,7 +124,7 @@ export async function readJsonBody(
 }
 
 /** Most members of one object of a body. */
-export const MAX_MEMBERS = 65_536;
+const MAX_MEMBERS = 65_536;
 
 /**
  * Parses the bytes of a body that has to be JSON.
@@ -183,7 +183,7 @@ function detailOf(kind: JsonShapeFault["kind"], maxValues: number): string {
 }
 
 /** The problem of a body that is larger than `maxBytes`, and what to do about it. */
-export function tooLarge(maxBytes: number, advice?: string): ProblemAnswer {
+function tooLarge(maxBytes: number, advice?: string): ProblemAnswer {
   const state = `it has more than ${maxBytes} bytes`;
   return problem("too_large", {
     detail: `Cannot read body: ${state}${

@@ -34,7 +34,7 @@ import { auditWrite } from "../../engine/audit_write.ts";
 export type MirrorState = "ok" | "exists" | "failed";
 
 /** The header that tells the {@linkcode MirrorState}. */
-export const MIRROR_HEADER = "user-mirror";
+const MIRROR_HEADER = "user-mirror";
 
 /** What the header says, for the document. */
 export const MIRROR_HEADERS: Readonly<Record<string, string>> = {
