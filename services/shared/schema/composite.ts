@@ -271,12 +271,12 @@ export interface Refusal {
    * Where within the value, as a JSON pointer.
    * @default "", the whole value
    */
-  readonly pointer?: string;
+  readonly pointer?: string | undefined;
   /**
    * The kind of fault.
    * @default {"invalid_value"}
    */
-  readonly code?: string;
+  readonly code?: string | undefined;
   /** What is wrong, as a message for the client. */
   readonly reason: string;
 }

@@ -256,7 +256,7 @@ export interface WorkerDefinition {
   /** How long a lease lasts unless asked otherwise. */
   readonly leaseMs: number;
   /** The retry policy of tasks without one, as the client wrote it; absent means the service's. */
-  readonly retry?: unknown;
+  readonly retry?: unknown | undefined;
   /** Lost attempts in a row after which the next one counts as a failure. */
   readonly maxLost: number;
   /** Whether it is given nothing. */
@@ -284,7 +284,7 @@ export interface WorkerJob {
   /** How long an attempt may take. */
   readonly timeoutMs?: number | undefined;
   /** The retry policy of tasks without one, as the client wrote it. */
-  readonly retry?: unknown;
+  readonly retry?: unknown | undefined;
 }
 
 /** Limits of a worker beside its concurrency. */

@@ -44,7 +44,7 @@ export function workerAddressRefusal(
   return problem("forbidden", {
     detail: "Cannot say where the worker is called, which gets its tasks and " +
       `secrets: you lack ${lacking.join(" and ")}`,
-    ...(scope === undefined ? {} : { extensions: { scope } }),
+    extensions: scope === undefined ? undefined : { scope },
   });
 }
 

@@ -144,7 +144,7 @@ export function parseJsonBody(
   };
   const reading = readJsonText(bytes, {
     limits,
-    ...(pausing === undefined ? {} : { pausing }),
+    pausing,
   });
   return andThen(reading, (outcome) => {
     switch (outcome.kind) {

@@ -24,22 +24,22 @@ export interface ReadJsonTextOptions {
    * Gives way between pieces.
    * @default it never does
    */
-  readonly pausing?: Pausing;
+  readonly pausing?: Pausing | undefined;
   /**
    * About how many values are made in one go.
    * @default {512}
    */
-  readonly pieceValues?: number;
+  readonly pieceValues?: number | undefined;
   /**
    * About how many bytes are read in one go; a string is never cut.
    * @default {65536}
    */
-  readonly pieceBytes?: number;
+  readonly pieceBytes?: number | undefined;
   /**
    * Texts of so many bytes are read in one go.
    * @default {8192}
    */
-  readonly shortBytes?: number;
+  readonly shortBytes?: number | undefined;
 }
 
 /** The outcome of reading a text. */

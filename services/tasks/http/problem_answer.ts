@@ -32,27 +32,27 @@ export interface ProblemOptions {
    * What went wrong this time, for the person who reads it.
    * @default nothing is said beyond the title
    */
-  readonly detail?: string;
+  readonly detail?: string | undefined;
   /**
    * Each thing that is wrong, with its place.
    * @default none
    */
-  readonly errors?: readonly RequestFault[];
+  readonly errors?: readonly RequestFault[] | undefined;
   /**
    * Further members of the body; none of them replaces a standard one.
    * @default none
    */
-  readonly extensions?: Readonly<Record<string, JsonValue>>;
+  readonly extensions?: Readonly<Record<string, JsonValue>> | undefined;
   /**
    * Further headers, their names in lower case.
    * @default none
    */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
    * When to try again, in milliseconds from now.
    * @default nothing is said
    */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** An answer that tells what went wrong. */

@@ -72,13 +72,13 @@ export async function createKey(
     version: 1,
     name,
     digest,
-    ...(typeof role === "string" ? { role } : {}),
+    role: role ?? undefined,
     ...(scopes === undefined || scopes === null ? {} : { scopes }),
     ...(networks.length === 0 ? {} : { networks: [...new Set(networks)] }),
     payloads,
-    ...(userId === undefined ? {} : { madeBy: userId }),
+    madeBy: userId,
     createdAtMs: call.nowMs,
-    ...(typeof expiresAtMs === "number" ? { expiresAtMs } : {}),
+    expiresAtMs: expiresAtMs ?? undefined,
   };
   const beyond = beyondCaller(caller, key);
   if (beyond !== undefined) return beyond;
@@ -229,7 +229,7 @@ export async function rotateKey(
       id,
       version: 1,
       digest,
-      ...(userId === undefined ? {} : { madeBy: userId }),
+      madeBy: userId,
       createdAtMs: call.nowMs,
     };
     return {

@@ -64,7 +64,7 @@ function scopes(): Schema<readonly string[]> {
       kind: "invalid",
       code: "unknown_scope",
       reason,
-      ...(index === undefined ? {} : { pointer: `/${index}` }),
+      pointer: index === undefined ? undefined : `/${index}`,
     };
   });
 }

@@ -67,7 +67,7 @@ export async function outdatedCaller(
   if (scope === undefined && (user.payloads || !key.payloads)) return undefined;
   return problem("forbidden", {
     detail: "Cannot make key: it may more than the user it would belong to",
-    ...(scope === undefined ? {} : { extensions: { scope } }),
+    extensions: scope === undefined ? undefined : { scope },
   });
 }
 
@@ -114,7 +114,7 @@ export async function surveyKeys(
   do {
     const { values, hasMore } = await repositories.keys.list(tenantId, {
       limit: PAGE,
-      ...(afterId === undefined ? {} : { afterId }),
+      afterId,
     });
     for (const key of values) {
       if (hasEnded(key, nowMs)) ended.push(key);

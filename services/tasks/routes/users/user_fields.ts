@@ -248,7 +248,7 @@ export async function countActiveOwners(
   while (true) {
     const page = await repositories.users.list(tenantId, {
       limit: PAGE,
-      ...(afterId === undefined ? {} : { afterId }),
+      afterId,
     });
     count += page.values.filter((user) =>
       isActiveOwner(user) &&

@@ -225,7 +225,7 @@ async function planCredential(
     digest,
     secrets,
     createdAtMs: nowMs,
-    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    expiresAtMs,
   };
   const answerWith = (shown: string | null): Answer =>
     json({ ...viewCredential(credential), key, secret: shown }, {

@@ -340,7 +340,7 @@ async function planChange(
     ],
     answer: json({
       ...viewWorker(next, facts),
-      ...(secret === undefined ? {} : { signing_secret: secret }),
+      signing_secret: secret,
     }, {
       headers: { etag: etagOf(next.version) },
     }),

@@ -162,11 +162,11 @@ async function cancelTasks(
       workerIds: [workerId],
       statuses: LIVE_STATUSES,
       by: "created_at",
-      ...(toMs === undefined ? {} : { toMs }),
+      toMs,
       sort: "created_at",
       order: "asc",
       limit: PAGE,
-      ...(after === undefined ? {} : { after }),
+      after,
     });
     await changes.applyAll(tasks.map(({ id }): EventRequest => ({
       tenantId,
