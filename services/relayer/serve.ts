@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock, Timer } from "../shared/clock.ts";
+import type { Clock } from "../shared/clock.ts";
 import { FairTurns } from "../shared/fair_turns.ts";
 import { metricsPart } from "../shared/http/metrics_port.ts";
 import { openPort } from "../shared/http/open_port.ts";
@@ -12,7 +12,7 @@ import { Http1Server } from "../shared/http1/server.ts";
 import { publicServerOptions } from "../shared/http1/settings.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
-import { repeatEvery } from "../shared/repeat.ts";
+import { Periodic } from "../shared/periodic.ts";
 import { describeError } from "../shared/settled.ts";
 import type { StopOutcome } from "../shared/stopper.ts";
 import { createHandler } from "./api/handler.ts";
@@ -79,7 +79,7 @@ export async function serve(
   let running: Running | undefined;
   let server: Http1Server | undefined;
   let isStopping = false;
-  let timers: readonly Timer[] = [];
+  let rounds: readonly Periodic[] = [];
   const parts = (): Running => {
     if (running === undefined) throw new Error("the data is not open");
     return running;
@@ -121,12 +121,12 @@ export async function serve(
     .add({
       name: "background work",
       start() {
-        timers = backgroundWork(settings, { ...parts(), clock, logger });
+        rounds = backgroundWork(settings, { ...parts(), clock, logger });
+        for (const round of rounds) round.start();
         return Promise.resolve();
       },
-      stop() {
-        for (const timer of timers) timer.cancel();
-        return Promise.resolve();
+      async stop() {
+        await Promise.all(rounds.map((round) => round.stop()));
       },
     })
     .add(metricsPart({
@@ -167,39 +167,43 @@ export async function serve(
   return await lifecycle.done;
 }
 
-/** What is done now and then. */
+/** What is done at intervals. */
 function backgroundWork(
   settings: RelayerSettings,
-  { data, access, clock, logger }:
+  { data: { store, storage }, access, clock, logger }:
     & Running
-    & Pick<
-      ServeOptions,
-      "clock" | "logger"
-    >,
-): readonly Timer[] {
-  const { storage } = data;
-  const tell = (message: string) => (error: unknown) => {
+    & Pick<ServeOptions, "clock" | "logger">,
+): readonly Periodic[] {
+  const onError = (message: string) => (error: unknown) => {
     if (storage.note(error)) return;
     logger.error(message, { error: describeError(error) });
   };
-  const sweep = (): void => {
-    const nowMs = clock.nowMs();
-    data.store.sweep({
-      nowMs,
-      finishedJobsBeforeMs: nowMs - settings.jobRetentionMs,
-      tombstonesBeforeMs: nowMs - settings.tombstoneRetentionMs,
-      limit: SWEEP_ROWS,
-    }).catch(tell("Cannot remove what has expired"));
-  };
-  const flush = (): void => {
-    access.flush().catch(tell("Cannot write down rate windows"));
-  };
   return [
-    repeatEvery(clock, { intervalMs: SWEEP_EVERY_MS, run: sweep }),
-    repeatEvery(clock, { intervalMs: FLUSH_EVERY_MS, run: flush }),
-    repeatEvery(clock, {
+    new Periodic({
+      clock,
+      intervalMs: SWEEP_EVERY_MS,
+      run: () => {
+        const nowMs = clock.nowMs();
+        return store.sweep({
+          nowMs,
+          finishedJobsBeforeMs: nowMs - settings.jobRetentionMs,
+          tombstonesBeforeMs: nowMs - settings.tombstoneRetentionMs,
+          limit: SWEEP_ROWS,
+        });
+      },
+      onError: onError("Cannot remove what has expired"),
+    }),
+    new Periodic({
+      clock,
+      intervalMs: FLUSH_EVERY_MS,
+      run: () => access.flush(),
+      onError: onError("Cannot write down rate windows"),
+    }),
+    new Periodic({
+      clock,
       intervalMs: CHECK_EVERY_MS,
-      run: () => void storage.check(),
+      run: () => storage.check(),
+      onError: onError("Cannot check the storage"),
     }),
   ];
 }

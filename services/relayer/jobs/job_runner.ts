@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Clock, Timer } from "../../shared/clock.ts";
+import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { pause } from "../../shared/periodic.ts";
+import { pause, Periodic } from "../../shared/periodic.ts";
 import { describeError, waitAtMost } from "../../shared/settled.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
@@ -94,24 +94,25 @@ export class JobRunner {
   readonly #due: DueJobs;
   readonly #underWay = new Set<string>();
   readonly #batches = new Map<Batch, Promise<void>>();
-  #isRunning = false;
-  #isLooking = false;
-  #looksAgain = false;
+  readonly #looking: Periodic;
   #isBehind = false;
   #lastBatchMs = -Infinity;
-  #timer: Timer | undefined;
 
   /** A runner that is not started. */
   constructor(options: JobRunnerOptions) {
     this.#options = options;
     this.#due = new DueJobs(options.store);
+    this.#looking = new Periodic({
+      clock: options.clock,
+      run: (signal) => this.#look(signal),
+      onError: (error) => this.#lookLater(error),
+    });
   }
 
   /** Begins with what an earlier life of the process left. */
   start(): void {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    this.wake();
+    this.#looking.start();
+    this.#looking.wake();
   }
 
   /**
@@ -119,8 +120,7 @@ export class JobRunner {
    * is ended, and a moment later left alone. Its jobs go on at the next start.
    */
   async stop(graceMs: number): Promise<void> {
-    this.#isRunning = false;
-    this.#cancelTimer();
+    void this.#looking.stop();
     const { clock, logger } = this.#options;
     const ended = Promise.all(this.#batches.values());
     if (await waitAtMost(ended, { clock, timeoutMs: graceMs }) !== "late") {
@@ -139,49 +139,38 @@ export class JobRunner {
 
   /** There may be something to do. */
   wake(): void {
-    if (!this.#isRunning) return;
-    if (this.#isLooking) {
-      this.#looksAgain = true;
-      return;
-    }
-    this.#isLooking = true;
-    void this.#look().then(() => {
-      this.#isLooking = false;
-      if (this.#looksAgain) {
-        this.#looksAgain = false;
-        this.wake();
-      }
-    });
+    this.#looking.wake();
   }
 
-  async #look(): Promise<void> {
-    const { clock, logger, storage, givesWay = () => false } = this.#options;
+  async #look(signal: AbortSignal): Promise<void> {
+    const { clock, givesWay = () => false } = this.#options;
     const { batch = 32, maxBatches = 3 } = this.#options;
-    try {
-      while (this.#isRunning && this.#batches.size < maxBatches) {
-        const isSecond = givesWay() && !this.#isBehind;
-        if (isSecond && !this.#mayGoOn(clock.nowMs())) {
-          return this.#wakeIn(GIVE_WAY_MS);
-        }
-        const nowMs = clock.nowMs();
-        const { jobs, longestMs } = await this.#due.take({
-          nowMs,
-          most: isSecond ? Math.min(batch, GIVE_WAY_BATCH) : batch,
-          except: this.#underWay,
-        });
-        this.#isBehind = longestMs > PATIENCE_MS;
-        // It may have been stopped meanwhile, and nobody waits for a new batch.
-        if (jobs.length === 0 || !this.#isRunning) break;
-        this.#begin(jobs);
+    while (!signal.aborted && this.#batches.size < maxBatches) {
+      const isSecond = givesWay() && !this.#isBehind;
+      if (isSecond && !this.#mayGoOn(clock.nowMs())) {
+        return this.#looking.wakeIn(GIVE_WAY_MS);
       }
-      await this.#setTimer();
-    } catch (error) {
-      if (storage.note(error)) return this.#wakeIn(STORAGE_RETRY_MS);
-      logger.error("Cannot look for jobs: the store failed", {
-        error: describeError(error),
+      const nowMs = clock.nowMs();
+      const { jobs, longestMs } = await this.#due.take({
+        nowMs,
+        most: isSecond ? Math.min(batch, GIVE_WAY_BATCH) : batch,
+        except: this.#underWay,
       });
-      this.#wakeIn(STORE_RETRY_MS);
+      this.#isBehind = longestMs > PATIENCE_MS;
+      // It may have been stopped meanwhile, and nothing waits for a new batch.
+      if (jobs.length === 0 || signal.aborted) break;
+      this.#begin(jobs);
     }
+    await this.#wakeForNext();
+  }
+
+  #lookLater(error: unknown): void {
+    const { logger, storage } = this.#options;
+    if (storage.note(error)) return this.#looking.wakeIn(STORAGE_RETRY_MS);
+    logger.error("Cannot look for jobs: the store failed", {
+      error: describeError(error),
+    });
+    this.#looking.wakeIn(STORE_RETRY_MS);
   }
 
   /** Whether a batch may begin though others come first. */
@@ -283,30 +272,13 @@ export class JobRunner {
     onSettled(job.id);
   }
 
-  async #setTimer(): Promise<void> {
+  async #wakeForNext(): Promise<void> {
     const { store, clock } = this.#options;
-    const isUnderWay = this.#underWay.size > 0;
-    // Under load there is a look every moment; one timer is enough.
-    if (!this.#isRunning || (isUnderWay && this.#timer !== undefined)) return;
     const nextMs = await store.nextJobMs();
     if (nextMs === undefined) return;
-    const delayMs = nextMs - clock.nowMs();
     // Those under way are due all the time, and others must not wait for them.
-    this.#wakeIn(isUnderWay ? Math.max(delayMs, UNDER_WAY_REST_MS) : delayMs);
-  }
-
-  #wakeIn(delayMs: number): void {
-    this.#cancelTimer();
-    if (!this.#isRunning) return;
-    const boundedMs = Math.min(LONGEST_REST_MS, Math.max(1, delayMs));
-    this.#timer = this.#options.clock.setTimer(() => {
-      this.#timer = undefined;
-      this.wake();
-    }, boundedMs);
-  }
-
-  #cancelTimer(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    const leastMs = this.#underWay.size > 0 ? UNDER_WAY_REST_MS : 1;
+    const delayMs = Math.max(leastMs, nextMs - clock.nowMs());
+    this.#looking.wakeIn(Math.min(LONGEST_REST_MS, delayMs));
   }
 }
