@@ -109,7 +109,7 @@ export interface RelayerAccess {
   readonly refusalDelay: RefusalDelay;
   /** Counts points. */
   readonly rateLimits: RateLimits;
-  /** Makes and checks tokens of owners; undefined when nobody gets one. */
+  /** Makes and checks tokens of owners; undefined when there are none. */
   readonly ownerTokens: OwnerTokens | undefined;
   /** Writes down what was spent. */
   flush(): Promise<void>;

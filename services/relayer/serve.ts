@@ -156,7 +156,7 @@ export async function serve(
         await server?.stop(graceMs);
       },
     })
-    // Those who wait go home before the port waits for them.
+    // Waiting requests are answered before the port waits for them.
     .onStopping(() => {
       isStopping = true;
       turns.release();

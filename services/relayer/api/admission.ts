@@ -20,7 +20,7 @@ import type {
   SignedRoute,
 } from "./route.ts";
 
-/** What letting somebody in comes to. */
+/** The outcome of admitting a call. */
 export type Admission<Call> =
   | { readonly kind: "ok"; readonly call: Call }
   | { readonly kind: "refused"; readonly response: HttpResponse };
@@ -30,7 +30,7 @@ export type Arrival = Omit<OpenCall, "body">;
 
 const BUSY_RETRY_MS = 1_000;
 
-/** Takes in the body of a call that nobody signs. */
+/** Reads the body of an unsigned call. */
 export async function admitOpen(
   arrival: Arrival,
   { maxBodyBytes }: { readonly maxBodyBytes: number },
@@ -61,7 +61,7 @@ export async function admitSigned(
   return signed;
 }
 
-/** Lets in whoever may read what an owner has, whom the path names. */
+/** Admits callers who may read what the owner in the path has. */
 export async function admitOwner(
   arrival: Arrival,
   { parts, route, turn }: {
@@ -162,7 +162,7 @@ async function checkSignature(
   }
 }
 
-/** Whoever has a token needs no signature. */
+/** Bearers of a token need no signature. */
 async function enterOwner(
   arrival: Arrival,
   { parts, route }: {

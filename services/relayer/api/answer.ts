@@ -169,7 +169,7 @@ export interface FailureContext {
   readonly route: string;
 }
 
-/** When to come again where nobody said. */
+/** When to try again by default. */
 const DEFAULT_RETRY_MS = 5_000;
 
 /** The answer to a request whose route threw. */

@@ -241,7 +241,7 @@ async function answerRoute(
   }
 }
 
-/** Strangers by their addresses: together they get what one owner gets. */
+/** Unsigned requests by address: together they get what one owner gets. */
 function strangerOf({ peer }: HttpRequest): FairKey {
   return { group: "strangers", member: peer.address };
 }

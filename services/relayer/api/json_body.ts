@@ -45,7 +45,7 @@ const FAULTS: Readonly<Record<JsonShapeFault["kind"], string>> = {
 /**
  * Reads a body that has to be a JSON object, by its schema.
  *
- * @param action what cannot be done when it is none, such as `remember text`
+ * @param action what cannot be done otherwise, such as `remember text`
  */
 export function readBody<T>(
   bytes: Uint8Array,

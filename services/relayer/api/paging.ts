@@ -15,7 +15,7 @@ export type Listing = "memories" | "namespaces";
 const MAX_CURSOR_LENGTH = 256;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
-/** The cursor of a position. Whoever makes one up sees no more than their own. */
+/** The cursor of a position. A forged one shows no more than the own rows. */
 export function encodeCursor(
   listing: Listing,
   { change }: FeedPosition,
@@ -24,7 +24,7 @@ export function encodeCursor(
     .toString("base64url");
 }
 
-/** The position of a cursor; undefined when it is none of this listing. */
+/** The position of a cursor; undefined when it is not one of this listing. */
 export function decodeCursor(
   listing: Listing,
   cursor: string,
@@ -60,12 +60,12 @@ export interface PageQuery {
   readonly cursor: string | undefined;
 }
 
-/** What reading a query comes to. */
+/** The outcome of reading a query. */
 export type PageQueryOutcome =
   | { readonly kind: "ok"; readonly page: PageQuery }
   | { readonly kind: "refused"; readonly answer: Answer };
 
-/** Items of a page when nobody says how many. */
+/** Items of a page by default. */
 const DEFAULT_PAGE_LIMIT = 100;
 
 /** Most items of a page; more are not given, whatever is asked for. */

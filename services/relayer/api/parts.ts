@@ -70,11 +70,11 @@ export interface RelayerPorts {
   readonly authenticator: RequestAuthenticator;
   /** Holds refusals back for a moment. */
   readonly refusalDelay: { wait(): Promise<void> };
-  /** Deals out turns to owners, and to strangers by their addresses. */
+  /** Deals out turns to owners, and to unsigned requests by address. */
   readonly turns: Pick<FairTurns, "begin">;
   /** Counts points. */
   readonly rateLimits: Pick<RateLimits, "take" | "charge">;
-  /** Makes and checks tokens of owners; undefined when nobody gets one. */
+  /** Makes and checks tokens of owners; undefined when there are none. */
   readonly ownerTokens: Pick<OwnerTokens, "issue" | "bearerOf"> | undefined;
   /**
    * Answers the ledger's JSON-RPC reads, from the parsed body to what is sent as
@@ -97,7 +97,7 @@ export interface RelayerPorts {
 export interface RelayerValues {
   /** The relayer's version, such as `1.2.3`. */
   readonly version: string;
-  /** The commit it was built from; undefined when nobody said. */
+  /** The commit it was built from, if it is known. */
   readonly buildCommit: string | undefined;
   /** What `/config` says the network is. */
   readonly network: string;
@@ -117,7 +117,7 @@ export interface RelayerValues {
 
 /** See `Authenticator` of `auth/authenticate.ts`. */
 export interface RequestAuthenticator {
-  /** Checks a request, of which nobody has asked for the body before. */
+  /** Checks a request whose body was not read yet. */
   authenticate(request: AuthRequest): Promise<AuthOutcome>;
 }
 
@@ -136,6 +136,6 @@ export interface UsageBook {
 export interface Leftovers {
   /** What the catalogue says of a memory. */
   entryOf(owner: string, memoryId: string): Promise<CatalogEntry | undefined>;
-  /** How many entries of the catalogue, of anybody, hold a blob. */
+  /** How many entries of the catalogue, of any owner, hold a blob. */
   holdersOf(blobId: string): Promise<number>;
 }

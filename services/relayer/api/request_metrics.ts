@@ -1,5 +1,5 @@
 /**
- * What was answered, counted for whoever watches the relayer, in the text format
+ * What was answered, counted for monitoring, in the text format
  * of Prometheus (version 0.0.4).
  *
  * @module
@@ -15,7 +15,7 @@ export interface CountedAnswer {
   readonly tookMs: number;
 }
 
-/** Values that are read when somebody looks. */
+/** Values that are read with each scrape. */
 export interface Gauges {
   /** Memories that recall finds. */
   readonly memories: number;
@@ -33,7 +33,7 @@ interface RouteTimes {
 /** Bounds of the histogram in seconds. */
 const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Counts by route and status; both are bounded, paths of strangers are not in it. */
+/** Counts by route and status; both are bounded, as paths that clients send are not in it. */
 export class RequestMetrics {
   readonly #answers = new Map<string, number>();
   readonly #times = new Map<string, RouteTimes>();

@@ -38,7 +38,7 @@ export interface SignedCall extends OpenCall {
   readonly caller: Caller;
 }
 
-/** A call about the owner that its path names, by somebody who may. */
+/** An authorized call about the owner that its path names. */
 export interface OwnerCall extends OpenCall {
   /** The owner's address. */
   readonly owner: string;
@@ -56,7 +56,7 @@ export interface RouteBase {
   readonly maxBodyBytes: number;
 }
 
-/** A route for everybody. */
+/** A public route. */
 export interface OpenRoute extends RouteBase {
   /** Who may call. */
   readonly access: "open";

@@ -1,7 +1,7 @@
 /**
  * Lets signed requests in. The order of what is checked is part of the protocol:
  * the head, the body's size, the signature, and only then anything that leaves a
- * trace, so that strangers can neither fill what is remembered nor burn a nonce.
+ * trace, so that unsigned requests can neither fill memory nor burn a nonce.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import {
   type SignedHead,
 } from "./signed_request.ts";
 
-/** Somebody whose signature was checked against an account. */
+/** A client whose signature was checked against an account. */
 export interface Caller {
   /** The account object's id. */
   readonly accountId: string;
@@ -34,7 +34,7 @@ export interface Caller {
   readonly publicKey: string;
 }
 
-/** What finding an account comes to. */
+/** The outcome of finding an account. */
 export type ResolveOutcome =
   | { readonly kind: "ok"; readonly caller: Caller }
   | Refusal;
@@ -172,7 +172,7 @@ export type AuthRequest = Pick<
   "method" | "target" | "headers" | "body"
 >;
 
-/** What came of a request. */
+/** The outcome of a request. */
 export type AuthOutcome =
   /** It is let in. */
   | {
@@ -187,7 +187,7 @@ export type AuthOutcome =
   /** Its body could not be taken in; there was nothing to check. */
   | { readonly kind: "no_body"; readonly body: FailedBody };
 
-/** What became of a body that is not there. */
+/** Why there is no body. */
 export type FailedBody = Exclude<BodyOutcome, { readonly kind: "ok" }>;
 
 /** Options of {@linkcode Authenticator}. */
@@ -255,7 +255,7 @@ export class Authenticator {
     this.#maxBodyBytes = options.maxBodyBytes ?? 2_097_152;
   }
 
-  /** Checks a request, of which nobody has asked for the body before. */
+  /** Checks a request whose body was not read yet. */
   async authenticate(request: AuthRequest): Promise<AuthOutcome> {
     const read = readSignedHead(request.headers, {
       nowMs: this.#options.clock.nowMs(),
@@ -298,7 +298,7 @@ export class Authenticator {
     if (claimed.kind === "seen") return refusal("ERR_REPLAY");
     if (claimed.kind === "full") return refusal("AUTH_NONCES_EXHAUSTED");
     const resolved = await accounts.resolve(publicKey, head.accountId);
-    // A request that came to nothing may come again, as a proxy may send it; and
+    // A request that was not let in may be sent again, as proxies do; and
     // who has no account does not fill what is remembered for those who have.
     if (resolved.kind === "ok") {
       // What a repetition of these would do is read once more, should the process

@@ -9,7 +9,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Clock } from "../../shared/clock.ts";
 
-/** What claiming comes to. */
+/** The outcome of claiming. */
 export type ClaimOutcome =
   /** It was not there. */
   | { readonly kind: "ok"; readonly claim: Claim }
@@ -22,7 +22,7 @@ export type ClaimOutcome =
 export interface Claim {
   /** Has it written down, as the request is let in. */
   keep(options?: Pick<KeptNonce, "canWait">): void;
-  /** Takes it back, as the request came to nothing. */
+  /** Takes it back, as the request is not let in. */
   release(): void;
 }
 
@@ -63,7 +63,7 @@ export interface NoncesOptions {
    */
   readonly maxEntries?: number;
   /**
-   * Most of them that one key may have, so that nobody takes the room of all.
+   * Most of them that one key may have, so that no key takes all the room.
    *
    * @default a half of `maxEntries`
    */
@@ -121,7 +121,7 @@ export class Nonces {
 
   /**
    * Claims what names a request of a key, unless it was claimed before. Another
-   * key's claim is another one, so nobody can burn what a stranger will send.
+   * key's claim is another one, so no key can burn the nonces of others.
    */
   claim(publicKey: string, name: string): ClaimOutcome {
     const now = instant(this.#options.clock);
@@ -164,7 +164,7 @@ export class Nonces {
    * second one that begins after it, at least a span later.
    */
   #turn(now: Instant): void {
-    // Set back: the span begins anew, or it would last until the old time.
+    // Set back: the span begins again, or it would last until the old time.
     if (now.ms < this.#began.ms) this.#began = now;
     if (passedMs(this.#began, now) < this.#ttlMs) return;
     // After a silence there is nothing left that could be repeated.

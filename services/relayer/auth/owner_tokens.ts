@@ -30,7 +30,7 @@ export interface IssuedToken {
   readonly permissions: readonly OwnerPermission[];
 }
 
-/** What asking for a token comes to. */
+/** The outcome of asking for a token. */
 export type IssueOutcome =
   | { readonly kind: "ok"; readonly issued: IssuedToken }
   /** The credential is not there or not the right one: answer 401. */
@@ -72,7 +72,7 @@ const TOKEN = /^ot1\.([0-9a-f]{64})\.([0-9]{1,12})\.([A-Za-z0-9_-]{43})$/;
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]{1,200}=*)$/i;
 
 /**
- * What is wrong with a credential that somebody wants to configure.
+ * What is wrong with a credential for a setting.
  *
  * @returns A message without the credential; undefined when nothing is wrong.
  */

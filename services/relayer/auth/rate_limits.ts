@@ -104,7 +104,7 @@ export function rateWeight(method: string, path: string): number {
 /** What is limited; names as released clients know them. */
 export type RateLayer = "delegate_key" | "account_burst" | "account_sustained";
 
-/** What a call comes to. */
+/** The outcome of a call. */
 export type RateOutcome =
   /** It may go on; its points are spent. */
   | { readonly kind: "ok" }
@@ -186,7 +186,7 @@ export class RateLimits {
   /** Windows that are not written down, by name and minute. */
   #changed = new Map<string, RateWindow>();
 
-  /** Nobody has spent anything yet. */
+  /** Without any points spent. */
   constructor(options: RateLimitsOptions) {
     this.#clock = options.clock;
     this.#persist = options.persist;

@@ -36,7 +36,7 @@ export type RefusalCode =
   | "ERR_ACCOUNT_UNKNOWN"
   /** Its owner has switched the account off. */
   | "ERR_ACCOUNT_INACTIVE"
-  /** The key may not speak for the account, or may not any more. */
+  /** The key may not speak for the account, or no longer. */
   | "ERR_KEY_NOT_DELEGATE"
   /** The ledger does not answer. */
   | "AUTH_UPSTREAM_UNAVAILABLE"

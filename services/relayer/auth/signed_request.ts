@@ -167,7 +167,7 @@ export interface SignedHead {
   readonly accountId?: string | undefined;
 }
 
-/** What reading a head comes to. */
+/** The outcome of reading a head. */
 export type SignedHeadOutcome =
   | { readonly kind: "ok"; readonly head: SignedHead }
   | Refusal;
@@ -178,7 +178,7 @@ export interface ReadSignedHeadOptions {
   readonly nowMs: number;
   /** Milliseconds that the client's clock may be off, either way. */
   readonly windowMs: number;
-  /** Whether requests without a nonce are taken. */
+  /** Whether requests without a nonce are accepted. */
   readonly isLegacyAllowed: boolean;
 }
 
@@ -235,7 +235,7 @@ export function readSignedHead(
   return {
     kind: "ok",
     head: {
-      // Made anew: a part of the head's text would keep all of it in memory for
+      // A copy: a part of the head's text would keep all of it in memory for
       // as long as the key is remembered.
       publicKey: Buffer.from(publicKey, "hex").toString("hex"),
       signature: Buffer.from(signature, "hex"),

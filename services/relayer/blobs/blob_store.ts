@@ -8,7 +8,7 @@
 
 import { createHash } from "node:crypto";
 
-/** What asking for a blob comes to. */
+/** The outcome of asking for a blob. */
 export type BlobOutcome =
   | { readonly kind: "ok"; readonly bytes: Uint8Array }
   /** There is no such blob, and asking again will not change that. */
@@ -61,7 +61,7 @@ export class BlobStoreError extends Error {
   /** Whether blobs are on this machine, whose disk refused it. */
   readonly isLocal: boolean;
 
-  /** An error for whoever runs the relayer. */
+  /** An error for the operator. */
   constructor(
     message: string,
     options: {
@@ -142,7 +142,7 @@ export function blobIdOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("base64url");
 }
 
-/** Where a blob is within the folder; undefined when the id is none. */
+/** Where a blob is within the folder; undefined when the id is not valid. */
 export function blobPath(
   blobId: string,
 ): { readonly folder: string; readonly name: string } | undefined {

@@ -1,5 +1,5 @@
 /**
- * Files and folders that are on the disk when one is told so.
+ * Files and folders that are on the disk when the call returns.
  *
  * @module
  */

@@ -166,7 +166,7 @@ export class FileBlobs implements BlobStore {
     }
   }
 
-  /** Removes a blob; true as well when there is none. */
+  /** Removes a blob; true as well when it does not exist. */
   async remove(blobId: string): Promise<boolean> {
     const path = this.#pathOf(blobId);
     if (path === undefined) return true;
@@ -216,7 +216,7 @@ export class FileBlobs implements BlobStore {
       await writeDurableFile(draft, bytes);
       await Deno.rename(draft, path);
     }
-    // Whoever wrote one that is there may have ended before its name was durable.
+    // An earlier process may have ended before the name of its file was durable.
     await this.#syncs.sync(folderOf(path));
   }
 

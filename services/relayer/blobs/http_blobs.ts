@@ -52,7 +52,7 @@ export interface StaggeredOptions<Target, Answer> {
     target: Target,
     signal: AbortSignal,
   ) => Promise<Answer | undefined>;
-  /** Milliseconds until the next one is asked though nobody has answered. */
+  /** Milliseconds until the next one is asked though none has answered. */
   readonly afterMs: number;
   /** The time. */
   readonly clock: Clock;
@@ -62,8 +62,8 @@ export interface StaggeredOptions<Target, Answer> {
 
 /**
  * The first good answer; undefined when there is none. The next target is asked
- * when the last one was no good or is slow. When it settles nobody is asked any
- * more, and who was asked has been told so.
+ * when the last one was no good or is slow. When it settles, no more are asked, and
+ * the signal of those that were asked is aborted.
  *
  * @throws the signal's reason when it ends early
  */
@@ -153,7 +153,7 @@ export interface HttpBlobsOptions {
 
 const FORM = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_ANSWER_BYTES = 65_536;
-/** Nobody waits longer for a publisher, whatever it says. */
+/** The longest wait that a publisher may ask for. */
 const LONGEST_RETRY_MS = 3_600_000;
 
 /** What one aggregator says. */
@@ -248,12 +248,12 @@ export class HttpBlobs implements BlobStore {
       { kind: "missing" };
   }
 
-  /** Nobody can tell without a request for each. */
+  /** Not known without a request for each. */
   isGone(_blobId: string): Promise<boolean> {
     return Promise.resolve(false);
   }
 
-  /** Nobody but the blob's owner can remove it there. */
+  /** Only the blob's owner can remove it there. */
   remove(_blobId: string): Promise<boolean> {
     return Promise.resolve(false);
   }

@@ -43,12 +43,12 @@ export interface BoundedWorkOptions<Result> {
   readonly signal?: AbortSignal | undefined;
   /**
    * The work. Its signal is aborted when the time is over; what it does after
-   * that is nobody's result.
+   * that is ignored.
    */
   readonly run: (signal: AbortSignal) => Promise<Result>;
 }
 
-/** What came of it. */
+/** The outcome of it. */
 export type BoundedWorkOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "late" }
@@ -94,7 +94,7 @@ export async function boundedWork<Result>(
 export interface PooledOptions<Item, Result> {
   /** Most items that are worked on at the same time. */
   readonly parallel: number;
-  /** Nothing is begun any more after this. */
+  /** No more items are begun after this. */
   readonly signal: AbortSignal;
   /** Works on one. */
   readonly work: (item: Item) => Promise<Result>;
@@ -171,7 +171,7 @@ export function nowOf(clock: Clock): number {
   return clock.monotonicMs?.() ?? clock.nowMs();
 }
 
-/** A signal that somebody has to end. */
+/** A signal that has to be released. */
 export interface HeldSignal {
   /** Aborts when its time has come. */
   readonly signal: AbortSignal;

@@ -59,7 +59,7 @@ export class Semaphore {
     }
   }
 
-  /** Whoever is let in has the place of the one that leaves. */
+  /** Hands the place over to the next that waits. */
   #pass(): void {
     const next = this.#waiting.shift();
     if (next === undefined) {
@@ -142,7 +142,7 @@ export class BlobLocks {
   /** What has to end first, by blob. */
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Does it when whoever came before for the same blob is done. */
+  /** Runs work when all earlier work for the same blob has ended. */
   async run<Result>(
     blobId: string,
     work: () => Promise<Result>,

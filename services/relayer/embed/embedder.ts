@@ -6,7 +6,7 @@
 
 import type { WorkOptions } from "../concurrency/bounded_work.ts";
 
-/** What embedding comes to. */
+/** The outcome of embedding. */
 export type EmbedOutcome =
   | { readonly kind: "ok"; readonly vectors: readonly Float32Array[] }
   | {

@@ -54,7 +54,7 @@ export interface EndpointFailure {
   readonly isPassing: boolean;
 }
 
-/** What a call comes to. */
+/** The outcome of a call. */
 export type EndpointAnswer =
   | { readonly kind: "ok"; readonly json: unknown }
   | EndpointFailure;
@@ -132,7 +132,7 @@ export class ModelEndpoint {
         ...(apiKey === "" ? {} : { "authorization": `Bearer ${apiKey}` }),
       },
       body: JSON.stringify(options.body),
-      // Texts and the key go to nobody but the host that was set.
+      // Texts and the key go to the configured host alone.
       redirect: "manual",
       signal: options.ends,
     });
@@ -191,7 +191,7 @@ function checkedBase(baseUrl: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-/** Nobody waits longer for an endpoint, whatever it says. */
+/** The longest wait that an endpoint may ask for. */
 const LONGEST_RETRY_MS = 3_600_000;
 
 /** Kinds of trouble, by what runtimes say; the whole sentence holds the address. */

@@ -218,7 +218,7 @@ export class ChatAnswerer implements Answerer {
     this.name = options.chat.model;
   }
 
-  /** The model's answer; without memories nobody is asked. */
+  /** The model's answer; without memories the model is not asked. */
   async answer(
     question: string,
     options: AnswerOptions,

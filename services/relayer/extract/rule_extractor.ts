@@ -38,7 +38,7 @@ const PASSING_MOOD =
 const OPINION =
   /^(?:i think|i guess|i feel|i hope|i wonder|i suppose|maybe|perhaps)\b/i;
 
-/** Somebody whom a fact can be about. */
+/** A person that a fact can be about. */
 const PERSON =
   /\b(?:I|I['’](?:m|ve|d|ll)|me|my|mine|we|we['’](?:re|ve|d|ll)|us|our|he|she|they|his|her|their|him|them)\b/i;
 /** A name at the beginning, and not a word that only stands there. */
@@ -177,7 +177,7 @@ function numberOf(word: string): number {
   return at >= 0 ? at : Number(word);
 }
 
-/** Months and years are told as such: nobody means a certain day by them. */
+/** Months and years are told as such: they name no certain day. */
 function shifted(
   atMs: number,
   options: { readonly unit: string; readonly by: number },

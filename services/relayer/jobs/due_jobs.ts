@@ -99,7 +99,7 @@ export class DueJobs {
     const due = await this.#store.dueJobs(nowMs, limit);
     if (due.length > 0) return due;
     const nextMs = await this.#store.nextJobMs();
-    // The clock was set back: nobody put a job off for so long.
+    // The clock was set back: no job is put off for so long.
     return nextMs !== undefined && nextMs - nowMs > FARTHEST_MS
       ? await this.#store.dueJobs(nextMs, limit)
       : due;

@@ -43,7 +43,7 @@ export interface AcceptOptions extends Pick<WorkOptions, "pausing"> {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What accepting comes to. */
+/** The outcome of accepting. */
 export type AcceptOutcome =
   /** The jobs are on disk, in the order of the texts. */
   | {
@@ -82,13 +82,13 @@ export interface JobWatch {
     id: string,
     options: { readonly waitMs: number; readonly signal?: AbortSignal },
   ): Promise<JobRow | undefined>;
-  /** Hears that a job was ended by other hands: nobody need wait for it longer. */
+  /** Tells those who wait for a job that it was ended elsewhere. */
   tell(id: string): void;
 }
 
 /**
  * Makes an id that sorts by its time, as a UUID of version 7 (RFC 9562, 5.7):
- * neighbours in time are neighbours in the store, and nobody can guess one.
+ * neighbours in time are neighbours in the store, and none can be guessed.
  *
  * @param random 10 random bytes
  */

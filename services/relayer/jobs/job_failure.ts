@@ -16,7 +16,7 @@ export interface JobFailure {
   readonly isPassing: boolean;
   /**
    * When it is worth trying again, in milliseconds.
-   * @default nobody said
+   * @default it is not known
    */
   readonly retryAfterMs?: number | undefined;
   /**

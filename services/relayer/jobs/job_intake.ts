@@ -83,7 +83,7 @@ export interface JobIntakeOptions {
   readonly maxOpenJobs: number;
   /**
    * How long a client's key is known, in milliseconds; no longer than finished
-   * jobs are, or a key could stand for jobs that nobody knows.
+   * jobs are, or a key could stand for jobs that are forgotten.
    *
    * @default {86400000}
    */
@@ -182,7 +182,7 @@ export class JobIntake implements Intake {
     const outcome = await this.#commit(owner, { changes, jobs });
     if (outcome.kind === "conflict") {
       await this.#sealer.drop(owner, jobs);
-      // Somebody else was faster with the same key.
+      // Another request was faster with the same key.
       const earlier = claimOf && await this.#earlier(owner, claimOf([]));
       return earlier ?? { kind: "busy", retryAfterMs: BUSY_RETRY_MS };
     }
@@ -200,7 +200,7 @@ export class JobIntake implements Intake {
     try {
       return await this.#options.store.commit(changes);
     } catch (error) {
-      // After any other error nobody knows whether the jobs are on disk; without
+      // After any other error it is not known whether the jobs are on disk; without
       // their keys they could never be done.
       if (error instanceof StoreBusyError) {
         await this.#sealer.drop(owner, jobs);
@@ -235,7 +235,7 @@ export class JobIntake implements Intake {
     );
     if (failed.length === 0) return;
     // Each by itself: one that was deleted meanwhile does not stop the others. One
-    // that conflicts was begun again by somebody else, or was deleted.
+    // that conflicts was begun again elsewhere, or was deleted.
     await Promise.all(
       failed.map(({ owner, id, version }) =>
         store.commit([{
@@ -281,7 +281,7 @@ export class JobIntake implements Intake {
     if (openJobs + added.openJobs > maxOpenJobs) {
       return { kind: "busy", retryAfterMs: BUSY_RETRY_MS };
     }
-    // In the same turn as the reading: whoever comes at the same time sees it.
+    // In the same turn as the reading, so that concurrent requests see it.
     usage.add(owner, added);
     return undefined;
   }

@@ -81,7 +81,7 @@ const GIVE_WAY_MS = 250;
 const GIVE_WAY_BATCH = 8;
 /** How long jobs wait for others at most. */
 const PATIENCE_MS = 20_000;
-/** How long what was ended has to come to its end. */
+/** How long an aborted batch has to end. */
 const ENDING_MS = 250;
 /** The longest time without a look: the wall clock may be set. */
 const LONGEST_REST_MS = 60_000;

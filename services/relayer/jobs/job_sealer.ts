@@ -32,7 +32,7 @@ export interface SealedJob {
   readonly content: BlobContent;
 }
 
-/** How much a text matters where nobody said. */
+/** The importance of a text for which none is given. */
 const DEFAULT_IMPORTANCE = 0.5;
 
 /** Makes jobs. */

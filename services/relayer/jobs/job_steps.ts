@@ -62,9 +62,9 @@ export interface JobStepsOptions {
   readonly logger: Logger;
 }
 
-/** What came of a job. */
+/** The outcome of a job. */
 export type StepOutcome =
-  /** It is done, or somebody else changed it. */
+  /** It is done, or was changed elsewhere. */
   | { readonly kind: "done" }
   | FailedStep;
 
@@ -236,7 +236,7 @@ export class JobSteps {
     const { job, payload } = work;
     let current = job;
     try {
-      // Whoever deleted it meanwhile looked for its blob already, so a crash
+      // A deletion meanwhile has looked for its blob already, so a crash
       // between the blob and the commit that fails would leave that for ever.
       const [known] = await store.jobs(job.owner, [job.id]);
       if (isDeleted(known)) return recent.forget(job.id);
@@ -314,8 +314,8 @@ export class JobSteps {
   }
 
   /**
-   * Somebody else changed the job meanwhile and goes on with it. When it was
-   * deleted, nobody else knows of the blob.
+   * The job was changed meanwhile, and whatever changed it goes on with it. When
+   * it was deleted, only this attempt knows of the blob.
    */
   async #leave(
     job: JobRow,

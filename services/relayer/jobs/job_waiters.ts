@@ -1,5 +1,5 @@
 /**
- * Whoever waits for jobs hears when they are found by recall or have ended.
+ * Tells those who wait for jobs when recall finds them, or when they have ended.
  *
  * @module
  */
@@ -36,7 +36,7 @@ export class JobWaiters implements JobWatch {
   #count = 0;
   #isStopped = false;
 
-  /** Nobody waits. */
+  /** Without any waiter. */
   constructor(options: JobWaitersOptions) {
     this.#options = options;
   }
@@ -69,7 +69,7 @@ export class JobWaiters implements JobWatch {
     for (const resolve of this.#waiting.get(id) ?? []) resolve();
   }
 
-  /** Sends everybody home with what there is. */
+  /** Answers all who wait with the job as it is. */
   stop(): void {
     this.#isStopped = true;
     for (const waiting of this.#waiting.values()) {

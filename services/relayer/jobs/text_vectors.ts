@@ -10,7 +10,7 @@ import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { INTERNAL_FAILURE, type JobFailure } from "./job_failure.ts";
 
-/** What became of a text. */
+/** The outcome for one text. */
 export type TextVector =
   | { readonly kind: "ok"; readonly vector: Float32Array }
   | { readonly kind: "failed"; readonly failure: JobFailure };
@@ -25,7 +25,7 @@ export interface TextVectorsOptions extends WorkOptions {
   readonly onFailure: (reason: string) => void;
 }
 
-/** What asking for some texts at once came to. */
+/** The outcome of one call for some texts. */
 type Asked =
   | { readonly kind: "ok"; readonly vectors: readonly Float32Array[] }
   /** All of them are to be tried again later. */
@@ -43,7 +43,7 @@ const MAX_SEARCH_CALLS = 24;
  * One outcome for each text. When all are refused together, halves are asked for
  * until those to blame are found. A text counts as refused for good only when the
  * embedder took another one: where it takes none, its settings are to blame, and
- * whoever runs it can mend them.
+ * its operator can mend them.
  */
 export async function textVectors(
   texts: readonly string[],
@@ -114,7 +114,7 @@ async function ask(
   const fit = vectors.length === texts.length &&
     vectors.every(({ length }) => length === embedder.width);
   if (fit) return { kind: "ok", vectors };
-  // With one missing, nobody knows whose the others are.
+  // With one missing, it is not known whose the others are.
   onFailure("the vectors do not fit the texts");
   return { kind: "later", failure: INTERNAL_FAILURE };
 }

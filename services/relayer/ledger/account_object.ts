@@ -139,7 +139,7 @@ function headOf(
   };
 }
 
-/** Nobody can check it here; it is another one whenever the object is. */
+/** No client can check it here; it changes whenever the object does. */
 function digestOf(state: string): string {
   return encodeBase58(createHash("sha256").update(state).digest());
 }
@@ -157,7 +157,7 @@ const MAX_KEYS = 1_000;
 
 /**
  * Reads the result of asking for an object. An object of another package counts
- * as missing: anybody can publish one whose fields name any owner and any keys.
+ * as missing: everybody can publish one whose fields name any owner and any keys.
  */
 export function readAccountObject(
   result: unknown,
@@ -213,7 +213,7 @@ function isAccountType(type: unknown, packageId: string): boolean {
     normalizeLedgerId(type.slice(0, at)) === packageId;
 }
 
-/** None when it cannot be read: a key that is not understood lets nobody in. */
+/** None when it cannot be read: a key that is not understood admits no request. */
 function keysOf(entry: unknown): readonly DelegateKey[] {
   const fields = member(entry, "fields") ?? entry;
   const bytes = member(fields, "public_key");

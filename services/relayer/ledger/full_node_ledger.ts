@@ -30,7 +30,7 @@ interface JsonRpcCallOptions {
   readonly signal: AbortSignal;
 }
 
-/** What a call comes to. */
+/** The outcome of a call. */
 type JsonRpcCallOutcome =
   /** The server's result, unchecked. */
   | { readonly kind: "ok"; readonly result: unknown }
@@ -65,12 +65,12 @@ async function exchangeOnce(
     method: "POST",
     headers: { "content-type": "application/json" },
     body,
-    // An address of somebody else's choosing is not gone to.
+    // Redirects are not followed.
     redirect: "manual",
     signal: options.signal,
   });
   if (response.status !== 200) {
-    // What is left of the answer has no reader; its failure matters to nobody.
+    // What is left of the answer is not read; its failure does not matter.
     response.body?.cancel().catch(() => {});
     return failed(`it answers with status ${response.status}`);
   }
@@ -149,7 +149,7 @@ type Asked =
 const SHOWN = { showType: true, showOwner: true, showContent: true };
 
 /**
- * Reads accounts anew each time. Who asks for an account that is being read
+ * Reads accounts again each time. Who asks for an account that is being read
  * shares the answer; otherwise nothing is kept.
  */
 export class FullNodeLedger implements Ledger {
@@ -166,7 +166,7 @@ export class FullNodeLedger implements Ledger {
   /**
    * A ledger behind a node.
    *
-   * @throws {TypeError} when an id is none
+   * @throws {TypeError} when an id is not valid
    */
   constructor(options: FullNodeLedgerOptions) {
     this.#options = options;

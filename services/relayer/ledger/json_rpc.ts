@@ -101,7 +101,7 @@ async function run(
     return failed(-32602, "Cannot read params: they are not a list");
   }
   const settled = await settle(() => handle(params, context));
-  // Why is for the log of whoever has the ledger, not for strangers.
+  // The reason is for the log of the ledger, not for clients.
   return settled.kind === "ok"
     ? settled.value
     : failed(-32603, "Cannot read the ledger: it does not answer");

@@ -26,11 +26,11 @@ export interface DelegateKey {
   readonly label: string;
 }
 
-/** What asking comes to. */
+/** The outcome of looking an account up. */
 export type AccountOutcome =
   | { readonly kind: "ok"; readonly account: Account }
   | { readonly kind: "missing" }
-  /** The ledger does not answer; nobody is let in or kept out for that. */
+  /** The ledger does not answer; that decides nothing. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** Reads accounts. */

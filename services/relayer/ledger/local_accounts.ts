@@ -29,7 +29,7 @@ const MAX_DELEGATE_KEYS = 20;
 /** Most bytes of a label. */
 const MAX_LABEL_BYTES = 64;
 
-/** A key as somebody gives it. */
+/** A key as it is given. */
 export interface DelegateKeyInput {
   /** The public key, 64 hexadecimal digits, with `0x` or without. */
   readonly publicKey: string;
@@ -37,7 +37,7 @@ export interface DelegateKeyInput {
   readonly label: string;
 }
 
-/** What reading a key comes to. */
+/** The outcome of reading a key. */
 type DelegateKeyOutcome =
   | { readonly kind: "ok"; readonly key: DelegateKey }
   | { readonly kind: "invalid"; readonly message: string };
@@ -76,7 +76,7 @@ export type NewAccount =
   /** That of an address; keys are added later. */
   | { readonly address: string };
 
-/** What changing an account comes to. */
+/** The outcome of changing an account. */
 export type AccountChange =
   /** It is done; this is the account now. */
   | { readonly kind: "ok"; readonly account: AccountRecord }

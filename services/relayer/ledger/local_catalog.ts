@@ -24,7 +24,7 @@ const SELECT =
 /** About what an entry takes in memory while it is queued. */
 const ENTRY_BYTES = 512;
 
-/** Keeps the catalogue in a file. Whoever opened the file closes it. */
+/** Keeps the catalogue in a file. Its opener closes the file. */
 export class LocalCatalog implements BlobCatalog {
   readonly #file: LedgerFile;
   readonly #insert: StatementSync;
@@ -120,7 +120,7 @@ export class LocalCatalog implements BlobCatalog {
     return row === undefined ? undefined : entryOf(row);
   }
 
-  /** How many memories, of anybody, have a blob. */
+  /** How many memories, of any owner, have a blob. */
   // deno-lint-ignore require-await -- a throw becomes a rejection
   async holdersOf(blobId: string): Promise<number> {
     const row = this.#file.errors.run(() => this.#holders.get(blobId));

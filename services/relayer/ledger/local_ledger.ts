@@ -24,7 +24,7 @@ interface LocalLedgerOptions {
   readonly packageId?: string | undefined;
 }
 
-/** Reads accounts from a file. Whoever opened the file closes it. */
+/** Reads accounts from a file. Its opener closes the file. */
 export class LocalLedger implements Ledger {
   /** The package whose module accounts are of. */
   readonly packageId: string;
@@ -34,7 +34,7 @@ export class LocalLedger implements Ledger {
   /**
    * The ledger in an open file.
    *
-   * @throws {TypeError} when the package's id is none
+   * @throws {TypeError} when the package's id is not valid
    */
   constructor(file: LedgerFile, options: LocalLedgerOptions = {}) {
     const packageId = normalizeLedgerId(options.packageId ?? LOCAL_PACKAGE_ID);

@@ -51,7 +51,7 @@ export interface LoadedIndex {
   readonly superseded: number;
   /** Memories whose vector another embedder made, or is of another width. */
   readonly otherEmbedder: number;
-  /** Those of them whose vector a client made, so that nobody here can again. */
+  /** Those of them whose vector a client made, so that it cannot be made again here. */
   readonly misfitOfClients: number;
   /** Memories whose vector cannot be opened. */
   readonly unreadable: number;

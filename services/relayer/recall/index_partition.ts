@@ -151,7 +151,7 @@ export class IndexPartition {
     this.#positions.set(id, position);
   }
 
-  /** Removes a memory; nothing when there is none. */
+  /** Removes a memory, if it exists. */
   remove(id: string): void {
     const position = this.#positions.get(id);
     if (position === undefined) return;

@@ -156,7 +156,7 @@ async function stateOf(
     if (opened.kind === "ok" && vectorFits(opened.value, embedder)) {
       return "indexed";
     }
-    // Whoever has the key does not answer: that is no reason to make it again.
+    // The key server does not answer: that is no reason to make it again.
     if (opened.kind === "failed" && opened.why === "unavailable") {
       return "indexed";
     }
@@ -186,7 +186,7 @@ export interface LostMemory {
   readonly createdAtMs: number;
   /** The public key of the delegate that wrote it. */
   readonly agentId: string;
-  /** How much it matters; null when nobody said. */
+  /** How much it matters; null when it is not known. */
   readonly importance: number | null;
   /** What the client says of it. */
   readonly metadata: Metadata;
@@ -194,7 +194,7 @@ export interface LostMemory {
   readonly supersedes?: string | undefined;
 }
 
-/** What reading comes to. */
+/** The outcome of reading. */
 export type ReadLost =
   | { readonly kind: "ok"; readonly memory: LostMemory }
   /** It can never be restored by this relayer as it is set up. */

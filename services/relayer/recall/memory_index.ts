@@ -25,7 +25,7 @@ export interface IndexedMemory {
   readonly sizeBytes: number;
   /** When it was written, in milliseconds since the epoch. */
   readonly createdAtMs: number;
-  /** How much it matters, 0 to 1; null when nobody said. */
+  /** How much it matters, 0 to 1; null when it is not known. */
   readonly importance: number | null;
   /** What the client says of it. */
   readonly metadata: Metadata;
@@ -70,7 +70,7 @@ export interface MemoryIndex {
   add(memory: IndexedMemory): void;
   /** Removes a memory from every namespace; does nothing when it has none. */
   remove(owner: string, id: string): void;
-  /** Removes a namespace; nothing when there is none. */
+  /** Removes a namespace, if it exists. */
   removeNamespace(owner: string, namespace: string): void;
   /**
    * The steps to the closest memories, the closest first; ties by id. Memories

@@ -78,7 +78,7 @@ export interface RecalledMemory {
   readonly score?: number | undefined;
   /** When it was written, in milliseconds since the epoch. */
   readonly createdAtMs: number;
-  /** How much it matters; null when nobody said. */
+  /** How much it matters; null when it is not known. */
   readonly importance: number | null;
   /** What the client says of it; absent where only vectors were asked for. */
   readonly metadata?: Metadata | undefined;
@@ -91,7 +91,7 @@ export type RecallStage =
   | "walrus_download"
   | "seal_decrypt";
 
-/** What comes of it. */
+/** The outcome of it. */
 export type RecallOutcome =
   | {
     readonly kind: "ok";
@@ -142,7 +142,7 @@ export interface OrderHitsOptions {
 const DAY_MS = 86_400_000;
 const RECENT_FACTOR = 5;
 const MAX_RECENT = 50;
-/** What a memory matters of which nobody said it. */
+/** The importance of a memory for which none is known. */
 const UNKNOWN_IMPORTANCE = 0.5;
 
 /** How many of the closest are put in order, to answer with `limit` of them. */

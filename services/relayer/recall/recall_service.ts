@@ -129,7 +129,7 @@ export class RecallService implements Recall {
       run: (signal) => run({ at, signal }),
     });
     if (outcome.kind === "done") return outcome.result;
-    // Nobody hears this: whoever asked is gone.
+    // The client is gone and does not see this.
     if (outcome.kind === "ended") return { kind: "unavailable" };
     const elapsedMs = Math.round(readingOf(clock) - startedMs);
     return { kind: "timeout", stage: at.stage, elapsedMs };
@@ -278,7 +278,7 @@ export class RecallService implements Recall {
   }
 }
 
-/** Bytes of blobs that a recall answers with unless somebody says otherwise. */
+/** Bytes of blobs that a recall answers with unless another number is given. */
 const MAX_ANSWER_BYTES = 1_048_576;
 
 /** Bytes of blobs that cannot be opened, after which no more are tried. */

@@ -24,12 +24,12 @@ import type { ListedIndex } from "./memory_index.ts";
 
 const PAGE = 500;
 
-/** Who replaced whom, of one owner. */
+/** Which memories of an owner are superseded, and by which. */
 export class SupersededMemories {
-  /** What is known of earlier ones. */
-  readonly #noted = new Map<string, string>();
-  /** What later ones tell. */
-  readonly #told = new Map<string, string>();
+  /** Noted of earlier memories: by which one each is superseded. */
+  readonly #supersededBy = new Map<string, string>();
+  /** Told by later memories: which one supersedes each. */
+  readonly #supersedes = new Map<string, string>();
 
   /**
    * Reads what the rows of an owner say.
@@ -45,7 +45,7 @@ export class SupersededMemories {
     },
   ): Promise<SupersededMemories> {
     const { store, signal, pausing } = options;
-    const replacements = new SupersededMemories();
+    const superseded = new SupersededMemories();
     let afterId: string | undefined;
     for (;;) {
       signal.throwIfAborted();
@@ -55,23 +55,25 @@ export class SupersededMemories {
         afterId,
       });
       for (const row of rows) {
-        replacements.add(row);
-        replacements.note(row);
+        superseded.addLater(row);
+        superseded.addEarlier(row);
       }
       afterId = rows.at(-1)?.id;
-      if (rows.length < PAGE || afterId === undefined) return replacements;
+      if (rows.length < PAGE || afterId === undefined) return superseded;
       await pausing.pause();
     }
   }
 
-  /** Notes whose place a memory took. */
-  add({ id, supersedes }: Pick<NewMemory, "id" | "supersedes">): void {
-    if (supersedes !== undefined) this.#told.set(supersedes, id);
+  /** Adds the memory that a later one supersedes. */
+  addLater({ id, supersedes }: Pick<NewMemory, "id" | "supersedes">): void {
+    if (supersedes !== undefined) this.#supersedes.set(supersedes, id);
   }
 
-  /** Notes what took a memory's place, though that may be gone by now. */
-  note({ id, supersededBy }: Pick<MemoryRow, "id" | "supersededBy">): void {
-    if (supersededBy !== undefined) this.#noted.set(id, supersededBy);
+  /** Adds the memory that superseded an earlier one, though it may be gone. */
+  addEarlier(
+    { id, supersededBy }: Pick<MemoryRow, "id" | "supersededBy">,
+  ): void {
+    if (supersededBy !== undefined) this.#supersededBy.set(id, supersededBy);
   }
 
   /** What has to be said to the store once the memory is there. */
@@ -79,7 +81,8 @@ export class SupersededMemories {
     const { owner, id, supersedes } = memory;
     const changes: Change[] = [];
     for (const earlier of supersedes === undefined ? [id] : [supersedes, id]) {
-      const supersededBy = this.#noted.get(earlier) ?? this.#told.get(earlier);
+      const supersededBy = this.#supersededBy.get(earlier) ??
+        this.#supersedes.get(earlier);
       if (supersededBy === undefined) continue;
       changes.push({ kind: "supersede", owner, id: earlier, supersededBy });
     }
@@ -110,13 +113,13 @@ export interface RestoreParts {
 
 /** Options of {@linkcode restoreBatch}. */
 export interface RestoreBatchOptions extends RestoreParts, WorkOptions {
-  /** Who replaced whom. */
-  readonly replacements: SupersededMemories;
+  /** Which memories are superseded, and by which. */
+  readonly superseded: SupersededMemories;
   /** Ends it early. */
   readonly signal: AbortSignal;
 }
 
-/** What comes of a batch. */
+/** The outcome of a batch. */
 export type RestoreBatchOutcome =
   | {
     readonly kind: "ok";
@@ -177,7 +180,7 @@ export async function restoreBatch(
   for (const { entry } of blobs) {
     const { memoryId: id, supersededBy } = entry;
     if (supersededBy !== undefined) {
-      options.replacements.note({ id, supersededBy });
+      options.superseded.addEarlier({ id, supersededBy });
     }
   }
   await write(rows, { ...options, lost, withRow });
@@ -264,8 +267,8 @@ async function write(
     readonly withRow: ReadonlySet<string>;
   },
 ): Promise<void> {
-  const { store, replacements, lost, withRow } = options;
-  for (const row of rows) replacements.add(row);
+  const { store, superseded, lost, withRow } = options;
+  for (const row of rows) superseded.addLater(row);
   const changes: Change[] = [
     ...lost.filter(({ isNoted }) => isNoted).map(({ entry }) => ({
       kind: "bad_blob" as const,
@@ -277,13 +280,13 @@ async function write(
       const { owner, id, sealedIndex } = memory;
       return { kind: "reindex", owner, id, sealedIndex };
     }),
-    ...rows.flatMap((row) => replacements.changesFor(row)),
+    ...rows.flatMap((row) => superseded.changesFor(row)),
   ];
   if (changes.length > 0) await store.commit(changes);
 }
 
 /**
- * Whoever deletes a memory destroys its key. When that was while its row was on
+ * Deleting a memory destroys its key. If that happened while its row was on
  * the way, the row must not outlive the key.
  */
 async function removeDeleted(

@@ -19,7 +19,7 @@ import {
   SupersededMemories,
 } from "./restore_batch.ts";
 
-/** What comes of it. */
+/** The outcome of it. */
 export type RestoreOutcome =
   | {
     readonly kind: "ok";
@@ -125,7 +125,7 @@ export class RestoreService implements Restorer {
     const parts = this.#options;
     const found = await missingBlobs(owner, { ...parts, ...options });
     const wanted = found.missing.slice(0, limit);
-    const replacements = wanted.length === 0
+    const superseded = wanted.length === 0
       ? new SupersededMemories()
       : await SupersededMemories.read(owner, {
         store: parts.store,
@@ -138,7 +138,7 @@ export class RestoreService implements Restorer {
     for (const blobs of batchesOf(wanted)) {
       const batch = await restoreBatch(blobs, {
         ...parts,
-        replacements,
+        superseded,
         signal,
         pausing,
       });

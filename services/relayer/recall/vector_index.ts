@@ -44,7 +44,7 @@ export class VectorIndex implements ListedIndex {
   /**
    * An empty index for vectors of `width` numbers, 1 to 8,192.
    *
-   * @throws {RangeError} when the width is none
+   * @throws {RangeError} when the width is out of bounds
    */
   constructor(width: number) {
     if (!Number.isInteger(width) || width < 1 || width > 8_192) {
@@ -98,7 +98,7 @@ export class VectorIndex implements ListedIndex {
     }
   }
 
-  /** Removes a namespace; nothing when there is none. */
+  /** Removes a namespace, if it exists. */
   removeNamespace(owner: string, namespace: string): void {
     const entries = this.#owners.get(owner);
     const partition = entries?.partitions.get(namespace);

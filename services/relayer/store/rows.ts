@@ -6,9 +6,9 @@
 
 /** Where a job is. */
 export type JobStatus =
-  /** Nobody is at it. */
+  /** Not begun. */
   | "pending"
-  /** Somebody is. */
+  /** Begun. */
   | "running"
   /** Its blob is stored and its row is in the index: recall finds it. */
   | "uploaded"

@@ -111,7 +111,7 @@ export interface KeyClaim {
   readonly expiresAtMs: number;
 }
 
-/** Points that somebody spent, by the minute. */
+/** Points that a key or an account spent, by the minute. */
 export interface RateWindow {
   /** Whose they are, with the layer before it. */
   readonly name: string;
@@ -121,7 +121,7 @@ export interface RateWindow {
   readonly points: number;
 }
 
-/** Where in the order of changes somebody is. */
+/** A position in the order of changes. */
 export interface FeedPosition {
   /** All changes up to this number were seen. */
   readonly change: number;
@@ -144,7 +144,7 @@ export interface ScanQuery {
   readonly limit: number;
   /** The id that the last page ended with. */
   readonly afterId?: string | undefined;
-  /** Whose rows; everybody's when absent. */
+  /** Whose rows; those of all owners when absent. */
   readonly owner?: string | undefined;
   /** Of which of the owner's namespaces; of all when absent. */
   readonly namespace?: string | undefined;
@@ -189,7 +189,7 @@ export interface CommitOptions {
   readonly canWait?: boolean | undefined;
 }
 
-/** What came of a commit. */
+/** The outcome of a commit. */
 export type CommitOutcome =
   | { readonly kind: "ok" }
   /** The change at that place did not fit; nothing was written. */
@@ -249,7 +249,7 @@ export interface RelayerStore {
     owner: string,
     ids: readonly string[],
   ): Promise<readonly (MemoryRow | undefined)[]>;
-  /** All rows of an owner's namespace, or of everybody, in pages by id. */
+  /** All rows of an owner's namespace, or of all owners, in pages by id. */
   scanMemories(query: ScanQuery): Promise<readonly MemoryRow[]>;
   /** Which of these blobs an owner's index has. */
   indexedBlobs(
@@ -285,7 +285,7 @@ export interface RelayerStore {
   /** Rate windows from a minute on, to begin with after a start. */
   rateWindows(fromMinute: number): Promise<readonly RateWindow[]>;
   /**
-   * Removes what nobody can ask for any more, at most `limit` rows: expired
+   * Removes what can no longer be asked for, at most `limit` rows: expired
    * nonces, key claims and windows, finished jobs and tombstones older than the
    * bounds.
    *

@@ -62,7 +62,7 @@ export interface EnvelopeHead {
   readonly headBytes: number;
 }
 
-/** What reading an envelope's head comes to. */
+/** The outcome of reading an envelope's head. */
 export type HeadOutcome =
   | { readonly kind: "ok"; readonly head: EnvelopeHead }
   /** It is no envelope, or not as it was written. */

@@ -2,7 +2,7 @@
  * Wrapped keys on disk: the file `keys.db` of a data folder.
  *
  * What is deleted is overwritten, in the file and in the log of commits, before
- * anybody hears that it is gone.
+ * the deletion is answered.
  *
  * @module
  */
@@ -170,7 +170,7 @@ export class KeyDatabase {
 
   /**
    * Overwrites and deletes a data key; true when it was there. `onGone` is called
-   * as soon as it cannot be read any more.
+   * as soon as it can no longer be read.
    */
   async destroy(
     owner: string,

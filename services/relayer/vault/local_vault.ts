@@ -4,7 +4,7 @@
  * A master key wraps root keys; from a root key come each owner's keys (to wrap
  * data keys, to seal index entries, for digests); an owner's key wraps the random
  * data key of each memory; a data key seals one blob. Wrapped keys are in `keys.db`.
- * Whoever has `keys.db` and the master key opens everything that was not
+ * Everybody with `keys.db` and the master key can open everything that was not
  * destroyed; without either nothing opens.
  *
  * The ciphers are those of `node:crypto` that answer at once: for blobs this short
@@ -165,7 +165,7 @@ export class LocalVault implements RelayerVault {
     const { database, roots } = this.#demandReady();
     const plaintext = encodeContent(content);
     const keyId = this.#newKeyId();
-    // Not copied from elsewhere, where nobody would overwrite it.
+    // Not copied from elsewhere, where it would not be overwritten.
     const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
     const sealing = { kind: "blob", keyId, key, context: [owner] } as const;
     const bytes = plaintext.length < LONG_BLOB_BYTES

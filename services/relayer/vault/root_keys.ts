@@ -117,7 +117,7 @@ export class RootKeys {
 function newRoot(master: MasterKey): RootKey {
   const id = new Uint8Array(randomBytes(ROOT_ID_BYTES))
     .toBase64({ alphabet: "base64url" });
-  // Not copied from elsewhere, where nobody would overwrite it.
+  // Not copied from elsewhere, where it would not be overwritten.
   const secret = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
   return { id, masterId: master.id, secret };
 }

@@ -17,7 +17,7 @@ const VERSION = 1;
 /**
  * Encodes a content.
  *
- * @throws {RangeError} when it is too long, or has a number that is none
+ * @throws {RangeError} when it is too long, or has a number that is not finite
  */
 export function encodeContent(
   content: BlobContent,
@@ -82,7 +82,7 @@ function isNotFinite(value: string | number | boolean): boolean {
   return typeof value === "number" && !Number.isFinite(value);
 }
 
-/** JSON in UTF-8; undefined when it is none. */
+/** Parses JSON in UTF-8; undefined when it is not valid. */
 function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

@@ -44,21 +44,21 @@ export type OpenFailure =
   | "key_gone"
   /** The bytes were changed, or are none of ours: it will never open. */
   | "damaged"
-  /** Whoever has the key does not answer: it may open later. */
+  /** The key server does not answer: it may open later. */
   | "unavailable";
 
-/** What opening comes to. */
+/** The outcome of opening. */
 export type Opened<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "failed"; readonly why: OpenFailure };
 
-/** What opening a blob comes to. */
+/** The outcome of opening a blob. */
 export type OpenedBlob =
   | {
     readonly kind: "ok";
     /** What is in it. */
     readonly value: BlobContent;
-    /** The key that opened it: whoever destroys that destroys the blob. */
+    /** The key that opened it: to destroy that is to destroy the blob. */
     readonly keyId: string;
   }
   | { readonly kind: "failed"; readonly why: OpenFailure };
@@ -114,7 +114,7 @@ export interface IndexEntry {
 }
 
 /**
- * The model of vectors that clients brought: nobody here knows what made them, so
+ * The model of vectors that clients brought: it is not known what made them, so
  * they count whatever the embedder is.
  */
 export const CLIENT_MODEL = "client";

@@ -1,5 +1,5 @@
 /**
- * What became of texts that were taken in.
+ * The status of accepted texts.
  *
  * @module
  */

@@ -41,7 +41,7 @@ interface ManualContent {
   readonly namespace: string;
 }
 
-/** What storing comes to. */
+/** The outcome of storing. */
 type ManualOutcome =
   | { readonly kind: "stored"; readonly id: string; readonly blobId: string }
   | { readonly kind: "over_quota" };
@@ -64,11 +64,11 @@ async function storeManual(
   const { length } = content.bytes;
   const { bytes: usedBytes } = await usage.of(owner);
   if (usedBytes + length > quotaBytes) return { kind: "over_quota" };
-  // In the same turn as the reading: whoever comes at the same time sees it.
+  // In the same turn as the reading, so that concurrent requests see it.
   usage.add(owner, { bytes: length, openJobs: 0 });
   try {
-    // From the bytes to the entry that says they are held: in between, whoever
-    // removes the same bytes of another memory would take them away.
+    // From the bytes to the entry that says they are held: in between, a
+    // removal of the same bytes of another memory would take them away.
     return await parts.blobLocks.run(
       blobIdOf(content.bytes),
       () => storeContent(caller, { parts, content }),
@@ -104,7 +104,7 @@ async function storeContent(
     createdAtMs: clock.nowMs(),
     agentId: publicKey,
     packageId: parts.ledger.packageId,
-    // Nobody has read it.
+    // Only the client can read it.
     importance: null,
     sealedIndex,
   };

@@ -36,7 +36,7 @@ export type RemovalParts = Pick<
   | "vault"
 >;
 
-/** What deleting comes to. */
+/** The outcome of deleting. */
 export type RemovalOutcome =
   | {
     readonly kind: "removed";
@@ -55,7 +55,7 @@ interface Traces {
   readonly entry: CatalogEntry | undefined;
 }
 
-/** Whoever takes the job further meanwhile does so a few times at most. */
+/** A job changes a few times at most while it is done. */
 const MAX_ROUNDS = 5;
 
 /** Deletes a memory of an owner, or the job that would become one. */
@@ -78,10 +78,10 @@ export async function removeMemory(
       if (outcome.kind === "conflict") continue;
     }
     parts.index.remove(owner, id);
-    // Whoever waits for it need not wait any longer.
+    // Those who wait for it need not wait any longer.
     parts.jobWatch.tell(id);
     parts.usage.add(owner, freedBy(traces));
-    // Nobody may store the same bytes between the look for other memories that
+    // The same bytes must not be stored between the look for other memories that
     // have them and their end.
     const hadBlob = await parts.blobLocks.run(trace.blobId ?? id, async () => {
       const hadBytes = await removeBlob(traces, parts);
@@ -134,7 +134,7 @@ function changesFor({ memory, job }: Traces): readonly Change[] {
     const { owner, id } = memory;
     changes.push({ kind: "remove_memory", owner, id });
   }
-  // Whoever is at the job notices by it, and whoever asks for it later hears so.
+  // The job runner notices by it, and later requests for the job say so.
   if (job !== undefined && !isNotedAsDeleted(job)) {
     const { owner, id, version } = job;
     changes.push({
@@ -195,7 +195,7 @@ async function removeBlob(
 }
 
 /**
- * Bytes that a client made may be another memory's too, of anybody. When two go
+ * Bytes that a client made may be another memory's too, of any owner. When two go
  * at once, neither removed them for the other's sake.
  */
 async function removeLastCopy(

@@ -26,7 +26,7 @@ import {
 import type { RelayerParts } from "../parts.ts";
 import type { OpenRoute, OwnerRoute } from "../route.ts";
 
-/** The version of what listings promise; a client that knows another begins anew. */
+/** The version of what listings promise; a client that knows another begins again. */
 const SNAPSHOT_VERSION = 2;
 
 /** A memory as listings show it; times are RFC 3339. */

@@ -116,7 +116,7 @@ export function recallRoute(
   };
 }
 
-/** The answer to a recall that came to nothing. */
+/** The answer to a recall that failed. */
 export function recallRefusal(
   outcome: Exclude<RecallOutcome, { readonly kind: "ok" }>,
   { passedMs = 0 }: { readonly passedMs?: number } = {},

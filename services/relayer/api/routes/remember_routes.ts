@@ -1,5 +1,5 @@
 /**
- * Texts are taken in: one, or some at once.
+ * Accepts texts: one, or some at once.
  *
  * @module
  */
@@ -47,7 +47,7 @@ export function intakeRefusal(
   }
 }
 
-/** The answer to whoever would have more than fits. */
+/** The answer to an owner who would have more than the quota. */
 export function overQuota(quotaBytes: number): Answer {
   return refused(
     402,

@@ -71,7 +71,7 @@ function contractOf(
   };
 }
 
-/** The routes; nobody has to sign, so health can be looked at from anywhere. */
+/** The routes; unsigned, so that health can be checked from anywhere. */
 export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
   return [
     {
@@ -130,7 +130,7 @@ export function rpcRoutes(
       const read = parseJson(body);
       if (read.kind === "invalid") return parseError(read.reason);
       const reply = await answerRpc(read.value);
-      // Nobody wanted an answer (JSON-RPC 2.0, 4.1).
+      // No call wanted an answer (JSON-RPC 2.0, 4.1).
       return reply === undefined ? { status: 204 } : ok(reply);
     },
   }));

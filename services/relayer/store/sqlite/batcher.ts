@@ -33,7 +33,7 @@ export interface BatcherOptions {
    */
   readonly beforeCommit?: () => void;
   /**
-   * Called after each transaction, when it is durable and before anybody is
+   * Called after each transaction, when it is durable and before any write is
    * answered. What it throws reaches all who wait for that transaction.
    *
    * @default nothing
@@ -78,7 +78,7 @@ const LONGEST_RETRY_MS = 5_000;
 
 /**
  * Groups writes: after a silence the first one is done at the end of the turn
- * with all that came in it, in the order they came. Nobody is answered before the
+ * with all that came in it, in the order they came. No write is answered before the
  * disk has what was written.
  */
 export class Batcher {
@@ -95,7 +95,7 @@ export class Batcher {
   #restUntilMs = -Infinity;
   #whenIdle: (() => void)[] = [];
 
-  /** A writer over a connection that nobody else begins transactions on. */
+  /** A writer over a connection on which nothing else begins transactions. */
   constructor(db: DatabaseSync, options: BatcherOptions) {
     this.#db = db;
     this.#options = options;

@@ -92,7 +92,7 @@ const NUMBERS_PER_MS = 1_024;
 
 /**
  * Gives numbers to changes. A new database begins at a number that comes from
- * the time of day, so that whoever remembers a number of a database that was
+ * the time of day, so that a client that remembers a number of a database that was
  * lost is seen to be behind the first number of the one that took its place.
  */
 export class ChangeCounter {

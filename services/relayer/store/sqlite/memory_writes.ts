@@ -99,7 +99,7 @@ export class MemoryWrites {
       memory.sealedIndex,
     );
     if (Number(changes) === 0) return;
-    // Whoever did not hear of its removal need not hear of it any more.
+    // Clients that did not hear of its removal need not hear of it now.
     this.#forgetTombstone.run(owner, id);
     const [rows, memories, bytes] = [1, 1, sizeBytes];
     this.#sums.add({ owner, namespace, rows, memories, bytes, nowMs, change });

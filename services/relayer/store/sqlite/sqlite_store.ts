@@ -245,7 +245,7 @@ export class SqliteStore implements RelayerStore {
     }
   }
 
-  /** In parts: all rows at once would hold up everybody for long. */
+  /** In parts: all rows at once would hold up other work for long. */
   async #removeNamespace(
     of: Extract<Change, { readonly kind: "remove_namespace" }>,
   ): Promise<CommitOutcome> {
