@@ -20,7 +20,7 @@ import {
   pushRequestOf,
   type TaskView,
 } from "./push_request.ts";
-import { keptResult } from "./result.ts";
+import { keptResult } from "./stored_json.ts";
 import { SecretsError } from "./tenant_keys.ts";
 import type { Vault } from "./vault.ts";
 import type { Grant } from "./waiter.ts";

@@ -13,7 +13,7 @@ import { Dependents } from "./dependents.ts";
 import { DueClock } from "./due_clock.ts";
 import { LeaseClock } from "./lease_clock.ts";
 import { Leases } from "./leases.ts";
-import { Liveness } from "./liveness.ts";
+import { Liveness } from "./workers.ts";
 import type { EngineParts } from "./parts.ts";
 import { Reconciler, recoverAttempts } from "./reconciler.ts";
 import { UsageCounter } from "./usage_counter.ts";

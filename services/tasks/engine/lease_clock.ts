@@ -25,7 +25,7 @@ import { type ClockStep, joinedSteps } from "../domain/clock_step.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
 import type { TaskChanges } from "./changes.ts";
-import type { Liveness } from "./liveness.ts";
+import type { Liveness } from "./workers.ts";
 import type { EngineParts } from "./parts.ts";
 
 interface LeaseClockOptions {

@@ -18,7 +18,7 @@ import type {
   TaskChanges,
 } from "./changes.ts";
 import type { Claims } from "./claims.ts";
-import type { Liveness } from "./liveness.ts";
+import type { Liveness } from "./workers.ts";
 import type { Grant, Waiter, WorkerName } from "./waiter.ts";
 
 /** A worker's request for tasks. */

@@ -20,7 +20,7 @@ import {
 import type { Task } from "../domain/task.ts";
 import type { Scrubber } from "../secrets/scrub.ts";
 import { type CallbackData, callbackDataOf } from "./spawn.ts";
-import { EmbeddedJson } from "./embedded_json.ts";
+import { EmbeddedJson } from "./stored_json.ts";
 import type { EngineParts } from "./parts.ts";
 import type { Vault } from "./vault.ts";
 import { tenantOfInternal } from "./workers.ts";

@@ -15,7 +15,7 @@ import { LIVE_STATUSES, type Task, type TaskStatus } from "../domain/task.ts";
 import type { TaskPosition } from "../store/queries.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
 import type { Transaction, Write } from "../store/store.ts";
-import { auditWrite } from "./audit_write.ts";
+import { auditWrite } from "./record_writes.ts";
 import type { Engine } from "./engine.ts";
 import {
   markWrite,

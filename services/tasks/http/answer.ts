@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { EmbeddedJson } from "../engine/embedded_json.ts";
+import type { EmbeddedJson } from "../engine/stored_json.ts";
 import type { ProblemAnswer } from "./problem_answer.ts";
 import { problemKind } from "./problem_catalog.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { EmbeddedJson } from "../engine/embedded_json.ts";
+import type { EmbeddedJson } from "../engine/stored_json.ts";
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { list, nullable } from "../../shared/schema/composite.ts";

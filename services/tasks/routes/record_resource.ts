@@ -17,7 +17,7 @@ import {
 } from "../../shared/schema/schema.ts";
 import { text } from "../../shared/schema/values.ts";
 import type { Plan } from "../domain/records.ts";
-import { countRecords } from "../engine/guard.ts";
+import { countRecords } from "../engine/record_writes.ts";
 import type {
   RecordRepository,
   RecordValue,

@@ -17,7 +17,7 @@ import type {
 import { SYSTEM_ACTOR } from "../../domain/records.ts";
 import type { StoredRecord } from "../../store/record.ts";
 import type { Write } from "../../store/store.ts";
-import { auditWrite } from "../audit_write.ts";
+import { auditWrite } from "../record_writes.ts";
 import type { EngineParts } from "../parts.ts";
 import { REGISTRY } from "../repositories.ts";
 import {

@@ -22,7 +22,7 @@ import {
 import type { PlanLimits } from "../../domain/records.ts";
 import { LIVE_STATUSES } from "../../domain/task.ts";
 import { utcTime } from "../../domain/utc_time.ts";
-import { countRecords } from "../../engine/guard.ts";
+import { countRecords } from "../../engine/record_writes.ts";
 import { usagePeriod } from "../../engine/usage_counter.ts";
 import { json } from "../../http/answer.ts";
 import { tenantOf } from "../../http/call.ts";

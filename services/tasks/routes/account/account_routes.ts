@@ -22,7 +22,7 @@ import {
 } from "../../access/caller.ts";
 import { SCOPES } from "../../access/scope.ts";
 import type { Tenant } from "../../domain/records.ts";
-import { auditWrite } from "../../engine/audit_write.ts";
+import { auditWrite } from "../../engine/record_writes.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";

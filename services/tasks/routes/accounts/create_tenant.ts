@@ -9,7 +9,7 @@ import { mintApiKey } from "../../access/credential_token.ts";
 import type { TokenSubject } from "../../access/jwt.ts";
 import { parseTenantDomain } from "../../access/tenant_domain.ts";
 import type { Actor, ApiKey, Tenant, User } from "../../domain/records.ts";
-import { auditWrite } from "../../engine/audit_write.ts";
+import { auditWrite } from "../../engine/record_writes.ts";
 import { identityRecordId } from "../../engine/credential_records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { REGISTRY } from "../../engine/repositories.ts";

@@ -7,7 +7,7 @@
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
 import { actorOf } from "../../access/caller.ts";
 import type { Tenant } from "../../domain/records.ts";
-import { auditWrite } from "../../engine/audit_write.ts";
+import { auditWrite } from "../../engine/record_writes.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import { type Call, callerOf } from "../../http/call.ts";

@@ -8,8 +8,7 @@ import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
 import { actorOf, administratorOf, seesPayloads } from "../../access/caller.ts";
 import { mintApiKey } from "../../access/credential_token.ts";
 import type { ApiKey } from "../../domain/records.ts";
-import { auditWrite } from "../../engine/audit_write.ts";
-import { readGuard } from "../../engine/guard.ts";
+import { auditWrite, readGuard } from "../../engine/record_writes.ts";
 import { endOfKey, hasEnded } from "../../engine/credential_records.ts";
 import {
   type Answer,

@@ -7,7 +7,7 @@
 
 import type { Task } from "../../domain/task.ts";
 import type { LeaseProof, TaskEvent } from "../../domain/task_event.ts";
-import { beginningOf, cutWith, keptResult } from "../../engine/result.ts";
+import { beginningOf, cutWith, keptResult } from "../../engine/stored_json.ts";
 import type {
   LeaseHolder,
   LeaseOutcome,

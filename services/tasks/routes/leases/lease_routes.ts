@@ -8,7 +8,7 @@
 import { andThen, type MaybePromise } from "../../../shared/settled.ts";
 import { type Caller, seesPayloads } from "../../access/caller.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
-import { EmbeddedJson } from "../../engine/embedded_json.ts";
+import { EmbeddedJson } from "../../engine/stored_json.ts";
 import type { Grant } from "../../engine/waiter.ts";
 import type { Task } from "../../domain/task.ts";
 import { utcTime } from "../../domain/utc_time.ts";

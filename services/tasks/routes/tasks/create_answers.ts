@@ -12,7 +12,7 @@ import {
   type CreateResult,
   isRefusal,
 } from "../../engine/creation.ts";
-import { EmbeddedJson } from "../../engine/embedded_json.ts";
+import { EmbeddedJson } from "../../engine/stored_json.ts";
 import type { CreateRefusal } from "../../engine/key_reservations.ts";
 import { type Answer, problemText, statusOf } from "../../http/answer.ts";
 import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";

@@ -13,7 +13,7 @@ import {
   type TaskStatus,
 } from "../../domain/task.ts";
 import type { TaskFilter } from "../../engine/bulk/operation.ts";
-import { EmbeddedJson } from "../../engine/embedded_json.ts";
+import { EmbeddedJson } from "../../engine/stored_json.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";

@@ -13,7 +13,7 @@ import { type Answer, json, type JsonAnswer } from "../../http/answer.ts";
 import { described, type Shape } from "../../../shared/schema/schema.ts";
 import { text } from "../../../shared/schema/values.ts";
 import { seesPayloads } from "../../access/caller.ts";
-import { EmbeddedJson } from "../../engine/embedded_json.ts";
+import { EmbeddedJson } from "../../engine/stored_json.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type TaskView, viewTask } from "./task_view.ts";
 import { nextDates } from "../../domain/preview.ts";

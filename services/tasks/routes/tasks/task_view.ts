@@ -12,7 +12,7 @@ import {
   type Task,
   type TaskError,
 } from "../../domain/task.ts";
-import type { EmbeddedJson } from "../../engine/embedded_json.ts";
+import type { EmbeddedJson } from "../../engine/stored_json.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 
 /** What a view shows beside the task itself. */

@@ -25,7 +25,7 @@ import type {
   MirrorSettling,
   Settled,
 } from "../../engine/mirroring/mirror_worker.ts";
-import { auditWrite } from "../../engine/audit_write.ts";
+import { auditWrite } from "../../engine/record_writes.ts";
 
 /**
  * What came of it at the provider: `ok`, `exists` when somebody else made a user

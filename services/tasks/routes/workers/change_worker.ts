@@ -12,8 +12,11 @@ import {
 import { type ReadOutcome, readWhole } from "../../../shared/schema/schema.ts";
 import { actorOf } from "../../access/caller.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
-import { type AuditFact, auditWrite } from "../../engine/audit_write.ts";
-import { readGuard } from "../../engine/guard.ts";
+import {
+  type AuditFact,
+  auditWrite,
+  readGuard,
+} from "../../engine/record_writes.ts";
 import { type Answer, json } from "../../http/answer.ts";
 import {
   type Call,

@@ -13,7 +13,7 @@ import type {
 import type { TaskStatus } from "../../domain/task.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import type { Engine } from "../../engine/engine.ts";
-import type { WorkerLife } from "../../engine/liveness.ts";
+import type { WorkerLife } from "../../engine/workers.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { etagOf } from "../../http/etag.ts";
 import { filterTextOf } from "../../http/page.ts";

@@ -30,7 +30,7 @@ import type { PushOutcome } from "../../delivery/push_outcome.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { BLANK_DEFINITION, type Task } from "../../domain/task.ts";
 import { durationMs } from "../../domain/value_schemas.ts";
-import { EmbeddedJson } from "../../engine/embedded_json.ts";
+import { EmbeddedJson } from "../../engine/stored_json.ts";
 import {
   newTraceparent,
   pushRequestOf,

@@ -1,13 +1,15 @@
 /**
- * Counts records, and guards what was counted. A guard is a record that stands for a
- * whole set, such as the users and keys of a tenant. What was counted of the set
- * still holds when it is written, if the guard that was read before the counting is
- * written in the same commit: of two that counted at once, one conflicts and counts
- * again.
+ * Writes and counts of records that several routes share: lines of the audit log,
+ * and guards. A guard is a record that stands for a whole set, such as the users and
+ * keys of a tenant. What was counted of the set still holds when it is written, if
+ * the guard that was read before the counting is written in the same commit: of two
+ * that counted at once, one conflicts and counts again.
  *
  * @module
  */
 
+import type { JsonObject } from "../../shared/schema/schema.ts";
+import type { Actor } from "../domain/records.ts";
 import type { RecordKind } from "../store/record.ts";
 import type { Store, Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
@@ -74,4 +76,32 @@ export async function countRecords(
     if (!hasMore) break;
   }
   return count;
+}
+
+/** Something that was done, as the audit log keeps it. */
+export interface AuditFact {
+  /** When, in milliseconds since the epoch. */
+  readonly atMs: number;
+  /** What was done, such as `user.created`. */
+  readonly action: string;
+  /** Who did it. */
+  readonly actor: Actor;
+  /** The id of what it was done to. */
+  readonly target: string;
+  /**
+   * More facts. They hold neither secrets nor personal data, since the log
+   * outlives both.
+   * @default nothing
+   */
+  readonly detail?: JsonObject;
+}
+
+/** The write that adds a line to a tenant's audit log; it belongs into the transaction of the change. */
+export function auditWrite(tenantId: string, fact: AuditFact): Write {
+  const { atMs, action, actor, target, detail = {} } = fact;
+  return {
+    kind: "audit",
+    tenantId,
+    entry: { atMs, action, text: JSON.stringify({ actor, target, detail }) },
+  };
 }

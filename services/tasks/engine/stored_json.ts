@@ -1,6 +1,7 @@
 /**
- * The results of attempts as they are stored: without secrets and, when they are
- * long, only the beginning.
+ * JSON that is stored as text: the results of attempts, without secrets and, when
+ * they are long, only the beginning; and texts that are embedded in other JSON
+ * without being parsed.
  *
  * @module
  */
@@ -165,4 +166,32 @@ export function beginningOf(
   };
   const copied = copy(value);
   return left < 0 ? { value: copied, isCut: true } : { value, isCut: false };
+}
+
+/** A text that is no longer is as quickly parsed as put in its place. */
+const SHORT_CHARS = 2_048;
+
+/** Texts that take the places of their marks when the JSON around them is written. */
+export class EmbeddedJson {
+  /** It cannot be guessed, so no text of a client passes for a mark. */
+  #mark = "";
+  readonly #texts: string[] = [];
+
+  /** The placeholder of a JSON text in a value that {@linkcode stringify} writes. */
+  place(json: string): unknown {
+    if (json.length <= SHORT_CHARS) return JSON.parse(json);
+    if (this.#mark === "") this.#mark = crypto.randomUUID();
+    return this.#mark + (this.#texts.push(json) - 1);
+  }
+
+  /** Writes a value as JSON, with the texts in their places. */
+  stringify(value: unknown): string {
+    const text = JSON.stringify(value);
+    if (this.#texts.length === 0) return text;
+    const [first = "", ...pieces] = text.split(`"${this.#mark}`);
+    return first + pieces.map((piece) => {
+      const end = piece.indexOf('"');
+      return this.#texts[Number(piece.slice(0, end))] + piece.slice(end + 1);
+    }).join("");
+  }
 }

@@ -1,6 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { Scrubber } from "../secrets/scrub.ts";
-import { beginningOf, keptResult, MAX_RESULT_BYTES } from "./result.ts";
+import {
+  beginningOf,
+  EmbeddedJson,
+  keptResult,
+  MAX_RESULT_BYTES,
+} from "./stored_json.ts";
 
 function bytesOf(text: string): number {
   return new TextEncoder().encode(text).byteLength;
@@ -114,4 +119,28 @@ Deno.test("beginningOf() looks at no more of a list than it gives", () => {
   });
   assert(beginningOf(list, { maxChars: 300 }).isCut);
   assert(looks < 500, String(looks));
+});
+
+const LONG = JSON.stringify({ list: Array.from({ length: 2_000 }, () => []) });
+
+Deno.test("EmbeddedJson.stringify() writes what JSON.stringify() writes of the parsed texts", () => {
+  const embedded = new EmbeddedJson();
+  const string = JSON.stringify('"\\$&'.repeat(1_000));
+  const value = [
+    embedded.place("[1]"),
+    { a: embedded.place(LONG), b: [embedded.place(string)], c: "x" },
+    embedded.place(LONG),
+  ];
+  assertEquals(
+    embedded.stringify(value),
+    `[[1],{"a":${LONG},"b":[${string}],"c":"x"},${LONG}]`,
+  );
+  assertEquals(embedded.stringify({ a: 1 }), '{"a":1}');
+});
+
+Deno.test("EmbeddedJson.stringify() writes each text wherever its place is, or nowhere", () => {
+  const embedded = new EmbeddedJson();
+  const place = embedded.place(LONG);
+  embedded.place(LONG.replace("list", "other"));
+  assertEquals(embedded.stringify([place, place]), `[${LONG},${LONG}]`);
 });
