@@ -13,6 +13,7 @@ import {
   checkCredential,
   type Credential,
   type CredentialCache,
+  type CredentialOutcome,
   type KeyCredential,
 } from "./credential.ts";
 import type { CredentialToken } from "./credential_token.ts";
@@ -111,11 +112,12 @@ export type AuthenticationOutcome =
     readonly retryAfterMs: number;
   };
 
-/** A credential that was presented, and what was found of it. */
-interface Presented<C extends Credential> {
-  readonly credential: C | undefined;
+/** How a credential of one kind is looked up, and who presents it. */
+interface CredentialKind<C extends Credential> {
   readonly token: CredentialToken;
-  readonly request: AuthenticationRequest;
+  readonly cache: CredentialCache<C>;
+  readonly load: (tenantId: string, id: string) => Promise<C | undefined>;
+  readonly callerOf: (credential: C) => Caller;
 }
 
 /** Most users that are remembered as authenticated. */
@@ -145,6 +147,8 @@ export class Authenticator {
     request: AuthenticationRequest,
   ): MaybePromise<AuthenticationOutcome> {
     const authorization = this.#presented.read(request);
+    const { store, apiKeys, workerCredentials, tokens } = this.#options;
+    const { id: tenantId, domain } = request.tenant;
     switch (authorization.kind) {
       case "missing":
         return MISSING;
@@ -153,15 +157,36 @@ export class Authenticator {
         return { kind: "refused", code, reason };
       }
       case "api_key":
-        return this.#apiKey(authorization.token, request);
+        return this.#byCredential(request, {
+          token: authorization.token,
+          cache: apiKeys,
+          load: store.findApiKey.bind(store),
+          callerOf: ({ id: keyId, scopes, payloads, madeBy }) => ({
+            kind: "api_key",
+            tenantId,
+            keyId,
+            scopes,
+            payloads,
+            madeBy,
+          }),
+        });
       case "worker": {
         const { token, tenant } = authorization.login;
-        const isElsewhere = tenant !== undefined &&
-          tenant !== request.tenant.domain;
-        return isElsewhere ? INVALID : this.#worker(token, request);
+        if (tenant !== undefined && tenant !== domain) return INVALID;
+        return this.#byCredential(request, {
+          token,
+          cache: workerCredentials,
+          load: store.findWorkerCredential.bind(store),
+          callerOf: ({ id: credentialId, workerId, secrets }) => ({
+            kind: "worker",
+            tenantId,
+            workerId,
+            credentialId,
+            secrets,
+          }),
+        });
       }
       case "jwt": {
-        const { tokens } = this.#options;
         if (tokens === undefined) return INVALID;
         return andThen(
           tokens.verify(authorization.token),
@@ -186,12 +211,15 @@ export class Authenticator {
         return false;
       case "api_key": {
         const { token } = authorization;
-        return this.#fits(apiKeys.recall(tenantId, token.id), token, request);
+        const known = apiKeys.recall(tenantId, token.id);
+        return known !== undefined &&
+          this.#check(known, { token, request }).kind === "ok";
       }
       case "worker": {
         const { token } = authorization.login;
         const known = workerCredentials.recall(tenantId, token.id);
-        return this.#fits(known, token, request);
+        return known !== undefined &&
+          this.#check(known, { token, request }).kind === "ok";
       }
       case "jwt": {
         const subject = tokens?.recall(authorization.token);
@@ -201,81 +229,37 @@ export class Authenticator {
     }
   }
 
-  #fits(
+  #check(
     credential: Credential | undefined,
-    token: CredentialToken,
-    { clientAddress }: AuthenticationRequest,
-  ): boolean {
-    return credential !== undefined && checkCredential(credential, {
-          digest: this.#presented.digestOf(token),
-          nowMs: this.#options.clock.nowMs(),
-          clientAddress,
-        }).kind === "ok";
-  }
-
-  #apiKey(
-    token: CredentialToken,
-    request: AuthenticationRequest,
-  ): MaybePromise<AuthenticationOutcome> {
-    const { apiKeys, store } = this.#options;
-    const tenantId = request.tenant.id;
-    const found = apiKeys.find(
-      tenantId,
-      token.id,
-      () => store.findApiKey(tenantId, token.id),
-    );
-    return andThen(
-      found,
-      (credential) =>
-        this.#letIn({ credential, token, request }, (key) => ({
-          kind: "api_key",
-          tenantId,
-          keyId: key.id,
-          scopes: key.scopes,
-          payloads: key.payloads,
-          madeBy: key.madeBy,
-        })),
-    );
-  }
-
-  #worker(
-    token: CredentialToken,
-    request: AuthenticationRequest,
-  ): MaybePromise<AuthenticationOutcome> {
-    const { workerCredentials, store } = this.#options;
-    const tenantId = request.tenant.id;
-    const found = workerCredentials.find(
-      tenantId,
-      token.id,
-      () => store.findWorkerCredential(tenantId, token.id),
-    );
-    return andThen(
-      found,
-      (credential) =>
-        this.#letIn({ credential, token, request }, (own) => ({
-          kind: "worker",
-          tenantId,
-          workerId: own.workerId,
-          credentialId: own.id,
-          secrets: own.secrets,
-        })),
-    );
-  }
-
-  #letIn<C extends Credential>(
-    presented: Presented<C>,
-    callerOf: (credential: C) => Caller,
-  ): AuthenticationOutcome {
-    const { credential, token, request } = presented;
-    const checked = checkCredential(credential, {
+    { token, request }: {
+      readonly token: CredentialToken;
+      readonly request: AuthenticationRequest;
+    },
+  ): CredentialOutcome {
+    return checkCredential(credential, {
       digest: this.#presented.digestOf(token),
       nowMs: this.#options.clock.nowMs(),
       clientAddress: request.clientAddress,
     });
-    if (checked.kind !== "ok") return checked;
-    return credential === undefined
-      ? INVALID
-      : { kind: "ok", caller: callerOf(credential) };
+  }
+
+  #byCredential<C extends Credential>(
+    request: AuthenticationRequest,
+    { token, cache, load, callerOf }: CredentialKind<C>,
+  ): MaybePromise<AuthenticationOutcome> {
+    const { id: tenantId } = request.tenant;
+    const found = cache.find(
+      tenantId,
+      token.id,
+      () => load(tenantId, token.id),
+    );
+    return andThen(found, (credential) => {
+      const checked = this.#check(credential, { token, request });
+      if (checked.kind !== "ok") return checked;
+      return credential === undefined
+        ? INVALID
+        : { kind: "ok", caller: callerOf(credential) };
+    });
   }
 
   #user(

@@ -7,7 +7,8 @@
  * @module
  */
 
-import { getRandomValues, hash } from "node:crypto";
+import { Buffer } from "node:buffer";
+import { getRandomValues, hash, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /** What begins a token, and so what it is. */
@@ -106,20 +107,17 @@ export function digestOf(secret: string): string {
 }
 
 /**
- * Compares a digest with the one that is stored, in a time that does not tell
- * how much of it fits. Without a stored one it takes as long and says no.
+ * Compares a digest with the stored one, in a time that does not depend on how
+ * much of it fits. Without a stored one it takes as long and returns false.
  */
 export function digestMatches(
   presented: string,
   stored: string | undefined,
 ): boolean {
-  const other = stored ?? NO_DIGEST;
-  if (presented.length !== other.length) return false;
-  let difference = stored === undefined ? 1 : 0;
-  for (let index = 0; index < presented.length; index++) {
-    difference |= presented.charCodeAt(index) ^ other.charCodeAt(index);
-  }
-  return difference === 0;
+  const left = Buffer.from(presented);
+  const right = Buffer.from(stored ?? NO_DIGEST);
+  return left.length === right.length && timingSafeEqual(left, right) &&
+    stored !== undefined;
 }
 
 function checksumOf(checked: string): string {

@@ -133,8 +133,8 @@ export interface TenantKeyCacheOptions {
 
 /**
  * Unwraps each tenant's key once. What is given is always the key that the
- * stored text holds: when that text changes or goes, the key held before is of
- * no longer of use.
+ * stored text holds: when that text changes or goes, the key held before is no
+ * longer used.
  */
 export class TenantKeyCache {
   readonly #masterKeys: MasterKeys;
