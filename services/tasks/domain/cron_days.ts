@@ -8,7 +8,7 @@
 import { DAY_MS } from "./duration.ts";
 
 /** What an expression says of days; a flag of a list is 1 where it is set. */
-export interface DayPattern {
+interface DayPattern {
   /** Days of the month, the first at 0. */
   readonly day: readonly number[];
   /** Months, January at 0. */

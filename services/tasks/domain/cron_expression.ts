@@ -23,7 +23,7 @@ export interface CronTimes {
 export const DAY_SECONDS = 86_400;
 
 /** The first matching second of a day from `second` on, if there is one. */
-export function firstTime(
+function firstTime(
   times: CronTimes,
   second: number,
 ): number | undefined {

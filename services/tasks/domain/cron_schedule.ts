@@ -212,7 +212,7 @@ function firesAtGapEndOnly(
 }
 
 /** How many wall times match from `fromMs` to before `toMs`. */
-export function countWalls(
+function countWalls(
   { days, times }: CronExpression,
   fromMs: number,
   toMs: number,

@@ -55,7 +55,7 @@ export interface ExplainFacts {
 }
 
 /** A worker that has not asked for so long takes nothing. */
-export const SILENT_AFTER_MS = 60_000;
+const SILENT_AFTER_MS = 60_000;
 
 /**
  * Lists what holds a task back now, the weightiest first; never empty. The last

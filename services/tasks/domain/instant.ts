@@ -41,7 +41,7 @@ export function daysOfMonth(year: number, month: number): number {
 }
 
 /** A day of the Gregorian calendar. */
-export interface CalendarDay {
+interface CalendarDay {
   /** The year, 0 to 10000. */
   readonly year: number;
   /** The month, from 1; 13 is the first one of the next year. */
@@ -51,7 +51,7 @@ export interface CalendarDay {
 }
 
 /** Milliseconds since the epoch at the beginning of a day in UTC. */
-export function dayMs({ year, month, day }: CalendarDay): number {
+function dayMs({ year, month, day }: CalendarDay): number {
   // Date.UTC() takes years below 100 for those of the last century.
   return year >= 100
     ? Date.UTC(year, month - 1, day)

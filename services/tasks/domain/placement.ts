@@ -14,7 +14,7 @@ import { isFinal, type Task, type TaskStatus } from "./task.ts";
  * waiting has made up for priority, the first to expire is the first; without
  * it they would be equal.
  */
-export const PRIORITY_STEP_MS = 60_000 - 1;
+const PRIORITY_STEP_MS = 60_000 - 1;
 
 /** The statuses in which a task whose date has come may be taken. */
 export const TAKEABLE_STATUSES: readonly TaskStatus[] = [

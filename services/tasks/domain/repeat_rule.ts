@@ -24,7 +24,7 @@ import type { ComingRun } from "./coming_run.ts";
 const DAY_MS = 86_400_000;
 
 /** What a task's catch-up window is unless it says. */
-export const DEFAULT_CATCH_UP_WINDOW_MS: number = DAY_MS;
+const DEFAULT_CATCH_UP_WINDOW_MS: number = DAY_MS;
 
 /** How a task repeats, as a client says it; null is as good as absent. */
 export interface RepeatInput {

@@ -168,7 +168,7 @@ function exhaustedNote(
 }
 
 /** The code of the failure that too many lost attempts in a row make. */
-export const WORKER_LOST = "worker_lost";
+const WORKER_LOST = "worker_lost";
 
 /** Ends an attempt that nobody will finish. */
 export function lose(

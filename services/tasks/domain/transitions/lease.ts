@@ -97,7 +97,7 @@ export const MIN_PROGRESS_SPACING_MS = 1_000;
 export const PROGRESS_SPACING_SHARE = 0.1;
 
 /** What is new of an attempt's progress. */
-export interface ProgressNews {
+interface ProgressNews {
   /** What of the attempt changes. */
   readonly fields: Pick<Attempt, "progressJson" | "progressNoted">;
   /** What there is to tell, if anything. */
@@ -114,7 +114,7 @@ export interface ProgressNews {
  *
  * @returns undefined when there is nothing new
  */
-export function progressNews(
+function progressNews(
   attempt: Attempt,
   { progressJson = attempt.progressJson }: EventOf<"heartbeat">,
   { nowMs }: Pick<EventContext, "nowMs">,

@@ -69,7 +69,7 @@ export function judgeDependencies(
 }
 
 /** The code of the error of a task whose dependency failed. */
-export const DEPENDENCY_FAILED = "dependency_failed";
+const DEPENDENCY_FAILED = "dependency_failed";
 
 /** Lets a blocked task go on. */
 export function unblock(
@@ -111,7 +111,7 @@ export function dependencyFailed(
 }
 
 /** Lets a blocked task go on; undefined when it is not blocked. */
-export function unblocked(
+function unblocked(
   task: Task,
   note: Note,
   context: EventContext,

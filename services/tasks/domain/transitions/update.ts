@@ -50,10 +50,10 @@ import { reopen } from "./owner_events.ts";
  * What of a schedule has changed: nothing, which of its slots there are and what
  * is made of them, or where they are.
  */
-export type ScheduleChange = "none" | "bounds" | "timing";
+type ScheduleChange = "none" | "bounds" | "timing";
 
 /** Moves a live task that is not running to a date. */
-export function moveTo(
+function moveTo(
   task: Task,
   { dateMs, change }: {
     /** The date. */
@@ -87,7 +87,7 @@ export function moveTo(
 }
 
 /** Puts a live task that is not running where its new schedule says. */
-export function applySchedule(
+function applySchedule(
   task: Task,
   change: ScheduleChange,
   context: EventContext,
@@ -114,7 +114,7 @@ export function applySchedule(
  * the run is of the new schedule, and slots that are elsewhere than before are
  * looked for from now on.
  */
-export function fromNowOn(
+function fromNowOn(
   task: Task,
   change: ScheduleChange,
   context: EventContext,

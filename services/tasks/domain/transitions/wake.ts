@@ -124,7 +124,7 @@ function windowOfLatest(
  * Makes tasks for the slots that have come, as the catch-up rule says, and moves
  * the schedule to the next one; without one it is complete.
  */
-export function spawn(
+function spawn(
   task: Task,
   repetition: Repetition,
   context: EventContext,
@@ -180,7 +180,7 @@ function withoutRoomNotes(missed: number): readonly Note[] {
 }
 
 /** The code of the failure of an attempt that took too long. */
-export const TIMED_OUT = "timed_out";
+const TIMED_OUT = "timed_out";
 
 /**
  * Does what has come: the end of an attempt, the expiry, the date, the end in

@@ -36,7 +36,7 @@ import {
 } from "../../domain/repeat_rule.ts";
 
 /** What an expiry is judged by. */
-export interface ExpiryOptions {
+interface ExpiryOptions {
   /** The definition as it was. */
   readonly base: TaskDefinition;
   /** The task as it was; undefined for a new one. */
@@ -62,7 +62,7 @@ export interface ExpiryOptions {
  * its coming run is a fault, be it that the expiry is given or that the run is
  * moved behind it.
  */
-export function expiryOf(
+function expiryOf(
   input: DefinitionInput,
   options: ExpiryOptions,
 ): number | undefined {

@@ -27,7 +27,7 @@ import { findTask, noTask, TASK_PARAMS } from "./task_answer.ts";
 import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 
 /** Why a task is not running. */
-export const EXPLANATION: Shape = named(
+const EXPLANATION: Shape = named(
   "TaskExplanation",
   described(
     shape({

@@ -59,7 +59,7 @@ const ENDS: readonly HistoryType[] = [
 const PAGE = 200;
 
 /** An attempt. */
-export interface AttemptPair {
+interface AttemptPair {
   /** How it began. */
   readonly start: HistoryDraft;
   /** How it ended; absent while it runs. */
@@ -67,7 +67,7 @@ export interface AttemptPair {
 }
 
 /** Finds the ends of the attempts that these records begin. */
-export async function attemptPairs(
+async function attemptPairs(
   store: Pick<Store, "history">,
   { tenantId, taskId, starts }: {
     readonly tenantId: string;

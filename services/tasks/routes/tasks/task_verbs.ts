@@ -263,7 +263,7 @@ async function applyVerb(
 }
 
 /** The problem of a change that did not fit beside what others wrote. */
-export function conflictProblem(
+function conflictProblem(
   reason: "version" | "key" | "alias" | "missing" | "idempotency",
 ): Answer {
   switch (reason) {
