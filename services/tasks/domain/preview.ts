@@ -17,6 +17,7 @@ import {
 } from "./schedule.ts";
 import { formatOffset, formatWall } from "./time_zone.ts";
 import {
+  finishedRuns,
   forSlot,
   gridOf,
   type NextSlot,
@@ -24,7 +25,6 @@ import {
   pendingSlot,
   type Repetition,
   repetitionOf,
-  runsHad,
   slotAfterRun,
 } from "./transitions/repetition.ts";
 import { type RuleCache, rulesOf } from "./rules.ts";
@@ -251,7 +251,7 @@ function afterComingRun(
     : pendingSlot(task, repetition, { nowMs: atMs, countsMissed: false });
   if (pending.kind !== "run") {
     const slotMs = pending.kind === "later" ? pending.slotMs : undefined;
-    return { runs: runsHad(task), slotMs };
+    return { runs: finishedRuns(task), slotMs };
   }
   const run = pending.slotMs === task.slotMs
     ? task

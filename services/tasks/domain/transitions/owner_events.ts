@@ -21,12 +21,12 @@ import {
 import type { FieldChange } from "../history.ts";
 import { nextOccurrence } from "../schedule.ts";
 import {
+  finishedRuns,
   forSlot,
   gridOf,
   isCounted,
   isSpawning,
   repetitionOf,
-  runsHad,
 } from "./repetition.ts";
 
 /**
@@ -230,7 +230,7 @@ function reopenSchedule(task: Task, context: EventContext): Transition {
   const nextMs = schedule === undefined ? undefined : nextOccurrence(schedule, {
     ...gridOf(task),
     afterMs: nowMs - 1,
-    runs: runsHad(task),
+    runs: finishedRuns(task),
   });
   if (nextMs === undefined) {
     return wrongState("Cannot retry: the task's schedule has no more slots");

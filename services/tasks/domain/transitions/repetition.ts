@@ -101,7 +101,7 @@ export function gridOf(task: Task): Grid {
 }
 
 /** Runs that count for the schedule's limit and have ended. */
-export function runsHad(task: Task): number {
+export function finishedRuns(task: Task): number {
   return task.run > 0 ? task.repetitions + 1 : 0;
 }
 
@@ -134,7 +134,7 @@ export function pendingSlot(
   const { rule, schedule } = repetition;
   const { slotMs, firstTriedAtMs, dateMs } = task;
   const asItIs: PendingSlot = { kind: "run", slotMs, missed: 0 };
-  const runs = runsHad(task);
+  const runs = finishedRuns(task);
   if (
     slotMs > nowMs || firstTriedAtMs !== undefined ||
     task.held !== undefined || runsLeft(schedule, { runs }) <= 0 ||

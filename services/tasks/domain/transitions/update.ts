@@ -27,13 +27,13 @@ import type { EventContext, Transition } from "../task_event.ts";
 import { endSchedule, preceded, settleDate } from "./due.ts";
 import {
   dateOfSlot,
+  finishedRuns,
   forSlot,
   gridOf,
   isSpawning,
   type Repetition,
   repetitionOf,
   repetitionsAfterRun,
-  runsHad,
 } from "./repetition.ts";
 import {
   changed,
@@ -191,7 +191,7 @@ function dateNext(
   const slotMs = nextOccurrence(schedule, {
     ...gridOf(task),
     afterMs: Math.min(afterMs, task.slotMs - 1),
-    runs: runsHad(task),
+    runs: finishedRuns(task),
   });
   if (slotMs === undefined) return endSchedule(task, context);
   const planned = patched(task, {
@@ -281,7 +281,7 @@ function updateEnded(
   const schedule = repetitionOf(defined, context.rules)?.schedule;
   if (
     schedule !== undefined && isSpawning(defined) &&
-    runsLeft(schedule, { runs: runsHad(defined) }) <= 0
+    runsLeft(schedule, { runs: finishedRuns(defined) }) <= 0
   ) {
     return wrongState(
       "Cannot update: the task's schedule has made all tasks that its limit allows",

@@ -11,13 +11,13 @@ import { type Attempt, isFinal, type Task } from "../task.ts";
 import type { EventContext, Transition } from "../task_event.ts";
 import {
   dateOfSlot,
+  finishedRuns,
   forSlot,
   gridOf,
   isSpawning,
   ON_TIME_MS,
   type Repetition,
   repetitionOf,
-  runsHad,
   settledThrough,
 } from "./repetition.ts";
 import { end, missedNotes, settleDate } from "./due.ts";
@@ -63,7 +63,7 @@ export function spawnSlots(
   // A schedule that was moved by hand to before its slot is for that slot.
   const throughMs = Math.max(nowMs, scheduledMs);
   const movedMs = Math.max(0, dateMs - scheduledMs);
-  const frame = { ...gridOf(task), runs: runsHad(task) };
+  const frame = { ...gridOf(task), runs: finishedRuns(task) };
   const sinceMs = settledThrough(task);
   const count = (afterMs: number): number =>
     countOccurrences(schedule.timing, {
@@ -141,7 +141,7 @@ function spawn(
     run,
     repetitions: slots.length === 0
       ? task.repetitions
-      : runsHad(task) + slots.length - 1,
+      : finishedRuns(task) + slots.length - 1,
     missed: task.missed + missed + withoutRoom,
   });
   const notes = [

@@ -40,9 +40,9 @@ import {
 } from "./create_answers.ts";
 import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 import {
-  judgeNewTask,
   problemOfFaults,
-  readSurroundings,
+  readPrerequisites,
+  validateTask,
 } from "./validate_task.ts";
 
 /** Most different tasks that the tasks of a batch depend on. */
@@ -136,7 +136,7 @@ async function createTask(
   const { engine, targets } = parts;
   const { body } = call;
   const tenant = tenantOf(call);
-  const surroundings = await readSurroundings(engine.parts, tenant.id, {
+  const prerequisites = await readPrerequisites(engine.parts, tenant.id, {
     workers: [body.worker],
     tasks: body.dependencies ?? [],
   });
@@ -144,8 +144,8 @@ async function createTask(
     ? undefined
     : await jsonTextOf(body.data, call.pausing);
   const faults: Fault[] = [];
-  const request = judgeNewTask(body, {
-    surroundings,
+  const request = validateTask(body, {
+    prerequisites,
     timezone: tenant.timezone,
     dataJson,
     nowMs: engine.parts.clock.nowMs(),
@@ -154,7 +154,7 @@ async function createTask(
     faults,
   });
   if (request === undefined) {
-    return problemOfFaults(faults, surroundings.limits);
+    return problemOfFaults(faults, prerequisites.limits);
   }
   const caller = callerOf(call);
   const refusal = callbackRefusal({ payloads: seesPayloads(caller) }, {
@@ -165,7 +165,7 @@ async function createTask(
     createdAnswer({ call, parts }, results)
   );
   const outcome = await engine.creation.create([request], {
-    ...createOptions(call, surroundings),
+    ...createOptions(call, prerequisites),
     isAtomic: true,
     inSameCommit: call.answerPlace === undefined
       ? undefined
@@ -211,13 +211,13 @@ async function createBatch(
   if (references.tasks.size > MAX_DEPENDENCIES) {
     return tooManyDependencies(MAX_DEPENDENCIES);
   }
-  const surroundings = await readSurroundings(
+  const prerequisites = await readPrerequisites(
     engine.parts,
     tenant.id,
     references,
   );
   const options = {
-    surroundings,
+    prerequisites,
     timezone: tenant.timezone,
     nowMs: engine.parts.clock.nowMs(),
     targets,
@@ -227,9 +227,9 @@ async function createBatch(
   // Of the tasks that are not requested.
   const problems: (ProblemAnswer | undefined)[] = [];
   for (const { input, ...place } of read) {
-    const request = input && judgeNewTask(input, { ...options, ...place });
+    const request = input && validateTask(input, { ...options, ...place });
     const problem = request === undefined
-      ? problemOfFaults(place.faults, surroundings.limits)
+      ? problemOfFaults(place.faults, prerequisites.limits)
       : callbackRefusal(sight, { after: request.definition.callback });
     requests.push(problem === undefined ? request : undefined);
     problems.push(problem);
@@ -245,7 +245,7 @@ async function createBatch(
     batchAnswer(call, toBatch(results))
   );
   const outcome = await engine.creation.create(requests, {
-    ...createOptions(call, surroundings),
+    ...createOptions(call, prerequisites),
     isAtomic,
     inSameCommit: call.answerPlace === undefined
       ? undefined

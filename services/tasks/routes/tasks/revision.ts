@@ -30,17 +30,17 @@ import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { callbackRefusal } from "../../http/call_address.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
-import { isJsonObject, readWhole } from "../../../shared/schema/schema.ts";
+import { readWhole } from "../../../shared/schema/schema.ts";
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
-import { type TaskView, viewTask } from "./task_view.ts";
+import { viewTask } from "./task_view.ts";
 import { defineTask } from "./define_task.ts";
 import {
   problemOfFaults,
-  readSurroundings,
+  readPrerequisites,
   statesOf,
   workerOf,
 } from "./validate_task.ts";
-import { patchedMembers } from "./merge_patch.ts";
+import { copiedMember, patchedMembers } from "../../http/merge_patch.ts";
 import { wrongState } from "./task_answer.ts";
 import {
   COMPARED_FIELDS,
@@ -137,12 +137,12 @@ export async function reviseTask(
   const read = await readChanges(task, { ...options, workerName });
   if (read.kind === "problem") return read;
   const { input, dataJson } = read;
-  const surroundings = await readSurroundings(parts, tenant.id, {
+  const prerequisites = await readPrerequisites(parts, tenant.id, {
     workers: input.worker === undefined ? [] : [input.worker],
     tasks: input.dependencies ?? [],
   });
   const faults: Fault[] = [...read.faults];
-  const place = { surroundings, at: "", faults };
+  const place = { prerequisites, at: "", faults };
   // A task whose worker was removed keeps its id, and is shown with it.
   const isSameWorker = input.worker === undefined ||
     input.worker === workerName || input.worker === task.workerId;
@@ -163,13 +163,13 @@ export async function reviseTask(
     worker,
     nowMs,
     timezone: tenant.timezone,
-    limits: surroundings.limits,
+    limits: prerequisites.limits,
     targets,
     at: "",
     faults,
   });
   if (worker === undefined || defined === undefined || faults.length > 0) {
-    return problemOfFaults(faults, surroundings.limits);
+    return problemOfFaults(faults, prerequisites.limits);
   }
   const { definition, dateMs } = defined;
   const forbidden = callbackRefusal(options, {
@@ -212,14 +212,13 @@ async function readChanges(
 > {
   // Data is compared as text, and read only where it is merged with some.
   const whole = viewTask(task, { workerName, payloads: true, data: null });
-  const given = isPatch && isJsonObject(body)
-    ? await patchedMembers({
-      patch: body,
+  const given = isPatch
+    ? await patchedMembers(body, {
       pausing,
       memberOf: (name) =>
         name === "data"
           ? readStored(task.dataJson, pausing)
-          : memberOf(whole, name),
+          : copiedMember(whole, name),
     })
     : body;
   const outcome = readWhole(TASK_CHANGES, given);
@@ -251,11 +250,6 @@ async function readStored(json: string, pausing: Pausing): Promise<unknown> {
   const read = await readJsonText(bytes, { limits, pausing });
   if (read.kind === "ok") return read.value;
   throw new TypeError("Cannot read the task's data: it is no JSON");
-}
-
-/** A copy of a member, if the view has it. */
-function memberOf(view: TaskView, name: string): unknown {
-  return Object.hasOwn(view, name) ? structuredClone(view[name]) : undefined;
 }
 
 function wishOf(task: Task, { status }: TaskChangesInput): StatusWish {

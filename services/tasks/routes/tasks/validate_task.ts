@@ -23,7 +23,7 @@ import {
 } from "../../http/problem_answer.ts";
 
 /** What was found of it; sees the state of one moment. */
-export interface Surroundings {
+export interface Prerequisites {
   /** The limits of the tenant's plan. */
   readonly limits: PlanLimits;
   /** Workers by the text that named them; without those that are not there. */
@@ -44,11 +44,11 @@ export interface References {
 const PAGE = 100;
 
 /** Reads what is referred to, each thing once. */
-export async function readSurroundings(
+export async function readPrerequisites(
   parts: Pick<EngineParts, "limitsOf" | "workers" | "store">,
   tenantId: string,
   references: References,
-): Promise<Surroundings> {
+): Promise<Prerequisites> {
   const limits = await parts.limitsOf(tenantId);
   const workers = new Map<string, WorkerDefinition>();
   for (const name of new Set(references.workers)) {
@@ -74,9 +74,9 @@ export async function readSurroundings(
 }
 
 /** What is judged by. */
-export interface JudgeOptions {
+export interface ValidateOptions {
   /** What tasks refer to. */
-  readonly surroundings: Surroundings;
+  readonly prerequisites: Prerequisites;
   /** The time zone of the tenant. */
   readonly timezone: string;
   /** The task's data as JSON text; undefined when it has none. */
@@ -94,11 +94,11 @@ export interface JudgeOptions {
 const NO_STATES: readonly ReferredTask[] = [];
 
 /** Judges a task; undefined when there were faults. */
-export function judgeNewTask(
+export function validateTask(
   input: NewTaskInput,
-  options: JudgeOptions,
+  options: ValidateOptions,
 ): CreateRequest | undefined {
-  const { surroundings, timezone, at, faults } = options;
+  const { prerequisites, timezone, at, faults } = options;
   const before = faults.length;
   const worker = workerOf(input.worker, options);
   const states = statesOf(input.dependencies ?? [], options);
@@ -107,7 +107,7 @@ export function judgeNewTask(
     ...options,
     base: { ...BLANK_DEFINITION, timezone },
     worker,
-    limits: surroundings.limits,
+    limits: prerequisites.limits,
   });
   if (input.on_conflict !== "return" && typeof input.key !== "string") {
     report(faults, {
@@ -130,12 +130,12 @@ export function judgeNewTask(
 /** The worker of that name or id; reports when there is none. */
 export function workerOf(
   name: string,
-  { surroundings, at, faults }: Pick<
-    JudgeOptions,
-    "surroundings" | "at" | "faults"
+  { prerequisites, at, faults }: Pick<
+    ValidateOptions,
+    "prerequisites" | "at" | "faults"
   >,
 ): WorkerDefinition | undefined {
-  return surroundings.workers.get(name) ?? report(faults, {
+  return prerequisites.workers.get(name) ?? report(faults, {
     pointer: `${at}/worker`,
     code: "unknown_worker",
     detail: `Cannot use worker ${quote(name, { maxChars: 64 })}: there is ` +
@@ -146,14 +146,14 @@ export function workerOf(
 /** How the dependencies stand; reports those that are not there. */
 export function statesOf(
   ids: readonly string[],
-  { surroundings, at, faults }: Pick<
-    JudgeOptions,
-    "surroundings" | "at" | "faults"
+  { prerequisites, at, faults }: Pick<
+    ValidateOptions,
+    "prerequisites" | "at" | "faults"
   >,
 ): readonly (ReferredTask | undefined)[] {
   if (ids.length === 0) return NO_STATES;
   return ids.map((id, index) => {
-    const state = surroundings.tasks.get(id);
+    const state = prerequisites.tasks.get(id);
     if (state === undefined) {
       report(faults, {
         pointer: `${at}/dependencies/${index}`,

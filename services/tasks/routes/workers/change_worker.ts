@@ -45,7 +45,7 @@ import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { quotaProblem } from "../record_resource.ts";
 import { actorText } from "./actor_text.ts";
-import { membersOfPatch } from "./merge_patch.ts";
+import { copiedMember, patchedMembers } from "../../http/merge_patch.ts";
 import {
   factsOf,
   findWorker,
@@ -264,8 +264,14 @@ export function changeWorkerRoutes(parts: ApiParts): readonly AnyRoute[] {
       handle: (call) =>
         changeWorker(call, {
           parts,
-          changes: (view) =>
-            readWhole(WORKER_CHANGES, membersOfPatch(view, call.body)),
+          changes: async (view) =>
+            readWhole(
+              WORKER_CHANGES,
+              await patchedMembers(call.body, {
+                memberOf: (name) => copiedMember(view, name),
+                pausing: call.pausing,
+              }),
+            ),
         }),
     }),
   ];
@@ -274,7 +280,9 @@ export function changeWorkerRoutes(parts: ApiParts): readonly AnyRoute[] {
 interface Change {
   readonly parts: ApiParts;
   /** What is to be set, given the worker as it is told. */
-  readonly changes: (view: WorkerView) => ReadOutcome<WorkerChanges>;
+  readonly changes: (
+    view: WorkerView,
+  ) => ReadOutcome<WorkerChanges> | Promise<ReadOutcome<WorkerChanges>>;
 }
 
 async function changeWorker(
@@ -300,7 +308,7 @@ async function planChange(
   if (refusal !== undefined) return refusal;
   const facts = await factsOf(engine, worker);
   const view = viewWorker(worker, facts);
-  const read = changes(view);
+  const read = await changes(view);
   if (read.kind === "invalid") return invalidRequest(read.faults);
   const { value: given } = read;
   const isAsymmetric = given.asymmetric === undefined

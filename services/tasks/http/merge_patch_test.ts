@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { NEVER_PAUSING } from "../../../shared/slices.ts";
-import { mergePatch, patchedMembers } from "./merge_patch.ts";
+import { NEVER_PAUSING } from "../../shared/slices.ts";
+import { copiedMember, mergePatch, patchedMembers } from "./merge_patch.ts";
 
 /** The examples of RFC 7396, appendix A. */
 const EXAMPLES: readonly (readonly [string, string, string])[] = [
@@ -35,8 +35,7 @@ for (const [target, patch, result] of EXAMPLES) {
 Deno.test("patchedMembers() tells the members of the patch alone, null where one goes", async () => {
   const target: Readonly<Record<string, unknown>> = { a: { b: 1 }, c: 2, d: 3 };
   assertEquals(
-    await patchedMembers({
-      patch: { a: { e: 4 }, c: null, f: { g: null } },
+    await patchedMembers({ a: { e: 4 }, c: null, f: { g: null } }, {
       memberOf: (name) => target[name],
       pausing: NEVER_PAUSING,
     }),
@@ -65,4 +64,33 @@ Deno.test("mergePatch() keeps a member called __proto__ as one, and gives way on
     '{"a":{"__proto__":{"b":1,"c":2},"d":{}}}',
   );
   assertEquals(pauses, 5);
+});
+
+Deno.test("mergePatch() takes names that all objects have for names like others", async () => {
+  const patch = JSON.parse('{"__proto__": {"a": 1}, "constructor": {"b": 2}}');
+  const merged = await mergePatch({}, patch, NEVER_PAUSING);
+  assertEquals(JSON.stringify(merged), JSON.stringify(patch));
+  assertEquals(Object.getPrototypeOf(merged), Object.prototype);
+});
+
+Deno.test("patchedMembers() makes each member whole and keeps null", async () => {
+  const current = { headers: { a: "1", b: "2" }, limits: null, name: "x" };
+  const patch = {
+    headers: { a: null },
+    limits: { rate: 1 },
+    name: null,
+    toString: { a: 1 },
+  };
+  const options = {
+    memberOf: (name: string) => copiedMember(current, name),
+    pausing: NEVER_PAUSING,
+  };
+  assertEquals(await patchedMembers(patch, options), {
+    headers: { b: "2" },
+    limits: { rate: 1 },
+    name: null,
+    toString: { a: 1 },
+  });
+  assertEquals(current.headers, { a: "1", b: "2" });
+  assertEquals(await patchedMembers([1], options), [1]);
 });

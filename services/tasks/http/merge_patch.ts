@@ -4,9 +4,9 @@
  * @module
  */
 
-import { defineMember } from "../../http/json_reader.ts";
-import type { Pausing } from "../../../shared/slices.ts";
-import { isJsonObject } from "../../../shared/schema/schema.ts";
+import { defineMember } from "./json_reader.ts";
+import type { Pausing } from "../../shared/slices.ts";
+import { isJsonObject } from "../../shared/schema/schema.ts";
 
 /**
  * Applies a patch: members of objects are merged, null removes one, anything
@@ -36,23 +36,23 @@ export async function mergePatch(
   return merged;
 }
 
-/** What members a patch of an object changes; see {@linkcode patchedMembers}. */
+/** Options of {@linkcode patchedMembers}. */
 export interface PatchedMembersOptions {
-  /** The patch. */
-  readonly patch: Readonly<Record<string, unknown>>;
-  /** Gives a member of the object that may be changed; undefined when it has none. */
+  /** Gives a copy of a member of the object; undefined when it has none. */
   readonly memberOf: (name: string) => Promise<unknown> | unknown;
   /** Gives way while there is much to merge. */
   readonly pausing: Pausing;
 }
 
 /**
- * The members that a patch of an object changes, each as it is to be: null where
- * it is removed.
+ * Turns a patch of an object into the members that are to be set: each is whole,
+ * and null where the patch removes it. A patch that is no object stays as it is.
  */
 export async function patchedMembers(
-  { patch, memberOf, pausing }: PatchedMembersOptions,
-): Promise<Readonly<Record<string, unknown>>> {
+  patch: unknown,
+  { memberOf, pausing }: PatchedMembersOptions,
+): Promise<unknown> {
+  if (!isJsonObject(patch)) return patch;
   const members: [string, unknown][] = [];
   for (const [name, value] of Object.entries(patch)) {
     const target = isJsonObject(value) ? await memberOf(name) : undefined;
@@ -61,4 +61,14 @@ export async function patchedMembers(
     if (pause !== undefined) await pause;
   }
   return Object.fromEntries(members);
+}
+
+/** A copy of an object's own member, for {@linkcode patchedMembers}. */
+export function copiedMember(
+  object: Readonly<Record<string, unknown>>,
+  name: string,
+): unknown {
+  return Object.hasOwn(object, name)
+    ? structuredClone(object[name])
+    : undefined;
 }
