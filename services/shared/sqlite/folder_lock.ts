@@ -7,22 +7,22 @@
 import { DatabaseSync } from "node:sqlite";
 import { makePrivate } from "./private_file.ts";
 
-/** A data folder that is held; letting go is the end of it. */
+/** A data folder that is locked. */
 export interface FolderLock {
-  /** Lets another process have the folder. */
+  /** Unlocks the folder, so that another process can use it. */
   release(): void;
 }
 
 /**
- * Takes a data folder. The lock is the operating system's lock of a file, so it
- * ends with the process however that ends.
+ * Locks a data folder. The lock is the operating system's lock of a file, so it ends
+ * with the process, however that ends.
  *
  * @param lockName The name of that file.
- * @throws {Error} when another process, or another store of this one, has it
+ * @throws {Error} when another process, or another store of this one, holds it
  */
 export function lockFolder(dataFolder: string, lockName: string): FolderLock {
   const path = `${dataFolder}/${lockName}`;
-  // Whoever may read a file may hold a lock of it.
+  // Every process that may read a file may lock it.
   makePrivate(path);
   const db = new DatabaseSync(path, { timeout: 0 });
   try {

@@ -1,6 +1,5 @@
 /**
- * How the tables of a database came to be what they are: numbered steps, each
- * applied once.
+ * Migrations of the tables of a database: numbered steps, each applied once.
  *
  * @module
  */
@@ -27,9 +26,9 @@ export interface MigrateOptions {
   /** What the file is called in messages. */
   readonly fileName: string;
   /**
-   * Ends what steps began, in their transaction; hears which version was there.
-   * It is not called when no step was applied.
-   * @default nothing is left to be done
+   * Completes the steps, in their transaction; called with the version before them,
+   * and only when a step was applied.
+   * @default {() => {}}
    */
   readonly finish?: (from: number) => void;
 }

@@ -9,11 +9,11 @@ const OWNER_FOLDER = 0o700;
 const OTHERS = 0o007;
 
 /**
- * Makes an empty file for its owner alone, unless there is one; SQLite takes it
- * for a new database and gives its mode to the files beside it. One that is
- * there is treated as by {@linkcode tighten}.
+ * Creates an empty file for its owner alone, unless it exists; SQLite takes it for a
+ * new database and gives its mode to the files beside it. An existing one is treated
+ * as by {@linkcode tighten}.
  *
- * @throws {Error} when it cannot be made, as where there is no folder
+ * @throws {Error} when it cannot be created, as where there is no folder
  */
 export function makePrivate(path: string): void {
   try {
@@ -26,10 +26,10 @@ export function makePrivate(path: string): void {
 }
 
 /**
- * Does the same for a database, and for the files of it that a process that
- * ended early has left.
+ * Does the same for a database, and for files of it that a process left which ended
+ * early.
  *
- * @throws {Error} when it cannot be made, as where there is no folder
+ * @throws {Error} when it cannot be created, as where there is no folder
  */
 export function makePrivateDatabase(path: string): void {
   makePrivate(path);
@@ -37,10 +37,9 @@ export function makePrivateDatabase(path: string): void {
 }
 
 /**
- * Takes a file or folder that everybody on the machine may read away from all
- * but its owner. One that is for a group stays, for somebody meant it so; one
- * that is not there is nothing to do. Does nothing on Windows, which has no
- * modes.
+ * Restricts a file or folder that everybody on the machine may read to its owner.
+ * One that only a group may read stays as it is, as that was intended; a missing one
+ * is ignored. Does nothing on Windows, which has no modes.
  */
 export function tighten(path: string): void {
   try {
@@ -49,7 +48,7 @@ export function tighten(path: string): void {
     Deno.chmodSync(path, isDirectory ? OWNER_FOLDER : OWNER_ONLY);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return;
-    // It is somebody else's, who let this process use it and knows its mode.
+    // It belongs to another user, who let this process use it and set its mode.
     if (error instanceof Deno.errors.PermissionDenied) return;
     throw error;
   }

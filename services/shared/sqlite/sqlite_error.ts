@@ -1,5 +1,5 @@
 /**
- * What SQLite's errors mean.
+ * The meaning of SQLite's errors.
  *
  * @module
  */
@@ -23,9 +23,8 @@ const CODES = {
 } as const;
 
 /**
- * What SQLite says of a code where it knows nothing more. Errors of opening a
- * file and of `DatabaseSync.exec()` carry no code in this runtime, only these
- * words.
+ * SQLite's text for a code about which it knows nothing more. In this runtime errors
+ * of opening a file and of `DatabaseSync.exec()` have no code, only this text.
  */
 const CODES_BY_TEXT: ReadonlyMap<string, number> = new Map([
   ["database is locked", CODES.busy],
@@ -37,7 +36,7 @@ const CODES_BY_TEXT: ReadonlyMap<string, number> = new Map([
   ["file is not a database", CODES.noDatabase],
 ]);
 
-/** Faults of the program, which the disk has nothing to do with. */
+/** Faults of the program, not of the disk. */
 const OF_THE_PROGRAM: readonly number[] = [
   CODES.error,
   CODES.constraint,
@@ -46,34 +45,34 @@ const OF_THE_PROGRAM: readonly number[] = [
   CODES.range,
 ];
 
-/** Tells whether an error says that a constraint is violated. */
+/** Whether an error is a violated constraint. */
 export function isConstraintError(error: unknown): boolean {
   return codeOf(error) === CODES.constraint;
 }
 
-/** Tells whether an error says that a file cannot be opened, or not be made. */
+/** Whether an error says that a file cannot be opened or created. */
 export function isCannotOpenError(error: unknown): boolean {
   return codeOf(error) === CODES.cannotOpen;
 }
 
 /**
- * Tells whether an error may come of a full disk, which shows in two ways: no
- * room for what is written, and a file beside the database that cannot be made.
+ * Whether the cause of an error may be a full disk, which shows in two ways: no room
+ * for a write, and a file beside the database that cannot be created.
  */
 export function isFullError(error: unknown): boolean {
   const code = codeOf(error);
   return code === CODES.full || code === CODES.failing;
 }
 
-/** Tells whether an error says that a file is damaged, or no database at all. */
+/** Whether an error says that a file is damaged, or no database at all. */
 export function isDamagedError(error: unknown): boolean {
   const code = codeOf(error);
   return code === CODES.damaged || code === CODES.noDatabase;
 }
 
 /**
- * Tells whether an error is one of a file or its disk, which may be full, broken
- * or read-only; a statement that is wrong is not.
+ * Whether an error is about a file or its disk, which may be full, broken or
+ * read-only; an error in a statement is not.
  */
 export function isStorageError(error: unknown): boolean {
   const code = codeOf(error);
@@ -97,7 +96,7 @@ function codeOf(error: unknown): number | undefined {
   }
   const isOfSqlite = "code" in error && error.code === "ERR_SQLITE_ERROR";
   if (!isOfSqlite) return undefined;
-  // A path may stand behind it.
+  // A path may follow it.
   const [text = ""] = error.message.split(":", 1);
   return CODES_BY_TEXT.get(text);
 }

@@ -1,17 +1,17 @@
 /**
- * Transactions that end, whatever happens within them.
+ * Transactions that end even when their work fails.
  *
  * @module
  */
 
 import type { DatabaseSync } from "node:sqlite";
 
-/** What transactions are run on. */
+/** The part of a connection that transactions need. */
 export type TransactionTarget = Pick<DatabaseSync, "exec" | "isTransaction">;
 
 /**
- * Runs `work` in a transaction that takes the right to write at its beginning,
- * so that two who do it at once are kept in order.
+ * Runs `work` in a transaction that takes the write lock at its beginning, so that
+ * two at once run one after the other.
  *
  * @returns what `work` returns, once it is durable
  * @throws what `work` or the commit throws; nothing is written then

@@ -11,13 +11,13 @@ import type { Applied } from "./thread_messages.ts";
 
 /** A batch that waits to be written. */
 export interface QueuedBatch {
-  /** Whose it is; batches of one tenant are written in the order they came. */
+  /** The tenant; batches of one tenant are written in the order they came. */
   readonly tenant: string;
   /** How many transactions it has. */
   readonly transactions: number;
-  /** How many rows it is about. */
+  /** How many rows it writes. */
   readonly rows: number;
-  /** About how much memory it takes. */
+  /** About how many characters of memory it takes. */
   readonly chars: number;
 }
 
@@ -28,7 +28,7 @@ export interface CommitQueueOptions<Batch extends QueuedBatch> {
    * results of all its transactions.
    */
   readonly write: (group: readonly Batch[]) => Promise<Applied>;
-  /** Calls back at the end of the turn, when what came with it has come. */
+  /** Calls back at the end of the turn of the event loop. */
   readonly atEndOfTurn: (callback: () => void) => void;
   /** Milliseconds of a clock that only goes forward. */
   readonly monotonicMs: () => number;
@@ -42,8 +42,8 @@ export interface CommitQueueOptions<Batch extends QueuedBatch> {
    */
   readonly aheadRows: number;
   /**
-   * Most rows that wait. A tenant may have as many of them as would be left
-   * beside: half of them while it is alone, a third beside another such tenant.
+   * Most rows that wait. A tenant may have at most as many of them as are free: half
+   * of all while it is alone, a third beside another such tenant.
    */
   readonly maxQueuedRows: number;
   /** Most characters that wait, which are shared in the same way. */
@@ -74,7 +74,7 @@ interface Waiting<Batch> {
 const LEAST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 5_000;
 
-/** One that is written and one that waits for it. */
+/** One group that is written and one that waits for it. */
 const MAX_UNDER_WAY = 2;
 /** Rows that a tenant gets in each round of the tenants. */
 const QUANTUM_ROWS = 100;
@@ -82,16 +82,16 @@ const QUANTUM_ROWS = 100;
 const GROUP_MS = { alone: 10, shared: 1 };
 /** Behind a group that takes longer than this no other group is sent. */
 const AHEAD_MS = { alone: 5, shared: 1 };
-/** For how long groups stay short after another tenant wrote than the one before. */
+/** For how long groups stay short after the tenant that writes has changed. */
 const SHARED_MS = 1_000;
 /** A group's work takes at least this many times as long as its commit. */
 const WORK_PER_COMMIT = 2;
-/** A group may have as many rows, however slow the disk is. */
+/** A group may have this many rows, however slow the disk is. */
 const LEAST_GROUP_ROWS = 50;
 
 /**
- * Groups commits without a timer: the first one goes at the end of the turn with
- * all that came in it; what comes while a group is written forms the next one.
+ * Groups commits without a timer: the first one is sent at the end of the turn with
+ * all batches of that turn; those that come while a group is written form the next.
  * Tenants take turns by the rows that they write.
  */
 export class CommitQueue<Batch extends QueuedBatch> {
@@ -104,7 +104,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
   /** Groups that are being written. */
   #underWay = 0;
   #rowsUnderWay = 0;
-  /** Rows that are in none of them. */
+  /** Rows that are in no such group. */
   #waitingRows = 0;
   #isTurnEndAwaited = false;
   /** Rows that were written recently, and how long that took without the commits. */
@@ -215,7 +215,7 @@ export class CommitQueue<Batch extends QueuedBatch> {
     return tenant;
   }
 
-  /** Small groups wait: each costs a wait for the disk of its own. */
+  /** Whether a group may be sent. Small ones wait: each costs a wait for the disk. */
   #mayStart(): boolean {
     if (this.#waiting.length === 0) return false;
     return this.#underWay === 0 ||

@@ -31,9 +31,9 @@ export interface EncodedBatch {
   readonly values: readonly OperationValue[];
   /** How many transactions. */
   readonly transactions: number;
-  /** How many rows they are about. */
+  /** How many rows they write. */
   readonly rows: number;
-  /** About how much memory they take. */
+  /** About how many characters of memory they take. */
   readonly chars: number;
   /** Names that the database has once they are written. */
   readonly newNames: readonly InternedName[];
@@ -47,17 +47,17 @@ export interface PayloadChange {
   readonly after: "applied" | "conflict";
   /** The transaction's place in the batch. */
   readonly transaction: number;
-  /** What it is. */
+  /** Which payload it is. */
   readonly kind: PayloadKind;
   /** The task. */
   readonly id: string;
-  /** The payload; undefined when it is to be forgotten. */
+  /** The payload; undefined when it is no longer known. */
   readonly payload: StoredPayload | undefined;
 }
 
 /** Options of {@linkcode encodeBatch}. */
 export interface EncodeBatchOptions {
-  /** Numbers of tenants and workers. */
+  /** Numbers of tenants and of workers' queues. */
   readonly interned: InternedIds;
   /** Payloads that are in the database. */
   readonly payloads: PayloadCache;
@@ -267,8 +267,8 @@ class BatchEncoder {
 }
 
 /**
- * Most transactions conflict before anything is changed and need no undoing, and most
- * new tasks can be put in the database together with others.
+ * The form of a transaction. Most transactions conflict before anything is changed and
+ * need no undoing, and most new tasks can be inserted together with others.
  */
 function formOf(writes: readonly Write[]): number {
   let hasChanged = false;

@@ -60,7 +60,7 @@ export class ListReads {
   /**
    * A page of a list, in pieces of some milliseconds. Each piece is of one state
    * of the database and goes on behind the place where the one before ended, so
-   * they join as pages do: no task that stays where it is is left out.
+   * they join as pages do: no task that keeps its place is left out.
    */
   *page(query: TaskQuery): PiecewiseRead<TaskPage> {
     const tasks = new Map<string, Task>();

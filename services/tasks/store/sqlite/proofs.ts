@@ -141,7 +141,7 @@ export class ProofWriter {
   readonly #put: StatementSync;
   readonly #lastAudit: StatementSync;
   readonly #addAudit: StatementSync;
-  /** As committed; others only seal it by another key. */
+  /** As committed; other processes only seal them by another key. */
   readonly #known = new BoundedMap<number, KnownProof>({
     maxEntries: MAX_KNOWN,
   });
@@ -174,7 +174,7 @@ export class ProofWriter {
     this.#beforeTransaction.clear();
   }
 
-  /** A transaction ends; what it changed stays or is forgotten. */
+  /** A transaction ends; its changes are kept or dropped. */
   endTransaction(isApplied: boolean): void {
     if (this.#beforeTransaction.size === 0) return;
     if (!isApplied) {
@@ -208,7 +208,7 @@ export class ProofWriter {
     const { proof } = all;
     const tasks = proof.tasks + 1;
     this.#changed.set(ALL_TENANTS, { ...all, proof: { ...proof, tasks } });
-    // It is as well proven as that there are no others.
+    // It is as well proven as the number of tenants.
     const isSealed = all.verdict === "sealed";
     const blank = { tenant, tenantId, tasks: 0, audits: 0, auditHash: "" };
     this.#changed.set(tenant, {
@@ -217,7 +217,7 @@ export class ProofWriter {
     });
   }
 
-  /** Tasks were added, or removed when there are fewer than none. */
+  /** Tasks were added, or removed when the number is negative. */
   count(tenant: number, tasks: number): void {
     const { proof } = this.#read(tenant);
     this.#change(tenant, { tasks: proof.tasks + tasks });
@@ -227,7 +227,7 @@ export class ProofWriter {
   addAudit(tenant: number, entry: Omit<HashedAudit, "number">): void {
     const { proof: { audits, auditHash: prev } } = this.#read(tenant);
     const { atMs, action, text } = entry;
-    // An entry that another program added takes no number from ours; its hash gives it away.
+    // An entry that another program added takes no number of ours; its hash reveals it.
     const last = this.#lastAudit.get(tenant)?.["number"];
     const number = Math.max(audits, Number(last ?? 0)) + 1;
     const hash = auditHash(prev, { number, ...entry });
@@ -284,12 +284,12 @@ export class ProofWriter {
 export interface SealProofsOptions {
   /** The keys; the first seals. */
   readonly keys: readonly ProofKey[];
-  /** Which rows are sealed, beside those that are. */
+  /** Which rows are sealed besides those that are sealed already. */
   readonly also: readonly ProofVerdict[];
 }
 
 /**
- * Seals all proofs by the first key, but for those that are not what was written.
+ * Seals all proofs by the first key, except those that were changed.
  *
  * @returns how many were left as they are
  */
@@ -306,7 +306,7 @@ export function sealProofs(
   const isSealed = all !== undefined && judgeProof(all, keys) === "sealed";
   for (const proof of proofs) {
     const judged = judgeProof(proof, keys);
-    // All are sealed together, so one that is not has lost its MAC since.
+    // All are sealed together, so one without a MAC has lost it since.
     const verdict = isSealed && judged === "unsealed" ? "broken" : judged;
     if (verdict === "sealed" || also.includes(verdict)) {
       const mac = macOf(proof, key);

@@ -164,7 +164,7 @@ class SqliteStore implements Store {
       return faults.length;
     });
 
-  // What takes no time is answered at once.
+  // Short reads are answered at once.
 
   task: Store["task"] = (...of) => this.#ask(({ tasks }) => tasks.task(...of));
   tasks: Store["tasks"] = (...of) =>
@@ -196,7 +196,7 @@ class SqliteStore implements Store {
   audit: Store["audit"] = (query) =>
     this.#ask(({ records }) => records.audit(query));
 
-  // What may take long is read in turns, those of tenants one after the other.
+  // Reads that may take long take turns, tenant by tenant.
 
   listTasks: Store["listTasks"] = (query) =>
     this.#read(query.tenantId, ({ lists }) => lists.page(query));
@@ -270,7 +270,7 @@ class SqliteStore implements Store {
     return this.#use(({ reads }) => ask(reads));
   }
 
-  /** Asks what may take long, on behalf of a tenant. */
+  /** Reads in turns, on behalf of a tenant. */
   #read<Answer>(
     tenantId: string,
     ask: (reads: StoreReads) => PiecewiseRead<Answer>,
@@ -278,7 +278,7 @@ class SqliteStore implements Store {
     return this.#use(({ reads, turns }) => turns.run(tenantId, ask(reads)));
   }
 
-  /** Whatever goes wrong becomes a rejection. */
+  /** Every error becomes a rejection. */
   #use<Answer>(
     use: (opened: Opened) => Answer | Promise<Answer>,
   ): Promise<Answer> {

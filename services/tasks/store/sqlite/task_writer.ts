@@ -60,10 +60,10 @@ export class TaskWriter {
   #mayTaskWait = false;
   #mayHistoryWait = false;
 
-  /** Prepares the statements; `counts` learns of tasks that come, move and go. */
+  /** Prepares the statements; `counts` is called when tasks are inserted, moved or removed. */
   constructor(db: DatabaseSync, counts: TaskCounts) {
     this.#counts = counts;
-    // What stands in the way of IGNORE is a taken number or a taken key.
+    // IGNORE skips a row when its number or its key is taken.
     const insert = `INSERT OR IGNORE INTO tasks(${TASK_COLUMNS.join()}) VALUES`;
     this.#insert = db.prepare(insert + places(TASK_WIDTH, 1));
     this.#inserts = new RowInserter(db, { insert, width: TASK_WIDTH });
@@ -101,7 +101,7 @@ export class TaskWriter {
     this.#mayHaveDependents = this.#hasDependents.get()?.["there"] === 1;
   }
 
-  /** Forgets what it knows of the tables, after a group was rolled back. */
+  /** Reads the state of the tables again, after a group was rolled back. */
   forget(): void {
     this.#mayHaveDependents = this.#hasDependents.get()?.["there"] === 1;
   }
@@ -123,7 +123,7 @@ export class TaskWriter {
   /**
    * Writes the rows that wait.
    *
-   * @throws {BatchMismatch} when a task of them cannot be put there
+   * @throws {BatchMismatch} when one of the tasks cannot be inserted
    */
   flush(): void {
     this.#flushTasks();
@@ -216,7 +216,7 @@ export class TaskWriter {
   }
 
   /**
-   * Payloads that were not sent must be those that are there. They are, unless
+   * Whether payloads that were not sent are those in the database. They are, unless
    * the caller read an older version of the task.
    */
   #isKept(n: OperationValue, kept: KeptPayloads): boolean {

@@ -72,7 +72,7 @@ interface Open {
 }
 
 /** Serves as the thread, until it is ended. */
-export function serveWriter(
+function serveWriter(
   scope: ThreadScope<WriterRequest, WriterAnswer>,
 ): void {
   let open: Open | undefined;

@@ -90,7 +90,7 @@ Deno.test("WalCheckpointer looks again and again until it is stopped", () =>
     await checkpointer.stop();
   }));
 
-Deno.test("WalCheckpointer has a long log begun anew that a reader keeps from ending", () =>
+Deno.test("WalCheckpointer has a long log restarted that a reader keeps from ending", () =>
   withCheckpointer(async ({ db, checkpointer, restarts }) => {
     write(db, 300);
     const reader = openWriting(db.location() ?? "", "full");
@@ -112,7 +112,7 @@ Deno.test("WalCheckpointer has a long log begun anew that a reader keeps from en
     assertEquals(restarts.length, 3);
   }));
 
-Deno.test("WalCheckpointer tells when it fails and goes on", () =>
+Deno.test("WalCheckpointer logs that it failed and goes on", () =>
   withCheckpointer(async ({ checkpointer, logger }) => {
     await checkpointer.runOnce();
     assertEquals(logger.lines.map(({ level }) => level), ["warning"]);
@@ -174,7 +174,7 @@ Deno.test("lengthenLog() leaves a file alone when it is long enough", async () =
   });
 });
 
-Deno.test("lengthenLog() lets the database be when there is no room", async () => {
+Deno.test("lengthenLog() leaves the database alone when there is no room", async () => {
   await withDatabase((db, path) => {
     db.exec("PRAGMA max_page_count = 4");
     lengthenLog(db, { path, bytes: BYTES });
@@ -184,7 +184,7 @@ Deno.test("lengthenLog() lets the database be when there is no room", async () =
   });
 });
 
-Deno.test("lengthenLog() lets the database be when its log cannot be moved either", async () => {
+Deno.test("lengthenLog() leaves the database alone when its log cannot be moved either", async () => {
   await withDatabase((db, path) => {
     db.exec("PRAGMA max_page_count = 4");
     const asked: string[] = [];

@@ -44,7 +44,7 @@ export interface WriterOptions {
   readonly startThread: StartThread;
 }
 
-/** For how long a write proves that others can be made. */
+/** For how long a successful write proves that the next one can be made. */
 const PROVEN_MS = 2_000;
 
 type Succeeded = Exclude<WriterAnswer, { readonly kind: "failed" }>;
@@ -64,7 +64,7 @@ export class Writer {
   #opening: Promise<unknown> | undefined;
   #waiting: Waiting[] = [];
   #isClosed = false;
-  /** When tasks were last written, until something goes wrong. */
+  /** When tasks were last written; -Infinity after a failure. */
   #wroteAtMs = -Infinity;
 
   /** A writer whose thread is not started yet. */
@@ -174,7 +174,7 @@ export class Writer {
   }
 
   #request(request: WriterRequest): Promise<Succeeded> {
-    // What cannot be opened fails the request, too, which waits behind it.
+    // A failure to open also fails the request, which waits behind it.
     if (this.#opening === undefined) this.#opened().catch(() => {});
     return this.#send(request);
   }
