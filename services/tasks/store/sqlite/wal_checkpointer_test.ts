@@ -82,8 +82,11 @@ Deno.test("WalCheckpointer looks again and again until it is stopped", () =>
     for (let round = 0; round < 2; round++) {
       await waitUntil(() => clock.pendingTimers === 1, { what: "the timer" });
       write(db, 60);
-      clock.advance(1_000);
-      await waitUntil(() => unmoved(db) === 0, { what: "the log to be moved" });
+      await waitUntil(() => {
+        // A check that is due while another one is under way is left out.
+        clock.advance(1_000);
+        return unmoved(db) === 0;
+      }, { what: "the log to be moved" });
     }
     await checkpointer.stop();
     assertEquals(clock.pendingTimers, 0);
