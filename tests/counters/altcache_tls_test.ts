@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parseAltcacheSource } from "../../services/ratelimit/counters/altcache/altcache_servers.ts";
-import type { MemcachedTls } from "../../services/ratelimit/counters/altcache/memcached/socket.ts";
+import type { StoreTls } from "../../services/ratelimit/counters/store_tls.ts";
 import {
   type MemcachedServerOptions,
   startMemcachedServer,
@@ -18,7 +18,7 @@ interface TlsCase {
   /** Whether the server wants a certificate of its clients. */
   readonly wantsClient?: boolean;
   /** What the store is told. */
-  readonly tls: (authority: TestAuthority) => MemcachedTls | undefined;
+  readonly tls: (authority: TestAuthority) => StoreTls | undefined;
   /** What the store calls the server. */
   readonly host?: string;
   /** Part of the reason when nothing is counted. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RedisTls } from "../../services/ratelimit/counters/kvstore/redis/tls.ts";
+import type { StoreTls } from "../../services/ratelimit/counters/store_tls.ts";
 import {
   type RedisServer,
   type RedisServerTls,
@@ -22,7 +22,7 @@ export interface TlsMaterial {
   /** The servers' files. */
   readonly files: RedisServerTls;
   /** What a client is told that the servers accept. */
-  readonly tls: RedisTls;
+  readonly tls: StoreTls;
   /** Removes the files. */
   remove(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { RedisTls } from "../../services/ratelimit/counters/kvstore/redis/tls.ts";
+import type { StoreTls } from "../../services/ratelimit/counters/store_tls.ts";
 import { serviceTest } from "../support/services.ts";
 import { createTestAuthority } from "../support/test_certificates.ts";
 import { batchOf, batchOfKeys, startStore } from "./kvstore_subject.ts";
@@ -9,7 +9,7 @@ interface TlsCase {
   /** Name in the server's certificate. */
   readonly certified?: string;
   /** What the store is told. */
-  readonly tls: (server: TlsServer) => RedisTls | undefined;
+  readonly tls: (server: TlsServer) => StoreTls | undefined;
   /** What the reason looks like when nothing is counted. */
   readonly refused?: RegExp;
 }

@@ -8,11 +8,11 @@
 import type { Clock, Timer } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { waitAtMost } from "../../../shared/settled.ts";
+import type { StoreTls } from "../store_tls.ts";
 import { MemcachedNode } from "./memcached/node.ts";
 import {
   formatMemcachedAddress,
   type MemcachedAddress,
-  type MemcachedTls,
   parseMemcachedAddresses,
 } from "./memcached/socket.ts";
 import { type SrvResolver, SrvWatch } from "./memcached/srv_watch.ts";
@@ -128,7 +128,7 @@ interface AltcacheServersOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: MemcachedTls | undefined;
+  readonly tls?: StoreTls | undefined;
   /** Bound on dialling, on every reply and on a lookup, in milliseconds. */
   readonly timeoutMs: number;
   /** Connections to a server that are kept while idle. */

@@ -12,12 +12,12 @@ import type {
   CounterBatch,
   CounterStore,
 } from "../counter_store.ts";
+import type { StoreTls } from "../store_tls.ts";
 import { AltcacheCall } from "./altcache_call.ts";
 import { AltcacheChanges, type SettledChange } from "./altcache_changes.ts";
 import { type AltcachePlan, planAltcacheBatch } from "./altcache_plan.ts";
 import { AltcacheServers, type AltcacheSource } from "./altcache_servers.ts";
 import { getCommand } from "./memcached/protocol.ts";
-import type { MemcachedTls } from "./memcached/socket.ts";
 import type { SrvResolver } from "./memcached/srv_watch.ts";
 
 /** How an {@linkcode AltcacheStore} is made. */
@@ -35,7 +35,7 @@ export interface AltcacheStoreOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: MemcachedTls | undefined;
+  readonly tls?: StoreTls | undefined;
   /**
    * Bound on dialling, on every call and on every background increment, in
    * milliseconds.

@@ -12,6 +12,7 @@ import type {
   CounterStore,
 } from "../counter_store.ts";
 import { canStop } from "../stop_when_over.ts";
+import type { StoreTls } from "../store_tls.ts";
 import {
   count,
   countOrStop,
@@ -23,7 +24,6 @@ import {
 import type { RedisAuth } from "./redis/address.ts";
 import type { RedisLink } from "./redis/link.ts";
 import { openRedisLink, type RedisTarget } from "./redis/target.ts";
-import type { RedisTls } from "./redis/tls.ts";
 
 /** How a {@linkcode KvstoreStore} is made. */
 export interface KvstoreStoreOptions {
@@ -52,7 +52,7 @@ export interface KvstoreStoreOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: RedisTls | undefined;
+  readonly tls?: StoreTls | undefined;
   /**
    * What the server is called in logs.
    *

@@ -7,6 +7,7 @@
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../../../shared/clock.ts";
+import type { StoreTls } from "../../store_tls.ts";
 import {
   type MemcachedCommand,
   type MemcachedReply,
@@ -16,7 +17,6 @@ import {
 import {
   formatMemcachedAddress,
   type MemcachedAddress,
-  type MemcachedTls,
   openSocket,
 } from "./socket.ts";
 
@@ -47,7 +47,7 @@ interface MemcachedConnectionOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: MemcachedTls | undefined;
+  readonly tls?: StoreTls | undefined;
   /** Bound on dialling and on every reply, in milliseconds. */
   readonly timeoutMs: number;
   /** The time. */

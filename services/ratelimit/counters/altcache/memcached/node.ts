@@ -8,14 +8,11 @@
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { redialDelayMs } from "../../redial_delay.ts";
+import type { StoreTls } from "../../store_tls.ts";
 import { type WaitingCall, WaitingCalls } from "../../waiting_calls.ts";
 import { type MemcachedCall, MemcachedConnection } from "./connection.ts";
 import type { MemcachedCommand } from "./protocol.ts";
-import {
-  formatMemcachedAddress,
-  type MemcachedAddress,
-  type MemcachedTls,
-} from "./socket.ts";
+import { formatMemcachedAddress, type MemcachedAddress } from "./socket.ts";
 
 /** How a {@linkcode MemcachedNode} is made. */
 interface MemcachedNodeOptions {
@@ -28,7 +25,7 @@ interface MemcachedNodeOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: MemcachedTls | undefined;
+  readonly tls?: StoreTls | undefined;
   /** Bound on dialling and on every reply, in milliseconds. */
   readonly timeoutMs: number;
   /**

@@ -7,6 +7,7 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { quote } from "../../../../shared/quote.ts";
+import { type StoreTls, tlsSocketOptions } from "../../store_tls.ts";
 
 /** Where a server listens. */
 export interface MemcachedAddress {
@@ -69,35 +70,6 @@ export function formatMemcachedAddress(address: MemcachedAddress): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** How connections are encrypted. */
-export interface MemcachedTls {
-  /**
-   * Certificates that are trusted, as PEM.
-   *
-   * @default those of the system
-   */
-  readonly caPem?: string;
-  /**
-   * Our certificate chain, as PEM.
-   *
-   * @default none
-   */
-  readonly certPem?: string;
-  /**
-   * The private key of our certificate, as PEM.
-   *
-   * @default none
-   */
-  readonly keyPem?: string;
-  /**
-   * Whether a certificate for another host is good enough; who issued it is
-   * looked at all the same.
-   *
-   * @default false
-   */
-  readonly skipHostnameVerification?: boolean;
-}
-
 /** Options of {@linkcode openSocket}. */
 export interface OpenSocketOptions {
   /**
@@ -105,7 +77,7 @@ export interface OpenSocketOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: MemcachedTls | undefined;
+  readonly tls?: StoreTls | undefined;
   /** Is called when bytes can be sent, with TLS after the handshake. */
   readonly onOpen: () => void;
 }
@@ -126,19 +98,8 @@ export function openSocket(
     : connectTls({
       host,
       port,
-      // An IP address is not a server name (RFC 6066, section 3).
-      ...(isIpAddress(host) ? {} : { servername: host }),
-      ca: tls.caPem,
-      cert: tls.certPem,
-      key: tls.keyPem,
-      ...(tls.skipHostnameVerification
-        ? { checkServerIdentity: () => undefined }
-        : {}),
+      ...tlsSocketOptions(tls, host),
     }, onOpen);
   socket.setNoDelay(true);
   return socket;
-}
-
-function isIpAddress(host: string): boolean {
-  return host.includes(":") || /^[\d.]+$/.test(host);
 }

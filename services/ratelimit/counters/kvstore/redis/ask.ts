@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../../../shared/clock.ts";
+import type { StoreTls } from "../../store_tls.ts";
 import type { RedisAddress, RedisAuth } from "./address.ts";
 import {
   isRedisErrorReply,
@@ -14,7 +15,6 @@ import {
   type RedisCommand,
 } from "./client.ts";
 import { redisErrorText, type RedisOutcome, redisReply } from "./reply.ts";
-import type { RedisTls } from "./tls.ts";
 
 /** Whom to ask, and for how long. */
 export interface AskOptions {
@@ -31,7 +31,7 @@ export interface AskOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: RedisTls | undefined;
+  readonly tls?: StoreTls | undefined;
   /**
    * Bound on everything from the dialling to the last reply, in milliseconds.
    */

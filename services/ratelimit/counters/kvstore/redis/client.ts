@@ -8,8 +8,8 @@
 import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import { createClient, ErrorReply } from "redis";
+import { type StoreTls, tlsSocketOptions } from "../../store_tls.ts";
 import type { RedisAddress, RedisAuth } from "./address.ts";
-import { type RedisTls, tlsSocketOptions } from "./tls.ts";
 
 /** One argument of a command. */
 export type RedisArgument = string | Buffer;
@@ -57,7 +57,7 @@ export interface RedisClientOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: RedisTls | undefined;
+  readonly tls?: StoreTls | undefined;
   /** Bound on the dialling in milliseconds. */
   readonly timeoutMs: number;
   /** Is called when the connection fails, perhaps more than once. */

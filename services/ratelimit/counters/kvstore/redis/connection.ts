@@ -6,6 +6,7 @@
 
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import { redialDelayMs } from "../../redial_delay.ts";
+import type { StoreTls } from "../../store_tls.ts";
 import {
   formatRedisAddress,
   type RedisAddress,
@@ -27,7 +28,6 @@ import {
   ROLE_COMMAND,
   roleProblem,
 } from "./reply.ts";
-import type { RedisTls } from "./tls.ts";
 
 /** Where and how to connect. */
 export interface RedisConnectionOptions {
@@ -50,7 +50,7 @@ export interface RedisConnectionOptions {
    *
    * @default not encrypted
    */
-  readonly tls?: RedisTls | undefined;
+  readonly tls?: StoreTls | undefined;
   /**
    * Whether a server that says it is a replica is as good as none. Without it
    * that is found out by the first write, after which replicas are refused.

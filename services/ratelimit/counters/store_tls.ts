@@ -1,5 +1,5 @@
 /**
- * How connections to Redis servers are encrypted.
+ * How connections to counter stores are encrypted.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { isIP } from "node:net";
 
 /** How connections are encrypted. */
-export interface RedisTls {
+export interface StoreTls {
   /**
    * Certificates that are trusted, as PEM.
    *
@@ -57,7 +57,7 @@ export interface TlsSocketOptions {
 
 /** Turns our options into those of a socket to `host`. */
 export function tlsSocketOptions(
-  tls: RedisTls,
+  tls: StoreTls,
   host: string,
 ): TlsSocketOptions {
   const { caPem, certPem, keyPem, serverName, skipHostnameVerification } = tls;

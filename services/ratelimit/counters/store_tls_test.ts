@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { tlsSocketOptions } from "./tls.ts";
+import { tlsSocketOptions } from "./store_tls.ts";
 
 Deno.test("tlsSocketOptions() asks for the host by its name, but not by its address", () => {
   assertEquals(tlsSocketOptions({}, "host"), { servername: "host" });
