@@ -47,21 +47,21 @@ export function bulkRoutes(parts: TasksParts): readonly AnyRoute[] {
       path: "/v1/tasks/actions",
       hosts: "tenant",
       operationId: "applyToTasks",
-      summary: "Do something to many tasks",
-      description: "Each task stands for itself. What is done to more than " +
+      summary: "Apply an action to many tasks",
+      description: "Each task stands for itself. An action on more than " +
         `${MAX_AT_ONCE} tasks is answered with 202 at once; the operation ` +
-        "tells how far it has come. With an Idempotency-Key it is done to its " +
-        "end once it has begun, whatever happens to the service; the same " +
-        "request then gets its answer.",
+        "shows its progress. With an Idempotency-Key an action that has begun " +
+        "runs to its end, whatever happens to the service; the same request " +
+        "then gets its answer.",
       tags: ["tasks"],
       access: WRITES_TASKS,
       body: requiredBody(BULK, { maxBytes: () => MAX_BODY_BYTES }),
       answers: {
-        200: { description: "What it came to", shape: BULK_RESULT },
+        200: { description: "The result", shape: BULK_RESULT },
         202: {
-          description: "It has begun",
+          description: "The operation has begun",
           shape: OPERATION,
-          headers: { Location: "Where it tells how far it has come" },
+          headers: { Location: "Where the operation can be read" },
         },
       },
       isIdempotent: true,
@@ -73,10 +73,10 @@ export function bulkRoutes(parts: TasksParts): readonly AnyRoute[] {
       path: "/v1/operations/:id",
       hosts: "tenant",
       operationId: "getOperation",
-      summary: "Read how far a bulk action has come",
+      summary: "Read the progress of a bulk action",
       tags: ["tasks"],
       access: READS_TASKS,
-      answers: { 200: { description: "It", shape: OPERATION } },
+      answers: { 200: { description: "The operation", shape: OPERATION } },
       problems: [],
       handle: async (call) => {
         const operation = await readOperation(parts.engine.parts.store, {
@@ -135,8 +135,8 @@ async function applyToTasks(
 }
 
 /**
- * Makes what runs bulk actions. What it keeps for a repeated request is the answer
- * that the first one would have got.
+ * Opens the operations of an engine. A repeated request gets the answer that the
+ * first one would have got.
  */
 export function openOperations(engine: Engine): Operations {
   return new Operations(engine, { answerWrites });
@@ -154,7 +154,7 @@ function answerWrites(ended: Operation, place: AnswerPlace): readonly Write[] {
   return [fillPlace(place, { answer, nowMs })];
 }
 
-/** Whether it is too much to be done before it is answered. */
+/** Whether the tasks are too many to be changed before the answer. */
 async function isMany(
   { parts: { store } }: Engine,
   { tenantId, filter, limit }: BulkOrder,

@@ -1,5 +1,5 @@
 /**
- * The body of bulk actions, and what is answered to it.
+ * The body of bulk actions, and the shapes of their answers.
  *
  * @module
  */
@@ -88,12 +88,15 @@ export const BULK_FIELDS = {
     "The tasks by the conditions of lists",
   ))),
   dry_run: withDefault(
-    described(boolean(), "Whether only to tell what would be done"),
+    described(
+      boolean(),
+      "Whether to write nothing and count what would be done",
+    ),
     false,
   ),
   limit: optional(nullable(described(
     integer({ minimum: 1 }),
-    "Most tasks; the oldest are meant",
+    "How many tasks at most; the oldest come first",
   ))),
 };
 
@@ -116,7 +119,7 @@ export const BULK: Schema<BulkInput> = named(
           }],
     ),
     {
-      description: "What is done to which tasks",
+      description: "An action, and the tasks that it is applied to",
       examples: [{
         action: "retry",
         filter: { status: "failed", worker: "mailer" },
@@ -133,8 +136,11 @@ const RESULT: Readonly<Record<string, JsonSchema>> = {
   dry_run: { type: "boolean" },
   matched: { ...COUNT, description: "Tasks that were looked at" },
   changed: { ...COUNT, description: "Tasks that were changed, or would be" },
-  unchanged: { ...COUNT, description: "Tasks that are so already" },
-  failed: { ...COUNT, description: "Tasks that it could not be done to" },
+  unchanged: { ...COUNT, description: "Tasks that needed no change" },
+  failed: {
+    ...COUNT,
+    description: "Tasks that the action could not be applied to",
+  },
   errors: {
     type: "array",
     description: "The first of these",
@@ -165,7 +171,7 @@ const RESULT_EXAMPLE: JsonObject = {
   }],
 };
 
-/** What a bulk action came to. */
+/** The result of a bulk action. */
 export const BULK_RESULT: Shape = named(
   "BulkResult",
   described(
@@ -194,7 +200,7 @@ const OPERATION_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   },
 };
 
-/** A bulk action that goes on by itself. */
+/** A bulk action that runs in the background. */
 export const OPERATION: Shape = named(
   "Operation",
   described(

@@ -52,7 +52,7 @@ const MAX_TASKS = 10_000;
 export interface BatchInput {
   /** The tasks as they came. */
   readonly tasks: readonly unknown[];
-  /** Whether all are made or none. */
+  /** Whether all are created or none. */
   readonly atomic: boolean;
 }
 
@@ -68,7 +68,7 @@ export const BATCH: Schema<BatchInput> = named(
       "The tasks; the plan says how many there may be",
     ),
     atomic: withDefault(
-      described(boolean(), "Whether all are made or none"),
+      described(boolean(), "Whether all are created or none"),
       false,
     ),
   }),
@@ -91,12 +91,12 @@ export const BATCH_RESULTS: Shape = named(
             properties: {
               status: {
                 type: "integer",
-                description: "What the answer to this task alone would be",
+                description: "The status of an answer to this task alone",
               },
               task: TASK.json,
               id: {
                 type: "string",
-                description: "The task's id in the place of the task, where " +
+                description: "The task's id in place of the task, where " +
                   "`Prefer: return=minimal` asks for no more",
               },
               problem: PROBLEM.json,
@@ -152,10 +152,10 @@ export async function batchAnswer(
   const results: string[] = [];
   for (const one of outcomes) {
     if (one.kind === "problem") {
-      const told = faults < MAX_BATCH_FAULTS ? one : withOneFault(one);
-      faults += told.errors?.length ?? 1;
+      const shown = faults < MAX_BATCH_FAULTS ? one : withOneFault(one);
+      faults += shown.errors?.length ?? 1;
       results.push(
-        `{"status":${statusOf(one)},"problem":${problemText(call, told)}}`,
+        `{"status":${statusOf(one)},"problem":${problemText(call, shown)}}`,
       );
     } else {
       const { kind, task, request: { worker } } = one;

@@ -103,13 +103,13 @@ export function createTaskRoutes(parts: TasksParts): readonly AnyRoute[] {
       operationId: "createTasks",
       summary: "Create many tasks",
       description:
-        "Unless `atomic` is set, each task stands for itself and `results` " +
-        "tells what became of it. All are written in one commit when it is " +
+        "Unless `atomic` is set, each task stands for itself and has its own " +
+        "entry in `results`. All are written in one commit when it is " +
         "set, or when there is an Idempotency-Key, else in pieces. The body " +
         "may have as many bytes as the service allows, 4 MiB unless set " +
-        `otherwise, and ${MAX_VALUES.toLocaleString("en")} values; of tasks ` +
-        "with faults all are told until there are " +
-        `${MAX_BATCH_FAULTS.toLocaleString("en")}, then one of each task.`,
+        `otherwise, and ${MAX_VALUES.toLocaleString("en")} values; all ` +
+        "faults of its tasks are listed until there are " +
+        `${MAX_BATCH_FAULTS.toLocaleString("en")}, then one for each task.`,
       body: requiredBody(BATCH, {
         maxBytes: ({ batchSize, ...limits }) =>
           Math.min(
@@ -121,7 +121,7 @@ export function createTaskRoutes(parts: TasksParts): readonly AnyRoute[] {
         example: { tasks: [NEW_TASK_EXAMPLE] },
       }),
       answers: {
-        200: { description: "What became of each task", shape: BATCH_RESULTS },
+        200: { description: "The result for each task", shape: BATCH_RESULTS },
       },
       heedsPrefer: true,
       handle: (call) => createBatch(parts, call),
@@ -176,7 +176,7 @@ async function createTask(
     : refusalProblem({ call, parts }, outcome);
 }
 
-/** A task of the batch as far as it could be read. */
+/** A task of the batch, as far as it could be read. */
 interface ReadTask {
   readonly at: string;
   readonly input: NewTaskInput | undefined;
@@ -224,7 +224,7 @@ async function createBatch(
   };
   const sight = { payloads: seesPayloads(callerOf(call)) };
   const requests: (CreateRequest | undefined)[] = [];
-  // Of the tasks that are not requested.
+  // Of the tasks that are not to be created.
   const problems: (ProblemAnswer | undefined)[] = [];
   for (const { input, ...place } of read) {
     const request = input && validateTask(input, { ...options, ...place });
