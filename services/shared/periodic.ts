@@ -135,7 +135,7 @@ export class Periodic {
     await this.#ended;
   }
 
-  /** Begins no more runs, and waits for the one under way. */
+  /** Starts no more runs, and waits for the one under way. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#interval?.cancel();

@@ -28,7 +28,7 @@ const MAX_TRIES = 5;
 const FIRST_PAUSE_MS = 200;
 /** Time between two looks for unreported calls. */
 const INTERVAL_MS = 60_000;
-/** Tenants that are looked at before others get their turn. */
+/** Tenants that are read before other work gets its turn. */
 const PAGE = 500;
 /** The turn of the others. */
 const PAUSE_MS = 5;
@@ -49,7 +49,7 @@ export class CallbackReports {
   readonly #running = new Set<Promise<unknown>>();
   /** The service's own tenants that have calls, as far as is known. */
   readonly #callers = new Set<string>();
-  /** The last tenant whose calls of earlier starts were looked at. */
+  /** The last tenant whose calls of earlier starts were reported. */
   #surveyedTo: string | undefined;
   #isSurveyed = false;
 

@@ -150,8 +150,8 @@ function groupRoomOf(
 }
 
 /**
- * Reauthorizes the waiters that are about to be given tasks they have waited for:
- * a credential may have been revoked or have expired meanwhile.
+ * Reauthorizes the waiters that are about to be given tasks they have waited
+ * for: a credential may have been revoked or have expired while they waited.
  *
  * @throws {Error} when a credential cannot be checked
  */
@@ -172,7 +172,7 @@ export async function reauthorize(
 
 /** A task that is to be started for a waiter. */
 export interface Start {
-  /** Who gets it. */
+  /** The waiter that gets it. */
   readonly waiter: Waiter;
   /** The task as it was proposed. */
   readonly task: Task;
@@ -263,8 +263,9 @@ export class UndeliveredTasks {
   }
 
   /**
-   * Releases tasks whose start was applied although its commit failed: nobody has
-   * the token, so they would time out without ever having been tried.
+   * Releases tasks whose start was applied although its commit failed: no
+   * worker has the token, so they would time out without ever having been
+   * tried.
    *
    * @throws {Error} when the store fails; it can be called again
    */

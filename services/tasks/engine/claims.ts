@@ -1,8 +1,8 @@
 /**
- * Hands out tasks to whoever waits for them. One round runs at a time for each
- * worker, for all who wait then: it asks the store for candidates, starts them in
- * one commit and hands them out. So claims of one server never fight over a task,
- * and waiters that arrive during a round share the next one.
+ * Hands out tasks to those who wait for them. One round runs at a time for each
+ * worker, for all who wait then: it asks the store for candidates, starts them
+ * in one commit and hands them out. So claims of one server never fight over a
+ * task, and waiters that arrive during a round share the next one.
  *
  * @module
  */
@@ -34,8 +34,8 @@ import {
 const LOOK_AGAIN_MS = 1_000;
 /**
  * Most tasks of one round, as many as one waiter may want. While a round is
- * written nothing of the next one is computed, but those who have their tasks
- * go on; so several are better than one.
+ * written nothing of the next one is computed, but workers that have their
+ * tasks work; so several rounds are better than one.
  */
 const MAX_ROUND = 100;
 /** How long a round waits when nothing that was proposed could be started. */

@@ -94,7 +94,7 @@ export class CredentialRecords implements CredentialStore {
     );
   }
 
-  /** Who the user is, and what has to be written before they are let in. */
+  /** Finds the user, and the writes of their sign-in. */
   async #look(
     tenantId: string,
     { issuer, subject, verifiedEmail: email }: TokenSubject,

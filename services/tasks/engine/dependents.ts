@@ -115,7 +115,7 @@ export class Dependents {
     this.#run(() => this.#settle(tenantId));
   }
 
-  /** Those that were written together are looked at together. */
+  /** Handles tasks together that ended in one commit. */
   async #settle(tenantId: string): Promise<void> {
     await Promise.resolve();
     const { store } = this.#parts;
@@ -141,7 +141,7 @@ export class Dependents {
   #run(work: () => Promise<unknown>): void {
     const running: Promise<void> = work().then(() => {}, (error: unknown) => {
       this.#parts.logger.error(
-        "Cannot let dependent tasks go on: the store failed; " +
+        "Cannot unblock dependent tasks: the store failed; " +
           "the reconciler tries again",
         { error: String(error) },
       );
@@ -165,8 +165,8 @@ function hasSameDependencies(left: Task, right: Task): boolean {
 }
 
 /**
- * Knows who may have blocked tasks, so that the end of a task of anybody else
- * needs no question to the store. Until the first count everybody may.
+ * Counts which tenants may have blocked tasks, so that the end of a task of
+ * another tenant needs no query. Until the first count everybody may.
  */
 export class BlockedCensus {
   #tenants: Set<string> | undefined;

@@ -15,7 +15,7 @@ import type { EventRequest, TaskChanges } from "./changes.ts";
 import type { LeaseClock } from "./lease_clock.ts";
 import type { EngineParts } from "./parts.ts";
 
-/** Most tasks that are looked at in one commit. */
+/** Most tasks of one commit. */
 const BATCH = 500;
 /** How often the store is asked at least. */
 const LOOK_AGAIN_MS = 1_000;
@@ -23,7 +23,7 @@ const LOOK_AGAIN_MS = 1_000;
 interface DueClockOptions {
   readonly parts: EngineParts;
   readonly changes: TaskChanges;
-  /** Knows when the time of day was set. */
+  /** Notices when the time of day was set. */
   readonly leaseClock: LeaseClock;
 }
 

@@ -30,7 +30,7 @@ export interface EventRequest {
   readonly id: string;
   /** The event, or what decides it from the task; undefined lets it be. */
   readonly event: TaskEvent | ((task: Task) => TaskEvent | undefined);
-  /** Who causes it. */
+  /** The cause of the event. */
   readonly actor: Actor | ((task: Task) => Actor);
   /**
    * Makes the writes that are committed with it, from the outcome.

@@ -14,8 +14,8 @@
  * still report its outcome, and one that died is noticed when the rest of its
  * lease is over.
  *
- * A start of the server knows of no step before it. A step while the server was
- * down counts as time that passed.
+ * Steps before the start of the server are not noticed. A step while the server
+ * was down counts as time that passed.
  *
  * @module
  */
@@ -31,7 +31,7 @@ import type { EngineParts } from "./parts.ts";
 interface LeaseClockOptions {
   readonly parts: EngineParts;
   readonly changes: TaskChanges;
-  /** Knows when workers were seen. */
+  /** Remembers when workers were seen. */
   readonly liveness: Liveness;
 }
 

@@ -104,7 +104,7 @@ export type LeaseOutcome =
 interface LeasesOptions {
   readonly claims: Claims;
   readonly changes: TaskChanges;
-  /** Knows when workers were seen. */
+  /** Remembers when workers were seen. */
   readonly liveness: Liveness;
   readonly clock: Clock;
 }
@@ -308,7 +308,7 @@ export class RecentTasks {
     this.#tasks.set(task.id, task);
   }
 
-  /** Hears of a change; forgets a task that no longer runs. */
+  /** Notes a change; forgets a task that no longer runs. */
   update(task: Task): void {
     if (!this.#tasks.has(task.id)) return;
     if (task.status === "running") this.#tasks.set(task.id, task);

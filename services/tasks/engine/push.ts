@@ -55,7 +55,7 @@ export class Push {
     options.changes.onChange((change) => this.#onChange(change));
   }
 
-  /** Begins with the tasks that are there. */
+  /** Starts with the tasks that are due. */
   start(): void {
     this.#periodic.start();
     this.#periodic.wake();
@@ -185,7 +185,7 @@ class PushWaiter implements Waiter {
   readonly isPush = true;
   /** It waits for more after each call. */
   readonly isLasting = true;
-  /** Whose history it shows in. */
+  /** The actor in the history of tasks. */
   readonly actorId = "system";
   /** The worker. */
   readonly worker: WorkerName;

@@ -122,7 +122,7 @@ export type TaskView = (
 
 /** The needs of a call beside its task. */
 export interface CallPlan {
-  /** Who is called. */
+  /** The worker that is called. */
   readonly worker: WorkerDefinition;
   /** Where, with references to secrets. */
   readonly url: string;

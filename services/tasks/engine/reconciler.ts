@@ -42,7 +42,7 @@ const LOOKED_AT: readonly WatchedStatus[] = ["running", "blocked"];
 export interface ReconcilerReport {
   /** When it ended, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** Tasks that were looked at. */
+  /** Tasks that were checked. */
   readonly checked: number;
   /** Tasks that were repaired. */
   readonly repaired: number;
@@ -57,7 +57,7 @@ interface ReconcilerOptions {
   readonly changes: TaskChanges;
   /** Judges blocked tasks. */
   readonly dependents: Dependents;
-  /** Knows when the time of day was set. */
+  /** Notices when the time of day was set. */
   readonly leaseClock: LeaseClock;
 }
 

@@ -44,7 +44,7 @@ export async function readGuard(
   };
 }
 
-/** What is counted. */
+/** Options of {@linkcode countRecords}. */
 export interface CountOptions {
   /** The kind of records. */
   readonly kind: RecordKind;
@@ -82,9 +82,9 @@ export async function countRecords(
 export interface AuditFact {
   /** When, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** What was done, such as `user.created`. */
+  /** The action, such as `user.created`. */
   readonly action: string;
-  /** Who did it. */
+  /** The actor. */
   readonly actor: Actor;
   /** The id of what it was done to. */
   readonly target: string;

@@ -16,7 +16,7 @@ const INTERVAL_MS = 60_000;
 const ROUND_MS = 3_600_000;
 /** Tenants whose key did not open that are checked between two rounds. */
 const MAX_REMEMBERED = 100;
-/** Tenants that are looked at together. */
+/** Tenants that are checked together. */
 const PAGE = 100;
 /** The pause after them, so that others get their turn. */
 const PAUSE_MS = 10;
@@ -26,7 +26,7 @@ interface SecretsWorkerOptions {
     EngineParts,
     "repositories" | "store" | "clock" | "logger"
   >;
-  /** Knows whether the keys of tenants open. */
+  /** Checks whether the keys of tenants open. */
   readonly vault: Pick<Vault, "keyStateOf">;
 }
 
@@ -69,7 +69,7 @@ export class SecretsWorker {
     this.#periodic.wake();
   }
 
-  /** Ends, after the page of tenants that is being looked at. */
+  /** Stops, after the page of tenants under way. */
   async stop(): Promise<void> {
     await this.#periodic.stop();
   }
@@ -143,7 +143,7 @@ export class SecretsWorker {
       const write = expiring(retired, { repositories, nowMs });
       return write === undefined ? [] : [{ writes: [write] }];
     });
-    // One that another writer changed is looked at in the next round.
+    // One that another writer changed is checked in the next round.
     if (transactions.length > 0) await store.commit(transactions);
   }
 }

@@ -12,7 +12,7 @@ import type { Scrubber } from "../secrets/scrub.ts";
 export const MAX_RESULT_BYTES = 65_536;
 
 /**
- * How much of a longer one is looked at, in characters of its JSON text. To take
+ * How much of a longer one is read, in characters of its JSON text. To take
  * secrets out of a megabyte takes longer than others may be held up; what is
  * taken out makes the text shorter, mostly by less than this.
  */
@@ -122,7 +122,7 @@ export interface BeginningOptions {
 
 /**
  * The beginning of a value that was parsed from JSON, in the order of its text.
- * However much the value has, no more of it is looked at than is given.
+ * However long the value is, no more of it is read than is returned.
  */
 export function beginningOf(
   value: unknown,

@@ -43,7 +43,7 @@ export interface Waiter {
   readonly instance?: string | undefined;
   /** Whether the service makes the calls itself. */
   readonly isPush: boolean;
-  /** Who starts the tasks, for their history. */
+  /** The actor that starts the tasks, for their history. */
   readonly actorId: string;
   /** Whether it continues to wait after it was given tasks. */
   readonly isLasting: boolean;
@@ -61,7 +61,7 @@ export interface Waiter {
   /**
    * Takes what was claimed, after the commit.
    *
-   * @returns false when it has gone; the tasks are released then
+   * @returns false when it no longer waits; the tasks are released then
    */
   take(grants: readonly Grant[]): boolean;
 }

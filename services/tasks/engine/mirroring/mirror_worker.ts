@@ -60,7 +60,7 @@ type Failure = Extract<Settled, { readonly kind: "failed" }>;
 export class MirrorWorker {
   readonly #options: MirrorWorkerOptions;
   readonly #periodic: Periodic;
-  /** Where the next round begins: behind what failed last. */
+  /** Where the next round begins: behind the mark that failed last. */
   #afterId = MARK_PREFIX;
   /** Marks that the mirror refused, and until when they are left alone. */
   readonly #refusedUntilMs = new BoundedMap<string, number>({
@@ -213,7 +213,7 @@ interface MirrorSettlingOptions {
   readonly parts: Pick<EngineParts, "repositories" | "store">;
 }
 
-/** How often others may change what is looked at. */
+/** How often a change is tried again when other writers come first. */
 const MAX_TRIES = 30;
 
 /** Makes the changes of marks, for each user one after the other. */
@@ -230,7 +230,7 @@ export class MirrorSettling {
   }
 
   /**
-   * Does what is to be done of a user.
+   * Makes the change of a user's mark.
    *
    * @throws {Error} when the store fails; the mark stays
    */

@@ -49,8 +49,8 @@ const MAX_LINE_CHARS = 1_000;
 /** Most characters of an error's detail as JSON text. */
 const MAX_DETAIL_CHARS = 8_192;
 /**
- * How much of what may be longer is looked at, in characters. A secret may be as
- * long, and what is left of one at the cut is taken out.
+ * How much of a longer text is read, in characters. A secret may be as long,
+ * and what is left of one at the cut is taken out.
  */
 const MAX_READ_CHARS = 65_536;
 

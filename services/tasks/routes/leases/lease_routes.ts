@@ -196,7 +196,7 @@ interface LeaseViewOptions {
   readonly embedded: EmbeddedJson;
   /** Whether of its task only what the work needs is shown. */
   readonly isMinimal: boolean;
-  /** The worker's secrets by name; absent when none are to come along. */
+  /** The worker's secrets by name; absent when they were not requested. */
   readonly secrets: Readonly<Record<string, string>> | undefined;
 }
 

@@ -68,7 +68,7 @@ export const LEASE_FIELDS = {
     "The worker's name for its process",
   )),
   secrets: withDefault(
-    described(boolean(), "Whether the worker's secrets come along"),
+    described(boolean(), "Whether the leases include the worker's secrets"),
     false,
   ),
 };
