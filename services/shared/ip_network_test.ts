@@ -37,7 +37,7 @@ function isIn(address: string, ...networks: readonly string[]): boolean {
   return isInNetworks(networks.map(network), bytes);
 }
 
-Deno.test("parseClientAddress() takes the usual spellings", () => {
+Deno.test("parseClientAddress() accepts the usual spellings", () => {
   const values: readonly (readonly [string, 4 | 6, bigint])[] = [
     ["192.0.2.255", 4, 0xc00002ffn],
     ["::1", 6, 1n],
@@ -55,7 +55,7 @@ Deno.test("parseClientAddress() takes the usual spellings", () => {
   );
 });
 
-Deno.test("parseClientAddress() refuses what is none", () => {
+Deno.test("parseClientAddress() refuses other texts", () => {
   const cases = [
     "",
     "1.2.3",
@@ -127,7 +127,7 @@ Deno.test("parseNetwork() shows a network in its canonical form", () => {
   }
 });
 
-Deno.test("parseNetwork() refuses what is none, and bits behind the prefix", () => {
+Deno.test("parseNetwork() refuses other texts, and bits behind the prefix", () => {
   const cases = [
     "",
     "/8",
@@ -208,7 +208,7 @@ Deno.test("parseIpAddress() reads four decimal numbers", () => {
   assertEquals(parseIpAddress("255.255.255.255")?.value, 0xffffffffn);
 });
 
-Deno.test("parseIpAddress() takes no other spelling", () => {
+Deno.test("parseIpAddress() accepts no other spelling", () => {
   const others = [
     ...["", "1", "127.1", "0x7f.0.0.1", "0177.0.0.1", "01.2.3.4", "256.1.1.1"],
     ...["1.2.3", "1.2.3.4.5", "1.2.3.4 ", "1.2.3.-4", "１.2.3.4", "1..2.3"],

@@ -17,13 +17,13 @@ const TEXT = KEY.toBase64();
 const FIRST = base64();
 const SECOND = base64();
 
-Deno.test("parseMasterKeys() takes the first key for the current one", () => {
+Deno.test("parseMasterKeys() makes the first key the current one", () => {
   for (const text of [`b:${SECOND}, a:${FIRST}`, `b:${SECOND}\na:${FIRST}\n`]) {
     assertEquals(idsAndKeys(text), [["b", SECOND], ["a", FIRST]]);
   }
 });
 
-Deno.test("parseMasterKeys() takes keys with and without an id", () => {
+Deno.test("parseMasterKeys() accepts keys with and without an id", () => {
   const [first, second] = [fingerprintOf(FIRST), fingerprintOf(SECOND)];
   assertEquals(idsAndKeys(`${FIRST},${SECOND},`), [
     [first, FIRST],
@@ -35,7 +35,7 @@ Deno.test("parseMasterKeys() takes keys with and without an id", () => {
   ]);
 });
 
-Deno.test("parseMasterKeys() takes both alphabets, with and without padding", () => {
+Deno.test("parseMasterKeys() accepts both alphabets, with and without padding", () => {
   assertStringIncludes(TEXT, "+");
   const spellings = [
     TEXT,
@@ -115,14 +115,14 @@ Deno.test("parseMasterKeys() shows no part of a key", () => {
   }
 });
 
-Deno.test("parseMasterKeys() takes no base64 of another length", () => {
+Deno.test("parseMasterKeys() accepts no base64 of another length", () => {
   for (const bytes of [16, 31, 33, 64]) {
     const text = new Uint8Array(bytes).fill(7, 1).toBase64();
     assertStringIncludes(reasonOf(text), "entry 1 is no base64 of 32 bytes");
   }
 });
 
-Deno.test("parseMasterKeys() takes no letter that is none of base64", () => {
+Deno.test("parseMasterKeys() accepts no letter that is none of base64", () => {
   for (const letter of ["*", " ", "=", "é", "\n"]) {
     for (
       const text of [`k:x${letter}${TEXT.slice(2)}`, `k:${TEXT}${letter}x`]
@@ -133,7 +133,7 @@ Deno.test("parseMasterKeys() takes no letter that is none of base64", () => {
   assertStringIncludes(reasonOf(`${TEXT}=`), "is no base64 of 32 bytes");
 });
 
-Deno.test("parseMasterKeys() takes no bits beyond the last byte", () => {
+Deno.test("parseMasterKeys() accepts no bits beyond the last byte", () => {
   // The last letter of 43 holds four bits; the two below them must be zero.
   const letters = TEXT.slice(0, 42);
   assertEquals(idsAndKeys(`k:${letters}s=`), [["k", TEXT]]);

@@ -1,5 +1,5 @@
 /**
- * A log in which what goes wrong again and again is told now and then: on a full
+ * A logger that holds back repeated warnings and errors: on a full
  * disk each request fails in the same way, and its lines would fill what is left.
  *
  * @module

@@ -13,7 +13,7 @@ export function settingFaults(settings: TasksSettings): readonly string[] {
   const faults: string[] = [];
   if (parseServiceHost(settings.serviceHost) !== settings.serviceHost) {
     faults.push(
-      `Cannot take SERVICE_HOST "${settings.serviceHost}": it must be a host ` +
+      `Cannot use SERVICE_HOST "${settings.serviceHost}": it must be a host ` +
         "name in lower case, without scheme and port",
     );
   }
@@ -30,8 +30,8 @@ function providerFaults(settings: TasksSettings): readonly string[] {
   const faults: string[] = [];
   if (idpIssuer !== "" && idpAudience === "") {
     faults.push(
-      "Cannot take tokens of IDP_ISSUER: IDP_AUDIENCE must say whom they " +
-        "are meant for",
+      "Cannot accept tokens of IDP_ISSUER: IDP_AUDIENCE must name their " +
+        "audience",
     );
   }
   if ((idpUrl === "") !== (settings.idpAccessToken === "")) {
@@ -49,7 +49,7 @@ function providerFaults(settings: TasksSettings): readonly string[] {
   faults.push(...baseFaults("IDP_URL", idpUrl));
   if (idpJwksUrl !== "" && httpUrl(idpJwksUrl) === undefined) {
     faults.push(
-      `Cannot take IDP_JWKS_URL "${idpJwksUrl}": it must be an address that ` +
+      `Cannot use IDP_JWKS_URL "${idpJwksUrl}": it must be an address that ` +
         "begins with https:// or http://",
     );
   }
@@ -62,7 +62,7 @@ function baseFaults(name: string, text: string): readonly string[] {
   const url = httpUrl(text);
   if (url !== undefined && !/[?#]/.test(text)) return [];
   return [
-    `Cannot take ${name} "${text}": it must be an address that begins with ` +
+    `Cannot use ${name} "${text}": it must be an address that begins with ` +
     "https:// or http://, without query and fragment",
   ];
 }

@@ -5,7 +5,7 @@ import { tasksSettings } from "./settings.ts";
 
 const TOKEN = "0123456789abcdefghijkl";
 
-Deno.test("settingFaults() takes what a service usually has", () => {
+Deno.test("settingFaults() accepts what a service usually has", () => {
   assertEquals(faultsOf({}), []);
   assertEquals(
     faultsOf({
@@ -42,7 +42,7 @@ Deno.test("settingFaults() names addresses that cannot be called", () => {
   }
 });
 
-Deno.test("settingFaults() takes any issuer whose keys are named, by an address", () => {
+Deno.test("settingFaults() accepts any issuer whose keys are named, by an address", () => {
   const issuer = { IDP_ISSUER: "accounts.idp.test", IDP_AUDIENCE: "tasks" };
   const keys = "https://idp.test/keys?v=3";
   assertEquals(faultsOf({ ...issuer, IDP_JWKS_URL: keys }), []);
@@ -67,7 +67,7 @@ function faultsOf(given: Readonly<Record<string, string>>): readonly string[] {
   return settingFaults(read.values);
 }
 
-Deno.test("settingWarnings() tells that nobody can create tenants", () => {
+Deno.test("settingWarnings() says that no caller can create tenants", () => {
   const cases = [
     ["token", "", "", "No caller can"],
     ["token", "", "op", "Only the operator can"],

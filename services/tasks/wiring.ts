@@ -144,7 +144,7 @@ export async function serve(
       async start() {
         const recovered = await engine.start();
         if (recovered > 0) {
-          logger.warn("Gave back push calls of an earlier start", {
+          logger.warn("Returned push calls of an earlier start", {
             tasks: recovered,
           });
         }

@@ -142,7 +142,7 @@ Deno.test("Authenticator lets an API key in, the second time at once", async () 
   assertEquals(setup.lookups, 1);
 });
 
-Deno.test("Authenticator checks the secret each time, also of a key at hand", async () => {
+Deno.test("Authenticator checks the secret each time, also of a cached key", async () => {
   const setup = setUp();
   await callerOf(setup, `Bearer ${KEY.text}`);
   const other = mintApiKey();
@@ -261,7 +261,7 @@ Deno.test("Authenticator refuses users that are locked out or not there", async 
   assertEquals(await authenticate(setup, `Bearer ${JWT}`), setup.token);
 });
 
-Deno.test("Authenticator takes no JWT where no identity provider is configured", async () => {
+Deno.test("Authenticator accepts no JWT where no identity provider is configured", async () => {
   const { apiKeys } = setUp();
   const clock = new FakeClock();
   const gone = () => Promise.resolve(undefined);

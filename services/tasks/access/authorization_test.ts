@@ -105,7 +105,7 @@ Deno.test("parseAuthorization() refuses everything else and repeats none of it",
   }
 });
 
-Deno.test("parseAuthorization() stands any text", () => {
+Deno.test("parseAuthorization() never throws", () => {
   const random = new SeededRandom(31);
   const pieces = [
     "Bearer ",
@@ -144,7 +144,7 @@ Deno.test("parseBearer() gives tokens of any kind", () => {
   assertEquals(parseBearer(["Bearer a", "Bearer b"]).kind, "malformed");
 });
 
-Deno.test("isOperatorToken() takes the configured tokens and no others", () => {
+Deno.test("isOperatorToken() accepts the configured tokens and no others", () => {
   const digests = [digestOf("first-token"), digestOf("second-token")];
   assert(isOperatorToken("first-token", digests));
   assert(isOperatorToken("second-token", digests));

@@ -21,7 +21,7 @@ function randomBytes(seed: number): (length: number) => Uint8Array {
   return (length) => random.bytes(length);
 }
 
-Deno.test("mintApiKey() makes a key that parseToken() takes apart again", () => {
+Deno.test("mintApiKey() makes a key that parseToken() accepts apart again", () => {
   for (let seed = 0; seed < 200; seed++) {
     const key = mintApiKey(randomBytes(seed));
     assertMatch(key.text, /^dk_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/);
@@ -73,7 +73,7 @@ Deno.test("parseToken() notices every change of one character, and every swap", 
   }
 });
 
-Deno.test("parseToken() takes nothing around a token, and no other prefix", () => {
+Deno.test("parseToken() accepts nothing around a token, and no other prefix", () => {
   const { text } = mintToken("wk", randomBytes(2));
   assertEquals(parseToken(text)?.prefix, "wk");
   for (
@@ -90,7 +90,7 @@ Deno.test("mintToken() ends a token in its CRC-32 to the base of 62", () => {
   assertEquals(text, `dk_${"0".repeat(16)}_${"0".repeat(43)}2fOjOb`);
 });
 
-Deno.test("digestMatches() takes the same digest and no other", () => {
+Deno.test("digestMatches() accepts the same digest and no other", () => {
   const digest = digestOf("secret");
   assert(digestMatches(digest, digestOf("secret")));
   for (let place = 0; place < digest.length; place++) {
@@ -105,7 +105,7 @@ Deno.test("digestMatches() takes the same digest and no other", () => {
   assert(!digestMatches("0".repeat(64), undefined));
 });
 
-Deno.test("parseWorkerLogin() takes key and secret however a client joins them", () => {
+Deno.test("parseWorkerLogin() accepts key and secret however a client joins them", () => {
   const credential = mintWorkerCredential("acme", randomBytes(3));
   assertEquals(credential.key, `acme:${credential.id}`);
   const token = parseToken(credential.secret);

@@ -28,7 +28,7 @@ Deno.test("originOf() believes a trusted proxy", () => {
   assertEquals(originOf(mapped, PROXIES), expected);
 });
 
-Deno.test("originOf() takes nothing from anybody else", () => {
+Deno.test("originOf() trusts no other headers", () => {
   for (const peerAddress of ["192.0.2.1", "nonsense", undefined]) {
     assertEquals(originOf({ ...REQUEST, peerAddress }, PROXIES), {
       host: "internal:8070",
@@ -56,7 +56,7 @@ Deno.test("originOf() goes by the connection where the proxy says nothing", () =
   });
 });
 
-Deno.test("originOf() takes no scheme that is not one word of two", () => {
+Deno.test("originOf() accepts no scheme that is not one word of two", () => {
   for (const forwardedProto of ["https, http", ["https", "http"], "wss", ""]) {
     const origin = originOf({ ...REQUEST, forwardedProto }, PROXIES);
     assertEquals(origin.scheme, "http");

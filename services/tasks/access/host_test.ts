@@ -107,7 +107,7 @@ Deno.test("parseHost() takes an address as the service's host", () => {
   }
 });
 
-Deno.test("parseServiceHost() takes a host name without scheme and port", () => {
+Deno.test("parseServiceHost() accepts a host name without scheme and port", () => {
   assertEquals(parseServiceHost("Tasks.Example.com."), "tasks.example.com");
   for (const text of ["", "a:80", "a:", "http://a", "a/", "[::1]:80", ".a"]) {
     assertEquals(parseServiceHost(text), undefined, text);
@@ -197,7 +197,7 @@ Deno.test("resolveTarget() knows the names under localhost in development", () =
   }
 });
 
-Deno.test("resolveTarget() takes X-Tenant where the host names nothing", () => {
+Deno.test("resolveTarget() accepts X-Tenant where the host names nothing", () => {
   const path = "/t/other/api/v1/tasks";
   function partFor(target: Partial<RequestTarget>): HostOutcome {
     return resolveTarget({ host: "localhost", path, ...target }, ON).part;

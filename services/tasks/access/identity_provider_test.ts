@@ -37,7 +37,7 @@ function connect(
   });
 }
 
-Deno.test("IdentityProvider.check() makes the one call and takes a 200 as a yes", async () => {
+Deno.test("IdentityProvider.check() makes the one call and accepts a 200", async () => {
   await using server = await IdentityProviderServer.start();
   const calls: [string, RequestInit][] = [];
   const provider = connect(server, {
@@ -77,7 +77,7 @@ Deno.test("IdentityProvider.check() tells a refused token from a provider in tro
   }
 });
 
-Deno.test("IdentityProvider takes the token anew for each call", async () => {
+Deno.test("IdentityProvider asks for the token at each call", async () => {
   await using server = await IdentityProviderServer.start();
   const provider = connect(server);
   assertEquals((await provider.check()).kind, "ok");

@@ -62,7 +62,7 @@ Deno.test("Jwks.find() fetches once for all who wait", async () => {
   assertEquals(keys.generation, 1);
 });
 
-Deno.test("Jwks.find() asks for a key nobody knows at most once a minute", async () => {
+Deno.test("Jwks.find() asks for an unknown key at most once a minute", async () => {
   await using setup = await setUp();
   const { provider, clock, find } = setup;
   assertEquals(await find("ES256-1"), "ok");
@@ -82,7 +82,7 @@ Deno.test("Jwks.find() asks for a key nobody knows at most once a minute", async
   assertEquals(provider.keySetCalls, 3);
 });
 
-Deno.test("Jwks.find() fetches anew when the keys are old, without making anybody wait", async () => {
+Deno.test("Jwks.find() fetches again when the keys are old, and no caller waits", async () => {
   await using setup = await setUp({ maxAgeMs: 10 * MINUTE_MS });
   const { keys, provider, clock, find } = setup;
   await find();
@@ -148,7 +148,7 @@ Deno.test("Jwks.find() pauses after a fetch that failed", async () => {
   assertEquals(await find(), "ok");
 });
 
-Deno.test("Jwks.find() takes no answer that is no usable key set", async () => {
+Deno.test("Jwks.find() accepts no answer that is no usable key set", async () => {
   await using setup = await setUp({ maxBytes: 20_000 });
   const { provider, clock, logger, find, keys } = setup;
   const good = provider.publicJwk("ES256");

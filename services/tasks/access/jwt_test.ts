@@ -69,7 +69,7 @@ function encode(part: unknown): string {
     .toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-Deno.test("JwtVerifier takes tokens of every algorithm, with their own key only", async () => {
+Deno.test("JwtVerifier accepts tokens of every algorithm, with their own key only", async () => {
   await using setup = await setUp(JWT_ALGORITHMS);
   const { provider, verifier, claims } = setup;
   for (const algorithm of JWT_ALGORITHMS) {
@@ -107,7 +107,7 @@ Deno.test("JwtVerifier takes tokens of every algorithm, with their own key only"
   }
 });
 
-Deno.test("JwtVerifier takes no symmetric, missing or other algorithm", async () => {
+Deno.test("JwtVerifier accepts no symmetric, missing or other algorithm", async () => {
   await using setup = await setUp(["RS256"]);
   const { provider, verifier, claims } = setup;
   const jwk = provider.publicJwk("RS256");
@@ -159,7 +159,7 @@ Deno.test("JwtVerifier says no to signatures of any length", async () => {
   }
 });
 
-Deno.test("JwtVerifier takes no more of a key than its public part", async () => {
+Deno.test("JwtVerifier accepts no more of a key than its public part", async () => {
   await using setup = await setUp();
   const { provider, verifier, claims } = setup;
   // Members of other standards, and oddities that some providers have.
@@ -298,7 +298,7 @@ Deno.test("JwtVerifier follows no key that a token brings, and no extension", as
   }
 });
 
-Deno.test("JwtVerifier stands malformed tokens", async () => {
+Deno.test("JwtVerifier refuses malformed tokens", async () => {
   await using setup = await setUp();
   const { provider, verifier, claims } = setup;
   const good = await provider.mint(claims());

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { isLabel, parseTenantDomain } from "./tenant_domain.ts";
 
-Deno.test("parseTenantDomain() takes labels and lowers them", () => {
+Deno.test("parseTenantDomain() accepts labels and lowers them", () => {
   const cases: Readonly<Record<string, string>> = {
     "acme": "acme",
     "ACME": "acme",
@@ -61,7 +61,7 @@ Deno.test("parseTenantDomain() keeps reserved names for the service", () => {
   assertEquals(parseTenantDomain("constructor").kind, "ok");
 });
 
-Deno.test("parseTenantDomain() gives labels that it takes again, for any text", () => {
+Deno.test("parseTenantDomain() gives labels that it accepts again, for any text", () => {
   const random = new SeededRandom(7);
   const letters = [..."abzAZ019-._ xn\u00e9\u212a\u0130"];
   let taken = 0;

@@ -56,7 +56,7 @@ Deno.test("mayGrantRole() refuses a key that has users:write and little else", (
   assertStringIncludes(outcome.reason, '"tasks:read"');
 });
 
-Deno.test("mayChangeUser() lets nobody raise their own role, also through a key", () => {
+Deno.test("mayChangeUser() lets no user raise their own role, also through a key", () => {
   // The key was made when its maker was an admin.
   const key = { scopes: scopesOfRole("admin"), userId: "usr_1" };
   const user = { id: "usr_1", role: "member", status: "active" } as const;

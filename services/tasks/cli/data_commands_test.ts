@@ -173,7 +173,7 @@ Deno.test("runCheck() exits with 1 when a history was tampered with, and says of
   });
 });
 
-Deno.test("runCheck() says how far it has come when it takes long, but for --json", async () => {
+Deno.test("runCheck() says how far it has come when it accepts long, but for --json", async () => {
   await withFolder(async (folder, told) => {
     const store = open(folder);
     await store.start();

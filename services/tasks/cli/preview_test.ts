@@ -30,7 +30,7 @@ Deno.test("runPreview() writes JSON, a line for each time", () => {
   }]);
 });
 
-Deno.test("runPreview() takes intervals, which begin at --from", () => {
+Deno.test("runPreview() accepts intervals, which begin at --from", () => {
   const { out } = run(["P1M", "--from", "2027-01-31T00:00:00Z", "-n", "3"]);
   assertEquals(out.map((line) => line.slice(0, 10)), [
     "2027-01-31",

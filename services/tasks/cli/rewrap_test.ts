@@ -115,7 +115,7 @@ function tenants(count: number, prefix = "ten_"): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 }
 
-Deno.test("runRewrap() wraps all keys anew beside a service, and changes nothing the second time", async () => {
+Deno.test("runRewrap() wraps all keys again beside a service, and changes nothing the second time", async () => {
   await withWorld(async (world) => {
     await world.addKeys(tenants(230), K1);
     await world.addKeys(tenants(3, "new_"), K2);

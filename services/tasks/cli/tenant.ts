@@ -74,7 +74,7 @@ export async function runTenant(
   let { token } = values;
   if (values.tokenFile !== undefined) {
     if (token !== undefined) {
-      return fail("Cannot take both --token and --token-file: one is enough");
+      return fail("Cannot use both --token and --token-file: one is enough");
     }
     try {
       token = (await readText(values.tokenFile)).trim();

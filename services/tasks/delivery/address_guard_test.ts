@@ -92,7 +92,7 @@ Deno.test("judgeAddress() lets public addresses pass, up to the edges", () => {
   }
 });
 
-Deno.test("judgeAddress() takes no text that is no strict address", () => {
+Deno.test("judgeAddress() accepts no text that is no strict address", () => {
   for (const text of ["", "localhost", "0x7f.1", "[::1]", "fe80::1%1", "8.8"]) {
     assertEquals(judgeAddress(text), { kind: "not_an_address" }, text);
   }

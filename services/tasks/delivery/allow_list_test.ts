@@ -34,7 +34,7 @@ Deno.test("parseAllowList() reads addresses, networks and names", () => {
   );
 });
 
-Deno.test("parseAllowList() names every entry that is no good", () => {
+Deno.test("parseAllowList() names every invalid entry", () => {
   const bad = [
     ...["", "http://worker", "10.0.0.1/8", "10.0.0.0/33", "worker:0"],
     ...["worker:65536", "worker:", "*.internal", "0x7f.1", "2130706433"],

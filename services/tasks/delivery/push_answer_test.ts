@@ -97,7 +97,7 @@ Deno.test("judgeAnswer() calls every 2xx a success", () => {
   }
 });
 
-Deno.test("judgeAnswer() takes a JSON body as the result, and any other as text", () => {
+Deno.test("judgeAnswer() accepts a JSON body as the result, and any other as text", () => {
   assertEquals(resultOf('{"a":[1,"b"]}'), { a: [1, "b"] });
   assertEquals(resultOf(" null "), null);
   assertEquals(resultOf("12"), 12);
@@ -133,7 +133,7 @@ Deno.test("judgeAnswer() has no result of a compressed body", () => {
   );
 });
 
-Deno.test("judgeAnswer() takes 202 with a lease as accepted", () => {
+Deno.test("judgeAnswer() calls 202 with a lease accepted", () => {
   const headers = { "task-lease": "60" };
   assertEquals(judgeAnswer(answer(202, { headers, leaseMs: 60_000 })), {
     kind: "accepted",

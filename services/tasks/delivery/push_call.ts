@@ -199,7 +199,7 @@ function refusalOf(request: PushRequest): PushRefusal | undefined {
       kind: "refused",
       code: "bad_method",
       reason: `Cannot call with method ${quote(method, { maxChars: 32 })}: ` +
-        `it is none of ${METHODS.join(", ")}`,
+        `it is not one of ${METHODS.join(", ")}`,
     };
   }
   const verdict = judgeHeaders(headers);

@@ -116,7 +116,7 @@ Deno.test("call() sends the request as it is and reads the answer", async () => 
   await caller.close();
 });
 
-Deno.test("call() takes any status, with a body or without", async () => {
+Deno.test("call() accepts any status, with a body or without", async () => {
   await using server = await startWorker((request, response) => {
     response.statusCode = Number(request.url?.slice(1));
     response.setHeader("location", "/elsewhere");
@@ -276,7 +276,7 @@ Deno.test("call() tells that a name can't be resolved", async () => {
   await caller.close();
 });
 
-Deno.test("call() tells that nobody listens", async () => {
+Deno.test("call() says that no server listens", async () => {
   const server = await startWorker(() => {});
   await server[Symbol.asyncDispose]();
   const caller = callerOf();
@@ -306,7 +306,7 @@ Deno.test("call() tells that the connection broke before or within the answer", 
   await caller.close();
 });
 
-Deno.test("call() takes a body that the connection's end closes", async () => {
+Deno.test("call() accepts a body that the connection's end closes", async () => {
   await using server = await startRawWorker((socket) => {
     socket.end("HTTP/1.0 200 OK\r\n\r\nall of it");
   });

@@ -43,7 +43,7 @@ Deno.test("newSigningKey() makes a pair whose public half can be read", () => {
   assertEquals(parseVerifyingKey(parsed.key.publicKeyText).kind, "ok");
 });
 
-Deno.test("parseSigningSecret() takes 24 to 64 bytes", () => {
+Deno.test("parseSigningSecret() accepts 24 to 64 bytes", () => {
   for (const length of [24, 25, 32, 64]) {
     assertEquals(parseSigningSecret(secretOf(length)).kind, "ok");
     assertEquals(parseVerifyingKey(secretOf(length)).kind, "ok");
@@ -158,7 +158,7 @@ Deno.test("signWebhook() throws without a secret and for an id that is no header
   }
 });
 
-Deno.test("verifyWebhook() accepts any one good signature of the list", () => {
+Deno.test("verifyWebhook() accepts one valid signature of the list", () => {
   const other = newSigningSecret();
   assertEquals(verdictOf(SHARED_SIGNATURE, SHARED), "ok");
   assertEquals(verdictOf(PAIR_SIGNATURE, PUBLIC), "ok");

@@ -28,7 +28,7 @@ Deno.test("ByteMatcher.search() finds nothing without patterns or bytes", () => 
   assertEquals(find(["a"], ""), []);
 });
 
-Deno.test("ByteMatcher.search() takes any byte", () => {
+Deno.test("ByteMatcher.search() accepts any byte", () => {
   const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
   const matches: PatternMatch[] = [];
   new ByteMatcher([all]).search(all, (match) => matches.push(match));

@@ -84,7 +84,7 @@ Deno.test("decodeRuns() of base64 decodes from each of the first four letters", 
   }
 });
 
-Deno.test("decodeRuns() of base64 takes both alphabets and line ends", () => {
+Deno.test("decodeRuns() of base64 accepts both alphabets and line ends", () => {
   const bytes = Uint8Array.from({ length: 60 }, (_, n) => 0xf8 + n % 7);
   for (const alphabet of ["base64", "base64url"] as const) {
     const letters = bytes.toBase64({ alphabet });
@@ -100,7 +100,7 @@ Deno.test("decodeRuns() of base64 takes both alphabets and line ends", () => {
   }
 });
 
-Deno.test("decodeRuns() of hexadecimal takes all cases and what stands between bytes", () => {
+Deno.test("decodeRuns() of hexadecimal accepts all cases and what stands between bytes", () => {
   const options = { alphabet: HEX, minBytes: 8 };
   const plain = new TextEncoder().encode("the quick föx").toHex();
   const mixed = plain.replace(/.[a-f]/g, (pair) => pair.toUpperCase());

@@ -183,7 +183,7 @@ Deno.test("open() tells an unknown key from a changed text", () => {
   });
 });
 
-Deno.test("open() takes texts that were never sealed for tampered ones", () => {
+Deno.test("open() calls texts that were never sealed tampered", () => {
   const random = new SeededRandom(9);
   for (let round = 0; round < 2_000; round++) {
     const bytes = random.bytes(random.below(60));

@@ -39,7 +39,7 @@ Deno.test("openMasterKeys() makes a key once when nothing is named", async () =>
   assertEquals([...files.keys()], ["data/master.key"]);
 });
 
-Deno.test("openMasterKeys() takes the keys of the setting before any file", async () => {
+Deno.test("openMasterKeys() accepts the keys of the setting before any file", async () => {
   const files = new Map([["data/master.key", "broken"]]);
   const outcome = await openMasterKeys(source(files, { keys: KEY }));
   assertEquals(outcome.kind === "ok" && outcome.masterKeys.ids(), ["main"]);

@@ -153,7 +153,7 @@ Deno.test("Scrubber.scrubText() keeps the text around an encoded value", () => {
   );
 });
 
-Deno.test("Scrubber.scrubText() takes half a surrogate pair beside a secret", () => {
+Deno.test("Scrubber.scrubText() handles half a surrogate pair beside a secret", () => {
   const scrubber = scrubberOf({ KEY: "hunter2hunter2" });
   assertEquals(
     scrubber.scrubText("\ud83d hunter2hunter2 \udd11"),

@@ -12,7 +12,7 @@ import {
   type SecretsRequest,
 } from "./secret_request.ts";
 
-Deno.test("isSecretName() takes capitals, digits and underscores", () => {
+Deno.test("isSecretName() accepts capitals, digits and underscores", () => {
   for (const name of ["A", "_", "API_KEY", "_A9", "A".repeat(64)]) {
     assertEquals(isSecretName(name), true, name);
   }
@@ -189,7 +189,7 @@ Deno.test("parseSecretsRequest() tells what is wrong and where", () => {
   }
 });
 
-Deno.test("parseSecretsRequest() takes the longest value there may be", () => {
+Deno.test("parseSecretsRequest() accepts the longest value there may be", () => {
   for (const value of ["x".repeat(16_384), "é".repeat(8_192)]) {
     const request = read({ name: "A", value });
     assertEquals(request, { kind: "values", secrets: [{ name: "A", value }] });
@@ -205,7 +205,7 @@ Deno.test("parseSecretsRequest() guesses what was meant", () => {
   );
 });
 
-Deno.test("parseSecretsRequest() takes as many secrets as a worker may have", () => {
+Deno.test("parseSecretsRequest() accepts as many secrets as a worker may have", () => {
   const request = read({ secrets: named(MAX_SECRETS_PER_WORKER) });
   assert(request.kind === "values");
   assertEquals(request.secrets.length, MAX_SECRETS_PER_WORKER);

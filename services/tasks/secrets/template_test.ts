@@ -18,7 +18,7 @@ Deno.test("Template.render() takes a text apart", () => {
   });
 });
 
-Deno.test("Template.render() takes texts without references as they are", () => {
+Deno.test("Template.render() accepts texts without references as they are", () => {
   for (const text of ["", "{ } }}"]) {
     const template = parseHeader(text);
     assertEquals(template.names, []);

@@ -65,7 +65,7 @@ Deno.test("unwrapTenantKey() names the master key that is missing", () => {
   assertEquals(outcome, { kind: "wrong_key", keyId: "lost" });
 });
 
-Deno.test("unwrapTenantKey() takes no key of another length", () => {
+Deno.test("unwrapTenantKey() accepts no key of another length", () => {
   const masterKeys = ringOf("m1");
   for (const length of [0, 16, 31, 33]) {
     const wrapped = seal(new Uint8Array(length), {
