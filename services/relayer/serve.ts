@@ -27,6 +27,7 @@ import {
   type RelayerWork,
 } from "./open_work.ts";
 import type { RelayerSettings } from "./settings.ts";
+import { steadyMs } from "./concurrency/bounded_work.ts";
 
 /** What the relayer gets from the process it runs in. */
 export interface ServeOptions {
@@ -68,7 +69,7 @@ export async function serve(
   const { clock, logger } = options;
   const models = openModels(settings, clock);
   const turns = new FairTurns({
-    monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+    monotonicMs: () => steadyMs(clock),
   });
   const lifecycle = new Lifecycle({
     logger,

@@ -15,7 +15,7 @@ import type {
 } from "../../shared/http/exchange.ts";
 import { RouteTree } from "../../shared/http/route_tree.ts";
 import type { Caller } from "../auth/authenticate.ts";
-import { goneSignal, nowOf } from "../concurrency/bounded_work.ts";
+import { goneSignal, steadyMs } from "../concurrency/bounded_work.ts";
 import {
   admitOpen,
   admitOwner,
@@ -174,7 +174,7 @@ async function respond(
     case "method_not_allowed":
       return notAllowed(match.allow);
     case "route": {
-      const arrivedMs = nowOf(parts.clock);
+      const arrivedMs = steadyMs(parts.clock);
       const response = await answerRoute(match.route, {
         parts,
         request,
@@ -185,7 +185,7 @@ async function respond(
       parts.metrics.count({
         route: `${match.route.method} ${match.route.path}`,
         status: response.status,
-        tookMs: nowOf(parts.clock) - arrivedMs,
+        tookMs: steadyMs(parts.clock) - arrivedMs,
       });
       return response;
     }

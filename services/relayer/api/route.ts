@@ -22,7 +22,7 @@ export interface OpenCall {
   readonly params: Readonly<Record<string, string>>;
   /** What stands behind the question mark; empty when there is none. */
   readonly query: string;
-  /** When it came, as `nowOf()` reads the relayer's clock. */
+  /** When it came, as `steadyMs()` reads the relayer's clock. */
   readonly arrivedMs: number;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;

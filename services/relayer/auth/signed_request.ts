@@ -137,7 +137,8 @@ export interface SignedParts extends CanonicalParts {
 
 /** The text of a request with its six fields. */
 export function canonicalRequest(parts: SignedParts): string {
-  return `${legacyCanonicalRequest(parts)}.${parts.nonce}.${parts.accountId}`;
+  const { timestamp, method, target, bodyDigest, nonce, accountId } = parts;
+  return `${timestamp}.${method}.${target}.${bodyDigest}.${nonce}.${accountId}`;
 }
 
 /**

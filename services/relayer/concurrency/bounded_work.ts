@@ -48,7 +48,7 @@ export interface BoundedWorkOptions<Result> {
   readonly run: (signal: AbortSignal) => Promise<Result>;
 }
 
-/** The outcome of it. */
+/** The outcome of {@linkcode boundedWork}. */
 export type BoundedWorkOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "late" }
@@ -167,7 +167,7 @@ export async function finishInSlices<Result>(
 }
 
 /** A reading to be compared with others of the same clock, in milliseconds. */
-export function nowOf(clock: Clock): number {
+export function steadyMs(clock: Clock): number {
   return clock.monotonicMs?.() ?? clock.nowMs();
 }
 

@@ -8,7 +8,11 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Embedder, EmbedOutcome } from "./embedder.ts";
 import type { WorkOptions } from "../concurrency/bounded_work.ts";
-import { ModelEndpoint, type ModelEndpointOptions } from "./model_endpoint.ts";
+import {
+  memberOf,
+  ModelEndpoint,
+  type ModelEndpointOptions,
+} from "./model_endpoint.ts";
 
 /** Options of {@linkcode HttpEmbedder}. */
 export interface HttpEmbedderOptions extends ModelEndpointOptions {
@@ -109,12 +113,6 @@ function embeddingsOf(
   }
   const ordered = Array.from({ length: count }, (_, index) => rows.get(index));
   return ordered.every((row) => row !== undefined) ? ordered : undefined;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? Reflect.get(value, name)
-    : undefined;
 }
 
 function isNumbers(value: unknown): value is readonly number[] {

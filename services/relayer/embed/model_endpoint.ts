@@ -222,3 +222,10 @@ function passing(reason: string): EndpointFailure {
 function lasting(reason: string): EndpointFailure {
   return { kind: "unavailable", reason, isPassing: false };
 }
+
+/** A member of an answer; undefined when the answer is not an object. */
+export function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null
+    ? Reflect.get(value, name)
+    : undefined;
+}

@@ -5,6 +5,7 @@
  */
 
 import {
+  memberOf,
   ModelEndpoint,
   type ModelEndpointOptions,
 } from "../embed/model_endpoint.ts";
@@ -100,10 +101,4 @@ export class HttpChat implements Chat {
     const isCut = memberOf(choice, "finish_reason") === "length";
     return { kind: "ok", text, isCut };
   }
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? Reflect.get(value, name)
-    : undefined;
 }

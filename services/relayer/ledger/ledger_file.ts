@@ -10,6 +10,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { inTransaction } from "../../shared/sqlite/transaction.ts";
 import { Batcher } from "../store/sqlite/batcher.ts";
 import { FileErrors, openDatabase } from "../store/sqlite/database_file.ts";
+import { steadyMs } from "../concurrency/bounded_work.ts";
 
 /**
  * Statements that lead from each version to the next; the first makes version 1.
@@ -125,7 +126,7 @@ export function openLedgerFile(
   });
   const db = errors.run(() => openMigrated(path));
   const writes = new Batcher(db, {
-    monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+    monotonicMs: () => steadyMs(clock),
     maxQueued: MAX_QUEUED,
     maxQueuedBytes: MAX_QUEUED_BYTES,
     errors,

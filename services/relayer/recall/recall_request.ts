@@ -91,7 +91,7 @@ export type RecallStage =
   | "walrus_download"
   | "seal_decrypt";
 
-/** The outcome of it. */
+/** The outcome of a recall. */
 export type RecallOutcome =
   | {
     readonly kind: "ok";

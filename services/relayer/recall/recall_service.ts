@@ -13,6 +13,7 @@ import {
   boundedWork,
   finishInSlices,
   pooled,
+  steadyMs,
 } from "../concurrency/bounded_work.ts";
 import { KeyedSemaphore } from "../concurrency/semaphore.ts";
 import type { Embedder } from "../embed/embedder.ts";
@@ -120,7 +121,7 @@ export class RecallService implements Recall {
     run: (progress: Progress) => Promise<RecallOutcome>,
   ): Promise<RecallOutcome> {
     const { clock } = this.#options;
-    const startedMs = readingOf(clock);
+    const startedMs = steadyMs(clock);
     const at: Progress["at"] = { stage: "embed" };
     const outcome = await boundedWork({
       clock,
@@ -131,7 +132,7 @@ export class RecallService implements Recall {
     if (outcome.kind === "done") return outcome.result;
     // The client is gone and does not see this.
     if (outcome.kind === "ended") return { kind: "unavailable" };
-    const elapsedMs = Math.round(readingOf(clock) - startedMs);
+    const elapsedMs = Math.round(steadyMs(clock) - startedMs);
     return { kind: "timeout", stage: at.stage, elapsedMs };
   }
 
@@ -355,9 +356,4 @@ function plainMemory({ hit, score }: OrderedHit): RecalledMemory {
     importance,
     score,
   };
-}
-
-/** Milliseconds that only go on. */
-function readingOf(clock: Clock): number {
-  return clock.monotonicMs?.() ?? clock.nowMs();
 }

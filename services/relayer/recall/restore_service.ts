@@ -19,7 +19,7 @@ import {
   SupersededMemories,
 } from "./restore_batch.ts";
 
-/** The outcome of it. */
+/** The outcome of a restore. */
 export type RestoreOutcome =
   | {
     readonly kind: "ok";

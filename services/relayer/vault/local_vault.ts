@@ -50,6 +50,7 @@ import type {
   RelayerVault,
   SealedBlob,
 } from "./vault.ts";
+import { steadyMs } from "../concurrency/bounded_work.ts";
 
 /** Options of {@linkcode LocalVault}. */
 export interface LocalVaultOptions {
@@ -125,7 +126,7 @@ export class LocalVault implements RelayerVault {
     await Deno.mkdir(dataFolder, { recursive: true, mode: 0o700 });
     const database = new KeyDatabase(dataFolder, {
       nowMs: clock.nowMs(),
-      monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+      monotonicMs: () => steadyMs(clock),
       maxQueued: maxQueuedKeys,
     });
     try {

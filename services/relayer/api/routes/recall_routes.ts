@@ -29,7 +29,7 @@ import {
   refused,
   wireTime,
 } from "../answer.ts";
-import { nowOf } from "../../concurrency/bounded_work.ts";
+import { steadyMs } from "../../concurrency/bounded_work.ts";
 import { readBody } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
 import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
@@ -86,7 +86,7 @@ export function recallRoute(
       if (read.kind === "refused") return read.answer;
       const { query, limit, namespace, filter, ids, deadline_ms } = read.value;
       // The client counts from when it sent the request.
-      const passedMs = nowOf(clock) - arrivedMs;
+      const passedMs = steadyMs(clock) - arrivedMs;
       if (passedMs >= deadline_ms) {
         return timeoutAnswer({ stage: "auth", elapsedMs: passedMs });
       }

@@ -8,51 +8,31 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { MemoryRow, Tombstone } from "../rows.ts";
 import type { FeedQuery, MemoryPage, ScanQuery } from "../store.ts";
 
-/** A row of the table of memories. */
+/** A row of the table of memories; its columns are the members of {@linkcode MemoryRow}. */
 interface MemoryRecord {
-  /** The row's number. */
   readonly n: number;
-  /** As in {@linkcode MemoryRow.owner}. */
   readonly owner: string;
-  /** As in {@linkcode MemoryRow.id}. */
   readonly id: string;
-  /** As in {@linkcode MemoryRow.namespace}. */
   readonly namespace: string;
-  /** As in {@linkcode MemoryRow.blobId}. */
   readonly blob_id: string;
-  /** As in {@linkcode MemoryRow.sizeBytes}. */
   readonly size_bytes: number;
-  /** As in {@linkcode MemoryRow.createdAtMs}. */
   readonly created_ms: number;
-  /** As in {@linkcode MemoryRow.updatedAtMs}. */
   readonly updated_ms: number;
-  /** As in {@linkcode MemoryRow.change}. */
   readonly change: number;
-  /** As in {@linkcode MemoryRow.agentId}. */
   readonly agent_id: string | null;
-  /** As in {@linkcode MemoryRow.packageId}. */
   readonly package_id: string | null;
-  /** As in {@linkcode MemoryRow.importance}. */
   readonly importance: number | null;
-  /** As in {@linkcode MemoryRow.keyId}. */
   readonly key_id: string | null;
-  /** As in {@linkcode MemoryRow.supersedes}. */
   readonly supersedes: string | null;
-  /** As in {@linkcode MemoryRow.supersededBy}. */
   readonly superseded_by: string | null;
-  /** As in {@linkcode MemoryRow.sealedIndex}. */
   readonly sealed_index: Uint8Array;
 }
 
 /** A row of the table of tombstones. */
 interface TombstoneRecord {
-  /** As in {@linkcode Tombstone.id}. */
   readonly id: string;
-  /** As in {@linkcode Tombstone.namespace}. */
   readonly namespace: string;
-  /** As in {@linkcode Tombstone.deletedAtMs}. */
   readonly deleted_ms: number;
-  /** As in {@linkcode Tombstone.change}. */
   readonly change: number;
 }
 

@@ -31,6 +31,7 @@ import { NamespaceSums } from "./namespace_sums.ts";
 import { SideRows } from "./side_rows.ts";
 import { Sweeper } from "./sweeper.ts";
 import { type BatchedWrite, Batcher } from "./batcher.ts";
+import { steadyMs } from "../../concurrency/bounded_work.ts";
 
 /** Options of {@linkcode SqliteStore}. */
 export interface SqliteStoreOptions {
@@ -220,7 +221,7 @@ export class SqliteStore implements RelayerStore {
       const sides = new SideRows(db);
       const memories = new MemoryWrites(db, { counter, sums });
       const writer = new Batcher(db, {
-        monotonicMs: () => clock.monotonicMs?.() ?? clock.nowMs(),
+        monotonicMs: () => steadyMs(clock),
         maxQueued: maxQueuedCommits,
         maxQueuedBytes,
         errors: this.#errors,
