@@ -202,7 +202,7 @@ export interface Alternative<T> {
 
 /** Options of {@linkcode oneOf}. */
 export interface OneOfOptions {
-  /** What a value is to be, for the message: "it is neither …". */
+  /** What a value must be, for the message: "it is neither …". */
   readonly mustBe: string;
 }
 

@@ -14,7 +14,7 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** Most faults that are told at once; nobody reads more. */
+/** Most faults that are reported at once. */
 export const MAX_FAULTS = 50;
 
 /** Faults of a batch that are told; beyond that one is told of each thing in it. */

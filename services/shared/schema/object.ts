@@ -154,7 +154,7 @@ interface Member {
   readonly name: string;
   readonly suffix: string;
   readonly isRequired: boolean;
-  /** Absent for members that are taken whatever they are. */
+  /** Absent for members that are accepted whatever they are. */
   readonly schema: Schema<unknown> | undefined;
 }
 
@@ -282,7 +282,7 @@ function reportUnknown(
   name: string,
   { at, faults, writable }: Place & { readonly writable: readonly string[] },
 ): false {
-  // Looking for the nearest name is work that nobody would see the fruit of.
+  // Looking for the nearest name would be work without a result.
   if (faults.length >= MAX_FAULTS) return false;
   const shown = quote(name, { maxChars: SHOWN_CHARS });
   report(faults, {

@@ -33,7 +33,7 @@ export interface Schema<T> extends Shape {
 /** What a schema reads. */
 export type ValueOf<S> = S extends Schema<infer T> ? T : never;
 
-/** What reading a whole value comes to. */
+/** The outcome of reading a whole value. */
 export type ReadOutcome<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "invalid"; readonly faults: readonly Fault[] };
@@ -164,7 +164,7 @@ export interface JsonSchema {
   readonly readOnly?: boolean;
   /** Whether the value is never told. */
   readonly writeOnly?: boolean;
-  /** Whether it is better not used any more. */
+  /** Whether it should no longer be used. */
   readonly deprecated?: boolean;
 }
 
@@ -188,7 +188,7 @@ export interface Annotations {
    */
   readonly examples?: readonly JsonValue[];
   /**
-   * Whether it is better not used any more.
+   * Whether it should no longer be used.
    * @default {false}
    */
   readonly deprecated?: boolean;

@@ -27,7 +27,7 @@ import { problem, type ProblemAnswer } from "./problem_answer.ts";
 
 /** What a caller needs. */
 export type Access =
-  /** Anybody may. */
+  /** Every client may. */
   | { readonly kind: "public" }
   /** A user or key of the tenant. */
   | {
@@ -39,23 +39,23 @@ export type Access =
   }
   /** The worker's credential, or a user or key that may lease. */
   | { readonly kind: "worker" }
-  /** Whoever has the token of the lease. */
+  /** The bearer of the token of the lease. */
   | { readonly kind: "lease" }
   /** Who runs the service. */
   | { readonly kind: "operator" };
 
-/** Who calls, or why nobody is let in. */
+/** Who calls, or why the request is refused. */
 export type Admission =
   | {
     readonly kind: "ok";
-    /** Who calls; absent where anybody may, and for who holds a lease. */
+    /** Who calls; absent on public routes, and for holders of leases. */
     readonly caller: Caller | undefined;
     /** The lease whose token was sent, on the routes of a lease alone. */
     readonly lease?: ClaimedLease;
   }
   | ProblemAnswer;
 
-/** A lease that somebody says to hold. Its own route judges that with the task. */
+/** A lease that a caller claims to hold. Its route checks the claim with the task. */
 export interface ClaimedLease {
   /** Who says so, by the token that was sent. */
   readonly holder: LeaseHolder;
@@ -118,11 +118,11 @@ export function noSuchLease(): ProblemAnswer {
 
 /**
  * The problem of a lease whose task is not there. Whether it was removed or
- * never was is not known any more, and whoever works on it is to stop.
+ * never existed is no longer known, and its worker should stop.
  */
 export function leaseOfNoTask(): ProblemAnswer {
   return problem("lease_gone", {
-    detail: "Cannot go on with lease: its task is not there, or not any more",
+    detail: "Cannot continue lease: its task does not exist, or no longer",
     extensions: { canceled: true },
   });
 }
@@ -158,8 +158,7 @@ class Claim implements ClaimedLease {
       held?.id === leaseId && held.tokenHash === tokenHash
     );
     return isHeld ? undefined : problem("lease_gone", {
-      detail: "Cannot go on with lease: it is not the task's lease, or not " +
-        "any more",
+      detail: "Cannot continue lease: it is not the task's lease, or no longer",
       extensions: { canceled: false },
     });
   }
@@ -183,7 +182,7 @@ export interface Gate {
   readonly params: Readonly<Record<string, string>>;
 }
 
-const ANYBODY: Admission = { kind: "ok", caller: undefined };
+const PUBLIC: Admission = { kind: "ok", caller: undefined };
 /** Whose turn the operator's requests take. */
 const OPERATOR = "operator";
 
@@ -240,7 +239,7 @@ export class RequestGate {
   admit(): MaybePromise<Admission> {
     switch (this.#gate.access.kind) {
       case "public":
-        return ANYBODY;
+        return PUBLIC;
       case "operator":
       case "lease":
         return this.#judge();
@@ -332,7 +331,7 @@ function lacking(scope: string): ProblemAnswer {
   });
 }
 
-/** Strangers by address; all of them together count as one tenant. */
+/** Unauthenticated callers by address; all together count as one tenant. */
 export function strangerAt(address: string | undefined): FairKey {
   return { group: "strangers", member: addressGroup(address ?? "") };
 }
@@ -345,7 +344,7 @@ export function payerAfter(
   return isOfTenant(admission) ? tenant?.id : undefined;
 }
 
-/** Whether it is known that a request comes from somebody of the tenant. */
+/** Whether a request is known to come from a member of the tenant. */
 export function isOfTenant(admission: Admission): boolean {
   return admission.kind === "ok" &&
     (admission.caller !== undefined || admission.lease?.isKnown() === true);

@@ -206,7 +206,7 @@ function renderGood(
     status,
     headers: {
       "content-type": isJson ? "application/json" : answer.contentType,
-      // What a tenant is told is nothing for caches; public pages say otherwise.
+      // Answers to tenants must not be cached; public pages say otherwise.
       "cache-control": "no-store",
       "x-request-id": requestId,
       ...answer.headers,

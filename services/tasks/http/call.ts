@@ -163,7 +163,7 @@ export function limitsOf(call: Pick<CallContext, "limits">): PlanLimits {
 /**
  * Who makes a call, for routes that are not public.
  *
- * @throws {TypeError} when nobody is known: the route is public
+ * @throws {TypeError} when there is no caller: the route is public
  */
 export function callerOf(call: Pick<CallContext, "caller">): Caller {
   if (call.caller !== undefined) return call.caller;

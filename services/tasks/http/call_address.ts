@@ -20,7 +20,7 @@ export const CALL_ADDRESS_RULE: string =
 export interface WorkerChange {
   /** As it was; absent when it is made. */
   readonly before?: WorkerDefinition;
-  /** As it is to be. */
+  /** As requested. */
   readonly after: WorkerDefinition;
 }
 
@@ -61,7 +61,7 @@ export function callbackRefusal(
   { before, after }: {
     /** The call as it was; absent for a new task. */
     readonly before?: TaskCallback | undefined;
-    /** The call as it is to be. */
+    /** The call as requested. */
     readonly after: TaskCallback | undefined;
   },
 ): ProblemAnswer | undefined {

@@ -1,5 +1,5 @@
 /**
- * Changes of records that begin again when somebody else was faster.
+ * Commits changes of records, and plans them again after a conflict.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Store, TransactionResult, Write } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
 import { problem } from "./problem_answer.ts";
 
-/** What is to be written, and what is answered once it is. */
+/** The writes of a change, and the answer once they are committed. */
 export interface CommitPlan {
   /** What it is. */
   readonly kind: "plan";
@@ -35,7 +35,7 @@ export type Conflict = Extract<
   { readonly kind: "conflict" }
 >;
 
-/** How often somebody else may be faster. */
+/** How often a change is planned before it is given up. */
 const MAX_TRIES = 30;
 
 /**
@@ -68,7 +68,7 @@ export async function commitPlan(
     if (answer !== undefined) return answer;
   }
   return problem("overloaded", {
-    detail: "Cannot write: it was changed by others time and again",
+    detail: "Cannot write: it was changed by others each time",
     retryAfterMs: 1_000,
   });
 }

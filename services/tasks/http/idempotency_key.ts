@@ -11,13 +11,13 @@ import type { IdempotencyEntry, Write } from "../store/store.ts";
 import { type Answer, type RenderedAnswer, statusOf } from "./answer.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 
-/** What reading the header comes to. */
+/** The outcome of reading the header. */
 export type IdempotencyKeyOutcome =
   | { readonly kind: "none" }
   | { readonly kind: "ok"; readonly key: string }
   | ProblemAnswer;
 
-/** What makes two requests with one key the same one. */
+/** What two requests with one key must have in common to be the same. */
 export interface IdempotencyScope {
   /** The tenant; empty on hosts that are no tenant's. */
   readonly tenantId: string;
@@ -74,7 +74,7 @@ export function idempotencyStoreKey(
   key: string,
 ): string {
   const { tenantId, credential, method, path } = scope;
-  // As a JSON list, no two scopes come to the same text.
+  // As a JSON list, no two scopes have the same text.
   return hash(JSON.stringify([tenantId, credential, method, path, key]));
 }
 
@@ -155,7 +155,7 @@ export function keepAnswer(
 
 /**
  * The write that keeps a place for an answer that comes after its effect has
- * begun; whoever goes on with the effect has to fill it.
+ * begun; the code that finishes the effect fills it.
  */
 export function holdPlace(
   { tenantId, key, bodyHash }: AnswerPlace,

@@ -203,7 +203,7 @@ export async function openSlot(
 }
 
 /**
- * Whose request it is, so that nobody gets another one's answer. On public
+ * Whose request it is, so that no caller gets the answer of another. On public
  * routes that is the credential, if there is one, and the address.
  */
 function credentialName(

@@ -20,7 +20,7 @@ import {
   type ProblemAnswer,
 } from "./problem_answer.ts";
 
-/** What reading the bytes of a body comes to. */
+/** The outcome of reading the bytes of a body. */
 export type BodyBytes =
   | { readonly kind: "ok"; readonly bytes: Uint8Array }
   | { readonly kind: "too_large" }
@@ -58,7 +58,7 @@ export interface ReadJsonOptions extends ParseJsonOptions {
   readonly maxBytes: number;
   /** Whether the body may be left out. */
   readonly isOptional: boolean;
-  /** The types that are taken. */
+  /** The media types that are accepted. */
   readonly mediaTypes: readonly string[];
   /**
    * What to do about a larger one, for the problem's detail.
@@ -67,7 +67,7 @@ export interface ReadJsonOptions extends ParseJsonOptions {
   readonly tooLargeAdvice?: string | undefined;
 }
 
-/** What a body comes to. */
+/** The outcome of reading a body. */
 export type JsonBodyOutcome =
   | {
     readonly kind: "ok";
@@ -77,7 +77,7 @@ export type JsonBodyOutcome =
     readonly bytes: Uint8Array;
   }
   | ProblemAnswer
-  /** The client has gone away, so nobody waits for an answer. */
+  /** The client has gone away, so no answer is read. */
   | { readonly kind: "gone" };
 
 /**

@@ -27,7 +27,7 @@ export interface DestinationOptions {
 
 /** What a head says. */
 export interface Destination {
-  /** Where the request comes from, as far as that is to be believed. */
+  /** The origin of the request, as far as it can be trusted. */
   readonly origin: TrustedOrigin;
   /** The part of the service it is for. */
   readonly part: HostOutcome;
@@ -106,7 +106,7 @@ export interface Incoming {
   readonly request: HttpRequest;
   /** Its id. */
   readonly requestId: string;
-  /** Where it comes from, as far as that is to be believed. */
+  /** Its origin, as far as it can be trusted. */
   readonly origin: TrustedOrigin;
   /** The query as it came, without question mark. */
   readonly rawQuery: string;

@@ -45,7 +45,7 @@ export interface CursorScope {
   readonly filter: string;
 }
 
-/** What opening a cursor comes to. */
+/** The outcome of opening a cursor. */
 export type CursorOutcome =
   | {
     readonly kind: "ok";
@@ -87,7 +87,7 @@ export class Cursors {
     this.#key = Uint8Array.from(key);
   }
 
-  /** Makes the cursor of a position. It can be read by anybody, not changed. */
+  /** Makes the cursor of a position. Clients can read it, but not change it. */
   seal(scope: CursorScope, position: JsonValue): string {
     const payload = Buffer.from(JSON.stringify(position), "utf8");
     const tag = this.#tag(scope, payload);

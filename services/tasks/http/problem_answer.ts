@@ -142,7 +142,7 @@ export const PROBLEM_SHAPE: Shape = {
 /** When another try is worth it; the disk may have room by then. */
 const STORE_RETRY_MS = 5_000;
 
-/** The same for secrets: somebody has to look for the key. */
+/** The same for secrets: the operator has to provide the key. */
 const SECRETS_RETRY_MS = 60_000;
 
 /** The problem of a request whose handler failed; what went wrong is logged. */

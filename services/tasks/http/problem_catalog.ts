@@ -322,7 +322,7 @@ export const PROBLEM_KINDS = {
     status: 422,
     title: "The cursor is not valid here",
     description:
-      "The cursor belongs to another filter or tenant, or is none of ours; begin with the first page.",
+      "The cursor belongs to another filter or tenant, or was not made by this service; begin with the first page.",
     example: {
       detail: "Cannot go on from cursor: it is not one of this list",
       extensions: {
@@ -369,7 +369,7 @@ export const PROBLEM_KINDS = {
   not_implemented: {
     status: 501,
     title: "The method is unknown",
-    description: "The method or the transfer coding is none the service knows.",
+    description: "The service does not know the method or the transfer coding.",
     example: { detail: "Cannot answer: the method is unknown" },
   },
   overloaded: {
@@ -437,7 +437,7 @@ export const PROBLEM_CODES: readonly ProblemCode[] = Object.keys(
   PROBLEM_KINDS,
 ) as ProblemCode[];
 
-/** Reads a code; `undefined` when there is none of that name. */
+/** Reads a code; `undefined` when no kind has it. */
 export function parseProblemCode(text: string): ProblemCode | undefined {
   return PROBLEM_CODES.find((code) => code === text);
 }

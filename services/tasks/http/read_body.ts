@@ -248,7 +248,7 @@ export async function readBody(
   const { request, limits } = incoming;
   const contentLength = request.headers.get("content-length");
   if (lease !== undefined && !isShort(contentLength) && !lease.isKnown()) {
-    // Nobody but its holder makes us read a long body.
+    // Only the holder of the lease may send a long body.
     const refusal = await lease.refusal();
     if (refusal !== undefined) return refusal;
   }
@@ -285,11 +285,11 @@ export async function readBody(
   });
   if (outcome.kind === "ok") return { ...outcome, release };
   release();
-  // Nobody is there to read this answer.
+  // The client has gone away, so this answer is not read.
   return outcome.kind === "gone" ? problem("malformed_json") : outcome;
 }
 
-/** Whether a body is declared to be as short as anybody's may be. */
+/** Whether a body is declared to be as short as every client may send it. */
 function isShort(contentLength: string | undefined): boolean {
   return contentLength !== undefined &&
     Number(contentLength) <= DEFAULT_MAX_BODY_BYTES;

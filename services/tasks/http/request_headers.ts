@@ -95,7 +95,7 @@ const MEDIA_TYPE = new RegExp(`^(${TOKEN}/${TOKEN})[ \\t]*((?:;.*)?)$`, "s");
 
 const CHARSET = new RegExp(`;[ \\t]*charset=(?:"([^"]*)"|(${TOKEN}))`, "i");
 
-/** Reads a Content-Type; `undefined` when it is none. */
+/** Reads a Content-Type; `undefined` when it is malformed. */
 export function parseMediaType(header: string): MediaType | undefined {
   if (header.length > 512) return undefined;
   const match = MEDIA_TYPE.exec(header.trim());

@@ -32,7 +32,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** What asking for a request comes to. */
+/** The outcome of asking for a request. */
 export type RateVerdict =
   | { readonly kind: "ok" }
   | { readonly kind: "over"; readonly retryAfterMs: number };

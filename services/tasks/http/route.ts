@@ -51,7 +51,7 @@ export interface RouteBodyOptions {
    */
   readonly tooLargeAdvice?: string;
   /**
-   * The types that are taken.
+   * The media types it accepts.
    * @default {["application/json"]}
    */
   readonly mediaTypes?: readonly JsonMediaType[];
@@ -68,7 +68,7 @@ export interface RouteBody<Body> {
   readonly shape: Shape;
   /** Whether it may be left out. */
   readonly isOptional: boolean;
-  /** The types that are taken. */
+  /** The media types it accepts. */
   readonly mediaTypes: readonly JsonMediaType[];
   /** A good body, if one is written down. */
   readonly example: JsonValue | undefined;
@@ -160,7 +160,7 @@ export interface AnswerShape {
   readonly contentType?: string;
   /**
    * The type of the same for people, which Accept can ask for.
-   * @default there is none
+   * @default none
    */
   readonly pageType?: string;
   /**
@@ -248,7 +248,7 @@ export interface Route<Query, Body> extends RouteFacts {
 export interface AnyRoute extends RouteFacts {
   /** The query's parameters. */
   readonly query: Pick<QuerySchema<unknown>, "parameters" | "definitions">;
-  /** What is to be known of the body; absent when none is read. */
+  /** Facts about the body; absent when none is read. */
   readonly body: Omit<RouteBody<unknown>, "read"> | undefined;
   /**
    * Reads query and body by the route's schemas, and lets the handler answer

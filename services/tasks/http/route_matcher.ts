@@ -11,7 +11,7 @@ import {
 import type { HostKind } from "./locate.ts";
 import type { RouteFacts } from "./route.ts";
 
-/** What is to be known of a route to find it. */
+/** What a route is found by. */
 export type Routable = Pick<
   RouteFacts,
   "method" | "path" | "hosts" | "isOutsideBase"

@@ -41,7 +41,7 @@ export interface AllRoutesOptions {
    */
   readonly tokens?: TokenVerifier | undefined;
   /**
-   * Called when a tenant was removed, whose rest is to be erased.
+   * Called when a tenant was removed, so that the rest of it is erased.
    * @default the mark in the store has to do
    */
   readonly onTenantRemoved?: (() => void) | undefined;

@@ -31,13 +31,13 @@ export interface ApiParts {
     readonly allowHttp: boolean;
     readonly allowList: AllowList;
   };
-  /** API keys at hand; told when one is changed or revoked. */
+  /** API keys in memory; told when one is changed or revoked. */
   readonly apiKeys: CredentialCache<KeyCredential>;
-  /** Workers' credentials at hand; told when one is revoked. */
+  /** Workers' credentials in memory; told when one is revoked. */
   readonly workerCredentials: CredentialCache<WorkerCredential>;
   /** Mirrors users at the identity provider; absent when nothing is mirrored. */
   readonly mirrorSettling?: MirrorSettling | undefined;
-  /** Whose tokens people log in with; absent when none are taken. */
+  /** The issuer of the tokens of users; absent when none are accepted. */
   readonly issuer?: string | undefined;
   /** How accounts are made. */
   readonly accounts: AccountRules;

@@ -227,7 +227,7 @@ export type Located = Pick<CallContext, "tenant" | "params">;
 export class RecordResource<Value extends RecordValue> {
   readonly #options: RecordResourceOptions<Value>;
 
-  /** Offers nothing before its routes are taken. */
+  /** Offers nothing until its routes are registered. */
   constructor(options: RecordResourceOptions<Value>) {
     this.#options = options;
   }

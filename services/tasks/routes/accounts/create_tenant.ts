@@ -34,7 +34,7 @@ import { tenantUrl, viewTenant } from "./tenant_fields.ts";
 
 /** Who is to own a tenant. */
 export type NewOwner =
-  /** Whoever has the key that is made and shown once. */
+  /** The bearer of the key that is made and shown once. */
   | { readonly kind: "key" }
   /** The person of a token, whose address was verified. */
   | {
@@ -124,7 +124,7 @@ export async function createTenant(
           detail: { domain: tenant.domain, plan: tenant.plan },
         }),
         // What is kept for a repeated request never holds a secret, above all
-        // not where anybody may send it.
+        // not where every client may send it.
         ...call.extraWrites(answerWith(null)),
       ],
       onConflict: ({ reason }) =>
@@ -135,7 +135,7 @@ export async function createTenant(
 
 /**
  * Looks whether a domain can be had. A deleted tenant keeps its domain for as
- * long as it is reserved; whoever comes first afterwards takes it, and the
+ * long as it is reserved; the first signup afterwards gets it, and the
  * deleted tenant has its own id for a domain from then on, which is no label.
  */
 async function freeDomain(
@@ -239,7 +239,7 @@ function ownerOf(
 /** What routes that remove tenants need beside the parts of the API. */
 export interface TenantRemovalOptions {
   /**
-   * Called when a tenant was removed, whose rest is to be erased.
+   * Called when a tenant was removed, so that the rest of it is erased.
    * @default the mark in the store has to do
    */
   readonly onRemoved?: (() => void) | undefined;

@@ -268,7 +268,7 @@ function removeRoute(
     hosts: "accounts_admin",
     operationId: "removeTenant",
     summary: "Remove a tenant for good",
-    description: "It is not served any more, and its data key is destroyed, " +
+    description: "It is no longer served, and its data key is destroyed, " +
       "so its secrets cannot be opened again. Its tasks are canceled and all " +
       "it has is erased in the background, but for the audit log. The domain " +
       "stays reserved for 30 days. One that is being removed already stays so.",

@@ -131,7 +131,7 @@ export function signupRoute(
       "everybody else gets a key once. A domain that was deleted stays " +
       "reserved for 30 days.",
     tags: ["accounts"],
-    // Whether anybody may is a setting, which the handler looks at.
+    // Whether the public may is a setting, which the handler looks at.
     access: { kind: "public" },
     body: requiredBody(SIGNUP, { maxBytes: () => 4_096 }),
     answers: {

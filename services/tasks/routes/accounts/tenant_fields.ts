@@ -51,7 +51,7 @@ export const TENANT_TABLE = {
     field: readOnly(described(
       text({ maxLength: 63 }),
       "The label of its host name; its id once it is deleted and the domain " +
-        "is somebody else's",
+        "is another tenant's",
     )),
     show: ([tenant]: PlacedTenant) => tenant.domain,
     example: "acme",
@@ -124,7 +124,7 @@ export const TENANT: Schema<ObjectOf<typeof TENANT_FIELDS>> = named(
   }),
 );
 
-/** What somebody says who wants a tenant. */
+/** What a client that signs up sends. */
 export interface SignupWish {
   /** The domain as it is wished for. */
   readonly domain: string;
@@ -178,7 +178,7 @@ export const OPERATED_FIELDS = {
   plan: optional(described(PLAN_ID, "The id of its plan")),
 };
 
-/** What is to be changed of a tenant: null resets. */
+/** The changes of a tenant: null resets. */
 export type OperatedChanges = ObjectOf<ChangesOf<typeof OPERATED_FIELDS>>;
 
 /** What the operator changes of a tenant. */

@@ -113,7 +113,7 @@ export async function createKey(
   });
 }
 
-/** The answer that shows a new key, with its text where that is to be seen. */
+/** The answer that shows a new key, with its text where that is shown. */
 function madeKey(
   { baseUrl }: Pick<Call<unknown, unknown>, "baseUrl">,
   key: ApiKey,
@@ -264,8 +264,8 @@ export async function rotateKey(
 }
 
 /**
- * Tells whether nobody could administer the tenant without a key. Who has not
- * logged in by an issuer whose tokens are taken may never do so, and a key that
+ * Tells whether the tenant would have no administrator without a key. Who has not
+ * logged in by an issuer whose tokens are accepted may never do so, and a key that
  * is about to end is no way in either.
  */
 async function isLastWayIn(

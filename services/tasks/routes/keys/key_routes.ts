@@ -72,7 +72,7 @@ function createRoute(parts: ApiParts): AnyRoute {
     hosts: "tenant",
     operationId: "createKey",
     summary: "Make an API key",
-    description: "Nobody can make a key that may more than they may. Only " +
+    description: "A key never has rights that its maker lacks. Only " +
       "a digest of the secret is kept, so this answer alone shows it.",
     tags: TAGS,
     access: WRITE,

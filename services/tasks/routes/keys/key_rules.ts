@@ -1,6 +1,6 @@
 /**
- * Who may make, renew and end which key (a key never may more than the caller who
- * makes or touches it), and how many keys a plan allows: neither those that have
+ * Who may make, renew and end which key (a key never has rights that the caller who
+ * makes or changes it lacks), and how many keys a plan allows: neither those that have
  * ended count nor, up to as many again, those that go on for a while beside the
  * one that took their place. So keys can be rotated with an overlap when the
  * quota is full.
@@ -66,7 +66,7 @@ export async function outdatedCaller(
   const scope = missingScope(scopesOfRole(user.role), scopesOfKey(key));
   if (scope === undefined && (user.payloads || !key.payloads)) return undefined;
   return problem("forbidden", {
-    detail: "Cannot make key: it may more than the user it would belong to",
+    detail: "Cannot make key: it would have rights that its user lacks",
     extensions: scope === undefined ? undefined : { scope },
   });
 }

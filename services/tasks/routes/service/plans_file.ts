@@ -13,7 +13,7 @@ import { list, refined } from "../../../shared/schema/composite.ts";
 import { object, withDefault } from "../../../shared/schema/object.ts";
 import { readWhole, type ValueOf } from "../../../shared/schema/schema.ts";
 
-/** What reading a plan file comes to. */
+/** The outcome of reading a plan file. */
 export type PlansOutcome =
   | {
     readonly kind: "ok";

@@ -187,7 +187,7 @@ export function changeUserRecord(
 /** A user as it is added. */
 export type NewUser = ObjectOf<typeof USER_FIELDS>;
 
-/** What is to be changed of a user: null resets. */
+/** The changes of a user: null resets. */
 export type UserChanges = ObjectOf<ChangesOf<typeof USER_FIELDS>>;
 
 /** A user. */
@@ -262,7 +262,7 @@ export async function countActiveOwners(
 
 /**
  * The keys that a user made and that end with a change of it: all when it is
- * removed or disabled; when its role is lowered those that may more than it.
+ * removed or disabled; when its role is lowered those with rights that it lost.
  */
 export async function keysThatEnd(
   { repositories }: Pick<EngineParts, "repositories">,

@@ -28,7 +28,7 @@ import type {
 import { auditWrite } from "../../engine/record_writes.ts";
 
 /**
- * What came of it at the provider: `ok`, `exists` when somebody else made a user
+ * What came of it at the provider: `ok`, `exists` when it has another user
  * of that address there, which is left alone, or `failed`.
  */
 export type MirrorState = "ok" | "exists" | "failed";
@@ -65,7 +65,7 @@ export class UserMirroring {
   readonly #settling: MirrorSettling | undefined;
   readonly #parts: UserMirroringOptions["parts"];
 
-  /** Mirroring that has not called anybody. */
+  /** Mirrors nothing yet. */
   constructor({ settling, parts }: UserMirroringOptions) {
     this.#settling = settling;
     this.#parts = parts;
@@ -125,7 +125,7 @@ export class UserMirroring {
     const previous = await readMark(store, place);
     if (known === undefined) {
       if (previous === undefined) return NOT_MIRRORED;
-      // Whoever adds the user at this moment finds it gone, and removes it.
+      // An addition that is under way finds the user gone, and removes it.
       const write = markWrite(place, { previous, work: undefined });
       return { ...NOT_MIRRORED, writes: [write] };
     }

@@ -60,8 +60,7 @@ function createRoute(users: UserParts): AnyRoute {
     hosts: "tenant",
     operationId: "createUser",
     summary: "Add a user",
-    description:
-      "Nobody can give a role that may more than the own one. The person logs " +
+    description: "A caller can give no role above their own. The person logs " +
       "in at the identity provider and is known by the verified address the " +
       "first time.",
     tags: TAGS,
@@ -90,9 +89,10 @@ function changeRoutes(users: UserParts): readonly AnyRoute[] {
   const common = {
     path: "/v1/users/:id",
     hosts: "tenant",
-    description: "The last active owner stays one, and nobody raises their " +
+    description:
+      "The last active owner stays one, and no caller raises their " +
       "own role. Who is disabled loses the keys they made; who is lowered " +
-      "loses those that may more than they may now.",
+      "loses those with rights that they no longer have.",
     tags: TAGS,
     access: WRITE,
     answers: {

@@ -64,7 +64,7 @@ export function addSecretsRoute(parts: ApiParts): AnyRoute {
     summary: "Add secrets to a worker, or make it a credential or signing key",
     description: "Values are never told again. A name that is there gets a " +
       "new version. A signing secret that is replaced signs alongside the new " +
-      "one for 24 hours. Whoever does not see the data of tasks makes no " +
+      "one for 24 hours. A caller that does not see the data of tasks makes no " +
       "credential, which does. What is shown once is null in an answer that " +
       "is given again for an Idempotency-Key.",
     tags: ["secrets"],
@@ -104,7 +104,7 @@ export function addSecretsRoute(parts: ApiParts): AnyRoute {
   });
 }
 
-/** Why the caller may not make a credential: nobody makes one that may more. */
+/** Why the caller may not make a credential: it would be allowed more than they. */
 function beyondCaller(caller: Caller): ProblemAnswer | undefined {
   if (!seesPayloads(caller)) {
     return problem("forbidden", {
@@ -236,7 +236,7 @@ async function planCredential(
     writes: [
       touched(worker, parts),
       repositories.credentials.insert(credential),
-      // Room for the new one is made of those nobody can use any more.
+      // Those that can no longer be used make room for the new one.
       ...all.length < MAX_CREDENTIALS
         ? []
         : expired.map((one) => repositories.credentials.remove(one)),

@@ -279,7 +279,7 @@ export function changeWorkerRoutes(parts: ApiParts): readonly AnyRoute[] {
 
 interface Change {
   readonly parts: ApiParts;
-  /** What is to be set, given the worker as it is told. */
+  /** The changes to set, given the worker as it is shown. */
   readonly changes: (
     view: WorkerView,
   ) => ReadOutcome<WorkerChanges> | Promise<ReadOutcome<WorkerChanges>>;

@@ -162,7 +162,7 @@ function noSuchSecret(): Answer {
 /** How long a secret that was replaced signs alongside the new one. */
 const ALONGSIDE_MS = 86_400_000;
 
-/** When another try is worth it: somebody has to look for the key. */
+/** When another try is worth it: the operator has to provide the key. */
 const SECRETS_RETRY_MS = 60_000;
 
 /** Most secrets that sign at once. */
@@ -193,9 +193,9 @@ export interface KeyOptions {
 
 /**
  * Gives a worker the keys it is to have: a secret when it is new or called and
- * has none, as the calls at the end of its tasks are signed, too, whoever asks
- * for these; a key pair when that is wanted. Without a master key there are
- * neither; only the pair, which somebody asked for, is a problem then.
+ * has none, as the calls at the end of its tasks are signed, too, for all
+ * callers; a key pair when that is wanted. Without a master key there are
+ * neither; only the pair, which was asked for, is a problem then.
  */
 export async function withKeys(
   vault: Vault,
@@ -295,7 +295,7 @@ function newPair(
   const text = newSigningKey();
   const parsed = parseSigningSecret(text);
   if (parsed.kind !== "ok" || parsed.key.kind !== "asymmetric") {
-    throw new TypeError("Cannot make key pair: what was made is none");
+    throw new TypeError("Cannot make key pair: the result is not a pair");
   }
   return {
     sealed: vault.sealKeyPair(worker, { key, text }),

@@ -81,7 +81,7 @@ async function removeWorker(
       : noSuchWorker();
   });
   if (answer.kind !== "empty") return answer;
-  // Until the commit somebody could still make a task.
+  // Until the commit another request could still make a task.
   await cancelTasks(call, { parts, worker: first });
   return answer;
 }
@@ -100,7 +100,7 @@ async function planRemoval(
   const refusal = answerOfChange(call, etagOf(worker.version)) ??
     await useRefusal(worker, parts);
   if (refusal !== undefined) return refusal;
-  // Whoever adds one changes the worker too, so none is left behind.
+  // Adding one changes the worker too, so none is left behind.
   const [values, retired, pairs] = await Promise.all([
     secrets.all(tenantId, id),
     retiredSecrets.get(tenantId, id),

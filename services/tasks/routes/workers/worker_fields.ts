@@ -132,7 +132,7 @@ const LIMITS = refined(
 
 const WHOLE = integer({ minimum: 0 });
 
-/** What the service tells, which changes without anybody changing the worker. */
+/** What the service observes, which changes while the worker does not. */
 export const LIVE_FIELDS = {
   status: readOnly(described(
     choice(["idle", "active", "stale", "paused"]),
@@ -262,7 +262,7 @@ export const WORKER_EXAMPLE = {
 /** A worker as it is made. */
 export type NewWorker = ObjectOf<typeof WORKER_FIELDS>;
 
-/** What is to be changed of a worker: null resets. */
+/** The changes of a worker: null resets. */
 export type WorkerChanges = ObjectOf<ChangesOf<typeof WORKER_FIELDS>>;
 
 /** A worker, to be made or as it is told. */
