@@ -266,6 +266,40 @@ Deno.test("Operations leaves alone what was made after the order, and bounds wha
   await api.close();
 });
 
+Deno.test("POST /v1/tasks/actions retries no task whose worker was removed", async () => {
+  const api = await openTasksApi();
+  await api.create();
+  const orphan = await api.work("complete");
+  const other = await api.addWorker({ name: "other" });
+  const fine = (await api.create({ worker: other.name })).textAt("id");
+  await api.call("POST", `/v1/tasks/${fine}/cancel`);
+  await api.write(api.engine.parts.repositories.workers.remove(api.worker));
+  for (const dry_run of [true, false]) {
+    const answer = await api.send("POST", "/v1/tasks/actions", {
+      action: "retry",
+      ids: [orphan, fine],
+      dry_run,
+    });
+    assertEquals([answer.status, answer.at("changed")], [200, 1]);
+    assertEquals(answer.at("errors"), [{
+      id: orphan,
+      code: "unknown_worker",
+      detail: `Cannot retry task: its worker "${api.worker.id}" was removed; ` +
+        "give the task another one",
+    }]);
+  }
+  const read = async (id: string) =>
+    (await api.call("GET", `/v1/tasks/${id}`)).at("status");
+  assertEquals([await read(orphan), await read(fine)], ["complete", "waiting"]);
+  const removed = await api.send("POST", "/v1/tasks/actions", {
+    action: "delete",
+    ids: [orphan],
+    dry_run: true,
+  });
+  assertEquals(removed.at("changed"), 1);
+  await api.close();
+});
+
 function act(api: TasksApi, body: unknown) {
   return api.send("POST", "/v1/tasks/actions", body);
 }

@@ -267,3 +267,15 @@ Deno.test("DELETE /v1/tasks/:id heeds If-Match", async () => {
   assertEquals((await call('"1"')).status, 204);
   await api.close();
 });
+
+Deno.test("POST /v1/tasks/:id/retry refuses a task whose worker was removed", async () => {
+  const api = await openTasksApi();
+  await api.create();
+  const id = await api.work("complete");
+  await api.write(api.engine.parts.repositories.workers.remove(api.worker));
+  const answer = await api.call("POST", `/v1/tasks/${id}/retry`);
+  assertEquals([answer.status, answer.at("code")], [422, "unknown_worker"]);
+  const now = await api.call("GET", `/v1/tasks/${id}`);
+  assertEquals([now.at("status"), now.at("version")], ["complete", 3]);
+  await api.close();
+});
