@@ -56,8 +56,8 @@ export interface CatchUpOptions extends ScheduleFrame {
    */
   readonly sinceMs?: number | undefined;
   /**
-   * Whether it is told how many slots were passed over. Where nobody wants to
-   * know that, the counting is spared and they are 0.
+   * Whether it is told how many slots were passed over. Where that is not
+   * needed, the counting is spared and they are 0.
    *
    * @default {true}
    */

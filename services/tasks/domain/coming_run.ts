@@ -1,5 +1,5 @@
 /**
- * When a task that is made or changed comes to run next, as the status machine
+ * When a task that is made or changed runs next, as the status machine
  * will decide it.
  *
  * @module

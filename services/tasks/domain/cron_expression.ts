@@ -86,7 +86,7 @@ function combined(
     : [next, ...others.map((other) => direction.end(other) ?? 0)];
 }
 
-/** What reading a cron expression comes to. */
+/** The outcome of reading a cron expression. */
 export type CronOutcome =
   | { readonly kind: "ok"; readonly cron: CronExpression }
   | {

@@ -75,7 +75,7 @@ function term(amount: number, unit: string): string {
   return amount === 0 ? "" : `${amount}${unit}`;
 }
 
-/** What reading a duration comes to. */
+/** The outcome of reading a duration. */
 export type DurationOutcome =
   | { readonly kind: "ok"; readonly duration: Duration }
   | {
@@ -131,7 +131,7 @@ const ISO_DURATION = new RegExp(
 );
 
 /**
- * Reads a duration. Three forms are taken:
+ * Reads a duration. It accepts three forms:
  *
  * - ISO 8601 text such as `PT30S`, `P1M2DT1H10M5S`, `P2W`; upper and lower case
  *   are the same, and weeks may stand beside the other units.
@@ -141,7 +141,7 @@ const ISO_DURATION = new RegExp(
  *
  * The smallest unit that is given may have a fraction: of a day and below it is
  * elapsed time (half a day is twelve hours), rounded to milliseconds; of a year
- * it must come to whole months; of a month it has no meaning. Nothing may be
+ * it must be whole months; of a month it has no meaning. Nothing may be
  * negative, and the whole is at most a hundred years.
  */
 export function parseDuration(

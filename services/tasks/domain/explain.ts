@@ -139,7 +139,7 @@ function explainWorker(facts: ExplainFacts): Hindrance[] {
   if (worker === undefined) {
     return [{
       code: "worker_missing",
-      message: "Its worker is not there any more",
+      message: "Its worker was removed",
     }];
   }
   const found: Hindrance[] = [];

@@ -132,7 +132,7 @@ export function chain(
   });
 }
 
-/** What checking a chain comes to. */
+/** The outcome of checking a chain. */
 export type ChainVerdict =
   | { readonly kind: "ok"; readonly end: ChainEnd }
   | { readonly kind: "broken"; readonly seq: number; readonly reason: string };

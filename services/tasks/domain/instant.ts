@@ -9,7 +9,7 @@ import { quote } from "../../shared/quote.ts";
 import { parseTimeZone, readWall } from "./time_zone.ts";
 import type { ParameterProblem } from "../../shared/schema/fault.ts";
 
-/** What reading an instant comes to. */
+/** The outcome of reading an instant. */
 export type InstantOutcome =
   | {
     readonly kind: "ok";
@@ -254,7 +254,7 @@ export interface InstantRange {
   readonly toMs?: number | undefined;
 }
 
-/** What reading a range comes to. */
+/** The outcome of reading a range. */
 export type InstantRangeOutcome =
   | { readonly kind: "ok"; readonly value: InstantRange }
   | {

@@ -92,7 +92,7 @@ export function checkTask(
     }
     const endMs = Math.min(attempt.expiresAtMs, attempt.deadlineMs);
     return nowMs > endMs + GRACE_MS
-      ? "its lease ended and nobody took note"
+      ? "its lease ended and the service did not notice"
       : undefined;
   }
   return attempt === undefined ? undefined : "it had a lease and did not run";

@@ -16,7 +16,7 @@ export interface Actor {
 /** The service itself as the one who acts. */
 export const SYSTEM_ACTOR: Actor = { type: "system", id: "system" };
 
-/** Somebody who has an account, with a host name of their own. */
+/** An account with a host name of its own. */
 export interface Tenant {
   /** `ten_` and 26 characters. */
   readonly id: string;
@@ -36,7 +36,7 @@ export interface Tenant {
   readonly updatedAtMs: number;
 }
 
-/** What somebody may do: each role may all that those before it may. */
+/** A role: each one allows all that the roles before it do. */
 export type UserRole = "viewer" | "member" | "admin" | "owner";
 
 /** A person who acts for a tenant. */

@@ -81,7 +81,7 @@ export const REPEAT: Schema<RepeatInput> = named(
       ))),
       catch_up: optional(nullable(described(
         choice(["one", "all", "none"]),
-        "What becomes of slots that passed while nobody could run them: one " +
+        "What becomes of slots that passed while no worker could run them: one " +
           "run for all, all within the window, or none; `one` when absent. Of " +
           "`all` the mode `spawn` makes the latest 10,000",
       ))),
@@ -209,7 +209,7 @@ export function hasSlot(
     undefined;
 }
 
-/** The rule as a client would write it, to check it anew for another calendar. */
+/** The rule as a client would write it, to check it for another calendar. */
 export function repeatInputOf(rule: RepeatRule): RepeatInput {
   return {
     interval: rule.interval ?? null,

@@ -157,7 +157,7 @@ export type RetryDecision =
   | {
     readonly kind: "stop";
     /**
-     * The failure is none to try again, all retries are spent, or the next one
+     * The failure is not to be tried again, all retries are spent, or the next one
      * would begin too long after the first try.
      */
     readonly reason: "not_retryable" | "limit" | "for";

@@ -36,7 +36,7 @@ export type Timing =
     readonly cron: CronExpression;
   };
 
-/** What reading a timing comes to. */
+/** The outcome of reading a timing. */
 export type TimingOutcome =
   | { readonly kind: "ok"; readonly timing: Timing }
   | {
@@ -205,7 +205,7 @@ export interface NextOccurrenceOptions extends ScheduleFrame {
 
 /**
  * The next time the task is due, in milliseconds since the epoch; undefined when
- * its limit or its end is reached, or when nothing matches any more. An interval
+ * its limit or its end is reached, or when nothing matches from then on. An interval
  * is due at the anchor first, a cron expression where it matches at the anchor
  * or after it.
  */

@@ -44,7 +44,7 @@ export interface TaskDefinition {
   readonly retry: unknown;
   /** How long an attempt may take; absent means the worker's time. */
   readonly timeoutMs: number | undefined;
-  /** Behind this instant no run is started any more. */
+  /** No run is started from this instant on. */
   readonly expiresAtMs: number | undefined;
   /** Ids of tasks that have to succeed before. */
   readonly dependencies: readonly string[];
@@ -108,11 +108,11 @@ export interface TaskState {
   readonly slotMs: number;
   /**
    * Whether the current or next run is one of the schedule's repetitions, and
-   * not one by hand. Absent before the first run's end, and in tasks of old,
+   * not one by hand. Absent before the first run's end, and in tasks of earlier versions,
    * where it shows by the slot.
    */
   readonly isRepetition: boolean | undefined;
-  /** What the schedule waits for behind a run by hand; absent when it is none. */
+  /** What the schedule waits for behind a run by hand; absent in other runs. */
   readonly held: HeldSlot | undefined;
   /**
    * Since when the task has its schedule, where that has changed since its slot

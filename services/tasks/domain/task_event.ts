@@ -80,17 +80,17 @@ export type TaskEvent =
   | { readonly kind: "unblock" }
   /** A dependency ended badly. */
   | { readonly kind: "dependency_failed"; readonly dependency: string }
-  /** Somebody cancels it. */
+  /** A caller cancels it. */
   | { readonly kind: "cancel"; readonly reason?: string | undefined }
-  /** Somebody pauses it. */
+  /** A caller pauses it. */
   | { readonly kind: "pause" }
-  /** Somebody lets it go on. */
+  /** A caller resumes it. */
   | { readonly kind: "resume" }
-  /** Somebody wants it tried again: a final task as a new run, one in `retry` at once. */
+  /** A caller retries it: a final task as a new run, one in `retry` at once. */
   | { readonly kind: "retry" }
-  /** Somebody wants it run now, whatever its date. */
+  /** A caller runs it now, whatever its date. */
   | { readonly kind: "run" }
-  /** Somebody changes what it is; `dateMs` moves it. */
+  /** A caller changes its definition; `dateMs` moves it. */
   | {
     readonly kind: "update";
     readonly definition: TaskDefinition;

@@ -210,7 +210,7 @@ export const TASK_FIELDS = {
     },
   }),
   retry: {
-    // Absent is the worker's policy, null is none.
+    // Absent means the worker's policy, null no retries.
     ...defined(
       "retry",
       described(

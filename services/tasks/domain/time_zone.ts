@@ -11,7 +11,7 @@
 import { nearest } from "../../shared/did_you_mean.ts";
 import { quote } from "../../shared/quote.ts";
 
-/** What reading the name of a time zone comes to. */
+/** The outcome of reading the name of a time zone. */
 export type TimeZoneOutcome =
   | {
     readonly kind: "ok";

@@ -39,7 +39,7 @@ import { wake } from "./transitions/wake.ts";
  * Tells what comes of an event.
  *
  * A changed task has the next version and the present as its last change; the
- * count and the hash of its history are left for whoever chains the records.
+ * count and the hash of its history are left for the caller that chains the records.
  *
  * @throws {TypeError} when the task repeats and the rules hold no schedule
  */

@@ -124,7 +124,7 @@ export function dateTime(): Schema<number> {
       return {
         kind: "invalid",
         code: "bad_time",
-        reason: "Cannot read time: the years 1970 to 9999 are taken, in UTC",
+        reason: "Cannot read time: it is not in the years 1970 to 9999, in UTC",
       };
     },
   );

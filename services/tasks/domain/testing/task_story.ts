@@ -146,7 +146,7 @@ export class TaskStory {
     return { id: this.task.attempt?.id ?? "lse_none", tokenHash: "hash" };
   }
 
-  /** What the event would come to. */
+  /** The outcome that the event would have. */
   outcome(event: TaskEvent, actor: Actor = SYSTEM_ACTOR): Transition {
     return transition(this.task, event, {
       nowMs: this.nowMs,

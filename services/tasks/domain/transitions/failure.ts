@@ -156,7 +156,7 @@ function noteOf(failed: FailedAttempt, error: TaskError): Note {
 const STOP_REASONS: Readonly<
   Record<Extract<RetryDecision, { kind: "stop" }>["reason"], string>
 > = {
-  not_retryable: "the failure is none to try again",
+  not_retryable: "the failure is not to be tried again",
   limit: "all retries are spent",
   for: "the next retry would begin too long after the first try",
 };
@@ -170,7 +170,7 @@ function exhaustedNote(
 /** The code of the failure that too many lost attempts in a row make. */
 const WORKER_LOST = "worker_lost";
 
-/** Ends an attempt that nobody will finish. */
+/** Ends an attempt that no worker will finish. */
 export function lose(
   task: Task,
   event: EventOf<"lose">,

@@ -91,7 +91,7 @@ Deno.test("fail() tries a final failure no more, and says why not", () => {
     records.map(({ type, message }) => [type, message]),
     [
       ["failed", undefined],
-      ["exhausted", "the failure is none to try again"],
+      ["exhausted", "the failure is not to be tried again"],
     ],
   );
   assertEquals(story.task.status, "failed");

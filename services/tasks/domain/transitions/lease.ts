@@ -14,7 +14,7 @@ import {
   UNCHANGED,
 } from "./step.ts";
 
-/** What somebody wants to do with a lease. */
+/** An action on a lease, and the proof that the caller holds it. */
 export interface LeaseClaim {
   /** What proves that it is theirs. */
   readonly lease: LeaseProof;
@@ -33,7 +33,7 @@ export interface LeaseClaim {
  * Goes on with the attempt when the claim holds it.
  *
  * That the lease's time is over does not matter as long as the task still has
- * the attempt: nobody else was given the task, so a sign of life that comes late
+ * the attempt: no other worker was given the task, so a sign of life that comes late
  * saves a second execution, and can't collide with one. It is over when the
  * clock has looked at the task and has put an end to the attempt.
  */
@@ -47,7 +47,7 @@ export function withLease(
     return proceed(attempt);
   }
   if (settled === undefined || !fits(settled, claim.lease)) {
-    return gone(claim, "it is not the task's lease, or not any more");
+    return gone(claim, "it is not, or no longer, the task's lease");
   }
   return settled.outcome === claim.outcome
     ? UNCHANGED

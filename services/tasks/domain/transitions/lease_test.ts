@@ -301,7 +301,7 @@ Deno.test("withLease() refuses another lease and another token", () => {
       kind: "refused",
       code: "lease_gone",
       reason:
-        "Cannot complete with this lease: it is not the task's lease, or not any more",
+        "Cannot complete with this lease: it is not, or no longer, the task's lease",
     });
   }
 });

@@ -123,7 +123,7 @@ export function hasSlotPassed(
 /**
  * Applies the catch-up rule to a task whose date has come. A run that was tried
  * before keeps its slot, and so does one by hand while the schedule's slot is
- * held, or when the limit doesn't allow it any more. How late a slot is counts
+ * held, or when the limit no longer allows it. How late a slot is counts
  * from the task's date, if that was moved behind the slot.
  */
 export function pendingSlot(
@@ -191,7 +191,7 @@ export function dateOfSlot(
 
 /**
  * Tells whether the run is one of the repetitions that the limit counts: neither
- * the first run nor one by hand. A task of old does not say that; there a run by
+ * the first run nor one by hand. A task of an earlier version does not say that; there a run by
  * hand has a slot that is not on the grid, or there are no repetitions left.
  */
 export function isCounted(task: Task, { timing, limit }: Schedule): boolean {

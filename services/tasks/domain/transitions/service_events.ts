@@ -83,7 +83,7 @@ export function unblock(
 
 /**
  * Does what the task wants when a dependency ends badly: it fails, it runs all
- * the same, or it goes on waiting until somebody has seen to it. One that runs
+ * the same, or it goes on waiting until its owner has seen to it. One that runs
  * all the same is unblocked here and now, so this must come after its other
  * dependencies are settled.
  */
@@ -170,7 +170,7 @@ export function callback(
  * more when it was set back. An attempt that began after that stays as it is.
  *
  * After this the attempt's times are of the clock as it is now, so the same
- * steps must not come to it again.
+ * steps must not be applied to it again.
  */
 export function followClock(
   task: Task,

@@ -205,7 +205,7 @@ function dateNext(
   return settled(patched(planned, { dateMs }), context);
 }
 
-/** With its new date; blocked and paused tasks come to it later. */
+/** Settles a task with its new date; blocked and paused tasks keep it for later. */
 function settled(task: Task, context: EventContext): Step {
   const note: Note = { type: "moved", nextDateMs: task.dateMs };
   return preceded([note], settledQuietly(task, context));

@@ -37,7 +37,7 @@ export const MAX_SPAWNED = 100;
 
 /**
  * Most slots that passed for which tasks are made, the latest of them. A window
- * may be years long, and a task for each of its seconds is what nobody wants.
+ * may be years long, and a task for each of its seconds is of no use.
  */
 export const MAX_CAUGHT_UP = 10_000;
 
@@ -224,7 +224,7 @@ function wakeRunning(task: Task, context: EventContext): Step | undefined {
 }
 
 /**
- * Whether the whole lease passed without a sign of life: whoever had it is gone,
+ * Whether the whole lease passed without a sign of life: its worker is gone,
  * even where the time for the attempt ends at the same moment.
  */
 function isSilent(attempt: Attempt): boolean {

@@ -49,7 +49,7 @@ import {
 } from "./task_schema.ts";
 
 /** What a status asks for. */
-export type StatusWish =
+export type StatusRequest =
   | { readonly kind: "nothing" }
   | {
     readonly kind: "event";
@@ -63,13 +63,13 @@ export type StatusWish =
   /** Not from the status that the task has. */
   | { readonly kind: "wrong_state"; readonly reason: string };
 
-const NOTHING: StatusWish = { kind: "nothing" };
+const NOTHING: StatusRequest = { kind: "nothing" };
 
 /** Tells what a status asks for; the one that the task has asks for nothing. */
-export function statusWish(
+export function statusRequest(
   task: Pick<Task, "status">,
   wanted: TaskStatus,
-): StatusWish {
+): StatusRequest {
   const { status } = task;
   if (wanted === status) return NOTHING;
   switch (wanted) {
@@ -84,7 +84,7 @@ export function statusWish(
   }
 }
 
-function waiting(status: TaskStatus): StatusWish {
+function waiting(status: TaskStatus): StatusRequest {
   if (isFinal(status) || status === "retry") {
     return { kind: "event", event: { kind: "retry" }, isFirst: true };
   }
@@ -150,8 +150,8 @@ export async function reviseTask(
   if (isSameWorker && current === undefined) return orphaned(task);
   const states = statesOf(input.dependencies ?? [], place);
   reportCircles(task, states, place);
-  const wish = wishOf(task, input);
-  const isReopened = wish.kind === "event" && wish.isFirst &&
+  const wanted = requestedStatus(task, input);
+  const isReopened = wanted.kind === "event" && wanted.isFirst &&
     isFinal(task.status);
   const nowMs = parts.clock.nowMs();
   const before = isReopened ? unexpired(task, nowMs) : task;
@@ -192,7 +192,7 @@ export async function reviseTask(
     changes,
     dateMs,
   };
-  return withStatus(task, { input, wish, update, definition, worker });
+  return withStatus(task, { input, wanted, update, definition, worker });
 }
 
 async function readChanges(
@@ -252,10 +252,13 @@ async function readStored(json: string, pausing: Pausing): Promise<unknown> {
   throw new TypeError("Cannot read the task's data: it is no JSON");
 }
 
-function wishOf(task: Task, { status }: TaskChangesInput): StatusWish {
+function requestedStatus(
+  task: Task,
+  { status }: TaskChangesInput,
+): StatusRequest {
   return status === undefined || status === null
     ? { kind: "nothing" }
-    : statusWish(task, status);
+    : statusRequest(task, status);
 }
 
 /** As a task is that has ended and is tried again: without an expiry that has passed. */
@@ -268,20 +271,20 @@ function unexpired(task: Task, nowMs: number): Task {
 
 function withStatus(
   task: Task,
-  { input, wish, update, definition, worker }: {
+  { input, wanted, update, definition, worker }: {
     readonly input: TaskChangesInput;
-    readonly wish: StatusWish;
+    readonly wanted: StatusRequest;
     readonly update: TaskEvent;
     readonly definition: TaskDefinition;
     readonly worker: WorkerDefinition;
   },
 ): Revision | ProblemAnswer {
   const revision = { kind: "revision", definition, worker } as const;
-  switch (wish.kind) {
+  switch (wanted.kind) {
     case "nothing":
       return { ...revision, events: [update] };
     case "event": {
-      const { event, isFirst } = wish;
+      const { event, isFirst } = wanted;
       const events = isFirst ? [event, update] : [update, event];
       return { ...revision, events };
     }
@@ -294,7 +297,7 @@ function withStatus(
       });
     }
     case "wrong_state":
-      return wrongState(wish.reason, task);
+      return wrongState(wanted.reason, task);
   }
 }
 

@@ -1,19 +1,19 @@
 import { assertEquals } from "@std/assert";
 import { TASK_STATUSES } from "../../domain/task.ts";
-import { statusWish } from "./revision.ts";
+import { statusRequest } from "./revision.ts";
 
-Deno.test("statusWish() asks for nothing when the status is the same", () => {
+Deno.test("statusRequest() asks for nothing when the status is the same", () => {
   for (const status of TASK_STATUSES) {
-    assertEquals(statusWish({ status }, status), { kind: "nothing" });
+    assertEquals(statusRequest({ status }, status), { kind: "nothing" });
   }
 });
 
-Deno.test("statusWish() leaves to the service what is not asked for", () => {
+Deno.test("statusRequest() leaves to the service what is not asked for", () => {
   for (const wanted of TASK_STATUSES) {
     const isAsked = ["canceled", "paused", "waiting"].includes(wanted);
     for (const status of TASK_STATUSES) {
       if (status === wanted) continue;
-      const { kind } = statusWish({ status }, wanted);
+      const { kind } = statusRequest({ status }, wanted);
       assertEquals([status, wanted, kind === "read_only"], [
         status,
         wanted,
@@ -23,9 +23,9 @@ Deno.test("statusWish() leaves to the service what is not asked for", () => {
   }
 });
 
-Deno.test("statusWish() lets a task wait from where that makes sense", () => {
+Deno.test("statusRequest() lets a task wait from where that makes sense", () => {
   const wishes = TASK_STATUSES.map((status) => {
-    const wish = statusWish({ status }, "waiting");
+    const wish = statusRequest({ status }, "waiting");
     return [status, wish.kind === "event" ? wish.event.kind : wish.kind];
   });
   assertEquals(wishes, [

@@ -37,7 +37,7 @@ const MAX_COUNT = 100;
 /** Rules of no worker; a schedule depends on none. */
 const NO_WORKER = { timeoutMs: 0, maxLost: 0 };
 
-const WISH = named(
+const REQUEST = named(
   "PreviewRequest",
   described(
     object({
@@ -141,7 +141,7 @@ export function schedulePreviewRoute(parts: TasksParts): AnyRoute {
       "chance's delay and those that it warns are missed aside.",
     tags: ["schedules"],
     access: READS_TASKS,
-    body: requiredBody(WISH),
+    body: requiredBody(REQUEST),
     answers: { 200: { description: "The times", shape: PREVIEW } },
     isIdempotent: true,
     problems: ["bad_cron", "never_fires", "bad_timezone"],
@@ -151,7 +151,7 @@ export function schedulePreviewRoute(parts: TasksParts): AnyRoute {
 
 async function previewSchedule(
   { engine }: TasksParts,
-  call: Call<unknown, ValueOf<typeof WISH>>,
+  call: Call<unknown, ValueOf<typeof REQUEST>>,
 ): Promise<Answer> {
   const { clock, limitsOf, ruleCache } = engine.parts;
   const { body } = call;

@@ -61,7 +61,7 @@ export function readTaskRoute({ engine }: TasksParts): AnyRoute {
   });
 }
 
-/** How often it is begun anew when the task changes meanwhile. */
+/** How often it is tried again when the task changes meanwhile. */
 const MAX_TRIES = 20;
 
 /** Makes the route. */

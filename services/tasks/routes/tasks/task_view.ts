@@ -17,7 +17,7 @@ import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 
 /** What a view shows beside the task itself. */
 export interface TaskViewOptions {
-  /** The name of the task's worker; its id when there is no such worker any more. */
+  /** The name of the task's worker; its id when that was removed. */
   readonly workerName: string;
   /** Whether data and results are shown. */
   readonly payloads: boolean;

@@ -25,7 +25,7 @@ import {
 } from "./task_answer.ts";
 import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
 
-/** How often it is begun anew when the task changes meanwhile. */
+/** How often it is tried again when the task changes meanwhile. */
 const MAX_TRIES = 20;
 
 const DESCRIPTION =
@@ -33,7 +33,7 @@ const DESCRIPTION =
   "to the default. While the task runs, changes take effect from its next " +
   "attempt on; one that has ended takes labels alone unless a date or the " +
   "status `waiting` lets it live again. What is sent back as it is stays and " +
-  "is not judged anew; fields that the service decides may be sent so alone.";
+  "is not checked again; fields that the service decides must be sent so.";
 
 /** Makes the routes. */
 export function updateTaskRoutes(parts: TasksParts): readonly AnyRoute[] {

@@ -127,7 +127,7 @@ export function validateTask(
   };
 }
 
-/** The worker of that name or id; reports when there is none. */
+/** Finds the worker of that name or id; reports one that is not found. */
 export function workerOf(
   name: string,
   { prerequisites, at, faults }: Pick<
