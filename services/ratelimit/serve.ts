@@ -15,10 +15,9 @@ import type { Logger } from "../shared/logger.ts";
 import { repeatEvery } from "../shared/repeat.ts";
 import { Slices } from "../shared/slices.ts";
 import type { Part, StopOutcome } from "../shared/stopper.ts";
-import { debugRoutes } from "./api/debug_routes.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";
 import { HealthState } from "./api/health_state.ts";
-import { publicRoutes } from "./api/public_routes.ts";
+import { debugRoutes, publicRoutes } from "./api/http_routes.ts";
 import { measuredMethods, rateLimitMethods } from "./api/rate_limit_methods.ts";
 import { RefusalLog } from "./api/refusal.ts";
 import { createRouter } from "./api/router.ts";
@@ -44,7 +43,7 @@ export interface ServeOptions {
   readonly statsSink: Part | undefined;
   /** Time. */
   readonly clock: Clock;
-  /** Hears of everything worth telling. */
+  /** Takes everything worth logging. */
   readonly logger: Logger;
   /** SIGTERM, SIGINT and SIGHUP. */
   readonly signals: SignalSource;

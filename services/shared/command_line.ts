@@ -80,7 +80,7 @@ export interface ParseFlagsOptions {
 }
 
 /**
- * Reads a command line. A flag that comes twice takes its last value, unless
+ * Reads a command line. A flag that is given twice takes its last value, unless
  * it is repeatable. `-h`, `-help` and `--help` ask for help, unless the table
  * has such flags of its own.
  *

@@ -359,7 +359,7 @@ export function pairsOption<
   });
 }
 
-/** What tells one kind of option from another. */
+/** What differs between kinds of options. */
 interface Kind<T> {
   readonly expected: string;
   readonly valueName: string;

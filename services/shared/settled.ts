@@ -32,7 +32,7 @@ export interface WaitAtMostOptions {
 }
 
 /**
- * Waits for a promise, but no longer than told; leaves no timer behind.
+ * Waits for a promise within a time limit; leaves no timer behind.
  *
  * @returns What the promise gave, or `"late"`.
  */

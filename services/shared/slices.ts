@@ -22,7 +22,7 @@ export interface Pausing {
   /**
    * Gives way when it is time to. To be called between slices of long work,
    * after about a millisecond of it or less, and before heavy work that follows
-   * a wait; a call that gives way to nothing costs next to nothing.
+   * a wait; a call that does not yield costs next to nothing.
    *
    * @returns `undefined` when the work may continue at once, so
    * `const wait = pausing.pause(); if (wait !== undefined) await wait;` is the
@@ -53,7 +53,7 @@ interface SlicesOptions {
 }
 
 /**
- * Work that gives way to nothing, for what is short or has nothing beside it.
+ * Work that never yields: it is short, or nothing else runs beside it.
  */
 export const NEVER_PAUSING: Pausing = { pause: () => undefined };
 

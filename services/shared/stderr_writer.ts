@@ -30,7 +30,7 @@ export interface StderrWriterOptions {
   readonly maxWaitMs?: number;
   /** Stands still for some milliseconds; a real pause when left out. */
   readonly pause?: (pauseMs: number) => void;
-  /** The line that tells how many lines were lost; text form when left out. */
+  /** The line that says how many lines were lost; text form when left out. */
   readonly lossLine?: (lostLines: number) => string;
 }
 
@@ -40,7 +40,7 @@ const PAUSE_MS = 5;
  * Makes a function that writes one line a call, at once, so that the last
  * words of a dying process are not lost. It never throws: a line that cannot
  * be written (the reader is gone, or stands still for longer than `maxWaitMs`)
- * is dropped, counted, and the loss told before the next line that gets
+ * is dropped, counted, and the loss reported before the next line that gets
  * through. After one loss no line waits until the reader reads again.
  */
 export function stderrWriter(

@@ -20,7 +20,7 @@ interface HealthStateOptions {
 /** Name under which gRPC health clients ask for the state. */
 const HEALTH_SERVICE = "ratelimit";
 
-/** Holds the components and tells the board of every change. */
+/** Holds the components and sets the board at every change. */
 export class HealthState {
   readonly #options: HealthStateOptions;
   #domains = 0;
@@ -50,7 +50,7 @@ export class HealthState {
     return this.reasons.length === 0;
   }
 
-  /** Rules with this many domains have come into force. */
+  /** Rules with this many domains are in use now. */
   configured(domains: number): void {
     this.#domains = domains;
     this.refresh();

@@ -26,7 +26,7 @@ export class CounterCell implements Counter {
 
   /**
    * Adds `amount`. What is not above 0 is left out, since a counter only
-   * grows. A total that could no longer be told exactly (over 2^53 − 1) begins
+   * grows. A total that could no longer be exact (over 2^53 − 1) begins
    * again at `amount`, which readers take as the reset of a counter.
    */
   add(amount = 1): void {

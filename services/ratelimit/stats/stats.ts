@@ -158,7 +158,7 @@ export function createRuleStatsCache(
   const overflow = ruleStats(stats, "overflow");
   return {
     forPath(domainAndPath) {
-      // A key is kept for ever, so it may not be as long as a caller likes.
+      // A key is kept forever, so it may not be as long as a caller likes.
       const key = domainAndPath.length <= maxPathLength
         ? domainAndPath
         : statName(domainAndPath, maxPathLength);

@@ -21,7 +21,9 @@ import {
   type GrpcMethods,
 } from "./method.ts";
 
-/** What a service can be set to; `SERVICE_UNKNOWN` is only told, never set. */
+/**
+ * What a service can be set to; `SERVICE_UNKNOWN` is only reported, never set.
+ */
 export type SettableStatus = Exclude<
   ServingStatus,
   typeof SERVING_STATUS.SERVICE_UNKNOWN
@@ -61,7 +63,7 @@ export class HealthBoard {
   }
 
   /**
-   * Sets the status of `service` and tells those who watch it.
+   * Sets the status of `service` and notifies its watchers.
    *
    * @throws {RangeError} For the empty name, which is always `SERVING`.
    */
@@ -89,7 +91,7 @@ export class HealthBoard {
 
   /**
    * The status of `service` now and each time it has changed, until `signal`
-   * is aborted; a change made before that is still told. An unknown name is
+   * is aborted; a change made before that is still reported. An unknown name is
    * `SERVICE_UNKNOWN` until it is set. Who reads slowly gets the newest status,
    * not each one between. The watch counts from this call on until `signal` is
    * aborted or its iteration ends.
@@ -130,7 +132,7 @@ export class HealthBoard {
   }
 }
 
-/** One who watches: keeps the newest status that is not told yet. */
+/** A watcher: keeps the newest status that is not reported yet. */
 class Watcher {
   #newest: ServingStatus;
   #told: ServingStatus | undefined;

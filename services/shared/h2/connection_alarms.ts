@@ -10,7 +10,7 @@ import type { H2Limits } from "./limits.ts";
 /** How long the last bytes of a connection may make no progress. */
 const LAST_WORDS_MS = 5_000;
 
-/** Calls back when its time has come. */
+/** Calls back when its time is due. */
 export class Alarm implements Expiring {
   /** Kept by the timer wheel. */
   wheelTick: number | undefined = undefined;
@@ -84,7 +84,7 @@ export class ConnectionAlarms {
     this.#wheel.remove(this.#handshake);
   }
 
-  /** Something has come in. */
+  /** Bytes were received. */
   heard(): void {
     this.#hasHeard = true;
     if (this.#frame.wheelTick !== undefined) return;

@@ -9,7 +9,7 @@ import type { Clock } from "../clock.ts";
 
 /** Bounds of a server and its connections. */
 export interface H2Limits {
-  /** Streams a connection may have open at a time; told to the peer. */
+  /** Streams a connection may have open at a time; announced to the peer. */
   readonly maxConcurrentStreams: number;
   /** Largest message of a request. */
   readonly maxReceiveBytes: number;

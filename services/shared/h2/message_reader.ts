@@ -61,7 +61,7 @@ interface MessageReaderOptions {
 
 const NO_BYTES = new Uint8Array(0);
 
-/** Gathers a message that comes in several parts. */
+/** Collects a message that comes in several parts. */
 export class MessageReader {
   readonly #options: MessageReaderOptions;
   readonly #prefix = new Uint8Array(MESSAGE_PREFIX_BYTES);
@@ -123,7 +123,7 @@ export class MessageReader {
       : undefined;
   }
 
-  /** Grows with what has come, not with what has been announced. */
+  /** Grows with what has been received, not with what has been announced. */
   #makeRoom(length: number): boolean {
     const old = this.#buffer;
     if (length <= old.length) return true;

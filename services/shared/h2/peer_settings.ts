@@ -43,7 +43,7 @@ export type SettingsOutcome =
   | { readonly kind: "failed"; readonly code: H2ErrorCode };
 
 /**
- * Reads the payload of a SETTINGS frame. Of a setting that is told more than
+ * Reads the payload of a SETTINGS frame. Of a setting that is given more than
  * once the last value counts, so a frame costs the same whatever it repeats.
  */
 export function readSettings(payload: ByteSpan): SettingsOutcome {

@@ -103,7 +103,7 @@ export class RequestFields {
   readonly #otherPath: FieldMeaning = { kind: FIELD.PATH, value: -1 };
   readonly #words: { readonly [word: string]: Uint8Array };
 
-  /** Paths are told by their place in `paths`. */
+  /** Paths are identified by their index in `paths`. */
   constructor(paths: readonly string[]) {
     const encoder = new TextEncoder();
     for (const [name, kind] of NAMES) {

@@ -39,7 +39,7 @@ export class ResponseHeaders {
 
   /**
    * The peer changes how large its table may be. What it holds of us is
-   * dropped, which the next block tells (RFC 7541, section 4.2).
+   * dropped, which the next block announces (RFC 7541, section 4.2).
    */
   resize(maxBytes: number, leastBytes: number): void {
     const tableBytes = Math.min(maxBytes, DEFAULT_TABLE_BYTES);

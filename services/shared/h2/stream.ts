@@ -144,7 +144,7 @@ export class StreamTable {
   #openCount = 0;
   #orphanCount = 0;
 
-  /** `onPark` is told of a stream that is not over at once. */
+  /** `onPark` is called for a stream that is not over at once. */
   constructor(onPark: (stream: H2Stream) => void) {
     this.#onPark = onPark;
   }

@@ -46,7 +46,7 @@ export type BodyOutcome =
 /** A declared length up to which a body is outside the budget. */
 const SMALL_BODY_BYTES = 65_536;
 
-/** The time a client has for its body unless told otherwise. */
+/** The time a client has for its body by default. */
 const DEFAULT_BODY_TIMEOUT_MS = 30_000;
 
 /**

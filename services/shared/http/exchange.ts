@@ -60,7 +60,7 @@ export interface HttpRequest {
   /**
    * Takes in the body, at most `maxBytes` of it. A body that breaks the rules
    * of its coding shows as "disconnected"; what the handler answers then is of
-   * no account.
+   * no effect.
    *
    * @throws {TypeError} when the body was asked for before
    */
@@ -86,7 +86,7 @@ export interface HttpResponse {
   readonly body?: string | Uint8Array;
 }
 
-/** Answers requests. An exception becomes a 500 that tells nothing. */
+/** Answers requests. An exception becomes a 500 without details. */
 export type HttpHandler = (
   request: HttpRequest,
 ) => HttpResponse | Promise<HttpResponse>;

@@ -177,7 +177,7 @@ export class JsonShape {
     return true;
   }
 
-  /** Goes past blanks; tells whether the text ends there. */
+  /** Skips blanks; returns whether the text ends there. */
   skipBlanks(): boolean {
     const bytes = this.#bytes;
     while (this.#at < bytes.length && isBlank(bytes[this.#at]!)) this.#at++;

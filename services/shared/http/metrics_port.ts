@@ -1,5 +1,5 @@
 /**
- * The port that tells a service's metrics in the text format of Prometheus.
+ * The port that serves a service's metrics in the text format of Prometheus.
  *
  * It is apart from the service's own port, so that only those who can reach it
  * read how many users and requests there are.

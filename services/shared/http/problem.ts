@@ -42,7 +42,7 @@ const REASON_PHRASES: Readonly<Record<number, string | undefined>> =
   STATUS_TEXT;
 
 /**
- * Makes the answer that tells a client what went wrong.
+ * Makes an answer that says what went wrong.
  *
  * @throws {RangeError} when the status is not between 200 and 599
  */

@@ -158,7 +158,7 @@ export class HttpServer {
     return promise;
   }
 
-  /** Waits at most `boundMs`; tells whether the promise settled in time. */
+  /** Waits at most `boundMs`; returns whether the promise settled in time. */
   async #within(ended: Promise<void>, boundMs: number): Promise<boolean> {
     const late = Promise.withResolvers<boolean>();
     const timer = this.#clock.setTimer(() => late.resolve(false), boundMs);

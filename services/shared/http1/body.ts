@@ -15,7 +15,7 @@ export interface RequestBodyHost {
   readonly input: InputBuffer;
   /** What the bodies of all requests may hold beyond a first part of each. */
   readonly budget: BodyBudget;
-  /** Called before the first wait: the client may want to be told to send. */
+  /** Called before the first wait: the client may wait for a 100 (Continue). */
   beforeWait(): void;
   /** Interrupts the input when the time for the body is over. */
   startDeadline(): void;
@@ -169,7 +169,7 @@ export class RequestBody {
     return this.#host.input.more();
   }
 
-  /** Moves what has come; tells why the body is not wanted, if so. */
+  /** Moves what is there; returns why the body is not wanted, if so. */
   #takeFrom(
     input: InputBuffer,
     gather: BodyBuffer,

@@ -63,11 +63,11 @@ function refusal(detail: string): FramingRefusal {
   return { status: 400, detail };
 }
 
-/** How far a body has come. */
+/** The progress of a body. */
 export type ChunkedState =
   /** More is to come. */
   | "open"
-  /** All has come, trailer and all. */
+  /** All is there, the trailer included. */
   | "done"
   /** The coding is broken; nothing after it means anything. */
   | "malformed"
@@ -102,7 +102,7 @@ export class ChunkedDecoder {
   #trailerBytes = 0;
   #sawReturn = false;
 
-  /** How far the body has come. */
+  /** The progress of the body. */
   get state(): ChunkedState {
     return this.#state;
   }

@@ -38,7 +38,7 @@ interface Http1ConnectionOptions {
 }
 
 type State =
-  /** No request has come in whole. */
+  /** No request is complete. */
   | "waiting"
   /** A request is being answered. */
   | "busy"
@@ -63,7 +63,7 @@ export class Http1Connection {
   #state: State = "waiting";
   #isStopping = false;
   #exchange: Exchange | undefined;
-  /** Whether the client waits to be told that it may send the body. */
+  /** Whether the client waits for a 100 (Continue) before it sends the body. */
   #awaitsContinue = false;
   #continued: Promise<void> | undefined;
 
@@ -162,7 +162,7 @@ export class Http1Connection {
     const response = await this.#answerOf(exchange);
     request.release();
     body.giveUp();
-    // Who was not told to continue may send the body or leave it.
+    // A client that got no 100 (Continue) may send the body or not.
     const isCutShort = !body.isComplete &&
       (this.#awaitsContinue || !body.isSkippable);
     const isLast = isCutShort || this.#isStopping || !head.keepsAlive;

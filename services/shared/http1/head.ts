@@ -20,7 +20,7 @@ export interface RequestHead {
   readonly framing: BodyFraming;
   /** Whether the client would send more requests on its connection. */
   readonly keepsAlive: boolean;
-  /** Whether it speaks HTTP/1.0, which must be told of a kept connection. */
+  /** Whether it speaks HTTP/1.0, where a kept connection must be announced. */
   readonly isOldVersion: boolean;
   /** Whether it waits for "100 Continue" before it sends the body. */
   readonly expectsContinue: boolean;

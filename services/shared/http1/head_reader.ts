@@ -25,7 +25,7 @@ interface HeadReaderOptions {
   readonly input: InputBuffer;
   /** Most bytes of a head. */
   readonly maxBytes: number;
-  /** Interrupts the input when a client has begun nothing for too long. */
+  /** Interrupts the input when a client sends no request for too long. */
   readonly startIdle: () => void;
   /** Interrupts the input when a head takes too long. */
   readonly startHead: () => void;

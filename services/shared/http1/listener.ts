@@ -22,8 +22,8 @@ export interface ConnectionSource {
 interface ConnectionListenerOptions {
   /**
    * Where connections come from; closed with the listener. That of
-   * `Deno.listen` tells its failures; a server of `node:net` turns deaf for
-   * good, and tells nobody, once files have run out.
+   * `Deno.listen` reports failures; a server of `node:net` stops accepting for
+   * good, without an event, once files have run out.
    */
   readonly source: ConnectionSource;
   /** Owns each connection from then on; must not throw. */
@@ -80,7 +80,7 @@ export class ConnectionListener {
   }
 
   async #failed(error: unknown): Promise<void> {
-    // One that ended before we took it is its own affair.
+    // One that ended before it was accepted needs nothing.
     const isTheirs = error instanceof Deno.errors.ConnectionAborted ||
       error instanceof Deno.errors.ConnectionReset;
     if (this.#isClosed || isTheirs) return;

@@ -136,7 +136,7 @@ export interface PlainProblemOptions {
 }
 
 /**
- * An answer that tells what went wrong before a handler was asked (RFC 9457).
+ * An answer that says what went wrong before a handler was called (RFC 9457).
  * Its status says all of its type, and its id is one of its own.
  */
 export function plainProblem(

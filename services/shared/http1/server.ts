@@ -210,7 +210,7 @@ export class Http1Server {
     try {
       accepted.setNoDelay(true);
     } catch {
-      // The client has gone again; the first read tells.
+      // The client has gone again; the first read shows it.
     }
     const wire = this.#secureContext === undefined
       ? new PlainWire(accepted)

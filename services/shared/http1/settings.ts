@@ -25,7 +25,7 @@ export interface ConnectionLimits {
   readonly headerTimeoutMs: number;
   /**
    * Time for a body from the moment the handler asks for it, and for the
-   * client to take an answer. How long a handler takes is its own affair.
+   * client to take an answer. The time of a handler is not bounded.
    *
    * @default 60000
    */
@@ -161,7 +161,7 @@ export interface MetricsSettings {
 }
 
 /**
- * Where a service tells its metrics: a port of its own, since they are not for
+ * Where a service serves its metrics: a port of its own, since they are not for
  * everybody who may reach the service.
  *
  * @param port The default, which each service has of its own.

@@ -103,7 +103,7 @@ export class TlsWire implements Wire {
     return this.#opened.promise;
   }
 
-  /** Reads what has come. */
+  /** Reads what is there. */
   async read(buffer: Uint8Array): Promise<number | null> {
     while (this.#chunk === undefined) {
       if (this.#isEnded) return null;

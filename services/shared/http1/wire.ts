@@ -39,7 +39,7 @@ export class PlainWire implements Wire {
     return Promise.resolve();
   }
 
-  /** Reads what has come. */
+  /** Reads what is there. */
   read(buffer: Uint8Array): Promise<number | null> {
     return this.#connection.read(buffer);
   }

@@ -222,7 +222,7 @@ export async function count(
   const { commands, countAt } = kvstoreCommands(operations);
   const outcome = await link.send(commands, deadlineMs);
   if (outcome.kind === "unavailable") return outcome;
-  // All replies, for a counter whose life was not set is kept for ever.
+  // All replies, for a counter whose expiry was not set is kept forever.
   const counts = outcome.replies.map(kvstoreCount);
   for (const one of counts) if (one.kind === "refused") return one;
   const results: number[] = [];

@@ -153,7 +153,7 @@ export function counterStoreConformance(
 
   check("keeps windows of different lengths apart", async (store) => {
     // Both windows begin at the same second only at a multiple of both: a key
-    // that does not name the window's length is told apart by its start.
+    // that does not name the window's length is distinguished by its start.
     const at = NOW + 3_600 * 5;
     assertEquals(
       await touch(store, [

@@ -64,7 +64,7 @@ interface Waiting {
   readonly command: MemcachedCommand;
   readonly sentMs: number;
   readonly deadlineMs: number;
-  /** Absent once the caller was told that it takes too long. */
+  /** Absent once the caller got the answer that it takes too long. */
   done: ((outcome: MemcachedOutcome) => void) | undefined;
 }
 

@@ -64,7 +64,7 @@ export interface RedisClientOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** Makes a client; it dials when told to. */
+/** Makes a client; `connect()` dials. */
 export function openRedisClient(options: RedisClientOptions): RedisClient {
   const { address, auth } = options;
   const aborter = new AbortController();

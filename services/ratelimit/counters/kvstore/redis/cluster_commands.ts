@@ -145,7 +145,7 @@ export function readRedirect(
     : undefined;
 }
 
-/** Pauses of several calls, which all end when told so. */
+/** Pauses of several calls, which can all be ended at once. */
 export class Pauses {
   readonly #clock: Clock;
   readonly #open = new Map<Timer, () => void>();

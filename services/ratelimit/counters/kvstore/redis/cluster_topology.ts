@@ -125,7 +125,7 @@ const PERIOD_MS = 15_000;
 const MAX_REASONS = 5;
 
 /**
- * Asks the nodes for the map at the start, when told that it may be wrong,
+ * Asks the nodes for the map at the start, after a hint that it may be wrong,
  * again and again while a master is away, and every fifteen seconds otherwise.
  * Never asks twice at a time, nor more often than every 25 milliseconds.
  */
@@ -147,7 +147,7 @@ export class ClusterTopology {
     this.#options = options;
   }
 
-  /** The map; `undefined` until a node has told it. */
+  /** The map; `undefined` until a node has given it. */
   get map(): SlotMap | undefined {
     return this.#map;
   }

@@ -212,7 +212,7 @@ export class RedisConnection {
       tls,
       timeoutMs,
       onError: (error) => {
-        // While dialling, the failed dial itself tells.
+        // While dialling, the failed dial itself reports it.
         if (this.#client === client && this.#state === "up") this.#lose(error);
       },
     });

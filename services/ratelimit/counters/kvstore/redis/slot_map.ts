@@ -153,7 +153,7 @@ export function readSlots(
 }
 
 /**
- * The address of a node as another one tells it; its host is empty or null when
+ * The address of a node as another one gives it; its host is empty or null when
  * it is that of the node that was asked, and "?" when it is not known.
  */
 export function announcedAddress(
