@@ -43,7 +43,7 @@ export interface ExplainFacts {
   /** What the worker has under way. */
   readonly running: RunningCounts;
   /** When the rate limit of the worker, or of the task's group, lets it start. */
-  readonly nextSlotMs?: number | undefined;
+  readonly nextStartMs?: number | undefined;
   /** Ids of dependencies that are not settled. */
   readonly waitsFor: readonly string[];
   /** The plan's bound on a worker's tasks under way. */
@@ -168,7 +168,7 @@ function explainWorker(facts: ExplainFacts): Hindrance[] {
 }
 
 function explainLimits(task: Task, facts: ExplainFacts): Hindrance[] {
-  const { worker, running, nextSlotMs, nowMs, planConcurrency } = facts;
+  const { worker, running, nextStartMs, nowMs, planConcurrency } = facts;
   if (worker === undefined) return [];
   const found: Hindrance[] = [];
   const bounds = [worker.concurrency, planConcurrency ?? 0]
@@ -189,14 +189,14 @@ function explainLimits(task: Task, facts: ExplainFacts): Hindrance[] {
         "tasks running",
     });
   }
-  if (nextSlotMs !== undefined && nextSlotMs > nowMs) {
+  if (nextStartMs !== undefined && nextStartMs > nowMs) {
     const whose = worker.limits?.rate?.per === "group"
       ? `The rate limit of its group "${task.group}"`
       : "Its worker's rate limit";
     found.push({
       code: "rate_limit",
-      message: `${whose} is reached for ${span(nextSlotMs - nowMs)}`,
-      untilMs: nextSlotMs,
+      message: `${whose} is reached for ${span(nextStartMs - nowMs)}`,
+      untilMs: nextStartMs,
     });
   }
   return found;

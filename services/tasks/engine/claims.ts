@@ -131,10 +131,10 @@ export class Claims {
    * When the worker's rate limit lets the next task of a group start; undefined
    * when it does now.
    */
-  nextSlotMs(worker: WorkerDefinition, group: string): number | undefined {
+  nextStartMs(worker: WorkerDefinition, group: string): number | undefined {
     const { tenantId, id: workerId } = worker;
     return this.#workers.get(workerKey({ tenantId, workerId }))
-      ?.nextSlotMs(worker, group);
+      ?.nextStartMs(worker, group);
   }
 
   #lookAgain(): void {
@@ -209,7 +209,7 @@ class WorkerClaims {
     this.barrier.remove(waiter);
   }
 
-  nextSlotMs(worker: WorkerDefinition, group: string): number | undefined {
+  nextStartMs(worker: WorkerDefinition, group: string): number | undefined {
     const nowMs = this.#options.parts.clock.nowMs();
     const atMs = Math.max(
       this.#rates.nextAtMs(worker, nowMs),

@@ -54,7 +54,7 @@ const REFUSED_MS = 3_600_000;
 /** Most such marks that are remembered; others are tried again with each round. */
 const MAX_REFUSED = 10_000;
 
-type Failure = Extract<Settled, { readonly kind: "failed" }>;
+type Failure = Extract<MarkOutcome, { readonly kind: "failed" }>;
 
 /** Makes up for what was not mirrored. */
 export class MirrorWorker {
@@ -188,7 +188,7 @@ export class MirrorWorker {
 }
 
 /** The outcome of a mark. */
-export type Settled =
+export type MarkOutcome =
   /** The mirror has done it, or there is nothing left to do of it. */
   | { readonly kind: "ok" }
   /** The mirror has a user of that address that is not ours, which is left alone. */
@@ -234,7 +234,7 @@ export class MirrorSettling {
    *
    * @throws {Error} when the store fails; the mark stays
    */
-  async settle(place: MirroredPlace): Promise<Settled> {
+  async settle(place: MirroredPlace): Promise<MarkOutcome> {
     const id = markId(place);
     const before = this.#turns.get(id) ?? Promise.resolve();
     const settled = before.then(() => this.#settle(place));
@@ -247,8 +247,8 @@ export class MirrorSettling {
     }
   }
 
-  async #settle(place: MirroredPlace): Promise<Settled> {
-    let last: Settled = { kind: "nothing" };
+  async #settle(place: MirroredPlace): Promise<MarkOutcome> {
+    let last: MarkOutcome = { kind: "nothing" };
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const mark = await readMark(this.#parts.store, place);
       if (mark === undefined) return last;
@@ -270,14 +270,14 @@ export class MirrorSettling {
     return { kind: "failed", reason, isRefused: false };
   }
 
-  async #remove(subject: string): Promise<Settled> {
+  async #remove(subject: string): Promise<MarkOutcome> {
     const outcome = await this.#mirror.remove(subject);
     return outcome.kind === "ok" || outcome.kind === "not_found"
       ? { kind: "ok" }
       : failed(outcome);
   }
 
-  async #change(mark: MirrorMark): Promise<Settled | undefined> {
+  async #change(mark: MirrorMark): Promise<MarkOutcome | undefined> {
     const { repositories, store } = this.#parts;
     const known = await readSubject(store, mark);
     if (known !== undefined) return await this.#update(mark, known);
@@ -308,7 +308,7 @@ export class MirrorSettling {
   async #update(
     mark: MirrorMark,
     known: StoredRecord,
-  ): Promise<Settled | undefined> {
+  ): Promise<MarkOutcome | undefined> {
     const { repositories } = this.#parts;
     const user = await repositories.users.get(mark.tenantId, mark.userId);
     const fields = mark.work.kind === "change" ? mark.work.fields : [];
@@ -330,7 +330,10 @@ export class MirrorSettling {
    * Keeps the subject of a user that was added. Its mark is written in the same
    * commit, so that a removal of the user at this moment conflicts and sees it.
    */
-  async #keep(sent: MirrorMark, subject: string): Promise<Settled | undefined> {
+  async #keep(
+    sent: MirrorMark,
+    subject: string,
+  ): Promise<MarkOutcome | undefined> {
     const { repositories, store } = this.#parts;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const previous = await readMark(store, sent);
@@ -360,7 +363,7 @@ export class MirrorSettling {
 
 function failed(
   outcome: Exclude<MirrorOutcome, { readonly kind: "ok" }>,
-): Settled {
+): MarkOutcome {
   const reason = "reason" in outcome ? outcome.reason : outcome.kind;
   const isRefused = outcome.kind !== "unavailable";
   return { kind: "failed", reason, isRefused };

@@ -131,15 +131,15 @@ async function factsOf(task: Task, engine: Engine): Promise<ExplainFacts> {
   const verdict = judgeDependencies(task, states);
   const seen = engine.liveness.of({ tenantId, workerId });
   const ahead = await aheadOf(task, engine);
-  const nextSlotMs = worker === undefined
+  const nextStartMs = worker === undefined
     ? undefined
-    : engine.claims.nextSlotMs(worker, task.group);
+    : engine.claims.nextStartMs(worker, task.group);
   return {
     nowMs: clock.nowMs(),
     worker,
     ...(seen === undefined ? {} : { workerSeenAtMs: seen.lastSeenAtMs }),
     running,
-    nextSlotMs,
+    nextStartMs,
     waitsFor: verdict.kind === "waits" ? verdict.for : [],
     ...(concurrency === null ? {} : { planConcurrency: concurrency }),
     ahead,

@@ -22,8 +22,8 @@ import {
   subjectRemoval,
 } from "../../engine/mirroring/mirror_mark.ts";
 import type {
+  MarkOutcome,
   MirrorSettling,
-  Settled,
 } from "../../engine/mirroring/mirror_worker.ts";
 import { auditWrite } from "../../engine/record_writes.ts";
 
@@ -149,7 +149,7 @@ export class UserMirroring {
 
   async #told(
     { tenantId, userId }: MirroredPlace,
-    settled: Settled,
+    settled: MarkOutcome,
   ): Promise<MirrorState | undefined> {
     switch (settled.kind) {
       case "ok":
