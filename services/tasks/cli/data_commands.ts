@@ -88,7 +88,7 @@ export interface DataCommandOptions {
 }
 
 /** Options of {@linkcode runCheck}. */
-export interface CheckOptions extends DataCommandOptions {
+export interface RunCheckOptions extends DataCommandOptions {
   /** Tells when it is time to say how far it has come. */
   readonly clock: Pick<Clock, "nowMs">;
   /** Opens the master keys of the service that has a data folder; makes none. */
@@ -146,7 +146,7 @@ function* tellKept({ files, logReason }: Quarantined): Generator<string> {
 /** Runs `tasks check`; returns the exit code. */
 export async function runCheck(
   args: readonly string[],
-  { io, dataDir, clock, openKeys }: CheckOptions,
+  { io, dataDir, clock, openKeys }: RunCheckOptions,
 ): Promise<number> {
   const read = readCommand(FLAGS, { args, io, command: CHECK });
   if (read.kind === "done") return read.exitCode;

@@ -71,7 +71,7 @@ export type SecretsRequestOutcome =
   };
 
 /** What is wrong with a text. */
-export interface Fault {
+export interface SecretFault {
   /** What kind of thing is wrong. */
   readonly code: SecretProblem["code"];
   /** What is wrong, to follow "Cannot …:"; holds nothing of the text. */
@@ -88,7 +88,7 @@ export const MAX_LABEL_CHARS = 100;
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** What keeps a value from being a secret; `undefined` when nothing does. */
-export function secretValueFault(input: unknown): Fault | undefined {
+export function secretValueFault(input: unknown): SecretFault | undefined {
   if (typeof input !== "string") {
     return { code: "wrong_type", state: "the value is no string" };
   }
@@ -109,7 +109,7 @@ export function secretValueFault(input: unknown): Fault | undefined {
  * What keeps a text from being the name of a credential, which is for people;
  * `undefined` when nothing does. Spaces around it don't count.
  */
-export function labelFault(input: unknown): Fault | undefined {
+export function labelFault(input: unknown): SecretFault | undefined {
   if (typeof input !== "string") {
     return { code: "wrong_type", state: "the name is no string" };
   }

@@ -7,9 +7,9 @@
 import { nearest } from "../../shared/did_you_mean.ts";
 import { quote } from "../../shared/quote.ts";
 import {
-  type Fault,
   labelFault,
   type NamedSecret,
+  type SecretFault,
   type SecretProblem,
   type SecretsRequest,
   type SecretsRequestOutcome,
@@ -302,7 +302,7 @@ class RequestReader {
     );
   }
 
-  #addFault(pointer: string, fault: Fault | undefined): void {
+  #addFault(pointer: string, fault: SecretFault | undefined): void {
     if (fault !== undefined) this.#add(pointer, fault.code, fault.state);
   }
 
