@@ -1,6 +1,6 @@
 /**
- * What is done with memories: taking them in, storing, finding and restoring
- * them.
+ * What runs over the relayer's data, as the settings name it: models, access with its
+ * limits, and the work on memories.
  *
  * @module
  */

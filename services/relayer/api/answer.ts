@@ -172,7 +172,10 @@ export interface FailureContext {
 /** When to try again by default. */
 const DEFAULT_RETRY_MS = 5_000;
 
-/** The answer to a request whose route threw. */
+/**
+ * The answer to a request whose route threw: nothing of the error's content, and a
+ * number to find it in the log by.
+ */
 export function failureAnswer(
   error: unknown,
   context: RouteFailureContext,

@@ -79,7 +79,11 @@ const MAX_AGE_SECONDS = 7_200;
 /** Header fields by name. */
 type Fields = Readonly<Record<string, string>>;
 
-/** Header fields that every answer has for the origin that asks. */
+/**
+ * Header fields that every answer has for the origin that asks (Fetch standard, CORS
+ * protocol). Requests carry signatures and no cookies, so a page can do nothing with
+ * them that it could not do from elsewhere.
+ */
 function corsHeaders(
   headers: HttpHeaders,
   origins: readonly string[],

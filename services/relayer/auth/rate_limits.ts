@@ -78,7 +78,10 @@ export function waitSeconds(
   return enough;
 }
 
-/** Points of calls by method and path; all others cost 1. */
+/**
+ * Points of calls by method and path; all others cost 1. Calls that make other
+ * services work cost more.
+ */
 const WEIGHTS: ReadonlyMap<string, number> = new Map([
   ["POST /api/analyze", 5],
   ["POST /api/remember", 5],

@@ -30,8 +30,14 @@ const SMALL_ORDER_YS: ReadonlySet<bigint> = new Set([
 ]);
 
 /**
- * Tells whether a key of 32 bytes is such a point, in whatever way it is
- * written: with either sign, and with y as it is or with the prime added.
+ * Tells whether everybody can sign under a public key of 32 bytes: points of the
+ * curve whose order divides 8. A signature check multiplies the key by a hash, and
+ * with these there are at most eight results, so a signature can be guessed; for the
+ * neutral point one and the same is good for everything. Such a key, once registered
+ * for an account, would let everybody in.
+ *
+ * The key is recognized in whatever way it is written: with either sign, and with y
+ * as it is or with the prime added.
  */
 export function isSmallOrderKey(bytes: Uint8Array): boolean {
   let y = 0n;
@@ -135,7 +141,13 @@ export interface SignedParts extends CanonicalParts {
   readonly accountId: string;
 }
 
-/** The text of a request with its six fields. */
+/**
+ * The text of a request that a client signs: six fields, joined with full stops.
+ *
+ * No two requests have the same text, though a path may hold full stops itself:
+ * what stands before the path holds no slash, and what stands after it has a
+ * fixed form that {@linkcode readSignedHead} checks.
+ */
 export function canonicalRequest(parts: SignedParts): string {
   const { timestamp, method, target, bodyDigest, nonce, accountId } = parts;
   return `${timestamp}.${method}.${target}.${bodyDigest}.${nonce}.${accountId}`;

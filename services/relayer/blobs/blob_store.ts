@@ -137,7 +137,11 @@ export interface BlobCatalog {
 
 const FORM = /^[A-Za-z0-9_-]{43}$/;
 
-/** The id of bytes: their SHA-256 as base64url without padding. */
+/**
+ * The id of a blob that is kept as a file: the SHA-256 of its bytes as base64url
+ * without padding, so that the same bytes are one blob, and a file that was changed
+ * is noticed.
+ */
 export function blobIdOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("base64url");
 }

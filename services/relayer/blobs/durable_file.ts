@@ -45,7 +45,10 @@ interface Folder {
   next: Promise<void> | undefined;
 }
 
-/** Syncs folders. */
+/**
+ * Makes the names in folders durable; calls that come while a sync is under way share
+ * the next one.
+ */
 export class FolderSync {
   readonly #folders = new Map<string, Folder>();
   readonly #sync: (path: string) => Promise<void>;

@@ -133,7 +133,10 @@ export async function pooled<Item, Result>(
   return results;
 }
 
-/** A computation in steps that ends with a `Result`. */
+/**
+ * A computation in short steps that ends with a `Result`: it can be run to its end at
+ * once, or in slices between which other work gets its turn.
+ */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
 /** Computes at once. */

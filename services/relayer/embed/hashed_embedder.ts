@@ -41,7 +41,11 @@ const CHARACTER_WEIGHT = 0.5;
 /** Words between two steps. */
 const WORDS_PER_STEP = 32;
 
-/** The features of a text, by name, with their weights; never empty. */
+/**
+ * The features of a text, by name, with their weights; never empty: words, pairs of
+ * words and pieces of words. The weights are part of the vectors: a change of them is
+ * another model.
+ */
 function* textFeatures(
   text: string,
 ): Steps<ReadonlyMap<string, number>> {

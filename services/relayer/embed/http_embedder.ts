@@ -165,7 +165,10 @@ interface Kept {
   readonly untilMs: number;
 }
 
-/** An embedder that remembers, in memory only. */
+/**
+ * An embedder that remembers, in memory only. It pays in front of an endpoint, where
+ * the same question asked again costs a round trip and money.
+ */
 export class CachedEmbedder implements Embedder {
   /** How wide the vectors are. */
   readonly width: number;

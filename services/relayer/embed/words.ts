@@ -90,7 +90,11 @@ const VOWEL = /[aeiouy]/;
 /** Letters that are doubled before an ending without being so in the word. */
 const DOUBLED = /([bdgmnprt])\1$/;
 
-/** The stem of a word in lower case; words of other letters stay. */
+/**
+ * The stem of a word in lower case, so that "move", "moves", "moved" and "moving" are
+ * one; words of other letters than English ones stay. It need not be a word; it only
+ * has to be the same.
+ */
 export function stem(word: string): string {
   if (!ENGLISH.test(word)) return word;
   const base = withoutTense(withoutPlural(word));

@@ -20,7 +20,10 @@ import { NO_ANSWER } from "./rule_answerer.ts";
 import { IMPORTANCE } from "./rule_extractor.ts";
 import { DistinctTexts } from "./sentences.ts";
 
-/** A fence of one prompt. */
+/**
+ * A fence around texts of others in a prompt. Its mark is drawn for each prompt, so
+ * that no text can close it and pass for an instruction.
+ */
 class CodeFence {
   readonly #mark: string;
 

@@ -78,9 +78,13 @@ const LOW: readonly RegExp[] = [
 ];
 
 /**
- * How much a sentence matters as a fact: 0.9 for who somebody is, 0.5 for what
- * somebody likes, has, plans or decided, 0.2 for what somebody did; `undefined`
- * when it is none.
+ * How much a sentence matters as a fact: 0.9 for who a person is, 0.5 for what a
+ * person likes, has, plans or decided, 0.2 for what a person did; `undefined` when it
+ * is not a fact.
+ *
+ * The rules tell lasting facts from small talk, for English. They look at words, not
+ * at meaning: they miss facts that are put in other words, and accept some sentences
+ * that are not facts.
  */
 function factImportance(sentence: string): number | undefined {
   const words = sentence.split(/\s+/).length;

@@ -173,7 +173,10 @@ export interface ClaimMakerOptions extends Pick<WorkOptions, "pausing"> {
 
 const DEFAULT_KEY_LIFE_MS = 24 * 3_600_000;
 
-/** What makes claims of a request's key; undefined when it has none. */
+/**
+ * Makes claims of a request's idempotency key, with which the same request is the
+ * same however often it comes; undefined when it has none.
+ */
 export async function claimMaker(
   owner: string,
   texts: readonly NewText[],

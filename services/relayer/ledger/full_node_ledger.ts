@@ -37,7 +37,10 @@ type JsonRpcCallOutcome =
   /** There is none; why, for a log. */
   | { readonly kind: "failed"; readonly reason: string };
 
-/** Calls a method. Never rejects. */
+/**
+ * Calls a method of another server's JSON-RPC, which ends within a time and with an
+ * answer of no more than so many bytes. Never rejects.
+ */
 async function callJsonRpc(
   call: { readonly method: string; readonly params: readonly unknown[] },
   options: JsonRpcCallOptions,

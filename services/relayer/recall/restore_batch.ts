@@ -24,7 +24,11 @@ import type { ListedIndex } from "./memory_index.ts";
 
 const PAGE = 500;
 
-/** Which memories of an owner are superseded, and by which. */
+/**
+ * Which memories of an owner are superseded, and by which. A blob tells which memory
+ * its own supersedes, and nothing of those after it: that is known to the catalogue,
+ * to the row of the earlier one where it is left, and to the later ones.
+ */
 export class SupersededMemories {
   /** Noted of earlier memories: by which one each is superseded. */
   readonly #supersededBy = new Map<string, string>();

@@ -19,7 +19,7 @@ type ScanFunction = (
   ]
 ) => void;
 
-/** The two functions of the module; see the module's comment. */
+/** The two functions of the module; see {@linkcode compileRowScan}. */
 interface RowScan {
   /** Sums over all columns. */
   readonly dense: ScanFunction;
@@ -30,7 +30,21 @@ interface RowScan {
 /** Columns that one turn of the dense loop takes. */
 const DENSE_STEP = 32;
 
-/** Compiles the module over a memory of the caller's. */
+/**
+ * Compiles the inner loop of the search over a memory of the caller's, as a
+ * WebAssembly module that is put together here byte by byte: JavaScript has no SIMD,
+ * and the same scan takes seven times as long in it.
+ *
+ * The module has two functions of one shape, `(rows, count, query, out, length)`:
+ * `rows` is the address of `count` addresses of rows of signed bytes, and at `out`
+ * a 32-bit sum of products is written for each of them.
+ *
+ * - `dense`: the query is 16-bit numbers, `length` of them, a multiple of 32.
+ * - `sparse`: the query is pairs of 32-bit numbers, a column and its value, and
+ *   `length` is their size in bytes, above 0.
+ *
+ * See the WebAssembly core specification, sections 5.4 and 5.5.
+ */
 function compileRowScan(memory: WebAssembly.Memory): RowScan {
   const module = new WebAssembly.Module(moduleBytes());
   const instance = new WebAssembly.Instance(module, { env: { memory } });

@@ -1,5 +1,6 @@
 /**
- * What is in a blob, as bytes: JSON in UTF-8 with a version of its own.
+ * What is sealed, as bytes: the content of blobs, which is JSON in UTF-8 with a version
+ * of its own, and the entries of the index.
  *
  * @module
  */
@@ -121,7 +122,15 @@ const POSITION_BYTES = 2;
 const NUMBER_BYTES = 4;
 
 /**
- * Encodes an entry.
+ * Encodes an entry: a vector, what made it, and what a client says of a memory.
+ *
+ * The first byte tells the form, the next four (little endian, as all that
+ * follow) the vector's width, then come the length of the model's name (2 bytes)
+ * and the name in UTF-8. Form 1 has each number as a float of 32 bits; form 2
+ * has how many numbers are not 0 (4 bytes), their positions (2 bytes each) and then
+ * the numbers. Both give back every bit, so that a search after a restart finds
+ * exactly what it found before; the shorter one is used, and vectors made of words
+ * are mostly zeros. The rest is the metadata, JSON in UTF-8.
  *
  * @throws {RangeError} when the vector is too wide, or the model's name or the
  * metadata too long

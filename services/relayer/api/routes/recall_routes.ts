@@ -1,5 +1,5 @@
 /**
- * What recall finds, as clients see it.
+ * Memories are found by a text.
  *
  * @module
  */

@@ -116,7 +116,11 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
   ];
 }
 
-/** The routes; none when the ledger is somewhere else. */
+/**
+ * The ledger's reads over JSON-RPC, which released clients make before their first
+ * call; none when the ledger is somewhere else. Clients know the address from
+ * `/config`, some with a path of its own.
+ */
 export function rpcRoutes(
   { answerRpc }: RelayerParts,
 ): readonly OpenRoute[] {

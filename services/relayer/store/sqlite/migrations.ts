@@ -1,7 +1,7 @@
 /**
  * The first tables.
  *
- * Statuses of jobs are numbers as in `status_code.ts`: those below 3 are
+ * Statuses of jobs are numbers as in `job_rows.ts`: those below 3 are
  * unfinished. `change` is the number of a row's last change.
  *
  * @module
