@@ -11,6 +11,7 @@ import {
   type HistoryRecord,
   type HistoryType,
 } from "../../domain/history.ts";
+import type { HistoryPage, HistoryQuery } from "../../store/queries.ts";
 import type { Store } from "../../store/store.ts";
 import {
   ATTEMPT_LIST,
@@ -22,7 +23,7 @@ import {
 } from "./history_view.ts";
 import { seesPayloads } from "../../access/caller.ts";
 import { type Answer, json } from "../../http/answer.ts";
-import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { type Call, callerOf } from "../../http/call.ts";
 import {
   badCursor,
   type CursorScope,
@@ -32,7 +33,8 @@ import {
 } from "../../http/page.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { described } from "../../../shared/schema/schema.ts";
+import { described, type JsonObject } from "../../../shared/schema/schema.ts";
+import type { MaybePromise } from "../../../shared/settled.ts";
 import { choice } from "../../../shared/schema/values.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
@@ -150,10 +152,11 @@ export function taskHistoryRoute(parts: TasksParts): AnyRoute {
 }
 
 async function readHistory(
-  { engine, cursors }: TasksParts,
+  parts: TasksParts,
   call: HistoryCall,
 ): Promise<Answer> {
-  const { type: types, run, order, limit, cursor, proof } = call.query;
+  const { engine } = parts;
+  const { type: types, run, proof } = call.query;
   const payloads = seesPayloads(callerOf(call));
   const task = await findTask(call, engine.parts);
   if (task === undefined) return noTask();
@@ -163,16 +166,41 @@ async function readHistory(
         "see",
     });
   }
-  const { id: tenantId } = tenantOf(call);
-  const scope: CursorScope = {
-    tenantId,
-    filter: filterTextOf({
+  return await answerPage(parts, call, {
+    task,
+    filter: {
       list: "history",
       task: task.id,
       types: types ?? null,
       run: run ?? null,
-      order,
-    }),
+    },
+    types,
+    run,
+    view: ({ records }) =>
+      records.map((record) => viewRecord(record, { payloads, isProof: proof })),
+  });
+}
+
+interface PageOptions {
+  readonly task: Task;
+  /** What a cursor of the list is bound to, beside the order. */
+  readonly filter: JsonObject & { readonly list: "history" | "attempts" };
+  readonly types: HistoryQuery["types"];
+  readonly run?: number | undefined;
+  readonly view: (page: HistoryPage) => MaybePromise<readonly unknown[]>;
+}
+
+/** Answers with a page that is made of records of a task's history. */
+async function answerPage(
+  { engine, cursors }: TasksParts,
+  call: AttemptsCall | HistoryCall,
+  { task, filter, types, run, view }: PageOptions,
+): Promise<Answer> {
+  const { order, limit, cursor } = call.query;
+  const { tenantId, id: taskId } = task;
+  const scope: CursorScope = {
+    tenantId,
+    filter: filterTextOf({ ...filter, order }),
   };
   const opened = cursor === undefined ? undefined : cursors.open(scope, cursor);
   const position = opened?.kind === "ok" ? opened.position : undefined;
@@ -180,24 +208,20 @@ async function readHistory(
   if (cursor !== undefined && afterSeq === undefined) return badCursor();
   const page = await engine.parts.store.history({
     tenantId,
-    taskId: task.id,
-    order,
-    limit,
+    taskId,
     types,
     run,
+    order,
+    limit,
     afterSeq,
   });
+  const data = await view(page);
   const next = page.nextAfterSeq === undefined
     ? undefined
     : cursors.seal(scope, page.nextAfterSeq);
-  const url = `${call.baseUrl}/v1/tasks/${task.id}/history`;
+  const url = `${call.baseUrl}/v1/tasks/${taskId}/${filter.list}`;
   return json(
-    {
-      data: page.records.map((record) =>
-        viewRecord(record, { payloads, isProof: proof })
-      ),
-      next: next ?? null,
-    },
+    { data, next: next ?? null },
     next === undefined ? {} : {
       headers: {
         link: nextPageLink({ url, rawQuery: call.rawQuery, cursor: next }),
@@ -235,55 +259,29 @@ export function taskAttemptsRoute(parts: TasksParts): AnyRoute {
 }
 
 async function listAttempts(
-  { engine, cursors }: TasksParts,
+  parts: TasksParts,
   call: AttemptsCall,
 ): Promise<Answer> {
-  const { order, limit, cursor } = call.query;
-  const { store } = engine.parts;
-  const task = await findTask(call, engine.parts);
+  const { store } = parts.engine.parts;
+  const task = await findTask(call, parts.engine.parts);
   if (task === undefined) return noTask();
-  const { id: tenantId } = tenantOf(call);
-  const scope: CursorScope = {
-    tenantId,
-    filter: filterTextOf({ list: "attempts", task: task.id, order }),
-  };
-  const opened = cursor === undefined ? undefined : cursors.open(scope, cursor);
-  const position = opened?.kind === "ok" ? opened.position : undefined;
-  const afterSeq = typeof position === "number" ? position : undefined;
-  if (cursor !== undefined && afterSeq === undefined) return badCursor();
-  const page = await store.history({
-    tenantId,
-    taskId: task.id,
+  return await answerPage(parts, call, {
+    task,
+    filter: { list: "attempts", task: task.id },
     types: ["started"],
-    order,
-    limit,
-    afterSeq,
-  });
-  const pairs = await attemptPairs(store, {
-    tenantId,
-    taskId: task.id,
-    starts: page.records,
-  });
-  const isAll = cursor === undefined && page.nextAfterSeq === undefined;
-  const running = isAll && pairs.length === 0 ? runningAttempt(task) : [];
-  const next = page.nextAfterSeq === undefined
-    ? undefined
-    : cursors.seal(scope, page.nextAfterSeq);
-  const url = `${call.baseUrl}/v1/tasks/${task.id}/attempts`;
-  return json(
-    {
-      data: [
-        ...running.map((start) => viewAttempt(start, undefined)),
-        ...pairs.map(({ start, end }) => viewAttempt(start, end)),
-      ],
-      next: next ?? null,
+    view: async ({ records, nextAfterSeq }) => {
+      const pairs = await attemptPairs(store, {
+        tenantId: task.tenantId,
+        taskId: task.id,
+        starts: records,
+      });
+      const isAll = call.query.cursor === undefined &&
+        nextAfterSeq === undefined;
+      return isAll && pairs.length === 0
+        ? runningAttempt(task).map((start) => viewAttempt(start, undefined))
+        : pairs.map(({ start, end }) => viewAttempt(start, end));
     },
-    next === undefined ? {} : {
-      headers: {
-        link: nextPageLink({ url, rawQuery: call.rawQuery, cursor: next }),
-      },
-    },
-  );
+  });
 }
 
 /**
