@@ -1,5 +1,5 @@
 /**
- * Background work that runs again and again, one run at a time.
+ * Work in the background: again and again, one run at a time, or once.
  *
  * @module
  */
@@ -178,6 +178,29 @@ export class Periodic {
       this.#runsAgain = false;
       this.wakeIn(Math.min(maxMs, firstMs * 2 ** this.#failures++));
     }
+  }
+}
+
+/** Work that runs in the background, once each, and is waited for at the end. */
+export class BackgroundWork {
+  readonly #onError: (error: unknown) => void;
+  readonly #running = new Set<Promise<void>>();
+
+  /** No work yet; \`onError\` receives the errors of work that fails. */
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
+
+  /** Starts work. */
+  run(work: () => Promise<unknown>): void {
+    const running: Promise<void> = work().then(() => {}, this.#onError)
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Waits until all work has ended, also work that is started meanwhile. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
   }
 }
 

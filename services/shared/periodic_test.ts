@@ -1,6 +1,11 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
-import { pause, Periodic, type PeriodicOptions } from "./periodic.ts";
+import {
+  BackgroundWork,
+  pause,
+  Periodic,
+  type PeriodicOptions,
+} from "./periodic.ts";
 
 /** Work whose runs end when the test says so. */
 function openWork(options: Partial<PeriodicOptions> = {}) {
@@ -232,6 +237,24 @@ Deno.test("Periodic refuses an interval that is not above 0", () => {
       "Cannot repeat work",
     );
   }
+});
+
+Deno.test("BackgroundWork.settled() waits for all work, and errors are reported", async () => {
+  const errors: unknown[] = [];
+  const work = new BackgroundWork((error) => errors.push(error));
+  const first = Promise.withResolvers<void>();
+  let isSettled = false;
+  work.run(async () => {
+    await first.promise;
+    work.run(() => Promise.reject(new Error("second")));
+  });
+  const settled = work.settled().then(() => isSettled = true);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assertEquals(isSettled, false);
+  first.resolve();
+  await settled;
+  assertEquals(errors.map(String), ["Error: second"]);
+  await work.settled();
 });
 
 Deno.test("pause() ends after its time or by the signal, and leaves no timer behind", async () => {

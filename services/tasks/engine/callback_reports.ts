@@ -11,7 +11,7 @@
  * @module
  */
 
-import { pause, Periodic } from "../../shared/periodic.ts";
+import { BackgroundWork, pause, Periodic } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { HistoryDraft, HistoryType } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
@@ -46,7 +46,7 @@ export class CallbackReports {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
   readonly #periodic: Periodic;
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #reports: BackgroundWork;
   /** The service's own tenants that have calls, as far as is known. */
   readonly #callers = new Set<string>();
   /** The last tenant whose calls of earlier starts were reported. */
@@ -57,16 +57,18 @@ export class CallbackReports {
   constructor(parts: EngineParts, changes: TaskChanges) {
     this.#parts = parts;
     this.#changes = changes;
+    const onError = (error: unknown): void => {
+      parts.logger.error(
+        "Cannot look for calls back that were not noted: the store failed",
+        { error: String(error) },
+      );
+    };
+    this.#reports = new BackgroundWork(onError);
     this.#periodic = new Periodic({
       clock: parts.clock,
       intervalMs: INTERVAL_MS,
       run: () => this.#catchUpAll(),
-      onError: (error) => {
-        parts.logger.error(
-          "Cannot look for calls back that were not noted: the store failed",
-          { error: String(error) },
-        );
-      },
+      onError,
     });
     changes.onChange(({ next }) => this.#heard(next));
   }
@@ -80,7 +82,7 @@ export class CallbackReports {
   /** Ends, after what is being written. */
   async stop(): Promise<void> {
     await this.#periodic.stop();
-    while (this.#running.size > 0) await Promise.all(this.#running);
+    await this.#reports.settled();
   }
 
   get #isStopped(): boolean {
@@ -91,7 +93,7 @@ export class CallbackReports {
     if (next === undefined) return;
     if (tenantOfInternal(next.tenantId) === undefined) return;
     this.#callers.add(next.tenantId);
-    if (isEndedCall(next)) this.#track(this.#report(next));
+    if (isEndedCall(next)) this.#reports.run(() => this.#report(next));
   }
 
   async #catchUpAll(): Promise<void> {
@@ -222,12 +224,6 @@ export class CallbackReports {
     // Only the engine writes records, and it writes drafts.
     const { http } = JSON.parse(last.text) as HistoryDraft;
     return http;
-  }
-
-  #track(work: Promise<unknown>): void {
-    const running: Promise<unknown> = work
-      .finally(() => this.#running.delete(running));
-    this.#running.add(running);
   }
 
   #pause(delayMs: number): Promise<void> {

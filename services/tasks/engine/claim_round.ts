@@ -8,6 +8,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { Logger } from "../../shared/logger.ts";
+import { BackgroundWork } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR, type WorkerDefinition } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
@@ -242,7 +243,7 @@ export class UndeliveredTasks {
     readonly changes: TaskChanges;
     readonly logger: Logger;
   };
-  readonly #releasing = new Set<Promise<void>>();
+  readonly #releasing: BackgroundWork;
   #uncertain: readonly Start[] = [];
 
   /** Nothing is to be returned yet. */
@@ -250,6 +251,12 @@ export class UndeliveredTasks {
     options: { readonly changes: TaskChanges; readonly logger: Logger },
   ) {
     this.#options = options;
+    this.#releasing = new BackgroundWork((error) => {
+      // Their leases end by themselves.
+      options.logger.warn("Cannot give tasks back: the store failed", {
+        error: String(error),
+      });
+    });
   }
 
   /** Whether there are starts that may or may not have been applied. */
@@ -289,7 +296,7 @@ export class UndeliveredTasks {
 
   /** Releases tasks whose waiter has gone, in the background. */
   release(grants: readonly Grant[]): void {
-    const { changes, logger } = this.#options;
+    const { changes } = this.#options;
     const requests = grants.flatMap(({ task }): EventRequest[] =>
       task.attempt === undefined ? [] : [{
         tenantId: task.tenantId,
@@ -302,17 +309,11 @@ export class UndeliveredTasks {
         actor: SYSTEM_ACTOR,
       }]
     );
-    const releasing = changes.applyAll(requests).then(() => {}, (error) => {
-      // Their leases end by themselves.
-      logger.warn("Cannot give tasks back: the store failed", {
-        error: String(error),
-      });
-    }).finally(() => this.#releasing.delete(releasing));
-    this.#releasing.add(releasing);
+    this.#releasing.run(() => changes.applyAll(requests));
   }
 
   /** Waits until all releases are written. */
   async settled(): Promise<void> {
-    while (this.#releasing.size > 0) await Promise.all(this.#releasing);
+    await this.#releasing.settled();
   }
 }

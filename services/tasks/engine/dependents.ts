@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BackgroundWork } from "../../shared/periodic.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { TaskEvent } from "../domain/task_event.ts";
@@ -21,7 +22,7 @@ const PAGE = 100;
 export class Dependents {
   readonly #parts: EngineParts;
   readonly #changes: TaskChanges;
-  readonly #running = new Set<Promise<void>>();
+  readonly #work: BackgroundWork;
   /** Tenants with blocked tasks, as far as is known: most have none to look for. */
   readonly #census = new BlockedCensus();
   /**
@@ -35,6 +36,13 @@ export class Dependents {
   constructor(parts: EngineParts, changes: TaskChanges) {
     this.#parts = parts;
     this.#changes = changes;
+    this.#work = new BackgroundWork((error) => {
+      parts.logger.error(
+        "Cannot unblock dependent tasks: the store failed; " +
+          "the reconciler tries again",
+        { error: String(error) },
+      );
+    });
     changes.onChange(({ previous, next }) => this.#heard(previous, next));
   }
 
@@ -49,7 +57,7 @@ export class Dependents {
   /** Stops, after the work under way. The reconciler finds the rest. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    while (this.#running.size > 0) await Promise.all(this.#running);
+    await this.#work.settled();
   }
 
   /**
@@ -100,7 +108,7 @@ export class Dependents {
       // paused or had others.
       const isNews = previous?.status !== "blocked" ||
         !hasSameDependencies(previous, next);
-      if (isNews) this.#run(() => this.judge(next));
+      if (isNews) this.#work.run(() => this.judge(next));
       return;
     }
     const task = next ?? previous;
@@ -112,7 +120,7 @@ export class Dependents {
     const ended = this.#ended.get(tenantId);
     if (ended !== undefined) return void ended.push(id);
     this.#ended.set(tenantId, [id]);
-    this.#run(() => this.#settle(tenantId));
+    this.#work.run(() => this.#settle(tenantId));
   }
 
   /** Handles tasks together that ended in one commit. */
@@ -136,17 +144,6 @@ export class Dependents {
       afterId = ids.at(-1);
       if (ids.length < PAGE) return;
     }
-  }
-
-  #run(work: () => Promise<unknown>): void {
-    const running: Promise<void> = work().then(() => {}, (error: unknown) => {
-      this.#parts.logger.error(
-        "Cannot unblock dependent tasks: the store failed; " +
-          "the reconciler tries again",
-        { error: String(error) },
-      );
-    }).finally(() => this.#running.delete(running));
-    this.#running.add(running);
   }
 }
 

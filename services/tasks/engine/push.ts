@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Periodic } from "../../shared/periodic.ts";
+import { BackgroundWork, Periodic } from "../../shared/periodic.ts";
 import { waitAtMost } from "../../shared/settled.ts";
 import type { TaskChange, TaskChanges } from "./changes.ts";
 import type { Claims } from "./claims.ts";
@@ -37,7 +37,7 @@ export class Push {
   readonly #options: PushOptions;
   readonly #permits: PushPermits;
   readonly #waiters = new Map<string, PushWaiter>();
-  readonly #running = new Set<Promise<void>>();
+  readonly #work: BackgroundWork;
   readonly #periodic: Periodic;
   #isStopped = false;
   #after: WorkerName | undefined;
@@ -46,11 +46,19 @@ export class Push {
   constructor(options: PushOptions) {
     this.#options = options;
     this.#permits = new PushPermits(options.maxInFlight);
+    const { clock, logger } = options.parts;
+    const onError = (error: unknown): void => {
+      logger.error(
+        "Cannot look for the tasks of push workers: the store failed",
+        { error: String(error) },
+      );
+    };
+    this.#work = new BackgroundWork(onError);
     this.#periodic = new Periodic({
-      clock: options.parts.clock,
+      clock,
       intervalMs: LOOK_AGAIN_MS,
       run: () => this.#look(),
-      onError: (error) => this.#report(error),
+      onError,
     });
     options.changes.onChange((change) => this.#onChange(change));
   }
@@ -74,12 +82,12 @@ export class Push {
       waiter.close();
       claims.remove(waiter.worker, waiter);
     }
-    await waitAtMost(this.#allEnded(), {
+    await waitAtMost(this.#work.settled(), {
       clock: parts.clock,
       timeoutMs: graceMs,
     });
     delivery.stop();
-    await this.#allEnded();
+    await this.#work.settled();
     await looking;
   }
 
@@ -95,7 +103,7 @@ export class Push {
     }
     if (placement?.rank === undefined) return;
     if (this.#waiters.has(workerKey(next))) return;
-    this.#background(() => this.#serve(next));
+    if (!this.#isStopped) this.#work.run(() => this.#serve(next));
   }
 
   /** Starts to wait for a worker's tasks, if the service is to call it. */
@@ -110,9 +118,9 @@ export class Push {
       worker: { tenantId: of.tenantId, workerId: of.workerId },
       permits: this.#permits,
       deliver: (grant) => {
-        const running = delivery.deliver(grant);
-        this.#running.add(running);
-        return running.finally(() => this.#running.delete(running));
+        const delivering = delivery.deliver(grant);
+        this.#work.run(() => delivering);
+        return delivering;
       },
       onRelease: () => this.#onRelease(),
     });
@@ -145,25 +153,6 @@ export class Push {
     for (const worker of found) {
       if (!this.#waiters.has(workerKey(worker))) await this.#serve(worker);
     }
-  }
-
-  #background(work: () => Promise<void>): void {
-    if (this.#isStopped) return;
-    const running: Promise<void> = work()
-      .catch((error: unknown) => this.#report(error))
-      .finally(() => this.#running.delete(running));
-    this.#running.add(running);
-  }
-
-  #report(error: unknown): void {
-    this.#options.parts.logger.error(
-      "Cannot look for the tasks of push workers: the store failed",
-      { error: String(error) },
-    );
-  }
-
-  async #allEnded(): Promise<void> {
-    while (this.#running.size > 0) await Promise.allSettled(this.#running);
   }
 }
 
