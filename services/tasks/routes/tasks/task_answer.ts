@@ -135,3 +135,14 @@ export function wrongState(
     extensions: { state: task.status },
   });
 }
+
+/** How often a request is tried again when its task changes meanwhile. */
+export const MAX_CHANGE_TRIES = 20;
+
+/** The problem of a task that changed each time it was tried. */
+export function changesTooFast(verb: "change" | "remove"): ProblemAnswer {
+  return problem("overloaded", {
+    detail: `Cannot ${verb} task: it changes too fast`,
+    retryAfterMs: 1_000,
+  });
+}

@@ -8,7 +8,9 @@ import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
 import { TASK } from "./task_schema.ts";
 import {
   changeCondition,
+  changesTooFast,
   findTask,
+  MAX_CHANGE_TRIES,
   noTask,
   readCondition,
   TASK_PARAMS,
@@ -61,9 +63,6 @@ export function readTaskRoute({ engine }: TasksParts): AnyRoute {
   });
 }
 
-/** How often it is tried again when the task changes meanwhile. */
-const MAX_TRIES = 20;
-
 /** Makes the route. */
 export function removeTaskRoute({ engine }: TasksParts): AnyRoute {
   return defineRoute({
@@ -88,7 +87,7 @@ async function answerRemoval(
   engine: Engine,
   call: CallContext,
 ): Promise<Answer> {
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_CHANGE_TRIES; tries++) {
     const task = await findTask(call, engine.parts);
     if (task === undefined) return noTask();
     const refusal = changeCondition(call, task);
@@ -99,10 +98,7 @@ async function answerRemoval(
     });
     if (isRemoved) return empty();
   }
-  return problem("overloaded", {
-    detail: "Cannot remove task: it changes too fast",
-    retryAfterMs: 1_000,
-  });
+  return changesTooFast("remove");
 }
 
 const REASON = object({
@@ -279,9 +275,6 @@ function conflictProblem(
         retryAfterMs: 1_000,
       });
     default:
-      return problem("overloaded", {
-        detail: "Cannot change task: it changes too fast",
-        retryAfterMs: 1_000,
-      });
+      return changesTooFast("change");
   }
 }

@@ -10,23 +10,22 @@ import type { Task } from "../../domain/task.ts";
 import { foldFor } from "../../engine/event_plan.ts";
 import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf, tenantOf } from "../../http/call.ts";
-import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { asGiven } from "../../../shared/schema/composite.ts";
 import { planEvents, PLANNED_RECORDS } from "../../engine/owner_actions.ts";
 import { reviseTask, type Revision } from "./revision.ts";
 import {
   changeCondition,
+  changesTooFast,
   findTask,
+  MAX_CHANGE_TRIES,
   noTask,
   TASK_PARAMS,
   taskAnswer,
   wrongState,
 } from "./task_answer.ts";
 import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
-
-/** How often it is tried again when the task changes meanwhile. */
-const MAX_TRIES = 20;
 
 const DESCRIPTION =
   "What is given is changed, what is not stays, null resets " +
@@ -94,7 +93,7 @@ async function updateTask(
   const name = `${tenantOf(call).id}\n${call.params.id ?? ""}`;
   const lock = await parts.locks.acquire([name], call);
   // Without a lock the client has gone away, or too many others wait.
-  if (lock.kind !== "ok") return tooFast();
+  if (lock.kind !== "ok") return changesTooFast("change");
   try {
     return await updateWhileLocked(parts, { call, isPatch });
   } finally {
@@ -110,7 +109,7 @@ async function updateWhileLocked(
   },
 ): Promise<Answer> {
   const caller = callerOf(call);
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_CHANGE_TRIES; tries++) {
     const task = await findTask(call, parts.engine.parts);
     if (task === undefined) return noTask();
     const refusal = changeCondition(call, task);
@@ -127,14 +126,7 @@ async function updateWhileLocked(
     const answer = await apply(parts, { call, task, revision });
     if (answer !== undefined) return answer;
   }
-  return tooFast();
-}
-
-function tooFast(): ProblemAnswer {
-  return problem("overloaded", {
-    detail: "Cannot change task: it changes too fast",
-    retryAfterMs: 1_000,
-  });
+  return changesTooFast("change");
 }
 
 /** Undefined when the task or its worker has changed meanwhile. */
