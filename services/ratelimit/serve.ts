@@ -4,7 +4,12 @@
  * @module
  */
 
-import { type Clock, steadyClock, type Timer } from "../shared/clock.ts";
+import {
+  type Clock,
+  repeatEvery,
+  steadyClock,
+  type Timer,
+} from "../shared/clock.ts";
 import { H2GrpcServer } from "../shared/grpc/h2_server.ts";
 import { HealthBoard, healthMethods } from "../shared/grpc/health.ts";
 import type { GrpcAddress } from "../shared/grpc/method.ts";
@@ -12,7 +17,6 @@ import { BodyBudget } from "../shared/http/body.ts";
 import { HttpServer } from "../shared/http/server.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
-import { repeatEvery } from "../shared/repeat.ts";
 import { Slices } from "../shared/slices.ts";
 import type { Part, StopOutcome } from "../shared/stopper.ts";
 import { DecisionEndpoint } from "./api/decision_endpoint.ts";

@@ -20,7 +20,7 @@
 /** Work that can be interrupted. */
 export interface Pausing {
   /**
-   * Gives way when it is time to. To be called between slices of long work,
+   * Yields when the slice is over. To be called between slices of long work,
    * after about a millisecond of it or less, and before heavy work that follows
    * a wait; a call that does not yield costs next to nothing.
    *

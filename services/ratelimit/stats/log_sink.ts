@@ -4,9 +4,8 @@
  * @module
  */
 
-import type { Clock, Timer } from "../../shared/clock.ts";
+import { type Clock, repeatEvery, type Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { repeatEvery } from "../../shared/repeat.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { StatsRegistry } from "./registry.ts";
 import type { TimerIntervalValues } from "./stat_cell.ts";

@@ -7,9 +7,8 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import type { Clock, Timer } from "../../shared/clock.ts";
+import { type Clock, repeatEvery, type Timer } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { repeatEvery } from "../../shared/repeat.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { StatsRegistry } from "./registry.ts";
 import type { StatChange, StatsReader } from "./stats_reader.ts";

@@ -6,9 +6,8 @@
  */
 
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, repeatEvery, systemClock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import { repeatEvery } from "../repeat.ts";
 import { describeError } from "../settled.ts";
 import type { GrpcAddress } from "./method.ts";
 
