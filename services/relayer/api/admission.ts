@@ -1,5 +1,5 @@
 /**
- * Who is let in to a route: signatures, owners' tokens and points.
+ * Admits calls to routes: checks signatures and owners' tokens, charges points.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What was let in is not let in again: a set of what was seen, for as long as the
- * same request could come once more.
+ * Protects against replays: remembers the nonces of requests that were let in for
+ * as long as the same request could come once more.
  *
  * @module
  */

@@ -19,9 +19,9 @@ import {
   finish,
   finishInSlices,
   type Steps,
+  type WorkOptions,
 } from "../concurrency/bounded_work.ts";
 import type { Embedder, EmbedOutcome } from "./embedder.ts";
-import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import {
   isStopWord,
   stem,

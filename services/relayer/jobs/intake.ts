@@ -1,5 +1,5 @@
 /**
- * Where texts come in, and where one hears what became of them, as ports.
+ * Accepting texts, and waiting for the jobs that they become, as ports.
  *
  * @module
  */

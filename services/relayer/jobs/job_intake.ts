@@ -1,5 +1,5 @@
 /**
- * Takes texts in: seals them, then puts them on disk, then says so.
+ * Accepts texts: seals them, writes their jobs to disk, then answers.
  *
  * @module
  */

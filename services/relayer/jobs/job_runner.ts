@@ -1,5 +1,5 @@
 /**
- * Does jobs as they come, some at a time, until each is done or given up.
+ * Runs jobs as they fall due, some at a time, until each is done or given up.
  *
  * @module
  */

@@ -4,11 +4,14 @@
  * @module
  */
 
-import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobStore } from "../blobs/blob_store.ts";
-import { finishInSlices, pooled } from "../concurrency/bounded_work.ts";
+import {
+  finishInSlices,
+  pooled,
+  type WorkOptions,
+} from "../concurrency/bounded_work.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import type { MemoryRow, NewMemory } from "../store/rows.ts";

@@ -6,11 +6,10 @@
  * @module
  */
 
-import type { WorkOptions } from "../concurrency/bounded_work.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 import type { BlobCatalog } from "../blobs/blob_store.ts";
-import { boundedWork } from "../concurrency/bounded_work.ts";
+import { boundedWork, type WorkOptions } from "../concurrency/bounded_work.ts";
 import { StoreBusyError } from "../store/store.ts";
 import { type MissingBlob, missingBlobs } from "./lost_memories.ts";
 import {

@@ -1,5 +1,5 @@
 /**
- * Whether what is written is kept: known from what failed last, and from tries
+ * Whether the storage takes writes: known from what failed last, and from tries
  * after that.
  *
  * @module

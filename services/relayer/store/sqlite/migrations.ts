@@ -1,5 +1,5 @@
 /**
- * The first tables.
+ * The tables of the relayer's database, and how they came to be.
  *
  * Statuses of jobs are numbers as in `job_rows.ts`: those below 3 are
  * unfinished. `change` is the number of a row's last change.

@@ -1,10 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { withStore } from "../sqlite/testing/open_store.ts";
+import { openSubject, withStore } from "../sqlite/testing/open_store.ts";
 import type { Change } from "../store.ts";
 import { conflictingStore } from "./conflicting_store.ts";
 import { ALICE, sampleJob } from "./sample_rows.ts";
 import { storeConformance } from "./store_conformance.ts";
-import { openSubject } from "../sqlite/testing/open_store.ts";
 
 storeConformance("undisturbed conflicting", async () => {
   const subject = await openSubject();
