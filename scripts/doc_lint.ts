@@ -12,6 +12,15 @@ import { tell } from "./terminal.ts";
 /** The rooms whose exports others call. */
 const FOLDERS: readonly string[] = ["proto", "scripts", "sdk", "services"];
 
+/** Rooms that are not published: their readers have the whole source. */
+const INTERNAL = /^(?:scripts|services)\//;
+
+/**
+ * A type that only its own file names needs no export there. In the SDK it does,
+ * or readers of its documentation would not find it.
+ */
+const PRIVATE_TYPE = "error[private-type-ref]";
+
 if (import.meta.main) Deno.exit(await main());
 
 async function main(): Promise<number> {
@@ -47,7 +56,25 @@ async function lintDocs(
   files: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<number> {
-  return await runDeno(["doc", "--lint", "--no-lock", ...files], { env });
+  const isPublished = (file: string): boolean => !INTERNAL.test(file);
+  const args = ["doc", "--lint", "--no-lock"];
+  const code = await runDeno([...args, ...files.filter(isPublished)], { env });
+  const { stderr, success } = await new Deno.Command(Deno.execPath(), {
+    args: [...args, ...files.filter((file) => !isPublished(file))],
+    env: { ...env, NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).output();
+  const text = new TextDecoder().decode(stderr);
+  const faults = text.split(/^(?=error\[)/m).filter((fault) =>
+    fault.startsWith("error[")
+  );
+  const missing = faults.filter((fault) => !fault.startsWith(PRIVATE_TYPE));
+  for (const fault of missing) tell(fault.trimEnd());
+  if (!success && faults.length === 0) tell(text);
+  const isWell = success || faults.length > 0 && missing.length === 0;
+  return code === 0 && !isWell ? 1 : code;
 }
 
 async function findSources(root: URL, folder: string): Promise<string[]> {

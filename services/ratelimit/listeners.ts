@@ -11,7 +11,7 @@ import type { Logger } from "../shared/logger.ts";
 import type { Part } from "../shared/stopper.ts";
 
 /** What a listener is called and where its address comes from. */
-export interface ListenerNames {
+interface ListenerNames {
   /** Such as `gRPC`. */
   readonly what: string;
   /** Names of the settings. */

@@ -38,7 +38,7 @@ import type { StatsRegistry } from "./stats/registry.ts";
 import { createRuleStatsCache } from "./stats/stats.ts";
 
 /** What the service gets from the process it runs in. */
-export interface ServeOptions {
+interface ServeOptions {
   /** Keeps the counters. */
   readonly store: CounterStore;
   /** Keeps the statistics. */

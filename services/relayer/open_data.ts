@@ -64,7 +64,7 @@ export interface RelayerData {
 }
 
 /** What opening is done with. */
-export interface OpenDataTools {
+interface OpenDataTools {
   /** The time. */
   readonly clock: Clock;
   /** Hears of what goes wrong. */

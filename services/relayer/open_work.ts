@@ -44,7 +44,7 @@ import type { RelayerSettings } from "./settings.ts";
 import type { BlobContent } from "./vault/vault.ts";
 
 /** Models, or what stands in for them. */
-export interface Models {
+interface Models {
   /** Makes vectors. */
   readonly embedder: Embedder;
   /** Finds facts. */
@@ -116,7 +116,7 @@ export interface RelayerAccess {
 }
 
 /** What access is made of. */
-export interface OpenAccessTools {
+interface OpenAccessTools {
   /** Where accounts are, and what was written down before. */
   readonly data: Pick<RelayerData, "store" | "ledger" | "storage">;
   /** The time. */
@@ -199,7 +199,7 @@ export interface RelayerWork {
 }
 
 /** What it is made of. */
-export interface OpenWorkTools {
+interface OpenWorkTools {
   /** What is kept. */
   readonly data: RelayerData;
   /** What makes vectors. */

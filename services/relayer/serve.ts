@@ -30,7 +30,7 @@ import type { RelayerSettings } from "./settings.ts";
 import { steadyMs } from "./concurrency/bounded_work.ts";
 
 /** What the relayer gets from the process it runs in. */
-export interface ServeOptions {
+interface ServeOptions {
   /** The relayer's version, such as `1.2.3`. */
   readonly version: string;
   /** Gives random bytes fit for ids. */

@@ -59,7 +59,7 @@ export function steadyClock(clock: Clock): Clock {
 }
 
 /** Settings of {@linkcode repeatEvery}. */
-export interface RepeatOptions {
+interface RepeatOptions {
   /** Milliseconds between two calls. */
   readonly intervalMs: number;
   /** What is called; must not throw. */

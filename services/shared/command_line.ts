@@ -51,7 +51,7 @@ export function processIo(): CommandIo {
 }
 
 /** The outcome of reading a command line. */
-export type FlagsOutcome<T extends OptionTable> =
+type FlagsOutcome<T extends OptionTable> =
   | {
     readonly kind: "ok";
     /** Every value of the table. */
@@ -70,7 +70,7 @@ export type FlagsOutcome<T extends OptionTable> =
   };
 
 /** Options of {@linkcode parseFlags}. */
-export interface ParseFlagsOptions {
+interface ParseFlagsOptions {
   /**
    * How many arguments that are not flags are accepted; 0 catches stray words.
    *
@@ -238,7 +238,7 @@ const WRONG_ARGUMENTS = 2;
  * The arguments of a command, or the exit code when there is nothing left to
  * do.
  */
-export type ReadCommand<T extends OptionTable> =
+type ReadCommand<T extends OptionTable> =
   | {
     readonly kind: "ok";
     readonly values: OptionValues<T>;

@@ -8,7 +8,7 @@
 const MAX_WORD_LENGTH = 64;
 
 /** Options of {@linkcode nearest}. */
-export interface NearestOptions {
+interface NearestOptions {
   /**
    * Letters that may differ at most, whatever the length.
    *

@@ -95,7 +95,7 @@ export interface FairTurnsOptions {
 }
 
 /** A client that may leave while its work waits, such as a request. */
-export interface Leaver {
+interface Leaver {
   /** Calls `listener` when it leaves; the returned function ends that. */
   onGone(listener: () => void): () => void;
 }

@@ -12,7 +12,7 @@ import { isIP } from "node:net";
 import { quote } from "./quote.ts";
 
 /** An IP address. */
-export interface IpAddress {
+interface IpAddress {
   /** The version of the protocol. */
   readonly family: 4 | 6;
   /** All its bits as one number. */
@@ -26,7 +26,7 @@ export interface Network extends IpAddress {
 }
 
 /** The outcome of reading a network. */
-export type NetworkOutcome =
+type NetworkOutcome =
   | {
     readonly kind: "ok";
     /** The network. */

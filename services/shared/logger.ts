@@ -32,7 +32,7 @@ export interface Logger {
 export type LogFormat = "text" | "json";
 
 /** Options of {@linkcode createLogger}. */
-export interface CreateLoggerOptions {
+interface CreateLoggerOptions {
   /** Form of the lines. */
   readonly format: LogFormat;
   /** Lines that matter less are dropped. */

@@ -26,7 +26,7 @@ export interface MasterKey {
 }
 
 /** The outcome of reading master keys. */
-export type MasterKeysOutcome =
+type MasterKeysOutcome =
   | {
     readonly kind: "ok";
     /** The keys, at least one; the current one is the first. */

@@ -93,7 +93,7 @@ function escapeCell(text: string): string {
 }
 
 /** Options of {@linkcode flagsHelp}. */
-export interface FlagsHelpOptions {
+interface FlagsHelpOptions {
   /** How the program is called, such as `client [flags]`. */
   readonly usage: string;
   /**
@@ -155,7 +155,7 @@ export function flagName(name: string): string {
 }
 
 /** Options of {@linkcode helpEntry}. */
-export interface HelpEntryOptions {
+interface HelpEntryOptions {
   /**
    * Column at which the meaning begins, counted from 0.
    *

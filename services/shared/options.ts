@@ -52,7 +52,7 @@ export type OptionValues<T extends OptionTable> = {
 };
 
 /** What every kind of option takes. */
-export interface OptionDescription {
+interface OptionDescription {
   /**
    * Name of the variable of the environment.
    *
@@ -84,7 +84,7 @@ export interface OptionDescription {
 }
 
 /** Whether an option always has a value. */
-export interface Presence<D, R extends boolean> {
+interface Presence<D, R extends boolean> {
   /** The value when nothing is given. */
   readonly default?: D;
   /**
@@ -96,12 +96,12 @@ export interface Presence<D, R extends boolean> {
 }
 
 /** The value of an option of type `T` with that {@linkcode Presence}. */
-export type OptionValue<T, D, R extends boolean> = undefined extends D
+type OptionValue<T, D, R extends boolean> = undefined extends D
   ? R extends true ? T : T | undefined
   : T;
 
 /** The shape a text must have. */
-export interface TextForm {
+interface TextForm {
   /** Matches an accepted text; anchored, without the flag `g`. */
   readonly matches: RegExp;
   /** The form in words, such as `a host name`. */
@@ -109,7 +109,7 @@ export interface TextForm {
 }
 
 /** Bounds of a number, both allowed. */
-export interface NumberBounds {
+interface NumberBounds {
   /** Least value; no bound when left out. */
   readonly min?: number;
   /** Greatest value; no bound when left out. */
@@ -117,7 +117,7 @@ export interface NumberBounds {
 }
 
 /** Bounds of a duration as Go durations, both allowed. */
-export interface DurationBounds {
+interface DurationBounds {
   /**
    * Least duration.
    *
@@ -129,10 +129,10 @@ export interface DurationBounds {
 }
 
 /** Accepted words and what each stands for. */
-export type ChoiceValues = Readonly<Record<string, string>>;
+type ChoiceValues = Readonly<Record<string, string>>;
 
 /** A key and its value. */
-export type Pair = readonly [key: string, value: string];
+type Pair = readonly [key: string, value: string];
 
 const WHOLE_NUMBER = /^[+-]?(?:0|[1-9]\d*)$/;
 const DECIMAL_NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;

@@ -205,7 +205,7 @@ export class BackgroundWork {
 }
 
 /** Options of {@linkcode pause}. */
-export interface PauseOptions {
+interface PauseOptions {
   /** Measures the time. */
   readonly clock: Clock;
   /** Ends the wait early. */

@@ -12,7 +12,7 @@
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Options of {@linkcode quote}. */
-export interface QuoteOptions {
+interface QuoteOptions {
   /**
    * Most characters of the text that are shown; the number of the rest follows.
    *

@@ -21,7 +21,7 @@ import { quote } from "./quote.ts";
 export type ReadVariable = (name: string) => string | undefined;
 
 /** The outcome of reading settings. */
-export type SettingsOutcome<T extends OptionTable> =
+type SettingsOutcome<T extends OptionTable> =
   | {
     readonly kind: "ok";
     /** Every value of the table. */
@@ -70,7 +70,7 @@ export interface UnavailableSetting {
 }
 
 /** Options of {@linkcode readSettings}. */
-export interface ReadSettingsOptions {
+interface ReadSettingsOptions {
   /**
    * Variables that cannot be honoured and must not be ignored in silence.
    *
@@ -255,7 +255,7 @@ export interface AbsentPart {
 }
 
 /** What {@linkcode unknownSettings} looks at. */
-export interface UnknownSettingsOptions {
+interface UnknownSettingsOptions {
   /** Names of the variables that are set and can be seen. */
   readonly seen: readonly string[];
   /** All names that the program or a library of it reads. */

@@ -24,7 +24,7 @@ export async function settle<T>(
 }
 
 /** Options of {@linkcode waitAtMost}. */
-export interface WaitAtMostOptions {
+interface WaitAtMostOptions {
   /** Measures the time. */
   readonly clock: Clock;
   /** Milliseconds to wait. */

@@ -15,7 +15,7 @@ export interface SyncSink {
 }
 
 /** Options of {@linkcode stderrWriter}. */
-export interface StderrWriterOptions {
+interface StderrWriterOptions {
   /**
    * Where the bytes go.
    *

@@ -67,7 +67,7 @@ export interface StopperOptions {
 }
 
 /** Why a service stops. */
-export interface StopRequest {
+interface StopRequest {
   /** Why, for the log. */
   readonly reason: string;
   /** Whether something had failed before. */

@@ -20,7 +20,7 @@ import { settingFaults } from "./setting_faults.ts";
 import type { TasksSettings } from "./settings.ts";
 
 /** The files of the process, as far as the service touches them. */
-export interface Files {
+interface Files {
   /** Reads a text file; undefined when it is not there. */
   readonly read: (path: string) => Promise<string | undefined>;
   /** Writes a new file that its owner alone may read, durably; rejects when it is there. */
@@ -46,7 +46,7 @@ export interface Configuration {
 }
 
 /** The outcome of reading the configuration. */
-export type ConfigurationOutcome =
+type ConfigurationOutcome =
   | { readonly kind: "ok"; readonly configuration: Configuration }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
@@ -205,7 +205,7 @@ export interface Certificate {
 }
 
 /** Where a certificate is. */
-export interface CertificateFiles {
+interface CertificateFiles {
   /** The chain as PEM. */
   readonly certFile: string;
   /** The key as PEM. */

@@ -49,7 +49,7 @@ import type { WorkerCredential } from "./domain/records.ts";
 import type { Certificate, Configuration } from "./configuration.ts";
 
 /** What the service is given besides its settings. */
-export interface ServeOptions extends Configuration {
+interface ServeOptions extends Configuration {
   /** Where everything is stored. */
   readonly store: Store;
   /** Counts how long requests wait; the store reports commits to it. */
@@ -255,7 +255,7 @@ async function listen(
 }
 
 /** The parts that the API needs. */
-export interface OpenApiOptions extends ServeOptions {
+interface OpenApiOptions extends ServeOptions {
   /** What runs already. */
   readonly running: Pick<ApiParts, "engine" | "vault" | "caller">;
   /** Notes when credentials are used. */
@@ -274,7 +274,7 @@ export interface OpenApiOptions extends ServeOptions {
 const CURSOR_KEY_ID = "cursor_key";
 
 /** Makes the handler of the public port. */
-export async function openApi(
+async function openApi(
   settings: TasksSettings,
   options: OpenApiOptions,
 ): Promise<HttpHandler> {

@@ -21,7 +21,7 @@ import { refusalProblem } from "./refusal.ts";
 import type { Route } from "./router.ts";
 
 /** The parts behind the routes. */
-export interface PublicRoutesOptions {
+interface PublicRoutesOptions {
   /** Decides. */
   readonly endpoint: DecisionEndpoint;
   /** Knows whether the service is healthy. */
@@ -128,7 +128,7 @@ function textOf(bytes: Uint8Array): string | undefined {
 }
 
 /** The parts behind the routes. */
-export interface DebugRoutesOptions {
+interface DebugRoutesOptions {
   /** The current rules; undefined before the first. */
   readonly snapshot: () => Snapshot | undefined;
   /** All statistics. */

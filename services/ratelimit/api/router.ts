@@ -19,7 +19,7 @@ export interface Route {
 }
 
 /** What a router is made of. */
-export interface RouterOptions {
+interface RouterOptions {
   /** The routes. */
   readonly routes: readonly Route[];
   /** Takes the errors of handlers. */

@@ -114,7 +114,7 @@ function requestOf(
 }
 
 /** The entries, or what is wrong with the text. */
-export type ParsedDescriptor =
+type ParsedDescriptor =
   | { readonly kind: "ok"; readonly entries: readonly DescriptorEntry[] }
   | { readonly kind: "invalid"; readonly problem: string };
 

@@ -5,7 +5,7 @@
  */
 
 /** How a counter counts. */
-export type Algorithm = "fixed_window";
+type Algorithm = "fixed_window";
 
 /** One counter to touch. */
 export interface CounterOperation {

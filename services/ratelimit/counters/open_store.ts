@@ -18,7 +18,7 @@ import { OverLimitCache } from "./over_limit_cache.ts";
 import { FailurePolicyStore, type StoreFailureMode } from "./store_failure.ts";
 
 /** What stores need beside their settings. */
-export interface OpenStoreParts {
+interface OpenStoreParts {
   /** Time. */
   readonly clock: Clock;
   /** Hears of connections and of a full memory. */
@@ -117,7 +117,7 @@ export type OpenStoreOutcome =
   };
 
 /** Paths of PEM files; an empty one names none. */
-export interface TlsPaths {
+interface TlsPaths {
   /** Certificates that sign the servers'. */
   readonly ca: string;
   /** The client's certificate. */
@@ -141,7 +141,7 @@ export interface TlsMaterial {
 }
 
 /** The files, or which of them can't be read. */
-export type TlsFilesOutcome =
+type TlsFilesOutcome =
   | { readonly kind: "tls"; readonly tls: TlsMaterial }
   | { readonly kind: "invalid"; readonly problem: string };
 

@@ -42,7 +42,7 @@ export interface StoreTls {
 }
 
 /** The TLS options of a socket. */
-export interface TlsSocketOptions {
+interface TlsSocketOptions {
   /** Trusted certificates. */
   readonly ca?: string;
   /** Own certificate chain. */

@@ -19,7 +19,7 @@ import type { Judgement } from "./judge.ts";
 import type { PlannedDescriptor } from "./plan.ts";
 
 /** The decision on one descriptor, and the rule it was made by. */
-export interface JudgedDescriptor {
+interface JudgedDescriptor {
   /** The decision. */
   readonly status: DescriptorStatus;
   /** Undefined when no rule applied, or a limit came with the request. */
@@ -27,7 +27,7 @@ export interface JudgedDescriptor {
 }
 
 /** How answers are composed. */
-export interface ComposeOptions {
+interface ComposeOptions {
   /** Every descriptor is a quota. */
   readonly quotaMode: boolean;
   /** Names of the headers to add; undefined adds none. */
@@ -107,7 +107,7 @@ function limitedStatus(
 }
 
 /** What the whole decision needs to know of one descriptor. */
-export interface DescriptorVerdict {
+interface DescriptorVerdict {
   /** The decision on the descriptor, rule shadow mode applied. */
   readonly code: Code;
   /** True when the descriptor is a quota. */
@@ -118,7 +118,7 @@ export interface DescriptorVerdict {
  * `OVER_LIMIT` when any normal descriptor is over its limit, or when the
  * request has quotas and all of them are used up.
  */
-export function overallCode(verdicts: readonly DescriptorVerdict[]): Code {
+function overallCode(verdicts: readonly DescriptorVerdict[]): Code {
   let quotas = 0;
   let usedUp = 0;
   for (const { code, isQuota } of verdicts) {

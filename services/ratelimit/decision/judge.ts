@@ -28,7 +28,7 @@ export interface Judgement {
 }
 
 /** What a count is judged by. */
-export interface JudgeOptions {
+interface JudgeOptions {
   /** Requests allowed in one window. */
   readonly limit: number;
   /** Hits of this call. */

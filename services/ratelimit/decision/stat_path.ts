@@ -10,7 +10,7 @@ import type { Rule } from "../rules/snapshot.ts";
 import { statSegment } from "../stats/stats.ts";
 
 /** A descriptor of a request. */
-export interface DescriptorOfRequest {
+interface DescriptorOfRequest {
   /** The request. */
   readonly view: RequestView;
   /** Index of the descriptor. */

@@ -20,7 +20,7 @@ import type { PlannedDescriptor } from "./plan.ts";
 import { fixedStatPath } from "./stat_path.ts";
 
 /** What is planned for a descriptor, of one kind. */
-export type Planned<K extends PlannedDescriptor["kind"]> = Extract<
+type Planned<K extends PlannedDescriptor["kind"]> = Extract<
   PlannedDescriptor,
   { readonly kind: K }
 >;

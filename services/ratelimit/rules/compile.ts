@@ -51,7 +51,7 @@ export interface CompileOptions {
 }
 
 /** What compiling gave: a snapshot only where there are no faults. */
-export interface Compiled {
+interface Compiled {
   /** The rules. */
   readonly snapshot: Snapshot | undefined;
   /** All that is wrong. */

@@ -21,7 +21,7 @@ export interface Loaded {
 }
 
 /** What all files say, before they are compiled. */
-export interface ReadRules {
+interface ReadRules {
   /** The domains of the files without faults. */
   readonly domains: readonly DomainConfig[];
   /** What is wrong with single files. */

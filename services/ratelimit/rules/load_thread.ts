@@ -21,7 +21,7 @@ import type { ConfigText } from "./read_domain.ts";
 /**
  * What is asked of the thread: first to load, then for one part after another.
  */
-export type LoadRequest =
+type LoadRequest =
   | {
     readonly kind: "load";
     readonly files: readonly ConfigText[];
@@ -30,7 +30,7 @@ export type LoadRequest =
   | { readonly kind: "next" };
 
 /** What the thread answers. */
-export type LoadAnswer =
+type LoadAnswer =
   | {
     readonly kind: "read";
     readonly faults: readonly ConfigFault[];
@@ -41,7 +41,7 @@ export type LoadAnswer =
   | { readonly kind: "failed"; readonly reason: string };
 
 /** A descriptor without those below it, which come after it. */
-export interface FlatDescriptor {
+interface FlatDescriptor {
   /** Index of its domain. */
   readonly domain: number;
   /** How many descriptors stand above it. */

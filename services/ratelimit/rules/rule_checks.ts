@@ -15,7 +15,7 @@ import { Wildcard } from "./snapshot.ts";
 import { UNIT_WORDS, unitOfWord } from "./unit.ts";
 
 /** Something wrong with a descriptor. */
-export interface DescriptorFault {
+interface DescriptorFault {
   /** Where, below the descriptor. */
   readonly at: ConfigPath;
   /** What. */

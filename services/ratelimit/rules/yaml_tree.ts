@@ -40,7 +40,7 @@ export interface YamlScalar {
 }
 
 /** A text that isn't YAML, or is larger than allowed. */
-export interface YamlFault {
+interface YamlFault {
   /** What is wrong. */
   readonly reason: string;
   /** Counted from 1. */
@@ -48,7 +48,7 @@ export interface YamlFault {
 }
 
 /** What reading a text gave. */
-export type YamlOutcome =
+type YamlOutcome =
   | {
     readonly kind: "tree";
     readonly root: YamlNode;

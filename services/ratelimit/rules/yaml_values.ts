@@ -173,7 +173,7 @@ export function unknownWord(word: string, place: Place): string {
 const MAX_DEPTH = MAX_STRUCT_DEPTH - 1;
 
 /** The metadata of a node, none, or why it can't be taken. */
-export type MetadataOutcome =
+type MetadataOutcome =
   | { readonly kind: "metadata"; readonly value: JsonObject }
   | { readonly kind: "none" }
   | { readonly kind: "fault"; readonly reason: string };

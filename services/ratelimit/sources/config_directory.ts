@@ -192,7 +192,7 @@ function reasonFor(
 }
 
 /** The outcome of reading a file. */
-export type BoundedRead =
+type BoundedRead =
   | {
     readonly kind: "read";
     /** The content. */

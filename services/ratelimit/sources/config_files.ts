@@ -14,7 +14,7 @@ import {
 } from "./config_directory.ts";
 
 /** One configuration file. */
-export interface ConfigFile {
+interface ConfigFile {
   /** The file's name within the configuration directory. */
   readonly name: string;
   /** Its whole text. */

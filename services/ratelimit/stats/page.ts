@@ -12,7 +12,7 @@ import {
 import { decimalText } from "./statsd_line.ts";
 
 /** Settings of {@linkcode statsText} and {@linkcode statsJson}. */
-export interface StatsPageOptions {
+interface StatsPageOptions {
   /**
    * Keeps only statistics whose name contains this text.
    *
@@ -22,7 +22,7 @@ export interface StatsPageOptions {
 }
 
 /** The figures of a timer; percentiles are estimates from its buckets. */
-export interface TimerFigures {
+interface TimerFigures {
   /** How many durations since the start. */
   readonly count: number;
   /** Half of them were not longer, in milliseconds. */
@@ -34,7 +34,7 @@ export interface TimerFigures {
 }
 
 /** One statistic in the JSON form. */
-export interface StatsJsonEntry {
+interface StatsJsonEntry {
   /** Full dotted name. */
   readonly name: string;
   /** Its kind. */
@@ -107,7 +107,7 @@ function rounded(ms: number): number {
 export type StatReading = CounterReading | GaugeReading | TimerReading;
 
 /** A counter at the moment it was read. */
-export interface CounterReading {
+interface CounterReading {
   /** Tells the kinds apart. */
   readonly kind: "counter";
   /** Full dotted name. */
@@ -117,7 +117,7 @@ export interface CounterReading {
 }
 
 /** A gauge at the moment it was read. */
-export interface GaugeReading {
+interface GaugeReading {
   /** Tells the kinds apart. */
   readonly kind: "gauge";
   /** Full dotted name. */
@@ -127,7 +127,7 @@ export interface GaugeReading {
 }
 
 /** A timer at the moment it was read. */
-export interface TimerReading {
+interface TimerReading {
   /** Tells the kinds apart. */
   readonly kind: "timer";
   /** Full dotted name. */

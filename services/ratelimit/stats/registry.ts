@@ -26,7 +26,7 @@ import {
 } from "./stats_reader.ts";
 
 /** The kinds of statistics. */
-export type StatKind = StatReading["kind"];
+type StatKind = StatReading["kind"];
 
 /** Why a name got no object of its own. */
 export interface StatOverflow {
@@ -39,7 +39,7 @@ export interface StatOverflow {
 }
 
 /** Settings of {@linkcode createStatsRegistry}. */
-export interface StatsRegistryOptions {
+interface StatsRegistryOptions {
   /**
    * Most names kept; they are never freed. The shared objects for the rest are
    * not counted.

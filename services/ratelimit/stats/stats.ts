@@ -122,7 +122,7 @@ export interface RuleStatsCache {
 }
 
 /** Settings of {@linkcode createRuleStatsCache}. */
-export interface RuleStatsCacheOptions {
+interface RuleStatsCacheOptions {
   /**
    * Most paths with counters of their own; each is seven names of the registry.
    *

@@ -16,7 +16,7 @@ import {
 export type StatChange = CounterChange | GaugeChange | TimerChange;
 
 /** A counter that grew. */
-export interface CounterChange {
+interface CounterChange {
   /** Tells the kinds apart. */
   readonly kind: "counter";
   /** Full dotted name. */
@@ -30,7 +30,7 @@ export interface CounterChange {
 }
 
 /** A gauge, changed or not. */
-export interface GaugeChange {
+interface GaugeChange {
   /** Tells the kinds apart. */
   readonly kind: "gauge";
   /** Full dotted name. */
@@ -44,7 +44,7 @@ export interface GaugeChange {
 }
 
 /** A timer that took durations. */
-export interface TimerChange {
+interface TimerChange {
   /** Tells the kinds apart. */
   readonly kind: "timer";
   /** Full dotted name. */

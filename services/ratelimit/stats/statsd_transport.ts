@@ -27,7 +27,7 @@ export interface StatsdLink {
 }
 
 /** Where the server is. */
-export interface StatsdTarget {
+interface StatsdTarget {
   /** Host name or address. */
   readonly host: string;
   /** Port. */

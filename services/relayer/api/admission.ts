@@ -21,7 +21,7 @@ import type {
 } from "./route.ts";
 
 /** The outcome of admitting a call. */
-export type Admission<Call> =
+type Admission<Call> =
   | { readonly kind: "ok"; readonly call: Call }
   | { readonly kind: "refused"; readonly response: HttpResponse };
 

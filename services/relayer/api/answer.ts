@@ -156,13 +156,13 @@ function* jsonPieces(
 }
 
 /** Where a route failed. */
-export interface RouteFailureContext extends FailureContext {
+interface RouteFailureContext extends FailureContext {
   /** Hears of failures of the storage, and logs what there is to say of them. */
   readonly storage: Pick<StorageWatch, "note">;
 }
 
 /** Where something failed. */
-export interface FailureContext {
+interface FailureContext {
   /** Hears of it. */
   readonly logger: Logger;
   /** The route's method and pattern: paths may hold what no log should. */

@@ -283,7 +283,7 @@ const WEIGHTS = refined(
 );
 
 /** How much each term weighs when hits are put in order. */
-export interface Weights {
+interface Weights {
   /** Of the similarity. */
   readonly semantic: number;
   /** Of how new it is. */

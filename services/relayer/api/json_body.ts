@@ -19,7 +19,7 @@ import {
 import { faultText } from "./body_schemas.ts";
 
 /** The outcome of reading JSON. */
-export type JsonOutcome<T> =
+type JsonOutcome<T> =
   | { readonly kind: "ok"; readonly value: T }
   | {
     readonly kind: "invalid";
@@ -28,7 +28,7 @@ export type JsonOutcome<T> =
   };
 
 /** The outcome of reading a body. */
-export type BodyOutcome<T> =
+type BodyOutcome<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "refused"; readonly answer: Answer };
 

@@ -61,7 +61,7 @@ export interface PageQuery {
 }
 
 /** The outcome of reading a query. */
-export type PageQueryOutcome =
+type PageQueryOutcome =
   | { readonly kind: "ok"; readonly page: PageQuery }
   | { readonly kind: "refused"; readonly answer: Answer };
 

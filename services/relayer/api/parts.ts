@@ -33,7 +33,7 @@ import type { RequestMetrics } from "./request_metrics.ts";
 export interface RelayerParts extends RelayerPorts, RelayerValues {}
 
 /** The parts. */
-export interface RelayerPorts {
+interface RelayerPorts {
   /** Keeps jobs and rows. */
   readonly store: RelayerStore;
   /** Seals what rows hold, destroys keys. */
@@ -94,7 +94,7 @@ export interface RelayerPorts {
 }
 
 /** The values. */
-export interface RelayerValues {
+interface RelayerValues {
   /** The relayer's version, such as `1.2.3`. */
   readonly version: string;
   /** The commit it was built from, if it is known. */
@@ -116,13 +116,13 @@ export interface RelayerValues {
 }
 
 /** See `Authenticator` of `auth/authenticate.ts`. */
-export interface RequestAuthenticator {
+interface RequestAuthenticator {
   /** Checks a request whose body was not read yet. */
   authenticate(request: AuthRequest): Promise<AuthOutcome>;
 }
 
 /** Knows how much owners have. */
-export interface UsageBook {
+interface UsageBook {
   /** Bytes that an owner has, those on their way included. */
   of(owner: string): Promise<{ readonly bytes: number }>;
   /** Adds what was stored since. */

@@ -6,7 +6,7 @@
  */
 
 /** An answer that was given. */
-export interface CountedAnswer {
+interface CountedAnswer {
   /** The route's method and path, such as `POST /api/recall`. */
   readonly route: string;
   /** The status. */
@@ -16,7 +16,7 @@ export interface CountedAnswer {
 }
 
 /** Values that are read with each scrape. */
-export interface Gauges {
+interface Gauges {
   /** Memories that recall finds. */
   readonly memories: number;
   /** Whether what is written now would be kept. */

@@ -12,7 +12,7 @@ import type { OwnerPermission } from "../auth/owner_tokens.ts";
 import type { Answer } from "./answer.ts";
 
 /** Methods of routes; that of a GET answers HEAD too. */
-export type RouteMethod = "DELETE" | "GET" | "POST";
+type RouteMethod = "DELETE" | "GET" | "POST";
 
 /** A request that found its route. */
 export interface OpenCall {
@@ -47,7 +47,7 @@ export interface OwnerCall extends OpenCall {
 }
 
 /** What all routes have. */
-export interface RouteBase {
+interface RouteBase {
   /** The method. */
   readonly method: RouteMethod;
   /** The path; a segment `:name` stands for any one. */

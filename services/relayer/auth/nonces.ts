@@ -10,7 +10,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../shared/clock.ts";
 
 /** The outcome of claiming. */
-export type ClaimOutcome =
+type ClaimOutcome =
   /** It was not there. */
   | { readonly kind: "ok"; readonly claim: Claim }
   /** It was. */
@@ -19,7 +19,7 @@ export type ClaimOutcome =
   | { readonly kind: "full" };
 
 /** Something that was claimed; the first call decides what becomes of it. */
-export interface Claim {
+interface Claim {
   /** Has it written down, as the request is let in. */
   keep(options?: Pick<KeptNonce, "canWait">): void;
   /** Takes it back, as the request is not let in. */
@@ -27,7 +27,7 @@ export interface Claim {
 }
 
 /** A claim to be written down. */
-export interface KeptNonce {
+interface KeptNonce {
   /** What is claimed, 32 hexadecimal digits. */
   readonly nonce: string;
   /** When it may be forgotten, in milliseconds since the epoch. */

@@ -19,7 +19,7 @@ export type OwnerPermission =
   | "namespaces:read";
 
 /** A token that was made. */
-export interface IssuedToken {
+interface IssuedToken {
   /** The token. */
   readonly token: string;
   /** The owner's address, in its normal form. */

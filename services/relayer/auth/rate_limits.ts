@@ -19,7 +19,7 @@ export interface MinutePoints {
 }
 
 /** A window and what it allows. */
-export interface RateWindowLimit {
+interface RateWindowLimit {
   /** How long it is, in minutes. */
   readonly minutes: number;
   /** Most points within it. */
@@ -105,7 +105,7 @@ export function rateWeight(method: string, path: string): number {
 }
 
 /** What is limited; names as released clients know them. */
-export type RateLayer = "delegate_key" | "account_burst" | "account_sustained";
+type RateLayer = "delegate_key" | "account_burst" | "account_sustained";
 
 /** The outcome of a call. */
 export type RateOutcome =
@@ -123,7 +123,7 @@ export type RateOutcome =
   };
 
 /** What is allowed. */
-export interface RateLimitValues {
+interface RateLimitValues {
   /**
    * Points a minute of a key.
    *

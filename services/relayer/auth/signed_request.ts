@@ -47,7 +47,7 @@ export function isSmallOrderKey(bytes: Uint8Array): boolean {
 }
 
 /** A signature to be checked. */
-export interface SignatureCheck {
+interface SignatureCheck {
   /** The public key, 64 lower-case hexadecimal digits. */
   readonly publicKey: string;
   /** What was signed. */
@@ -122,7 +122,7 @@ function importKey(publicKey: string): KeyObject | "none" {
 }
 
 /** What of a request is signed, with the exception of nonce and account. */
-export interface CanonicalParts {
+interface CanonicalParts {
   /** Seconds since the epoch, as in the header. */
   readonly timestamp: string;
   /** The method, upper case. */
@@ -186,7 +186,7 @@ export type SignedHeadOutcome =
   | Refusal;
 
 /** Options of {@linkcode readSignedHead}. */
-export interface ReadSignedHeadOptions {
+interface ReadSignedHeadOptions {
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
   /** Milliseconds that the client's clock may be off, either way. */

@@ -46,7 +46,7 @@ export function fetchFault(error: unknown): string {
 }
 
 /** Options of {@linkcode staggered}. */
-export interface StaggeredOptions<Target, Answer> {
+interface StaggeredOptions<Target, Answer> {
   /** Asks one; undefined is no good answer. Must not reject. */
   readonly ask: (
     target: Target,

@@ -43,7 +43,7 @@ const COMMAND = {
 } as const;
 
 /** Options of {@linkcode runAccount}. */
-export interface RunAccountOptions {
+interface RunAccountOptions {
   /** Where the command writes to. */
   readonly io: CommandIo;
   /** The file of the ledger; its folder is there. */

@@ -26,7 +26,7 @@ export interface WorkOptions {
 }
 
 /** Options of {@linkcode boundedWork}. */
-export interface BoundedWorkOptions<Result> {
+interface BoundedWorkOptions<Result> {
   /** Measures the time. */
   readonly clock: Clock;
   /**
@@ -49,7 +49,7 @@ export interface BoundedWorkOptions<Result> {
 }
 
 /** The outcome of {@linkcode boundedWork}. */
-export type BoundedWorkOutcome<Result> =
+type BoundedWorkOutcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "late" }
   | { readonly kind: "ended" };
@@ -91,7 +91,7 @@ export async function boundedWork<Result>(
 }
 
 /** Options of {@linkcode pooled}. */
-export interface PooledOptions<Item, Result> {
+interface PooledOptions<Item, Result> {
   /** Most items that are worked on at the same time. */
   readonly parallel: number;
   /** No more items are begun after this. */
@@ -175,7 +175,7 @@ export function steadyMs(clock: Clock): number {
 }
 
 /** A signal that has to be released. */
-export interface HeldSignal {
+interface HeldSignal {
   /** Aborts when its time has come. */
   readonly signal: AbortSignal;
   /** Lets go of what it listens to. */

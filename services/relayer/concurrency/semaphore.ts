@@ -8,7 +8,7 @@
 import { FairQueue } from "../../shared/fair_queue.ts";
 
 /** Options of {@linkcode Semaphore.run}. */
-export interface SemaphoreRunOptions {
+interface SemaphoreRunOptions {
   /**
    * Ends the wait for a place; what was begun has to listen itself.
    *

@@ -43,7 +43,7 @@ export interface ModelEndpointOptions {
 }
 
 /** Why there is no answer. */
-export interface EndpointFailure {
+interface EndpointFailure {
   /** Tells it from answers. */
   readonly kind: "unavailable";
   /** In words fit for logs, as what comes after a colon. */
@@ -55,7 +55,7 @@ export interface EndpointFailure {
 }
 
 /** The outcome of a call. */
-export type EndpointAnswer =
+type EndpointAnswer =
   | { readonly kind: "ok"; readonly json: unknown }
   | EndpointFailure;
 

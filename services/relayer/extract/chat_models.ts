@@ -67,7 +67,7 @@ const BUCKETS = {
 const NONE = "NONE";
 
 /** Options of {@linkcode parseFactLines}. */
-export interface ParseFactLinesOptions {
+interface ParseFactLinesOptions {
   /** Texts that are remembered already. */
   readonly known: readonly string[];
   /** Whether the last line may have been cut off. */

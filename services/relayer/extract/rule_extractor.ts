@@ -219,7 +219,7 @@ function dayText(atMs: number): string | undefined {
 }
 
 /** What of the options the rules look at. */
-export type ReadOptions = Pick<
+type ReadOptions = Pick<
   ExtractOptions,
   "occurredAtMs" | "known" | "nowMs"
 >;

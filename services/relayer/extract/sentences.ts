@@ -9,7 +9,7 @@ import type { Steps } from "../concurrency/bounded_work.ts";
 import { stem, wordsOf } from "../embed/words.ts";
 
 /** A sentence. */
-export interface Sentence {
+interface Sentence {
   /** Its words, without marks of a list. */
   readonly text: string;
   /** Who says it, where the line begins with a name. */

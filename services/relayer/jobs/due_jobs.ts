@@ -9,7 +9,7 @@ import type { JobRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 
 /** What decides. */
-export interface BackoffFacts {
+interface BackoffFacts {
   /** How often the job was begun, this time included. */
   readonly attempts: number;
   /** How often it may be. */
@@ -41,7 +41,7 @@ export function nextAttemptMs(facts: BackoffFacts): number | undefined {
 }
 
 /** What is asked for. */
-export interface TakeOptions {
+interface TakeOptions {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /** Most jobs. */
@@ -51,7 +51,7 @@ export interface TakeOptions {
 }
 
 /** What there is. */
-export interface TakenJobs {
+interface TakenJobs {
   /** The jobs, the longest waiting first. */
   readonly jobs: readonly JobRow[];
   /** How long the first of them has been waiting, in milliseconds. */

@@ -153,7 +153,7 @@ export class RecentPlaintexts<Content extends { readonly text: string }> {
 export type ClaimMaker = (jobIds: readonly string[]) => KeyClaim;
 
 /** Options of {@linkcode claimMaker}. */
-export interface ClaimMakerOptions extends Pick<WorkOptions, "pausing"> {
+interface ClaimMakerOptions extends Pick<WorkOptions, "pausing"> {
   /**
    * The key.
    * @default there is none

@@ -11,12 +11,12 @@ import type { Embedder } from "../embed/embedder.ts";
 import { INTERNAL_FAILURE, type JobFailure } from "./job_failure.ts";
 
 /** The outcome for one text. */
-export type TextVector =
+type TextVector =
   | { readonly kind: "ok"; readonly vector: Float32Array }
   | { readonly kind: "failed"; readonly failure: JobFailure };
 
 /** Options of {@linkcode textVectors}. */
-export interface TextVectorsOptions extends WorkOptions {
+interface TextVectorsOptions extends WorkOptions {
   /** Makes the vectors. */
   readonly embedder: Pick<Embedder, "embed" | "width">;
   /** Ends it early. */

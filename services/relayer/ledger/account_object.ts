@@ -145,7 +145,7 @@ function digestOf(state: string): string {
 }
 
 /** Options of {@linkcode readAccountObject}. */
-export interface ReadAccountOptions {
+interface ReadAccountOptions {
   /** The id that was asked for, in its normal form. */
   readonly accountId: string;
   /** The package whose module accounts are of, in its normal form. */

@@ -12,7 +12,7 @@ import type { AccountOutcome, Ledger } from "./ledger.ts";
 import { normalizeLedgerId } from "./ledger_id.ts";
 
 /** What makes a call; the platform's `fetch` is one. */
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Options of {@linkcode callJsonRpc}. */
 interface JsonRpcCallOptions {

@@ -87,7 +87,7 @@ const MAX_QUEUED = 20_000;
 const MAX_QUEUED_BYTES = 64 * 1_048_576;
 
 /** Options of {@linkcode openLedgerFile}. */
-export interface OpenLedgerFileOptions {
+interface OpenLedgerFileOptions {
   /** Measures the time. */
   readonly clock: Clock;
 }

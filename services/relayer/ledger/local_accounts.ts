@@ -30,7 +30,7 @@ const MAX_DELEGATE_KEYS = 20;
 const MAX_LABEL_BYTES = 64;
 
 /** A key as it is given. */
-export interface DelegateKeyInput {
+interface DelegateKeyInput {
   /** The public key, 64 hexadecimal digits, with `0x` or without. */
   readonly publicKey: string;
   /** What its owner calls it, at most 64 bytes. */
@@ -70,7 +70,7 @@ function invalid(state: string): DelegateKeyOutcome {
 }
 
 /** Whose account is to be made. */
-export type NewAccount =
+type NewAccount =
   /** That of a key, which may speak for it from the beginning. */
   | DelegateKeyInput
   /** That of an address; keys are added later. */

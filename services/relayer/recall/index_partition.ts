@@ -76,7 +76,7 @@ export interface PartitionEntry extends Omit<IndexedMemory, "vector"> {
 }
 
 /** What is looked for in a partition. */
-export interface PartitionSearch {
+interface PartitionSearch {
   /** Most hits. */
   readonly limit: number;
   /**

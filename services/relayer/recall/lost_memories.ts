@@ -20,7 +20,7 @@ import type { Metadata, OpenOptions, RelayerVault } from "../vault/vault.ts";
 import { type ListedIndex, vectorFits } from "./memory_index.ts";
 
 /** Options of {@linkcode missingBlobs}. */
-export interface MissingBlobsOptions {
+interface MissingBlobsOptions {
   /** Knows which rows there are, and what is beyond restoring. */
   readonly store: Pick<RelayerStore, "badBlobs" | "memories">;
   /** Knows what recall finds. */
@@ -50,7 +50,7 @@ export interface MissingBlob {
 }
 
 /** The blobs of a namespace. */
-export interface MissingBlobs {
+interface MissingBlobs {
   /** Those that the index lacks, the newest first. */
   readonly missing: readonly MissingBlob[];
   /** How many it has. */
@@ -209,7 +209,7 @@ export type ReadLost =
   | { readonly kind: "later"; readonly why: string };
 
 /** Options of {@linkcode readLost}. */
-export interface ReadLostOptions extends OpenOptions {
+interface ReadLostOptions extends OpenOptions {
   /** Opens blobs. */
   readonly vault: Pick<RelayerVault, "open" | "openIndex">;
   /** How wide vectors have to be. */

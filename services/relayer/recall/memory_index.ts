@@ -88,7 +88,7 @@ export interface ListedIndex extends MemoryIndex {
 }
 
 /** What vectors are compared with. */
-export interface WantedVectors {
+interface WantedVectors {
   /** How wide they have to be. */
   readonly width: number;
   /**

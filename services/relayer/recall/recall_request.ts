@@ -130,7 +130,7 @@ export interface OrderedHit {
 }
 
 /** Options of {@linkcode orderHits}. */
-export interface OrderHitsOptions {
+interface OrderHitsOptions {
   /** How they are put in order. */
   readonly ordering: Ordering;
   /** Most hits. */

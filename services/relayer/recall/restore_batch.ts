@@ -119,7 +119,7 @@ export interface RestoreParts {
 }
 
 /** Options of {@linkcode restoreBatch}. */
-export interface RestoreBatchOptions extends RestoreParts, WorkOptions {
+interface RestoreBatchOptions extends RestoreParts, WorkOptions {
   /** Which memories are superseded, and by which. */
   readonly superseded: SupersededMemories;
   /** Ends it early. */
@@ -127,7 +127,7 @@ export interface RestoreBatchOptions extends RestoreParts, WorkOptions {
 }
 
 /** The outcome of a batch. */
-export type RestoreBatchOutcome =
+type RestoreBatchOutcome =
   | {
     readonly kind: "ok";
     /** Ids of memories that are in the index again. */

@@ -44,7 +44,7 @@ export type RestoreOutcome =
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** What is to be restored. */
-export interface RestoreOptions extends WorkOptions {
+interface RestoreOptions extends WorkOptions {
   /** The namespace. */
   readonly namespace: string;
   /** Most memories. */

@@ -7,7 +7,7 @@
  */
 
 /** A stored vector in signed bytes. */
-export interface CoarseRow {
+interface CoarseRow {
   /** Its numbers, from -127 to 127. */
   readonly bytes: Int8Array;
   /** What a byte of 1 stands for, in a vector of length 1. */

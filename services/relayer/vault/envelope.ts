@@ -33,7 +33,7 @@ import {
 export type EnvelopeKind = "blob" | "index" | "data_key" | "root_key";
 
 /** Options of {@linkcode sealEnvelope}. */
-export interface SealEnvelopeOptions {
+interface SealEnvelopeOptions {
   /** What is sealed. */
   readonly kind: EnvelopeKind;
   /** The key's id, 1 to 64 letters of base64url. */
@@ -63,7 +63,7 @@ export interface EnvelopeHead {
 }
 
 /** The outcome of reading an envelope's head. */
-export type HeadOutcome =
+type HeadOutcome =
   | { readonly kind: "ok"; readonly head: EnvelopeHead }
   /** It is no envelope, or not as it was written. */
   | { readonly kind: "damaged" }

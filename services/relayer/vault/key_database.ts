@@ -23,7 +23,7 @@ export interface WrappedRoot {
 }
 
 /** A data key as it is kept. */
-export interface WrappedDataKey {
+interface WrappedDataKey {
   /** Whose it is. */
   readonly owner: string;
   /** Its id. */

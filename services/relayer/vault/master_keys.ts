@@ -24,7 +24,7 @@ function newMasterKeyText(): string {
 }
 
 /** Options of {@linkcode readMasterKeyFile}. */
-export interface MasterKeyFileOptions {
+interface MasterKeyFileOptions {
   /** Whether a key is made when there is no file. */
   readonly mayCreate: boolean;
   /** Hears of a new file, and of one that others could read. */

@@ -53,7 +53,7 @@ function join(words: readonly unknown[]): string {
 }
 
 /** Whom a client talks to, and how. */
-export interface GrpcClientOptions {
+interface GrpcClientOptions {
   /** `host:port`, `[address]:port` or `unix:/path`. */
   readonly target: string;
   /**
@@ -65,7 +65,7 @@ export interface GrpcClientOptions {
 }
 
 /** How one call is made. */
-export interface UnaryCallOptions {
+interface UnaryCallOptions {
   /** How long the call may take, connecting included. */
   readonly deadlineMs: number;
 }

@@ -17,7 +17,7 @@ import {
 } from "./method.ts";
 
 /** What a call needs besides its method. */
-export interface H2CallOptions {
+interface H2CallOptions {
   /** Full path of the method, for the log. */
   readonly path: string;
   /** Takes the errors of methods. */
@@ -25,7 +25,7 @@ export interface H2CallOptions {
 }
 
 /** A request on its way to a method. */
-export interface H2Request {
+interface H2Request {
   /** The stream that takes the answer. */
   readonly stream: H2Stream;
   /** The message. */
@@ -134,7 +134,7 @@ class H2Call implements GrpcCall, StreamOwner {
 export type OpenServerStreams = Set<AbortController>;
 
 /** What a server stream needs besides its method. */
-export interface H2ServerStreamOptions extends H2CallOptions {
+interface H2ServerStreamOptions extends H2CallOptions {
   /** Holds the stream's controller while it is open. */
   readonly open: OpenServerStreams;
 }

@@ -24,7 +24,7 @@ import {
 /**
  * What a service can be set to; `SERVICE_UNKNOWN` is only reported, never set.
  */
-export type SettableStatus = Exclude<
+type SettableStatus = Exclude<
   ServingStatus,
   typeof SERVING_STATUS.SERVICE_UNKNOWN
 >;

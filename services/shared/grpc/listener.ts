@@ -12,7 +12,7 @@ import { describeError } from "../settled.ts";
 import type { GrpcAddress } from "./method.ts";
 
 /** Options of {@linkcode watchListener}. */
-export interface WatchListenerOptions {
+interface WatchListenerOptions {
   /** Where it listens. */
   readonly address: GrpcAddress;
   /** How many connections it has taken in so far. */
@@ -115,7 +115,7 @@ function reachable(host: string): string {
 }
 
 /** What is done with connections. */
-export interface ListenOptions {
+interface ListenOptions {
   /** Takes over a connection; called once for each. */
   readonly onConnection: (socket: Socket) => void;
   /** Hears that it had to be opened again. */

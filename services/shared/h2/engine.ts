@@ -17,7 +17,7 @@ import { type HeadShared, RequestHeadReader } from "./request_head.ts";
 import type { H2Stream } from "./stream.ts";
 
 /** Answers requests. */
-export interface RequestHandler {
+interface RequestHandler {
   /**
    * Takes a whole request. The answer goes to the stream, at once or later;
    * `stream.release()` follows it, or comes in its place when the stream has

@@ -33,7 +33,7 @@ const FAIL = 1 << 26;
 const MAY_END = 1 << 27;
 
 /** Codes by symbol: their bits, and how many. */
-export interface HuffmanCodes {
+interface HuffmanCodes {
   /** Codes, aligned to the right. */
   readonly codes: readonly number[];
   /** Their lengths in bits. */

@@ -67,7 +67,7 @@ export class OutputBatch {
 }
 
 /** What stands in the header of a frame. */
-export interface FrameHeader {
+interface FrameHeader {
   /** One of {@linkcode FRAME_TYPE}. */
   readonly type: number;
   /** Its flags. */
@@ -108,7 +108,7 @@ export function writeWindowUpdate(
 }
 
 /** What stands in a GOAWAY. */
-export interface Goaway {
+interface Goaway {
   /** The last stream that is answered. */
   readonly lastStreamId: number;
   /** Why the connection ends. */

@@ -32,7 +32,7 @@ export const HEAD_STATE = {
 } as const;
 
 /** One of {@linkcode HEAD_STATE}. */
-export type HeadState = typeof HEAD_STATE[keyof typeof HEAD_STATE];
+type HeadState = typeof HEAD_STATE[keyof typeof HEAD_STATE];
 
 /** The headers of a request, as far as they matter. Never changed. */
 export interface RequestHead {

@@ -8,7 +8,7 @@
 import { type Clock, systemClock, type Timer } from "../clock.ts";
 
 /** How a body is read. */
-export interface ReadBodyOptions {
+interface ReadBodyOptions {
   /** The largest body that is accepted, in bytes. */
   readonly maxBytes: number;
   /**

@@ -39,7 +39,7 @@ export interface JsonShapeFault {
 }
 
 /** How far {@linkcode JsonShape.scan} goes. */
-export interface ScanUntil {
+interface ScanUntil {
   /** It stops at a comma behind so many values. */
   readonly values: number;
   /** It stops behind so many bytes, at a comma if there is one by then. */
@@ -49,7 +49,7 @@ export interface ScanUntil {
 }
 
 /** Where a scan has stopped. */
-export type ScanStop =
+type ScanStop =
   /** Behind a comma. */
   | { readonly kind: "comma" }
   /**

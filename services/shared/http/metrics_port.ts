@@ -20,7 +20,7 @@ import { isLoopbackAddress } from "./server.ts";
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** What a metrics port is made of. */
-export interface MetricsPortOptions {
+interface MetricsPortOptions {
   /** The setting METRICS_HOST. */
   readonly host: string;
   /** The setting METRICS_PORT; 0 lets the system choose one. */

@@ -7,7 +7,7 @@
 import { describeError } from "../settled.ts";
 
 /** Where a port is to be opened, as the settings say. */
-export interface PortPlace {
+interface PortPlace {
   /** The address. */
   readonly host: string;
   /** The port. */

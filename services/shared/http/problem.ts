@@ -7,7 +7,7 @@
 import { STATUS_TEXT } from "@std/http/status";
 
 /** What a problem answer says. */
-export interface ProblemOptions {
+interface ProblemOptions {
   /** The HTTP status code, 400 to 599. */
   readonly status: number;
   /**

@@ -24,7 +24,7 @@ const WEEK_MS = 7 * 86_400_000;
 const HALF_CENTURY = 50;
 
 /** Options of {@linkcode parseRetryAfter}. */
-export interface RetryAfterOptions {
+interface RetryAfterOptions {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /**

@@ -171,7 +171,7 @@ export class HttpServer {
 }
 
 /** What the server knows of a connection; the runtime's handler info fits. */
-export interface ConnectionInfo {
+interface ConnectionInfo {
   /**
    * The address the connection came from; to be read before the request is
    * answered, as the runtime forgets it then.

@@ -13,7 +13,7 @@ export type BodyFraming =
   | { readonly kind: "chunked" };
 
 /** Why the framing is not known. */
-export interface FramingRefusal {
+interface FramingRefusal {
   /** The status to answer with. */
   readonly status: number;
   /** What is wrong. */

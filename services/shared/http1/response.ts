@@ -120,7 +120,7 @@ function encodeInto(
 }
 
 /** What is said of a problem beside its status. */
-export interface PlainProblemOptions {
+interface PlainProblemOptions {
   /**
    * What went wrong this time.
    *

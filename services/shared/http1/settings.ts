@@ -107,8 +107,7 @@ export const publicPortSettings = {
  * What a service with a public port has set: {@linkcode publicPortSettings},
  * and two whose defaults each service has of its own.
  */
-export interface PublicPortValues
-  extends OptionValues<typeof publicPortSettings> {
+interface PublicPortValues extends OptionValues<typeof publicPortSettings> {
   /** The port to listen on. */
   readonly port: number;
   /** Bytes that all bodies together may hold while they arrive. */
@@ -153,7 +152,7 @@ export function publicServerOptions(
 }
 
 /** The settings of {@linkcode metricsSettings}. */
-export interface MetricsSettings {
+interface MetricsSettings {
   /** Address of the metrics port. */
   readonly metricsHost: Option<string>;
   /** The metrics port. */

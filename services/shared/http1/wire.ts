@@ -66,7 +66,7 @@ export class PlainWire implements Wire {
 }
 
 /** What a wait for more ended with. */
-export type InputEvent = "bytes" | "ended" | "interrupted";
+type InputEvent = "bytes" | "ended" | "interrupted";
 
 /** A connection without a request holds no more than this. */
 const IDLE_CAPACITY = 4096;

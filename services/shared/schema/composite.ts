@@ -24,7 +24,7 @@ import {
 } from "./schema.ts";
 
 /** The bounds of a list. */
-export interface ListOptions {
+interface ListOptions {
   /** Most items. */
   readonly maxItems: number;
   /**
@@ -41,7 +41,7 @@ export interface ListOptions {
 }
 
 /** The bounds of a record. */
-export interface RecordOptions {
+interface RecordOptions {
   /** Most members. */
   readonly maxEntries: number;
   /**
@@ -193,7 +193,7 @@ function isAllDifferent(
 }
 
 /** One of the kinds a value may be of. */
-export interface Alternative<T> {
+interface Alternative<T> {
   /** Tells whether the value is meant to be of this kind, good or not. */
   readonly when: (value: unknown) => boolean;
   /** Reads it. */
@@ -201,7 +201,7 @@ export interface Alternative<T> {
 }
 
 /** Options of {@linkcode oneOf}. */
-export interface OneOfOptions {
+interface OneOfOptions {
   /** What a value must be, for the message: "it is neither …". */
   readonly mustBe: string;
 }
@@ -266,7 +266,7 @@ function orNull(json: JsonSchema): JsonSchema {
 }
 
 /** One thing a parser has against a value. */
-export interface Refusal {
+interface Refusal {
   /**
    * Where within the value, as a JSON pointer.
    * @default "", the whole value
@@ -288,7 +288,7 @@ export type Parsed<T> =
   | { readonly kind: "invalid"; readonly problems: readonly Refusal[] };
 
 /** Options of {@linkcode parsed}. */
-export interface ParsedOptions {
+interface ParsedOptions {
   /**
    * Keywords that say what the parser takes, beside those of the schema.
    * @default none

@@ -14,7 +14,7 @@ import {
 } from "./schema.ts";
 
 /** The bounds of any JSON. */
-export interface AnyJsonOptions {
+interface AnyJsonOptions {
   /** Most bytes of its shortest JSON text in UTF-8. */
   readonly maxBytes: number;
   /**
@@ -25,7 +25,7 @@ export interface AnyJsonOptions {
 }
 
 /** Why a value that was parsed from JSON is not taken. */
-export interface JsonFault {
+interface JsonFault {
   /** The kind of fault. */
   readonly code: "too_deep" | "number_too_large";
   /** The outermost member or item it is in, as pointer; empty for the whole. */

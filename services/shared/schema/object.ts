@@ -69,18 +69,18 @@ export type Field =
 export type Fields = Readonly<Record<string, Field>>;
 
 /** What a member reads. */
-export type FieldValue<F> = F extends OptionalField<infer T> ? T
+type FieldValue<F> = F extends OptionalField<infer T> ? T
   : F extends DefaultField<infer T> ? T
   : F extends ReadOnlyField ? JsonValue
   : F extends Schema<infer T> ? T
   : never;
 
 /** Whether a member may be absent once it was read. */
-export type MayLack<F> = F extends OptionalField<unknown> | ReadOnlyField ? true
+type MayLack<F> = F extends OptionalField<unknown> | ReadOnlyField ? true
   : false;
 
 /** The same members in one type, for readable messages of the compiler. */
-export type Simplified<T> = { readonly [Name in keyof T]: T[Name] };
+type Simplified<T> = { readonly [Name in keyof T]: T[Name] };
 
 /** What is read of members. */
 export type ObjectOf<F extends Fields> = Simplified<
@@ -162,7 +162,7 @@ interface Member {
 const SHOWN_CHARS = 64;
 
 /** What an object is forgiven; see {@linkcode object}. */
-export interface ObjectOptions {
+interface ObjectOptions {
   /**
    * Whether unknown members are left alone, for clients newer than the service.
    * @default {false} they are faults

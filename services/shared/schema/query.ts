@@ -52,7 +52,7 @@ export interface QuerySchema<T> {
 }
 
 /** What a parser of several parameters makes of them. */
-export type ParsedQuery<T> =
+type ParsedQuery<T> =
   | { readonly kind: "ok"; readonly value: T }
   | {
     readonly kind: "invalid";
@@ -131,8 +131,7 @@ export function parsedQuery<From, To>(
 }
 
 /** All parameters whose names begin alike, such as `metadata.<k>`. */
-export interface PrefixField<T>
-  extends OptionalField<Readonly<Record<string, T>>> {
+interface PrefixField<T> extends OptionalField<Readonly<Record<string, T>>> {
   /** How their names begin. */
   readonly prefix: string;
   /** Reads one of them. */
@@ -142,17 +141,17 @@ export interface PrefixField<T>
 }
 
 /** A parameter: one that has to be there, or may be absent, or all with a prefix. */
-export type QueryField =
+type QueryField =
   | Schema<unknown>
   | OptionalField<unknown>
   | DefaultField<unknown>
   | PrefixField<unknown>;
 
 /** The parameters of a query, by name. */
-export type QueryFields = Readonly<Record<string, QueryField>> & Fields;
+type QueryFields = Readonly<Record<string, QueryField>> & Fields;
 
 /** Options of {@linkcode prefixed}. */
-export interface PrefixedOptions {
+interface PrefixedOptions {
   /**
    * Most parameters with the prefix.
    * @default {50}

@@ -17,7 +17,7 @@ import { definitionsOf, type JsonSchema, type Schema } from "./schema.ts";
 import { integer, type NumberOptions } from "./values.ts";
 
 /** The bounds of a comma list. */
-export interface CommaListOptions {
+interface CommaListOptions {
   /**
    * Most items.
    * @default {100}

@@ -8,7 +8,7 @@ import { type Fault, MAX_FAULTS, pointerTo } from "./fault.ts";
 import type { Fields } from "./object.ts";
 
 /** What a client sent and what holds. */
-export interface ReadOnlyCheck {
+interface ReadOnlyCheck {
   /** What was read of the client's object. */
   readonly given: Readonly<Record<string, unknown>>;
   /** The object as the client was told it; absent when there is none yet. */

@@ -97,7 +97,7 @@ export interface JsonObject {
 }
 
 /** A name of a kind of value in JSON Schema. */
-export type JsonType =
+type JsonType =
   | "array"
   | "boolean"
   | "integer"
@@ -176,7 +176,7 @@ export function isJsonObject(
 }
 
 /** Words about a value. */
-export interface Annotations {
+interface Annotations {
   /**
    * What it is for.
    * @default nothing is said

@@ -10,7 +10,7 @@ import { cannotTake, type Fault, report, reportKind } from "./fault.ts";
 import { definitionsOf, type JsonSchema, type Schema } from "./schema.ts";
 
 /** What text has to be like. */
-export interface TextOptions {
+interface TextOptions {
   /**
    * Fewest characters (code points, as JSON Schema counts).
    * @default {0}
@@ -206,7 +206,7 @@ function inBounds(value: number, bounds: Bounds): boolean {
 }
 
 /** Options of {@linkcode choice}. */
-export interface ChoiceOptions<Word extends string> {
+interface ChoiceOptions<Word extends string> {
   /**
    * Other spellings, with the word each stands for.
    * @default none

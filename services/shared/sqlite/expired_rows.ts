@@ -7,7 +7,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
 /** Which rows expire, and when. */
-export interface ExpiredRowsOptions {
+interface ExpiredRowsOptions {
   /** The table, which may be followed by the index that finds the rows. */
   readonly from: string;
   /** The columns of the table's key. */

@@ -16,7 +16,7 @@ export const BUSY_TIMEOUT_MS = 5_000;
 export const CACHE_KIB = 65_536;
 
 /** Options of {@linkcode openDatabase}. */
-export interface OpenDatabaseOptions {
+interface OpenDatabaseOptions {
   /**
    * Pages in the log of commits from which on they are moved to the file, by the
    * commit that reaches that number: with fewer of them that commit waits for

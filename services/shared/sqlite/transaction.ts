@@ -7,7 +7,7 @@
 import type { DatabaseSync } from "node:sqlite";
 
 /** The part of a connection that transactions need. */
-export type TransactionTarget = Pick<DatabaseSync, "exec" | "isTransaction">;
+type TransactionTarget = Pick<DatabaseSync, "exec" | "isTransaction">;
 
 /**
  * Runs `work` in a transaction that takes the write lock at its beginning, so that

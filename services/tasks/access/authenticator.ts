@@ -55,7 +55,7 @@ export interface CredentialStore {
 }
 
 /** Options of {@linkcode Authenticator}. */
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   /** Where credentials are looked up. */
   readonly store: CredentialStore;
   /** The cache of API keys. */

@@ -35,7 +35,7 @@ export type Authorization =
   };
 
 /** What a header with a bearer token carries. */
-export type BearerOutcome =
+type BearerOutcome =
   | { readonly kind: "ok"; readonly token: string }
   | Extract<Authorization, { readonly kind: "missing" | "malformed" }>;
 

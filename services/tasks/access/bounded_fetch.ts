@@ -13,7 +13,7 @@ import { describeError, settle, waitAtMost } from "../../shared/settled.ts";
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Options of {@linkcode fetchText}. */
-export interface FetchTextOptions {
+interface FetchTextOptions {
   /** Makes the call. */
   readonly fetch: Fetch;
   /** Measures the time. */

@@ -9,7 +9,7 @@ import type { Role, Scope, ScopeSet } from "./scope.ts";
 import type { UserAdministrator } from "./user_rules.ts";
 
 /** A program with an API key. */
-export interface ApiKeyCaller {
+interface ApiKeyCaller {
   /** What it is. */
   readonly kind: "api_key";
   /** The tenant the key belongs to. */
@@ -25,7 +25,7 @@ export interface ApiKeyCaller {
 }
 
 /** A person, by a token of the identity provider. */
-export interface UserCaller {
+interface UserCaller {
   /** What it is. */
   readonly kind: "user";
   /** The tenant of the user. */
@@ -41,7 +41,7 @@ export interface UserCaller {
 }
 
 /** A worker that asks for its tasks. */
-export interface WorkerCaller {
+interface WorkerCaller {
   /** What it is. */
   readonly kind: "worker";
   /** The tenant of the worker. */
@@ -55,7 +55,7 @@ export interface WorkerCaller {
 }
 
 /** Who runs the service; belongs to no tenant. */
-export interface OperatorCaller {
+interface OperatorCaller {
   /** What it is. */
   readonly kind: "operator";
 }

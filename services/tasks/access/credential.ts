@@ -37,7 +37,7 @@ export interface KeyCredential extends Credential {
 }
 
 /** What {@linkcode checkCredential} judges by. */
-export interface CheckCredentialOptions {
+interface CheckCredentialOptions {
   /** The digest of the secret that was presented. */
   readonly digest: string;
   /** The time, in milliseconds since the epoch. */
@@ -126,7 +126,7 @@ function mayComeFrom(
 }
 
 /** Options of {@linkcode CredentialCache}. */
-export interface CredentialCacheOptions {
+interface CredentialCacheOptions {
   /** Tells the age of entries. */
   readonly clock: Clock;
   /**

@@ -12,7 +12,7 @@ import { getRandomValues, hash, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /** What begins a token, and so what it is. */
-export type TokenPrefix = "dk" | "wk";
+type TokenPrefix = "dk" | "wk";
 
 /** A token taken apart. */
 export interface CredentialToken {
@@ -25,7 +25,7 @@ export interface CredentialToken {
 }
 
 /** A token that was just made. */
-export interface MintedToken extends CredentialToken {
+interface MintedToken extends CredentialToken {
   /** The whole token, to be shown once. */
   readonly text: string;
   /** What to store: see {@linkcode digestOf}. */
@@ -33,7 +33,7 @@ export interface MintedToken extends CredentialToken {
 }
 
 /** Gives random bytes that cannot be guessed. */
-export type RandomBytes = (length: number) => Uint8Array;
+type RandomBytes = (length: number) => Uint8Array;
 
 const ALPHABET =
   "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -154,7 +154,7 @@ export function mintApiKey(randomBytes?: RandomBytes): MintedToken {
 }
 
 /** A worker's credential that was just made, as it is shown once. */
-export interface MintedWorkerCredential {
+interface MintedWorkerCredential {
   /** The id: `wk_` and 16 characters. */
   readonly id: string;
   /** The user name: `<tenant>:<id>`. */

@@ -30,7 +30,7 @@ export type HostOutcome =
 export type HeaderValues = string | readonly string[] | null | undefined;
 
 /** Options of {@linkcode parseHost}. */
-export interface ParseHostOptions {
+interface ParseHostOptions {
   /** The host name of the service, as {@linkcode parseServiceHost} gives it. */
   readonly serviceHost: string;
 }
@@ -146,7 +146,7 @@ export interface RequestTarget {
 }
 
 /** Options of {@linkcode resolveTarget}. */
-export interface ResolveTargetOptions {
+interface ResolveTargetOptions {
   /** The host name of the service. */
   readonly serviceHost: string;
   /**
@@ -159,7 +159,7 @@ export interface ResolveTargetOptions {
 }
 
 /** Where a request goes. */
-export interface ResolvedTarget {
+interface ResolvedTarget {
   /** The part of the service. */
   readonly part: HostOutcome;
   /** The path within that part. */

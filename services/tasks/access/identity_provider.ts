@@ -17,7 +17,7 @@ import {
 import { mintToken } from "./credential_token.ts";
 
 /** A user as the mirror stores it. */
-export interface MirroredUser {
+interface MirroredUser {
   /** The tenant's domain. */
   readonly tenant: string;
   /** The id of the user in this service. */
@@ -277,7 +277,7 @@ function unavailable(
 }
 
 /** Options of {@linkcode ProviderWatch}. */
-export interface ProviderWatchOptions {
+interface ProviderWatchOptions {
   /** The provider that is asked. */
   readonly provider: Pick<IdentityProvider, "check">;
   /** Logs each reason once, and when the provider is ready again. */

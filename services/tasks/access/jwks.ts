@@ -98,7 +98,7 @@ export interface JwksOptions {
 }
 
 /** Which key is wanted. */
-export interface KeyQuery {
+interface KeyQuery {
   /** The algorithm it has to fit. */
   readonly algorithm: JwtAlgorithm;
   /** The id of the key; any that fits when absent. */

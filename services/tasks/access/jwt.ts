@@ -33,7 +33,7 @@ export interface TokenSubject {
 }
 
 /** Options of {@linkcode JwtVerifier}. */
-export interface JwtVerifierOptions {
+interface JwtVerifierOptions {
   /** The issuer, exactly as tokens write it. */
   readonly issuer: string;
   /** The audiences; a token has to be for one of them. */

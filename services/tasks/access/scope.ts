@@ -23,7 +23,7 @@ export function allows(role: Role, needed: Role): boolean {
  * Every scope with the least role that implies it. The order is that in which
  * scopes are shown.
  */
-export const LEAST_ROLE = {
+const LEAST_ROLE = {
   "tasks:read": "viewer",
   "tasks:write": "member",
   "workers:read": "viewer",
@@ -50,7 +50,7 @@ export type ScopeSet = ReadonlySet<Scope>;
 export const SCOPES: readonly Scope[] = Object.keys(LEAST_ROLE) as Scope[];
 
 /** The outcome of reading a list of scopes. */
-export type ScopesOutcome =
+type ScopesOutcome =
   | {
     readonly kind: "ok";
     /** What the list allows, with `workers:*` and its like spelt out. */

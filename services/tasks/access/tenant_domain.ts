@@ -7,7 +7,7 @@
 import { quote } from "../../shared/quote.ts";
 
 /** The outcome of reading a tenant's domain. */
-export type TenantDomainOutcome =
+type TenantDomainOutcome =
   | {
     readonly kind: "ok";
     /** The domain as it is kept: in lower case. */

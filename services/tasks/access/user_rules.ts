@@ -28,7 +28,7 @@ export interface UserAdministrator {
 }
 
 /** A user as the rules see one. */
-export interface UserStanding {
+interface UserStanding {
   /** The id of the user. */
   readonly id: string;
   /** Its role. */
@@ -49,7 +49,7 @@ export type UserChange =
   };
 
 /** Whether a change of a user is allowed. */
-export type UserPermission =
+type UserPermission =
   | { readonly kind: "ok" }
   | {
     readonly kind: "forbidden" | "last_owner";
@@ -82,7 +82,7 @@ export function mayGrantRole(
 }
 
 /** What {@linkcode mayChangeUser} judges by. */
-export interface MayChangeUserOptions {
+interface MayChangeUserOptions {
   /** The user as it is. */
   readonly user: UserStanding;
   /** What is to become of it. */

@@ -80,7 +80,7 @@ const CHECK: CommandShape = {
 };
 
 /** Options of the commands. */
-export interface DataCommandOptions {
+interface DataCommandOptions {
   /** Where the command writes to. */
   readonly io: CommandIo;
   /** The data folder unless arguments say otherwise. */
@@ -88,7 +88,7 @@ export interface DataCommandOptions {
 }
 
 /** Options of {@linkcode runCheck}. */
-export interface RunCheckOptions extends DataCommandOptions {
+interface RunCheckOptions extends DataCommandOptions {
   /** Tells when it is time to say how far it has come. */
   readonly clock: Pick<Clock, "nowMs">;
   /** Opens the master keys of the service that has a data folder; makes none. */

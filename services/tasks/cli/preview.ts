@@ -57,7 +57,7 @@ const MEANINGS: Readonly<Record<OccurrenceWarning, string>> = {
 };
 
 /** Options of {@linkcode runPreview}. */
-export interface RunPreviewOptions {
+interface RunPreviewOptions {
   /** Where the command writes to. */
   readonly io: CommandIo;
   /** The time, in milliseconds since the epoch. */

@@ -48,7 +48,7 @@ const COMMAND: CommandShape = {
 const UNKNOWN = "unknown";
 
 /** Options of {@linkcode runRewrap}. */
-export interface RewrapOptions {
+interface RewrapOptions {
   /** Where the command writes to. */
   readonly io: CommandIo;
   /** The data folder unless arguments say otherwise. */

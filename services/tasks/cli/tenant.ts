@@ -38,7 +38,7 @@ const COMMAND = {
 } as const;
 
 /** Options of {@linkcode runTenant}. */
-export interface RunTenantOptions {
+interface RunTenantOptions {
   /** Where the command writes to. */
   readonly io: CommandIo;
   /** Sends the request. */
@@ -158,7 +158,7 @@ export type PostOutcome =
   };
 
 /** Sends a request and reads its answer; never rejects. */
-export type PostJson = (request: PostRequest) => Promise<PostOutcome>;
+type PostJson = (request: PostRequest) => Promise<PostOutcome>;
 
 const MAX_ANSWER_BYTES = 1_048_576;
 

@@ -20,7 +20,7 @@ import {
 } from "../../shared/ip_network.ts";
 
 /** What an address is. */
-export type AddressVerdict =
+type AddressVerdict =
   | { readonly kind: "public" }
   | {
     readonly kind: "not_public";
@@ -126,7 +126,7 @@ export interface ResolvedAddress {
 export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
 
 /** What is wrong with a host name. */
-export type LookupErrorCode = "ADDRESS_REFUSED" | "DNS_FAILED";
+type LookupErrorCode = "ADDRESS_REFUSED" | "DNS_FAILED";
 
 /** The reason why a guarded lookup gives no address. */
 export class LookupError extends Error {

@@ -35,7 +35,7 @@ export function normalizeHostName(text: string): string | undefined {
 }
 
 /** One entry of the list. */
-export type AllowListEntry =
+type AllowListEntry =
   | {
     readonly kind: "network";
     /** Addresses that may be called. */
@@ -55,7 +55,7 @@ export type AllowListEntry =
 export type AllowList = readonly AllowListEntry[];
 
 /** The outcome of reading the list. */
-export type AllowListOutcome =
+type AllowListOutcome =
   | { readonly kind: "ok"; readonly allowList: AllowList }
   | {
     readonly kind: "invalid";
@@ -64,7 +64,7 @@ export type AllowListOutcome =
   };
 
 /** What is about to be called. */
-export interface CallPoint {
+interface CallPoint {
   /** The host of the URL: a name in its normal form, or an address. */
   readonly host: string;
   /** The TCP port. */

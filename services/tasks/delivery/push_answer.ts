@@ -11,7 +11,7 @@ import type { RawAnswer } from "./push_exchange.ts";
 import type { PushAnswer, PushOutcome } from "./push_outcome.ts";
 
 /** When an answer came. */
-export interface AnswerTiming {
+interface AnswerTiming {
   /** The time of day: milliseconds since the Unix epoch. */
   readonly nowMs: number;
   /** Milliseconds from the call's begin to the answer's end. */

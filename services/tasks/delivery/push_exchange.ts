@@ -52,7 +52,7 @@ export type ExchangeResult =
   };
 
 /** Options of {@linkcode exchange}. */
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** Where the request goes. */
   readonly target: Target;
   /** The method. */
@@ -223,7 +223,7 @@ function readBody(response: IncomingMessage, options: ReadBodyOptions): void {
 }
 
 /** The outcome of checking headers. */
-export type HeadersVerdict =
+type HeadersVerdict =
   | { readonly kind: "ok" }
   | {
     readonly kind: "refused";
@@ -234,7 +234,7 @@ export type HeadersVerdict =
   };
 
 /** Options of {@linkcode judgeHeaders}. */
-export interface JudgeHeadersOptions {
+interface JudgeHeadersOptions {
   /**
    * Further names that are not allowed, in lower case.
    *

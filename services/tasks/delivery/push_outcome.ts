@@ -43,7 +43,7 @@ export interface PushRefusal {
 }
 
 /** What can go wrong with a call that was allowed. */
-export type PushFailureCode =
+type PushFailureCode =
   | "dns_failed"
   | "connection_failed"
   | "tls_failed"
@@ -73,7 +73,7 @@ export type FailedExchange = Exclude<
 >;
 
 /** The call that failed. */
-export interface FailedCall {
+interface FailedCall {
   /** Scheme, host and port. */
   readonly origin: string;
   /** Milliseconds from the call's begin to its failure. */

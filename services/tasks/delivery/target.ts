@@ -33,7 +33,7 @@ export type TargetRefusalCode =
   | "address_not_public";
 
 /** The outcome of checking a URL. */
-export type TargetVerdict =
+type TargetVerdict =
   | { readonly kind: "ok"; readonly target: Target }
   | {
     readonly kind: "refused";

@@ -30,7 +30,7 @@ export type SigningSecret =
   };
 
 /** The outcome of reading a key. */
-export type KeyOutcome =
+type KeyOutcome =
   | { readonly kind: "ok"; readonly key: SigningSecret }
   | {
     readonly kind: "invalid";
@@ -39,7 +39,7 @@ export type KeyOutcome =
   };
 
 /** Options of {@linkcode newSigningSecret} and {@linkcode newSigningKey}. */
-export interface NewKeyOptions {
+interface NewKeyOptions {
   /**
    * Gives that many random bytes, fit for keys.
    *
@@ -159,7 +159,7 @@ export interface WebhookMessage {
 }
 
 /** The headers of a signed call. */
-export interface WebhookHeaders {
+interface WebhookHeaders {
   /** The message's id. */
   readonly "webhook-id": string;
   /** When it was signed: seconds since the Unix epoch. */

@@ -25,7 +25,7 @@ export interface ComingRun {
 }
 
 /** What decides about it beside the task. */
-export interface ComingRunOptions {
+interface ComingRunOptions {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /** The date that is asked for; undefined when none is. */
@@ -66,7 +66,7 @@ export function comingRun(
 }
 
 /** What the date of a coming run depends on. */
-export interface ComingDateOptions {
+interface ComingDateOptions {
   /** How the task repeats, if it does. */
   readonly repeat: RepeatRule | undefined;
   /** The zone of its schedule. */
@@ -76,7 +76,7 @@ export interface ComingDateOptions {
 }
 
 /** The date of a coming run. */
-export interface ComingDate {
+interface ComingDate {
   /** The earliest instant, in milliseconds since the epoch. */
   readonly earliestMs: number;
   /** The latest: chance may delay the runs of a schedule. */

@@ -30,7 +30,7 @@ interface DayPattern {
 }
 
 /** Days from one to before another, as days since the epoch. */
-export interface DaySpan {
+interface DaySpan {
   /** The first day. */
   readonly fromDay: number;
   /** The day behind the last one. */

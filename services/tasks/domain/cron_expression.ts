@@ -87,7 +87,7 @@ function combined(
 }
 
 /** The outcome of reading a cron expression. */
-export type CronOutcome =
+type CronOutcome =
   | { readonly kind: "ok"; readonly cron: CronExpression }
   | {
     readonly kind: "invalid";

@@ -18,7 +18,7 @@ export type ReferredTask = Pick<
 >;
 
 /** The dependencies that a task is to have. */
-export interface NewDependencies {
+interface NewDependencies {
   /** The definition from now on. */
   readonly definition: Pick<
     TaskDefinition,

@@ -76,7 +76,7 @@ function term(amount: number, unit: string): string {
 }
 
 /** The outcome of reading a duration. */
-export type DurationOutcome =
+type DurationOutcome =
   | { readonly kind: "ok"; readonly duration: Duration }
   | {
     readonly kind: "invalid";

@@ -133,7 +133,7 @@ export function chain(
 }
 
 /** The outcome of checking a chain. */
-export type ChainVerdict =
+type ChainVerdict =
   | { readonly kind: "ok"; readonly end: ChainEnd }
   | { readonly kind: "broken"; readonly seq: number; readonly reason: string };
 
@@ -175,7 +175,7 @@ export interface FoldDraft extends HistoryDraft {
 }
 
 /** Options of {@linkcode foldThrough}. */
-export interface FoldOptions {
+interface FoldOptions {
   /** How many records are about to be added. */
   readonly added: number;
   /** Most records that are to be kept; null is no bound. */
@@ -223,7 +223,7 @@ export function foldDraft(
 }
 
 /** Options of {@linkcode verifyHistory}. */
-export interface VerifyHistoryOptions {
+interface VerifyHistoryOptions {
   /** How the history ends, as its task has it. */
   readonly end: ChainEnd;
   /** The hash of the chain. */
@@ -258,7 +258,7 @@ export interface HistoryReading {
 }
 
 /** How reading a piece of a history went. */
-export type ReadPiece =
+type ReadPiece =
   | { readonly kind: "ok"; readonly reading: HistoryReading }
   | Extract<ChainVerdict, { readonly kind: "broken" }>;
 

@@ -10,7 +10,7 @@ import { parseTimeZone, readWall } from "./time_zone.ts";
 import type { ParameterProblem } from "../../shared/schema/fault.ts";
 
 /** The outcome of reading an instant. */
-export type InstantOutcome =
+type InstantOutcome =
   | {
     readonly kind: "ok";
     /** Milliseconds since the epoch; what is beyond milliseconds is cut off. */
@@ -150,7 +150,7 @@ function invalid(input: string, state: string): InstantOutcome {
 }
 
 /** The instants a written time stands for. */
-export type PeriodOutcome =
+type PeriodOutcome =
   | {
     readonly kind: "ok";
     /** The first of them. */
@@ -255,7 +255,7 @@ export interface InstantRange {
 }
 
 /** The outcome of reading a range. */
-export type InstantRangeOutcome =
+type InstantRangeOutcome =
   | { readonly kind: "ok"; readonly value: InstantRange }
   | {
     readonly kind: "invalid";

@@ -18,7 +18,7 @@ export interface Grid {
 }
 
 /** One occurrence of an interval. */
-export interface IntervalOccurrence {
+interface IntervalOccurrence {
   /** How many intervals after the anchor. */
   readonly index: number;
   /** When, in milliseconds since the epoch. */

@@ -61,7 +61,7 @@ export interface NewTaskOptions {
 }
 
 /** A task and the beginning of its history. */
-export interface NewTask {
+interface NewTask {
   /** The task. */
   readonly task: Task;
   /** What there is to tell of it. */

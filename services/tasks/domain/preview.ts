@@ -60,7 +60,7 @@ export interface PreviewedOccurrence {
 }
 
 /** Options of {@linkcode preview}. */
-export interface PreviewOptions extends ScheduleFrame {
+interface PreviewOptions extends ScheduleFrame {
   /**
    * Runs that the task has had before the first instant that counts.
    *
@@ -185,7 +185,7 @@ const COUNT = 3;
 const NO_WORKER = { timeoutMs: 0, maxLost: 0 };
 
 /** What the dates are found by. */
-export interface NextDatesOptions {
+interface NextDatesOptions {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /** Where schedules are kept as read. */

@@ -37,7 +37,7 @@ export interface Tenant {
 }
 
 /** A role: each one allows all that the roles before it do. */
-export type UserRole = "viewer" | "member" | "admin" | "owner";
+type UserRole = "viewer" | "member" | "admin" | "owner";
 
 /** A person who acts for a tenant. */
 export interface User {

@@ -27,7 +27,7 @@ const DAY_MS = 86_400_000;
 const DEFAULT_CATCH_UP_WINDOW_MS: number = DAY_MS;
 
 /** How a task repeats, as a client says it; null is as good as absent. */
-export interface RepeatInput {
+interface RepeatInput {
   /** How far apart its slots are, as ISO 8601 text. */
   readonly interval?: string | null | undefined;
   /** A cron expression, not read yet. */
@@ -113,7 +113,7 @@ export const REPEAT: Schema<RepeatInput> = named(
 );
 
 /** What a rule is judged by. */
-export interface RepeatRuleOptions {
+interface RepeatRuleOptions {
   /** The zone of its calendar. */
   readonly timezone: string;
   /** The coming run of the task. */

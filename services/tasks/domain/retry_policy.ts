@@ -110,7 +110,7 @@ export type Backoff =
  * How chance spreads a delay, so that what failed together is not tried again
  * together: not at all, over its second half, or over all of it.
  */
-export type Jitter = "none" | "equal" | "full";
+type Jitter = "none" | "equal" | "full";
 
 /** When failed runs are tried again. */
 export interface RetryPolicy {

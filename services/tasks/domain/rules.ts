@@ -22,7 +22,7 @@ export interface RuleCache {
 }
 
 /** Options of {@linkcode rulesOf}. */
-export interface RulesOptions {
+interface RulesOptions {
   /** Where what is read is kept. */
   readonly cache: RuleCache;
   /**
@@ -34,7 +34,7 @@ export interface RulesOptions {
 }
 
 /** What of a task its rules depend on. */
-export type RuledTask =
+type RuledTask =
   & Pick<TaskDefinition, "job" | "timezone">
   & Partial<Pick<TaskDefinition, "retry" | "timeoutMs" | "repeat">>;
 

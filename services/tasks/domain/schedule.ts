@@ -58,7 +58,7 @@ export interface TimingInput {
 }
 
 /** Options of {@linkcode parseTiming}. */
-export interface ParseTimingOptions {
+interface ParseTimingOptions {
   /** The zone whose clock a cron expression reads; a good IANA name. */
   readonly timezone: string;
   /** A cron expression must fire after this, in milliseconds since the epoch. */
@@ -198,7 +198,7 @@ export interface ScheduleFrame extends Grid {
 }
 
 /** Options of {@linkcode nextOccurrence}. */
-export interface NextOccurrenceOptions extends ScheduleFrame {
+interface NextOccurrenceOptions extends ScheduleFrame {
   /** The instant after which the occurrence is looked for. */
   readonly afterMs: number;
 }

@@ -95,7 +95,7 @@ export interface TaskCallback {
 }
 
 /** What has become of a task. */
-export interface TaskState {
+interface TaskState {
   /** The status. */
   readonly status: TaskStatus;
   /** Where a paused task goes on. */

@@ -10,7 +10,7 @@ import type { Digest } from "./history.ts";
 import type { Task } from "./task.ts";
 
 /** What of a task is bound. All of it changes together with a record. */
-export type BoundTask = Pick<
+type BoundTask = Pick<
   Task,
   | "tenantId"
   | "id"

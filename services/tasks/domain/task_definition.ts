@@ -12,21 +12,21 @@ import { BLANK_DEFINITION, type Task, type TaskDefinition } from "./task.ts";
 import { TASK_FIELDS } from "./task_fields.ts";
 
 /** The rows of the table. */
-export type Fields = typeof TASK_FIELDS;
+type Fields = typeof TASK_FIELDS;
 
 /** Names of fields whose rows are of a kind. */
-export type NameOf<Row> = {
+type NameOf<Row> = {
   [Name in keyof Fields]: Fields[Name] extends Row ? Name : never;
 }[keyof Fields];
 
 /** Names of fields that clients write. */
-export type InputName = NameOf<{ readonly input: unknown }>;
+type InputName = NameOf<{ readonly input: unknown }>;
 
 /** Names of fields that are kept as they are read. */
-export type PlainName = NameOf<{ readonly kind: "plain" }>;
+type PlainName = NameOf<{ readonly kind: "plain" }>;
 
 /** The fields of a definition that are kept as they are read. */
-export type PlainFields = Pick<TaskDefinition, Fields[PlainName]["key"]>;
+type PlainFields = Pick<TaskDefinition, Fields[PlainName]["key"]>;
 
 /** Fields that requests to make a task and to change one have in common. */
 export const INPUT_FIELDS = Object.fromEntries(
@@ -92,7 +92,7 @@ const COMPARED_FIELDS = Object.entries(TASK_FIELDS).flatMap(([name, field]) =>
 const MAX_DATA_CHARS = 1_024;
 
 /** Options of {@linkcode definitionChanges}. */
-export interface DefinitionChangesOptions {
+interface DefinitionChangesOptions {
   /** The definition from now on. */
   readonly next: TaskDefinition;
   /** The worker's name before and from now on. */

@@ -131,7 +131,7 @@ export interface HttpFact {
 }
 
 /** What the reconciler may put right. */
-export type RepairPatch =
+type RepairPatch =
   /** A running task without a lease goes back to waiting. */
   | { readonly kind: "requeue" }
   /** A blocked task whose dependencies are settled goes on. */

@@ -57,7 +57,7 @@ export const CALLBACK: Schema<TaskCallback> = oneOf([
 ], { mustBe: "a URL nor an object with one" });
 
 /** When a task expires: at an instant, or some time after its date. */
-export type ExpiresInput =
+type ExpiresInput =
   | { readonly kind: "at"; readonly atMs: number }
   | { readonly kind: "after"; readonly duration: Duration };
 

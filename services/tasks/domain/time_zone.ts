@@ -12,7 +12,7 @@ import { nearest } from "../../shared/did_you_mean.ts";
 import { quote } from "../../shared/quote.ts";
 
 /** The outcome of reading the name of a time zone. */
-export type TimeZoneOutcome =
+type TimeZoneOutcome =
   | {
     readonly kind: "ok";
     /** The name as the IANA database spells it. */
@@ -27,7 +27,7 @@ export type TimeZoneOutcome =
   };
 
 /** What a wall time means in a zone. */
-export type WallReading =
+type WallReading =
   | {
     /** The clock shows it once. */
     readonly kind: "single";

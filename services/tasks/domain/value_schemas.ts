@@ -23,7 +23,7 @@ import { LAST_INSTANT_MS, parseInstant } from "./instant.ts";
 import { text } from "../../shared/schema/values.ts";
 
 /** Bounds and forms of a duration. */
-export interface DurationOptions {
+interface DurationOptions {
   /**
    * What a plain number counts.
    * @default {"seconds"}

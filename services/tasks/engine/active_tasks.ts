@@ -23,7 +23,7 @@ interface Count {
 }
 
 /** Room for new tasks, taken before they are written. */
-export interface TaskRoom {
+interface TaskRoom {
   /** How many of the wanted tasks have room. */
   readonly granted: number;
   /** How many live tasks there are. */

@@ -56,7 +56,7 @@ export interface TaskChange {
 }
 
 /** Is called with each change of a task. */
-export type ChangeListener = (change: TaskChange) => void;
+type ChangeListener = (change: TaskChange) => void;
 
 /** Applies events to tasks. */
 export class TaskChanges {

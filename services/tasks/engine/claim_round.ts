@@ -22,7 +22,7 @@ import type { Grant, Waiter } from "./waiter.ts";
 const TOKEN_BYTES = 32;
 
 /** Tasks that were proposed for waiters of the same jobs. */
-export interface Proposal {
+interface Proposal {
   /** The waiters, first come first served. */
   readonly waiters: readonly Waiter[];
   /** The tasks. */
@@ -30,7 +30,7 @@ export interface Proposal {
 }
 
 /** The tasks that were chosen. */
-export interface Choice {
+interface Choice {
   /** Tasks for the waiters; no task is in two of them. */
   readonly proposals: readonly Proposal[];
   /** When the rate lets the next task start, if it is what holds all back. */

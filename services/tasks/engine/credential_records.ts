@@ -160,7 +160,7 @@ function networksOf(texts: readonly string[]): readonly Network[] {
 }
 
 /** The fields of a key that limit its time. */
-export type EndingKey = Pick<ApiKey, "expiresAtMs" | "replacedUntilMs">;
+type EndingKey = Pick<ApiKey, "expiresAtMs" | "replacedUntilMs">;
 
 /** When a key stops working; undefined when never. */
 export function endOfKey(

@@ -272,7 +272,7 @@ function settle(
 }
 
 /** Options of {@linkcode foldFor}. */
-export interface FoldForOptions {
+interface FoldForOptions {
   /** About how many records it adds; at least one. */
   readonly added: number;
   /** The engine's parts. */

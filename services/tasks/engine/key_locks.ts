@@ -31,7 +31,7 @@ export interface LockClient {
 }
 
 /** Options of {@linkcode KeyLocks}. */
-export interface KeyLocksOptions {
+interface KeyLocksOptions {
   /** The time. */
   readonly clock: Clock;
   /**

@@ -109,7 +109,7 @@ export type Placement =
   | CreateRefusal;
 
 /** Options of {@linkcode KeyReservations}. */
-export interface KeyReservationsOptions {
+interface KeyReservationsOptions {
   /** The tenant. */
   readonly tenantId: string;
   /** Who asks. */
@@ -248,7 +248,7 @@ export class KeyReservations {
 }
 
 /** A task that is ready to be written. */
-export interface PreparedTask {
+interface PreparedTask {
   /** The task as it will be. */
   readonly task: Task;
   /** What the store is to do, if the worker exists. */

@@ -15,7 +15,7 @@ import type { Repositories } from "./repositories.ts";
 import type { Store, Transaction, Write } from "../store/store.ts";
 
 /** The kinds of records that are noted. */
-export type NotedKind = "key" | "credential" | "user";
+type NotedKind = "key" | "credential" | "user";
 
 interface LastUsedOptions {
   /** Where it is written. */

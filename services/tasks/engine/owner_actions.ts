@@ -22,7 +22,7 @@ import { callbackWrites, spawnedWrites } from "./spawn.ts";
 export const PLANNED_RECORDS = 4;
 
 /** Options of {@linkcode planEvents}. */
-export interface PlanEventsOptions {
+interface PlanEventsOptions {
   /** The events, in their order. */
   readonly events: readonly TaskEvent[];
   /** What the owner decides from then on. */
@@ -40,7 +40,7 @@ export interface PlanEventsOptions {
 }
 
 /** The outcome of events. */
-export type PlannedEvents =
+type PlannedEvents =
   | {
     readonly kind: "changed";
     /** The task as it will be. */
@@ -99,7 +99,7 @@ export function planEvents(
 }
 
 /** Who removes which task. */
-export interface RemovalOptions {
+interface RemovalOptions {
   /** The task as it was read. */
   readonly task: Task;
   /** Who removes it. */
@@ -107,7 +107,7 @@ export interface RemovalOptions {
 }
 
 /** The outcome of planning a removal. */
-export type RemovalPlan =
+type RemovalPlan =
   | {
     readonly kind: "planned";
     /** The writes, to be committed together. */

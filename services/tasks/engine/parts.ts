@@ -51,7 +51,7 @@ export interface EngineParts {
 const MAX_RULES = 10_000;
 
 /** Options of {@linkcode openParts}. */
-export interface PartsOptions {
+interface PartsOptions {
   /** Keeps everything. */
   readonly store: Store;
   /** The limits of a plan, by its id. */

@@ -64,7 +64,7 @@ export class PlanBook {
 const PAGE = 100;
 
 /** Options of {@linkcode warnOfUnknownPlans}. */
-export interface UnknownPlansOptions {
+interface UnknownPlansOptions {
   /** All tenants. */
   readonly repositories: Pick<Repositories, "tenants">;
   /** The plans that are in force. */

@@ -26,7 +26,7 @@ import type { Vault } from "./vault.ts";
 import { tenantOfInternal } from "./workers.ts";
 
 /** The parts of a call. */
-export interface PushParts extends Omit<CallPlan, "taskId" | "scrubber"> {
+interface PushParts extends Omit<CallPlan, "taskId" | "scrubber"> {
   /** The task, running. */
   readonly task: Task;
   /**
@@ -143,7 +143,7 @@ export interface CallPlan {
 }
 
 /** Options of {@linkcode planCall}. */
-export interface PlanOptions {
+interface PlanOptions {
   /** The engine's parts. */
   readonly parts: EngineParts;
   /** Opens secrets. */

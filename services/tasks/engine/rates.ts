@@ -9,7 +9,7 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { WorkerDefinition } from "../domain/records.ts";
 
 /** A bound on starts. */
-export interface RateBound {
+interface RateBound {
   /** Most starts of a period. */
   readonly count: number;
   /** Length of the period. */

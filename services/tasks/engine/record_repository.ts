@@ -24,7 +24,7 @@ export interface RecordValue {
 }
 
 /** How values become records. */
-export interface RecordRepositoryOptions<T extends RecordValue> {
+interface RecordRepositoryOptions<T extends RecordValue> {
   /** The kind of record. */
   readonly kind: RecordKind;
   /** The tenant a value belongs to. */
@@ -42,7 +42,7 @@ export interface RecordRepositoryOptions<T extends RecordValue> {
 }
 
 /** A page of values. */
-export interface ValuePage<T> {
+interface ValuePage<T> {
   /** The values, by id. */
   readonly values: readonly T[];
   /** Whether there are more. */
@@ -50,7 +50,7 @@ export interface ValuePage<T> {
 }
 
 /** Which values of a page are wanted. */
-export interface PageOptions {
+interface PageOptions {
   /** Only those that belong to this record. */
   readonly parentId?: string | undefined;
   /** Most values of the page. */

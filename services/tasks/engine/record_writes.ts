@@ -18,7 +18,7 @@ import type { EngineParts } from "./parts.ts";
  * The sets that have a guard: `access` stands for users and keys together, since
  * keys end with users, and either can be the last way in; `workers` for workers.
  */
-export type GuardedSet = "access" | "workers";
+type GuardedSet = "access" | "workers";
 
 /**
  * Reads a guard. To be called before the set is counted.
@@ -45,7 +45,7 @@ export async function readGuard(
 }
 
 /** Options of {@linkcode countRecords}. */
-export interface CountOptions {
+interface CountOptions {
   /** The kind of records. */
   readonly kind: RecordKind;
   /** The tenant. */

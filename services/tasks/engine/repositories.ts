@@ -71,7 +71,7 @@ export interface DataKeyRecord {
 }
 
 /** A domain that is reserved for a while. */
-export interface ReservedDomain {
+interface ReservedDomain {
   /** The domain. */
   readonly id: string;
   /** Always 1. */

@@ -17,7 +17,7 @@ import type { Write } from "../store/store.ts";
 import { rememberingLong, sha256 } from "../store/digest.ts";
 
 /** A write and the task as it will be after it. */
-export interface SealedWrite {
+interface SealedWrite {
   /** The task with the end of its history. */
   readonly task: Task;
   /** The write for the store. */
@@ -25,7 +25,7 @@ export interface SealedWrite {
 }
 
 /** Options of {@linkcode Sealer.seal}. */
-export interface SealOptions {
+interface SealOptions {
   /** The records to add. */
   readonly drafts: readonly HistoryDraft[];
   /** The version that must be there; 0 for a new task. */

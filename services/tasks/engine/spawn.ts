@@ -24,7 +24,7 @@ import type { EngineParts } from "./parts.ts";
 import { callbackWorker, internalTenant, tenantOfInternal } from "./workers.ts";
 
 /** Options of {@linkcode spawnedWrites}. */
-export interface SpawnOptions {
+interface SpawnOptions {
   /** The dates of the tasks. */
   readonly slotsMs: readonly number[];
   /** The rules of the schedule's task, which hold for them too. */
@@ -34,7 +34,7 @@ export interface SpawnOptions {
 }
 
 /** New tasks and the writes that put them. */
-export interface Spawned {
+interface Spawned {
   /** The tasks. */
   readonly tasks: readonly Task[];
   /** A write for each. */

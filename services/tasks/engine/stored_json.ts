@@ -19,7 +19,7 @@ export const MAX_RESULT_BYTES = 65_536;
 const MAX_READ_CHARS = MAX_RESULT_BYTES + 16_384;
 
 /** The part of an event that carries a result. */
-export interface KeptResult {
+interface KeptResult {
   /** The result as JSON text. */
   readonly resultJson: string;
   /** Whether it is only the beginning. */
@@ -27,7 +27,7 @@ export interface KeptResult {
 }
 
 /** Circumstances of a result. */
-export interface ResultOptions {
+interface ResultOptions {
   /**
    * Whether it lacks its end already; it is a text then.
    * @default {false}
@@ -102,7 +102,7 @@ function byteLength(text: string): number {
 }
 
 /** The beginning of a value. */
-export interface Beginning {
+interface Beginning {
   /** As much of it as was asked for; what is in it is the value's own. */
   readonly value: unknown;
   /** Whether there is more. */
@@ -110,7 +110,7 @@ export interface Beginning {
 }
 
 /** Options of {@linkcode beginningOf}. */
-export interface BeginningOptions {
+interface BeginningOptions {
   /** About how many characters its JSON text may have. */
   readonly maxChars: number;
   /**

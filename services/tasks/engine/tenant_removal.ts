@@ -30,13 +30,13 @@ import type { Vault } from "./vault.ts";
 import { internalTenant } from "./workers.ts";
 
 /** How long the domain is reserved: 30 days. */
-export const RESERVED_MS = 30 * 86_400_000;
+const RESERVED_MS = 30 * 86_400_000;
 
 /** The prefix of the ids of the marks of tenants that are not erased yet. */
-export const ERASURE_PREFIX = "closing:";
+const ERASURE_PREFIX = "closing:";
 
 /** Options of {@linkcode removalWrites}. */
-export interface RemovalOptions {
+interface RemovalOptions {
   /** The time. */
   readonly nowMs: number;
   /** Who removes it. */
@@ -82,7 +82,7 @@ export async function removalWrites(
 }
 
 /** The write that sets the mark of a tenant to be erased, or takes it away. */
-export function eraseMark(tenantId: string, isSet: boolean): Write {
+function eraseMark(tenantId: string, isSet: boolean): Write {
   const id = ERASURE_PREFIX + tenantId;
   const place = {
     kind: "record",

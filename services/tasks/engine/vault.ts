@@ -270,7 +270,7 @@ export const RETIRED_MS: number = 86_400_000 + 60_000;
 export const MAX_RETIRED: number = MAX_SECRETS_PER_WORKER;
 
 /** Options of {@linkcode retiring}. */
-export interface RetiringOptions {
+interface RetiringOptions {
   /** Where they are kept. */
   readonly repositories: Pick<Repositories, "retiredSecrets">;
   /** The time. */

@@ -113,7 +113,7 @@ interface KeptLife extends WorkerLife {
 }
 
 /** How a worker was seen. */
-export interface Sighting {
+interface Sighting {
   /** Its name for its process. */
   readonly instance?: string | undefined;
   /** When. */

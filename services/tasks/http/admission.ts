@@ -70,7 +70,7 @@ export interface ClaimedLease {
 }
 
 /** Where leases are looked up. */
-export interface LeaseSource {
+interface LeaseSource {
   /** Knows what is under way. */
   readonly leases: Pick<Leases, "isHeldBy">;
   /** Knows the rest. */
@@ -175,7 +175,7 @@ export interface AdmitOptions {
 }
 
 /** What a route asks of its callers. */
-export interface Gate {
+interface Gate {
   /** Who may call it. */
   readonly access: Access;
   /** The values of its path's parameters. */

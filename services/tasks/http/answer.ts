@@ -32,7 +32,7 @@ export interface JsonAnswer {
 }
 
 /** An answer whose body is text already. */
-export interface TextAnswer {
+interface TextAnswer {
   /** What it is. */
   readonly kind: "text";
   /** The HTTP status code. */
@@ -49,7 +49,7 @@ export interface TextAnswer {
 }
 
 /** An answer without a body. */
-export interface EmptyAnswer {
+interface EmptyAnswer {
   /** What it is. */
   readonly kind: "empty";
   /** The HTTP status code. */
@@ -88,7 +88,7 @@ export interface RenderedAnswer {
 }
 
 /** Options of {@linkcode json}. */
-export interface JsonOptions extends AnswerOptions {
+interface JsonOptions extends AnswerOptions {
   /**
    * Writes the body, with the texts that it has embedded.
    * @default nothing is embedded
@@ -97,7 +97,7 @@ export interface JsonOptions extends AnswerOptions {
 }
 
 /** Options of {@linkcode json} and {@linkcode empty}. */
-export interface AnswerOptions {
+interface AnswerOptions {
   /**
    * The HTTP status code.
    * @default 200 with a body, 204 without

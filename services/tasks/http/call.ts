@@ -89,7 +89,7 @@ export interface Call<Query, Body> extends CallContext {
 }
 
 /** Options of {@linkcode contextOf}: what was found out on the way. */
-export interface ContextOptions extends
+interface ContextOptions extends
   Pick<
     CallContext,
     | "params"

@@ -17,7 +17,7 @@ export const CALL_ADDRESS_RULE: string =
   "(`payloads`), else the answer is 403.";
 
 /** A worker before and after a request. */
-export interface WorkerChange {
+interface WorkerChange {
   /** As it was; absent when it is made. */
   readonly before?: WorkerDefinition;
   /** As requested. */

@@ -30,7 +30,7 @@ export interface CommitPlan {
 }
 
 /** A transaction that did not fit. */
-export type Conflict = Extract<
+type Conflict = Extract<
   TransactionResult,
   { readonly kind: "conflict" }
 >;

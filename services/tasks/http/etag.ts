@@ -10,7 +10,7 @@ import type { CallContext } from "./call.ts";
 import { problem } from "./problem_answer.ts";
 
 /** What the conditions of a request come to. */
-export type ConditionOutcome =
+type ConditionOutcome =
   /** Go on. */
   | { readonly kind: "ok" }
   /** Answer 412: it is not the version the client knows. */
@@ -21,7 +21,7 @@ export type ConditionOutcome =
   | { readonly kind: "malformed"; readonly header: string };
 
 /** The conditional headers of a request. */
-export interface Conditions {
+interface Conditions {
   /** The If-Match header. */
   readonly ifMatch?: string | undefined;
   /** The If-None-Match header. */
@@ -118,7 +118,7 @@ function parseTags(header: string): readonly EntityTag[] | undefined {
 }
 
 /** The headers of a call. */
-export type ConditionHeaders = Pick<CallContext, "header">;
+type ConditionHeaders = Pick<CallContext, "header">;
 
 /** What to answer a call that reads, if not the thing itself. */
 export function answerOfRead(

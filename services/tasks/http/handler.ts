@@ -52,7 +52,7 @@ import {
 } from "./route_matcher.ts";
 
 /** Options of {@linkcode createHandler}. */
-export interface HandlerOptions
+interface HandlerOptions
   extends DestinationOptions, LocateOptions, AdmitOptions {
   /** All routes. */
   readonly routes: readonly AnyRoute[];

@@ -12,13 +12,13 @@ import { type Answer, type RenderedAnswer, statusOf } from "./answer.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
 
 /** The outcome of reading the header. */
-export type IdempotencyKeyOutcome =
+type IdempotencyKeyOutcome =
   | { readonly kind: "none" }
   | { readonly kind: "ok"; readonly key: string }
   | ProblemAnswer;
 
 /** What two requests with one key must have in common to be the same. */
-export interface IdempotencyScope {
+interface IdempotencyScope {
   /** The tenant; empty on hosts that are no tenant's. */
   readonly tenantId: string;
   /** The key or user that calls, as `kind:id`. */
@@ -123,7 +123,7 @@ export function isKept(answer: Answer): boolean {
 }
 
 /** Options of {@linkcode keepAnswer}. */
-export interface KeepOptions {
+interface KeepOptions {
   /** The answer as it was sent. */
   readonly answer: RenderedAnswer;
   /** The present, in milliseconds since the epoch. */

@@ -45,7 +45,7 @@ export interface KeyedRequest {
 }
 
 /** What is known of a request with a key. */
-export type KeyedOutcome =
+type KeyedOutcome =
   /** It is new: it may go on, and has to end with {@linkcode KeyedSlot.close}. */
   | { readonly kind: "new"; readonly slot: KeyedSlot }
   /** It was answered before. */
@@ -53,10 +53,10 @@ export type KeyedOutcome =
   | ProblemAnswer;
 
 /** Makes of an answer what is sent; the same for the first time and later ones. */
-export type Render = (answer: Answer) => RenderedAnswer;
+type Render = (answer: Answer) => RenderedAnswer;
 
 /** The place of a new request among those with a key. */
-export interface KeyedSlot {
+interface KeyedSlot {
   /** Where its answer is kept, for effects that outlive the request. */
   readonly place: AnswerPlace;
   /**
@@ -171,7 +171,7 @@ export function requestInProgress(): ProblemAnswer {
 }
 
 /** Options of {@linkcode openSlot}. */
-export interface OpenSlotOptions {
+interface OpenSlotOptions {
   /** What the request is for. */
   readonly route: AnyRoute;
   /** Who calls. */

@@ -32,7 +32,7 @@ export type BodyBytes =
   };
 
 /** A request as far as its body goes. */
-export interface BodySource {
+interface BodySource {
   /** The Content-Type header. */
   readonly contentType: string | undefined;
   /** The Content-Length header. */
@@ -42,7 +42,7 @@ export interface BodySource {
 }
 
 /** How JSON is parsed. */
-export interface ParseJsonOptions {
+interface ParseJsonOptions {
   /** Most values; names of members are not counted. */
   readonly maxValues: number;
   /**
@@ -53,7 +53,7 @@ export interface ParseJsonOptions {
 }
 
 /** What a route takes, and how it is read. */
-export interface ReadJsonOptions extends ParseJsonOptions {
+interface ReadJsonOptions extends ParseJsonOptions {
   /** The largest body, in bytes. */
   readonly maxBytes: number;
   /** Whether the body may be left out. */

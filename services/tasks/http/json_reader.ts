@@ -17,7 +17,7 @@ import type { SyntaxPlace } from "./json_syntax.ts";
 import { NEVER_PAUSING, type Pausing } from "../../shared/slices.ts";
 
 /** How a text is read. */
-export interface ReadJsonTextOptions {
+interface ReadJsonTextOptions {
   /** Bounds of its shape. */
   readonly limits: JsonShapeLimits;
   /**

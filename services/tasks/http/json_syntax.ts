@@ -6,7 +6,7 @@
  */
 
 /** The first thing in a text that is no JSON. */
-export interface JsonSyntaxFault {
+interface JsonSyntaxFault {
   /** The line, from 1. */
   readonly line: number;
   /** The column within the line in UTF-16 units, from 1. */
@@ -25,7 +25,7 @@ const UNICODE_ESCAPE = /\\u[0-9a-fA-F]{4}/y;
 const ESCAPED = '"\\/bfnrt';
 
 /** What stands next in a text. */
-export type SyntaxState =
+type SyntaxState =
   | "value"
   | "first_item"
   | "first_name"

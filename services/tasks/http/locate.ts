@@ -123,7 +123,7 @@ export interface Incoming {
 }
 
 /** Where a request goes, or why nowhere. */
-export type Located =
+type Located =
   | { readonly kind: "ok"; readonly incoming: Incoming }
   | ProblemAnswer;
 

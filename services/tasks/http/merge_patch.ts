@@ -37,7 +37,7 @@ export async function mergePatch(
 }
 
 /** Options of {@linkcode patchedMembers}. */
-export interface PatchedMembersOptions {
+interface PatchedMembersOptions {
   /** Gives a copy of a member of the object; undefined when it has none. */
   readonly memberOf: (name: string) => Promise<unknown> | unknown;
   /** Gives way while there is much to merge. */

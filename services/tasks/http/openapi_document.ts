@@ -48,7 +48,7 @@ export interface OpenApiServer {
 }
 
 /** The operations of a path, by method in lower case (4.8.9). */
-export type OpenApiPathItem = Readonly<Record<string, OpenApiOperation>>;
+type OpenApiPathItem = Readonly<Record<string, OpenApiOperation>>;
 
 /** A reference to a component (4.8.23). */
 export interface OpenApiReference {
@@ -128,7 +128,7 @@ export interface OpenApiHeader {
 }
 
 /** What several operations share (4.8.7). */
-export interface OpenApiComponents {
+interface OpenApiComponents {
   /** Schemas by name. */
   readonly schemas: Readonly<Record<string, JsonSchema>>;
   /** Headers that requests may have. */
@@ -142,7 +142,7 @@ export interface OpenApiComponents {
 }
 
 /** A way to tell who calls (4.8.27). */
-export interface OpenApiSecurityScheme {
+interface OpenApiSecurityScheme {
   /** By the Authorization header. */
   readonly type: "http";
   /** The scheme of the header. */

@@ -46,7 +46,7 @@ export interface CursorScope {
 }
 
 /** The outcome of opening a cursor. */
-export type CursorOutcome =
+type CursorOutcome =
   | {
     readonly kind: "ok";
     /** What was sealed. */
@@ -146,7 +146,7 @@ export function badCursor(): ProblemAnswer {
 }
 
 /** The request of a page, and where the next one begins. */
-export interface NextPageOptions {
+interface NextPageOptions {
   /** The address of the list, without query. */
   readonly url: string;
   /** The query of the request, without question mark. */
@@ -195,7 +195,7 @@ export const PAGE_FIELDS: {
 };
 
 /** What every query of a list reads. */
-export interface PageQuery {
+interface PageQuery {
   /** Most entries of the page. */
   readonly limit: number;
   /** Where it begins. */
@@ -226,7 +226,7 @@ export function pageShape<T>(
 }
 
 /** Entries of a page. */
-export interface PageEntries {
+interface PageEntries {
   /** The entries as the API shows them. */
   readonly data: readonly unknown[];
   /** Where the next page begins; absent at the end. */
@@ -244,7 +244,7 @@ export interface PageEntries {
 }
 
 /** How a page is read. */
-export interface PageOptions {
+interface PageOptions {
   /** Seals the places where pages go on. */
   readonly cursors: Cursors;
   /** Whose list it is. */
@@ -285,7 +285,7 @@ export async function answerPage(
 }
 
 /** How a page of records is read. */
-export interface RecordPageOptions<T> {
+interface RecordPageOptions<T> {
   /** The tenant. */
   readonly tenantId: string;
   /** The parameters. */

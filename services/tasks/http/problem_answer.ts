@@ -27,7 +27,7 @@ import {
 export type RequestFault = Fault | ParameterFault;
 
 /** What a problem says beside its code. */
-export interface ProblemOptions {
+interface ProblemOptions {
   /**
    * What went wrong this time, for the person who reads it.
    * @default nothing is said beyond the title

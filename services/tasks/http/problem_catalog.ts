@@ -7,7 +7,7 @@
 import type { JsonValue } from "../../shared/schema/schema.ts";
 
 /** One kind of problem. */
-export interface ProblemKind {
+interface ProblemKind {
   /** The HTTP status code. */
   readonly status: number;
   /** A short summary, the same each time. */
@@ -24,7 +24,7 @@ export interface ProblemKind {
 }
 
 /** Every kind of problem by its code, in the order of their status codes. */
-export const PROBLEM_KINDS = {
+const PROBLEM_KINDS = {
   bad_request: {
     status: 400,
     title: "The request is no HTTP",

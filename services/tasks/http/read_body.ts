@@ -203,7 +203,7 @@ export class BodyRoom {
 }
 
 /** Options of {@linkcode readBody}. */
-export interface ReadBodyOptions {
+interface ReadBodyOptions {
   /** What the request is for. */
   readonly route: AnyRoute;
   /** Longest body of any request. */

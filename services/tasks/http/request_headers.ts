@@ -82,7 +82,7 @@ export function prefersMinimal(header: string | undefined): boolean {
 }
 
 /** What a Content-Type says. */
-export interface MediaType {
+interface MediaType {
   /** Type and subtype in lower case. */
   readonly essence: string;
   /** The character set in lower case, if one is named. */

@@ -33,12 +33,12 @@ interface Bucket {
 }
 
 /** The outcome of asking for a request. */
-export type RateVerdict =
+type RateVerdict =
   | { readonly kind: "ok" }
   | { readonly kind: "over"; readonly retryAfterMs: number };
 
 /** How requests are taken; see {@linkcode RequestRate.take}. */
-export interface TakeOptions {
+interface TakeOptions {
   /** How many requests may come in a second. */
   readonly perSecond: number;
   /** The time. */
@@ -283,7 +283,7 @@ export class RequestRates {
 }
 
 /** What a request did beyond asking. */
-export interface RequestCost {
+interface RequestCost {
   /** To how many tasks it did something. */
   readonly tasks: number;
   /** How long it held the thread that serves, in milliseconds. */

@@ -31,10 +31,10 @@ export interface BodyLimits {
 }
 
 /** A type of body that is JSON. */
-export type JsonMediaType = "application/json" | "application/merge-patch+json";
+type JsonMediaType = "application/json" | "application/merge-patch+json";
 
 /** How a body is taken. */
-export interface RouteBodyOptions {
+interface RouteBodyOptions {
   /**
    * The largest body in bytes, by the plan of the tenant.
    * @default 64 KiB
@@ -137,7 +137,7 @@ function factsOf(
 }
 
 /** A method a route is for; GET answers HEAD as well. */
-export type RouteMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type RouteMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** What an answer of a status looks like. */
 export interface AnswerShape {
@@ -229,7 +229,7 @@ export interface RouteFacts {
 }
 
 /** A route with its handler. */
-export interface Route<Query, Body> extends RouteFacts {
+interface Route<Query, Body> extends RouteFacts {
   /**
    * The query's schema.
    * @default no parameter is taken

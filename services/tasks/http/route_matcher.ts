@@ -34,7 +34,7 @@ export interface RouteMatcher<R> {
 }
 
 /** Finds routes of one host. */
-export interface HostMatcher<R> {
+interface HostMatcher<R> {
   /**
    * Finds the route for a method and a path, which is without query, as a
    * {@linkcode RouteTree} does.
@@ -43,7 +43,7 @@ export interface HostMatcher<R> {
 }
 
 /** Options of {@linkcode createMatcher}. */
-export interface MatcherOptions {
+interface MatcherOptions {
   /**
    * What stands before the paths of a host's routes.
    * @default {{tenant: "/api"}}

@@ -9,7 +9,7 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { FairKey } from "../../shared/fair_queue.ts";
 
 /** What is waited for: a turn on the serving thread, or a commit on the disk. */
-export type WaitedFor = "turn" | "commit";
+type WaitedFor = "turn" | "commit";
 
 /** Tenants that are told by themselves; the others are told together. */
 const MAX_TENANTS = 100;

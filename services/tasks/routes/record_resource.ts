@@ -39,7 +39,7 @@ import { problem, type ProblemAnswer } from "../http/problem_answer.ts";
 import { type AnyRoute, defineRoute } from "../http/route.ts";
 
 /** A field of a record in the API: how it is read, kept and shown. */
-export interface RecordField<Value, F extends Field> {
+interface RecordField<Value, F extends Field> {
   /** What clients may send; read-only for what the service alone decides. */
   readonly field: F;
   /**
@@ -153,7 +153,7 @@ export function shownTime(description: string): Schema<string> {
 }
 
 /** How a kind of records is a resource of the API. */
-export interface RecordResourceOptions<Value extends RecordValue> {
+interface RecordResourceOptions<Value extends RecordValue> {
   /** What one is called in messages: `user`. */
   readonly noun: string;
   /** What its operations are called: `get` with the one, `list` with the other. */
@@ -221,7 +221,7 @@ export interface RecordResourceOptions<Value extends RecordValue> {
 }
 
 /** Where a call leads. */
-export type Located = Pick<CallContext, "tenant" | "params">;
+type Located = Pick<CallContext, "tenant" | "params">;
 
 /** A kind of records as a resource: finds, lists and shows them. */
 export class RecordResource<Value extends RecordValue> {
@@ -314,7 +314,7 @@ export class RecordResource<Value extends RecordValue> {
 }
 
 /** What is counted, and by what it is bounded. */
-export interface QuotaOptions {
+interface QuotaOptions {
   /** The kind of records. */
   readonly kind: "user" | "worker";
   /** The tenant. */

@@ -15,7 +15,7 @@ export interface PatternMatch {
 }
 
 /** What of a pattern bytes end in. */
-export interface PatternBeginning {
+interface PatternBeginning {
   /** Which pattern, counted from 0. */
   readonly pattern: number;
   /** How many of its bytes they are. */

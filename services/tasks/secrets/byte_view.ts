@@ -119,7 +119,7 @@ export class ByteWriter {
 }
 
 /** Options of {@linkcode unescapeJson}. */
-export interface UnescapeOptions {
+interface UnescapeOptions {
   /**
    * Whether the bytes lack their end: what is left of an escape there is left
    * out then, instead of being taken as it is.
@@ -130,7 +130,7 @@ export interface UnescapeOptions {
 }
 
 /** Options of {@linkcode unescapePercent}. */
-export interface UnescapePercentOptions extends UnescapeOptions {
+interface UnescapePercentOptions extends UnescapeOptions {
   /**
    * Whether "+" is a space, as in forms.
    *

@@ -8,7 +8,7 @@
 import { ByteView, type ByteWriter } from "./byte_view.ts";
 
 /** An encoding that turns a few bits into a letter each. */
-export interface Alphabet {
+interface Alphabet {
   /** How many bits a letter stands for: more than half of a byte's, or half. */
   readonly bits: 4 | 6;
   /** From how many letters on a byte may begin. */
@@ -68,7 +68,7 @@ function valuesOf(
 }
 
 /** Options of {@linkcode decodeRuns}. */
-export interface DecodeRunsOptions {
+interface DecodeRunsOptions {
   /** How it is encoded. */
   readonly alphabet: Alphabet;
   /** Shorter pieces than what encodes so many bytes are left out. */

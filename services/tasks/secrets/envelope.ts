@@ -39,7 +39,7 @@ export function associatedData(parts: readonly string[]): Uint8Array {
 }
 
 /** Options of {@linkcode seal}. */
-export interface SealOptions {
+interface SealOptions {
   /** The key to seal with. */
   readonly key: SealingKey;
   /** What the text is bound to: it opens with the very same only. */
@@ -47,7 +47,7 @@ export interface SealOptions {
 }
 
 /** Options of {@linkcode open}. */
-export interface OpenOptions {
+interface OpenOptions {
   /** Finds the key that the text names. */
   readonly findKey: (id: string) => SealingKey | undefined;
   /** What the text was bound to when it was sealed. */
@@ -197,7 +197,7 @@ export interface SecretRow {
 }
 
 /** Options of {@linkcode sealSecret} and {@linkcode openSecret}. */
-export interface SecretOptions {
+interface SecretOptions {
   /** Where it is stored. */
   readonly row: SecretRow;
   /** The key of the tenant. */

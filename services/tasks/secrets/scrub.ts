@@ -20,7 +20,7 @@ const MIN_SCRUBBED_CHARS = 8;
 const MIN_CUT_BYTES = 4;
 
 /** Options of {@linkcode Scrubber.scrubText}. */
-export interface ScrubTextOptions {
+interface ScrubTextOptions {
   /**
    * Whether the text lacks its end. If it ends in the beginning of a value, at
    * least 4 bytes of it, that is taken out too.
@@ -194,7 +194,7 @@ function replace(source: Uint8Array, finds: readonly Find[]): string {
 }
 
 /** Options of {@linkcode scrubJson}. */
-export interface ScrubJsonOptions {
+interface ScrubJsonOptions {
   /** Takes the secrets out of a text. */
   readonly scrubText: (text: string) => string;
   /** Whether numbers can be secrets. */

@@ -53,7 +53,7 @@ export function parseExpiry(text: string): number | undefined {
 }
 
 /** Options of {@linkcode parseSecretsRequest}. */
-export interface ParseSecretsRequestOptions {
+interface ParseSecretsRequestOptions {
   /** The time, in milliseconds since the epoch. */
   readonly nowMs: number;
 }

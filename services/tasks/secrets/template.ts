@@ -15,10 +15,10 @@ type TemplatePart =
   | { readonly kind: "secret"; readonly name: string };
 
 /** Finds the value of a secret; `undefined` when there is none of that name. */
-export type SecretLookup = (name: string) => string | undefined;
+type SecretLookup = (name: string) => string | undefined;
 
 /** The outcome of reading a template. */
-export type TemplateOutcome =
+type TemplateOutcome =
   | { readonly kind: "ok"; readonly template: Template }
   | {
     readonly kind: "invalid";

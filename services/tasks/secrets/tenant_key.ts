@@ -20,7 +20,7 @@ import { KEY_BYTES } from "../../shared/master_keys.ts";
 import type { MasterKeys, SealingKey } from "./master_keys.ts";
 
 /** Whose key it is and what wraps it. */
-export interface TenantKeyOptions {
+interface TenantKeyOptions {
   /** The tenant; a wrapped key opens for no other. */
   readonly tenantId: string;
   /** The ring of master keys. */
@@ -28,7 +28,7 @@ export interface TenantKeyOptions {
 }
 
 /** A new key of a tenant. */
-export interface NewTenantKey {
+interface NewTenantKey {
   /** The key. */
   readonly key: SealingKey;
   /** What to store of it. */
@@ -36,12 +36,12 @@ export interface NewTenantKey {
 }
 
 /** The outcome of unwrapping a tenant's key. */
-export type TenantKeyOutcome =
+type TenantKeyOutcome =
   | { readonly kind: "ok"; readonly key: SealingKey }
   | OpenFailure;
 
 /** The outcome of wrapping a tenant's key again. */
-export type RewrapOutcome =
+type RewrapOutcome =
   | {
     readonly kind: "rewrapped";
     /** What to store in place of what was given. */
@@ -119,7 +119,7 @@ function sealingKey(bytes: Uint8Array): SealingKey {
 }
 
 /** Options of {@linkcode TenantKeyCache}. */
-export interface TenantKeyCacheOptions {
+interface TenantKeyCacheOptions {
   /** What the keys are wrapped by. */
   readonly masterKeys: MasterKeys;
   /**
@@ -197,7 +197,7 @@ export interface WrappedKey {
 }
 
 /** What is to be done with a key. */
-export type RewrapStep =
+type RewrapStep =
   /** Nothing: the current master key wraps it, and opens it. */
   | { readonly kind: "current" }
   | {
@@ -223,7 +223,7 @@ export type RewrapStep =
   };
 
 /** Options of {@linkcode planRewrap}. */
-export interface RewrapPlanOptions {
+interface RewrapPlanOptions {
   /** The ring of master keys. */
   readonly masterKeys: MasterKeys;
   /**

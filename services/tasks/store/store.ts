@@ -76,7 +76,7 @@ export interface Store extends TaskStore, RecordStore, Ledger {
 }
 
 /** Finds tasks. */
-export interface TaskStore {
+interface TaskStore {
   /** A task, if the tenant has one of that id. */
   task(tenantId: string, id: string): Promise<Task | undefined>;
   /** Several tasks, in the order of the ids. */
@@ -123,7 +123,7 @@ export interface TaskStore {
 }
 
 /** Finds records. */
-export interface RecordStore {
+interface RecordStore {
   /** A record by its id. */
   record(
     kind: RecordKind,
@@ -141,7 +141,7 @@ export interface RecordStore {
 }
 
 /** Reads what is only ever added to: histories, answers, use and audit logs. */
-export interface Ledger {
+interface Ledger {
   /** A page of a task's history. */
   history(query: HistoryQuery): Promise<HistoryPage>;
   /** What was answered to a request with that key, unless it has expired. */

@@ -8,7 +8,7 @@
 import type { Clock } from "../../shared/clock.ts";
 
 /** Options of {@linkcode createTaskIds}. */
-export interface TaskIdsOptions {
+interface TaskIdsOptions {
   /** Tells the time. */
   readonly clock: Clock;
   /** Returns that many random bytes, which cannot be predicted. */
@@ -26,7 +26,7 @@ export interface TaskIds {
 }
 
 /** What all ids of tasks begin with. */
-export const TASK_ID_PREFIX = "tsk_";
+const TASK_ID_PREFIX = "tsk_";
 
 /** The characters of Crockford's base 32, which leaves out those that look alike. */
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";

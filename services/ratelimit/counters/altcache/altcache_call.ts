@@ -34,7 +34,7 @@ interface AltcacheCallOptions {
 }
 
 /** Names to be read from one server. */
-export interface AltcacheRead {
+interface AltcacheRead {
   /** The server. */
   readonly node: MemcachedNode;
   /** The names. */

@@ -55,7 +55,7 @@ export interface SettledChange {
 }
 
 /** One change of a counter. */
-export interface AltcacheChange {
+interface AltcacheChange {
   /** What is added; less than 0 is given back. */
   readonly hits: number;
   /** How long the counter lives when this change makes it. */

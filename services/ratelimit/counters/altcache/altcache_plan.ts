@@ -12,7 +12,7 @@ import { windowStartSeconds } from "../fixed_window.ts";
 import { MAX_MEMCACHED_KEY_BYTES } from "./memcached/protocol.ts";
 
 /** What one operation of a batch asks. */
-export interface AltcacheOperation {
+interface AltcacheOperation {
   /** Index of its counter's name. */
   readonly key: number;
   /** Hits to add. */
@@ -34,7 +34,7 @@ export interface AltcachePlan {
 }
 
 /** What becomes of the counters. */
-export interface AltcacheDecision {
+interface AltcacheDecision {
   /** For each operation the count after it. */
   readonly results: readonly number[];
   /** For each counter what is to be added to it. */

@@ -18,7 +18,7 @@ import {
 import { type SrvResolver, SrvWatch } from "./memcached/srv_watch.ts";
 
 /** Something with a name that keys can be given to. */
-export interface Candidate {
+interface Candidate {
   /** The name, which alone decides. */
   readonly name: string;
 }
@@ -91,7 +91,7 @@ export type AltcacheSource =
   };
 
 /** The settings a source is read from; an empty text is one not given. */
-export interface AltcacheSourceSettings {
+interface AltcacheSourceSettings {
   /**
    * Servers as `host:port,host:port`.
    *
@@ -113,7 +113,7 @@ export interface AltcacheSourceSettings {
 }
 
 /** What the settings say, or why they say nothing. */
-export type AltcacheSourceResult =
+type AltcacheSourceResult =
   | { readonly kind: "parsed"; readonly source: AltcacheSource }
   | { readonly kind: "invalid"; readonly reason: string };
 

@@ -13,7 +13,7 @@ import { parseAltcacheSource } from "./altcache_servers.ts";
 import { AltcacheStore } from "./altcache_store.ts";
 
 /** What an ALTCACHE needs beside its settings. */
-export interface OpenAltcacheParts {
+interface OpenAltcacheParts {
   /** Time. */
   readonly clock: Clock;
   /** Hears of connections. */

@@ -17,7 +17,7 @@ import refundScript from "./refund.lua" with { type: "text" };
 import stopScript from "./stop_when_over.lua" with { type: "text" };
 
 /** An operation on one counter, which keeps nothing of the batch it is from. */
-export interface KvstoreOperation {
+interface KvstoreOperation {
   /** The counter's name. */
   readonly name: Buffer;
   /** Hits to add; 0 reads, less than 0 gives back. */
@@ -29,7 +29,7 @@ export interface KvstoreOperation {
 }
 
 /** Commands for one batch. */
-export interface KvstoreCommands {
+interface KvstoreCommands {
   /** What to send, in one write. */
   readonly commands: readonly RedisCommand[];
   /** For each operation the index of the command whose reply is the count. */
@@ -37,7 +37,7 @@ export interface KvstoreCommands {
 }
 
 /** The count in a reply, or why there is none. */
-export type KvstoreCount =
+type KvstoreCount =
   | { readonly kind: "count"; readonly count: number }
   /** The server does not know the refund script (yet). */
   | { readonly kind: "no_script" }
@@ -197,7 +197,7 @@ function digits(value: number): string {
 }
 
 /** Over what, and until when. */
-export interface KvstoreCall {
+interface KvstoreCall {
   /** Connections to the servers. */
   readonly link: RedisLink;
   /** When to give up, by the clock. */

@@ -14,7 +14,7 @@ import { parseRedisAuth } from "./redis/address.ts";
 import { parseRedisTarget, type RedisTargetType } from "./redis/target.ts";
 
 /** What a KVSTORE needs beside its settings. */
-export interface OpenKvstoreParts {
+interface OpenKvstoreParts {
   /** Time. */
   readonly clock: Clock;
   /** Hears of connections. */

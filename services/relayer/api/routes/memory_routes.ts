@@ -23,7 +23,7 @@ import type { RelayerParts } from "../parts.ts";
 import type { SignedRoute } from "../route.ts";
 
 /** The parts that it takes. */
-export type RemovalParts = Pick<
+type RemovalParts = Pick<
   RelayerParts,
   | "blobLocks"
   | "blobs"

@@ -15,7 +15,7 @@ import {
 import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 
 /** Options of {@linkcode openDatabase}. */
-export interface OpenDatabaseOptions {
+interface OpenDatabaseOptions {
   /**
    * Pages in the log of commits from which on they are moved to the file.
    *

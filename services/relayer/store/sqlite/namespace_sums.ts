@@ -8,7 +8,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { FeedQuery, NamespaceRow } from "../store.ts";
 
 /** What a change adds to the sums; negative numbers take away. */
-export interface SumsChange {
+interface SumsChange {
   /** The owner. */
   readonly owner: string;
   /** The namespace. */

@@ -9,7 +9,7 @@ import { ExpiredRows } from "../../../shared/sqlite/expired_rows.ts";
 import type { RelayerStore } from "../store.ts";
 
 /** What is old enough to go. */
-export type SweepBounds = Parameters<RelayerStore["sweep"]>[0];
+type SweepBounds = Parameters<RelayerStore["sweep"]>[0];
 
 /** Rate limits look back an hour; twice that is surely over. */
 const WINDOW_MINUTES = 120;

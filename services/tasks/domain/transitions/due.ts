@@ -44,7 +44,7 @@ export function endingOf(
 }
 
 /** Options of {@linkcode end}. */
-export interface EndOptions {
+interface EndOptions {
   /** The status it ends in. */
   readonly status: FinalStatus;
   /**
@@ -83,7 +83,7 @@ function endOfSchedule({ lastOutcome }: Task): FinalStatus {
 }
 
 /** Options of {@linkcode settleDate}. */
-export interface SettleDateOptions {
+interface SettleDateOptions {
   /**
    * Whether it is told how many slots were passed over.
    *

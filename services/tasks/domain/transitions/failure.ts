@@ -24,7 +24,7 @@ import {
 } from "./step.ts";
 
 /** A failure and what was said of it. */
-export interface FailedAttempt {
+interface FailedAttempt {
   /** The attempt. */
   readonly attempt: Attempt;
   /** What is told of it first. */
@@ -187,7 +187,7 @@ export function lose(
 }
 
 /** An attempt that is lost, and why. */
-export interface LostAttempt {
+interface LostAttempt {
   /** The attempt. */
   readonly attempt: Attempt;
   /** Why, for people. */

@@ -15,7 +15,7 @@ import {
 } from "./step.ts";
 
 /** An action on a lease, and the proof that the caller holds it. */
-export interface LeaseClaim {
+interface LeaseClaim {
   /** What proves that it is theirs. */
   readonly lease: LeaseProof;
   /** The verb of the message when it is not. */

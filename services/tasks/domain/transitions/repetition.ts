@@ -38,7 +38,7 @@ export interface Repetition {
 }
 
 /** What becomes of the slot that a task is dated for. */
-export type PendingSlot =
+type PendingSlot =
   | {
     readonly kind: "run";
     /** The slot to run for. */
@@ -59,7 +59,7 @@ export type PendingSlot =
   };
 
 /** Options of {@linkcode pendingSlot}. */
-export interface PendingSlotOptions {
+interface PendingSlotOptions {
   /** The present. */
   readonly nowMs: number;
   /**
@@ -233,7 +233,7 @@ export interface NextSlot {
 }
 
 /** Options of {@linkcode slotAfterRun}. */
-export interface SlotAfterRunOptions {
+interface SlotAfterRunOptions {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /**

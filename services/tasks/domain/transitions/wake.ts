@@ -45,7 +45,7 @@ export const MAX_CAUGHT_UP = 10_000;
 const WINDOW_STEP_MS = 1_000;
 
 /** For which slots tasks are made. */
-export interface SpawnSlots extends CatchUp {
+interface SpawnSlots extends CatchUp {
   /** Slots that are passed over since there is no room for their tasks. */
   readonly withoutRoom: number;
 }

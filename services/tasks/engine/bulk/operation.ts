@@ -60,7 +60,7 @@ export type BulkPosition =
   | { readonly kind: "filter"; readonly after?: TaskPosition | undefined };
 
 /** A task that the action could not be applied to. */
-export interface BulkError {
+interface BulkError {
   /** The task. */
   readonly id: string;
   /** Why, for programs. */

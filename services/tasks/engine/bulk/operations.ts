@@ -41,7 +41,7 @@ interface Queued extends OperationName {
 }
 
 /** The outcome of starting an operation. */
-export type StartOutcome =
+type StartOutcome =
   | { readonly kind: "ok"; readonly operation: Operation }
   /** Too many of the tenant's are running. */
   | { readonly kind: "too_many" }
@@ -49,7 +49,7 @@ export type StartOutcome =
   | { readonly kind: "conflict" };
 
 /** The outcome of performing an order for a request with a key. */
-export type PerformOutcome =
+type PerformOutcome =
   | { readonly kind: "done"; readonly progress: BulkProgress }
   /** It continues in the background; a repeated request gets its answer. */
   | { readonly kind: "running" }
@@ -57,7 +57,7 @@ export type PerformOutcome =
   | { readonly kind: "conflict" };
 
 /** Options of {@linkcode Operations}. */
-export interface OperationsOptions {
+interface OperationsOptions {
   /** Writes the answer of an operation that ended where a client looks for it. */
   readonly answerWrites: (
     ended: Operation,

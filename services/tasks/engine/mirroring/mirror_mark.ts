@@ -32,10 +32,10 @@ export interface MirroredPlace {
 }
 
 /** A field of a user that is mirrored. */
-export type MirroredField = keyof MirroredUserChange;
+type MirroredField = keyof MirroredUserChange;
 
 /** The change that the mirror still has to make. */
-export type MirrorWork =
+type MirrorWork =
   | {
     readonly kind: "change";
     /** The fields that changed since the mirror was last updated. */

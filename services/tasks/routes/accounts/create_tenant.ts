@@ -44,7 +44,7 @@ export type NewOwner =
   };
 
 /** A tenant to be made. */
-export interface NewTenant {
+interface NewTenant {
   /** The domain as it was wished for. */
   readonly domain: string;
   /**
@@ -69,7 +69,7 @@ export interface NewTenant {
 }
 
 /** What of a call counts for making a tenant. */
-export type TenantCall = Pick<CallContext, "baseUrl" | "nowMs" | "extraWrites">;
+type TenantCall = Pick<CallContext, "baseUrl" | "nowMs" | "extraWrites">;
 
 /** Makes a tenant. */
 export async function createTenant(
@@ -246,7 +246,7 @@ export interface TenantRemovalOptions {
 }
 
 /** A tenant to be removed. */
-export interface RemovedTenant extends TenantRemovalOptions {
+interface RemovedTenant extends TenantRemovalOptions {
   /** The tenant as it was read. */
   readonly tenant: Tenant;
   /** The parts of the engine. */

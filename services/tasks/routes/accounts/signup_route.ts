@@ -33,7 +33,7 @@ interface Bucket {
 }
 
 /** Whether an address may make a tenant now. */
-export type SignupVerdict =
+type SignupVerdict =
   | { readonly kind: "ok" }
   | {
     readonly kind: "over";
@@ -87,7 +87,7 @@ export class SignupRate {
 export type TokenVerifier = Pick<JwtVerifier, "verify">;
 
 /** Options of {@linkcode signupRoute}. */
-export interface SignupOptions {
+interface SignupOptions {
   /**
    * Verifies tokens of people, who become owners by them.
    * @default no such token is taken

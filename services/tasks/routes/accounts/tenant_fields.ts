@@ -41,7 +41,7 @@ import {
 type PlacedTenant = readonly [tenant: Tenant, place: TenantPlace];
 
 /** The fields of a tenant as its owner sees them. */
-export const TENANT_TABLE = {
+const TENANT_TABLE = {
   id: {
     field: readOnly(shownId("ten")),
     show: ([tenant]: PlacedTenant) => tenant.id,
@@ -192,7 +192,7 @@ export const OPERATED_CHANGES: Schema<OperatedChanges> = named(
 );
 
 /** Where tenants are, as clients see it. */
-export interface TenantPlace {
+interface TenantPlace {
   /** The address the request came to; scheme and port are those of all links. */
   readonly baseUrl: string;
   /** The host whose subdomains are the tenants, without a port. */

@@ -80,7 +80,7 @@ function network(): Schema<string> {
 }
 
 /** The fields of a key. */
-export const KEY_TABLE = {
+const KEY_TABLE = {
   id: {
     field: readOnly(shownId("dk")),
     show: (key: ApiKey) => key.id,

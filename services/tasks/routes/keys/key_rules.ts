@@ -23,7 +23,7 @@ import type { Write } from "../../store/store.ts";
 import { quotaExceeded } from "../record_resource.ts";
 
 /** What a key may do, as far as rules about keys go. */
-export type KeyPower = Pick<ApiKey, "role" | "scopes" | "payloads">;
+type KeyPower = Pick<ApiKey, "role" | "scopes" | "payloads">;
 
 /** Why a caller may not have to do with a key; undefined when it may. */
 export function beyondCaller(
@@ -80,7 +80,7 @@ function gone(): ProblemAnswer {
 const PAGE = 250;
 
 /** The keys of a tenant by what they count for. */
-export interface KeySurvey {
+interface KeySurvey {
   /** How many the plan counts. */
   readonly counted: number;
   /** How many go on beside the one that took their place. */
@@ -90,7 +90,7 @@ export interface KeySurvey {
 }
 
 /** Options of {@linkcode surveyKeys}. */
-export interface SurveyOptions {
+interface SurveyOptions {
   /** The tenant. */
   readonly tenantId: string;
   /** The time. */
@@ -127,7 +127,7 @@ export async function surveyKeys(
 }
 
 /** A key to be made. */
-export interface KeyRoomOptions {
+interface KeyRoomOptions {
   /** The tenant. */
   readonly tenantId: string;
   /** Its plan. */
@@ -142,7 +142,7 @@ export interface KeyRoomOptions {
 }
 
 /** Whether there is room for a key. */
-export type KeyRoom = ProblemAnswer | {
+type KeyRoom = ProblemAnswer | {
   readonly kind: "room";
   /** Keys that have ended and go where the room would be short otherwise. */
   readonly writes: readonly Write[];

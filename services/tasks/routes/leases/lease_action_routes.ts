@@ -75,7 +75,7 @@ const BATCH = named(
 const OUTCOME_BODY = { maxBytes: () => MAX_OUTCOME_BYTES };
 
 /** The parts of the routes. */
-export interface LeaseActionParts {
+interface LeaseActionParts {
   /** The parts of all routes. */
   readonly parts: ApiParts;
   /** Finds what removes secrets. */

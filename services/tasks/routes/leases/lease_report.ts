@@ -22,7 +22,7 @@ import { type LogTally, MAX_ATTEMPT_LINES } from "./held_leases.ts";
 import type { ActionReport, LeaseAction } from "./report_schema.ts";
 
 /** Options of {@linkcode SentReport}. */
-export interface SentReportOptions {
+interface SentReportOptions {
   /** Who sent it. */
   readonly holder: LeaseHolder;
   /** Removes the secrets of the lease's worker; undefined when it has none. */

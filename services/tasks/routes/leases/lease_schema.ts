@@ -35,7 +35,7 @@ import { JOB_NAME, LEASE_TIME } from "../workers/worker_fields.ts";
 const MAX_LEASES = 100;
 
 /** The members of a request for tasks. */
-export const LEASE_FIELDS = {
+const LEASE_FIELDS = {
   max: withDefault(
     described(
       integer({ minimum: 1, maximum: MAX_LEASES }),

@@ -31,7 +31,7 @@ import { anyJson } from "../../../shared/schema/json_value.ts";
 export const MAX_OUTCOME_BYTES = 4 * 1_048_576;
 
 /** Most log lines of one call. */
-export const MAX_LINES = 100;
+const MAX_LINES = 100;
 
 /** Most characters of the log lines of one call. */
 const MAX_LOG_CHARS = 262_144;
@@ -54,7 +54,7 @@ const FREE_TEXT = parsed(
 );
 
 /** The members of a heartbeat. */
-export const HEARTBEAT_FIELDS = {
+const HEARTBEAT_FIELDS = {
   extend: optional(described(
     durationMs({ minimumMs: 1_000, maximumMs: 86_400_000 }),
     "How long the lease is to last from now; its own time if absent, and " +
@@ -68,7 +68,7 @@ export const HEARTBEAT_FIELDS = {
 };
 
 /** The members of a success. */
-export const COMPLETE_FIELDS = {
+const COMPLETE_FIELDS = {
   result: optional(described(
     ANYTHING,
     "The result; only the first 64 KiB are kept",
@@ -76,7 +76,7 @@ export const COMPLETE_FIELDS = {
 };
 
 /** The members of a failure. */
-export const FAIL_FIELDS = {
+const FAIL_FIELDS = {
   error: optional(described(
     oneOf([
       { when: (value) => typeof value === "string", schema: FREE_TEXT },
@@ -110,7 +110,7 @@ export const FAIL_FIELDS = {
 };
 
 /** The members of a release. */
-export const RELEASE_FIELDS = {
+const RELEASE_FIELDS = {
   delay: optional(described(
     durationMs(),
     "How long the task is held back; not at all if absent",
@@ -119,7 +119,7 @@ export const RELEASE_FIELDS = {
 };
 
 /** The members of log lines. */
-export const LOG_FIELDS = {
+const LOG_FIELDS = {
   lines: described(
     parsed(
       list(FREE_TEXT, { minItems: 1, maxItems: MAX_LINES }),
@@ -138,7 +138,7 @@ export const LOG_FIELDS = {
 };
 
 /** The body of each action. */
-export interface ReportBodies {
+interface ReportBodies {
   /** The lease is to be extended. */
   readonly heartbeat: ObjectOf<typeof HEARTBEAT_FIELDS>;
   /** The attempt succeeded. */

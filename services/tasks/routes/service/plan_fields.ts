@@ -102,7 +102,7 @@ const UNLIMITED = viewLimits(UNLIMITED_PLAN.limits);
 const MAX_DAYS = 36_500;
 
 /** The limits of a plan by name. What a file leaves out is as in the unlimited plan. */
-export const LIMIT_FIELDS = {
+const LIMIT_FIELDS = {
   requests_per_second: withDefault(
     described(
       nullable(number({ minimum: 0.1, maximum: 1_000_000 })),
@@ -202,7 +202,7 @@ function line(maxLength: number): Schema<string> {
 }
 
 /** The members of a plan. */
-export const PLAN_FIELDS = {
+const PLAN_FIELDS = {
   id: PLAN_ID,
   name: line(200),
   limits: withDefault(LIMITS, {}),
@@ -250,7 +250,7 @@ const AMOUNT = described(
 );
 
 /** The members of a price. */
-export const PRICE_FIELDS = {
+const PRICE_FIELDS = {
   plan: PLAN_ID,
   currency: text({
     pattern: /^[A-Z]{3}$/,

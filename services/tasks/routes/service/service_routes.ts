@@ -190,7 +190,7 @@ const COMMON = {
 } as const;
 
 /** Options of {@linkcode serviceRoutes}. */
-export interface ServiceOptions {
+interface ServiceOptions {
   /** All routes, these among them; asked at the first request for the document. */
   readonly routes: () => readonly AnyRoute[];
 }

@@ -73,7 +73,7 @@ const FILTER = refined(
 );
 
 /** The members of the body of a bulk action. */
-export const BULK_FIELDS = {
+const BULK_FIELDS = {
   action: choice(BULK_ACTIONS),
   ids: optional(nullable(described(
     list(text({ maxLength: 64 }), {

@@ -114,7 +114,7 @@ export const BATCH_RESULTS: Shape = named(
 );
 
 /** A call that creates tasks. */
-export interface CreateCall {
+interface CreateCall {
   /** The request. */
   readonly call: CallContext;
   /** The parts of the routes. */

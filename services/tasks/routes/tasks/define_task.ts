@@ -124,7 +124,7 @@ function behindDate(
 }
 
 /** What a definition is made in. */
-export interface DefineOptions {
+interface DefineOptions {
   /** The definition as it was; the one of {@linkcode BLANK_DEFINITION} for a new task. */
   readonly base: TaskDefinition;
   /**
@@ -156,7 +156,7 @@ export interface DefineOptions {
 }
 
 /** A definition, and the date if there is a new one. */
-export interface DefinedTask {
+interface DefinedTask {
   /** What the owner decides. */
   readonly definition: TaskDefinition;
   /** The date, in milliseconds since the epoch; absent when none was given. */

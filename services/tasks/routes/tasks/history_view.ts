@@ -193,7 +193,7 @@ function pageOf(
 }
 
 /** What a view shows beside the record itself. */
-export interface HistoryViewOptions {
+interface HistoryViewOptions {
   /** Whether results, progress and values of data are shown. */
   readonly payloads: boolean;
   /** Whether the text that the hash covers is shown. */

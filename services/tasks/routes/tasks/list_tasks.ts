@@ -92,7 +92,7 @@ export const FILTER_FIELDS = {
 };
 
 /** A filter as a client wrote it. */
-export interface FilterInput extends ObjectOf<typeof FILTER_FIELDS> {
+interface FilterInput extends ObjectOf<typeof FILTER_FIELDS> {
   /** Names or ids of workers. */
   readonly worker?: readonly string[];
   /** Words for statuses. */
@@ -106,7 +106,7 @@ export interface FilterInput extends ObjectOf<typeof FILTER_FIELDS> {
 }
 
 /** Where a filter was written, and whose tasks it selects. */
-export interface ReadFilterOptions {
+interface ReadFilterOptions {
   /** The tenant. */
   readonly tenantId: string;
   /** The workers, which are looked up. */

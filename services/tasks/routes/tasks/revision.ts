@@ -49,7 +49,7 @@ import {
 } from "./task_schema.ts";
 
 /** What a status asks for. */
-export type StatusRequest =
+type StatusRequest =
   | { readonly kind: "nothing" }
   | {
     readonly kind: "event";
@@ -99,7 +99,7 @@ function waiting(status: TaskStatus): StatusRequest {
 }
 
 /** What a change is judged in. */
-export interface RevisionOptions {
+interface RevisionOptions {
   /** What the client sent. */
   readonly body: unknown;
   /** Whether members of objects are merged, as a merge patch has it. */

@@ -50,7 +50,7 @@ export function changeCondition(
 }
 
 /** What an answer with a task needs to know. */
-export interface TaskAnswerOptions {
+interface TaskAnswerOptions {
   /** The name of the task's worker. */
   readonly workerName: string;
   /** The engine's parts. */

@@ -96,7 +96,7 @@ const WORKER_FIELD: Schema<string> = described(
 );
 
 /** What becomes of a task whose key a live one has. */
-export type ConflictChoice = "return" | "reject" | "replace" | "keep_date";
+type ConflictChoice = "return" | "reject" | "replace" | "keep_date";
 
 const CONFLICT_FIELD: Schema<ConflictChoice> = described(
   choice(["return", "reject", "replace", "keep_date"]),

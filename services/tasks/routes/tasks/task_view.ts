@@ -16,7 +16,7 @@ import type { EmbeddedJson } from "../../engine/stored_json.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 
 /** What a view shows beside the task itself. */
-export interface TaskViewOptions {
+interface TaskViewOptions {
   /** The name of the task's worker; its id when that was removed. */
   readonly workerName: string;
   /** Whether data and results are shown. */

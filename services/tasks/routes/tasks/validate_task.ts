@@ -23,7 +23,7 @@ import {
 } from "../../http/problem_answer.ts";
 
 /** What was found of it; sees the state of one moment. */
-export interface Prerequisites {
+interface Prerequisites {
   /** The limits of the tenant's plan. */
   readonly limits: PlanLimits;
   /** Workers by the text that named them; without those that are not there. */
@@ -33,7 +33,7 @@ export interface Prerequisites {
 }
 
 /** What is referred to. */
-export interface References {
+interface References {
   /** Names or ids of workers. */
   readonly workers: Iterable<string>;
   /** Ids of tasks. */
@@ -74,7 +74,7 @@ export async function readPrerequisites(
 }
 
 /** What is judged by. */
-export interface ValidateOptions {
+interface ValidateOptions {
   /** What tasks refer to. */
   readonly prerequisites: Prerequisites;
   /** The time zone of the tenant. */

@@ -139,7 +139,7 @@ function cannotShowPayloads(): ProblemAnswer {
 }
 
 /** A call that changes a user. */
-export type ChangeCall = Call<unknown, UserChanges>;
+type ChangeCall = Call<unknown, UserChanges>;
 
 /** Changes what is given of a user. */
 export async function changeUser(

@@ -72,7 +72,7 @@ export function email(): Schema<string> {
 }
 
 /** The fields of a user. */
-export const USER_TABLE = {
+const USER_TABLE = {
   id: {
     field: readOnly(shownId("usr")),
     show: (user: User) => user.id,
@@ -226,7 +226,7 @@ export function isActiveOwner(
 }
 
 /** Options of {@linkcode countActiveOwners}. */
-export interface CountOwnersOptions {
+interface CountOwnersOptions {
   /**
    * Only those who have logged in with a token of this issuer.
    * @default all

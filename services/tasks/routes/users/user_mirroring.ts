@@ -31,7 +31,7 @@ import { auditWrite } from "../../engine/record_writes.ts";
  * What came of it at the provider: `ok`, `exists` when it has another user
  * of that address there, which is left alone, or `failed`.
  */
-export type MirrorState = "ok" | "exists" | "failed";
+type MirrorState = "ok" | "exists" | "failed";
 
 /** The header that tells the {@linkcode MirrorState}. */
 const MIRROR_HEADER = "user-mirror";
@@ -45,7 +45,7 @@ export const MIRROR_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Options of {@linkcode UserMirroring}. */
-export interface UserMirroringOptions {
+interface UserMirroringOptions {
   /** Calls the provider; nothing is mirrored when absent. */
   readonly settling: MirrorSettling | undefined;
   /** Where it is kept who was added there. */

@@ -73,7 +73,7 @@ import {
 } from "./worker_fields.ts";
 
 /** What a call does, for the audit log. */
-export type Deed = Omit<AuditFact, "atMs" | "actor">;
+type Deed = Omit<AuditFact, "atMs" | "actor">;
 
 /** The write that notes what a call does; it belongs into the transaction of it. */
 export function auditOf(

@@ -169,7 +169,7 @@ const SECRETS_RETRY_MS = 60_000;
 const MAX_SIGNING = 8;
 
 /** A worker with its new keys. */
-export interface KeyedWorker {
+interface KeyedWorker {
   /** Tells it from a problem. */
   readonly kind: "ok";
   /** The worker; its version is the old one. */
@@ -181,7 +181,7 @@ export interface KeyedWorker {
 }
 
 /** Options of {@linkcode withKeys}. */
-export interface KeyOptions {
+interface KeyOptions {
   /** Whether it is to have a key pair. */
   readonly isAsymmetric: boolean;
   /**

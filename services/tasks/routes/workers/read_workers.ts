@@ -26,7 +26,7 @@ import { WORKER, type WORKER_FIELDS } from "./worker_fields.ts";
 const SILENT_AFTER_MS = 60_000;
 
 /** What is known of a worker beside its definition. */
-export interface WorkerFacts {
+interface WorkerFacts {
   /** When it was seen; absent when it was not. */
   readonly life?: WorkerLife;
   /** Its tasks by status. */

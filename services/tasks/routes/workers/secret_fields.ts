@@ -197,7 +197,7 @@ export const SECRET_LIST: Shape = named(
 );
 
 /** A secret as the API shows it. */
-export type SecretView = Readonly<Record<string, unknown>>;
+type SecretView = Readonly<Record<string, unknown>>;
 
 /** A named value, without the value. */
 export function viewValue(

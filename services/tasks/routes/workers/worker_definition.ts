@@ -26,7 +26,7 @@ import {
 import type { WorkerView } from "./read_workers.ts";
 
 /** Circumstances of a change. */
-export interface ChangeContext {
+interface ChangeContext {
   /** The present, in milliseconds since the epoch. */
   readonly nowMs: number;
   /** Who changes it, as `type:id`. */
@@ -170,7 +170,7 @@ function definedOf(
 const RESERVED: readonly string[] = [...SERVICE_HEADERS, "user-agent"];
 
 /** Options of {@linkcode workerFaults}. */
-export interface WorkerFaultsOptions {
+interface WorkerFaultsOptions {
   /** What addresses are judged by. */
   readonly targets: JudgeTargetOptions;
   /** Whether its calls are to be signed with a key pair. */
@@ -266,7 +266,7 @@ const COMPARED = Object.fromEntries(
 );
 
 /** A worker as it is, and as it is told. */
-export interface ToldWorker {
+interface ToldWorker {
   /** The worker. */
   readonly worker: WorkerDefinition;
   /** What is told of it. */

@@ -25,7 +25,7 @@ import {
 } from "./database_file.ts";
 
 /** Options of {@linkcode backupDatabase}. */
-export interface BackupOptions {
+interface BackupOptions {
   /** The folder of the database; a service may be using it. */
   readonly dataFolder: string;
   /** The file to make; there must be none. */
@@ -33,7 +33,7 @@ export interface BackupOptions {
 }
 
 /** Options of {@linkcode restoreDatabase}. */
-export interface RestoreOptions {
+interface RestoreOptions {
   /** A file that {@linkcode backupDatabase} made. */
   readonly from: string;
   /** The folder to put the database in; made when there is none. */

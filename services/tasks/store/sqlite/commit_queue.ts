@@ -22,7 +22,7 @@ export interface QueuedBatch {
 }
 
 /** Options of {@linkcode CommitQueue}. */
-export interface CommitQueueOptions<Batch extends QueuedBatch> {
+interface CommitQueueOptions<Batch extends QueuedBatch> {
   /**
    * Writes a group in one commit and answers once it is durable, with the
    * results of all its transactions.
@@ -57,7 +57,7 @@ export interface CommitQueueOptions<Batch extends QueuedBatch> {
 }
 
 /** A number of rows and characters. */
-export interface BatchSize {
+interface BatchSize {
   /** Rows. */
   readonly rows: number;
   /** Characters. */

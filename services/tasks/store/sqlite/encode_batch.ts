@@ -42,7 +42,7 @@ export interface EncodedBatch {
 }
 
 /** A change of the payloads that are known, once a transaction has its result. */
-export interface PayloadChange {
+interface PayloadChange {
   /** The result it follows from. */
   readonly after: "applied" | "conflict";
   /** The transaction's place in the batch. */
@@ -56,7 +56,7 @@ export interface PayloadChange {
 }
 
 /** Options of {@linkcode encodeBatch}. */
-export interface EncodeBatchOptions {
+interface EncodeBatchOptions {
   /** Numbers of tenants and of workers' queues. */
   readonly interned: InternedIds;
   /** Payloads that are in the database. */

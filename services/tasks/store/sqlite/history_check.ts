@@ -41,7 +41,7 @@ export interface CheckedHistories {
 }
 
 /** Options of {@linkcode historyCheck}. */
-export interface HistoryCheckOptions {
+interface HistoryCheckOptions {
   /** The hash of the histories. */
   readonly digest: Digest;
   /**

@@ -22,7 +22,7 @@ import { numberOf, type Reader } from "./reader.ts";
 import { statusCode, WAITING_CODE } from "./task_row.ts";
 
 /** Options of {@linkcode listSources}. */
-export interface SourceOptions {
+interface SourceOptions {
   /** The part of the list that is wanted. */
   readonly range: StreamRange;
   /** Most tasks that are wanted of it; undefined for all. */

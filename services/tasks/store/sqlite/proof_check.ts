@@ -20,7 +20,7 @@ import { numberOf, type Reader, type Row, textOf } from "./reader.ts";
 const PAGE = 500;
 
 /** Options of {@linkcode proofFaults}. */
-export interface ProofFaultsOptions {
+interface ProofFaultsOptions {
   /** How many tasks there are, by the number of their tenant. */
   readonly tasks: ReadonlyMap<number, number>;
   /** The keys of the MACs; empty when none are given, and MACs are not looked at. */

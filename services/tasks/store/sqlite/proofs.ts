@@ -29,7 +29,7 @@ export interface Proof {
 }
 
 /** The outcome of verifying a MAC. */
-export type ProofVerdict =
+type ProofVerdict =
   | "sealed"
   /** The database has never been sealed. */
   | "unsealed"
@@ -65,7 +65,7 @@ export function proofOf(row: Row): Proof {
 }
 
 /** An entry of the audit log as its hash covers it. */
-export interface HashedAudit {
+interface HashedAudit {
   /** Its number; 1 for the first of a tenant. */
   readonly number: number;
   /** When, in milliseconds since the epoch. */

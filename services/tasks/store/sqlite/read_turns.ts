@@ -25,7 +25,7 @@ export function* inOnePiece<Answer>(read: () => Answer): PiecewiseRead<Answer> {
 }
 
 /** Options of {@linkcode ReadTurns}. */
-export interface ReadTurnsOptions {
+interface ReadTurnsOptions {
   /** Milliseconds since any instant. */
   readonly monotonicMs: () => number;
   /**

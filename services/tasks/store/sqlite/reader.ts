@@ -16,7 +16,7 @@ import { BoundedMap } from "../../../shared/bounded_map.ts";
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
 /** Options of {@linkcode Reader.paged}. */
-export interface PagedOptions {
+interface PagedOptions {
   /** The columns that order the rows; they hold integers. */
   readonly key: readonly string[];
   /** How many rows are held at once. */

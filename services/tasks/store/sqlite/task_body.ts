@@ -8,7 +8,7 @@
 import { BLANK_TASK, type Task } from "../../domain/task.ts";
 
 /** What of a task is in columns of its own and read from there. */
-export type TaskColumns = Pick<
+type TaskColumns = Pick<
   Task,
   "tenantId" | "id" | "version" | "dataJson" | "resultJson"
 >;

@@ -33,7 +33,7 @@ import {
 export const MAX_ANSWER_CHARS = 8_000_000;
 
 /** What reading tasks needs. */
-export interface TaskReadParts {
+interface TaskReadParts {
   /** The connection. */
   readonly reader: Reader;
   /** Numbers of tenants and of workers' queues. */

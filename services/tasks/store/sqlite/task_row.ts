@@ -93,7 +93,7 @@ export function encodePayload(
 }
 
 /** Options of {@linkcode pushColumns}. */
-export interface PushColumnsOptions {
+interface PushColumnsOptions {
   /** The number of its worker's queue. */
   readonly queueId: number;
   /** Where its data is stored. */

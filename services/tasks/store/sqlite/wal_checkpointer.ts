@@ -193,7 +193,7 @@ const LOG_BYTES = 16 * 1_024 * 1_024;
 const SPILLING_PAGES = 64;
 
 /** Options of {@linkcode lengthenLog}. */
-export interface LengthenLogOptions {
+interface LengthenLogOptions {
   /** The database's path. */
   readonly path: string;
   /**

@@ -223,7 +223,7 @@ function closedError(): Error {
 }
 
 /** Options of {@linkcode TransactionWriter}. */
-export interface TransactionWriterOptions {
+interface TransactionWriterOptions {
   /** The thread that writes. */
   readonly writer: Writer;
   /** Numbers of tenants and of workers' queues. */

@@ -27,7 +27,7 @@ export interface MemcachedCommand {
 }
 
 /** Options of {@linkcode addCommand}. */
-export interface AddOptions {
+interface AddOptions {
   /** The value; printable ASCII. */
   readonly value: string;
   /**
@@ -130,7 +130,7 @@ export type MemcachedReply =
   | { readonly kind: "refused"; readonly reason: string };
 
 /** What was found at a place of the stream. */
-export type ReadReply =
+type ReadReply =
   | {
     readonly kind: "reply";
     readonly reply: MemcachedReply;

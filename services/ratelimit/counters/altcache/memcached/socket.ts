@@ -18,7 +18,7 @@ export interface MemcachedAddress {
 }
 
 /** What a list of addresses says, or why it says nothing. */
-export type MemcachedAddresses =
+type MemcachedAddresses =
   | {
     readonly kind: "parsed";
     /** The addresses in the order of the list, each of them once. */
@@ -71,7 +71,7 @@ export function formatMemcachedAddress(address: MemcachedAddress): string {
 }
 
 /** Options of {@linkcode openSocket}. */
-export interface OpenSocketOptions {
+interface OpenSocketOptions {
   /**
    * Encrypts the connection.
    *

@@ -18,7 +18,7 @@ export interface RedisAuth {
 }
 
 /** What an address setting says, or why it says nothing. */
-export type RedisAddressResult =
+type RedisAddressResult =
   | {
     readonly kind: "parsed";
     /** Where the server listens. */

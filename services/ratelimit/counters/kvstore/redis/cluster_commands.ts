@@ -100,7 +100,7 @@ export function collectReplies(
  * Where to go with a command that was not carried out; `reason` is what the
  * node said.
  */
-export type Redirect =
+type Redirect =
   /** The slot belongs to another node from now on. */
   | {
     readonly kind: "moved";

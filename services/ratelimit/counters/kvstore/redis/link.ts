@@ -36,7 +36,7 @@ export interface RedisLink {
 }
 
 /** Sends commands, giving up at `deadlineMs` by the clock. */
-export type RedisSend = (
+type RedisSend = (
   commands: readonly RedisCommand[],
   deadlineMs: number,
 ) => Promise<RedisOutcome>;

@@ -35,7 +35,7 @@ function plainText(error: unknown): string {
 }
 
 /** A command that the server refused. */
-export interface RedisRefusal {
+interface RedisRefusal {
   /** The server's error text, for instance "READONLY You can't write …". */
   readonly refusal: string;
 }

@@ -18,8 +18,7 @@ import {
 } from "./reply.ts";
 
 /** Whom to ask. */
-export interface MasterQueryOptions
-  extends Omit<AskOptions, "address" | "auth"> {
+interface MasterQueryOptions extends Omit<AskOptions, "address" | "auth"> {
   /** What the sentinels call the master. */
   readonly masterName: string;
   /** Where the sentinels listen, in the order in which they are asked. */

@@ -44,7 +44,7 @@ export type RedisTarget =
 export type RedisTargetType = "single" | "sentinel" | "cluster";
 
 /** What a target setting says, or why it says nothing. */
-export type RedisTargetResult =
+type RedisTargetResult =
   | {
     readonly kind: "parsed";
     /** The servers. */
@@ -58,7 +58,7 @@ export type RedisTargetResult =
   | { readonly kind: "invalid"; readonly reason: string };
 
 /** What surrounds a target setting. */
-export interface RedisTargetOptions extends RedisAddressOptions {
+interface RedisTargetOptions extends RedisAddressOptions {
   /**
    * Whether connections will be encrypted, which only those over TCP can be.
    *
@@ -164,7 +164,7 @@ function invalid(reason: string): RedisTargetResult {
 }
 
 /** How a link is made. */
-export interface OpenRedisLinkOptions
+interface OpenRedisLinkOptions
   extends Omit<RedisPoolOptions, "address" | "mustBeMaster" | "onChange"> {
   /** The servers. */
   readonly address: RedisTarget;
