@@ -266,6 +266,9 @@ async function listTasks(
         after: positionOf(position),
       });
       const names = await workerNames(page.tasks, engine.parts);
+      // The read may have waited; what is left takes its turn like other work.
+      const pause = call.pausing.pause();
+      if (pause !== undefined) await pause;
       const embedded = new EmbeddedJson();
       return {
         data: page.tasks.map((task) => {
