@@ -92,13 +92,24 @@ export class Acknowledged {
     }
   }
 
-  /** A success was answered for; `isRepeated` when it had been before. */
-  succeeded(id: string, isRepeated: boolean): void {
+  /**
+   * A success was answered for; `isRepeated` when it had been before. Answers to
+   * requests that overlap may arrive in another order than they took effect.
+   */
+  succeeded(
+    id: string,
+    { isRepeated, sentAtMs }: {
+      readonly isRepeated: boolean;
+      readonly sentAtMs: number;
+    },
+  ): void {
     const known = this.tasks.get(id);
     if (known === undefined) return;
     known.round = this.round;
     known.successes++;
-    if (known.end === "canceled" && !isRepeated) {
+    const isLater = known.endedAtMs !== undefined &&
+      sentAtMs > known.endedAtMs;
+    if (known.end === "canceled" && !isRepeated && isLater) {
       this.fault(`${id} was completed after it was canceled`);
     }
     if (known.successes === known.runs) this.#end(known, "complete");

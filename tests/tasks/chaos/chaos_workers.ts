@@ -84,12 +84,14 @@ async function say(
 ): Promise<void> {
   if (outcome === undefined) return;
   const { lease, word: { action, ...body } } = outcome;
+  const sentAtMs = Date.now();
   const { status, json } = await world.client.call<SaidLease>(
     "POST",
     `/api/v1/leases/${lease.id}/${action}`,
     { body, token: lease.token },
   );
   judge(world, outcome, {
+    sentAtMs,
     status,
     ...(status === 200 ? { lease: json } : { problem: json }),
   });
@@ -104,6 +106,7 @@ async function sayBatch(
     token,
     ...word,
   }));
+  const sentAtMs = Date.now();
   const { status, json } = await world.client.call<
     { readonly results: readonly BatchResult[] }
   >("POST", "/api/v1/leases/batch", { body: { leases } });
@@ -112,19 +115,23 @@ async function sayBatch(
     return;
   }
   for (const [index, outcome] of outcomes.entries()) {
-    judge(world, outcome, json.results[index] ?? { status: 0 });
+    const result = json.results[index] ?? { status: 0 };
+    judge(world, outcome, { ...result, sentAtMs });
   }
 }
 
 function judge(
   { known }: ChaosWorld,
   { lease, word }: Outcome,
-  result: BatchResult,
+  result: BatchResult & { readonly sentAtMs: number },
 ): void {
   const { id } = lease.task;
   if (result.status === 200) {
     if (word.action === "complete") {
-      known.succeeded(id, result.lease?.repeated ?? false);
+      known.succeeded(id, {
+        isRepeated: result.lease?.repeated ?? false,
+        sentAtMs: result.sentAtMs,
+      });
     }
     return;
   }
