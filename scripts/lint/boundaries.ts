@@ -12,6 +12,7 @@ import {
 } from "./global_rules.ts";
 import { checkImports } from "./import_rule.ts";
 import { checkExports, checkFileName } from "./shape_rules.ts";
+import { checkWords } from "./word_rule.ts";
 
 /** The plugin, as `deno lint` takes it. */
 const plugin: Deno.lint.Plugin = {
@@ -23,6 +24,7 @@ const plugin: Deno.lint.Plugin = {
     environment: { create: checkEnvironment },
     exports: { create: checkExports },
     "file-name": { create: checkFileName },
+    words: { create: checkWords },
   },
 };
 

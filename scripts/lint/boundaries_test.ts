@@ -228,3 +228,25 @@ Deno.test("file-name reports names that say nothing, and other spellings", () =>
     assertEquals(rulesBroken(`services/shared/${name}.ts`, ""), [], name);
   }
 });
+
+Deno.test("words reports turns of phrase in comments and texts, but for tests", () => {
+  for (
+    const source of [
+      "/** What asking comes to. */\n",
+      "// Nobody asks.\n",
+      "/**\n * It is not asked any\n * more.\n */\n",
+      `const a = "begun anew";`,
+      "const b = `it is none ${1}`;",
+    ]
+  ) {
+    assertEquals(rulesBroken("sdk/manual.ts", source), ["words"], source);
+    assertEquals(rulesBroken("sdk/manual_test.ts", source), [], source);
+  }
+  for (
+    const source of [
+      "// Renewed. Many more. There is none; it is none of them.\n",
+      "const nobodyElse = 1;",
+      `const user = "nobody";`,
+    ]
+  ) assertEquals(rulesBroken("sdk/manual.ts", source), [], source);
+});

@@ -149,7 +149,7 @@ export const relayerSettings = {
     min: "1h",
     group: STORAGE,
     help: "How long listings tell of deleted memories; older cursors have to " +
-      "begin anew.",
+      "start over.",
   }),
   ledgerRpcUrl: textOption({
     name: "LEDGER_RPC_URL",

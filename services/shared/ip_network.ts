@@ -180,7 +180,7 @@ function firstOf(address: IpAddress, prefixBits: number): bigint {
   return (address.value >> hostBits) << hostBits;
 }
 
-/** The number behind the slash; NaN when it is none. */
+/** The number behind the slash; NaN when it is not valid. */
 function parsePrefix(text: string): number {
   return /^(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text) : NaN;
 }

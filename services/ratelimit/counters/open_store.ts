@@ -67,7 +67,7 @@ function memoryStore(
   const full = stats.gauge("ratelimit.memory.operations_when_full");
   logger.warn(
     "Counters are kept in memory: limits hold for this process alone and " +
-      "begin anew when it starts; set KVSTORE_URL to share them",
+      "start from zero when it starts; set KVSTORE_URL to share them",
   );
   return new MemoryStore({
     maxKeys: settings.memoryMaxKeys,

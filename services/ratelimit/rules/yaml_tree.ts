@@ -270,7 +270,7 @@ function typeOf(value: unknown, written: string): YamlScalar["type"] {
   if (typeof value === "string") return "text";
   if (typeof value === "boolean") return "boolean";
   if (typeof value === "number") {
-    // 1.0 and 1e3 are decimals, whatever their value; 0x1e is none.
+    // 1.0 and 1e3 are decimals, whatever their value; 0x1e is not.
     return Number.isInteger(value) && !/^[-+]?[\d_]*[.eE]|:/.test(written)
       ? "integer"
       : "decimal";

@@ -228,7 +228,7 @@ export function readSignedHead(
   const accountHeader = headers.get("x-account-id") ?? "";
   if (nonce === undefined) {
     // These clients name their account and do not sign it. It may only be one
-    // that has their key; and they send the private key along, so whoever can
+    // that has their key; and they send the private key along, so those who can
     // change the field can sign anyway.
     if (!options.isLegacyAllowed) return refusal("ERR_CLIENT_TOO_OLD");
   } else if (!UUID.test(nonce)) {

@@ -205,7 +205,9 @@ export class FileBlobs implements BlobStore {
 
   async #write(blobId: string, bytes: Uint8Array): Promise<void> {
     const path = this.#pathOf(blobId);
-    if (path === undefined) throw new TypeError("the id of a blob is none");
+    if (path === undefined) {
+      throw new TypeError("the id of a blob is not valid");
+    }
     await this.#makeFolder(folderOf(path));
     const there = await readIfThere(path, this.#maxBytes);
     const isWhole = there !== undefined && there !== "too large" &&

@@ -36,7 +36,7 @@ const COMMAND = {
     "create makes an account for --public-key, whose address becomes its " +
     "owner, or for --address. show shows that of --account, --public-key or " +
     "--address. add-key and remove-key let the key speak for --account, or no " +
-    "longer. disable lets nobody in until enable. The accounts are those of " +
+    "longer. disable lets no one in until enable. The accounts are those of " +
     "DATA_DIR. Exits with 0 when it is so now, 1 when it cannot be, 2 for wrong " +
     "arguments.",
   positionals: 1,

@@ -26,7 +26,7 @@ const APOSTROPHE = /['’]/g;
  * until they are folded.
  */
 const MARKS_BEYOND_BOUND = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu;
-/** Some characters stand for 18; a text of nothing else is none to compare. */
+/** Some characters stand for 18; a text of nothing else is not compared. */
 const MAX_GROWTH = 4;
 const GROWTH_CHARS = 64;
 

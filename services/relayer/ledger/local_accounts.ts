@@ -49,7 +49,7 @@ function readDelegateKey(input: DelegateKeyInput): DelegateKeyOutcome {
     return invalid("the public key is not 64 hexadecimal digits");
   }
   if (isSmallOrderKey(Buffer.from(publicKey, "hex"))) {
-    return invalid("anybody can sign for this public key");
+    return invalid("anyone can sign for this public key");
   }
   const { label } = input;
   if (!label.isWellFormed() || /\p{Cc}/u.test(label)) {

@@ -229,7 +229,7 @@ export class IndexPartition {
    * Positions of all that may be among the closest.
    *
    * With r and q the vectors of length 1 and r' and q' their coarse forms,
-   * |rq - r'q'| is at most |r - r'| + (1 + |r - r'|)·|q - q'|. So whoever cannot
+   * |rq - r'q'| is at most |r - r'| + (1 + |r - r'|)·|q - q'|. So what cannot
    * reach the exact similarity of the `limit` best by coarse form, or the bar
    * that others have set, is out.
    */

@@ -41,7 +41,7 @@ interface HealthBoardOptions {
 
 /**
  * The statuses of services by name. The empty name stands for the server as a
- * whole and is always `SERVING`: who asks by it wants to know whether somebody
+ * whole and is always `SERVING`: who asks by it wants to know whether a server
  * answers, and that holds while the server drains.
  */
 export class HealthBoard {

@@ -51,7 +51,7 @@ export function watchListener(options: WatchListenerOptions): () => void {
   let isUnderWay = false;
   const look = async (): Promise<void> => {
     if (await hears(options, ending.signal) || ending.signal.aborted) return;
-    logger.error("The listener takes no connections any more; opens it again");
+    logger.error("The listener no longer takes connections; opens it again");
     await reopen();
   };
   const timer = repeatEvery(clock, {
@@ -144,8 +144,8 @@ export interface Listener {
 const LINGER_MS = 1_000;
 
 /**
- * Listens on `address`. The file of a Unix socket on which nobody answers any
- * more is removed first.
+ * Listens on `address`. The file of a Unix socket on which no server answers
+ * any longer is removed first.
  *
  * @throws {Deno.errors.AddrInUse} When the address is taken, or the path of a
  * Unix socket holds something that is not a socket.
@@ -302,6 +302,6 @@ function addressInUse(address: GrpcAddress): Error {
     ? address.path
     : `${address.host}:${address.port}`;
   return new Deno.errors.AddrInUse(
-    `Cannot listen on "${name}": somebody else listens there`,
+    `Cannot listen on "${name}": another program listens there`,
   );
 }

@@ -28,7 +28,7 @@ Deno.test("watchListener() opens a listener again that takes nothing in", async 
   deaf.close();
   const messages = logger.lines.map(({ message }) => message);
   assertEquals(messages.slice(0, 2), [
-    "The listener takes no connections any more; opens it again",
+    "The listener no longer takes connections; opens it again",
     "Cannot open the listener again; tries later",
   ]);
 });

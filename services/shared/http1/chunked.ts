@@ -45,7 +45,7 @@ export function bodyFraming(
   }
   if (length === undefined) return NO_BODY;
   // Fifteen digits are exact as a number. A list, even of the same length
-  // twice, is none.
+  // twice, is not a length.
   return /^\d{1,15}$/.test(length)
     ? { kind: "length", bytes: Number(length) }
     : refusal("The Content-Length header field is malformed");

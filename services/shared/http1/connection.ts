@@ -109,7 +109,7 @@ export class Http1Connection {
       this.#endDeadline.stop();
       while (await this.#serveOne());
     } catch (error) {
-      // Clients go away at any time, and anybody can be one.
+      // Clients go away at any time, and any peer can be one.
       logger.debug("A connection broke", { error: describeError(error) });
     } finally {
       this.#inputDeadline.end();

@@ -206,9 +206,8 @@ function instantPeriod(input: string): PeriodOutcome {
     const isTime = /[Tt ]\d\d:/.test(input);
     return isTime ? outcome : {
       kind: "invalid",
-      reason:
-        `Cannot read time ${quote(input, { maxChars: 64 })}: it is none ` +
-        "of YYYY, YYYY-MM, YYYY-MM-DD and RFC 3339 with a zone",
+      reason: `Cannot read time ${quote(input, { maxChars: 64 })}: it is ` +
+        "none of YYYY, YYYY-MM, YYYY-MM-DD and RFC 3339 with a zone",
     };
   }
   if (outcome.fractionDigits > 3) {

@@ -216,7 +216,11 @@ class RequestReader {
     } else if (typeof name !== "string") {
       this.#add("/name", "wrong_type", "the name is no string");
     } else if (!isSecretName(name)) {
-      this.#add("/name", "bad_name", `the name is none: ${SECRET_NAME_FORM}`);
+      this.#add(
+        "/name",
+        "bad_name",
+        `the name is not valid: ${SECRET_NAME_FORM}`,
+      );
     }
     if (!this.#fields.has("value")) {
       const forCredential = `; a credential needs "type": "credential"`;
@@ -259,7 +263,7 @@ class RequestReader {
         this.#add(
           "/secrets",
           "bad_name",
-          `name ${index + 1} of the secrets is none: ${SECRET_NAME_FORM}`,
+          `name ${index + 1} of the secrets is not valid: ${SECRET_NAME_FORM}`,
         );
       }
       const value = this.#value(

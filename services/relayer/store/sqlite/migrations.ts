@@ -18,7 +18,7 @@ CREATE TABLE numbers(
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What is known of an owner as a whole, so that nobody needs to count.
+-- What is known of an owner as a whole, so that it need not be counted.
 CREATE TABLE owners(
   owner TEXT PRIMARY KEY,
   open_jobs INTEGER NOT NULL DEFAULT 0,

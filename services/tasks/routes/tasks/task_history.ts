@@ -139,7 +139,7 @@ export function taskHistoryRoute(parts: TasksParts): AnyRoute {
     summary: "Read a task's history",
     description: "Records never change, the oldest come first, and each " +
       "holds the hash of the one before. With `proof` all of it can be " +
-      "checked by anybody. The oldest of more than the plan's " +
+      "checked by its readers. The oldest of more than the plan's " +
       "`history_per_task` are dropped; a record `folded` tells which.",
     tags: ["tasks"],
     access: READS_TASKS,

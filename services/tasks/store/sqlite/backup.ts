@@ -218,7 +218,7 @@ function emptyLog(path: string): string | undefined {
       // A command that reads it takes long; the log can be kept as well.
       db.exec("PRAGMA busy_timeout = 0");
       const row = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
-      return row?.["busy"] === 0 ? undefined : "somebody is reading it";
+      return row?.["busy"] === 0 ? undefined : "another program is reading it";
     } finally {
       db.close();
     }

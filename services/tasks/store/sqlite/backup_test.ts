@@ -287,7 +287,7 @@ Deno.test("a restore keeps the log that it cannot move into the database", async
     reader.close();
     assertEquals(kept, {
       files: [`${path}.replaced`, `${path}.replaced-wal`],
-      logReason: "somebody is reading it",
+      logReason: "another program is reading it",
     });
     assertEquals(await namesIn(data), [
       "tasks.db",

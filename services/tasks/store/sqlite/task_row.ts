@@ -60,7 +60,7 @@ export interface EncodedPayload {
 export function numberOfTask(id: string): number {
   const number = taskNumber(id);
   if (number === undefined) {
-    throw new TypeError(`Cannot store the task: its id "${id}" is none`);
+    throw new TypeError(`Cannot store the task: its id "${id}" is not valid`);
   }
   return number;
 }

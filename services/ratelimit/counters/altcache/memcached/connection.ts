@@ -188,7 +188,9 @@ export class MemcachedConnection {
     let at = 0;
     while (at < text.length) {
       const head = this.#waiting[0];
-      if (head === undefined) return this.#fail("bytes nobody asked for");
+      if (head === undefined) {
+        return this.#fail("bytes that were not asked for");
+      }
       const read = readReply(text, at, { expected: head.command.expected });
       if (read.kind === "fault") return this.#fail(read.reason);
       if (read.kind === "incomplete") {

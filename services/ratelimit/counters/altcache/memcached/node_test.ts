@@ -115,7 +115,7 @@ for (
   const [what, answer] of [
     ["an unknown reply", "what?\r\n"],
     ["a reply to another command", "STORED\r\n"],
-    ["bytes nobody asked for", "1\r\n1\r\n"],
+    ["bytes that were not asked for", "1\r\n1\r\n"],
     ["a line without end", "x".repeat(3_000)],
   ] as const
 ) {

@@ -191,7 +191,7 @@ function readValues(
     if (match === null) return unexpected(line);
     // Values come in the order of the keys; a key without one is left out.
     const index = keys.indexOf(match[1]!, next);
-    if (index < 0) return fault("a value of a key nobody asked for");
+    if (index < 0) return fault("a value of a key that was not asked for");
     next = index + 1;
     const length = Number(match[2]);
     if (length > MAX_VALUE) return fault(`a value of ${length} bytes`);
