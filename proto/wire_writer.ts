@@ -92,7 +92,7 @@ export class WireWriter {
     this.#length += length;
   }
 
-  /** What was written, as an array with a buffer of its own; begins again. */
+  /** Returns the message in a buffer of its own, and starts the next one. */
   finish(): Uint8Array<ArrayBuffer> {
     const message = this.#bytes.slice(this.#start, this.#length);
     this.reset();
@@ -100,9 +100,9 @@ export class WireWriter {
   }
 
   /**
-   * What was written, in place; begins again after it. Messages that are taken
+   * Returns the message in place, and starts the next one behind it. Messages
    * share a buffer, which spares each an allocation that costs more than its
-   * bytes do; none is ever written over.
+   * bytes do; none is ever overwritten.
    */
   take(): Uint8Array<ArrayBuffer> {
     const message = this.#bytes.subarray(this.#start, this.#length);
