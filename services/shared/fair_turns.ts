@@ -76,7 +76,7 @@ export interface FairTurnsOptions {
   /**
    * How long rounds follow each other without polling the sockets.
    *
-   * @default {1}
+   * @default {0.5}
    */
   readonly lookMs?: number;
   /**
@@ -176,7 +176,7 @@ export class FairTurns {
     this.#later = options.later ??
       ((callback) => void setImmediate(callback));
     this.#afterLook = options.afterLook ?? afterEmptyRounds;
-    this.#lookMs = options.lookMs ?? 1;
+    this.#lookMs = options.lookMs ?? 0.5;
     this.#maxBegun = options.maxBegun ?? 16;
     this.#roundMs = options.roundMs ?? 1;
     this.#pieceMs = options.pieceMs ?? 0.5;

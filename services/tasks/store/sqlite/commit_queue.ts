@@ -79,7 +79,7 @@ const MAX_UNDER_WAY = 2;
 /** Rows that a tenant gets in each round of the tenants. */
 const QUANTUM_ROWS = 100;
 /** How long writing a group is to take, for one tenant and while several write. */
-const GROUP_MS = { alone: 10, shared: 1 };
+const GROUP_MS = { alone: 10, shared: 0.75 };
 /** Behind a group that takes longer than this no other group is sent. */
 const AHEAD_MS = { alone: 5, shared: 1 };
 /** For how long groups stay short after the tenant that writes has changed. */
@@ -91,8 +91,9 @@ const LEAST_GROUP_ROWS = 50;
 
 /**
  * Groups commits without a timer: the first one is sent at the end of the turn with
- * all batches of that turn; those that come while a group is written form the next.
- * Tenants take turns by the rows that they write.
+ * all batches of that turn, or at once while several tenants write; those that come
+ * while a group is written form the next. Tenants take turns by the rows that they
+ * write.
  */
 export class CommitQueue<Batch extends QueuedBatch> {
   readonly #options: CommitQueueOptions<Batch>;
@@ -148,7 +149,10 @@ export class CommitQueue<Batch extends QueuedBatch> {
         this.#waiting.add(batch.tenant, waiting);
       })
     );
-    if (!this.#isTurnEndAwaited && this.#mayStart()) {
+    if (this.#underWay === 0 && this.#isShared) {
+      // The end of the turn may be far, behind the requests of other tenants.
+      queueMicrotask(() => this.#startGroups());
+    } else if (!this.#isTurnEndAwaited && this.#mayStart()) {
       this.#isTurnEndAwaited = true;
       this.#options.atEndOfTurn(() => {
         this.#isTurnEndAwaited = false;

@@ -399,6 +399,28 @@ Deno.test("CommitQueue tells those that it refuses how long what waits will take
   await Promise.all(answers);
 });
 
+Deno.test("CommitQueue sends a group before the turn ends while several tenants write", async () => {
+  const bench = new Bench();
+  const add = (tenant: string): Promise<unknown> =>
+    bench.queue.add([batch(tenant, { tenant })]);
+  const first = add("a");
+  await settled();
+  assertEquals(bench.groups, []);
+  bench.endTurn();
+  await bench.endWrite();
+  const second = add("b");
+  await settled();
+  assertEquals(bench.groups, ["a", "b"]);
+  await bench.endWrite();
+  bench.nowMs += 1_000;
+  const third = add("b");
+  await settled();
+  assertEquals(bench.groups, ["a", "b"]);
+  bench.endTurn();
+  await bench.endWrite();
+  await Promise.all([first, second, third]);
+});
+
 Deno.test("CommitQueue makes short groups while several tenants write", async () => {
   const bench = new Bench({ rows: 5_000, queued: 100_000 });
   const answers: Promise<unknown>[] = [];
