@@ -6,7 +6,8 @@
  */
 
 import type { GrpcAddress, GrpcServer } from "../shared/grpc/method.ts";
-import type { HttpServer, ListenAddress } from "../shared/http/server.ts";
+import { shownAddress } from "../shared/http/open_port.ts";
+import type { Http1Server } from "../shared/http1/server.ts";
 import type { Logger } from "../shared/logger.ts";
 import type { Part } from "../shared/stopper.ts";
 
@@ -44,18 +45,11 @@ export async function opened<T>(
   }
 }
 
-/** `127.0.0.1:8080`, `[::1]:8080`. */
-export function shownHttpAddress({ hostname, port }: ListenAddress): string {
-  return hostname.includes(":")
-    ? `[${hostname}]:${port}`
-    : `${hostname}:${port}`;
-}
-
-/** As for HTTP, or the path of the socket. */
+/** `127.0.0.1:8081`, or the path of the socket. */
 function shownGrpcAddress(address: GrpcAddress): string {
   return address.kind === "unix"
     ? address.path
-    : shownHttpAddress({ hostname: address.host, port: address.port });
+    : shownAddress(address.host, address.port);
 }
 
 /** The parts of {@linkcode PublicListeners}. */
@@ -63,7 +57,7 @@ interface PublicListenersOptions {
   /** Answers gRPC. */
   readonly grpc: GrpcServer;
   /** Answers HTTP. */
-  readonly http: HttpServer;
+  readonly http: Http1Server;
   /** Asked at the start: what to wait for; undefined opens at once. */
   readonly ready: () => Promise<void> | undefined;
   /** Told when a listener can't be opened after the start. */
@@ -119,14 +113,14 @@ export class PublicListeners implements Part {
       settings: "GRPC_HOST and GRPC_PORT, or GRPC_UDS",
     });
     try {
-      const httpAddress = await opened(() => http.start(), {
+      const { hostname, port } = await opened(() => http.start(), {
         what: "HTTP",
         settings: "HOST and PORT",
       });
       // At warning, the default level: who starts the service by hand
       // wants to see where it is.
       logger.warn(`Listening for gRPC on ${shownGrpcAddress(grpcAddress)}`);
-      logger.warn(`Listening for HTTP on ${shownHttpAddress(httpAddress)}`);
+      logger.warn(`Listening for HTTP on ${shownAddress(hostname, port)}`);
     } catch (error) {
       await grpc.stop(0);
       throw error;

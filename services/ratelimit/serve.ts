@@ -13,8 +13,8 @@ import {
 import { H2GrpcServer } from "../shared/grpc/h2_server.ts";
 import { HealthBoard, healthMethods } from "../shared/grpc/health.ts";
 import type { GrpcAddress } from "../shared/grpc/method.ts";
-import { BodyBudget } from "../shared/http/body.ts";
-import { HttpServer } from "../shared/http/server.ts";
+import { shownAddress } from "../shared/http/open_port.ts";
+import { Http1Server } from "../shared/http1/server.ts";
 import { Lifecycle, type SignalSource } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Slices } from "../shared/slices.ts";
@@ -28,7 +28,7 @@ import { createRouter } from "./api/router.ts";
 import type { CounterStore } from "./counters/counter_store.ts";
 import { Decider } from "./decision/decide.ts";
 import { StatsRecorder } from "./decision/stats_recorder.ts";
-import { opened, PublicListeners, shownHttpAddress } from "./listeners.ts";
+import { opened, PublicListeners } from "./listeners.ts";
 import { loadRules } from "./rules/load.ts";
 import { loadInThread } from "./rules/load_thread.ts";
 import type { RateLimitSettings } from "./settings.ts";
@@ -58,6 +58,8 @@ interface ServeOptions {
 const HEALTH_REFRESH_MS = 1_000;
 /** So many requests of the largest size may be on their way at a time. */
 const MAX_LARGE_BODIES = 16;
+/** How long a client may take for the body of a request, or for its answer. */
+const BODY_TIMEOUT_MS = 30_000;
 
 /**
  * Runs the service until it is stopped.
@@ -164,15 +166,16 @@ export async function serve(
         maxConnectionAgeGraceMs: settings.grpcMaxConnectionAgeGraceMs,
         logger,
       }),
-      http: new HttpServer({
+      http: new Http1Server({
         hostname: settings.host,
         port: settings.port,
+        requestTimeoutMs: BODY_TIMEOUT_MS,
+        maxBodyBytesInFlight: MAX_LARGE_BODIES * settings.maxRequestBytes,
         handler: createRouter({
           routes: publicRoutes({
             endpoint,
             health,
             maxBytes: settings.maxRequestBytes,
-            budget: new BodyBudget(MAX_LARGE_BODIES * settings.maxRequestBytes),
           }),
           logger,
         }),
@@ -239,7 +242,7 @@ function debugListener(
   },
 ): Part {
   const { decider, registry, logger, clock } = parts;
-  const server = new HttpServer({
+  const server = new Http1Server({
     hostname: settings.debugHost,
     port: settings.debugPort,
     handler: createRouter({
@@ -252,11 +255,11 @@ function debugListener(
   return {
     name: "debug listener",
     async start() {
-      const address = await opened(() => server.start(), {
+      const { hostname, port } = await opened(() => server.start(), {
         what: "debug",
         settings: "DEBUG_HOST and DEBUG_PORT",
       });
-      logger.warn(`Listening for debug on ${shownHttpAddress(address)}`);
+      logger.warn(`Listening for debug on ${shownAddress(hostname, port)}`);
     },
     stop: (graceMs) => server.stop(graceMs),
   };

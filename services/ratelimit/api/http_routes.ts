@@ -10,13 +10,13 @@ import {
 } from "../../../proto/rate_limit_json.ts";
 import { encodeRateLimitRequest } from "../../../proto/rate_limit_request.ts";
 import { CODE } from "../../../proto/rate_limit_response.ts";
-import { type BodyBudget, readBody } from "../../shared/http/body.ts";
-import { problem } from "../../shared/http/problem.ts";
+import type { HttpRequest, HttpResponse } from "../../shared/http/exchange.ts";
 import { describeRules, type Snapshot } from "../rules/snapshot.ts";
 import { statsJson, statsText } from "../stats/page.ts";
 import type { StatsRegistry } from "../stats/registry.ts";
 import type { DecisionEndpoint, EndpointOutcome } from "./decision_endpoint.ts";
 import type { HealthState } from "./health_state.ts";
+import { problem } from "./problem.ts";
 import { refusalProblem } from "./refusal.ts";
 import type { Route } from "./router.ts";
 
@@ -28,8 +28,6 @@ interface PublicRoutesOptions {
   readonly health: HealthState;
   /** Largest body that is accepted. */
   readonly maxBytes: number;
-  /** Bounds the large bodies of all requests together. */
-  readonly budget: BodyBudget;
 }
 
 const JSON_HEADERS = { "content-type": "application/json" } as const;
@@ -49,19 +47,17 @@ export function publicRoutes(options: PublicRoutesOptions): Route[] {
       path: "/healthcheck",
       handle: () =>
         health.isHealthy
-          ? new Response("OK", {
-            headers: { "content-type": "text/plain; charset=utf-8" },
-          })
+          ? textPage("OK")
           : problem({ status: 503, detail: health.reasons.join("; ") }),
     },
   ];
 }
 
 async function decideJson(
-  request: Request,
-  { endpoint, maxBytes, budget }: PublicRoutesOptions,
-): Promise<Response> {
-  const body = await readBody(request, { maxBytes, budget });
+  request: HttpRequest,
+  { endpoint, maxBytes }: PublicRoutesOptions,
+): Promise<HttpResponse> {
+  const body = await request.body(maxBytes);
   switch (body.kind) {
     case "too_large":
       return refusalProblem(endpoint.refuse(
@@ -109,13 +105,14 @@ function decideText(
     : endpoint.decide(encodeRateLimitRequest(parsed.request));
 }
 
-function answerOf(outcome: EndpointOutcome): Response {
+function answerOf(outcome: EndpointOutcome): HttpResponse {
   if (outcome.kind === "refused") return refusalProblem(outcome);
   const { response } = outcome;
-  return new Response(responseToJson(response), {
+  return {
     status: response.overallCode === CODE.OVER_LIMIT ? 429 : 200,
     headers: JSON_HEADERS,
-  });
+    body: responseToJson(response),
+  };
 }
 
 function textOf(bytes: Uint8Array): string | undefined {
@@ -172,17 +169,27 @@ function rulesText(snapshot: Snapshot | undefined): string {
   return describeRules(snapshot).map((line) => `${line}\n`).join("");
 }
 
-function statsPage(request: Request, registry: StatsRegistry): Response {
-  const query = new URL(request.url).searchParams;
+function statsPage(
+  { target }: HttpRequest,
+  registry: StatsRegistry,
+): HttpResponse {
+  const start = target.indexOf("?");
+  const query = new URLSearchParams(start === -1 ? "" : target.slice(start));
   const filter = query.get("filter") ?? "";
   const snapshot = registry.snapshot();
   return query.get("format") === "json"
-    ? Response.json(statsJson(snapshot, { filter }))
+    ? {
+      status: 200,
+      headers: JSON_HEADERS,
+      body: JSON.stringify(statsJson(snapshot, { filter })),
+    }
     : textPage(statsText(snapshot, { filter }));
 }
 
-function textPage(text: string): Response {
-  return new Response(text, {
+function textPage(text: string): HttpResponse {
+  return {
+    status: 200,
     headers: { "content-type": "text/plain; charset=utf-8" },
-  });
+    body: text,
+  };
 }

@@ -2,7 +2,10 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { HealthBoard } from "../../shared/grpc/health.ts";
-import { BodyBudget } from "../../shared/http/body.ts";
+import {
+  answerOf,
+  type TestServerOptions,
+} from "../../shared/http1/testing/test_server.ts";
 import { MemoryStore } from "../counters/memory_store.ts";
 import { Decider } from "../decision/decide.ts";
 import { StatsRecorder } from "../decision/stats_recorder.ts";
@@ -14,7 +17,7 @@ import { DecisionEndpoint } from "./decision_endpoint.ts";
 import { HealthState } from "./health_state.ts";
 import { debugRoutes, publicRoutes } from "./http_routes.ts";
 import { RefusalLog } from "./refusal.ts";
-import { createRouter, type Router } from "./router.ts";
+import { createRouter } from "./router.ts";
 
 const RULES = `domain: edge
 descriptors:
@@ -33,7 +36,7 @@ function service(
     readonly maxBytes?: number;
     readonly budgetBytes?: number;
   } = {},
-): Router {
+): TestServerOptions {
   const logger = new RecordingLogger();
   const clock = new FakeClock(1_000_000_020_000);
   const registry = createStatsRegistry();
@@ -49,7 +52,7 @@ function service(
   if (text !== "") {
     decider.adopt(loadRules([{ name: "a.yaml", text }]).snapshot!);
   }
-  return createRouter({
+  const handler = createRouter({
     routes: publicRoutes({
       endpoint: new DecisionEndpoint({
         decider,
@@ -64,21 +67,19 @@ function service(
         needsDomain: false,
       }),
       maxBytes: options.maxBytes ?? 1_000,
-      budget: new BodyBudget(options.budgetBytes ?? 1_000_000),
     }),
     logger,
   });
+  return { handler, maxBodyBytesInFlight: options.budgetBytes ?? 1_000_000 };
 }
 
-async function post(router: Router, body: BodyInit): Promise<Response> {
-  return await router(
-    new Request("http://service.test/json", { method: "POST", body }),
-  );
+function post(server: TestServerOptions, body: BodyInit): Promise<Response> {
+  return answerOf(server, "/json", { method: "POST", body });
 }
 
 Deno.test("publicRoutes() answers 200 within the limit and 429 over it", async () => {
-  const router = service();
-  const first = await post(router, JSON.stringify(LOGIN));
+  const server = service();
+  const first = await post(server, JSON.stringify(LOGIN));
   assertEquals(first.status, 200);
   assertEquals(first.headers.get("content-type"), "application/json");
   assertEquals(await first.json(), {
@@ -89,7 +90,7 @@ Deno.test("publicRoutes() answers 200 within the limit and 429 over it", async (
       durationUntilReset: "60s",
     }],
   });
-  const second = await post(router, JSON.stringify(LOGIN));
+  const second = await post(server, JSON.stringify(LOGIN));
   assertEquals(second.status, 429);
   assertEquals((await second.json()).overallCode, "OVER_LIMIT");
 });
@@ -114,9 +115,9 @@ Deno.test("publicRoutes() answers bad input with a problem that says what is wro
     [JSON.stringify({ domain: "edge", descriptors: four }), 413, "4"],
     ["x".repeat(1_001), 413, "larger than 1000 bytes"],
   ];
-  const router = service();
+  const server = service();
   for (const [body, status, detail] of rows) {
-    const response = await post(router, body);
+    const response = await post(server, body);
     assertEquals(response.status, status, detail);
     assertEquals(
       response.headers.get("content-type"),
@@ -124,7 +125,7 @@ Deno.test("publicRoutes() answers bad input with a problem that says what is wro
     );
     assertStringIncludes((await response.json()).detail, detail);
   }
-  assertEquals((await post(router, JSON.stringify(LOGIN))).status, 200);
+  assertEquals((await post(server, JSON.stringify(LOGIN))).status, 200);
 });
 
 Deno.test("publicRoutes() answers 503 when no rules are loaded", async () => {
@@ -137,14 +138,12 @@ Deno.test("publicRoutes() answers 503 when no rules are loaded", async () => {
 });
 
 Deno.test("publicRoutes() takes decisions by POST only and health by any method", async () => {
-  const router = service();
-  const get = await router(new Request("http://service.test/json"));
+  const server = service();
+  const get = await answerOf(server, "/json");
   assertEquals(get.status, 405);
   assertEquals(get.headers.get("allow"), "POST");
   for (const method of ["GET", "POST", "HEAD"]) {
-    const health = await router(
-      new Request("http://service.test/healthcheck", { method }),
-    );
+    const health = await answerOf(server, "/healthcheck", { method });
     assertEquals(health.status, 200);
     assertEquals(
       health.headers.get("content-type"),
@@ -154,40 +153,29 @@ Deno.test("publicRoutes() takes decisions by POST only and health by any method"
 });
 
 Deno.test("publicRoutes() names what is unhealthy", async () => {
-  const router = service({ isStoreHealthy: false });
-  const response = await router(
-    new Request("http://service.test/healthcheck"),
-  );
+  const server = service({ isStoreHealthy: false });
+  const response = await answerOf(server, "/healthcheck");
   assertEquals(response.status, 503);
   const { detail } = await response.json();
   assert(detail.includes("counter store"), detail);
 });
 
 Deno.test("publicRoutes() answers 503 to a large body that the budget has no room for, and takes small ones", async () => {
-  const router = service({ maxBytes: 200_000, budgetBytes: 50_000 });
-  const large = new Request("http://service.test/json", {
-    method: "POST",
-    body: JSON.stringify(LOGIN).padEnd(100_000, " "),
-    headers: { "content-length": "100000" },
-  });
-  const refused = await router(large);
-  assertEquals(refused.status, 503);
-  await refused.body?.cancel();
-  assertEquals((await post(router, JSON.stringify(LOGIN))).status, 200);
+  const server = service({ maxBytes: 200_000, budgetBytes: 50_000 });
+  const large = JSON.stringify(LOGIN).padEnd(100_000, " ");
+  assertEquals((await post(server, large)).status, 503);
+  assertEquals((await post(server, JSON.stringify(LOGIN))).status, 200);
 });
 
-function ask(
-  path: string,
-  snapshot?: Snapshot,
-): Response | Promise<Response> {
+function ask(path: string, snapshot?: Snapshot): Promise<Response> {
   const registry = createStatsRegistry();
   registry.counter("ratelimit.service.config_load_success").add(2);
   registry.counter("ratelimit.service.config_load_error").add(1);
-  const router = createRouter({
+  const handler = createRouter({
     routes: debugRoutes({ snapshot: () => snapshot, registry }),
     logger: new RecordingLogger(),
   });
-  return router(new Request(`http://service.test${path}`));
+  return answerOf({ handler }, path);
 }
 
 Deno.test("debugRoutes() lists its routes at the root", async () => {

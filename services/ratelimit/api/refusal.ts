@@ -11,8 +11,9 @@ import {
   GrpcFailure,
   type GrpcStatus,
 } from "../../shared/grpc/method.ts";
-import { problem } from "../../shared/http/problem.ts";
+import type { HttpResponse } from "../../shared/http/exchange.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { problem } from "./problem.ts";
 
 /** Why a request got no decision. */
 export type RefusalKind =
@@ -38,7 +39,10 @@ export interface Refusal {
 }
 
 const STATUS: Readonly<
-  Record<RefusalKind, { readonly grpc: GrpcStatus; readonly http: number }>
+  Record<
+    RefusalKind,
+    { readonly grpc: GrpcStatus; readonly http: 400 | 413 | 503 }
+  >
 > = {
   malformed: { grpc: GRPC_STATUS.INVALID_ARGUMENT, http: 400 },
   invalid: { grpc: GRPC_STATUS.INVALID_ARGUMENT, http: 400 },
@@ -53,7 +57,7 @@ export function refusalFailure(refusal: Refusal): GrpcFailure {
 }
 
 /** The refusal as an HTTP answer. */
-export function refusalProblem(refusal: Refusal): Response {
+export function refusalProblem(refusal: Refusal): HttpResponse {
   const status = STATUS[refusal.why].http;
   return problem({ status, detail: refusal.reason });
 }

@@ -4,9 +4,14 @@
  * @module
  */
 
-import { problem } from "../../shared/http/problem.ts";
+import type {
+  HttpHandler,
+  HttpRequest,
+  HttpResponse,
+} from "../../shared/http/exchange.ts";
 import { RouteTree } from "../../shared/http/route_tree.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { problem } from "./problem.ts";
 
 /** One method and path, and who answers. */
 export interface Route {
@@ -15,7 +20,7 @@ export interface Route {
   /** The path, beginning with a slash. */
   readonly path: string;
   /** Answers the requests that match. */
-  readonly handle: (request: Request) => Response | Promise<Response>;
+  readonly handle: HttpHandler;
 }
 
 /** What a router is made of. */
@@ -26,31 +31,22 @@ interface RouterOptions {
   readonly logger: Logger;
 }
 
-/** Answers every request. */
-export type Router = (request: Request) => Response | Promise<Response>;
-
-/** What ends a host within a URL; the rest would pass for the path. */
-const NO_HOST = /[/?#\\@]/;
-
 /**
- * Makes a router. Unknown paths are answered with 404, known ones with another
- * method with 405 and `Allow`, errors of handlers with 500 and nothing of their
- * content, all as problems. Where a handler answers at once, so does the
- * router: no promise is made.
+ * Makes a handler of routes. Unknown paths are answered with 404, known ones
+ * with another method with 405 and `Allow`, errors of handlers with 500 and
+ * nothing of their content, all as problems. Where a handler answers at once,
+ * so does the router: no promise is made.
  *
  * @throws {TypeError} when a path is malformed or when two routes have the same
  * method and path
  */
-export function createRouter({ routes, logger }: RouterOptions): Router {
+export function createRouter({ routes, logger }: RouterOptions): HttpHandler {
   const tree = new RouteTree<Route>();
   for (const route of routes) tree.add(route.method, route.path, route);
 
   return (request) => {
-    const host = request.headers.get("host");
-    if (host !== null && NO_HOST.test(host)) {
-      return problem({ status: 400, detail: "The Host header names no host" });
-    }
-    const match = tree.match(request.method, pathOf(request.url));
+    const [path = ""] = request.target.split("?", 1);
+    const match = tree.match(request.method, path);
     switch (match.kind) {
       case "route":
         return answer(request, { route: match.route, logger });
@@ -62,50 +58,25 @@ export function createRouter({ routes, logger }: RouterOptions): Router {
   };
 }
 
-/** Takes the path out of a URL; far cheaper than parsing all of it. */
-function pathOf(url: string): string {
-  const start = url.indexOf("/", url.indexOf("://") + 3);
-  if (start === -1) return "/";
-  const query = url.indexOf("?", start);
-  const path = query === -1 ? url.slice(start) : url.slice(start, query);
-  const fragment = path.indexOf("#");
-  return fragment === -1 ? path : path.slice(0, fragment);
-}
-
 function answer(
-  request: Request,
+  request: HttpRequest,
   { route, logger }: { readonly route: Route; readonly logger: Logger },
-): Response | Promise<Response> {
-  const { method } = request;
-  const fail = (error: unknown): Response => {
+): HttpResponse | Promise<HttpResponse> {
+  const fail = (error: unknown): HttpResponse => {
     // The pattern, not the path: paths may hold what no log should.
     logger.error("Cannot answer request: the handler failed", {
-      method,
+      method: request.method,
       route: route.path,
-      error: describe(error),
+      error: error instanceof Error
+        ? error.stack ?? String(error)
+        : String(error),
     });
     return problem({ status: 500 });
   };
-  const finish = (response: Response): Response =>
-    method === "HEAD" ? withoutBody(response) : response;
   try {
     const response = route.handle(request);
-    return response instanceof Promise
-      ? response.then(finish).catch(fail)
-      : finish(response);
+    return response instanceof Promise ? response.catch(fail) : response;
   } catch (error) {
     return fail(error);
   }
-}
-
-function withoutBody(response: Response): Response {
-  if (response.body === null) return response;
-  const { status, statusText, headers } = response;
-  // A stream that is not read must be cancelled; its failure does not matter.
-  response.body.cancel().catch(() => {});
-  return new Response(null, { status, statusText, headers });
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.stack ?? String(error) : String(error);
 }

@@ -9,7 +9,7 @@
 import { createHash } from "node:crypto";
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
-import type { BodyOutcome } from "../../shared/http/body.ts";
+import type { BodyOutcome } from "../../shared/http/exchange.ts";
 import type { HttpRequest } from "../../shared/http/exchange.ts";
 import { describeError, settle } from "../../shared/settled.ts";
 import type { AccountOutcome, Ledger } from "../ledger/ledger.ts";

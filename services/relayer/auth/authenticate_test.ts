@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import type { BodyOutcome } from "../../shared/http/body.ts";
+import type { BodyOutcome } from "../../shared/http/exchange.ts";
 import { RequestHeaders } from "../../shared/http1/head.ts";
 import {
   AccountResolver,

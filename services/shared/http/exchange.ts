@@ -5,8 +5,6 @@
  * @module
  */
 
-import type { BodyOutcome } from "./body.ts";
-
 /**
  * The header fields of a request. They never change, and requests with the same
  * ones may share them: what was read of them may be kept by the object.
@@ -32,6 +30,21 @@ export interface HttpPeer {
   /** Its port. */
   readonly port: number;
 }
+
+/** The outcome of reading a body. */
+export type BodyOutcome =
+  | { readonly kind: "ok"; readonly bytes: Uint8Array<ArrayBuffer> }
+  /** More bytes than allowed, declared or sent: answer 413. */
+  | { readonly kind: "too_large" }
+  /** The bodies under way have used up the memory for them: answer 503. */
+  | { readonly kind: "busy" }
+  /**
+   * Not all of it came: answer 408 when timed out; else the client has gone.
+   */
+  | {
+    readonly kind: "aborted";
+    readonly reason: "timed_out" | "disconnected";
+  };
 
 /** A request. */
 export interface HttpRequest {
@@ -90,6 +103,9 @@ export interface HttpResponse {
 export type HttpHandler = (
   request: HttpRequest,
 ) => HttpResponse | Promise<HttpResponse>;
+
+/** The media type of a problem (RFC 9457, 3). */
+export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 
 /** A request id that was never used before. */
 export function newRequestId(): string {

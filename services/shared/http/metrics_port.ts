@@ -14,7 +14,6 @@ import type { Logger } from "../logger.ts";
 import type { Part } from "../stopper.ts";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { openPort, shownAddress } from "./open_port.ts";
-import { isLoopbackAddress } from "./server.ts";
 
 /** The media type of metrics: the text format of Prometheus, version 0.0.4. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -54,16 +53,13 @@ export function metricsPart(options: MetricsPortOptions): Part {
   return {
     name: "metrics port",
     async start() {
-      const address = await openPort(() => server.start(), {
+      const opened = await openPort(() => server.start(), {
         host,
         port,
         hostSetting: "METRICS_HOST",
         portSetting: "METRICS_PORT",
       });
-      const shown = shownAddress({
-        host: address.hostname,
-        port: address.port,
-      });
+      const shown = shownAddress(opened.hostname, opened.port);
       logger.info(`Metrics on http://${shown}/metrics`);
     },
     stop: (graceMs) => server.stop(graceMs),
@@ -94,6 +90,14 @@ export function metricsRequestFault(
   if (name === ownHost.toLowerCase()) return undefined;
   return `Cannot tell metrics to host "${name}" on this machine: ask by ` +
     "address, by localhost, or by the name in METRICS_HOST";
+}
+
+/**
+ * Tells whether an address is of this machine: a loopback address (RFC 5735 and
+ * RFC 4291). A proxy on this machine makes every client look local.
+ */
+function isLoopbackAddress(address: string): boolean {
+  return address === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(address);
 }
 
 function answerMetrics(

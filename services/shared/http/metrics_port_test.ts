@@ -104,7 +104,13 @@ Deno.test("metricsRequestFault() lets this machine ask by an address, by localho
     const host of ["evil.example", "localhost.evil.example:1", "127.1", ""]
   ) {
     assertEquals([host, typeof by(host)], [host, "string"]);
+    for (const address of ["127.9.8.7", "::1"]) {
+      assertEquals([address, typeof by(host, address)], [address, "string"]);
+    }
     // From elsewhere a name is as good as an address: the port was opened.
-    assertEquals(by(host, "10.0.0.8"), undefined);
+    const others = ["10.0.0.8", "::", "0.0.0.0", "1127.0.0.1", "127.0.0.1.2"];
+    for (const address of others) {
+      assertEquals([address, by(host, address)], [address, undefined]);
+    }
   }
 });

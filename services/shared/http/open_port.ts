@@ -43,16 +43,15 @@ export async function openPort<T>(
     // A certificate that cannot be used says so itself; the system has codes.
     if (cause instanceof TypeError && !("code" in cause)) throw cause;
     throw new Error(
-      `Cannot listen on ${shownAddress(place)}: ${reasonOf(cause, place)}`,
+      `Cannot listen on ${shownAddress(place.host, place.port)}: ` +
+        reasonOf(cause, place),
       { cause },
     );
   }
 }
 
 /** An address and a port as in a URL: `127.0.0.1:8070`, `[::1]:8070`. */
-export function shownAddress(
-  { host, port }: Pick<PortPlace, "host" | "port">,
-): string {
+export function shownAddress(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { BodyBudget, BodyOutcome } from "../http/body.ts";
+import type { BodyOutcome } from "../http/exchange.ts";
 import { type BodyFraming, ChunkedDecoder } from "./chunked.ts";
 import type { InputBuffer } from "./wire.ts";
 
@@ -191,6 +191,33 @@ export class RequestBody {
     input.consume(used);
     if (refusal !== undefined) return refusal;
     return this.isMalformed ? DISCONNECTED : undefined;
+  }
+}
+
+/** Bytes that bodies under way may hold. */
+export class BodyBudget {
+  readonly #maxBytes: number;
+  #takenBytes = 0;
+
+  /** A budget of `maxBytes`, nothing of it taken. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /**
+   * Takes bytes.
+   *
+   * @returns False, and nothing is taken, when there are not so many left.
+   */
+  take(bytes: number): boolean {
+    if (this.#takenBytes + bytes > this.#maxBytes) return false;
+    this.#takenBytes += bytes;
+    return true;
+  }
+
+  /** Gives back what was taken. */
+  giveBack(bytes: number): void {
+    this.#takenBytes -= bytes;
   }
 }
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import type { BodyOutcome } from "../http/body.ts";
+import type { BodyOutcome } from "../http/exchange.ts";
 import type { HttpHandler } from "../http/exchange.ts";
 import { BodyBuffer } from "./body.ts";
 import { withTestServer } from "./testing/test_server.ts";

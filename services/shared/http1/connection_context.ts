@@ -7,10 +7,10 @@
 
 import { BufferPool } from "../buffer_pool.ts";
 import type { Clock } from "../clock.ts";
-import type { BodyBudget } from "../http/body.ts";
 import type { HttpHandler } from "../http/exchange.ts";
 import type { Logger } from "../logger.ts";
 import { type Expiring, TimerWheel } from "../timer_wheel.ts";
+import type { BodyBudget } from "./body.ts";
 import type { ConnectionLimits } from "./settings.ts";
 
 /** Options of {@linkcode ConnectionContext}. */

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { BodyOutcome } from "../http/body.ts";
 import type {
+  BodyOutcome,
   HttpHandler,
   HttpHeaders,
   HttpPeer,

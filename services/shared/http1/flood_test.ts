@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import type { BodyOutcome } from "../http/body.ts";
+import type { BodyOutcome } from "../http/exchange.ts";
 import type { HttpHandler } from "../http/exchange.ts";
 import type { RawClient } from "./testing/raw_client.ts";
 import { echo, withTestServer } from "./testing/test_server.ts";

@@ -6,8 +6,11 @@
 
 import { STATUS_TEXT } from "@std/http/status";
 import { Buffer } from "node:buffer";
-import { type HttpResponse, newRequestId } from "../http/exchange.ts";
-import { PROBLEM_MEDIA_TYPE } from "../http/problem.ts";
+import {
+  type HttpResponse,
+  newRequestId,
+  PROBLEM_MEDIA_TYPE,
+} from "../http/exchange.ts";
 
 /** How an answer is sent. */
 export interface EncodeOptions {

@@ -14,12 +14,11 @@
 
 import type { SecureContext } from "node:tls";
 import { type Clock, systemClock } from "../clock.ts";
-import { BodyBudget } from "../http/body.ts";
 import type { HttpHandler } from "../http/exchange.ts";
-import type { ListenAddress } from "../http/server.ts";
 import type { Logger } from "../logger.ts";
 import { RateLimitedLog } from "../rate_limited_log.ts";
 import { waitAtMost } from "../settled.ts";
+import { BodyBudget } from "./body.ts";
 import { Http1Connection } from "./connection.ts";
 import { ConnectionContext } from "./connection_context.ts";
 import { ConnectionListener } from "./listener.ts";
@@ -64,6 +63,14 @@ export interface Http1ServerOptions extends Partial<ConnectionLimits> {
    * @default 67108864
    */
   readonly maxBodyBytesInFlight?: number;
+}
+
+/** Where a server listens. */
+interface ListenAddress {
+  /** The address. */
+  readonly hostname: string;
+  /** The port, also when the system chose it. */
+  readonly port: number;
 }
 
 /** Connections given up when no file is left for another. */

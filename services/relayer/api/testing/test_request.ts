@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { BodyOutcome } from "../../../shared/http/body.ts";
+import type { BodyOutcome } from "../../../shared/http/exchange.ts";
 import type {
   HttpHeaders,
   HttpRequest,

@@ -25,9 +25,14 @@ export interface PublicServerTest {
   readonly connect: () => Promise<RawClient>;
 }
 
+/** A handler, and what of the server is not as it is by default. */
+export type TestServerOptions =
+  & Partial<Http1ServerOptions>
+  & { readonly handler: HttpHandler };
+
 /** Runs a server while `use` runs. */
 export async function withTestServer(
-  options: Partial<Http1ServerOptions> & { readonly handler: HttpHandler },
+  options: TestServerOptions,
   use: (test: PublicServerTest) => Promise<void>,
 ): Promise<void> {
   const logger = new RecordingLogger();
@@ -50,6 +55,21 @@ export async function withTestServer(
     for (const client of clients) client.close();
     await server.stop(5_000);
   }
+}
+
+/** The answer to a request of `fetch`, by a server of its own. */
+export async function answerOf(
+  options: TestServerOptions,
+  path: string,
+  init: RequestInit = {},
+): Promise<Response> {
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  await withTestServer(options, async ({ port }) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, init);
+    const bytes = await answer.arrayBuffer();
+    resolve(new Response(bytes, answer));
+  });
+  return await promise;
 }
 
 /** Answers with what it was sent: "POST /path body". */

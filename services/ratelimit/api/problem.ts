@@ -1,0 +1,35 @@
+/**
+ * Error answers of the HTTP ports as RFC 9457 problem details.
+ *
+ * @module
+ */
+
+import { STATUS_TEXT } from "@std/http/status";
+import {
+  type HttpResponse,
+  PROBLEM_MEDIA_TYPE,
+} from "../../shared/http/exchange.ts";
+
+/** What a problem answer says. */
+interface ProblemOptions {
+  /** The status code, which gives the title as well. */
+  readonly status: keyof typeof STATUS_TEXT;
+  /** What went wrong this time, for the person who reads it. */
+  readonly detail?: string;
+  /**
+   * Further headers of the answer.
+   * @default none
+   */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Makes an answer that says what went wrong. */
+export function problem(options: ProblemOptions): HttpResponse {
+  const { status, detail, headers } = options;
+  return {
+    status,
+    headers: { ...headers, "content-type": PROBLEM_MEDIA_TYPE },
+    // JSON leaves a detail out that is undefined.
+    body: JSON.stringify({ title: STATUS_TEXT[status], status, detail }),
+  };
+}
