@@ -96,7 +96,7 @@ export interface HttpResponse {
    *
    * @default none
    */
-  readonly body?: string | Uint8Array;
+  readonly body?: string | Uint8Array | undefined;
 }
 
 /** Answers requests. An exception becomes a 500 without details. */

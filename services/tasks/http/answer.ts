@@ -74,7 +74,7 @@ export interface RenderOptions {
    * The protection space that a 401 names (RFC 9110, 11.5).
    * @default `host`
    */
-  readonly realm?: string;
+  readonly realm?: string | undefined;
 }
 
 /** An answer as a server sends it. */
@@ -84,7 +84,7 @@ export interface RenderedAnswer {
   /** The headers, by their names in lower case. */
   readonly headers: AnswerHeaders;
   /** The body; absent when there is none. */
-  readonly body?: string;
+  readonly body?: string | undefined;
 }
 
 /** Options of {@linkcode json}. */

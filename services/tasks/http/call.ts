@@ -14,14 +14,11 @@ import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { AnswerPlace } from "../engine/bulk/operation.ts";
 import type { Incoming } from "./locate.ts";
-import { parseTraceParent, type TraceParent } from "./request_headers.ts";
 
 /** A request without what its route's schemas read of it. */
 export interface CallContext {
   /** The values of the path's `:name` segments, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
-  /** The path as it came, without query. */
-  readonly path: string;
   /** The query as it came, without question mark. */
   readonly rawQuery: string;
   /**
@@ -36,8 +33,6 @@ export interface CallContext {
   charge(tasks: number): void;
   /** The id of the request. */
   readonly requestId: string;
-  /** The client's trace, if it sent one. */
-  readonly trace: TraceParent | undefined;
   /** The tenant; absent on hosts that are no tenant's. */
   readonly tenant: Tenant | undefined;
   /** The limits of its plan; absent where the tenant is. */
@@ -113,7 +108,7 @@ export function contextOf(
 ): CallContext {
   const { params, caller, holder, pausing, nowMs, host } = options;
   const { extraWrites, reauthorize, answerPlace, charge } = options;
-  const { request, requestId, origin, path, rawQuery, prefix } = incoming;
+  const { request, requestId, origin, rawQuery, prefix } = incoming;
   const { tenant, limits } = incoming;
   return {
     params,
@@ -124,10 +119,8 @@ export function contextOf(
     extraWrites,
     reauthorize,
     answerPlace,
-    path,
     rawQuery,
     requestId,
-    trace: parseTraceParent(request.headers.get("traceparent")),
     tenant,
     limits,
     baseUrl: `${origin.scheme}://${host}${prefix}` +

@@ -7,13 +7,14 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { FairKey } from "../../shared/fair_queue.ts";
-import type { FairTurns, Turn } from "../../shared/fair_turns.ts";
+import type { FairTurns, Turn, TurnOutcome } from "../../shared/fair_turns.ts";
 import type {
   HttpHandler,
   HttpRequest,
   HttpResponse,
 } from "../../shared/http/exchange.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { Caller } from "../access/caller.ts";
 import type { LeaseHolder } from "../engine/leases.ts";
 import { singleValue } from "../access/host.ts";
@@ -40,7 +41,11 @@ import {
   locate,
   type LocateOptions,
 } from "./locate.ts";
-import { problem, problemOfError } from "./problem_answer.ts";
+import {
+  problem,
+  type ProblemAnswer,
+  problemOfError,
+} from "./problem_answer.ts";
 import { BodyRoom, type ReadBody, readBody } from "./read_body.ts";
 import { requestIdOf } from "./request_headers.ts";
 import { RequestRates } from "./request_rate.ts";
@@ -110,63 +115,53 @@ class Handler {
     const host = singleValue(destination.origin.host) ??
       this.#options.serviceHost;
     const rendering: RenderOptions = { requestId, host };
+    let turn: Turn | undefined;
     try {
-      return await this.#inTurn({ request, requestId, destination }, rendering);
+      const finding = this.#find({ request, requestId, destination });
+      const found = finding instanceof Promise ? await finding : finding;
+      const payer = found.kind === "route"
+        ? found.gate.payer()
+        : strangerAt(destination.origin.clientAddress);
+      const asking = this.#options.turns.begin(payer, request);
+      const begun = asking instanceof Promise ? await asking : asking;
+      if (begun.kind !== "ok") return renderAnswer(notBegun(begun), rendering);
+      turn = begun.turn;
+      return found.kind === "route"
+        ? await this.#answer(found, { rendering, turn })
+        : renderAnswer(found.answer, rendering);
     } catch (error) {
       return renderAnswer(
         problemOfError(error, { requestId, logger: this.#options.logger }),
         rendering,
       );
-    }
-  }
-
-  /** Answers when it is the turn of the request. */
-  async #inTurn(
-    arrival: Arrival,
-    rendering: RenderOptions,
-  ): Promise<RenderedAnswer> {
-    const found = await this.#find(arrival);
-    const payer = found.kind === "route"
-      ? found.gate.payer()
-      : strangerAt(arrival.destination.origin.clientAddress);
-    const asking = this.#options.turns.begin(payer, arrival.request);
-    const begun = asking instanceof Promise ? await asking : asking;
-    switch (begun.kind) {
-      case "ok":
-        return await this.#answerNow(found, { rendering, turn: begun.turn });
-      case "refused":
-        return renderAnswer(
-          problem("overloaded", {
-            detail:
-              "Cannot answer: as many requests of yours as allowed wait " +
-              "for their turn",
-            retryAfterMs: begun.retryAfterMs,
-          }),
-          rendering,
-        );
-      case "gone":
-        // The client is gone, so this answer is not read.
-        return renderAnswer(problem("overloaded"), rendering);
+    } finally {
+      if (turn !== undefined) {
+        this.#options.onWaited?.(turn.key, turn.waitedMs);
+      }
     }
   }
 
   /** Finds the tenant and the route of a request. */
-  async #find(arrival: Arrival): Promise<Found> {
-    const located = await locate(arrival.request, {
-      repositories: this.#options.repositories,
-      limitsOfPlan: this.#options.limitsOfPlan,
-      destination: arrival.destination,
-      requestId: arrival.requestId,
+  #find(arrival: Arrival): MaybePromise<Found> {
+    const { repositories, limitsOfPlan } = this.#options;
+    const { destination, requestId } = arrival;
+    const locating = locate(arrival.request, {
+      repositories,
+      limitsOfPlan,
+      destination,
+      requestId,
     });
-    if (located.kind === "problem") {
-      return this.#onAnyHost(arrival) ?? { kind: "nowhere", answer: located };
-    }
-    const { incoming } = located;
-    const match = this.#matcher.on(incoming.host)
-      .match(incoming.request.method, incoming.path);
-    return match.kind === "route"
-      ? this.#foundRoute(match, incoming)
-      : { kind: "nowhere", answer: answerWithoutRoute(match, incoming) };
+    return andThen(locating, (located) => {
+      if (located.kind === "problem") {
+        return this.#onAnyHost(arrival) ?? { kind: "nowhere", answer: located };
+      }
+      const { incoming } = located;
+      const match = this.#matcher.on(incoming.host)
+        .match(incoming.request.method, incoming.path);
+      return match.kind === "route"
+        ? this.#foundRoute(match, incoming)
+        : { kind: "nowhere", answer: answerWithoutRoute(match, incoming) };
+    });
   }
 
   #foundRoute(
@@ -178,34 +173,6 @@ class Handler {
       options: this.#options,
     });
     return { kind: "route", incoming, route, params, gate };
-  }
-
-  async #answerNow(
-    found: Found,
-    how: { readonly rendering: RenderOptions; readonly turn: Turn },
-  ): Promise<RenderedAnswer> {
-    try {
-      return await this.#answer(found, how);
-    } finally {
-      this.#options.onWaited?.(how.turn.key, how.turn.waitedMs);
-    }
-  }
-
-  async #answer(
-    found: Found,
-    { rendering, turn }: {
-      readonly rendering: RenderOptions;
-      readonly turn: Turn;
-    },
-  ): Promise<RenderedAnswer> {
-    if (found.kind === "nowhere") return renderAnswer(found.answer, rendering);
-    const { tenant } = found.incoming;
-    return await this.#route(found, {
-      turn,
-      rendering: tenant === undefined
-        ? rendering
-        : { ...rendering, realm: tenant.domain },
-    });
   }
 
   /** What every host has, where the host is no tenant's: probes ask by address. */
@@ -229,7 +196,8 @@ class Handler {
     });
   }
 
-  async #route(
+  /** Admits the caller of a route and reads the body. */
+  async #answer(
     found: FoundRoute,
     { rendering, turn }: {
       readonly rendering: RenderOptions;
@@ -237,11 +205,16 @@ class Handler {
     },
   ): Promise<RenderedAnswer> {
     const { incoming, route, gate } = found;
+    const render = (answer: Answer): RenderedAnswer =>
+      renderAnswer(answer, {
+        ...rendering,
+        realm: incoming.tenant?.domain,
+      });
     const admitting = gate.admit();
     const admitted = admitting instanceof Promise ? await admitting : admitting;
     const over = this.#rates.refusal(incoming, admitted);
-    if (over !== undefined) return renderAnswer(over, rendering);
-    if (admitted.kind === "problem") return renderAnswer(admitted, rendering);
+    if (over !== undefined) return render(over);
+    if (admitted.kind === "problem") return render(admitted);
     const payer = payerAfter(incoming, admitted);
     if (payer !== undefined && payer !== turn.key) {
       turn.moveTo(payer);
@@ -254,16 +227,15 @@ class Handler {
       lease: admitted.lease,
       room: this.#room,
     });
-    if (body.kind === "problem") return renderAnswer(body, rendering);
+    if (body.kind === "problem") return render(body);
     let tasks = 0;
     const isOwn = isOfTenant(admitted);
     try {
-      const { caller, lease } = admitted;
       return await this.#answerBody(found, {
-        rendering,
+        render: (answer) => turn.measure(() => render(answer)),
         turn,
-        caller,
-        holder: lease?.holder,
+        caller: admitted.caller,
+        holder: admitted.lease?.holder,
         body,
         charge: (more) => tasks += more,
       });
@@ -274,10 +246,11 @@ class Handler {
     }
   }
 
+  /** Lets the handler of a route answer, or answers as before. */
   async #answerBody(
     { incoming, route, params, gate }: FoundRoute,
-    { rendering, turn, caller, holder, body, charge }: {
-      readonly rendering: RenderOptions;
+    { render, turn, caller, holder, body, charge }: {
+      readonly render: (answer: Answer) => RenderedAnswer;
       readonly turn: Turn;
       readonly caller: Caller | undefined;
       readonly holder: LeaseHolder | undefined;
@@ -292,7 +265,7 @@ class Handler {
       body: body.bytes,
       answers: this.#options.answers,
     });
-    if (slot?.kind === "problem") return renderAnswer(slot, rendering);
+    if (slot?.kind === "problem") return render(slot);
     if (slot?.kind === "replay") {
       const { status, headers, body: text } = slot.answer;
       return {
@@ -303,11 +276,9 @@ class Handler {
           ...headers,
           "x-request-id": incoming.requestId,
         },
-        ...(text === undefined ? {} : { body: text }),
+        body: text,
       };
     }
-    const render = (answer: Answer): RenderedAnswer =>
-      turn.measure(() => renderAnswer(answer, rendering));
     try {
       const context = contextOf(incoming, {
         params,
@@ -351,6 +322,19 @@ interface FoundRoute {
   readonly route: AnyRoute;
   readonly params: Readonly<Record<string, string>>;
   readonly gate: RequestGate;
+}
+
+/** The problem of a request that was not given a turn. */
+function notBegun(
+  begun: Exclude<TurnOutcome, { readonly kind: "ok" }>,
+): ProblemAnswer {
+  // The client that is gone does not read its answer.
+  if (begun.kind === "gone") return problem("overloaded");
+  return problem("overloaded", {
+    detail: "Cannot answer: as many requests of yours as allowed wait " +
+      "for their turn",
+    retryAfterMs: begun.retryAfterMs,
+  });
 }
 
 function answerWithoutRoute(

@@ -8,6 +8,7 @@ import type { HttpHeaders, HttpRequest } from "../../shared/http/exchange.ts";
 import { originOf, type TrustedOrigin } from "../access/forwarded.ts";
 import { type HostOutcome, resolveTarget } from "../access/host.ts";
 import type { Network } from "../../shared/ip_network.ts";
+import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
 import { REGISTRY, type Repositories } from "../engine/repositories.ts";
 import { problem, type ProblemAnswer } from "./problem_answer.ts";
@@ -127,8 +128,12 @@ type Located =
   | { readonly kind: "ok"; readonly incoming: Incoming }
   | ProblemAnswer;
 
-/** Finds out which part of the service a request is for. */
-export async function locate(
+/**
+ * Finds out which part of the service a request is for.
+ *
+ * @returns A value at once when the tenant is remembered.
+ */
+export function locate(
   request: HttpRequest,
   options: LocateOptions & {
     /** What the head of the request says. */
@@ -136,10 +141,27 @@ export async function locate(
     /** The id of the request. */
     readonly requestId: string;
   },
-): Promise<Located> {
+): MaybePromise<Located> {
   const { destination, repositories, limitsOfPlan, requestId } = options;
   const { origin, part, path, prefix, rawQuery } = destination;
-  const common = { request, requestId, origin, rawQuery, path, prefix };
+  const at = (
+    host: HostKind,
+    tenant?: Tenant,
+    limits?: PlanLimits,
+  ): Located => ({
+    kind: "ok",
+    incoming: {
+      request,
+      requestId,
+      origin,
+      rawQuery,
+      path,
+      prefix,
+      host,
+      tenant,
+      limits,
+    },
+  });
   switch (part.kind) {
     case "bad_host":
       return problem("bad_host", {
@@ -148,32 +170,22 @@ export async function locate(
       });
     case "unknown":
       return unknownTenant();
-    case "tenant": {
-      const tenant = await repositories.tenants.byAlias(REGISTRY, part.label);
-      if (tenant === undefined || tenant.status === "closing") {
-        return unknownTenant();
-      }
-      if (tenant.status === "suspended") {
-        return problem("tenant_suspended", {
-          detail: `Cannot serve "${tenant.domain}": it is suspended`,
-        });
-      }
-      const limits = limitsOfPlan(tenant.plan);
-      return {
-        kind: "ok",
-        incoming: { ...common, host: "tenant", tenant, limits },
-      };
-    }
-    default:
-      return {
-        kind: "ok",
-        incoming: {
-          ...common,
-          host: part.kind,
-          tenant: undefined,
-          limits: undefined,
+    case "tenant":
+      return andThen(
+        repositories.tenants.byAlias(REGISTRY, part.label),
+        (tenant) => {
+          if (tenant === undefined || tenant.status === "closing") {
+            return unknownTenant();
+          }
+          return tenant.status === "suspended"
+            ? problem("tenant_suspended", {
+              detail: `Cannot serve "${tenant.domain}": it is suspended`,
+            })
+            : at("tenant", tenant, limitsOfPlan(tenant.plan));
         },
-      };
+      );
+    default:
+      return at(part.kind);
   }
 }
 

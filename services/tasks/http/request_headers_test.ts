@@ -1,15 +1,6 @@
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertNotEquals,
-} from "@std/assert";
+import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { newRequestId } from "../../shared/http/exchange.ts";
-import {
-  parseTraceParent,
-  prefersMinimal,
-  requestIdOf,
-} from "./request_headers.ts";
+import { prefersMinimal, requestIdOf } from "./request_headers.ts";
 
 Deno.test("requestIdOf() keeps a safe id and replaces any other", () => {
   const fresh = (): string => "new";
@@ -38,36 +29,6 @@ Deno.test("newRequestId() makes safe ids that differ", () => {
   assertMatch(id, /^req_[0-9a-f]{32}$/);
   assertNotEquals(id, newRequestId());
   assertEquals(requestIdOf(id), id);
-});
-
-Deno.test("parseTraceParent() reads what W3C Trace Context says", () => {
-  const traceId = "0af7651916cd43dd8448eb211c80319c";
-  const parentId = "b7ad6b7169203331";
-  const text = `00-${traceId}-${parentId}-01`;
-  assertEquals(parseTraceParent(text), {
-    traceId,
-    parentId,
-    isSampled: true,
-    text,
-  });
-  assertEquals(
-    parseTraceParent(`00-${traceId}-${parentId}-02`)?.isSampled,
-    false,
-  );
-  assert(parseTraceParent(`cc-${traceId}-${parentId}-01-more`) !== undefined);
-  for (
-    const bad of [
-      undefined,
-      "",
-      `ff-${traceId}-${parentId}-01`,
-      `00-${traceId}-${parentId}-01-more`,
-      `00-${"0".repeat(32)}-${parentId}-01`,
-      `00-${traceId}-${"0".repeat(16)}-01`,
-      `00-${traceId.toUpperCase()}-${parentId}-01`,
-      `00-${traceId}-${parentId}-1`,
-      `cc-${traceId}-${parentId}-01more`,
-    ]
-  ) assertEquals(parseTraceParent(bad), undefined, bad);
 });
 
 Deno.test("prefersMinimal() tells whether return=minimal is preferred", () => {

@@ -11,12 +11,10 @@ import type { CallContext } from "../call.ts";
 export function demoCall(overrides: Partial<CallContext> = {}): CallContext {
   return {
     params: {},
-    path: "/api/v1/notes",
     rawQuery: "",
     pausing: NEVER_PAUSING,
     charge() {},
     requestId: "req_1",
-    trace: undefined,
     tenant: {
       id: "ten_1",
       version: 1,

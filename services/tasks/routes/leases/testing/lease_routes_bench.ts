@@ -84,12 +84,10 @@ function routeOf(operationId: string): AnyRoute {
 function contextOf(): CallContext {
   return {
     params: { id: "mailer" },
-    path: "/v1/workers/mailer/lease",
     rawQuery: "",
     pausing: NEVER_PAUSING,
     charge() {},
     requestId: "req_1",
-    trace: undefined,
     tenant: api.tenant,
     caller: {
       kind: "worker",
