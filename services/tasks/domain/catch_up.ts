@@ -55,13 +55,6 @@ export interface CatchUpOptions extends ScheduleFrame {
    * @default {scheduledMs}
    */
   readonly sinceMs?: number | undefined;
-  /**
-   * Whether it is told how many slots were passed over. Where that is not
-   * needed, the counting is spared and they are 0.
-   *
-   * @default {true}
-   */
-  readonly countsMissed?: boolean | undefined;
 }
 
 /** What becomes of slots that have passed. */
@@ -74,7 +67,7 @@ export interface CatchUp {
    * the schedule ends.
    */
   readonly nextMs: number | undefined;
-  /** Slots that were passed over. */
+  /** Slots that were passed over; reading this counts them. */
   readonly missed: number;
 }
 
@@ -93,7 +86,7 @@ export function catchUp(schedule: Schedule, options: CatchUpOptions): CatchUp {
   if (runsLeft(schedule, options) <= 0) {
     return { runs: [], nextMs: undefined, missed: 0 };
   }
-  const { scheduledMs, nowMs, countsMissed = true } = options;
+  const { scheduledMs, nowMs } = options;
   if (options.isPending && scheduledMs > nowMs) {
     return { runs: [], nextMs: scheduledMs, missed: 0 };
   }
@@ -111,9 +104,9 @@ export function catchUp(schedule: Schedule, options: CatchUpOptions): CatchUp {
   return {
     runs,
     nextMs: slotAfter(schedule, options, { afterMs: nowMs, runs }),
-    missed: countsMissed
-      ? countOverdue(schedule, options, slots) - runs.length
-      : 0,
+    get missed() {
+      return countOverdue(schedule, options, slots) - runs.length;
+    },
   };
 }
 
@@ -148,7 +141,6 @@ function runAll(
   slots: OverdueSlots,
 ): CatchUp {
   const { scheduledMs, nowMs, isPending = false } = options;
-  const { countsMissed = true } = options;
   const oldestMs = nowMs - options.windowMs;
   const span = {
     afterMs: Math.max(slots.afterMs, oldestMs - 1),
@@ -174,10 +166,10 @@ function runAll(
   return {
     runs,
     nextMs: slotAfter(schedule, options, { afterMs, runs }),
-    missed: countsMissed
-      ? countOverdue(schedule, options, slots) - pending.length -
-        countOccurrences(schedule.timing, span, options)
-      : 0,
+    get missed() {
+      return countOverdue(schedule, options, slots) - pending.length -
+        countOccurrences(schedule.timing, span, options);
+    },
   };
 }
 

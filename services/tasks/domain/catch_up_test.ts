@@ -351,20 +351,3 @@ Deno.test("catchUp() looks for no slot of before there was the schedule, but for
     missed: 1,
   });
 });
-
-Deno.test("catchUp() finds the same runs when it need not count what is missed", () => {
-  for (const mode of ["one", "all", "none"] as const) {
-    for (const isPending of [false, true]) {
-      const asked = {
-        mode,
-        isPending,
-        nowMs: at("15:30"),
-        windowMs: DAY_MS / 8,
-      };
-      assertEquals(
-        ask({ ...asked, countsMissed: false }),
-        { ...Object(ask(asked)), missed: 0 },
-      );
-    }
-  }
-});

@@ -130,7 +130,6 @@ function comingSlot(
     windowMs,
     graceMs: ON_TIME_MS,
     limit: 1,
-    countsMissed: false,
   });
   return runs.length > 0 ? firstMs : nextMs ?? firstMs;
 }

@@ -8,6 +8,7 @@ import { type Fault, report } from "../../shared/schema/fault.ts";
 import { isFinal, type Task, type TaskDefinition } from "./task.ts";
 import {
   type DependencyState,
+  isBlocked,
   judgeDependencies,
 } from "./transitions/service_events.ts";
 
@@ -74,10 +75,4 @@ export function reportCircles(
           "tasks, so they could wait for each other",
     });
   }
-}
-
-function isBlocked(
-  { status, pausedFrom }: Pick<Task, "status" | "pausedFrom">,
-): boolean {
-  return (status === "paused" ? pausedFrom : status) === "blocked";
 }

@@ -20,7 +20,6 @@ import {
   finishedRuns,
   forSlot,
   gridOf,
-  type NextSlot,
   ON_TIME_MS,
   pendingSlot,
   type Repetition,
@@ -140,7 +139,6 @@ function firstRunOf(schedule: Schedule, options: PreviewOptions): number {
     windowMs,
     graceMs: ON_TIME_MS,
     limit: 1,
-    countsMissed: false,
   });
   return firstMs ?? nextMs ?? Infinity;
 }
@@ -234,7 +232,12 @@ export function nextDates(
   return dates;
 }
 
-interface Follower extends Pick<NextSlot, "slotMs" | "dateMs"> {
+/** The slot that follows the run that is waited for or under way. */
+interface Follower {
+  /** The slot; undefined when there is none. */
+  readonly slotMs: number | undefined;
+  /** When that is, if it was settled before. */
+  readonly dateMs?: number | undefined;
   /** Runs that count and come before it. */
   readonly runs: number;
 }
@@ -246,19 +249,16 @@ function afterComingRun(
   atMs: number,
 ): Follower {
   // What is due has its slot, but for one that does for those passed since, too.
-  const pending = task.isDue && repetition.rule.catchUp !== "one"
-    ? { kind: "run", slotMs: task.slotMs } as const
-    : pendingSlot(task, repetition, { nowMs: atMs, countsMissed: false });
-  if (pending.kind !== "run") {
-    const slotMs = pending.kind === "later" ? pending.slotMs : undefined;
-    return { runs: finishedRuns(task), slotMs };
+  const { slotMs: pendingMs, isRun } =
+    task.isDue && repetition.rule.catchUp !== "one"
+      ? { slotMs: task.slotMs, isRun: true }
+      : pendingSlot(task, repetition, atMs);
+  if (!isRun || pendingMs === undefined) {
+    return { runs: finishedRuns(task), slotMs: pendingMs };
   }
-  const run = pending.slotMs === task.slotMs
+  const run = pendingMs === task.slotMs
     ? task
-    : patched(task, forSlot(task, pending.slotMs));
-  const { repetitions, ...next } = slotAfterRun(run, repetition, {
-    nowMs: atMs,
-    countsMissed: false,
-  });
-  return { ...next, runs: repetitions + 1 };
+    : patched(task, forSlot(task, pendingMs));
+  const { repetitions, slotMs, dateMs } = slotAfterRun(run, repetition, atMs);
+  return { slotMs, dateMs, runs: repetitions + 1 };
 }

@@ -13,15 +13,7 @@ import type {
   TaskEventKind,
   Transition,
 } from "./task_event.ts";
-import {
-  callback,
-  dependencyFailed,
-  followClock,
-  repair,
-  unblock,
-} from "./transitions/service_events.ts";
-import { fail, lose } from "./transitions/failure.ts";
-import { accept, heartbeat, log, release } from "./transitions/lease.ts";
+import { accept, heartbeat, log, release, start } from "./transitions/lease.ts";
 import {
   cancel,
   pause,
@@ -29,39 +21,19 @@ import {
   retry,
   run,
 } from "./transitions/owner_events.ts";
-import { start } from "./transitions/start.ts";
-import type { EventOf } from "./transitions/step.ts";
-import { complete } from "./transitions/run_end.ts";
+import { complete, fail, lose } from "./transitions/run_end.ts";
+import {
+  callback,
+  dependencyFailed,
+  followClock,
+  repair,
+  unblock,
+} from "./transitions/service_events.ts";
+import type { EventOf, Handler, Outcome, Step } from "./transitions/step.ts";
 import { update } from "./transitions/update.ts";
 import { wake } from "./transitions/wake.ts";
 
-/**
- * Tells what comes of an event.
- *
- * A changed task has the next version and the present as its last change; the
- * count and the hash of its history are left for the caller that chains the records.
- *
- * @throws {TypeError} when the task repeats and the rules hold no schedule
- */
-export function transition(
-  task: Task,
-  event: TaskEvent,
-  context: EventContext,
-): Transition {
-  return dispatch(event.kind, event, { task, context });
-}
-
-type Events = { readonly [Kind in TaskEventKind]: EventOf<Kind> };
-
-type Handlers = {
-  readonly [Kind in TaskEventKind]: (
-    task: Task,
-    event: Events[Kind],
-    context: EventContext,
-  ) => Transition;
-};
-
-const HANDLERS: Handlers = {
+const HANDLERS: { readonly [Kind in TaskEventKind]: Handler<Kind> } = {
   wake,
   start,
   accept,
@@ -84,15 +56,47 @@ const HANDLERS: Handlers = {
   repair,
 };
 
-interface Circumstances {
-  readonly task: Task;
-  readonly context: EventContext;
+/**
+ * Tells what comes of an event.
+ *
+ * A changed task has the next version and the present as its last change; the
+ * count and the hash of its history are left for the caller that chains the records.
+ *
+ * @throws {TypeError} when the task repeats and the rules hold no schedule
+ */
+export function transition(
+  task: Task,
+  event: TaskEvent,
+  context: EventContext,
+): Transition {
+  const outcome = handle(event.kind, event, { task, context });
+  if (outcome === undefined) return { kind: "unchanged" };
+  return "kind" in outcome ? outcome : changed(task, outcome, context);
 }
 
-function dispatch<Kind extends TaskEventKind>(
+function handle<Kind extends TaskEventKind>(
   kind: Kind,
-  event: Events[Kind],
-  { task, context }: Circumstances,
-): Transition {
+  event: EventOf<Kind>,
+  { task, context }: { readonly task: Task; readonly context: EventContext },
+): Outcome {
   return HANDLERS[kind](task, event, context);
+}
+
+/**
+ * The outcome of an event that changes the task. All records tell the status
+ * that the task has after the event: those in between are never kept.
+ */
+function changed(
+  before: Task,
+  { task, notes, run = before.run, spawnSlotsMs = [] }: Step,
+  { nowMs: atMs, actor }: EventContext,
+): Transition {
+  const next: Task = {
+    ...task,
+    version: before.version + 1,
+    updatedAtMs: atMs,
+  };
+  const { status } = next;
+  const history = notes.map((note) => ({ atMs, status, run, actor, ...note }));
+  return { kind: "changed", next, history, spawnSlotsMs };
 }

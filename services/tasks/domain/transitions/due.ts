@@ -7,7 +7,7 @@
 import type { FinalStatus, Task } from "../task.ts";
 import type { EventContext } from "../task_event.ts";
 import type { HistoryType } from "../history.ts";
-import { type Note, type Patch, patched, type Step } from "./step.ts";
+import { type Note, type Patch, patched, preceded, type Step } from "./step.ts";
 import {
   dateOfSlot,
   forSlot,
@@ -43,28 +43,18 @@ export function endingOf(
   };
 }
 
-/** Options of {@linkcode end}. */
-interface EndOptions {
-  /** The status it ends in. */
-  readonly status: FinalStatus;
-  /**
-   * Why, for people.
-   *
-   * @default {no message}
-   */
-  readonly message?: string | undefined;
-}
-
-/** Ends a task that has no attempt under way. */
+/** Ends a task that has no attempt under way; the message is for people. */
 export function end(
   task: Task,
-  { status, message }: EndOptions,
+  { status, message }: {
+    readonly status: FinalStatus;
+    readonly message?: string | undefined;
+  },
   context: EventContext,
 ): Step {
-  const type = ENDING_TYPES[status];
   return {
     task: patched(task, endingOf(status, context)),
-    notes: [message === undefined ? { type } : { type, message }],
+    notes: [{ type: ENDING_TYPES[status], message }],
   };
 }
 
@@ -82,70 +72,51 @@ function endOfSchedule({ lastOutcome }: Task): FinalStatus {
   return lastOutcome === "succeeded" ? "complete" : "failed";
 }
 
-/** Options of {@linkcode settleDate}. */
-interface SettleDateOptions {
-  /**
-   * Whether it is told how many slots were passed over.
-   *
-   * @default {true}
-   */
-  readonly countsMissed?: boolean | undefined;
-}
-
 /**
  * Puts a task that is `scheduled`, `waiting`, `retry` or `done` where its date
  * says: it is due, or it waits for the date. When slots of its schedule have
  * passed, the catch-up rule decides for which of them it runs, or that it waits
  * for the next one; the date stays the one that was kept, so that the lag tells
  * how late the run is. A task that makes others is never due itself.
+ *
+ * @param options Whether slots that were passed over count as missed; they do
+ * unless it says otherwise.
  */
 export function settleDate(
   task: Task,
   context: EventContext,
-  { countsMissed = true }: SettleDateOptions = {},
+  { countsMissed = true }: { readonly countsMissed?: boolean } = {},
 ): Step {
   const { nowMs, rules } = context;
   if (isSpawning(task) && task.firstTriedAtMs === undefined) {
-    return toScheduled(task);
+    const waiting = patched(task, { status: "scheduled", isDue: false });
+    return { task: waiting, notes: [] };
   }
   if (task.dateMs > nowMs) return toWait(task);
   const repetition = repetitionOf(task, rules);
   if (repetition === undefined) return toDue(task, task.slotMs);
-  const pending = pendingSlot(task, repetition, { nowMs, countsMissed });
-  const counted = pending.missed === 0
-    ? task
-    : patched(task, { missed: task.missed + pending.missed });
-  const notes = missedNotes(pending.missed);
-  const { rule } = repetition;
-  switch (pending.kind) {
-    case "run":
-      return preceded(notes, toDue(counted, pending.slotMs));
-    case "later": {
-      const { slotMs } = pending;
-      const dateMs = dateOfSlot(slotMs, rule, context);
-      const moved = toWait(
-        patched(counted, { ...forSlot(task, slotMs), dateMs }),
-      );
-      return preceded(notes, {
-        ...moved,
-        notes: [{ type: "moved", nextDateMs: dateMs }],
-      });
-    }
-    case "ended":
-      return preceded(notes, endSchedule(counted, context));
+  const pending = pendingSlot(task, repetition, nowMs);
+  const missed = countsMissed ? pending.missed : 0;
+  const counted = patched(task, { missed: task.missed + missed });
+  const notes = missedNotes(missed);
+  const { slotMs, isRun } = pending;
+  if (slotMs === undefined) {
+    return preceded(notes, endSchedule(counted, context));
   }
+  if (isRun) return preceded(notes, toDue(counted, slotMs));
+  const dateMs = dateOfSlot(slotMs, repetition.rule, context);
+  return {
+    ...toWait(patched(counted, { ...forSlot(task, slotMs), dateMs })),
+    notes: [...notes, { type: "moved", nextDateMs: dateMs }],
+  };
 }
 
 /** The note of slots that were passed over, if there were any. */
-export function missedNotes(missed: number): readonly Note[] {
-  return missed === 0 ? [] : [{ type: "missed", amount: missed }];
-}
-
-/** A step with notes before its own. */
-export function preceded(notes: readonly Note[], step: Step): Step {
-  return notes.length === 0
-    ? step
-    : { ...step, notes: [...notes, ...step.notes] };
+export function missedNotes(
+  missed: number,
+  message?: string,
+): readonly Note[] {
+  return missed === 0 ? [] : [{ type: "missed", amount: missed, message }];
 }
 
 function toDue(task: Task, slotMs: number): Step {
@@ -163,9 +134,4 @@ function toDue(task: Task, slotMs: number): Step {
 function toWait(task: Task): Step {
   const status = task.status === "waiting" ? "scheduled" : task.status;
   return { task: patched(task, { status, isDue: false }), notes: [] };
-}
-
-function toScheduled(task: Task): Step {
-  const waiting = patched(task, { status: "scheduled", isDue: false });
-  return { task: waiting, notes: [] };
 }

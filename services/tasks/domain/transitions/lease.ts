@@ -1,24 +1,145 @@
 /**
- * The lease of an attempt: who holds it, and what its worker reports during it.
+ * The lease of an attempt: how it begins, who holds it, and what its worker
+ * reports during it.
  *
  * @module
  */
 
 import type { Attempt, SettledAttempt, Task } from "../task.ts";
-import type { EventContext, LeaseProof, Transition } from "../task_event.ts";
+import type { EventContext, LeaseProof, TaskEvent } from "../task_event.ts";
+import { missedNotes } from "./due.ts";
 import {
-  changed,
+  forSlot,
+  hasSlotPassed,
+  pendingSlot,
+  repetitionOf,
+} from "./repetition.ts";
+import {
   type EventOf,
+  type Handler,
   type Note,
+  type Outcome,
   patched,
-  UNCHANGED,
+  wrongState,
 } from "./step.ts";
 
-/** An action on a lease, and the proof that the caller holds it. */
-interface LeaseClaim {
-  /** What proves that it is theirs. */
-  readonly lease: LeaseProof;
-  /** The verb of the message when it is not. */
+/**
+ * How long the lease of the service's own call outlives the deadline. The
+ * service ends its call at the deadline itself; were the lease to end first, a
+ * call that takes its full time would count as lost.
+ */
+export const CALL_SLACK_MS = 10_000;
+
+const ID_PREFIX_LENGTH = "tsk_".length;
+
+/**
+ * Gives the task to a worker: when it is due, and never before its date, even if
+ * it was due already and the clock was set back.
+ */
+export const start: Handler<"start"> = (task, event, context) => {
+  const { nowMs } = context;
+  const refusal = startRefusal(task, nowMs);
+  if (refusal !== undefined) return wrongState(`Cannot start: ${refusal}`);
+  const lagMs = nowMs - task.dateMs;
+  const { slotMs, missed, hasSlipped } = lateness(task, context);
+  const attempt = attemptOf(task, event, context);
+  const running = patched(task, {
+    status: "running",
+    isDue: false,
+    attempt,
+    fence: task.fence + 1,
+    lagMs,
+    ...(slotMs === task.slotMs ? {} : forSlot(task, slotMs)),
+    missed: task.missed + missed,
+    startedAtMs: nowMs,
+    firstTriedAtMs: task.firstTriedAtMs ?? nowMs,
+  });
+  const note = attemptNote(attempt, { type: "started", amount: lagMs });
+  const slipped: Note = { type: "slipped", amount: lagMs };
+  return {
+    task: running,
+    notes: hasSlipped ? [note, slipped, ...missedNotes(missed)] : [note],
+  };
+};
+
+function startRefusal(task: Task, nowMs: number): string | undefined {
+  const { status, isDue, dateMs, expiresAtMs = Infinity } = task;
+  if (status !== "waiting" && status !== "retry" && status !== "done") {
+    return `the task is "${status}"`;
+  }
+  if (!isDue || nowMs < dateMs) return "its date has not come";
+  return nowMs >= expiresAtMs ? "it has expired" : undefined;
+}
+
+function attemptOf(
+  task: Task,
+  { tokenHash, bootId, leaseMs, instance }: EventOf<"start">,
+  { nowMs, rules }: EventContext,
+): Attempt {
+  const deadlineMs = nowMs + rules.timeoutMs;
+  return {
+    id: `lse_${task.id.slice(ID_PREFIX_LENGTH)}_${task.fence + 1}`,
+    tokenHash,
+    bootId,
+    startedAtMs: nowMs,
+    expiresAtMs: bootId === undefined
+      ? Math.min(nowMs + leaseMs, deadlineMs)
+      : deadlineMs + CALL_SLACK_MS,
+    deadlineMs,
+    leaseMs,
+    instance,
+  };
+}
+
+interface Lateness {
+  readonly slotMs: number;
+  readonly missed: number;
+  /** Whether the run begins after a slot behind its own. */
+  readonly hasSlipped: boolean;
+}
+
+/**
+ * A run that begins later than the next slot was due is for that one too, where
+ * one run is to do for all slots that passed.
+ */
+function lateness(task: Task, { nowMs, rules }: EventContext): Lateness {
+  const { slotMs } = task;
+  const onTime: Lateness = { slotMs, missed: 0, hasSlipped: false };
+  const repetition = repetitionOf(task, rules);
+  if (
+    repetition === undefined || task.firstTriedAtMs !== undefined ||
+    task.held !== undefined || slotMs > nowMs
+  ) {
+    return onTime;
+  }
+  if (!hasSlotPassed(task, repetition, nowMs)) {
+    // The slot is a later one than the date when the clock has moved it on.
+    return { ...onTime, hasSlipped: task.dateMs < slotMs };
+  }
+  const slipped = { ...onTime, hasSlipped: true };
+  if (repetition.rule.catchUp !== "one") return slipped;
+  const pending = pendingSlot(task, repetition, nowMs);
+  if (!pending.isRun || pending.slotMs === undefined) return slipped;
+  return { ...slipped, slotMs: pending.slotMs, missed: pending.missed };
+}
+
+/** A task with an attempt under way. */
+export type RunningTask = Task & { readonly attempt: Attempt };
+
+/** Tells whether a task has an attempt under way. */
+export function hasAttempt(task: Task): task is RunningTask {
+  return task.attempt !== undefined;
+}
+
+/** The events that only the holder of the lease may cause. */
+type LeaseEventKind = Extract<
+  TaskEvent,
+  { readonly lease: LeaseProof }
+>["kind"];
+
+/** What is done with a lease. */
+interface LeaseAction {
+  /** The verb of the message when it is not the caller's. */
   readonly action: string;
   /**
    * The outcome that it brings; when the attempt has ended with that very one,
@@ -30,64 +151,61 @@ interface LeaseClaim {
 }
 
 /**
- * Goes on with the attempt when the claim holds it.
+ * Handles events of those that hold the lease, and refuses others.
  *
  * That the lease's time is over does not matter as long as the task still has
  * the attempt: no other worker was given the task, so a sign of life that comes late
  * saves a second execution, and can't collide with one. It is over when the
  * clock has looked at the task and has put an end to the attempt.
  */
-export function withLease(
-  task: Task,
-  claim: LeaseClaim,
-  proceed: (attempt: Attempt) => Transition,
-): Transition {
-  const { attempt, settled } = task;
-  if (attempt !== undefined && fits(attempt, claim.lease)) {
-    return proceed(attempt);
-  }
-  if (settled === undefined || !fits(settled, claim.lease)) {
-    return gone(claim, "it is not, or no longer, the task's lease");
-  }
-  return settled.outcome === claim.outcome
-    ? UNCHANGED
-    : gone(claim, `its attempt has ended as "${settled.outcome}"`);
+export function withLease<Kind extends LeaseEventKind>(
+  { action, outcome }: LeaseAction,
+  proceed: (
+    task: RunningTask,
+    event: EventOf<Kind>,
+    context: EventContext,
+  ) => Outcome,
+): Handler<Kind> {
+  const gone = (state: string): Outcome => ({
+    kind: "refused",
+    code: "lease_gone",
+    reason: `Cannot ${action} with this lease: ${state}`,
+  });
+  return (task, event, context) => {
+    if (hasAttempt(task) && fits(task.attempt, event.lease)) {
+      return proceed(task, event, context);
+    }
+    const { settled } = task;
+    if (settled === undefined || !fits(settled, event.lease)) {
+      return gone("it is not, or no longer, the task's lease");
+    }
+    return settled.outcome === outcome
+      ? undefined
+      : gone(`its attempt has ended as "${settled.outcome}"`);
+  };
 }
 
 /** What keeps the end of an attempt. */
 export function settledAs(
-  attempt: Attempt,
+  { id, tokenHash }: Attempt,
   outcome: SettledAttempt["outcome"],
 ): SettledAttempt {
-  return { id: attempt.id, tokenHash: attempt.tokenHash, outcome };
+  return { id, tokenHash, outcome };
 }
 
 /** A note that belongs to an attempt. */
-export function attemptNote(attempt: Attempt, note: Note): Note {
-  const { id, instance } = attempt;
-  return instance === undefined
-    ? { ...note, attempt: id }
-    : { ...note, attempt: id, instance };
-}
-
-interface Held {
-  readonly id: string;
-  readonly tokenHash: string;
+export function attemptNote({ id, instance }: Attempt, note: Note): Note {
+  return { ...note, attempt: id, instance };
 }
 
 /** An attempt that only the service holds has no token, so no token fits it. */
-function fits(held: Held, proof: LeaseProof): boolean {
+function fits(
+  held: Pick<Attempt, "id" | "tokenHash">,
+  proof: LeaseProof,
+): boolean {
   if (held.id !== proof.id) return false;
   return proof.tokenHash === undefined ||
     held.tokenHash !== "" && held.tokenHash === proof.tokenHash;
-}
-
-function gone(claim: LeaseClaim, state: string): Transition {
-  return {
-    kind: "refused",
-    code: "lease_gone",
-    reason: `Cannot ${claim.action} with this lease: ${state}`,
-  };
 }
 
 /** The least time between two records of an attempt's progress. */
@@ -117,25 +235,23 @@ interface ProgressNews {
 function progressNews(
   attempt: Attempt,
   { progressJson = attempt.progressJson }: EventOf<"heartbeat">,
-  { nowMs }: Pick<EventContext, "nowMs">,
+  nowMs: number,
 ): ProgressNews | undefined {
   const { progressNoted: last } = attempt;
   const isSaid = progressJson !== attempt.progressJson;
   const isOwed = last?.isNewest === false;
   if (progressJson === undefined || !isSaid && !isOwed) return undefined;
   const afterMs = nowMs - attempt.startedAtMs;
-  if (last !== undefined && !isLater(afterMs, last.afterMs)) {
-    return isSaid
-      ? {
-        fields: { progressJson, progressNoted: { ...last, isNewest: false } },
-        notes: [],
-      }
-      : undefined;
+  if (last === undefined || isLater(afterMs, last.afterMs)) {
+    return {
+      fields: { progressJson, progressNoted: { afterMs, isNewest: true } },
+      notes: [attemptNote(attempt, { type: "progress", progressJson })],
+    };
   }
-  return {
-    fields: { progressJson, progressNoted: { afterMs, isNewest: true } },
-    notes: [attemptNote(attempt, { type: "progress", progressJson })],
-  };
+  const progressNoted = { ...last, isNewest: false };
+  return isSaid
+    ? { fields: { progressJson, progressNoted }, notes: [] }
+    : undefined;
 }
 
 /** Less time than before means that the clock was set, and tells nothing. */
@@ -152,133 +268,88 @@ function isLater(afterMs: number, lastMs: number): boolean {
  * the attempt may take. The record tells the lease's end, which may be earlier
  * than the worker asked for.
  */
-export function accept(
-  task: Task,
-  event: EventOf<"accept">,
-  context: EventContext,
-): Transition {
-  const claim = { lease: event.lease, action: "accept" };
-  return withLease(task, claim, (attempt) => {
-    const { leaseMs, http } = event;
-    const { bootId: _bootId, ...kept } = attempt;
-    const expiresAtMs = Math.min(context.nowMs + leaseMs, attempt.deadlineMs);
-    const seenAtMs = context.nowMs;
-    const accepted = { ...kept, leaseMs, expiresAtMs, seenAtMs };
-    const note: Note = {
-      type: "accepted",
-      message: acceptedMessage({ leaseMs, expiresAtMs }, context.nowMs),
+export const accept = withLease<"accept">(
+  { action: "accept" },
+  (task, { leaseMs, http }, { nowMs }) => {
+    const { bootId: _bootId, ...kept } = task.attempt;
+    const askedMs = nowMs + leaseMs;
+    const expiresAtMs = Math.min(askedMs, kept.deadlineMs);
+    const end = `the lease ends at ${new Date(expiresAtMs).toISOString()}`;
+    const message = expiresAtMs < askedMs
+      ? `${end}, when the attempt times out: sooner than was asked for`
+      : end;
+    return {
+      task: patched(task, {
+        attempt: { ...kept, leaseMs, expiresAtMs, seenAtMs: nowMs },
+      }),
+      notes: [attemptNote(kept, { type: "accepted", message, http })],
     };
-    return changed(task, {
-      task: patched(task, { attempt: accepted }),
-      notes: [
-        attemptNote(attempt, http === undefined ? note : { ...note, http }),
-      ],
-    }, context);
-  });
-}
+  },
+);
 
 /**
  * Extends the lease, never beyond the deadline. While the service's own call is
  * open, that holds the lease, and only progress counts. Of progress the task has
  * what was said last, and the history some; see {@linkcode progressNews}.
  */
-export function heartbeat(
-  task: Task,
-  event: EventOf<"heartbeat">,
-  context: EventContext,
-): Transition {
-  const claim = { lease: event.lease, action: "extend" };
-  return withLease(task, claim, (attempt) => {
-    const expiresAtMs = extended(attempt, event, context.nowMs);
+export const heartbeat = withLease<"heartbeat">(
+  { action: "extend" },
+  (task, event, { nowMs }) => {
+    const { attempt } = task;
     // Of the service's own call its worker's life says nothing.
     const isHeld = attempt.bootId === undefined;
-    const seen = isHeld ? { seenAtMs: context.nowMs } : {};
-    const news = progressNews(attempt, event, context);
+    const expiresAtMs = isHeld
+      ? Math.min(
+        nowMs + (event.extendMs ?? attempt.leaseMs),
+        attempt.deadlineMs,
+      )
+      : attempt.expiresAtMs;
+    const news = progressNews(attempt, event, nowMs);
     const isUnchanged = news === undefined &&
       expiresAtMs === attempt.expiresAtMs &&
       (!isHeld || attempt.seenAtMs !== undefined);
-    if (isUnchanged) return UNCHANGED;
-    return changed(task, {
+    if (isUnchanged) return undefined;
+    const seenAtMs = isHeld ? nowMs : attempt.seenAtMs;
+    return {
       task: patched(task, {
-        attempt: { ...attempt, expiresAtMs, ...news?.fields, ...seen },
+        attempt: { ...attempt, expiresAtMs, ...news?.fields, seenAtMs },
       }),
       notes: news?.notes ?? [],
-    }, context);
-  });
-}
+    };
+  },
+);
 
 /** Keeps what the worker has to say. */
-export function log(
-  task: Task,
-  event: EventOf<"log">,
-  context: EventContext,
-): Transition {
-  const claim = { lease: event.lease, action: "log" };
-  return withLease(task, claim, (attempt) => {
-    if (event.lines.length === 0) return UNCHANGED;
-    const message = event.lines.join("\n");
-    const notes = [attemptNote(attempt, { type: "log", message })];
-    return changed(task, { task, notes }, context);
-  });
-}
+export const log = withLease<"log">({ action: "log" }, (task, { lines }) => {
+  if (lines.length === 0) return undefined;
+  const message = lines.join("\n");
+  return { task, notes: [attemptNote(task.attempt, { type: "log", message })] };
+});
 
 /**
  * Takes the task back as if it had not been tried: it waits at once, or is
  * scheduled after the delay that was asked for.
  */
-export function release(
-  task: Task,
-  event: EventOf<"release">,
-  context: EventContext,
-): Transition {
-  const { lease, delayMs = 0, reason } = event;
-  const claim = { lease, action: "release", outcome: "released" } as const;
-  return withLease(task, claim, (attempt) => {
-    const released = patched(task, {
-      lostInRow: 0,
-      settled: settledAs(attempt, "released"),
-      ...(delayMs > 0
-        ? {
-          status: "scheduled",
-          isDue: false,
-          dateMs: context.nowMs + delayMs,
-        }
-        : { status: "waiting", isDue: true }),
-      attempt: undefined,
-      firstTriedAtMs: triedBefore(task, attempt),
-    });
-    const note: Note = {
-      type: "released",
-      ...(delayMs > 0 ? { nextDateMs: released.dateMs } : {}),
-      message: reason,
+export const release = withLease<"release">(
+  { action: "release", outcome: "released" },
+  (task, { delayMs = 0, reason: message }, { nowMs }) => {
+    const { attempt, firstTriedAtMs } = task;
+    const nextDateMs = delayMs > 0 ? nowMs + delayMs : undefined;
+    const note: Note = { type: "released", nextDateMs, message };
+    return {
+      task: patched(task, {
+        status: nextDateMs === undefined ? "waiting" : "scheduled",
+        isDue: nextDateMs === undefined,
+        dateMs: nextDateMs ?? task.dateMs,
+        lostInRow: 0,
+        settled: settledAs(attempt, "released"),
+        attempt: undefined,
+        // When this was the run's first try, the run is as good as never tried.
+        firstTriedAtMs: firstTriedAtMs === attempt.startedAtMs
+          ? undefined
+          : firstTriedAtMs,
+      }),
+      notes: [attemptNote(attempt, note)],
     };
-    const notes = [attemptNote(attempt, note)];
-    return changed(task, { task: released, notes }, context);
-  });
-}
-
-function extended(
-  attempt: Attempt,
-  { extendMs }: EventOf<"heartbeat">,
-  nowMs: number,
-): number {
-  return attempt.bootId === undefined
-    ? Math.min(nowMs + (extendMs ?? attempt.leaseMs), attempt.deadlineMs)
-    : attempt.expiresAtMs;
-}
-
-/** When this was the run's first try, the run is as good as never tried. */
-function triedBefore(task: Task, attempt: Attempt): number | undefined {
-  const { firstTriedAtMs } = task;
-  return firstTriedAtMs === attempt.startedAtMs ? undefined : firstTriedAtMs;
-}
-
-function acceptedMessage(
-  { leaseMs, expiresAtMs }: Pick<Attempt, "leaseMs" | "expiresAtMs">,
-  nowMs: number,
-): string {
-  const end = `the lease ends at ${new Date(expiresAtMs).toISOString()}`;
-  return expiresAtMs < nowMs + leaseMs
-    ? `${end}, when the attempt times out: sooner than was asked for`
-    : end;
-}
+  },
+);

@@ -5,17 +5,17 @@
  */
 
 import { isFinal, type Task } from "../task.ts";
-import type { EventContext, Transition } from "../task_event.ts";
-import { endingOf, preceded, settleDate } from "./due.ts";
+import type { EventContext } from "../task_event.ts";
+import { endingOf, settleDate } from "./due.ts";
 import { attemptNote, settledAs } from "./lease.ts";
 import {
-  changed,
-  type EventOf,
+  type Handler,
   type Note,
+  type Outcome,
   type Patch,
   patched,
+  preceded,
   type Step,
-  UNCHANGED,
   wrongState,
 } from "./step.ts";
 import type { FieldChange } from "../history.ts";
@@ -33,43 +33,29 @@ import {
  * Cancels a live task at once, also in mid-attempt: that is settled as canceled,
  * so its worker is told at its next sign of life and its outcome is refused.
  */
-export function cancel(
-  task: Task,
-  event: EventOf<"cancel">,
-  context: EventContext,
-): Transition {
-  if (task.status === "canceled") return UNCHANGED;
-  if (isFinal(task.status)) {
-    return wrongState(`Cannot cancel: the task is "${task.status}"`);
+export const cancel: Handler<"cancel"> = (task, event, context) => {
+  const { status, attempt } = task;
+  if (status === "canceled") return undefined;
+  if (isFinal(status)) {
+    return wrongState(`Cannot cancel: the task is "${status}"`);
   }
-  const { attempt } = task;
-  const { reason } = event;
-  const note: Note = reason === undefined
-    ? { type: "canceled" }
-    : { type: "canceled", message: reason };
-  const canceled = patched(task, {
-    ...endingOf("canceled", context),
-    ...(attempt === undefined
-      ? {}
-      : { settled: settledAs(attempt, "canceled") }),
-  });
-  return changed(task, {
-    task: canceled,
-    notes: [attempt === undefined ? note : attemptNote(attempt, note)],
-  }, context);
-}
+  const note: Note = { type: "canceled", message: event.reason };
+  return {
+    task: patched(task, {
+      ...endingOf("canceled", context),
+      settled: attempt ? settledAs(attempt, "canceled") : task.settled,
+    }),
+    notes: [attempt ? attemptNote(attempt, note) : note],
+  };
+};
 
 /**
  * Keeps a task from being started; also its expiry waits. One that is running
  * can't be paused, for nothing would hold its attempt.
  */
-export function pause(
-  task: Task,
-  _event: EventOf<"pause">,
-  context: EventContext,
-): Transition {
+export const pause: Handler<"pause"> = (task) => {
   const { status } = task;
-  if (status === "paused") return UNCHANGED;
+  if (status === "paused") return undefined;
   if (status === "running") {
     return wrongState(
       `Cannot pause: the task is "running"; wait for the attempt's end or cancel it`,
@@ -78,58 +64,50 @@ export function pause(
   if (isFinal(status)) {
     return wrongState(`Cannot pause: the task is "${status}"`);
   }
-  const paused = patched(task, {
-    status: "paused",
-    pausedFrom: status,
-    isDue: false,
-  });
-  return changed(task, { task: paused, notes: [{ type: "paused" }] }, context);
-}
+  return {
+    task: patched(task, {
+      status: "paused",
+      pausedFrom: status,
+      isDue: false,
+    }),
+    notes: [{ type: "paused" }],
+  };
+};
 
 /**
  * Lets a paused task go on where it was. If its date has come meanwhile, it is
  * due; for slots that passed meanwhile the catch-up rule decides, as after
  * downtime.
  */
-export function resume(
-  task: Task,
-  _event: EventOf<"resume">,
-  context: EventContext,
-): Transition {
+export const resume: Handler<"resume"> = (task, _event, context) => {
   const { status, pausedFrom = "scheduled" } = task;
   if (status !== "paused") {
     return isFinal(status)
       ? wrongState(`Cannot resume: the task is "${status}"`)
-      : UNCHANGED;
+      : undefined;
   }
-  const note = { type: "resumed" } as const;
-  const live = patched(task, {
-    status: pausedFrom,
-    pausedFrom: undefined,
-  });
-  const step = pausedFrom === "blocked"
-    ? { task: live, notes: [note] }
-    : preceded([note], settleDate(live, context));
-  return changed(task, step, context);
-}
+  const live = patched(task, { status: pausedFrom, pausedFrom: undefined });
+  return preceded(
+    [{ type: "resumed" }],
+    pausedFrom === "blocked"
+      ? { task: live, notes: [] }
+      : settleDate(live, context),
+  );
+};
 
 /**
  * Tries a task again: a final one as a new run, one in `retry` at once. Who asks
  * for that knows of its dependencies and of its expiry; neither holds it back. A
  * schedule that makes tasks goes on with its next slot.
  */
-export function retry(
-  task: Task,
-  _event: EventOf<"retry">,
-  context: EventContext,
-): Transition {
+export const retry: Handler<"retry"> = (task, _event, context) => {
   const { status } = task;
   const { nowMs } = context;
   if (status === "retry") {
-    return changed(task, {
+    return {
       task: patched(task, { status: "waiting", dateMs: nowMs, isDue: true }),
       notes: [{ type: "requeued" }],
-    }, context);
+    };
   }
   if (!isFinal(status)) {
     return wrongState(
@@ -138,11 +116,11 @@ export function retry(
   }
   if (isSpawning(task)) return reopenSchedule(task, context);
   const reopened = reopen(task, { dateMs: nowMs, nowMs });
-  return changed(task, {
+  return {
     ...reopened,
     task: patched(reopened.task, { status: "waiting", isDue: true }),
-  }, context);
-}
+  };
+};
 
 /**
  * Runs a task now, whatever its date and its dependencies. In a repeating task
@@ -150,29 +128,27 @@ export function retry(
  * the schedule goes on with it whatever comes of the run. A schedule that makes
  * tasks makes one more.
  */
-export function run(
-  task: Task,
-  _event: EventOf<"run">,
-  context: EventContext,
-): Transition {
+export const run: Handler<"run"> = (task, _event, context) => {
   const { status, isDue } = task;
   const { nowMs } = context;
   const refusal = runRefusal(task);
   if (refusal !== undefined) return wrongState(`Cannot run: ${refusal}`);
-  if (isSpawning(task) && task.firstTriedAtMs === undefined) {
+  const isUntried = task.firstTriedAtMs === undefined;
+  if (isSpawning(task) && isUntried) {
     const notes: readonly Note[] = [{ type: "spawned", amount: 1 }];
-    return changed(task, { task, notes, spawnSlotsMs: [nowMs] }, context);
+    return { task, notes, spawnSlotsMs: [nowMs] };
   }
-  if (isDue && task.dateMs <= nowMs) return UNCHANGED;
-  const due = patched(task, {
-    status: status === "retry" || status === "done" ? status : "waiting",
-    ...(task.firstTriedAtMs === undefined ? besideSchedule(task, context) : {}),
-    dateMs: nowMs,
-    isDue: true,
-  });
-  const notes: readonly Note[] = [{ type: "moved", nextDateMs: nowMs }];
-  return changed(task, { task: due, notes }, context);
-}
+  if (isDue && task.dateMs <= nowMs) return undefined;
+  return {
+    task: patched(task, {
+      status: status === "retry" || status === "done" ? status : "waiting",
+      ...(isUntried ? besideSchedule(task, context) : {}),
+      dateMs: nowMs,
+      isDue: true,
+    }),
+    notes: [{ type: "moved", nextDateMs: nowMs }],
+  };
+};
 
 /** What a run that has not begun is for when it is asked for by hand. */
 function besideSchedule(task: Task, { nowMs, rules }: EventContext): Patch {
@@ -216,16 +192,15 @@ export function reopen(
     finishedAtMs: undefined,
     purgeAtMs: undefined,
   });
-  const note: Note = { type: "requeued", nextDateMs: dateMs };
+  const changes = isLifted ? [lifted(expiresAtMs)] : undefined;
   return {
     task: reopened,
-    notes: [isLifted ? { ...note, changes: [lifted(expiresAtMs)] } : note],
+    notes: [{ type: "requeued", nextDateMs: dateMs, changes }],
     run: reopened.run,
   };
 }
 
-function reopenSchedule(task: Task, context: EventContext): Transition {
-  const { nowMs, rules } = context;
+function reopenSchedule(task: Task, { nowMs, rules }: EventContext): Outcome {
   const schedule = repetitionOf(task, rules)?.schedule;
   const nextMs = schedule === undefined ? undefined : nextOccurrence(schedule, {
     ...gridOf(task),
@@ -236,10 +211,10 @@ function reopenSchedule(task: Task, context: EventContext): Transition {
     return wrongState("Cannot retry: the task's schedule has no more slots");
   }
   const reopened = reopen(task, { dateMs: nextMs, nowMs });
-  return changed(task, {
+  return {
     ...reopened,
     task: patched(reopened.task, forSlot(reopened.task, nextMs)),
-  }, context);
+  };
 }
 
 function runRefusal({ status }: Task): string | undefined {

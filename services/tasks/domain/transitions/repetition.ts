@@ -38,36 +38,13 @@ export interface Repetition {
 }
 
 /** What becomes of the slot that a task is dated for. */
-type PendingSlot =
-  | {
-    readonly kind: "run";
-    /** The slot to run for. */
-    readonly slotMs: number;
-    /** Slots that are passed over. */
-    readonly missed: number;
-  }
-  | {
-    /** All slots up to now are passed over. */
-    readonly kind: "later";
-    readonly slotMs: number;
-    readonly missed: number;
-  }
-  | {
-    /** They are passed over, and there are no more. */
-    readonly kind: "ended";
-    readonly missed: number;
-  };
-
-/** Options of {@linkcode pendingSlot}. */
-interface PendingSlotOptions {
-  /** The present. */
-  readonly nowMs: number;
-  /**
-   * Whether it is told how many slots were passed over.
-   *
-   * @default {true}
-   */
-  readonly countsMissed?: boolean | undefined;
+interface PendingSlot {
+  /** The slot that it is for; undefined when all have passed and none follows. */
+  readonly slotMs: number | undefined;
+  /** Whether it runs for that one; else it waits, as all slots up to now are passed over. */
+  readonly isRun: boolean;
+  /** Slots that are passed over; reading this counts them. */
+  readonly missed: number;
 }
 
 /**
@@ -129,21 +106,20 @@ export function hasSlotPassed(
 export function pendingSlot(
   task: Task,
   repetition: Repetition,
-  { nowMs, countsMissed = true }: PendingSlotOptions,
+  nowMs: number,
 ): PendingSlot {
   const { rule, schedule } = repetition;
   const { slotMs, firstTriedAtMs, dateMs } = task;
-  const asItIs: PendingSlot = { kind: "run", slotMs, missed: 0 };
   const runs = finishedRuns(task);
   if (
     slotMs > nowMs || firstTriedAtMs !== undefined ||
     task.held !== undefined || runsLeft(schedule, { runs }) <= 0 ||
     rule.catchUp === "one" && !hasSlotPassed(task, repetition, nowMs)
   ) {
-    return asItIs;
+    return { slotMs, isRun: true, missed: 0 };
   }
   const movedMs = Math.max(0, dateMs - slotMs);
-  const { runs: slots, nextMs, missed } = catchUp(schedule, {
+  const found = catchUp(schedule, {
     ...gridOf(task),
     runs,
     scheduledMs: slotMs,
@@ -154,13 +130,15 @@ export function pendingSlot(
     graceMs: ON_TIME_MS + movedMs,
     limit: 1,
     sinceMs: settledThrough(task),
-    countsMissed,
   });
-  const [first] = slots;
-  if (first !== undefined) return { kind: "run", slotMs: first, missed };
-  return nextMs === undefined
-    ? { kind: "ended", missed }
-    : { kind: "later", slotMs: nextMs, missed };
+  const [first] = found.runs;
+  return {
+    slotMs: first ?? found.nextMs,
+    isRun: first !== undefined,
+    get missed() {
+      return found.missed;
+    },
+  };
 }
 
 /** The repetitions when the current run has ended, that run among them. */
@@ -211,7 +189,7 @@ export function settledThrough({ slotMs, scheduleSinceMs }: Task): number {
 }
 
 /** What follows the end of a run. */
-export interface NextSlot {
+interface NextSlot {
   /** Repetitions, the run that has ended among them. */
   readonly repetitions: number;
   /** The slot of the next run; undefined when the schedule has ended. */
@@ -222,7 +200,7 @@ export interface NextSlot {
    * @default {as `dateOfSlot` has it}
    */
   readonly dateMs?: number | undefined;
-  /** Slots that are passed over. */
+  /** Slots that are passed over; reading this counts them. */
   readonly missed: number;
   /**
    * How long ago the first slot came that the run was in the way of.
@@ -232,32 +210,27 @@ export interface NextSlot {
   readonly lateMs?: number | undefined;
 }
 
-/** Options of {@linkcode slotAfterRun}. */
-interface SlotAfterRunOptions {
-  /** The present, in milliseconds since the epoch. */
-  readonly nowMs: number;
-  /**
-   * Whether it is told how many slots were passed over.
-   *
-   * @default {true}
-   */
-  readonly countsMissed?: boolean | undefined;
-}
-
 /** Finds what follows a run that has just ended. */
 export function slotAfterRun(
   task: Task,
   repetition: Repetition,
-  { nowMs, countsMissed = true }: SlotAfterRunOptions,
+  nowMs: number,
 ): NextSlot {
   const { rule, schedule } = repetition;
   const { held } = task;
   const repetitions = repetitionsAfterRun(task, schedule);
   const frame = { ...gridOf(task), runs: repetitions + 1 };
   if (held !== undefined && runsLeft(schedule, frame) > 0) {
+    if (held.dateMs > nowMs) return { ...held, repetitions, missed: 0 };
+    const pending = pendingSlot(heldRun(task, held), repetition, nowMs);
+    const lateMs = nowMs - held.dateMs;
     return {
-      ...heldSlot(task, held, { repetition, nowMs, countsMissed }),
       repetitions,
+      slotMs: pending.slotMs,
+      lateMs,
+      get missed() {
+        return pending.missed;
+      },
     };
   }
   const scheduledMs = settledThrough(task);
@@ -269,40 +242,30 @@ export function slotAfterRun(
   if (soonestMs === undefined || soonestMs > nowMs) {
     return { repetitions, slotMs: soonestMs, missed: 0 };
   }
-  const { runs: [pendingMs], nextMs: laterMs, missed } = catchUp(schedule, {
+  const found = catchUp(schedule, {
     ...frame,
     scheduledMs,
     nowMs,
     mode: rule.catchUp,
     windowMs: rule.catchUpWindowMs,
     limit: 1,
-    countsMissed,
   });
-  const lateMs = nowMs - soonestMs;
-  return { repetitions, slotMs: pendingMs ?? laterMs, missed, lateMs };
+  return {
+    repetitions,
+    slotMs: found.runs[0] ?? found.nextMs,
+    lateMs: nowMs - soonestMs,
+    get missed() {
+      return found.missed;
+    },
+  };
 }
 
-/** The slot that a run by hand has left where it was. */
-function heldSlot(
-  task: Task,
-  held: HeldSlot,
-  { repetition, nowMs, countsMissed }: {
-    readonly repetition: Repetition;
-    readonly nowMs: number;
-    readonly countsMissed: boolean;
-  },
-): Omit<NextSlot, "repetitions"> {
-  if (held.dateMs > nowMs) return { ...held, missed: 0 };
-  const waiting = patched(task, {
+/** The run for the slot that a run by hand has left where it was. */
+function heldRun(task: Task, held: HeldSlot): Task {
+  return patched(task, {
     ...held,
     run: task.run + 1,
     held: undefined,
     firstTriedAtMs: undefined,
   });
-  const pending = pendingSlot(waiting, repetition, { nowMs, countsMissed });
-  return {
-    slotMs: pending.kind === "ended" ? undefined : pending.slotMs,
-    missed: pending.missed,
-    lateMs: nowMs - held.dateMs,
-  };
 }

@@ -57,9 +57,7 @@ Deno.test("slotAfterRun() gives the schedule's next occurrence when none has pas
     afterMs: slotMs,
   });
   for (const nowMs of [slotMs - HOUR_MS, slotMs, slotMs + 1_000]) {
-    const next = slotAfterRun(story.task, { rule: repeat, schedule }, {
-      nowMs,
-    });
+    const next = slotAfterRun(story.task, { rule: repeat, schedule }, nowMs);
     assertEquals(next, { repetitions: 0, slotMs: expected, missed: 0 });
   }
 });
@@ -71,7 +69,7 @@ Deno.test("slotAfterRun() tells how long ago the first slot came that is passed 
   if (schedule === undefined) throw new Error("it repeats");
   const nowMs = NOON_MS + 3 * HOUR_MS + 60_000;
   assertEquals(
-    slotAfterRun(story.task, { rule: repeat, schedule }, { nowMs }),
+    slotAfterRun(story.task, { rule: repeat, schedule }, nowMs),
     {
       repetitions: 0,
       slotMs: NOON_MS + 3 * HOUR_MS,
@@ -99,9 +97,7 @@ Deno.test("slotAfterRun() gives the slot that is held behind a run by hand, with
   assertEquals(story.task.held, held);
   const repetition = { rule: repeat, schedule };
   assertEquals(
-    slotAfterRun(story.task, repetition, {
-      nowMs: story.nowMs,
-    }),
+    slotAfterRun(story.task, repetition, story.nowMs),
     {
       repetitions: 0,
       missed: 0,

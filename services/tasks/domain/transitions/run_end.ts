@@ -1,93 +1,34 @@
 /**
- * The end of a run: its success, and what follows a run by the schedule.
+ * The end of an attempt: its success, its failure, or its loss with the worker;
+ * and what follows the end of a run.
  *
  * @module
  */
 
-import type { Attempt, Task } from "../task.ts";
-import type { EventContext, Transition } from "../task_event.ts";
-import { end, endingOf, missedNotes, preceded } from "./due.ts";
+import {
+  type Failure,
+  nextRetry,
+  type RetryDecision,
+} from "../retry_policy.ts";
+import type { Task, TaskError } from "../task.ts";
+import type { EventContext, HttpFact } from "../task_event.ts";
+import { end, endingOf, missedNotes } from "./due.ts";
+import {
+  attemptNote,
+  type RunningTask,
+  settledAs,
+  withLease,
+} from "./lease.ts";
 import {
   dateOfSlot,
   forSlot,
   isSpawning,
-  type NextSlot,
   type Repetition,
   repetitionOf,
+  repetitionsAfterRun,
   slotAfterRun,
 } from "./repetition.ts";
-import {
-  changed,
-  type EventOf,
-  type Note,
-  type Patch,
-  patched,
-  type Step,
-} from "./step.ts";
-import { attemptNote, settledAs, withLease } from "./lease.ts";
-
-/**
- * Dates the next run, or ends the task when its schedule has no more. A success
- * makes it `done` until then, a failure `scheduled`. When the run took so long
- * that slots were passed over, it tells that the schedule has slipped.
- *
- * @param task As the run has left it, with its last outcome.
- */
-export function followRun(
-  task: Task,
-  repetition: Repetition,
-  context: EventContext,
-): Step {
-  const { nowMs } = context;
-  const next = slotAfterRun(task, repetition, { nowMs });
-  const { repetitions, slotMs } = next;
-  const missed = task.missed + next.missed;
-  const notes = [...slippedNotes(next), ...missedNotes(next.missed)];
-  const isSuccess = task.lastOutcome === "succeeded";
-  if (slotMs === undefined) {
-    const counted = patched(task, { repetitions, missed });
-    const status = isSuccess ? "complete" : "failed";
-    const step = end(counted, { status }, context);
-    // That a failed run is exhausted was told already.
-    return preceded(notes, isSuccess ? step : { ...step, notes: [] });
-  }
-  const dateMs = next.dateMs ?? dateOfSlot(slotMs, repetition.rule, context);
-  const isDue = dateMs <= nowMs && !isSpawning(task);
-  const run = task.run + 1;
-  const dated = patched(task, {
-    status: statusOf(task, isDue),
-    repetitions,
-    missed,
-    run,
-    retries: 0,
-    ...forSlot({ ...task, run }, slotMs),
-    // What the schedule was before it changed is no matter behind that slot.
-    ...(task.held?.slotMs === slotMs
-      ? { scheduleSinceMs: task.scheduleSinceMs }
-      : {}),
-    dateMs,
-    isDue,
-    firstTriedAtMs: undefined,
-  });
-  return {
-    task: dated,
-    notes: [...notes, { type: "repeated", nextDateMs: dateMs }],
-  };
-}
-
-/** The run was in the way of more slots than the one that follows it. */
-function slippedNotes({ missed, lateMs = 0 }: NextSlot): readonly Note[] {
-  return missed === 0 ? [] : [{ type: "slipped", amount: lateMs }];
-}
-
-function statusOf(
-  task: Task,
-  isDue: boolean,
-): "done" | "waiting" | "scheduled" {
-  if (isSpawning(task)) return "scheduled";
-  if (task.lastOutcome === "succeeded") return "done";
-  return isDue ? "waiting" : "scheduled";
-}
+import { type Note, patched, preceded, type Step } from "./step.ts";
 
 /** Most bytes of a result that a record holds. */
 export const MAX_PREVIEW_BYTES = 1_024;
@@ -103,67 +44,250 @@ export function previewOf(text: string): string {
 }
 
 /** Ends the run well; a repeating task goes on to its next one. */
-export function complete(
-  task: Task,
-  event: EventOf<"complete">,
-  context: EventContext,
-): Transition {
-  const claim = {
-    lease: event.lease,
-    action: "complete",
-    outcome: "completed",
-  } as const;
-  return withLease(task, claim, (attempt) => {
-    const outcome = outcomeOf(task, { attempt, event }, context.nowMs);
-    const note = noteOf(attempt, event);
+export const complete = withLease<"complete">(
+  { action: "complete", outcome: "completed" },
+  (task, { resultJson, isResultTruncated, http }, context) => {
+    const { attempt } = task;
+    const ended = patched(task, {
+      executions: task.executions + 1,
+      retries: 0,
+      lostInRow: 0,
+      lastOutcome: "succeeded",
+      durationMs: Math.max(0, context.nowMs - attempt.startedAtMs),
+      resultJson,
+      isResultTruncated,
+      error: undefined,
+      attempt: undefined,
+      settled: settledAs(attempt, "completed"),
+    });
+    const note = attemptNote(attempt, {
+      type: "succeeded",
+      resultPreview: resultJson === undefined
+        ? undefined
+        : previewOf(resultJson),
+      http,
+    });
     const repetition = repetitionOf(task, context.rules);
-    if (repetition === undefined) {
-      const ending = endingOf("complete", context);
-      const next = patched(task, { ...outcome, ...ending });
-      return changed(task, {
-        task: next,
-        notes: [note, { type: "completed" }],
-      }, context);
-    }
-    const ended = patched(task, outcome);
-    const followed = followRun(ended, repetition, context);
-    const notes = [note, ...followed.notes];
-    return changed(task, { ...followed, notes }, context);
-  });
-}
+    return preceded(
+      [note],
+      repetition === undefined
+        ? end(ended, { status: "complete" }, context)
+        : followRun(ended, repetition, context),
+    );
+  },
+);
 
-interface Success {
-  readonly attempt: Attempt;
-  readonly event: EventOf<"complete">;
-}
-
-function outcomeOf(
+/**
+ * Dates the next run, or ends the task when its schedule has no more. A success
+ * makes it `done` until then, a failure `scheduled`. When the run took so long
+ * that slots were passed over, it tells that the schedule has slipped.
+ *
+ * @param task As the run has left it, with its last outcome.
+ */
+function followRun(
   task: Task,
-  { attempt, event }: Success,
-  nowMs: number,
-): Patch {
-  const { resultJson, isResultTruncated } = event;
-  return {
-    executions: task.executions + 1,
+  repetition: Repetition,
+  context: EventContext,
+): Step {
+  const { nowMs } = context;
+  const next = slotAfterRun(task, repetition, nowMs);
+  const { repetitions, slotMs, lateMs = 0, missed } = next;
+  // The run was in the way of more slots than the one that follows it.
+  const slipped: readonly Note[] = missed === 0
+    ? []
+    : [{ type: "slipped", amount: lateMs }];
+  const notes = [...slipped, ...missedNotes(missed)];
+  const counted = patched(task, { repetitions, missed: task.missed + missed });
+  const isSuccess = task.lastOutcome === "succeeded";
+  if (slotMs === undefined) {
+    const status = isSuccess ? "complete" : "failed";
+    const step = end(counted, { status }, context);
+    // That a failed run is exhausted was told already.
+    return preceded(notes, isSuccess ? step : { ...step, notes: [] });
+  }
+  const dateMs = next.dateMs ?? dateOfSlot(slotMs, repetition.rule, context);
+  const isDue = dateMs <= nowMs && !isSpawning(task);
+  const run = task.run + 1;
+  const isHeld = task.held?.slotMs === slotMs;
+  const forRun = forSlot({ ...task, run }, slotMs);
+  const dated = patched(counted, {
+    status: statusOf(task, isDue),
+    run,
     retries: 0,
+    ...forRun,
+    // What the schedule was before it changed is no matter behind that slot.
+    scheduleSinceMs: isHeld ? task.scheduleSinceMs : forRun.scheduleSinceMs,
+    dateMs,
+    isDue,
+    firstTriedAtMs: undefined,
+  });
+  notes.push({ type: "repeated", nextDateMs: dateMs });
+  return { task: dated, notes };
+}
+
+function statusOf(
+  task: Task,
+  isDue: boolean,
+): "done" | "waiting" | "scheduled" {
+  if (isSpawning(task)) return "scheduled";
+  if (task.lastOutcome === "succeeded") return "done";
+  return isDue ? "waiting" : "scheduled";
+}
+
+/** A failure and what was said of it. */
+interface FailedAttempt {
+  /** What is told of it first. */
+  readonly type: "failed" | "timed_out" | "lost";
+  /** Why it failed. */
+  readonly failure: Failure;
+  /** The same for people. */
+  readonly message: string;
+  /** What else the worker said, as JSON text; absent when that is nothing. */
+  readonly detailJson?: string | undefined;
+  /** How long the worker asked to be left alone; absent when it did not. */
+  readonly retryAfterMs?: number | undefined;
+  /** The answer to a push call; absent when there was none. */
+  readonly http?: HttpFact | undefined;
+}
+
+/** Ends the attempt badly. */
+export const fail = withLease<"fail">(
+  { action: "fail", outcome: "failed" },
+  (task, event, context) =>
+    failAttempt(task, { ...event, type: "failed" }, context),
+);
+
+/**
+ * Decides what follows a failure: another try, and when there is none, the end
+ * of the run. That ends the task too, unless its schedule goes on, which it does
+ * in any case behind a run by hand.
+ */
+export function failAttempt(
+  task: RunningTask,
+  failed: FailedAttempt,
+  context: EventContext,
+): Step {
+  const { nowMs, rules, random } = context;
+  const { attempt, firstTriedAtMs = attempt.startedAtMs } = task;
+  const { type, failure, message, detailJson, retryAfterMs, http } = failed;
+  const { code, httpStatus } = failure;
+  const error: TaskError = {
+    code,
+    message,
+    detailJson,
+    httpStatus,
+    atMs: nowMs,
+  };
+  const failedTask = patched(task, {
+    executions: task.executions + 1,
     lostInRow: 0,
-    lastOutcome: "succeeded",
     durationMs: Math.max(0, nowMs - attempt.startedAtMs),
-    resultJson,
-    isResultTruncated,
-    error: undefined,
+    error,
+    settled: settledAs(attempt, type === "lost" ? "lost" : "failed"),
     attempt: undefined,
-    settled: settledAs(attempt, "completed"),
+  });
+  const note = attemptNote(attempt, { type, error, http });
+  const decision = nextRetry(rules.retry, {
+    retries: task.retries,
+    failedAtMs: nowMs,
+    firstTriedAtMs,
+    failure,
+    retryAfterMs,
+    random,
+  });
+  if (decision.kind === "stop") {
+    const reason = STOP_REASONS[decision.reason];
+    const notes = [note, { type: "exhausted", message: reason }] as const;
+    return preceded(notes, endRun(failedTask, context));
+  }
+  const { atMs: dateMs } = decision;
+  return {
+    task: patched(failedTask, {
+      status: "retry",
+      retries: task.retries + 1,
+      dateMs,
+      isDue: dateMs <= nowMs,
+    }),
+    notes: [note, { type: "retrying", nextDateMs: dateMs }],
   };
 }
 
-function noteOf(attempt: Attempt, event: EventOf<"complete">): Note {
-  const { resultJson, http } = event;
-  return attemptNote(attempt, {
-    type: "succeeded",
-    ...(resultJson === undefined
-      ? {}
-      : { resultPreview: previewOf(resultJson) }),
-    http,
-  });
+const STOP_REASONS: Readonly<
+  Record<Extract<RetryDecision, { kind: "stop" }>["reason"], string>
+> = {
+  not_retryable: "the failure is not to be tried again",
+  limit: "all retries are spent",
+  for: "the next retry would begin too long after the first try",
+};
+
+/** Ends a run that has failed for good, which was told already. */
+function endRun(task: Task, context: EventContext): Step {
+  const ended = patched(task, { lastOutcome: "failed" });
+  const repetition = repetitionOf(task, context.rules);
+  const ending = endingOf("failed", context);
+  if (repetition === undefined) {
+    return { task: patched(ended, ending), notes: [] };
+  }
+  const { rule, schedule } = repetition;
+  if (rule.onFailure !== "stop" || task.held !== undefined) {
+    return followRun(ended, repetition, context);
+  }
+  const repetitions = repetitionsAfterRun(ended, schedule);
+  return { task: patched(ended, { ...ending, repetitions }), notes: [] };
+}
+
+/** The code of the failure that too many lost attempts in a row make. */
+const WORKER_LOST = "worker_lost";
+
+/** Ends an attempt that no worker will finish. */
+export const lose = withLease<"lose">(
+  { action: "lose", outcome: "lost" },
+  (task, { reason }, context) => loseAttempt(task, reason, context),
+);
+
+/**
+ * Makes the task wait again at once, with its date and its retries as they were.
+ * One lost attempt too many in a row counts as a failure, so that a task that
+ * kills its workers does not do so for ever.
+ *
+ * @param reason Why the attempt is lost, for people.
+ */
+export function loseAttempt(
+  task: RunningTask,
+  reason: string,
+  context: EventContext,
+): Step {
+  const { attempt } = task;
+  const lost = task.lost + 1;
+  const lostInRow = task.lostInRow + 1;
+  if (lostInRow > context.rules.maxLost) {
+    return failAttempt({ ...task, lost }, {
+      type: "lost",
+      failure: { code: WORKER_LOST },
+      message: `${reason}, for the ${ordinal(lostInRow)} time in a row`,
+    }, context);
+  }
+  return {
+    task: patched(task, {
+      status: "waiting",
+      isDue: true,
+      lost,
+      lostInRow,
+      settled: settledAs(attempt, "lost"),
+      attempt: undefined,
+    }),
+    notes: [
+      attemptNote(attempt, {
+        type: "lost",
+        message: reason,
+        amount: lostInRow,
+      }),
+    ],
+  };
+}
+
+function ordinal(count: number): string {
+  const isTeen = Math.floor(count % 100 / 10) === 1;
+  const suffix = isTeen ? undefined : ["th", "st", "nd", "rd"][count % 10];
+  return `${count}${suffix ?? "th"}`;
 }

@@ -6,15 +6,14 @@
  */
 
 import type { Attempt, Task } from "../task.ts";
-import type { EventContext, Transition } from "../task_event.ts";
-import { endingOf, preceded, settleDate } from "./due.ts";
+import type { EventContext } from "../task_event.ts";
+import { endingOf, settleDate } from "./due.ts";
 import {
-  changed,
-  type EventOf,
+  type Handler,
   type Note,
   patched,
+  preceded,
   type Step,
-  UNCHANGED,
 } from "./step.ts";
 import { shiftOf } from "../clock_step.ts";
 
@@ -72,14 +71,8 @@ export function judgeDependencies(
 const DEPENDENCY_FAILED = "dependency_failed";
 
 /** Lets a blocked task go on. */
-export function unblock(
-  task: Task,
-  _event: EventOf<"unblock">,
-  context: EventContext,
-): Transition {
-  const step = unblocked(task, { type: "unblocked" }, context);
-  return step === undefined ? UNCHANGED : changed(task, step, context);
-}
+export const unblock: Handler<"unblock"> = (task, _event, context) =>
+  unblocked(task, { type: "unblocked" }, context);
 
 /**
  * Does what the task wants when a dependency ends badly: it fails, it runs all
@@ -87,28 +80,31 @@ export function unblock(
  * all the same is unblocked here and now, so this must come after its other
  * dependencies are settled.
  */
-export function dependencyFailed(
-  task: Task,
-  event: EventOf<"dependency_failed">,
-  context: EventContext,
-): Transition {
-  if (!isBlocked(task) || task.onDependencyFailure === "wait") {
-    return UNCHANGED;
+export const dependencyFailed: Handler<"dependency_failed"> = (
+  task,
+  { dependency },
+  context,
+) => {
+  if (!isBlocked(task)) return undefined;
+  const message = `dependency "${dependency}" did not succeed`;
+  switch (task.onDependencyFailure) {
+    case "wait":
+      return undefined;
+    case "run":
+      return unblocked(task, { type: "unblocked", message }, context);
+    case "fail": {
+      const error = { code: DEPENDENCY_FAILED, message, atMs: context.nowMs };
+      return {
+        task: patched(task, {
+          ...endingOf("failed", context),
+          lastOutcome: "failed",
+          error,
+        }),
+        notes: [{ type: "exhausted", message, error }],
+      };
+    }
   }
-  const message = `dependency "${event.dependency}" did not succeed`;
-  if (task.onDependencyFailure === "run") {
-    const step = unblocked(task, { type: "unblocked", message }, context);
-    return step === undefined ? UNCHANGED : changed(task, step, context);
-  }
-  const error = { code: DEPENDENCY_FAILED, message, atMs: context.nowMs };
-  const failed = patched(task, {
-    ...endingOf("failed", context),
-    lastOutcome: "failed",
-    error,
-  });
-  const notes = [{ type: "exhausted", message, error }] as const;
-  return changed(task, { task: failed, notes }, context);
-}
+};
 
 /** Lets a blocked task go on; undefined when it is not blocked. */
 function unblocked(
@@ -124,22 +120,18 @@ function unblocked(
   return preceded([note], settleDate(free, context));
 }
 
-function isBlocked({ status, pausedFrom }: Task): boolean {
-  return status === "blocked" ||
-    status === "paused" && pausedFrom === "blocked";
+/** Tells whether a task waits for others, paused or not. */
+export function isBlocked(
+  { status, pausedFrom }: Pick<Task, "status" | "pausedFrom">,
+): boolean {
+  return (status === "paused" ? pausedFrom : status) === "blocked";
 }
 
 /** Puts a task right, if it still is as the reconciler found it. */
-export function repair(
-  task: Task,
-  event: EventOf<"repair">,
-  context: EventContext,
-): Transition {
-  const step = event.patch.kind === "requeue"
+export const repair: Handler<"repair"> = (task, event, context) =>
+  event.patch.kind === "requeue"
     ? requeueUnheld(task, event.reason)
     : unblocked(task, { type: "repaired", message: event.reason }, context);
-  return step === undefined ? UNCHANGED : changed(task, step, context);
-}
 
 /** Lets a task wait that is running and has no attempt, which cannot be. */
 export function requeueUnheld(task: Task, reason: string): Step | undefined {
@@ -151,18 +143,13 @@ export function requeueUnheld(task: Task, reason: string): Step | undefined {
 }
 
 /** Keeps in the history that the call was made or given up. */
-export function callback(
-  task: Task,
-  { isSent, message, http }: EventOf<"callback">,
-  context: EventContext,
-): Transition {
-  const note: Note = {
-    type: isSent ? "callback_sent" : "callback_failed",
-    message,
-    http,
-  };
-  return changed(task, { task, notes: [note] }, context);
-}
+export const callback: Handler<"callback"> = (
+  task,
+  { isSent, message, http },
+) => {
+  const type = isSent ? "callback_sent" : "callback_failed";
+  return { task, notes: [{ type, message, http }] };
+};
 
 /**
  * Sets the times of the attempt under way as the time of day was set, so that it
@@ -172,36 +159,33 @@ export function callback(
  * After this the attempt's times are of the clock as it is now, so the same
  * steps must not be applied to it again.
  */
-export function followClock(
-  task: Task,
-  { steps }: EventOf<"follow_clock">,
-  context: EventContext,
-): Transition {
-  const { attempt, startedAtMs, firstTriedAtMs } = task;
-  if (attempt === undefined) return UNCHANGED;
-  const { nowMs } = context;
-  const moved = (instantMs: number): number =>
-    instantMs + shiftOf(instantMs, { steps, nowMs });
-  const shiftMs = moved(attempt.startedAtMs) - attempt.startedAtMs;
-  if (shiftMs === 0) return UNCHANGED;
-  const { seenAtMs } = attempt;
+export const followClock: Handler<"follow_clock"> = (
+  task,
+  { steps },
+  { nowMs },
+) => {
+  const { attempt } = task;
+  if (attempt === undefined) return undefined;
+  const moved = <Instant extends number | undefined>(atMs: Instant) =>
+    atMs === undefined ? atMs : atMs + shiftOf(atMs, { steps, nowMs });
+  const startedAtMs = moved(attempt.startedAtMs);
+  const shiftMs = startedAtMs - attempt.startedAtMs;
+  if (shiftMs === 0) return undefined;
   const attemptNow: Attempt = {
     ...attempt,
-    startedAtMs: attempt.startedAtMs + shiftMs,
+    startedAtMs,
     deadlineMs: attempt.deadlineMs + shiftMs,
-    ...(seenAtMs === undefined ? {} : { seenAtMs: moved(seenAtMs) }),
+    seenAtMs: moved(attempt.seenAtMs),
   };
-  return changed(task, {
+  return {
     task: patched(task, {
       attempt: { ...attemptNow, expiresAtMs: leaseEnd(attempt, attemptNow) },
-      ...(startedAtMs === undefined ? {} : { startedAtMs: moved(startedAtMs) }),
-      ...(firstTriedAtMs === undefined
-        ? {}
-        : { firstTriedAtMs: moved(firstTriedAtMs) }),
+      startedAtMs: moved(task.startedAtMs),
+      firstTriedAtMs: moved(task.firstTriedAtMs),
     }),
     notes: [],
-  }, context);
-}
+  };
+};
 
 /** The lease goes with its last sign of life, and that with the clock of its time. */
 function leaseEnd(before: Attempt, now: Attempt): number {

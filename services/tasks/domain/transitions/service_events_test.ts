@@ -174,14 +174,15 @@ Deno.test("followClock() gives the attempt the time that it had", () => {
       story.happens({ ...START, ...call });
       story.nowMs += 5_000;
       const before = story.task;
+      const begun = attemptOf(story);
       const steps = set(story, byMs);
       assertEquals(story.types({ kind: "follow_clock", steps }), []);
-      const attempt = attemptOf(story);
-      assertEquals(attempt, {
-        ...before.attempt,
+      assertEquals(attemptOf(story), {
+        ...begun,
         startedAtMs: NOON_MS + byMs,
-        expiresAtMs: (before.attempt?.expiresAtMs ?? 0) + byMs,
-        deadlineMs: (before.attempt?.deadlineMs ?? 0) + byMs,
+        expiresAtMs: begun.expiresAtMs + byMs,
+        deadlineMs: begun.deadlineMs + byMs,
+        seenAtMs: undefined,
       });
       const { startedAtMs, firstTriedAtMs, dateMs } = story.task;
       assertEquals(startedAtMs, NOON_MS + byMs);

@@ -5,7 +5,7 @@ import {
   START,
   TaskStory,
 } from "../testing/task_story.ts";
-import { CALL_SLACK_MS } from "./start.ts";
+import { CALL_SLACK_MS } from "./lease.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,5 +1,6 @@
 /**
- * What transitions are made of: a task with some fields set, and notes that become records of its history.
+ * What transitions are made of: handlers of events, which give a task with some
+ * fields set and notes that become records of its history.
  *
  * @module
  */
@@ -13,11 +14,28 @@ import type {
   Transition,
 } from "../task_event.ts";
 
+type Events = {
+  readonly [Kind in TaskEventKind]: Extract<
+    TaskEvent,
+    { readonly kind: Kind }
+  >;
+};
+
 /** The event of a kind. */
-export type EventOf<Kind extends TaskEventKind> = Extract<
-  TaskEvent,
-  { readonly kind: Kind }
->;
+export type EventOf<Kind extends TaskEventKind> = Events[Kind];
+
+/** Decides what the events of a kind do to a task. */
+export type Handler<Kind extends TaskEventKind> = (
+  task: Task,
+  event: EventOf<Kind>,
+  context: EventContext,
+) => Outcome;
+
+/** What an event does; undefined when that is nothing, and right so. */
+export type Outcome =
+  | Step
+  | Extract<Transition, { readonly kind: "refused" | "purge" }>
+  | undefined;
 
 /** A record of the history without what all records of a transition share. */
 export type Note = Omit<HistoryDraft, "atMs" | "status" | "run" | "actor">;
@@ -45,45 +63,19 @@ export interface Step {
   readonly spawnSlotsMs?: readonly number[] | undefined;
 }
 
-/** Nothing happens, and that is right. */
-export const UNCHANGED: Transition = { kind: "unchanged" };
-
 /** Returns a task with fields set. */
 export function patched(task: Task, patch: Patch): Task {
   return { ...task, ...patch };
 }
 
-/**
- * The outcome of an event that changes the task. All records tell the status
- * that the task has after the event: those in between are never kept.
- */
-export function changed(
-  before: Task,
-  step: Step,
-  context: EventContext,
-): Transition {
-  const { nowMs: atMs, actor } = context;
-  const next: Task = {
-    ...step.task,
-    version: before.version + 1,
-    updatedAtMs: atMs,
-  };
-  const { run = before.run } = step;
-  return {
-    kind: "changed",
-    next,
-    history: step.notes.map((note) => ({
-      atMs,
-      status: next.status,
-      run,
-      actor,
-      ...note,
-    })),
-    spawnSlotsMs: step.spawnSlotsMs ?? [],
-  };
+/** A step with notes before its own. */
+export function preceded(notes: readonly Note[], step: Step): Step {
+  return notes.length === 0
+    ? step
+    : { ...step, notes: [...notes, ...step.notes] };
 }
 
 /** The outcome of an event that does not fit the task's status. */
-export function wrongState(reason: string): Transition {
+export function wrongState(reason: string): Outcome {
   return { kind: "refused", code: "wrong_state", reason };
 }

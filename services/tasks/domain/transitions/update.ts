@@ -16,15 +16,14 @@
 import { nextOccurrence, runsLeft } from "../schedule.ts";
 import {
   definitionOf,
-  type HeldSlot,
   isFinal,
   type RepeatRule,
   type Task,
   type TaskDefinition,
   type TaskStatus,
 } from "../task.ts";
-import type { EventContext, Transition } from "../task_event.ts";
-import { endSchedule, preceded, settleDate } from "./due.ts";
+import type { EventContext } from "../task_event.ts";
+import { endSchedule, settleDate } from "./due.ts";
 import {
   dateOfSlot,
   finishedRuns,
@@ -35,16 +34,17 @@ import {
   repetitionOf,
   repetitionsAfterRun,
 } from "./repetition.ts";
+import { reopen } from "./owner_events.ts";
 import {
-  changed,
   type EventOf,
+  type Handler,
   type Note,
+  type Outcome,
   patched,
+  preceded,
   type Step,
-  UNCHANGED,
   wrongState,
 } from "./step.ts";
-import { reopen } from "./owner_events.ts";
 
 /**
  * What of a schedule has changed: nothing, which of its slots there are and what
@@ -63,16 +63,12 @@ function moveTo(
   },
   context: EventContext,
 ): Step {
-  const { run, firstTriedAtMs } = task;
-  const isAnchored = firstTriedAtMs === undefined &&
-    (run === 0 || change !== "none");
+  const isAnchored = task.firstTriedAtMs === undefined &&
+    (task.run === 0 || change !== "none");
   if (!isAnchored) {
-    const isPlain = task.repeat === undefined;
-    const moved = patched(fromNowOn(task, change, context), {
-      dateMs,
-      ...(isPlain ? { slotMs: dateMs } : {}),
-    });
-    return settled(moved, context);
+    const slotMs = task.repeat === undefined ? dateMs : task.slotMs;
+    const left = fromNowOn(task, change, context);
+    return settled(patched(left, { dateMs, slotMs }), context);
   }
   const repetition = repetitionOf(task, context.rules);
   const anchored = patched(task, { firstDateMs: dateMs });
@@ -80,10 +76,8 @@ function moveTo(
     ? dateMs
     : firstSlot(anchored, repetition);
   if (slotMs === undefined) return endSchedule(anchored, context);
-  return settled(
-    patched(anchored, { ...forSlot(task, slotMs), dateMs: slotMs }),
-    context,
-  );
+  const moved = { ...forSlot(task, slotMs), dateMs: slotMs };
+  return settled(patched(anchored, moved), context);
 }
 
 /** Puts a live task that is not running where its new schedule says. */
@@ -127,23 +121,21 @@ function fromNowOn(
     return patched(task, { held: undefined, scheduleSinceMs: undefined });
   }
   const { rule, schedule } = repetition;
-  if (held === undefined) {
-    return change === "timing"
-      ? patched(task, { scheduleSinceMs: nowMs })
-      : task;
-  }
+  const isMoved = change === "timing";
+  const scheduleSinceMs = isMoved ? nowMs : task.scheduleSinceMs;
+  if (held === undefined) return patched(task, { scheduleSinceMs });
   const slotMs = nextOccurrence(schedule, {
     ...gridOf(task),
-    afterMs: firstAfterMs(held, change, nowMs),
+    afterMs: isMoved ? Math.min(nowMs, held.slotMs - 1) : held.slotMs - 1,
     runs: repetitionsAfterRun(task, schedule) + 1,
   });
   if (slotMs === undefined) return patched(task, { held: undefined });
-  const since = change === "timing" && slotMs <= nowMs
-    ? { scheduleSinceMs: nowMs }
-    : {};
-  return slotMs === held.slotMs ? patched(task, since) : patched(task, {
-    held: { slotMs, dateMs: dateOfSlot(slotMs, rule, context) },
-    ...since,
+  return patched(task, {
+    held: slotMs === held.slotMs
+      ? held
+      : { slotMs, dateMs: dateOfSlot(slotMs, rule, context) },
+    // Slots ahead need no bound: those of before were never planned.
+    scheduleSinceMs: slotMs <= nowMs ? scheduleSinceMs : task.scheduleSinceMs,
   });
 }
 
@@ -157,23 +149,6 @@ export function firstSlot(
 ): number | undefined {
   const grid = gridOf(task);
   return nextOccurrence(schedule, { ...grid, afterMs: grid.anchorMs - 1 });
-}
-
-/** Behind which instant the first slot of a changed schedule is. */
-function firstAfterMs(
-  { slotMs }: HeldSlot,
-  change: ScheduleChange,
-  nowMs: number,
-): number {
-  return change === "timing" ? Math.min(nowMs, slotMs - 1) : slotMs - 1;
-}
-
-function sinceOf(
-  { scheduleSinceMs }: Task,
-  change: ScheduleChange,
-  nowMs: number,
-): number | undefined {
-  return change === "timing" ? nowMs : scheduleSinceMs;
 }
 
 function dateNext(
@@ -194,11 +169,10 @@ function dateNext(
     runs: finishedRuns(task),
   });
   if (slotMs === undefined) return endSchedule(task, context);
+  const sinceMs = change === "timing" ? nowMs : task.scheduleSinceMs;
   const planned = patched(task, {
     ...forSlot(task, slotMs),
-    ...(slotMs > nowMs
-      ? {}
-      : { scheduleSinceMs: sinceOf(task, change, nowMs) }),
+    scheduleSinceMs: slotMs > nowMs ? undefined : sinceMs,
   });
   if (slotMs === task.slotMs) return settledQuietly(planned, context);
   const dateMs = dateOfSlot(slotMs, rule, context);
@@ -230,28 +204,23 @@ const LABEL_FIELDS: readonly string[] = ["tags", "metadata"];
  * attempt under way is not touched. A task that has ended takes new labels
  * alone, unless a new date lets it live again as a new run.
  */
-export function update(
-  task: Task,
-  event: EventOf<"update">,
-  context: EventContext,
-): Transition {
+export const update: Handler<"update"> = (task, event, context) => {
   const { changes, definition } = event;
   const dateMs = event.dateMs === task.dateMs ? undefined : event.dateMs;
-  if (dateMs === undefined && changes.length === 0) return UNCHANGED;
+  if (dateMs === undefined && changes.length === 0) return undefined;
   const refusal = refusalOf(task, event, dateMs);
   if (refusal !== undefined) return wrongState(`Cannot update: ${refusal}`);
   const defined = patched(task, definitionOf(definition));
   const notes: readonly Note[] = changes.length === 0
     ? []
     : [{ type: "updated", changes }];
-  if (isFinal(task.status) && dateMs !== undefined) {
-    return updateEnded(task, { defined, notes, dateMs }, context);
+  if (!isFinal(task.status)) {
+    return preceded(notes, dated(task, { defined, dateMs }, context));
   }
-  const step = isFinal(task.status)
-    ? { task: defined, notes: [] }
-    : dated(task, { defined, dateMs }, context);
-  return changed(task, preceded(notes, step), context);
-}
+  return dateMs === undefined
+    ? { task: defined, notes }
+    : updateEnded(defined, { notes, dateMs }, context);
+};
 
 function refusalOf(
   task: Task,
@@ -271,29 +240,28 @@ function refusalOf(
 
 function updateEnded(
   task: Task,
-  { defined, notes, dateMs }: {
-    readonly defined: Task;
+  { notes, dateMs }: {
     readonly notes: readonly Note[];
     readonly dateMs: number;
   },
   context: EventContext,
-): Transition {
-  const schedule = repetitionOf(defined, context.rules)?.schedule;
+): Outcome {
+  const schedule = repetitionOf(task, context.rules)?.schedule;
   if (
-    schedule !== undefined && isSpawning(defined) &&
-    runsLeft(schedule, { runs: finishedRuns(defined) }) <= 0
+    schedule !== undefined && isSpawning(task) &&
+    runsLeft(schedule, { runs: finishedRuns(task) }) <= 0
   ) {
     return wrongState(
       "Cannot update: the task's schedule has made all tasks that its limit allows",
     );
   }
-  const reopened = reopen(defined, { dateMs, nowMs: context.nowMs });
+  const reopened = reopen(task, { dateMs, nowMs: context.nowMs });
   const settled = settleDate(reopened.task, context);
-  return changed(task, {
+  return {
     ...reopened,
     task: settled.task,
     notes: [...notes, ...reopened.notes, ...settled.notes],
-  }, context);
+  };
 }
 
 function dated(

@@ -8,7 +8,7 @@
 import { type CatchUp, catchUp } from "../catch_up.ts";
 import { countOccurrences, nextOccurrence } from "../schedule.ts";
 import { type Attempt, isFinal, type Task } from "../task.ts";
-import type { EventContext, Transition } from "../task_event.ts";
+import type { EventContext } from "../task_event.ts";
 import {
   dateOfSlot,
   finishedRuns,
@@ -21,15 +21,15 @@ import {
   settledThrough,
 } from "./repetition.ts";
 import { end, missedNotes, settleDate } from "./due.ts";
+import { hasAttempt, type RunningTask } from "./lease.ts";
+import { failAttempt, loseAttempt } from "./run_end.ts";
 import {
-  changed,
-  type EventOf,
+  type Handler,
   type Note,
   patched,
+  preceded,
   type Step,
-  UNCHANGED,
 } from "./step.ts";
-import { failAttempt, loseAttempt } from "./failure.ts";
 import { requeueUnheld } from "./service_events.ts";
 
 /** Most tasks that one transition makes; the others follow at once. */
@@ -144,18 +144,16 @@ function spawn(
       : finishedRuns(task) + slots.length - 1,
     missed: task.missed + missed + withoutRoom,
   });
+  const message = "the plan has no room for more active tasks";
+  const spawned: Note = { type: "spawned", amount: slots.length };
   const notes = [
     ...missedNotes(missed),
-    ...spawnedNotes(slots),
-    ...withoutRoomNotes(withoutRoom),
+    ...(slots.length === 0 ? [] : [spawned]),
+    ...missedNotes(withoutRoom, message),
   ];
   if (nextMs === undefined) {
     const ended = end(counted, { status: "complete" }, context);
-    return {
-      task: ended.task,
-      notes: [...notes, ...ended.notes],
-      spawnSlotsMs: slots,
-    };
+    return { ...preceded(notes, ended), spawnSlotsMs: slots };
   }
   const nextDateMs = dateOfSlot(nextMs, repetition.rule, context);
   return {
@@ -170,15 +168,6 @@ function spawn(
   };
 }
 
-function spawnedNotes(slots: readonly number[]): readonly Note[] {
-  return slots.length === 0 ? [] : [{ type: "spawned", amount: slots.length }];
-}
-
-function withoutRoomNotes(missed: number): readonly Note[] {
-  const message = "the plan has no room for more active tasks";
-  return missedNotes(missed).map((note) => ({ ...note, message }));
-}
-
 /** The code of the failure of an attempt that took too long. */
 const TIMED_OUT = "timed_out";
 
@@ -187,40 +176,27 @@ const TIMED_OUT = "timed_out";
  * store. Each instant at which `placementOf` has a task looked at is answered
  * with a change, so that the clock never looks twice.
  */
-export function wake(
-  task: Task,
-  _event: EventOf<"wake">,
-  context: EventContext,
-): Transition {
+export const wake: Handler<"wake"> = (task, _event, context) => {
   const { nowMs } = context;
-  if (isFinal(task.status)) {
-    return nowMs >= (task.purgeAtMs ?? Infinity)
-      ? { kind: "purge" }
-      : UNCHANGED;
+  const { status, purgeAtMs = Infinity, expiresAtMs = Infinity } = task;
+  if (isFinal(status)) {
+    return nowMs >= purgeAtMs ? { kind: "purge" } : undefined;
   }
-  const step = stepOf(task, context);
-  return step === undefined ? UNCHANGED : changed(task, step, context);
-}
-
-function stepOf(task: Task, context: EventContext): Step | undefined {
-  if (task.status === "paused") return undefined;
-  if (task.status === "running") return wakeRunning(task, context);
-  if (context.nowMs >= (task.expiresAtMs ?? Infinity)) {
-    return expire(task, context);
-  }
-  return task.status === "blocked" ? undefined : wakeDated(task, context);
-}
+  if (status === "paused") return undefined;
+  if (status === "running") return wakeRunning(task, context);
+  if (nowMs >= expiresAtMs) return expire(task, context);
+  return status === "blocked" ? undefined : wakeDated(task, context);
+};
 
 function wakeRunning(task: Task, context: EventContext): Step | undefined {
-  const { attempt } = task;
-  if (attempt === undefined) {
+  if (!hasAttempt(task)) {
     return requeueUnheld(task, "it was running without a lease");
   }
-  const { expiresAtMs, deadlineMs } = attempt;
+  const { expiresAtMs, deadlineMs } = task.attempt;
   if (context.nowMs < Math.min(expiresAtMs, deadlineMs)) return undefined;
-  return deadlineMs <= expiresAtMs && !isSilent(attempt)
-    ? timeOut(task, attempt, context)
-    : loseAttempt(task, { attempt, reason: "the lease has ended" }, context);
+  return deadlineMs <= expiresAtMs && !isSilent(task.attempt)
+    ? timeOut(task, context)
+    : loseAttempt(task, "the lease has ended", context);
 }
 
 /**
@@ -233,10 +209,9 @@ function isSilent(attempt: Attempt): boolean {
     startedAtMs + leaseMs <= deadlineMs;
 }
 
-function timeOut(task: Task, attempt: Attempt, context: EventContext): Step {
-  const limitMs = attempt.deadlineMs - attempt.startedAtMs;
+function timeOut(task: RunningTask, context: EventContext): Step {
+  const limitMs = task.attempt.deadlineMs - task.attempt.startedAtMs;
   return failAttempt(task, {
-    attempt,
     type: "timed_out",
     failure: { code: TIMED_OUT },
     message: `the attempt took longer than ${limitMs} ms`,
