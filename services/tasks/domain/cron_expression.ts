@@ -9,81 +9,52 @@ import { quote } from "../../shared/quote.ts";
 import { CronDays } from "./cron_days.ts";
 import { DAY_MS } from "./duration.ts";
 
-/** The values of a day's time that an expression matches. */
-export interface CronTimes {
+/** The times of a day that an expression matches, in their order. */
+class CronTimes {
   /** Matching hours, rising. */
   readonly hours: readonly number[];
   /** Matching minutes, rising. */
   readonly minutes: readonly number[];
   /** Matching seconds, rising. */
   readonly seconds: readonly number[];
-}
+  /** How many there are. */
+  readonly count: number;
 
-/** The seconds of a day. */
-export const DAY_SECONDS = 86_400;
-
-/** The first matching second of a day from `second` on, if there is one. */
-function firstTime(
-  times: CronTimes,
-  second: number,
-): number | undefined {
-  return nearest(times, second, {
-    beyond: (values, bound) => values.find((value) => value > bound),
-    end: (values) => values[0],
-  });
-}
-
-/** The last matching second of a day up to `second`, if there is one. */
-export function lastTime(
-  times: CronTimes,
-  second: number,
-): number | undefined {
-  return nearest(times, second, {
-    beyond: (values, bound) => values.findLast((value) => value < bound),
-    end: (values) => values.at(-1),
-  });
-}
-
-type Values = readonly number[];
-
-/** Which way is looked. */
-interface Direction {
-  /** The value next to a bound, which is not that one. */
-  readonly beyond: (values: Values, bound: number) => number | undefined;
-  /** The value that comes first. */
-  readonly end: (values: Values) => number | undefined;
-}
-
-function nearest(
-  { hours, minutes, seconds }: CronTimes,
-  second: number,
-  direction: Direction,
-): number | undefined {
-  if (second < 0 || second >= DAY_SECONDS) return undefined;
-  const bounds = [
-    Math.floor(second / 3_600),
-    Math.floor(second / 60) % 60,
-    second % 60,
-  ];
-  return combined([hours, minutes, seconds], bounds, direction)
-    ?.reduce((sum, value) => sum * 60 + value, 0);
-}
-
-/** The combination of values next to the bounds, those themselves if they match. */
-function combined(
-  [values, ...others]: readonly Values[],
-  [bound = 0, ...bounds]: readonly number[],
-  direction: Direction,
-): readonly number[] | undefined {
-  if (values === undefined) return [];
-  if (values.includes(bound)) {
-    const rest = combined(others, bounds, direction);
-    if (rest !== undefined) return [bound, ...rest];
+  constructor(pattern: Pick<CronPattern, "hour" | "minute" | "second">) {
+    this.hours = ones(pattern.hour);
+    this.minutes = ones(pattern.minute);
+    this.seconds = ones(pattern.second);
+    this.count = this.hours.length * this.minutes.length * this.seconds.length;
   }
-  const next = direction.beyond(values, bound);
-  return next === undefined
-    ? undefined
-    : [next, ...others.map((other) => direction.end(other) ?? 0)];
+
+  /** How many are before `ms` milliseconds after the day's beginning. */
+  before(ms: number): number {
+    const second = Math.ceil(ms / 1_000);
+    const parts: readonly (readonly [readonly number[], number])[] = [
+      [this.hours, Math.floor(second / 3_600)],
+      [this.minutes, Math.floor(second / 60) % 60],
+      [this.seconds, second % 60],
+    ];
+    let count = 0;
+    let each = this.count;
+    for (const [values, value] of parts) {
+      each /= values.length;
+      count += each * values.filter((other) => other < value).length;
+      if (!values.includes(value)) break;
+    }
+    return count;
+  }
+
+  /** The time behind so many others, in milliseconds; undefined when there is none. */
+  at(index: number): number | undefined {
+    const { hours, minutes, seconds } = this;
+    const minute = Math.floor(index / seconds.length);
+    const hour = hours[Math.floor(minute / minutes.length)];
+    if (hour === undefined) return undefined;
+    const inHour = (minutes[minute % minutes.length] ?? 0) * 60 +
+      (seconds[index % seconds.length] ?? 0);
+    return (hour * 3_600 + inHour) * 1_000;
+  }
 }
 
 /** The outcome of reading a cron expression. */
@@ -158,11 +129,7 @@ export class CronExpression {
     this.text = text;
     const pattern = new CronPattern(text, undefined, ENGINE_OPTIONS);
     this.isFixedTime = pattern.isFixedTime;
-    this.times = {
-      hours: ones(pattern.hour),
-      minutes: ones(pattern.minute),
-      seconds: ones(pattern.second),
-    };
+    this.times = new CronTimes(pattern);
     this.days = new CronDays(pattern);
   }
 
@@ -172,24 +139,54 @@ export class CronExpression {
    */
   nextWall(wallMs: number): number | undefined {
     const day = Math.floor(wallMs / DAY_MS);
-    const second = Math.floor((wallMs - day * DAY_MS) / 1_000);
     const time = this.days.has(day)
-      ? firstTime(this.times, second + 1)
+      ? this.times.at(this.times.before(wallMs - day * DAY_MS + 1))
       : undefined;
-    if (time !== undefined && day < END_DAY) {
-      return day * DAY_MS + time * 1_000;
-    }
+    if (time !== undefined && day < END_DAY) return day * DAY_MS + time;
     const nextDay = this.days.first({ fromDay: day + 1, toDay: END_DAY });
-    const first = firstTime(this.times, 0);
-    return nextDay === undefined || first === undefined
-      ? undefined
-      : nextDay * DAY_MS + first * 1_000;
+    return wallOf(nextDay, this.times.at(0));
   }
 
   /** The first matching wall time at or after `wallMs`, as {@linkcode nextWall}. */
   wallFrom(wallMs: number): number | undefined {
     return this.nextWall(wallMs - 1);
   }
+
+  /** The last matching wall time up to `wallMs`, not before a day. */
+  lastWall(wallMs: number, fromDay: number): number | undefined {
+    const day = Math.floor(wallMs / DAY_MS);
+    const time = this.days.has(day)
+      ? this.times.at(this.times.before(wallMs - day * DAY_MS + 1) - 1)
+      : undefined;
+    if (time !== undefined) return day * DAY_MS + time;
+    const lastDay = this.days.last({ fromDay, toDay: day });
+    return wallOf(lastDay, this.times.at(this.times.count - 1));
+  }
+
+  /** How many wall times match from `fromMs` to before `toMs`. */
+  countWalls(fromMs: number, toMs: number): number {
+    if (fromMs >= toMs) return 0;
+    const { days, times } = this;
+    const fromDay = Math.floor(fromMs / DAY_MS);
+    const lastDay = Math.floor((toMs - 1) / DAY_MS);
+    const before = days.has(fromDay)
+      ? times.before(fromMs - fromDay * DAY_MS)
+      : 0;
+    const behind = days.has(lastDay)
+      ? times.count - times.before(toMs - lastDay * DAY_MS)
+      : 0;
+    return days.count({ fromDay, toDay: lastDay + 1 }) * times.count - before -
+      behind;
+  }
+}
+
+function wallOf(
+  day: number | undefined,
+  time: number | undefined,
+): number | undefined {
+  return day === undefined || time === undefined
+    ? undefined
+    : day * DAY_MS + time;
 }
 
 /**

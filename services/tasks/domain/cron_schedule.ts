@@ -11,12 +11,7 @@
  * @module
  */
 
-import {
-  type CronExpression,
-  type CronTimes,
-  DAY_SECONDS,
-  lastTime,
-} from "./cron_expression.ts";
+import type { CronExpression } from "./cron_expression.ts";
 import {
   lastOffsetChange,
   nextOffsetChange,
@@ -174,7 +169,7 @@ function countSpan(
     const oldWallMs = changeMs + offsetMs;
     offsetMs = offsetMsAt(changeMs, timezone);
     const newWallMs = changeMs + offsetMs;
-    count += countWalls(cron, fromWallMs, oldWallMs);
+    count += cron.countWalls(fromWallMs, oldWallMs);
     if (cron.isFixedTime && firesAtGapEndOnly(cron, oldWallMs, newWallMs)) {
       count++;
     }
@@ -182,7 +177,7 @@ function countSpan(
     fromWallMs = cron.isFixedTime ? Math.max(oldWallMs, newWallMs) : newWallMs;
     atMs = changeMs;
   }
-  return count + countWalls(cron, fromWallMs, span.throughMs + offsetMs + 1);
+  return count + cron.countWalls(fromWallMs, span.throughMs + offsetMs + 1);
 }
 
 /** The first wall time after an instant that can fire for the first time. */
@@ -207,44 +202,8 @@ function firesAtGapEndOnly(
   startWallMs: number,
   endWallMs: number,
 ): boolean {
-  return countWalls(cron, startWallMs, endWallMs) > 0 &&
-    countWalls(cron, endWallMs, endWallMs + 1) === 0;
-}
-
-/** How many wall times match from `fromMs` to before `toMs`. */
-function countWalls(
-  { days, times }: CronExpression,
-  fromMs: number,
-  toMs: number,
-): number {
-  if (fromMs >= toMs) return 0;
-  const fromDay = Math.floor(fromMs / DAY_MS);
-  const lastDay = Math.floor((toMs - 1) / DAY_MS);
-  const ofDay = timesBefore(times, DAY_MS);
-  const before = days.has(fromDay)
-    ? timesBefore(times, fromMs - fromDay * DAY_MS)
-    : 0;
-  const behind = days.has(lastDay)
-    ? ofDay - timesBefore(times, toMs - lastDay * DAY_MS)
-    : 0;
-  return days.count({ fromDay, toDay: lastDay + 1 }) * ofDay - before - behind;
-}
-
-/** Matching times of a day before `ms` milliseconds after its beginning. */
-function timesBefore(times: CronTimes, ms: number): number {
-  const { hours, minutes, seconds } = times;
-  const all = Math.ceil(ms / 1_000);
-  const hour = Math.floor(all / 3_600);
-  const minute = Math.floor(all / 60) % 60;
-  const wholeHours = below(hours, hour) * minutes.length * seconds.length;
-  if (!hours.includes(hour)) return wholeHours;
-  const wholeMinutes = wholeHours + below(minutes, minute) * seconds.length;
-  if (!minutes.includes(minute)) return wholeMinutes;
-  return wholeMinutes + below(seconds, all % 60);
-}
-
-function below(values: readonly number[], bound: number): number {
-  return values.filter((value) => value < bound).length;
+  return cron.countWalls(startWallMs, endWallMs) > 0 &&
+    cron.countWalls(endWallMs, endWallMs + 1) === 0;
 }
 
 /** Wall time and elapsed time differ by less, also when clocks are set. */
@@ -264,7 +223,7 @@ export function lastCron(
   while (endMs > afterMs) {
     const offsetMs = offsetMsAt(endMs, timezone);
     const changeMs = lastOffsetChange(endMs, timezone) ?? -Infinity;
-    const wallMs = lastWall(cron, endMs + offsetMs, fromDay);
+    const wallMs = cron.lastWall(endMs + offsetMs, fromDay);
     if (wallMs === undefined) return undefined;
     const newWallMs = changeMs + offsetMs;
     const oldWallMs = changeMs === -Infinity
@@ -276,7 +235,7 @@ export function lastCron(
       : newWallMs;
     let atMs: number | undefined;
     if (wallMs >= firstWallMs) atMs = wallMs - offsetMs;
-    else if (cron.isFixedTime && countWalls(cron, oldWallMs, newWallMs) > 0) {
+    else if (cron.isFixedTime && cron.countWalls(oldWallMs, newWallMs) > 0) {
       atMs = changeMs;
     }
     if (atMs !== undefined) return atMs > afterMs ? atMs : undefined;
@@ -284,23 +243,4 @@ export function lastCron(
     endMs = Math.min(changeMs - 1, wallMs - offsetMs + MARGIN_MS);
   }
   return undefined;
-}
-
-/** The last matching wall time up to `wallMs`, not before a day. */
-function lastWall(
-  { days, times }: CronExpression,
-  wallMs: number,
-  fromDay: number,
-): number | undefined {
-  const day = Math.floor(wallMs / DAY_MS);
-  if (days.has(day)) {
-    const second = Math.floor((wallMs - day * DAY_MS) / 1_000);
-    const time = lastTime(times, second);
-    if (time !== undefined) return day * DAY_MS + time * 1_000;
-  }
-  const lastDay = days.last({ fromDay, toDay: day });
-  const time = lastTime(times, DAY_SECONDS - 1);
-  return lastDay === undefined || time === undefined
-    ? undefined
-    : lastDay * DAY_MS + time * 1_000;
 }

@@ -6,11 +6,7 @@
  */
 
 import { countCron, cronAfter, lastCron, type Span } from "./cron_schedule.ts";
-import {
-  type CronExpression,
-  type CronTimes,
-  parseCron,
-} from "./cron_expression.ts";
+import { type CronExpression, parseCron } from "./cron_expression.ts";
 import {
   DAY_MS,
   type Duration,
@@ -236,7 +232,7 @@ const SHORTEST_MONTH_DAYS = 28;
 export function shortestSpacingMs(timing: Timing): number {
   return timing.kind === "interval"
     ? intervalSpacingMs(timing.every)
-    : cronSpacing(timing.cron.times) * 1_000;
+    : cronSpacing(timing.cron) * 1_000;
 }
 
 function intervalSpacingMs(every: Duration): number {
@@ -244,7 +240,7 @@ function intervalSpacingMs(every: Duration): number {
 }
 
 /** In seconds. */
-function cronSpacing(times: CronTimes): number {
+function cronSpacing({ times }: CronExpression): number {
   const hours = smallestStep(times.hours, 24);
   const minutes = smallestStep(times.minutes, hours * 60);
   return smallestStep(times.seconds, minutes * 60);
