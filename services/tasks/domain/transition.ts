@@ -13,47 +13,21 @@ import type {
   TaskEventKind,
   Transition,
 } from "./task_event.ts";
-import { accept, heartbeat, log, release, start } from "./transitions/lease.ts";
-import {
-  cancel,
-  pause,
-  resume,
-  retry,
-  run,
-} from "./transitions/owner_events.ts";
-import { complete, fail, lose } from "./transitions/run_end.ts";
-import {
-  callback,
-  dependencyFailed,
-  followClock,
-  repair,
-  unblock,
-} from "./transitions/service_events.ts";
-import type { EventOf, Handler, Outcome, Step } from "./transitions/step.ts";
+import { LEASE_EVENTS } from "./transitions/lease.ts";
+import { OWNER_EVENTS } from "./transitions/owner_events.ts";
+import { END_EVENTS } from "./transitions/run_end.ts";
+import { SERVICE_EVENTS } from "./transitions/service_events.ts";
+import type { EventOf, Handlers, Outcome, Step } from "./transitions/step.ts";
 import { update } from "./transitions/update.ts";
 import { wake } from "./transitions/wake.ts";
 
-const HANDLERS: { readonly [Kind in TaskEventKind]: Handler<Kind> } = {
+const HANDLERS: Handlers = {
   wake,
-  start,
-  accept,
-  heartbeat,
-  log,
-  complete,
-  fail,
-  release,
-  lose,
-  follow_clock: followClock,
-  unblock,
-  dependency_failed: dependencyFailed,
-  cancel,
-  pause,
-  resume,
-  retry,
-  run,
   update,
-  callback,
-  repair,
+  ...LEASE_EVENTS,
+  ...END_EVENTS,
+  ...OWNER_EVENTS,
+  ...SERVICE_EVENTS,
 };
 
 /**

@@ -17,6 +17,7 @@ import {
 import {
   type EventOf,
   type Handler,
+  type Handlers,
   type Note,
   type Outcome,
   patched,
@@ -36,7 +37,7 @@ const ID_PREFIX_LENGTH = "tsk_".length;
  * Gives the task to a worker: when it is due, and never before its date, even if
  * it was due already and the clock was set back.
  */
-export const start: Handler<"start"> = (task, event, context) => {
+const start: Handler<"start"> = (task, event, context) => {
   const { nowMs } = context;
   const refusal = startRefusal(task, nowMs);
   if (refusal !== undefined) return wrongState(`Cannot start: ${refusal}`);
@@ -268,7 +269,7 @@ function isLater(afterMs: number, lastMs: number): boolean {
  * the attempt may take. The record tells the lease's end, which may be earlier
  * than the worker asked for.
  */
-export const accept = withLease<"accept">(
+const accept = withLease<"accept">(
   { action: "accept" },
   (task, { leaseMs, http }, { nowMs }) => {
     const { bootId: _bootId, ...kept } = task.attempt;
@@ -292,7 +293,7 @@ export const accept = withLease<"accept">(
  * open, that holds the lease, and only progress counts. Of progress the task has
  * what was said last, and the history some; see {@linkcode progressNews}.
  */
-export const heartbeat = withLease<"heartbeat">(
+const heartbeat = withLease<"heartbeat">(
   { action: "extend" },
   (task, event, { nowMs }) => {
     const { attempt } = task;
@@ -320,7 +321,7 @@ export const heartbeat = withLease<"heartbeat">(
 );
 
 /** Keeps what the worker has to say. */
-export const log = withLease<"log">({ action: "log" }, (task, { lines }) => {
+const log = withLease<"log">({ action: "log" }, (task, { lines }) => {
   if (lines.length === 0) return undefined;
   const message = lines.join("\n");
   return { task, notes: [attemptNote(task.attempt, { type: "log", message })] };
@@ -330,7 +331,7 @@ export const log = withLease<"log">({ action: "log" }, (task, { lines }) => {
  * Takes the task back as if it had not been tried: it waits at once, or is
  * scheduled after the delay that was asked for.
  */
-export const release = withLease<"release">(
+const release = withLease<"release">(
   { action: "release", outcome: "released" },
   (task, { delayMs = 0, reason: message }, { nowMs }) => {
     const { attempt, firstTriedAtMs } = task;
@@ -353,3 +354,8 @@ export const release = withLease<"release">(
     };
   },
 );
+
+/** What happens from the beginning of an attempt on until it ends. */
+export const LEASE_EVENTS: Handlers<
+  "start" | "accept" | "heartbeat" | "log" | "release"
+> = { start, accept, heartbeat, log, release };

@@ -10,6 +10,7 @@ import { endingOf, settleDate } from "./due.ts";
 import { attemptNote, settledAs } from "./lease.ts";
 import {
   type Handler,
+  type Handlers,
   type Note,
   type Outcome,
   type Patch,
@@ -33,7 +34,7 @@ import {
  * Cancels a live task at once, also in mid-attempt: that is settled as canceled,
  * so its worker is told at its next sign of life and its outcome is refused.
  */
-export const cancel: Handler<"cancel"> = (task, event, context) => {
+const cancel: Handler<"cancel"> = (task, event, context) => {
   const { status, attempt } = task;
   if (status === "canceled") return undefined;
   if (isFinal(status)) {
@@ -53,7 +54,7 @@ export const cancel: Handler<"cancel"> = (task, event, context) => {
  * Keeps a task from being started; also its expiry waits. One that is running
  * can't be paused, for nothing would hold its attempt.
  */
-export const pause: Handler<"pause"> = (task) => {
+const pause: Handler<"pause"> = (task) => {
   const { status } = task;
   if (status === "paused") return undefined;
   if (status === "running") {
@@ -79,7 +80,7 @@ export const pause: Handler<"pause"> = (task) => {
  * due; for slots that passed meanwhile the catch-up rule decides, as after
  * downtime.
  */
-export const resume: Handler<"resume"> = (task, _event, context) => {
+const resume: Handler<"resume"> = (task, _event, context) => {
   const { status, pausedFrom = "scheduled" } = task;
   if (status !== "paused") {
     return isFinal(status)
@@ -100,7 +101,7 @@ export const resume: Handler<"resume"> = (task, _event, context) => {
  * for that knows of its dependencies and of its expiry; neither holds it back. A
  * schedule that makes tasks goes on with its next slot.
  */
-export const retry: Handler<"retry"> = (task, _event, context) => {
+const retry: Handler<"retry"> = (task, _event, context) => {
   const { status } = task;
   const { nowMs } = context;
   if (status === "retry") {
@@ -128,7 +129,7 @@ export const retry: Handler<"retry"> = (task, _event, context) => {
  * the schedule goes on with it whatever comes of the run. A schedule that makes
  * tasks makes one more.
  */
-export const run: Handler<"run"> = (task, _event, context) => {
+const run: Handler<"run"> = (task, _event, context) => {
   const { status, isDue } = task;
   const { nowMs } = context;
   const refusal = runRefusal(task);
@@ -227,3 +228,8 @@ function lifted(expiresAtMs: number): FieldChange {
   const from = new Date(expiresAtMs).toISOString();
   return { field: "expires", from, to: null };
 }
+
+/** What callers let happen to a task, beside changes. */
+export const OWNER_EVENTS: Handlers<
+  "cancel" | "pause" | "resume" | "retry" | "run"
+> = { cancel, pause, resume, retry, run };

@@ -28,7 +28,13 @@ import {
   repetitionsAfterRun,
   slotAfterRun,
 } from "./repetition.ts";
-import { type Note, patched, preceded, type Step } from "./step.ts";
+import {
+  type Handlers,
+  type Note,
+  patched,
+  preceded,
+  type Step,
+} from "./step.ts";
 
 /** Most bytes of a result that a record holds. */
 export const MAX_PREVIEW_BYTES = 1_024;
@@ -44,7 +50,7 @@ export function previewOf(text: string): string {
 }
 
 /** Ends the run well; a repeating task goes on to its next one. */
-export const complete = withLease<"complete">(
+const complete = withLease<"complete">(
   { action: "complete", outcome: "completed" },
   (task, { resultJson, isResultTruncated, http }, context) => {
     const { attempt } = task;
@@ -151,7 +157,7 @@ interface FailedAttempt {
 }
 
 /** Ends the attempt badly. */
-export const fail = withLease<"fail">(
+const fail = withLease<"fail">(
   { action: "fail", outcome: "failed" },
   (task, event, context) =>
     failAttempt(task, { ...event, type: "failed" }, context),
@@ -240,7 +246,7 @@ function endRun(task: Task, context: EventContext): Step {
 const WORKER_LOST = "worker_lost";
 
 /** Ends an attempt that no worker will finish. */
-export const lose = withLease<"lose">(
+const lose = withLease<"lose">(
   { action: "lose", outcome: "lost" },
   (task, { reason }, context) => loseAttempt(task, reason, context),
 );
@@ -291,3 +297,8 @@ function ordinal(count: number): string {
   const suffix = isTeen ? undefined : ["th", "st", "nd", "rd"][count % 10];
   return `${count}${suffix ?? "th"}`;
 }
+
+/** What ends an attempt. */
+export const END_EVENTS: Handlers<
+  "complete" | "fail" | "lose"
+> = { complete, fail, lose };

@@ -10,6 +10,7 @@ import type { EventContext } from "../task_event.ts";
 import { endingOf, settleDate } from "./due.ts";
 import {
   type Handler,
+  type Handlers,
   type Note,
   patched,
   preceded,
@@ -71,7 +72,7 @@ export function judgeDependencies(
 const DEPENDENCY_FAILED = "dependency_failed";
 
 /** Lets a blocked task go on. */
-export const unblock: Handler<"unblock"> = (task, _event, context) =>
+const unblock: Handler<"unblock"> = (task, _event, context) =>
   unblocked(task, { type: "unblocked" }, context);
 
 /**
@@ -80,7 +81,7 @@ export const unblock: Handler<"unblock"> = (task, _event, context) =>
  * all the same is unblocked here and now, so this must come after its other
  * dependencies are settled.
  */
-export const dependencyFailed: Handler<"dependency_failed"> = (
+const dependencyFailed: Handler<"dependency_failed"> = (
   task,
   { dependency },
   context,
@@ -128,7 +129,7 @@ export function isBlocked(
 }
 
 /** Puts a task right, if it still is as the reconciler found it. */
-export const repair: Handler<"repair"> = (task, event, context) =>
+const repair: Handler<"repair"> = (task, event, context) =>
   event.patch.kind === "requeue"
     ? requeueUnheld(task, event.reason)
     : unblocked(task, { type: "repaired", message: event.reason }, context);
@@ -143,7 +144,7 @@ export function requeueUnheld(task: Task, reason: string): Step | undefined {
 }
 
 /** Keeps in the history that the call was made or given up. */
-export const callback: Handler<"callback"> = (
+const callback: Handler<"callback"> = (
   task,
   { isSent, message, http },
 ) => {
@@ -159,7 +160,7 @@ export const callback: Handler<"callback"> = (
  * After this the attempt's times are of the clock as it is now, so the same
  * steps must not be applied to it again.
  */
-export const followClock: Handler<"follow_clock"> = (
+const followClock: Handler<"follow_clock"> = (
   task,
   { steps },
   { nowMs },
@@ -201,3 +202,14 @@ function leaseEnd(before: Attempt, now: Attempt): number {
     : movedMs;
   return Math.min(endMs, deadlineMs);
 }
+
+/** What the service lets happen to a task, beside its dates. */
+export const SERVICE_EVENTS: Handlers<
+  "unblock" | "dependency_failed" | "repair" | "callback" | "follow_clock"
+> = {
+  unblock,
+  dependency_failed: dependencyFailed,
+  repair,
+  callback,
+  follow_clock: followClock,
+};

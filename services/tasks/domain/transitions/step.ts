@@ -31,6 +31,11 @@ export type Handler<Kind extends TaskEventKind> = (
   context: EventContext,
 ) => Outcome;
 
+/** The handlers of some kinds of events, by kind. */
+export type Handlers<Kind extends TaskEventKind = TaskEventKind> = {
+  readonly [Each in Kind]: Handler<Each>;
+};
+
 /** What an event does; undefined when that is nothing, and right so. */
 export type Outcome =
   | Step

@@ -37,7 +37,6 @@ import {
 import { reopen } from "./owner_events.ts";
 import {
   type EventOf,
-  type Handler,
   type Note,
   type Outcome,
   patched,
@@ -204,7 +203,11 @@ const LABEL_FIELDS: readonly string[] = ["tags", "metadata"];
  * attempt under way is not touched. A task that has ended takes new labels
  * alone, unless a new date lets it live again as a new run.
  */
-export const update: Handler<"update"> = (task, event, context) => {
+export function update(
+  task: Task,
+  event: EventOf<"update">,
+  context: EventContext,
+): Outcome {
   const { changes, definition } = event;
   const dateMs = event.dateMs === task.dateMs ? undefined : event.dateMs;
   if (dateMs === undefined && changes.length === 0) return undefined;
@@ -220,7 +223,7 @@ export const update: Handler<"update"> = (task, event, context) => {
   return dateMs === undefined
     ? { task: defined, notes }
     : updateEnded(defined, { notes, dateMs }, context);
-};
+}
 
 function refusalOf(
   task: Task,

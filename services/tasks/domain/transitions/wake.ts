@@ -24,8 +24,9 @@ import { end, missedNotes, settleDate } from "./due.ts";
 import { hasAttempt, type RunningTask } from "./lease.ts";
 import { failAttempt, loseAttempt } from "./run_end.ts";
 import {
-  type Handler,
+  type EventOf,
   type Note,
+  type Outcome,
   patched,
   preceded,
   type Step,
@@ -176,7 +177,11 @@ const TIMED_OUT = "timed_out";
  * store. Each instant at which `placementOf` has a task looked at is answered
  * with a change, so that the clock never looks twice.
  */
-export const wake: Handler<"wake"> = (task, _event, context) => {
+export function wake(
+  task: Task,
+  _event: EventOf<"wake">,
+  context: EventContext,
+): Outcome {
   const { nowMs } = context;
   const { status, purgeAtMs = Infinity, expiresAtMs = Infinity } = task;
   if (isFinal(status)) {
@@ -186,7 +191,7 @@ export const wake: Handler<"wake"> = (task, _event, context) => {
   if (status === "running") return wakeRunning(task, context);
   if (nowMs >= expiresAtMs) return expire(task, context);
   return status === "blocked" ? undefined : wakeDated(task, context);
-};
+}
 
 function wakeRunning(task: Task, context: EventContext): Step | undefined {
   if (!hasAttempt(task)) {
