@@ -146,8 +146,6 @@ export interface ScanQuery {
   readonly afterId?: string | undefined;
   /** Whose rows; those of all owners when absent. */
   readonly owner?: string | undefined;
-  /** Of which of the owner's namespaces; of all when absent. */
-  readonly namespace?: string | undefined;
 }
 
 /** A page of rows in the order of their last change. */
@@ -249,13 +247,8 @@ export interface RelayerStore {
     owner: string,
     ids: readonly string[],
   ): Promise<readonly (MemoryRow | undefined)[]>;
-  /** All rows of an owner's namespace, or of all owners, in pages by id. */
+  /** All rows of an owner, or of all owners, in pages by id. */
   scanMemories(query: ScanQuery): Promise<readonly MemoryRow[]>;
-  /** Which of these blobs an owner's index has. */
-  indexedBlobs(
-    owner: string,
-    blobIds: readonly string[],
-  ): Promise<ReadonlySet<string>>;
   /** Which of these blobs are known to be beyond restoring. */
   badBlobs(
     owner: string,

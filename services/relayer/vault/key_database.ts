@@ -7,10 +7,15 @@
  * @module
  */
 
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { migrate, type Migration } from "../../shared/sqlite/migrations.ts";
 import { FileErrors, openDatabase } from "../store/sqlite/database_file.ts";
 import { Batcher } from "../store/sqlite/batcher.ts";
+import {
+  prepareAll,
+  RowColumns,
+  type Statements,
+} from "../store/sqlite/row_columns.ts";
 
 /** A root key as it is kept. */
 export interface WrappedRoot {
@@ -64,6 +69,24 @@ CREATE TABLE data_keys(
 `,
 }];
 
+const ROOTS = new RowColumns<WrappedRoot>({
+  id: "id",
+  masterId: "master_id",
+  wrapped: "wrapped",
+}, []);
+
+const STATEMENTS = {
+  insert: "INSERT INTO data_keys(owner, key_id, wrapped) VALUES(?, ?, ?)",
+  get: "SELECT wrapped FROM data_keys WHERE owner = ? AND key_id = ?",
+  overwrite: `UPDATE data_keys SET wrapped = zeroblob(length(wrapped))
+    WHERE owner = ? AND key_id = ?`,
+  remove: "DELETE FROM data_keys WHERE owner = ? AND key_id = ?",
+  roots: `SELECT ${ROOTS.selected} FROM roots ORDER BY n`,
+  putRoot: `INSERT INTO roots${ROOTS.inserted}
+    ON CONFLICT(id) DO UPDATE SET wrapped = excluded.wrapped`,
+  eraseLog: "PRAGMA wal_checkpoint(TRUNCATE)",
+};
+
 const MAX_QUEUED_BYTES = 64 * 1_048_576;
 const KEY_ROW_BYTES = 512;
 
@@ -72,13 +95,7 @@ export class KeyDatabase {
   readonly #db: DatabaseSync;
   readonly #errors: FileErrors;
   readonly #writer: Batcher;
-  readonly #insert: StatementSync;
-  readonly #get: StatementSync;
-  readonly #overwrite: StatementSync;
-  readonly #delete: StatementSync;
-  readonly #roots: StatementSync;
-  readonly #putRoot: StatementSync;
-  readonly #eraseLog: StatementSync;
+  readonly #statements: Statements<typeof STATEMENTS>;
   #hasErased = false;
 
   /**
@@ -99,27 +116,7 @@ export class KeyDatabase {
       const { nowMs, monotonicMs, maxQueued } = options;
       migrate(db, { nowMs, migrations: MIGRATIONS, fileName });
       this.#db = db;
-      this.#insert = db.prepare(
-        "INSERT INTO data_keys(owner, key_id, wrapped) VALUES(?, ?, ?)",
-      );
-      this.#get = db.prepare(
-        "SELECT wrapped FROM data_keys WHERE owner = ? AND key_id = ?",
-      );
-      this.#overwrite = db.prepare(
-        "UPDATE data_keys SET wrapped = zeroblob(length(wrapped)) " +
-          "WHERE owner = ? AND key_id = ?",
-      );
-      this.#delete = db.prepare(
-        "DELETE FROM data_keys WHERE owner = ? AND key_id = ?",
-      );
-      this.#roots = db.prepare(
-        "SELECT id, master_id, wrapped FROM roots ORDER BY n",
-      );
-      this.#putRoot = db.prepare(
-        "INSERT INTO roots(id, master_id, wrapped) VALUES(?, ?, ?) " +
-          "ON CONFLICT(id) DO UPDATE SET wrapped = excluded.wrapped",
-      );
-      this.#eraseLog = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
+      this.#statements = prepareAll(db, STATEMENTS);
       this.#writer = new Batcher(db, {
         monotonicMs,
         maxQueued,
@@ -135,19 +132,15 @@ export class KeyDatabase {
 
   /** All root keys, the oldest first. */
   roots(): readonly WrappedRoot[] {
-    const rows = this.#errors.run(() => this.#roots.all());
-    return rows.map((row) => ({
-      id: String(row["id"]),
-      masterId: String(row["master_id"]),
-      wrapped: row["wrapped"] as Uint8Array,
-    }));
+    return this.#errors.run(() => this.#statements.roots.all())
+      .map((record) => ROOTS.rowOf(record));
   }
 
   /** Adds root keys, and puts those that are there into new envelopes. */
   async putRoots(roots: readonly WrappedRoot[]): Promise<void> {
     await this.#writer.add(() => {
-      for (const { id, masterId, wrapped } of roots) {
-        this.#putRoot.run(id, masterId, wrapped);
+      for (const root of roots) {
+        this.#statements.putRoot.run(...ROOTS.valuesOf(root));
       }
       this.#hasErased = true;
     }, { bytes: KEY_ROW_BYTES });
@@ -156,14 +149,14 @@ export class KeyDatabase {
   /** Adds a data key; on disk when this answers. */
   async add({ owner, keyId, wrapped }: WrappedDataKey): Promise<void> {
     await this.#writer.add(
-      () => void this.#insert.run(owner, keyId, wrapped),
+      () => void this.#statements.insert.run(owner, keyId, wrapped),
       { bytes: KEY_ROW_BYTES },
     );
   }
 
   /** An owner's data key. */
   get(owner: string, keyId: string): Uint8Array | undefined {
-    const row = this.#errors.run(() => this.#get.get(owner, keyId));
+    const row = this.#errors.run(() => this.#statements.get.get(owner, keyId));
     const wrapped = row?.["wrapped"];
     return wrapped instanceof Uint8Array ? wrapped : undefined;
   }
@@ -178,8 +171,8 @@ export class KeyDatabase {
     onGone: () => void,
   ): Promise<boolean> {
     return await this.#writer.add(() => {
-      this.#overwrite.run(owner, keyId);
-      const { changes } = this.#delete.run(owner, keyId);
+      this.#statements.overwrite.run(owner, keyId);
+      const { changes } = this.#statements.remove.run(owner, keyId);
       onGone();
       if (Number(changes) === 0) return false;
       this.#hasErased = true;
@@ -196,7 +189,7 @@ export class KeyDatabase {
   /** The log still holds pages as they were before. */
   #erase(): void {
     if (!this.#hasErased) return;
-    const row = this.#eraseLog.get();
+    const row = this.#statements.eraseLog.get();
     if (row?.["busy"] !== 0) {
       throw new Error(
         "Cannot erase keys: another program reads the file of keys; try again",

@@ -179,10 +179,6 @@ export class MemoryStore implements RelayerStore {
     return unused();
   }
 
-  indexedBlobs(): ReturnType<RelayerStore["indexedBlobs"]> {
-    return unused();
-  }
-
   badBlobs(): ReturnType<RelayerStore["badBlobs"]> {
     return unused();
   }

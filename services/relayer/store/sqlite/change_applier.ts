@@ -4,10 +4,11 @@
  * @module
  */
 
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { Change, CommitOutcome } from "../store.ts";
 import type { JobRows } from "./job_rows.ts";
 import type { MemoryWrites } from "./memory_writes.ts";
+import { prepareAll, type Statements } from "./row_columns.ts";
 import type { SideRows } from "./side_rows.ts";
 
 /** Options of {@linkcode ChangeApplier}. */
@@ -28,19 +29,21 @@ const ALL_ROWS = Number.MAX_SAFE_INTEGER;
 /** Bytes that a change takes beside what it carries. */
 const CHANGE_BYTES = 512;
 
+const STATEMENTS = {
+  savepoint: "SAVEPOINT changes",
+  undo: "ROLLBACK TO changes",
+  release: "RELEASE changes",
+};
+
 /** Applies commits. */
 export class ChangeApplier {
   readonly #options: ChangeApplierOptions;
-  readonly #savepoint: StatementSync;
-  readonly #undo: StatementSync;
-  readonly #release: StatementSync;
+  readonly #statements: Statements<typeof STATEMENTS>;
 
   /** An applier for a connection on which a transaction is under way. */
   constructor(db: DatabaseSync, options: ChangeApplierOptions) {
     this.#options = options;
-    this.#savepoint = db.prepare("SAVEPOINT changes");
-    this.#undo = db.prepare("ROLLBACK TO changes");
-    this.#release = db.prepare("RELEASE changes");
+    this.#statements = prepareAll(db, STATEMENTS);
   }
 
   /** Applies changes in their order, up to the first that does not fit. */
@@ -48,11 +51,11 @@ export class ChangeApplier {
     const nowMs = this.#options.nowMs();
     // A change that does not fit writes nothing, so the first needs no undoing.
     const needsUndoing = changes.slice(1).some(mayConflict);
-    if (needsUndoing) this.#savepoint.run();
+    if (needsUndoing) this.#statements.savepoint.run();
     const conflict = changes.findIndex((change) => !this.#fits(change, nowMs));
     if (needsUndoing) {
-      if (conflict !== -1) this.#undo.run();
-      this.#release.run();
+      if (conflict !== -1) this.#statements.undo.run();
+      this.#statements.release.run();
     }
     return conflict === -1
       ? { kind: "ok" }

@@ -4,9 +4,15 @@
  * @module
  */
 
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { JobRow, JobStatus, NewJob } from "../rows.ts";
-import type { Change, JobPatch } from "../store.ts";
+import type { Change } from "../store.ts";
+import {
+  type DatabaseRecord,
+  prepareAll,
+  RowColumns,
+  type Statements,
+} from "./row_columns.ts";
 
 /** In the order of their numbers; what is released never moves. */
 const STATUSES: readonly JobStatus[] = [
@@ -20,136 +26,83 @@ const STATUSES: readonly JobStatus[] = [
 /** Numbers below it are of jobs that are unfinished. */
 const FIRST_FINISHED = 3;
 
-/** The number of a status. */
-function statusCode(status: JobStatus): number {
-  return STATUSES.indexOf(status);
-}
-
-/**
- * The status of a number.
- *
- * @throws {RangeError} when there is none
- */
-function statusOf(code: number): JobStatus {
-  const status = STATUSES[code];
-  if (status === undefined) {
-    throw new RangeError(`Cannot read job: its status is ${code}`);
-  }
-  return status;
-}
-
-/** Whether a job of this status is still to be worked on. */
-function isUnfinished(code: number): boolean {
-  return code < FIRST_FINISHED;
-}
-
-/** What of a job decides how it may be changed. */
-interface JobHead {
-  readonly n: number;
-  readonly version: number;
+/** A job without its payload, which is in a table of its own. */
+interface StoredJob extends Omit<JobRow, "payload" | "status"> {
+  /** The place of its status in {@linkcode STATUSES}. */
   readonly status: number;
-  readonly attempts: number;
-  readonly next_attempt_ms: number;
-  readonly payload_bytes: number;
+  readonly payloadBytes: number;
 }
 
-interface JobRecord extends JobHead {
-  readonly owner: string;
-  readonly id: string;
-  readonly created_ms: number;
-  readonly updated_ms: number;
-  readonly importance: number;
-  readonly namespace: string;
-  readonly agent_id: string;
-  readonly key_id: string;
-  readonly supersedes: string | null;
-  readonly blob_id: string | null;
-  readonly error: string | null;
-  readonly bytes: Uint8Array | null;
-}
+const JOBS = new RowColumns<StoredJob>({
+  id: "id",
+  owner: "owner",
+  namespace: "namespace",
+  agentId: "agent_id",
+  status: "status",
+  nextAttemptAtMs: "next_attempt_ms",
+  createdAtMs: "created_ms",
+  keyId: "key_id",
+  importance: "importance",
+  supersedes: "supersedes",
+  version: "version",
+  attempts: "attempts",
+  updatedAtMs: "updated_ms",
+  blobId: "blob_id",
+  error: "error",
+  payloadBytes: "payload_bytes",
+}, ["supersedes", "blobId", "error"]);
 
-const ROW =
-  "SELECT jobs.*, payloads.bytes FROM jobs LEFT JOIN payloads USING(n)";
+const SELECT = `SELECT ${JOBS.selected}, bytes AS payload
+  FROM jobs LEFT JOIN payloads USING(n)`;
+
+const STATEMENTS = {
+  insert: `INSERT INTO jobs${JOBS.inserted} ON CONFLICT DO NOTHING`,
+  insertPayload: `INSERT INTO payloads VALUES(?, ?)
+    ON CONFLICT(n) DO UPDATE SET bytes = excluded.bytes`,
+  deletePayload: "DELETE FROM payloads WHERE n = ?",
+  head: `SELECT n, ${JOBS.selected} FROM jobs WHERE owner = ? AND id = ?`,
+  // Without a blob or an error given, those that are there stay.
+  update: `UPDATE jobs SET version = version + 1, status = ?, attempts = ?,
+    next_attempt_ms = ?, updated_ms = ?, payload_bytes = ?,
+    blob_id = coalesce(?, blob_id),
+    error = CASE ? WHEN 1 THEN ? ELSE error END WHERE n = ?`,
+  addOpen: `INSERT INTO owners(owner, open_jobs, open_bytes) VALUES(?, ?, ?)
+    ON CONFLICT(owner) DO UPDATE SET
+    open_jobs = open_jobs + excluded.open_jobs,
+    open_bytes = open_bytes + excluded.open_bytes`,
+  get: `${SELECT} WHERE owner = ? AND id = ?`,
+  due: `${SELECT} WHERE status < ${FIRST_FINISHED} AND next_attempt_ms <= ?
+    ORDER BY next_attempt_ms, n LIMIT ?`,
+  next: `SELECT min(next_attempt_ms) AS ms FROM jobs
+    WHERE status < ${FIRST_FINISHED}`,
+  open: `SELECT open_jobs AS jobs, open_bytes AS bytes FROM owners
+    WHERE owner = ?`,
+};
 
 /** Jobs of a database. */
 export class JobRows {
-  readonly #insert: StatementSync;
-  readonly #insertPayload: StatementSync;
-  readonly #deletePayload: StatementSync;
-  readonly #head: StatementSync;
-  readonly #update: StatementSync;
-  readonly #addOpen: StatementSync;
-  readonly #get: StatementSync;
-  readonly #due: StatementSync;
-  readonly #next: StatementSync;
-  readonly #open: StatementSync;
+  readonly #statements: Statements<typeof STATEMENTS>;
 
   /** Jobs of an open database. */
   constructor(db: DatabaseSync) {
-    this.#insert = db.prepare(
-      "INSERT INTO jobs(owner, id, version, status, attempts, " +
-        "next_attempt_ms, created_ms, updated_ms, payload_bytes, importance, " +
-        "namespace, agent_id, key_id, supersedes) " +
-        "VALUES(?, ?, 1, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?) " +
-        "ON CONFLICT DO NOTHING",
-    );
-    this.#insertPayload = db.prepare(
-      "INSERT INTO payloads VALUES(?, ?) " +
-        "ON CONFLICT(n) DO UPDATE SET bytes = excluded.bytes",
-    );
-    this.#deletePayload = db.prepare("DELETE FROM payloads WHERE n = ?");
-    this.#head = db.prepare(
-      "SELECT n, version, status, attempts, next_attempt_ms, payload_bytes " +
-        "FROM jobs WHERE owner = ? AND id = ?",
-    );
-    // Without a blob or an error given, those that are there stay.
-    this.#update = db.prepare(
-      "UPDATE jobs SET version = version + 1, status = ?, attempts = ?, " +
-        "next_attempt_ms = ?, updated_ms = ?, payload_bytes = ?, " +
-        "blob_id = coalesce(?, blob_id), " +
-        "error = CASE ? WHEN 1 THEN ? ELSE error END WHERE n = ?",
-    );
-    this.#addOpen = db.prepare(
-      "INSERT INTO owners(owner, open_jobs, open_bytes) VALUES(?, ?, ?) " +
-        "ON CONFLICT(owner) DO UPDATE SET " +
-        "open_jobs = open_jobs + excluded.open_jobs, " +
-        "open_bytes = open_bytes + excluded.open_bytes",
-    );
-    this.#get = db.prepare(`${ROW} WHERE owner = ? AND id = ?`);
-    this.#due = db.prepare(
-      `${ROW} WHERE status < 3 AND next_attempt_ms <= ? ` +
-        "ORDER BY next_attempt_ms, n LIMIT ?",
-    );
-    this.#next = db.prepare(
-      "SELECT min(next_attempt_ms) AS ms FROM jobs WHERE status < 3",
-    );
-    this.#open = db.prepare(
-      "SELECT open_jobs AS jobs, open_bytes AS bytes FROM owners " +
-        "WHERE owner = ?",
-    );
+    this.#statements = prepareAll(db, STATEMENTS);
   }
 
   /** Adds a job; false when the owner has one of its id. */
-  add(job: NewJob, nowMs: number): boolean {
-    const { owner, payload } = job;
-    const code = statusCode(job.status);
-    const { changes, lastInsertRowid } = this.#insert.run(
-      owner,
-      job.id,
-      code,
-      job.nextAttemptAtMs,
-      job.createdAtMs,
-      nowMs,
-      payload.length,
-      job.importance,
-      job.namespace,
-      job.agentId,
-      job.keyId,
-      job.supersedes ?? null,
-    );
+  add({ payload, ...job }: NewJob, nowMs: number): boolean {
+    const { insert, insertPayload, addOpen } = this.#statements;
+    const status = STATUSES.indexOf(job.status);
+    const { changes, lastInsertRowid } = insert.run(...JOBS.valuesOf({
+      ...job,
+      status,
+      version: 1,
+      attempts: 0,
+      updatedAtMs: nowMs,
+      payloadBytes: payload.length,
+    }));
     if (Number(changes) === 0) return false;
-    this.#insertPayload.run(lastInsertRowid, payload);
-    if (isUnfinished(code)) this.#addOpen.run(owner, 1, payload.length);
+    insertPayload.run(lastInsertRowid, payload);
+    if (isUnfinished(status)) addOpen.run(job.owner, 1, payload.length);
     return true;
   }
 
@@ -159,93 +112,96 @@ export class JobRows {
     nowMs: number,
   ): boolean {
     const { owner, id, expectedVersion, patch } = change;
-    const head = this.#head.get(owner, id) as JobHead | undefined;
-    if (head === undefined || head.version !== expectedVersion) return false;
+    const record = this.#statements.head.get(owner, id);
+    if (record?.["version"] !== expectedVersion) return false;
+    const head = JOBS.rowOf(record);
+    const n = Number(record["n"]);
     const status = patch.status === undefined
       ? head.status
-      : statusCode(patch.status);
-    const payloadBytes = this.#writePayload(head, patch);
-    this.#update.run(
+      : STATUSES.indexOf(patch.status);
+    const payloadBytes = this.#writePayload(n, patch.payload) ??
+      head.payloadBytes;
+    this.#statements.update.run(
       status,
       patch.attempts ?? head.attempts,
-      patch.nextAttemptAtMs ?? head.next_attempt_ms,
+      patch.nextAttemptAtMs ?? head.nextAttemptAtMs,
       nowMs,
       payloadBytes,
       patch.blobId ?? null,
       patch.error === undefined ? 0 : 1,
       patch.error ?? null,
-      head.n,
+      n,
     );
-    const before = openOf(head.status, head.payload_bytes);
-    const after = openOf(status, payloadBytes);
+    const before = openOf(head);
+    const after = openOf({ status, payloadBytes });
     const jobs = after.jobs - before.jobs;
     const bytes = after.bytes - before.bytes;
-    if (jobs !== 0 || bytes !== 0) this.#addOpen.run(owner, jobs, bytes);
+    if (jobs !== 0 || bytes !== 0) {
+      this.#statements.addOpen.run(owner, jobs, bytes);
+    }
     return true;
   }
 
   /** An owner's job. */
   get(owner: string, id: string): JobRow | undefined {
-    const row = this.#get.get(owner, id);
-    return row === undefined ? undefined : jobOf(row as unknown as JobRecord);
+    const record = this.#statements.get.get(owner, id);
+    return record && jobOf(record);
   }
 
   /** Unfinished jobs whose time has come, the longest waiting first. */
   due(nowMs: number, limit: number): readonly JobRow[] {
-    const rows = this.#due.all(nowMs, limit) as unknown as JobRecord[];
-    return rows.map(jobOf);
+    return this.#statements.due.all(nowMs, limit).map(jobOf);
   }
 
   /** When the next unfinished job's time comes. */
   nextMs(): number | undefined {
-    const ms = this.#next.get()?.["ms"];
+    const ms = this.#statements.next.get()?.["ms"];
     return typeof ms === "number" ? ms : undefined;
   }
 
   /** What of an owner is unfinished. */
   open(owner: string): { readonly jobs: number; readonly bytes: number } {
-    const row = this.#open.get(owner);
+    const row = this.#statements.open.get(owner);
     return {
       jobs: Number(row?.["jobs"] ?? 0),
       bytes: Number(row?.["bytes"] ?? 0),
     };
   }
 
-  #writePayload(head: JobHead, { payload }: JobPatch): number {
-    if (payload === undefined) return head.payload_bytes;
-    if (payload === null) {
-      this.#deletePayload.run(head.n);
-      return 0;
-    }
-    this.#insertPayload.run(head.n, payload);
-    return payload.length;
+  /** The bytes that a job has now; undefined when they stay as they were. */
+  #writePayload(
+    n: number,
+    payload: Uint8Array | null | undefined,
+  ): number | undefined {
+    if (payload === undefined) return undefined;
+    if (payload === null) this.#statements.deletePayload.run(n);
+    else this.#statements.insertPayload.run(n, payload);
+    return payload?.length ?? 0;
   }
 }
 
+/** Whether a job of this status is still to be worked on. */
+function isUnfinished(status: number): boolean {
+  return status < FIRST_FINISHED;
+}
+
 function openOf(
-  status: number,
-  bytes: number,
+  { status, payloadBytes: bytes }: Pick<StoredJob, "status" | "payloadBytes">,
 ): { readonly jobs: number; readonly bytes: number } {
   return isUnfinished(status) ? { jobs: 1, bytes } : { jobs: 0, bytes: 0 };
 }
 
-function jobOf(row: JobRecord): JobRow {
+/** @throws {RangeError} when the job has a status of a later program */
+function jobOf(record: DatabaseRecord): JobRow {
+  const { status: code, payloadBytes: _, ...job } = JOBS.rowOf(record);
+  const status = STATUSES[code];
+  if (status === undefined) {
+    throw new RangeError(`Cannot read job: its status is ${code}`);
+  }
+  const { payload } = record;
   return {
-    id: row.id,
-    owner: row.owner,
-    namespace: row.namespace,
-    agentId: row.agent_id,
-    status: statusOf(row.status),
-    nextAttemptAtMs: row.next_attempt_ms,
-    createdAtMs: row.created_ms,
-    keyId: row.key_id,
-    importance: row.importance,
-    supersedes: row.supersedes ?? undefined,
-    version: row.version,
-    attempts: row.attempts,
-    updatedAtMs: row.updated_ms,
-    payload: row.bytes ?? undefined,
-    blobId: row.blob_id ?? undefined,
-    error: row.error ?? undefined,
+    ...job,
+    status,
+    payload: payload instanceof Uint8Array ? payload : undefined,
   };
 }

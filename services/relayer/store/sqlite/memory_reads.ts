@@ -7,65 +7,35 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { MemoryRow, Tombstone } from "../rows.ts";
 import type { FeedQuery, MemoryPage, ScanQuery } from "../store.ts";
+import { prepareAll, RowColumns, type Statements } from "./row_columns.ts";
 
-/** A row of the table of memories; its columns are the members of {@linkcode MemoryRow}. */
-interface MemoryRecord {
-  readonly n: number;
-  readonly owner: string;
-  readonly id: string;
-  readonly namespace: string;
-  readonly blob_id: string;
-  readonly size_bytes: number;
-  readonly created_ms: number;
-  readonly updated_ms: number;
-  readonly change: number;
-  readonly agent_id: string | null;
-  readonly package_id: string | null;
-  readonly importance: number | null;
-  readonly key_id: string | null;
-  readonly supersedes: string | null;
-  readonly superseded_by: string | null;
-  readonly sealed_index: Uint8Array;
-}
+/** The table of memories. */
+export const MEMORIES: RowColumns<MemoryRow> = new RowColumns<MemoryRow>({
+  id: "id",
+  owner: "owner",
+  namespace: "namespace",
+  blobId: "blob_id",
+  sizeBytes: "size_bytes",
+  createdAtMs: "created_ms",
+  agentId: "agent_id",
+  packageId: "package_id",
+  importance: "importance",
+  keyId: "key_id",
+  sealedIndex: "sealed_index",
+  supersedes: "supersedes",
+  updatedAtMs: "updated_ms",
+  change: "change",
+  supersededBy: "superseded_by",
+}, ["keyId", "supersedes", "supersededBy"]);
 
-/** A row of the table of tombstones. */
-interface TombstoneRecord {
-  readonly id: string;
-  readonly namespace: string;
-  readonly deleted_ms: number;
-  readonly change: number;
-}
+const TOMBSTONES = new RowColumns<Tombstone>({
+  id: "id",
+  namespace: "namespace",
+  deletedAtMs: "deleted_ms",
+  change: "change",
+}, []);
 
-/** The row as the port shows it. */
-function memoryOf(row: MemoryRecord): MemoryRow {
-  return {
-    id: row.id,
-    owner: row.owner,
-    namespace: row.namespace,
-    blobId: row.blob_id,
-    sizeBytes: row.size_bytes,
-    createdAtMs: row.created_ms,
-    agentId: row.agent_id,
-    packageId: row.package_id,
-    importance: row.importance,
-    keyId: row.key_id ?? undefined,
-    sealedIndex: row.sealed_index,
-    supersedes: row.supersedes ?? undefined,
-    updatedAtMs: row.updated_ms,
-    change: row.change,
-    supersededBy: row.superseded_by ?? undefined,
-  };
-}
-
-/** The tombstone as the port shows it. */
-function tombstoneOf(row: TombstoneRecord): Tombstone {
-  return {
-    id: row.id,
-    namespace: row.namespace,
-    deletedAtMs: row.deleted_ms,
-    change: row.change,
-  };
-}
+const SELECT = `SELECT ${MEMORIES.selected} FROM memories WHERE`;
 
 /** Numbers for each millisecond that a database might have been used. */
 const NUMBERS_PER_MS = 1_024;
@@ -120,49 +90,35 @@ export class ChangeCounter {
   }
 }
 
+const FEED_STATEMENTS = {
+  memories: `${SELECT} owner = ? AND change > ? ORDER BY change LIMIT ?`,
+  tombstones: `SELECT ${TOMBSTONES.selected} FROM tombstones
+    WHERE owner = ? AND change > ? ORDER BY change LIMIT ?`,
+  swept: "SELECT swept_change FROM owners WHERE owner = ?",
+};
+
 /** Reads pages of changes. */
 export class MemoryFeed {
   readonly #counter: ChangeCounter;
-  readonly #memories: StatementSync;
-  readonly #tombstones: StatementSync;
-  readonly #swept: StatementSync;
+  readonly #statements: Statements<typeof FEED_STATEMENTS>;
 
   /** The feed of an open database. */
   constructor(db: DatabaseSync, counter: ChangeCounter) {
     this.#counter = counter;
-    this.#memories = db.prepare(
-      "SELECT * FROM memories WHERE owner = ? AND change > ? " +
-        "ORDER BY change LIMIT ?",
-    );
-    this.#tombstones = db.prepare(
-      "SELECT id, namespace, deleted_ms, change FROM tombstones " +
-        "WHERE owner = ? AND change > ? ORDER BY change LIMIT ?",
-    );
-    this.#swept = db.prepare(
-      "SELECT swept_change FROM owners WHERE owner = ?",
-    );
+    this.#statements = prepareAll(db, FEED_STATEMENTS);
   }
 
   /**
    * What changed after a position: at most `limit` rows and as many tombstones,
    * cut at the same change so that the next page misses neither.
    */
-  page(
-    owner: string,
-    options: FeedQuery,
-  ): MemoryPage {
-    const { limit, after } = options;
-    const afterChange = after?.change ?? 0;
-    const rows = this.#memories.all(
-      owner,
-      afterChange,
-      limit + 1,
-    ) as unknown as MemoryRecord[];
-    const removed = this.#tombstones.all(
-      owner,
-      afterChange,
-      limit + 1,
-    ) as unknown as TombstoneRecord[];
+  page(owner: string, { limit, after }: FeedQuery): MemoryPage {
+    const from = after?.change ?? 0;
+    const { memories: changed, tombstones } = this.#statements;
+    const rows = changed.all(owner, from, limit + 1)
+      .map((record) => MEMORIES.rowOf(record));
+    const removed = tombstones.all(owner, from, limit + 1)
+      .map((record) => TOMBSTONES.rowOf(record));
     const end = Math.min(endOf(rows, limit), endOf(removed, limit));
     const memories = rows.filter(({ change }) => change <= end);
     const deleted = removed.filter(({ change }) => change <= end);
@@ -171,8 +127,8 @@ export class MemoryFeed {
       deleted.at(-1)?.change ?? 0,
     );
     return {
-      memories: memories.map(memoryOf),
-      deleted: deleted.map(tombstoneOf),
+      memories,
+      deleted,
       hasMore: memories.length < rows.length || deleted.length < removed.length,
       next: last === 0 ? after : { change: last },
       mustResync: after !== undefined && this.#isBehind(owner, after.change),
@@ -184,7 +140,8 @@ export class MemoryFeed {
     if (change < this.#counter.first || change > this.#counter.last) {
       return true;
     }
-    return change < Number(this.#swept.get(owner)?.["swept_change"] ?? 0);
+    const swept = this.#statements.swept.get(owner)?.["swept_change"];
+    return change < Number(swept ?? 0);
   }
 }
 
@@ -196,83 +153,48 @@ function endOf(
   return changes.length > limit ? changes[limit - 1]?.change ?? 0 : Infinity;
 }
 
+const READ_STATEMENTS = {
+  get: `${SELECT} owner = ? AND id = ?`,
+  scanAll: `${SELECT} id > ? ORDER BY id, owner LIMIT ?`,
+  scanTwins: `${SELECT} id = ? AND owner > ? ORDER BY owner`,
+  scanOwner: `${SELECT} owner = ? AND id > ? ORDER BY id LIMIT ?`,
+  isBadBlob: "SELECT 1 FROM bad_blobs WHERE owner = ? AND blob_id = ?",
+};
+
 /** Reads rows of a database. */
 export class MemoryReads {
-  readonly #get: StatementSync;
-  readonly #scanAll: StatementSync;
-  readonly #scanTwins: StatementSync;
-  readonly #scanOwner: StatementSync;
-  readonly #scanNamespace: StatementSync;
-  readonly #hasBlob: StatementSync;
-  readonly #isBadBlob: StatementSync;
+  readonly #statements: Statements<typeof READ_STATEMENTS>;
 
   /** A reader for an open database. */
   constructor(db: DatabaseSync) {
-    const select = "SELECT * FROM memories WHERE";
-    this.#get = db.prepare(`${select} owner = ? AND id = ?`);
-    this.#scanAll = db.prepare(`${select} id > ? ORDER BY id, owner LIMIT ?`);
-    this.#scanTwins = db.prepare(
-      `${select} id = ? AND owner > ? ORDER BY owner`,
-    );
-    this.#scanOwner = db.prepare(
-      `${select} owner = ? AND id > ? ORDER BY id LIMIT ?`,
-    );
-    this.#scanNamespace = db.prepare(
-      `${select} owner = ? AND namespace = ? AND id > ? ORDER BY id LIMIT ?`,
-    );
-    this.#hasBlob = db.prepare(
-      "SELECT 1 FROM memories WHERE owner = ? AND blob_id = ? LIMIT 1",
-    );
-    this.#isBadBlob = db.prepare(
-      "SELECT 1 FROM bad_blobs WHERE owner = ? AND blob_id = ?",
-    );
+    this.#statements = prepareAll(db, READ_STATEMENTS);
   }
 
   /** An owner's row. */
   get(owner: string, id: string): MemoryRow | undefined {
-    const row = this.#get.get(owner, id);
-    return row === undefined
-      ? undefined
-      : memoryOf(row as unknown as MemoryRecord);
+    const record = this.#statements.get.get(owner, id);
+    return record && MEMORIES.rowOf(record);
   }
 
-  /**
-   * A page of rows by id.
-   *
-   * @throws {TypeError} when a namespace is named without its owner
-   */
-  scan(options: ScanQuery): readonly MemoryRow[] {
-    const { limit, afterId = "", owner, namespace } = options;
-    if (owner === undefined && namespace !== undefined) {
-      throw new TypeError("Cannot scan a namespace: no owner is named");
-    }
-    if (owner === undefined) return this.#scanEverybody(afterId, limit);
-    const rows = namespace === undefined
-      ? this.#scanOwner.all(owner, afterId, limit)
-      : this.#scanNamespace.all(owner, namespace, afterId, limit);
-    return (rows as unknown as MemoryRecord[]).map(memoryOf);
-  }
-
-  /** Which of these blobs an owner's rows name. */
-  indexedBlobs(owner: string, blobIds: readonly string[]): ReadonlySet<string> {
-    return new Set(
-      blobIds.filter((id) => this.#hasBlob.get(owner, id) !== undefined),
-    );
+  /** A page of rows by id. */
+  scan({ limit, afterId = "", owner }: ScanQuery): readonly MemoryRow[] {
+    const { scanAll, scanOwner, scanTwins } = this.#statements;
+    const records = owner === undefined
+      ? scanAll.all(afterId, limit)
+      : scanOwner.all(owner, afterId, limit);
+    const rows = records.map((record) => MEMORIES.rowOf(record));
+    const last = rows.at(-1);
+    if (owner !== undefined || last === undefined) return rows;
+    // The page is longer by owners that have the last row's id as well.
+    const twins = scanTwins.all(last.id, last.owner);
+    return [...rows, ...twins.map((record) => MEMORIES.rowOf(record))];
   }
 
   /** Which of these blobs are noted as beyond restoring. */
   badBlobs(owner: string, blobIds: readonly string[]): ReadonlySet<string> {
+    const { isBadBlob } = this.#statements;
     return new Set(
-      blobIds.filter((id) => this.#isBadBlob.get(owner, id) !== undefined),
+      blobIds.filter((id) => isBadBlob.get(owner, id) !== undefined),
     );
-  }
-
-  /** The page may be longer by owners that have the last row's id as well. */
-  #scanEverybody(afterId: string, limit: number): readonly MemoryRow[] {
-    const rows = this.#scanAll.all(afterId, limit) as unknown as MemoryRecord[];
-    const last = rows.at(-1);
-    if (last === undefined) return [];
-    const twins = this.#scanTwins.all(last.id, last.owner);
-    return [...rows, ...twins as unknown as MemoryRecord[]].map(memoryOf);
   }
 }

@@ -4,8 +4,40 @@
  * @module
  */
 
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { FeedQuery, NamespaceRow } from "../store.ts";
+import { prepareAll, RowColumns, type Statements } from "./row_columns.ts";
+
+const NAMESPACES = new RowColumns<NamespaceRow>({
+  name: "name",
+  memoryCount: "memory_count",
+  storageBytes: "storage_bytes",
+  updatedAtMs: "updated_ms",
+  change: "change",
+}, []);
+
+const STATEMENTS = {
+  add: `INSERT INTO namespaces VALUES(?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(owner, name) DO UPDATE SET
+    row_count = row_count + excluded.row_count,
+    memory_count = memory_count + excluded.memory_count,
+    storage_bytes = storage_bytes + excluded.storage_bytes,
+    updated_ms = max(updated_ms, excluded.updated_ms),
+    change = excluded.change`,
+  drop: `DELETE FROM namespaces
+    WHERE owner = ? AND name = ? AND row_count <= 0`,
+  addAgent: `INSERT INTO agents VALUES(?, ?, ?) ON CONFLICT(owner, agent_id)
+    DO UPDATE SET row_count = row_count + excluded.row_count`,
+  dropAgent: `DELETE FROM agents
+    WHERE owner = ? AND agent_id = ? AND row_count <= 0`,
+  page: `SELECT ${NAMESPACES.selected} FROM namespaces
+    WHERE owner = ? AND change > ? ORDER BY change LIMIT ?`,
+  one: `SELECT memory_count AS memories, storage_bytes AS bytes
+    FROM namespaces WHERE owner = ? AND name = ?`,
+  all: `SELECT sum(memory_count) AS memories, sum(storage_bytes) AS bytes
+    FROM namespaces WHERE owner = ?`,
+  agents: "SELECT agent_id FROM agents WHERE owner = ? ORDER BY agent_id",
+};
 
 /** What a change adds to the sums; negative numbers take away. */
 interface SumsChange {
@@ -27,64 +59,25 @@ interface SumsChange {
 
 /** Sums of a database, kept with each change. */
 export class NamespaceSums {
-  readonly #add: StatementSync;
-  readonly #drop: StatementSync;
-  readonly #addAgent: StatementSync;
-  readonly #dropAgent: StatementSync;
-  readonly #page: StatementSync;
-  readonly #one: StatementSync;
-  readonly #all: StatementSync;
-  readonly #agents: StatementSync;
+  readonly #statements: Statements<typeof STATEMENTS>;
 
   /** Sums of an open database. */
   constructor(db: DatabaseSync) {
-    this.#add = db.prepare(
-      "INSERT INTO namespaces VALUES(?, ?, ?, ?, ?, ?, ?) " +
-        "ON CONFLICT(owner, name) DO UPDATE SET " +
-        "row_count = row_count + excluded.row_count, " +
-        "memory_count = memory_count + excluded.memory_count, " +
-        "storage_bytes = storage_bytes + excluded.storage_bytes, " +
-        "updated_ms = max(updated_ms, excluded.updated_ms), " +
-        "change = excluded.change",
-    );
-    this.#drop = db.prepare(
-      "DELETE FROM namespaces WHERE owner = ? AND name = ? AND row_count <= 0",
-    );
-    this.#addAgent = db.prepare(
-      "INSERT INTO agents VALUES(?, ?, ?) ON CONFLICT(owner, agent_id) " +
-        "DO UPDATE SET row_count = row_count + excluded.row_count",
-    );
-    this.#dropAgent = db.prepare(
-      "DELETE FROM agents WHERE owner = ? AND agent_id = ? AND row_count <= 0",
-    );
-    this.#page = db.prepare(
-      "SELECT * FROM namespaces WHERE owner = ? AND change > ? " +
-        "ORDER BY change LIMIT ?",
-    );
-    this.#one = db.prepare(
-      "SELECT memory_count AS memories, storage_bytes AS bytes " +
-        "FROM namespaces WHERE owner = ? AND name = ?",
-    );
-    this.#all = db.prepare(
-      "SELECT sum(memory_count) AS memories, sum(storage_bytes) AS bytes " +
-        "FROM namespaces WHERE owner = ?",
-    );
-    this.#agents = db.prepare(
-      "SELECT agent_id FROM agents WHERE owner = ? ORDER BY agent_id",
-    );
+    this.#statements = prepareAll(db, STATEMENTS);
   }
 
   /** Adds to the sums of a namespace. */
   add(sums: SumsChange): void {
     const { owner, namespace, rows, memories, bytes, nowMs, change } = sums;
-    this.#add.run(owner, namespace, rows, memories, bytes, nowMs, change);
-    if (rows < 0) this.#drop.run(owner, namespace);
+    const { add, drop } = this.#statements;
+    add.run(owner, namespace, rows, memories, bytes, nowMs, change);
+    if (rows < 0) drop.run(owner, namespace);
   }
 
   /** Adds to the rows that a delegate wrote. */
   addAgent(owner: string, agentId: string, rows: number): void {
-    this.#addAgent.run(owner, agentId, rows);
-    if (rows < 0) this.#dropAgent.run(owner, agentId);
+    this.#statements.addAgent.run(owner, agentId, rows);
+    if (rows < 0) this.#statements.dropAgent.run(owner, agentId);
   }
 
   /** Namespaces that changed after a position, in the order of their last change. */
@@ -95,14 +88,13 @@ export class NamespaceSums {
     readonly namespaces: readonly NamespaceRow[];
     readonly hasMore: boolean;
   } {
-    const rows = this.#page.all(owner, after?.change ?? 0, limit + 1);
-    const namespaces = rows.slice(0, limit).map((row) => ({
-      name: String(row["name"]),
-      memoryCount: Number(row["memory_count"]),
-      storageBytes: Number(row["storage_bytes"]),
-      updatedAtMs: Number(row["updated_ms"]),
-      change: Number(row["change"]),
-    }));
+    const rows = this.#statements.page.all(
+      owner,
+      after?.change ?? 0,
+      limit + 1,
+    );
+    const namespaces = rows.slice(0, limit)
+      .map((row) => NAMESPACES.rowOf(row));
     return { namespaces, hasMore: rows.length > limit };
   }
 
@@ -112,8 +104,8 @@ export class NamespaceSums {
     namespace?: string,
   ): { readonly memories: number; readonly bytes: number } {
     const row = namespace === undefined
-      ? this.#all.get(owner)
-      : this.#one.get(owner, namespace);
+      ? this.#statements.all.get(owner)
+      : this.#statements.one.get(owner, namespace);
     return {
       memories: Number(row?.["memories"] ?? 0),
       bytes: Number(row?.["bytes"] ?? 0),
@@ -122,6 +114,7 @@ export class NamespaceSums {
 
   /** The delegates that wrote an owner's rows. */
   agents(owner: string): readonly string[] {
-    return this.#agents.all(owner).map((row) => String(row["agent_id"]));
+    return this.#statements.agents.all(owner)
+      .map((row) => String(row["agent_id"]));
   }
 }

@@ -1,56 +1,51 @@
 /**
  * Small things beside jobs and memories: clients' keys, nonces, rate windows and
- * blobs beyond restoring.
+ * blobs beyond restoring; and the removal of all that can no longer be asked for.
  *
  * @module
  */
 
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { KeyClaim, RateWindow } from "../store.ts";
+import type { DatabaseSync } from "node:sqlite";
+import { ExpiredRows } from "../../../shared/sqlite/expired_rows.ts";
+import type { KeyClaim, RateWindow, RelayerStore } from "../store.ts";
+import { prepareAll, RowColumns, type Statements } from "./row_columns.ts";
+
+const WINDOWS = new RowColumns<RateWindow>({
+  minute: "minute",
+  name: "name",
+  points: "points",
+}, []);
+
+const STATEMENTS = {
+  // A claim that has expired is as good as none.
+  claim: `INSERT INTO key_claims VALUES(?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT(owner, key) DO UPDATE SET
+    fingerprint = ?3, job_ids = ?4, expires_ms = ?5
+    WHERE key_claims.expires_ms <= ?6`,
+  claimed: `SELECT * FROM key_claims
+    WHERE owner = ? AND key = ? AND expires_ms > ?`,
+  addBadBlob: "INSERT INTO bad_blobs VALUES(?, ?) ON CONFLICT DO NOTHING",
+  addNonce: "INSERT INTO nonces VALUES(?, ?) ON CONFLICT DO NOTHING",
+  nonces: "SELECT nonce FROM nonces WHERE expires_ms > ?",
+  putWindow: `INSERT INTO rate_windows${WINDOWS.inserted}
+    ON CONFLICT(minute, name) DO UPDATE SET points = excluded.points`,
+  windows: `SELECT ${WINDOWS.selected} FROM rate_windows WHERE minute >= ?
+    ORDER BY minute, name`,
+};
 
 /** Side rows of a database. */
 export class SideRows {
-  readonly #claim: StatementSync;
-  readonly #claimed: StatementSync;
-  readonly #addBadBlob: StatementSync;
-  readonly #addNonce: StatementSync;
-  readonly #nonces: StatementSync;
-  readonly #putWindow: StatementSync;
-  readonly #windows: StatementSync;
+  readonly #statements: Statements<typeof STATEMENTS>;
 
   /** Side rows of an open database. */
   constructor(db: DatabaseSync) {
-    // A claim that has expired is as good as none.
-    this.#claim = db.prepare(
-      "INSERT INTO key_claims VALUES(?1, ?2, ?3, ?4, ?5) " +
-        "ON CONFLICT(owner, key) DO UPDATE SET " +
-        "fingerprint = ?3, job_ids = ?4, expires_ms = ?5 " +
-        "WHERE key_claims.expires_ms <= ?6",
-    );
-    this.#claimed = db.prepare(
-      "SELECT * FROM key_claims WHERE owner = ? AND key = ? AND expires_ms > ?",
-    );
-    this.#addBadBlob = db.prepare(
-      "INSERT INTO bad_blobs VALUES(?, ?) ON CONFLICT DO NOTHING",
-    );
-    this.#addNonce = db.prepare(
-      "INSERT INTO nonces VALUES(?, ?) ON CONFLICT DO NOTHING",
-    );
-    this.#nonces = db.prepare("SELECT nonce FROM nonces WHERE expires_ms > ?");
-    this.#putWindow = db.prepare(
-      "INSERT INTO rate_windows VALUES(?, ?, ?) " +
-        "ON CONFLICT(minute, name) DO UPDATE SET points = excluded.points",
-    );
-    this.#windows = db.prepare(
-      "SELECT minute, name, points FROM rate_windows WHERE minute >= ? " +
-        "ORDER BY minute, name",
-    );
+    this.#statements = prepareAll(db, STATEMENTS);
   }
 
   /** Notes what a key stands for; false when it stands for something already. */
   claim(claim: KeyClaim, nowMs: number): boolean {
     const { owner, key, fingerprint, jobIds, expiresAtMs } = claim;
-    const { changes } = this.#claim.run(
+    const { changes } = this.#statements.claim.run(
       owner,
       key,
       fingerprint,
@@ -63,7 +58,7 @@ export class SideRows {
 
   /** What a key stands for. */
   claimOf(owner: string, key: string, nowMs: number): KeyClaim | undefined {
-    const row = this.#claimed.get(owner, key, nowMs);
+    const row = this.#statements.claimed.get(owner, key, nowMs);
     if (row === undefined) return undefined;
     return {
       owner,
@@ -76,30 +71,111 @@ export class SideRows {
 
   /** Notes a blob that is beyond restoring. */
   addBadBlob(owner: string, blobId: string): void {
-    this.#addBadBlob.run(owner, blobId);
+    this.#statements.addBadBlob.run(owner, blobId);
   }
 
   /** Notes a nonce. */
   addNonce(nonce: string, expiresAtMs: number): void {
-    this.#addNonce.run(expiresAtMs, nonce);
+    this.#statements.addNonce.run(expiresAtMs, nonce);
   }
 
   /** Nonces that have not expired. */
   nonces(nowMs: number): readonly string[] {
-    return this.#nonces.all(nowMs).map((row) => String(row["nonce"]));
+    return this.#statements.nonces.all(nowMs).map((row) =>
+      String(row["nonce"])
+    );
   }
 
   /** Keeps a rate window, in place of the one of its name and minute. */
-  putWindow({ name, minute, points }: RateWindow): void {
-    this.#putWindow.run(minute, name, points);
+  putWindow(window: RateWindow): void {
+    this.#statements.putWindow.run(...WINDOWS.valuesOf(window));
   }
 
   /** Rate windows from a minute on. */
   windows(fromMinute: number): readonly RateWindow[] {
-    return this.#windows.all(fromMinute).map((row) => ({
-      name: String(row["name"]),
-      minute: Number(row["minute"]),
-      points: Number(row["points"]),
-    }));
+    return this.#statements.windows.all(fromMinute)
+      .map((record) => WINDOWS.rowOf(record));
+  }
+}
+
+/** What is old enough to go. */
+type SweepBounds = Parameters<RelayerStore["sweep"]>[0];
+
+/** Rate limits look back an hour; twice that is surely over. */
+const WINDOW_MINUTES = 120;
+const MINUTE_MS = 60_000;
+
+/** Jobs that ended long ago; both statements see the same ones. */
+const OLD_JOBS = `SELECT n FROM jobs WHERE status >= 3 AND updated_ms < ?
+  ORDER BY updated_ms LIMIT ?`;
+
+const SWEEPING_STATEMENTS = {
+  payloads: `DELETE FROM payloads WHERE n IN (${OLD_JOBS})`,
+  jobs: `DELETE FROM jobs WHERE n IN (${OLD_JOBS})`,
+  tombstones: `DELETE FROM tombstones WHERE (owner, id) IN (
+    SELECT owner, id FROM tombstones WHERE deleted_ms < ?
+    ORDER BY deleted_ms LIMIT ?) RETURNING owner, change`,
+  noteSwept: `INSERT INTO owners(owner, swept_change) VALUES(?, ?)
+    ON CONFLICT(owner) DO UPDATE SET
+    swept_change = max(swept_change, excluded.swept_change)`,
+};
+
+/** Sweeps a database, within a transaction. */
+export class Sweeper {
+  readonly #statements: Statements<typeof SWEEPING_STATEMENTS>;
+  readonly #nonces: ExpiredRows;
+  readonly #claims: ExpiredRows;
+  readonly #windows: ExpiredRows;
+
+  /** A sweeper for an open database. */
+  constructor(db: DatabaseSync) {
+    this.#nonces = new ExpiredRows(db, {
+      from: "nonces",
+      key: ["expires_ms", "nonce"],
+      where: "expires_ms <= ?",
+    });
+    this.#claims = new ExpiredRows(db, {
+      from: "key_claims",
+      key: ["owner", "key"],
+      where: "expires_ms <= ?",
+    });
+    this.#windows = new ExpiredRows(db, {
+      from: "rate_windows",
+      key: ["minute", "name"],
+      where: "minute < ?",
+    });
+    this.#statements = prepareAll(db, SWEEPING_STATEMENTS);
+  }
+
+  /** Removes rows up to the bound and returns how many it were. */
+  sweep(bounds: SweepBounds): number {
+    const { nowMs, finishedJobsBeforeMs, limit } = bounds;
+    const oldestMinute = Math.floor(nowMs / MINUTE_MS) - WINDOW_MINUTES;
+    let left = limit;
+    left -= this.#nonces.remove(nowMs, left);
+    left -= this.#claims.remove(nowMs, left);
+    left -= this.#windows.remove(oldestMinute, left);
+    left -= this.#sweepJobs(finishedJobsBeforeMs, left);
+    left -= this.#sweepTombstones(bounds.tombstonesBeforeMs, left);
+    return limit - left;
+  }
+
+  #sweepJobs(beforeMs: number, limit: number): number {
+    // The payloads go first: without the jobs none of theirs would be found.
+    this.#statements.payloads.run(beforeMs, limit);
+    return Number(this.#statements.jobs.run(beforeMs, limit).changes);
+  }
+
+  #sweepTombstones(beforeMs: number, limit: number): number {
+    const swept = this.#statements.tombstones.all(beforeMs, limit);
+    const highest = new Map<string, number>();
+    for (const row of swept) {
+      const [owner, change] = [String(row["owner"]), Number(row["change"])];
+      highest.set(owner, Math.max(change, highest.get(owner) ?? 0));
+    }
+    for (const [owner, change] of highest) {
+      this.#statements.noteSwept.run(owner, change);
+    }
+    return swept.length;
   }
 }

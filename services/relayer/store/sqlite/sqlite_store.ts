@@ -28,8 +28,7 @@ import { ChangeCounter, MemoryFeed, MemoryReads } from "./memory_reads.ts";
 import { MemoryWrites } from "./memory_writes.ts";
 import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
-import { SideRows } from "./side_rows.ts";
-import { Sweeper } from "./sweeper.ts";
+import { SideRows, Sweeper } from "./side_rows.ts";
 import { type BatchedWrite, Batcher } from "./batcher.ts";
 import { steadyMs } from "../../concurrency/bounded_work.ts";
 
@@ -166,10 +165,6 @@ export class SqliteStore implements RelayerStore {
   /** Rows of memories in pages by id. */
   readonly scanMemories: RelayerStore["scanMemories"] = (options) =>
     this.#read(({ reads }) => reads.scan(options));
-
-  /** Which of these blobs an owner's index has. */
-  readonly indexedBlobs: RelayerStore["indexedBlobs"] = (owner, blobIds) =>
-    this.#read(({ reads }) => reads.indexedBlobs(owner, blobIds));
 
   /** Which of these blobs cannot be restored. */
   readonly badBlobs: RelayerStore["badBlobs"] = (owner, blobIds) =>

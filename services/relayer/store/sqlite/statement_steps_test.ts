@@ -19,8 +19,7 @@ import { ChangeCounter, MemoryFeed, MemoryReads } from "./memory_reads.ts";
 import { MemoryWrites } from "./memory_writes.ts";
 import { RELAYER_MIGRATIONS } from "./migrations.ts";
 import { NamespaceSums } from "./namespace_sums.ts";
-import { SideRows } from "./side_rows.ts";
-import { Sweeper } from "./sweeper.ts";
+import { SideRows, Sweeper } from "./side_rows.ts";
 import { withFolder } from "./testing/open_store.ts";
 
 const [SMALL, LARGE] = [1_000, 30_000];
@@ -47,9 +46,6 @@ const CALLS: Readonly<Record<string, Call>> = {
   "rows of all": ({ reads }) => reads.scan({ limit: LIMIT, afterId: "m" }),
   "rows of an owner": ({ reads }) =>
     reads.scan({ limit: LIMIT, owner: ALICE, afterId: "memory 3" }),
-  "rows of a namespace": ({ reads }) =>
-    reads.scan({ limit: LIMIT, owner: ALICE, namespace: "one" }),
-  "blobs": ({ reads }) => reads.indexedBlobs(ALICE, ["blob-of-memory 5"]),
   "bad blobs": ({ reads }) => reads.badBlobs(ALICE, ["blob 5"]),
   "a feed": ({ feed }) => feed.page(ALICE, { limit: LIMIT }),
   "namespaces": ({ sums }) => sums.page(ALICE, { limit: LIMIT }),

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { assertEquals, assertExists, assertRejects } from "@std/assert";
+import { assertEquals, assertExists } from "@std/assert";
 import { withoutUndefined } from "../../../../../tests/support/without_undefined.ts";
 import type { MemoryRow } from "../../rows.ts";
 import type { RelayerStore } from "../../store.ts";
@@ -197,7 +197,7 @@ export function memoryCases(): readonly StoreCase[] {
       },
     },
     {
-      title: "a scan walks over all rows, of everybody, an owner, a namespace",
+      title: "a scan walks over all rows, of everybody and of an owner",
       async run({ store }) {
         await add(
           store,
@@ -209,24 +209,6 @@ export function memoryCases(): readonly StoreCase[] {
         assertEquals(all, ["a", "b", "b", "c", "d", "e", "f"]);
         assertEquals(await scanned(store, { owner: ALICE }), [..."abcde"]);
         assertEquals(await scanned(store, { owner: BOB }), [..."bf"]);
-        const work = { owner: ALICE, namespace: "work" };
-        assertEquals(await scanned(store, work), ["c"]);
-        await assertRejects(
-          () => store.scanMemories({ limit: 1, namespace: "work" }),
-          TypeError,
-          "no owner is named",
-        );
-      },
-    },
-    {
-      title: "blobs are looked up by owner",
-      async run({ store }) {
-        await add(store, sampleMemory({ blobId: "x" }));
-        assertEquals(
-          await store.indexedBlobs(ALICE, ["x", "y"]),
-          new Set(["x"]),
-        );
-        assertEquals(await store.indexedBlobs(BOB, ["x"]), new Set());
       },
     },
   ];
@@ -253,7 +235,7 @@ async function only(store: RelayerStore, id: string): Promise<MemoryRow> {
 
 async function scanned(
   store: RelayerStore,
-  of: { readonly owner?: string; readonly namespace?: string },
+  of: { readonly owner?: string },
 ): Promise<readonly string[]> {
   const ids: string[] = [];
   let afterId: string | undefined;

@@ -1,0 +1,82 @@
+/**
+ * Tables by the rows that the port shows: which column each member of a row is in,
+ * written once for reading and for writing.
+ *
+ * @module
+ */
+
+import type {
+  DatabaseSync,
+  SQLInputValue,
+  SQLOutputValue,
+  StatementSync,
+} from "node:sqlite";
+
+/** A record as the database gives it. */
+export type DatabaseRecord = Readonly<Record<string, SQLOutputValue>>;
+
+/** Prepared statements by name. */
+export type Statements<Texts> = Readonly<Record<keyof Texts, StatementSync>>;
+
+/** Prepares statements, each of which is run by its name. */
+export function prepareAll<Texts extends Readonly<Record<string, string>>>(
+  db: DatabaseSync,
+  texts: Texts,
+): Statements<Texts> {
+  const statements = Object.entries(texts)
+    .map(([name, text]) => [name, db.prepare(text)] as const);
+  return Object.fromEntries(statements) as Statements<Texts>;
+}
+
+/** The columns of rows that are written with {@linkcode RowColumns.valuesOf}. */
+type Storable<Row> = {
+  readonly [Member in keyof Row]: SQLInputValue | undefined;
+};
+
+/** The columns of a table. */
+export class RowColumns<Row extends Storable<Row>> {
+  /** What a query selects: each column under the name of its member. */
+  readonly selected: string;
+  /** The columns and a question mark for each, as an `INSERT` names them. */
+  readonly inserted: string;
+  readonly #members: readonly (keyof Row & string)[];
+  readonly #absent: ReadonlySet<string>;
+
+  /**
+   * The columns of a table, by member.
+   *
+   * @param absent Members that are undefined where the column is `NULL`; all
+   * others are null there.
+   */
+  constructor(
+    columns: { readonly [Member in keyof Row & string]-?: string },
+    absent: readonly (keyof Row & string)[],
+  ) {
+    const pairs = Object.entries<string>(columns);
+    const names = pairs.map(([, column]) => column);
+    this.selected = pairs.map(([member, column]) => `${column} AS ${member}`)
+      .join(", ");
+    this.inserted = `(${names.join(", ")}) VALUES(${
+      names.fill("?").join(", ")
+    })`;
+    this.#members = pairs.map(([member]) => member as keyof Row & string);
+    this.#absent = new Set(absent);
+  }
+
+  /** The row of a record whose columns were {@linkcode RowColumns.selected}. */
+  rowOf(record: DatabaseRecord): Row {
+    const row: Partial<Record<keyof Row, SQLOutputValue | undefined>> = {};
+    for (const member of this.#members) {
+      const value = record[member] ?? null;
+      row[member] = value === null && this.#absent.has(member)
+        ? undefined
+        : value;
+    }
+    return row as Row;
+  }
+
+  /** The values of a row, in the order of {@linkcode RowColumns.inserted}. */
+  valuesOf(row: Row): SQLInputValue[] {
+    return this.#members.map((member) => row[member] ?? null);
+  }
+}
