@@ -103,9 +103,27 @@ export type ChangesOf<F extends Fields> = {
     : never;
 };
 
-/** A member that may be absent. */
-export function optional<T>(schema: Schema<T>): OptionalField<T> {
-  return { kind: "optional", schema };
+/** A member that may be absent; the description is for documents. */
+export function optional<T>(
+  schema: Schema<T>,
+  description?: string,
+): OptionalField<T> {
+  return { kind: "optional", schema: about(schema, description) };
+}
+
+/** A member that may be absent, or null, which is as good or resets it. */
+export function settable<T>(
+  schema: Schema<T>,
+  description?: string,
+): OptionalField<T | null> {
+  return optional(nullable(about(schema, description)));
+}
+
+function about<T>(
+  schema: Schema<T>,
+  description: string | undefined,
+): Schema<T> {
+  return description === undefined ? schema : described(schema, description);
 }
 
 /**
@@ -146,7 +164,7 @@ export function changesOf<F extends Fields>(fields: F): ChangesOf<F> {
 
 function changeOf(field: Field): Field {
   if (!("kind" in field)) return optional(field);
-  return field.kind === "read_only" ? field : optional(nullable(field.schema));
+  return field.kind === "read_only" ? field : settable(field.schema);
 }
 
 /** One member, made ready for reading. */

@@ -248,3 +248,19 @@ export function shape(
 ): Shape {
   return { json, definitions: definitionsOf(parts) };
 }
+
+/**
+ * An object as answers show it: it has these members and no others, and lacks
+ * at most those that are named.
+ */
+export function shownObject(
+  properties: Readonly<Record<string, JsonSchema>>,
+  mayLack: readonly string[] = [],
+): JsonSchema {
+  return {
+    type: "object",
+    properties,
+    required: Object.keys(properties).filter((name) => !mayLack.includes(name)),
+    additionalProperties: false,
+  };
+}

@@ -7,11 +7,11 @@
 import { utcTime } from "./utc_time.ts";
 import { formatDuration } from "./duration.ts";
 import type { RepeatRule } from "./task.ts";
-import { nullable, parsed } from "../../shared/schema/composite.ts";
+import { parsed } from "../../shared/schema/composite.ts";
 import { described, named, type Schema } from "../../shared/schema/schema.ts";
 import { choice, integer, text } from "../../shared/schema/values.ts";
 import { dateTime, duration, durationMs } from "./value_schemas.ts";
-import { object, optional } from "../../shared/schema/object.ts";
+import { object, settable } from "../../shared/schema/object.ts";
 import {
   nextOccurrence,
   parseTiming,
@@ -61,49 +61,46 @@ export const REPEAT: Schema<RepeatInput> = named(
   "Repeat",
   described(
     object({
-      interval: optional(nullable(described(
+      interval: settable(
         durationText(),
         "How far apart the slots are, counted from the first date; months " +
           "and days by the calendar of the time zone",
-      ))),
-      cron: optional(nullable(described(
+      ),
+      cron: settable(
         text({ maxLength: 1_000 }),
         "Five fields, or six with seconds first, or a nickname such as " +
           "@daily; instead of an interval",
-      ))),
-      limit: optional(nullable(described(
+      ),
+      limit: settable(
         integer({ minimum: 0, maximum: 1_000_000_000 }),
         "Repetitions after the first run; no bound when absent",
-      ))),
-      until: optional(nullable(described(
-        dateTime(),
-        "The last instant at which a run may be due",
-      ))),
-      catch_up: optional(nullable(described(
+      ),
+      until: settable(dateTime(), "The last instant at which a run may be due"),
+      catch_up: settable(
         choice(["one", "all", "none"]),
         "What becomes of slots that passed while no worker could run them: one " +
           "run for all, all within the window, or none; `one` when absent. Of " +
           "`all` the mode `spawn` makes the latest 10,000",
-      ))),
-      catch_up_window: optional(nullable(described(
+      ),
+      catch_up_window: settable(
         durationMs({ maximumMs: 366 * DAY_MS }),
         "How old a slot may be for `all`; a day when absent",
-      ))),
-      jitter: optional(nullable(described(
+      ),
+      jitter: settable(
         durationMs({ maximumMs: DAY_MS }),
         "By how much chance may delay a run; not longer than the spacing",
-      ))),
-      mode: optional(nullable(described(
+      ),
+      mode: settable(
         choice(["same", "spawn"]),
         "Whether this task runs again or each slot makes a task of its own; " +
           "slots for whose tasks the plan has no room are missed",
-      ))),
-      on_failure: optional(nullable(described(
+      ),
+      on_failure: settable(
         choice(["stop", "continue"]),
         "Whether a run that failed for good ends the schedule; when absent " +
           "it does for an interval and does not for cron. One by hand never " +
           "does",
-      ))),
+      ),
     }),
     {
       description: "How a task repeats: by an interval or by cron",

@@ -13,7 +13,7 @@ import {
   parsed,
 } from "../../shared/schema/composite.ts";
 import { type Fault, pointerTo, report } from "../../shared/schema/fault.ts";
-import { object, type ObjectOf, optional } from "../../shared/schema/object.ts";
+import { object, type ObjectOf, settable } from "../../shared/schema/object.ts";
 import {
   described,
   type JsonValue,
@@ -69,12 +69,12 @@ const CONDITION = parsed(
 );
 
 const FIELDS = {
-  limit: optional(nullable(described(
+  limit: settable(
     integer({ minimum: 0, maximum: 1_000_000 }),
     "Retries after the first try; absent means for ever where an interval is " +
       "given",
-  ))),
-  interval: optional(nullable(described(
+  ),
+  interval: settable(
     oneOf([
       {
         when: Array.isArray,
@@ -83,23 +83,20 @@ const FIELDS = {
       { when: () => true, schema: DELAY_MS },
     ], { mustBe: "a delay nor a list of them" }),
     "The delay, the first delay, or all delays in a list",
-  ))),
-  backoff: optional(nullable(described(
+  ),
+  backoff: settable(
     choice(["fixed", "linear", "exponential", "list"]),
     "How the delay grows; an interval alone is fixed",
-  ))),
-  factor: optional(nullable(number({ minimum: 1, maximum: 100 }))),
-  max_interval: optional(nullable(DELAY_MS)),
-  jitter: optional(nullable(choice(["none", "equal", "full"]))),
-  for: optional(nullable(described(
-    DELAY_MS,
-    "How long to go on after the first try",
-  ))),
-  on: optional(nullable(described(
+  ),
+  factor: settable(number({ minimum: 1, maximum: 100 })),
+  max_interval: settable(DELAY_MS),
+  jitter: settable(choice(["none", "equal", "full"])),
+  for: settable(DELAY_MS, "How long to go on after the first try"),
+  on: settable(
     list(CONDITION, { minItems: 1, maxItems: 100 }),
     'What is retried: statuses (429), classes ("5xx"), error codes ' +
       '("timed_out"); absent means everything retryable',
-  ))),
+  ),
 };
 
 const WRITTEN = described(object(FIELDS), {

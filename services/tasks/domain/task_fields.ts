@@ -14,7 +14,11 @@ import {
   nullable,
   record,
 } from "../../shared/schema/composite.ts";
-import { optional, type OptionalField } from "../../shared/schema/object.ts";
+import {
+  optional,
+  type OptionalField,
+  settable,
+} from "../../shared/schema/object.ts";
 import {
   described,
   type JsonSchema,
@@ -82,12 +86,15 @@ interface DefinedField<Key extends keyof TaskDefinition, Input>
 function plain<Key extends keyof TaskDefinition>(
   key: Key,
   schema: Schema<NonNullable<TaskDefinition[Key]>>,
-  rest: Shown & Partial<Pick<Kept<Key, unknown>, "show" | "asWritten">>,
+  { about, ...rest }:
+    & { readonly about: string }
+    & Shown
+    & Partial<Pick<Kept<Key, unknown>, "show" | "asWritten">>,
 ): PlainField<Key> {
   return {
     kind: "plain",
     key,
-    input: optional(nullable(schema)),
+    input: settable(schema, about),
     show: (definition) => definition[key] ?? null,
     ...rest,
   };
@@ -159,10 +166,10 @@ export const TASK_FIELDS = {
   ),
   data: {
     kind: "input",
-    input: optional(described(
+    input: optional(
       asGiven({}),
       "What the job is given: any JSON, as much as the plan allows",
-    )),
+    ),
     shown: {
       description: "What the job is given; absent for callers who see none",
     },
@@ -171,20 +178,20 @@ export const TASK_FIELDS = {
   },
   date: {
     kind: "input",
-    input: optional(nullable(described(
+    input: settable(
       dateTime(),
       "When to run first; now when absent, and what has passed is due at once",
-    ))),
+    ),
     asWritten: ({ dateMs }: Task): unknown => dateMs,
     shown: { ...TIME, description: "When the next attempt is due" },
     example: "2027-01-18T05:30:00.000Z",
   },
   delay: {
     kind: "input",
-    input: optional(nullable(described(
+    input: settable(
       duration(),
       "How long from now to run first, instead of a date",
-    ))),
+    ),
   },
   first_date: service(TIME, CREATED, "The anchor of its schedule"),
   timezone: defined(
@@ -227,16 +234,18 @@ export const TASK_FIELDS = {
   },
   timeout: plain(
     "timeoutMs",
-    described(
-      durationMs({
-        numberUnit: "milliseconds",
-        minimumMs: 1_000,
-        maximumMs: 86_400_000,
-      }),
-      "How long an attempt may take; the worker's time when absent. A number " +
+    durationMs({
+      numberUnit: "milliseconds",
+      minimumMs: 1_000,
+      maximumMs: 86_400_000,
+    }),
+    {
+      about:
+        "How long an attempt may take; the worker's time when absent. A number " +
         "counts milliseconds here",
-    ),
-    { shown: { ...COUNT_OR_NULL, description: "Milliseconds" }, example: null },
+      shown: { ...COUNT_OR_NULL, description: "Milliseconds" },
+      example: null,
+    },
   ),
   expires: defined(
     "expiresAtMs",
@@ -255,12 +264,11 @@ export const TASK_FIELDS = {
   ),
   dependencies: plain(
     "dependencies",
-    described(
-      list(text({ maxLength: 64 }), { maxItems: 100, isUnique: true }),
-      "Ids of tasks that have to succeed before; a task that is there already " +
-        "takes those that are older than itself, or wait for none themselves",
-    ),
+    list(text({ maxLength: 64 }), { maxItems: 100, isUnique: true }),
     {
+      about:
+        "Ids of tasks that have to succeed before; a task that is there already " +
+        "takes those that are older than itself, or wait for none themselves",
       asWritten: ({ dependencies }) => dependencies,
       shown: { type: "array", items: TEXT },
       example: [],
@@ -268,41 +276,35 @@ export const TASK_FIELDS = {
   ),
   on_dependency_failure: plain(
     "onDependencyFailure",
-    described(
-      choice(["fail", "run", "wait"]),
-      "What a dependency that fails means; `fail` when absent",
-    ),
-    { shown: { enum: ["fail", "run", "wait"] }, example: "fail" },
+    choice(["fail", "run", "wait"]),
+    {
+      about: "What a dependency that fails means; `fail` when absent",
+      shown: { enum: ["fail", "run", "wait"] },
+      example: "fail",
+    },
   ),
-  priority: plain(
-    "priority",
-    described(
-      integer({ minimum: -9, maximum: 9 }),
+  priority: plain("priority", integer({ minimum: -9, maximum: 9 }), {
+    about:
       "Higher goes first; a step is worth a minute of waiting. Of equal ones " +
-        "the first date goes first",
-    ),
-    { shown: { type: "integer", minimum: -9, maximum: 9 }, example: 0 },
-  ),
+      "the first date goes first",
+    shown: { type: "integer", minimum: -9, maximum: 9 },
+    example: 0,
+  }),
   group: plain(
     "group",
-    described(
-      text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }),
-      "Groups of a worker take turns",
-    ),
+    text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }),
     {
+      about: "Groups of a worker take turns",
       show: ({ group }) => group === "" ? null : group,
       shown: TEXT_OR_NULL,
       example: null,
     },
   ),
-  key: plain(
-    "key",
-    described(
-      text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }),
-      "A worker has one live task with a key at most",
-    ),
-    { shown: TEXT_OR_NULL, example: null },
-  ),
+  key: plain("key", text({ minLength: 1, maxLength: 200, pattern: ONE_LINE }), {
+    about: "A worker has one live task with a key at most",
+    shown: TEXT_OR_NULL,
+    example: null,
+  }),
   callback: defined(
     "callback",
     nullable(described(
@@ -320,25 +322,27 @@ export const TASK_FIELDS = {
   ),
   tags: plain(
     "tags",
-    described(
-      list(text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }), {
-        maxItems: 20,
-        isUnique: true,
-      }),
-      "Labels",
-    ),
-    { shown: { type: "array", items: TEXT }, example: ["reports"] },
+    list(text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }), {
+      maxItems: 20,
+      isUnique: true,
+    }),
+    {
+      about: "Labels",
+      shown: { type: "array", items: TEXT },
+      example: ["reports"],
+    },
   ),
   metadata: plain(
     "metadata",
-    described(
-      record(text({ maxLength: 500 }), {
-        maxEntries: 50,
-        names: text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }),
-      }),
-      "Named labels",
-    ),
-    { shown: { type: "object", additionalProperties: TEXT }, example: {} },
+    record(text({ maxLength: 500 }), {
+      maxEntries: 50,
+      names: text({ minLength: 1, maxLength: 100, pattern: ONE_LINE }),
+    }),
+    {
+      about: "Named labels",
+      shown: { type: "object", additionalProperties: TEXT },
+      example: {},
+    },
   ),
   due: {
     ...service(

@@ -5,17 +5,13 @@
  * @module
  */
 
-import {
-  list,
-  nullable,
-  oneOf,
-  parsed,
-} from "../../shared/schema/composite.ts";
-import { object, optional } from "../../shared/schema/object.ts";
+import { list, oneOf, parsed } from "../../shared/schema/composite.ts";
+import { object, settable } from "../../shared/schema/object.ts";
 import {
   isJsonObject,
   type JsonSchema,
   type Schema,
+  shownObject,
 } from "../../shared/schema/schema.ts";
 import { choice, text } from "../../shared/schema/values.ts";
 import type { Duration } from "./duration.ts";
@@ -40,13 +36,11 @@ export const CALLBACK: Schema<TaskCallback> = oneOf([
     schema: parsed(
       object({
         url: CALLBACK_URL,
-        on: optional(
-          nullable(list(choice(CALLBACK_ENDS), {
-            minItems: 1,
-            maxItems: CALLBACK_ENDS.length,
-            isUnique: true,
-          })),
-        ),
+        on: settable(list(choice(CALLBACK_ENDS), {
+          minItems: 1,
+          maxItems: CALLBACK_ENDS.length,
+          isUnique: true,
+        })),
       }),
       ({ url, on }) => ({
         kind: "ok",
@@ -104,78 +98,63 @@ export const TIME_OR_NULL: JsonSchema = {
 };
 
 /** Who did something, in answers. */
-export const ACTOR: JsonSchema = {
-  type: "object",
-  properties: {
-    type: { enum: ["user", "key", "worker", "system"] },
-    id: TEXT,
-  },
-  required: ["type", "id"],
-  additionalProperties: false,
-};
+export const ACTOR: JsonSchema = shownObject({
+  type: { enum: ["user", "key", "worker", "system"] },
+  id: TEXT,
+});
 
 /** Why an attempt failed, in answers. */
-export const TASK_ERROR: JsonSchema = {
-  type: "object",
-  properties: {
-    code: { ...TEXT, description: "A word for programs, such as `timed_out`" },
-    message: TEXT,
-    detail: { description: "What else the worker said" },
-    http_status: { type: "integer" },
-    at: TIME,
-  },
-  required: ["code", "message", "at"],
-  additionalProperties: false,
-};
+export const TASK_ERROR: JsonSchema = shownObject({
+  code: { ...TEXT, description: "A word for programs, such as `timed_out`" },
+  message: TEXT,
+  detail: { description: "What else the worker said" },
+  http_status: { type: "integer" },
+  at: TIME,
+}, ["detail", "http_status"]);
 
 /** Who is called at the end of a task, in answers. */
 export const CALLBACK_SHOWN: JsonSchema = {
-  type: ["object", "null"],
-  properties: {
+  ...shownObject({
     url: TEXT,
     on: { type: "array", items: { enum: CALLBACK_ENDS } },
-  },
-  required: ["url", "on"],
-  additionalProperties: false,
+  }),
+  type: ["object", "null"],
 };
+
+const DURATION: JsonSchema = { type: "string", format: "duration" };
 
 /** How a task repeats, in answers. */
 export const REPEAT_SHOWN: JsonSchema = {
-  type: ["object", "null"],
-  properties: {
-    interval: { type: "string", format: "duration" },
+  ...shownObject({
+    interval: DURATION,
     cron: TEXT,
     limit: COUNT,
     until: TIME,
     catch_up: { enum: ["one", "all", "none"] },
-    catch_up_window: { type: "string", format: "duration" },
-    jitter: { type: "string", format: "duration" },
+    catch_up_window: DURATION,
+    jitter: DURATION,
     mode: { enum: ["same", "spawn"] },
     on_failure: { enum: ["stop", "continue"] },
-  },
-  required: ["catch_up", "catch_up_window", "jitter", "mode", "on_failure"],
-  additionalProperties: false,
+  }, ["interval", "cron", "limit", "until"]),
+  type: ["object", "null"],
 };
 
 /** The attempt under way, in answers. */
 export const ATTEMPT_SHOWN: JsonSchema = {
-  type: ["object", "null"],
-  description: "The attempt under way",
-  properties: {
+  ...shownObject({
     id: TEXT,
     started_at: TIME,
     expires_at: TIME,
     instance: TEXT_OR_NULL,
     progress: { description: "What the worker last said of it" },
-  },
-  required: ["id", "started_at", "expires_at", "instance", "progress"],
-  additionalProperties: false,
+  }),
+  type: ["object", "null"],
+  description: "The attempt under way",
 };
 
 /** Where a task, its history and its worker are, in answers. */
-export const LINKS_SHOWN: JsonSchema = {
-  type: "object",
-  properties: { self: TEXT, history: TEXT, worker: TEXT },
-  required: ["self", "history", "worker"],
-  additionalProperties: false,
-};
+export const LINKS_SHOWN: JsonSchema = shownObject({
+  self: TEXT,
+  history: TEXT,
+  worker: TEXT,
+});

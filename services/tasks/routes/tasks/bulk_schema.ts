@@ -4,10 +4,9 @@
  * @module
  */
 
-import { TIME, TIME_OR_NULL } from "../../domain/task_values.ts";
+import { COUNT, TEXT, TIME, TIME_OR_NULL } from "../../domain/task_values.ts";
 import {
   list,
-  nullable,
   oneOf,
   parsed,
   record,
@@ -21,6 +20,7 @@ import {
   type Schema,
   type Shape,
   shape,
+  shownObject,
 } from "../../../shared/schema/schema.ts";
 import {
   boolean,
@@ -32,6 +32,7 @@ import {
   object,
   type ObjectOf,
   optional,
+  settable,
   withDefault,
 } from "../../../shared/schema/object.ts";
 import { BULK_ACTIONS } from "../../engine/bulk/operation.ts";
@@ -75,18 +76,15 @@ const FILTER = refined(
 /** The members of the body of a bulk action. */
 const BULK_FIELDS = {
   action: choice(BULK_ACTIONS),
-  ids: optional(nullable(described(
+  ids: settable(
     list(text({ maxLength: 64 }), {
       minItems: 1,
       maxItems: MAX_AT_ONCE,
       isUnique: true,
     }),
     "The tasks by their ids",
-  ))),
-  filter: optional(nullable(described(
-    FILTER,
-    "The tasks by the conditions of lists",
-  ))),
+  ),
+  filter: settable(FILTER, "The tasks by the conditions of lists"),
   dry_run: withDefault(
     described(
       boolean(),
@@ -94,10 +92,10 @@ const BULK_FIELDS = {
     ),
     false,
   ),
-  limit: optional(nullable(described(
+  limit: settable(
     integer({ minimum: 1 }),
     "How many tasks at most; the oldest come first",
-  ))),
+  ),
 };
 
 /** The body of a bulk action, as it was read. */
@@ -129,8 +127,6 @@ export const BULK: Schema<BulkInput> = named(
   ),
 );
 
-const COUNT: JsonSchema = { type: "integer", minimum: 0 };
-
 const RESULT: Readonly<Record<string, JsonSchema>> = {
   action: { enum: BULK_ACTIONS },
   dry_run: { type: "boolean" },
@@ -144,16 +140,11 @@ const RESULT: Readonly<Record<string, JsonSchema>> = {
   errors: {
     type: "array",
     description: "The first of these",
-    items: {
-      type: "object",
-      properties: {
-        id: { type: "string" },
-        code: { type: "string" },
-        detail: { type: "string" },
-      },
-      required: ["id", "code", "detail"],
-      additionalProperties: false,
-    },
+    items: shownObject({
+      id: TEXT,
+      code: TEXT,
+      detail: TEXT,
+    }),
   },
 };
 
@@ -175,41 +166,26 @@ const RESULT_EXAMPLE: JsonObject = {
 export const BULK_RESULT: Shape = named(
   "BulkResult",
   described(
-    shape({
-      type: "object",
-      properties: RESULT,
-      required: Object.keys(RESULT),
-      additionalProperties: false,
-    }),
+    shape(shownObject(RESULT)),
     { examples: [RESULT_EXAMPLE] },
   ),
 );
 
 const OPERATION_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
-  id: { type: "string" },
+  id: TEXT,
   status: { enum: ["running", "done", "failed"] },
   ...RESULT,
   created_at: TIME,
   updated_at: TIME,
   finished_at: TIME_OR_NULL,
-  links: {
-    type: "object",
-    properties: { self: { type: "string" } },
-    required: ["self"],
-    additionalProperties: false,
-  },
+  links: shownObject({ self: TEXT }),
 };
 
 /** A bulk action that runs in the background. */
 export const OPERATION: Shape = named(
   "Operation",
   described(
-    shape({
-      type: "object",
-      properties: OPERATION_PROPERTIES,
-      required: Object.keys(OPERATION_PROPERTIES),
-      additionalProperties: false,
-    }),
+    shape(shownObject(OPERATION_PROPERTIES)),
     {
       examples: [{
         id: "opr_37efnd0000749gadqcbm8b2hrm",

@@ -37,6 +37,7 @@ import {
   type Schema,
   type Shape,
   shape,
+  shownObject,
 } from "../../../shared/schema/schema.ts";
 import { boolean } from "../../../shared/schema/values.ts";
 import { asGiven, list } from "../../../shared/schema/composite.ts";
@@ -80,35 +81,28 @@ const PROBLEM = named("Problem", PROBLEM_SHAPE);
 export const BATCH_RESULTS: Shape = named(
   "TaskBatchResults",
   described(
-    shape({
-      type: "object",
-      properties: {
+    shape(
+      shownObject({
         results: {
           type: "array",
           description: "One for each task, in their order",
-          items: {
-            type: "object",
-            properties: {
-              status: {
-                type: "integer",
-                description: "The status of an answer to this task alone",
-              },
-              task: TASK.json,
-              id: {
-                type: "string",
-                description: "The task's id in place of the task, where " +
-                  "`Prefer: return=minimal` asks for no more",
-              },
-              problem: PROBLEM.json,
+          items: shownObject({
+            status: {
+              type: "integer",
+              description: "The status of an answer to this task alone",
             },
-            required: ["status"],
-            additionalProperties: false,
-          },
+            task: TASK.json,
+            id: {
+              type: "string",
+              description: "The task's id in place of the task, where " +
+                "`Prefer: return=minimal` asks for no more",
+            },
+            problem: PROBLEM.json,
+          }, ["task", "id", "problem"]),
         },
-      },
-      required: ["results"],
-      additionalProperties: false,
-    }, [TASK, PROBLEM]),
+      }),
+      [TASK, PROBLEM],
+    ),
     { examples: [{ results: [{ status: 201, task: TASK_EXAMPLE }] }] },
   ),
 );

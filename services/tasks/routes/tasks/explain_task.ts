@@ -11,6 +11,7 @@ import {
   named,
   type Shape,
   shape,
+  shownObject,
 } from "../../../shared/schema/schema.ts";
 import { judgeDependencies } from "../../domain/transitions/service_events.ts";
 import {
@@ -30,40 +31,30 @@ import { READS_TASKS, type TasksParts } from "./tasks_parts.ts";
 const EXPLANATION: Shape = named(
   "TaskExplanation",
   described(
-    shape({
-      type: "object",
-      properties: {
-        task: { type: "string", description: "The id of the task" },
-        status: { enum: TASK_STATUSES },
-        hindrances: {
-          type: "array",
-          description: "What holds it back, or that nothing does",
-          items: {
-            type: "object",
-            properties: {
-              code: {
-                type: "string",
-                description: "A word for programs, such as `not_due`, " +
-                  "`worker_paused`, `blocked`, `rate_limit`, `next_in_line`",
-              },
-              message: { type: "string" },
-              until: {
-                ...TIME_OR_NULL,
-                description: "When it ends by itself",
-              },
-            },
-            required: ["code", "message", "until"],
-            additionalProperties: false,
+    shape(shownObject({
+      task: { type: "string", description: "The id of the task" },
+      status: { enum: TASK_STATUSES },
+      hindrances: {
+        type: "array",
+        description: "What holds it back, or that nothing does",
+        items: shownObject({
+          code: {
+            type: "string",
+            description: "A word for programs, such as `not_due`, " +
+              "`worker_paused`, `blocked`, `rate_limit`, `next_in_line`",
           },
-        },
-        earliest: {
-          ...TIME_OR_NULL,
-          description: "When all of it has ended by itself, if it does",
-        },
+          message: { type: "string" },
+          until: {
+            ...TIME_OR_NULL,
+            description: "When it ends by itself",
+          },
+        }),
       },
-      required: ["task", "status", "hindrances", "earliest"],
-      additionalProperties: false,
-    }),
+      earliest: {
+        ...TIME_OR_NULL,
+        description: "When all of it has ended by itself, if it does",
+      },
+    })),
     {
       examples: [{
         task: "tsk_37efnd0000749gadqcbm8b2hrm",

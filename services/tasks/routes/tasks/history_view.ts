@@ -6,7 +6,11 @@
 
 import {
   ACTOR,
+  COUNT,
+  COUNT_OR_NULL,
   TASK_ERROR,
+  TEXT,
+  TEXT_OR_NULL,
   TIME,
   TIME_OR_NULL,
 } from "../../domain/task_values.ts";
@@ -23,30 +27,22 @@ import {
   named,
   type Shape,
   shape,
+  shownObject,
 } from "../../../shared/schema/schema.ts";
 import { utcTime } from "../../domain/utc_time.ts";
 import { viewError } from "./task_view.ts";
 
-const TEXT: JsonSchema = { type: "string" };
-const COUNT: JsonSchema = { type: "integer", minimum: 0 };
-
 /** The answer to a push call. */
 const HTTP: JsonSchema = {
-  type: "object",
+  ...shownObject({ status: { type: "integer" }, duration_ms: COUNT }),
   description: "The answer to a push call",
-  properties: { status: { type: "integer" }, duration_ms: COUNT },
-  required: ["status", "duration_ms"],
-  additionalProperties: false,
 };
 
 /** What a folding dropped. */
 const FOLDED: JsonSchema = {
-  type: "object",
+  ...shownObject({ count: COUNT, hash: TEXT }),
   description: "Which records were dropped: how many up to now, and the hash " +
     "of the last, which is the `prev` of the first one that is left",
-  properties: { count: COUNT, hash: TEXT },
-  required: ["count", "hash"],
-  additionalProperties: false,
 };
 
 const RECORD_EXAMPLE: JsonObject = {
@@ -62,47 +58,50 @@ const RECORD_EXAMPLE: JsonObject = {
 
 const RECORD: Shape = named(
   "HistoryRecord",
-  shape({
-    type: "object",
-    properties: {
-      seq: { type: "integer", minimum: 1 },
-      at: TIME,
-      type: { enum: HISTORY_TYPES },
-      status: { enum: TASK_STATUSES, description: "The status after it" },
-      run: COUNT,
-      attempt: { ...TEXT, description: "The attempt it belongs to" },
-      actor: ACTOR,
-      instance: { ...TEXT, description: "The worker's name for its process" },
-      http: HTTP,
-      error: TASK_ERROR,
-      result: { ...TEXT, description: "The beginning of the result's JSON" },
-      progress: {
-        description: "What the worker said of its progress; not all that " +
-          "was said is in the history",
-      },
-      changes: {
-        type: "array",
-        items: {
-          type: "object",
-          properties: { field: TEXT, from: {}, to: {} },
-          required: ["field"],
-          additionalProperties: false,
-        },
-      },
-      message: TEXT,
-      amount: {
-        type: "number",
-        description: "Slots that were missed, milliseconds of lag",
-      },
-      next_date: TIME,
-      folded: FOLDED,
-      prev: { ...TEXT, description: "The hash of the record before" },
-      hash: TEXT,
-      text: { ...TEXT, description: "What the hash covers, with `proof`" },
+  shape(shownObject({
+    seq: { type: "integer", minimum: 1 },
+    at: TIME,
+    type: { enum: HISTORY_TYPES },
+    status: { enum: TASK_STATUSES, description: "The status after it" },
+    run: COUNT,
+    attempt: { ...TEXT, description: "The attempt it belongs to" },
+    actor: ACTOR,
+    instance: { ...TEXT, description: "The worker's name for its process" },
+    http: HTTP,
+    error: TASK_ERROR,
+    result: { ...TEXT, description: "The beginning of the result's JSON" },
+    progress: {
+      description: "What the worker said of its progress; not all that " +
+        "was said is in the history",
     },
-    required: ["seq", "at", "type", "status", "run", "actor", "prev", "hash"],
-    additionalProperties: false,
-  }),
+    changes: {
+      type: "array",
+      items: shownObject({ field: TEXT, from: {}, to: {} }, ["from", "to"]),
+    },
+    message: TEXT,
+    amount: {
+      type: "number",
+      description: "Slots that were missed, milliseconds of lag",
+    },
+    next_date: TIME,
+    folded: FOLDED,
+    prev: { ...TEXT, description: "The hash of the record before" },
+    hash: TEXT,
+    text: { ...TEXT, description: "What the hash covers, with `proof`" },
+  }, [
+    "attempt",
+    "instance",
+    "http",
+    "error",
+    "result",
+    "progress",
+    "changes",
+    "message",
+    "amount",
+    "next_date",
+    "folded",
+    "text",
+  ])),
 );
 
 /** A page of a history. */
@@ -113,46 +112,27 @@ export const HISTORY_LIST: Shape = pageOf("HistoryList", {
 
 const ATTEMPT: Shape = named(
   "TaskAttempt",
-  shape({
-    type: "object",
-    properties: {
-      id: TEXT,
-      run: COUNT,
-      outcome: {
-        enum: [
-          "running",
-          "succeeded",
-          "failed",
-          "timed_out",
-          "lost",
-          "released",
-          "canceled",
-        ],
-      },
-      started_at: TIME,
-      ended_at: TIME_OR_NULL,
-      duration: {
-        type: ["integer", "null"],
-        minimum: 0,
-        description: "Milliseconds",
-      },
-      instance: { type: ["string", "null"] },
-      http: { anyOf: [HTTP, { type: "null" }] },
-      error: { anyOf: [TASK_ERROR, { type: "null" }] },
+  shape(shownObject({
+    id: TEXT,
+    run: COUNT,
+    outcome: {
+      enum: [
+        "running",
+        "succeeded",
+        "failed",
+        "timed_out",
+        "lost",
+        "released",
+        "canceled",
+      ],
     },
-    required: [
-      "id",
-      "run",
-      "outcome",
-      "started_at",
-      "ended_at",
-      "duration",
-      "instance",
-      "http",
-      "error",
-    ],
-    additionalProperties: false,
-  }),
+    started_at: TIME,
+    ended_at: TIME_OR_NULL,
+    duration: { ...COUNT_OR_NULL, description: "Milliseconds" },
+    instance: TEXT_OR_NULL,
+    http: { anyOf: [HTTP, { type: "null" }] },
+    error: { anyOf: [TASK_ERROR, { type: "null" }] },
+  })),
 );
 
 /** A page of attempts. */
@@ -178,15 +158,13 @@ function pageOf(
   return named(
     name,
     described(
-      shape({
-        type: "object",
-        properties: {
+      shape(
+        shownObject({
           data: { type: "array", items: item.json },
-          next: { type: ["string", "null"] },
-        },
-        required: ["data", "next"],
-        additionalProperties: false,
-      }, [item]),
+          next: TEXT_OR_NULL,
+        }),
+        [item],
+      ),
       { examples: [{ data: [example], next: null }] },
     ),
   );

@@ -69,26 +69,20 @@ const TIME = text({ minLength: 1, maxLength: 64 });
 
 /** The conditions that lists and bulk actions write alike. */
 export const FILTER_FIELDS = {
-  start: optional(described(
+  start: optional(
     TIME,
     "From then on: YYYY, YYYY-MM, YYYY-MM-DD or RFC 3339; the whole of it",
-  )),
-  end: optional(described(
-    TIME,
-    "Up to then, as `start`; the whole of it is included",
-  )),
-  tz: optional(described(
-    TIME,
-    "The zone of years, months and days; UTC when absent",
-  )),
+  ),
+  end: optional(TIME, "Up to then, as `start`; the whole of it is included"),
+  tz: optional(TIME, "The zone of years, months and days; UTC when absent"),
   by: withDefault(BY, "date" as const),
-  job: optional(described(LABEL, "The job")),
-  group: optional(described(
+  job: optional(LABEL, "The job"),
+  group: optional(
     text({ maxLength: 200 }),
     "The group; empty for tasks without one",
-  )),
-  key: optional(described(LABEL, "The key")),
-  error: optional(described(LABEL, "The code of the last error")),
+  ),
+  key: optional(LABEL, "The key"),
+  error: optional(LABEL, "The code of the last error"),
 };
 
 /** A filter as a client wrote it. */
@@ -180,22 +174,19 @@ export async function readFilter(
 }
 
 const LIST_QUERY = queryOf({
-  worker: optional(described(
+  worker: optional(
     commaList(text({ maxLength: 128 })),
     "Names or ids of workers; one that is not there has no tasks",
-  )),
-  status: optional(described(
+  ),
+  status: optional(
     commaList(STATUS_WORD),
     "Statuses; `active` stands for all of live tasks that are not paused, " +
       "`final` for those of tasks that have ended",
-  )),
+  ),
   ...FILTER_FIELDS,
-  tag: optional(described(commaList(LABEL), "Tags, all of which they have")),
+  tag: optional(commaList(LABEL), "Tags, all of which they have"),
   metadata: prefixed("metadata.", text({ maxLength: 500 })),
-  due: optional(described(
-    booleanText(),
-    "Whether they may be taken by a worker now",
-  )),
+  due: optional(booleanText(), "Whether they may be taken by a worker now"),
   sort: withDefault(choice(["date", "created_at"]), "date"),
   order: withDefault(ORDER, "asc"),
   ...PAGE_FIELDS,
@@ -203,10 +194,10 @@ const LIST_QUERY = queryOf({
     described(booleanText(), "Whether to count them, up to a bound"),
     false,
   ),
-  fields: optional(described(
+  fields: optional(
     commaList(choice(TASK_FIELD_NAMES)),
     "The fields to show; the id is shown in any case",
-  )),
+  ),
 });
 
 type ListInput = typeof LIST_QUERY extends QuerySchema<infer Input> ? Input

@@ -11,18 +11,18 @@ import { type Answer, json } from "../../http/answer.ts";
 import { type Call, tenantOf } from "../../http/call.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
-import { nullable } from "../../../shared/schema/composite.ts";
 import {
   described,
   named,
   shape,
+  shownObject,
   type ValueOf,
 } from "../../../shared/schema/schema.ts";
 import { dateTime, timeZone } from "../../domain/value_schemas.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
 import {
   object,
-  optional,
+  settable,
   withDefault,
 } from "../../../shared/schema/object.ts";
 import { integer } from "../../../shared/schema/values.ts";
@@ -42,18 +42,18 @@ const REQUEST = named(
   described(
     object({
       repeat: REPEAT,
-      timezone: optional(nullable(described(
+      timezone: settable(
         timeZone(),
         "The IANA zone of cron and calendar intervals; the tenant's when absent",
-      ))),
-      date: optional(nullable(described(
+      ),
+      date: settable(
         dateTime(),
         "The date that the task would have; now when absent",
-      ))),
-      from: optional(nullable(described(
+      ),
+      from: settable(
         dateTime(),
         "The first instant that counts; the date when absent",
-      ))),
+      ),
       count: withDefault(
         described(
           integer({ minimum: 1, maximum: MAX_COUNT }),
@@ -76,43 +76,33 @@ const REQUEST = named(
 const PREVIEW = named(
   "SchedulePreview",
   described(
-    shape({
-      type: "object",
-      properties: {
-        timezone: { type: "string" },
-        data: {
-          type: "array",
-          maxItems: MAX_COUNT,
-          items: {
-            type: "object",
-            properties: {
-              at: TIME,
-              local: {
-                type: "string",
-                description: "What the zone's clock shows then",
-              },
-              offset: { type: "string", description: "Such as `+02:00`" },
-              warnings: {
-                type: "array",
-                items: { enum: OCCURRENCE_WARNINGS },
-                description: "The clock skips the time that was meant; shows " +
-                  "it twice and it runs once; the month lacks the day; the " +
-                  "time has passed and, as `catch_up` and its window have " +
-                  "it, does not run",
-              },
-            },
-            required: ["at", "local", "offset", "warnings"],
-            additionalProperties: false,
+    shape(shownObject({
+      timezone: { type: "string" },
+      data: {
+        type: "array",
+        maxItems: MAX_COUNT,
+        items: shownObject({
+          at: TIME,
+          local: {
+            type: "string",
+            description: "What the zone's clock shows then",
           },
-        },
-        is_complete: {
-          type: "boolean",
-          description: "Whether the schedule ends with these",
-        },
+          offset: { type: "string", description: "Such as `+02:00`" },
+          warnings: {
+            type: "array",
+            items: { enum: OCCURRENCE_WARNINGS },
+            description: "The clock skips the time that was meant; shows " +
+              "it twice and it runs once; the month lacks the day; the " +
+              "time has passed and, as `catch_up` and its window have " +
+              "it, does not run",
+          },
+        }),
       },
-      required: ["timezone", "data", "is_complete"],
-      additionalProperties: false,
-    }),
+      is_complete: {
+        type: "boolean",
+        description: "Whether the schedule ends with these",
+      },
+    })),
     {
       examples: [{
         timezone: "Europe/Berlin",

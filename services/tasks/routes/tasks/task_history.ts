@@ -104,13 +104,8 @@ async function attemptPairs(
 }
 
 const HISTORY_QUERY = queryOf({
-  type: optional(
-    described(commaList(choice(HISTORY_TYPES)), "Types of records"),
-  ),
-  run: optional(described(
-    integerText({ minimum: 0 }),
-    "The run, 0 for the first",
-  )),
+  type: optional(commaList(choice(HISTORY_TYPES)), "Types of records"),
+  run: optional(integerText({ minimum: 0 }), "The run, 0 for the first"),
   order: withDefault(ORDER, "asc"),
   ...PAGE_FIELDS,
   proof: withDefault(

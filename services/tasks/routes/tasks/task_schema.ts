@@ -4,13 +4,13 @@
  * @module
  */
 
-import { nullable } from "../../../shared/schema/composite.ts";
 import { type Fault, report } from "../../../shared/schema/fault.ts";
 import {
   object,
   optional,
   readOnly,
   type ReadOnlyField,
+  settable,
   withDefault,
 } from "../../../shared/schema/object.ts";
 import {
@@ -21,6 +21,7 @@ import {
   type Schema,
   type Shape,
   shape,
+  shownObject,
 } from "../../../shared/schema/schema.ts";
 import { choice, text } from "../../../shared/schema/values.ts";
 import { TASK_STATUSES, type TaskStatus } from "../../domain/task.ts";
@@ -130,10 +131,10 @@ export const NEW_TASK: Schema<NewTaskInput> = namingReadOnly(named(
       worker: WORKER_FIELD,
       ...INPUT_FIELDS,
       on_conflict: withDefault(CONFLICT_FIELD, "return"),
-      status: optional(described(
+      status: optional(
         choice(["waiting", "scheduled", "paused"]),
         "`paused` makes it paused; the other two say what is so anyway",
-      )),
+      ),
     }),
     { description: "A task to be made", examples: [NEW_TASK_EXAMPLE] },
   ),
@@ -146,13 +147,13 @@ export const TASK_CHANGES: Schema<TaskChangesInput> = named(
     object({
       worker: optional(WORKER_FIELD),
       ...INPUT_FIELDS,
-      status: optional(nullable(described(
+      status: settable(
         choice(TASK_STATUSES, {
           aliases: { cancel: "canceled", cancelled: "canceled" },
         }),
         "`canceled` cancels it, `paused` pauses it, `waiting` lets it go on " +
           "or runs it again; the status it has already changes nothing",
-      ))),
+      ),
       ...READ_ONLY_FIELDS,
     }),
     {
@@ -191,14 +192,13 @@ function namingReadOnly<T>(schema: Schema<T>): Schema<T> {
 export const TASK: Shape = named(
   "Task",
   described(
-    shape({
-      type: "object",
-      properties: PROPERTIES,
-      required: FIELDS.flatMap(([name, field]) =>
-        "mayLack" in field ? [] : [name]
+    shape(
+      shownObject(
+        PROPERTIES,
+        FIELDS.flatMap(([name, field]) => "mayLack" in field ? [name] : []),
       ),
-      additionalProperties: false,
-    }, [RETRY_POLICY]),
+      [RETRY_POLICY],
+    ),
     { description: "A task", examples: [TASK_EXAMPLE] },
   ),
 );
@@ -207,12 +207,10 @@ export const TASK: Shape = named(
 export const TASK_PART: Shape = named(
   "TaskPart",
   described(
-    shape({
-      type: "object",
-      properties: PROPERTIES,
-      required: ["id"],
-      additionalProperties: false,
-    }, [RETRY_POLICY]),
+    shape(
+      shownObject(PROPERTIES, TASK_FIELD_NAMES.filter((name) => name !== "id")),
+      [RETRY_POLICY],
+    ),
     "A task, or the fields of it that were asked for",
   ),
 );
@@ -221,9 +219,8 @@ export const TASK_PART: Shape = named(
 export const TASK_LIST: Shape = named(
   "TaskList",
   described(
-    shape({
-      type: "object",
-      properties: {
+    shape(
+      shownObject({
         data: { type: "array", items: TASK_PART.json },
         next: {
           ...TEXT_OR_NULL,
@@ -242,10 +239,9 @@ export const TASK_LIST: Shape = named(
           description:
             "Whether that is all there are; there may be more if not",
         },
-      },
-      required: ["data", "next"],
-      additionalProperties: false,
-    }, [TASK_PART]),
+      }, ["count", "count_is_exact"]),
+      [TASK_PART],
+    ),
     { examples: [{ data: [TASK_EXAMPLE], next: null }] },
   ),
 );

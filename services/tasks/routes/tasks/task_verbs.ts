@@ -32,9 +32,8 @@ import { problem } from "../../http/problem_answer.ts";
 import { removeTask } from "../../engine/owner_actions.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { ProblemCode } from "../../http/problem_catalog.ts";
-import { nullable } from "../../../shared/schema/composite.ts";
 import { described, named } from "../../../shared/schema/schema.ts";
-import { NO_FIELDS, object, optional } from "../../../shared/schema/object.ts";
+import { NO_FIELDS, object, settable } from "../../../shared/schema/object.ts";
 import { text } from "../../../shared/schema/values.ts";
 import { removedWorker, requiringWorker } from "../../engine/owner_actions.ts";
 
@@ -102,10 +101,7 @@ async function answerRemoval(
 }
 
 const REASON = object({
-  reason: optional(nullable(described(
-    text({ maxLength: 500 }),
-    "Why; it is kept in the history",
-  ))),
+  reason: settable(text({ maxLength: 500 }), "Why; it is kept in the history"),
 });
 
 const CANCELING = named(
