@@ -43,9 +43,9 @@ export type UserChange =
   | {
     readonly kind: "update";
     /** The new role; absent when it stays. */
-    readonly role?: Role;
+    readonly role?: Role | undefined;
     /** The new status; absent when it stays. */
-    readonly status?: UserStatus;
+    readonly status?: UserStatus | undefined;
   };
 
 /** Whether a change of a user is allowed. */

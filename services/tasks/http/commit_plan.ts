@@ -14,8 +14,8 @@ export interface CommitPlan {
   readonly kind: "plan";
   /** The writes of one transaction. */
   readonly writes: readonly Write[];
-  /** The answer after the commit. */
-  readonly answer: Answer;
+  /** The answer after the commit, or what makes it then. */
+  readonly answer: Answer | (() => Promise<Answer>);
   /**
    * The answer to a conflict that another look cannot solve, such as a name
    * that is taken; undefined for another look.
@@ -54,7 +54,8 @@ export async function commitPlan(
     const [result] = await store.commit([{ writes: plan.writes }]);
     if (result?.kind === "ok") {
       plan.afterwards?.();
-      return plan.answer;
+      const { answer } = plan;
+      return typeof answer === "function" ? await answer() : answer;
     }
     if (result === undefined) throw new Error("Cannot commit: no answer");
     if (result.reason === "idempotency") {

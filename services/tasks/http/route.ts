@@ -167,7 +167,7 @@ export interface AnswerShape {
    * Headers worth knowing, with what they tell.
    * @default none
    */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What a route is, apart from its handler. */

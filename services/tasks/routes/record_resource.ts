@@ -1,32 +1,24 @@
 /**
- * What the resources of records have in common: a table of fields from which a
- * record is read and shown, the routes that list and read records, and quotas that
- * count them.
+ * Records as resources of the API: the routes that list, make, read, change and
+ * remove records of a kind.
  *
  * @module
  */
 
-import type { MaybePromise } from "../../shared/settled.ts";
-import type { Field } from "../../shared/schema/object.ts";
+import type { Fields } from "../../shared/schema/object.ts";
 import { queryOf } from "../../shared/schema/query.ts";
-import {
-  described,
-  type JsonObject,
-  type JsonValue,
-  type Schema,
-} from "../../shared/schema/schema.ts";
-import { text } from "../../shared/schema/values.ts";
-import type { Plan } from "../domain/records.ts";
-import { countRecords } from "../engine/record_writes.ts";
+import type { Schema } from "../../shared/schema/schema.ts";
+import type { MaybePromise } from "../../shared/settled.ts";
 import type {
   RecordRepository,
   RecordValue,
 } from "../engine/record_repository.ts";
 import type { Store } from "../store/store.ts";
 import type { Access } from "../http/admission.ts";
-import { json } from "../http/answer.ts";
-import { type CallContext, tenantOf } from "../http/call.ts";
-import { answerOfRead } from "../http/etag.ts";
+import { type Answer, json, type JsonAnswer } from "../http/answer.ts";
+import { type Call, type CallContext, tenantOf } from "../http/call.ts";
+import { type CommitPlan, commitPlan } from "../http/commit_plan.ts";
+import { answerOfChange, answerOfRead } from "../http/etag.ts";
 import type { HostKind } from "../http/locate.ts";
 import {
   answerPage,
@@ -35,187 +27,60 @@ import {
   pageShape,
   readRecordPage,
 } from "../http/page.ts";
-import { problem, type ProblemAnswer } from "../http/problem_answer.ts";
-import { type AnyRoute, defineRoute } from "../http/route.ts";
-
-/** A field of a record in the API: how it is read, kept and shown. */
-interface RecordField<Value, F extends Field> {
-  /** What clients may send; read-only for what the service alone decides. */
-  readonly field: F;
-  /**
-   * The member of the record that a change of the field is a change of.
-   * @default it cannot be changed, or not by itself
-   */
-  readonly key?: keyof Value & string;
-  /** What is shown of a record. */
-  readonly show: (value: Value) => JsonValue;
-  /** What a good record shows, for the document. */
-  readonly example: JsonValue;
-}
-
-/** The fields of a record by name, in the order they are shown in. */
-export type RecordTable<Value> = Readonly<
-  Record<string, RecordField<Value, Field>>
->;
-
-/** The fields of a table as an object's schema takes them. */
-export type FieldsOf<T extends RecordTable<never>> = {
-  readonly [Name in keyof T]: T[Name]["field"];
-};
-
-/** The fields of a table as an object's schema takes them. */
-export function fieldsOf<T extends RecordTable<never>>(table: T): FieldsOf<T> {
-  const fields = Object.entries(table).map((
-    [name, { field }],
-  ) => [name, field]);
-  // Each name has its own field.
-  return Object.fromEntries(fields) as FieldsOf<T>;
-}
-
-/** The examples of a table's fields. */
-export type ExampleOf<T extends RecordTable<never>> = {
-  readonly [Name in keyof T]: T[Name]["example"];
-};
-
-/** The example of a table, for the document. */
-export function tableExample<T extends RecordTable<never>>(
-  table: T,
-): ExampleOf<T> {
-  const examples = Object.entries(table)
-    .map(([name, { example }]) => [name, example]);
-  // Each name has its own example.
-  return Object.fromEntries(examples) as ExampleOf<T>;
-}
-
-/** Makes the function that shows a record by its table. */
-export function viewOf<Value>(
-  table: RecordTable<Value>,
-): (value: Value) => JsonObject {
-  const fields = Object.entries(table);
-  return (value) => {
-    const view: Record<string, JsonValue> = {};
-    for (const [name, { show }] of fields) view[name] = show(value);
-    return view;
-  };
-}
-
-/** What a client changes of a record. */
-export interface RecordChanges {
-  /** The fields that were sent; what is not there or undefined stays. */
-  readonly changes: Readonly<Record<string, unknown>>;
-  /**
-   * What null stands for in fields without a default.
-   * @default it changes nothing
-   */
-  readonly resets?: Readonly<Record<string, unknown>>;
-}
-
-/**
- * A record with the changes of a client, and the names of the fields that are
- * others now; the record itself when there are none.
- */
-export function changeRecord<Value extends object>(
-  table: RecordTable<Value>,
-  record: Value,
-  { changes, resets = {} }: RecordChanges,
-): { readonly record: Value; readonly changed: readonly string[] } {
-  const next: Partial<Record<keyof Value, unknown>> = { ...record };
-  const changed: string[] = [];
-  for (const [name, { field, key }] of Object.entries(table)) {
-    const given = changes[name];
-    if (key === undefined || given === undefined) continue;
-    const value = given === null ? defaultOf(field) ?? resets[name] : given;
-    if (value === undefined || value === record[key]) continue;
-    next[key] = value;
-    changed.push(name);
-  }
-  // What was read by a field's schema is what its member holds.
-  return { record: changed.length === 0 ? record : next as Value, changed };
-}
-
-function defaultOf(field: Field): unknown {
-  return "kind" in field && field.kind === "default"
-    ? field.fallback
-    : undefined;
-}
-
-/** An id that begins with this prefix. */
-export function shownId(prefix: string): Schema<string> {
-  return described(
-    text({ minLength: 1, maxLength: 64 }),
-    `Its id, which begins with \`${prefix}_\``,
-  );
-}
-
-/** A time as the API shows it: RFC 3339 in UTC with milliseconds. */
-export function shownTime(description: string): Schema<string> {
-  return described(text({ maxLength: 27, format: "date-time" }), description);
-}
+import type { ProblemAnswer } from "../http/problem_answer.ts";
+import type { ProblemCode } from "../http/problem_catalog.ts";
+import {
+  type AnswerShape,
+  type AnyRoute,
+  defineRoute,
+  requiredBody,
+  type RouteBody,
+} from "../http/route.ts";
+import { noSuchRecord, readOnlyProblem } from "./record_plan.ts";
+import type { RecordView } from "./record_table.ts";
 
 /** How a kind of records is a resource of the API. */
 interface RecordResourceOptions<Value extends RecordValue> {
   /** What one is called in messages: `user`. */
   readonly noun: string;
-  /** What its operations are called: `get` with the one, `list` with the other. */
-  readonly operations: readonly [one: string, several: string];
-  /** What the routes do, in a line each. */
-  readonly summaries: { readonly list: string; readonly read: string };
-  /** What their answers are. */
-  readonly answers: { readonly list: string; readonly read: string };
+  /** What one is called in the names of operations: `User`. */
+  readonly name: string;
+  /**
+   * The path of a record: `/v1/users/:id`. That of the list is without the last
+   * segment.
+   */
+  readonly path: string;
   /**
    * The hosts that offer it.
    * @default {"tenant"}
    */
   readonly hosts?: HostKind;
-  /** The path of the list; that of a record follows with `:id`. */
-  readonly path: string;
-  /**
-   * What the last segment of a record's path is called.
-   * @default {"id"}
-   */
-  readonly param?: string;
-  /**
-   * What the segment is, in messages.
-   * @default its name
-   */
-  readonly namedBy?: string;
-  /** What tells cursors of the list from those of others. */
-  readonly filter: string;
-  /**
-   * What else is worth knowing about reading one, in CommonMark.
-   * @default nothing
-   */
-  readonly description?: string;
   /** The groups it is shown in. */
   readonly tags: readonly string[];
-  /** Who may read it. */
-  readonly access: Access;
+  /** Who may read it, and who may change it. */
+  readonly access: { readonly read: Access; readonly write: Access };
   /** The shape of a record. */
   readonly shape: Schema<unknown>;
-  /** The name of the shape of a page. */
-  readonly pageName: string;
+  /**
+   * The fields; those that are read-only are compared with what a client sends
+   * back.
+   * @default they are not
+   */
+  readonly fields?: Fields;
+  /** Where changes are committed. */
+  readonly store: Pick<Store, "commit">;
   /** Where the records are. */
   readonly repository: RecordRepository<Value>;
-  /** Seals the places where pages go on. */
-  readonly cursors: Cursors;
   /**
-   * Whose records a call is about.
-   * @default those of its tenant
+   * Finds the record that a call is about.
+   * @default the record of the tenant whose id is the last segment
    */
-  readonly ownerOf?: (call: Located) => string;
-  /**
-   * Looks a record up by the segment of its path.
-   * @default by its id
-   */
-  readonly lookUp?: (
-    ownerId: string,
-    segment: string,
-  ) => MaybePromise<Value | undefined>;
+  readonly find?: (call: Located) => Promise<Value | ProblemAnswer>;
   /** Shows a record. */
   readonly view: (
     value: Value,
     call: CallContext,
-  ) => MaybePromise<Readonly<Record<string, unknown>>>;
+  ) => MaybePromise<RecordView>;
   /** The entity tag of a record. */
   readonly tag: (value: Value) => string;
 }
@@ -223,140 +88,269 @@ interface RecordResourceOptions<Value extends RecordValue> {
 /** Where a call leads. */
 type Located = Pick<CallContext, "tenant" | "params">;
 
-/** A kind of records as a resource: finds, lists and shows them. */
+/** What a client sends. */
+type Given = Readonly<Record<string, unknown>>;
+
+/** What is to be committed, or the answer if nothing is. */
+export type Planned = CommitPlan | Answer;
+
+/** What a route says of itself in the document. */
+interface RouteText {
+  /** What it does, in a line. */
+  readonly summary: string;
+  /**
+   * What else is worth knowing, in CommonMark.
+   * @default nothing
+   */
+  readonly description?: string;
+}
+
+/** The route of a list. */
+interface ListRouteOptions extends RouteText {
+  /** What its answer is. */
+  readonly answer: string;
+  /** The name of the shape of a page. */
+  readonly pageName: string;
+  /** Seals the places where pages go on. */
+  readonly cursors: Cursors;
+  /** What tells cursors of the list from those of others. */
+  readonly filter: string;
+  /**
+   * Whose records they are.
+   * @default those of the call's tenant
+   */
+  readonly ownerOf?: (call: Located) => string;
+}
+
+/** The route that makes records. */
+interface CreateRouteOptions<Body> extends RouteText {
+  readonly body: RouteBody<Body>;
+  readonly answer: AnswerShape;
+  /** Kinds of problems of its own. */
+  readonly problems: readonly ProblemCode[];
+  readonly plan: (call: Call<unknown, Body>) => Promise<Planned>;
+}
+
+/** The routes that change a record. */
+interface ChangeRoutesOptions<Value, Body> {
+  /** What is changed, in the summaries: `a user`. */
+  readonly of: string;
+  readonly description: string;
+  readonly body: Schema<Body>;
+  /** Kinds of problems of their own. */
+  readonly problems: readonly ProblemCode[];
+  /**
+   * Headers of the answer, with what they tell.
+   * @default none
+   */
+  readonly headers?: AnswerShape["headers"];
+  readonly plan: (call: Call<unknown, Body>, value: Value) => Promise<Planned>;
+}
+
+/** The route that removes a record. */
+interface RemoveRouteOptions<Value> extends RouteText {
+  /** Kinds of problems of its own. */
+  readonly problems: readonly ProblemCode[];
+  /**
+   * Headers of the answer, with what they tell.
+   * @default none
+   */
+  readonly headers?: AnswerShape["headers"];
+  readonly plan: (call: CallContext, value: Value) => Promise<Planned>;
+}
+
+/** A kind of records as a resource. */
 export class RecordResource<Value extends RecordValue> {
   readonly #options: RecordResourceOptions<Value>;
+  readonly #listPath: string;
 
   /** Offers nothing until its routes are registered. */
   constructor(options: RecordResourceOptions<Value>) {
+    const { path } = options;
     this.#options = options;
+    this.#listPath = path.slice(0, path.lastIndexOf("/")) || "/";
   }
 
   /** The record of a call's path, or the problem that there is none. */
   async find(call: Located): Promise<Value | ProblemAnswer> {
-    const { noun, param = "id", namedBy = param } = this.#options;
-    const { repository, lookUp } = this.#options;
-    const segment = call.params[param] ?? "";
-    const ownerId = this.#ownerOf(call);
-    const value =
-      await (lookUp === undefined
-        ? repository.get(ownerId, segment)
-        : lookUp(ownerId, segment));
-    return value ?? problem("not_found", {
-      detail: `Cannot find ${noun}: there is none with this ${namedBy}`,
+    const { find, repository, noun } = this.#options;
+    if (find !== undefined) return await find(call);
+    return await repository.get(tenantOf(call).id, call.params.id ?? "") ??
+      noSuchRecord(noun, "id");
+  }
+
+  /** The answer that shows a record, with its entity tag. */
+  async answer(value: Value, call: CallContext): Promise<JsonAnswer> {
+    const { view, tag } = this.#options;
+    return json(await view(value, call), { headers: { etag: tag(value) } });
+  }
+
+  /**
+   * Commits what is planned for the record of a call's path, if the conditions
+   * of the call hold and it sends back what is read-only as it is.
+   */
+  change(
+    call: CallContext,
+    { given, plan }: {
+      /** What the client sends of it; nothing when it is removed. */
+      readonly given: Given | undefined;
+      readonly plan: (value: Value) => Promise<Planned>;
+    },
+  ): Promise<Answer> {
+    const { store, view, tag, fields } = this.#options;
+    return commitPlan(store, async () => {
+      const value = await this.find(call);
+      if ("code" in value) return value;
+      const refused = answerOfChange(call, tag(value));
+      if (refused !== undefined) return refused;
+      return (given && fields &&
+        readOnlyProblem({ given, current: await view(value, call), fields })) ??
+        await plan(value);
     });
   }
 
   /** The route that lists the records, by their ids. */
-  listRoute(): AnyRoute {
-    const { operations, summaries, answers, path } = this.#options;
-    const { shape, pageName, repository, cursors, view } = this.#options;
-    const [, several] = operations;
+  listRoute(options: ListRouteOptions): AnyRoute {
+    const { name, access, shape, repository, view } = this.#options;
+    const { summary, answer, pageName, cursors, filter } = options;
+    const { ownerOf = (call) => tenantOf(call).id } = options;
+    const path = this.#listPath;
     return defineRoute({
-      ...this.#common(),
+      ...this.#common(access.read),
+      method: "GET",
       path,
-      operationId: `list${several}`,
-      summary: summaries.list,
+      operationId: `list${name}s`,
+      summary,
       query: queryOf(PAGE_FIELDS),
       answers: {
-        200: { description: answers.list, shape: pageShape(pageName, shape) },
+        200: { description: answer, shape: pageShape(pageName, shape) },
       },
       problems: ["bad_cursor"],
-      handle: (call) =>
-        answerPage(call, {
+      handle: (call) => {
+        const { query, baseUrl } = call;
+        const tenantId = ownerOf(call);
+        return answerPage(call, {
           cursors,
-          tenantId: this.#ownerOf(call),
-          filter: this.#options.filter,
-          query: call.query,
-          url: call.baseUrl + path,
+          tenantId,
+          filter,
+          query,
+          url: baseUrl + path,
           read: (position) =>
             readRecordPage(repository, {
-              tenantId: this.#ownerOf(call),
-              query: call.query,
+              tenantId,
+              query,
               position,
               view: (value) => view(value, call),
             }),
-        }),
+        });
+      },
     });
   }
 
   /** The route that reads one record. */
-  readRoute(): AnyRoute {
-    const { operations, summaries, answers, path } = this.#options;
-    const { shape, view, tag, param = "id", description } = this.#options;
+  readRoute(
+    { answer, ...texts }: RouteText & { readonly answer: string },
+  ): AnyRoute {
+    const { name, access, shape, path, tag } = this.#options;
     return defineRoute({
-      ...this.#common(),
-      path: path === "/" ? `/:${param}` : `${path}/:${param}`,
-      operationId: `get${operations[0]}`,
-      summary: summaries.read,
-      description,
-      answers: { 200: { description: answers.read, shape } },
+      ...this.#common(access.read),
+      ...texts,
+      method: "GET",
+      path,
+      operationId: `get${name}`,
+      answers: { 200: { description: answer, shape } },
       conditions: "read",
       problems: [],
       handle: async (call) => {
         const value = await this.find(call);
         if ("code" in value) return value;
-        const etag = tag(value);
-        return answerOfRead(call, etag) ??
-          json(await view(value, call), { headers: { etag } });
+        return answerOfRead(call, tag(value)) ?? await this.answer(value, call);
       },
     });
   }
 
-  #ownerOf(call: Located): string {
-    return this.#options.ownerOf?.(call) ?? tenantOf(call).id;
+  /** The route that makes a record. */
+  createRoute<Body extends Given>(
+    { answer, plan, ...route }: CreateRouteOptions<Body>,
+  ): AnyRoute {
+    const { name, access, store, fields } = this.#options;
+    return defineRoute({
+      ...this.#common(access.write),
+      ...route,
+      method: "POST",
+      path: this.#listPath,
+      operationId: `create${name}`,
+      answers: { 201: answer },
+      isIdempotent: true,
+      handle: async (call) =>
+        (fields &&
+          readOnlyProblem({ given: call.body, current: undefined, fields })) ??
+          await commitPlan(store, () => plan(call)),
+    });
   }
 
-  #common() {
-    const { hosts = "tenant", tags, access } = this.#options;
-    return { method: "GET", hosts, tags, access } as const;
+  /** The routes that change a record: by PUT, and by a merge patch. */
+  changeRoutes<Body extends Given>(
+    options: ChangeRoutesOptions<Value, Body>,
+  ): readonly AnyRoute[] {
+    const { name, noun, access, path, shape } = this.#options;
+    const { of, body, headers, plan, description, problems } = options;
+    const common = {
+      ...this.#common(access.write),
+      path,
+      description,
+      answers: { 200: { description: `The ${noun}`, shape, headers } },
+      conditions: "change",
+      problems,
+      handle: (call: Call<unknown, Body>) =>
+        this.change(call, {
+          given: call.body,
+          plan: (value) => plan(call, value),
+        }),
+    } as const;
+    return [
+      defineRoute({
+        ...common,
+        method: "PUT",
+        operationId: `update${name}`,
+        summary: `Change what is given of ${of}`,
+        body: requiredBody(body),
+      }),
+      defineRoute({
+        ...common,
+        method: "PATCH",
+        operationId: `patch${name}`,
+        summary: `Change ${of} by a merge patch`,
+        body: requiredBody(body, {
+          mediaTypes: ["application/merge-patch+json", "application/json"],
+        }),
+      }),
+    ];
   }
-}
 
-/** What is counted, and by what it is bounded. */
-interface QuotaOptions {
-  /** The kind of records. */
-  readonly kind: "user" | "worker";
-  /** The tenant. */
-  readonly tenantId: string;
-  /** Its plan. */
-  readonly plan: Plan;
-  /** The limit of the plan. */
-  readonly limit: "users" | "workers";
-}
+  /** The route that removes a record. */
+  removeRoute(
+    { headers, plan, ...route }: RemoveRouteOptions<Value>,
+  ): AnyRoute {
+    const { name, noun, access, path } = this.#options;
+    return defineRoute({
+      ...this.#common(access.write),
+      ...route,
+      method: "DELETE",
+      path,
+      operationId: `remove${name}`,
+      answers: { 204: { description: `The ${noun} is gone`, headers } },
+      conditions: "change",
+      handle: (call) =>
+        this.change(call, {
+          given: undefined,
+          plan: (value) => plan(call, value),
+        }),
+    });
+  }
 
-/**
- * The problem of one more record, if the plan allows none. It holds at the
- * commit if the guard of the set was read before and is written along.
- */
-export async function quotaProblem(
-  store: Pick<Store, "records">,
-  { kind, tenantId, plan, limit }: QuotaOptions,
-): Promise<ProblemAnswer | undefined> {
-  const allowed = plan.limits[limit];
-  if (allowed === null) return undefined;
-  const used = await countRecords(store, { kind, tenantId, cap: allowed });
-  if (used < allowed) return undefined;
-  return quotaExceeded({
-    detail: `Cannot create ${kind}: the plan "${plan.id}" allows ` +
-      `${allowed} ${limit}`,
-    plan,
-    allowed,
-    used,
-  });
-}
-
-/** The problem of more than a plan allows. */
-export function quotaExceeded(
-  { detail, plan, allowed, used }: {
-    readonly detail: string;
-    readonly plan: Plan;
-    readonly allowed: number;
-    readonly used: number;
-  },
-): ProblemAnswer {
-  return problem("quota_exceeded", {
-    detail,
-    extensions: { limit: allowed, used, plan: plan.id },
-  });
+  #common(access: Access) {
+    const { hosts = "tenant", tags } = this.#options;
+    return { hosts, tags, access } as const;
+  }
 }

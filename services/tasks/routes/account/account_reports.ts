@@ -32,7 +32,7 @@ import type { AuditEntry } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { surveyKeys } from "../keys/key_rules.ts";
 import { LIMITS, viewLimits } from "../service/plan_fields.ts";
-import { shownTime } from "../record_resource.ts";
+import { shownTime } from "../record_table.ts";
 
 /** Returns a line of the audit log as the API shows it. */
 function viewAudit(
@@ -122,15 +122,13 @@ export function auditRoute({ engine, cursors }: ApiParts): AnyRoute {
           const entries = await engine.parts.store.audit({
             tenantId: tenantOf(call).id,
             limit: limit + 1,
-            ...(typeof position === "number" ? { before: position } : {}),
+            before: typeof position === "number" ? position : undefined,
           });
           const shown = entries.slice(0, limit);
           const last = shown.at(-1);
           return {
             data: shown.map(viewAudit),
-            ...(entries.length > limit && last !== undefined
-              ? { next: last.number }
-              : {}),
+            next: entries.length > limit ? last?.number : undefined,
           };
         },
       }),

@@ -7,29 +7,21 @@
 import { list, nullable } from "../../../shared/schema/composite.ts";
 import { changesOf, object } from "../../../shared/schema/object.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
-import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
-import {
-  described,
-  named,
-  type ValueOf,
-} from "../../../shared/schema/schema.ts";
+import { described, named } from "../../../shared/schema/schema.ts";
 import { boolean, choice, text } from "../../../shared/schema/values.ts";
 import {
-  actorOf,
   administratorOf,
   scopesOf,
   seesPayloads,
 } from "../../access/caller.ts";
 import { SCOPES } from "../../access/scope.ts";
 import type { Tenant } from "../../domain/records.ts";
-import { auditWrite } from "../../engine/record_writes.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
-import { type Answer, json } from "../../http/answer.ts";
-import { type Call, callerOf, tenantOf } from "../../http/call.ts";
-import { commitPlan } from "../../http/commit_plan.ts";
-import { answerOfChange, answerOfRead, etagOf } from "../../http/etag.ts";
+import { json } from "../../http/answer.ts";
+import { callerOf, tenantOf } from "../../http/call.ts";
+import { etagOf } from "../../http/etag.ts";
 import { invalidRequest, problem } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import {
   planTenantRemoval,
   type TenantRemovalOptions,
@@ -38,10 +30,14 @@ import {
   TENANT,
   TENANT_EXAMPLE,
   TENANT_FIELDS,
+  TENANT_TABLE,
   viewTenant,
 } from "../accounts/tenant_fields.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { KEY, viewKey } from "../keys/key_fields.ts";
+import { auditOf, nextVersion } from "../record_plan.ts";
+import { RecordResource } from "../record_resource.ts";
+import { changeRecord } from "../record_table.ts";
 import { USER, USER_EXAMPLE, viewUser } from "../users/user_fields.ts";
 
 const CHANGES = named(
@@ -53,75 +49,84 @@ const CHANGES = named(
   }),
 );
 
-const READ = { kind: "member", role: "viewer", scope: "account:read" } as const;
 const WRITE = {
   kind: "member",
   role: "owner",
   scope: "account:write",
 } as const;
+const TAGS = ["account"];
 
 /** The routes of the tenant itself. */
 export function accountRoutes(
   parts: ApiParts,
   options: TenantRemovalOptions = {},
 ): readonly AnyRoute[] {
-  const common = {
+  const { store, repositories } = parts.engine.parts;
+  const { serviceHost } = parts.accounts;
+  const resource = new RecordResource<Tenant>({
+    noun: "tenant",
+    name: "Account",
     path: "/v1/account",
-    hosts: "tenant",
-    tags: ["account"],
-    answers: { 200: { description: "The tenant", shape: TENANT } },
-  } as const;
-  const change = {
-    ...common,
-    description: "The plan, the domain and the status are the operator's.",
-    access: WRITE,
-    conditions: "change",
-    problems: ["read_only", "bad_timezone"],
-  } as const;
+    tags: TAGS,
+    access: {
+      read: { kind: "member", role: "viewer", scope: "account:read" },
+      write: WRITE,
+    },
+    shape: TENANT,
+    fields: TENANT_FIELDS,
+    store,
+    repository: repositories.tenants,
+    find: async (call) => {
+      const { id } = tenantOf(call);
+      const tenant = await repositories.tenants.get(REGISTRY, id);
+      // It was there when the request came in.
+      return tenant !== undefined && tenant.status !== "closing"
+        ? tenant
+        : problem("tenant_not_found", {
+          detail: "Cannot find the tenant: it was removed just now",
+        });
+    },
+    view: (tenant, { baseUrl }) => viewTenant(tenant, { baseUrl, serviceHost }),
+    tag: ({ version }) => etagOf(version),
+  });
   return [
-    defineRoute({
-      ...common,
-      method: "GET",
-      operationId: "getAccount",
-      summary: "Read the tenant",
-      access: READ,
-      conditions: "read",
-      problems: [],
-      handle: async (call) => {
-        const tenant = await readTenant(call, parts);
-        if ("kind" in tenant) return tenant;
-        const etag = etagOf(tenant.version);
-        return answerOfRead(call, etag) ??
-          json(view(call, tenant, parts), { headers: { etag } });
+    resource.readRoute({ summary: "Read the tenant", answer: "The tenant" }),
+    ...resource.changeRoutes({
+      of: "the tenant",
+      description: "The plan, the domain and the status are the operator's.",
+      body: CHANGES,
+      problems: ["read_only", "bad_timezone"],
+      plan: async (call, tenant) => {
+        const { record, changed } = changeRecord(TENANT_TABLE, tenant, {
+          changes: call.body,
+        });
+        if (changed.length === 0) return await resource.answer(tenant, call);
+        const next = nextVersion(record, call);
+        return {
+          kind: "plan",
+          answer: await resource.answer(next, call),
+          writes: [
+            repositories.tenants.update(tenant, next),
+            auditOf(call, {
+              action: "account.updated",
+              target: tenant.id,
+              detail: { timezone: next.timezone },
+            }),
+          ],
+        };
       },
     }),
-    defineRoute({
-      ...change,
-      method: "PUT",
-      operationId: "updateAccount",
-      summary: "Change what is given of the tenant",
-      body: requiredBody(CHANGES),
-      handle: (call) => changeAccount(call, parts),
-    }),
-    defineRoute({
-      ...change,
-      method: "PATCH",
-      operationId: "patchAccount",
-      summary: "Change the tenant by a merge patch",
-      body: requiredBody(CHANGES, {
-        mediaTypes: ["application/merge-patch+json", "application/json"],
-      }),
-      handle: (call) => changeAccount(call, parts),
-    }),
-    removeRoute(parts, options),
+    removeRoute(parts, { resource, ...options }),
   ];
 }
 
 function removeRoute(
-  parts: ApiParts,
-  { onRemoved }: TenantRemovalOptions,
+  { engine }: ApiParts,
+  { resource, onRemoved }: TenantRemovalOptions & {
+    readonly resource: RecordResource<Tenant>;
+  },
 ): AnyRoute {
-  const { engine } = parts;
+  const { repositories } = engine.parts;
   return defineRoute({
     method: "DELETE",
     path: "/v1/account",
@@ -131,7 +136,7 @@ function removeRoute(
     description: "Ends the tenant with all it has: tasks, workers, secrets, " +
       "users and keys. The domain stays reserved for 30 days. To be sure that " +
       "it is meant, `confirm` repeats the domain.",
-    tags: ["account"],
+    tags: TAGS,
     access: WRITE,
     query: queryOf({
       confirm: described(text({ maxLength: 63 }), "The domain of the tenant"),
@@ -147,88 +152,13 @@ function removeRoute(
           detail: "Cannot remove the tenant: confirm is not its domain",
         }]);
       }
-      return commitPlan(engine.parts.store, async () => {
-        const tenant = await readTenant(call, parts);
-        if ("kind" in tenant) return tenant;
-        return await planTenantRemoval(call, {
-          tenant,
-          parts: engine.parts,
-          onRemoved,
-        });
+      return resource.change(call, {
+        given: undefined,
+        plan: (tenant) =>
+          planTenantRemoval(call, tenant, { repositories, onRemoved }),
       });
     },
   });
-}
-
-async function changeAccount(
-  call: Call<unknown, ValueOf<typeof CHANGES>>,
-  parts: ApiParts,
-): Promise<Answer> {
-  const { store, repositories } = parts.engine.parts;
-  return await commitPlan(store, async () => {
-    const tenant = await readTenant(call, parts);
-    if ("kind" in tenant) return tenant;
-    const refused = answerOfChange(call, etagOf(tenant.version));
-    if (refused !== undefined) return refused;
-    const faults = readOnlyFaults({
-      given: call.body,
-      current: view(call, tenant, parts),
-      fields: TENANT_FIELDS,
-    });
-    if (faults.length > 0) return invalidRequest(faults);
-    const { timezone } = call.body;
-    const wanted = timezone === null ? "UTC" : timezone ?? tenant.timezone;
-    if (wanted === tenant.timezone) {
-      return json(view(call, tenant, parts), {
-        headers: { etag: etagOf(tenant.version) },
-      });
-    }
-    const next: Tenant = {
-      ...tenant,
-      version: tenant.version + 1,
-      timezone: wanted,
-      updatedAtMs: call.nowMs,
-    };
-    return {
-      kind: "plan",
-      answer: json(view(call, next, parts), {
-        headers: { etag: etagOf(next.version) },
-      }),
-      writes: [
-        repositories.tenants.update(tenant, next),
-        auditWrite(tenant.id, {
-          atMs: call.nowMs,
-          action: "account.updated",
-          actor: actorOf(callerOf(call)),
-          target: tenant.id,
-          detail: { timezone: wanted },
-        }),
-      ],
-    };
-  });
-}
-
-async function readTenant(
-  call: Pick<Call<unknown, unknown>, "tenant">,
-  { engine }: ApiParts,
-): Promise<Tenant | ReturnType<typeof problem>> {
-  const tenant = await engine.parts.repositories.tenants.get(
-    REGISTRY,
-    tenantOf(call).id,
-  );
-  // It was there when the request came in.
-  if (tenant !== undefined && tenant.status !== "closing") return tenant;
-  return problem("tenant_not_found", {
-    detail: "Cannot find the tenant: it was removed just now",
-  });
-}
-
-function view(
-  { baseUrl }: Pick<Call<unknown, unknown>, "baseUrl">,
-  tenant: Tenant,
-  { accounts }: ApiParts,
-): ReturnType<typeof viewTenant> {
-  return viewTenant(tenant, { baseUrl, serviceHost: accounts.serviceHost });
 }
 
 const ME = named(
@@ -282,7 +212,7 @@ export function meRoute({ engine }: ApiParts): AnyRoute {
     hosts: "tenant",
     operationId: "getMe",
     summary: "Tell who calls and what the caller may do",
-    tags: ["account"],
+    tags: TAGS,
     access: { kind: "member", role: "viewer", scope: "account:read" },
     answers: { 200: { description: "The caller", shape: ME } },
     problems: [],

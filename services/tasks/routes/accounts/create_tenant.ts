@@ -21,8 +21,8 @@ import {
   type JsonAnswer,
 } from "../../http/answer.ts";
 import { type CallContext, callerOf } from "../../http/call.ts";
-import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
-import { answerOfChange, etagOf } from "../../http/etag.ts";
+import { commitPlan } from "../../http/commit_plan.ts";
+import { etagOf } from "../../http/etag.ts";
 import {
   invalidRequest,
   problem,
@@ -30,6 +30,7 @@ import {
 } from "../../http/problem_answer.ts";
 import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
+import type { Planned } from "../record_resource.ts";
 import { tenantUrl, viewTenant } from "./tenant_fields.ts";
 
 /** Who is to own a tenant. */
@@ -51,21 +52,21 @@ interface NewTenant {
    * Its status.
    * @default {"active"}
    */
-  readonly status?: "active" | "suspended";
+  readonly status?: "active" | "suspended" | undefined;
   /**
    * The id of its plan.
    * @default that of new tenants
    */
-  readonly plan?: string;
+  readonly plan?: string | undefined;
   /**
    * Its time zone.
    * @default {"UTC"}
    */
-  readonly timezone?: string;
+  readonly timezone?: string | undefined;
   /** Who owns it. */
   readonly owner: NewOwner;
   /** Who makes it, if that is not the owner. */
-  readonly actor?: Actor;
+  readonly actor?: Actor | undefined;
 }
 
 /** What of a call counts for making a tenant. */
@@ -245,31 +246,24 @@ export interface TenantRemovalOptions {
   readonly onRemoved?: (() => void) | undefined;
 }
 
-/** A tenant to be removed. */
-interface RemovedTenant extends TenantRemovalOptions {
-  /** The tenant as it was read. */
-  readonly tenant: Tenant;
-  /** The parts of the engine. */
-  readonly parts: Pick<EngineParts, "repositories">;
-}
-
 /**
- * Plans the removal; the plan is an answer when the conditions of the call do
- * not hold, or when the tenant is being removed already.
+ * Plans the removal; the plan is an answer when the tenant is being removed
+ * already.
  *
  * @throws {Error} when the store fails
  */
 export async function planTenantRemoval(
   call: CallContext,
-  { tenant, parts, onRemoved }: RemovedTenant,
-): Promise<CommitPlan | Answer> {
-  const refused = answerOfChange(call, etagOf(tenant.version));
-  if (refused !== undefined) return refused;
+  tenant: Tenant,
+  { repositories, onRemoved }:
+    & TenantRemovalOptions
+    & Pick<EngineParts, "repositories">,
+): Promise<Planned> {
   if (tenant.status === "closing") return empty();
   return {
     kind: "plan",
     answer: empty(),
-    writes: await removalWrites(parts, tenant, {
+    writes: await removalWrites({ repositories }, tenant, {
       nowMs: call.nowMs,
       actor: actorOf(callerOf(call)),
     }),

@@ -4,15 +4,12 @@
  * @module
  */
 
-import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
 import { actorOf } from "../../access/caller.ts";
 import type { Tenant } from "../../domain/records.ts";
-import { auditWrite } from "../../engine/record_writes.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
-import { type Answer, json } from "../../http/answer.ts";
+import type { Answer } from "../../http/answer.ts";
 import { type Call, callerOf } from "../../http/call.ts";
-import { commitPlan } from "../../http/commit_plan.ts";
-import { answerOfChange, etagOf } from "../../http/etag.ts";
+import { etagOf } from "../../http/etag.ts";
 import {
   invalidRequest,
   problem,
@@ -20,7 +17,14 @@ import {
 } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { RecordResource } from "../record_resource.ts";
+import {
+  auditOf,
+  nextVersion,
+  noSuchRecord,
+  readOnlyProblem,
+} from "../record_plan.ts";
+import { type Planned, RecordResource } from "../record_resource.ts";
+import { changeRecord } from "../record_table.ts";
 import {
   createTenant,
   planTenantRemoval,
@@ -30,6 +34,7 @@ import {
   MADE_TENANT,
   OPERATED_CHANGES,
   OPERATED_FIELDS,
+  OPERATED_TABLE,
   type OperatedChanges,
   TENANT,
   viewTenant,
@@ -38,199 +43,68 @@ import {
 /** A call that changes a tenant, or makes it. */
 type PutCall = Call<unknown, OperatedChanges>;
 
-/** What the operator's routes work with. */
-interface OperatedTenants {
-  /** The parts of the API. */
-  readonly parts: ApiParts;
-  /** Finds tenants. */
-  readonly resource: RecordResource<Tenant>;
-}
-
-/** Changes what is given of a tenant, or makes it where that is asked for. */
-async function putTenant(
-  call: PutCall,
-  operated: OperatedTenants,
-): Promise<Answer> {
-  const { parts } = operated;
-  const wantsNew = call.header("if-none-match")?.trim() === "*" &&
-    call.header("if-match") === undefined;
-  if (!wantsNew) return await changeTenant(call, operated);
-  const found = await operated.resource.find(call);
-  // A removed one may have the domain still, for as long as it is reserved.
-  return "code" in found || found.status === "closing"
-    ? await makeTenant(call, parts)
-    : await changeTenant(call, operated);
-}
-
-async function makeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
-  const { status, plan, timezone } = call.body;
-  const faults = readOnlyFaults({
-    given: call.body,
-    current: undefined,
-    fields: OPERATED_FIELDS,
-  });
-  if (faults.length > 0) return invalidRequest(faults);
-  const refused = unknownPlan(plan, parts);
-  if (refused !== undefined) return refused;
-  if (status === "closing") return cannotClose();
-  return await createTenant(call, {
-    domain: call.params["domain"] ?? "",
-    ...(status === undefined || status === null ? {} : { status }),
-    ...(plan === undefined || plan === null ? {} : { plan }),
-    ...(timezone === undefined || timezone === null ? {} : { timezone }),
-    owner: { kind: "key" },
-    actor: actorOf(callerOf(call)),
-  }, parts);
-}
-
-async function changeTenant(
-  call: PutCall,
-  operated: OperatedTenants,
-): Promise<Answer> {
-  const { parts } = operated;
-  const { engine, accounts } = parts;
-  const { store, repositories } = engine.parts;
-  const place = { baseUrl: call.baseUrl, serviceHost: accounts.serviceHost };
-  return await commitPlan(store, async () => {
-    const tenant = await operated.resource.find(call);
-    if ("code" in tenant) return tenant;
-    const refused = answerOfChange(call, etagOf(tenant.version));
-    if (refused !== undefined) return refused;
-    const faults = readOnlyFaults({
-      given: call.body,
-      current: viewTenant(tenant, place),
-      fields: OPERATED_FIELDS,
-    });
-    if (faults.length > 0) return invalidRequest(faults);
-    if (tenant.status === "closing") {
-      return problem("wrong_state", {
-        detail: "Cannot change tenant: it was removed, which is for good",
-        extensions: { state: "closing" },
-      });
-    }
-    const { status, plan } = call.body;
-    if (status === "closing") return cannotClose();
-    // A plan that is gone may be sent back as it was read.
-    const unknown = plan === tenant.plan ? undefined : unknownPlan(plan, parts);
-    if (unknown !== undefined) return unknown;
-    const next = nextTenant(tenant, call, parts);
-    const answer = json(viewTenant(next, place), {
-      headers: { etag: etagOf(next.version) },
-    });
-    if (next === tenant) return answer;
-    return {
-      kind: "plan",
-      answer,
-      writes: [
-        repositories.tenants.update(tenant, next),
-        auditWrite(tenant.id, {
-          atMs: call.nowMs,
-          action: actionOf(tenant, next),
-          actor: actorOf(callerOf(call)),
-          target: tenant.id,
-          detail: {
-            status: next.status,
-            plan: next.plan,
-            timezone: next.timezone,
-          },
-        }),
-      ],
-    };
-  });
-}
-
-function nextTenant(
-  tenant: Tenant,
-  { body: { status, plan, timezone }, nowMs }: PutCall,
-  { plans }: ApiParts,
-): Tenant {
-  const next: Tenant = {
-    ...tenant,
-    status: status === null ? "active" : status ?? tenant.status,
-    plan: plan === null ? plans.defaultPlan.id : plan ?? tenant.plan,
-    timezone: timezone === null ? "UTC" : timezone ?? tenant.timezone,
-  };
-  const isSame = next.status === tenant.status && next.plan === tenant.plan &&
-    next.timezone === tenant.timezone;
-  return isSame
-    ? tenant
-    : { ...next, version: tenant.version + 1, updatedAtMs: nowMs };
-}
-
-function actionOf(tenant: Tenant, next: Tenant): string {
-  if (tenant.status === next.status) return "tenant.updated";
-  return next.status === "suspended" ? "tenant.suspended" : "tenant.resumed";
-}
-
-function unknownPlan(
-  plan: string | null | undefined,
-  { plans }: ApiParts,
-): ProblemAnswer | undefined {
-  if (typeof plan !== "string" || plans.has(plan)) return undefined;
-  const known = plans.plans.map(({ id }) => `"${id}"`).join(", ");
-  return invalidRequest([{
-    pointer: "/plan",
-    code: "unknown_plan",
-    detail: `Cannot take plan "${plan}": there is none such, known are ` +
-      known,
-  }]);
-}
-
-function cannotClose(): ProblemAnswer {
-  return invalidRequest([{
-    pointer: "/status",
-    code: "excluded",
-    detail: 'Cannot set status to "closing": DELETE removes a tenant',
-  }]);
-}
-
 const ACCESS = { kind: "operator" } as const;
 const TAGS = ["operator"];
 
 /** The routes by which the operator looks after tenants. */
 export function operatorRoutes(
   parts: ApiParts,
-  options: TenantRemovalOptions = {},
+  { onRemoved }: TenantRemovalOptions = {},
 ): readonly AnyRoute[] {
-  const { tenants } = parts.engine.parts.repositories;
+  const { store, repositories } = parts.engine.parts;
+  const { tenants } = repositories;
   const { serviceHost } = parts.accounts;
   const resource = new RecordResource<Tenant>({
     noun: "tenant",
-    operations: ["Tenant", "Tenants"],
-    summaries: {
-      list: "List tenants",
-      read: "Read a tenant, by its domain or id",
-    },
-    answers: { list: "A page of tenants, by their ids", read: "The tenant" },
+    name: "Tenant",
+    path: "/:domain",
     hosts: "accounts_admin",
-    path: "/",
-    param: "domain",
     tags: TAGS,
-    access: ACCESS,
+    access: { read: ACCESS, write: ACCESS },
     shape: TENANT,
-    pageName: "TenantList",
+    fields: OPERATED_FIELDS,
+    store,
     repository: tenants,
-    cursors: parts.cursors,
-    filter: "tenants",
-    ownerOf: () => REGISTRY,
-    lookUp: async (_, segment) => {
-      const name = segment.toLowerCase();
+    find: async ({ params }) => {
+      const name = params.domain?.toLowerCase() ?? "";
       return await tenants.byAlias(REGISTRY, name) ??
-        await tenants.get(REGISTRY, name);
+        await tenants.get(REGISTRY, name) ?? noSuchRecord("tenant", "domain");
     },
     view: (tenant, { baseUrl }) => viewTenant(tenant, { baseUrl, serviceHost }),
     tag: ({ version }) => etagOf(version),
   });
-  const operated: OperatedTenants = { parts, resource };
   return [
-    resource.listRoute(),
-    resource.readRoute(),
-    putRoute(operated),
-    removeRoute(operated, options),
+    resource.listRoute({
+      summary: "List tenants",
+      answer: "A page of tenants, by their ids",
+      pageName: "TenantList",
+      cursors: parts.cursors,
+      filter: "tenants",
+      ownerOf: () => REGISTRY,
+    }),
+    resource.readRoute({
+      summary: "Read a tenant, by its domain or id",
+      answer: "The tenant",
+    }),
+    putRoute(parts, resource),
+    resource.removeRoute({
+      summary: "Remove a tenant for good",
+      description: "It is no longer served, and its data key is destroyed, " +
+        "so its secrets cannot be opened again. Its tasks are canceled and " +
+        "all it has is erased in the background, but for the audit log. The " +
+        "domain stays reserved for 30 days. One that is being removed already " +
+        "stays so.",
+      problems: [],
+      plan: (call, tenant) =>
+        planTenantRemoval(call, tenant, { repositories, onRemoved }),
+    }),
   ];
 }
 
-function putRoute(operated: OperatedTenants): AnyRoute {
+function putRoute(
+  parts: ApiParts,
+  resource: RecordResource<Tenant>,
+): AnyRoute {
   return defineRoute({
     method: "PUT",
     path: "/:domain",
@@ -253,39 +127,108 @@ function putRoute(operated: OperatedTenants): AnyRoute {
     },
     conditions: "change",
     problems: ["domain_taken", "read_only", "bad_timezone", "wrong_state"],
-    handle: (call) => putTenant(call, operated),
+    handle: async (call) => {
+      const wantsNew = call.header("if-none-match")?.trim() === "*" &&
+        call.header("if-match") === undefined;
+      if (wantsNew) {
+        const found = await resource.find(call);
+        // A removed one may have the domain still, for as long as it is reserved.
+        const isFree = "code" in found || found.status === "closing";
+        if (isFree) return await makeTenant(call, parts);
+      }
+      return await resource.change(call, {
+        given: call.body,
+        plan: (tenant) => planChange(call, tenant, { parts, resource }),
+      });
+    },
   });
 }
 
-function removeRoute(
-  operated: OperatedTenants,
-  { onRemoved }: TenantRemovalOptions,
-): AnyRoute {
-  const { engine } = operated.parts;
-  return defineRoute({
-    method: "DELETE",
-    path: "/:domain",
-    hosts: "accounts_admin",
-    operationId: "removeTenant",
-    summary: "Remove a tenant for good",
-    description: "It is no longer served, and its data key is destroyed, " +
-      "so its secrets cannot be opened again. Its tasks are canceled and all " +
-      "it has is erased in the background, but for the audit log. The domain " +
-      "stays reserved for 30 days. One that is being removed already stays so.",
-    tags: TAGS,
-    access: ACCESS,
-    answers: { 204: { description: "The tenant is gone" } },
-    conditions: "change",
-    problems: [],
-    handle: (call) =>
-      commitPlan(engine.parts.store, async () => {
-        const tenant = await operated.resource.find(call);
-        if ("code" in tenant) return tenant;
-        return await planTenantRemoval(call, {
-          tenant,
-          parts: engine.parts,
-          onRemoved,
-        });
-      }),
+async function makeTenant(call: PutCall, parts: ApiParts): Promise<Answer> {
+  const { body: given } = call;
+  const { status, plan, timezone } = given;
+  const refused =
+    readOnlyProblem({ given, current: undefined, fields: OPERATED_FIELDS }) ??
+      unknownPlan(plan, parts);
+  if (refused !== undefined) return refused;
+  if (status === "closing") return cannotClose();
+  return await createTenant(call, {
+    domain: call.params.domain ?? "",
+    status: status ?? undefined,
+    plan: plan ?? undefined,
+    timezone: timezone ?? undefined,
+    owner: { kind: "key" },
+    actor: actorOf(callerOf(call)),
+  }, parts);
+}
+
+/** Plans what is given of a tenant. */
+async function planChange(
+  call: PutCall,
+  tenant: Tenant,
+  { parts, resource }: {
+    readonly parts: ApiParts;
+    readonly resource: RecordResource<Tenant>;
+  },
+): Promise<Planned> {
+  const { id } = tenant;
+  if (tenant.status === "closing") {
+    return problem("wrong_state", {
+      detail: "Cannot change tenant: it was removed, which is for good",
+      extensions: { state: "closing" },
+    });
+  }
+  if (call.body.status === "closing") return cannotClose();
+  const { record, changed } = changeRecord(OPERATED_TABLE, tenant, {
+    changes: call.body,
+    resets: { status: "active", plan: parts.plans.defaultPlan.id },
   });
+  // A plan that is gone may be sent back as it was read.
+  const unknown = changed.includes("plan")
+    ? unknownPlan(call.body.plan, parts)
+    : undefined;
+  if (unknown !== undefined) return unknown;
+  if (changed.length === 0) return await resource.answer(tenant, call);
+  const next = nextVersion(record, call);
+  const { status, plan, timezone } = next;
+  const action = !changed.includes("status")
+    ? "updated"
+    : status === "suspended"
+    ? "suspended"
+    : "resumed";
+  return {
+    kind: "plan",
+    answer: await resource.answer(next, call),
+    writes: [
+      parts.engine.parts.repositories.tenants.update(tenant, next),
+      auditOf(call, {
+        tenantId: id,
+        action: `tenant.${action}`,
+        target: id,
+        detail: { status, plan, timezone },
+      }),
+    ],
+  };
+}
+
+function unknownPlan(
+  plan: string | null | undefined,
+  { plans }: ApiParts,
+): ProblemAnswer | undefined {
+  if (typeof plan !== "string" || plans.has(plan)) return undefined;
+  const known = plans.plans.map(({ id }) => `"${id}"`).join(", ");
+  return invalidRequest([{
+    pointer: "/plan",
+    code: "unknown_plan",
+    detail: `Cannot take plan "${plan}": there is none such, known are ` +
+      known,
+  }]);
+}
+
+function cannotClose(): ProblemAnswer {
+  return invalidRequest([{
+    pointer: "/status",
+    code: "excluded",
+    detail: 'Cannot set status to "closing": DELETE removes a tenant',
+  }]);
 }

@@ -14,13 +14,13 @@ import {
 } from "../../access/authorization.ts";
 import type { JwtVerifier } from "../../access/jwt.ts";
 import { type Answer, statusOf } from "../../http/answer.ts";
-import type { Call } from "../../http/call.ts";
+import type { CallContext } from "../../http/call.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { email } from "../users/user_fields.ts";
 import { createTenant, type NewOwner } from "./create_tenant.ts";
-import { MADE_TENANT, SIGNUP, type SignupWish } from "./tenant_fields.ts";
+import { MADE_TENANT, SIGNUP } from "./tenant_fields.ts";
 
 /** Addresses that are remembered at most. */
 const MAX_ADDRESSES = 50_000;
@@ -94,9 +94,6 @@ interface SignupOptions {
    */
   readonly tokens?: TokenVerifier | undefined;
 }
-
-/** What of a call tells who wants a tenant. */
-type SignupCall = Call<unknown, SignupWish>;
 
 /** Who may make a tenant and will own it. */
 type Admitted =
@@ -179,7 +176,7 @@ export function signupRoute(
 }
 
 async function admit(
-  call: SignupCall,
+  call: Pick<CallContext, "header">,
   { accounts }: ApiParts,
   { tokens }: SignupOptions,
 ): Promise<Admitted> {

@@ -16,7 +16,6 @@ import {
 } from "../../../shared/schema/object.ts";
 import {
   described,
-  type JsonObject,
   named,
   type Schema,
   type Shape,
@@ -31,20 +30,18 @@ import {
   type FieldsOf,
   fieldsOf,
   type RecordTable,
+  type RecordView,
   shownId,
   shownTime,
   tableExample,
   viewOf,
-} from "../record_resource.ts";
+} from "../record_table.ts";
 
-/** A tenant, and where it is as clients see it. */
-type PlacedTenant = readonly [tenant: Tenant, place: TenantPlace];
-
-/** The fields of a tenant as its owner sees them. */
-const TENANT_TABLE = {
+/** The fields of a tenant as its owner reads and changes them. */
+export const TENANT_TABLE = {
   id: {
     field: readOnly(shownId("ten")),
-    show: ([tenant]: PlacedTenant) => tenant.id,
+    show: (tenant: Tenant) => tenant.id,
     example: "ten_06f1cdq1s5n0q2v4x7z9b3d5f8",
   },
   domain: {
@@ -53,7 +50,7 @@ const TENANT_TABLE = {
       "The label of its host name; its id once it is deleted and the domain " +
         "is another tenant's",
     )),
-    show: ([tenant]: PlacedTenant) => tenant.domain,
+    show: (tenant: Tenant) => tenant.domain,
     example: "acme",
   },
   url: {
@@ -61,13 +58,13 @@ const TENANT_TABLE = {
       nullable(text({ maxLength: 400, format: "uri" })),
       "Where it is; null once it is deleted",
     )),
-    show: ([{ status, domain }, place]: PlacedTenant) =>
+    show: ({ status, domain }: Tenant, place: TenantPlace) =>
       status === "closing" ? null : tenantUrl(domain, place),
     example: "https://acme.tasks.example.com",
   },
   status: {
     field: readOnly(choice(["active", "suspended", "closing"])),
-    show: ([tenant]: PlacedTenant) => tenant.status,
+    show: (tenant: Tenant) => tenant.status,
     example: "active",
   },
   plan: {
@@ -75,7 +72,7 @@ const TENANT_TABLE = {
       text({ maxLength: 63 }),
       "The id of its plan, which the operator decides",
     )),
-    show: ([tenant]: PlacedTenant) => tenant.plan,
+    show: (tenant: Tenant) => tenant.plan,
     example: "free",
   },
   timezone: {
@@ -83,20 +80,21 @@ const TENANT_TABLE = {
       described(timeZone(), "The IANA time zone of tasks that have none"),
       "UTC",
     ),
-    show: ([tenant]: PlacedTenant) => tenant.timezone,
+    key: "timezone",
+    show: (tenant: Tenant) => tenant.timezone,
     example: "Europe/Stockholm",
   },
   created_at: {
     field: readOnly(shownTime("When it was made")),
-    show: ([tenant]: PlacedTenant) => utcTime(tenant.createdAtMs),
+    show: (tenant: Tenant) => utcTime(tenant.createdAtMs),
     example: "2027-01-15T08:00:00.000Z",
   },
   updated_at: {
     field: readOnly(shownTime("The last change")),
-    show: ([tenant]: PlacedTenant) => utcTime(tenant.updatedAtMs),
+    show: (tenant: Tenant) => utcTime(tenant.updatedAtMs),
     example: "2027-01-15T08:00:00.000Z",
   },
-} as const satisfies RecordTable<PlacedTenant>;
+} as const satisfies RecordTable<Tenant, TenantPlace>;
 
 /** The fields as they are read. */
 export const TENANT_FIELDS: FieldsOf<typeof TENANT_TABLE> = fieldsOf(
@@ -108,12 +106,9 @@ export const TENANT_EXAMPLE: ExampleOf<typeof TENANT_TABLE> = tableExample(
   TENANT_TABLE,
 );
 
-const view = viewOf(TENANT_TABLE);
-
 /** Shows a tenant. */
-export function viewTenant(tenant: Tenant, place: TenantPlace): JsonObject {
-  return view([tenant, place]);
-}
+export const viewTenant: (tenant: Tenant, place: TenantPlace) => RecordView =
+  viewOf(TENANT_TABLE);
 
 /** A tenant. */
 export const TENANT: Schema<ObjectOf<typeof TENANT_FIELDS>> = named(
@@ -124,14 +119,8 @@ export const TENANT: Schema<ObjectOf<typeof TENANT_FIELDS>> = named(
   }),
 );
 
-/** What a client that signs up sends. */
-export interface SignupWish {
-  /** The domain as it is wished for. */
-  readonly domain: string;
-}
-
-/** A wish for a tenant. */
-export const SIGNUP: Schema<SignupWish> = named(
+/** A wish for a tenant, as a client that signs up sends it. */
+export const SIGNUP: Schema<{ readonly domain: string }> = named(
   "Signup",
   described(
     object({
@@ -167,16 +156,29 @@ export const MADE_TENANT: Shape = named(
   ),
 );
 
-/** The members of a tenant as the operator sees them. */
-export const OPERATED_FIELDS = {
-  ...TENANT_FIELDS,
-  status: optional(described(
-    choice(["active", "suspended", "closing"]),
-    "`suspended` is answered nothing; `closing` is what DELETE leads to and " +
-      "cannot be set",
-  )),
-  plan: optional(described(PLAN_ID, "The id of its plan")),
-};
+/** The fields of a tenant as the operator reads and changes them. */
+export const OPERATED_TABLE = {
+  ...TENANT_TABLE,
+  status: {
+    ...TENANT_TABLE.status,
+    field: optional(described(
+      choice(["active", "suspended", "closing"]),
+      "`suspended` is answered nothing; `closing` is what DELETE leads to and " +
+        "cannot be set",
+    )),
+    key: "status",
+  },
+  plan: {
+    ...TENANT_TABLE.plan,
+    field: optional(described(PLAN_ID, "The id of its plan")),
+    key: "plan",
+  },
+} as const satisfies RecordTable<Tenant, TenantPlace>;
+
+/** The fields as they are read of the operator. */
+export const OPERATED_FIELDS: FieldsOf<typeof OPERATED_TABLE> = fieldsOf(
+  OPERATED_TABLE,
+);
 
 /** The changes of a tenant: null resets. */
 export type OperatedChanges = ObjectOf<ChangesOf<typeof OPERATED_FIELDS>>;

@@ -21,7 +21,6 @@ import {
 } from "../../../shared/schema/object.ts";
 import {
   described,
-  type JsonObject,
   named,
   type Schema,
   type Shape,
@@ -41,11 +40,12 @@ import {
   type FieldsOf,
   fieldsOf,
   type RecordTable,
+  type RecordView,
   shownId,
   shownTime,
   tableExample,
   viewOf,
-} from "../record_resource.ts";
+} from "../record_table.ts";
 
 /** Longest time for which an old secret goes on beside the new one: a week. */
 const MAX_OVERLAP_MS = 7 * 86_400_000;
@@ -166,7 +166,7 @@ const KEY_TABLE = {
 export const KEY_FIELDS: FieldsOf<typeof KEY_TABLE> = fieldsOf(KEY_TABLE);
 
 /** Shows a key, without its secret. */
-export const viewKey: (key: ApiKey) => JsonObject = viewOf(KEY_TABLE);
+export const viewKey: (key: ApiKey) => RecordView = viewOf(KEY_TABLE);
 
 const KEY_EXAMPLE = tableExample(KEY_TABLE);
 

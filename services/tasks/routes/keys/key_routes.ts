@@ -1,92 +1,115 @@
 /**
- * The routes of API keys.
+ * API keys: the routes that list, make, read, rotate and end them.
  *
  * @module
  */
 
+import { administratorOf, seesPayloads } from "../../access/caller.ts";
+import { mintApiKey } from "../../access/credential_token.ts";
 import type { ApiKey } from "../../domain/records.ts";
-import { RecordResource } from "../record_resource.ts";
-import type { ApiParts } from "../api_parts.ts";
+import { endOfKey, hasEnded } from "../../engine/credential_records.ts";
+import { readGuard } from "../../engine/record_writes.ts";
+import { empty, json, type JsonAnswer } from "../../http/answer.ts";
+import {
+  type Call,
+  type CallContext,
+  callerOf,
+  tenantOf,
+} from "../../http/call.ts";
+import { commitPlan } from "../../http/commit_plan.ts";
+import { tagOfRecord } from "../../http/etag.ts";
+import { invalidRequest, problem } from "../../http/problem_answer.ts";
 import {
   type AnyRoute,
   defineRoute,
   optionalBody,
   requiredBody,
 } from "../../http/route.ts";
-import { KEY, MADE_KEY, NEW_KEY, ROTATION, viewKey } from "./key_fields.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { auditOf } from "../record_plan.ts";
+import { type Planned, RecordResource } from "../record_resource.ts";
+import { countActiveOwners } from "../users/user_fields.ts";
 import {
-  createKey,
-  type KeyParts,
-  keyTag,
-  removeKey,
-  rotateKey,
-} from "./key_changes.ts";
+  KEY,
+  KEY_FIELDS,
+  MADE_KEY,
+  NEW_KEY,
+  type NewKey,
+  ROTATION,
+  type Rotation,
+  viewKey,
+} from "./key_fields.ts";
+import { beyondCaller, outdatedCaller, roomForKey } from "./key_rules.ts";
 
-const READ = { kind: "member", role: "admin", scope: "keys:read" } as const;
 const WRITE = { kind: "member", role: "admin", scope: "keys:write" } as const;
 const TAGS = ["keys"];
 
 const MADE = {
-  201: {
-    description: "The key, with its secret",
-    shape: MADE_KEY,
-    headers: { Location: "Where the key is" },
-  },
+  description: "The key, with its secret",
+  shape: MADE_KEY,
+  headers: { Location: "Where the key is" },
 };
 
 /** The routes of API keys. */
 export function keyRoutes(parts: ApiParts): readonly AnyRoute[] {
+  const { store, repositories } = parts.engine.parts;
   const resource = new RecordResource<ApiKey>({
     noun: "key",
-    operations: ["Key", "Keys"],
-    summaries: { list: "List API keys", read: "Read an API key" },
-    answers: {
-      list: "A page of keys, without their secrets",
-      read: "The key, without its secret",
-    },
-    path: "/v1/keys",
+    name: "Key",
+    path: "/v1/keys/:id",
     tags: TAGS,
-    access: READ,
+    access: {
+      read: { kind: "member", role: "admin", scope: "keys:read" },
+      write: WRITE,
+    },
     shape: KEY,
-    pageName: "ApiKeyList",
-    repository: parts.engine.parts.repositories.keys,
-    cursors: parts.cursors,
-    filter: "keys",
+    fields: KEY_FIELDS,
+    store,
+    repository: repositories.keys,
     view: viewKey,
-    tag: keyTag,
+    // That a key was used does not change it.
+    tag: (key) => tagOfRecord(key, ["version", "digest", "lastUsedAtMs"]),
   });
-  const keys: KeyParts = { parts, resource };
   return [
-    resource.listRoute(),
-    createRoute(parts),
-    resource.readRoute(),
-    rotateRoute(keys),
-    removeRoute(keys),
+    resource.listRoute({
+      summary: "List API keys",
+      answer: "A page of keys, without their secrets",
+      pageName: "ApiKeyList",
+      cursors: parts.cursors,
+      filter: "keys",
+    }),
+    resource.createRoute({
+      summary: "Make an API key",
+      description: "A key never has rights that its maker lacks. Only " +
+        "a digest of the secret is kept, so this answer alone shows it.",
+      body: requiredBody(NEW_KEY, {
+        example: { name: "ci", scopes: ["tasks:read", "tasks:write"] },
+      }),
+      answer: MADE,
+      problems: ["quota_exceeded", "read_only"],
+      plan: (call) => planKey(call, parts),
+    }),
+    resource.readRoute({
+      summary: "Read an API key",
+      answer: "The key, without its secret",
+    }),
+    rotateRoute(parts, resource),
+    resource.removeRoute({
+      summary: "End an API key",
+      description: "It stops working at once. The last key with the role of " +
+        "an owner stays while no owner has logged in at the identity " +
+        "provider; another one counts if it lasts as long, or a week.",
+      problems: ["last_owner"],
+      plan: (call, key) => planRemoval(call, key, parts),
+    }),
   ];
 }
 
-function createRoute(parts: ApiParts): AnyRoute {
-  return defineRoute({
-    method: "POST",
-    path: "/v1/keys",
-    hosts: "tenant",
-    operationId: "createKey",
-    summary: "Make an API key",
-    description: "A key never has rights that its maker lacks. Only " +
-      "a digest of the secret is kept, so this answer alone shows it.",
-    tags: TAGS,
-    access: WRITE,
-    body: requiredBody(NEW_KEY, {
-      example: { name: "ci", scopes: ["tasks:read", "tasks:write"] },
-    }),
-    answers: MADE,
-    isIdempotent: true,
-    problems: ["quota_exceeded", "read_only"],
-    handle: (call) => createKey(call, parts),
-  });
-}
-
-function rotateRoute(keys: KeyParts): AnyRoute {
+/** The route that rotates a key. */
+function rotateRoute(
+  parts: ApiParts,
+  resource: RecordResource<ApiKey>,
+): AnyRoute {
   return defineRoute({
     method: "POST",
     path: "/v1/keys/:id/rotate",
@@ -100,28 +123,227 @@ function rotateRoute(keys: KeyParts): AnyRoute {
     tags: TAGS,
     access: WRITE,
     body: optionalBody(ROTATION),
-    answers: MADE,
+    answers: { 201: MADE },
     isIdempotent: true,
     problems: ["quota_exceeded", "wrong_state"],
-    handle: (call) => rotateKey(call, keys),
+    handle: (call) =>
+      commitPlan(parts.engine.parts.store, async () => {
+        const key = await resource.find(call);
+        return "code" in key ? key : await planRotation(call, key, parts);
+      }),
   });
 }
 
-function removeRoute(keys: KeyParts): AnyRoute {
-  return defineRoute({
-    method: "DELETE",
-    path: "/v1/keys/:id",
-    hosts: "tenant",
-    operationId: "removeKey",
-    summary: "End an API key",
-    description: "It stops working at once. The last key with the role of an " +
-      "owner stays while no owner has logged in at the identity provider; " +
-      "another one counts if it lasts as long, or a week.",
-    tags: TAGS,
-    access: WRITE,
-    answers: { 204: { description: "The key is gone" } },
-    conditions: "change",
-    problems: ["last_owner"],
-    handle: (call) => removeKey(call, keys),
+/** Plans a new key. */
+async function planKey(
+  call: Call<unknown, NewKey>,
+  { engine, plans }: ApiParts,
+): Promise<Planned> {
+  const tenant = tenantOf(call);
+  const caller = callerOf(call);
+  const { nowMs, body } = call;
+  const { name, role, scopes, networks, expires_at: expiresAtMs } = body;
+  if (typeof expiresAtMs === "number" && expiresAtMs <= nowMs) {
+    return invalidRequest([{
+      pointer: "/expires_at",
+      code: "too_small",
+      detail: "Cannot make key: it would have expired already",
+    }]);
+  }
+  const { id, text, digest } = mintApiKey();
+  const key: ApiKey = {
+    tenantId: tenant.id,
+    id,
+    version: 1,
+    name,
+    digest,
+    role: role ?? undefined,
+    scopes: scopes ?? undefined,
+    networks: networks.length === 0 ? undefined : [...new Set(networks)],
+    payloads: body.payloads ?? seesPayloads(caller),
+    madeBy: administratorOf(caller).userId,
+    createdAtMs: nowMs,
+    expiresAtMs: expiresAtMs ?? undefined,
+  };
+  const beyond = beyondCaller(caller, key);
+  if (beyond !== undefined) return beyond;
+  const guard = await readGuard(engine.parts, tenant.id, "access");
+  const refused = await outdatedCaller(engine.parts, caller, key);
+  if (refused !== undefined) return refused;
+  const room = await roomForKey(engine.parts, {
+    tenantId: tenant.id,
+    plan: plans.plan(tenant.plan),
+    nowMs,
   });
+  if (room.kind !== "room") return room;
+  return {
+    kind: "plan",
+    answer: madeKey(call, key, text),
+    writes: [
+      engine.parts.repositories.keys.insert(key),
+      ...room.writes,
+      guard,
+      auditOf(call, {
+        action: "key.created",
+        target: key.id,
+        detail: powerOf(key),
+      }),
+      // What is kept for a repeated request never holds a secret.
+      ...call.extraWrites(madeKey(call, key, null)),
+    ],
+  };
+}
+
+/** The answer that shows a new key, with its text where that is shown. */
+function madeKey(
+  { baseUrl }: Pick<CallContext, "baseUrl">,
+  key: ApiKey,
+  text: string | null,
+): JsonAnswer {
+  return json({ ...viewKey(key), key: text }, {
+    status: 201,
+    headers: { location: `${baseUrl}/v1/keys/${key.id}` },
+  });
+}
+
+/** What a key may do, for the audit log. */
+function powerOf(
+  { role, scopes, payloads }: ApiKey,
+): {
+  readonly role: string | null;
+  readonly scopes: readonly string[] | null;
+  readonly payloads: boolean;
+} {
+  return { role: role ?? null, scopes: scopes ?? null, payloads };
+}
+
+/**
+ * Plans a key that is like another one but for its id and secret; the other one
+ * ends at once or after the overlap.
+ */
+async function planRotation(
+  call: Call<unknown, Rotation | undefined>,
+  key: ApiKey,
+  { engine, apiKeys, plans }: ApiParts,
+): Promise<Planned> {
+  const { keys } = engine.parts.repositories;
+  const { nowMs } = call;
+  const { tenantId } = key;
+  const caller = callerOf(call);
+  const overlapMs = call.body?.overlap ?? 0;
+  const guard = await readGuard(engine.parts, tenantId, "access");
+  const refused = beyondCaller(caller, key) ??
+    await outdatedCaller(engine.parts, caller, key);
+  if (refused !== undefined) return refused;
+  if (hasEnded(key, nowMs)) {
+    return problem("wrong_state", {
+      detail: "Cannot rotate key: it has expired; make another one",
+      extensions: { state: "expired" },
+    });
+  }
+  const room = await roomForKey(engine.parts, {
+    tenantId,
+    plan: plans.plan(tenantOf(call).plan),
+    nowMs,
+    rotation: { key, hasOverlap: overlapMs > 0 },
+  });
+  if (room.kind !== "room") return room;
+  const { id, text, digest } = mintApiKey();
+  // The end of an earlier overlap is the old key's alone.
+  const { lastUsedAtMs: _, replacedUntilMs, ...same } = key;
+  const next: ApiKey = {
+    ...same,
+    id,
+    version: 1,
+    digest,
+    madeBy: administratorOf(caller).userId,
+    createdAtMs: nowMs,
+  };
+  return {
+    kind: "plan",
+    answer: madeKey(call, next, text),
+    writes: [
+      keys.insert(next),
+      overlapMs === 0 ? keys.remove(key) : keys.update(key, {
+        ...key,
+        version: key.version + 1,
+        replacedUntilMs: Math.min(
+          replacedUntilMs ?? Infinity,
+          nowMs + overlapMs,
+        ),
+      }),
+      ...room.writes,
+      guard,
+      auditOf(call, {
+        action: "key.rotated",
+        target: key.id,
+        detail: { ...powerOf(next), successor: id, overlap_ms: overlapMs },
+      }),
+      // What is kept for a repeated request never holds a secret.
+      ...call.extraWrites(madeKey(call, next, null)),
+    ],
+    afterwards: () => apiKeys.forget(tenantId, key.id),
+  };
+}
+
+/** Plans the end of a key. */
+async function planRemoval(
+  call: CallContext,
+  key: ApiKey,
+  parts: ApiParts,
+): Promise<Planned> {
+  const { engine, apiKeys } = parts;
+  const { tenantId, id } = key;
+  const refused = beyondCaller(callerOf(call), key);
+  if (refused !== undefined) return refused;
+  // It is read before anything is counted that it stands for.
+  const guard = await readGuard(engine.parts, tenantId, "access");
+  if (await isLastWayIn(parts, key, call.nowMs)) {
+    return problem("last_owner", {
+      detail: "Cannot remove key: the tenant has no owner who has logged " +
+        "in and no other key with the role of one that lasts as long, or a " +
+        "week; make another key first",
+    });
+  }
+  return {
+    kind: "plan",
+    answer: empty(),
+    writes: [
+      engine.parts.repositories.keys.remove(key),
+      guard,
+      auditOf(call, { action: "key.removed", target: id }),
+    ],
+    afterwards: () => apiKeys.forget(tenantId, id),
+  };
+}
+
+/** A key that goes on for so long leaves the time to make another one: a week. */
+const LASTING_MS = 7 * 86_400_000;
+
+/**
+ * Tells whether the tenant would have no administrator without a key. Who has not
+ * logged in by an issuer whose tokens are accepted may never do so, and a key that
+ * is about to end is no way in either.
+ */
+async function isLastWayIn(
+  { engine, issuer }: Pick<ApiParts, "engine" | "issuer">,
+  key: ApiKey,
+  nowMs: number,
+): Promise<boolean> {
+  if (!opensAll(key, nowMs)) return false;
+  const owners = issuer === undefined
+    ? 0
+    : await countActiveOwners(engine.parts, key.tenantId, issuer);
+  if (owners > 0) return false;
+  const endMs = Math.min(endOfKey(key) ?? Infinity, nowMs + LASTING_MS);
+  const keys = await engine.parts.repositories.keys.all(key.tenantId);
+  return !keys.some((other) =>
+    other.id !== key.id && opensAll(other, nowMs) &&
+    (endOfKey(other) ?? Infinity) >= endMs
+  );
+}
+
+/** Tells whether a key can make any other, for as long as it is there. */
+function opensAll(key: ApiKey, nowMs: number): boolean {
+  return key.role === "owner" && !hasEnded(key, nowMs);
 }

@@ -20,7 +20,7 @@ import { hasEnded } from "../../engine/credential_records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import type { Write } from "../../store/store.ts";
-import { quotaExceeded } from "../record_resource.ts";
+import { quotaExceeded } from "../record_plan.ts";
 
 /** What a key may do, as far as rules about keys go. */
 type KeyPower = Pick<ApiKey, "role" | "scopes" | "payloads">;

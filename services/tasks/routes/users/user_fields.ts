@@ -17,7 +17,6 @@ import {
 } from "../../../shared/schema/object.ts";
 import {
   described,
-  type JsonObject,
   named,
   type Schema,
 } from "../../../shared/schema/schema.ts";
@@ -37,20 +36,18 @@ import type { ApiKey, User } from "../../domain/records.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import { identityRecordId } from "../../engine/credential_records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
-import { tagOfRecord } from "../../http/etag.ts";
 import type { Write } from "../../store/store.ts";
 import {
-  changeRecord,
   type ExampleOf,
   type FieldsOf,
   fieldsOf,
-  type RecordChanges,
   type RecordTable,
+  type RecordView,
   shownId,
   shownTime,
   tableExample,
   viewOf,
-} from "../record_resource.ts";
+} from "../record_table.ts";
 
 /**
  * What HTML takes for an address, but for the length of the parts. ASCII alone:
@@ -71,8 +68,8 @@ export function email(): Schema<string> {
   });
 }
 
-/** The fields of a user. */
-const USER_TABLE = {
+/** The fields of a user, by which one is read, shown and changed. */
+export const USER_TABLE = {
   id: {
     field: readOnly(shownId("usr")),
     show: (user: User) => user.id,
@@ -174,15 +171,7 @@ export const USER_EXAMPLE: ExampleOf<typeof USER_TABLE> = tableExample(
 );
 
 /** Shows a user. */
-export const viewUser: (user: User) => JsonObject = viewOf(USER_TABLE);
-
-/** A user with what a client changes of it, and which fields these are. */
-export function changeUserRecord(
-  user: User,
-  changes: RecordChanges,
-): { readonly record: User; readonly changed: readonly string[] } {
-  return changeRecord(USER_TABLE, user, changes);
-}
+export const viewUser: (user: User) => RecordView = viewOf(USER_TABLE);
 
 /** A user as it is added. */
 export type NewUser = ObjectOf<typeof USER_FIELDS>;
@@ -213,11 +202,6 @@ export const USER_CHANGES: Schema<UserChanges> = named(
 const ENOUGH_OWNERS = 2;
 const PAGE = 1_000;
 
-/** The entity tag of a user; that it was seen does not change it. */
-export function userTag(user: User): string {
-  return tagOfRecord(user, ["version", "lastSeenAtMs"]);
-}
-
 /** Tells whether a user is an owner who may act. */
 export function isActiveOwner(
   { role, status }: Pick<User, "role" | "status">,
@@ -225,23 +209,15 @@ export function isActiveOwner(
   return role === "owner" && status === "active";
 }
 
-/** Options of {@linkcode countActiveOwners}. */
-interface CountOwnersOptions {
-  /**
-   * Only those who have logged in with a token of this issuer.
-   * @default all
-   */
-  readonly issuer?: string;
-}
-
 /**
- * How many active owners a tenant has; counting stops at two. It holds if the
+ * How many active owners a tenant has; counting stops at two. With an
+ * issuer those alone count who have logged in with a token of it. It holds if the
  * guard of users was read before and is written along.
  */
 export async function countActiveOwners(
   { repositories }: Pick<EngineParts, "repositories">,
   tenantId: string,
-  { issuer }: CountOwnersOptions = {},
+  issuer?: string,
 ): Promise<number> {
   let count = 0;
   let afterId: string | undefined;

@@ -1,41 +1,70 @@
 /**
- * The routes of users.
+ * Users: the routes that list, add, read, change and remove them.
  *
  * @module
  */
 
+import { administratorOf, seesPayloads } from "../../access/caller.ts";
+import { mayChangeUser, mayGrantRole } from "../../access/user_rules.ts";
 import type { User } from "../../domain/records.ts";
-import { RecordResource } from "../record_resource.ts";
-import type { ApiParts } from "../api_parts.ts";
-import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
-import { USER, USER_CHANGES, userTag, viewUser } from "./user_fields.ts";
+import { readGuard } from "../../engine/record_writes.ts";
+import { empty, json } from "../../http/answer.ts";
 import {
-  changeUser,
-  createUser,
-  removeUser,
-  type UserParts,
-} from "./user_changes.ts";
-import { MIRROR_HEADERS, UserMirroring } from "./user_mirroring.ts";
+  type Call,
+  type CallContext,
+  callerOf,
+  tenantOf,
+} from "../../http/call.ts";
+import { tagOfRecord } from "../../http/etag.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import { type AnyRoute, requiredBody } from "../../http/route.ts";
+import type { ApiParts } from "../api_parts.ts";
+import { auditOf, nextVersion, quotaProblem } from "../record_plan.ts";
+import { type Planned, RecordResource } from "../record_resource.ts";
+import { changeRecord } from "../record_table.ts";
+import {
+  countActiveOwners,
+  identityRemovals,
+  isActiveOwner,
+  keysThatEnd,
+  type NewUser,
+  USER,
+  USER_CHANGES,
+  USER_FIELDS,
+  USER_TABLE,
+  type UserChanges,
+  viewUser,
+} from "./user_fields.ts";
+import {
+  MIRROR_HEADERS,
+  UserMirroring,
+  withMirrorState,
+} from "./user_mirroring.ts";
 
-const READ = { kind: "member", role: "viewer", scope: "users:read" } as const;
-const WRITE = { kind: "member", role: "admin", scope: "users:write" } as const;
-const TAGS = ["users"];
+/** What users' routes work with. */
+interface UserParts {
+  /** The parts of the API. */
+  readonly parts: ApiParts;
+  /** Mirrors users. */
+  readonly mirroring: UserMirroring;
+}
 
 /** The routes of users. */
 export function userRoutes(parts: ApiParts): readonly AnyRoute[] {
+  const { store, repositories } = parts.engine.parts;
   const resource = new RecordResource<User>({
     noun: "user",
-    operations: ["User", "Users"],
-    summaries: { list: "List users", read: "Read a user" },
-    answers: { list: "A page of users, by their ids", read: "The user" },
-    path: "/v1/users",
-    tags: TAGS,
-    access: READ,
+    name: "User",
+    path: "/v1/users/:id",
+    tags: ["users"],
+    access: {
+      read: { kind: "member", role: "viewer", scope: "users:read" },
+      write: { kind: "member", role: "admin", scope: "users:write" },
+    },
     shape: USER,
-    pageName: "UserList",
-    repository: parts.engine.parts.repositories.users,
-    cursors: parts.cursors,
-    filter: "users",
+    fields: USER_FIELDS,
+    store,
+    repository: repositories.users,
     view: viewUser,
     tag: userTag,
   });
@@ -43,33 +72,24 @@ export function userRoutes(parts: ApiParts): readonly AnyRoute[] {
     settling: parts.mirrorSettling,
     parts: parts.engine.parts,
   });
-  const users: UserParts = { parts, resource, mirroring };
+  const users: UserParts = { parts, mirroring };
   return [
-    resource.listRoute(),
-    createRoute(users),
-    resource.readRoute(),
-    ...changeRoutes(users),
-    removeRoute(users),
-  ];
-}
-
-function createRoute(users: UserParts): AnyRoute {
-  return defineRoute({
-    method: "POST",
-    path: "/v1/users",
-    hosts: "tenant",
-    operationId: "createUser",
-    summary: "Add a user",
-    description: "A caller can give no role above their own. The person logs " +
-      "in at the identity provider and is known by the verified address the " +
-      "first time.",
-    tags: TAGS,
-    access: WRITE,
-    body: requiredBody(USER, {
-      example: { email: "ada@example.com", name: "Ada", role: "admin" },
+    resource.listRoute({
+      summary: "List users",
+      answer: "A page of users, by their ids",
+      pageName: "UserList",
+      cursors: parts.cursors,
+      filter: "users",
     }),
-    answers: {
-      201: {
+    resource.createRoute({
+      summary: "Add a user",
+      description: "A caller can give no role above their own. The person " +
+        "logs in at the identity provider and is known by the verified " +
+        "address the first time.",
+      body: requiredBody(USER, {
+        example: { email: "ada@example.com", name: "Ada", role: "admin" },
+      }),
+      answer: {
         description: "The user",
         shape: USER,
         headers: {
@@ -78,70 +98,224 @@ function createRoute(users: UserParts): AnyRoute {
           ...MIRROR_HEADERS,
         },
       },
-    },
-    isIdempotent: true,
-    problems: ["email_taken", "quota_exceeded", "read_only"],
-    handle: (call) => createUser(call, users),
-  });
-}
-
-function changeRoutes(users: UserParts): readonly AnyRoute[] {
-  const common = {
-    path: "/v1/users/:id",
-    hosts: "tenant",
-    description:
-      "The last active owner stays one, and no caller raises their " +
-      "own role. Who is disabled loses the keys they made; who is lowered " +
-      "loses those with rights that they no longer have.",
-    tags: TAGS,
-    access: WRITE,
-    answers: {
-      200: {
-        description: "The user",
-        shape: USER,
-        headers: MIRROR_HEADERS,
-      },
-    },
-    conditions: "change",
-    problems: ["email_taken", "last_owner", "read_only"],
-  } as const;
-  return [
-    defineRoute({
-      ...common,
-      method: "PUT",
-      operationId: "updateUser",
-      summary: "Change what is given of a user",
-      body: requiredBody(USER_CHANGES),
-      handle: (call) => changeUser(call, users),
+      problems: ["email_taken", "quota_exceeded", "read_only"],
+      plan: (call) => planUser(call, users),
     }),
-    defineRoute({
-      ...common,
-      method: "PATCH",
-      operationId: "patchUser",
-      summary: "Change a user by a merge patch",
-      body: requiredBody(USER_CHANGES, {
-        mediaTypes: ["application/merge-patch+json", "application/json"],
-      }),
-      handle: (call) => changeUser(call, users),
+    resource.readRoute({ summary: "Read a user", answer: "The user" }),
+    ...resource.changeRoutes({
+      of: "a user",
+      description:
+        "The last active owner stays one, and no caller raises their " +
+        "own role. Who is disabled loses the keys they made; who is lowered " +
+        "loses those with rights that they no longer have.",
+      body: USER_CHANGES,
+      headers: MIRROR_HEADERS,
+      problems: ["email_taken", "last_owner", "read_only"],
+      plan: (call, user) => planChange(call, user, users),
+    }),
+    resource.removeRoute({
+      summary: "Remove a user with the keys they made",
+      description: "The audit log keeps what they did, by their id.",
+      headers: MIRROR_HEADERS,
+      problems: ["last_owner"],
+      plan: (call, user) => planRemoval(call, user, users),
     }),
   ];
 }
 
-function removeRoute(users: UserParts): AnyRoute {
-  return defineRoute({
-    method: "DELETE",
-    path: "/v1/users/:id",
-    hosts: "tenant",
-    operationId: "removeUser",
-    summary: "Remove a user with the keys they made",
-    description: "The audit log keeps what they did, by their id.",
-    tags: TAGS,
-    access: WRITE,
-    answers: {
-      204: { description: "The user is gone", headers: MIRROR_HEADERS },
-    },
-    conditions: "change",
-    problems: ["last_owner"],
-    handle: (call) => removeUser(call, users),
+/** The entity tag of a user; that it was seen does not change it. */
+function userTag(user: User): string {
+  return tagOfRecord(user, ["version", "lastSeenAtMs"]);
+}
+
+/** Plans a new user. */
+async function planUser(
+  call: Call<unknown, NewUser>,
+  { parts, mirroring }: UserParts,
+): Promise<Planned> {
+  const tenant = tenantOf(call);
+  const caller = callerOf(call);
+  const { engine, plans } = parts;
+  const { store, repositories, newId } = engine.parts;
+  const { email, name, role, status, payloads = seesPayloads(caller) } =
+    call.body;
+  const granted = mayGrantRole(administratorOf(caller), role);
+  if (granted.kind !== "ok") {
+    return problem("forbidden", { detail: granted.reason });
+  }
+  if (payloads && !seesPayloads(caller)) return cannotShowPayloads();
+  const guard = await readGuard(engine.parts, tenant.id, "access");
+  const over = await quotaProblem(store, {
+    kind: "user",
+    tenantId: tenant.id,
+    plan: plans.plan(tenant.plan),
   });
+  if (over !== undefined) return over;
+  const user: User = {
+    tenantId: tenant.id,
+    id: newId("usr"),
+    version: 1,
+    email,
+    name,
+    role,
+    status,
+    payloads,
+    createdAtMs: call.nowMs,
+    updatedAtMs: call.nowMs,
+  };
+  const answer = json(viewUser(user), {
+    status: 201,
+    headers: {
+      location: `${call.baseUrl}/v1/users/${user.id}`,
+      etag: userTag(user),
+    },
+  });
+  const mirrored = mirroring.insert(user);
+  return {
+    kind: "plan",
+    answer: async () => withMirrorState(answer, await mirrored.run()),
+    writes: [
+      repositories.users.insert(user),
+      ...mirrored.writes,
+      guard,
+      auditOf(call, {
+        action: "user.created",
+        target: user.id,
+        detail: { role, status, payloads },
+      }),
+      ...call.extraWrites(answer),
+    ],
+    onConflict: ({ reason }) =>
+      reason === "alias" ? emailTaken("create") : undefined,
+  };
+}
+
+/** The problem of an address that another user has. */
+function emailTaken(verb: "create" | "change"): ProblemAnswer {
+  return problem("email_taken", {
+    detail: `Cannot ${verb} user: another user of the tenant has the address`,
+  });
+}
+
+/** The problem of showing more than one sees oneself. */
+function cannotShowPayloads(): ProblemAnswer {
+  return problem("forbidden", {
+    detail: 'Cannot set "payloads" to true: you do not see the data and ' +
+      "results of tasks yourself",
+  });
+}
+
+/** Plans what is given of a user. */
+async function planChange(
+  call: Call<unknown, UserChanges>,
+  user: User,
+  { parts, mirroring }: UserParts,
+): Promise<Planned> {
+  const { engine, apiKeys } = parts;
+  const { users, keys } = engine.parts.repositories;
+  const { tenantId } = user;
+  const caller = callerOf(call);
+  const { record, changed } = changeRecord(USER_TABLE, user, {
+    changes: call.body,
+    resets: { payloads: seesPayloads(caller) },
+  });
+  const next = changed.length === 0 ? user : nextVersion(record, call);
+  const { role, status } = next;
+  // It is read before anything is counted that it stands for.
+  const guard = await readGuard(engine.parts, tenantId, "access");
+  const isOwnerLost = isActiveOwner(user) && !isActiveOwner(next);
+  const allowed = mayChangeUser(administratorOf(caller), {
+    user,
+    change: {
+      kind: "update",
+      role: role === user.role ? undefined : role,
+      status: status === user.status ? undefined : status,
+    },
+    activeOwners: isOwnerLost
+      ? await countActiveOwners(engine.parts, tenantId)
+      : Infinity,
+  });
+  if (allowed.kind !== "ok") {
+    return problem(allowed.kind, { detail: allowed.reason });
+  }
+  if (next.payloads && !user.payloads && !seesPayloads(caller)) {
+    return cannotShowPayloads();
+  }
+  const answer = json(viewUser(next), { headers: { etag: userTag(next) } });
+  if (changed.length === 0) {
+    const { run } = await mirroring.again(user);
+    return withMirrorState(answer, await run());
+  }
+  const mirrored = await mirroring.update(user, next);
+  const ended = await keysThatEnd(engine.parts, user, next);
+  return {
+    kind: "plan",
+    answer: async () => withMirrorState(answer, await mirrored.run()),
+    writes: [
+      users.update(user, next),
+      ...mirrored.writes,
+      guard,
+      ...ended.map((key) => keys.remove(key)),
+      auditOf(call, {
+        action: "user.updated",
+        target: user.id,
+        detail: {
+          fields: changed,
+          role,
+          status,
+          keys_ended: ended.map(({ id }) => id),
+        },
+      }),
+    ],
+    onConflict: ({ reason }) =>
+      reason === "alias" ? emailTaken("change") : undefined,
+    afterwards: () => {
+      for (const { id } of ended) apiKeys.forget(tenantId, id);
+    },
+  };
+}
+
+/**
+ * Plans the removal of a user with the keys they made and with what ties them to
+ * the identity provider; the audit log keeps the id.
+ */
+async function planRemoval(
+  call: CallContext,
+  user: User,
+  { parts, mirroring }: UserParts,
+): Promise<Planned> {
+  const { engine, apiKeys } = parts;
+  const { users, keys } = engine.parts.repositories;
+  const { tenantId, id, role } = user;
+  // It is read before anything is counted that it stands for.
+  const guard = await readGuard(engine.parts, tenantId, "access");
+  const allowed = mayChangeUser(administratorOf(callerOf(call)), {
+    user,
+    change: { kind: "remove" },
+    activeOwners: await countActiveOwners(engine.parts, tenantId),
+  });
+  if (allowed.kind !== "ok") {
+    return problem(allowed.kind, { detail: allowed.reason });
+  }
+  const ended = await keysThatEnd(engine.parts, user, undefined);
+  const mirrored = await mirroring.remove(user);
+  return {
+    kind: "plan",
+    answer: async () => withMirrorState(empty(), await mirrored.run()),
+    writes: [
+      users.remove(user),
+      ...await identityRemovals(engine.parts, user),
+      guard,
+      ...ended.map((key) => keys.remove(key)),
+      ...mirrored.writes,
+      auditOf(call, {
+        action: "user.removed",
+        target: id,
+        detail: { role, keys_ended: ended.map(({ id }) => id) },
+      }),
+    ],
+    afterwards: () => {
+      for (const { id } of ended) apiKeys.forget(tenantId, id);
+    },
+  };
 }

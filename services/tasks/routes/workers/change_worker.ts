@@ -43,7 +43,7 @@ import {
 } from "../../http/route.ts";
 import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { quotaProblem } from "../record_resource.ts";
+import { quotaProblem } from "../record_plan.ts";
 import { actorText } from "./actor_text.ts";
 import { copiedMember, patchedMembers } from "../../http/merge_patch.ts";
 import {
@@ -158,7 +158,6 @@ async function planWorker(
     kind: "worker",
     tenantId,
     plan: plans.plan(tenantOf(call).plan),
-    limit: "workers",
   });
   if (over !== undefined) return over;
   const keyed = await withKeys(vault, bare, { isAsymmetric, isNew: true });

@@ -15,6 +15,7 @@ import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { WorkerLife } from "../../engine/workers.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import { type CallContext, tenantOf } from "../../http/call.ts";
 import { etagOf } from "../../http/etag.ts";
 import { filterTextOf } from "../../http/page.ts";
 import type { AnyRoute } from "../../http/route.ts";
@@ -181,35 +182,55 @@ export async function factsOf(
   };
 }
 
-const FILTER = filterTextOf({ list: "workers" });
+/** The worker of a call's path, or the problem that there is none. */
+export async function workerOf(
+  call: Pick<CallContext, "tenant" | "params">,
+  engine: Pick<Engine, "parts">,
+): Promise<WorkerDefinition | ProblemAnswer> {
+  return await findWorker(engine, tenantOf(call).id, call.params.id ?? "") ??
+    noSuchWorker();
+}
 
-/** The routes that list workers, the oldest first, and read one. */
-export function readWorkerRoutes(
-  { engine, cursors }: ApiParts,
-): readonly AnyRoute[] {
-  const resource = new RecordResource<WorkerDefinition>({
+/** Workers as a resource of the API. */
+export function workerResource(
+  { engine }: ApiParts,
+): RecordResource<WorkerDefinition> {
+  const { store, repositories } = engine.parts;
+  return new RecordResource<WorkerDefinition>({
     noun: "worker",
-    operations: ["Worker", "Workers"],
-    summaries: {
-      list: "List workers, the oldest first",
-      read: "Read a worker",
-    },
-    answers: { list: "A page of workers", read: "The worker" },
-    description: "`:id` is its id or its name. The entity tag is that of " +
-      "its definition: `status`, `last_seen_at`, `instances` and `counts` " +
-      "change without it.",
-    path: "/v1/workers",
-    namedBy: "id or name",
+    name: "Worker",
+    path: "/v1/workers/:id",
     tags: ["workers"],
-    access: { kind: "member", role: "viewer", scope: "workers:read" },
+    access: {
+      read: { kind: "member", role: "viewer", scope: "workers:read" },
+      write: { kind: "member", role: "admin", scope: "workers:write" },
+    },
     shape: WORKER,
-    pageName: "WorkerPage",
-    repository: engine.parts.repositories.workers,
-    cursors,
-    filter: FILTER,
-    lookUp: (tenantId, segment) => findWorker(engine, tenantId, segment),
+    store,
+    repository: repositories.workers,
+    find: (call) => workerOf(call, engine),
     view: async (worker) => viewWorker(worker, await factsOf(engine, worker)),
     tag: ({ version }) => etagOf(version),
   });
-  return [resource.listRoute(), resource.readRoute()];
+}
+
+/** The routes that list workers, the oldest first, and read one. */
+export function readWorkerRoutes(parts: ApiParts): readonly AnyRoute[] {
+  const resource = workerResource(parts);
+  return [
+    resource.listRoute({
+      summary: "List workers, the oldest first",
+      answer: "A page of workers",
+      pageName: "WorkerPage",
+      cursors: parts.cursors,
+      filter: filterTextOf({ list: "workers" }),
+    }),
+    resource.readRoute({
+      summary: "Read a worker",
+      description: "`:id` is its id or its name. The entity tag is that of " +
+        "its definition: `status`, `last_seen_at`, `instances` and `counts` " +
+        "change without it.",
+      answer: "The worker",
+    }),
+  ];
 }

@@ -1,0 +1,104 @@
+/**
+ * What changes of records have in common: why one is refused, the next version, the
+ * line of the audit log, and quotas that count records.
+ *
+ * @module
+ */
+
+import { readOnlyFaults } from "../../shared/schema/read_only.ts";
+import { actorOf } from "../access/caller.ts";
+import type { Plan } from "../domain/records.ts";
+import {
+  type AuditFact,
+  auditWrite,
+  countRecords,
+} from "../engine/record_writes.ts";
+import { type CallContext, callerOf, tenantOf } from "../http/call.ts";
+import {
+  invalidRequest,
+  problem,
+  type ProblemAnswer,
+} from "../http/problem_answer.ts";
+import type { Store, Write } from "../store/store.ts";
+
+/** The problem of a record that is not there. */
+export function noSuchRecord(noun: string, namedBy: string): ProblemAnswer {
+  return problem("not_found", {
+    detail: `Cannot find ${noun}: there is none with this ${namedBy}`,
+  });
+}
+
+/** The problem of read-only members that a client sends and that are others. */
+export function readOnlyProblem(
+  check: Parameters<typeof readOnlyFaults>[0],
+): ProblemAnswer | undefined {
+  const faults = readOnlyFaults(check);
+  return faults.length > 0 ? invalidRequest(faults) : undefined;
+}
+
+/** The next version of a record, changed by a call. */
+export function nextVersion<
+  Value extends { readonly version: number; readonly updatedAtMs: number },
+>(changed: Value, { nowMs }: Pick<CallContext, "nowMs">): Value {
+  return { ...changed, version: changed.version + 1, updatedAtMs: nowMs };
+}
+
+/** What a call does, for the audit log. */
+interface Deed extends Omit<AuditFact, "atMs" | "actor"> {
+  /**
+   * Whose log it is kept in.
+   * @default that of the call's tenant
+   */
+  readonly tenantId?: string;
+}
+
+/** The write that notes what a call does; it belongs into the transaction of it. */
+export function auditOf(
+  call: Pick<CallContext, "caller" | "tenant" | "nowMs">,
+  { tenantId = tenantOf(call).id, ...fact }: Deed,
+): Write {
+  const actor = actorOf(callerOf(call));
+  return auditWrite(tenantId, { ...fact, atMs: call.nowMs, actor });
+}
+
+/**
+ * The problem of one more record, if the plan of the call's tenant allows none.
+ * It holds at the commit if the guard of the set was read before and is written
+ * along.
+ */
+export async function quotaProblem(
+  store: Pick<Store, "records">,
+  { kind, tenantId, plan }: {
+    readonly kind: "user" | "worker";
+    readonly tenantId: string;
+    readonly plan: Plan;
+  },
+): Promise<ProblemAnswer | undefined> {
+  const limit = `${kind}s` as const;
+  const allowed = plan.limits[limit];
+  if (allowed === null) return undefined;
+  const used = await countRecords(store, { kind, tenantId, cap: allowed });
+  if (used < allowed) return undefined;
+  return quotaExceeded({
+    detail: `Cannot create ${kind}: the plan "${plan.id}" allows ` +
+      `${allowed} ${limit}`,
+    plan,
+    allowed,
+    used,
+  });
+}
+
+/** The problem of more than a plan allows. */
+export function quotaExceeded(
+  { detail, plan, allowed, used }: {
+    readonly detail: string;
+    readonly plan: Plan;
+    readonly allowed: number;
+    readonly used: number;
+  },
+): ProblemAnswer {
+  return problem("quota_exceeded", {
+    detail,
+    extensions: { limit: allowed, used, plan: plan.id },
+  });
+}
