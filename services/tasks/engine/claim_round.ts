@@ -220,7 +220,7 @@ export function startRequest(
   const event: TaskEvent = {
     kind: "start",
     tokenHash: sha256(token),
-    ...(isPush ? { bootId: parts.bootId } : {}),
+    bootId: isPush ? parts.bootId : undefined,
     leaseMs: waiter.leaseMs ?? worker.leaseMs,
     instance,
   };

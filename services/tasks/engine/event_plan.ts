@@ -123,7 +123,7 @@ export class EventPlanner {
           rulesOf(
             task,
             worker ?? ORPHANS,
-            retentionMs === null ? { cache } : { cache, retentionMs },
+            { cache, retentionMs: retentionMs ?? undefined },
           )),
     );
   }

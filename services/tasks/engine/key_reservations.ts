@@ -272,13 +272,13 @@ export function prepareTask(
     tenantId,
     id: parts.newId("tsk"),
     nowMs: parts.clock.nowMs(),
-    ...(dateMs === undefined ? {} : { dateMs }),
+    dateMs,
     createdBy: actor,
-    ...(isPaused ? { initialStatus: "paused" as const } : {}),
+    initialStatus: isPaused ? "paused" : undefined,
     isBlocked,
     rules: rulesOf(definition, worker, {
       cache: parts.ruleCache,
-      ...(retentionMs === null ? {} : { retentionMs }),
+      retentionMs: retentionMs ?? undefined,
     }),
     random: parts.random,
   });

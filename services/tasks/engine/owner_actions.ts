@@ -65,7 +65,7 @@ export function planEvents(
     options;
   const rules = rulesOf(definition, worker, {
     cache: parts.ruleCache,
-    ...(retentionMs === null ? {} : { retentionMs }),
+    retentionMs: retentionMs ?? undefined,
   });
   const { random } = parts;
   const context = { nowMs: parts.clock.nowMs(), actor, rules, random };

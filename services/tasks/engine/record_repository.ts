@@ -167,8 +167,8 @@ export class RecordRepository<T extends RecordValue> {
         tenantId,
         id: next.id,
         version: next.version,
-        ...(aliasOf === undefined ? {} : { alias: aliasOf(next) }),
-        ...(parentOf === undefined ? {} : { parentId: parentOf(next) }),
+        alias: aliasOf?.(next),
+        parentId: parentOf?.(next),
         text: JSON.stringify(next),
       },
     };

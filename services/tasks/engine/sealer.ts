@@ -62,7 +62,7 @@ export class Sealer {
       ...next,
       historyCount: last.seq,
       historyHash: last.hash,
-      ...(fold === undefined ? {} : { historyFolded: fold.folded }),
+      historyFolded: fold?.folded ?? next.historyFolded,
     };
     const { tenantId, id } = task;
     return {
@@ -74,7 +74,7 @@ export class Sealer {
         expectedVersion,
         next: task,
         history,
-        ...(fold === undefined ? {} : { foldThrough: fold.folded.count }),
+        foldThrough: fold?.folded.count,
       },
     };
   }

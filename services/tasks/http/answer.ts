@@ -28,7 +28,7 @@ export interface JsonAnswer {
    * Further headers.
    * @default none
    */
-  readonly headers?: AnswerHeaders;
+  readonly headers?: AnswerHeaders | undefined;
 }
 
 /** An answer whose body is text already. */
@@ -45,7 +45,7 @@ interface TextAnswer {
    * Further headers.
    * @default none
    */
-  readonly headers?: AnswerHeaders;
+  readonly headers?: AnswerHeaders | undefined;
 }
 
 /** An answer without a body. */
@@ -58,7 +58,7 @@ interface EmptyAnswer {
    * Further headers.
    * @default none
    */
-  readonly headers?: AnswerHeaders;
+  readonly headers?: AnswerHeaders | undefined;
 }
 
 /** What a handler answers. */
@@ -107,7 +107,7 @@ interface AnswerOptions {
    * Further headers, their names in lower case.
    * @default none
    */
-  readonly headers?: AnswerHeaders;
+  readonly headers?: AnswerHeaders | undefined;
 }
 
 /** A JSON answer. */
@@ -160,13 +160,16 @@ function renderProblem(
     errors,
     retry_after: retryAfter,
   };
+  const headers: Record<string, string> = {
+    "content-type": "application/problem+json",
+    "cache-control": "no-store",
+    "x-request-id": requestId,
+  };
+  if (retryAfter !== undefined) headers["retry-after"] = String(retryAfter);
   return {
     status,
     headers: {
-      "content-type": "application/problem+json",
-      "cache-control": "no-store",
-      "x-request-id": requestId,
-      ...retryAfter === undefined ? {} : { "retry-after": String(retryAfter) },
+      ...headers,
       ...challengeOf(answer, options),
       ...answer.headers,
     },

@@ -190,6 +190,6 @@ export function answerAgain(entry: IdempotencyEntry): RenderedAnswer {
   return {
     status: entry.status,
     headers: { ...entry.headers, "idempotency-replayed": "true" },
-    ...(entry.body === "" ? {} : { body: entry.body }),
+    body: entry.body === "" ? undefined : entry.body,
   };
 }

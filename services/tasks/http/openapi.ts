@@ -72,12 +72,12 @@ export function openApiOf(
   const schemas = [...definitionsOf(shapes)].sort(([left], [right]) =>
     left < right ? -1 : 1
   );
-  return {
+  const document: OpenApiDocument = {
     openapi: "3.1.0",
     info: {
       title,
       version,
-      ...description === undefined ? {} : { description },
+      description,
     },
     servers: [serverOf({ hosts: "tenant" }, options)],
     tags: [...new Set(documented.flatMap((route) => route.tags))].map((
@@ -89,6 +89,8 @@ export function openApiOf(
       ...sharedComponents(host),
     },
   };
+  // In JSON what is undefined is left out.
+  return JSON.parse(JSON.stringify(document));
 }
 
 function checkOperationIds(routes: readonly AnyRoute[]): void {
@@ -137,7 +139,7 @@ function pathsOf(
     }
     operations.set(method, {
       ...operationOf(route),
-      ...isUsual(route) ? {} : { servers: [serverOf(route, options)] },
+      servers: isUsual(route) ? undefined : [serverOf(route, options)],
     });
   }
   return Object.fromEntries(

@@ -23,7 +23,7 @@ export interface OpenApiDocument {
   readonly info: {
     readonly title: string;
     readonly version: string;
-    readonly description?: string;
+    readonly description?: string | undefined;
   };
   /** Where the API is, unless an operation says otherwise. */
   readonly servers: readonly OpenApiServer[];
@@ -40,11 +40,16 @@ export interface OpenApiServer {
   /** The address, with `{name}` for variables. */
   readonly url: string;
   /** What is there. */
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** The variables. */
-  readonly variables?: Readonly<
-    Record<string, { readonly default: string; readonly description?: string }>
-  >;
+  readonly variables?:
+    | Readonly<
+      Record<
+        string,
+        { readonly default: string; readonly description?: string }
+      >
+    >
+    | undefined;
 }
 
 /** The operations of a path, by method in lower case (4.8.9). */
@@ -63,18 +68,22 @@ export interface OpenApiOperation {
   /** What it does, in a line. */
   readonly summary: string;
   /** What else is worth knowing. */
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** Its groups. */
   readonly tags: readonly string[];
   /** Where it is, if not where the others are. */
-  readonly servers?: readonly OpenApiServer[];
+  readonly servers?: readonly OpenApiServer[] | undefined;
   /** What it takes beside a body. */
-  readonly parameters?: readonly (OpenApiParameter | OpenApiReference)[];
+  readonly parameters?:
+    | readonly (OpenApiParameter | OpenApiReference)[]
+    | undefined;
   /** The body it takes. */
-  readonly requestBody?: {
-    readonly required: boolean;
-    readonly content: Readonly<Record<string, OpenApiMedia>>;
-  };
+  readonly requestBody?:
+    | {
+      readonly required: boolean;
+      readonly content: Readonly<Record<string, OpenApiMedia>>;
+    }
+    | undefined;
   /** Its answers, by status. */
   readonly responses: Readonly<Record<string, OpenApiResponse>>;
   /** What a caller needs, one of these. */
@@ -90,11 +99,11 @@ export interface OpenApiParameter {
   /** Whether it has to be there. */
   readonly required: boolean;
   /** What it is for. */
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** How lists and objects are written. */
-  readonly style?: "form";
+  readonly style?: "form" | undefined;
   /** Whether each item or member is a parameter of its own. */
-  readonly explode?: boolean;
+  readonly explode?: boolean | undefined;
   /** What it looks like. */
   readonly schema: JsonSchema;
 }
@@ -102,9 +111,9 @@ export interface OpenApiParameter {
 /** A body of a type (4.8.14). */
 export interface OpenApiMedia {
   /** What it looks like. */
-  readonly schema?: JsonSchema;
+  readonly schema?: JsonSchema | undefined;
   /** A good one. */
-  readonly example?: JsonValue;
+  readonly example?: JsonValue | undefined;
   /** Several good ones. */
   readonly examples?: Readonly<Record<string, OpenApiReference>>;
 }
@@ -114,9 +123,9 @@ export interface OpenApiResponse {
   /** What it means. */
   readonly description: string;
   /** Its headers. */
-  readonly headers?: Readonly<Record<string, OpenApiHeader>>;
+  readonly headers?: Readonly<Record<string, OpenApiHeader>> | undefined;
   /** Its body, by type. */
-  readonly content?: Readonly<Record<string, OpenApiMedia>>;
+  readonly content?: Readonly<Record<string, OpenApiMedia>> | undefined;
 }
 
 /** A header of an answer (4.8.21). */

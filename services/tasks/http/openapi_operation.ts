@@ -45,20 +45,18 @@ export function operationOf(route: AnyRoute): OpenApiOperation {
   return {
     operationId: route.operationId,
     summary: route.summary,
-    ...description === "" ? {} : { description },
+    description: description === "" ? undefined : description,
     tags: route.tags,
-    ...parameters.length === 0 ? {} : { parameters },
-    ...body === undefined ? {} : {
-      requestBody: {
-        required: !body.isOptional,
-        content: Object.fromEntries(body.mediaTypes.map((type) => [type, {
-          // In JSON, too, what is sent to PATCH is merged.
-          schema: route.method === "PATCH"
-            ? mergePatchSchema(body.shape)
-            : body.shape.json,
-          ...body.example === undefined ? {} : { example: body.example },
-        }])),
-      },
+    parameters: parameters.length === 0 ? undefined : parameters,
+    requestBody: body && {
+      required: !body.isOptional,
+      content: Object.fromEntries(body.mediaTypes.map((type) => [type, {
+        // In JSON, too, what is sent to PATCH is merged.
+        schema: route.method === "PATCH"
+          ? mergePatchSchema(body.shape)
+          : body.shape.json,
+        example: body.example,
+      }])),
     },
     responses: responsesOf(route),
     security: securityOf(route.access),
@@ -96,14 +94,16 @@ function headerOf(name: keyof typeof HEADER_PARAMETERS): OpenApiReference {
 function queryParameter(parameter: QueryParameter): OpenApiParameter {
   const { name, isRequired, json } = parameter;
   const { description, ...schema } = json;
+  const isList = json.type === "array";
+  const isObject = json.type === "object";
   return {
     name,
     in: "query",
     required: isRequired,
-    ...description === undefined ? {} : { description },
+    description,
     // Lists are written with commas; members of an object stand for themselves.
-    ...json.type === "array" ? { style: "form", explode: false } : {},
-    ...json.type === "object" ? { style: "form", explode: true } : {},
+    style: isList || isObject ? "form" : undefined,
+    explode: isList ? false : isObject ? true : undefined,
     schema,
   };
 }
@@ -157,20 +157,18 @@ function goodResponse(route: AnyRoute, answer: AnswerShape): OpenApiResponse {
   const { shape, contentType, pageType } = answer;
   const type = contentType ??
     (shape === undefined ? undefined : "application/json");
+  const content: [string, OpenApiMedia][] = [];
+  if (type !== undefined) content.push([type, mediaOf(answer)]);
+  if (pageType !== undefined) {
+    content.push([pageType, {
+      schema: { type: "string" },
+      example: "<!doctype html><title>…</title>",
+    }]);
+  }
   return {
     description: answer.description,
-    ...headers.length === 0 ? {} : { headers: Object.fromEntries(headers) },
-    ...type === undefined ? {} : {
-      content: {
-        [type]: mediaOf(answer),
-        ...pageType === undefined ? {} : {
-          [pageType]: {
-            schema: { type: "string" },
-            example: "<!doctype html><title>…</title>",
-          },
-        },
-      },
-    },
+    headers: headersOf(headers),
+    content: content.length === 0 ? undefined : Object.fromEntries(content),
   };
 }
 
@@ -182,12 +180,16 @@ function header(
 }
 
 function mediaOf({ shape, example }: AnswerShape): OpenApiMedia {
-  const shown = example ??
-    (shape === undefined ? undefined : exampleOf(shape));
   return {
-    ...shape === undefined ? {} : { schema: shape.json },
-    ...shown === undefined ? {} : { example: shown },
+    schema: shape?.json,
+    example: example ?? (shape && exampleOf(shape)),
   };
+}
+
+function headersOf(
+  headers: readonly (readonly [string, OpenApiHeader])[],
+): Readonly<Record<string, OpenApiHeader>> | undefined {
+  return headers.length === 0 ? undefined : Object.fromEntries(headers);
 }
 
 function problemResponse(
@@ -205,7 +207,7 @@ function problemResponse(
     description: codes.map((code) =>
       `\`${code}\`: ${problemKind(code).description}`
     ).join("\n\n"),
-    ...headers.length === 0 ? {} : { headers: Object.fromEntries(headers) },
+    headers: headersOf(headers),
     content: {
       "application/problem+json": {
         schema: { $ref: `${DEFINITIONS_POINTER}Problem` },
@@ -346,22 +348,22 @@ function patchOf(json: JsonSchema, definitions: Definitions): JsonSchema {
     json;
   const member = (schema: JsonSchema): JsonSchema =>
     nullable(patchOf(schema, definitions));
-  return {
-    ...others,
-    ...anyOf === undefined
-      ? {}
-      : { anyOf: anyOf.map((one) => patchOf(one, definitions)) },
-    ...properties === undefined ? {} : {
-      properties: Object.fromEntries(
-        Object.entries(properties).map(([name, one]) => [name, member(one)]),
-      ),
-    },
-    ...additionalProperties === undefined ? {} : {
-      additionalProperties: typeof additionalProperties === "object"
-        ? member(additionalProperties)
-        : additionalProperties,
-    },
-  };
+  const patch: { -readonly [Name in keyof JsonSchema]: JsonSchema[Name] } =
+    others;
+  if (anyOf !== undefined) {
+    patch.anyOf = anyOf.map((one) => patchOf(one, definitions));
+  }
+  if (properties !== undefined) {
+    patch.properties = Object.fromEntries(
+      Object.entries(properties).map(([name, one]) => [name, member(one)]),
+    );
+  }
+  if (additionalProperties !== undefined) {
+    patch.additionalProperties = typeof additionalProperties === "object"
+      ? member(additionalProperties)
+      : additionalProperties;
+  }
+  return patch;
 }
 
 function hasMembers({ properties, additionalProperties, anyOf }: JsonSchema) {
@@ -378,8 +380,6 @@ function nullable(json: JsonSchema): JsonSchema {
     Object.keys(json).every((name) => name === "description");
   if (isNullable) return json;
   const { description, ...rest } = json;
-  return {
-    ...description === undefined ? {} : { description },
-    anyOf: [rest, { type: "null" }],
-  };
+  const either = { anyOf: [rest, { type: "null" as const }] };
+  return description === undefined ? either : { description, ...either };
 }

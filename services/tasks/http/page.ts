@@ -278,9 +278,9 @@ export async function answerPage(
   const cursor = next === undefined ? null : cursors.seal(scope, next);
   return json({ data, next: cursor, ...members }, {
     embedded,
-    ...(cursor === null
-      ? {}
-      : { headers: { link: nextPageLink({ url, rawQuery, cursor }) } }),
+    headers: cursor === null
+      ? undefined
+      : { link: nextPageLink({ url, rawQuery, cursor }) },
   });
 }
 

@@ -35,9 +35,9 @@ export interface StoredRecord {
   /** 1 at first, one more with each change. */
   readonly version: number;
   /** A second name, unique among the tenant's records of the kind. */
-  readonly alias?: string;
+  readonly alias?: string | undefined;
   /** The record it belongs to, such as the worker of a secret. */
-  readonly parentId?: string;
+  readonly parentId?: string | undefined;
   /** What it holds, as JSON text. */
   readonly text: string;
 }

@@ -179,7 +179,7 @@ export type Write =
      * The number of the last record to drop; `next.historyFolded` is that one.
      * The store gives its hash as what the first one that is left follows.
      */
-    readonly foldThrough?: number;
+    readonly foldThrough?: number | undefined;
   }
   /** Inserts, changes or removes a record. */
   | {
