@@ -26,7 +26,7 @@
 export {
   delegateKeyToPublicKey,
   delegateKeyToSuiAddress,
-} from "./sdk/memory/addresses.ts";
+} from "./sdk/memory/private_key.ts";
 export type {
   AnalyzeAndWaitOptions,
   AnalyzeAndWaitResult,
@@ -35,7 +35,7 @@ export type {
   AnalyzeResult,
   AskOptions,
   AskResult,
-} from "./sdk/memory/analyze_types.ts";
+} from "./sdk/memory/language_model.ts";
 export type { ClientClock, ClientTimer } from "./sdk/memory/client_clock.ts";
 export type {
   Deprecation,
@@ -73,7 +73,7 @@ export type {
   MemoryEntry,
   NamespaceEntry,
   NamespacesResult,
-} from "./sdk/memory/listing_types.ts";
+} from "./sdk/memory/listings.ts";
 export type {
   RecallManualHit,
   RecallManualHitResult,
@@ -81,15 +81,15 @@ export type {
   RememberManualParams,
   RememberManualResult,
   Vector,
-} from "./sdk/memory/manual_types.ts";
+} from "./sdk/memory/manual.ts";
 export { Mem } from "./sdk/memory/mem.ts";
 export type {
   DeleteMemoryResult,
   ForgetResult,
   RestoreResult,
   StatsResult,
-  WhoamiResult,
-} from "./sdk/memory/namespace_types.ts";
+} from "./sdk/memory/namespaces.ts";
+export type { WhoamiResult } from "./sdk/memory/owner_lookup.ts";
 export type {
   RecallMemory,
   RecallOptions,
@@ -117,7 +117,7 @@ export type {
   RememberResult,
   WaitOptions,
 } from "./sdk/memory/remember_types.ts";
-export type { HealthResult } from "./sdk/memory/service_types.ts";
+export type { HealthResult } from "./sdk/memory/service.ts";
 export {
   type Descriptor,
   type Entry,

@@ -169,20 +169,6 @@ export function readNumbers(json: unknown, member: string): readonly number[] {
   });
 }
 
-/**
- * An object.
- *
- * @throws {MemError} When it is missing or no object.
- */
-export function readObject(
-  json: unknown,
-  member: string,
-): Readonly<Record<string, unknown>> {
-  const value = memberOf(json, member);
-  if (isObject(value)) return value;
-  throw fault(member, "no object");
-}
-
 /** Whether a value is an object with members, not a list and not null. */
 export function isObject(
   value: unknown,

@@ -55,7 +55,6 @@ const ROWS: readonly {
   },
   { read: reader.readStrings, good: [[], ["a"]], bad: [[1], ["a", null], "a"] },
   { read: reader.readNumbers, good: [[], [1]], bad: [["1"], [NaN], [null]] },
-  { read: reader.readObject, good: [{}, { a: 1 }], bad: [[], "a", 1] },
 ];
 
 Deno.test("the readers return what is there when it is what it must be", () => {

@@ -1,13 +1,15 @@
 /**
- * What the operations work with.
+ * What the operations of a client work with.
  *
  * @module
  */
 
 import type { ClientClock } from "./client_clock.ts";
+import type { ResolvedConfig } from "./config.ts";
 import type { Exchange } from "./exchange.ts";
-import type { IdempotencyKeys } from "./idempotency_keys.ts";
-import type { OwnerLookup } from "./owner_lookup.ts";
+import type { HttpExchange } from "./http_exchange.ts";
+import { IdempotencyKeys } from "./idempotency_keys.ts";
+import { OwnerLookup } from "./owner_lookup.ts";
 
 /** What the operations of one client have in common. */
 export interface ClientParts {
@@ -36,4 +38,44 @@ export interface ClientParts {
   readonly canAwaitStatus: () => Promise<boolean>;
   /** Ends what waits, with the client. */
   readonly signal: AbortSignal;
+}
+
+const STATUS_WAIT_FLAG = "remember.statusWait";
+
+/**
+ * Returns what the operations of a client over `exchange` work with.
+ *
+ * @param signal ends what waits, with the client
+ */
+export function clientParts(
+  exchange: HttpExchange,
+  config: ResolvedConfig,
+  signal: AbortSignal,
+): ClientParts {
+  const { namespace, requestTimeoutMs, recallTimeoutMs, clock } = config;
+  return {
+    exchange,
+    namespace,
+    requestTimeoutMs,
+    recallTimeoutMs,
+    preflightTimeoutMs: config.preflightTimeoutMs,
+    clock,
+    random: Math.random,
+    keys: new IdempotencyKeys(),
+    owner: new OwnerLookup({
+      exchange,
+      namespace,
+      timeoutMs: requestTimeoutMs,
+    }),
+    canAwaitStatus: async () => {
+      try {
+        const { featureFlags } = await exchange.contract();
+        return featureFlags[STATUS_WAIT_FLAG] === true;
+      } catch {
+        // The signed request that follows asks the same, and tells the caller.
+        return false;
+      }
+    },
+    signal,
+  };
 }

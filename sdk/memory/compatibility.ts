@@ -39,7 +39,7 @@ export interface RelayerCompatibility {
  * The contract this client keeps, compared with what a relayer asks for. It is
  * no package's version: it rises only when the protocol leaves clients behind.
  */
-export const CONTRACT_BASELINE = "0.0.4";
+const CONTRACT_BASELINE = "0.0.4";
 
 const API_MAJOR = 1;
 

@@ -5,12 +5,13 @@
  */
 
 import { type ClientClock, machineClock } from "./client_clock.ts";
-import { configFault, textOf } from "./config_checks.ts";
 import {
+  configFault,
   type KeyServerConfig,
   keyServerConfigsOf,
   type KeyServerIds,
   keyServerIdsOf,
+  textOf,
 } from "./key_server_config.ts";
 import { parsePrivateKey } from "./private_key.ts";
 

@@ -1,18 +1,13 @@
 import { assertEquals } from "@std/assert";
-import { analyze } from "./analyze.ts";
-import { ask } from "./ask.ts";
 import type { ClientParts } from "./client_parts.ts";
-import { forget } from "./forget.ts";
 import { getRememberStatus } from "./job_status.ts";
+import { analyze, ask } from "./language_model.ts";
 import { listMemories, listNamespaces } from "./listings.ts";
 import { embed, recallManual, rememberManual } from "./manual.ts";
-import { deleteMemory } from "./memories.ts";
+import { deleteMemory, forget, restore, stats } from "./namespaces.ts";
 import { recall } from "./recall.ts";
-import { remember } from "./remember.ts";
-import { rememberBulk } from "./remember_bulk.ts";
-import { restore } from "./restore.ts";
+import { remember, rememberBulk } from "./remember.ts";
 import { health } from "./service.ts";
-import { stats } from "./stats.ts";
 import { stubParts } from "./testing/stub_parts.ts";
 
 interface Default {

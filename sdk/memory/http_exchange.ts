@@ -4,9 +4,9 @@
  * @module
  */
 
+import { runWithin } from "./client_clock.ts";
 import type { RelayerCompatibility } from "./compatibility.ts";
 import type { ResolvedConfig } from "./config.ts";
-import { runWithin } from "./deadline.ts";
 import {
   MemDestroyedError,
   MemPreflightTimeout,
@@ -15,24 +15,13 @@ import {
 import type { Exchange, RelayerAnswer, RelayerRequest } from "./exchange.ts";
 import { Preflight } from "./preflight.ts";
 import { type PreparedRequest, prepareRequest } from "./prepared_request.ts";
-import type { RelayerConfig } from "./relayer_config.ts";
 import { makeRoundTrip } from "./round_trip.ts";
 import { RequestSigner } from "./signer.ts";
-
-/** Options of {@linkcode HttpExchange}. */
-export interface HttpExchangeOptions {
-  /**
-   * Most bytes of a good answer; a longer one is an error.
-   *
-   * @default {134217728}
-   */
-  readonly maxAnswerBytes?: number;
-}
 
 /** A hundred memories of the longest, the most that one recall returns, fit. */
 const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
 
-const PREFLIGHT_PATHS: readonly string[] = ["/version", "/health", "/config"];
+const PREFLIGHT_PATHS: readonly string[] = ["/version", "/health"];
 
 /**
  * Sends requests with `fetch`, each of them once: nothing is tried again by
@@ -45,14 +34,18 @@ export class HttpExchange implements Exchange {
   readonly #maxAnswerBytes: number;
   readonly #life = new AbortController();
 
-  /** An exchange; it takes the configuration's seed and overwrites it. */
-  constructor(config: ResolvedConfig, options: HttpExchangeOptions = {}) {
+  /**
+   * An exchange; it takes the configuration's seed and overwrites it. A good
+   * answer of more than `maxAnswerBytes` is an error.
+   */
+  constructor(
+    config: ResolvedConfig,
+    maxAnswerBytes: number = MAX_ANSWER_BYTES,
+  ) {
     this.#config = config;
     this.#signer = RequestSigner.create(config.seed);
-    this.#preflight = new Preflight(this, {
-      timeoutMs: config.preflightTimeoutMs,
-    });
-    this.#maxAnswerBytes = options.maxAnswerBytes ?? MAX_ANSWER_BYTES;
+    this.#preflight = new Preflight(this, config.preflightTimeoutMs);
+    this.#maxAnswerBytes = maxAnswerBytes;
   }
 
   /**
@@ -115,15 +108,6 @@ export class HttpExchange implements Exchange {
   async contract(): Promise<RelayerCompatibility> {
     this.#checkAlive();
     return await this.#preflight.check();
-  }
-
-  /**
-   * Asks, once, where the ledger is; see {@linkcode Preflight.readConfig} for
-   * what goes wrong.
-   */
-  async readConfig(): Promise<RelayerConfig> {
-    this.#checkAlive();
-    return await this.#preflight.readConfig();
   }
 
   /**

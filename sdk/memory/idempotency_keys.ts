@@ -4,9 +4,9 @@
  * @module
  */
 
-import { subtleCrypto } from "./ed25519.ts";
+import { encodeHex } from "./encodings.ts";
 import { MemError } from "./errors.ts";
-import { encodeHex } from "./hex.ts";
+import { subtleCrypto } from "./signer.ts";
 
 const VERSION_PREFIX = "r1-";
 const BUCKET_MS = 30 * 60_000;
@@ -22,7 +22,7 @@ interface OpenKey {
 }
 
 /** Options of {@linkcode IdempotencyKeys.send}. */
-export interface SendOptions {
+interface SendOptions {
   /** The time, in milliseconds since the Unix epoch. */
   readonly nowMs: number;
   /** The caller's own key; it wins. */

@@ -7,13 +7,32 @@
 import { readArray, readOptionalString, readString } from "./answer_reader.ts";
 import type { ClientParts } from "./client_parts.ts";
 import { MemError } from "./errors.ts";
-import { canAskForJob, isJobId } from "./job_ids.ts";
 import type {
   RememberBulkStatusResult,
   RememberJobState,
   RememberJobStatus,
 } from "./remember_types.ts";
 import { quote } from "./server_text.ts";
+
+/** Whether it has nothing but letters, digits, `_` and `-`. */
+export function isJobId(id: unknown): id is string {
+  return typeof id === "string" && /^[A-Za-z0-9_-]+$/.test(id);
+}
+
+/**
+ * Whether it can be asked for: it is a text that is not empty, has neither
+ * whitespace nor `/`, `?`, `#`, is no path segment with a meaning of its own,
+ * and can be written in a URL.
+ */
+export function canAskForJob(id: unknown): id is string {
+  return typeof id === "string" && id !== "" && !/[\s/?#]/.test(id) &&
+    id !== "." && id !== ".." && isWellFormed(id);
+}
+
+/** Half of a surrogate pair has no UTF-8 form. */
+function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
 
 const NOT_FOUND = 404;
 const STATES: readonly RememberJobState[] = [
@@ -29,7 +48,7 @@ const STATES: readonly RememberJobState[] = [
 export const MAX_BULK = 20;
 
 /** Options of the functions here. */
-export interface JobStatusOptions {
+interface JobStatusOptions {
   /**
    * Milliseconds that each request may take.
    *

@@ -1,8 +1,12 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { SeededRandom } from "../../tests/support/seeded_random.ts";
-import { encodeBase64 } from "./base64.ts";
-import { embed, recallManual, rememberManual } from "./manual.ts";
-import type { RememberManualParams } from "./manual_types.ts";
+import { encodeBase64 } from "./encodings.ts";
+import {
+  embed,
+  recallManual,
+  rememberManual,
+  type RememberManualParams,
+} from "./manual.ts";
 import { stubParts } from "./testing/stub_parts.ts";
 
 const STORED = { id: "m1", blob_id: "b1", owner: "0x1", namespace: "n" };

@@ -4,55 +4,64 @@
  * @module
  */
 
-import { analyze, analyzeAndWait } from "./analyze.ts";
-import type {
-  AnalyzeAndWaitOptions,
-  AnalyzeAndWaitResult,
-  AnalyzeOptions,
-  AnalyzeResult,
-  AskOptions,
-  AskResult,
-} from "./analyze_types.ts";
 import { namespaceOrOptions } from "./arguments.ts";
-import { ask } from "./ask.ts";
-import type { ClientParts } from "./client_parts.ts";
-import { clientParts } from "./client_setup.ts";
+import { type ClientParts, clientParts } from "./client_parts.ts";
 import type { RelayerCompatibility } from "./compatibility.ts";
 import { type MemConfig, resolveConfig } from "./config.ts";
 import { MemDestroyedError } from "./errors.ts";
-import { forget } from "./forget.ts";
 import { HttpExchange } from "./http_exchange.ts";
 import { getRememberBulkStatus, getRememberStatus } from "./job_status.ts";
-import type {
-  ListMemoriesOptions,
-  ListNamespacesOptions,
-  MemoriesResult,
-  NamespacesResult,
-} from "./listing_types.ts";
-import { listMemories, listNamespaces } from "./listings.ts";
-import { embed, recallManual, rememberManual } from "./manual.ts";
-import type {
-  RecallManualHitResult,
-  RecallManualParams,
-  RememberManualParams,
-  RememberManualResult,
-} from "./manual_types.ts";
-import { deleteMemory } from "./memories.ts";
-import type {
-  DeleteMemoryResult,
-  ForgetResult,
-  RestoreResult,
-  StatsResult,
-  WhoamiResult,
-} from "./namespace_types.ts";
+import {
+  analyze,
+  analyzeAndWait,
+  type AnalyzeAndWaitOptions,
+  type AnalyzeAndWaitResult,
+  type AnalyzeOptions,
+  type AnalyzeResult,
+  ask,
+  type AskOptions,
+  type AskResult,
+} from "./language_model.ts";
+import {
+  listMemories,
+  type ListMemoriesOptions,
+  listNamespaces,
+  type ListNamespacesOptions,
+  type MemoriesResult,
+  type NamespacesResult,
+} from "./listings.ts";
+import {
+  embed,
+  recallManual,
+  type RecallManualHitResult,
+  type RecallManualParams,
+  rememberManual,
+  type RememberManualParams,
+  type RememberManualResult,
+} from "./manual.ts";
+import {
+  deleteMemory,
+  type DeleteMemoryResult,
+  forget,
+  type ForgetResult,
+  restore,
+  type RestoreResult,
+  stats,
+  type StatsResult,
+} from "./namespaces.ts";
+import type { WhoamiResult } from "./owner_lookup.ts";
 import { recall } from "./recall.ts";
 import type {
   RecallOptions,
   RecallParams,
   RecallResult,
 } from "./recall_types.ts";
-import { remember, rememberAndWait } from "./remember.ts";
-import { rememberBulk, rememberBulkAndWait } from "./remember_bulk.ts";
+import {
+  remember,
+  rememberAndWait,
+  rememberBulk,
+  rememberBulkAndWait,
+} from "./remember.ts";
 import type {
   RememberAcceptedResult,
   RememberAndWaitOptions,
@@ -67,10 +76,7 @@ import type {
   RememberResult,
   WaitOptions,
 } from "./remember_types.ts";
-import { restore } from "./restore.ts";
-import { health } from "./service.ts";
-import type { HealthResult } from "./service_types.ts";
-import { stats } from "./stats.ts";
+import { health, type HealthResult } from "./service.ts";
 import { countTokens } from "./token_budget.ts";
 import { waitForRememberJob } from "./wait_for_job.ts";
 import { waitForRememberJobs } from "./wait_for_jobs.ts";
@@ -102,10 +108,7 @@ export class Mem {
   private constructor(config: MemConfig) {
     const resolved = resolveConfig(config);
     this.#exchange = new HttpExchange(resolved);
-    this.#parts = clientParts(this.#exchange, {
-      config: resolved,
-      signal: this.#life.signal,
-    });
+    this.#parts = clientParts(this.#exchange, resolved, this.#life.signal);
   }
 
   /**
@@ -517,7 +520,7 @@ export class Mem {
    * @throws {MemError} When the relayer cannot be reached or refuses.
    */
   async restore(namespace: string, limit?: number): Promise<RestoreResult> {
-    return await restore(this.#use(), namespace, { limit });
+    return await restore(this.#use(), namespace, limit);
   }
 
   /**

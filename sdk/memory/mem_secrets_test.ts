@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { FakeClock } from "../../tests/support/fake_clock.ts";
-import { encodeHex } from "./hex.ts";
+import { encodeHex } from "./encodings.ts";
 import { Mem } from "./mem.ts";
 import { ALL_CALLS } from "./testing/all_calls.ts";
 import { StubRelayer } from "./testing/stub_relayer.ts";

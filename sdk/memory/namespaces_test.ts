@@ -1,9 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { MemError } from "./errors.ts";
-import { forget } from "./forget.ts";
-import { deleteMemory } from "./memories.ts";
-import { restore } from "./restore.ts";
-import { stats } from "./stats.ts";
+import { deleteMemory, forget, restore, stats } from "./namespaces.ts";
 import { stubParts } from "./testing/stub_parts.ts";
 
 const WHERE = { namespace: "n", owner: "0x1" };
@@ -36,7 +33,7 @@ Deno.test("restore() returns ids and what failed where the relayer tells", async
     ...WHERE,
   };
   parts.exchange.on("POST /api/restore", { json });
-  assertEquals(await restore(parts, "n", { limit: 100 }), json);
+  assertEquals(await restore(parts, "n", 100), json);
 });
 
 Deno.test("forget() takes a namespace by its name only", async () => {

@@ -7,10 +7,20 @@
 import { readNonEmptyString, readString } from "./answer_reader.ts";
 import { MemError } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
-import type { WhoamiResult } from "./namespace_types.ts";
+import { SharedFlight } from "./shared_flight.ts";
+
+/** Who signs. */
+export interface WhoamiResult {
+  /** The account. */
+  readonly account_id: string;
+  /** Address of its owner. */
+  readonly owner: string;
+  /** The package on the ledger that the account belongs to. */
+  readonly package_id: string;
+}
 
 /** Options of {@linkcode OwnerLookup}. */
-export interface OwnerLookupOptions {
+interface OwnerLookupOptions {
   /** Asks the relayer. */
   readonly exchange: Exchange;
   /** A namespace to ask for where the relayer knows no better route. */
@@ -22,7 +32,7 @@ export interface OwnerLookupOptions {
 /** Knows the owner's address, from the first time it is needed on. */
 export class OwnerLookup {
   readonly #options: OwnerLookupOptions;
-  #address: Promise<string> | undefined;
+  readonly #address = new SharedFlight(() => this.#ask());
 
   /** A lookup that has not asked yet. */
   constructor(options: OwnerLookupOptions) {
@@ -36,14 +46,7 @@ export class OwnerLookup {
    * @throws {MemError} When the relayer does not tell.
    */
   address(): Promise<string> {
-    if (this.#address === undefined) {
-      const asked = this.#ask();
-      this.#address = asked;
-      asked.catch(() => {
-        if (this.#address === asked) this.#address = undefined;
-      });
-    }
-    return this.#address;
+    return this.#address.join();
   }
 
   /**

@@ -5,15 +5,9 @@
  * @module
  */
 
+import { pause } from "./client_clock.ts";
 import type { ClientParts } from "./client_parts.ts";
 import type { MemError } from "./errors.ts";
-import { pause } from "./pause.ts";
-import {
-  DEFAULT_POLL_INTERVAL_MS,
-  MIN_POLL_INTERVAL_MS,
-  pollDelayMs,
-  pollIntervalOf,
-} from "./poll_delay.ts";
 import type { WaitOptions } from "./remember_types.ts";
 
 const TOO_MANY_REQUESTS = 429;
@@ -23,9 +17,18 @@ const MAX_WAIT_SECONDS = 20;
 const WAIT_MARGIN_MS = 2_000;
 /** What is kept for the last look; of a short wait it is a quarter. */
 const LAST_LOOK_MS = 1_000;
+/** A delay grows by half each time, up to the longest one. */
+const GROWTH = 1.5;
+const MAX_DELAY_MS = 5_000;
+const MIN_JITTER = 0.75;
+const JITTER_SPAN = 0.5;
+/** The shortest first delay that a caller may ask for. */
+const MIN_INTERVAL_MS = 100;
+/** The first delay when the caller does not say. */
+const DEFAULT_INTERVAL_MS = 1_500;
 
 /** Options of {@linkcode Poller}. */
-export interface PollerOptions extends WaitOptions {
+interface PollerOptions extends WaitOptions {
   /** How long to wait when the caller does not say, in milliseconds. */
   readonly defaultTimeoutMs: number;
   /** Whether the relayer can hold answers back until there is news. */
@@ -54,9 +57,9 @@ export class Poller {
       ? timeoutMs
       : defaultTimeoutMs;
     // Who tells when there is news is asked soon after: little is left to do.
-    this.#baseMs = pollIntervalOf(
+    this.#baseMs = intervalMs(
       options.pollIntervalMs,
-      canAwaitStatus ? MIN_POLL_INTERVAL_MS : DEFAULT_POLL_INTERVAL_MS,
+      canAwaitStatus ? MIN_INTERVAL_MS : DEFAULT_INTERVAL_MS,
     );
     this.#lookedAtMs = parts.clock.nowMs();
     this.#endMs = this.#lookedAtMs + this.timeoutMs;
@@ -106,14 +109,35 @@ export class Poller {
 
   /** The last look is early enough for its answer to arrive in time. */
   #delayMs(nowMs: number, random: number): number | undefined {
-    const usualMs = pollDelayMs(this.#looks, { baseMs: this.#baseMs, random }) -
+    const usualMs = usualDelayMs(this.#looks, this.#baseMs, random) -
       (nowMs - this.#lookedAtMs);
     const delayMs = Math.max(usualMs, this.#retryAfterMs, 0);
     const lastLookMs = Math.min(LAST_LOOK_MS, this.timeoutMs / 4);
     const roomMs = this.#endMs - nowMs - lastLookMs;
     if (delayMs <= roomMs) return delayMs;
-    const isUseful = roomMs >= MIN_POLL_INTERVAL_MS &&
+    const isUseful = roomMs >= MIN_INTERVAL_MS &&
       roomMs >= this.#retryAfterMs;
     return isUseful ? roomMs : undefined;
   }
+}
+
+/**
+ * Milliseconds before look number `attempt` + 1, where the first look is number
+ * 1: the delay grows by half each time up to 5 s, or up to the first one
+ * when that is longer, and is then spread by a quarter to both sides, so that
+ * clients that began together do not stay together.
+ */
+function usualDelayMs(attempt: number, baseMs: number, random: number): number {
+  const grown = Math.min(
+    baseMs * GROWTH ** (attempt - 1),
+    Math.max(MAX_DELAY_MS, baseMs),
+  );
+  return grown * (MIN_JITTER + JITTER_SPAN * random);
+}
+
+/** The caller's first delay, or the usual one where it gives none that is one. */
+function intervalMs(givenMs: number | undefined, defaultMs: number): number {
+  return givenMs === undefined || !Number.isFinite(givenMs)
+    ? defaultMs
+    : Math.max(MIN_INTERVAL_MS, givenMs);
 }

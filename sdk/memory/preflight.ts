@@ -9,14 +9,7 @@ import {
   type RelayerCompatibility,
 } from "./compatibility.ts";
 import type { Exchange, RelayerAnswer } from "./exchange.ts";
-import { readRelayerConfig, type RelayerConfig } from "./relayer_config.ts";
 import { SharedFlight } from "./shared_flight.ts";
-
-/** Options of {@linkcode Preflight}. */
-export interface PreflightOptions {
-  /** Milliseconds that each round trip may take. */
-  readonly timeoutMs: number;
-}
 
 /**
  * Asks a relayer who it is. What it says is asked once for all callers and then
@@ -26,12 +19,11 @@ export class Preflight {
   readonly #exchange: Exchange;
   readonly #timeoutMs: number;
   readonly #check = new SharedFlight(() => this.compatibility());
-  readonly #config = new SharedFlight(() => this.#fetchConfig());
 
-  /** A preflight over an exchange. */
-  constructor(exchange: Exchange, options: PreflightOptions) {
+  /** A preflight over an exchange; each round trip may take `timeoutMs`. */
+  constructor(exchange: Exchange, timeoutMs: number) {
     this.#exchange = exchange;
-    this.#timeoutMs = options.timeoutMs;
+    this.#timeoutMs = timeoutMs;
   }
 
   /**
@@ -58,20 +50,6 @@ export class Preflight {
     const isMissing = answer.status === 404 || answer.status === 405;
     const { json } = isMissing ? await this.#get("/health", []) : answer;
     return readCompatibility(json);
-  }
-
-  /**
-   * Asks, once, where the ledger is.
-   *
-   * @throws {MemPreflightTimeout} When the round trip stalls.
-   * @throws {MemError} When the relayer cannot be reached or says it badly.
-   */
-  readConfig(): Promise<RelayerConfig> {
-    return this.#config.join();
-  }
-
-  async #fetchConfig(): Promise<RelayerConfig> {
-    return readRelayerConfig((await this.#get("/config", [])).json);
   }
 
   #get(path: string, alsoGood: readonly number[]): Promise<RelayerAnswer> {

@@ -21,7 +21,7 @@ function rigOf(
       const headers = new Headers();
       return Promise.resolve({ status: 200, json: {}, headers, ...answer });
     },
-  }, { timeoutMs: 5_000 });
+  }, 5_000);
   return { preflight, seen };
 }
 
@@ -78,12 +78,4 @@ Deno.test("Preflight.check() does not remember a failure", async () => {
   await preflight.check();
   await preflight.check();
   assertEquals(seen.length, 3);
-});
-
-Deno.test("Preflight.readConfig() reads /config once", async () => {
-  const json = { packageId: "0x2", network: "localnet", suiRpcUrl: "http://a" };
-  const { preflight, seen } = rigOf(() => ({ json }));
-  await preflight.readConfig();
-  assertEquals((await preflight.readConfig()).network, "localnet");
-  assertEquals(seen.map(({ purpose }) => purpose), ["preflight GET /config"]);
 });

@@ -1,16 +1,19 @@
 /**
- * Reads the private key of a delegate in the forms people have it in. No error
- * shows any part of the key.
+ * The private key of a delegate in the forms people have it in, and what follows
+ * from it: its public key and its address on the ledger. No error shows any part
+ * of the key.
  *
  * @module
  */
 
-import { decodeBech32 } from "./bech32.ts";
-import { decodeHex } from "./hex.ts";
+import { blake2b } from "@noble/hashes/blake2.js";
+import { decodeBech32, decodeHex, encodeHex } from "./encodings.ts";
+import { importSeed } from "./signer.ts";
 
 const SEED_LENGTH = 32;
 const ENCODED_PREFIX = "suiprivkey";
 const ED25519_FLAG = 0x00;
+const ADDRESS_LENGTH = 32;
 
 /**
  * Reads a private key and returns its seed, 32 bytes of their own (RFC 8032).
@@ -31,6 +34,40 @@ export function parsePrivateKey(
     throw fault(`it has ${key.length} bytes instead of ${SEED_LENGTH}`);
   }
   return Uint8Array.from(key);
+}
+
+/**
+ * Returns the public key of a private key, 32 bytes. The private key is
+ * hexadecimal, `suiprivkey…` or bytes.
+ *
+ * @throws {TypeError} When the private key is none of these.
+ * @throws {MemError} When the runtime has no Ed25519.
+ */
+export async function delegateKeyToPublicKey(
+  privateKey: string | Uint8Array,
+): Promise<Uint8Array> {
+  const seed = parsePrivateKey(privateKey);
+  try {
+    return (await importSeed(seed)).publicKey;
+  } finally {
+    seed.fill(0);
+  }
+}
+
+/**
+ * Returns the address of a private key on the ledger: `0x` and the BLAKE2b-256
+ * hash of a zero byte, which stands for Ed25519, and the public key. The private
+ * key is hexadecimal, `suiprivkey…` or bytes.
+ *
+ * @throws {TypeError} When the private key is none of these.
+ * @throws {MemError} When the runtime has no Ed25519.
+ */
+export async function delegateKeyToSuiAddress(
+  privateKey: string | Uint8Array,
+): Promise<string> {
+  const publicKey = await delegateKeyToPublicKey(privateKey);
+  const flagged = Uint8Array.from([ED25519_FLAG, ...publicKey]);
+  return `0x${encodeHex(blake2b(flagged, { dkLen: ADDRESS_LENGTH }))}`;
 }
 
 function seedOfText(text: string): Uint8Array<ArrayBuffer> {

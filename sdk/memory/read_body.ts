@@ -5,7 +5,7 @@
  */
 
 /** Options of {@linkcode readBody}. */
-export interface ReadBodyOptions {
+interface ReadBodyOptions {
   /** Most bytes that are kept. */
   readonly maxBytes: number;
   /** Ends the reading. */

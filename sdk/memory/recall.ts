@@ -5,20 +5,166 @@
  */
 
 import {
+  isObject,
   readArray,
+  readNumber,
   readOptionalBoolean,
   readOptionalNumber,
+  readOptionalString,
+  readString,
   readStrings,
 } from "./answer_reader.ts";
-import type { ClientParts } from "./client_parts.ts";
 import {
-  readRecallArguments,
-  type RecallArguments,
-  type RecallQuestion,
-} from "./recall_forms.ts";
-import { readRecallMemory } from "./recall_memory.ts";
-import type { RecallMemory, RecallResult } from "./recall_types.ts";
+  describe,
+  optionalNumber,
+  requireName,
+  requireText,
+} from "./arguments.ts";
+import type { ClientParts } from "./client_parts.ts";
+import { isJobId } from "./job_status.ts";
+import { checkMetadata, readMetadata } from "./memory_notes.ts";
+import type {
+  RecallMemory,
+  RecallOptions,
+  RecallParams,
+  RecallResult,
+  TruncationStrategy,
+} from "./recall_types.ts";
+import type { Metadata } from "./remember_types.ts";
+import { checkScoringWeights, type WireWeights } from "./scoring_weights.ts";
 import { applyTokenBudget } from "./token_budget.ts";
+
+const DEFAULT_LIMIT = 10;
+const STRATEGIES: readonly TruncationStrategy[] = [
+  "high-relevance-only",
+  "per-hit-cap",
+  "drop-tail",
+];
+
+/** What `recall` was called with. */
+export type RecallArguments = readonly [
+  query: string | RecallParams,
+  limitOrOptions?: number | RecallOptions | undefined,
+  namespace?: string | undefined,
+];
+
+/** A recall, in whatever form it was written. */
+export interface RecallQuestion {
+  /** What is looked for. */
+  readonly query: string;
+  /** Most memories. */
+  readonly limit: number;
+  /** Where to look; undefined for the client's namespace. */
+  readonly namespace: string | undefined;
+  /** What is this far or farther is left out. */
+  readonly maxDistance: number | undefined;
+  /** The order. */
+  readonly sort: "relevance" | "recent" | undefined;
+  /** What counts for the order, as it is sent. */
+  readonly scoringWeights: WireWeights | undefined;
+  /** What the metadata must say. */
+  readonly filter: Metadata | undefined;
+  /** The only memories that count. */
+  readonly ids: readonly string[] | undefined;
+  /** Milliseconds it may take, 0 for no end, undefined for the client's. */
+  readonly timeoutMs: number | undefined;
+  /** Most tokens. */
+  readonly maxTokens: number | undefined;
+  /** What to leave out when there are more. */
+  readonly truncationStrategy: TruncationStrategy | undefined;
+  /** Counts tokens. */
+  readonly countTokens: ((text: string) => number) | undefined;
+}
+
+/**
+ * Reads one of `({ query, … })`, `(query)`, `(query, limit)`,
+ * `(query, limit, namespace)` and `(query, options)`.
+ *
+ * @throws {TypeError} For `(query, namespace)`, which looks like it worked and
+ * would search elsewhere, and for anything else.
+ */
+export function readRecallArguments(args: RecallArguments): RecallQuestion {
+  const [query, second, namespace] = args;
+  if (typeof query === "object" && query !== null) {
+    if (second === undefined && namespace === undefined) {
+      return questionOf(query.query, query);
+    }
+    throw fault("all options belong in the one object");
+  }
+  if (second === undefined || typeof second === "number") {
+    return questionOf(query, { limit: second, namespace });
+  }
+  if (typeof second === "string") {
+    throw fault(
+      `the second argument is no namespace; write ` +
+        `recall({ query, namespace: ${JSON.stringify(second)} })`,
+    );
+  }
+  if (typeof second !== "object" || second === null) {
+    throw fault(`the second argument is ${describe(second)}`);
+  }
+  if (namespace !== undefined) {
+    throw fault("the namespace belongs in the options");
+  }
+  return questionOf(query, second);
+}
+
+function questionOf(query: unknown, options: RecallOptions): RecallQuestion {
+  const { namespace, sort, truncationStrategy, countTokens } = options;
+  if (sort !== undefined && sort !== "relevance" && sort !== "recent") {
+    throw fault(`sort is neither "relevance" nor "recent"`);
+  }
+  if (
+    truncationStrategy !== undefined && !STRATEGIES.includes(truncationStrategy)
+  ) {
+    throw fault(
+      `truncationStrategy is none of "${STRATEGIES.join('", "')}"`,
+    );
+  }
+  if (countTokens !== undefined && typeof countTokens !== "function") {
+    throw fault(`countTokens is ${describe(countTokens)}`);
+  }
+  const ids = idsOf(options.ids);
+  return {
+    query: requireText(query, "query"),
+    limit: optionalNumber(options.topK, "topK") ??
+      optionalNumber(options.limit, "limit") ?? ids?.length ?? DEFAULT_LIMIT,
+    namespace: namespace === undefined
+      ? undefined
+      : requireName(namespace, "namespace"),
+    maxDistance: optionalNumber(options.maxDistance, "maxDistance"),
+    sort,
+    scoringWeights: checkScoringWeights(options.scoringWeights),
+    filter: checkMetadata(options.filter, "filter"),
+    ids,
+    timeoutMs: options.timeoutMs,
+    maxTokens: boundOf(options.maxTokens),
+    truncationStrategy,
+    countTokens,
+  };
+}
+
+function idsOf(ids: unknown): readonly string[] | undefined {
+  if (ids === undefined) return undefined;
+  if (!Array.isArray(ids) || ids.length === 0) {
+    throw fault("ids is no list of ids with at least one");
+  }
+  return ids.map((id: unknown) => {
+    if (isJobId(id)) return id;
+    throw fault("ids has a member that is no id of a memory");
+  });
+}
+
+/** Without an end is the same as not given. */
+function boundOf(maxTokens: number | undefined): number | undefined {
+  return maxTokens === Infinity
+    ? undefined
+    : optionalNumber(maxTokens, "maxTokens");
+}
+
+function fault(state: string): TypeError {
+  return new TypeError(`Cannot recall: ${state}`);
+}
 
 /** What the relayer keeps back of the deadline, so that its answer arrives. */
 const ANSWER_MARGIN_MS = 1_000;
@@ -102,4 +248,25 @@ function selectionOf(
 function timeoutOf(timeoutMs: number | undefined, clientMs: number): number {
   if (timeoutMs === 0) return Infinity;
   return timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : clientMs;
+}
+
+/**
+ * Reads one memory of an answer.
+ *
+ * @throws {MemError} When it is not valid.
+ */
+export function readRecallMemory(json: unknown): RecallMemory {
+  const id = readOptionalString(json, "id");
+  const createdAt = readOptionalString(json, "created_at");
+  const score = readOptionalNumber(json, "score");
+  const metadata = isObject(json) ? readMetadata(json["metadata"]) : undefined;
+  return {
+    ...(id === undefined ? {} : { id }),
+    blob_id: readString(json, "blob_id"),
+    text: readString(json, "text"),
+    distance: readNumber(json, "distance"),
+    ...(createdAt === undefined ? {} : { created_at: createdAt }),
+    ...(score === undefined ? {} : { score }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
 }

@@ -4,17 +4,34 @@
  * @module
  */
 
-import { readNonEmptyString, readString } from "./answer_reader.ts";
-import { optionalName, requireName, requireText } from "./arguments.ts";
+import {
+  readCount,
+  readNonEmptyString,
+  readString,
+  readStrings,
+} from "./answer_reader.ts";
+import {
+  describe,
+  optionalName,
+  requireName,
+  requireText,
+} from "./arguments.ts";
 import type { ClientParts } from "./client_parts.ts";
-import { checkNotes, textOfNotes } from "./memory_notes.ts";
+import { MAX_BULK } from "./job_status.ts";
+import { type CheckedNotes, checkNotes, textOfNotes } from "./memory_notes.ts";
 import type {
   RememberAcceptedResult,
   RememberAndWaitOptions,
+  RememberBulkAcceptedResult,
+  RememberBulkAndWaitOptions,
+  RememberBulkItem,
+  RememberBulkOptions,
+  RememberBulkResult,
   RememberOptions,
   RememberResult,
 } from "./remember_types.ts";
 import { waitForRememberJob } from "./wait_for_job.ts";
+import { waitForRememberJobs } from "./wait_for_jobs.ts";
 
 /**
  * Sends a text to be remembered, and returns as soon as the relayer has it.
@@ -70,4 +87,109 @@ export async function rememberAndWait(
 ): Promise<RememberResult> {
   const { job_id } = await remember(parts, text, options);
   return await waitForRememberJob(parts, job_id, options);
+}
+
+/**
+ * Sends 1 to 20 texts to be remembered, and returns as soon as the relayer has
+ * them: all or none.
+ *
+ * @throws {TypeError} When there are none or more, or one is no text.
+ * @throws {MemError} When the relayer did not take them.
+ */
+export async function rememberBulk(
+  parts: ClientParts,
+  items: readonly RememberBulkItem[],
+  options: RememberBulkOptions = {},
+): Promise<RememberBulkAcceptedResult> {
+  const texts = checkItems(items, parts.namespace);
+  const { idempotencyKey } = options;
+  const { json } = await parts.keys.send(
+    // No single memory has a namespace without a name.
+    ["", contentOf(texts)],
+    {
+      nowMs: parts.clock.nowMs(),
+      key: optionalName(idempotencyKey, "idempotencyKey"),
+      send: (key) =>
+        parts.exchange.send({
+          method: "POST",
+          path: "/api/remember/bulk",
+          body: { items: texts, idempotency_key: key },
+          timeoutMs: parts.requestTimeoutMs,
+        }),
+    },
+  );
+  return {
+    job_ids: readStrings(json, "job_ids"),
+    total: readCount(json, "total"),
+    status: readString(json, "status"),
+  };
+}
+
+/**
+ * Sends 1 to 20 texts to be remembered and waits until each job has ended. What
+ * becomes of one of them is in the result, never an exception.
+ *
+ * @throws {TypeError} When there are none or more, or one is no text.
+ * @throws {MemError} When the relayer did not take them, or refuses to tell.
+ */
+export async function rememberBulkAndWait(
+  parts: ClientParts,
+  items: readonly RememberBulkItem[],
+  options: RememberBulkAndWaitOptions = {},
+): Promise<RememberBulkResult> {
+  const { job_ids } = await rememberBulk(parts, items, options);
+  return await waitForRememberJobs(parts, job_ids, {
+    ...options,
+    namespaces: items.map(({ namespace }) => namespace ?? parts.namespace),
+  });
+}
+
+interface CheckedItem extends CheckedNotes {
+  readonly text: string;
+  readonly namespace: string;
+}
+
+function contentOf(items: readonly CheckedItem[]): string {
+  return JSON.stringify(items.map((item) => [
+    item.namespace,
+    item.text,
+    textOfNotes(item),
+  ]));
+}
+
+function checkItems(
+  items: unknown,
+  defaultNamespace: string,
+): readonly CheckedItem[] {
+  if (!Array.isArray(items)) {
+    throw new TypeError(
+      `Cannot remember in bulk: there is ${describe(items)} instead of a list`,
+    );
+  }
+  if (items.length < 1 || items.length > MAX_BULK) {
+    throw new TypeError(
+      `Cannot remember in bulk: there are ${items.length} texts instead of ` +
+        `1 to ${MAX_BULK}; send them in parts`,
+    );
+  }
+  return items.map((item: unknown, index) => {
+    const given = itemOf(item, index);
+    const { text, namespace = defaultNamespace } = given;
+    return {
+      text: requireText(text, `items[${index}].text`),
+      namespace: requireName(namespace, `items[${index}].namespace`),
+      ...checkNotes(given, `items[${index}].`),
+    };
+  });
+}
+
+function itemOf(
+  item: unknown,
+  index: number,
+): { readonly [Name in keyof RememberBulkItem]?: unknown } {
+  if (typeof item === "object" && item !== null) return item;
+  throw new TypeError(
+    `Cannot remember in bulk: items[${index}] is ${describe(item)} instead ` +
+      `of an object with text`,
+  );
 }

@@ -4,15 +4,15 @@
  * @module
  */
 
-import { errorOfAnswer, REDIRECT_HINT } from "./answer_error.ts";
 import type { MemFetch } from "./config.ts";
 import { MemError } from "./errors.ts";
 import type { RelayerAnswer } from "./exchange.ts";
 import type { PreparedRequest } from "./prepared_request.ts";
 import { type BodyBytes, readBody } from "./read_body.ts";
+import { errorOfAnswer, REDIRECT_HINT } from "./server_text.ts";
 
 /** What a round trip is made with. */
-export interface RoundTripOptions {
+interface RoundTripOptions {
   /** The header fields. */
   readonly headers: Readonly<Record<string, string>>;
   /** Makes the request. */

@@ -16,7 +16,18 @@ import {
   type RelayerCompatibility,
 } from "./compatibility.ts";
 import { MemCompatibilityError } from "./errors.ts";
-import type { HealthResult } from "./service_types.ts";
+
+/** A relayer's state; older ones tell no more than the first two. */
+export interface HealthResult extends Partial<RelayerCompatibility> {
+  /** `ok` when it works. */
+  readonly status: string;
+  /** The relayer's version. */
+  readonly version: string;
+  /** `production`, or `benchmark` where texts are not encrypted. */
+  readonly mode?: string;
+  /** Whether memories can be written now. */
+  readonly write_ready?: boolean;
+}
 
 /**
  * Asks for the relayer's state. A good answer says that it can be reached, and

@@ -1,15 +1,14 @@
 /**
- * Signs requests with a delegate's key.
+ * Signs requests with a delegate's key: Ed25519 (RFC 8032) as WebCrypto has it.
  *
  * @module
  */
 
-import { importSeed, subtleCrypto } from "./ed25519.ts";
-import { MemDestroyedError } from "./errors.ts";
-import { encodeHex } from "./hex.ts";
+import { encodeHex } from "./encodings.ts";
+import { MemDestroyedError, MemError } from "./errors.ts";
 
 /** What a signature covers. */
-export interface SignedParts {
+interface SignedParts {
   /** The method, upper case. */
   readonly method: string;
   /** Path and query, exactly as the relayer gets them. */
@@ -23,7 +22,7 @@ export interface SignedParts {
 }
 
 /** The header fields that carry a signature. */
-export interface SignatureHeaders {
+interface SignatureHeaders {
   /** The public key, 64 hexadecimal digits. */
   readonly "x-public-key": string;
   /** The signature, 128 hexadecimal digits. */
@@ -36,31 +35,9 @@ export interface SignatureHeaders {
   readonly "x-account-id": string;
 }
 
-/** The fields of {@linkcode canonicalText}. */
-export interface CanonicalFields {
-  /** The time, whole seconds since the Unix epoch, decimal. */
-  readonly timestamp: string;
-  /** The method, upper case. */
-  readonly method: string;
-  /** Path and query. */
-  readonly path: string;
-  /** SHA-256 of the body, lower-case hexadecimal. */
-  readonly bodyHash: string;
-  /** The UUID. */
-  readonly nonce: string;
-  /** The account's object id. */
-  readonly accountId: string;
-}
-
 interface SignerKeys {
   readonly publicKeyHex: string;
   readonly signingKey: CryptoKey;
-}
-
-/** Returns the text whose UTF-8 bytes are signed. */
-export function canonicalText(fields: CanonicalFields): string {
-  const { timestamp, method, path, bodyHash, nonce, accountId } = fields;
-  return [timestamp, method, path, bodyHash, nonce, accountId].join(".");
 }
 
 /**
@@ -103,14 +80,14 @@ export class RequestSigner {
     const timestamp = String(Math.floor(parts.nowMs / 1000));
     const nonce = globalThis.crypto.randomUUID();
     const hash = await subtle.digest("SHA-256", parts.body);
-    const text = canonicalText({
+    const text = [
       timestamp,
-      method: parts.method,
-      path: parts.path,
-      bodyHash: encodeHex(new Uint8Array(hash)),
+      parts.method,
+      parts.path,
+      encodeHex(new Uint8Array(hash)),
       nonce,
-      accountId: parts.accountId,
-    });
+      parts.accountId,
+    ].join(".");
     if (this.#isWiped) throw new MemDestroyedError();
     const bytes = new TextEncoder().encode(text);
     const signature = await subtle.sign("Ed25519", signingKey, bytes);
@@ -150,4 +127,84 @@ export class RequestSigner {
       this.#seed = undefined;
     }
   }
+}
+
+/** A pair of keys. */
+interface Ed25519Keys {
+  /** The public key, 32 bytes. */
+  readonly publicKey: Uint8Array<ArrayBuffer>;
+  /** Signs; cannot be read out. */
+  readonly signingKey: CryptoKey;
+}
+
+/** What stands before the seed in PKCS #8 (RFC 8410, section 7). */
+const PKCS8_PREFIX: readonly number[] = [
+  ...[0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06],
+  ...[0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20],
+];
+
+/**
+ * Makes the keys of a seed of 32 bytes.
+ *
+ * @throws {MemError} When the runtime's WebCrypto is missing or lacks Ed25519.
+ */
+export async function importSeed(seed: Uint8Array): Promise<Ed25519Keys> {
+  const subtle = subtleCrypto();
+  const pkcs8 = Uint8Array.from([...PKCS8_PREFIX, ...seed]);
+  try {
+    const publicKey = await publicKeyOf(pkcs8, subtle);
+    const signingKey = await subtle.importKey(
+      "pkcs8",
+      pkcs8,
+      "Ed25519",
+      false,
+      ["sign"],
+    );
+    return { publicKey, signingKey };
+  } catch (cause) {
+    throw new MemError(
+      "Cannot use the private key: this runtime's WebCrypto has no Ed25519; " +
+        "take Deno, Node 20 or newer, Bun, or a current browser",
+      { cause },
+    );
+  } finally {
+    pkcs8.fill(0);
+  }
+}
+
+/**
+ * The runtime's WebCrypto.
+ *
+ * @throws {MemError} When there is none.
+ */
+export function subtleCrypto(): SubtleCrypto {
+  // Types promise it; a page that came over plain HTTP has none all the same.
+  const found: Crypto | undefined = globalThis.crypto;
+  const subtle: SubtleCrypto | undefined = found?.subtle;
+  if (subtle !== undefined) return subtle;
+  throw new MemError(
+    "Cannot sign: this runtime has no WebCrypto; a page must be served over " +
+      "HTTPS or from localhost",
+  );
+}
+
+/**
+ * WebCrypto gives a public key for a private one only through a key that can be
+ * read out. That one, and its text, are dropped here and live nowhere else.
+ */
+async function publicKeyOf(
+  pkcs8: Uint8Array<ArrayBuffer>,
+  subtle: SubtleCrypto,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const readable = await subtle.importKey(
+    "pkcs8",
+    pkcs8,
+    "Ed25519",
+    true,
+    ["sign"],
+  );
+  const { x } = await subtle.exportKey("jwk", readable);
+  if (x === undefined) throw new TypeError("the key has no public part");
+  const text = atob(x.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 }

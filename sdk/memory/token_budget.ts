@@ -13,7 +13,7 @@ import type {
 const CHARACTERS_PER_TOKEN = 4;
 
 /** Options of {@linkcode applyTokenBudget}. */
-export interface TokenBudgetOptions {
+interface TokenBudgetOptions {
   /** Most tokens; at 0 or less there is room for nothing. */
   readonly maxTokens: number;
   /**
@@ -32,7 +32,7 @@ export interface TokenBudgetOptions {
 }
 
 /** What fits. */
-export interface BudgetedMemories {
+interface BudgetedMemories {
   /** The memories. */
   readonly results: readonly RecallMemory[];
   /** What they come to. */

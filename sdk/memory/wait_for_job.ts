@@ -13,8 +13,7 @@ import {
   RememberJobNotFound,
   RememberJobTimeout,
 } from "./errors.ts";
-import { isJobId } from "./job_ids.ts";
-import { getRememberStatus } from "./job_status.ts";
+import { getRememberStatus, isJobId } from "./job_status.ts";
 import { Poller } from "./poller.ts";
 import type {
   RememberJobStatus,

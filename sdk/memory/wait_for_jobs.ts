@@ -6,8 +6,11 @@
 
 import type { ClientParts } from "./client_parts.ts";
 import { isPassingTrouble } from "./errors.ts";
-import { isJobId } from "./job_ids.ts";
-import { getRememberBulkStatus, getRememberStatus } from "./job_status.ts";
+import {
+  getRememberBulkStatus,
+  getRememberStatus,
+  isJobId,
+} from "./job_status.ts";
 import { Poller } from "./poller.ts";
 import type {
   RememberBulkItemResult,
@@ -21,7 +24,7 @@ import { limitNote } from "./wait_for_job.ts";
 const DEFAULT_TIMEOUT_MS = 120_000;
 
 /** Options of {@linkcode waitForRememberJobs}. */
-export interface WaitForJobsOptions extends WaitOptions {
+interface WaitForJobsOptions extends WaitOptions {
   /**
    * The namespaces that the jobs are of, in the same order; what the relayer
    * says goes before.

@@ -4,7 +4,6 @@ import {
   assertInstanceOf,
   assertStringIncludes,
 } from "@std/assert";
-import { errorOfAnswer, type FailedAnswer } from "./answer_error.ts";
 import {
   isTimeoutError,
   MemCompatibilityError,
@@ -12,14 +11,15 @@ import {
   MemRequestTimeout,
   RateLimitError,
 } from "./errors.ts";
+import { errorOfAnswer } from "./server_text.ts";
 
 const NOW_MS = Date.parse("2027-01-15T08:00:00Z");
 
 function failed(
   status: number,
   body: unknown = "",
-  rest: Partial<FailedAnswer> = {},
-): FailedAnswer {
+  rest: Partial<Parameters<typeof errorOfAnswer>[0]> = {},
+): Parameters<typeof errorOfAnswer>[0] {
   return {
     status,
     headers: new Headers(),

@@ -1,13 +1,17 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { analyze, analyzeAndWait } from "./analyze.ts";
-import type { AnalyzeOptions } from "./analyze_types.ts";
+import {
+  analyze,
+  analyzeAndWait,
+  type AnalyzeOptions,
+  ask,
+} from "./language_model.ts";
 import { type StubParts, stubParts } from "./testing/stub_parts.ts";
 
-const ROUTE = "POST /api/analyze";
+const ANALYZE = "POST /api/analyze";
 
 function accepting(facts: readonly object[] = []): StubParts {
   const parts = stubParts();
-  parts.exchange.on(ROUTE, {
+  parts.exchange.on(ANALYZE, {
     status: 202,
     json: {
       job_ids: facts.map((_, index) => `j${index}`),
@@ -23,7 +27,7 @@ function accepting(facts: readonly object[] = []): StubParts {
 async function sent(options: AnalyzeOptions) {
   const parts = accepting();
   await analyze(parts, "text", options);
-  return parts.exchange.requestTo(ROUTE);
+  return parts.exchange.requestTo(ANALYZE);
 }
 
 Deno.test("analyze() has 60 s and a body without what is unset", async () => {
@@ -106,4 +110,43 @@ Deno.test("analyzeAndWait() waits for nothing when there is no fact", async () =
   const { total, facts } = await analyzeAndWait(parts, "text");
   assertEquals([total, facts], [0, []]);
   assertEquals(parts.exchange.requests.length, 1);
+});
+
+const ASK = "POST /api/ask";
+const ANSWER = {
+  answer: "Tea.",
+  memories_used: 1,
+  memories: [{ blob_id: "b", text: "Ada drinks tea", distance: 0.2 }],
+};
+
+Deno.test("ask() returns the answer and what it was made from", async () => {
+  const parts = stubParts();
+  parts.exchange.on(ASK, { json: ANSWER });
+  assertEquals(await ask(parts, "What?"), ANSWER);
+  const { body, timeoutMs } = parts.exchange.requestTo(ASK);
+  assertEquals(body, { question: "What?", limit: 5, namespace: "default" });
+  assertEquals(timeoutMs, 60_000);
+});
+
+Deno.test("ask() sends limit, namespace and weights", async () => {
+  const parts = stubParts();
+  parts.exchange.on(ASK, { json: ANSWER });
+  await ask(parts, "What?", {
+    limit: 2,
+    namespace: "n",
+    scoringWeights: { importance: 1 },
+  });
+  assertEquals(parts.exchange.requestTo(ASK).body, {
+    question: "What?",
+    limit: 2,
+    namespace: "n",
+    scoring_weights: { importance: 1 },
+  });
+});
+
+Deno.test("ask() sends nothing when an argument is wrong", async () => {
+  const parts = stubParts();
+  await assertRejects(() => ask(parts, 1 as never), TypeError);
+  await assertRejects(() => ask(parts, "q", { limit: NaN }), TypeError);
+  assertEquals(parts.exchange.requests, []);
 });

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { checkMetadata, readMetadata } from "./metadata.ts";
+import { checkMetadata, readMetadata } from "./memory_notes.ts";
 
 Deno.test("checkMetadata() returns a copy of what JSON keeps", () => {
   const metadata = { a: "x", b: 0, c: false };

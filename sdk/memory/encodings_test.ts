@@ -1,5 +1,18 @@
 import { assertEquals } from "@std/assert";
-import { decodeBech32 } from "./bech32.ts";
+import { decodeBech32, decodeHex, encodeHex } from "./encodings.ts";
+
+Deno.test("decodeHex() undoes encodeHex() for every byte", () => {
+  const bytes = Uint8Array.from({ length: 256 }, (_, at) => at);
+  assertEquals(decodeHex(encodeHex(bytes)), bytes);
+  assertEquals(decodeHex(encodeHex(bytes).toUpperCase()), bytes);
+});
+
+Deno.test("decodeHex() is undefined when the text is anything else", () => {
+  for (const text of ["f", "0x", "0g", " 00", "00\n", "١٢", "+1"]) {
+    assertEquals(decodeHex(text), undefined, text);
+  }
+  assertEquals(decodeHex(""), new Uint8Array(0));
+});
 
 const ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 const TEXT =

@@ -1,19 +1,52 @@
 /**
- * Bech32 (BIP 173): text with a prefix that says what it is and a checksum that
- * finds slips of the pen.
+ * Bytes as text: hexadecimal digits, Base64 (RFC 4648, section 4), and Bech32 (BIP
+ * 173), which has a prefix that says what the text is and a checksum that finds
+ * slips of the pen.
  *
  * @module
  */
 
+/** Writes bytes as lower-case hexadecimal digits, two for each. */
+export function encodeHex(bytes: Uint8Array): string {
+  let digits = "";
+  for (const byte of bytes) digits += byte.toString(16).padStart(2, "0");
+  return digits;
+}
+
+/**
+ * Reads hexadecimal digits of either case, without a prefix. Undefined when the
+ * text is anything else.
+ */
+export function decodeHex(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (text.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(text)) return undefined;
+  const bytes = new Uint8Array(text.length / 2);
+  for (let at = 0; at < bytes.length; at++) {
+    bytes[at] = Number.parseInt(text.slice(2 * at, 2 * at + 2), 16);
+  }
+  return bytes;
+}
+
+/** Bytes that become one string at a time: arguments of a call are limited. */
+const BASE64_CHUNK = 8_192;
+
+/** Writes bytes as Base64. */
+export function encodeBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += BASE64_CHUNK) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + BASE64_CHUNK));
+  }
+  return btoa(binary);
+}
+
 /** What a Bech32 text holds. */
-export interface Bech32Content {
+interface Bech32Content {
   /** The prefix, in lower case. */
   readonly prefix: string;
   /** The bytes. */
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-const ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
+const BECH32_ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 const GENERATOR: readonly number[] = [
   0x3b6a57b2,
   0x26508e6d,
@@ -22,7 +55,7 @@ const GENERATOR: readonly number[] = [
   0x2a1462b3,
 ];
 const CHECKSUM_LENGTH = 6;
-const MAX_LENGTH = 90;
+const MAX_BECH32_LENGTH = 90;
 
 /**
  * Reads a Bech32 text. Undefined when it is not valid: mixed case, foreign
@@ -30,7 +63,7 @@ const MAX_LENGTH = 90;
  */
 export function decodeBech32(text: string): Bech32Content | undefined {
   const lower = text.toLowerCase();
-  if (text.length > MAX_LENGTH) return undefined;
+  if (text.length > MAX_BECH32_LENGTH) return undefined;
   if (text !== lower && text !== text.toUpperCase()) return undefined;
   const separator = lower.lastIndexOf("1");
   if (separator < 1 || lower.length - separator - 1 < CHECKSUM_LENGTH) {
@@ -49,7 +82,7 @@ export function decodeBech32(text: string): Bech32Content | undefined {
 function groupsOf(letters: string): Uint8Array | undefined {
   const groups = new Uint8Array(letters.length);
   for (let at = 0; at < letters.length; at++) {
-    const group = ALPHABET.indexOf(letters.charAt(at));
+    const group = BECH32_ALPHABET.indexOf(letters.charAt(at));
     if (group < 0) return undefined;
     groups[at] = group;
   }
