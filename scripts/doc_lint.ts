@@ -7,17 +7,16 @@
 import { decidedSource, runDeno } from "./launch/deno_process.ts";
 import { isTestCode } from "./lint/project_file.ts";
 import { writeRegistry } from "./offline/registry.ts";
+import { packageEntries } from "./package_entries.ts";
 import { tell } from "./terminal.ts";
 
 /** The rooms whose exports others call. */
 const FOLDERS: readonly string[] = ["proto", "scripts", "sdk", "services"];
 
-/** Rooms that are not published: their readers have the whole source. */
-const INTERNAL = /^(?:scripts|services)\//;
-
 /**
- * A type that only its own file names needs no export there. In the SDK it does,
- * or readers of its documentation would not find it.
+ * A type that only its own file names needs no export there: readers of that file
+ * have the whole source. What the package exports needs it, or readers of its
+ * documentation would not find it.
  */
 const PRIVATE_TYPE = "error[private-type-ref]";
 
@@ -56,11 +55,10 @@ async function lintDocs(
   files: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<number> {
-  const isPublished = (file: string): boolean => !INTERNAL.test(file);
   const args = ["doc", "--lint", "--no-lock"];
-  const code = await runDeno([...args, ...files.filter(isPublished)], { env });
+  const code = await runDeno([...args, ...await packageEntries()], { env });
   const { stderr, success } = await new Deno.Command(Deno.execPath(), {
-    args: [...args, ...files.filter((file) => !isPublished(file))],
+    args: [...args, ...files],
     env: { ...env, NO_COLOR: "1" },
     stdin: "null",
     stdout: "null",

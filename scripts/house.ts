@@ -12,6 +12,7 @@ import { switchOption } from "../services/shared/options.ts";
 import { filesOfRequests, type RequestFiles } from "./house/request_files.ts";
 import { type House, measureHouse } from "./house/room_figures.ts";
 import { readFacts, type SourceFacts } from "./house/source_facts.ts";
+import { packageEntries } from "./package_entries.ts";
 import { messageOf, print, tell } from "./terminal.ts";
 
 const FLAGS = {
@@ -73,7 +74,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const house = measureHouse(await readProject(), {
     rooms: ROOMS,
-    entries: await entriesOf(),
+    entries: await packageEntries(),
   });
   print(json ? JSON.stringify(house, null, 2) : roomLines(house));
   if (list && !json) print(listLines(house));
@@ -99,17 +100,6 @@ async function findSources(root: URL, folder: string): Promise<string[]> {
     else if (path.endsWith(".ts")) paths.push(path);
   }
   return paths.sort();
-}
-
-/** The files whose exports are what the package is for. */
-async function entriesOf(): Promise<readonly string[]> {
-  const text = await Deno.readTextFile(
-    new URL("../deno.json", import.meta.url),
-  );
-  const { exports } = JSON.parse(text) as {
-    readonly exports: Readonly<Record<string, string>>;
-  };
-  return Object.values(exports).map((path) => path.replace(/^\.\//, ""));
 }
 
 function roomLines({ rooms }: House): string {
