@@ -9,7 +9,7 @@
 import type { Clock } from "../../shared/clock.ts";
 
 /** The outcome of waiting for locks. */
-export type LockOutcome =
+type LockOutcome =
   | {
     readonly kind: "ok";
     /** Unlocks all of them; to be called once. */

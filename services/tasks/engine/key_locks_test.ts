@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { KeyLocks, type LockOutcome } from "./key_locks.ts";
+import { KeyLocks } from "./key_locks.ts";
 
 const STAYING = { onGone: () => () => {} };
 
@@ -73,7 +73,7 @@ Deno.test("KeyLocks.acquire() gives the turn to the next when one that waits lea
       return () => {};
     },
   });
-  const third: LockOutcome[] = [];
+  const third: Awaited<ReturnType<KeyLocks["acquire"]>>[] = [];
   void locks.acquire(["b"], STAYING).then((lock) => third.push(lock));
   await undefined;
   assertEquals(third, []);

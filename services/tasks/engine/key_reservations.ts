@@ -29,7 +29,7 @@ import type { EngineParts } from "./parts.ts";
 import { planEvents, PLANNED_RECORDS } from "./owner_actions.ts";
 
 /** A task to be created; its definition has been validated. */
-export interface NewTask {
+interface NewTask {
   /** What the owner decides. */
   readonly definition: TaskDefinition;
   /** Its worker, as it was found. */

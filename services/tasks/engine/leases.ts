@@ -22,7 +22,7 @@ import type { Liveness } from "./workers.ts";
 import type { Grant, Waiter, WorkerName } from "./waiter.ts";
 
 /** A worker's request for tasks. */
-export interface LeaseRequest extends WorkerName {
+interface LeaseRequest extends WorkerName {
   /** Most tasks. */
   readonly max: number;
   /** How long to wait for the first one; the store is asked once in any case. */

@@ -39,7 +39,7 @@ const REST = 4;
 const LOOKED_AT: readonly WatchedStatus[] = ["running", "blocked"];
 
 /** The findings of a round. */
-export interface ReconcilerReport {
+interface ReconcilerReport {
   /** When it ended, in milliseconds since the epoch. */
   readonly atMs: number;
   /** Tasks that were checked. */

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Task } from "../domain/task.ts";
-import type { ReconcilerReport } from "./reconciler.ts";
+import type { Reconciler } from "./reconciler.ts";
 import { interceptStore } from "./testing/intercepted_store.ts";
 import {
   openTestEngine,
@@ -32,7 +32,9 @@ async function forge(
 
 async function round(
   { engine, clock }: TestEngine,
-): Promise<Omit<ReconcilerReport, "atMs" | "miscounted">> {
+): Promise<
+  Omit<Awaited<ReturnType<Reconciler["runOnce"]>>, "atMs" | "miscounted">
+> {
   const done = engine.reconciler.runOnce();
   await clock.advance(2_000);
   const { atMs: _atMs, miscounted, ...report } = await done;

@@ -192,7 +192,7 @@ export class RecordRepository<T extends RecordValue> {
 const MAX_ENTRIES = 20_000;
 
 /** The part of a store that this stands in for. */
-export type RecordSource = Pick<Store, "record" | "recordByAlias" | "commit">;
+type RecordSource = Pick<Store, "record" | "recordByAlias" | "commit">;
 
 /**
  * A cache of a store's records. Records that are committed through it are

@@ -7,11 +7,7 @@ import {
 import type { StoredRecord } from "../store/record.ts";
 import type { Transaction, TransactionResult, Write } from "../store/store.ts";
 import { createMemoryStore } from "../store/testing/memory_store.ts";
-import {
-  RecordCache,
-  RecordRepository,
-  type RecordSource,
-} from "./record_repository.ts";
+import { RecordCache, RecordRepository } from "./record_repository.ts";
 import { REGISTRY } from "./repositories.ts";
 import { openTestEngine } from "./testing/test_engine.ts";
 import { SteppingClock } from "./testing/stepping_clock.ts";
@@ -98,7 +94,7 @@ Deno.test("RecordRepository.all() gives all of a tenant's values, or of a parent
 });
 
 /** A source of one record, whose reads can be held up. */
-class SlowSource implements RecordSource {
+class SlowSource {
   record_: StoredRecord | undefined;
   reads = 0;
   gate: Promise<void> | undefined;

@@ -29,7 +29,7 @@ const PATIENCE_MS = 10_000;
 const LOOK_MS = 100;
 
 /** A request with a key. */
-export interface KeyedRequest {
+interface KeyedRequest {
   /** The tenant; empty on hosts that are no tenant's. */
   readonly tenantId: string;
   /** Who calls, as `kind:id`. */

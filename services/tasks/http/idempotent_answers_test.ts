@@ -4,12 +4,12 @@ import { createMemoryStore } from "../store/testing/memory_store.ts";
 import { type Answer, json, type RenderedAnswer } from "./answer.ts";
 import { fillPlace, holdPlace, keepAnswer } from "./idempotency_key.ts";
 import { problem } from "./problem_answer.ts";
-import { IdempotentAnswers, type KeyedRequest } from "./idempotent_answers.ts";
+import { IdempotentAnswers } from "./idempotent_answers.ts";
 import { userRoutes } from "../routes/users/user_routes.ts";
 import { workerRoutes } from "../routes/all_routes.ts";
 import { openTestApi, type TestApi } from "../routes/testing/test_api.ts";
 
-const REQUEST: KeyedRequest = {
+const REQUEST = {
   tenantId: "ten_a",
   credential: "key:1",
   method: "POST",

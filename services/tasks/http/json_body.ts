@@ -21,7 +21,7 @@ import {
 } from "./problem_answer.ts";
 
 /** The outcome of reading the bytes of a body. */
-export type BodyBytes =
+type BodyBytes =
   | { readonly kind: "ok"; readonly bytes: Uint8Array }
   | { readonly kind: "too_large" }
   /** Too many bodies are under way. */
@@ -68,7 +68,7 @@ interface ReadJsonOptions extends ParseJsonOptions {
 }
 
 /** The outcome of reading a body. */
-export type JsonBodyOutcome =
+type JsonBodyOutcome =
   | {
     readonly kind: "ok";
     /** The parsed JSON; `undefined` when the body was left out. */

@@ -1,10 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  type BodyBytes,
-  type JsonBodyOutcome,
-  parseJsonBody,
-  readJsonBody,
-} from "./json_body.ts";
+import { parseJsonBody, readJsonBody } from "./json_body.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -173,14 +168,16 @@ async function parse(text: string) {
 
 interface Sent {
   readonly body?: string;
-  readonly bytes?: BodyBytes;
+  readonly bytes?: Awaited<
+    ReturnType<Parameters<typeof readJsonBody>[0]["read"]>
+  >;
   readonly type?: string | undefined;
   readonly length?: string;
   readonly mayRead?: boolean;
   readonly isOptional?: boolean;
 }
 
-function read(sent: Sent): Promise<JsonBodyOutcome> {
+function read(sent: Sent): ReturnType<typeof readJsonBody> {
   const { body = "", mayRead = true, isOptional = false } = sent;
   return readJsonBody({
     contentType: "type" in sent ? sent.type : JSON_TYPE,

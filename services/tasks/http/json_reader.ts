@@ -43,7 +43,7 @@ interface ReadJsonTextOptions {
 }
 
 /** The outcome of reading a text. */
-export type JsonTextOutcome =
+type JsonTextOutcome =
   | { readonly kind: "ok"; readonly value: unknown }
   /** It is not taken, whether it is JSON or not. */
   | { readonly kind: "refused"; readonly fault: JsonShapeFault }

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { type JsonTextOutcome, readJsonText } from "./json_reader.ts";
+import { readJsonText } from "./json_reader.ts";
 import { jsonSyntaxFault } from "./json_syntax.ts";
 
 const LIMITS = { maxDepth: 64, maxValues: 1_000_000 };
@@ -84,7 +84,7 @@ Deno.test("readJsonText() makes an object of any number of members in pieces", a
 });
 
 function readInPieces(text: string, pieceValues: number) {
-  return Promise.resolve<JsonTextOutcome>(
+  return Promise.resolve<Awaited<ReturnType<typeof readJsonText>>>(
     readJsonText(bytesOf(text), { limits: LIMITS, pieceValues, shortBytes: 0 }),
   );
 }

@@ -27,7 +27,7 @@ import type { AnyRoute } from "./route.ts";
 import { BASE_PATHS } from "./route_matcher.ts";
 
 /** What the document says beside the routes. */
-export interface OpenApiOptions {
+interface OpenApiOptions {
   /** The name of the API. */
   readonly title: string;
   /** The version of the API. */

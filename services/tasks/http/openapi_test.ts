@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { empty } from "./answer.ts";
-import { openApiOf, type OpenApiOptions } from "./openapi.ts";
+import { openApiOf } from "./openapi.ts";
 import { PROBLEM_CODES } from "./problem_catalog.ts";
 import { type AnyRoute, defineRoute, type RouteFacts } from "./route.ts";
 import { findOperation } from "./testing/answer_check.ts";
 import { demoRoutes } from "./testing/demo_routes.ts";
 import { openApiFaults } from "./testing/openapi_check.ts";
 
-const OPTIONS: OpenApiOptions = {
+const OPTIONS: Parameters<typeof openApiOf>[1] = {
   title: "Notes",
   version: "1.0.0",
   host: "example.com",

@@ -17,7 +17,7 @@ import { problem, type ProblemAnswer } from "./problem_answer.ts";
 import { type AnyRoute, DEFAULT_MAX_BODY_BYTES } from "./route.ts";
 
 /** What became of asking for room. */
-export type RoomOutcome =
+type RoomOutcome =
   | {
     readonly kind: "ok";
     /** Gives the room back. */

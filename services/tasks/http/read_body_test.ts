@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { BodyRoom, type RoomOutcome } from "./read_body.ts";
+import { BodyRoom } from "./read_body.ts";
 
 const OPTIONS = { maxBytes: 100, maxWaitingBytes: 300, shortBytes: 10 };
 const staying = () => () => {};
@@ -80,7 +80,9 @@ Deno.test("BodyRoom.take() refuses what would wait beyond the bound, waits too l
   assertEquals(room.heldBytes, 0);
 });
 
-function release(outcome: RoomOutcome): void {
+function release(
+  outcome: Awaited<ReturnType<BodyRoom["take"]>>,
+): void {
   assert(outcome.kind === "ok");
   outcome.release();
 }

@@ -12,7 +12,7 @@ import type { HostKind } from "./locate.ts";
 import type { RouteFacts } from "./route.ts";
 
 /** What a route is found by. */
-export type Routable = Pick<
+type Routable = Pick<
   RouteFacts,
   "method" | "path" | "hosts" | "isOutsideBase"
 >;

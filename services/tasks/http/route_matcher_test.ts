@@ -1,5 +1,11 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { createMatcher, type Routable } from "./route_matcher.ts";
+import type { RouteFacts } from "./route.ts";
+import { createMatcher } from "./route_matcher.ts";
+
+type Routable = Pick<
+  RouteFacts,
+  "method" | "path" | "hosts" | "isOutsideBase"
+>;
 
 interface Entry extends Routable {
   readonly name: string;

@@ -24,7 +24,7 @@ export const BULK_ACTIONS = [
 ] as const;
 
 /** What is done to each task. */
-export type BulkAction = typeof BULK_ACTIONS[number];
+type BulkAction = typeof BULK_ACTIONS[number];
 
 /** The part of a query that a filter decides. */
 export type TaskFilter = Omit<

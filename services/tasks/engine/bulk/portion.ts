@@ -53,7 +53,7 @@ export interface BulkState {
 }
 
 /** Options of {@linkcode runPortion}. */
-export interface PortionOptions {
+interface PortionOptions {
   /** Which tasks, and what is done to them. */
   readonly order: BulkOrder;
   /** Tasks that were looked at so far, and what became of them. */

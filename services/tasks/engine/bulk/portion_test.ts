@@ -13,7 +13,9 @@ import {
   type TestEngine,
 } from "../testing/test_engine.ts";
 import { type BulkOrder, firstPosition, NO_PROGRESS } from "./operation.ts";
-import { type PortionOptions, runOrder, runPortion } from "./portion.ts";
+import { runOrder, runPortion } from "./portion.ts";
+
+type PortionOptions = Parameters<typeof runPortion>[1];
 
 Deno.test("runPortion() writes a portion by one commit, with what is kept of it", async () => {
   const world = await openWithTasks(50);

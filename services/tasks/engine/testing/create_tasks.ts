@@ -10,10 +10,11 @@ import type { Task } from "../../domain/task.ts";
 import type { Write } from "../../store/store.ts";
 import type { CreateOutcome } from "../creation.ts";
 import type { Engine } from "../engine.ts";
-import type { NewTask } from "../key_reservations.ts";
+import type { CreateRequest } from "../key_reservations.ts";
 
 /** A task of a test. */
-export interface TaskOfTest extends NewTask {
+export interface TaskOfTest
+  extends Omit<CreateRequest, "onConflict" | "states" | "at"> {
   /** The tenant. */
   readonly tenantId: string;
   /** Who creates it. */

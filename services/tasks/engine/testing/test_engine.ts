@@ -24,11 +24,7 @@ import type { LeaseProof, TaskEvent } from "../../domain/task_event.ts";
 import type { EventOutcome } from "../changes.ts";
 import type { Grant } from "../waiter.ts";
 import { Engine } from "../engine.ts";
-import {
-  leaseHolder,
-  type LeaseOutcome,
-  type LeaseRequest,
-} from "../leases.ts";
+import { leaseHolder, type LeaseOutcome, type Leases } from "../leases.ts";
 import { type EngineParts, openParts } from "../parts.ts";
 import { createTask } from "./create_tasks.ts";
 import { sampleDefinition, sampleWorker } from "./samples.ts";
@@ -94,7 +90,7 @@ export interface TestEngine {
   /** Takes tasks that are there; one at most unless told otherwise. */
   lease(
     worker: WorkerDefinition,
-    wish?: Partial<LeaseRequest>,
+    wish?: Partial<Parameters<Leases["lease"]>[0]>,
   ): Promise<readonly Grant[]>;
   /** Says something about a lease. */
   say(

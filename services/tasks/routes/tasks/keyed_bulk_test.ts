@@ -3,11 +3,7 @@ import type { TaskStatus } from "../../domain/task.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
-import type {
-  AnswerPlace,
-  BulkAction,
-  BulkOrder,
-} from "../../engine/bulk/operation.ts";
+import type { AnswerPlace, BulkOrder } from "../../engine/bulk/operation.ts";
 import { openOperations } from "./bulk_routes.ts";
 import { openTasksApi, type TasksApi } from "./testing/tasks_api.ts";
 
@@ -185,7 +181,7 @@ async function brokenOff(
   { commit, isApplied, action = "retry", status = "canceled" }: {
     readonly commit: number;
     readonly isApplied: boolean;
-    readonly action?: BulkAction;
+    readonly action?: BulkOrder["action"];
     readonly status?: TaskStatus;
   },
 ): Promise<"done" | "went on" | "none"> {
