@@ -167,9 +167,7 @@ function ledgerOf(
     });
     return { ledger, answerRpc: undefined };
   }
-  const ledger = new LocalLedger(file, {
-    packageId: ledgerPackageId || undefined,
-  });
+  const ledger = new LocalLedger(file, ledgerPackageId || undefined);
   return { ledger, answerRpc: (body) => answerJsonRpc(body, ledger) };
 }
 

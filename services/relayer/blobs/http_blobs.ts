@@ -5,36 +5,19 @@
  */
 
 import type { Clock, Timer } from "../../shared/clock.ts";
-import { parseRetryAfter } from "../../shared/http/retry_after.ts";
 import { Semaphore } from "../concurrency/semaphore.ts";
+import {
+  callHttp,
+  type Fetch,
+  memberOf,
+  parseJson,
+} from "../remote/http_call.ts";
 import {
   type BlobCallOptions,
   type BlobOutcome,
   type BlobStore,
   BlobStoreError,
 } from "./blob_store.ts";
-
-/** The body; undefined when it is larger than allowed, which ends the transfer. */
-export async function boundedBytes(
-  response: Response,
-  maxBytes: number,
-): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length;
-    // Leaving the loop cancels the body.
-    if (length > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
-}
 
 /** What is said of a call that failed; whole sentences of runtimes hold addresses. */
 export function fetchFault(error: unknown): string {
@@ -122,7 +105,7 @@ export interface HttpBlobsOptions {
   /** Epochs that a blob is to be kept for. */
   readonly epochs: number;
   /** Sends requests. */
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: Fetch;
   /** The time. */
   readonly clock: Clock;
   /**
@@ -153,14 +136,6 @@ export interface HttpBlobsOptions {
 
 const FORM = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_ANSWER_BYTES = 65_536;
-/** The longest wait that a publisher may ask for. */
-const LONGEST_RETRY_MS = 3_600_000;
-
-/** What one aggregator says. */
-type Said =
-  | { readonly kind: "ok"; readonly bytes: Uint8Array }
-  | { readonly kind: "missing" }
-  | { readonly kind: "unavailable"; readonly reason: string };
 
 /** Keeps blobs elsewhere. */
 export class HttpBlobs implements BlobStore {
@@ -195,14 +170,14 @@ export class HttpBlobs implements BlobStore {
     const url = `${publisherUrl}/v1/blobs?epochs=${epochs}&deletable=true`;
     try {
       return await this.#timed(options.signal, async (signal) => {
-        const response = await this.#options.fetch(url, {
+        const answer = await callHttp(url, {
           method: "PUT",
           headers: { "content-type": "application/octet-stream" },
           body: new Uint8Array(bytes),
           redirect: "error",
           signal,
-        });
-        return await this.#blobIdOf(response);
+        }, { ...this.#options, maxBytes: MAX_ANSWER_BYTES });
+        return blobIdOf(answer);
       });
     } catch (error) {
       if (error instanceof BlobStoreError) throw error;
@@ -220,7 +195,7 @@ export class HttpBlobs implements BlobStore {
   ): Promise<BlobOutcome> {
     if (!FORM.test(blobId)) return { kind: "missing" };
     const { aggregatorUrls, clock, raceAfterMs = 150 } = this.#options;
-    const said: Said[] = [];
+    const said: BlobOutcome[] = [];
     try {
       const found = await this.#timed(
         options.signal,
@@ -238,10 +213,7 @@ export class HttpBlobs implements BlobStore {
       );
       if (found !== undefined) return found;
     } catch (error) {
-      return {
-        kind: "unavailable",
-        reason: `the aggregators: ${fetchFault(error)}`,
-      };
+      return unavailable(`the aggregators: ${fetchFault(error)}`);
     }
     // One that does not answer may have what the others lack.
     return said.find(({ kind }) => kind === "unavailable") ??
@@ -258,49 +230,22 @@ export class HttpBlobs implements BlobStore {
     return Promise.resolve(false);
   }
 
-  async #blobIdOf(response: Response): Promise<string> {
-    const { status, headers } = response;
-    if (!response.ok) {
-      await response.body?.cancel();
-      const waitMs = parseRetryAfter(headers.get("retry-after") ?? "", {
-        nowMs: this.#options.clock.nowMs(),
-        maxMs: LONGEST_RETRY_MS,
-      });
-      throw new BlobStoreError(
-        `Cannot store blob: the publisher answered with status ${status}`,
-        {
-          isPassing: status === 408 || status === 429 || status >= 500,
-          retryAfterMs: waitMs,
-        },
-      );
-    }
-    const bytes = await boundedBytes(response, MAX_ANSWER_BYTES);
-    const blobId = bytes && publishedId(new TextDecoder().decode(bytes));
-    if (blobId !== undefined) return blobId;
-    throw new BlobStoreError(
-      "Cannot store blob: the publisher's answer names no blob",
-      { isPassing: true },
-    );
-  }
-
-  async #ask(url: string, signal: AbortSignal): Promise<Said> {
-    const { fetch, maxBytes = 8_388_608 } = this.#options;
+  async #ask(url: string, signal: AbortSignal): Promise<BlobOutcome> {
+    const { maxBytes = 8_388_608 } = this.#options;
     try {
-      const response = await fetch(url, { redirect: "error", signal });
-      if (!response.ok) {
-        await response.body?.cancel();
-        return response.status === 404 ? { kind: "missing" } : {
-          kind: "unavailable",
-          reason: `an aggregator answered with status ${response.status}`,
-        };
+      const answer = await callHttp(url, { redirect: "error", signal }, {
+        ...this.#options,
+        maxBytes,
+      });
+      if (answer.kind === "ok") return answer;
+      if (answer.kind === "too_large") {
+        return unavailable("an aggregator sent too much");
       }
-      const bytes = await boundedBytes(response, maxBytes);
-      return bytes === undefined
-        ? { kind: "unavailable", reason: "an aggregator sent too much" }
-        : { kind: "ok", bytes };
+      return answer.status === 404
+        ? { kind: "missing" }
+        : unavailable(`an aggregator answered with status ${answer.status}`);
     } catch (error) {
-      const reason = `an aggregator ${fetchFault(error)}`;
-      return { kind: "unavailable", reason };
+      return unavailable(`an aggregator ${fetchFault(error)}`);
     }
   }
 
@@ -326,22 +271,29 @@ export class HttpBlobs implements BlobStore {
   }
 }
 
-/** The id in a publisher's answer, of a new blob or of one that was there. */
-function publishedId(text: string): string | undefined {
-  try {
-    const answer: unknown = JSON.parse(text);
-    const object = memberOf(memberOf(answer, "newlyCreated"), "blobObject");
-    const id = memberOf(object, "blobId") ??
-      memberOf(memberOf(answer, "alreadyCertified"), "blobId");
-    return typeof id === "string" && FORM.test(id) ? id : undefined;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return undefined;
-  }
+function unavailable(reason: string): BlobOutcome {
+  return { kind: "unavailable", reason };
 }
 
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? Reflect.get(value, name)
-    : undefined;
+/** The id in a publisher's answer, of a new blob or of one that was there. */
+function blobIdOf(answer: Awaited<ReturnType<typeof callHttp>>): string {
+  if (answer.kind === "refused") {
+    const { status, retryAfterMs } = answer;
+    throw new BlobStoreError(
+      `Cannot store blob: the publisher answered with status ${status}`,
+      {
+        isPassing: status === 408 || status === 429 || status >= 500,
+        retryAfterMs,
+      },
+    );
+  }
+  const json = answer.kind === "ok" ? parseJson(answer.bytes) : undefined;
+  const object = memberOf(memberOf(json, "newlyCreated"), "blobObject");
+  const id = memberOf(object, "blobId") ??
+    memberOf(memberOf(json, "alreadyCertified"), "blobId");
+  if (typeof id === "string" && FORM.test(id)) return id;
+  throw new BlobStoreError(
+    "Cannot store blob: the publisher's answer names no blob",
+    { isPassing: true },
+  );
 }

@@ -15,8 +15,7 @@ import { switchOption, textOption } from "../../shared/options.ts";
 import { quote } from "../../shared/quote.ts";
 import type { AccountRecord } from "../ledger/ledger.ts";
 import { openLedgerFile } from "../ledger/ledger_file.ts";
-import type { AccountChange, LocalAccounts } from "../ledger/local_accounts.ts";
-import { LocalLedger } from "../ledger/local_ledger.ts";
+import { type AccountChange, LocalLedger } from "../ledger/local_ledger.ts";
 
 const FLAGS = {
   publicKey: textOption({
@@ -81,8 +80,8 @@ export async function runAccount(
   }
   const file = openLedgerFile(ledgerPath, { clock });
   try {
-    const { accounts } = new LocalLedger(file);
-    const change = act.run(accounts, values);
+    const ledger = new LocalLedger(file);
+    const change = act.run(ledger, values);
     switch (change.kind) {
       case "ok":
       case "exists":
@@ -107,7 +106,7 @@ export async function runAccount(
 interface Verb {
   /** What the arguments lack. */
   readonly faultOf: (wanted: Wanted) => string | undefined;
-  readonly run: (accounts: LocalAccounts, wanted: Wanted) => AccountChange;
+  readonly run: (ledger: LocalLedger, wanted: Wanted) => AccountChange;
 }
 
 const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
@@ -116,8 +115,8 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
       (publicKey === undefined) === (address === undefined)
         ? "Cannot create account: give either --public-key or --address"
         : undefined,
-    run: (accounts, { publicKey, address = "", label }) =>
-      accounts.createAccount(
+    run: (ledger, { publicKey, address = "", label }) =>
+      ledger.createAccount(
         publicKey === undefined ? { address } : { publicKey, label },
       ),
   }],
@@ -127,12 +126,12 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
           .length === 1
         ? undefined
         : "Cannot show account: give one of --account, --public-key, --address",
-    run: (accounts, { publicKey, address, account }) => {
+    run: (ledger, { publicKey, address, account }) => {
       const found = account !== undefined
-        ? accounts.byId(account.toLowerCase())
+        ? ledger.byId(account.toLowerCase())
         : publicKey !== undefined
-        ? accounts.byKey(publicKey.toLowerCase())
-        : accounts.byOwner((address ?? "").toLowerCase());
+        ? ledger.byKey(publicKey.toLowerCase())
+        : ledger.byOwner((address ?? "").toLowerCase());
       return found === undefined
         ? { kind: "missing" }
         : { kind: "exists", account: found };
@@ -140,13 +139,13 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   }],
   ["add-key", {
     faultOf: keyOfAccount,
-    run: (accounts, { account = "", publicKey = "", label }) =>
-      accounts.addDelegateKey(account, { publicKey, label }),
+    run: (ledger, { account = "", publicKey = "", label }) =>
+      ledger.addDelegateKey(account, { publicKey, label }),
   }],
   ["remove-key", {
     faultOf: keyOfAccount,
-    run: (accounts, { account = "", publicKey = "" }) =>
-      accounts.removeDelegateKey(account, publicKey),
+    run: (ledger, { account = "", publicKey = "" }) =>
+      ledger.removeDelegateKey(account, publicKey),
   }],
   ["enable", switching(true)],
   ["disable", switching(false)],
@@ -166,7 +165,7 @@ function switching(isActive: boolean): Verb {
       account === undefined
         ? "Cannot change account: give --account"
         : undefined,
-    run: (accounts, { account = "" }) => accounts.setActive(account, isActive),
+    run: (ledger, { account = "" }) => ledger.setActive(account, isActive),
   };
 }
 

@@ -8,11 +8,8 @@ import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Embedder, EmbedOutcome } from "./embedder.ts";
 import type { WorkOptions } from "../concurrency/bounded_work.ts";
-import {
-  memberOf,
-  ModelEndpoint,
-  type ModelEndpointOptions,
-} from "./model_endpoint.ts";
+import { ModelEndpoint, type ModelEndpointOptions } from "./model_endpoint.ts";
+import { memberOf } from "../remote/http_call.ts";
 
 /** Options of {@linkcode HttpEmbedder}. */
 export interface HttpEmbedderOptions extends ModelEndpointOptions {

@@ -6,9 +6,8 @@
  * @module
  */
 
-import { boundedText } from "../../shared/bounded_text.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
-import { parseRetryAfter } from "../../shared/http/retry_after.ts";
+import { type Fetch, postJson } from "../remote/http_call.ts";
 
 /** Options of {@linkcode ModelEndpoint}. */
 export interface ModelEndpointOptions {
@@ -33,7 +32,7 @@ export interface ModelEndpointOptions {
    *
    * @default that of the runtime
    */
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: Fetch;
   /**
    * The time.
    *
@@ -63,15 +62,11 @@ const DEFAULT_MAX_ANSWER_BYTES = 32 * 1_024 * 1_024;
 /** What of ASCII a header field may hold without being ambiguous. */
 const TOKEN = /^[\x21-\x7e]*$/;
 const PASSING_STATUSES: readonly number[] = [408, 409, 425, 429];
-const TOO_SLOW = "took too long";
 
 /** An endpoint of models. */
 export class ModelEndpoint {
   readonly #base: string;
   readonly #options: ModelEndpointOptions;
-  readonly #fetch: typeof globalThis.fetch;
-  readonly #clock: Clock;
-
   /**
    * An endpoint; nothing is sent yet.
    *
@@ -85,8 +80,6 @@ export class ModelEndpoint {
       );
     }
     this.#options = options;
-    this.#fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
-    this.#clock = options.clock ?? systemClock;
   }
 
   /** Posts `body` to a path below the base; never throws. */
@@ -97,78 +90,47 @@ export class ModelEndpoint {
       readonly signal?: AbortSignal | undefined;
     },
   ): Promise<EndpointAnswer> {
-    const { body, signal } = options;
-    if (isAborted(signal)) return passing("the call was ended");
-    const late = new AbortController();
-    const timer = this.#clock.setTimer(
-      () => late.abort(),
-      this.#options.timeoutMs,
-    );
-    const ends = signal === undefined
-      ? late.signal
-      : AbortSignal.any([late.signal, signal]);
-    try {
-      return await this.#exchange(`${this.#base}${path}`, { body, ends });
-    } catch (error) {
-      if (late.signal.aborted) return passing(`the endpoint ${TOO_SLOW}`);
-      if (isAborted(signal)) return passing("the call was ended");
-      return passing(`the endpoint cannot be reached (${causeOf(error)})`);
-    } finally {
-      timer.cancel();
-    }
-  }
-
-  async #exchange(
-    url: string,
-    options: { readonly body: unknown; readonly ends: AbortSignal },
-  ): Promise<EndpointAnswer> {
-    const { apiKey = "", maxAnswerBytes = DEFAULT_MAX_ANSWER_BYTES } =
+    const { apiKey = "", maxAnswerBytes, timeoutMs, clock, fetch } =
       this.#options;
-    const response = await this.#fetch(url, {
-      method: "POST",
+    const answer = await postJson(`${this.#base}${path}`, {
+      body: options.body,
       headers: {
-        "accept": "application/json",
-        "content-type": "application/json",
-        ...(apiKey === "" ? {} : { "authorization": `Bearer ${apiKey}` }),
+        accept: "application/json",
+        ...(apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` }),
       },
-      body: JSON.stringify(options.body),
-      // Texts and the key go to the configured host alone.
-      redirect: "manual",
-      signal: options.ends,
+      fetch: fetch ?? globalThis.fetch.bind(globalThis),
+      clock: clock ?? systemClock,
+      maxBytes: maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
+      timeoutMs,
+      signal: options.signal,
     });
-    if (response.status < 200 || response.status > 299) {
-      await response.body?.cancel();
-      return this.#refusal(response);
-    }
-    const text = await boundedText(response, maxAnswerBytes);
-    if (text === undefined) return lasting("the answer is too large");
-    try {
-      return { kind: "ok", json: JSON.parse(text) };
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      return passing("the answer is not JSON");
+    switch (answer.kind) {
+      case "ok":
+        return answer;
+      case "late":
+        return passing("the endpoint took too long");
+      case "ended":
+        return passing("the call was ended");
+      case "not_json":
+        return passing("the answer is not JSON");
+      case "failed":
+        return passing(
+          `the endpoint cannot be reached (${causeOf(answer.error)})`,
+        );
+      case "too_large":
+        return { ...passing("the answer is too large"), isPassing: false };
+      case "refused": {
+        const { status, retryAfterMs } = answer;
+        const isPassing = status >= 500 || PASSING_STATUSES.includes(status);
+        return {
+          kind: "unavailable",
+          reason: `the endpoint answered with status ${status}`,
+          isPassing,
+          retryAfterMs: isPassing ? retryAfterMs : undefined,
+        };
+      }
     }
   }
-
-  #refusal({ status, headers }: Response): EndpointFailure {
-    const isPassing = status >= 500 || PASSING_STATUSES.includes(status);
-    const waitMs = isPassing
-      ? parseRetryAfter(headers.get("retry-after") ?? "", {
-        nowMs: this.#clock.nowMs(),
-        maxMs: LONGEST_RETRY_MS,
-      })
-      : undefined;
-    return {
-      kind: "unavailable",
-      reason: `the endpoint answered with status ${status}`,
-      isPassing,
-      retryAfterMs: waitMs,
-    };
-  }
-}
-
-function isAborted(signal: AbortSignal | undefined): boolean {
-  return signal?.aborted === true;
 }
 
 function checkedBase(baseUrl: string): string {
@@ -190,9 +152,6 @@ function checkedBase(baseUrl: string): string {
   }
   return url.href.replace(/\/+$/, "");
 }
-
-/** The longest wait that an endpoint may ask for. */
-const LONGEST_RETRY_MS = 3_600_000;
 
 /** Kinds of trouble, by what runtimes say; the whole sentence holds the address. */
 const CAUSES: readonly (readonly [RegExp, string])[] = [
@@ -217,15 +176,4 @@ function causeOf(error: unknown): string {
 
 function passing(reason: string): EndpointFailure {
   return { kind: "unavailable", reason, isPassing: true };
-}
-
-function lasting(reason: string): EndpointFailure {
-  return { kind: "unavailable", reason, isPassing: false };
-}
-
-/** A member of an answer; undefined when the answer is not an object. */
-export function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? Reflect.get(value, name)
-    : undefined;
 }

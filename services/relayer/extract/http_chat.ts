@@ -5,10 +5,10 @@
  */
 
 import {
-  memberOf,
   ModelEndpoint,
   type ModelEndpointOptions,
 } from "../embed/model_endpoint.ts";
+import { memberOf } from "../remote/http_call.ts";
 import type { ModelFailure } from "./extractor.ts";
 
 /** Options of {@linkcode HttpChat}. */

@@ -4,110 +4,15 @@
  * @module
  */
 
-import { boundedText } from "../../shared/bounded_text.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { describeError, settle, waitAtMost } from "../../shared/settled.ts";
-import { member, readAccountObject } from "./account_object.ts";
-import type { AccountOutcome, Ledger } from "./ledger.ts";
-import { normalizeLedgerId } from "./ledger_id.ts";
-
-/** What makes a call; the platform's `fetch` is one. */
-type Fetch = (url: string, init: RequestInit) => Promise<Response>;
-
-/** Options of {@linkcode callJsonRpc}. */
-interface JsonRpcCallOptions {
-  /** Makes the call. */
-  readonly fetch: Fetch;
-  /** Measures the time. */
-  readonly clock: Clock;
-  /** Where to. */
-  readonly url: string;
-  /** Milliseconds until the whole answer has to be there. */
-  readonly timeoutMs: number;
-  /** Most bytes of an answer. */
-  readonly maxBytes: number;
-  /** Ends the call early. */
-  readonly signal: AbortSignal;
-}
-
-/** The outcome of a call. */
-type JsonRpcCallOutcome =
-  /** The server's result, unchecked. */
-  | { readonly kind: "ok"; readonly result: unknown }
-  /** There is none; why, for a log. */
-  | { readonly kind: "failed"; readonly reason: string };
-
-/**
- * Calls a method of another server's JSON-RPC, which ends within a time and with an
- * answer of no more than so many bytes. Never rejects.
- */
-async function callJsonRpc(
-  call: { readonly method: string; readonly params: readonly unknown[] },
-  options: JsonRpcCallOptions,
-): Promise<JsonRpcCallOutcome> {
-  const { clock, timeoutMs } = options;
-  const late = new AbortController();
-  const signal = AbortSignal.any([options.signal, late.signal]);
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, ...call });
-  const exchange = settle(() => exchangeOnce(body, { ...options, signal }));
-  const settled = await waitAtMost(exchange, { clock, timeoutMs });
-  if (settled === "late") {
-    late.abort();
-    return failed(`no answer within ${timeoutMs} ms`);
-  }
-  return settled.kind === "ok"
-    ? settled.value
-    : failed(describeError(settled.error));
-}
-
-async function exchangeOnce(
-  body: string,
-  options: JsonRpcCallOptions,
-): Promise<JsonRpcCallOutcome> {
-  const response = await options.fetch(options.url, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body,
-    // Redirects are not followed.
-    redirect: "manual",
-    signal: options.signal,
-  });
-  if (response.status !== 200) {
-    // What is left of the answer is not read; its failure does not matter.
-    response.body?.cancel().catch(() => {});
-    return failed(`it answers with status ${response.status}`);
-  }
-  const text = await boundedText(response, options.maxBytes);
-  return text === undefined
-    ? failed(`its answer has more than ${options.maxBytes} bytes`)
-    : resultOf(text);
-}
-
-function resultOf(text: string): JsonRpcCallOutcome {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(text);
-  } catch {
-    return failed("its answer is not JSON");
-  }
-  if (typeof answer !== "object" || answer === null) {
-    return failed("its answer is not an object");
-  }
-  if ("result" in answer && answer.result !== undefined) {
-    return { kind: "ok", result: answer.result };
-  }
-  return failed(
-    "error" in answer
-      ? `it answers with an error: ${
-        JSON.stringify(answer.error).slice(0, 200)
-      }`
-      : "its answer has no result",
-  );
-}
-
-function failed(reason: string): JsonRpcCallOutcome {
-  return { kind: "failed", reason };
-}
+import { describeError } from "../../shared/settled.ts";
+import { type Fetch, memberOf, postJson } from "../remote/http_call.ts";
+import type { Account, AccountOutcome, DelegateKey, Ledger } from "./ledger.ts";
+import {
+  ACCOUNT_TYPE,
+  addressOfPublicKey,
+  normalizeLedgerId,
+} from "./ledger_id.ts";
 
 /** Options of {@linkcode FullNodeLedger}. */
 export interface FullNodeLedgerOptions {
@@ -145,9 +50,9 @@ export interface FullNodeLedgerOptions {
   readonly maxCalls?: number;
 }
 
-type Asked =
-  | { readonly kind: "ok"; readonly result: unknown }
-  | { readonly kind: "unavailable"; readonly reason: string };
+type Unavailable = Extract<AccountOutcome, { readonly kind: "unavailable" }>;
+
+type Asked = { readonly kind: "ok"; readonly result: unknown } | Unavailable;
 
 const SHOWN = { showType: true, showOwner: true, showContent: true };
 
@@ -244,14 +149,11 @@ export class FullNodeLedger implements Ledger {
       { type: "address", value: owner },
     ]);
     if (asked.kind === "unavailable") return asked;
-    const code = member(member(asked.result, "error"), "code");
+    const code = memberOf(memberOf(asked.result, "error"), "code");
     if (code === "dynamicFieldNotFound" || code === "notExists") {
       return { kind: "missing" };
     }
-    const value = member(fieldsOf(asked.result), "value");
-    const accountId = typeof value === "string"
-      ? normalizeLedgerId(value)
-      : undefined;
+    const accountId = ledgerIdOf(memberOf(fieldsOf(asked.result), "value"));
     if (accountId === undefined) {
       return unavailable("the registry's entry cannot be read");
     }
@@ -263,16 +165,13 @@ export class FullNodeLedger implements Ledger {
 
   async #findTable(
     registryId: string,
-  ): Promise<
-    | { readonly kind: "ok"; readonly id: string }
-    | { readonly kind: "unavailable"; readonly reason: string }
-  > {
+  ): Promise<{ readonly kind: "ok"; readonly id: string } | Unavailable> {
     if (this.#tableId !== undefined) return { kind: "ok", id: this.#tableId };
     const asked = await this.#ask("sui_getObject", [registryId, SHOWN]);
     if (asked.kind === "unavailable") return asked;
-    const accounts = member(fieldsOf(asked.result), "accounts");
-    const id = member(member(member(accounts, "fields"), "id"), "id");
-    const tableId = typeof id === "string" ? normalizeLedgerId(id) : undefined;
+    const accounts = memberOf(fieldsOf(asked.result), "accounts");
+    const id = memberOf(memberOf(memberOf(accounts, "fields"), "id"), "id");
+    const tableId = ledgerIdOf(id);
     if (tableId === undefined) {
       return unavailable("the registry has no table of accounts");
     }
@@ -290,15 +189,28 @@ export class FullNodeLedger implements Ledger {
     this.#calls++;
     try {
       const { fetch, clock, url } = this.#options;
-      const outcome = await callJsonRpc({ method, params }, {
-        fetch,
-        clock,
-        url,
-        timeoutMs,
-        maxBytes,
+      const answer = await postJson(url, {
+        body: { jsonrpc: "2.0", id: 1, method, params },
+        headers: {},
+        ...{ fetch, clock, timeoutMs, maxBytes },
         signal: this.#ending.signal,
       });
-      return outcome.kind === "ok" ? outcome : unavailable(outcome.reason);
+      switch (answer.kind) {
+        case "ok":
+          return resultOf(answer.json);
+        case "late":
+          return unavailable(`no answer within ${timeoutMs} ms`);
+        case "ended":
+          return unavailable("it was stopped");
+        case "refused":
+          return unavailable(`it answers with status ${answer.status}`);
+        case "too_large":
+          return unavailable(`its answer has more than ${maxBytes} bytes`);
+        case "not_json":
+          return unavailable("its answer is not JSON");
+        case "failed":
+          return unavailable(describeError(answer.error));
+      }
     } finally {
       this.#calls--;
     }
@@ -306,13 +218,30 @@ export class FullNodeLedger implements Ledger {
 }
 
 function fieldsOf(result: unknown): unknown {
-  return member(member(member(result, "data"), "content"), "fields");
+  return memberOf(memberOf(memberOf(result, "data"), "content"), "fields");
 }
 
-function unavailable(
-  reason: string,
-): { readonly kind: "unavailable"; readonly reason: string } {
+function unavailable(reason: string): Unavailable {
   return { kind: "unavailable", reason };
+}
+
+function broken(state: string): Unavailable {
+  return unavailable(`cannot read the object: ${state}`);
+}
+
+/** The server's result, unchecked. */
+function resultOf(answer: unknown): Asked {
+  if (typeof answer !== "object" || answer === null) {
+    return unavailable("its answer is not an object");
+  }
+  const result = memberOf(answer, "result");
+  if (result !== undefined) return { kind: "ok", result };
+  const error = memberOf(answer, "error");
+  return unavailable(
+    error === undefined
+      ? "its answer has no result"
+      : `it answers with an error: ${JSON.stringify(error).slice(0, 200)}`,
+  );
 }
 
 function idOf(text: string, what: string): string {
@@ -321,4 +250,90 @@ function idOf(text: string, what: string): string {
   throw new TypeError(
     `Cannot read the ledger: the ${what}'s id is not hexadecimal`,
   );
+}
+
+/** Options of {@linkcode readAccountObject}. */
+interface ReadAccountOptions {
+  /** The id that was asked for, in its normal form. */
+  readonly accountId: string;
+  /** The package whose module accounts are of, in its normal form. */
+  readonly packageId: string;
+}
+
+/** Keys beyond these are not read; the ledger allows far fewer. */
+const MAX_KEYS = 1_000;
+
+/**
+ * Reads the result of asking for an object. An object of another package counts
+ * as missing: everybody can publish one whose fields name any owner and any keys.
+ */
+export function readAccountObject(
+  result: unknown,
+  options: ReadAccountOptions,
+): AccountOutcome {
+  const error = memberOf(result, "error");
+  if (error !== undefined && error !== null) return outcomeOfError(error);
+  const data = memberOf(result, "data");
+  const content = memberOf(data, "content");
+  if (content === undefined) return broken("it has no content");
+  if (ledgerIdOf(memberOf(data, "objectId")) !== options.accountId) {
+    return broken("it is another object than the one asked for");
+  }
+  if (!isAccountType(memberOf(content, "type"), options.packageId)) {
+    return { kind: "missing" };
+  }
+  const fields = memberOf(content, "fields");
+  const owner = ledgerIdOf(memberOf(fields, "owner"));
+  const keys = memberOf(fields, "delegate_keys");
+  if (owner === undefined) return broken("it has no owner");
+  if (!Array.isArray(keys)) return broken("it has no keys");
+  const active = memberOf(fields, "active");
+  const account: Account = {
+    accountId: options.accountId,
+    owner,
+    // Early accounts have no such field.
+    isActive: active === undefined || active === true,
+    delegateKeys: keys.slice(0, MAX_KEYS).flatMap(keysOf),
+  };
+  return { kind: "ok", account };
+}
+
+function outcomeOfError(error: unknown): AccountOutcome {
+  const code = memberOf(error, "code");
+  return code === "notExists" || code === "deleted"
+    ? { kind: "missing" }
+    : unavailable(`the ledger gives error "${code}"`);
+}
+
+/** `0x…::account::…`, the package's id in any spelling. */
+function isAccountType(type: unknown, packageId: string): boolean {
+  if (typeof type !== "string") return false;
+  const at = type.indexOf("::");
+  return type.slice(at + 2) === ACCOUNT_TYPE &&
+    normalizeLedgerId(type.slice(0, at)) === packageId;
+}
+
+/** None when it cannot be read: a key that is not understood admits no request. */
+function keysOf(entry: unknown): readonly DelegateKey[] {
+  const fields = memberOf(entry, "fields") ?? entry;
+  const bytes = memberOf(fields, "public_key");
+  if (!Array.isArray(bytes) || bytes.length !== 32 || !bytes.every(isByte)) {
+    return [];
+  }
+  const publicKey = Uint8Array.from(bytes).toHex();
+  const label = memberOf(fields, "label");
+  return [{
+    publicKey,
+    address: ledgerIdOf(memberOf(fields, "sui_address")) ??
+      addressOfPublicKey(publicKey),
+    label: typeof label === "string" ? label : "",
+  }];
+}
+
+function isByte(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 255;
+}
+
+function ledgerIdOf(value: unknown): string | undefined {
+  return typeof value === "string" ? normalizeLedgerId(value) : undefined;
 }

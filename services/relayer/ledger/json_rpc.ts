@@ -7,14 +7,10 @@
  */
 
 import { createHash } from "node:crypto";
+import { isJsonObject } from "../../shared/schema/schema.ts";
 import { settle } from "../../shared/settled.ts";
-import {
-  accountObject,
-  type ObjectOptions,
-  packageObject,
-} from "./account_object.ts";
 import type { AccountRecord } from "./ledger.ts";
-import { normalizeLedgerId } from "./ledger_id.ts";
+import { ACCOUNT_TYPE, normalizeLedgerId } from "./ledger_id.ts";
 
 /** Where the accounts come from. */
 export interface LedgerRecords {
@@ -77,7 +73,7 @@ async function answerCall(
   call: unknown,
   context: Parameters<Method>[1],
 ): Promise<unknown> {
-  if (!isRecord(call) || call["jsonrpc"] !== "2.0") {
+  if (!isJsonObject(call) || call["jsonrpc"] !== "2.0") {
     return reply(null, invalid('a call is an object with "jsonrpc": "2.0"'));
   }
   const { id, method, params = [] } = call;
@@ -167,16 +163,12 @@ function idOf(id: unknown): string | undefined {
 }
 
 function shownOf(options: unknown): ObjectOptions {
-  return isRecord(options) ? options : {};
+  return isJsonObject(options) ? options : {};
 }
 
 function isId(id: unknown): boolean {
   return id === undefined || id === null || typeof id === "string" ||
     typeof id === "number";
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function reply(id: unknown, outcome: Outcome): unknown {
@@ -200,4 +192,132 @@ function tooMany(): Outcome {
 
 function failed(code: RpcError["code"], message: string): Outcome {
   return { error: { code, message } };
+}
+
+/** Digits and letters without those that look alike. */
+const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/** Bytes in base58; each zero byte in front becomes a "1". */
+export function encodeBase58(bytes: Uint8Array): string {
+  let value = 0n;
+  for (const byte of bytes) value = (value << 8n) | BigInt(byte);
+  let text = "";
+  for (; value > 0n; value /= 58n) text = ALPHABET[Number(value % 58n)] + text;
+  const first = bytes.findIndex((byte) => byte !== 0);
+  const zeros = first === -1 ? bytes.length : first;
+  return "1".repeat(zeros) + text;
+}
+
+/** What of an object is asked for; everything else of it is left out. */
+interface ObjectOptions {
+  /** Its type. */
+  readonly showType?: unknown;
+  /** Who owns it. */
+  readonly showOwner?: unknown;
+  /** Its fields. */
+  readonly showContent?: unknown;
+  /** Its bytes. */
+  readonly showBcs?: unknown;
+  /** What changed it last. */
+  readonly showPreviousTransaction?: unknown;
+}
+
+const DELEGATE_KEY_TYPE = "account::DelegateKey";
+/**
+ * Clients take a package of any other version for one that was replaced. Accounts
+ * have the same, as their changes are not counted.
+ */
+const VERSION = "1";
+
+/** The package. */
+function packageObject(
+  packageId: string,
+  shown: ObjectOptions,
+): Readonly<Record<string, unknown>> {
+  return {
+    ...headOf(packageId, { state: packageId, shown }),
+    type: shown.showType === true ? "package" : undefined,
+    owner: shown.showOwner === true ? "Immutable" : undefined,
+    content: shown.showContent === true
+      ? { dataType: "package", disassembled: {} }
+      : undefined,
+    bcs: shown.showBcs === true
+      ? {
+        dataType: "package",
+        id: packageId,
+        version: Number(VERSION),
+        moduleMap: {},
+        typeOriginTable: [],
+        linkageTable: {},
+      }
+      : undefined,
+  };
+}
+
+/**
+ * An account. Its bytes are not given, whatever is asked for: no client that is
+ * served here reads them.
+ */
+function accountObject(
+  account: AccountRecord,
+  options: { readonly packageId: string; readonly shown: ObjectOptions },
+): Readonly<Record<string, unknown>> {
+  const { packageId, shown } = options;
+  const type = `${packageId}::${ACCOUNT_TYPE}`;
+  return {
+    ...headOf(account.accountId, { state: JSON.stringify(account), shown }),
+    type: shown.showType === true ? type : undefined,
+    owner: shown.showOwner === true
+      ? { Shared: { initial_shared_version: Number(VERSION) } }
+      : undefined,
+    content: shown.showContent === true
+      ? {
+        dataType: "moveObject",
+        type,
+        hasPublicTransfer: false,
+        fields: fieldsOf(account, packageId),
+      }
+      : undefined,
+  };
+}
+
+function fieldsOf(
+  account: AccountRecord,
+  packageId: string,
+): Readonly<Record<string, unknown>> {
+  return {
+    id: { id: account.accountId },
+    owner: account.owner,
+    active: account.isActive,
+    created_at: String(account.createdAtMs),
+    delegate_keys: account.delegateKeys.map((key) => ({
+      type: `${packageId}::${DELEGATE_KEY_TYPE}`,
+      fields: {
+        public_key: [...Uint8Array.fromHex(key.publicKey)],
+        sui_address: key.address,
+        label: key.label,
+        created_at: String(key.createdAtMs),
+      },
+    })),
+  };
+}
+
+/** What all objects have; `state` is what the digest changes with. */
+function headOf(
+  objectId: string,
+  { state, shown }: { readonly state: string; readonly shown: ObjectOptions },
+): Readonly<Record<string, unknown>> {
+  return {
+    objectId,
+    version: VERSION,
+    digest: digestOf(state),
+    previousTransaction: shown.showPreviousTransaction === true
+      ? digestOf(`transaction ${objectId}`)
+      : undefined,
+  };
+}
+
+/** No client can check it here; it changes whenever the object does. */
+function digestOf(state: string): string {
+  return encodeBase58(createHash("sha256").update(state).digest());
 }

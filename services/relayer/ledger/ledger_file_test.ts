@@ -7,10 +7,10 @@ const ADDRESS = `0x${"1".repeat(64)}`;
 
 Deno.test("openLedgerFile() finds what was written before", async () => {
   await withLedger(async ({ file, path }) => {
-    new LocalLedger(file).accounts.createAccount({ address: ADDRESS });
+    new LocalLedger(file).createAccount({ address: ADDRESS });
     await file.close();
     const again = openAt(path);
-    const { accounts } = new LocalLedger(again);
+    const accounts = new LocalLedger(again);
     assertEquals(accounts.byOwner(ADDRESS)?.owner, ADDRESS);
     await again.close();
   });
@@ -21,7 +21,7 @@ Deno.test("openLedgerFile() lets another process change what counts at once", as
     const key = { publicKey: makeSigner(1).publicKey, label: "" };
     const ledger = new LocalLedger(file);
     const other = openAt(path);
-    const { accounts } = new LocalLedger(other);
+    const accounts = new LocalLedger(other);
     const made = accounts.createAccount({ address: ADDRESS });
     assert(made.kind === "ok");
     const { accountId } = made.account;
@@ -38,7 +38,7 @@ Deno.test("openLedgerFile() lets another process change what counts at once", as
     }
     accounts.setActive(accountId, false);
     assertEquals(ledger.record(accountId)?.isActive, false);
-    ledger.accounts.setActive(accountId, true);
+    ledger.setActive(accountId, true);
     assertEquals(ledger.record(accountId)?.isActive, true);
     await other.close();
   });

@@ -1,12 +1,15 @@
 /**
  * Ids and addresses of the ledger: 32 bytes, written as `0x` and hexadecimal
- * digits.
+ * digits, and what accounts are called there.
  *
  * @module
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
 import { Buffer } from "node:buffer";
+
+/** The module and the name of the type that accounts have on the public ledger. */
+export const ACCOUNT_TYPE = "account::MemWalAccount";
 
 const ID = /^(?:0x)?([0-9a-f]{1,64})$/i;
 const PUBLIC_KEY = /^(?:0x)?([0-9a-f]{64})$/i;

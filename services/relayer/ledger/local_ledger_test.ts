@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { makeSigner } from "../auth/testing/signer.ts";
 import type { AccountRecord } from "./ledger.ts";
 import { addressOfPublicKey } from "./ledger_id.ts";
-import type { AccountChange } from "./local_accounts.ts";
+import type { AccountChange } from "./local_ledger.ts";
 import { LocalLedger } from "./local_ledger.ts";
 import { type LedgerTest, withLedger } from "./testing/open_test_ledger.ts";
 
@@ -16,7 +16,7 @@ ledgerTest(
   "createAccount() makes a key's account, usable at once",
   (ledger) => {
     const account = changed(
-      ledger.accounts.createAccount({ publicKey: ANN, label: "laptop" }),
+      ledger.createAccount({ publicKey: ANN, label: "laptop" }),
     );
     assertEquals(account.owner, addressOfPublicKey(ANN));
     assert(/^0x[0-9a-f]{64}$/.test(account.accountId));
@@ -35,8 +35,8 @@ ledgerTest(
 ledgerTest(
   "createAccount() makes an address one account, and always the same",
   (ledger) => {
-    const first = ledger.accounts.createAccount({ address: "0xABC" });
-    const second = ledger.accounts.createAccount({ address: "abc" });
+    const first = ledger.createAccount({ address: "0xABC" });
+    const second = ledger.createAccount({ address: "abc" });
     assertEquals(second.kind, "exists");
     assertEquals({ ...second, kind: "ok" }, first);
     assertEquals(changed(first).delegateKeys, []);
@@ -57,14 +57,14 @@ ledgerTest(
       { publicKey: ANN, label: "\ud800" },
     ];
     for (const input of inputs) {
-      const outcome = ledger.accounts.createAccount(input);
+      const outcome = ledger.createAccount(input);
       assert(outcome.kind === "invalid");
       assert(outcome.message.startsWith("Cannot "));
     }
-    assertEquals(ledger.accounts.byKey(ANN), undefined);
+    assertEquals(ledger.byKey(ANN), undefined);
     // As long as it may be.
     changed(
-      ledger.accounts.createAccount({ publicKey: ANN, label: "ü".repeat(32) }),
+      ledger.createAccount({ publicKey: ANN, label: "ü".repeat(32) }),
     );
   },
 );
@@ -72,7 +72,7 @@ ledgerTest(
 ledgerTest(
   "addDelegateKey() and removeDelegateKey() change who speaks for an account",
   async (ledger) => {
-    const { accounts } = ledger;
+    const accounts = ledger;
     const { accountId } = changed(
       accounts.createAccount({ publicKey: ANN, label: "laptop" }),
     );
@@ -98,7 +98,7 @@ ledgerTest(
   },
 );
 
-ledgerTest("addDelegateKey() takes twenty keys", ({ accounts }) => {
+ledgerTest("addDelegateKey() takes twenty keys", (accounts) => {
   const { accountId } = changed(accounts.createAccount({ address: "0x1" }));
   for (const publicKey of KEYS.slice(0, 20)) {
     changed(accounts.addDelegateKey(accountId, { publicKey, label: "" }));
@@ -112,15 +112,15 @@ ledgerTest("addDelegateKey() takes twenty keys", ({ accounts }) => {
 
 ledgerTest("setActive() switches an account off and on", async (ledger) => {
   const { accountId } = changed(
-    ledger.accounts.createAccount({ publicKey: ANN, label: "" }),
+    ledger.createAccount({ publicKey: ANN, label: "" }),
   );
-  const off = changed(ledger.accounts.setActive(accountId, false));
+  const off = changed(ledger.setActive(accountId, false));
   assertEquals(off.isActive, false);
   const read = await ledger.account(accountId);
   assertEquals(read.kind === "ok" && read.account.isActive, false);
-  assertEquals(ledger.accounts.setActive(accountId, false).kind, "exists");
+  assertEquals(ledger.setActive(accountId, false).kind, "exists");
   assertEquals(
-    changed(ledger.accounts.setActive(accountId, true)).isActive,
+    changed(ledger.setActive(accountId, true)).isActive,
     true,
   );
 });
@@ -128,7 +128,7 @@ ledgerTest("setActive() switches an account off and on", async (ledger) => {
 ledgerTest(
   "accountOfKey() prefers the active account, then the first",
   async (ledger) => {
-    const { accounts } = ledger;
+    const accounts = ledger;
     const ids = ["0x1", "0x2", "0x3"].map((address) => {
       const { accountId } = changed(accounts.createAccount({ address }));
       changed(
@@ -150,7 +150,7 @@ ledgerTest(
   "account() takes ids in any spelling and knows what it has not",
   async (ledger) => {
     const { accountId, owner } = changed(
-      ledger.accounts.createAccount({ address: "0xa" }),
+      ledger.createAccount({ address: "0xa" }),
     );
     for (const id of [accountId, accountId.slice(2), accountId.toUpperCase()]) {
       assertEquals((await ledger.account(id)).kind, "ok");
@@ -175,8 +175,8 @@ Deno.test("account() tells when the file cannot be read", async () => {
 
 Deno.test("LocalLedger wants a package's id", async () => {
   await withLedger(({ file }) => {
-    assertThrows(() => new LocalLedger(file, { packageId: "" }), TypeError);
-    const other = new LocalLedger(file, { packageId: "0x2" });
+    assertThrows(() => new LocalLedger(file, ""), TypeError);
+    const other = new LocalLedger(file, "0x2");
     assertEquals(other.packageId, `0x${"0".repeat(63)}2`);
   });
 });
