@@ -87,7 +87,7 @@ export function runPreview(
   const { atMs: fromMs } = begin;
   const [text = ""] = positionals;
   const isInterval = /^p/i.test(text);
-  const { timezone } = zone;
+  const { value: timezone } = zone;
   const outcome = parseTiming(
     isInterval ? { interval: text } : { cron: text },
     {

@@ -46,11 +46,6 @@ export function nominalMs(duration: Duration): number {
     duration.ms;
 }
 
-/** Tells whether the duration is longer than the hundred years that are allowed. */
-export function isTooLong(duration: Duration): boolean {
-  return !(nominalMs(duration) <= MAX_NOMINAL_MS);
-}
-
 /**
  * Writes a duration in the one ISO 8601 form that equal durations share:
  * `P1Y2M3DT26H5M0.25S`. Hours are not turned into days, since those differ at
@@ -71,6 +66,11 @@ export function formatDuration(duration: Duration): string {
   return date === "" ? "PT0S" : `P${date}`;
 }
 
+/** Writes milliseconds as a duration; see {@linkcode formatDuration}. */
+export function formatMs(ms: number): string {
+  return formatDuration({ months: 0, days: 0, ms });
+}
+
 function term(amount: number, unit: string): string {
   return amount === 0 ? "" : `${amount}${unit}`;
 }
@@ -84,18 +84,8 @@ type DurationOutcome =
     readonly reason: string;
   };
 
-/** Options of {@linkcode parseDuration}. */
-export interface ParseDurationOptions {
-  /**
-   * What a plain number counts.
-   *
-   * @default {"seconds"}
-   */
-  readonly numberUnit?: "seconds" | "milliseconds" | undefined;
-}
-
 /** From the largest to the smallest, which is how ISO 8601 orders them. */
-const UNITS = [
+export const DURATION_UNITS = [
   "years",
   "months",
   "weeks",
@@ -106,7 +96,7 @@ const UNITS = [
   "milliseconds",
 ] as const;
 
-type Unit = typeof UNITS[number];
+type Unit = typeof DURATION_UNITS[number];
 
 type Amounts = Partial<Record<Unit, number>>;
 
@@ -146,12 +136,11 @@ const ISO_DURATION = new RegExp(
  */
 export function parseDuration(
   input: unknown,
-  options: ParseDurationOptions = {},
+  numberUnit: "seconds" | "milliseconds" = "seconds",
 ): DurationOutcome {
   if (typeof input === "string") return parseText(input);
   if (typeof input === "number") {
-    const unit = options.numberUnit ?? "seconds";
-    return compose({ [unit]: input }, { shown: `"${input}"` });
+    return compose({ [numberUnit]: input }, `"${input}"`);
   }
   if (
     typeof input === "object" && input !== null && !Array.isArray(input)
@@ -182,7 +171,7 @@ function parseText(text: string): DurationOutcome {
     );
   }
   const amounts: Amounts = {};
-  for (const unit of UNITS) {
+  for (const unit of DURATION_UNITS) {
     const written = groups[unit];
     if (written !== undefined) {
       amounts[unit] = Number(written.replace(",", "."));
@@ -191,13 +180,15 @@ function parseText(text: string): DurationOutcome {
   if (/^t$/i.test(groups.time ?? "")) {
     return invalid(`Cannot read duration ${shown}: nothing follows the "T"`);
   }
-  return compose(amounts, { shown });
+  return compose(amounts, shown);
 }
 
 function parseObject(input: object): DurationOutcome {
   const amounts: Amounts = {};
   for (const [key, amount] of Object.entries(input)) {
-    const unit = UNITS.find((name) => name === key || name === `${key}s`);
+    const unit = DURATION_UNITS.find((name) =>
+      name === key || name === `${key}s`
+    );
     if (unit === undefined) return unknownUnit(key);
     if (typeof amount !== "number") {
       return invalid(`Cannot read duration: "${key}" is no number`);
@@ -211,28 +202,21 @@ function parseObject(input: object): DurationOutcome {
 }
 
 function unknownUnit(key: string): DurationOutcome {
-  const meant = nearest(key, UNITS);
+  const meant = nearest(key, DURATION_UNITS);
   const hint = meant === undefined
-    ? `the units are ${UNITS.join(", ")}`
+    ? `the units are ${DURATION_UNITS.join(", ")}`
     : `did you mean "${meant}"?`;
   return invalid(
     `Cannot read duration: ${quote(key)} is no unit; ${hint}`,
   );
 }
 
-interface ComposeOptions {
-  /** The input in quotes, when it fits into a message. */
-  readonly shown?: string | undefined;
-}
-
-function compose(
-  amounts: Amounts,
-  options: ComposeOptions = {},
-): DurationOutcome {
-  const subject = options.shown === undefined ? "" : ` ${options.shown}`;
+/** @param shown The input in quotes, when it fits into a message. */
+function compose(amounts: Amounts, shown?: string): DurationOutcome {
+  const subject = shown === undefined ? "" : ` ${shown}`;
   const fault = (state: string): DurationOutcome =>
     invalid(`Cannot read duration${subject}: ${state}`);
-  const given = UNITS.filter((unit) => amounts[unit] !== undefined);
+  const given = DURATION_UNITS.filter((unit) => amounts[unit] !== undefined);
   if (given.length === 0) return fault("it has no unit");
   for (const unit of given) {
     const amount = amounts[unit] ?? 0;
@@ -250,16 +234,17 @@ function compose(
     return fault("its fraction of a year is no whole number of months");
   }
   const duration = sum(amounts, Math.round(yearMonths));
-  return isTooLong(duration)
-    ? fault("it is longer than 100 years")
-    : { kind: "ok", duration };
+  // Amounts may be so great that their sum is no number.
+  return nominalMs(duration) <= MAX_NOMINAL_MS
+    ? { kind: "ok", duration }
+    : fault("it is longer than 100 years");
 }
 
 function sum(amounts: Amounts, yearMonths: number): Duration {
   const allDays = (amounts.weeks ?? 0) * 7 + (amounts.days ?? 0);
   const days = Math.floor(allDays);
   let ms = Math.round((allDays - days) * DAY_MS);
-  for (const unit of UNITS) {
+  for (const unit of DURATION_UNITS) {
     const unitMs = EXACT_UNIT_MS[unit];
     const amount = amounts[unit];
     if (unitMs === undefined || amount === undefined) continue;

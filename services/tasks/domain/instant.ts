@@ -309,7 +309,7 @@ export function parseInstantRange(
 function zoneOf(tz: string | undefined, problems: ParameterProblem[]): string {
   if (tz === undefined) return "UTC";
   const outcome = parseTimeZone(tz);
-  if (outcome.kind === "ok") return outcome.timezone;
+  if (outcome.kind === "ok") return outcome.value;
   problems.push({
     parameter: "tz",
     code: outcome.code,

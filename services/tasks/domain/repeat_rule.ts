@@ -5,13 +5,13 @@
  */
 
 import { utcTime } from "./utc_time.ts";
-import { formatDuration } from "./duration.ts";
+import { formatDuration, formatMs } from "./duration.ts";
 import type { RepeatRule } from "./task.ts";
 import { parsed } from "../../shared/schema/composite.ts";
 import { described, named, type Schema } from "../../shared/schema/schema.ts";
 import { choice, integer, text } from "../../shared/schema/values.ts";
 import { dateTime, duration, durationMs } from "./value_schemas.ts";
-import { object, settable } from "../../shared/schema/object.ts";
+import { object, type ObjectOf, settable } from "../../shared/schema/object.ts";
 import {
   nextOccurrence,
   parseTiming,
@@ -26,87 +26,65 @@ const DAY_MS = 86_400_000;
 /** What a task's catch-up window is unless it says. */
 const DEFAULT_CATCH_UP_WINDOW_MS: number = DAY_MS;
 
-/** How a task repeats, as a client says it; null is as good as absent. */
-interface RepeatInput {
-  /** How far apart its slots are, as ISO 8601 text. */
-  readonly interval?: string | null | undefined;
-  /** A cron expression, not read yet. */
-  readonly cron?: string | null | undefined;
-  /** Repetitions after the first run. */
-  readonly limit?: number | null | undefined;
-  /** The last instant at which a run may be due, in milliseconds since the epoch. */
-  readonly until?: number | null | undefined;
-  /** What becomes of slots that passed. */
-  readonly catch_up?: RepeatRule["catchUp"] | null | undefined;
-  /** How old a slot may be to be caught up, in milliseconds. */
-  readonly catch_up_window?: number | null | undefined;
-  /** By how much chance may delay a run, in milliseconds. */
-  readonly jitter?: number | null | undefined;
-  /** Whether the same task runs again. */
-  readonly mode?: RepeatRule["mode"] | null | undefined;
-  /** Whether a run that failed for good ends the schedule. */
-  readonly on_failure?: RepeatRule["onFailure"] | null | undefined;
-}
-
 /** Any form of duration, read as its one ISO 8601 text. */
-function durationText(): Schema<string> {
-  return parsed(
-    duration(),
-    (value) => ({ kind: "ok", value: formatDuration(value) }),
-  );
-}
+const DURATION_TEXT = parsed(
+  duration(),
+  (value) => ({ kind: "ok", value: formatDuration(value) }),
+);
+
+const FIELDS = {
+  interval: settable(
+    DURATION_TEXT,
+    "How far apart the slots are, counted from the first date; months " +
+      "and days by the calendar of the time zone",
+  ),
+  cron: settable(
+    text({ maxLength: 1_000 }),
+    "Five fields, or six with seconds first, or a nickname such as " +
+      "@daily; instead of an interval",
+  ),
+  limit: settable(
+    integer({ minimum: 0, maximum: 1_000_000_000 }),
+    "Repetitions after the first run; no bound when absent",
+  ),
+  until: settable(dateTime(), "The last instant at which a run may be due"),
+  catch_up: settable(
+    choice(["one", "all", "none"]),
+    "What becomes of slots that passed while no worker could run them: one " +
+      "run for all, all within the window, or none; `one` when absent. Of " +
+      "`all` the mode `spawn` makes the latest 10,000",
+  ),
+  catch_up_window: settable(
+    durationMs({ maximumMs: 366 * DAY_MS }),
+    "How old a slot may be for `all`; a day when absent",
+  ),
+  jitter: settable(
+    durationMs({ maximumMs: DAY_MS }),
+    "By how much chance may delay a run; not longer than the spacing",
+  ),
+  mode: settable(
+    choice(["same", "spawn"]),
+    "Whether this task runs again or each slot makes a task of its own; " +
+      "slots for whose tasks the plan has no room are missed",
+  ),
+  on_failure: settable(
+    choice(["stop", "continue"]),
+    "Whether a run that failed for good ends the schedule; when absent " +
+      "it does for an interval and does not for cron. One by hand never " +
+      "does",
+  ),
+};
+
+/** How a task repeats, as a client says it; null is as good as absent. */
+type RepeatInput = ObjectOf<typeof FIELDS>;
 
 /** How a task repeats; what goes together is checked with the whole task. */
 export const REPEAT: Schema<RepeatInput> = named(
   "Repeat",
-  described(
-    object({
-      interval: settable(
-        durationText(),
-        "How far apart the slots are, counted from the first date; months " +
-          "and days by the calendar of the time zone",
-      ),
-      cron: settable(
-        text({ maxLength: 1_000 }),
-        "Five fields, or six with seconds first, or a nickname such as " +
-          "@daily; instead of an interval",
-      ),
-      limit: settable(
-        integer({ minimum: 0, maximum: 1_000_000_000 }),
-        "Repetitions after the first run; no bound when absent",
-      ),
-      until: settable(dateTime(), "The last instant at which a run may be due"),
-      catch_up: settable(
-        choice(["one", "all", "none"]),
-        "What becomes of slots that passed while no worker could run them: one " +
-          "run for all, all within the window, or none; `one` when absent. Of " +
-          "`all` the mode `spawn` makes the latest 10,000",
-      ),
-      catch_up_window: settable(
-        durationMs({ maximumMs: 366 * DAY_MS }),
-        "How old a slot may be for `all`; a day when absent",
-      ),
-      jitter: settable(
-        durationMs({ maximumMs: DAY_MS }),
-        "By how much chance may delay a run; not longer than the spacing",
-      ),
-      mode: settable(
-        choice(["same", "spawn"]),
-        "Whether this task runs again or each slot makes a task of its own; " +
-          "slots for whose tasks the plan has no room are missed",
-      ),
-      on_failure: settable(
-        choice(["stop", "continue"]),
-        "Whether a run that failed for good ends the schedule; when absent " +
-          "it does for an interval and does not for cron. One by hand never " +
-          "does",
-      ),
-    }),
-    {
-      description: "How a task repeats: by an interval or by cron",
-      examples: [{ interval: "P1D" }],
-    },
-  ),
+  described(object(FIELDS), {
+    description: "How a task repeats: by an interval or by cron",
+    examples: [{ interval: "P1D" }],
+  }),
 );
 
 /** What a rule is judged by. */
@@ -123,8 +101,6 @@ interface RepeatRuleOptions {
   readonly faults: Fault[];
 }
 
-type MutableRule = { -readonly [Key in keyof RepeatRule]: RepeatRule[Key] };
-
 /**
  * Returns the rule with its defaults; undefined when something is wrong with it,
  * which is then among the faults.
@@ -137,10 +113,7 @@ export function repeatRuleOf(
   const { anchorMs, afterMs, isFixed } = options.coming;
   const interval = input.interval ?? undefined;
   const cron = input.cron ?? undefined;
-  const outcome = parseTiming({ interval, cron }, {
-    timezone,
-    afterMs,
-  });
+  const outcome = parseTiming({ interval, cron }, { timezone, afterMs });
   if (outcome.kind === "invalid") return refuse(outcome, options);
   const { timing } = outcome;
   const field = timing.kind;
@@ -149,8 +122,8 @@ export function repeatRuleOf(
     return report(faults, {
       pointer: `${at}/${field}`,
       code: "too_frequent",
-      detail: `Cannot repeat every ${shown(spacingMs)}: the plan allows ` +
-        `${shown(options.minIntervalMs)} at the least`,
+      detail: `Cannot repeat every ${formatMs(spacingMs)}: the plan allows ` +
+        `${formatMs(options.minIntervalMs)} at the least`,
     });
   }
   const jitterMs = input.jitter ?? 0;
@@ -159,14 +132,12 @@ export function repeatRuleOf(
       pointer: `${at}/jitter`,
       code: "too_large",
       detail: `Cannot take jitter: it is longer than the spacing of the ` +
-        `slots, ${shown(spacingMs)}`,
+        `slots, ${formatMs(spacingMs)}`,
     });
   }
   const untilMs = input.until ?? undefined;
-  const first = nextOccurrence(
-    untilMs === undefined ? { timing } : { timing, untilMs },
-    { anchorMs, timezone, afterMs },
-  );
+  const grid = { anchorMs, timezone, afterMs };
+  const first = nextOccurrence({ timing, untilMs }, grid);
   // A run that is to come anyway may be the last one.
   if (first === undefined && !isFixed) {
     return report(faults, {
@@ -175,7 +146,11 @@ export function repeatRuleOf(
       detail: "Cannot repeat: there is no slot between its date and its end",
     });
   }
-  const rule: MutableRule = {
+  return {
+    interval,
+    cron,
+    limit: input.limit ?? undefined,
+    untilMs,
     catchUp: input.catch_up ?? "one",
     catchUpWindowMs: input.catch_up_window ?? DEFAULT_CATCH_UP_WINDOW_MS,
     jitterMs,
@@ -183,11 +158,6 @@ export function repeatRuleOf(
     onFailure: input.on_failure ??
       (timing.kind === "cron" ? "continue" : "stop"),
   };
-  if (interval !== undefined) rule.interval = interval;
-  if (cron !== undefined) rule.cron = cron;
-  if (typeof input.limit === "number") rule.limit = input.limit;
-  if (untilMs !== undefined) rule.untilMs = untilMs;
-  return rule;
 }
 
 /** Whether a rule that is kept has a slot for the coming run of the task. */
@@ -199,11 +169,9 @@ export function hasSlot(
   if (isFixed) return true;
   const outcome = parseTiming(rule, { timezone, afterMs });
   if (outcome.kind === "invalid") return outcome.code !== "never_fires";
-  const { timing } = outcome;
-  const { untilMs } = rule;
-  const schedule = untilMs === undefined ? { timing } : { timing, untilMs };
-  return nextOccurrence(schedule, { anchorMs, timezone, afterMs }) !==
-    undefined;
+  const schedule = { timing: outcome.timing, untilMs: rule.untilMs };
+  const grid = { anchorMs, timezone, afterMs };
+  return nextOccurrence(schedule, grid) !== undefined;
 }
 
 /** The rule as a client would write it, to check it for another calendar. */
@@ -232,10 +200,6 @@ function refuse(
   });
 }
 
-function shown(ms: number): string {
-  return formatDuration({ months: 0, days: 0, ms });
-}
-
 /** A rule as answers show it. */
 export function showRepeat(
   rule: RepeatRule,
@@ -245,10 +209,10 @@ export function showRepeat(
     interval,
     cron,
     limit,
-    ...(untilMs === undefined ? {} : { until: utcTime(untilMs) }),
+    until: untilMs === undefined ? undefined : utcTime(untilMs),
     catch_up: rule.catchUp,
-    catch_up_window: shown(rule.catchUpWindowMs),
-    jitter: shown(rule.jitterMs),
+    catch_up_window: formatMs(rule.catchUpWindowMs),
+    jitter: formatMs(rule.jitterMs),
     mode: rule.mode,
     on_failure: rule.onFailure,
   };

@@ -16,7 +16,7 @@ type TimeZoneOutcome =
   | {
     readonly kind: "ok";
     /** The name as the IANA database spells it. */
-    readonly timezone: string;
+    readonly value: string;
   }
   | {
     readonly kind: "invalid";
@@ -76,7 +76,7 @@ export function parseTimeZone(input: unknown): TimeZoneOutcome {
   try {
     return {
       kind: "ok",
-      timezone: new Temporal.ZonedDateTime(0n, input).timeZoneId,
+      value: new Temporal.ZonedDateTime(0n, input).timeZoneId,
     };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;

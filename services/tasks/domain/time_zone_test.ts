@@ -25,8 +25,8 @@ Deno.test("parseTimeZone() takes IANA names and spells them as the database does
     ["America/Argentina/Buenos_Aires", "America/Argentina/Buenos_Aires"],
     ["America/Port-au-Prince", "America/Port-au-Prince"],
   ];
-  for (const [input, timezone] of cases) {
-    assertEquals(parseTimeZone(input), { kind: "ok", timezone });
+  for (const [input, value] of cases) {
+    assertEquals(parseTimeZone(input), { kind: "ok", value });
   }
 });
 

@@ -1,14 +1,14 @@
 /**
- * Schemas of what tasks are made of: durations, instants, time zones, cron
- * expressions, retry policies. The domain's own parsers read them.
+ * Schemas of what tasks are made of: durations, instants and time
+ * zones. The domain's own parsers read them.
  *
  * @module
  */
 
-import { type CronExpression, parseCron } from "./cron_expression.ts";
 import {
   type Duration,
-  formatDuration,
+  DURATION_UNITS,
+  formatMs,
   nominalMs,
   parseDuration,
 } from "./duration.ts";
@@ -41,22 +41,11 @@ interface DurationOptions {
   readonly maximumMs?: number | undefined;
 }
 
-const UNITS = [
-  "year",
-  "month",
-  "week",
-  "day",
-  "hour",
-  "minute",
-  "second",
-  "millisecond",
-] as const;
-
 const DURATION_OBJECT: JsonSchema = {
   type: "object",
   properties: Object.fromEntries(
-    UNITS.flatMap((unit) => [unit, `${unit}s`]).map((name) =>
-      [name, { type: "number", minimum: 0 }] as const
+    DURATION_UNITS.flatMap((units) => [units.slice(0, -1), units]).map(
+      (name) => [name, { type: "number", minimum: 0 }] as const,
     ),
   ),
   additionalProperties: false,
@@ -81,7 +70,7 @@ export function duration(options: DurationOptions = {}): Schema<Duration> {
       examples: ["PT30S", { hours: 1, seconds: 5 }, inMs ? 30_000 : 30],
     }),
     (value): Parsed<Duration> => {
-      const outcome = parseDuration(value, { numberUnit });
+      const outcome = parseDuration(value, numberUnit);
       if (outcome.kind === "invalid") {
         return { ...outcome, code: "bad_duration" };
       }
@@ -132,22 +121,7 @@ export function dateTime(): Schema<number> {
 
 /** The name of an IANA time zone, read as the database spells it. */
 export function timeZone(): Schema<string> {
-  return parsed(text({ maxLength: 64 }), (value): Parsed<string> => {
-    const outcome = parseTimeZone(value);
-    return outcome.kind === "ok"
-      ? { kind: "ok", value: outcome.timezone }
-      : outcome;
-  });
-}
-
-/** A cron expression that matches something. */
-export function cron(): Schema<CronExpression> {
-  return parsed(text({ maxLength: 1_000 }), (value): Parsed<CronExpression> => {
-    const outcome = parseCron(value);
-    return outcome.kind === "ok"
-      ? { kind: "ok", value: outcome.cron }
-      : outcome;
-  });
+  return parsed(text({ maxLength: 64 }), parseTimeZone);
 }
 
 function outOfBounds(
@@ -155,10 +129,11 @@ function outOfBounds(
   boundMs: number,
 ): Parsed<never> {
   const comparison = code === "too_small" ? "shorter" : "longer";
-  const bound = formatDuration({ months: 0, days: 0, ms: boundMs });
   return {
     kind: "invalid",
     code,
-    reason: `Cannot take duration: it is ${comparison} than ${bound}`,
+    reason: `Cannot take duration: it is ${comparison} than ${
+      formatMs(boundMs)
+    }`,
   };
 }

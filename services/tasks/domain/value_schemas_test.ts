@@ -1,11 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  cron,
-  dateTime,
-  duration,
-  durationMs,
-  timeZone,
-} from "./value_schemas.ts";
+import { dateTime, duration, durationMs, timeZone } from "./value_schemas.ts";
 import { object, optional, withDefault } from "../../shared/schema/object.ts";
 import { RETRY_POLICY } from "./retry_schema.ts";
 import { readWhole, type Schema } from "../../shared/schema/schema.ts";
@@ -81,17 +75,12 @@ Deno.test("dateTime() takes the years 1970 to 9999 in UTC", () => {
   assertEquals(codeOf(schema, 1_700_000_000), "wrong_type");
 });
 
-Deno.test("timeZone() and cron() keep the codes of the domain", () => {
+Deno.test("timeZone() keeps the codes of the domain", () => {
   assertEquals(readWhole(timeZone(), "europe/stockholm"), {
     kind: "ok",
     value: "Europe/Stockholm",
   });
   assertEquals(codeOf(timeZone(), "+02:00"), "bad_timezone");
-  const outcome = readWhole(cron(), "0 4 * * 1-5");
-  assert(outcome.kind === "ok");
-  assertEquals(outcome.value.text, "0 4 * * 1-5");
-  assertEquals(codeOf(cron(), "* * *"), "bad_cron");
-  assertEquals(codeOf(cron(), "0 0 30 2 *"), "never_fires");
 });
 
 Deno.test("RETRY_POLICY keeps a policy as it was written", () => {

@@ -4,10 +4,24 @@
  * @module
  */
 
+import { byteLength } from "../../../shared/schema/json_value.ts";
+import { quote } from "../../../shared/quote.ts";
+import { type Fault, report } from "../../../shared/schema/fault.ts";
+import { judgeTarget } from "../../delivery/target.ts";
 import {
-  type DefinitionInput,
-  plainFields,
-} from "../../domain/task_definition.ts";
+  comingDate,
+  type ComingRun,
+  comingRun,
+} from "../../domain/coming_run.ts";
+import { formatMs } from "../../domain/duration.ts";
+import { intervalOccurrence } from "../../domain/interval_schedule.ts";
+import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
+import {
+  hasSlot,
+  repeatInputOf,
+  repeatRuleOf,
+} from "../../domain/repeat_rule.ts";
+import { MAX_INSTANT_MS } from "../../domain/schedule.ts";
 import {
   BLANK_DEFINITION,
   isFinal,
@@ -15,113 +29,11 @@ import {
   type Task,
   type TaskDefinition,
 } from "../../domain/task.ts";
-import { intervalOccurrence } from "../../domain/interval_schedule.ts";
-import { MAX_INSTANT_MS } from "../../domain/schedule.ts";
-import { type Fault, report } from "../../../shared/schema/fault.ts";
 import {
-  comingDate,
-  type ComingRun,
-  comingRun,
-} from "../../domain/coming_run.ts";
-import { quote } from "../../../shared/quote.ts";
-import { judgeTarget } from "../../delivery/target.ts";
-import { formatDuration } from "../../domain/duration.ts";
-import type { PlanLimits, WorkerDefinition } from "../../domain/records.ts";
+  type DefinitionInput,
+  plainFields,
+} from "../../domain/task_definition.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { byteLength } from "../../../shared/schema/json_value.ts";
-import {
-  hasSlot,
-  repeatInputOf,
-  repeatRuleOf,
-} from "../../domain/repeat_rule.ts";
-
-/** What an expiry is judged by. */
-interface ExpiryOptions {
-  /** The definition as it was. */
-  readonly base: TaskDefinition;
-  /** The task as it was; undefined for a new one. */
-  readonly task?: Task | undefined;
-  /** Whether it has ended and is let live again. */
-  readonly isReopened?: boolean | undefined;
-  /** Its coming run. */
-  readonly coming: ComingRun;
-  /** How it repeats from now on, if it does. */
-  readonly repeat: RepeatRule | undefined;
-  /** The zone of its schedule. */
-  readonly timezone: string;
-  /** The present, in milliseconds since the epoch. */
-  readonly nowMs: number;
-  /** The pointer of the task within the body. */
-  readonly at: string;
-  /** Where faults go. */
-  readonly faults: Fault[];
-}
-
-/**
- * Finds when the task expires; undefined when never. What would expire before
- * its coming run is a fault, be it that the expiry is given or that the run is
- * moved behind it.
- */
-function expiryOf(
-  input: DefinitionInput,
-  options: ExpiryOptions,
-): number | undefined {
-  const { base, timezone, nowMs, at, faults } = options;
-  const { expires } = input;
-  if (expires === null) return undefined;
-  if (expires === undefined) {
-    const field = movingField(input, options);
-    const { expiresAtMs } = base;
-    return expiresAtMs === undefined || field === undefined
-      ? expiresAtMs
-      : behindDate(expiresAtMs, { ...options, field });
-  }
-  if (expires.kind === "at") {
-    return behindDate(expires.atMs, { ...options, field: "expires" });
-  }
-  // A date that has passed is due now, so the time to live begins now as well.
-  const anchorMs = Math.max(
-    comingDate(options.coming, options).latestMs,
-    nowMs,
-  );
-  const { atMs } = intervalOccurrence(expires.duration, 1, {
-    anchorMs,
-    timezone,
-  });
-  return atMs <= MAX_INSTANT_MS ? atMs : report(faults, {
-    pointer: `${at}/expires`,
-    code: "bad_time",
-    detail: "Cannot expire behind the year 9999",
-  });
-}
-
-/** The field that moves the coming run of a task whose expiry stays. */
-function movingField(
-  { date, delay, repeat }: DefinitionInput,
-  { task, coming, isReopened = false }: ExpiryOptions,
-): "date" | "delay" | "repeat" | undefined {
-  if (task === undefined) return undefined;
-  // A date that opens it again lifts an expiry that stands in the way.
-  if (isFinal(task.status) && !isReopened) return undefined;
-  if (delay !== undefined && delay !== null) return "delay";
-  if (date !== undefined) return "date";
-  // Behind its first run a schedule may well be ended by the expiry.
-  const isMoved = repeat !== undefined && !coming.isFixed && task.run === 0;
-  return isMoved ? "repeat" : undefined;
-}
-
-function behindDate(
-  atMs: number,
-  options: ExpiryOptions & { readonly field: string },
-): number | undefined {
-  const { coming, at, field, faults } = options;
-  if (atMs > comingDate(coming, options).earliestMs) return atMs;
-  return report(faults, {
-    pointer: `${at}/${field}`,
-    code: "expires_before_date",
-    detail: "Cannot expire before the date: it would never run",
-  });
-}
 
 /** What a definition is made in. */
 interface DefineOptions {
@@ -166,6 +78,14 @@ interface DefinedTask {
 /** The code of the fault of data that the plan does not allow. */
 export const DATA_TOO_LARGE = "too_many_bytes";
 
+/** A definition in the making: when the task runs next is known. */
+interface Placed extends DefineOptions {
+  /** The zone of the task's schedule from now on. */
+  readonly timezone: string;
+  /** Its coming run. */
+  readonly coming: ComingRun;
+}
+
 /**
  * Makes a definition of a former one and what was given: null resets a field,
  * what is absent stays. Undefined when there were faults.
@@ -181,12 +101,12 @@ export function defineTask(
   const isRescheduled = input.repeat !== undefined ||
     timezone !== base.timezone;
   const coming = comingRun(task, { nowMs, dateMs, isRescheduled, isReopened });
-  const placed = { ...options, timezone, coming };
+  const placed: Placed = { ...options, timezone, coming };
   const repeat = repeatOf(input, placed);
   const isMovedAlone = dateMs !== undefined && input.repeat === undefined;
   if (isMovedAlone && repeat !== undefined && !hasSlot(repeat, placed)) {
-    report(faults, {
-      pointer: `${options.at}/${hasDelay(input) ? "delay" : "date"}`,
+    refuse(placed, {
+      field: isDelayed(input) ? "delay" : "date",
       code: "never_fires",
       detail: "Cannot move the task: its schedule has no slot from then on",
     });
@@ -199,7 +119,7 @@ export function defineTask(
     timezone,
     repeat,
     retry: input.retry === undefined ? base.retry : input.retry,
-    expiresAtMs: expiryOf(input, { ...placed, repeat }),
+    expiresAtMs: expiryOf(input, repeat, placed),
     callback: callbackOf(input, options),
   };
   return faults.length > before ? undefined : { definition, dateMs };
@@ -214,77 +134,42 @@ function pick<Value, Reset>(
   return given === undefined ? base : given === null ? reset : given;
 }
 
-type Placed = DefineOptions & {
-  readonly timezone: string;
-  readonly coming: ComingRun;
-};
+function refuse(
+  { at, faults }: DefineOptions,
+  { field, ...fault }: Omit<Fault, "pointer"> & { readonly field: string },
+): undefined {
+  return report(faults, { pointer: `${at}/${field}`, ...fault });
+}
+
+function isDelayed({ delay }: DefinitionInput): boolean {
+  return delay !== undefined && delay !== null;
+}
 
 function dateOf(
   { date, delay }: DefinitionInput,
-  options: DefineOptions & { readonly timezone: string },
+  options: DefineOptions,
 ): number | undefined {
-  const { nowMs, timezone, at, faults, limits } = options;
-  const isDelayed = delay !== undefined && delay !== null;
-  if (date === undefined && !isDelayed) return undefined;
-  if (date !== undefined && date !== null && isDelayed) {
-    return report(faults, {
-      pointer: `${at}/delay`,
+  const { nowMs, timezone, limits: { maxDelayMs } } = options;
+  if (date === undefined && !delay) return undefined;
+  if (typeof date === "number" && delay) {
+    return refuse(options, {
+      field: "delay",
       code: "exclusive",
       detail: "Cannot take a delay beside a date: give one of them",
     });
   }
-  const dateMs = isDelayed
+  const dateMs = delay
     ? intervalOccurrence(delay, 1, { anchorMs: nowMs, timezone }).atMs
     : date ?? nowMs;
-  const { maxDelayMs } = limits;
   if (maxDelayMs !== null && dateMs - nowMs > maxDelayMs) {
-    const bound = formatDuration({ months: 0, days: 0, ms: maxDelayMs });
-    report(faults, {
-      pointer: isDelayed ? `${at}/delay` : `${at}/date`,
+    refuse(options, {
+      field: delay ? "delay" : "date",
       code: "too_late",
-      detail: `Cannot wait for that date: the plan allows ${bound} from now`,
+      detail: "Cannot wait for that date: the plan allows " +
+        `${formatMs(maxDelayMs)} from now`,
     });
   }
   return dateMs;
-}
-
-function hasDelay({ delay }: DefinitionInput): boolean {
-  return delay !== undefined && delay !== null;
-}
-
-function jobOf(
-  { job: given }: DefinitionInput,
-  { base, worker, at, faults }: DefineOptions,
-): string {
-  const job = pick(given, base.job, BLANK_DEFINITION.job);
-  const { jobs } = worker;
-  // What stays was good once; the worker may have changed its list since.
-  const stays = given === undefined && base.workerId === worker.id;
-  if (stays || jobs === undefined || Object.hasOwn(jobs, job)) return job;
-  const known = Object.keys(jobs).slice(0, 10).map((name) => quote(name));
-  report(faults, {
-    pointer: `${at}/job`,
-    code: "unknown_job",
-    detail: `Cannot use job ${quote(job)}: worker ${quote(worker.name)} has ` +
-      (known.length === 0 ? "no jobs" : `${known.join(", ")}`),
-  });
-  return job;
-}
-
-function dataOf(
-  { dataJson: text, base, limits: { payloadBytes }, at, faults }: DefineOptions,
-): string {
-  if (text === undefined) return base.dataJson;
-  // A character has three bytes at most, so most texts need no counting.
-  if (text.length * 3 > payloadBytes && byteLength(text) > payloadBytes) {
-    report(faults, {
-      pointer: `${at}/data`,
-      code: DATA_TOO_LARGE,
-      detail: `Cannot take data: it has more than ${payloadBytes} bytes as ` +
-        "JSON text",
-    });
-  }
-  return text;
 }
 
 function repeatOf(
@@ -294,9 +179,8 @@ function repeatOf(
   if (given === null) return undefined;
   const isMoved = newZone !== undefined && timezone !== base.timezone;
   if (given === undefined && !isMoved) return base.repeat;
-  const input = given ??
-    (base.repeat === undefined ? undefined : repeatInputOf(base.repeat));
-  return input === undefined ? undefined : repeatRuleOf(input, {
+  const input = given ?? (base.repeat && repeatInputOf(base.repeat));
+  return input && repeatRuleOf(input, {
     timezone,
     coming,
     minIntervalMs: limits.minIntervalMs,
@@ -305,16 +189,100 @@ function repeatOf(
   });
 }
 
+function jobOf(
+  { job: given }: DefinitionInput,
+  options: DefineOptions,
+): string {
+  const { base, worker } = options;
+  const job = pick(given, base.job, BLANK_DEFINITION.job);
+  const { jobs } = worker;
+  // What stays was good once; the worker may have changed its list since.
+  const stays = given === undefined && base.workerId === worker.id;
+  if (stays || jobs === undefined || Object.hasOwn(jobs, job)) return job;
+  const known = Object.keys(jobs).slice(0, 10).map((name) => quote(name));
+  refuse(options, {
+    field: "job",
+    code: "unknown_job",
+    detail: `Cannot use job ${quote(job)}: worker ${quote(worker.name)} has ` +
+      (known.length === 0 ? "no jobs" : known.join(", ")),
+  });
+  return job;
+}
+
+function dataOf(options: DefineOptions): string {
+  const { dataJson: text, base, limits: { payloadBytes } } = options;
+  if (text === undefined) return base.dataJson;
+  // A character has three bytes at most, so most texts need no counting.
+  if (text.length * 3 > payloadBytes && byteLength(text) > payloadBytes) {
+    refuse(options, {
+      field: "data",
+      code: DATA_TOO_LARGE,
+      detail: `Cannot take data: it has more than ${payloadBytes} bytes as ` +
+        "JSON text",
+    });
+  }
+  return text;
+}
+
 function callbackOf(
   { callback: given }: DefinitionInput,
-  { base, targets, at, faults }: DefineOptions,
+  options: DefineOptions,
 ): TaskDefinition["callback"] {
-  if (given === undefined) return base.callback;
+  if (given === undefined) return options.base.callback;
   if (given === null) return undefined;
-  const verdict = judgeTarget(given.url, targets);
-  return verdict.kind === "ok" ? given : report(faults, {
-    pointer: `${at}/callback`,
-    code: verdict.code,
-    detail: verdict.reason,
+  const verdict = judgeTarget(given.url, options.targets);
+  if (verdict.kind === "ok") return given;
+  const { code, reason: detail } = verdict;
+  return refuse(options, { field: "callback", code, detail });
+}
+
+/**
+ * Finds when the task expires; undefined when never. What would expire before
+ * its coming run is a fault, be it that the expiry is given or that the run is
+ * moved behind it.
+ */
+function expiryOf(
+  input: DefinitionInput,
+  repeat: RepeatRule | undefined,
+  options: Placed,
+): number | undefined {
+  const { base: { expiresAtMs }, coming, timezone, nowMs } = options;
+  const { expires } = input;
+  if (expires === null) return undefined;
+  const field = expires ? "expires" : movingField(input, options);
+  const atMs = expires?.kind === "at" ? expires.atMs : expiresAtMs;
+  if (field === undefined || !expires && atMs === undefined) return atMs;
+  const date = comingDate(coming, { repeat, timezone, nowMs });
+  if (expires?.kind === "after") {
+    // A date that has passed is due now, so the time to live begins now as well.
+    const anchorMs = Math.max(date.latestMs, nowMs);
+    const grid = { anchorMs, timezone };
+    const { atMs } = intervalOccurrence(expires.duration, 1, grid);
+    return atMs <= MAX_INSTANT_MS ? atMs : refuse(options, {
+      field,
+      code: "bad_time",
+      detail: "Cannot expire behind the year 9999",
+    });
+  }
+  return atMs !== undefined && atMs > date.earliestMs ? atMs : refuse(options, {
+    field,
+    code: "expires_before_date",
+    detail: "Cannot expire before the date: it would never run",
   });
+}
+
+/** The field that moves the coming run of a task whose expiry stays. */
+function movingField(
+  input: DefinitionInput,
+  { task, coming, isReopened = false }: Placed,
+): "date" | "delay" | "repeat" | undefined {
+  if (task === undefined) return undefined;
+  // A date that opens it again lifts an expiry that stands in the way.
+  if (isFinal(task.status) && !isReopened) return undefined;
+  if (isDelayed(input)) return "delay";
+  if (input.date !== undefined) return "date";
+  // Behind its first run a schedule may well be ended by the expiry.
+  const isMoved = input.repeat !== undefined && !coming.isFixed &&
+    task.run === 0;
+  return isMoved ? "repeat" : undefined;
 }
