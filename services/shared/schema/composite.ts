@@ -6,19 +6,19 @@
  */
 
 import {
-  cannotTake,
-  type Fault,
   MAX_FAULTS,
+  type Place,
   pointerTo,
+  refuse,
   report,
   reportKind,
 } from "./fault.ts";
 import { jsonEquals } from "./read_only.ts";
 import {
-  definitionsOf,
   isJsonObject,
   type JsonSchema,
   type Schema,
+  schemaOf,
   type Shape,
   type ValueOf,
 } from "./schema.ts";
@@ -57,27 +57,23 @@ export function list<T>(
   options: ListOptions,
 ): Schema<readonly T[]> {
   const { maxItems, minItems = 0, isUnique = false } = options;
-
-  function read(
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): readonly T[] | undefined {
+  const json = {
+    type: "array",
+    items: item.json,
+    ...minItems > 0 ? { minItems } : {},
+    maxItems,
+    ...isUnique ? { uniqueItems: true } : {},
+  } as const;
+  return schemaOf(json, (value, at, faults) => {
+    const place = { at, faults };
     if (!Array.isArray(value)) {
-      return reportKind(value, { at, faults, wanted: "a list" });
+      return reportKind(value, { ...place, wanted: "a list" });
     }
     if (value.length > maxItems) {
-      return reportTooMany(`it has more than ${maxItems} items`, {
-        at,
-        faults,
-      });
+      return refuse(place, "too_many", `it has more than ${maxItems} items`);
     }
     if (value.length < minItems) {
-      return report(faults, {
-        pointer: at,
-        code: "too_few",
-        detail: cannotTake(`it has fewer than ${minItems} items`),
-      });
+      return refuse(place, "too_few", `it has fewer than ${minItems} items`);
     }
     const items: T[] = [];
     let isGood = true;
@@ -90,19 +86,8 @@ export function list<T>(
     }
     // Of what is not good nothing is bounded, and to compare it might take long.
     if (!isGood) return undefined;
-    return isUnique && !isAllDifferent(value, { at, faults })
-      ? undefined
-      : items;
-  }
-
-  const json: JsonSchema = {
-    type: "array",
-    items: item.json,
-    ...minItems > 0 ? { minItems } : {},
-    maxItems,
-    ...isUnique ? { uniqueItems: true } : {},
-  };
-  return { read, json, definitions: definitionsOf([item]) };
+    return isUnique && !isAllDifferent(value, place) ? undefined : items;
+  }, [item]);
 }
 
 /** An object whose members are alike and whose names the client chooses. */
@@ -111,21 +96,20 @@ export function record<T>(
   options: RecordOptions,
 ): Schema<Readonly<Record<string, T>>> {
   const { maxEntries, names } = options;
-
-  function read(
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): Readonly<Record<string, T>> | undefined {
+  const json = {
+    type: "object",
+    additionalProperties: values.json,
+    ...names === undefined ? {} : { propertyNames: names.json },
+    maxProperties: maxEntries,
+  } as const;
+  return schemaOf(json, (value, at, faults) => {
     if (!isJsonObject(value)) {
       return reportKind(value, { at, faults, wanted: "an object" });
     }
     const given = Object.keys(value);
     if (given.length > maxEntries) {
-      return reportTooMany(`it has more than ${maxEntries} members`, {
-        at,
-        faults,
-      });
+      const state = `it has more than ${maxEntries} members`;
+      return refuse({ at, faults }, "too_many", state);
     }
     const entries: [string, T][] = [];
     let isGood = true;
@@ -140,31 +124,7 @@ export function record<T>(
     }
     // Defines members instead of assigning them, so "__proto__" is one of them.
     return isGood ? Object.fromEntries(entries) : undefined;
-  }
-
-  const json: JsonSchema = {
-    type: "object",
-    additionalProperties: values.json,
-    ...names === undefined ? {} : { propertyNames: names.json },
-    maxProperties: maxEntries,
-  };
-  const definitions = definitionsOf(
-    names === undefined ? [values] : [values, names],
-  );
-  return { read, json, definitions };
-}
-
-interface Place {
-  readonly at: string;
-  readonly faults: Fault[];
-}
-
-function reportTooMany(state: string, { at, faults }: Place): undefined {
-  return report(faults, {
-    pointer: at,
-    code: "too_many",
-    detail: cannotTake(state),
-  });
+  }, names === undefined ? [values] : [values, names]);
 }
 
 function isAllDifferent(
@@ -179,11 +139,8 @@ function isAllDifferent(
       ? plain.has(item)
       : others.some((other) => jsonEquals(other, item));
     if (isRepeated) {
-      report(faults, {
-        pointer: pointerTo(at, index),
-        code: "repeated",
-        detail: cannotTake("an earlier item is the same"),
-      });
+      const place = { at: pointerTo(at, index), faults };
+      refuse(place, "repeated", "an earlier item is the same");
       return false;
     }
     if (isPlain) plain.add(item);
@@ -200,60 +157,39 @@ interface Alternative<T> {
   readonly schema: Schema<T>;
 }
 
-/** Options of {@linkcode oneOf}. */
-interface OneOfOptions {
-  /** What a value must be, for the message: "it is neither …". */
-  readonly mustBe: string;
-}
-
 /** A value or null. */
 export function nullable<T>(schema: Schema<T>): Schema<T | null> {
-  function read(
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): T | null | undefined {
-    return value === null ? null : schema.read(value, at, faults);
-  }
-  return {
-    read,
-    json: orNull(schema.json),
-    definitions: definitionsOf([schema]),
-  };
+  return schemaOf(
+    orNull(schema.json),
+    (value, at, faults) =>
+      value === null ? null : schema.read(value, at, faults),
+    [schema],
+  );
 }
 
 /**
  * A value of one of several kinds. A predicate tells which kind is meant, so
  * that the faults told are those of that kind alone.
+ *
+ * @param options.mustBe What a value must be, for the message: "it is neither
+ * …".
  */
 export function oneOf<const Cases extends readonly Alternative<unknown>[]>(
   cases: Cases,
-  options: OneOfOptions,
+  options: { readonly mustBe: string },
 ): Schema<ValueOf<Cases[number]["schema"]>> {
-  function read(
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): ValueOf<Cases[number]["schema"]> | undefined {
+  type Value = ValueOf<Cases[number]["schema"]>;
+  const schemas = cases.map((one) => one.schema);
+  const json = { anyOf: schemas.map((schema) => schema.json) };
+  return schemaOf(json, (value, at, faults) => {
     for (const { when, schema } of cases) {
       if (!when(value)) continue;
       // What one of the cases reads is what the type says.
-      return schema.read(value, at, faults) as
-        | ValueOf<Cases[number]["schema"]>
-        | undefined;
+      return schema.read(value, at, faults) as Value | undefined;
     }
-    return report(faults, {
-      pointer: at,
-      code: "wrong_type",
-      detail: cannotTake(`it is neither ${options.mustBe}`),
-    });
-  }
-  const schemas = cases.map((one) => one.schema);
-  return {
-    read,
-    json: { anyOf: schemas.map((schema) => schema.json) },
-    definitions: definitionsOf(schemas),
-  };
+    const state = `it is neither ${options.mustBe}`;
+    return refuse({ at, faults }, "wrong_type", state);
+  }, schemas);
 }
 
 function orNull(json: JsonSchema): JsonSchema {
@@ -287,15 +223,6 @@ export type Parsed<T> =
   | ({ readonly kind: "invalid" } & Refusal)
   | { readonly kind: "invalid"; readonly problems: readonly Refusal[] };
 
-/** Options of {@linkcode parsed}. */
-interface ParsedOptions {
-  /**
-   * Keywords that say what the parser takes, beside those of the schema.
-   * @default none
-   */
-  readonly json?: JsonSchema;
-}
-
 /**
  * A value as it came, for a parser that does all the reading itself; `json` is
  * what it takes.
@@ -304,33 +231,32 @@ export function asGiven(
   json: JsonSchema,
   parts: Iterable<Shape> = [],
 ): Schema<unknown> {
-  return {
-    read: (value) => value,
-    json,
-    definitions: definitionsOf(parts),
-  };
+  return schemaOf(json, (value) => value, parts);
 }
 
-/** Makes something else of what a schema reads, or refuses it. */
+/**
+ * Makes something else of what a schema reads, or refuses it.
+ *
+ * @param options.json Keywords that say what the parser takes, beside those of
+ * the schema.
+ */
 export function parsed<From, To>(
   schema: Schema<From>,
   parse: (value: From) => Parsed<To>,
-  options: ParsedOptions = {},
+  options: { readonly json?: JsonSchema } = {},
 ): Schema<To> {
-  function read(value: unknown, at: string, faults: Fault[]): To | undefined {
+  const json = { ...schema.json, ...options.json };
+  return schemaOf(json, (value, at, faults) => {
     const from = schema.read(value, at, faults);
     if (from === undefined) return undefined;
     const outcome = parse(from);
     if (outcome.kind === "ok") return outcome.value;
     const refusals = "problems" in outcome ? outcome.problems : [outcome];
-    reportAll(refusals, { at, faults });
+    for (const { pointer = "", code = "invalid_value", reason } of refusals) {
+      report(faults, { pointer: at + pointer, code, detail: reason });
+    }
     return undefined;
-  }
-  return {
-    read,
-    json: { ...schema.json, ...options.json },
-    definitions: definitionsOf([schema]),
-  };
+  }, [schema]);
 }
 
 /**
@@ -347,13 +273,4 @@ export function refined<T>(
       ? { kind: "ok", value }
       : { kind: "invalid", problems };
   });
-}
-
-function reportAll(
-  refusals: readonly Refusal[],
-  { at, faults }: { readonly at: string; readonly faults: Fault[] },
-): void {
-  for (const { pointer = "", code = "invalid_value", reason } of refusals) {
-    report(faults, { pointer: at + pointer, code, detail: reason });
-  }
 }

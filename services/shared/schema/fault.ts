@@ -55,6 +55,26 @@ export function cannotTake(state: string): string {
   return `Cannot take value: ${state}`;
 }
 
+/** Where a value stands, and what collects its faults. */
+export interface Place {
+  /** The pointer of the value within the body. */
+  readonly at: string;
+  /** What was wrong so far. */
+  readonly faults: Fault[];
+}
+
+/**
+ * Reports a value that is not taken, and why; the message never holds the
+ * value.
+ */
+export function refuse(
+  { at, faults }: Place,
+  code: string,
+  state: string,
+): undefined {
+  return report(faults, { pointer: at, code, detail: cannotTake(state) });
+}
+
 /** What a value is, in words, for messages. */
 function kindOf(value: unknown): string {
   if (value === null) return "null";
@@ -74,17 +94,9 @@ function kindOf(value: unknown): string {
 /** Reports a value of another kind than `wanted`, such as `"text"`. */
 export function reportKind(
   value: unknown,
-  { at, faults, wanted }: {
-    readonly at: string;
-    readonly faults: Fault[];
-    readonly wanted: string;
-  },
+  { wanted, ...place }: Place & { readonly wanted: string },
 ): undefined {
-  return report(faults, {
-    pointer: at,
-    code: "wrong_type",
-    detail: cannotTake(`it is ${kindOf(value)}, not ${wanted}`),
-  });
+  return refuse(place, "wrong_type", `it is ${kindOf(value)}, not ${wanted}`);
 }
 
 /** One thing that is wrong with a query. */

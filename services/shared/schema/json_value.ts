@@ -5,13 +5,8 @@
  */
 
 import { Buffer } from "node:buffer";
-import { cannotTake, type Fault, pointerTo, report } from "./fault.ts";
-import {
-  definitionsOf,
-  type JsonSchema,
-  type JsonValue,
-  type Schema,
-} from "./schema.ts";
+import { cannotTake, type Place, pointerTo, refuse, report } from "./fault.ts";
+import { type JsonValue, type Schema, schemaOf } from "./schema.ts";
 
 /** The bounds of any JSON. */
 interface AnyJsonOptions {
@@ -37,26 +32,22 @@ export const MAX_DEPTH = 64;
 
 /** Any JSON value. */
 export function anyJson(options: AnyJsonOptions): Schema<JsonValue> {
-  const read = (
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): JsonValue | undefined =>
-    textOf(value, { at, faults, ...options }) === undefined
-      ? undefined
-      // What has a JSON text is a JSON value.
-      : value as JsonValue;
-  return { read, json: ANYTHING, definitions: definitionsOf([]) };
+  return schemaOf(
+    {},
+    (value, at, faults) =>
+      textOf(value, { at, faults, ...options }) === undefined
+        ? undefined
+        // What has a JSON text is a JSON value.
+        : value as JsonValue,
+  );
 }
 
 /** Any JSON value, read as its shortest JSON text. */
 export function jsonText(options: AnyJsonOptions): Schema<string> {
-  const read = (
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): string | undefined => textOf(value, { at, faults, ...options });
-  return { read, json: ANYTHING, definitions: definitionsOf([]) };
+  return schemaOf(
+    {},
+    (value, at, faults) => textOf(value, { at, faults, ...options }),
+  );
 }
 
 /** Bytes of a text in UTF-8. */
@@ -74,7 +65,8 @@ export function jsonFault(
   maxDepth = MAX_DEPTH,
 ): JsonFault | undefined {
   if (typeof value !== "object" || value === null) {
-    return plainFault(value, maxDepth);
+    const code = faultWithin(value, maxDepth);
+    return code && { code, pointer: "" };
   }
   if (maxDepth < 1) return { code: "too_deep", pointer: "" };
   for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
@@ -100,38 +92,29 @@ export function jsonFaultDetail(
   );
 }
 
-const ANYTHING: JsonSchema = {};
-
-interface Reading extends AnyJsonOptions {
-  readonly at: string;
-  readonly faults: Fault[];
-}
-
-function textOf(value: unknown, reading: Reading): string | undefined {
-  const { at, faults, maxBytes, maxDepth = MAX_DEPTH } = reading;
+function textOf(
+  value: unknown,
+  { maxBytes, maxDepth = MAX_DEPTH, ...place }: Place & AnyJsonOptions,
+): string | undefined {
   const tooLong = () =>
-    report(faults, {
-      pointer: at,
-      code: "too_many_bytes",
-      detail: cannotTake(`it has more than ${maxBytes} bytes as JSON text`),
-    });
+    refuse(
+      place,
+      "too_many_bytes",
+      `it has more than ${maxBytes} bytes as JSON text`,
+    );
   // What is much too long need not be looked at any further.
   if (leastChars(value, maxBytes + 1) > maxBytes) return tooLong();
   const fault = jsonFault(value, maxDepth);
   if (fault !== undefined) {
-    return report(faults, {
-      pointer: at + fault.pointer,
+    return report(place.faults, {
+      pointer: place.at + fault.pointer,
       code: fault.code,
       detail: jsonFaultDetail(fault.code, maxDepth),
     });
   }
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) {
-    return report(faults, {
-      pointer: at,
-      code: "wrong_type",
-      detail: cannotTake("it is no JSON value"),
-    });
+    return refuse(place, "wrong_type", "it is no JSON value");
   }
   // A character has three bytes at most, so most texts need no counting.
   if (text.length * 3 <= maxBytes || byteLength(text) <= maxBytes) return text;
@@ -152,11 +135,6 @@ function leastChars(value: unknown, limit: number): number {
       leastChars(member, limit - chars);
   }
   return Math.max(2, chars);
-}
-
-function plainFault(value: unknown, maxDepth: number): JsonFault | undefined {
-  const code = faultWithin(value, maxDepth);
-  return code === undefined ? undefined : { code, pointer: "" };
 }
 
 function faultWithin(

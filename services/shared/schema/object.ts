@@ -8,14 +8,13 @@
 import { quote } from "../quote.ts";
 import { nullable } from "./composite.ts";
 import {
-  type Fault,
   MAX_FAULTS,
+  type Place,
   pointerTo,
   report,
   reportKind,
 } from "./fault.ts";
 import {
-  definitionsOf,
   described,
   isJsonObject,
   type JsonSchema,
@@ -23,6 +22,7 @@ import {
   named,
   readWhole,
   type Schema,
+  schemaOf,
   type Shape,
 } from "./schema.ts";
 import { hint } from "./values.ts";
@@ -205,23 +205,16 @@ export function object<F extends Fields>(
   fields: F,
   { isOpen = false, isNullAbsent = false }: ObjectOptions = {},
 ): Schema<ObjectOf<F>> {
-  const members = new Map(
-    Object.entries(fields).map((
-      [name, field],
-    ) => [name, memberOf(name, field)]),
-  );
-  const required = [...members.values()].filter((member) => member.isRequired)
+  const all = Object.entries(fields)
+    .map(([name, field]) => memberOf(name, field));
+  const members = new Map(all.map((member) => [member.name, member]));
+  const required = all.filter((member) => member.isRequired)
     .map((member) => member.name);
-  const writable = [...members.values()].filter((member) =>
-    member.schema !== undefined
-  ).map((member) => member.name);
+  const writable = all.filter((member) => member.schema !== undefined)
+    .map((member) => member.name);
   const defaults = defaultsOf(fields);
-
-  function read(
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): ObjectOf<F> | undefined {
+  const json = { ...jsonOf(fields), additionalProperties: isOpen };
+  return schemaOf(json, (value, at, faults) => {
     if (!isJsonObject(value)) {
       return reportKind(value, { at, faults, wanted: "an object" });
     }
@@ -253,13 +246,7 @@ export function object<F extends Fields>(
     }
     // Every member that ObjectOf promises was read or had its default.
     return isGood ? result as ObjectOf<F> : undefined;
-  }
-
-  return {
-    read,
-    json: { ...jsonOf(fields), additionalProperties: isOpen },
-    definitions: definitionsOf(Object.values(fields).map(shapeOf)),
-  };
+  }, Object.values(fields).map(shapeOf));
 }
 
 /** What a member looks like. */
@@ -282,11 +269,6 @@ function memberOf(name: string, field: Field): Member {
   };
 }
 
-interface Place {
-  readonly at: string;
-  readonly faults: Fault[];
-}
-
 function reportMissing(name: string, { at, faults }: Place): false {
   report(faults, {
     pointer: pointerTo(at, name),
@@ -306,21 +288,20 @@ function reportUnknown(
   report(faults, {
     pointer: pointerTo(at, name.slice(0, 256)),
     code: "unknown_field",
-    detail: `Cannot take field ${shown}: it is not known, ${
-      hint(name, writable)
-    }`,
+    detail: `Cannot take field ${shown}: it is not known, ` +
+      hint(name, writable),
   });
   return false;
 }
 
 function defaultsOf(fields: Fields): Readonly<Record<string, unknown>> {
-  const defaults: [string, unknown][] = [];
-  for (const [name, field] of Object.entries(fields)) {
-    if ("kind" in field && field.kind === "default") {
-      defaults.push([name, field.fallback]);
-    }
-  }
-  return Object.fromEntries(defaults);
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) =>
+      "kind" in field && field.kind === "default"
+        ? [[name, field.fallback]]
+        : []
+    ),
+  );
 }
 
 function jsonOf(fields: Fields): JsonSchema {
@@ -328,16 +309,16 @@ function jsonOf(fields: Fields): JsonSchema {
   const required: string[] = [];
   for (const [name, field] of Object.entries(fields)) {
     const { json } = shapeOf(field);
-    if (!("kind" in field)) {
-      required.push(name);
-      properties.push([name, json]);
-    } else if (field.kind === "default") {
-      properties.push([name, { ...json, default: field.shown }]);
-    } else if (field.kind === "read_only") {
-      properties.push([name, { ...json, readOnly: true }]);
-    } else {
-      properties.push([name, json]);
-    }
+    const kind = "kind" in field ? field.kind : "required";
+    if (kind === "required") required.push(name);
+    properties.push([
+      name,
+      "shown" in field
+        ? { ...json, default: field.shown }
+        : kind === "read_only"
+        ? { ...json, readOnly: true }
+        : json,
+    ]);
   }
   return {
     type: "object",

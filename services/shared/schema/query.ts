@@ -5,12 +5,7 @@
  */
 
 import { quote } from "../quote.ts";
-import {
-  type Fault,
-  MAX_FAULTS,
-  type ParameterFault,
-  type ParameterProblem,
-} from "./fault.ts";
+import { type Fault, MAX_FAULTS, type ParameterFault } from "./fault.ts";
 import type {
   DefaultField,
   Fields,
@@ -23,6 +18,7 @@ import {
   definitionsOf,
   type JsonSchema,
   type Schema,
+  schemaOf,
 } from "./schema.ts";
 import { hint } from "./values.ts";
 
@@ -50,14 +46,6 @@ export interface QuerySchema<T> {
   /** The named schemas the parameters refer to. */
   readonly definitions: Definitions;
 }
-
-/** What a parser of several parameters makes of them. */
-type ParsedQuery<T> =
-  | { readonly kind: "ok"; readonly value: T }
-  | {
-    readonly kind: "invalid";
-    readonly problems: readonly ParameterProblem[];
-  };
 
 /**
  * A query of these parameters and no others; each is given once at most. An
@@ -90,7 +78,14 @@ export function queryOf<F extends QueryFields>(
       const value = readPrefixed(field, { values, faults: own });
       if (value !== undefined) result[name] = value;
     }
-    for (const name of values.keys()) addUnknown(name, { known, faults: own });
+    for (const name of values.keys()) {
+      addFault(own, {
+        parameter: name,
+        code: "unknown_parameter",
+        detail: `Cannot take parameter ${shown(name)}: it is not known, ` +
+          hint(name, known),
+      });
+    }
     if (own.length > 0) {
       for (const fault of own) addFault(faults, fault);
       return undefined;
@@ -106,28 +101,10 @@ export function queryOf<F extends QueryFields>(
       isRequired: !("kind" in field),
       json: "kind" in field && field.kind === "default"
         ? { ...field.schema.json, default: field.shown }
-        : schemaOf(field).json,
+        : readerOf(field).json,
     })),
-    definitions: definitionsOf(Object.values(fields).map(schemaOf)),
+    definitions: definitionsOf(Object.values(fields).map(readerOf)),
   };
-}
-
-/** Makes something of several parameters together, or refuses them. */
-export function parsedQuery<From, To>(
-  query: QuerySchema<From>,
-  parse: (value: From) => ParsedQuery<To>,
-): QuerySchema<To> {
-  function read(raw: string, faults: ParameterFault[]): To | undefined {
-    const from = query.read(raw, faults);
-    if (from === undefined) return undefined;
-    const outcome = parse(from);
-    if (outcome.kind === "ok") return outcome.value;
-    for (const { parameter, code, reason } of outcome.problems) {
-      addFault(faults, { parameter, code, detail: reason });
-    }
-    return undefined;
-  }
-  return { ...query, read };
 }
 
 /** All parameters whose names begin alike, such as `metadata.<k>`. */
@@ -150,44 +127,37 @@ type QueryField =
 /** The parameters of a query, by name. */
 type QueryFields = Readonly<Record<string, QueryField>> & Fields;
 
-/** Options of {@linkcode prefixed}. */
-interface PrefixedOptions {
-  /**
-   * Most parameters with the prefix.
-   * @default {50}
-   */
-  readonly maxEntries?: number;
-}
-
-/** All parameters that begin with `prefix`; what follows it is the key. */
+/**
+ * All parameters that begin with `prefix`, `maxEntries` of them at most; what
+ * follows it is the key.
+ */
 export function prefixed<T>(
   prefix: string,
   each: Schema<T>,
-  options: PrefixedOptions = {},
+  { maxEntries = 50 }: { readonly maxEntries?: number } = {},
 ): PrefixField<T> {
-  const { maxEntries = 50 } = options;
   const pattern = `^${RegExp.escape(prefix)}`;
   return {
     kind: "optional",
     prefix,
     each,
     maxEntries,
-    schema: {
-      // The parameters are read one by one; the whole is put together of them.
-      read: () => undefined,
-      json: {
+    // The parameters are read one by one; the whole is put together of them.
+    schema: schemaOf<Readonly<Record<string, T>>>(
+      {
         type: "object",
         patternProperties: { [pattern]: each.json },
         additionalProperties: false,
         maxProperties: maxEntries,
       },
-      definitions: definitionsOf([each]),
-    },
+      () => undefined,
+      [each],
+    ),
   };
 }
 
 /** The schema of a parameter, required or not. */
-function schemaOf(field: QueryField): Schema<unknown> {
+function readerOf(field: QueryField): Schema<unknown> {
   return "kind" in field ? field.schema : field;
 }
 
@@ -223,9 +193,8 @@ function addParameter(
     addFault(faults, {
       parameter: name,
       code: "bad_encoding",
-      detail: `Cannot read parameter ${
-        shown(name)
-      }: its percent-encoding is broken`,
+      detail: `Cannot read parameter ${shown(name)}: ` +
+        "its percent-encoding is broken",
     });
   } else if (values.has(name)) {
     addFault(faults, {
@@ -260,7 +229,7 @@ function readPlain(
     return field.kind === "default" ? field.fallback : undefined;
   }
   values.delete(name);
-  return readText(name, text, { schema: schemaOf(field), faults });
+  return readText(name, text, { schema: readerOf(field), faults });
 }
 
 /** Reads all parameters with a prefix, as {@linkcode readPlain} does. */
@@ -304,23 +273,6 @@ function readText(
     addFault(faults, { parameter: name, code, detail });
   }
   return value;
-}
-
-/** Reports a parameter that nothing has read. */
-function addUnknown(
-  name: string,
-  { known, faults }: {
-    readonly known: readonly string[];
-    readonly faults: ParameterFault[];
-  },
-): void {
-  addFault(faults, {
-    parameter: name,
-    code: "unknown_parameter",
-    detail: `Cannot take parameter ${shown(name)}: it is not known, ${
-      hint(name, known)
-    }`,
-  });
 }
 
 /** Adds a fault unless there are many already. */

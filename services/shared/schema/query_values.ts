@@ -6,112 +6,68 @@
  * @module
  */
 
-import {
-  cannotTake,
-  type Fault,
-  MAX_FAULTS,
-  report,
-  reportKind,
-} from "./fault.ts";
-import { definitionsOf, type JsonSchema, type Schema } from "./schema.ts";
+import { MAX_FAULTS, refuse, reportKind } from "./fault.ts";
+import { type Schema, schemaOf } from "./schema.ts";
 import { integer, type NumberOptions } from "./values.ts";
-
-/** The bounds of a comma list. */
-interface CommaListOptions {
-  /**
-   * Most items.
-   * @default {100}
-   */
-  readonly maxItems?: number;
-}
 
 /** A whole number in decimal digits. */
 export function integerText(options: NumberOptions = {}): Schema<number> {
   const schema = integer(options);
-  function read(
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): number | undefined {
+  return schemaOf(schema.json, (value, at, faults) => {
     if (typeof value === "number") return schema.read(value, at, faults);
-    return typeof value === "string" && /^-?\d{1,16}$/.test(value)
-      ? schema.read(Number(value), at, faults)
-      : report(faults, {
-        pointer: at,
-        code: "wrong_type",
-        detail: cannotTake("it is no whole number in decimal digits"),
-      });
-  }
-  return { ...schema, read };
+    if (typeof value === "string" && /^-?\d{1,16}$/.test(value)) {
+      return schema.read(Number(value), at, faults);
+    }
+    const state = "it is no whole number in decimal digits";
+    return refuse({ at, faults }, "wrong_type", state);
+  });
 }
 
 /** `true` or `false`; the name alone (`?count`) means true. */
 export function booleanText(): Schema<boolean> {
-  function read(
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): boolean | undefined {
+  return schemaOf({ type: "boolean" }, (value, at, faults) => {
     if (value === true || value === "true" || value === "") return true;
     if (value === false || value === "false") return false;
-    return report(faults, {
-      pointer: at,
-      code: "wrong_type",
-      detail: cannotTake('it is neither "true" nor "false"'),
-    });
-  }
-  return { read, json: { type: "boolean" }, definitions: definitionsOf([]) };
+    const state = 'it is neither "true" nor "false"';
+    return refuse({ at, faults }, "wrong_type", state);
+  });
 }
 
-/** One item or several with commas between them; an item cannot have one. */
+/**
+ * One item or several, `maxItems` at most, with commas between them; an item
+ * cannot have one.
+ */
 export function commaList<T>(
   item: Schema<T>,
-  options: CommaListOptions = {},
+  { maxItems = 100 }: { readonly maxItems?: number } = {},
 ): Schema<readonly T[]> {
-  const { maxItems = 100 } = options;
-  function read(
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): readonly T[] | undefined {
+  const json = {
+    type: "array",
+    items: item.json,
+    minItems: 1,
+    maxItems,
+  } as const;
+  return schemaOf(json, (value, at, faults) => {
+    const place = { at, faults };
     if (typeof value !== "string" && !Array.isArray(value)) {
-      return reportKind(value, { at, faults, wanted: "text" });
+      return reportKind(value, { ...place, wanted: "text" });
     }
     const texts: readonly unknown[] = typeof value === "string"
       ? value.split(",", maxItems + 1)
       : value;
     if (texts.length > maxItems) {
-      return report(faults, {
-        pointer: at,
-        code: "too_many",
-        detail: cannotTake(`it has more than ${maxItems} items`),
-      });
+      return refuse(place, "too_many", `it has more than ${maxItems} items`);
     }
     const items: T[] = [];
     for (const text of texts) {
       const taken = text === ""
-        ? reportEmpty(faults, at)
+        ? refuse(place, "too_short", "an item of the list is empty")
         : item.read(text, at, faults);
       if (taken !== undefined) items.push(taken);
       else if (faults.length >= MAX_FAULTS) return undefined;
     }
     return items.length === texts.length ? items : undefined;
-  }
-  const json: JsonSchema = {
-    type: "array",
-    items: item.json,
-    minItems: 1,
-    maxItems,
-  };
-  return { read, json, definitions: definitionsOf([item]) };
-}
-
-function reportEmpty(faults: Fault[], at: string): undefined {
-  return report(faults, {
-    pointer: at,
-    code: "too_short",
-    detail: cannotTake("an item of the list is empty"),
-  });
+  }, [item]);
 }
 
 /** One parameter as it came. */

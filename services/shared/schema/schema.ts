@@ -164,8 +164,6 @@ export interface JsonSchema {
   readonly readOnly?: boolean;
   /** Whether the value is never told. */
   readonly writeOnly?: boolean;
-  /** Whether it should no longer be used. */
-  readonly deprecated?: boolean;
 }
 
 /** Tells whether a value is an object in the sense of JSON. */
@@ -187,11 +185,6 @@ interface Annotations {
    * @default none
    */
   readonly examples?: readonly JsonValue[];
-  /**
-   * Whether it should no longer be used.
-   * @default {false}
-   */
-  readonly deprecated?: boolean;
   /**
    * Whether it is never told.
    * @default {false}
@@ -239,6 +232,15 @@ export function exampleOf({ json, definitions }: Shape): JsonValue | undefined {
   if (example !== undefined || json.$ref === undefined) return example;
   const name = json.$ref.slice(DEFINITIONS_POINTER.length);
   return definitions.get(name)?.examples?.[0];
+}
+
+/** A schema that looks like `json`, which may refer to those of its parts. */
+export function schemaOf<T>(
+  json: JsonSchema,
+  read: Schema<T>["read"],
+  parts: Iterable<Shape> = [],
+): Schema<T> {
+  return { read, ...shape(json, parts) };
 }
 
 /** A shape that no value is read by, written out by hand. */

@@ -6,8 +6,8 @@
 
 import { nearest } from "../did_you_mean.ts";
 import { quote } from "../quote.ts";
-import { cannotTake, type Fault, report, reportKind } from "./fault.ts";
-import { definitionsOf, type JsonSchema, type Schema } from "./schema.ts";
+import { type Place, refuse, reportKind } from "./fault.ts";
+import { type Schema, schemaOf } from "./schema.ts";
 
 /** What text has to be like. */
 interface TextOptions {
@@ -56,47 +56,35 @@ export function text(options: TextOptions = {}): Schema<string> {
     );
   }
   const mustBe = options.mustBe ?? `of the form ${pattern?.source ?? ""}`;
-  const json: JsonSchema = {
+  const json = {
     type: "string",
     ...minLength > 0 ? { minLength } : {},
     maxLength,
     ...pattern === undefined ? {} : { pattern: pattern.source },
     ...format === undefined ? {} : { format },
-  };
-
-  function read(
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): string | undefined {
+  } as const;
+  return schemaOf(json, (value, at, faults) => {
     if (typeof value !== "string") {
       return reportKind(value, { at, faults, wanted: "text" });
     }
-    const refuse = (code: string, state: string): undefined =>
-      report(faults, { pointer: at, code, detail: cannotTake(state) });
+    const not = (code: string, state: string): undefined =>
+      refuse({ at, faults }, code, state);
     if (value.length > maxLength && isLongerThan(value, maxLength)) {
-      return refuse("too_long", `it has more than ${maxLength} characters`);
+      return not("too_long", `it has more than ${maxLength} characters`);
     }
-    if (
-      value.length < minLength * 2 && !isLongerThan(value, minLength - 1)
-    ) {
-      return refuse(
-        "too_short",
-        minLength === 1
-          ? "it is empty"
-          : `it has fewer than ${minLength} characters`,
-      );
+    if (value.length < minLength * 2 && !isLongerThan(value, minLength - 1)) {
+      return minLength === 1
+        ? not("too_short", "it is empty")
+        : not("too_short", `it has fewer than ${minLength} characters`);
     }
     if (!value.isWellFormed()) {
-      return refuse("not_unicode", "it holds half a surrogate pair");
+      return not("not_unicode", "it holds half a surrogate pair");
     }
     if (pattern !== undefined && !pattern.test(value)) {
-      return refuse("wrong_form", `it is not ${mustBe}`);
+      return not("wrong_form", `it is not ${mustBe}`);
     }
     return value;
-  }
-
-  return { read, json, definitions: definitionsOf([]) };
+  });
 }
 
 /** Tells whether text has more code points than `count`. */
@@ -129,27 +117,17 @@ export interface NumberOptions {
 export function integer(options: NumberOptions = {}): Schema<number> {
   const minimum = options.minimum ?? Number.MIN_SAFE_INTEGER;
   const maximum = options.maximum ?? Number.MAX_SAFE_INTEGER;
-  const read = (
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): number | undefined => {
-    if (typeof value !== "number" || !Number.isInteger(value)) {
-      return typeof value === "number"
-        ? report(faults, {
-          pointer: at,
-          code: "wrong_type",
-          detail: cannotTake("it is no whole number"),
-        })
-        : reportKind(value, { at, faults, wanted: "a whole number" });
+  const json = { type: "integer", minimum, maximum } as const;
+  return schemaOf(json, (value, at, faults) => {
+    if (typeof value !== "number") {
+      return reportKind(value, { at, faults, wanted: "a whole number" });
+    }
+    if (!Number.isInteger(value)) {
+      return refuse({ at, faults }, "wrong_type", "it is no whole number");
     }
     // Adding zero turns -0, which is written "0" again, into 0.
-    return inBounds(value, { at, faults, minimum, maximum })
-      ? value + 0
-      : undefined;
-  };
-  const json: JsonSchema = { type: "integer", minimum, maximum };
-  return { read, json, definitions: definitionsOf([]) };
+    return within(value + 0, { at, faults, minimum, maximum });
+  });
 }
 
 /** A number. */
@@ -159,50 +137,31 @@ export function number(options: NumberOptions = {}): Schema<number> {
     minimum: minimum ?? -Number.MAX_VALUE,
     maximum: maximum ?? Number.MAX_VALUE,
   };
-  const read = (
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): number | undefined => {
-    if (typeof value !== "number" || Number.isNaN(value)) {
-      return reportKind(value, { at, faults, wanted: "a number" });
-    }
-    return inBounds(value, { at, faults, ...bounds }) ? value : undefined;
-  };
-  const json: JsonSchema = {
+  const json = {
     type: "number",
     ...minimum === undefined ? {} : { minimum },
     ...maximum === undefined ? {} : { maximum },
-  };
-  return { read, json, definitions: definitionsOf([]) };
+  } as const;
+  return schemaOf(
+    json,
+    (value, at, faults) =>
+      typeof value !== "number" || Number.isNaN(value)
+        ? reportKind(value, { at, faults, wanted: "a number" })
+        : within(value, { at, faults, ...bounds }),
+  );
 }
 
-interface Bounds {
-  readonly at: string;
-  readonly faults: Fault[];
-  readonly minimum: number;
-  readonly maximum: number;
-}
-
-function inBounds(value: number, bounds: Bounds): boolean {
-  const { at, faults, minimum, maximum } = bounds;
+/** The value if it keeps the bounds, and a fault if it does not. */
+function within(
+  value: number,
+  { minimum, maximum, ...place }: Place & Required<NumberOptions>,
+): number | undefined {
   if (value < minimum) {
-    report(faults, {
-      pointer: at,
-      code: "too_small",
-      detail: cannotTake(`it is less than ${minimum}`),
-    });
-    return false;
+    return refuse(place, "too_small", `it is less than ${minimum}`);
   }
-  if (value > maximum) {
-    report(faults, {
-      pointer: at,
-      code: "too_large",
-      detail: cannotTake(`it is greater than ${maximum}`),
-    });
-    return false;
-  }
-  return true;
+  return value > maximum
+    ? refuse(place, "too_large", `it is greater than ${maximum}`)
+    : value;
 }
 
 /** Options of {@linkcode choice}. */
@@ -224,60 +183,42 @@ export function choice<const Word extends string>(
 ): Schema<Word> {
   const meanings = new Map<string, Word>(Object.entries(options.aliases ?? {}));
   for (const word of words) meanings.set(word, word);
-
-  function read(value: unknown, at: string, faults: Fault[]): Word | undefined {
+  const all = [...new Set<string>([...words, ...meanings.keys()])];
+  return schemaOf({ type: "string", enum: all }, (value, at, faults) => {
     if (typeof value !== "string") {
       return reportKind(value, { at, faults, wanted: "text" });
     }
-    return meanings.get(value) ?? report(faults, {
-      pointer: at,
-      code: "unknown_choice",
-      detail: cannotTake(
-        `${quote(value, { maxChars: SHOWN_CHARS })} is not known, ${
-          hint(value, words)
-        }`,
-      ),
-    });
-  }
-
-  const json: JsonSchema = {
-    type: "string",
-    enum: [...new Set([...words, ...meanings.keys()])],
-  };
-  return { read, json, definitions: definitionsOf([]) };
+    const meaning = meanings.get(value);
+    if (meaning !== undefined) return meaning;
+    const shown = quote(value, { maxChars: SHOWN_CHARS });
+    const state = `${shown} is not known, ${hint(value, words)}`;
+    return refuse({ at, faults }, "unknown_choice", state);
+  });
 }
 
 /** Exactly one value. */
 export function literal<const Value extends string | number | boolean | null>(
   wanted: Value,
 ): Schema<Value> {
-  function read(
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): Value | undefined {
-    if (value === wanted) return wanted;
-    return report(faults, {
-      pointer: at,
-      code: "unknown_choice",
-      detail: cannotTake(`it is not ${JSON.stringify(wanted)}`),
-    });
-  }
-  return { read, json: { const: wanted }, definitions: definitionsOf([]) };
+  const state = `it is not ${JSON.stringify(wanted)}`;
+  return schemaOf(
+    { const: wanted },
+    (value, at, faults) =>
+      value === wanted
+        ? wanted
+        : refuse({ at, faults }, "unknown_choice", state),
+  );
 }
 
 /** True or false. */
 export function boolean(): Schema<boolean> {
-  function read(
-    value: unknown,
-    at: string,
-    faults: Fault[],
-  ): boolean | undefined {
-    return typeof value === "boolean"
-      ? value
-      : reportKind(value, { at, faults, wanted: "a boolean" });
-  }
-  return { read, json: { type: "boolean" }, definitions: definitionsOf([]) };
+  return schemaOf(
+    { type: "boolean" },
+    (value, at, faults) =>
+      typeof value === "boolean"
+        ? value
+        : reportKind(value, { at, faults, wanted: "a boolean" }),
+  );
 }
 
 /** What to write instead of an unknown word: the nearest one, or all. */

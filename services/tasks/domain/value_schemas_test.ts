@@ -6,10 +6,8 @@ import { readWhole, type Schema } from "../../shared/schema/schema.ts";
 import { misfits } from "../../shared/schema/testing/json_schema_check.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import { choice, text } from "../../shared/schema/values.ts";
-import { parseInstantRange } from "./instant.ts";
 import type { ParameterFault } from "../../shared/schema/fault.ts";
 import {
-  parsedQuery,
   prefixed,
   queryOf,
   type QuerySchema,
@@ -195,25 +193,6 @@ Deno.test("queryOf() describes what it reads", () => {
   const shape = { json: metadata.json, definitions };
   assertEquals(misfits({ "metadata.team": "x" }, shape), []);
   assertEquals(misfits({ "metadataxteam": "x" }, shape).length, 1);
-});
-
-Deno.test("parsedQuery() reads several parameters together", () => {
-  const query = parsedQuery(
-    queryOf({
-      start: optional(text()),
-      end: optional(text()),
-      tz: optional(text()),
-    }),
-    parseInstantRange,
-  );
-  assertEquals(read("start=1970&end=1970-01-01", query), {
-    fromMs: 0,
-    toMs: 86_399_999,
-  });
-  assertEquals(read("start=1970-01-01T01:00:00+01:00", query), { fromMs: 0 });
-  assertEquals(faultsOf("start=1971&end=1970", query), [
-    "end end_before_start",
-  ]);
 });
 
 Deno.test("read() of a query never throws and answers undefined only with faults", () => {
