@@ -1,8 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  createGrpcClient,
-  type GrpcClient,
-} from "../services/shared/grpc/client.ts";
+import { GrpcClient } from "../services/shared/grpc/client.ts";
 import { H2GrpcServer } from "../services/shared/grpc/h2_server.ts";
 import {
   FLAG,
@@ -223,7 +220,7 @@ async function withServer(
   const address = await server.start();
   assert(address.kind === "tcp");
   const { port } = address;
-  const client = createGrpcClient({ target: `127.0.0.1:${port}` });
+  const client = new GrpcClient({ target: `127.0.0.1:${port}` });
   try {
     await body({ port, client, log, handled: () => count });
   } finally {

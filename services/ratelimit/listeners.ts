@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { GrpcAddress, GrpcServer } from "../shared/grpc/method.ts";
+import type { H2GrpcServer } from "../shared/grpc/h2_server.ts";
+import type { GrpcAddress } from "../shared/grpc/method.ts";
 import { shownAddress } from "../shared/http/open_port.ts";
 import type { Http1Server } from "../shared/http1/server.ts";
 import type { Logger } from "../shared/logger.ts";
@@ -55,7 +56,7 @@ function shownGrpcAddress(address: GrpcAddress): string {
 /** The parts of {@linkcode PublicListeners}. */
 interface PublicListenersOptions {
   /** Answers gRPC. */
-  readonly grpc: GrpcServer;
+  readonly grpc: H2GrpcServer;
   /** Answers HTTP. */
   readonly http: Http1Server;
   /** Asked at the start: what to wait for; undefined opens at once. */

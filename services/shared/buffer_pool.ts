@@ -4,27 +4,19 @@
  * @module
  */
 
-/** Options of {@linkcode BufferPool}. */
-interface BufferPoolOptions {
-  /** Bytes of a buffer. */
-  readonly bufferBytes: number;
-  /**
-   * Unused buffers that are kept at most; the others are left to the garbage
-   * collector.
-   */
-  readonly maxKept: number;
-}
-
 /** Lends buffers of one size. */
 export class BufferPool {
   readonly #bufferBytes: number;
   readonly #maxKept: number;
   readonly #kept: Uint8Array[] = [];
 
-  /** A pool that holds no buffer yet. */
-  constructor(options: BufferPoolOptions) {
-    this.#bufferBytes = options.bufferBytes;
-    this.#maxKept = options.maxKept;
+  /**
+   * A pool that holds no buffer yet. It keeps `maxKept` unused ones at most; the
+   * others are left to the garbage collector.
+   */
+  constructor(bufferBytes: number, maxKept: number) {
+    this.#bufferBytes = bufferBytes;
+    this.#maxKept = maxKept;
   }
 
   /** Returns a buffer with any content; it is the caller's until given back. */

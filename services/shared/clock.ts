@@ -58,22 +58,19 @@ export function steadyClock(clock: Clock): Clock {
   };
 }
 
-/** Settings of {@linkcode repeatEvery}. */
-interface RepeatOptions {
-  /** Milliseconds between two calls. */
-  readonly intervalMs: number;
-  /** What is called; must not throw. */
-  readonly run: () => void;
-}
-
 /**
  * Calls `run` every `intervalMs`, first one interval from now, until the
- * returned timer is cancelled.
+ * returned timer is cancelled. It must not throw.
  *
  * @throws {RangeError} when the interval is not above 0.
  */
-export function repeatEvery(clock: Clock, options: RepeatOptions): Timer {
-  const { intervalMs, run } = options;
+export function repeatEvery(
+  clock: Clock,
+  { intervalMs, run }: {
+    readonly intervalMs: number;
+    readonly run: () => void;
+  },
+): Timer {
   if (!(intervalMs > 0)) {
     throw new RangeError(
       `Cannot repeat a call: the interval is "${intervalMs}" ms, not above 0`,

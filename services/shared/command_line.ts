@@ -20,7 +20,7 @@
  */
 
 import { nearest } from "./did_you_mean.ts";
-import { flagName, flagsHelp } from "./option_help.ts";
+import { type CommandText, flagName, flagsHelp } from "./option_help.ts";
 import type { Option, OptionTable, OptionValues } from "./options.ts";
 import { quote } from "./quote.ts";
 
@@ -69,20 +69,11 @@ type FlagsOutcome<T extends OptionTable> =
     readonly problem: string;
   };
 
-/** Options of {@linkcode parseFlags}. */
-interface ParseFlagsOptions {
-  /**
-   * How many arguments that are not flags are accepted; 0 catches stray words.
-   *
-   * @default {Infinity}
-   */
-  readonly maxPositionals?: number;
-}
-
 /**
  * Reads a command line. A flag that is given twice takes its last value, unless
  * it is repeatable. `-h`, `-help` and `--help` ask for help, unless the table
- * has such flags of its own.
+ * has such flags of its own. More than `maxPositionals` arguments that are not
+ * flags are refused.
  *
  * @param table The flags.
  * @param args The arguments, without the program's name.
@@ -90,11 +81,10 @@ interface ParseFlagsOptions {
 export function parseFlags<const T extends OptionTable>(
   table: T,
   args: readonly string[],
-  options: ParseFlagsOptions = {},
+  { maxPositionals = Infinity }: { readonly maxPositionals?: number } = {},
 ): FlagsOutcome<T> {
   const scan = scanArguments(namedFlags(table), args);
   if (scan.kind !== "ok") return scan;
-  const { maxPositionals = Infinity } = options;
   const stray = scan.positionals[maxPositionals];
   if (stray !== undefined) {
     return invalid(`unexpected argument ${quote(stray)}`);
@@ -248,11 +238,7 @@ type ReadCommand<T extends OptionTable> =
   | { readonly kind: "done"; readonly exitCode: number };
 
 /** How a command is called and what it does. */
-export interface CommandShape {
-  /** The call, such as `tasks preview "30 2 * * *"`. */
-  readonly usage: string;
-  /** What it does and what its exit codes mean. */
-  readonly about: string;
+export interface CommandShape extends CommandText {
   /**
    * How many arguments it has that are not flags.
    *
@@ -291,7 +277,7 @@ export function wrongArguments(
   problem: string,
   to: {
     readonly io: CommandIo;
-    readonly command: Pick<CommandShape, "usage">;
+    readonly command: Pick<CommandText, "usage">;
   },
 ): { readonly kind: "done"; readonly exitCode: number } {
   to.io.err(problem);

@@ -7,20 +7,10 @@
 /** Longer words are not compared, so that no input makes this slow. */
 const MAX_WORD_LENGTH = 64;
 
-/** Options of {@linkcode nearest}. */
-interface NearestOptions {
-  /**
-   * Letters that may differ at most, whatever the length.
-   *
-   * @default {Infinity}
-   */
-  readonly maxMistakes?: number;
-}
-
 /**
  * Finds the candidate closest to `word`: the fewest inserted, removed,
  * replaced or swapped letters, upper and lower case being the same. The first
- * of equals wins.
+ * of equals wins. At most `maxMistakes` letters may differ, whatever the length.
  *
  * @returns The candidate as it is written in `candidates`, or `undefined` when
  * none is close: more than a third of the letters differ (one letter is always
@@ -29,11 +19,10 @@ interface NearestOptions {
 export function nearest(
   word: string,
   candidates: Iterable<string>,
-  options: NearestOptions = {},
+  { maxMistakes = Infinity }: { readonly maxMistakes?: number } = {},
 ): string | undefined {
   if (word.length === 0 || word.length > MAX_WORD_LENGTH) return undefined;
   const wanted = word.toLowerCase();
-  const { maxMistakes = Infinity } = options;
   let bestDistance = Math.min(Math.floor(word.length / 3), maxMistakes) + 1;
   let best: string | undefined;
   for (const candidate of candidates) {

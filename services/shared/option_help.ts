@@ -14,7 +14,7 @@ import type { Option, OptionTable } from "./options.ts";
 export function settingsHelp(table: OptionTable): string {
   const blocks = groupsOf(table).map(([group, settings]) => {
     const entries = settings.flatMap((setting) =>
-      helpEntry(setting.name, describe(setting), { column: 32 })
+      helpEntry(setting.name, describe(setting), 32)
     );
     return [`${group}:`, ...entries].join("\n");
   });
@@ -92,16 +92,12 @@ function escapeCell(text: string): string {
   return text.replaceAll("|", "\\|").replace(/\s+/g, " ");
 }
 
-/** Options of {@linkcode flagsHelp}. */
-interface FlagsHelpOptions {
-  /** How the program is called, such as `client [flags]`. */
+/** How a command is called and what it does. */
+export interface CommandText {
+  /** The call, such as `tasks preview "30 2 * * *"`. */
   readonly usage: string;
-  /**
-   * What the program does, between the usage and the flags.
-   *
-   * @default {""}
-   */
-  readonly about?: string;
+  /** What it does and what its exit codes mean. */
+  readonly about: string;
 }
 
 /**
@@ -110,16 +106,16 @@ interface FlagsHelpOptions {
  */
 export function flagsHelp(
   table: OptionTable,
-  options: FlagsHelpOptions,
+  { usage, about }: CommandText,
 ): string {
   const entries = Object.entries(table).flatMap(([key, flag]) =>
     helpEntry(term(key, flag), meaning(flag))
   );
-  const about = options.about === undefined ? [] : [options.about, ""];
   return [
-    `Usage: ${options.usage}`,
+    `Usage: ${usage}`,
     "",
-    ...about,
+    about,
+    "",
     "Flags:",
     ...entries,
     ...helpEntry("-h, --help", "Show this help."),
@@ -154,34 +150,21 @@ export function flagName(name: string): string {
     .toLowerCase();
 }
 
-/** Options of {@linkcode helpEntry}. */
-interface HelpEntryOptions {
-  /**
-   * Column at which the meaning begins, counted from 0.
-   *
-   * @default {30}
-   */
-  readonly column?: number;
-  /**
-   * Columns of a line at most; a longer word stays whole.
-   *
-   * @default {90}
-   */
-  readonly width?: number;
-}
+/** Columns of a line at most; a longer word stays whole. */
+const MAX_COLUMNS = 90;
 
 /**
  * Lines of one entry: the term, two columns in, and its meaning beside it, or
- * below it when the term is too long.
+ * below it when the term is too long. The meaning begins at `column`, counted
+ * from 0.
  */
 export function helpEntry(
   term: string,
   meaning: string,
-  options: HelpEntryOptions = {},
+  column = 30,
 ): readonly string[] {
-  const { column = 30, width = 90 } = options;
   const indent = " ".repeat(column);
-  const wrapped = wrapText(meaning, width - column);
+  const wrapped = wrapText(meaning, MAX_COLUMNS - column);
   const left = `  ${term}`;
   const fits = left.length <= column - 2;
   const first = fits ? `${left.padEnd(column)}${wrapped[0] ?? ""}` : left;

@@ -107,18 +107,16 @@ Deno.test("wrapText() breaks between words and keeps long words whole", () => {
 });
 
 Deno.test("helpEntry() puts the meaning beside the term", () => {
-  const options = { column: 10, width: 20 };
-  assertEquals(helpEntry("--json", "as JSON lines", options), [
-    "  --json  as JSON",
-    "          lines",
+  assertEquals(helpEntry("--json", "as JSON lines", 80), [
+    `${"  --json".padEnd(80)}as JSON`,
+    `${" ".repeat(80)}lines`,
   ]);
 });
 
 Deno.test("helpEntry() puts the meaning below a long term", () => {
-  const options = { column: 8, width: 20 };
-  assertEquals(helpEntry("--domain", "the domain", options), [
+  assertEquals(helpEntry("--domain", "the domain", 8), [
     "  --domain",
     "        the domain",
   ]);
-  assertEquals(helpEntry("-x", "", options), ["  -x"]);
+  assertEquals(helpEntry("-x", "", 8), ["  -x"]);
 });

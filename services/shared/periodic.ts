@@ -204,18 +204,10 @@ export class BackgroundWork {
   }
 }
 
-/** Options of {@linkcode pause}. */
-interface PauseOptions {
-  /** Measures the time. */
-  readonly clock: Clock;
-  /** Ends the wait early. */
-  readonly signal: AbortSignal;
-}
-
 /** Waits so many milliseconds, or until the signal; leaves nothing behind. */
 export async function pause(
   delayMs: number,
-  { clock, signal }: PauseOptions,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<void> {
   if (signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();

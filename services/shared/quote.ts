@@ -11,23 +11,17 @@
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Options of {@linkcode quote}. */
-interface QuoteOptions {
-  /**
-   * Most characters of the text that are shown; the number of the rest follows.
-   *
-   * @default {200}
-   */
-  readonly maxChars?: number;
-}
-
 /**
  * Puts `text` between double quotes and escapes what could end the quotes or
  * the line, so that nothing in it can pass for something else. The result is
- * also a valid JSON string.
+ * also a valid JSON string. Of a text with more than `maxChars` characters the
+ * rest is counted.
  */
-export function quote(text: string, options: QuoteOptions = {}): string {
-  return JSON.stringify(shorten(text, options.maxChars ?? 200))
+export function quote(
+  text: string,
+  { maxChars = 200 }: { readonly maxChars?: number } = {},
+): string {
+  return JSON.stringify(shorten(text, maxChars))
     .replace(UNSEEN, escapeUnits);
 }
 

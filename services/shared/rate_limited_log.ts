@@ -8,33 +8,26 @@
 import type { Clock } from "./clock.ts";
 import type { LogFields, Logger } from "./logger.ts";
 
-/** Options of {@linkcode RateLimitedLog}. */
-interface RateLimitedLogOptions {
-  /** Takes the warnings. */
-  readonly logger: Logger;
-  /** The time source. */
-  readonly clock: Clock;
-}
-
 /** Least time between two warnings of a kind. */
 const PAUSE_MS = 60_000;
 
 /** A kind of warning, given once a minute at most. */
 export class RateLimitedLog {
-  readonly #options: RateLimitedLogOptions;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
   #nextMs = -Infinity;
 
   /** The first one is given at once. */
-  constructor(options: RateLimitedLogOptions) {
-    this.#options = options;
+  constructor(logger: Logger, clock: Clock) {
+    this.#logger = logger;
+    this.#clock = clock;
   }
 
   /** Warns, unless it has within the last minute. */
   warn(message: string, fields: LogFields): void {
-    const { logger, clock } = this.#options;
-    const nowMs = clock.nowMs();
+    const nowMs = this.#clock.nowMs();
     if (nowMs < this.#nextMs) return;
     this.#nextMs = nowMs + PAUSE_MS;
-    logger.warn(message, fields);
+    this.#logger.warn(message, fields);
   }
 }

@@ -6,7 +6,7 @@ import { RateLimitedLog } from "./rate_limited_log.ts";
 Deno.test("RateLimitedLog.warn() warns once a minute at most", () => {
   const logger = new RecordingLogger();
   const clock = new FakeClock();
-  const warning = new RateLimitedLog({ logger, clock });
+  const warning = new RateLimitedLog(logger, clock);
   for (const passedMs of [0, 59_999, 1, 30_000, 30_000]) {
     clock.advance(passedMs);
     warning.warn("Full", { passedMs });

@@ -23,14 +23,6 @@ export async function settle<T>(
   }
 }
 
-/** Options of {@linkcode waitAtMost}. */
-interface WaitAtMostOptions {
-  /** Measures the time. */
-  readonly clock: Clock;
-  /** Milliseconds to wait. */
-  readonly timeoutMs: number;
-}
-
 /**
  * Waits for a promise within a time limit; leaves no timer behind.
  *
@@ -38,13 +30,10 @@ interface WaitAtMostOptions {
  */
 export async function waitAtMost<T>(
   promise: Promise<T>,
-  options: WaitAtMostOptions,
+  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
 ): Promise<T | "late"> {
   const late = Promise.withResolvers<"late">();
-  const timer = options.clock.setTimer(
-    () => late.resolve("late"),
-    options.timeoutMs,
-  );
+  const timer = clock.setTimer(() => late.resolve("late"), timeoutMs);
   try {
     return await Promise.race([promise, late.promise]);
   } finally {

@@ -15,18 +15,6 @@ export interface Expiring {
   expire(): void;
 }
 
-/** Options of {@linkcode TimerWheel}. */
-interface TimerWheelOptions {
-  /** The time source. */
-  readonly clock: Clock;
-  /**
-   * How late something may expire; never early.
-   *
-   * @default 10
-   */
-  readonly tickMs?: number;
-}
-
 /** The longest delay that timers take. */
 const MAX_DELAY_MS = 0x7fff_ffff;
 
@@ -38,10 +26,13 @@ export class TimerWheel {
   #timer: Timer | undefined;
   #timerTick = Infinity;
 
-  /** A wheel without deadlines; a timer runs only while there are some. */
-  constructor(options: TimerWheelOptions) {
-    this.#clock = options.clock;
-    this.#tickMs = options.tickMs ?? 10;
+  /**
+   * A wheel without deadlines; a timer runs only while there are some. What
+   * expires does so up to `tickMs` late, never early.
+   */
+  constructor(clock: Clock, tickMs = 10) {
+    this.#clock = clock;
+    this.#tickMs = tickMs;
   }
 
   /** Has `item` expire in `delayMs`, and not when it would have before. */

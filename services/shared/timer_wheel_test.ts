@@ -6,7 +6,7 @@ import { type Expiring, TimerWheel } from "./timer_wheel.ts";
 Deno.test("TimerWheel expires what is due, never early and a tick late at most", () => {
   const random = new SeededRandom(5);
   const clock = new FakeClock();
-  const wheel = new TimerWheel({ clock });
+  const wheel = new TimerWheel(clock);
   const startMs = clock.nowMs();
   const lateness: number[] = [];
   for (let count = 0; count < 200; count++) {
@@ -24,7 +24,7 @@ Deno.test("TimerWheel expires what is due, never early and a tick late at most",
 
 Deno.test("TimerWheel does not expire what has been removed", () => {
   const clock = new FakeClock();
-  const wheel = new TimerWheel({ clock });
+  const wheel = new TimerWheel(clock);
   let expired = 0;
   const kept = itemOf(() => expired++);
   const removed = itemOf(() => expired += 100);
@@ -38,7 +38,7 @@ Deno.test("TimerWheel does not expire what has been removed", () => {
 
 Deno.test("TimerWheel holds no timer when nothing waits", () => {
   const clock = new FakeClock();
-  const wheel = new TimerWheel({ clock });
+  const wheel = new TimerWheel(clock);
   const item = itemOf(() => {});
   wheel.add(item, 50);
   assertEquals(clock.pendingTimers, 1);
@@ -48,7 +48,7 @@ Deno.test("TimerWheel holds no timer when nothing waits", () => {
 
 Deno.test("TimerWheel moves an item that is added again", () => {
   const clock = new FakeClock();
-  const wheel = new TimerWheel({ clock });
+  const wheel = new TimerWheel(clock);
   let expired = 0;
   const item = itemOf(() => expired++);
   wheel.add(item, 50);
@@ -61,7 +61,7 @@ Deno.test("TimerWheel moves an item that is added again", () => {
 
 Deno.test("TimerWheel lets items add and remove others as they expire", () => {
   const clock = new FakeClock();
-  const wheel = new TimerWheel({ clock });
+  const wheel = new TimerWheel(clock);
   const log: string[] = [];
   const victim = itemOf(() => log.push("victim"));
   const again = itemOf(() => {
@@ -78,7 +78,7 @@ Deno.test("TimerWheel lets items add and remove others as they expire", () => {
 
 Deno.test("TimerWheel waits longer than a timer can", () => {
   const clock = new FakeClock();
-  const wheel = new TimerWheel({ clock });
+  const wheel = new TimerWheel(clock);
   let expired = 0;
   wheel.add(itemOf(() => expired++), 100_000_000 * 3_600);
   clock.advance(3_000_000_000);

@@ -5,16 +5,16 @@
  */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { createGrpcClient } from "../../services/shared/grpc/client.ts";
+import { GrpcClient } from "../../services/shared/grpc/client.ts";
 import type {
   GrpcAddress,
   GrpcMethods,
-  GrpcServer,
 } from "../../services/shared/grpc/method.ts";
 import { RecordingLogger } from "../support/recording_logger.ts";
 import {
   ANY_PORT,
   errorsOf,
+  type GrpcServer,
   LONG_MS,
   portOf,
   type Suite,
@@ -164,7 +164,7 @@ function make(suite: Suite, address: GrpcAddress): GrpcServer {
 }
 
 async function assertAnswers(address: GrpcAddress): Promise<void> {
-  const client = createGrpcClient({ target: targetOf(address) });
+  const client = new GrpcClient({ target: targetOf(address) });
   const request = Uint8Array.of(1, 2, 3);
   try {
     const answer = await client.unary(PATH, request, { deadlineMs: LONG_MS });

@@ -11,20 +11,22 @@ import type { Buffer } from "node:buffer";
 import {
   bufferOf,
   bytesOf,
-  createGrpcClient,
-  type GrpcClient,
+  GrpcClient,
 } from "../../services/shared/grpc/client.ts";
 import type {
   GrpcAddress,
   GrpcMethods,
-  GrpcServer,
 } from "../../services/shared/grpc/method.ts";
+import type { H2GrpcServer } from "../../services/shared/grpc/h2_server.ts";
 import type { Logger } from "../../services/shared/logger.ts";
 import {
   type RecordedLine,
   RecordingLogger,
 } from "../support/recording_logger.ts";
 import { within } from "./waiting.ts";
+
+/** A server under test. */
+export type GrpcServer = Pick<H2GrpcServer, "start" | "stop">;
 
 /** What every server under test can be told. */
 export interface ConformanceServerOptions {
@@ -90,7 +92,7 @@ export async function withServer(
   });
   const address = await server.start();
   const target = targetOf(address);
-  const client = createGrpcClient({ target });
+  const client = new GrpcClient({ target });
   const calls = new CallClient(target);
   try {
     await body({ server, address, target, client, calls, log });

@@ -19,7 +19,7 @@ import {
   readCommand,
   wrongArguments,
 } from "../../shared/command_line.ts";
-import { createGrpcClient } from "../../shared/grpc/client.ts";
+import { GrpcClient } from "../../shared/grpc/client.ts";
 import { GrpcFailure } from "../../shared/grpc/method.ts";
 import {
   durationOption,
@@ -71,7 +71,7 @@ export async function runClient(
     return wrongArguments(request, { io, command }).exitCode;
   }
 
-  const client = createGrpcClient({ target: dialString });
+  const client = new GrpcClient({ target: dialString });
   try {
     const answer = await client.unary(
       SHOULD_RATE_LIMIT_PATH,

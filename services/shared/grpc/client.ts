@@ -64,57 +64,36 @@ interface GrpcClientOptions {
   readonly logger?: Logger;
 }
 
-/** How one call is made. */
-interface UnaryCallOptions {
-  /** How long the call may take, connecting included. */
-  readonly deadlineMs: number;
-}
-
-/** A client of unary methods. It connects at the first call. */
-export interface GrpcClient {
-  /**
-   * Calls the method with the full path `path`, such as
-   * `/grpc.health.v1.Health/Check`. Everything that goes wrong, a server that
-   * cannot be reached included, is a failure value.
-   */
-  unary(
-    path: string,
-    request: Uint8Array,
-    options: UnaryCallOptions,
-  ): Promise<GrpcAnswer>;
-  /**
-   * Ends running calls with `CANCELLED` and closes the connection. What the
-   * library keeps a few seconds longer after a failed or unfinished connection
-   * does not hold the process.
-   */
-  close(): void;
-}
-
 /**
- * A client of the server at `options.target`, without TLS. It honours the proxy
- * variables of the environment, `grpc_proxy` first, unless `no_grpc_proxy`
- * names the host.
- *
- * @throws {TypeError} When the target cannot be read.
+ * A client of unary methods, without TLS. It connects at the first call, and
+ * honours the proxy variables of the environment, `grpc_proxy` first, unless
+ * `no_grpc_proxy` names the host.
  */
-export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
-  forwardGrpcJsLog(options.logger);
-  return new GrpcJsClient(openClient(options));
-}
-
-class GrpcJsClient implements GrpcClient {
+export class GrpcClient {
   readonly #client: Client;
   readonly #running = new Set<ClientUnaryCall>();
   #closed = false;
 
-  constructor(client: Client) {
-    this.#client = client;
+  /**
+   * A client of the server at `options.target`.
+   *
+   * @throws {TypeError} When the target cannot be read.
+   */
+  constructor(options: GrpcClientOptions) {
+    forwardGrpcJsLog(options.logger);
+    this.#client = openClient(options.target);
   }
 
+  /**
+   * Calls the method with the full path `path`, such as
+   * `/grpc.health.v1.Health/Check`, for `deadlineMs` at most, connecting
+   * included. Everything that goes wrong, a server that cannot be reached
+   * included, is a failure value.
+   */
   unary(
     path: string,
     request: Uint8Array,
-    options: UnaryCallOptions,
+    { deadlineMs }: { readonly deadlineMs: number },
   ): Promise<GrpcAnswer> {
     if (this.#closed) {
       return Promise.resolve(
@@ -131,7 +110,7 @@ class GrpcJsClient implements GrpcClient {
         bytesOf,
         request,
         new Metadata(),
-        { deadline: Date.now() + options.deadlineMs },
+        { deadline: Date.now() + deadlineMs },
         (error: ServiceError | null, answer?: Uint8Array) => {
           this.#running.delete(call);
           resolve(error === null ? answer ?? new Uint8Array() : failure(error));
@@ -141,6 +120,11 @@ class GrpcJsClient implements GrpcClient {
     });
   }
 
+  /**
+   * Ends running calls with `CANCELLED` and closes the connection. What the
+   * library keeps a few seconds longer after a failed or unfinished connection
+   * does not hold the process.
+   */
   close(): void {
     this.#closed = true;
     for (const call of this.#running) call.cancel();
@@ -148,9 +132,9 @@ class GrpcJsClient implements GrpcClient {
   }
 }
 
-function openClient(options: GrpcClientOptions): Client {
+function openClient(target: string): Client {
   try {
-    return new Client(options.target, credentials.createInsecure(), {
+    return new Client(target, credentials.createInsecure(), {
       "grpc.enable_channelz": 0,
       // No service configuration in DNS is used for this; saves a lookup.
       "grpc.service_config_disable_resolution": 1,
@@ -159,9 +143,7 @@ function openClient(options: GrpcClientOptions): Client {
     });
   } catch (cause) {
     const reason = describeError(cause);
-    throw new TypeError(`Cannot call "${options.target}": ${reason}`, {
-      cause,
-    });
+    throw new TypeError(`Cannot call "${target}": ${reason}`, { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 import { experimental, logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { createGrpcClient, forwardGrpcJsLog } from "./client.ts";
+import { forwardGrpcJsLog, GrpcClient } from "./client.ts";
 import { GRPC_JS_ENVIRONMENT } from "./grpc_js_environment.ts";
 import { H2GrpcServer } from "./h2_server.ts";
 import { GRPC_STATUS, type GrpcAnswer, GrpcFailure } from "./method.ts";
@@ -50,7 +50,7 @@ const WITH_BACK_OFF = { sanitizeOps: false, sanitizeResources: false } as const;
 
 Deno.test("GrpcClient.unary() gives the answer's plain bytes", async () => {
   await withPlainServer(async (target) => {
-    const client = createGrpcClient({ target });
+    const client = new GrpcClient({ target });
     const answer = await client.unary(PATH, REQUEST, CALL);
     client.close();
     assertEquals(answer, REQUEST);
@@ -60,7 +60,7 @@ Deno.test("GrpcClient.unary() gives the answer's plain bytes", async () => {
 
 Deno.test("GrpcClient.unary() gives DEADLINE_EXCEEDED when the answer takes too long", async () => {
   await withPlainServer(async (target) => {
-    const client = createGrpcClient({ target });
+    const client = new GrpcClient({ target });
     // Were the deadline over while it is being dialled, the library would leave
     // the timers of its dial behind.
     await client.unary(PATH, REQUEST, CALL);
@@ -74,7 +74,7 @@ Deno.test("GrpcClient.unary() gives DEADLINE_EXCEEDED when the answer takes too 
 
 Deno.test("GrpcClient.close() ends running calls and refuses further ones", async () => {
   await withPlainServer(async (target, entered) => {
-    const client = createGrpcClient({ target });
+    const client = new GrpcClient({ target });
     const running = client.unary("/test.Test/Hang", REQUEST, CALL);
     await entered;
     client.close();
@@ -97,16 +97,16 @@ Deno.test({
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const target = `127.0.0.1:${listener.addr.port}`;
     listener.close();
-    const client = createGrpcClient({ target });
+    const client = new GrpcClient({ target });
     const answer = await client.unary(PATH, REQUEST, CALL);
     client.close();
     assertFailure(answer, GRPC_STATUS.UNAVAILABLE);
   },
 });
 
-Deno.test("createGrpcClient() throws when the target is empty", () => {
+Deno.test("GrpcClient throws when the target is empty", () => {
   assertThrows(
-    () => createGrpcClient({ target: "" }),
+    () => new GrpcClient({ target: "" }),
     TypeError,
     'Cannot call ""',
   );

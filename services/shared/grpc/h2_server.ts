@@ -20,7 +20,7 @@ import {
   type OpenServerStreams,
 } from "./h2_server_stream.ts";
 import { listen, type Listener } from "./listener.ts";
-import type { GrpcAddress, GrpcMethods, GrpcServer } from "./method.ts";
+import type { GrpcAddress, GrpcMethods } from "./method.ts";
 
 /** Runs a connection on `socket`, a TLS socket as well as a plain one. */
 function attachSocket(socket: Socket, engine: H2Engine): H2Connection {
@@ -103,7 +103,7 @@ export interface H2GrpcServerOptions {
 }
 
 /** A server of `methods` at `address`. */
-export class H2GrpcServer implements GrpcServer {
+export class H2GrpcServer {
   readonly #options: H2GrpcServerOptions;
   readonly #engine: H2Engine;
   readonly #connections = new Set<H2Connection>();
@@ -125,6 +125,12 @@ export class H2GrpcServer implements GrpcServer {
     });
   }
 
+  /**
+   * Opens the listener.
+   *
+   * @returns The address it listens on, with the real port where 0 was asked.
+   * @throws {Deno.errors.AddrInUse} When the address is taken.
+   */
   async start(): Promise<GrpcAddress> {
     if (this.#stopping !== undefined) {
       throw new Error("Cannot start: the server has been stopped");
@@ -139,6 +145,10 @@ export class H2GrpcServer implements GrpcServer {
     return (await this.#starting).address;
   }
 
+  /**
+   * Takes no new calls, waits for the running ones at most `graceMs`, then
+   * ends what is left. Tolerates a second call and a stop before the start.
+   */
   stop(graceMs: number): Promise<void> {
     this.#stopping ??= this.#stop(graceMs);
     return this.#stopping;

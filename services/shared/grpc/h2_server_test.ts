@@ -5,7 +5,6 @@ import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
 import { H2GrpcServer, type H2GrpcServerOptions } from "./h2_server.ts";
-import type { GrpcServer } from "./method.ts";
 
 const PATH = "/test.Test/Wait";
 /** The age is a tenth more at most, and the wheel a tick late. */
@@ -143,7 +142,7 @@ const HEADERS = {
 };
 
 interface Opened {
-  readonly server: GrpcServer;
+  readonly server: H2GrpcServer;
   readonly log: RecordingLogger;
   readonly gate: { readonly entered: Promise<void>; release(): void };
   /** Opens a further connection, which is closed at the end. */

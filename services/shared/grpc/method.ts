@@ -76,19 +76,3 @@ export type GrpcMethods = Readonly<Record<string, GrpcMethod>>;
 export type GrpcAddress =
   | { readonly kind: "tcp"; readonly host: string; readonly port: number }
   | { readonly kind: "unix"; readonly path: string };
-
-/** A server of {@linkcode GrpcMethods}. */
-export interface GrpcServer {
-  /**
-   * Opens the listener.
-   *
-   * @returns The address it listens on, with the real port where 0 was asked.
-   * @throws {Deno.errors.AddrInUse} When the address is taken.
-   */
-  start(): Promise<GrpcAddress>;
-  /**
-   * Takes no new calls, waits for the running ones at most `graceMs`, then
-   * ends what is left. Tolerates a second call and a stop before the start.
-   */
-  stop(graceMs: number): Promise<void>;
-}

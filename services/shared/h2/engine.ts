@@ -5,13 +5,13 @@
  */
 
 import { BufferPool } from "../buffer_pool.ts";
+import { ByteBudget } from "../byte_budget.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import { TimerWheel } from "../timer_wheel.ts";
 import { hpackShared } from "./hpack.ts";
 import { huffmanSteps } from "./huffman.ts";
 import { DEFAULT_LIMITS, type H2Limits } from "./limits.ts";
-import { ByteBudget } from "./message_reader.ts";
 import { OUTPUT_BYTES } from "./output_batch.ts";
 import { type HeadShared, RequestHeadReader } from "./request_head.ts";
 import type { H2Stream } from "./stream.ts";
@@ -57,10 +57,7 @@ export class H2Engine {
   /** Deadlines of calls and connections. */
   readonly wheel: TimerWheel;
   /** Buffers for output. */
-  readonly pool: BufferPool = new BufferPool({
-    bufferBytes: OUTPUT_BYTES,
-    maxKept: 4,
-  });
+  readonly pool: BufferPool = new BufferPool(OUTPUT_BYTES, 4);
   /** Reads headers. */
   readonly heads: HeadShared;
   /** Unfinished messages of all connections. */
@@ -72,7 +69,7 @@ export class H2Engine {
     this.logger = options.logger;
     this.clock = options.clock;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
-    this.wheel = new TimerWheel({ clock: options.clock });
+    this.wheel = new TimerWheel(options.clock);
     const reader = new RequestHeadReader({
       paths: options.paths,
       maxListBytes: this.limits.maxHeaderListBytes,

@@ -7,74 +7,55 @@
 
 import type { Clock } from "../clock.ts";
 
-/** Bounds of a server and its connections. */
-export interface H2Limits {
-  /** Streams a connection may have open at a time; announced to the peer. */
-  readonly maxConcurrentStreams: number;
-  /** Largest message of a request. */
-  readonly maxReceiveBytes: number;
-  /** Bytes of unfinished messages a connection may make us keep. */
-  readonly maxBufferedBytes: number;
-  /** The same for all connections of a server. */
-  readonly maxServerBufferedBytes: number;
-  /** Largest list of request headers, counted as in RFC 9113, 6.5.2. */
-  readonly maxHeaderListBytes: number;
-  /** Largest compressed list of headers, continuations included. */
-  readonly maxHeaderBlockBytes: number;
-  /** Most CONTINUATION frames of one list of headers. */
-  readonly maxContinuations: number;
-  /** What a stream may send before it must wait for more room. */
-  readonly streamWindowBytes: number;
-  /** What a connection may send before it must wait for more room. */
-  readonly connectionWindowBytes: number;
-  /** Unsent output, at least 64 KiB, at which answers wait in their streams. */
-  readonly highWaterBytes: number;
-  /** Unsent output, control frames included, that ends a connection. */
-  readonly maxUnsentBytes: number;
-  /** How long a peer may take for its preface and first settings. */
-  readonly handshakeTimeoutMs: number;
-  /** How long a frame or a list of headers may stay unfinished. */
-  readonly frameTimeoutMs: number;
-  /** How long unsent output may make no progress at all. */
-  readonly stallTimeoutMs: number;
-  /** Silence after which a PING asks whether the peer is still there. */
-  readonly keepaliveMs: number;
-  /** How long the answer to that PING may take. */
-  readonly keepaliveTimeoutMs: number;
-  /** Frames that carry no request and may come at once. */
-  readonly controlBurst: number;
-  /** How many more of them are allowed with each second. */
-  readonly controlPerSecond: number;
-  /** Cancelled or faulty streams that may come at once. */
-  readonly resetBurst: number;
-  /** How many more of them are allowed with each second. */
-  readonly resetPerSecond: number;
-}
-
 /** Bounds for callers that keep to the rules, with room to spare. */
-export const DEFAULT_LIMITS: H2Limits = {
+export const DEFAULT_LIMITS = {
+  /** Streams a connection may have open at a time; announced to the peer. */
   maxConcurrentStreams: 1_000,
+  /** Largest message of a request. */
   maxReceiveBytes: 4_194_304,
+  /** Bytes of unfinished messages a connection may make us keep. */
   maxBufferedBytes: 16_777_216,
+  /** The same for all connections of a server. */
   maxServerBufferedBytes: 268_435_456,
+  /** Largest list of request headers, counted as in RFC 9113, 6.5.2. */
   maxHeaderListBytes: 16_384,
+  /** Largest compressed list of headers, continuations included. */
   maxHeaderBlockBytes: 32_768,
+  /** Most CONTINUATION frames of one list of headers. */
   maxContinuations: 16,
+  /** What a stream may send before it must wait for more room. */
   streamWindowBytes: 262_144,
+  /** What a connection may send before it must wait for more room. */
   connectionWindowBytes: 1_048_576,
+  /** Unsent output, at least 64 KiB, at which answers wait in their streams. */
   highWaterBytes: 262_144,
+  /** Unsent output, control frames included, that ends a connection. */
   maxUnsentBytes: 1_048_576,
+  /** How long a peer may take for its preface and first settings. */
   handshakeTimeoutMs: 10_000,
+  /** How long a frame or a list of headers may stay unfinished. */
   frameTimeoutMs: 30_000,
+  /** How long unsent output may make no progress at all. */
   stallTimeoutMs: 60_000,
-  // What gRPC servers do by default.
+  /**
+   * Silence after which a PING asks whether the peer is still there: as long as
+   * with other gRPC servers.
+   */
   keepaliveMs: 7_200_000,
+  /** How long the answer to that PING may take. */
   keepaliveTimeoutMs: 20_000,
+  /** Frames that carry no request and may come at once. */
   controlBurst: 10_000,
+  /** How many more of them are allowed with each second. */
   controlPerSecond: 1_000,
+  /** Cancelled or faulty streams that may come at once. */
   resetBurst: 2_000,
+  /** How many more of them are allowed with each second. */
   resetPerSecond: 200,
 };
+
+/** Bounds of a server and its connections. */
+export type H2Limits = Readonly<typeof DEFAULT_LIMITS>;
 
 /** How much is let pass. */
 interface FloodGuardOptions {

@@ -48,5 +48,5 @@ Deno.test("OutputBatch shares buffers, not what is in them", () => {
 });
 
 function makePool(): BufferPool {
-  return new BufferPool({ bufferBytes: OUTPUT_BYTES, maxKept: 4 });
+  return new BufferPool(OUTPUT_BYTES, 4);
 }

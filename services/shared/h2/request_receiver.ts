@@ -5,14 +5,11 @@
  * @module
  */
 
+import { ByteBudget } from "../byte_budget.ts";
 import type { ConnectionStreams } from "./connection_streams.ts";
 import type { H2Engine } from "./engine.ts";
 import { FLAG, type Frame, H2_ERROR, type H2ErrorCode } from "./frame.ts";
-import {
-  ByteBudget,
-  MESSAGE_PREFIX_BYTES,
-  MessageReader,
-} from "./message_reader.ts";
+import { MESSAGE_PREFIX_BYTES, MessageReader } from "./message_reader.ts";
 import {
   type OutputBatch,
   writeReset,

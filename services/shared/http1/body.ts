@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { ByteBudget } from "../byte_budget.ts";
 import type { BodyOutcome } from "../http/exchange.ts";
 import { type BodyFraming, ChunkedDecoder } from "./chunked.ts";
 import type { InputBuffer } from "./wire.ts";
@@ -14,7 +15,7 @@ export interface RequestBodyHost {
   /** Where its bytes come from. */
   readonly input: InputBuffer;
   /** What the bodies of all requests may hold beyond a first part of each. */
-  readonly budget: BodyBudget;
+  readonly budget: ByteBudget;
   /** Called before the first wait: the client may wait for a 100 (Continue). */
   beforeWait(): void;
   /** Interrupts the input when the time for the body is over. */
@@ -157,7 +158,7 @@ export class RequestBody {
     } finally {
       this.#isGathering = false;
       if (!this.#isGivenUp) this.#host.stopDeadline();
-      budget.giveBack(takenBytes);
+      budget.give(takenBytes);
     }
   }
 
@@ -191,33 +192,6 @@ export class RequestBody {
     input.consume(used);
     if (refusal !== undefined) return refusal;
     return this.isMalformed ? DISCONNECTED : undefined;
-  }
-}
-
-/** Bytes that bodies under way may hold. */
-export class BodyBudget {
-  readonly #maxBytes: number;
-  #takenBytes = 0;
-
-  /** A budget of `maxBytes`, nothing of it taken. */
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  /**
-   * Takes bytes.
-   *
-   * @returns False, and nothing is taken, when there are not so many left.
-   */
-  take(bytes: number): boolean {
-    if (this.#takenBytes + bytes > this.#maxBytes) return false;
-    this.#takenBytes += bytes;
-    return true;
-  }
-
-  /** Gives back what was taken. */
-  giveBack(bytes: number): void {
-    this.#takenBytes -= bytes;
   }
 }
 

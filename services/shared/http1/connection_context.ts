@@ -6,11 +6,11 @@
  */
 
 import { BufferPool } from "../buffer_pool.ts";
+import type { ByteBudget } from "../byte_budget.ts";
 import type { Clock } from "../clock.ts";
 import type { HttpHandler } from "../http/exchange.ts";
 import type { Logger } from "../logger.ts";
 import { type Expiring, TimerWheel } from "../timer_wheel.ts";
-import type { BodyBudget } from "./body.ts";
 import type { ConnectionLimits } from "./settings.ts";
 
 /** Options of {@linkcode ConnectionContext}. */
@@ -24,7 +24,7 @@ interface ConnectionContextOptions {
   /** Bounds of a connection. */
   readonly limits: ConnectionLimits;
   /** What bodies may hold together. */
-  readonly budget: BodyBudget;
+  readonly budget: ByteBudget;
 }
 
 /** Seconds matter here, and fewer ticks are less to keep. */
@@ -39,12 +39,12 @@ export class ConnectionContext {
   /** Bounds of a connection. */
   readonly limits: ConnectionLimits;
   /** What bodies may hold together. */
-  readonly budget: BodyBudget;
+  readonly budget: ByteBudget;
   /**
    * Memory for answers: one that needs more gets its own. A mebibyte is kept
    * while unused.
    */
-  readonly outputs = new BufferPool({ bufferBytes: 16_384, maxKept: 64 });
+  readonly outputs = new BufferPool(16_384, 64);
   readonly #clock: Clock;
   /** The deadlines of all connections. */
   readonly #wheel: TimerWheel;
@@ -57,7 +57,7 @@ export class ConnectionContext {
     this.limits = options.limits;
     this.budget = options.budget;
     this.#clock = options.clock;
-    this.#wheel = new TimerWheel({ clock: options.clock, tickMs: TICK_MS });
+    this.#wheel = new TimerWheel(options.clock, TICK_MS);
   }
 
   /** A deadline that calls back when it passes, a tick late at most. */

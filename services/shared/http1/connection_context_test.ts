@@ -14,7 +14,7 @@ Deno.test("DateField.at() writes the second the time is in", () => {
 
 function bench() {
   const clock = new FakeClock();
-  const wheel = new TimerWheel({ clock, tickMs: 100 });
+  const wheel = new TimerWheel(clock, 100);
   const passedMs: number[] = [];
   const beginMs = clock.nowMs();
   const deadline = new Deadline({

@@ -50,7 +50,7 @@ export class ConnectionListener {
   /** Takes connections from now on. */
   constructor(options: ConnectionListenerOptions) {
     this.#options = options;
-    this.#warning = new RateLimitedLog(options);
+    this.#warning = new RateLimitedLog(options.logger, options.clock);
     this.#ended = this.#run();
   }
 

@@ -13,12 +13,12 @@
  */
 
 import type { SecureContext } from "node:tls";
+import { ByteBudget } from "../byte_budget.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { HttpHandler } from "../http/exchange.ts";
 import type { Logger } from "../logger.ts";
 import { RateLimitedLog } from "../rate_limited_log.ts";
 import { waitAtMost } from "../settled.ts";
-import { BodyBudget } from "./body.ts";
 import { Http1Connection } from "./connection.ts";
 import { ConnectionContext } from "./connection_context.ts";
 import { ConnectionListener } from "./listener.ts";
@@ -100,13 +100,13 @@ export class Http1Server {
     const { handler, logger, clock = systemClock } = options;
     this.#options = options;
     this.#clock = clock;
-    this.#fullWarning = new RateLimitedLog({ logger, clock });
+    this.#fullWarning = new RateLimitedLog(logger, clock);
     this.#context = new ConnectionContext({
       handler,
       logger,
       clock,
-      limits: limitsOf(options),
-      budget: new BodyBudget(options.maxBodyBytesInFlight ?? 67_108_864),
+      limits: { ...DEFAULT_LIMITS, ...options },
+      budget: new ByteBudget(options.maxBodyBytesInFlight ?? 67_108_864),
     });
   }
 
@@ -261,16 +261,6 @@ export class Http1Server {
     oldest.destroy();
     return true;
   }
-}
-
-function limitsOf(options: Http1ServerOptions): ConnectionLimits {
-  const {
-    headerTimeoutMs = DEFAULT_LIMITS.headerTimeoutMs,
-    requestTimeoutMs = DEFAULT_LIMITS.requestTimeoutMs,
-    idleTimeoutMs = DEFAULT_LIMITS.idleTimeoutMs,
-    maxHeaderBytes = DEFAULT_LIMITS.maxHeaderBytes,
-  } = options;
-  return { headerTimeoutMs, requestTimeoutMs, idleTimeoutMs, maxHeaderBytes };
 }
 
 /** Without the IPv6 form in which sockets for both show IPv4 addresses. */

@@ -14,43 +14,26 @@ import {
   textOption,
 } from "../options.ts";
 
-/** Bounds of each connection. */
-export interface ConnectionLimits {
+/** The bounds of each connection where nothing else is said. */
+export const DEFAULT_LIMITS = {
   /**
    * Time for a TLS handshake, and for the head of a request from its first
    * byte, or from the beginning of the connection.
-   *
-   * @default 10000
    */
-  readonly headerTimeoutMs: number;
+  headerTimeoutMs: 10_000,
   /**
    * Time for a body from the moment the handler asks for it, and for the
    * client to take an answer. The time of a handler is not bounded.
-   *
-   * @default 60000
    */
-  readonly requestTimeoutMs: number;
-  /**
-   * Time a connection is kept after an answer for the next request to begin.
-   *
-   * @default 75000
-   */
-  readonly idleTimeoutMs: number;
-  /**
-   * Most bytes of a request's head, the request line included.
-   *
-   * @default 16384
-   */
-  readonly maxHeaderBytes: number;
-}
-
-/** The bounds where nothing else is said. */
-export const DEFAULT_LIMITS: ConnectionLimits = {
-  headerTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
+  /** Time a connection is kept after an answer for the next request to begin. */
   idleTimeoutMs: 75_000,
+  /** Most bytes of a request's head, the request line included. */
   maxHeaderBytes: 16_384,
 };
+
+/** Bounds of each connection. */
+export type ConnectionLimits = Readonly<typeof DEFAULT_LIMITS>;
 
 /**
  * How long, and how much, is read from a client after the last answer, so that
@@ -119,17 +102,10 @@ interface PublicPortValues extends OptionValues<typeof publicPortSettings> {
  * taken from the server's file, as the launcher reads settings and may load no
  * package.
  */
-export interface PublicPortOptions extends
-  Pick<
-    ConnectionLimits,
-    "headerTimeoutMs" | "requestTimeoutMs" | "idleTimeoutMs"
-  > {
+export interface PublicPortOptions
+  extends Omit<PublicPortValues, "host" | "maxBodiesBytes"> {
   /** The address to listen on. */
   readonly hostname: string;
-  /** The port to listen on. */
-  readonly port: number;
-  /** Connections open at a time. */
-  readonly maxConnections: number;
   /** Bytes that all bodies together may hold while they arrive. */
   readonly maxBodyBytesInFlight: number;
 }
@@ -140,13 +116,15 @@ export interface PublicPortOptions extends
 export function publicServerOptions(
   settings: PublicPortValues,
 ): PublicPortOptions {
+  const { port, maxConnections } = settings;
+  const { headerTimeoutMs, requestTimeoutMs, idleTimeoutMs } = settings;
   return {
     hostname: settings.host,
-    port: settings.port,
-    headerTimeoutMs: settings.headerTimeoutMs,
-    requestTimeoutMs: settings.requestTimeoutMs,
-    idleTimeoutMs: settings.idleTimeoutMs,
-    maxConnections: settings.maxConnections,
+    port,
+    headerTimeoutMs,
+    requestTimeoutMs,
+    idleTimeoutMs,
+    maxConnections,
     maxBodyBytesInFlight: settings.maxBodiesBytes,
   };
 }
