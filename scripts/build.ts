@@ -7,7 +7,11 @@
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { compileService, packService } from "./build/compile.ts";
-import { isServiceName, SERVICE_NAMES } from "./permissions.ts";
+import {
+  isServiceName,
+  SERVICE_NAMES,
+  type ServiceName,
+} from "./permissions.ts";
 import { messageOf, print, tell } from "./terminal.ts";
 
 const HELP = `Makes one executable of a service.
@@ -23,6 +27,13 @@ Options:
                 that DENORT_BIN names is taken.
   --out <path>  Where to write the executable [default: dist/<service>]
   --help        Show this text`;
+
+/** The programs of the services' threads, which a build cannot find by itself. */
+const THREADS: Readonly<Record<ServiceName, readonly string[]>> = {
+  ratelimit: [],
+  tasks: ["services/tasks/store/sqlite/writer_thread.ts"],
+  relayer: [],
+};
 
 if (import.meta.main) {
   try {
@@ -62,6 +73,7 @@ async function main(args: readonly string[]): Promise<number> {
   const outcome = await build({
     service,
     entry: `services/${service}/main.ts`,
+    threads: THREADS[service],
     output,
   });
   if (outcome.kind === "failed") {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { basename } from "node:path";
 import { decidedSource, runDeno, withStd } from "../launch/deno_process.ts";
 import { permissionFlags, type ServiceName } from "../permissions.ts";
 import { createSelfExtracting } from "./self_extracting.ts";
@@ -14,6 +15,8 @@ export interface BuildOptions {
   readonly service: ServiceName;
   /** The module to start with. */
   readonly entry: string;
+  /** The programs of the service's threads, which stand in its own folders. */
+  readonly threads: readonly string[];
   /** The path of the executable. */
   readonly output: string;
 }
@@ -28,12 +31,13 @@ export type BuildOutcome =
 export async function compileService(
   options: BuildOptions,
 ): Promise<BuildOutcome> {
-  const { output, entry } = options;
+  const { output, entry, threads } = options;
   // The compiler writes over its own executables only, not over a packed one.
   const fresh = `${output}.new`;
   const fault = await runAndWatch(withStd([
     "compile",
     ...flagsOf(options.service),
+    ...threads.map((thread) => `--include=${thread}`),
     `--output=${fresh}`,
     entry,
   ], decidedSource()));
@@ -58,32 +62,36 @@ export function adviseAfter(fault: string, output: string): string {
 }
 
 /**
- * Builds without the runtime archive: this very Deno and the bundled program, in
+ * Builds without the runtime archive: this very Deno and the bundled programs, in
  * a file that unpacks itself.
  */
 export async function packService(
   options: BuildOptions,
 ): Promise<BuildOutcome> {
-  const { output, entry, service } = options;
+  const { output, entry, threads, service } = options;
   const folder = await Deno.makeTempDir({ prefix: "tercet-build-" });
   try {
-    const bundle = `${folder}/app.js`;
-    const code = await runDeno(
-      withStd(
-        ["bundle", "--quiet", `--output=${bundle}`, entry],
-        decidedSource(),
-      ),
-    );
-    if (code !== 0) {
-      return {
-        kind: "failed",
-        advice: `Cannot build "${output}": deno bundle failed`,
-      };
+    const programs = new Map([
+      ["app.js", entry],
+      // The program looks for them beside itself, by the names of their sources.
+      ...threads.map((thread) => [basename(thread), thread] as const),
+    ]);
+    const bundles: { name: string; content: Uint8Array }[] = [];
+    for (const [name, source] of programs) {
+      const bundle = `${folder}/${name}`;
+      const args = ["bundle", "--quiet", `--output=${bundle}`, source];
+      if (await runDeno(withStd(args, decidedSource())) !== 0) {
+        return {
+          kind: "failed",
+          advice: `Cannot build "${output}": deno bundle failed`,
+        };
+      }
+      bundles.push({ name, content: await Deno.readFile(bundle) });
     }
     const file = await createSelfExtracting({
       name: service,
       runtime: await Deno.readFile(Deno.execPath()),
-      program: await Deno.readFile(bundle),
+      programs: bundles,
       flags: flagsOf(service),
     });
     await replaceFile(output, file);

@@ -15,8 +15,11 @@ export interface SelfExtractingOptions {
   readonly name: string;
   /** The executable of Deno. */
   readonly runtime: Uint8Array;
-  /** The program, in one module. */
-  readonly program: Uint8Array;
+  /** The program `app.js` and those of its threads, in one module each. */
+  readonly programs: readonly {
+    readonly name: string;
+    readonly content: Uint8Array;
+  }[];
   /** Flags of `deno run`, the permissions of the program. */
   readonly flags: readonly string[];
 }
@@ -30,7 +33,7 @@ export async function createSelfExtracting(
 ): Promise<Uint8Array<ArrayBuffer>> {
   // The synchronous gzip: a stream's output depends on how it was cut.
   const archive = new Uint8Array(gzipSync(createTar([
-    { name: "app.js", content: options.program, mode: 0o644 },
+    ...options.programs.map((program) => ({ ...program, mode: 0o644 })),
     { name: "deno", content: options.runtime, mode: 0o755 },
   ])));
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", archive))
@@ -44,6 +47,8 @@ export async function createSelfExtracting(
 
 function createHead(options: SelfExtractingOptions, hash: string): string {
   const flags = options.flags.map(quoteForShell).join(" ");
+  const moves = options.programs
+    .map(({ name }) => `  mv -f "$part/${name}" "$home/${name}"`).join("\n");
   const withOffset = (offset: string) =>
     `#!/bin/sh
 # ${options.name}: this script, and behind it an archive of Deno and the program.
@@ -60,7 +65,7 @@ if [ ! -x "$home/deno" ]; then
   tail -c +${offset} "$0" | tar -xzf - -C "$part"
   # Renames put whole files in place, though another one starts at the same time;
   # deno comes last, it marks the folder as complete.
-  mv -f "$part/app.js" "$home/app.js"
+${moves}
   mv -f "$part/deno" "$home/deno"
   rm -rf "$part"
   trap - EXIT HUP INT TERM

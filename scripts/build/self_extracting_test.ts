@@ -7,13 +7,16 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 const RUNTIME = bytes(
   '#!/bin/sh\nprintf "%s\\n" "$DENO_NO_UPDATE_CHECK" "$@"\n',
 );
-const PROGRAM = bytes("the program");
+const PROGRAMS = [
+  { name: "app.js", content: bytes("the program") },
+  { name: "thread.ts", content: bytes("the program of a thread") },
+];
 
 async function createExecutable(): Promise<Uint8Array<ArrayBuffer>> {
   return await createSelfExtracting({
     name: "example",
     runtime: RUNTIME,
-    program: PROGRAM,
+    programs: PROGRAMS,
     flags: ["--allow-net", "--allow-env=A,B", "--allow-read=/with space/it's"],
   });
 }
@@ -33,5 +36,6 @@ Deno.test("createSelfExtracting() puts the archive where the script says", async
     "\n",
   );
   assertMatch(head, /^#!\/bin\/sh\n/);
+  assertEquals(head.includes('"$part/thread.ts" "$home/thread.ts"'), true);
   assertEquals(head.includes(`'--allow-read=/with space/it'\\''s'`), true);
 });

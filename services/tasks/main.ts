@@ -1,9 +1,6 @@
 /**
  * The tasks service: `tasks` serves, other commands look after its data.
  *
- * The store writes in a thread of its own, which runs this same program; so one
- * executable is all there is.
- *
  * @module
  */
 
@@ -31,7 +28,6 @@ import { type OpenKeysOutcome, openMasterKeys } from "./secrets/master_keys.ts";
 import { serve } from "./wiring.ts";
 import { type TasksSettings, tasksSettings } from "./settings.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite_store.ts";
-import { serveThread, startThreadOf } from "./store/sqlite/thread.ts";
 
 const HELP = `tasks: multi-tenant task scheduling over REST
 
@@ -164,7 +160,6 @@ async function serveWith(
       clock: systemClock,
       logger,
       proofKeys: configuration.masterKeys?.proofKeys() ?? [],
-      startThread: (name) => startThreadOf(import.meta.url, name),
     }),
     tls,
     randomBytes,
@@ -175,7 +170,4 @@ async function serveWith(
   return outcome.exitCode;
 }
 
-// A thread of the store runs this file as well, under the name of its task.
-if (!serveThread(globalThis) && import.meta.main) {
-  Deno.exit(await main(Deno.args, processIo()));
-}
+if (import.meta.main) Deno.exit(await main(Deno.args, processIo()));

@@ -54,7 +54,7 @@ export function openWriting(
       `Cannot open "${path}": a restore was cut short; run it again`,
     );
   }
-  // Another thread moves what is in the log to the file.
+  // The log is moved to the file between commits, and not by one of them.
   return openDatabase(path, {
     checkpointPages: 0,
     isDurable: durability === "full",

@@ -30,10 +30,7 @@ import { StatusReads, TaskReads } from "./task_reads.ts";
 import { PayloadCache, TaskDecoder } from "./task_row.ts";
 import { inOnePiece, type PiecewiseRead, ReadTurns } from "./read_turns.ts";
 import { proveCounts } from "./task_counts.ts";
-import { startOwnThread } from "./thread.ts";
-import type { StartThread } from "./thread_messages.ts";
-import { WalCheckpointer } from "./wal_checkpointer.ts";
-import { TransactionWriter, Writer } from "./writer.ts";
+import { startWriterThread, TransactionWriter, Writer } from "./writer.ts";
 
 /** Options of {@linkcode createSqliteStore}. */
 export interface SqliteStoreOptions {
@@ -76,11 +73,11 @@ export interface SqliteStoreOptions {
    */
   readonly onWritten?: (tenantId: string, waitedMs: number) => void;
   /**
-   * Starts the store's threads.
+   * Starts the thread that writes.
    *
-   * @default {startOwnThread}
+   * @default {startWriterThread}
    */
-  readonly startThread?: StartThread;
+  readonly startThread?: () => Worker;
 }
 
 /** Makes a store in a data folder; only one store can use a folder at a time. */
@@ -95,13 +92,9 @@ interface Opened {
   readonly reads: StoreReads;
   readonly turns: ReadTurns;
   readonly commits: TransactionWriter;
-  readonly checkpointer: WalCheckpointer;
 }
 
 const MEGABYTE = 1_000_000;
-const MOVE_FROM_BYTES = 8 * MEGABYTE;
-const RESTART_FROM_BYTES = 64 * MEGABYTE;
-const TRUNCATE_FROM_BYTES = 512 * MEGABYTE;
 
 class SqliteStore implements Store {
   readonly #options: SqliteStoreOptions;
@@ -126,11 +119,10 @@ class SqliteStore implements Store {
     const opened = this.#opened;
     this.#opened = undefined;
     if (opened === undefined) return;
-    const { lock, writer, reads, turns, commits, checkpointer } = opened;
+    const { lock, writer, reads, turns, commits } = opened;
     try {
       turns.close();
       await commits.idle();
-      await checkpointer.stop();
       reads.close();
       // The last connection that closes moves the whole log to the file.
       await writer.close();
@@ -217,7 +209,7 @@ class SqliteStore implements Store {
       logger,
       durability = "full",
       proofKeys = [],
-      startThread = startOwnThread,
+      startThread = startWriterThread,
       maxQueuedRows = 200_000,
       maxQueuedMegabytes = 128,
       onWritten = () => {},
@@ -245,21 +237,8 @@ class SqliteStore implements Store {
         maxQueuedChars: maxQueuedMegabytes * MEGABYTE,
         onWritten,
       });
-      const checkpointer = new WalCheckpointer({
-        path,
-        clock,
-        logger,
-        restartLog: async ({ truncate }) => {
-          await writer.ask({ kind: "restart_log", truncate });
-        },
-        moveFromBytes: MOVE_FROM_BYTES,
-        restartFromBytes: RESTART_FROM_BYTES,
-        truncateFromBytes: TRUNCATE_FROM_BYTES,
-        startThread,
-      });
-      await checkpointer.start();
       const turns = new ReadTurns({ monotonicMs: () => performance.now() });
-      return { lock, writer, reads, turns, commits, checkpointer };
+      return { lock, writer, reads, turns, commits };
     } catch (error) {
       await writer.close();
       throw error;

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { FakeClock } from "../../../../tests/support/fake_clock.ts";
 import { RecordingLogger } from "../../../../tests/support/recording_logger.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { StoreBusyError } from "../store.ts";
@@ -12,11 +11,10 @@ import {
   transactionsOf,
 } from "../testing/sample_tasks.ts";
 import { storeConformance } from "../testing/store_conformance.ts";
-import { databasePath } from "./database_file.ts";
+import { databasePath, fileLength } from "./database_file.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
 import { createSqliteStore } from "./sqlite_store.ts";
-import { startOwnThread } from "./thread.ts";
-import type { ThreadName } from "./thread_messages.ts";
+import { startWriterThread } from "./writer.ts";
 
 storeConformance("SQLite", async () => {
   const dataFolder = await Deno.makeTempDir({ prefix: "sqlite_store_" });
@@ -193,17 +191,32 @@ Deno.test("a task that is made where another of its id is being removed keeps it
   );
 });
 
-Deno.test("a store starts its threads when it starts, as later no file may be left for their programs", async () => {
+Deno.test("a store starts its thread when it starts, as later no file may be left for its program", async () => {
   await withFolder(async (folder) => {
-    const started: ThreadName[] = [];
-    const clock = new FakeClock();
-    const startThread = (name: ThreadName) => {
-      started.push(name);
-      return startOwnThread(name);
+    let started = 0;
+    const startThread = () => {
+      started++;
+      return startWriterThread();
     };
     await withStore(folder, () => {
-      assertEquals(started, ["writer", "checkpointer"]);
+      assertEquals(started, 1);
       return Promise.resolve();
-    }, { clock, startThread });
+    }, { startThread });
   });
+});
+
+Deno.test("a store moves its log of commits to the file when it has become long", async () => {
+  await withFolder((folder) =>
+    withStore(folder, async (store) => {
+      const ids = sampleIds();
+      const dataJson = JSON.stringify("x".repeat(1_000_000));
+      const before = fileLength(databasePath(folder)) ?? 0;
+      for (let round = 0; round < 12; round++) {
+        const task = sampleTask({ id: ids.next(), dataJson });
+        await store.commit(transactionsOf(creation(task)));
+      }
+      const moved = (fileLength(databasePath(folder)) ?? 0) - before;
+      assertEquals(moved > 8_000_000, true, `${moved} bytes`);
+    })
+  );
 });

@@ -1,6 +1,7 @@
 /**
- * What the store's threads send to each other: requests and answers, and operations
- * as flat lists of plain values, which are the cheapest to hand over.
+ * What the serving thread and the one that writes send to each other: requests and
+ * answers, and operations as flat lists of plain values, which are the cheapest to
+ * hand over.
  *
  * @module
  */
@@ -8,42 +9,6 @@
 import type { ProofKey } from "../../secrets/master_keys.ts";
 import type { Durability } from "./database_file.ts";
 import type { CountFault } from "./task_counts.ts";
-
-/** The threads of the store. */
-export type ThreadName = "writer" | "checkpointer";
-
-/** Starts a thread. */
-export type StartThread = (name: ThreadName) => Worker;
-
-/** The global scope of a thread. */
-export interface ThreadScope<Request, Answer> {
-  /** Receives requests. */
-  onmessage: ((event: MessageEvent<Request>) => void) | null;
-  /** Sends an answer to the thread that started this one. */
-  postMessage(answer: Answer): void;
-}
-
-/** A request to the thread that checkpoints. */
-export type WalRequest =
-  /** Checkpoint when the log has that many pages that are not in the file. */
-  | {
-    readonly kind: "checkpoint";
-    readonly path: string;
-    readonly fromPages: number;
-  }
-  /** Close the database. */
-  | { readonly kind: "close" };
-
-/** An answer of the thread that checkpoints. */
-export type WalAnswer =
-  /** How long the log is, and how much of it has been moved. */
-  | {
-    readonly kind: "checked";
-    readonly logPages: number;
-    readonly movedPages: number;
-  }
-  | { readonly kind: "closed" }
-  | { readonly kind: "failed"; readonly message: string };
 
 /** A request to the writing thread; they are answered in their order. */
 export type WriterRequest =
@@ -66,8 +31,6 @@ export type WriterRequest =
   | { readonly kind: "repair_counts"; readonly faults: readonly CountFault[] }
   /** Write something that changes nothing, to see whether it can be written. */
   | { readonly kind: "probe" }
-  /** Restart the log, after the checkpointer has moved most of it. */
-  | { readonly kind: "restart_log"; readonly truncate: boolean }
   /** Close the database. */
   | { readonly kind: "close" };
 
@@ -79,6 +42,14 @@ export type WriterAnswer =
   | ({ readonly kind: "applied" } & Applied)
   /** It failed; nothing was written. */
   | { readonly kind: "failed"; readonly message: string };
+
+/** What the writing thread tells unasked: the log of commits could not be moved. */
+export interface LogFault {
+  /** Tells it from an answer. */
+  readonly kind: "log_fault";
+  /** Why. */
+  readonly message: string;
+}
 
 /** The outcome of applying transactions. */
 export interface Applied {

@@ -22,8 +22,8 @@ import {
   APPLIED,
   type Applied,
   conflictOf,
+  type LogFault,
   type OperationValue,
-  type StartThread,
   type WriterAnswer,
   type WriterRequest,
 } from "./thread_messages.ts";
@@ -34,14 +34,21 @@ export interface WriterOptions {
   readonly path: string;
   /** What a commit waits for. */
   readonly durability: Durability;
-  /** Logs the death of the thread. */
+  /** Logs the death of the thread, and when it cannot move the log of commits. */
   readonly logger: Logger;
   /** Keys of the MACs of what the database holds, the one that seals first. */
   readonly proofKeys: readonly ProofKey[];
   /** The time, which is kept with migrations. */
   readonly nowMs: () => number;
   /** Starts the thread. */
-  readonly startThread: StartThread;
+  readonly startThread: () => Worker;
+}
+
+/** Starts the thread that writes. */
+export function startWriterThread(): Worker {
+  return new Worker(new URL("./writer_thread.ts", import.meta.url), {
+    type: "module",
+  });
 }
 
 /** For how long a successful write proves that the next one can be made. */
@@ -148,10 +155,14 @@ export class Writer {
     if (this.#opening !== undefined) return this.#opening;
     if (this.#isClosed) return Promise.reject(closedError());
     const { path, durability, nowMs, proofKeys, startThread } = this.#options;
-    const worker = startThread("writer");
+    const worker = startThread();
     this.#worker = worker;
-    worker.onmessage = ({ data }: MessageEvent<WriterAnswer>) => {
-      if (this.#worker === worker) this.#settle(data);
+    worker.onmessage = ({ data }: MessageEvent<WriterAnswer | LogFault>) => {
+      if (this.#worker !== worker) return;
+      if (data.kind !== "log_fault") return this.#settle(data);
+      this.#options.logger.warn("the log of commits could not be moved", {
+        reason: data.message,
+      });
     };
     worker.onerror = (event) => {
       event.preventDefault();

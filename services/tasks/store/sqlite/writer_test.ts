@@ -9,10 +9,12 @@ import {
 } from "../testing/sample_tasks.ts";
 import { StoreFailedError } from "../../../shared/store_failed_error.ts";
 import { withFolder, withStore } from "./testing/open_store.ts";
-import { startOwnThread } from "./thread.ts";
-import type { ThreadName } from "./thread_messages.ts";
-import { Writer, type WriterOptions } from "./writer.ts";
-import type { WriterAnswer, WriterRequest } from "./thread_messages.ts";
+import type {
+  LogFault,
+  WriterAnswer,
+  WriterRequest,
+} from "./thread_messages.ts";
+import { startWriterThread, Writer, type WriterOptions } from "./writer.ts";
 
 function writerOptions(
   path: string,
@@ -24,7 +26,7 @@ function writerOptions(
     logger: new RecordingLogger(),
     nowMs: () => 5,
     proofKeys: [],
-    startThread: startOwnThread,
+    startThread: startWriterThread,
     ...over,
   };
 }
@@ -79,10 +81,8 @@ Deno.test("a request that fails does not end the thread", async () => {
 Deno.test("a store goes on when its writing thread dies", async () => {
   await withFolder(async (folder) => {
     let threads = 0;
-    const startThread = (name: ThreadName) => {
-      if (name === "checkpointer") return startOwnThread(name);
-      return threads++ === 1 ? startDyingThread() : startOwnThread(name);
-    };
+    const startThread = () =>
+      threads++ === 1 ? startDyingThread() : startWriterThread();
     await withStore(folder, () => Promise.resolve(), { startThread });
     await withStore(folder, async (store, logger) => {
       const ids = sampleIds();
@@ -128,6 +128,11 @@ class FakeThread {
     }
   }
 
+  /** Tells what it was not asked. */
+  tell(message: LogFault): void {
+    this.onmessage?.({ data: message });
+  }
+
   terminate(): void {}
 }
 
@@ -154,6 +159,26 @@ Deno.test("Writer keeps the order of requests while a new thread opens", async (
     [],
     [],
   ]);
+});
+
+Deno.test("Writer logs that the log of commits could not be moved and goes on", async () => {
+  const thread = new FakeThread();
+  const logger = new RecordingLogger();
+  const writer = new Writer(writerOptions("tasks.db", {
+    logger,
+    startThread: () => thread as unknown as Worker,
+  }));
+  const opening = writer.open();
+  thread.answerAll();
+  await opening;
+  const writing = writer.apply([["task"]]);
+  thread.tell({ kind: "log_fault", message: "disk is full" });
+  thread.answerAll();
+  assertEquals((await writing).codes, []);
+  assertEquals(
+    logger.lines.map(({ level, fields }) => [level, fields]),
+    [["warning", { reason: "disk is full" }]],
+  );
 });
 
 Deno.test("check() tries to write unless tasks were written just now", async () => {

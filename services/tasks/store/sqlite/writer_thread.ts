@@ -1,15 +1,14 @@
 /**
- * The threads of the store: one writes, so that waiting for the disk holds up no
- * request, and one checkpoints. All run the service's own program, which looks at
- * its own name to see which of them it is; so an executable that is one file has
- * them too.
+ * The program of the thread that writes, so that waiting for the disk holds up no
+ * request. It is a program of its own, as a thread that loaded the service's would
+ * keep the start waiting for modules that it never runs.
  *
  * @module
  */
 
 import type { DatabaseSync } from "node:sqlite";
 import { describeError } from "../../../shared/settled.ts";
-import { BUSY_TIMEOUT_MS } from "../../../shared/sqlite/open_database.ts";
+import { CommitLog, lengthenLog } from "./commit_log.ts";
 import { openWriting } from "./database_file.ts";
 import { GroupApplier } from "./group_applier.ts";
 import { migrateTasks, PROOFS_VERSION } from "./migrations.ts";
@@ -18,66 +17,31 @@ import { Sweeper } from "./table_writers.ts";
 import { repairCounts } from "./task_counts.ts";
 import {
   APPLIED,
-  type ThreadName,
-  type ThreadScope,
-  type WalAnswer,
-  type WalRequest,
+  type LogFault,
   type WriterAnswer,
   type WriterRequest,
 } from "./thread_messages.ts";
-import { lengthenLog, serveCheckpointer } from "./wal_checkpointer.ts";
 
-const PREFIX = "tasks store ";
-
-/** Starts a thread that runs a program, which has to call {@linkcode serveThread}. */
-export function startThreadOf(program: string | URL, name: ThreadName): Worker {
-  return new Worker(program, { type: "module", name: PREFIX + name });
-}
-
-/** Starts a thread by the program that is there for nothing else. */
-export function startOwnThread(name: ThreadName): Worker {
-  return startThreadOf(new URL("./thread_program.ts", import.meta.url), name);
-}
-
-/**
- * Serves as a thread of the store where the program was started as one.
- *
- * @returns whether it was
- */
-export function serveThread(scope: typeof globalThis): boolean {
-  const name = "name" in scope ? scope.name : undefined;
-  const isThread = "WorkerGlobalScope" in scope && !("document" in scope);
-  if (!isThread || typeof name !== "string" || !name.startsWith(PREFIX)) {
-    return false;
-  }
-  // A thread of this name is sent only what it understands.
-  switch (name.slice(PREFIX.length)) {
-    case "writer":
-      serveWriter(
-        scope as unknown as ThreadScope<WriterRequest, WriterAnswer>,
-      );
-      return true;
-    case "checkpointer":
-      serveCheckpointer(scope as unknown as ThreadScope<WalRequest, WalAnswer>);
-      return true;
-    default:
-      return false;
-  }
+/** The global scope of this thread. */
+interface ThreadScope {
+  onmessage: ((event: MessageEvent<WriterRequest>) => void) | null;
+  postMessage(message: WriterAnswer | LogFault): void;
 }
 
 interface Open {
   readonly db: DatabaseSync;
   readonly applier: GroupApplier;
   readonly sweeper: Sweeper;
+  readonly log: CommitLog;
 }
 
+serve(globalThis as unknown as ThreadScope);
+
 /** Serves as the thread, until it is ended. */
-function serveWriter(
-  scope: ThreadScope<WriterRequest, WriterAnswer>,
-): void {
+function serve(scope: ThreadScope): void {
   let open: Open | undefined;
   scope.onmessage = ({ data: request }) => {
-    scope.postMessage(answerTo(() => {
+    const answer = answerTo(() => {
       if (request.kind === "open") {
         open = openAll(request);
         return done();
@@ -89,7 +53,15 @@ function serveWriter(
         return done();
       }
       return perform(open, request);
-    }));
+    });
+    scope.postMessage(answer);
+    // Nothing waits for this but what comes next.
+    try {
+      if (answer.kind === "failed") open?.log.move();
+      else open?.log.moveIfLong();
+    } catch (error) {
+      scope.postMessage({ kind: "log_fault", message: describeError(error) });
+    }
   };
 }
 
@@ -118,11 +90,12 @@ function openAll(
         if (from < PROOFS_VERSION) sealProofs(db, { keys, also: ["unsealed"] });
       },
     });
-    if (request.durability === "full") lengthenLog(db, request);
+    if (request.durability === "full") lengthenLog(request.path);
     return {
       db,
       applier: new GroupApplier(db, keys),
       sweeper: new Sweeper(db),
+      log: new CommitLog(db),
     };
   } catch (error) {
     db.close();
@@ -155,18 +128,6 @@ function perform(
     case "probe":
       // As long as what many tasks need; equal bytes would not be written again.
       db.exec("UPDATE probe SET bytes = randomblob(65536)");
-      return done();
-    case "restart_log":
-      // A reader in the middle of a long proof must not hold up the commits: the
-      // log is looked at again soon.
-      db.exec("PRAGMA busy_timeout = 0");
-      try {
-        db.exec(
-          `PRAGMA wal_checkpoint(${request.truncate ? "TRUNCATE" : "RESTART"})`,
-        );
-      } finally {
-        db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-      }
       return done();
   }
 }

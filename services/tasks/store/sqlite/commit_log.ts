@@ -1,0 +1,113 @@
+/**
+ * The log of commits (WAL): how long its file is, and when what it holds is moved
+ * to the database's file.
+ *
+ * @module
+ */
+
+import type { DatabaseSync } from "node:sqlite";
+import {
+  BUSY_TIMEOUT_MS,
+  PAGE_BYTES,
+} from "../../../shared/sqlite/open_database.ts";
+import { fileLength, logPath } from "./database_file.ts";
+
+/** Bytes from which on the log of commits is moved, and its file is cut. */
+export interface LogBounds {
+  /** What the log holds that the file does not; a move keeps commits waiting. */
+  readonly moveFromBytes: number;
+  /** The log itself, which a long read can keep from being written over. */
+  readonly truncateFromBytes: number;
+}
+
+const BOUNDS: LogBounds = {
+  moveFromBytes: 8_000_000,
+  truncateFromBytes: 512_000_000,
+};
+
+/** Moves the log to the database's file, on the connection that writes. */
+export class CommitLog {
+  readonly #db: DatabaseSync;
+  readonly #bounds: LogBounds;
+  /** Pages that could not be moved the last time, as they are being read. */
+  #keptPages = 0;
+
+  /** The log of a connection. */
+  constructor(db: DatabaseSync, bounds: LogBounds = BOUNDS) {
+    this.#db = db;
+    this.#bounds = bounds;
+  }
+
+  /**
+   * Moves the log when it has become long, for which nothing waits but the next
+   * commit. What a reader still needs stays until the log is long once more.
+   *
+   * @throws {Error} when it could not be moved
+   */
+  moveIfLong(): void {
+    const { moveFromBytes, truncateFromBytes } = this.#bounds;
+    const { logPages, unmovedPages } = this.#checkpoint("NOOP");
+    const grownPages = unmovedPages - this.#keptPages;
+    if (grownPages * PAGE_BYTES < moveFromBytes) return;
+    this.#keptPages = unmovedPages;
+    this.#keptPages = logPages * PAGE_BYTES < truncateFromBytes
+      ? this.#checkpoint("PASSIVE").unmovedPages
+      : this.#truncate().unmovedPages;
+  }
+
+  /**
+   * Moves what can be moved, however little it is: on a full disk the log can only
+   * be written over from its beginning.
+   *
+   * @throws {Error} when it could not be moved
+   */
+  move(): void {
+    this.#keptPages = this.#checkpoint("PASSIVE").unmovedPages;
+  }
+
+  /** Moves the log and cuts its file, unless a reader is in the middle of it. */
+  #truncate(): { readonly unmovedPages: number } {
+    this.#db.exec("PRAGMA busy_timeout = 0");
+    try {
+      return this.#checkpoint("TRUNCATE");
+    } finally {
+      this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
+  }
+
+  #checkpoint(
+    mode: "NOOP" | "PASSIVE" | "TRUNCATE",
+  ): { readonly logPages: number; readonly unmovedPages: number } {
+    const row = this.#db.prepare(`PRAGMA wal_checkpoint(${mode})`).get();
+    const logPages = Math.max(0, Number(row?.["log"] ?? 0));
+    const movedPages = Math.max(0, Number(row?.["checkpointed"] ?? 0));
+    return { logPages, unmovedPages: logPages - movedPages };
+  }
+}
+
+/** Twice what the log holds before it is moved, which is its usual length. */
+const LOG_BYTES = 16 * 1_048_576;
+const ZEROS_BYTES = 1_048_576;
+
+/**
+ * Makes the log's file long, by zeros behind what it holds: SQLite takes them for
+ * what was never written, and writes over them. A commit then waits for its pages
+ * alone, and not for the length of the file as well.
+ *
+ * @param path The database's path.
+ */
+export function lengthenLog(path: string, bytes = LOG_BYTES): void {
+  const length = fileLength(logPath(path));
+  if (length === undefined || length >= bytes) return;
+  using file = Deno.openSync(logPath(path), { append: true });
+  const zeros = new Uint8Array(ZEROS_BYTES);
+  try {
+    for (let left = bytes - length; left > 0;) {
+      left -= file.writeSync(zeros.subarray(0, Math.min(left, ZEROS_BYTES)));
+    }
+    file.syncDataSync();
+  } catch {
+    // It only makes commits quicker: on a full disk what is left is for the tasks.
+    file.truncateSync(length);
+  }
+}
