@@ -36,7 +36,7 @@ import {
 import type { ApiParts } from "../api_parts.ts";
 
 /** What a definition is made in. */
-interface DefineOptions {
+export interface DefineOptions {
   /** The definition as it was; the one of {@linkcode BLANK_DEFINITION} for a new task. */
   readonly base: TaskDefinition;
   /**

@@ -20,8 +20,10 @@ import {
   type Hindrance,
 } from "../../domain/explain.ts";
 import { placementOf } from "../../domain/placement.ts";
+import type { PlanLimits } from "../../domain/records.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { json } from "../../http/answer.ts";
+import { limitsOf } from "../../http/call.ts";
 import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { optionalTime } from "../../domain/utc_time.ts";
 import { findTask, noTask, TASK_PARAMS } from "./task_answer.ts";
@@ -93,7 +95,10 @@ export function explainTaskRoute({ engine }: TasksParts): AnyRoute {
     handle: async (call) => {
       const task = await findTask(call, engine.parts);
       if (task === undefined) return noTask();
-      const hindrances = explain(task, await factsOf(task, engine));
+      const hindrances = explain(
+        task,
+        await factsOf(task, { engine, limits: limitsOf(call) }),
+      );
       return json({
         task: task.id,
         status: task.status,
@@ -110,14 +115,16 @@ export function explainTaskRoute({ engine }: TasksParts): AnyRoute {
   });
 }
 
-async function factsOf(task: Task, engine: Engine): Promise<ExplainFacts> {
-  const { store, workers, limitsOf, clock } = engine.parts;
+async function factsOf(
+  task: Task,
+  { engine, limits }: { readonly engine: Engine; readonly limits: PlanLimits },
+): Promise<ExplainFacts> {
+  const { store, workers, clock } = engine.parts;
   const { tenantId, workerId, dependencies } = task;
-  const [worker, running, states, { concurrency }] = await Promise.all([
+  const [worker, running, states] = await Promise.all([
     workers.get(tenantId, workerId),
     store.running(tenantId, workerId),
     store.tasks(tenantId, dependencies),
-    limitsOf(tenantId),
   ]);
   const verdict = judgeDependencies(task, states);
   const seen = engine.liveness.of({ tenantId, workerId });
@@ -128,11 +135,11 @@ async function factsOf(task: Task, engine: Engine): Promise<ExplainFacts> {
   return {
     nowMs: clock.nowMs(),
     worker,
-    ...(seen === undefined ? {} : { workerSeenAtMs: seen.lastSeenAtMs }),
+    workerSeenAtMs: seen?.lastSeenAtMs,
     running,
     nextStartMs,
     waitsFor: verdict.kind === "waits" ? verdict.for : [],
-    ...(concurrency === null ? {} : { planConcurrency: concurrency }),
+    planConcurrency: limits.concurrency ?? undefined,
     ahead,
   };
 }

@@ -24,9 +24,15 @@ import type { Pausing } from "../../../shared/slices.ts";
 import { readJsonText } from "../../http/json_reader.ts";
 import { jsonTextOf } from "../../http/json_writer.ts";
 import { MAX_DEPTH } from "../../../shared/schema/json_value.ts";
-import type { WorkerDefinition } from "../../domain/records.ts";
-import type { Tenant } from "../../domain/records.ts";
-import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import type {
+  PlanLimits,
+  Tenant,
+  WorkerDefinition,
+} from "../../domain/records.ts";
+import {
+  invalidRequest,
+  type ProblemAnswer,
+} from "../../http/problem_answer.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { callbackRefusal } from "../../http/call_address.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
@@ -41,7 +47,7 @@ import {
   workerOf,
 } from "./validate_task.ts";
 import { copiedMember, patchedMembers } from "../../http/merge_patch.ts";
-import { wrongState } from "./task_answer.ts";
+import { faultProblem, wrongState } from "./task_answer.ts";
 import {
   COMPARED_FIELDS,
   TASK_CHANGES,
@@ -106,6 +112,8 @@ interface RevisionOptions {
   readonly isPatch: boolean;
   /** The tenant. */
   readonly tenant: Tenant;
+  /** The limits of its plan. */
+  readonly limits: PlanLimits;
   /** The parts of the API. */
   readonly api: Pick<ApiParts, "engine" | "targets">;
   /** Whether the client sees data and results. */
@@ -131,7 +139,7 @@ export async function reviseTask(
   task: Task,
   options: RevisionOptions,
 ): Promise<Revision | ProblemAnswer> {
-  const { api: { engine: { parts }, targets }, tenant } = options;
+  const { api: { engine: { parts }, targets }, tenant, limits } = options;
   const current = await parts.workers.get(task.tenantId, task.workerId);
   const workerName = current?.name ?? task.workerId;
   const read = await readChanges(task, { ...options, workerName });
@@ -163,13 +171,13 @@ export async function reviseTask(
     worker,
     nowMs,
     timezone: tenant.timezone,
-    limits: prerequisites.limits,
+    limits,
     targets,
     at: "",
     faults,
   });
   if (worker === undefined || defined === undefined || faults.length > 0) {
-    return problemOfFaults(faults, prerequisites.limits);
+    return problemOfFaults(faults, limits);
   }
   const { definition, dateMs } = defined;
   const forbidden = callbackRefusal(options, {
@@ -186,12 +194,7 @@ export async function reviseTask(
     next: definition,
     workerNames: { from: workerName, to: worker.name },
   });
-  const update: TaskEvent = {
-    kind: "update",
-    definition,
-    changes,
-    dateMs,
-  };
+  const update: TaskEvent = { kind: "update", definition, changes, dateMs };
   return withStatus(task, { input, wanted, update, definition, worker });
 }
 
@@ -223,7 +226,7 @@ async function readChanges(
     : body;
   const outcome = readWhole(TASK_CHANGES, given);
   if (outcome.kind === "invalid") {
-    return problemOfFaults(outcome.faults, { payloadBytes: 0 });
+    return invalidRequest(outcome.faults);
   }
   const faults = readOnlyFaults({
     given: { ...outcome.value },
@@ -288,14 +291,12 @@ function withStatus(
       const events = isFirst ? [event, update] : [update, event];
       return { ...revision, events };
     }
-    case "read_only": {
-      const detail = `Cannot make the status "${input.status}": the service ` +
-        'decides it; "canceled", "paused" and "waiting" can be asked for';
-      return problem("read_only", {
-        detail,
-        errors: [{ pointer: "/status", code: "read_only", detail }],
+    case "read_only":
+      return faultProblem("read_only", {
+        field: "status",
+        detail: `Cannot make the status "${input.status}": the service ` +
+          'decides it; "canceled", "paused" and "waiting" can be asked for',
       });
-    }
     case "wrong_state":
       return wrongState(wanted.reason, task);
   }
@@ -312,10 +313,9 @@ function workerRefusal(
 }
 
 function orphaned(task: Task): ProblemAnswer {
-  const detail = `Cannot change task: its worker "${task.workerId}" was ` +
-    "removed; name another worker";
-  return problem("unknown_worker", {
-    detail,
-    errors: [{ pointer: "/worker", code: "unknown_worker", detail }],
+  return faultProblem("unknown_worker", {
+    field: "worker",
+    detail: `Cannot change task: its worker "${task.workerId}" was ` +
+      "removed; name another worker",
   });
 }

@@ -8,7 +8,7 @@ import { TIME } from "../../domain/task_values.ts";
 import { OCCURRENCE_WARNINGS, preview } from "../../domain/preview.ts";
 import { rulesOf } from "../../domain/rules.ts";
 import { type Answer, json } from "../../http/answer.ts";
-import { type Call, tenantOf } from "../../http/call.ts";
+import { type Call, limitsOf, tenantOf } from "../../http/call.ts";
 import { invalidRequest } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import {
@@ -139,14 +139,14 @@ export function schedulePreviewRoute(parts: TasksParts): AnyRoute {
   });
 }
 
-async function previewSchedule(
+function previewSchedule(
   { engine }: TasksParts,
   call: Call<unknown, ValueOf<typeof REQUEST>>,
-): Promise<Answer> {
-  const { clock, limitsOf, ruleCache } = engine.parts;
+): Answer {
+  const { clock, ruleCache } = engine.parts;
   const { body } = call;
   const tenant = tenantOf(call);
-  const { minIntervalMs } = await limitsOf(tenant.id);
+  const { minIntervalMs } = limitsOf(call);
   const timezone = body.timezone ?? tenant.timezone;
   const dateMs = body.date ?? clock.nowMs();
   const faults: Fault[] = [];

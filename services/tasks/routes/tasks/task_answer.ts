@@ -75,15 +75,13 @@ export function taskAnswer(
 ): JsonAnswer {
   const { status = 200, hasLocation = false } = options;
   const embedded = new EmbeddedJson();
+  const etag = etagOf(task.version);
   return json(singleView(call, task, { ...options, embedded }), {
     status,
     embedded,
-    headers: {
-      etag: etagOf(task.version),
-      ...(hasLocation
-        ? { location: `${call.baseUrl}/v1/tasks/${task.id}` }
-        : {}),
-    },
+    headers: hasLocation
+      ? { etag, location: `${call.baseUrl}/v1/tasks/${task.id}` }
+      : { etag },
   });
 }
 
@@ -134,6 +132,15 @@ export function wrongState(
     detail: reason,
     extensions: { state: task.status },
   });
+}
+
+/** The problem of one field of a request. */
+export function faultProblem(
+  code: "unknown_worker" | "read_only",
+  { field, detail }: { readonly field: string; readonly detail: string },
+): ProblemAnswer {
+  const errors = [{ pointer: `/${field}`, code, detail }];
+  return problem(code, { detail, errors });
 }
 
 /** How often a request is tried again when its task changes meanwhile. */

@@ -7,7 +7,8 @@
 import type { ApiParts } from "../api_parts.ts";
 import type { AnyRoute } from "../../http/route.ts";
 import { bulkRoutes } from "./bulk_routes.ts";
-import { createTaskRoutes } from "./create_routes.ts";
+import { createBatchRoute } from "./create_batch.ts";
+import { createTaskRoute } from "./create_task.ts";
 import { explainTaskRoute } from "./explain_task.ts";
 import { KeyLocks } from "../../engine/key_locks.ts";
 import { listTasksRoute } from "./list_tasks.ts";
@@ -29,7 +30,8 @@ export function taskRoutes(
   const locks = new KeyLocks({ clock: api.engine.parts.clock });
   const parts: TasksParts = { ...api, locks, operations };
   return [
-    ...createTaskRoutes(parts),
+    createTaskRoute(parts),
+    createBatchRoute(parts),
     listTasksRoute(parts),
     ...bulkRoutes(parts),
     readTaskRoute(parts),

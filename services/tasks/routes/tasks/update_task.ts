@@ -9,7 +9,7 @@ import { actorOf, seesPayloads } from "../../access/caller.ts";
 import type { Task } from "../../domain/task.ts";
 import { foldFor } from "../../engine/event_plan.ts";
 import type { Answer } from "../../http/answer.ts";
-import { type Call, callerOf, tenantOf } from "../../http/call.ts";
+import { type Call, callerOf, limitsOf, tenantOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
 import { asGiven } from "../../../shared/schema/composite.ts";
@@ -118,6 +118,7 @@ async function updateWhileLocked(
       body: call.body,
       isPatch,
       tenant: tenantOf(call),
+      limits: limitsOf(call),
       api: parts,
       payloads: seesPayloads(caller),
       pausing: call.pausing,
@@ -140,13 +141,12 @@ async function apply(
 ): Promise<Answer | undefined> {
   const { parts, changes } = engine;
   const { events, definition, worker } = revision;
-  const { retentionMs } = await parts.limitsOf(task.tenantId);
   const planned = planEvents(task, {
     events,
     definition,
     worker,
     actor: actorOf(callerOf(call)),
-    retentionMs,
+    retentionMs: limitsOf(call).retentionMs,
     fold: await foldFor(task, { added: PLANNED_RECORDS, parts }),
     parts,
   });

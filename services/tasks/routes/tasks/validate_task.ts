@@ -12,9 +12,12 @@ import type { CreateRequest } from "../../engine/key_reservations.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { taskNumber } from "../../store/task_id.ts";
 import { quote } from "../../../shared/quote.ts";
-import type { ApiParts } from "../api_parts.ts";
 import { type Fault, report } from "../../../shared/schema/fault.ts";
-import { DATA_TOO_LARGE, defineTask } from "./define_task.ts";
+import {
+  DATA_TOO_LARGE,
+  type DefineOptions,
+  defineTask,
+} from "./define_task.ts";
 import type { NewTaskInput } from "./task_schema.ts";
 import {
   invalidRequest,
@@ -24,8 +27,6 @@ import {
 
 /** What was found of it; sees the state of one moment. */
 interface Prerequisites {
-  /** The limits of the tenant's plan. */
-  readonly limits: PlanLimits;
   /** Workers by the text that named them; without those that are not there. */
   readonly workers: ReadonlyMap<string, WorkerDefinition>;
   /** How tasks stand, by id; without those that are not there. */
@@ -45,11 +46,10 @@ const PAGE = 100;
 
 /** Reads what is referred to, each thing once. */
 export async function readPrerequisites(
-  parts: Pick<EngineParts, "limitsOf" | "workers" | "store">,
+  parts: Pick<EngineParts, "workers" | "store">,
   tenantId: string,
   references: References,
 ): Promise<Prerequisites> {
-  const limits = await parts.limitsOf(tenantId);
   const workers = new Map<string, WorkerDefinition>();
   for (const name of new Set(references.workers)) {
     const worker = await parts.workers.find(tenantId, name);
@@ -70,26 +70,18 @@ export async function readPrerequisites(
       tasks.set(id, { id, status, pausedFrom, lastOutcome });
     }
   }
-  return { limits, workers, tasks };
+  return { workers, tasks };
 }
 
 /** What is judged by. */
-interface ValidateOptions {
+interface ValidateOptions
+  extends Omit<DefineOptions, "base" | "worker" | "task" | "isReopened"> {
   /** What tasks refer to. */
   readonly prerequisites: Prerequisites;
-  /** The time zone of the tenant. */
-  readonly timezone: string;
-  /** The task's data as JSON text; undefined when it has none. */
-  readonly dataJson: string | undefined;
-  /** The present, in milliseconds since the epoch. */
-  readonly nowMs: number;
-  /** What may be called. */
-  readonly targets: ApiParts["targets"];
-  /** The pointer of the task within the body. */
-  readonly at: string;
-  /** Where faults go. */
-  readonly faults: Fault[];
 }
+
+/** What is found out of the prerequisites, and where faults go. */
+type Lookup = Pick<ValidateOptions, "prerequisites" | "at" | "faults">;
 
 const NO_STATES: readonly ReferredTask[] = [];
 
@@ -98,7 +90,7 @@ export function validateTask(
   input: NewTaskInput,
   options: ValidateOptions,
 ): CreateRequest | undefined {
-  const { prerequisites, timezone, at, faults } = options;
+  const { timezone, at, faults } = options;
   const before = faults.length;
   const worker = workerOf(input.worker, options);
   const states = statesOf(input.dependencies ?? [], options);
@@ -107,7 +99,6 @@ export function validateTask(
     ...options,
     base: { ...BLANK_DEFINITION, timezone },
     worker,
-    limits: prerequisites.limits,
   });
   if (input.on_conflict !== "return" && typeof input.key !== "string") {
     report(faults, {
@@ -130,10 +121,7 @@ export function validateTask(
 /** Finds the worker of that name or id; reports one that is not found. */
 export function workerOf(
   name: string,
-  { prerequisites, at, faults }: Pick<
-    ValidateOptions,
-    "prerequisites" | "at" | "faults"
-  >,
+  { prerequisites, at, faults }: Lookup,
 ): WorkerDefinition | undefined {
   return prerequisites.workers.get(name) ?? report(faults, {
     pointer: `${at}/worker`,
@@ -146,10 +134,7 @@ export function workerOf(
 /** How the dependencies stand; reports those that are not there. */
 export function statesOf(
   ids: readonly string[],
-  { prerequisites, at, faults }: Pick<
-    ValidateOptions,
-    "prerequisites" | "at" | "faults"
-  >,
+  { prerequisites, at, faults }: Lookup,
 ): readonly (ReferredTask | undefined)[] {
   if (ids.length === 0) return NO_STATES;
   return ids.map((id, index) => {
@@ -170,7 +155,7 @@ export function statesOf(
 /** The problem of a task with faults: too much data alone is 413. */
 export function problemOfFaults(
   faults: readonly Fault[],
-  { payloadBytes }: { readonly payloadBytes: number },
+  { payloadBytes }: Pick<PlanLimits, "payloadBytes">,
 ): ProblemAnswer {
   const [first] = faults;
   if (first?.code === DATA_TOO_LARGE && faults.length === 1) {

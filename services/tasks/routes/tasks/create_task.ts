@@ -1,0 +1,282 @@
+/**
+ * The route that creates a task, and what it shares with the one that creates
+ * many.
+ *
+ * @module
+ */
+
+import type { Fault } from "../../../shared/schema/fault.ts";
+import { andThen, type MaybePromise } from "../../../shared/settled.ts";
+import { actorOf, seesPayloads } from "../../access/caller.ts";
+import {
+  type CreateOutcome,
+  type CreateResult,
+  isRefusal,
+} from "../../engine/creation.ts";
+import type {
+  CreateRefusal,
+  CreateRequest,
+} from "../../engine/key_reservations.ts";
+import type { Answer } from "../../http/answer.ts";
+import {
+  type Call,
+  type CallContext,
+  callerOf,
+  limitsOf,
+  tenantOf,
+} from "../../http/call.ts";
+import { callbackRefusal } from "../../http/call_address.ts";
+import { requestInProgress } from "../../http/idempotent_answers.ts";
+import { jsonTextOf } from "../../http/json_writer.ts";
+import {
+  invalidRequest,
+  problem,
+  type ProblemAnswer,
+  problemOfError,
+} from "../../http/problem_answer.ts";
+import { type AnyRoute, defineRoute, requiredBody } from "../../http/route.ts";
+import { faultProblem, taskAnswer, wrongState } from "./task_answer.ts";
+import {
+  NEW_TASK,
+  NEW_TASK_EXAMPLE,
+  type NewTaskInput,
+  TASK,
+} from "./task_schema.ts";
+import { taskBodyBytes, type TasksParts, WRITES_TASKS } from "./tasks_parts.ts";
+import {
+  problemOfFaults,
+  readPrerequisites,
+  validateTask,
+} from "./validate_task.ts";
+
+/** What the routes that create tasks have in common. */
+export const CREATES = {
+  method: "POST",
+  hosts: "tenant",
+  tags: ["tasks"],
+  access: WRITES_TASKS,
+  isIdempotent: true,
+  problems: [
+    "quota_exceeded",
+    "key_conflict",
+    "wrong_state",
+    "unknown_worker",
+    "read_only",
+    "bad_cron",
+    "never_fires",
+    "bad_timezone",
+  ],
+} as const;
+
+const HEADERS = {
+  Location: "Where the task is",
+  ETag: "The entity tag of its version",
+};
+
+/** Makes the route. */
+export function createTaskRoute(parts: TasksParts): AnyRoute {
+  return defineRoute({
+    ...CREATES,
+    path: "/v1/tasks",
+    operationId: "createTask",
+    summary: "Create a task",
+    description: "When a live task of the worker has the same `key`, " +
+      "`on_conflict` decides; the answer is 200 with that task then.",
+    body: requiredBody(NEW_TASK, {
+      maxBytes: taskBodyBytes,
+      example: NEW_TASK_EXAMPLE,
+    }),
+    answers: {
+      201: { description: "The new task", shape: TASK, headers: HEADERS },
+      200: {
+        description: "The live task that has the key",
+        shape: TASK,
+        headers: HEADERS,
+      },
+    },
+    handle: (call) => createTask(parts, call),
+  });
+}
+
+async function createTask(
+  parts: TasksParts,
+  call: Call<unknown, NewTaskInput>,
+): Promise<Answer> {
+  const { requests, problems: [refusal] } = await judgeTasks(parts, call, [
+    await readTask(call, { at: "", input: call.body, faults: [] }),
+  ]);
+  if (refusal !== undefined) return refusal;
+  const answerOf = ([result]: readonly CreateResult[]): Answer => {
+    if (result === undefined) return problem("internal");
+    if (isRefusal(result)) return refusalProblem(call, result, parts);
+    return taskAnswer(call, result.task, {
+      workerName: result.request.worker.name,
+      parts: parts.engine.parts,
+      status: result.kind === "created" ? 201 : 200,
+      hasLocation: true,
+    });
+  };
+  return await createTasks(parts, call, {
+    requests,
+    isAtomic: true,
+    answerOf,
+    refusalOf: answerOf,
+  });
+}
+
+/** A task of a request, as far as it could be read. */
+export interface ReadTask {
+  /** The pointer of the task within the body. */
+  readonly at: string;
+  /** What was read; undefined when there were faults. */
+  readonly input: NewTaskInput | undefined;
+  /** What is wrong with it. */
+  readonly faults: Fault[];
+  /** Its data as JSON text; undefined when it has none. */
+  readonly dataJson: string | undefined;
+}
+
+/** Writes the data of a task that was read as JSON text. */
+export async function readTask(
+  { pausing }: Pick<CallContext, "pausing">,
+  task: Omit<ReadTask, "dataJson">,
+): Promise<ReadTask> {
+  const data = task.input?.data;
+  const dataJson = data === undefined
+    ? undefined
+    : await jsonTextOf(data, pausing);
+  return { ...task, dataJson };
+}
+
+/** What is to be created, and why other tasks are not; both in the tasks' order. */
+interface JudgedTasks {
+  readonly requests: readonly (CreateRequest | undefined)[];
+  readonly problems: readonly (ProblemAnswer | undefined)[];
+}
+
+/** Judges the tasks of a request, all as of one moment. */
+export async function judgeTasks(
+  { engine: { parts }, targets }: TasksParts,
+  call: CallContext,
+  read: readonly ReadTask[],
+): Promise<JudgedTasks> {
+  const { id: tenantId, timezone } = tenantOf(call);
+  const limits = limitsOf(call);
+  const inputs = read.flatMap(({ input }) => input ?? []);
+  const prerequisites = await readPrerequisites(parts, tenantId, {
+    workers: inputs.map(({ worker }) => worker),
+    tasks: inputs.flatMap(({ dependencies }) => dependencies ?? []),
+  });
+  const nowMs = parts.clock.nowMs();
+  const options = { prerequisites, limits, timezone, nowMs, targets };
+  const sight = { payloads: seesPayloads(callerOf(call)) };
+  const requests: (CreateRequest | undefined)[] = [];
+  const problems: (ProblemAnswer | undefined)[] = [];
+  for (const { input, ...place } of read) {
+    const request = input && validateTask(input, { ...options, ...place });
+    const problem = request === undefined
+      ? problemOfFaults(place.faults, limits)
+      : callbackRefusal(sight, { after: request.definition.callback });
+    requests.push(problem === undefined ? request : undefined);
+    problems.push(problem);
+    const pause = call.pausing.pause();
+    if (pause !== undefined) await pause;
+  }
+  return { requests, problems };
+}
+
+/** What is created, and how that is answered. */
+interface CreateTasksOptions {
+  /** The tasks. */
+  readonly requests: readonly (CreateRequest | undefined)[];
+  /** Whether all are created or none. */
+  readonly isAtomic: boolean;
+  /** Answers with what became of each. */
+  readonly answerOf: (results: readonly CreateResult[]) => MaybePromise<Answer>;
+  /** Answers where nothing was created, as all were to be or none. */
+  readonly refusalOf: (results: readonly CreateResult[]) => Answer;
+}
+
+/** Creates tasks, and keeps the answer in the commit that creates them. */
+export async function createTasks(
+  parts: TasksParts,
+  call: CallContext,
+  { requests, isAtomic, answerOf, refusalOf }: CreateTasksOptions,
+): Promise<Answer> {
+  const answered = remembered(answerOf);
+  const outcome = await parts.engine.creation.create(requests, {
+    tenantId: tenantOf(call).id,
+    actor: actorOf(callerOf(call)),
+    limits: limitsOf(call),
+    client: call,
+    isAtomic,
+    inSameCommit: call.answerPlace === undefined
+      ? undefined
+      : (results) =>
+        andThen(answered(results), (answer) => call.extraWrites(answer)),
+  });
+  switch (outcome.kind) {
+    case "ok":
+      return await answered(outcome.results);
+    case "refused":
+      return refusalOf(outcome.results);
+    default:
+      return refusalProblem(call, outcome, parts);
+  }
+}
+
+/** Calls a function once for the same value after another. */
+function remembered<Value, Result>(
+  compute: (value: Value) => Result,
+): (value: Value) => Result {
+  let last: { readonly value: Value; readonly result: Result } | undefined;
+  return (value) => {
+    if (last?.value !== value) last = { value, result: compute(value) };
+    return last.result;
+  };
+}
+
+/** The problem of a request for a task that was refused. */
+export function refusalProblem(
+  call: CallContext,
+  refusal:
+    | CreateRefusal
+    | Exclude<CreateOutcome, { readonly results: unknown }>,
+  { engine }: TasksParts,
+): ProblemAnswer {
+  switch (refusal.kind) {
+    case "skipped":
+      return problem("internal");
+    case "invalid":
+      return invalidRequest(refusal.faults);
+    case "unknown_worker":
+      return faultProblem("unknown_worker", {
+        field: "worker",
+        detail: `Cannot use worker "${refusal.worker.name}": it was removed`,
+      });
+    case "key_conflict":
+      return problem("key_conflict", { detail: refusal.reason });
+    case "wrong_state":
+      return wrongState(refusal.reason, refusal);
+    case "over_quota": {
+      const { what, limit, used } = refusal;
+      return problem("quota_exceeded", {
+        detail: `Cannot create task: the plan allows ${limit} ${what}`,
+        extensions: { limit, used, plan: tenantOf(call).plan },
+      });
+    }
+    case "busy":
+      return problem("overloaded", {
+        detail:
+          "Cannot create tasks: others with the same keys change too fast",
+        retryAfterMs: 1_000,
+      });
+    case "answered_elsewhere":
+      return requestInProgress();
+    case "failed":
+      return problemOfError(refusal.error, {
+        requestId: call.requestId,
+        logger: engine.parts.logger,
+      });
+  }
+}
