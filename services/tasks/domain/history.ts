@@ -112,6 +112,12 @@ export interface HistoryRecord {
   readonly hash: string;
 }
 
+/** What a record tells. */
+export function draftOf({ text }: HistoryRecord): HistoryDraft {
+  // Only the engine writes records, and it writes drafts.
+  return JSON.parse(text) as HistoryDraft;
+}
+
 /** Gives the SHA-256 of a text in base64url. */
 export type Digest = (text: string) => string;
 

@@ -7,11 +7,11 @@
 
 import { BoundedMap } from "../../../shared/bounded_map.ts";
 import { describeError } from "../../../shared/settled.ts";
+import { draftOf } from "../../domain/history.ts";
 import type { LeaseHolder } from "../../engine/leases.ts";
 import type { Scrubber } from "../../secrets/scrub.ts";
 import type { Store } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { draftOf } from "../tasks/history_view.ts";
 
 /** Most leases that are remembered. */
 const MAX_LEASES = 20_000;

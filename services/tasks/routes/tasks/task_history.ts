@@ -1,106 +1,141 @@
 /**
- * The routes that read a task's history and list its attempts, which are put
- * together of the records of their beginning and their end.
+ * The route that reads a task's history.
  *
  * @module
  */
 
-import {
-  HISTORY_TYPES,
-  type HistoryDraft,
-  type HistoryRecord,
-  type HistoryType,
-} from "../../domain/history.ts";
-import type { HistoryPage, HistoryQuery } from "../../store/queries.ts";
-import type { Store } from "../../store/store.ts";
-import {
-  ATTEMPT_LIST,
-  type AttemptStart,
-  draftOf,
-  HISTORY_LIST,
-  viewAttempt,
-  viewRecord,
-} from "./history_view.ts";
-import { seesPayloads } from "../../access/caller.ts";
-import { type Answer, json } from "../../http/answer.ts";
-import { type Call, callerOf } from "../../http/call.ts";
-import {
-  badCursor,
-  type CursorScope,
-  filterTextOf,
-  nextPageLink,
-  PAGE_FIELDS,
-} from "../../http/page.ts";
-import { problem } from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute } from "../../http/route.ts";
-import { described, type JsonObject } from "../../../shared/schema/schema.ts";
-import type { MaybePromise } from "../../../shared/settled.ts";
-import { choice } from "../../../shared/schema/values.ts";
 import { optional, withDefault } from "../../../shared/schema/object.ts";
-import { queryOf } from "../../../shared/schema/query.ts";
+import { queryOf, type QuerySchema } from "../../../shared/schema/query.ts";
 import {
   booleanText,
   commaList,
   integerText,
 } from "../../../shared/schema/query_values.ts";
+import {
+  described,
+  type JsonObject,
+  type JsonSchema,
+  named,
+  type Shape,
+  shape,
+  shownObject,
+} from "../../../shared/schema/schema.ts";
+import { choice } from "../../../shared/schema/values.ts";
+import { seesPayloads } from "../../access/caller.ts";
+import {
+  draftOf,
+  HISTORY_TYPES,
+  type HistoryRecord,
+} from "../../domain/history.ts";
+import { TASK_STATUSES } from "../../domain/task.ts";
+import {
+  ACTOR,
+  COUNT,
+  TASK_ERROR,
+  TEXT,
+  TEXT_OR_NULL,
+  TIME,
+} from "../../domain/task_values.ts";
+import { utcTime } from "../../domain/utc_time.ts";
+import type { Answer } from "../../http/answer.ts";
+import { type Call, callerOf } from "../../http/call.ts";
+import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";
+import { problem } from "../../http/problem_answer.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
 import { findTask, noTask, TASK_PARAMS } from "./task_answer.ts";
+import { viewError } from "./task_view.ts";
 import { ORDER, READS_TASKS, type TasksParts } from "./tasks_parts.ts";
-import type { Task } from "../../domain/task.ts";
 
-/** Types of records that end an attempt. */
-const ENDS: readonly HistoryType[] = [
-  "succeeded",
-  "failed",
-  "timed_out",
-  "lost",
-  "released",
-  "canceled",
-];
+/** The answer to a push call. */
+export const HTTP: JsonSchema = {
+  ...shownObject({ status: { type: "integer" }, duration_ms: COUNT }),
+  description: "The answer to a push call",
+};
 
-/** Records that are read in one go. */
-const PAGE = 200;
+/** What a folding dropped. */
+const FOLDED: JsonSchema = {
+  ...shownObject({ count: COUNT, hash: TEXT }),
+  description: "Which records were dropped: how many up to now, and the hash " +
+    "of the last, which is the `prev` of the first one that is left",
+};
 
-/** An attempt. */
-interface AttemptPair {
-  /** How it began. */
-  readonly start: HistoryDraft;
-  /** How it ended; absent while it runs. */
-  readonly end: HistoryDraft | undefined;
-}
+const RECORD_EXAMPLE: JsonObject = {
+  seq: 1,
+  at: "2027-01-15T08:00:00.000Z",
+  type: "created",
+  status: "waiting",
+  run: 0,
+  actor: { type: "key", id: "dk_0123456789abcdef" },
+  prev: "",
+  hash: "mvW5Ct5z4OWUS2WpzH0hD6AJu1xQ1sUTGUhDZX29bZc",
+};
 
-/** Finds the ends of the attempts that these records begin. */
-async function attemptPairs(
-  store: Pick<Store, "history">,
-  { tenantId, taskId, starts }: {
-    readonly tenantId: string;
-    readonly taskId: string;
-    readonly starts: readonly HistoryRecord[];
-  },
-): Promise<readonly AttemptPair[]> {
-  const drafts = starts.map(draftOf);
-  const open = new Set(drafts.map(({ attempt }) => attempt));
-  const ends = new Map<string | undefined, HistoryDraft>();
-  let afterSeq = starts.reduce(
-    (least, { seq }) => Math.min(least, seq),
-    Infinity,
+const RECORD: Shape = named(
+  "HistoryRecord",
+  shape(shownObject({
+    seq: { type: "integer", minimum: 1 },
+    at: TIME,
+    type: { enum: HISTORY_TYPES },
+    status: { enum: TASK_STATUSES, description: "The status after it" },
+    run: COUNT,
+    attempt: { ...TEXT, description: "The attempt it belongs to" },
+    actor: ACTOR,
+    instance: { ...TEXT, description: "The worker's name for its process" },
+    http: HTTP,
+    error: TASK_ERROR,
+    result: { ...TEXT, description: "The beginning of the result's JSON" },
+    progress: {
+      description: "What the worker said of its progress; not all that " +
+        "was said is in the history",
+    },
+    changes: {
+      type: "array",
+      items: shownObject({ field: TEXT, from: {}, to: {} }, ["from", "to"]),
+    },
+    message: TEXT,
+    amount: {
+      type: "number",
+      description: "Slots that were missed, milliseconds of lag",
+    },
+    next_date: TIME,
+    folded: FOLDED,
+    prev: { ...TEXT, description: "The hash of the record before" },
+    hash: TEXT,
+    text: { ...TEXT, description: "What the hash covers, with `proof`" },
+  }, [
+    "attempt",
+    "instance",
+    "http",
+    "error",
+    "result",
+    "progress",
+    "changes",
+    "message",
+    "amount",
+    "next_date",
+    "folded",
+    "text",
+  ])),
+);
+
+/** The shape of a page of records, or of what is made of them. */
+export function pageOf(
+  name: string,
+  { item, example }: { readonly item: Shape; readonly example: JsonObject },
+): Shape {
+  return named(
+    name,
+    described(
+      shape(
+        shownObject({
+          data: { type: "array", items: item.json },
+          next: TEXT_OR_NULL,
+        }),
+        [item],
+      ),
+      { examples: [{ data: [example], next: null }] },
+    ),
   );
-  // An end stands behind its beginning and before the next one's.
-  while (open.size > 0 && afterSeq < Infinity) {
-    const page = await store.history({
-      tenantId,
-      taskId,
-      types: ENDS,
-      order: "asc",
-      limit: PAGE,
-      afterSeq,
-    });
-    for (const record of page.records) {
-      const draft = draftOf(record);
-      if (open.delete(draft.attempt)) ends.set(draft.attempt, draft);
-    }
-    afterSeq = page.nextAfterSeq ?? Infinity;
-  }
-  return drafts.map((start) => ({ start, end: ends.get(start.attempt) }));
 }
 
 const HISTORY_QUERY = queryOf({
@@ -120,7 +155,7 @@ const HISTORY_QUERY = queryOf({
 });
 
 type HistoryCall = Call<
-  NonNullable<ReturnType<typeof HISTORY_QUERY.read>>,
+  typeof HISTORY_QUERY extends QuerySchema<infer Input> ? Input : never,
   unknown
 >;
 
@@ -140,18 +175,23 @@ export function taskHistoryRoute(parts: TasksParts): AnyRoute {
     access: READS_TASKS,
     params: TASK_PARAMS,
     query: HISTORY_QUERY,
-    answers: { 200: { description: "A page of it", shape: HISTORY_LIST } },
+    answers: {
+      200: {
+        description: "A page of it",
+        shape: pageOf("HistoryList", { item: RECORD, example: RECORD_EXAMPLE }),
+      },
+    },
     problems: ["bad_cursor"],
     handle: (call) => readHistory(parts, call),
   });
 }
 
 async function readHistory(
-  parts: TasksParts,
+  { engine, cursors }: TasksParts,
   call: HistoryCall,
 ): Promise<Answer> {
-  const { engine } = parts;
-  const { type: types, run, proof } = call.query;
+  const { query } = call;
+  const { type: types, run, proof, order, limit } = query;
   const payloads = seesPayloads(callerOf(call));
   const task = await findTask(call, engine.parts);
   if (task === undefined) return noTask();
@@ -161,135 +201,75 @@ async function readHistory(
         "see",
     });
   }
-  return await answerPage(parts, call, {
-    task,
-    filter: {
+  const { tenantId, id: taskId } = task;
+  return await answerPage(call, {
+    cursors,
+    tenantId,
+    filter: filterTextOf({
       list: "history",
-      task: task.id,
+      task: taskId,
       types: types ?? null,
       run: run ?? null,
-    },
-    types,
-    run,
-    view: ({ records }) =>
-      records.map((record) => viewRecord(record, { payloads, isProof: proof })),
-  });
-}
-
-interface PageOptions {
-  readonly task: Task;
-  /** What a cursor of the list is bound to, beside the order. */
-  readonly filter: JsonObject & { readonly list: "history" | "attempts" };
-  readonly types: HistoryQuery["types"];
-  readonly run?: number | undefined;
-  readonly view: (page: HistoryPage) => MaybePromise<readonly unknown[]>;
-}
-
-/** Answers with a page that is made of records of a task's history. */
-async function answerPage(
-  { engine, cursors }: TasksParts,
-  call: AttemptsCall | HistoryCall,
-  { task, filter, types, run, view }: PageOptions,
-): Promise<Answer> {
-  const { order, limit, cursor } = call.query;
-  const { tenantId, id: taskId } = task;
-  const scope: CursorScope = {
-    tenantId,
-    filter: filterTextOf({ ...filter, order }),
-  };
-  const opened = cursor === undefined ? undefined : cursors.open(scope, cursor);
-  const position = opened?.kind === "ok" ? opened.position : undefined;
-  const afterSeq = typeof position === "number" ? position : undefined;
-  if (cursor !== undefined && afterSeq === undefined) return badCursor();
-  const page = await engine.parts.store.history({
-    tenantId,
-    taskId,
-    types,
-    run,
-    order,
-    limit,
-    afterSeq,
-  });
-  const data = await view(page);
-  const next = page.nextAfterSeq === undefined
-    ? undefined
-    : cursors.seal(scope, page.nextAfterSeq);
-  const url = `${call.baseUrl}/v1/tasks/${taskId}/${filter.list}`;
-  return json(
-    { data, next: next ?? null },
-    next === undefined ? {} : {
-      headers: {
-        link: nextPageLink({ url, rawQuery: call.rawQuery, cursor: next }),
-      },
-    },
-  );
-}
-
-const ATTEMPTS_QUERY = queryOf({
-  order: withDefault(ORDER, "asc"),
-  ...PAGE_FIELDS,
-});
-
-type AttemptsCall = Call<
-  NonNullable<ReturnType<typeof ATTEMPTS_QUERY.read>>,
-  unknown
->;
-
-/** Makes the route. */
-export function taskAttemptsRoute(parts: TasksParts): AnyRoute {
-  return defineRoute({
-    method: "GET",
-    path: "/v1/tasks/:id/attempts",
-    hosts: "tenant",
-    operationId: "listTaskAttempts",
-    summary: "List a task's attempts",
-    tags: ["tasks"],
-    access: READS_TASKS,
-    params: TASK_PARAMS,
-    query: ATTEMPTS_QUERY,
-    answers: { 200: { description: "A page of them", shape: ATTEMPT_LIST } },
-    problems: ["bad_cursor"],
-    handle: (call) => listAttempts(parts, call),
-  });
-}
-
-async function listAttempts(
-  parts: TasksParts,
-  call: AttemptsCall,
-): Promise<Answer> {
-  const { store } = parts.engine.parts;
-  const task = await findTask(call, parts.engine.parts);
-  if (task === undefined) return noTask();
-  return await answerPage(parts, call, {
-    task,
-    filter: { list: "attempts", task: task.id },
-    types: ["started"],
-    view: async ({ records, nextAfterSeq }) => {
-      const pairs = await attemptPairs(store, {
-        tenantId: task.tenantId,
-        taskId: task.id,
-        starts: records,
+      order,
+    }),
+    query,
+    url: `${call.baseUrl}/v1/tasks/${taskId}/history`,
+    async read(position) {
+      const { records, nextAfterSeq } = await engine.parts.store.history({
+        tenantId,
+        taskId,
+        types,
+        run,
+        order,
+        limit,
+        afterSeq: typeof position === "number" ? position : undefined,
       });
-      const isAll = call.query.cursor === undefined &&
-        nextAfterSeq === undefined;
-      return isAll && pairs.length === 0
-        ? runningAttempt(task).map((start) => viewAttempt(start, undefined))
-        : pairs.map(({ start, end }) => viewAttempt(start, end));
+      const data = records.map((record) =>
+        viewRecord(record, { payloads, isProof: proof })
+      );
+      return { data, next: nextAfterSeq };
     },
   });
 }
 
-/**
- * The attempt under way, of the task itself: its record is the newest of those
- * that begin attempts, so where there is none it was folded away.
- */
-function runningAttempt({ attempt, run }: Task): readonly AttemptStart[] {
-  if (attempt === undefined) return [];
-  const { id, startedAtMs: atMs, instance } = attempt;
-  return [{
-    attempt: id,
-    run,
-    atMs,
-    instance,
-  }];
+/** Returns a record as the API shows it; fields without a value are absent. */
+function viewRecord(
+  record: HistoryRecord,
+  { payloads, isProof }: {
+    /** Whether results, progress and values of data are shown. */
+    readonly payloads: boolean;
+    /** Whether the text that the hash covers is shown. */
+    readonly isProof: boolean;
+  },
+): Readonly<Record<string, unknown>> {
+  const draft = draftOf(record);
+  const { http, error, resultPreview, progressJson, changes, nextDateMs } =
+    draft;
+  const { folded } = draft;
+  return {
+    seq: record.seq,
+    at: utcTime(draft.atMs),
+    type: draft.type,
+    status: draft.status,
+    run: draft.run,
+    attempt: draft.attempt,
+    actor: draft.actor,
+    instance: draft.instance,
+    http: http && { status: http.status, duration_ms: http.durationMs },
+    error: error && viewError(error),
+    result: payloads ? resultPreview : undefined,
+    progress: payloads && progressJson !== undefined
+      ? JSON.parse(progressJson)
+      : undefined,
+    changes: changes?.map(({ field, from, to }) =>
+      field === "data" && !payloads ? { field } : { field, from, to }
+    ),
+    message: draft.message,
+    amount: draft.amount,
+    next_date: nextDateMs === undefined ? undefined : utcTime(nextDateMs),
+    folded: folded && { count: folded.count, hash: folded.hash },
+    prev: record.prev,
+    hash: record.hash,
+    text: isProof ? record.text : undefined,
+  };
 }

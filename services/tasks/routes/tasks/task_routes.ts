@@ -18,7 +18,8 @@ import {
   taskVerbRoutes,
 } from "./task_verbs.ts";
 import { schedulePreviewRoute } from "./schedule_preview.ts";
-import { taskAttemptsRoute, taskHistoryRoute } from "./task_history.ts";
+import { taskAttemptsRoute } from "./task_attempts.ts";
+import { taskHistoryRoute } from "./task_history.ts";
 import type { TasksParts } from "./tasks_parts.ts";
 import { updateTaskRoutes } from "./update_task.ts";
 

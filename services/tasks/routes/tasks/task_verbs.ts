@@ -28,14 +28,19 @@ import {
   callerOf,
   tenantOf,
 } from "../../http/call.ts";
+import { requestInProgress } from "../../http/idempotent_answers.ts";
 import { problem } from "../../http/problem_answer.ts";
-import { removeTask } from "../../engine/owner_actions.ts";
+import {
+  removedWorker,
+  removeTask,
+  requiringWorker,
+} from "../../engine/owner_actions.ts";
+import type { Task } from "../../domain/task.ts";
 import type { TaskEvent } from "../../domain/task_event.ts";
 import type { ProblemCode } from "../../http/problem_catalog.ts";
 import { described, named } from "../../../shared/schema/schema.ts";
 import { NO_FIELDS, object, settable } from "../../../shared/schema/object.ts";
 import { text } from "../../../shared/schema/values.ts";
-import { removedWorker, requiringWorker } from "../../engine/owner_actions.ts";
 
 /** Makes the route. */
 export function readTaskRoute({ engine }: TasksParts): AnyRoute {
@@ -177,13 +182,11 @@ export function taskVerbRoutes(parts: TasksParts): readonly AnyRoute[] {
       description: "At once, also while it runs: its worker is told at its " +
         "next sign of life. Canceling twice is fine.",
       body: optionalBody(CANCELING),
-      handle: (call) => {
-        const reason = call.body?.reason ?? undefined;
-        return applyVerb(parts, call, {
+      handle: (call) =>
+        applyVerb(parts, call, {
           kind: "cancel",
-          reason,
-        });
-      },
+          reason: call.body?.reason ?? undefined,
+        }),
     }),
     ...VERBS.map(({ name, summary, description, problems }) =>
       defineRoute({
@@ -209,6 +212,8 @@ async function applyVerb(
   const known = await findTask(call, parts);
   if (known === undefined) return noTask();
   const workerName = await workerNameOf(known, parts);
+  const answerOf = (task: Task): Answer =>
+    taskAnswer(call, task, { workerName, parts });
   const outcome = await changes.apply({
     tenantId: tenantOf(call).id,
     id: known.id,
@@ -221,18 +226,15 @@ async function applyVerb(
       settled.kind === "changed"
         ? [
           ...requiringWorker(parts, settled),
-          ...call.extraWrites(
-            taskAnswer(call, settled.task, { workerName, parts }),
-          ),
+          ...call.extraWrites(answerOf(settled.task)),
         ]
         : [],
   });
   switch (outcome.kind) {
     case "changed":
-      return taskAnswer(call, outcome.task, { workerName, parts });
+      return answerOf(outcome.task);
     case "unchanged":
-      return changeCondition(call, outcome.task) ??
-        taskAnswer(call, outcome.task, { workerName, parts });
+      return changeCondition(call, outcome.task) ?? answerOf(outcome.task);
     case "refused":
       return outcome.code === "quota_exceeded"
         ? problem("quota_exceeded", {
@@ -248,28 +250,25 @@ async function applyVerb(
     case "purged":
       return noTask();
     case "conflict":
-      return outcome.reason === "missing"
-        ? problem("unknown_worker", { detail: removedWorker(known) })
-        : conflictProblem(outcome.reason);
+      return conflictAnswer(known, outcome.reason);
   }
 }
 
-/** The problem of a change that did not fit beside what others wrote. */
-function conflictProblem(
+/** The answer to a change that did not fit beside what others wrote. */
+function conflictAnswer(
+  known: Task,
   reason: "version" | "key" | "alias" | "missing" | "idempotency",
 ): Answer {
   switch (reason) {
+    case "missing":
+      return problem("unknown_worker", { detail: removedWorker(known) });
     case "key":
       return problem("wrong_state", {
         detail: "Cannot let the task live again: another live one of the " +
           "worker has its key by now",
       });
     case "idempotency":
-      return problem("idempotency_in_progress", {
-        detail: "Cannot answer yet: the first request with this " +
-          "Idempotency-Key is still under way",
-        retryAfterMs: 1_000,
-      });
+      return requestInProgress();
     default:
       return changesTooFast("change");
   }

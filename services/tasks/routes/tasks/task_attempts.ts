@@ -1,0 +1,237 @@
+/**
+ * The route that lists a task's attempts, which are put together of the records
+ * of their beginning and their end.
+ *
+ * @module
+ */
+
+import { withDefault } from "../../../shared/schema/object.ts";
+import { queryOf, type QuerySchema } from "../../../shared/schema/query.ts";
+import {
+  named,
+  type Shape,
+  shape,
+  shownObject,
+} from "../../../shared/schema/schema.ts";
+import {
+  draftOf,
+  type HistoryDraft,
+  type HistoryRecord,
+  type HistoryType,
+} from "../../domain/history.ts";
+import type { Task } from "../../domain/task.ts";
+import {
+  COUNT,
+  COUNT_OR_NULL,
+  TASK_ERROR,
+  TEXT,
+  TEXT_OR_NULL,
+  TIME,
+  TIME_OR_NULL,
+} from "../../domain/task_values.ts";
+import { utcTime } from "../../domain/utc_time.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { Call } from "../../http/call.ts";
+import { answerPage, filterTextOf, PAGE_FIELDS } from "../../http/page.ts";
+import { type AnyRoute, defineRoute } from "../../http/route.ts";
+import type { Store } from "../../store/store.ts";
+import { findTask, noTask, TASK_PARAMS } from "./task_answer.ts";
+import { HTTP, pageOf } from "./task_history.ts";
+import { viewError } from "./task_view.ts";
+import { ORDER, READS_TASKS, type TasksParts } from "./tasks_parts.ts";
+
+/** Types of records that end an attempt. */
+const ENDS: readonly HistoryType[] = [
+  "succeeded",
+  "failed",
+  "timed_out",
+  "lost",
+  "released",
+  "canceled",
+];
+
+const ATTEMPT: Shape = named(
+  "TaskAttempt",
+  shape(shownObject({
+    id: TEXT,
+    run: COUNT,
+    outcome: { enum: ["running", ...ENDS] },
+    started_at: TIME,
+    ended_at: TIME_OR_NULL,
+    duration: { ...COUNT_OR_NULL, description: "Milliseconds" },
+    instance: TEXT_OR_NULL,
+    http: { anyOf: [HTTP, { type: "null" }] },
+    error: { anyOf: [TASK_ERROR, { type: "null" }] },
+  })),
+);
+
+/** A page of attempts. */
+const ATTEMPT_LIST: Shape = pageOf("TaskAttemptList", {
+  item: ATTEMPT,
+  example: {
+    id: "lse_37efnd0000749gadqcbm8b2hrm_1",
+    run: 0,
+    outcome: "succeeded",
+    started_at: "2027-01-15T08:00:00.000Z",
+    ended_at: "2027-01-15T08:00:02.500Z",
+    duration: 2_500,
+    instance: "host-1",
+    http: null,
+    error: null,
+  },
+});
+
+const ATTEMPTS_QUERY = queryOf({
+  order: withDefault(ORDER, "asc"),
+  ...PAGE_FIELDS,
+});
+
+type AttemptsCall = Call<
+  typeof ATTEMPTS_QUERY extends QuerySchema<infer Input> ? Input : never,
+  unknown
+>;
+
+/** Makes the route. */
+export function taskAttemptsRoute(parts: TasksParts): AnyRoute {
+  return defineRoute({
+    method: "GET",
+    path: "/v1/tasks/:id/attempts",
+    hosts: "tenant",
+    operationId: "listTaskAttempts",
+    summary: "List a task's attempts",
+    tags: ["tasks"],
+    access: READS_TASKS,
+    params: TASK_PARAMS,
+    query: ATTEMPTS_QUERY,
+    answers: { 200: { description: "A page of them", shape: ATTEMPT_LIST } },
+    problems: ["bad_cursor"],
+    handle: (call) => listAttempts(parts, call),
+  });
+}
+
+async function listAttempts(
+  { engine: { parts: { store } }, cursors }: TasksParts,
+  call: AttemptsCall,
+): Promise<Answer> {
+  const { query } = call;
+  const { order, limit } = query;
+  const task = await findTask(call, { store });
+  if (task === undefined) return noTask();
+  const { tenantId, id: taskId } = task;
+  return await answerPage(call, {
+    cursors,
+    tenantId,
+    filter: filterTextOf({ list: "attempts", task: taskId, order }),
+    query,
+    url: `${call.baseUrl}/v1/tasks/${taskId}/attempts`,
+    async read(position) {
+      const { records, nextAfterSeq } = await store.history({
+        tenantId,
+        taskId,
+        types: ["started"],
+        order,
+        limit,
+        afterSeq: typeof position === "number" ? position : undefined,
+      });
+      const pairs = await attemptPairs(store, {
+        tenantId,
+        taskId,
+        starts: records,
+      });
+      const isAll = position === undefined && nextAfterSeq === undefined;
+      const data = isAll && pairs.length === 0
+        ? runningAttempt(task).map((start) => viewAttempt(start, undefined))
+        : pairs.map(({ start, end }) => viewAttempt(start, end));
+      return { data, next: nextAfterSeq };
+    },
+  });
+}
+
+/** Records that are read in one go. */
+const PAGE = 200;
+
+/** An attempt. */
+interface AttemptPair {
+  /** How it began. */
+  readonly start: HistoryDraft;
+  /** How it ended; absent while it runs. */
+  readonly end: HistoryDraft | undefined;
+}
+
+/** Finds the ends of the attempts that these records begin. */
+async function attemptPairs(
+  store: Pick<Store, "history">,
+  { tenantId, taskId, starts }: {
+    readonly tenantId: string;
+    readonly taskId: string;
+    readonly starts: readonly HistoryRecord[];
+  },
+): Promise<readonly AttemptPair[]> {
+  const drafts = starts.map(draftOf);
+  const open = new Set(drafts.map(({ attempt }) => attempt));
+  const ends = new Map<string | undefined, HistoryDraft>();
+  let afterSeq = starts.reduce(
+    (least, { seq }) => Math.min(least, seq),
+    Infinity,
+  );
+  // An end stands behind its beginning and before the next one's.
+  while (open.size > 0 && afterSeq < Infinity) {
+    const page = await store.history({
+      tenantId,
+      taskId,
+      types: ENDS,
+      order: "asc",
+      limit: PAGE,
+      afterSeq,
+    });
+    for (const record of page.records) {
+      const draft = draftOf(record);
+      if (open.delete(draft.attempt)) ends.set(draft.attempt, draft);
+    }
+    afterSeq = page.nextAfterSeq ?? Infinity;
+  }
+  return drafts.map((start) => ({ start, end: ends.get(start.attempt) }));
+}
+
+/**
+ * The attempt under way, of the task itself: its record is the newest of those
+ * that begin attempts, so where there is none it was folded away.
+ */
+function runningAttempt({ attempt, run }: Task): readonly AttemptStart[] {
+  if (attempt === undefined) return [];
+  const { id, startedAtMs: atMs, instance } = attempt;
+  return [{
+    attempt: id,
+    run,
+    atMs,
+    instance,
+  }];
+}
+
+/** How an attempt began. */
+type AttemptStart = Pick<
+  HistoryDraft,
+  "attempt" | "run" | "atMs" | "instance"
+>;
+
+/** Returns an attempt as the API shows it; it runs while it has no end. */
+function viewAttempt(
+  start: AttemptStart,
+  end: HistoryDraft | undefined,
+): Readonly<Record<string, unknown>> {
+  const http = end?.http;
+  const error = end?.error;
+  return {
+    id: start.attempt ?? "",
+    run: start.run,
+    outcome: end?.type ?? "running",
+    started_at: utcTime(start.atMs),
+    ended_at: end === undefined ? null : utcTime(end.atMs),
+    duration: end === undefined ? null : Math.max(0, end.atMs - start.atMs),
+    instance: start.instance ?? end?.instance ?? null,
+    http: http === undefined
+      ? null
+      : { status: http.status, duration_ms: http.durationMs },
+    error: error === undefined ? null : viewError(error),
+  };
+}
