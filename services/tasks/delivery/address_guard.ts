@@ -19,24 +19,13 @@ import {
   parseIpNetwork,
 } from "../../shared/ip_network.ts";
 
-/** What an address is. */
-type AddressVerdict =
-  | { readonly kind: "public" }
-  | {
-    readonly kind: "not_public";
-    /** What the address is for, to stand after "an address of": `the loopback`. */
-    readonly use: string;
-  }
-  | {
-    /** The text is no IP address in its strict form. */
-    readonly kind: "not_an_address";
-  };
-
 interface Range {
   readonly network: Network;
   readonly use: string;
 }
 
+/** Stands for the use of what is no address in its strict form. */
+const NO_ADDRESS = "no known form";
 const METADATA = "the platform's metadata service";
 const DOCUMENTATION = "documentation";
 const RESERVED = "a reserved range";
@@ -91,20 +80,21 @@ const NOT_PUBLIC: readonly Range[] = [
 const GLOBAL_UNICAST: Network = networkOfText("2000::/3");
 
 /**
- * Judges an IP address. Forms of IPv6 that carry an IPv4 address are never
- * public, whichever address they carry: a gateway turns them into calls that
- * were never checked.
+ * What an address that is not public is for, to stand after "an address of":
+ * `the loopback`; `undefined` when it is public. Forms of IPv6 that carry an IPv4
+ * address are never public, whichever address they carry: a gateway turns them
+ * into calls that were never checked.
  *
  * @param text The address as resolvers write it; without brackets and zone id.
+ * What is no address in that strict form is not public.
  */
-export function judgeAddress(text: string): AddressVerdict {
+export function closedUseOf(text: string): string | undefined {
   const address = parseIpAddress(text);
-  if (address === undefined) return { kind: "not_an_address" };
+  if (address === undefined) return NO_ADDRESS;
   const use = NOT_PUBLIC.find(({ network }) => isWithin(address, network))?.use;
-  if (use !== undefined) return { kind: "not_public", use };
-  return address.family === 4 || isWithin(address, GLOBAL_UNICAST)
-    ? { kind: "public" }
-    : { kind: "not_public", use: RESERVED };
+  if (use !== undefined) return use;
+  const isPublic = address.family === 4 || isWithin(address, GLOBAL_UNICAST);
+  return isPublic ? undefined : RESERVED;
 }
 
 /** Reads a network of the tables above. */
@@ -114,16 +104,15 @@ function networkOfText(text: string): Network {
   return network;
 }
 
-/** One address of a host. */
-export interface ResolvedAddress {
-  /** The IP address. */
-  readonly address: string;
-  /** Its version of the protocol. */
-  readonly family: 4 | 6;
-}
-
 /** Finds all addresses of a host name; rejects when it has none. */
-export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
+export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
+
+/** Asks the resolver of the operating system. */
+export function systemResolve(
+  host: string,
+): Promise<readonly LookupAddress[]> {
+  return lookup(host, { all: true, order: "verbatim" });
+}
 
 /** What is wrong with a host name. */
 type LookupErrorCode = "ADDRESS_REFUSED" | "DNS_FAILED";
@@ -142,7 +131,7 @@ export class LookupError extends Error {
 }
 
 /** Options of {@linkcode createGuardedLookup}. */
-export interface GuardedLookupOptions {
+interface GuardedLookupOptions {
   /** The port that will be called; entries of the list may name one. */
   readonly port: number;
   /** What may be called besides public addresses. */
@@ -153,17 +142,6 @@ export interface GuardedLookupOptions {
 
 /** A socket tries one address after the other; so many are enough. */
 const MAX_ADDRESSES = 8;
-
-/** Asks the resolver of the operating system. */
-export async function systemResolve(
-  host: string,
-): Promise<readonly ResolvedAddress[]> {
-  const found = await lookup(host, { all: true, order: "verbatim" });
-  return found.map(({ address, family }) => ({
-    address,
-    family: family === 6 ? 6 : 4,
-  }));
-}
 
 /**
  * Makes the `lookup` of one call with `node:http`, `node:https` or `node:net`.
@@ -184,8 +162,8 @@ export function createGuardedLookup(
 async function addressesOf(
   host: string,
   options: GuardedLookupOptions,
-): Promise<readonly ResolvedAddress[]> {
-  let found: readonly ResolvedAddress[];
+): Promise<readonly LookupAddress[]> {
+  let found: readonly LookupAddress[];
   try {
     found = await options.resolve(host);
   } catch (error) {
@@ -195,9 +173,15 @@ async function addressesOf(
       `Cannot resolve ${quote(host)}: ${why}`,
     );
   }
+  const { port, allowList } = options;
   for (const { address } of found) {
-    const use = refusalOf(address, { host, ...options });
+    const use = closedUseOf(address);
     if (use === undefined) continue;
+    // A name on the list has any address, but what it has must be one.
+    const isReadable = use !== NO_ADDRESS;
+    if (isReadable && isAllowed(allowList, { host, port, address })) continue;
+    // The address itself is not told: a caller who tries names must not learn
+    // the plan of an inner network.
     throw new LookupError(
       "ADDRESS_REFUSED",
       `Cannot call ${quote(host)}: it has an address of ${use}`,
@@ -206,36 +190,18 @@ async function addressesOf(
   return found;
 }
 
-/**
- * What is wrong with an address, without the address itself: a caller who tries
- * names must not learn the plan of an inner network.
- */
-function refusalOf(
-  address: string,
-  options: GuardedLookupOptions & { readonly host: string },
-): string | undefined {
-  const { host, port, allowList } = options;
-  const verdict = judgeAddress(address);
-  if (verdict.kind === "public") return undefined;
-  if (verdict.kind === "not_an_address") return "no known form";
-  return isAllowed(allowList, { host, port, address })
-    ? undefined
-    : verdict.use;
-}
-
 interface Answer {
   readonly host: string;
   readonly asked: LookupOptions;
-  readonly found: readonly ResolvedAddress[];
+  readonly found: readonly LookupAddress[];
   readonly callback: Parameters<LookupFunction>[2];
 }
 
 function answer({ host, asked, found, callback }: Answer): void {
   const wanted = familyOf(asked.family);
-  const fitting: LookupAddress[] = found
+  const fitting = found
     .filter(({ family }) => wanted === undefined || family === wanted)
-    .slice(0, MAX_ADDRESSES)
-    .map(({ address, family }) => ({ address, family }));
+    .slice(0, MAX_ADDRESSES);
   const [first] = fitting;
   if (first === undefined) {
     const message = `Cannot resolve ${quote(host)}: it has no address`;

@@ -73,10 +73,6 @@ interface CallPoint {
   readonly address?: string;
 }
 
-type EntryOutcome =
-  | { readonly kind: "ok"; readonly entry: AllowListEntry }
-  | { readonly kind: "invalid"; readonly reason: string };
-
 /** An address in brackets, or what holds no colon; a port may follow. */
 const FORM = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/;
 
@@ -91,13 +87,10 @@ export function parseAllowList(entries: readonly string[]): AllowListOutcome {
   const allowList: AllowListEntry[] = [];
   const problems: string[] = [];
   for (const text of entries) {
-    const outcome = parseEntry(text.trim());
-    if (outcome.kind === "ok") allowList.push(outcome.entry);
-    else {
-      problems.push(
-        `Cannot allow calls to ${quote(text)}: ${outcome.reason}`,
-      );
-    }
+    const entry = parseEntry(text.trim());
+    if (typeof entry === "string") {
+      problems.push(`Cannot allow calls to ${quote(text)}: ${entry}`);
+    } else allowList.push(entry);
   }
   return problems.length > 0
     ? { kind: "invalid", problems }
@@ -114,40 +107,27 @@ export function isAllowed(list: AllowList, point: CallPoint): boolean {
   });
 }
 
-function parseEntry(text: string): EntryOutcome {
-  if (text.includes("/")) return parseNetworkEntry(text);
-  const bare = parseIpAddress(text);
-  if (bare !== undefined) {
-    return { kind: "ok", entry: { kind: "network", network: networkOf(bare) } };
+/** Reads an entry, or tells what is wrong with it. */
+function parseEntry(text: string): AllowListEntry | string {
+  if (text.includes("/")) {
+    const network = parseIpNetwork(text);
+    if (network !== undefined) return { kind: "network", network };
+    const base = parseIpAddress(text.slice(0, text.indexOf("/")));
+    return base === undefined
+      ? EXPECTED
+      : "its prefix is too long, or the address has bits beyond it";
   }
+  const bare = parseIpAddress(text);
+  if (bare !== undefined) return { kind: "network", network: networkOf(bare) };
   const [, bracketed, plain, digits] = FORM.exec(text) ?? [];
   const port = digits === undefined ? undefined : Number(digits);
   if (port !== undefined && (port < 1 || port > 65_535)) {
-    return invalid("a port lies between 1 and 65535");
+    return "a port lies between 1 and 65535";
   }
   const address = parseIpAddress(bracketed ?? plain ?? "");
   if (address !== undefined) {
-    const network = networkOf(address);
-    return { kind: "ok", entry: { kind: "network", network, port } };
+    return { kind: "network", network: networkOf(address), port };
   }
   const host = plain === undefined ? undefined : normalizeHostName(plain);
-  if (host === undefined) return invalid(EXPECTED);
-  return { kind: "ok", entry: { kind: "host", host, port } };
-}
-
-function parseNetworkEntry(text: string): EntryOutcome {
-  const network = parseIpNetwork(text);
-  if (network !== undefined) {
-    return { kind: "ok", entry: { kind: "network", network } };
-  }
-  const base = parseIpAddress(text.slice(0, text.indexOf("/")));
-  return invalid(
-    base === undefined
-      ? EXPECTED
-      : "its prefix is too long, or the address has bits beyond it",
-  );
-}
-
-function invalid(reason: string): EntryOutcome {
-  return { kind: "invalid", reason };
+  return host === undefined ? EXPECTED : { kind: "host", host, port };
 }

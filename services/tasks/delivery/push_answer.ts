@@ -4,19 +4,34 @@
  * @module
  */
 
-import type { IncomingHttpHeaders } from "node:http";
 import { parseRetryAfter } from "../../shared/http/retry_after.ts";
 import type { Failure } from "../domain/retry_policy.ts";
-import type { RawAnswer } from "./push_exchange.ts";
-import type { PushAnswer, PushOutcome } from "./push_outcome.ts";
+import type { PushFailure, PushRefusal, RawAnswer } from "./push_exchange.ts";
 
-/** When an answer came. */
-interface AnswerTiming {
-  /** The time of day: milliseconds since the Unix epoch. */
-  readonly nowMs: number;
+/** The whole answer of a worker has been read, or as much as is wanted of it. */
+export interface PushAnswer {
+  /** There is an answer, of any status. */
+  readonly kind: "answered";
+  /** The HTTP status. */
+  readonly status: number;
+  /** Those of its headers that matter, with names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as text. */
+  readonly bodyText: string;
+  /** Whether the body was longer than what is kept of it. */
+  readonly isTruncated: boolean;
+  /** How long the worker wants to be left alone, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+  /** How long the worker wants to hold the task, in milliseconds. */
+  readonly leaseMs?: number | undefined;
+  /** Whether the worker said that another try is useless. */
+  readonly isFinal: boolean;
   /** Milliseconds from the call's begin to the answer's end. */
   readonly durationMs: number;
 }
+
+/** The outcome of a push call. */
+export type PushOutcome = PushAnswer | PushRefusal | PushFailure;
 
 const KEPT_HEADERS: readonly string[] = [
   "content-encoding",
@@ -31,35 +46,33 @@ const KEPT_HEADERS: readonly string[] = [
 const MAX_LEASE_SECONDS = 86_400;
 
 /** Reads an answer: its body as UTF-8 text, its headers' meaning. */
-export function readAnswer(raw: RawAnswer, timing: AnswerTiming): PushAnswer {
-  const headers = keptHeaders(raw.headers);
-  const retryAfterMs = parseRetryAfter(headers["retry-after"] ?? "", {
-    nowMs: timing.nowMs,
-  });
-  const leaseMs = parseLease(headers["task-lease"] ?? "");
+export function readAnswer(
+  { status, headers: all, body, isTruncated }: RawAnswer,
+  { nowMs, durationMs }: {
+    /** The time of day: milliseconds since the Unix epoch. */
+    readonly nowMs: number;
+    /** Milliseconds from the call's begin to the answer's end. */
+    readonly durationMs: number;
+  },
+): PushAnswer {
+  const headers: Record<string, string> = {};
+  for (const name of KEPT_HEADERS) {
+    const value = all[name];
+    if (value !== undefined) headers[name] = String(value);
+  }
   // A character that the end of what is kept cuts in two is left out.
-  const bodyText = new TextDecoder()
-    .decode(raw.body, { stream: raw.isTruncated });
+  const bodyText = new TextDecoder().decode(body, { stream: isTruncated });
   return {
     kind: "answered",
-    status: raw.status,
+    status,
     headers,
     bodyText,
-    isTruncated: raw.isTruncated,
-    retryAfterMs,
-    leaseMs,
+    isTruncated,
+    retryAfterMs: parseRetryAfter(headers["retry-after"] ?? "", { nowMs }),
+    leaseMs: parseLease(headers["task-lease"] ?? ""),
     isFinal: headers["task-retry"]?.trim().toLowerCase() === "no",
-    durationMs: timing.durationMs,
+    durationMs,
   };
-}
-
-function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const name of KEPT_HEADERS) {
-    const value = headers[name];
-    if (value !== undefined) kept[name] = String(value);
-  }
-  return kept;
 }
 
 /** Whole seconds from 1 to a day, as milliseconds. */
@@ -172,7 +185,7 @@ function failed(
     failure: {
       code: error.code,
       httpStatus: status,
-      ...(answer.isFinal ? { isFinal: true } : {}),
+      isFinal: answer.isFinal,
     },
     message: error.message,
     detail: detail === "" ? undefined : detail,

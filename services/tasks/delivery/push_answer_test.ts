@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { assert, assertEquals } from "@std/assert";
 import { isRetryable } from "../domain/retry_policy.ts";
 import { judgeAnswer, type PushVerdict, readAnswer } from "./push_answer.ts";
-import type { PushAnswer, PushOutcome } from "./push_outcome.ts";
+import type { PushAnswer, PushOutcome } from "./push_answer.ts";
 
 function answerOf(headers: IncomingHttpHeaders): PushAnswer {
   return readAnswer(
@@ -146,7 +146,11 @@ Deno.test("judgeAnswer() calls 202 with a lease accepted", () => {
 Deno.test("judgeAnswer() fails a 202 whose lease can't be read", () => {
   const headers = { "task-lease": "PT1M" };
   const { failure } = failed(answer(202, { headers }));
-  assertEquals(failure, { code: "bad_lease", httpStatus: 202 });
+  assertEquals(failure, {
+    code: "bad_lease",
+    httpStatus: 202,
+    isFinal: false,
+  });
 });
 
 Deno.test("judgeAnswer() fails every other status", () => {
@@ -154,12 +158,14 @@ Deno.test("judgeAnswer() fails every other status", () => {
     assertEquals(failed(answer(status)).failure, {
       code: "redirected",
       httpStatus: status,
+      isFinal: false,
     });
   }
   for (const status of [101, 400, 404, 429, 500, 503, 599, 999]) {
     assertEquals(failed(answer(status)).failure, {
       code: "http_status",
       httpStatus: status,
+      isFinal: false,
     });
   }
 });

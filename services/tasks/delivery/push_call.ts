@@ -8,31 +8,26 @@
 import { createSecureContext, type SecureContext } from "node:tls";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import { quote } from "../../shared/quote.ts";
-import type { AllowList } from "./allow_list.ts";
 import {
   createGuardedLookup,
   type Resolve,
   systemResolve,
 } from "./address_guard.ts";
-import { readAnswer } from "./push_answer.ts";
-import { exchange, judgeHeaders } from "./push_exchange.ts";
+import { type PushOutcome, readAnswer } from "./push_answer.ts";
+import { exchange, failureOf, type PushRefusal } from "./push_exchange.ts";
 import {
-  failureOf,
-  type PushOutcome,
-  type PushRefusal,
-} from "./push_outcome.ts";
-import { judgeTarget, type Target } from "./target.ts";
+  type CallRules,
+  judgeHeaders,
+  judgeTarget,
+  type Target,
+} from "./call_rules.ts";
 
 /** One call. */
 export interface PushRequest {
   /** The worker's URL. */
   readonly url: string;
-  /**
-   * The HTTP method.
-   *
-   * @default {"POST"}
-   */
-  readonly method?: string;
+  /** The HTTP method. */
+  readonly method: string;
   /** The headers. */
   readonly headers: Readonly<Record<string, string>>;
   /** The body. */
@@ -44,19 +39,7 @@ export interface PushRequest {
 }
 
 /** Options of {@linkcode PushCaller}. */
-export interface PushCallerOptions {
-  /**
-   * What may be called besides public addresses.
-   *
-   * @default {[]}
-   */
-  readonly allowList?: AllowList;
-  /**
-   * Whether calls without TLS are allowed.
-   *
-   * @default {false}
-   */
-  readonly allowHttp?: boolean;
+interface PushCallerOptions extends CallRules {
   /**
    * Authorities that are trusted in place of the runtime's, as PEM. To trust
    * one more, name its file in `NODE_EXTRA_CA_CERTS`.
@@ -64,12 +47,6 @@ export interface PushCallerOptions {
    * @default the runtime's
    */
   readonly trustedCaPem?: string;
-  /**
-   * Most bytes of an answer's body that are kept.
-   *
-   * @default {65536}
-   */
-  readonly maxBodyBytes?: number;
   /**
    * Finds the addresses of a host.
    *
@@ -86,13 +63,12 @@ export interface PushCallerOptions {
 
 const METHODS: readonly string[] = ["DELETE", "GET", "PATCH", "POST", "PUT"];
 
-const DEFAULT_MAX_BODY_BYTES = 65_536;
+/** Most bytes of an answer's body that are kept. */
+const MAX_BODY_BYTES = 65_536;
 
 /** Makes push calls, as many at once as are asked for. */
 export class PushCaller {
-  readonly #allowList: AllowList;
-  readonly #allowHttp: boolean;
-  readonly #maxBodyBytes: number;
+  readonly #rules: CallRules;
   readonly #resolve: Resolve;
   readonly #clock: Clock;
   /** Shared, because to read the authorities for each call is costly. */
@@ -101,10 +77,8 @@ export class PushCaller {
   #isClosed = false;
 
   /** A caller whose rules stay as they are. */
-  constructor(options: PushCallerOptions = {}) {
-    this.#allowList = options.allowList ?? [];
-    this.#allowHttp = options.allowHttp ?? false;
-    this.#maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
+  constructor(options: PushCallerOptions) {
+    this.#rules = options;
     this.#resolve = options.resolve ?? systemResolve;
     this.#clock = options.clock ?? systemClock;
     this.#secureContext = createSecureContext({ ca: options.trustedCaPem });
@@ -116,17 +90,14 @@ export class PushCaller {
    * time-out.
    */
   async call(request: PushRequest): Promise<PushOutcome> {
-    const verdict = judgeTarget(request.url, {
-      allowHttp: this.#allowHttp,
-      allowList: this.#allowList,
-    });
+    const verdict = judgeTarget(request.url, this.#rules);
     if (verdict.kind === "refused") return verdict;
     const refusal = refusalOf(request);
     if (refusal !== undefined) return refusal;
     // One controller for each call: a composite of signals would be kept alive
     // by the long-lived ones among them.
     const ending = new AbortController();
-    const call = this.#exchange(request, { target: verdict.target, ending });
+    const call = this.#exchange(request, verdict.target, ending);
     this.#running.set(ending, call);
     try {
       return await call;
@@ -147,9 +118,9 @@ export class PushCaller {
 
   async #exchange(
     request: PushRequest,
-    call: { readonly target: Target; readonly ending: AbortController },
+    target: Target,
+    ending: AbortController,
   ): Promise<PushOutcome> {
-    const { target, ending } = call;
     const beginMs = performance.now();
     const cancel = (): void => ending.abort();
     let isLate = false;
@@ -162,16 +133,16 @@ export class PushCaller {
     try {
       const result = await exchange({
         target,
-        method: request.method ?? "POST",
+        method: request.method,
         headers: request.headers,
         body: request.body,
         lookup: createGuardedLookup({
           port: target.port,
-          allowList: this.#allowList,
+          allowList: this.#rules.allowList,
           resolve: this.#resolve,
         }),
         secureContext: this.#secureContext,
-        maxBodyBytes: this.#maxBodyBytes,
+        maxBodyBytes: MAX_BODY_BYTES,
         signal: ending.signal,
       });
       const durationMs = Math.round(performance.now() - beginMs);
@@ -192,8 +163,9 @@ export class PushCaller {
 }
 
 /** What of the request can't be sent. */
-function refusalOf(request: PushRequest): PushRefusal | undefined {
-  const { method = "POST", headers } = request;
+function refusalOf(
+  { method, headers }: PushRequest,
+): PushRefusal | undefined {
   if (!METHODS.includes(method)) {
     return {
       kind: "refused",

@@ -1,5 +1,5 @@
 /**
- * One request and its answer over a connection of its own.
+ * One request and its answer over a connection of its own, or why there is none.
  *
  * Connections are not kept: each call resolves its host again and is judged again,
  * and no request is lost to a connection that the other end is just closing.
@@ -17,7 +17,9 @@ import {
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";
 import { quote } from "../../shared/quote.ts";
-import type { Target } from "./target.ts";
+import { describeError } from "../../shared/settled.ts";
+import { LookupError } from "./address_guard.ts";
+import type { Target, TargetRefusalCode } from "./call_rules.ts";
 
 /** An answer as it came. */
 export interface RawAnswer {
@@ -35,7 +37,7 @@ export interface RawAnswer {
 export type PushPhase = "connect" | "handshake" | "exchange" | "body";
 
 /** The outcome of an exchange, whose connection is closed then. */
-export type ExchangeResult =
+type ExchangeResult =
   | { readonly kind: "answered"; readonly answer: RawAnswer }
   | {
     readonly kind: "failed";
@@ -222,101 +224,123 @@ function readBody(response: IncomingMessage, options: ReadBodyOptions): void {
   response.on("end", () => done(false));
 }
 
-/** The outcome of checking headers. */
-type HeadersVerdict =
-  | { readonly kind: "ok" }
-  | {
-    readonly kind: "refused";
-    /** The invalid header, as it was given. */
-    readonly name: string;
-    /** Why, as a message that holds no value of a header. */
-    readonly reason: string;
-  };
-
-/** Options of {@linkcode judgeHeaders}. */
-interface JudgeHeadersOptions {
-  /**
-   * Further names that are not allowed, in lower case.
-   *
-   * @default {[]}
-   */
-  readonly reserved?: readonly string[];
+/** The call was not made, since it is not allowed. */
+export interface PushRefusal {
+  /** Nothing was sent. */
+  readonly kind: "refused";
+  /** Why, for programs. */
+  readonly code: TargetRefusalCode | "bad_header" | "bad_method";
+  /** Why, as a message that holds no secret. */
+  readonly reason: string;
 }
 
-/** The headers that the service sets itself: a worker's own can't be these. */
-export const SERVICE_HEADERS: readonly string[] = [
-  "content-type",
-  "task-attempt",
-  "task-id",
-  "traceparent",
-  "tracestate",
-  "webhook-id",
-  "webhook-signature",
-  "webhook-timestamp",
-];
+/** What can go wrong with a call that was allowed. */
+type PushFailureCode =
+  | "dns_failed"
+  | "connection_failed"
+  | "tls_failed"
+  | "bad_answer"
+  | "timed_out"
+  | "canceled";
 
-/**
- * Headers that frame the request or belong to the connection (RFC 9110, section
- * 7.6.1): they could smuggle a second request into the first.
- */
-const CONNECTION_HEADERS: readonly string[] = [
-  "accept-encoding",
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "http2-settings",
-  "keep-alive",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-];
+/** There is no answer, or not all of it. */
+export interface PushFailure {
+  /** The network, the worker's server or the caller of this call is why. */
+  readonly kind: "failed";
+  /** Why, for programs. */
+  readonly code: PushFailureCode;
+  /** Why, as a message that holds nothing of the URL's path and query. */
+  readonly message: string;
+  /** Milliseconds from the call's begin to its failure. */
+  readonly durationMs: number;
+}
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
+/** An exchange without an answer. */
+type FailedExchange = Exclude<
+  ExchangeResult,
+  { readonly kind: "answered" }
+>;
 
-/** A field value of RFC 9110, section 5.5, without what is not ASCII. */
-const VALUE = /^[\t\x20-\x7e]*$/;
+/** The call that failed. */
+interface FailedCall {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** Milliseconds from the call's begin to its failure. */
+  readonly durationMs: number;
+  /** The time-out in milliseconds, when it is what ended the call. */
+  readonly timeoutMs?: number | undefined;
+}
 
-const MAX_HEADERS = 64;
-const MAX_CHARS = 65_536;
+const WAITED_FOR: Readonly<Record<PushPhase, string>> = {
+  connect: "no connection",
+  handshake: "no TLS handshake",
+  exchange: "no answer",
+  body: "no end of the answer",
+};
 
-/** Judges the headers of a call, or those that a worker wants on its calls. */
-export function judgeHeaders(
-  headers: Readonly<Record<string, string>>,
-  options: JudgeHeadersOptions = {},
-): HeadersVerdict {
-  const seen = new Set<string>();
-  let chars = 0;
-  for (const [name, value] of Object.entries(headers)) {
-    const key = name.toLowerCase();
-    chars += name.length + value.length;
-    const fault = nameFault(key, options.reserved ?? []) ??
-      (VALUE.test(value) ? undefined : "its value is not visible ASCII") ??
-      (seen.has(key) ? "it is given twice" : undefined) ??
-      (chars > MAX_CHARS ? "the headers are too long together" : undefined);
-    if (fault !== undefined) return refused(name, fault);
-    seen.add(key);
-    if (seen.size > MAX_HEADERS) {
-      return refused(name, `there are more than ${MAX_HEADERS} headers`);
-    }
+/** Faults of the answer that the HTTP parser or its bounds report. */
+const ANSWER_CODE = /^(HPE_|ANSWER_TOO_LONG$)/;
+
+/** Tells why there is no answer. */
+export function failureOf(
+  result: FailedExchange,
+  call: FailedCall,
+): PushFailure | PushRefusal {
+  if (result.kind === "aborted") return abortOf(result.phase, call);
+  const { error, phase } = result;
+  if (error instanceof LookupError) {
+    const { message } = error;
+    return error.code === "ADDRESS_REFUSED"
+      ? { kind: "refused", code: "address_not_public", reason: message }
+      : {
+        kind: "failed",
+        code: "dns_failed",
+        message,
+        durationMs: call.durationMs,
+      };
   }
-  return { kind: "ok" };
+  const code = codeOf(error);
+  const why = reasonOf(error, code);
+  if (ANSWER_CODE.test(code)) {
+    return failure("bad_answer", {
+      ...call,
+      why: `the answer can't be read: ${why}`,
+    });
+  }
+  return phase === "handshake"
+    ? failure("tls_failed", { ...call, why: `TLS failed: ${why}` })
+    : failure("connection_failed", {
+      ...call,
+      why: `${WAITED_FOR[phase]}: ${why}`,
+    });
 }
 
-function nameFault(
-  key: string,
-  reserved: readonly string[],
-): string | undefined {
-  if (!TOKEN.test(key)) return "its name is no header name of HTTP";
-  return CONNECTION_HEADERS.includes(key) || reserved.includes(key)
-    ? "the service sets it itself"
-    : undefined;
+function abortOf(phase: PushPhase, call: FailedCall): PushFailure {
+  const { timeoutMs } = call;
+  return timeoutMs === undefined
+    ? failure("canceled", { ...call, why: "the call was canceled" })
+    : failure("timed_out", {
+      ...call,
+      why: `${WAITED_FOR[phase]} within ${timeoutMs} ms`,
+    });
 }
 
-function refused(name: string, why: string): HeadersVerdict {
-  const reason = `Cannot send header ${quote(name, { maxChars: 64 })}: ${why}`;
-  return { kind: "refused", name, reason };
+function failure(
+  code: PushFailureCode,
+  call: FailedCall & { readonly why: string },
+): PushFailure {
+  const message = `Cannot call ${quote(call.origin)}: ${call.why}`;
+  return { kind: "failed", code, message, durationMs: call.durationMs };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+/** The error in words; its text may come from the other end. */
+function reasonOf(error: unknown, code: string): string {
+  // Several addresses were tried: the error of the first is reported.
+  const [first] = error instanceof AggregateError ? error.errors : [error];
+  const text = quote(describeError(first));
+  return code === "" ? text : `${text} (${code})`;
 }

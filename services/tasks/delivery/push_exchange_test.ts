@@ -1,55 +1,93 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { judgeHeaders, SERVICE_HEADERS } from "./push_exchange.ts";
+import { assertEquals } from "@std/assert";
+import { LookupError } from "./address_guard.ts";
+import { failureOf, type PushPhase } from "./push_exchange.ts";
 
-function refusedName(headers: Readonly<Record<string, string>>): string {
-  const verdict = judgeHeaders(headers);
-  assert(verdict.kind === "refused", JSON.stringify(headers));
-  assertStringIncludes(verdict.reason, JSON.stringify(verdict.name));
-  return verdict.name;
+type FailedExchange = Parameters<typeof failureOf>[0];
+
+const CALL = { origin: "https://a.b", durationMs: 5 };
+const PHASES: readonly PushPhase[] = [
+  "connect",
+  "handshake",
+  "exchange",
+  "body",
+];
+
+function told(result: FailedExchange, timeoutMs?: number): readonly string[] {
+  const call = timeoutMs === undefined ? CALL : { ...CALL, timeoutMs };
+  const outcome = failureOf(result, call);
+  return outcome.kind === "failed"
+    ? [outcome.code, outcome.message]
+    : [outcome.code, outcome.reason];
 }
 
-Deno.test("judgeHeaders() lets ordinary headers pass", () => {
-  const verdict = judgeHeaders({
-    Authorization: "Bearer a.b\tc",
-    "x-empty": "",
-    "webhook-id": "tsk_1.0",
-  });
-  assertEquals(verdict.kind, "ok");
+function coded(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+Deno.test("failureOf() tells what a time-out waited for", () => {
+  assertEquals(
+    PHASES.map((phase) => told({ kind: "aborted", phase }, 90)),
+    [
+      ["timed_out", 'Cannot call "https://a.b": no connection within 90 ms'],
+      ["timed_out", 'Cannot call "https://a.b": no TLS handshake within 90 ms'],
+      ["timed_out", 'Cannot call "https://a.b": no answer within 90 ms'],
+      [
+        "timed_out",
+        'Cannot call "https://a.b": no end of the answer within 90 ms',
+      ],
+    ],
+  );
 });
 
-Deno.test("judgeHeaders() refuses what could end the header or frame the request", () => {
-  const values = ["a\r\nx: y", "a\nb", "a\u0000", "ä", "\u2028", "\u007f"];
-  for (const value of values) assertEquals(refusedName({ a: value }), "a");
-  const names = [
-    ...["", "a b", "a:", "a\r", "ä", "Host", "CONTENT-LENGTH", "expect"],
-    ...["Transfer-Encoding", "connection", "upgrade", "te", "trailer"],
-  ];
-  for (const name of names) assertEquals(refusedName({ [name]: "1" }), name);
+Deno.test("failureOf() tells a canceled call", () => {
+  assertEquals(told({ kind: "aborted", phase: "body" }), [
+    "canceled",
+    'Cannot call "https://a.b": the call was canceled',
+  ]);
 });
 
-Deno.test("judgeHeaders() says nothing of a value", () => {
-  const verdict = judgeHeaders({ authorization: "s3cret\n" });
-  assert(verdict.kind === "refused");
-  assert(!verdict.reason.includes("s3cret"));
+Deno.test("failureOf() tells the phase in which the network failed", () => {
+  const error = coded("ECONNRESET", 'reset "now"');
+  const text = String.raw`"reset \"now\"" (ECONNRESET)`;
+  assertEquals(
+    PHASES.map((phase) => told({ kind: "failed", error, phase })),
+    [
+      [
+        "connection_failed",
+        `Cannot call "https://a.b": no connection: ${text}`,
+      ],
+      ["tls_failed", `Cannot call "https://a.b": TLS failed: ${text}`],
+      ["connection_failed", `Cannot call "https://a.b": no answer: ${text}`],
+      [
+        "connection_failed",
+        `Cannot call "https://a.b": no end of the answer: ${text}`,
+      ],
+    ],
+  );
 });
 
-Deno.test("judgeHeaders() refuses doubles, too many and too long ones", () => {
-  assertEquals(refusedName({ a: "1", A: "2" }), "A");
-  const many = (count: number): Record<string, string> =>
-    Object.fromEntries(Array.from({ length: count }, (_, i) => [`x${i}`, ""]));
-  assertEquals(judgeHeaders(many(64)).kind, "ok");
-  assertEquals(refusedName(many(65)), "x64");
-  assertEquals(judgeHeaders({ a: "b".repeat(65_535) }).kind, "ok");
-  assertEquals(refusedName({ a: "b".repeat(65_536) }), "a");
+Deno.test("failureOf() tells the first of several addresses", () => {
+  const error = Object.assign(
+    new AggregateError([coded("ECONNREFUSED", "first"), new Error("second")]),
+    { code: "ECONNREFUSED" },
+  );
+  assertEquals(told({ kind: "failed", error, phase: "connect" }), [
+    "connection_failed",
+    'Cannot call "https://a.b": no connection: "first" (ECONNREFUSED)',
+  ]);
 });
 
-Deno.test("judgeHeaders() refuses reserved names in any case", () => {
-  for (const name of SERVICE_HEADERS) {
-    const headers = { [name.toUpperCase()]: "1" };
-    assertEquals(judgeHeaders(headers).kind, "ok");
-    assertEquals(
-      judgeHeaders(headers, { reserved: SERVICE_HEADERS }).kind,
-      "refused",
-    );
-  }
+Deno.test("failureOf() keeps names, addresses and syntax apart", () => {
+  const codes = [
+    new LookupError("DNS_FAILED", "x"),
+    new LookupError("ADDRESS_REFUSED", "x"),
+    coded("HPE_HEADER_OVERFLOW", "x"),
+    "not even an error",
+  ].map((error) => told({ kind: "failed", error, phase: "exchange" })[0]);
+  assertEquals(codes, [
+    "dns_failed",
+    "address_not_public",
+    "bad_answer",
+    "connection_failed",
+  ]);
 });

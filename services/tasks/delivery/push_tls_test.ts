@@ -2,17 +2,17 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../../../tests/support/fake_clock.ts";
 import { createTestAuthority } from "../../../tests/support/test_certificates.ts";
 import { waitUntil } from "../../../tests/support/wait_until.ts";
-import {
-  PushCaller,
-  type PushCallerOptions,
-  type PushRequest,
-} from "./push_call.ts";
-import type { PushFailure, PushOutcome } from "./push_outcome.ts";
+import { PushCaller, type PushRequest } from "./push_call.ts";
+import type { PushOutcome } from "./push_answer.ts";
+import type { PushFailure } from "./push_exchange.ts";
 import { allowListOf } from "./testing/allow_list_of.ts";
 import { startRawWorker, startTlsWorker } from "./testing/worker_server.ts";
 
-function callerOf(options: PushCallerOptions = {}): PushCaller {
+function callerOf(
+  options: Partial<ConstructorParameters<typeof PushCaller>[0]> = {},
+): PushCaller {
   return new PushCaller({
+    allowHttp: false,
     allowList: allowListOf("127.0.0.1"),
     resolve: () => Promise.resolve([{ address: "127.0.0.1", family: 4 }]),
     ...options,
@@ -21,7 +21,7 @@ function callerOf(options: PushCallerOptions = {}): PushCaller {
 
 function requestTo(host: string, port: number): PushRequest {
   const url = `https://${host}:${port}/`;
-  return { url, headers: {}, body: "{}", timeoutMs: 10_000 };
+  return { url, method: "POST", headers: {}, body: "{}", timeoutMs: 10_000 };
 }
 
 function failed(outcome: PushOutcome): PushFailure {

@@ -4,9 +4,12 @@
  * @module
  */
 
-import { judgeAnswer, type PushVerdict } from "../delivery/push_answer.ts";
+import {
+  judgeAnswer,
+  type PushOutcome,
+  type PushVerdict,
+} from "../delivery/push_answer.ts";
 import type { PushCaller } from "../delivery/push_call.ts";
-import type { PushOutcome } from "../delivery/push_outcome.ts";
 import { SYSTEM_ACTOR } from "../domain/records.ts";
 import type { Task } from "../domain/task.ts";
 import type { HttpFact, LeaseProof, TaskEvent } from "../domain/task_event.ts";

@@ -1,6 +1,6 @@
 import { leaseHolder } from "./leases.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { PushOutcome } from "../delivery/push_outcome.ts";
+import type { PushOutcome } from "../delivery/push_answer.ts";
 import {
   parseVerifyingKey,
   verifyWebhook,

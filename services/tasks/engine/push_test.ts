@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertExists } from "@std/assert";
-import type { PushOutcome } from "../delivery/push_outcome.ts";
+import type { PushOutcome } from "../delivery/push_answer.ts";
 import type { HistoryDraft } from "../domain/history.ts";
 import type { Task } from "../domain/task.ts";
 import { PushPermits } from "./push.ts";

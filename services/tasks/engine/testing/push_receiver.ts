@@ -6,7 +6,7 @@
 
 import { leaseHolder } from "../leases.ts";
 import type { PushRequest } from "../../delivery/push_call.ts";
-import type { PushAnswer, PushOutcome } from "../../delivery/push_outcome.ts";
+import type { PushAnswer, PushOutcome } from "../../delivery/push_answer.ts";
 import type { CallingProcess, ReceiverWorld } from "./receiver_world.ts";
 import { SIMULATED_TENANT_ID } from "./simulated_workers.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import type { PushRequest } from "../../delivery/push_call.ts";
-import type { PushAnswer, PushOutcome } from "../../delivery/push_outcome.ts";
+import type { PushAnswer, PushOutcome } from "../../delivery/push_answer.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import type { MasterKeys, SealingKey } from "../../secrets/master_keys.ts";
 import { sealSecret } from "../../secrets/envelope.ts";

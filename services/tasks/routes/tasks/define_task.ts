@@ -7,7 +7,7 @@
 import { byteLength } from "../../../shared/schema/json_value.ts";
 import { quote } from "../../../shared/quote.ts";
 import { type Fault, report } from "../../../shared/schema/fault.ts";
-import { judgeTarget } from "../../delivery/target.ts";
+import { judgeTarget } from "../../delivery/call_rules.ts";
 import {
   comingDate,
   type ComingRun,

@@ -25,8 +25,7 @@ import {
 } from "../../../shared/schema/values.ts";
 import { prepareTask } from "../../engine/key_reservations.ts";
 import { actorOf } from "../../access/caller.ts";
-import { judgeAnswer } from "../../delivery/push_answer.ts";
-import type { PushOutcome } from "../../delivery/push_outcome.ts";
+import { judgeAnswer, type PushOutcome } from "../../delivery/push_answer.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { BLANK_DEFINITION, type Task } from "../../domain/task.ts";
 import { durationMs } from "../../domain/value_schemas.ts";

@@ -6,8 +6,12 @@
 
 import { type Fault, pointerTo } from "../../../shared/schema/fault.ts";
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
-import { judgeHeaders, SERVICE_HEADERS } from "../../delivery/push_exchange.ts";
-import { judgeTarget, type JudgeTargetOptions } from "../../delivery/target.ts";
+import {
+  type CallRules,
+  judgeHeaders,
+  judgeTarget,
+  SERVICE_HEADERS,
+} from "../../delivery/call_rules.ts";
 import type {
   WorkerDefinition,
   WorkerJob,
@@ -172,7 +176,7 @@ const RESERVED: readonly string[] = [...SERVICE_HEADERS, "user-agent"];
 /** Options of {@linkcode workerFaults}. */
 interface WorkerFaultsOptions {
   /** What addresses are judged by. */
-  readonly targets: JudgeTargetOptions;
+  readonly targets: CallRules;
   /** Whether its calls are to be signed with a key pair. */
   readonly isAsymmetric: boolean;
 }
@@ -222,7 +226,7 @@ function urlFaults(
   url: string,
   { at, targets }: {
     readonly at: string;
-    readonly targets: JudgeTargetOptions;
+    readonly targets: CallRules;
   },
 ): readonly Fault[] {
   const parsed = parseUrlTemplate(url);
@@ -243,7 +247,7 @@ function urlFaults(
 function headersFaults(
   headers: Readonly<Record<string, string>>,
 ): readonly Fault[] {
-  const verdict = judgeHeaders(headers, { reserved: RESERVED });
+  const verdict = judgeHeaders(headers, RESERVED);
   if (verdict.kind === "refused") {
     const { name, reason } = verdict;
     const pointer = pointerTo("/headers", name.slice(0, 256));

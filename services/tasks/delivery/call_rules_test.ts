@@ -1,8 +1,15 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { judgeTarget } from "./target.ts";
+import {
+  type CallRules,
+  judgeHeaders,
+  judgeTarget,
+  SERVICE_HEADERS,
+} from "./call_rules.ts";
 import { allowListOf } from "./testing/allow_list_of.ts";
 import { ipv4Text, randomBits } from "../../shared/testing/ip_text.ts";
+
+const TLS_ONLY: CallRules = { allowHttp: false, allowList: [] };
 
 function codeOf(url: string, ...entries: readonly string[]): string {
   const verdict = judgeTarget(url, {
@@ -13,27 +20,33 @@ function codeOf(url: string, ...entries: readonly string[]): string {
 }
 
 Deno.test("judgeTarget() takes a URL apart", () => {
-  assertEquals(judgeTarget("https://API.Example.:8443/run?a=b%20c#top"), {
-    kind: "ok",
-    target: {
-      isTls: true,
-      host: "api.example",
-      port: 8443,
-      path: "/run?a=b%20c",
-      origin: "https://api.example:8443",
+  assertEquals(
+    judgeTarget("https://API.Example.:8443/run?a=b%20c#top", TLS_ONLY),
+    {
+      kind: "ok",
+      target: {
+        isTls: true,
+        host: "api.example",
+        port: 8443,
+        path: "/run?a=b%20c",
+        origin: "https://api.example:8443",
+      },
     },
+  );
+  const plain = judgeTarget("http://8.8.8.8", {
+    ...TLS_ONLY,
+    allowHttp: true,
   });
-  const plain = judgeTarget("http://8.8.8.8", { allowHttp: true });
   assert(plain.kind === "ok");
   assertEquals([plain.target.port, plain.target.path], [80, "/"]);
-  const six = judgeTarget("https://[2606:4700::1111]/");
+  const six = judgeTarget("https://[2606:4700::1111]/", TLS_ONLY);
   assert(six.kind === "ok");
   assertEquals(six.target.host, "2606:4700::1111");
   assertEquals(six.target.origin, "https://[2606:4700::1111]");
 });
 
 Deno.test("judgeTarget() refuses http unless it is allowed", () => {
-  const verdict = judgeTarget("http://api.example/");
+  const verdict = judgeTarget("http://api.example/", TLS_ONLY);
   assert(verdict.kind === "refused");
   assertEquals(verdict.code, "http_not_allowed");
 });
@@ -117,7 +130,7 @@ Deno.test("judgeTarget() keeps path and query out of its reason", () => {
       ...["https://a.b/s3 cret", "https://u:s3cret@a.b/", "s3cret"],
     ]
   ) {
-    const verdict = judgeTarget(url);
+    const verdict = judgeTarget(url, TLS_ONLY);
     assert(verdict.kind === "refused", url);
     assert(!verdict.reason.includes("s3"), verdict.reason);
   }
@@ -140,5 +153,58 @@ Deno.test("judgeTarget() gives the same verdict in all spellings of an address",
     for (const host of spellings) {
       assertEquals(codeOf(`http://${host}/`), usual, host);
     }
+  }
+});
+
+function refusedName(headers: Readonly<Record<string, string>>): string {
+  const verdict = judgeHeaders(headers);
+  assert(verdict.kind === "refused", JSON.stringify(headers));
+  assertStringIncludes(verdict.reason, JSON.stringify(verdict.name));
+  return verdict.name;
+}
+
+Deno.test("judgeHeaders() lets ordinary headers pass", () => {
+  const verdict = judgeHeaders({
+    Authorization: "Bearer a.b\tc",
+    "x-empty": "",
+    "webhook-id": "tsk_1.0",
+  });
+  assertEquals(verdict.kind, "ok");
+});
+
+Deno.test("judgeHeaders() refuses what could end the header or frame the request", () => {
+  const values = ["a\r\nx: y", "a\nb", "a\u0000", "ä", "\u2028", "\u007f"];
+  for (const value of values) assertEquals(refusedName({ a: value }), "a");
+  const names = [
+    ...["", "a b", "a:", "a\r", "ä", "Host", "CONTENT-LENGTH", "expect"],
+    ...["Transfer-Encoding", "connection", "upgrade", "te", "trailer"],
+  ];
+  for (const name of names) assertEquals(refusedName({ [name]: "1" }), name);
+});
+
+Deno.test("judgeHeaders() says nothing of a value", () => {
+  const verdict = judgeHeaders({ authorization: "s3cret\n" });
+  assert(verdict.kind === "refused");
+  assert(!verdict.reason.includes("s3cret"));
+});
+
+Deno.test("judgeHeaders() refuses doubles, too many and too long ones", () => {
+  assertEquals(refusedName({ a: "1", A: "2" }), "A");
+  const many = (count: number): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`x${i}`, ""]));
+  assertEquals(judgeHeaders(many(64)).kind, "ok");
+  assertEquals(refusedName(many(65)), "x64");
+  assertEquals(judgeHeaders({ a: "b".repeat(65_535) }).kind, "ok");
+  assertEquals(refusedName({ a: "b".repeat(65_536) }), "a");
+});
+
+Deno.test("judgeHeaders() refuses reserved names in any case", () => {
+  for (const name of SERVICE_HEADERS) {
+    const headers = { [name.toUpperCase()]: "1" };
+    assertEquals(judgeHeaders(headers).kind, "ok");
+    assertEquals(
+      judgeHeaders(headers, SERVICE_HEADERS).kind,
+      "refused",
+    );
   }
 });

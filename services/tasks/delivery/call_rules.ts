@@ -1,12 +1,12 @@
 /**
- * What a worker's URL points to, and whether it may be called at all; judged
- * before anything is sent or resolved.
+ * What a worker's URL points to, whether it may be called at all, and with which
+ * headers; judged before anything is sent or resolved.
  *
  * @module
  */
 
 import { quote } from "../../shared/quote.ts";
-import { judgeAddress } from "./address_guard.ts";
+import { closedUseOf } from "./address_guard.ts";
 import { type AllowList, isAllowed, normalizeHostName } from "./allow_list.ts";
 import { parseIpAddress } from "../../shared/ip_network.ts";
 
@@ -43,23 +43,15 @@ type TargetVerdict =
     readonly reason: string;
   };
 
-/** Options of {@linkcode judgeTarget}. */
-export interface JudgeTargetOptions {
-  /**
-   * Whether calls without encryption are allowed.
-   *
-   * @default {false}
-   */
-  readonly allowHttp?: boolean;
-  /**
-   * What may be called besides public addresses.
-   *
-   * @default {[]}
-   */
-  readonly allowList?: AllowList;
+/** What may be called besides public addresses over TLS. */
+export interface CallRules {
+  /** Whether calls without encryption are allowed. */
+  readonly allowHttp: boolean;
+  /** What may be called besides public addresses. */
+  readonly allowList: AllowList;
 }
 
-const MAX_CHARS = 4_096;
+const MAX_URL_CHARS = 4_096;
 
 /**
  * Blanks and control characters, which URL parsers drop, and the backslash,
@@ -93,11 +85,10 @@ const BLOCKED_PORTS: ReadonlySet<number> = new Set([
  */
 export function judgeTarget(
   urlText: string,
-  options: JudgeTargetOptions = {},
+  { allowHttp, allowList }: CallRules,
 ): TargetVerdict {
-  const { allowHttp = false, allowList = [] } = options;
-  if (urlText.length > MAX_CHARS) {
-    return refused("bad_url", `it is longer than ${MAX_CHARS} characters`);
+  if (urlText.length > MAX_URL_CHARS) {
+    return refused("bad_url", `it is longer than ${MAX_URL_CHARS} characters`);
   }
   const authority = BEGINNING.exec(urlText)?.[1];
   if (authority === undefined || AMBIGUOUS.test(urlText)) {
@@ -139,24 +130,14 @@ function judgePoint(target: Target, allowList: AllowList): TargetVerdict {
     return refused("bad_port", `port ${port} belongs to another protocol`);
   }
   if (isAllowed(allowList, point)) return { kind: "ok", target };
-  const use = isAddress ? useOf(host) : useOfName(host, { port, allowList });
+  const use = isAddress
+    ? closedUseOf(host)
+    : useOfName(host, { port, allowList });
   if (use === undefined) return { kind: "ok", target };
   return refused(
     "address_not_public",
     `${quote(host)} is an address of ${use}`,
   );
-}
-
-function useOf(address: string): string | undefined {
-  const verdict = judgeAddress(address);
-  switch (verdict.kind) {
-    case "public":
-      return undefined;
-    case "not_public":
-      return verdict.use;
-    case "not_an_address":
-      return "no known form";
-  }
 }
 
 /**
@@ -189,4 +170,101 @@ function originOf(url: URL, host: string): string {
 
 function refused(code: TargetRefusalCode, why: string): TargetVerdict {
   return { kind: "refused", code, reason: `Cannot call this URL: ${why}` };
+}
+
+/** The outcome of checking headers. */
+type HeadersVerdict =
+  | { readonly kind: "ok" }
+  | {
+    readonly kind: "refused";
+    /** The invalid header, as it was given. */
+    readonly name: string;
+    /** Why, as a message that holds no value of a header. */
+    readonly reason: string;
+  };
+
+/** The headers that the service sets itself: a worker's own can't be these. */
+export const SERVICE_HEADERS: readonly string[] = [
+  "content-type",
+  "task-attempt",
+  "task-id",
+  "traceparent",
+  "tracestate",
+  "webhook-id",
+  "webhook-signature",
+  "webhook-timestamp",
+];
+
+/**
+ * Headers that frame the request or belong to the connection (RFC 9110, section
+ * 7.6.1): they could smuggle a second request into the first.
+ */
+const CONNECTION_HEADERS: readonly string[] = [
+  "accept-encoding",
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "http2-settings",
+  "keep-alive",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
+
+/** A field value of RFC 9110, section 5.5, without what is not ASCII. */
+const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
+
+const MAX_HEADERS = 64;
+const MAX_HEADER_CHARS = 65_536;
+
+/**
+ * Judges the headers of a call, or those that a worker wants on its calls.
+ *
+ * @param reserved Further names that are not allowed, in lower case.
+ */
+export function judgeHeaders(
+  headers: Readonly<Record<string, string>>,
+  reserved: readonly string[] = [],
+): HeadersVerdict {
+  const seen = new Set<string>();
+  let chars = 0;
+  for (const [name, value] of Object.entries(headers)) {
+    const key = name.toLowerCase();
+    chars += name.length + value.length;
+    const fault = nameFault(key, reserved) ??
+      (HEADER_VALUE.test(value)
+        ? undefined
+        : "its value is not visible ASCII") ??
+      (seen.has(key) ? "it is given twice" : undefined) ??
+      (chars > MAX_HEADER_CHARS
+        ? "the headers are too long together"
+        : undefined);
+    if (fault !== undefined) return refusedHeader(name, fault);
+    seen.add(key);
+    if (seen.size > MAX_HEADERS) {
+      return refusedHeader(name, `there are more than ${MAX_HEADERS} headers`);
+    }
+  }
+  return { kind: "ok" };
+}
+
+function nameFault(
+  key: string,
+  reserved: readonly string[],
+): string | undefined {
+  if (!HEADER_NAME.test(key)) return "its name is no header name of HTTP";
+  return CONNECTION_HEADERS.includes(key) || reserved.includes(key)
+    ? "the service sets it itself"
+    : undefined;
+}
+
+function refusedHeader(name: string, why: string): HeadersVerdict {
+  const reason = `Cannot send header ${quote(name, { maxChars: 64 })}: ${why}`;
+  return { kind: "refused", name, reason };
 }
