@@ -188,7 +188,7 @@ function providerOf(
   const { idpUrl, idpAccessToken } = settings;
   return idpUrl === "" ? undefined : new IdentityProvider({
     url: idpUrl,
-    accessToken: () => idpAccessToken,
+    accessToken: idpAccessToken,
     fetch,
     clock,
   });

@@ -14,26 +14,17 @@ import {
   type Credential,
   type CredentialCache,
   type CredentialOutcome,
+  INVALID,
   type KeyCredential,
 } from "./credential.ts";
 import type { CredentialToken } from "./credential_token.ts";
 import type { HeaderValues } from "./host.ts";
 import type { JwtOutcome, JwtVerifier, TokenSubject } from "./jwt.ts";
-import { type Role, scopesOfRole } from "./scope.ts";
-import type { UserStatus } from "./user_rules.ts";
-import type { WorkerCredential } from "../domain/records.ts";
+import { scopesOfRole } from "./scope.ts";
+import type { User, WorkerCredential } from "../domain/records.ts";
 
 /** What authentication needs of a user. */
-export interface UserRecord {
-  /** The id of the user. */
-  readonly id: string;
-  /** The role. */
-  readonly role: Role;
-  /** Where the user stands. */
-  readonly status: UserStatus;
-  /** Whether it sees the data and results of tasks. */
-  readonly payloads: boolean;
-}
+export type UserRecord = Pick<User, "id" | "role" | "status" | "payloads">;
 
 /** The records that authentication reads; each call is about one tenant. */
 export interface CredentialStore {
@@ -256,9 +247,8 @@ export class Authenticator {
     return andThen(found, (credential) => {
       const checked = this.#check(credential, { token, request });
       if (checked.kind !== "ok") return checked;
-      return credential === undefined
-        ? INVALID
-        : { kind: "ok", caller: callerOf(credential) };
+      if (credential === undefined) return INVALID;
+      return { kind: "ok", caller: callerOf(credential) };
     });
   }
 
@@ -295,10 +285,4 @@ const MISSING: AuthenticationOutcome = {
   code: "missing_credentials",
   reason: "Cannot tell who calls: there is no Authorization header, " +
     'send "Authorization: Bearer <token>"',
-};
-
-const INVALID: AuthenticationOutcome = {
-  kind: "refused",
-  code: "invalid_credentials",
-  reason: "Cannot accept credentials: they are not valid here",
 };

@@ -96,11 +96,12 @@ export function lastUsedToWrite(
 
 const OK: CredentialOutcome = { kind: "ok" };
 
-const INVALID: CredentialOutcome = {
+/** The one answer to credentials that are not there or not right. */
+export const INVALID = {
   kind: "refused",
   code: "invalid_credentials",
   reason: "Cannot accept credentials: they are not valid here",
-};
+} as const satisfies CredentialOutcome;
 
 const EXPIRED: CredentialOutcome = {
   kind: "refused",
@@ -125,24 +126,14 @@ function mayComeFrom(
   return address !== undefined && isInNetworks(networks, address);
 }
 
-/** Options of {@linkcode CredentialCache}. */
-interface CredentialCacheOptions {
-  /** Tells the age of entries. */
-  readonly clock: Clock;
-  /**
-   * Most credentials kept.
-   *
-   * @default {10000}
-   */
-  readonly maxEntries?: number;
-  /**
-   * How long a credential is used without a look at the store, in milliseconds:
-   * the longest that one revoked by another process still works.
-   *
-   * @default {5000}
-   */
-  readonly maxAgeMs?: number;
-}
+/** Most credentials that are kept. */
+const MAX_ENTRIES = 10_000;
+
+/**
+ * How long a credential is used without a look at the store: the longest that
+ * one revoked by another process still works.
+ */
+const MAX_AGE_MS = 5_000;
 
 interface Entry<C> {
   readonly credential: C;
@@ -152,18 +143,15 @@ interface Entry<C> {
 /** Keeps credentials by tenant and id. What does not exist is not kept. */
 export class CredentialCache<C extends Credential> {
   readonly #clock: Clock;
-  readonly #maxAgeMs: number;
-  readonly #entries: BoundedMap<string, Entry<C>>;
+  readonly #entries = new BoundedMap<string, Entry<C>>({
+    maxEntries: MAX_ENTRIES,
+  });
   /** Counts what was forgotten, so that a load under way cannot bring it back. */
   #forgotten = 0;
 
   /** An empty cache. */
-  constructor(options: CredentialCacheOptions) {
-    this.#clock = options.clock;
-    this.#maxAgeMs = options.maxAgeMs ?? 5_000;
-    this.#entries = new BoundedMap({
-      maxEntries: options.maxEntries ?? 10_000,
-    });
+  constructor({ clock }: { readonly clock: Clock }) {
+    this.#clock = clock;
   }
 
   /**
@@ -180,7 +168,7 @@ export class CredentialCache<C extends Credential> {
     const entry = this.#entries.get(key);
     if (entry !== undefined) {
       const ageMs = this.#clock.nowMs() - entry.loadedAtMs;
-      if (ageMs >= 0 && ageMs < this.#maxAgeMs) return entry.credential;
+      if (ageMs >= 0 && ageMs < MAX_AGE_MS) return entry.credential;
       this.#entries.delete(key);
     }
     return this.#load(key, load);

@@ -112,7 +112,6 @@ Deno.test("CredentialCache asks again when the time is up or the clock went back
   let nowMs = clock.nowMs();
   const cache = new CredentialCache({
     clock: { nowMs: () => nowMs, setTimer: clock.setTimer },
-    maxAgeMs: 5_000,
   });
   const load = () => Promise.resolve(credential("dk_a"));
   await cache.find("t", "dk_a", load);

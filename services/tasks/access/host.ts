@@ -1,11 +1,16 @@
 /**
- * Which part of the service a request is for: told by its `Host` header, in
+ * Where a request comes from, as far as a proxy that says it is to be believed,
+ * and which part of the service it is for: told by its `Host` header, in
  * development also by a header or the path.
  *
  * @module
  */
 
-import { parseClientAddress } from "../../shared/ip_network.ts";
+import {
+  isInNetworks,
+  type Network,
+  parseClientAddress,
+} from "../../shared/ip_network.ts";
 import { isLabel } from "./tenant_domain.ts";
 
 /** Which part of the service a host name stands for. */
@@ -29,12 +34,6 @@ export type HostOutcome =
 /** A header as servers report it: its value, all its values, or nothing. */
 export type HeaderValues = string | readonly string[] | null | undefined;
 
-/** Options of {@linkcode parseHost}. */
-interface ParseHostOptions {
-  /** The host name of the service, as {@linkcode parseServiceHost} gives it. */
-  readonly serviceHost: string;
-}
-
 /** Longest host name with its port (RFC 1035, 2.3.4). */
 const MAX_HOST_LENGTH = 253 + 1 + ":65535".length;
 
@@ -55,13 +54,12 @@ export function singleValue(header: HeaderValues): string | undefined {
  * Tells which part of the service a `Host` header stands for. Upper case, a
  * port and one dot at the end do not matter (RFC 9110, 4.2.3 and 7.2).
  */
-export function parseHost(
-  header: HeaderValues,
-  options: ParseHostOptions,
-): HostOutcome {
+function parseHost(header: HeaderValues, serviceHost: string): HostOutcome {
   const name = hostName(header);
   if (name === undefined) return { kind: "bad_host" };
-  return partOf(name, options.serviceHost);
+  if (name === serviceHost) return { kind: "apex" };
+  if (!name.endsWith(`.${serviceHost}`)) return { kind: "unknown" };
+  return partNamed(name.slice(0, -serviceHost.length - 1));
 }
 
 /**
@@ -97,13 +95,6 @@ function hostName(header: HeaderValues): string | undefined {
     : undefined;
 }
 
-/** The part of the service that a name stands for. */
-function partOf(name: string, serviceHost: string): HostOutcome {
-  if (name === serviceHost) return { kind: "apex" };
-  if (!name.endsWith(`.${serviceHost}`)) return { kind: "unknown" };
-  return partNamed(name.slice(0, -serviceHost.length - 1));
-}
-
 /** The part of the service that the labels before its host stand for. */
 function partNamed(labels: string): HostOutcome {
   if (labels === "accounts") return { kind: "accounts" };
@@ -136,7 +127,7 @@ function ipv6Literal(text: string): string | undefined {
 }
 
 /** What of a request says which part of the service it is for. */
-export interface RequestTarget {
+interface RequestTarget {
   /** The `Host` header, or what a trusted proxy says it was. */
   readonly host: HeaderValues;
   /** The path, without the query. */
@@ -147,7 +138,7 @@ export interface RequestTarget {
 
 /** Options of {@linkcode resolveTarget}. */
 interface ResolveTargetOptions {
-  /** The host name of the service. */
+  /** The host name of the service, as {@linkcode parseServiceHost} gives it. */
   readonly serviceHost: string;
   /**
    * Whether the other ways to name a tenant count. Never in production: they
@@ -190,13 +181,13 @@ export function resolveTarget(
   options: ResolveTargetOptions,
 ): ResolvedTarget {
   const { path } = target;
-  const part = parseHost(target.host, options);
+  const part = parseHost(target.host, options.serviceHost);
   const isSettled = part.kind !== "unknown" && part.kind !== "apex";
   if (isSettled || options.devFallback !== true) {
     return { part, path, prefix: "" };
   }
   const name = hostName(target.host) ?? "";
-  const local = parseHost(name, { serviceHost: "localhost" });
+  const local = parseHost(name, "localhost");
   if (local.kind !== "unknown" && local.kind !== "apex") {
     return { part: local, path, prefix: "" };
   }
@@ -240,4 +231,100 @@ function tenantOnly(part: HostOutcome): HostOutcome {
 
 function isAddress(name: string): boolean {
   return name.startsWith("[") || parseClientAddress(name) !== undefined;
+}
+
+/** What a connection and the headers of a request say about its origin. */
+interface RequestOrigin {
+  /** The address at the other end; absent on a unix socket. */
+  readonly peerAddress: string | undefined;
+  /** Whether the connection is TLS. */
+  readonly isTls: boolean;
+  /** The `Host` header. */
+  readonly host: HeaderValues;
+  /** The `X-Forwarded-Host` header. */
+  readonly forwardedHost?: HeaderValues;
+  /** The `X-Forwarded-Proto` header. */
+  readonly forwardedProto?: HeaderValues;
+  /** The `X-Forwarded-For` header. */
+  readonly forwardedFor?: HeaderValues;
+}
+
+/** The origin of a request, as far as it is trusted. */
+export interface TrustedOrigin {
+  /** The host the client asked for, to be parsed. */
+  readonly host: HeaderValues;
+  /** How the client reached the service. */
+  readonly scheme: "http" | "https";
+  /** The client's address; `undefined` when it is not known. */
+  readonly clientAddress: string | undefined;
+}
+
+/** How many proxies may stand in a row. */
+const MAX_HOPS = 32;
+
+/** Tells whether what this peer says in `X-Forwarded-…` headers counts. */
+function isTrustedProxy(
+  peerAddress: string | undefined,
+  trustedProxies: readonly Network[],
+): boolean {
+  if (peerAddress === undefined || trustedProxies.length === 0) return false;
+  const address = parseClientAddress(peerAddress);
+  return address !== undefined && isInNetworks(trustedProxies, address);
+}
+
+/**
+ * Tells where a request came from. The headers count only from a trusted
+ * proxy. There, a doubled or listed `X-Forwarded-Host` is invalid like a doubled
+ * `Host`, an `X-Forwarded-Proto` that is not one word is ignored, and
+ * the client is the last address of `X-Forwarded-For` that is no trusted
+ * proxy, since everything before it is only what the client claims.
+ */
+export function originOf(
+  origin: RequestOrigin,
+  trustedProxies: readonly Network[],
+): TrustedOrigin {
+  const { peerAddress, host } = origin;
+  const ownScheme = origin.isTls ? "https" : "http";
+  if (!isTrustedProxy(peerAddress, trustedProxies)) {
+    return { host, scheme: ownScheme, clientAddress: peerAddress };
+  }
+  const hasHost = origin.forwardedHost?.length;
+  return {
+    host: hasHost ? origin.forwardedHost : host,
+    scheme: schemeOf(origin.forwardedProto) ?? ownScheme,
+    clientAddress: clientOf(origin, trustedProxies),
+  };
+}
+
+function schemeOf(header: HeaderValues): "http" | "https" | undefined {
+  const word = singleValue(header)?.trim().toLowerCase();
+  return word === "http" || word === "https" ? word : undefined;
+}
+
+function clientOf(
+  origin: RequestOrigin,
+  trustedProxies: readonly Network[],
+): string | undefined {
+  const { forwardedFor, peerAddress } = origin;
+  const list = typeof forwardedFor === "string"
+    ? forwardedFor
+    : forwardedFor?.join(",") ?? "";
+  const hops = list.split(",").slice(-MAX_HOPS).map((hop) => hop.trim());
+  let client = peerAddress;
+  for (const hop of hops.toReversed()) {
+    if (hop === "") continue;
+    const hopAddress = withoutPort(hop);
+    // Nothing before a hop that cannot be read is trusted.
+    if (parseClientAddress(hopAddress) === undefined) return client;
+    client = hopAddress;
+    if (!isTrustedProxy(hopAddress, trustedProxies)) return client;
+  }
+  return client;
+}
+
+/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(hop: string): string {
+  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(hop);
+  if (bracketed !== null) return bracketed[1] ?? "";
+  return /^[\d.]+:\d+$/.test(hop) ? hop.slice(0, hop.indexOf(":")) : hop;
 }

@@ -2,19 +2,29 @@ import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
 import {
   type HostOutcome,
-  parseHost,
+  originOf,
   parseServiceHost,
-  type RequestTarget,
   resolveTarget,
 } from "./host.ts";
+import { type Network, parseNetwork } from "../../shared/ip_network.ts";
 
 const SERVICE = { serviceHost: "tasks.example.com" };
+
+/** The part of the service that a `Host` header alone stands for. */
+function partOf(
+  host: Parameters<typeof resolveTarget>[0]["host"],
+  service: { readonly serviceHost: string },
+): HostOutcome {
+  const { part, path, prefix } = resolveTarget({ host, path: "/x" }, service);
+  assertEquals([path, prefix], ["/x", ""]);
+  return part;
+}
 
 function tenant(label: string): HostOutcome {
   return { kind: "tenant", label };
 }
 
-Deno.test("parseHost() tells the parts of the service apart", () => {
+Deno.test("resolveTarget() tells the parts of the service apart", () => {
   const cases: readonly [string, HostOutcome][] = [
     ["tasks.example.com", { kind: "apex" }],
     ["accounts.tasks.example.com", { kind: "accounts" }],
@@ -27,11 +37,11 @@ Deno.test("parseHost() tells the parts of the service apart", () => {
     ["Accounts.tasks.example.com:1", { kind: "accounts" }],
   ];
   for (const [header, expected] of cases) {
-    assertEquals(parseHost(header, SERVICE), expected, header);
+    assertEquals(partOf(header, SERVICE), expected, header);
   }
 });
 
-Deno.test("parseHost() does not know other names", () => {
+Deno.test("resolveTarget() does not know other names", () => {
   const cases = [
     "example.com",
     "evil.com",
@@ -50,11 +60,11 @@ Deno.test("parseHost() does not know other names", () => {
     "[2001:DB8::1]:80",
   ];
   for (const header of cases) {
-    assertEquals(parseHost(header, SERVICE), { kind: "unknown" }, header);
+    assertEquals(partOf(header, SERVICE), { kind: "unknown" }, header);
   }
 });
 
-Deno.test("parseHost() refuses what is no host, or more than one", () => {
+Deno.test("resolveTarget() refuses what is no host, or more than one", () => {
   const cases = [
     undefined,
     null,
@@ -90,20 +100,20 @@ Deno.test("parseHost() refuses what is no host, or more than one", () => {
   ];
   for (const header of cases) {
     assertEquals(
-      parseHost(header, SERVICE),
+      partOf(header, SERVICE),
       { kind: "bad_host" },
       String(header),
     );
   }
-  const one = parseHost(["acme.tasks.example.com"], SERVICE);
+  const one = partOf(["acme.tasks.example.com"], SERVICE);
   assertEquals(one, tenant("acme"));
 });
 
-Deno.test("parseHost() takes an address as the service's host", () => {
+Deno.test("resolveTarget() takes an address as the service's host", () => {
   for (const host of ["[::1]", "127.0.0.1", "localhost"]) {
     const serviceHost = parseServiceHost(host);
     assert(serviceHost !== undefined);
-    assertEquals(parseHost(`${host}:8070`, { serviceHost }), { kind: "apex" });
+    assertEquals(partOf(`${host}:8070`, { serviceHost }), { kind: "apex" });
   }
 });
 
@@ -114,7 +124,7 @@ Deno.test("parseServiceHost() accepts a host name without scheme and port", () =
   }
 });
 
-Deno.test("parseHost() names a tenant only by a label before the service's host", () => {
+Deno.test("resolveTarget() names a tenant only by a label before the service's host", () => {
   const random = new SeededRandom(3);
   const pieces = [
     "acme",
@@ -140,7 +150,7 @@ Deno.test("parseHost() names a tenant only by a label before the service's host"
   for (let round = 0; round < 50_000; round++) {
     const text = random.list(5, () => random.pick(pieces)).join("") +
       random.pick(["", ".tasks.example.com", ".tasks.example.com:80"]);
-    const outcome = parseHost(text, SERVICE);
+    const outcome = partOf(text, SERVICE);
     if (outcome.kind !== "tenant") continue;
     tenants++;
     const { hostname } = new URL(`http://${text}/`);
@@ -199,7 +209,9 @@ Deno.test("resolveTarget() knows the names under localhost in development", () =
 
 Deno.test("resolveTarget() accepts X-Tenant where the host names nothing", () => {
   const path = "/t/other/api/v1/tasks";
-  function partFor(target: Partial<RequestTarget>): HostOutcome {
+  function partFor(
+    target: Partial<Parameters<typeof resolveTarget>[0]>,
+  ): HostOutcome {
     return resolveTarget({ host: "localhost", path, ...target }, ON).part;
   }
   assertEquals(partFor({ xTenant: "Acme" }), tenant("acme"));
@@ -276,5 +288,87 @@ Deno.test("resolveTarget() always leaves a path that is the end of the one given
     const resolved = resolveTarget({ host: random.pick(hosts), path }, ON);
     assert(resolved.path.startsWith("/"), path);
     assert(path.endsWith(resolved.path) || resolved.path === "/", path);
+  }
+});
+
+const PROXIES: readonly Network[] = ["10.0.0.0/8", "::1"].map((text) => {
+  const outcome = parseNetwork(text);
+  assert(outcome.kind === "ok");
+  return outcome.network;
+});
+
+const REQUEST: Parameters<typeof originOf>[0] = {
+  peerAddress: "10.1.2.3",
+  isTls: false,
+  host: "internal:8070",
+  forwardedHost: "acme.tasks.example.com",
+  forwardedProto: "https",
+  forwardedFor: "203.0.113.9",
+};
+
+Deno.test("originOf() believes a trusted proxy", () => {
+  const expected = {
+    host: "acme.tasks.example.com",
+    scheme: "https",
+    clientAddress: "203.0.113.9",
+  } as const;
+  assertEquals(originOf(REQUEST, PROXIES), expected);
+  const mapped = { ...REQUEST, peerAddress: "::ffff:10.1.2.3" };
+  assertEquals(originOf(mapped, PROXIES), expected);
+});
+
+Deno.test("originOf() trusts no other headers", () => {
+  for (const peerAddress of ["192.0.2.1", "nonsense", undefined]) {
+    assertEquals(originOf({ ...REQUEST, peerAddress }, PROXIES), {
+      host: "internal:8070",
+      scheme: "http",
+      clientAddress: peerAddress,
+    });
+  }
+  assertEquals(originOf(REQUEST, []).host, "internal:8070");
+});
+
+Deno.test("originOf() goes by the connection where the proxy says nothing", () => {
+  const quiet: Parameters<typeof originOf>[0] = {
+    peerAddress: "::1",
+    isTls: true,
+    host: "acme.tasks.example.com",
+    forwardedHost: [],
+    forwardedProto: undefined,
+    forwardedFor: null,
+  };
+  assertEquals(originOf(quiet, PROXIES), {
+    host: "acme.tasks.example.com",
+    scheme: "https",
+    clientAddress: "::1",
+  });
+});
+
+Deno.test("originOf() accepts no scheme that is not one word of two", () => {
+  for (const forwardedProto of ["https, http", ["https", "http"], "wss", ""]) {
+    const origin = originOf({ ...REQUEST, forwardedProto }, PROXIES);
+    assertEquals(origin.scheme, "http");
+  }
+  const upper = originOf({ ...REQUEST, forwardedProto: " HTTPS " }, PROXIES);
+  assertEquals(upper.scheme, "https");
+});
+
+Deno.test("originOf() finds the client behind proxies and before what it claims", () => {
+  const cases: readonly [string | readonly string[], string][] = [
+    ["203.0.113.9, 10.0.0.1", "203.0.113.9"],
+    ["1.1.1.1, 203.0.113.9, 10.0.0.1, 10.0.0.2", "203.0.113.9"],
+    [["1.1.1.1, 203.0.113.9", "10.0.0.1"], "203.0.113.9"],
+    ["203.0.113.9:4711", "203.0.113.9"],
+    ["[2001:db8::1]:4711", "2001:db8::1"],
+    ["2001:db8::1", "2001:db8::1"],
+    ["10.0.0.7", "10.0.0.7"],
+    ["203.0.113.9, unknown, 10.0.0.1", "10.0.0.1"],
+    ["unknown", "10.1.2.3"],
+    ["", "10.1.2.3"],
+    [Array(100_000).fill("10.0.0.1").join(","), "10.0.0.1"],
+  ];
+  for (const [forwardedFor, client] of cases) {
+    const origin = originOf({ ...REQUEST, forwardedFor }, PROXIES);
+    assertEquals(origin.clientAddress, client);
   }
 });

@@ -7,7 +7,6 @@
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { describeError, settle } from "../../shared/settled.ts";
 import {
   type Fetch,
   type FetchOutcome,
@@ -76,38 +75,19 @@ export interface UserMirror {
 }
 
 /** Options of {@linkcode IdentityProvider}. */
-export interface IdentityProviderOptions {
+interface IdentityProviderOptions {
   /** The provider's address, with or without a slash at the end. */
   readonly url: string;
-  /** Gives the access token of the management API; asked for each call. */
-  readonly accessToken: () => string | Promise<string>;
+  /** The access token of the management API. */
+  readonly accessToken: string;
   /** Makes the calls. */
   readonly fetch: Fetch;
   /** Measures the time. */
   readonly clock: Clock;
-  /**
-   * Milliseconds a call may take.
-   *
-   * @default {5000}
-   */
-  readonly timeoutMs?: number;
-  /**
-   * The connection that new users belong to.
-   *
-   * @default {"Username-Password-Authentication"}
-   */
-  readonly connection?: string;
-  /**
-   * What password new users get: a random one, which is not stored and which
-   * they replace by "forgot password", or none, for connections without.
-   *
-   * @default {"random"}
-   */
-  readonly password?: "random" | "none";
 }
 
 /** Whether the provider's management API can be used. */
-export type ReadinessOutcome =
+type ReadinessOutcome =
   | { readonly kind: "ok" }
   | {
     /** It refuses the token, or does not answer as it should. */
@@ -115,6 +95,12 @@ export type ReadinessOutcome =
     /** Why, for a log; holds nothing secret. */
     readonly reason: string;
   };
+
+/** Milliseconds a call may take. */
+const TIMEOUT_MS = 5_000;
+
+/** The connection that new users belong to. */
+const CONNECTION = "Username-Password-Authentication";
 
 /** Largest answer that is read, in bytes. */
 const MAX_ANSWER_BYTES = 262_144;
@@ -131,17 +117,12 @@ interface Call {
 
 /** Calls the management API. The access token is sent nowhere else. */
 export class IdentityProvider implements UserMirror {
-  readonly #options: Required<IdentityProviderOptions>;
+  readonly #options: IdentityProviderOptions;
   readonly #baseUrl: string;
 
   /** A connector that has not called yet. */
   constructor(options: IdentityProviderOptions) {
-    this.#options = {
-      timeoutMs: 5_000,
-      connection: "Username-Password-Authentication",
-      password: "random",
-      ...options,
-    };
+    this.#options = options;
     this.#baseUrl = `${options.url.replace(/\/+$/, "")}/api/v2/`;
   }
 
@@ -159,19 +140,19 @@ export class IdentityProvider implements UserMirror {
       : unavailable(`the answer has status ${status}`);
   }
 
-  /** Adds a user: `POST /api/v2/users`. */
+  /**
+   * Adds a user: `POST /api/v2/users`. The password is random and not stored; the
+   * user replaces it by "forgot password".
+   */
   async create(user: MirroredUser): Promise<MirrorOutcome> {
-    const { connection, password } = this.#options;
     const answer = await this.#call({
       method: "POST",
       path: "users",
       body: {
-        connection,
+        connection: CONNECTION,
         ...membersOf(user),
         // The end satisfies the usual rules about kinds of characters.
-        password: password === "random"
-          ? `${mintToken("dk").secret}aA1!`
-          : undefined,
+        password: `${mintToken("dk").secret}aA1!`,
         app_metadata: { tenant: user.tenant, user_id: user.userId },
       },
     });
@@ -210,13 +191,7 @@ export class IdentityProvider implements UserMirror {
   }
 
   async #call(call: Call): Promise<FetchOutcome> {
-    const { fetch, clock, timeoutMs, accessToken } = this.#options;
-    const given = await settle(accessToken);
-    if (given.kind === "failed") {
-      const reason = `there is no access token: ${describeError(given.error)}`;
-      return { kind: "failed", reason };
-    }
-    const token = given.value;
+    const { fetch, clock, accessToken: token } = this.#options;
     // An error about a bad header would quote it.
     if (!ACCESS_TOKEN.test(token)) {
       return { kind: "failed", reason: "the access token is no header value" };
@@ -228,7 +203,7 @@ export class IdentityProvider implements UserMirror {
     const outcome = await fetchText(this.#baseUrl + call.path, {
       fetch,
       clock,
-      timeoutMs,
+      timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_ANSWER_BYTES,
       init: {
         method: call.method,

@@ -49,7 +49,7 @@ const KEY_TYPES: Readonly<
 };
 
 /** Options of {@linkcode Jwks}. */
-export interface JwksOptions {
+interface JwksOptions {
   /** Where the key set is; see {@linkcode jwksUrlOf}. */
   readonly url: string;
   /** Makes the call. */
@@ -58,44 +58,25 @@ export interface JwksOptions {
   readonly clock: Clock;
   /** Logs changes of the keys, and failures to fetch them. */
   readonly logger: Logger;
-  /**
-   * Milliseconds a fetch may take.
-   *
-   * @default {5000}
-   */
-  readonly timeoutMs?: number;
-  /**
-   * Largest key set that is read, in bytes.
-   *
-   * @default {262144}
-   */
-  readonly maxBytes?: number;
-  /**
-   * After how many milliseconds the keys are fetched again; they stay in use
-   * meanwhile.
-   *
-   * @default {600000}
-   */
-  readonly maxAgeMs?: number;
-  /**
-   * For how many milliseconds the keys stay in use while fetches fail.
-   *
-   * @default {86400000}
-   */
-  readonly maxStaleMs?: number;
-  /**
-   * Milliseconds between two fetches because of unknown keys.
-   *
-   * @default {60000}
-   */
-  readonly unknownKeyPauseMs?: number;
-  /**
-   * Milliseconds between two fetches after one that failed.
-   *
-   * @default {10000}
-   */
-  readonly retryPauseMs?: number;
 }
+
+/** Milliseconds a fetch may take. */
+const TIMEOUT_MS = 5_000;
+
+/** Largest key set that is read, in bytes. */
+const MAX_BYTES = 262_144;
+
+/** After how long the keys are fetched again; they stay in use meanwhile. */
+const MAX_AGE_MS = 600_000;
+
+/** For how long the keys stay in use while fetches fail. */
+const MAX_STALE_MS = 86_400_000;
+
+/** The time between two fetches because of unknown keys. */
+const UNKNOWN_KEY_PAUSE_MS = 60_000;
+
+/** The time between two fetches after one that failed. */
+const RETRY_PAUSE_MS = 10_000;
 
 /** Which key is wanted. */
 interface KeyQuery {
@@ -106,7 +87,7 @@ interface KeyQuery {
 }
 
 /** The outcome of looking for a key. */
-export type KeysOutcome =
+type KeysOutcome =
   /** Keys that fit; one of them may have signed. */
   | { readonly kind: "ok"; readonly keys: readonly PublicKey[] }
   /** The provider has no such key. */
@@ -137,7 +118,7 @@ export function jwksUrlOf(issuer: string): string {
  * key, so that made-up tokens cannot make it flood the provider.
  */
 export class Jwks {
-  readonly #options: Required<JwksOptions>;
+  readonly #options: JwksOptions;
   readonly #stopping = new AbortController();
   #keys: readonly PublicKey[] = [];
   #text = "";
@@ -149,15 +130,7 @@ export class Jwks {
 
   /** Keys that are fetched when first needed. */
   constructor(options: JwksOptions) {
-    this.#options = {
-      timeoutMs: 5_000,
-      maxBytes: 262_144,
-      maxAgeMs: 600_000,
-      maxStaleMs: 86_400_000,
-      unknownKeyPauseMs: 60_000,
-      retryPauseMs: 10_000,
-      ...options,
-    };
+    this.#options = options;
   }
 
   /** Changes with every change of the keys. */
@@ -169,7 +142,7 @@ export class Jwks {
   async find(query: KeyQuery): Promise<KeysOutcome> {
     if (!this.#isUsable()) {
       await this.#fetchUnlessFailed();
-    } else if (this.#isOlderThan(this.#options.maxAgeMs)) {
+    } else if (this.#isOlderThan(MAX_AGE_MS)) {
       // Not waited for: the old keys are in use meanwhile.
       this.#fetchUnlessFailed();
     }
@@ -182,7 +155,7 @@ export class Jwks {
     // While the provider cannot be asked, an unknown key may be a new one.
     return this.#failedAtMs === undefined && this.#isUsable()
       ? { kind: "unknown" }
-      : { kind: "unavailable", retryAfterMs: this.#options.retryPauseMs };
+      : { kind: "unavailable", retryAfterMs: RETRY_PAUSE_MS };
   }
 
   /** Ends a fetch under way; there are no further ones. */
@@ -205,7 +178,7 @@ export class Jwks {
 
   #isUsable(): boolean {
     return this.#fetchedAtMs !== undefined &&
-      !this.#isOlderThan(this.#options.maxStaleMs);
+      !this.#isOlderThan(MAX_STALE_MS);
   }
 
   #isOlderThan(ageMs: number): boolean {
@@ -214,16 +187,14 @@ export class Jwks {
 
   #mayAskForUnknown(): boolean {
     if (!this.#isUsable()) return false;
-    const { unknownKeyPauseMs } = this.#options;
-    if (!this.#hasPassed(unknownKeyPauseMs, this.#unknownAtMs)) return false;
+    if (!this.#hasPassed(UNKNOWN_KEY_PAUSE_MS, this.#unknownAtMs)) return false;
     this.#unknownAtMs = this.#options.clock.nowMs();
     return true;
   }
 
   async #fetchUnlessFailed(): Promise<void> {
-    const { retryPauseMs } = this.#options;
     const isPause = this.#failedAtMs !== undefined &&
-      !this.#hasPassed(retryPauseMs, this.#failedAtMs);
+      !this.#hasPassed(RETRY_PAUSE_MS, this.#failedAtMs);
     if (!isPause || this.#flight !== undefined) await this.#fetch();
   }
 
@@ -242,9 +213,12 @@ export class Jwks {
   }
 
   async #fetchOnce(): Promise<void> {
-    const { url, clock } = this.#options;
+    const { url, fetch, clock } = this.#options;
     const outcome = await fetchText(url, {
-      ...this.#options,
+      fetch,
+      clock,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
       init: { headers: { accept: "application/json" } },
       signal: this.#stopping.signal,
     });

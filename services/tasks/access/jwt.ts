@@ -48,13 +48,6 @@ interface JwtVerifierOptions {
    * @default {10000}
    */
   readonly maxRemembered?: number;
-  /**
-   * For how many milliseconds a verified token is remembered at most; it is
-   * forgotten earlier when it ends or the keys change.
-   *
-   * @default {300000}
-   */
-  readonly maxRememberedMs?: number;
 }
 
 /** The outcome of verifying a token. */
@@ -114,6 +107,12 @@ const MAX_SUBJECT_LENGTH = 255;
 const MAX_EMAIL_LENGTH = 254;
 const MAX_NAME_LENGTH = 200;
 
+/**
+ * For how long a verified token is remembered at most; it is forgotten earlier
+ * when it ends or the keys change.
+ */
+const MAX_REMEMBERED_MS = 300_000;
+
 interface Remembered {
   readonly subject: TokenSubject;
   readonly generation: number;
@@ -126,7 +125,6 @@ interface Remembered {
  */
 export class JwtVerifier {
   readonly #options: JwtVerifierOptions;
-  readonly #maxRememberedMs: number;
   readonly #remembered: BoundedMap<string, Remembered>;
 
   /**
@@ -142,7 +140,6 @@ export class JwtVerifier {
       );
     }
     this.#options = options;
-    this.#maxRememberedMs = options.maxRememberedMs ?? 300_000;
     this.#remembered = new BoundedMap({
       maxEntries: options.maxRemembered ?? 10_000,
     });
@@ -174,7 +171,7 @@ export class JwtVerifier {
     const { subject, generation, verifiedAtMs } = remembered;
     const ageMs = nowMs - verifiedAtMs;
     const isFresh = generation === keys.generation && ageMs >= 0 &&
-      ageMs < this.#maxRememberedMs && nowMs < subject.expiresAtMs;
+      ageMs < MAX_REMEMBERED_MS && nowMs < subject.expiresAtMs;
     if (isFresh) return subject;
     this.#remembered.delete(digest);
     return undefined;

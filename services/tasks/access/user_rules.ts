@@ -5,6 +5,7 @@
  */
 
 import { quote } from "../../shared/quote.ts";
+import type { User } from "../domain/records.ts";
 import {
   allows,
   missingScope,
@@ -12,9 +13,6 @@ import {
   type ScopeSet,
   scopesOfRole,
 } from "./scope.ts";
-
-/** The state of a user: asked to join, at work, or locked out. */
-export type UserStatus = "invited" | "active" | "disabled";
 
 /** The actor that changes users. */
 export interface UserAdministrator {
@@ -27,25 +25,13 @@ export interface UserAdministrator {
   readonly userId?: string | undefined;
 }
 
-/** A user as the rules see one. */
-interface UserStanding {
-  /** The id of the user. */
-  readonly id: string;
-  /** Its role. */
-  readonly role: Role;
-  /** Where it stands. */
-  readonly status: UserStatus;
-}
-
-/** A change of a user. */
-export type UserChange =
+/** A change of a user; what is absent stays. */
+type UserChange =
   | { readonly kind: "remove" }
   | {
     readonly kind: "update";
-    /** The new role; absent when it stays. */
     readonly role?: Role | undefined;
-    /** The new status; absent when it stays. */
-    readonly status?: UserStatus | undefined;
+    readonly status?: User["status"] | undefined;
   };
 
 /** Whether a change of a user is allowed. */
@@ -84,7 +70,7 @@ export function mayGrantRole(
 /** What {@linkcode mayChangeUser} judges by. */
 interface MayChangeUserOptions {
   /** The user as it is. */
-  readonly user: UserStanding;
+  readonly user: Pick<User, "id" | "role" | "status">;
   /** What is to become of it. */
   readonly change: UserChange;
   /** How many active owners the tenant has, the user included. */
@@ -123,11 +109,8 @@ export function mayChangeUser(
   return keepsAnOwner(options);
 }
 
-/**
- * Tells whether a tenant keeps an active owner through a change. Checked
- * again where the change is stored, with the count of that moment.
- */
-export function keepsAnOwner(options: MayChangeUserOptions): UserPermission {
+/** Tells whether a tenant keeps an active owner through a change. */
+function keepsAnOwner(options: MayChangeUserOptions): UserPermission {
   const { user, change, activeOwners } = options;
   if (!isActiveOwner(user.role, user.status) || activeOwners > 1) return OK;
   const staysOwner = change.kind === "update" &&
@@ -141,7 +124,7 @@ export function keepsAnOwner(options: MayChangeUserOptions): UserPermission {
   };
 }
 
-function isActiveOwner(role: Role, status: UserStatus): boolean {
+function isActiveOwner(role: Role, status: User["status"]): boolean {
   return role === "owner" && status === "active";
 }
 

@@ -5,8 +5,12 @@
  */
 
 import type { HttpHeaders, HttpRequest } from "../../shared/http/exchange.ts";
-import { originOf, type TrustedOrigin } from "../access/forwarded.ts";
-import { type HostOutcome, resolveTarget } from "../access/host.ts";
+import {
+  type HostOutcome,
+  originOf,
+  resolveTarget,
+  type TrustedOrigin,
+} from "../access/host.ts";
 import type { Network } from "../../shared/ip_network.ts";
 import { andThen, type MaybePromise } from "../../shared/settled.ts";
 import type { PlanLimits, Tenant } from "../domain/records.ts";
