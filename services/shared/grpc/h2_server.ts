@@ -5,13 +5,11 @@
  * @module
  */
 
-import type { Buffer } from "node:buffer";
-import type { Socket } from "node:net";
 import { type Clock, steadyClock, systemClock } from "../clock.ts";
-import { H2Connection } from "../h2/connection.ts";
+import { ConnectionListener } from "../connection_listener.ts";
 import { Alarm } from "../h2/connection_alarms.ts";
 import { H2Engine } from "../h2/engine.ts";
-import type { H2Limits } from "../h2/limits.ts";
+import { DEFAULT_LIMITS, type H2Limits } from "../h2/limits.ts";
 import type { H2Stream } from "../h2/stream.ts";
 import type { Logger } from "../logger.ts";
 import {
@@ -19,34 +17,9 @@ import {
   callUnary,
   type OpenServerStreams,
 } from "./h2_server_stream.ts";
-import { listen, type Listener } from "./listener.ts";
+import { addressOf, listen, removeIfThere } from "./listener.ts";
 import type { GrpcAddress, GrpcMethods } from "./method.ts";
-
-/** Runs a connection on `socket`, a TLS socket as well as a plain one. */
-function attachSocket(socket: Socket, engine: H2Engine): H2Connection {
-  const connection = new H2Connection(engine, {
-    write: (bytes) => void socket.write(bytes),
-    get unsentBytes(): number {
-      return socket.writableLength;
-    },
-    end: () => void socket.end(),
-    destroy: () => void socket.destroy(),
-  });
-  socket.on("data", (chunk: Buffer) => {
-    // Methods get parts of it, and to them it is plain bytes.
-    connection.receive(
-      new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength),
-    );
-  });
-  socket.on("drain", () => connection.drained());
-  // "close" follows and says the same.
-  socket.on("error", (error: Error) => {
-    engine.logger.debug("A connection broke", { error: error.message });
-  });
-  socket.once("end", () => connection.ended());
-  socket.once("close", () => connection.closed());
-  return connection;
-}
+import { H2Socket } from "./socket.ts";
 
 /** How a server answers and where. */
 export interface H2GrpcServerOptions {
@@ -85,13 +58,6 @@ export interface H2GrpcServerOptions {
    * @default 10000
    */
   readonly maxConnections?: number;
-  /**
-   * Bounds of single connections that differ from `DEFAULT_LIMITS`; those
-   * above come before them.
-   *
-   * @default none differ
-   */
-  readonly limits?: Partial<H2Limits>;
   /** Takes the errors of methods, and lines about peers. */
   readonly logger: Logger;
   /**
@@ -102,19 +68,24 @@ export interface H2GrpcServerOptions {
   readonly clock?: Clock;
 }
 
+type Accepted = Deno.TcpConn | Deno.UnixConn;
+
 /** A server of `methods` at `address`. */
 export class H2GrpcServer {
   readonly #options: H2GrpcServerOptions;
   readonly #engine: H2Engine;
-  readonly #connections = new Set<H2Connection>();
+  /** The open connections, each until its run has ended. */
+  readonly #sockets = new Map<H2Socket, Promise<void>>();
   readonly #serverStreams: OpenServerStreams = new Set();
   #isFull = false;
-  #starting: Promise<Listener> | undefined;
+  #address: GrpcAddress;
+  #starting: Promise<ConnectionListener<Accepted>> | undefined;
   #stopping: Promise<void> | undefined;
 
   /** Nothing is open before `start()`. */
   constructor(options: H2GrpcServerOptions) {
     this.#options = options;
+    this.#address = options.address;
     this.#engine = new H2Engine({
       paths: Object.keys(options.methods),
       handler: { request: requestHandler(options, this.#serverStreams) },
@@ -138,11 +109,9 @@ export class H2GrpcServer {
     if (this.#starting !== undefined) {
       throw new Error("Cannot start: the server has been started before");
     }
-    this.#starting = listen(this.#options.address, {
-      onConnection: (socket) => this.#accept(socket),
-      logger: this.#options.logger,
-    });
-    return (await this.#starting).address;
+    this.#starting = this.#start();
+    await this.#starting;
+    return this.#address;
   }
 
   /**
@@ -154,24 +123,41 @@ export class H2GrpcServer {
     return this.#stopping;
   }
 
+  async #start(): Promise<ConnectionListener<Accepted>> {
+    const source = await listen(this.#options.address);
+    this.#address = addressOf(source);
+    return new ConnectionListener({
+      source,
+      logger: this.#options.logger,
+      clock: this.#engine.clock,
+      onConnection: (socket) => this.#accept(socket),
+      // Callers keep their connections: none is more idle than another.
+      onExhausted: () => {},
+    });
+  }
+
   async #stop(graceMs: number): Promise<void> {
     // The caller of start() gets its error; here only an open listener counts.
     const listener = await this.#starting?.catch(() => undefined);
     if (listener === undefined) return;
-    listener.close();
-    for (const connection of this.#connections) connection.shutdown();
+    const closed = listener.close();
+    for (const { connection } of this.#sockets.keys()) connection.shutdown();
     for (const stream of this.#serverStreams) stream.abort();
     const { wheel } = this.#engine;
-    const end = new Alarm(() => listener.destroyConnections());
+    const end = new Alarm(() => {
+      for (const socket of this.#sockets.keys()) socket.destroy();
+    });
     wheel.add(end, graceMs);
-    await listener.closed();
+    await closed;
+    if (this.#address.kind === "unix") await removeIfThere(this.#address.path);
+    await Promise.all(this.#sockets.values());
     wheel.remove(end);
   }
 
-  #accept(socket: Socket): void {
+  #accept(accepted: Accepted): void {
     const { maxConnections = 10_000, logger } = this.#options;
-    if (this.#connections.size >= maxConnections) {
-      socket.destroy();
+    if (this.#sockets.size >= maxConnections) {
+      accepted.close();
       // Once for each time it happens, however many are refused.
       if (!this.#isFull) {
         logger.warn("Turns connections away: as many as allowed are open", {
@@ -182,22 +168,22 @@ export class H2GrpcServer {
       return;
     }
     this.#isFull = false;
-    const connection = attachSocket(socket, this.#engine);
-    this.#connections.add(connection);
-    const stopAge = this.#watchAge(connection, socket);
-    socket.once("close", () => {
+    const socket = new H2Socket(this.#engine, accepted);
+    const stopAge = this.#watchAge(socket);
+    const run = socket.run().then(() => {
       stopAge();
-      this.#connections.delete(connection);
+      this.#sockets.delete(socket);
     });
+    this.#sockets.set(socket, run);
   }
 
-  #watchAge(connection: H2Connection, socket: Socket): () => void {
+  #watchAge(socket: H2Socket): () => void {
     const { maxConnectionAgeMs, maxConnectionAgeGraceMs } = this.#options;
     if (maxConnectionAgeMs === undefined) return () => {};
     const { wheel } = this.#engine;
     const grace = new Alarm(() => socket.destroy());
     const age = new Alarm(() => {
-      connection.retire();
+      socket.connection.retire();
       if (maxConnectionAgeGraceMs !== undefined) {
         wheel.add(grace, maxConnectionAgeGraceMs);
       }
@@ -232,14 +218,14 @@ function requestHandler(
 }
 
 function limitsOf(options: H2GrpcServerOptions): Partial<H2Limits> {
-  const { limits, maxReceiveBytes, maxConcurrentStreams } = options;
+  const {
+    maxReceiveBytes = DEFAULT_LIMITS.maxReceiveBytes,
+    maxConcurrentStreams = DEFAULT_LIMITS.maxConcurrentStreams,
+  } = options;
   return {
-    ...limits,
-    ...(maxReceiveBytes === undefined ? {} : {
-      maxReceiveBytes,
-      maxBufferedBytes: Math.max(4 * maxReceiveBytes, 1_048_576),
-      maxServerBufferedBytes: Math.max(64 * maxReceiveBytes, 16_777_216),
-    }),
-    ...(maxConcurrentStreams === undefined ? {} : { maxConcurrentStreams }),
+    maxReceiveBytes,
+    maxBufferedBytes: Math.max(4 * maxReceiveBytes, 1_048_576),
+    maxServerBufferedBytes: Math.max(64 * maxReceiveBytes, 16_777_216),
+    maxConcurrentStreams,
   };
 }

@@ -35,7 +35,7 @@ import { serverSettings } from "./peer_settings.ts";
 import { type ReceiverHost, RequestReceiver } from "./request_receiver.ts";
 
 /** The way to the peer. */
-interface OutputPort {
+export interface OutputPort {
   /**
    * Takes bytes, which must not change later. Once those that wait are more
    * than 64 KiB, `H2Connection.drained()` is called when none are left.

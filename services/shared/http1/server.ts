@@ -15,13 +15,13 @@
 import type { SecureContext } from "node:tls";
 import { ByteBudget } from "../byte_budget.ts";
 import { type Clock, systemClock } from "../clock.ts";
+import { ConnectionListener } from "../connection_listener.ts";
 import type { HttpHandler } from "../http/exchange.ts";
 import type { Logger } from "../logger.ts";
 import { RateLimitedLog } from "../rate_limited_log.ts";
 import { waitAtMost } from "../settled.ts";
 import { Http1Connection } from "./connection.ts";
 import { ConnectionContext } from "./connection_context.ts";
-import { ConnectionListener } from "./listener.ts";
 import { type ConnectionLimits, DEFAULT_LIMITS } from "./settings.ts";
 import { secureContextOf, type TlsContext, TlsWire } from "./tls.ts";
 import { PlainWire } from "./wire.ts";
@@ -92,7 +92,7 @@ export class Http1Server {
   readonly #fullWarning: RateLimitedLog;
   #secureContext: SecureContext | undefined;
   #starting: Promise<ListenAddress> | undefined;
-  #listener: ConnectionListener | undefined;
+  #listener: ConnectionListener<Deno.TcpConn> | undefined;
   #stopping: Promise<void> | undefined;
 
   /** Prepares a server; nothing is opened yet. */

@@ -5,29 +5,21 @@
  * @module
  */
 
-import type { Clock } from "../clock.ts";
-import type { Logger } from "../logger.ts";
-import { RateLimitedLog } from "../rate_limited_log.ts";
-import { describeError } from "../settled.ts";
-
-/** What hands out connections; the runtime's listener fits. */
-export interface ConnectionSource {
-  /** The next connection; rejects when it cannot be taken, or after the end. */
-  accept(): Promise<Deno.TcpConn>;
-  /** Hands out no more. */
-  close(): void;
-}
+import type { Clock } from "./clock.ts";
+import type { Logger } from "./logger.ts";
+import { RateLimitedLog } from "./rate_limited_log.ts";
+import { describeError } from "./settled.ts";
 
 /** Options of {@linkcode ConnectionListener}. */
-interface ConnectionListenerOptions {
+interface ConnectionListenerOptions<Conn extends Deno.Conn> {
   /**
    * Where connections come from; closed with the listener. That of
    * `Deno.listen` reports failures; a server of `node:net` stops accepting for
    * good, without an event, once files have run out.
    */
-  readonly source: ConnectionSource;
+  readonly source: Pick<Deno.Listener<Conn>, "accept" | "close">;
   /** Owns each connection from then on; must not throw. */
-  readonly onConnection: (connection: Deno.TcpConn) => void;
+  readonly onConnection: (connection: Conn) => void;
   /** Called when the process has no file left for a connection. */
   readonly onExhausted: () => void;
   /** Takes lines about that. */
@@ -40,15 +32,15 @@ interface ConnectionListenerOptions {
 const PAUSE_MS = 100;
 
 /** Takes connections in until it is closed. */
-export class ConnectionListener {
-  readonly #options: ConnectionListenerOptions;
+export class ConnectionListener<Conn extends Deno.Conn> {
+  readonly #options: ConnectionListenerOptions<Conn>;
   readonly #warning: RateLimitedLog;
   readonly #ended: Promise<void>;
   #endPause: (() => void) | undefined;
   #isClosed = false;
 
   /** Takes connections from now on. */
-  constructor(options: ConnectionListenerOptions) {
+  constructor(options: ConnectionListenerOptions<Conn>) {
     this.#options = options;
     this.#warning = new RateLimitedLog(options.logger, options.clock);
     this.#ended = this.#run();
@@ -67,7 +59,7 @@ export class ConnectionListener {
   async #run(): Promise<void> {
     const { source, onConnection } = this.#options;
     while (!this.#isClosed) {
-      let connection: Deno.TcpConn;
+      let connection: Conn;
       try {
         connection = await source.accept();
       } catch (error) {

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { FakeClock } from "../../../tests/support/fake_clock.ts";
-import { RecordingLogger } from "../../../tests/support/recording_logger.ts";
-import { ConnectionListener, type ConnectionSource } from "./listener.ts";
+import { FakeClock } from "../../tests/support/fake_clock.ts";
+import { RecordingLogger } from "../../tests/support/recording_logger.ts";
+import { ConnectionListener } from "./connection_listener.ts";
 
 /** Gives out what a test says, and ends like the runtime's listener. */
-class ScriptedSource implements ConnectionSource {
+class ScriptedSource {
   #waiting: PromiseWithResolvers<Deno.TcpConn> | undefined;
 
   accept(): Promise<Deno.TcpConn> {
@@ -29,7 +29,7 @@ class ScriptedSource implements ConnectionSource {
 
 interface Scene {
   readonly source: ScriptedSource;
-  readonly listener: ConnectionListener;
+  readonly listener: ConnectionListener<Deno.TcpConn>;
   readonly clock: FakeClock;
   readonly logger: RecordingLogger;
   readonly exhausted: () => number;
