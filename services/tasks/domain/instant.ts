@@ -26,8 +26,11 @@ type InstantOutcome =
     readonly reason: string;
   };
 
-/** The last instant of the year 9999, the last that RFC 3339 can write. */
-export const LAST_INSTANT_MS = 253_402_300_799_999;
+/**
+ * The last instant of the year 9999, the last that RFC 3339 can write. Behind it
+ * nothing is due.
+ */
+export const MAX_INSTANT_MS = 253_402_300_799_999;
 
 /** A time without a zone, which is the most frequent mistake. */
 const ZONELESS = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?$/;
@@ -58,84 +61,37 @@ function dayMs({ year, month, day }: CalendarDay): number {
     : new Date(0).setUTCFullYear(year, month - 1, day);
 }
 
+/** RFC 3339 with a zone. A space before the offset was a plus sign in a query. */
+const INSTANT =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+\- ])(\d\d):(\d\d))$/;
+
 /**
  * Reads an instant with its zone, which may be an offset (RFC 3339, 5.6): `T`
- * and `Z` in any case, a space for `T`. A space before the offset is what a plus
- * sign becomes in a query. A second 60 is not taken, since milliseconds since
- * the epoch cannot tell it.
+ * and `Z` in any case, a space for `T`. A second 60 is not taken, since
+ * milliseconds since the epoch cannot tell it.
  */
 export function parseInstant(input: string): InstantOutcome {
-  const zoneAt = zoneOffset(input);
-  const offsetMinutes = offsetOf(input, zoneAt);
-  const century = pairAt(input, 0);
-  const yearOfCentury = pairAt(input, 2);
-  const year = century * 100 + yearOfCentury;
-  const month = pairAt(input, 5);
-  const day = pairAt(input, 8);
-  const hour = pairAt(input, 11);
-  const minute = pairAt(input, 14);
-  const second = pairAt(input, 17);
-  const isFormed = century >= 0 && yearOfCentury >= 0 && month >= 0 &&
-    day >= 0 && hour >= 0 &&
-    minute >= 0 && second >= 0 && input[4] === "-" && input[7] === "-" &&
-    isOneOf(input[10], "Tt ") && input[13] === ":" && input[16] === ":" &&
-    zoneAt !== -1 && offsetMinutes !== undefined;
-  if (!isFormed) return invalid(input, formOf(input));
+  const match = INSTANT.exec(input);
+  if (match === null) return invalid(input, formOf(input));
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
+    .slice(1, 7).map(Number);
+  const [fraction = "", sign, offsetHours = "0", offsetMinutes = "0"] = match
+    .slice(7);
   if (day < 1 || day > daysOfMonth(year, month)) {
     return invalid(input, "the calendar has no such day");
   }
-  if (
-    hour > 23 || minute > 59 || second > 59 || Number.isNaN(offsetMinutes)
-  ) {
-    return invalid(input, "the clock has no such time");
-  }
-  const fraction = zoneAt === 19 ? "" : input.slice(20, zoneAt);
-  const minutes = hour * 60 + minute - offsetMinutes;
+  const isClock = hour <= 23 && minute <= 59 && second <= 59 &&
+    Number(offsetHours) <= 23 && Number(offsetMinutes) <= 59;
+  if (!isClock) return invalid(input, "the clock has no such time");
+  const offset = Number(offsetHours) * 60 + Number(offsetMinutes);
+  const minutes = hour * 60 + minute + (sign === "-" ? offset : -offset);
   return {
     kind: "ok",
     atMs: dayMs({ year, month, day }) + minutes * 60_000 + second * 1_000 +
-      (fraction === "" ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"))),
+      Number(fraction.slice(0, 3).padEnd(3, "0")),
     fractionDigits: fraction.length,
-    isCut: fraction.length > 3 && /[1-9]/.test(fraction.slice(3)),
+    isCut: /[1-9]/.test(fraction.slice(3)),
   };
-}
-
-/** Where the zone begins, behind seconds and fraction; -1 when it cannot. */
-function zoneOffset(input: string): number {
-  if (input[19] !== ".") return 19;
-  let end = 20;
-  while (isDigit(input, end)) end++;
-  return end > 20 && end <= 29 ? end : -1;
-}
-
-/** Minutes; NaN for those that no clock has, `undefined` for no offset. */
-function offsetOf(input: string, at: number): number | undefined {
-  const sign = input[at];
-  if (isOneOf(sign, "Zz")) return input.length === at + 1 ? 0 : undefined;
-  const hours = pairAt(input, at + 1);
-  const minutes = pairAt(input, at + 4);
-  const isFormed = isOneOf(sign, "+- ") && hours >= 0 && minutes >= 0 &&
-    input[at + 3] === ":" && input.length === at + 6;
-  if (!isFormed) return undefined;
-  if (hours > 23 || minutes > 59) return NaN;
-  return (sign === "-" ? -1 : 1) * (hours * 60 + minutes);
-}
-
-/** The number that two digits are; -1 for anything else. */
-function pairAt(input: string, at: number): number {
-  return isDigit(input, at) && isDigit(input, at + 1)
-    ? (input.charCodeAt(at) - 48) * 10 + input.charCodeAt(at + 1) - 48
-    : -1;
-}
-
-function isDigit(input: string, at: number): boolean {
-  // NaN behind the end, which is no digit either.
-  const code = input.charCodeAt(at);
-  return code >= 48 && code <= 57;
-}
-
-function isOneOf(character: string | undefined, characters: string): boolean {
-  return character !== undefined && characters.includes(character);
 }
 
 function formOf(input: string): string {
@@ -144,28 +100,30 @@ function formOf(input: string): string {
     : "it is not of the form 2030-01-31T08:30:00Z (RFC 3339)";
 }
 
-function invalid(input: string, state: string): InstantOutcome {
+function invalid(
+  input: string,
+  state: string,
+): Extract<InstantOutcome, { readonly kind: "invalid" }> {
   const shown = quote(input, { maxChars: 64 });
   return { kind: "invalid", reason: `Cannot read time ${shown}: ${state}` };
 }
 
 /** The instants a written time stands for. */
+interface Period {
+  readonly kind: "ok";
+  /** The first of them. */
+  readonly firstMs: number;
+  /**
+   * The last of them; before the first one when the zone had no such day (a
+   * few islands have passed over one).
+   */
+  readonly lastMs: number;
+}
+
+/** The outcome of reading a written time. */
 type PeriodOutcome =
-  | {
-    readonly kind: "ok";
-    /** The first of them. */
-    readonly firstMs: number;
-    /**
-     * The last of them; before the first one when the zone had no such day (a
-     * few islands have passed over one).
-     */
-    readonly lastMs: number;
-  }
-  | {
-    readonly kind: "invalid";
-    /** What is wrong, as a message for the client. */
-    readonly reason: string;
-  };
+  | Period
+  | Extract<InstantOutcome, { readonly kind: "invalid" }>;
 
 const DATE = /^(\d{4})(?:-(\d\d)(?:-(\d\d))?)?$/;
 
@@ -173,20 +131,15 @@ const DATE = /^(\d{4})(?:-(\d\d)(?:-(\d\d))?)?$/;
  * Reads a year, a month or a day of a zone's calendar, or an RFC 3339 time with
  * a zone of its own, down to milliseconds.
  */
-export function parsePeriod(input: string, timezone: string): PeriodOutcome {
+function parsePeriod(input: string, timezone: string): PeriodOutcome {
   const match = DATE.exec(input);
   if (match === null) return instantPeriod(input);
   const year = Number(match[1]);
   const month = Number(match[2] ?? 1);
   const day = Number(match[3] ?? 1);
   if (month < 1 || month > 12 || day < 1 || day > daysOfMonth(year, month)) {
-    const shown = quote(input, { maxChars: 64 });
-    return {
-      kind: "invalid",
-      reason: `Cannot read time ${shown}: the calendar has no such ${
-        match[3] === undefined ? "month" : "day"
-      }`,
-    };
+    const missing = match[3] === undefined ? "month" : "day";
+    return invalid(input, `the calendar has no such ${missing}`);
   }
   const next = match[2] === undefined
     ? dayMs({ year: year + 1, month: 1, day: 1 })
@@ -204,18 +157,13 @@ function instantPeriod(input: string): PeriodOutcome {
   const outcome = parseInstant(input);
   if (outcome.kind === "invalid") {
     const isTime = /[Tt ]\d\d:/.test(input);
-    return isTime ? outcome : {
-      kind: "invalid",
-      reason: `Cannot read time ${quote(input, { maxChars: 64 })}: it is ` +
-        "none of YYYY, YYYY-MM, YYYY-MM-DD and RFC 3339 with a zone",
-    };
+    return isTime ? outcome : invalid(
+      input,
+      "it is none of YYYY, YYYY-MM, YYYY-MM-DD and RFC 3339 with a zone",
+    );
   }
   if (outcome.fractionDigits > 3) {
-    return {
-      kind: "invalid",
-      reason: `Cannot read time ${quote(input, { maxChars: 64 })}: ` +
-        "milliseconds are the smallest unit",
-    };
+    return invalid(input, "milliseconds are the smallest unit");
   }
   const lengthMs = 10 ** (3 - outcome.fractionDigits);
   return {
@@ -232,25 +180,12 @@ function startOf(wallMs: number, timezone: string): number {
   return reading.kind === "gap" ? reading.endMs : reading.atMs;
 }
 
-/** The parameters as a client wrote them. */
-export interface InstantRangeInput {
-  /** The beginning; absent means there is none. */
-  readonly start?: string | undefined;
-  /** The end; absent means there is none. */
-  readonly end?: string | undefined;
-  /**
-   * The zone whose calendar years, months and days are of.
-   * @default "UTC"
-   */
-  readonly tz?: string | undefined;
-}
-
 /** A range of instants; one that ends before it begins holds none. */
-export interface InstantRange {
+interface InstantRange {
   /** The first instant, itself included; absent means all before the last. */
-  readonly fromMs?: number | undefined;
+  readonly fromMs: number | undefined;
   /** The last instant, itself included; absent means all after the first. */
-  readonly toMs?: number | undefined;
+  readonly toMs: number | undefined;
 }
 
 /** The outcome of reading a range. */
@@ -265,16 +200,15 @@ type InstantRangeOutcome =
 /**
  * Reads a range. Both ends are inclusive at the precision they are written in:
  * `start=2016&end=2017` is all of both years. An end that lies before the
- * start is refused.
+ * start is refused, one that is not given is open. `tz` is the zone whose calendar
+ * years, months and days are of, UTC when absent.
  */
 export function parseInstantRange(
-  input: InstantRangeInput,
+  input: Partial<Readonly<Record<"start" | "end" | "tz", string>>>,
 ): InstantRangeOutcome {
   const problems: ParameterProblem[] = [];
   const timezone = zoneOf(input.tz, problems);
-  const read = (
-    parameter: "start" | "end",
-  ): { readonly firstMs: number; readonly lastMs: number } | undefined => {
+  const read = (parameter: "start" | "end"): Period | undefined => {
     const text = input[parameter];
     if (text === undefined) return undefined;
     const outcome = parsePeriod(text, timezone);
@@ -298,10 +232,7 @@ export function parseInstantRange(
   if (problems.length > 0) return { kind: "invalid", problems };
   return {
     kind: "ok",
-    value: {
-      ...start === undefined ? {} : { fromMs: start.firstMs },
-      ...end === undefined ? {} : { toMs: end.lastMs },
-    },
+    value: { fromMs: start?.firstMs, toMs: end?.lastMs },
   };
 }
 
@@ -310,10 +241,7 @@ function zoneOf(tz: string | undefined, problems: ParameterProblem[]): string {
   if (tz === undefined) return "UTC";
   const outcome = parseTimeZone(tz);
   if (outcome.kind === "ok") return outcome.value;
-  problems.push({
-    parameter: "tz",
-    code: outcome.code,
-    reason: outcome.reason,
-  });
+  const { code, reason } = outcome;
+  problems.push({ parameter: "tz", code, reason });
   return "UTC";
 }

@@ -13,6 +13,7 @@ import {
   isZeroDuration,
   parseDuration,
 } from "./duration.ts";
+import { MAX_INSTANT_MS } from "./instant.ts";
 import {
   type Grid,
   intervalAfter,
@@ -60,9 +61,6 @@ interface ParseTimingOptions {
   /** A cron expression must fire after this, in milliseconds since the epoch. */
   readonly afterMs: number;
 }
-
-/** Behind the last instant of the year 9999 nothing is due. */
-export const MAX_INSTANT_MS = 253_402_300_799_999;
 
 /** Reads a timing, of which exactly one field is given; null counts as absent. */
 export function parseTiming(

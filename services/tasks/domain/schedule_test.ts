@@ -5,7 +5,6 @@ import { drawCron } from "./testing/drawn_cron.ts";
 import {
   countOccurrences,
   lastOccurrence,
-  MAX_INSTANT_MS,
   nextOccurrence,
   occurrenceAfter,
   parseTiming,
@@ -15,6 +14,7 @@ import {
   type Timing,
   type TimingInput,
 } from "./schedule.ts";
+import { MAX_INSTANT_MS } from "./instant.ts";
 import { CronExpression } from "./cron_expression.ts";
 
 const NOW_MS = Date.parse("2026-01-01T00:00Z");

@@ -19,7 +19,7 @@ import {
   type Schema,
 } from "../../shared/schema/schema.ts";
 import { asGiven, type Parsed, parsed } from "../../shared/schema/composite.ts";
-import { LAST_INSTANT_MS, parseInstant } from "./instant.ts";
+import { MAX_INSTANT_MS, parseInstant } from "./instant.ts";
 import { text } from "../../shared/schema/values.ts";
 
 /** Bounds and forms of a duration. */
@@ -107,7 +107,7 @@ export function dateTime(): Schema<number> {
       const outcome = parseInstant(value);
       if (outcome.kind === "invalid") return { ...outcome, code: "bad_time" };
       const atMs = outcome.atMs + (outcome.isCut ? 1 : 0);
-      if (atMs >= 0 && atMs <= LAST_INSTANT_MS) {
+      if (atMs >= 0 && atMs <= MAX_INSTANT_MS) {
         return { kind: "ok", value: atMs };
       }
       return {

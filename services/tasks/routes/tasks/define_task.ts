@@ -21,7 +21,7 @@ import {
   repeatInputOf,
   repeatRuleOf,
 } from "../../domain/repeat_rule.ts";
-import { MAX_INSTANT_MS } from "../../domain/schedule.ts";
+import { MAX_INSTANT_MS } from "../../domain/instant.ts";
 import {
   BLANK_DEFINITION,
   isFinal,
