@@ -24,15 +24,13 @@ import type { Pausing } from "../../../shared/slices.ts";
 import { readJsonText } from "../../http/json_reader.ts";
 import { jsonTextOf } from "../../http/json_writer.ts";
 import { MAX_DEPTH } from "../../../shared/schema/json_value.ts";
-import type {
-  PlanLimits,
-  Tenant,
-  WorkerDefinition,
-} from "../../domain/records.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import {
   invalidRequest,
   type ProblemAnswer,
 } from "../../http/problem_answer.ts";
+import { seesPayloads } from "../../access/caller.ts";
+import { type Call, callerOf, limitsOf, tenantOf } from "../../http/call.ts";
 import type { ApiParts } from "../api_parts.ts";
 import { callbackRefusal } from "../../http/call_address.ts";
 import type { Fault } from "../../../shared/schema/fault.ts";
@@ -69,7 +67,7 @@ type StatusRequest =
   /** Not from the status that the task has. */
   | { readonly kind: "wrong_state"; readonly reason: string };
 
-const NOTHING: StatusRequest = { kind: "nothing" };
+const NOTHING = { kind: "nothing" } as const;
 
 /** Tells what a status asks for; the one that the task has asks for nothing. */
 export function statusRequest(
@@ -104,22 +102,14 @@ function waiting(status: TaskStatus): StatusRequest {
   };
 }
 
-/** What a change is judged in. */
-interface RevisionOptions {
-  /** What the client sent. */
-  readonly body: unknown;
+/** A request to change a task. */
+interface ChangeRequest {
+  /** The request, with what the client sent as its body. */
+  readonly call: Call<unknown, unknown>;
   /** Whether members of objects are merged, as a merge patch has it. */
   readonly isPatch: boolean;
-  /** The tenant. */
-  readonly tenant: Tenant;
-  /** The limits of its plan. */
-  readonly limits: PlanLimits;
   /** The parts of the API. */
   readonly api: Pick<ApiParts, "engine" | "targets">;
-  /** Whether the client sees data and results. */
-  readonly payloads: boolean;
-  /** Gives way while there is much to judge. */
-  readonly pausing: Pausing;
 }
 
 /** What is to happen to the task. */
@@ -137,15 +127,17 @@ export interface Revision {
 /** Judges a change of a task. */
 export async function reviseTask(
   task: Task,
-  options: RevisionOptions,
+  request: ChangeRequest,
 ): Promise<Revision | ProblemAnswer> {
-  const { api: { engine: { parts }, targets }, tenant, limits } = options;
+  const { call, api: { engine: { parts }, targets } } = request;
+  const { id: tenantId, timezone } = tenantOf(call);
+  const limits = limitsOf(call);
   const current = await parts.workers.get(task.tenantId, task.workerId);
   const workerName = current?.name ?? task.workerId;
-  const read = await readChanges(task, { ...options, workerName });
+  const read = await readChanges(task, request, workerName);
   if (read.kind === "problem") return read;
   const { input, dataJson } = read;
-  const prerequisites = await readPrerequisites(parts, tenant.id, {
+  const prerequisites = await readPrerequisites(parts, tenantId, {
     workers: input.worker === undefined ? [] : [input.worker],
     tasks: input.dependencies ?? [],
   });
@@ -158,7 +150,9 @@ export async function reviseTask(
   if (isSameWorker && current === undefined) return orphaned(task);
   const states = statesOf(input.dependencies ?? [], place);
   reportCircles(task, states, place);
-  const wanted = requestedStatus(task, input);
+  const wanted = typeof input.status === "string"
+    ? statusRequest(task, input.status)
+    : NOTHING;
   const isReopened = wanted.kind === "event" && wanted.isFirst &&
     isFinal(task.status);
   const nowMs = parts.clock.nowMs();
@@ -170,7 +164,7 @@ export async function reviseTask(
     dataJson,
     worker,
     nowMs,
-    timezone: tenant.timezone,
+    timezone,
     limits,
     targets,
     at: "",
@@ -180,10 +174,10 @@ export async function reviseTask(
     return problemOfFaults(faults, limits);
   }
   const { definition, dateMs } = defined;
-  const forbidden = callbackRefusal(options, {
-    before: task.callback,
-    after: definition.callback,
-  });
+  const forbidden = callbackRefusal(
+    { payloads: seesPayloads(callerOf(call)) },
+    { before: task.callback, after: definition.callback },
+  );
   if (forbidden !== undefined) return forbidden;
   const refusal = workerRefusal(task, worker) ??
     (input.dependencies === undefined
@@ -200,9 +194,8 @@ export async function reviseTask(
 
 async function readChanges(
   task: Task,
-  { body, isPatch, payloads, pausing, workerName }: RevisionOptions & {
-    readonly workerName: string;
-  },
+  { call, isPatch }: ChangeRequest,
+  workerName: string,
 ): Promise<
   | {
     readonly kind: "ok";
@@ -213,6 +206,8 @@ async function readChanges(
   }
   | ProblemAnswer
 > {
+  const { body, pausing } = call;
+  const payloads = seesPayloads(callerOf(call));
   // Data is compared as text, and read only where it is merged with some.
   const whole = viewTask(task, { workerName, payloads: true, data: null });
   const given = isPatch
@@ -253,15 +248,6 @@ async function readStored(json: string, pausing: Pausing): Promise<unknown> {
   const read = await readJsonText(bytes, { limits, pausing });
   if (read.kind === "ok") return read.value;
   throw new TypeError("Cannot read the task's data: it is no JSON");
-}
-
-function requestedStatus(
-  task: Task,
-  { status }: TaskChangesInput,
-): StatusRequest {
-  return status === undefined || status === null
-    ? { kind: "nothing" }
-    : statusRequest(task, status);
 }
 
 /** As a task is that has ended and is tried again: without an expiry that has passed. */

@@ -5,7 +5,7 @@
  */
 
 import { TASK, TASK_CHANGES } from "./task_schema.ts";
-import { actorOf, seesPayloads } from "../../access/caller.ts";
+import { actorOf } from "../../access/caller.ts";
 import type { Task } from "../../domain/task.ts";
 import { foldFor } from "../../engine/event_plan.ts";
 import type { Answer } from "../../http/answer.ts";
@@ -65,7 +65,7 @@ export function updateTaskRoutes(parts: TasksParts): readonly AnyRoute[] {
       summary: "Change a task",
       description: DESCRIPTION,
       body: requiredBody(body, { maxBytes: taskBodyBytes, example }),
-      handle: (call) => updateTask(parts, { call, isPatch: false }),
+      handle: (call) => updateTask(parts, call, false),
     }),
     defineRoute({
       ...common,
@@ -78,24 +78,22 @@ export function updateTaskRoutes(parts: TasksParts): readonly AnyRoute[] {
         mediaTypes: ["application/merge-patch+json", "application/json"],
         example,
       }),
-      handle: (call) => updateTask(parts, { call, isPatch: true }),
+      handle: (call) => updateTask(parts, call, true),
     }),
   ];
 }
 
 async function updateTask(
   parts: TasksParts,
-  { call, isPatch }: {
-    readonly call: Call<unknown, unknown>;
-    readonly isPatch: boolean;
-  },
+  call: Call<unknown, unknown>,
+  isPatch: boolean,
 ): Promise<Answer> {
   const name = `${tenantOf(call).id}\n${call.params.id ?? ""}`;
   const lock = await parts.locks.acquire([name], call);
   // Without a lock the client has gone away, or too many others wait.
   if (lock.kind !== "ok") return changesTooFast("change");
   try {
-    return await updateWhileLocked(parts, { call, isPatch });
+    return await updateWhileLocked(parts, call, isPatch);
   } finally {
     lock.release();
   }
@@ -103,26 +101,15 @@ async function updateTask(
 
 async function updateWhileLocked(
   parts: TasksParts,
-  { call, isPatch }: {
-    readonly call: Call<unknown, unknown>;
-    readonly isPatch: boolean;
-  },
+  call: Call<unknown, unknown>,
+  isPatch: boolean,
 ): Promise<Answer> {
-  const caller = callerOf(call);
   for (let tries = 0; tries < MAX_CHANGE_TRIES; tries++) {
     const task = await findTask(call, parts.engine.parts);
     if (task === undefined) return noTask();
     const refusal = changeCondition(call, task);
     if (refusal !== undefined) return refusal;
-    const revision = await reviseTask(task, {
-      body: call.body,
-      isPatch,
-      tenant: tenantOf(call),
-      limits: limitsOf(call),
-      api: parts,
-      payloads: seesPayloads(caller),
-      pausing: call.pausing,
-    });
+    const revision = await reviseTask(task, { call, isPatch, api: parts });
     if (revision.kind === "problem") return revision;
     const answer = await apply(parts, { call, task, revision });
     if (answer !== undefined) return answer;
