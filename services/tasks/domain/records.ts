@@ -268,7 +268,9 @@ export interface WorkerDefinition {
   /** Sealed signing secrets of push calls, the current one first. */
   readonly signing: readonly SigningSecret[];
   /** Sealed ed25519 private key, when calls are signed with it as well. */
-  readonly asymmetric?: { readonly sealed: string; readonly publicKey: string };
+  readonly asymmetric?:
+    | { readonly sealed: string; readonly publicKey: string }
+    | undefined;
   /** Whether it belongs to the service itself, out of the tenant's sight. */
   readonly isInternal?: boolean | undefined;
   /** When it was made. */
@@ -297,7 +299,7 @@ export interface WorkerLimits {
     readonly periodMs: number;
     /** Whether the whole worker or each group has this much. */
     readonly per: "worker" | "group";
-  };
+  } | undefined;
   /** Most tasks of a group under way at once. */
   readonly groupConcurrency?: number | undefined;
 }

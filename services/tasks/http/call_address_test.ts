@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Scope } from "../access/scope.ts";
 import { openOperations } from "../routes/tasks/bulk_routes.ts";
 import { taskRoutes } from "../routes/tasks/task_routes.ts";
-import { workerRoutes } from "../routes/all_routes.ts";
+import { workerRoutes } from "../routes/workers/worker_routes.ts";
 import { openTestApi, type TestApi } from "../routes/testing/test_api.ts";
 
 const EVIL = "https://evil.example.com/";

@@ -6,7 +6,7 @@ import { fillPlace, holdPlace, keepAnswer } from "./idempotency_key.ts";
 import { problem } from "./problem_answer.ts";
 import { IdempotentAnswers } from "./idempotent_answers.ts";
 import { userRoutes } from "../routes/users/user_routes.ts";
-import { workerRoutes } from "../routes/all_routes.ts";
+import { workerRoutes } from "../routes/workers/worker_routes.ts";
 import { openTestApi, type TestApi } from "../routes/testing/test_api.ts";
 
 const REQUEST = {

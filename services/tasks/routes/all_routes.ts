@@ -17,18 +17,7 @@ import { planRoutes } from "./service/plan_routes.ts";
 import { serviceRoutes } from "./service/service_routes.ts";
 import { taskRoutes } from "./tasks/task_routes.ts";
 import { userRoutes } from "./users/user_routes.ts";
-import { addSecretsRoute } from "./workers/add_secrets.ts";
-import {
-  changeWorkerRoutes,
-  createWorkerRoute,
-} from "./workers/change_worker.ts";
-import { readSecretRoutes } from "./workers/read_secrets.ts";
-import { readWorkerRoutes } from "./workers/read_workers.ts";
-import {
-  pauseWorkerRoutes,
-  removeWorkerRoute,
-} from "./workers/remove_worker.ts";
-import { tryWorkerRoute } from "./workers/try_worker.ts";
+import { workerRoutes } from "./workers/worker_routes.ts";
 
 /** Options of {@linkcode allRoutes}. */
 export interface AllRoutesOptions {
@@ -69,18 +58,4 @@ export function allRoutes(
     ...serviceRoutes(parts, { routes: () => routes }),
   ];
   return routes;
-}
-
-/** The routes of workers, their secrets and credentials. */
-export function workerRoutes(parts: ApiParts): readonly AnyRoute[] {
-  return [
-    createWorkerRoute(parts),
-    ...readWorkerRoutes(parts),
-    ...changeWorkerRoutes(parts),
-    removeWorkerRoute(parts),
-    ...pauseWorkerRoutes(parts),
-    tryWorkerRoute(parts),
-    addSecretsRoute(parts),
-    ...readSecretRoutes(parts),
-  ];
 }

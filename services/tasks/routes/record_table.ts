@@ -18,12 +18,16 @@ interface RecordField<Value, Facts> {
   /** What clients may send; read-only for what the service alone decides. */
   readonly field: Field;
   /**
-   * The member of the record that a change of the field is a change of.
-   * @default it cannot be changed, or not by itself
+   * The member of the record that the field is: a change of the one is a change of
+   * the other, unless the field is read-only.
+   * @default none, so it is not changed by itself
    */
   readonly key?: keyof Value & string;
-  /** What is shown of a record; a field that is undefined is left out. */
-  readonly show: (value: Value, facts: Facts) => unknown;
+  /**
+   * What is shown of a record; a field that is undefined is left out.
+   * @default the member, or nothing where there is none
+   */
+  readonly show?: (value: Value, facts: Facts) => unknown;
   /**
    * What a good record shows, for the document.
    * @default nothing
@@ -84,8 +88,8 @@ export function viewOf<Value, Facts = void>(
   const fields = Object.entries(table);
   return (value, facts) => {
     const view: Record<string, unknown> = {};
-    for (const [name, { show }] of fields) {
-      const shown = show(value, facts);
+    for (const [name, { key, show }] of fields) {
+      const shown = show === undefined ? key && value[key] : show(value, facts);
       if (shown !== undefined) view[name] = shown;
     }
     return view;
@@ -116,9 +120,11 @@ export function changeRecord<Value extends object, Facts>(
   const changed: string[] = [];
   for (const [name, { field, key }] of Object.entries(table)) {
     const given = changes[name];
-    if (key === undefined || given === undefined) continue;
-    const value = given === null ? defaultOf(field) ?? resets[name] : given;
-    if (value === undefined || value === record[key]) continue;
+    if (key === undefined || given === undefined || isReadOnly(field)) continue;
+    const value = given === null
+      ? valueOfNull(name, { field, resets, kept: record[key] })
+      : given;
+    if (value === record[key]) continue;
     next[key] = value;
     changed.push(name);
   }
@@ -126,10 +132,20 @@ export function changeRecord<Value extends object, Facts>(
   return { record: changed.length === 0 ? record : next as Value, changed };
 }
 
-function defaultOf(field: Field): unknown {
-  return "kind" in field && field.kind === "default"
-    ? field.fallback
-    : undefined;
+function isReadOnly(field: Field): boolean {
+  return "kind" in field && field.kind === "read_only";
+}
+
+function valueOfNull(
+  name: string,
+  { field, resets, kept }: {
+    readonly field: Field;
+    readonly resets: Readonly<Record<string, unknown>>;
+    readonly kept: unknown;
+  },
+): unknown {
+  if ("kind" in field && field.kind === "default") return field.fallback;
+  return Object.hasOwn(resets, name) ? resets[name] : kept;
 }
 
 /** An id that begins with this prefix. */

@@ -41,7 +41,7 @@ import {
 export const TENANT_TABLE = {
   id: {
     field: readOnly(shownId("ten")),
-    show: (tenant: Tenant) => tenant.id,
+    key: "id",
     example: "ten_06f1cdq1s5n0q2v4x7z9b3d5f8",
   },
   domain: {
@@ -50,7 +50,7 @@ export const TENANT_TABLE = {
       "The label of its host name; its id once it is deleted and the domain " +
         "is another tenant's",
     )),
-    show: (tenant: Tenant) => tenant.domain,
+    key: "domain",
     example: "acme",
   },
   url: {
@@ -64,7 +64,7 @@ export const TENANT_TABLE = {
   },
   status: {
     field: readOnly(choice(["active", "suspended", "closing"])),
-    show: (tenant: Tenant) => tenant.status,
+    key: "status",
     example: "active",
   },
   plan: {
@@ -72,7 +72,7 @@ export const TENANT_TABLE = {
       text({ maxLength: 63 }),
       "The id of its plan, which the operator decides",
     )),
-    show: (tenant: Tenant) => tenant.plan,
+    key: "plan",
     example: "free",
   },
   timezone: {
@@ -81,7 +81,6 @@ export const TENANT_TABLE = {
       "UTC",
     ),
     key: "timezone",
-    show: (tenant: Tenant) => tenant.timezone,
     example: "Europe/Stockholm",
   },
   created_at: {

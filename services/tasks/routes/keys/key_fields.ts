@@ -83,7 +83,7 @@ function network(): Schema<string> {
 const KEY_TABLE = {
   id: {
     field: readOnly(shownId("dk")),
-    show: (key: ApiKey) => key.id,
+    key: "id",
     example: "dk_7Hq2mX0bYc9LpT4w",
   },
   name: {
@@ -94,7 +94,7 @@ const KEY_TABLE = {
       ),
       "",
     ),
-    show: (key: ApiKey) => key.name,
+    key: "name",
     example: "ci",
   },
   role: {
@@ -130,7 +130,7 @@ const KEY_TABLE = {
       boolean(),
       "Whether it sees the data and results of tasks; as you do unless given",
     )),
-    show: (key: ApiKey) => key.payloads,
+    key: "payloads",
     example: true,
   },
   made_by: {

@@ -19,8 +19,8 @@ import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { MINIMAL_APPLIED, prefersMinimal } from "../../http/request_headers.ts";
 import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
-import { secretsUnavailable } from "../workers/read_secrets.ts";
-import { findWorker, noSuchWorker } from "../workers/read_workers.ts";
+import { secretsUnavailable } from "../workers/signing_keys.ts";
+import { noSuchWorker, workerOf } from "../workers/worker_resource.ts";
 import {
   LEASE_BODY,
   LEASE_BODY_EXAMPLE,
@@ -86,7 +86,7 @@ async function leaseTasks(
   const { engine } = parts;
   let caller = callerOf(call);
   const tenantId = tenantOf(call).id;
-  const worker = await findWorker(engine, tenantId, call.params.id ?? "");
+  const worker = await workerOf(call, engine);
   const refusal = refusalOf(worker, caller);
   if (worker === undefined || refusal !== undefined) {
     return refusal ?? noSuchWorker();

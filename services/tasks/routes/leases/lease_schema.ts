@@ -29,7 +29,7 @@ import {
   optional,
   withDefault,
 } from "../../../shared/schema/object.ts";
-import { JOB_NAME, LEASE_TIME } from "../workers/worker_fields.ts";
+import { JOB_NAME, LEASE_TIME } from "../workers/worker_values.ts";
 
 /** Most leases of one answer. */
 const MAX_LEASES = 100;

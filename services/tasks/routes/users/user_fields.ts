@@ -72,7 +72,7 @@ export function email(): Schema<string> {
 export const USER_TABLE = {
   id: {
     field: readOnly(shownId("usr")),
-    show: (user: User) => user.id,
+    key: "id",
     example: "usr_06f1cdq1s5n0q2v4x7z9b3d5f8",
   },
   email: {
@@ -81,7 +81,6 @@ export const USER_TABLE = {
       "The address; unique in the tenant whatever the case of its letters",
     ),
     key: "email",
-    show: (user: User) => user.email,
     example: "ada@example.com",
   },
   name: {
@@ -97,7 +96,6 @@ export const USER_TABLE = {
       "",
     ),
     key: "name",
-    show: (user: User) => user.name,
     example: "Ada",
   },
   role: {
@@ -109,7 +107,6 @@ export const USER_TABLE = {
       "viewer",
     ),
     key: "role",
-    show: (user: User) => user.role,
     example: "admin",
   },
   status: {
@@ -122,7 +119,6 @@ export const USER_TABLE = {
       "invited",
     ),
     key: "status",
-    show: (user: User) => user.status,
     example: "active",
   },
   payloads: {
@@ -132,7 +128,6 @@ export const USER_TABLE = {
         "unless given",
     )),
     key: "payloads",
-    show: (user: User) => user.payloads,
     example: true,
   },
   idp_subject: {

@@ -1,35 +1,22 @@
 /**
- * The routes that make and change workers.
+ * The routes that change workers, and pause and resume them.
  *
  * @module
  */
 
 import { asGiven } from "../../../shared/schema/composite.ts";
-import {
-  jsonEquals,
-  readOnlyFaults,
-} from "../../../shared/schema/read_only.ts";
+import { NO_FIELDS } from "../../../shared/schema/object.ts";
+import { jsonEquals } from "../../../shared/schema/read_only.ts";
 import { type ReadOutcome, readWhole } from "../../../shared/schema/schema.ts";
-import { actorOf } from "../../access/caller.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
-import {
-  type AuditFact,
-  auditWrite,
-  readGuard,
-} from "../../engine/record_writes.ts";
 import { type Answer, json } from "../../http/answer.ts";
-import {
-  type Call,
-  type CallContext,
-  callerOf,
-  tenantOf,
-} from "../../http/call.ts";
+import { type CallContext, callerOf } from "../../http/call.ts";
 import {
   CALL_ADDRESS_RULE,
   workerAddressRefusal,
 } from "../../http/call_address.ts";
-import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
-import { answerOfChange, etagOf } from "../../http/etag.ts";
+import { etagOf } from "../../http/etag.ts";
+import { copiedMember, patchedMembers } from "../../http/merge_patch.ts";
 import {
   invalidRequest,
   problem,
@@ -38,196 +25,63 @@ import {
 import {
   type AnyRoute,
   defineRoute,
+  optionalBody,
   requiredBody,
-  type RouteFacts,
 } from "../../http/route.ts";
-import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { quotaProblem } from "../record_plan.ts";
-import { actorText } from "./actor_text.ts";
-import { copiedMember, patchedMembers } from "../../http/merge_patch.ts";
+import { auditOf, nextVersion } from "../record_plan.ts";
+import type { Planned, RecordResource } from "../record_resource.ts";
+import type { RecordView } from "../record_table.ts";
+import { withKeys } from "./signing_keys.ts";
 import {
-  factsOf,
-  findWorker,
-  noSuchWorker,
-  viewWorker,
-  type WorkerView,
-} from "./read_workers.ts";
-import { withKeys } from "./read_secrets.ts";
-import {
-  blankWorker,
   changedWorker,
   readOnlyMembers,
   workerFaults,
 } from "./worker_definition.ts";
 import {
   CHANGES_EXAMPLE,
-  LIVE_FIELDS,
+  isLive,
   MAX_WORKER_BYTES,
-  type NewWorker,
+  viewWorker,
   WORKER,
   WORKER_CHANGES,
   WORKER_EXAMPLE,
-  WORKER_FIELDS,
   type WorkerChanges,
+  type WorkerFacts,
 } from "./worker_fields.ts";
+import { factsOf, WORKER_WRITE } from "./worker_resource.ts";
 
-/** What a call does, for the audit log. */
-type Deed = Omit<AuditFact, "atMs" | "actor">;
-
-/** The write that notes what a call does; it belongs into the transaction of it. */
-export function auditOf(
-  call: Pick<CallContext, "caller" | "tenant" | "nowMs">,
-  deed: Deed,
-): Write {
-  return auditWrite(tenantOf(call).id, {
-    ...deed,
-    atMs: call.nowMs,
-    actor: actorOf(callerOf(call)),
-  });
+/** What the routes of workers work with. */
+interface WorkerParts {
+  /** The parts of the API. */
+  readonly parts: ApiParts;
+  /** Finds workers. */
+  readonly resource: RecordResource<WorkerDefinition>;
 }
 
-/** The route that makes a worker. */
-export function createWorkerRoute(parts: ApiParts): AnyRoute {
-  return defineRoute({
-    method: "POST",
-    path: "/v1/workers",
-    hosts: "tenant",
-    operationId: "createWorker",
-    summary: "Create a worker",
-    description: "With a `url` the service calls it. `signing_secret` of the " +
-      "answer is what these calls are signed with, and those to the `callback` " +
-      "of its tasks. It is shown this once: an answer that is given again for " +
-      "an Idempotency-Key has null there. " + CALL_ADDRESS_RULE,
-    tags: ["workers"],
-    access: { kind: "member", role: "admin", scope: "workers:write" },
-    body: requiredBody(WORKER, {
-      maxBytes: () => MAX_WORKER_BYTES,
-      example: WORKER_EXAMPLE,
-    }),
-    answers: {
-      201: {
-        description: "The worker",
-        shape: WORKER,
-        example: WORKER_EXAMPLE,
-        headers: { Location: "Where it is", ETag: "Its version" },
-      },
-    },
-    isIdempotent: true,
-    problems: [
-      "read_only",
-      "name_taken",
-      "quota_exceeded",
-      "secrets_unavailable",
-    ],
-    handle: (call) =>
-      commitPlan(
-        parts.engine.parts.store,
-        () => planWorker(call, parts),
-      ),
-  });
-}
-
-async function planWorker(
-  call: Call<unknown, NewWorker>,
-  parts: ApiParts,
-): Promise<CommitPlan | Answer> {
-  const { engine, vault, targets, plans } = parts;
-  const { body, nowMs } = call;
-  const tenantId = tenantOf(call).id;
-  const { repositories, newId } = engine.parts;
-  const id = newId("wrk");
-  const bare = changedWorker(blankWorker({ tenantId, id }, nowMs), body, {
-    nowMs,
-    actor: actorText(call),
-  });
-  const forbidden = workerAddressRefusal(callerOf(call), { after: bare });
-  if (forbidden !== undefined) return forbidden;
-  const isAsymmetric = body.asymmetric;
-  const faults = [
-    ...readOnlyFaults({
-      given: body,
-      current: { kind: bare.kind },
-      fields: WORKER_FIELDS,
-    }),
-    ...workerFaults(bare, { targets, isAsymmetric }),
-  ];
-  if (faults.length > 0) return invalidRequest(faults);
-  const guard = await readGuard(engine.parts, tenantId, "workers");
-  const over = await quotaProblem(engine.parts.store, {
-    kind: "worker",
-    tenantId,
-    plan: plans.plan(tenantOf(call).plan),
-  });
-  if (over !== undefined) return over;
-  const keyed = await withKeys(vault, bare, { isAsymmetric, isNew: true });
-  if (keyed.kind === "problem") return keyed;
-  const { worker, secret = null } = keyed;
-  return {
-    kind: "plan",
-    writes: [
-      repositories.workers.insert(worker),
-      guard,
-      auditOf(call, {
-        action: "worker.created",
-        target: worker.id,
-        detail: { name: worker.name, kind: worker.kind },
-      }),
-      ...keyed.writes,
-      // Secrets are kept sealed or not at all, in kept answers too.
-      ...call.extraWrites(createdAnswer(call, worker, null)),
-    ],
-    answer: createdAnswer(call, worker, secret),
-    onConflict: ({ reason }) =>
-      reason === "alias" ? nameTaken("create", worker.name) : undefined,
-  };
-}
-
-/** The problem of a name that another worker has. */
-function nameTaken(verb: string, name: string): ProblemAnswer {
-  return problem("name_taken", {
-    detail: `Cannot ${verb} worker: the name "${name}" is taken`,
-  });
-}
-
-function createdAnswer(
-  call: Pick<Call<unknown, unknown>, "baseUrl" | "nowMs">,
-  worker: WorkerDefinition,
-  secret: string | null,
-): Answer {
-  const view = viewWorker(worker, { counts: {}, nowMs: call.nowMs });
-  return json({ ...view, signing_secret: secret }, {
-    status: 201,
-    headers: {
-      location: `${call.baseUrl}/v1/workers/${worker.id}`,
-      etag: etagOf(worker.version),
-    },
-  });
-}
+/** The answer of a route that changes a worker. */
+const CHANGED = {
+  200: {
+    description: "The worker as it is now",
+    shape: WORKER,
+    example: WORKER_EXAMPLE,
+  },
+};
 
 /** A patch is read when the worker is known that it is for. */
 const PATCH = asGiven(WORKER_CHANGES.json, [WORKER_CHANGES]);
 
-/** Members that say when and how often, not what has changed. */
-const BOOKKEEPING = ["updated_at", "version", "paused_at", "paused_by"];
-
 /** The routes that change a worker. */
-export function changeWorkerRoutes(parts: ApiParts): readonly AnyRoute[] {
+export function changeWorkerRoutes(workers: WorkerParts): readonly AnyRoute[] {
   const common = {
     path: "/v1/workers/:id",
     hosts: "tenant",
     tags: ["workers"],
-    access: { kind: "member", role: "admin", scope: "workers:write" },
-    answers: {
-      200: {
-        description: "The worker as it is now",
-        shape: WORKER,
-        example: WORKER_EXAMPLE,
-      },
-    },
+    access: WORKER_WRITE,
+    answers: CHANGED,
     conditions: "change",
     problems: ["read_only", "name_taken", "secrets_unavailable"],
-  } as const satisfies Partial<RouteFacts>;
+  } as const;
   return [
     defineRoute({
       ...common,
@@ -243,10 +97,7 @@ export function changeWorkerRoutes(parts: ApiParts): readonly AnyRoute[] {
         example: CHANGES_EXAMPLE,
       }),
       handle: (call) =>
-        changeWorker(call, {
-          parts,
-          changes: () => ({ kind: "ok", value: call.body }),
-        }),
+        changeWorker(call, workers, () => ({ kind: "ok", value: call.body })),
     }),
     defineRoute({
       ...common,
@@ -261,60 +112,57 @@ export function changeWorkerRoutes(parts: ApiParts): readonly AnyRoute[] {
         example: CHANGES_EXAMPLE,
       }),
       handle: (call) =>
-        changeWorker(call, {
-          parts,
-          changes: async (view) =>
-            readWhole(
-              WORKER_CHANGES,
-              await patchedMembers(call.body, {
-                memberOf: (name) => copiedMember(view, name),
-                pausing: call.pausing,
-              }),
-            ),
-        }),
+        changeWorker(call, workers, async (view) =>
+          readWhole(
+            WORKER_CHANGES,
+            await patchedMembers(call.body, {
+              memberOf: (name) => copiedMember(view, name),
+              pausing: call.pausing,
+            }),
+          )),
     }),
   ];
 }
 
-interface Change {
-  readonly parts: ApiParts;
-  /** The changes to set, given the worker as it is shown. */
-  readonly changes: (
-    view: WorkerView,
-  ) => ReadOutcome<WorkerChanges> | Promise<ReadOutcome<WorkerChanges>>;
-}
-
-async function changeWorker(
+/** Changes a worker by what is read of the request, given the worker as it is shown. */
+function changeWorker(
   call: CallContext,
-  change: Change,
+  { parts, resource }: WorkerParts,
+  read: (
+    view: RecordView,
+  ) => ReadOutcome<WorkerChanges> | Promise<ReadOutcome<WorkerChanges>>,
 ): Promise<Answer> {
-  const { engine } = change.parts;
-  return await commitPlan(engine.parts.store, () => planChange(call, change));
+  return resource.change(call, {
+    given: undefined,
+    plan: async (worker) => {
+      const facts = await factsOf(parts.engine, worker);
+      const changes = await read(viewWorker(worker, facts));
+      return changes.kind === "invalid"
+        ? invalidRequest(changes.faults)
+        : await planChange(call, worker, {
+          parts,
+          facts,
+          given: changes.value,
+        });
+    },
+  });
 }
 
 async function planChange(
   call: CallContext,
-  { parts, changes }: Change,
-): Promise<CommitPlan | Answer> {
+  worker: WorkerDefinition,
+  { parts, facts, given }: {
+    readonly parts: ApiParts;
+    readonly facts: WorkerFacts;
+    readonly given: WorkerChanges;
+  },
+): Promise<Planned> {
   const { engine, vault, targets } = parts;
-  const worker = await findWorker(
-    engine,
-    tenantOf(call).id,
-    call.params.id ?? "",
-  );
-  if (worker === undefined) return noSuchWorker();
-  const refusal = answerOfChange(call, etagOf(worker.version));
-  if (refusal !== undefined) return refusal;
-  const facts = await factsOf(engine, worker);
   const view = viewWorker(worker, facts);
-  const read = await changes(view);
-  if (read.kind === "invalid") return invalidRequest(read.faults);
-  const { value: given } = read;
   const isAsymmetric = given.asymmetric === undefined
     ? worker.asymmetric !== undefined
     : given.asymmetric === true;
-  const { nowMs } = call;
-  const bare = changedWorker(worker, given, { nowMs, actor: actorText(call) });
+  const bare = changedWorker(worker, given, call);
   const forbidden = workerAddressRefusal(callerOf(call), {
     before: worker,
     after: bare,
@@ -325,18 +173,14 @@ async function planChange(
     ...workerFaults(bare, { targets, isAsymmetric }),
   ];
   if (faults.length > 0) return invalidRequest(faults);
-  const keyed = await withKeys(vault, bare, { isAsymmetric });
+  const keyed = await withKeys(vault, bare, { isAsymmetric, isNew: false });
   if (keyed.kind === "problem") return keyed;
+  const { secret } = keyed;
   const fields = changedFields(view, viewWorker(keyed.worker, facts));
-  if (fields.length === 0 && keyed.secret === undefined) {
+  if (fields.length === 0 && secret === undefined) {
     return json(view, { headers: { etag: etagOf(worker.version) } });
   }
-  const next: WorkerDefinition = {
-    ...keyed.worker,
-    version: worker.version + 1,
-    updatedAtMs: nowMs,
-  };
-  const { secret } = keyed;
+  const next = nextVersion(keyed.worker, call);
   return {
     kind: "plan",
     writes: [
@@ -348,10 +192,7 @@ async function planChange(
       }),
       ...keyed.writes,
     ],
-    answer: json({
-      ...viewWorker(next, facts),
-      signing_secret: secret,
-    }, {
+    answer: json({ ...viewWorker(next, facts), signing_secret: secret }, {
       headers: { etag: etagOf(next.version) },
     }),
     onConflict: ({ reason }) =>
@@ -361,24 +202,95 @@ async function planChange(
   };
 }
 
-/** The names of what is told differently now, but for what changes by itself. */
+/** The problem of a name that another worker has. */
+export function nameTaken(
+  verb: "create" | "change",
+  name: string,
+): ProblemAnswer {
+  return problem("name_taken", {
+    detail: `Cannot ${verb} worker: the name "${name}" is taken`,
+  });
+}
+
+/** Members that say when and how often, not what has changed. */
+const BOOKKEEPING = ["updated_at", "version", "paused_at", "paused_by"];
+
+/**
+ * The names of what is told differently now, but for what changes by itself. A
+ * missing member is not the same as null: no retry policy is not none.
+ */
 function changedFields(
-  before: WorkerView,
-  after: WorkerView,
+  before: RecordView,
+  after: RecordView,
 ): readonly string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].filter((name) =>
-    !Object.hasOwn(LIVE_FIELDS, name) && !BOOKKEEPING.includes(name) &&
-    !sameMember(before, after, name)
+    !isLive(name) && !BOOKKEEPING.includes(name) &&
+    (Object.hasOwn(before, name) !== Object.hasOwn(after, name) ||
+      !jsonEquals(before[name], after[name]))
   );
 }
 
-/** A missing member is not the same as null: no retry policy is not none. */
-function sameMember(
-  before: WorkerView,
-  after: WorkerView,
-  name: string,
-): boolean {
-  return Object.hasOwn(before, name) === Object.hasOwn(after, name) &&
-    jsonEquals(before[name], after[name]);
+/** The routes that pause and resume a worker. */
+export function pauseWorkerRoutes(
+  { parts: { engine }, resource }: WorkerParts,
+): readonly AnyRoute[] {
+  const verbs = [{
+    verb: "pause",
+    paused: true,
+    summary: "Give a worker no more tasks",
+    description: "Attempts under way go on; tasks wait. It stays so until " +
+      "it is resumed, whatever else happens.",
+  }, {
+    verb: "resume",
+    paused: false,
+    summary: "Give a worker tasks again",
+    description: "What waits is given out at once.",
+  }] as const;
+  return verbs.map(({ verb, paused, summary, description }) =>
+    defineRoute({
+      method: "POST",
+      path: `/v1/workers/:id/${verb}`,
+      hosts: "tenant",
+      operationId: `${verb}Worker`,
+      summary,
+      description,
+      tags: ["workers"],
+      access: WORKER_WRITE,
+      body: optionalBody(NO_FIELDS),
+      answers: CHANGED,
+      isIdempotent: true,
+      conditions: "change",
+      problems: [],
+      handle: (call) =>
+        resource.change(call, {
+          given: undefined,
+          plan: async (worker) => {
+            if (worker.isPaused === paused) {
+              return await resource.answer(worker, call);
+            }
+            const { tenantId, id: workerId, name } = worker;
+            const next = nextVersion(
+              changedWorker(worker, { paused }, call),
+              call,
+            );
+            const answer = await resource.answer(next, call);
+            return {
+              kind: "plan",
+              writes: [
+                engine.parts.repositories.workers.update(worker, next),
+                auditOf(call, {
+                  action: `worker.${verb}d`,
+                  target: workerId,
+                  detail: { name },
+                }),
+                ...call.extraWrites(answer),
+              ],
+              answer,
+              afterwards: () => engine.claims.trigger({ tenantId, workerId }),
+            };
+          },
+        }),
+    })
+  );
 }

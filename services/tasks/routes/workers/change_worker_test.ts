@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { openTestApi } from "../testing/test_api.ts";
 import { addTask } from "./testing/add_task.ts";
-import { workerRoutes } from "../all_routes.ts";
+import { workerRoutes } from "./worker_routes.ts";
 
 const PUSH = {
   name: "mailer",

@@ -3,7 +3,7 @@ import { createTenantKey, planRewrap } from "../../secrets/tenant_key.ts";
 import { ringOf } from "../../secrets/testing/keys.ts";
 import { openTestApi, type TestApi } from "../testing/test_api.ts";
 import { leaseRoutes } from "../leases/lease_routes.ts";
-import { workerRoutes } from "../all_routes.ts";
+import { workerRoutes } from "./worker_routes.ts";
 
 const MASTER_KEYS = ringOf("k1");
 const PUSH = { name: "push", url: "https://a.example.com/" };

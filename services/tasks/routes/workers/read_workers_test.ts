@@ -1,24 +1,25 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { TaskStatus } from "../../domain/task.ts";
-import { workerRoutes } from "../all_routes.ts";
+import { workerRoutes } from "./worker_routes.ts";
 import { openTestApi, SERVICE_HOST } from "../testing/test_api.ts";
-import { type WorkerStatus, workerStatus } from "./read_workers.ts";
+import { workerStatus } from "./worker_fields.ts";
 
 const NOW_MS = 1_800_000_000_000;
 
 type Counts = Partial<Record<TaskStatus, number>>;
 
 Deno.test("workerStatus() tells a pull worker's life by when it asked for tasks", () => {
-  const cases: [number | undefined, Counts, WorkerStatus][] = [
-    [undefined, {}, "idle"],
-    [undefined, { failed: 3, retry: 1 }, "idle"],
-    [undefined, { waiting: 1 }, "stale"],
-    [undefined, { running: 1, waiting: 1 }, "active"],
-    [0, {}, "active"],
-    [59_999, { waiting: 1 }, "active"],
-    [60_000, {}, "stale"],
-    [60_000, { running: 1 }, "active"],
-  ];
+  const cases: [number | undefined, Counts, ReturnType<typeof workerStatus>][] =
+    [
+      [undefined, {}, "idle"],
+      [undefined, { failed: 3, retry: 1 }, "idle"],
+      [undefined, { waiting: 1 }, "stale"],
+      [undefined, { running: 1, waiting: 1 }, "active"],
+      [0, {}, "active"],
+      [59_999, { waiting: 1 }, "active"],
+      [60_000, {}, "stale"],
+      [60_000, { running: 1 }, "active"],
+    ];
   for (const [agoMs, counts, status] of cases) {
     assertEquals(statusOf("pull", { agoMs, counts }), status);
   }
@@ -47,13 +48,13 @@ function statusOf(
     readonly counts: Counts;
     readonly isPaused?: boolean;
   },
-): WorkerStatus {
+): ReturnType<typeof workerStatus> {
   return workerStatus({ kind, isPaused }, {
     counts,
     nowMs: NOW_MS,
-    ...(agoMs === undefined ? {} : {
-      life: { lastSeenAtMs: NOW_MS - agoMs, instances: new Map() },
-    }),
+    life: agoMs === undefined
+      ? undefined
+      : { lastSeenAtMs: NOW_MS - agoMs, instances: new Map() },
   });
 }
 

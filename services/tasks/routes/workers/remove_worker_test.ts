@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { workerRoutes } from "../all_routes.ts";
+import { workerRoutes } from "./worker_routes.ts";
 import { openTestApi, SERVICE_HOST } from "../testing/test_api.ts";
 import { addTask, historyOf } from "./testing/add_task.ts";
 

@@ -5,7 +5,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { openTestApi, SERVICE_HOST } from "../testing/test_api.ts";
-import { workerRoutes } from "../all_routes.ts";
+import { workerRoutes } from "./worker_routes.ts";
 
 const PATH = "/v1/workers/mailer/secrets";
 const DAY_MS = 86_400_000;

@@ -41,9 +41,10 @@ import { type Call, callerOf, tenantOf } from "../../http/call.ts";
 import { problem } from "../../http/problem_answer.ts";
 import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
 import type { ApiParts } from "../api_parts.ts";
+import type { RecordResource } from "../record_resource.ts";
 import { viewTask } from "../tasks/task_view.ts";
-import { findWorker, noSuchWorker } from "./read_workers.ts";
-import { JOB_NAME } from "./worker_fields.ts";
+import { WORKER_WRITE } from "./worker_resource.ts";
+import { JOB_NAME } from "./worker_values.ts";
 
 /** Most characters of the worker's answer that are told. */
 const MAX_TRIAL_BODY_CHARS = 16_384;
@@ -132,7 +133,10 @@ const TRIAL_RESULT: Shape = named(
 const DEFAULT_TRIAL: Trial = { job: "default", data: "null", timeout: 10_000 };
 
 /** The route that tries a worker. */
-export function tryWorkerRoute(parts: ApiParts): AnyRoute {
+export function tryWorkerRoute(
+  parts: ApiParts,
+  resource: RecordResource<WorkerDefinition>,
+): AnyRoute {
   return defineRoute({
     method: "POST",
     path: "/v1/workers/:id/test",
@@ -143,7 +147,7 @@ export function tryWorkerRoute(parts: ApiParts): AnyRoute {
       "worker's headers and secrets, to the same addresses and no others. " +
       "`data.test` of its body is true. Nothing of it is stored.",
     tags: ["workers"],
-    access: { kind: "member", role: "admin", scope: "workers:write" },
+    access: WORKER_WRITE,
     body: optionalBody(TRIAL, {
       maxBytes: (limits) => limits.payloadBytes + 4_096,
       example: { job: "welcome", data: { to: "ada@example.com" } },
@@ -152,12 +156,8 @@ export function tryWorkerRoute(parts: ApiParts): AnyRoute {
     isIdempotent: true,
     problems: ["wrong_state", "secrets_unavailable"],
     async handle(call) {
-      const worker = await findWorker(
-        parts.engine,
-        tenantOf(call).id,
-        call.params.id ?? "",
-      );
-      if (worker === undefined) return noSuchWorker();
+      const worker = await resource.find(call);
+      if ("code" in worker) return worker;
       return worker.url === undefined
         ? problem("wrong_state", {
           detail: "Cannot call the worker: it has no url; it asks for tasks " +

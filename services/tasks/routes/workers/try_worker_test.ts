@@ -11,7 +11,7 @@ import {
   type WorkerServer,
 } from "../../delivery/testing/worker_server.ts";
 import { openTestApi, type TestApi } from "../testing/test_api.ts";
-import { workerRoutes } from "../all_routes.ts";
+import { workerRoutes } from "./worker_routes.ts";
 
 const PATH = "/v1/workers/mailer/test";
 const SECRET = "sesame-open-sesame";

@@ -6,36 +6,27 @@
 
 import { type Fault, pointerTo } from "../../../shared/schema/fault.ts";
 import { readOnlyFaults } from "../../../shared/schema/read_only.ts";
+import { actorOf } from "../../access/caller.ts";
 import {
   type CallRules,
   judgeHeaders,
   judgeTarget,
   SERVICE_HEADERS,
 } from "../../delivery/call_rules.ts";
-import type {
-  WorkerDefinition,
-  WorkerJob,
-  WorkerLimits,
-} from "../../domain/records.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import type { Vault } from "../../engine/vault.ts";
+import { type CallContext, callerOf } from "../../http/call.ts";
 import {
   parseHeaderTemplate,
   parseUrlTemplate,
 } from "../../secrets/template.ts";
+import { changeRecord, type RecordView } from "../record_table.ts";
 import {
-  LIVE_FIELDS,
+  isLive,
   WORKER_FIELDS,
+  WORKER_TABLE,
   type WorkerChanges,
 } from "./worker_fields.ts";
-import type { WorkerView } from "./read_workers.ts";
-
-/** Circumstances of a change. */
-interface ChangeContext {
-  /** The present, in milliseconds since the epoch. */
-  readonly nowMs: number;
-  /** Who changes it, as `type:id`. */
-  readonly actor: string;
-}
 
 /** A worker of which nothing is said but whose it is. */
 export function blankWorker(
@@ -60,113 +51,37 @@ export function blankWorker(
   };
 }
 
+/** What null stands for in fields without a default. */
+const RESETS = {
+  url: undefined,
+  jobs: undefined,
+  limits: undefined,
+  // It is kept as it was written: null means no retries.
+  retry: null,
+};
+
 /**
  * Returns the worker with a change made: what is not given stays, null is the
  * default. Keys and secrets stay as they are, and so does the version.
  */
 export function changedWorker(
   worker: WorkerDefinition,
-  changes: WorkerChanges,
-  context: ChangeContext,
+  changes: Readonly<Record<string, unknown>>,
+  call: Pick<CallContext, "caller" | "nowMs">,
 ): WorkerDefinition {
-  const { url: oldUrl, jobs: oldJobs, limits: oldLimits, ...kept } = worker;
-  const { retry: oldRetry, pausedAtMs, pausedBy, ...rest } = kept;
-  const url = chosen(changes.url, { kept: oldUrl, fallback: undefined });
-  const jobs = changes.jobs === undefined ? oldJobs : jobsOf(changes.jobs);
-  const limits = changes.limits === undefined
-    ? oldLimits
-    : limitsOf(changes.limits);
-  const retry = changes.retry === undefined ? oldRetry : changes.retry;
-  const isPaused = chosen(changes.paused, {
-    kept: worker.isPaused,
-    fallback: false,
+  const { record } = changeRecord(WORKER_TABLE, worker, {
+    changes,
+    resets: RESETS,
   });
-  const paused = !isPaused
-    ? {}
-    : worker.isPaused
-    ? { pausedAtMs, pausedBy }
-    : { pausedAtMs: context.nowMs, pausedBy: context.actor };
-  const fallback = blankWorker(worker, context.nowMs);
-  const pick = <Value>(
-    change: Value | null | undefined,
-    member: (of: WorkerDefinition) => Value,
-  ): Value =>
-    chosen(change, { kept: member(worker), fallback: member(fallback) });
+  const { url, isPaused } = record;
+  const kind = url === undefined ? "pull" : "push";
+  if (isPaused === worker.isPaused) return { ...record, kind };
+  const { type, id } = actorOf(callerOf(call));
   return {
-    ...rest,
-    name: changes.name ?? worker.name,
-    kind: url === undefined ? "pull" : "push",
-    ...(url === undefined ? {} : { url }),
-    method: pick(changes.method, ({ method }) => method),
-    headers: pick(changes.headers, ({ headers }) => headers),
-    ...(jobs === undefined ? {} : { jobs }),
-    concurrency: pick(changes.concurrency, ({ concurrency }) => concurrency),
-    ...(limits === undefined ? {} : { limits }),
-    timeoutMs: pick(changes.timeout, ({ timeoutMs }) => timeoutMs),
-    leaseMs: pick(changes.lease, ({ leaseMs }) => leaseMs),
-    ...(retry === undefined ? {} : { retry }),
-    maxLost: pick(changes.max_lost, ({ maxLost }) => maxLost),
-    isPaused,
-    ...definedOf(paused),
-  };
-}
-
-function chosen<Value>(
-  change: Value | null | undefined,
-  { kept, fallback }: { readonly kept: Value; readonly fallback: Value },
-): Value {
-  if (change === undefined) return kept;
-  return change === null ? fallback : change;
-}
-
-function jobsOf(
-  jobs: NonNullable<WorkerChanges["jobs"]> | null,
-): Readonly<Record<string, WorkerJob>> | undefined {
-  if (jobs === null) return undefined;
-  const entries: [string, WorkerJob][] = isNames(jobs)
-    ? jobs.map((name) => [name, {}])
-    : Object.entries(jobs).map(([name, { url, timeout, retry }]) => [name, {
-      ...(typeof url === "string" ? { url } : {}),
-      ...(typeof timeout === "number" ? { timeoutMs: timeout } : {}),
-      ...(retry === undefined ? {} : { retry }),
-    }]);
-  return Object.fromEntries(entries);
-}
-
-function isNames(
-  jobs: NonNullable<WorkerChanges["jobs"]>,
-): jobs is readonly string[] {
-  return Array.isArray(jobs);
-}
-
-function limitsOf(
-  limits: NonNullable<WorkerChanges["limits"]> | null,
-): WorkerLimits | undefined {
-  const { rate, period, per, group_concurrency: groupConcurrency } = limits ??
-    {};
-  const made: WorkerLimits = {
-    ...(typeof rate !== "number" ? {} : {
-      rate: {
-        count: rate,
-        periodMs: period ?? 1_000,
-        per: per ?? "worker",
-      },
-    }),
-    ...(typeof groupConcurrency === "number" ? { groupConcurrency } : {}),
-  };
-  return Object.keys(made).length === 0 ? undefined : made;
-}
-
-function definedOf(
-  paused: {
-    readonly pausedAtMs?: number | undefined;
-    readonly pausedBy?: string | undefined;
-  },
-): Pick<WorkerDefinition, "pausedAtMs" | "pausedBy"> {
-  const { pausedAtMs, pausedBy } = paused;
-  return {
-    ...(pausedAtMs === undefined ? {} : { pausedAtMs }),
-    ...(pausedBy === undefined ? {} : { pausedBy }),
+    ...record,
+    kind,
+    pausedAtMs: isPaused ? call.nowMs : undefined,
+    pausedBy: isPaused ? `${type}:${id}` : undefined,
   };
 }
 
@@ -265,7 +180,7 @@ function headersFaults(
 
 const COMPARED = Object.fromEntries(
   Object.entries(WORKER_FIELDS).filter(([name]) =>
-    !Object.hasOwn(LIVE_FIELDS, name) && name !== "signing_secret"
+    !isLive(name) && name !== "signing_secret"
   ),
 );
 
@@ -274,7 +189,7 @@ interface ToldWorker {
   /** The worker. */
   readonly worker: WorkerDefinition;
   /** What is told of it. */
-  readonly view: WorkerView;
+  readonly view: RecordView;
   /** Knows its signing secrets. */
   readonly vault: Vault;
 }

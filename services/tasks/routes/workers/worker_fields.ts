@@ -1,16 +1,10 @@
 /**
- * Schemas of workers: their fields, and workers as they are made and changed.
+ * Workers as the API reads and shows them.
  *
  * @module
  */
 
-import {
-  list,
-  nullable,
-  oneOf,
-  record,
-  refined,
-} from "../../../shared/schema/composite.ts";
+import { list, nullable, record } from "../../../shared/schema/composite.ts";
 import {
   type ChangesOf,
   changesOf,
@@ -20,11 +14,8 @@ import {
   readOnly,
   withDefault,
 } from "../../../shared/schema/object.ts";
-import { queryOf, type QuerySchema } from "../../../shared/schema/query.ts";
-import { booleanText } from "../../../shared/schema/query_values.ts";
 import {
   described,
-  isJsonObject,
   named,
   type Schema,
   shape,
@@ -33,219 +24,290 @@ import {
   boolean,
   choice,
   integer,
-  ONE_LINE,
   text,
 } from "../../../shared/schema/values.ts";
+import type { WorkerDefinition } from "../../domain/records.ts";
 import { RETRY_POLICY } from "../../domain/retry_schema.ts";
-import { dateTime, durationMs } from "../../domain/value_schemas.ts";
-
-/** Most jobs of a worker. */
-const MAX_JOBS = 500;
-/** Most starts in a period: each is remembered for as long as it counts. */
-const MAX_RATE = 10_000;
-
-const SECOND_MS = 1_000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
-
-/** A name can be part of a path and of a comma list, and is never like an id. */
-const NAME = text({
-  minLength: 1,
-  maxLength: 64,
-  pattern: /^(?![Ww][Rr][Kk]_)[A-Za-z0-9][A-Za-z0-9._-]*$/,
-  mustBe: 'letters, digits, ".", "_" and "-" with a letter or digit first, ' +
-    'and unlike an id ("wrk_…")',
-});
-
-/** The name of a job. */
-export const JOB_NAME: Schema<string> = text({
-  minLength: 1,
-  maxLength: 128,
-  pattern: ONE_LINE,
-  mustBe: "a single line",
-});
-
-/** How long a lease may last. */
-export const LEASE_TIME: Schema<number> = durationMs({
-  minimumMs: 5 * SECOND_MS,
-  maximumMs: HOUR_MS,
-});
-
-const URL_TEXT = text({ minLength: 1, maxLength: 4_096 });
-
-const TIMEOUT = durationMs({
-  numberUnit: "milliseconds",
-  minimumMs: SECOND_MS,
-  maximumMs: DAY_MS,
-});
-
-const JOB = object({
-  url: optional(nullable(URL_TEXT)),
-  timeout: optional(nullable(TIMEOUT)),
-  retry: optional(RETRY_POLICY),
-});
-
-const JOBS = oneOf([
-  {
-    when: Array.isArray,
-    schema: list(JOB_NAME, {
-      minItems: 1,
-      maxItems: MAX_JOBS,
-      isUnique: true,
-    }),
-  },
-  {
-    when: isJsonObject,
-    schema: refined(
-      record(JOB, { maxEntries: MAX_JOBS, names: JOB_NAME }),
-      (jobs) =>
-        Object.keys(jobs).length > 0 ? [] : [{
-          code: "too_few",
-          reason: "Cannot take value: it has no job; null means any job",
-        }],
-    ),
-  },
-], { mustBe: "a list of names nor an object of jobs" });
-
-const LIMITS = refined(
-  object({
-    rate: optional(nullable(integer({ minimum: 1, maximum: MAX_RATE }))),
-    period: optional(nullable(durationMs({
-      minimumMs: SECOND_MS,
-      maximumMs: DAY_MS,
-    }))),
-    per: optional(nullable(choice(["worker", "group"]))),
-    group_concurrency: optional(
-      nullable(integer({ minimum: 1, maximum: 100_000 })),
-    ),
-  }),
-  ({ rate, period, per }) =>
-    typeof rate === "number" || (period ?? per ?? undefined) === undefined
-      ? []
-      : [{
-        pointer: "/rate",
-        code: "required",
-        reason: 'Cannot do without field "rate": "period" and "per" are ' +
-          "about it",
-      }],
-);
+import type { TaskStatus } from "../../domain/task.ts";
+import { optionalTime, utcTime } from "../../domain/utc_time.ts";
+import { dateTime } from "../../domain/value_schemas.ts";
+import type { WorkerLife } from "../../engine/workers.ts";
+import {
+  type FieldsOf,
+  fieldsOf,
+  type RecordTable,
+  type RecordView,
+  viewOf,
+} from "../record_table.ts";
+import {
+  ATTEMPT_TIME,
+  CALL_URL,
+  exactTime,
+  JOBS,
+  LEASE_TIME,
+  LIMITS,
+  viewJobs,
+  viewLimits,
+  WORKER_NAME,
+} from "./worker_values.ts";
 
 const WHOLE = integer({ minimum: 0 });
 
+/** What is known of a worker beside its definition. */
+export interface WorkerFacts {
+  /** When it was seen; undefined when it was not. */
+  readonly life: WorkerLife | undefined;
+  /** Its tasks by status. */
+  readonly counts: Readonly<Partial<Record<TaskStatus, number>>>;
+  /** The present, in milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/** A worker that has not asked for tasks for this long is silent. */
+const SILENT_AFTER_MS = 60_000;
+
+/**
+ * Tells what a worker does. Asking for tasks is the sign of life that counts;
+ * who is called has none of its own.
+ */
+export function workerStatus(
+  { kind, isPaused }: Pick<WorkerDefinition, "kind" | "isPaused">,
+  { life, counts, nowMs }: WorkerFacts,
+): "idle" | "active" | "stale" | "paused" {
+  const { waiting = 0, running = 0 } = counts;
+  if (isPaused) return "paused";
+  if (running > 0) return "active";
+  if (kind === "push") return waiting > 0 ? "active" : "idle";
+  if (life !== undefined && nowMs - life.lastSeenAtMs < SILENT_AFTER_MS) {
+    return "active";
+  }
+  return life !== undefined || waiting > 0 ? "stale" : "idle";
+}
+
 /** What the service observes, which changes while the worker does not. */
-export const LIVE_FIELDS = {
-  status: readOnly(described(
-    choice(["idle", "active", "stale", "paused"]),
-    "`active`: has tasks under way or asked for some within the last minute; " +
-      "`stale`: did not ask for a minute though it had before or tasks wait; " +
-      "`idle`: nothing to do; `paused`: is given nothing",
-  )),
-  last_seen_at: readOnly(described(
-    nullable(dateTime()),
-    "When it last asked for tasks, since the service was started",
-  )),
-  instances: readOnly(described(
-    list(object({ name: text(), last_seen_at: dateTime() }), {
-      maxItems: 100,
+const LIVE_TABLE = {
+  status: {
+    field: readOnly(described(
+      choice(["idle", "active", "stale", "paused"]),
+      "`active`: has tasks under way or asked for some within the last " +
+        "minute; `stale`: did not ask for a minute though it had before or " +
+        "tasks wait; `idle`: nothing to do; `paused`: is given nothing",
+    )),
+    show: workerStatus,
+  },
+  last_seen_at: {
+    field: readOnly(described(
+      nullable(dateTime()),
+      "When it last asked for tasks, since the service was started",
+    )),
+    show: (_: WorkerDefinition, { life }: WorkerFacts) =>
+      optionalTime(life?.lastSeenAtMs),
+  },
+  instances: {
+    field: readOnly(described(
+      list(object({ name: text(), last_seen_at: dateTime() }), {
+        maxItems: 100,
+      }),
+      "Its processes, as they call themselves, since the service was started",
+    )),
+    show: (_: WorkerDefinition, { life }: WorkerFacts) =>
+      [...life?.instances ?? []].map(([name, atMs]) => ({
+        name,
+        last_seen_at: utcTime(atMs),
+      })),
+  },
+  counts: {
+    field: readOnly(described(
+      object({ waiting: WHOLE, running: WHOLE, retry: WHOLE, failed: WHOLE }),
+      "How many tasks it has",
+    )),
+    show: (_: WorkerDefinition, { counts }: WorkerFacts) => ({
+      waiting: counts.waiting ?? 0,
+      running: counts.running ?? 0,
+      retry: counts.retry ?? 0,
+      failed: counts.failed ?? 0,
     }),
-    "Its processes, as they call themselves, since the service was started",
-  )),
-  counts: readOnly(described(
-    object({ waiting: WHOLE, running: WHOLE, retry: WHOLE, failed: WHOLE }),
-    "How many tasks it has",
-  )),
-};
+  },
+} as const satisfies RecordTable<WorkerDefinition, WorkerFacts>;
+
+/** Tells whether a field is what the service observes. */
+export function isLive(name: string): boolean {
+  return Object.hasOwn(LIVE_TABLE, name);
+}
 
 /** What clients decide of a worker, and what the service does. */
-export const WORKER_FIELDS = {
-  id: readOnly(text()),
-  name: described(NAME, "Unique whatever the case"),
-  kind: readOnly(described(
-    choice(["push", "pull"]),
-    "`push` with a `url`: the service calls it; `pull`: it asks for tasks",
-  )),
-  url: optional(described(
-    nullable(URL_TEXT),
-    "Where to call it; path and query may hold `{{secrets.NAME}}`",
-  )),
-  method: withDefault(choice(["POST", "PUT", "PATCH"]), "POST"),
-  headers: withDefault(
-    described(
-      record(text({ maxLength: 8_192 }), { maxEntries: 64 }),
-      "Headers of its calls; values may hold `{{secrets.NAME}}`",
+export const WORKER_TABLE = {
+  id: { field: readOnly(text()), key: "id" },
+  name: {
+    field: described(WORKER_NAME, "Unique whatever the case"),
+    key: "name",
+  },
+  kind: {
+    field: readOnly(described(
+      choice(["push", "pull"]),
+      "`push` with a `url`: the service calls it; `pull`: it asks for tasks",
+    )),
+    key: "kind",
+  },
+  url: {
+    field: optional(described(
+      nullable(CALL_URL),
+      "Where to call it; path and query may hold `{{secrets.NAME}}`",
+    )),
+    key: "url",
+    show: ({ url }: WorkerDefinition) => url ?? null,
+  },
+  method: {
+    field: withDefault(choice(["POST", "PUT", "PATCH"]), "POST"),
+    key: "method",
+  },
+  headers: {
+    field: withDefault(
+      described(
+        record(text({ maxLength: 8_192 }), { maxEntries: 64 }),
+        "Headers of its calls; values may hold `{{secrets.NAME}}`",
+      ),
+      {},
     ),
-    {},
-  ),
-  jobs: optional(described(
-    nullable(JOBS),
-    "The jobs it has: names, or an object of what each has of its own; " +
-      "null takes any job",
-  )),
-  concurrency: withDefault(
-    described(
-      integer({ minimum: 0, maximum: 100_000 }),
-      "Most tasks under way at once; 0 for as many as the plan allows",
+    key: "headers",
+  },
+  jobs: {
+    field: optional(described(
+      nullable(JOBS),
+      "The jobs it has: names, or an object of what each has of its own; " +
+        "null takes any job",
+    )),
+    key: "jobs",
+    show: ({ jobs }: WorkerDefinition) =>
+      jobs === undefined ? null : viewJobs(jobs),
+  },
+  concurrency: {
+    field: withDefault(
+      described(
+        integer({ minimum: 0, maximum: 100_000 }),
+        "Most tasks under way at once; 0 for as many as the plan allows",
+      ),
+      10,
     ),
-    10,
-  ),
-  limits: optional(described(
-    nullable(LIMITS),
-    "At most `rate` starts in a `period` (PT1S), `per` worker or group; " +
-      "`group_concurrency` tasks of a group at once",
-  )),
-  timeout: withDefault(
-    described(
-      TIMEOUT,
-      "How long an attempt may take, one that is answered with 202 and a " +
-        "`task-lease` included: no lease is longer",
+    key: "concurrency",
+  },
+  limits: {
+    field: optional(described(
+      nullable(LIMITS),
+      "At most `rate` starts in a `period` (PT1S), `per` worker or group; " +
+        "`group_concurrency` tasks of a group at once",
+    )),
+    key: "limits",
+    show: ({ limits }: WorkerDefinition) =>
+      limits === undefined ? null : viewLimits(limits),
+  },
+  timeout: {
+    field: withDefault(
+      described(
+        ATTEMPT_TIME,
+        "How long an attempt may take, one that is answered with 202 and a " +
+          "`task-lease` included: no lease is longer",
+      ),
+      "PT30S",
     ),
-    "PT30S",
-  ),
-  lease: withDefault(
-    described(LEASE_TIME, "How long a lease lasts unless asked otherwise"),
-    "PT30S",
-  ),
-  retry: optional(described(
-    RETRY_POLICY,
-    "The policy of tasks without one; null means no retries, `{}` the " +
-      "service's policy",
-  )),
-  max_lost: withDefault(
-    described(
-      integer({ minimum: 0, maximum: 100 }),
-      "Lost attempts in a row after which the next one is a failure",
+    key: "timeoutMs",
+  },
+  lease: {
+    field: withDefault(
+      described(LEASE_TIME, "How long a lease lasts unless asked otherwise"),
+      "PT30S",
     ),
-    3,
-  ),
-  paused: withDefault(
-    described(boolean(), "Whether it is given nothing"),
-    false,
-  ),
-  asymmetric: withDefault(
-    described(boolean(), "Whether calls are signed with a key pair as well"),
-    false,
-  ),
-  public_key: readOnly(described(
-    nullable(text()),
-    "The public half of the key pair (`whpk_…`)",
-  )),
-  signing_secret: readOnly(described(
-    nullable(text()),
-    "The new secret that signs its calls and those at the end of its tasks " +
-      "(`whsec_…`), shown once: in the answer that made it, and not when that " +
-      "is given again",
-  )),
-  paused_at: readOnly(nullable(dateTime())),
-  paused_by: readOnly(described(nullable(text()), "Who paused it: `type:id`")),
-  ...LIVE_FIELDS,
-  created_at: readOnly(dateTime()),
-  updated_at: readOnly(dateTime()),
-  version: readOnly(WHOLE),
-  links: readOnly(shape({
-    type: "object",
-    additionalProperties: { type: "string" },
-  })),
-};
+    key: "leaseMs",
+    show: ({ leaseMs }: WorkerDefinition) => exactTime(leaseMs),
+  },
+  retry: {
+    field: optional(described(
+      RETRY_POLICY,
+      "The policy of tasks without one; null means no retries, `{}` the " +
+        "service's policy",
+    )),
+    key: "retry",
+  },
+  max_lost: {
+    field: withDefault(
+      described(
+        integer({ minimum: 0, maximum: 100 }),
+        "Lost attempts in a row after which the next one is a failure",
+      ),
+      3,
+    ),
+    key: "maxLost",
+  },
+  paused: {
+    field: withDefault(
+      described(boolean(), "Whether it is given nothing"),
+      false,
+    ),
+    key: "isPaused",
+  },
+  asymmetric: {
+    field: withDefault(
+      described(boolean(), "Whether calls are signed with a key pair as well"),
+      false,
+    ),
+    show: ({ asymmetric }: WorkerDefinition) => asymmetric !== undefined,
+  },
+  public_key: {
+    field: readOnly(described(
+      nullable(text()),
+      "The public half of the key pair (`whpk_…`)",
+    )),
+    show: ({ asymmetric }: WorkerDefinition) => asymmetric?.publicKey ?? null,
+  },
+  signing_secret: {
+    field: readOnly(described(
+      nullable(text()),
+      "The new secret that signs its calls and those at the end of its tasks " +
+        "(`whsec_…`), shown once: in the answer that made it, and not when " +
+        "that is given again",
+    )),
+  },
+  paused_at: {
+    field: readOnly(nullable(dateTime())),
+    show: ({ pausedAtMs }: WorkerDefinition) => optionalTime(pausedAtMs),
+  },
+  paused_by: {
+    field: readOnly(described(nullable(text()), "Who paused it: `type:id`")),
+    show: ({ pausedBy }: WorkerDefinition) => pausedBy ?? null,
+  },
+  ...LIVE_TABLE,
+  created_at: {
+    field: readOnly(dateTime()),
+    show: ({ createdAtMs }: WorkerDefinition) => utcTime(createdAtMs),
+  },
+  updated_at: {
+    field: readOnly(dateTime()),
+    show: ({ updatedAtMs }: WorkerDefinition) => utcTime(updatedAtMs),
+  },
+  version: { field: readOnly(WHOLE), key: "version" },
+  links: {
+    field: readOnly(shape({
+      type: "object",
+      additionalProperties: { type: "string" },
+    })),
+    show: ({ id }: WorkerDefinition) => ({
+      self: `/api/v1/workers/${id}`,
+      secrets: `/api/v1/workers/${id}/secrets`,
+      tasks: `/api/v1/tasks?worker=${id}`,
+    }),
+  },
+} as const satisfies RecordTable<WorkerDefinition, WorkerFacts>;
+
+/** The fields as they are read. */
+export const WORKER_FIELDS: FieldsOf<typeof WORKER_TABLE> = fieldsOf(
+  WORKER_TABLE,
+);
+
+/** Shows a worker. Its secrets have no place in it. */
+export const viewWorker: (
+  worker: WorkerDefinition,
+  facts: WorkerFacts,
+) => RecordView = viewOf(WORKER_TABLE);
 
 /** Largest body: headers alone may have 64 KiB. */
 export const MAX_WORKER_BYTES = 262_144;
@@ -281,14 +343,4 @@ export const CHANGES_EXAMPLE = { concurrency: 50, timeout: "PT1M" } as const;
 export const WORKER_CHANGES: Schema<WorkerChanges> = named(
   "WorkerChanges",
   described(object(changesOf(WORKER_FIELDS)), { examples: [CHANGES_EXAMPLE] }),
-);
-
-/** The query of a removal. */
-export const REMOVAL_QUERY: QuerySchema<{ readonly cancel: boolean }> = queryOf(
-  {
-    cancel: withDefault(
-      described(booleanText(), "Whether its live tasks are canceled"),
-      false,
-    ),
-  },
 );

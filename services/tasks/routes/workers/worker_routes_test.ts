@@ -5,7 +5,7 @@ import {
   type TestApi,
 } from "../testing/test_api.ts";
 import { addTask } from "./testing/add_task.ts";
-import { workerRoutes } from "../all_routes.ts";
+import { workerRoutes } from "./worker_routes.ts";
 
 const PUSH = { name: "mailer", url: "https://mailer.example.com/tasks" };
 

@@ -15,7 +15,7 @@ import {
   type TestApiOptions,
 } from "../../testing/test_api.ts";
 import type { TestAnswer, TestCall } from "../../testing/test_caller.ts";
-import { workerRoutes } from "../../all_routes.ts";
+import { workerRoutes } from "../../workers/worker_routes.ts";
 import { leaseRoutes } from "../lease_routes.ts";
 
 /** A lease as a test needs it. */

@@ -1,15 +1,10 @@
 /**
- * The route that adds secrets to a worker, mints credentials for it, and
- * replaces what its calls are signed with.
+ * Plans what a request adds to a worker: values, a credential, or the secret that
+ * its calls are signed with from now on.
  *
  * @module
  */
 
-import {
-  type Caller,
-  scopeLackedBy,
-  seesPayloads,
-} from "../../access/caller.ts";
 import { mintWorkerCredential } from "../../access/credential_token.ts";
 import type {
   WorkerCredential,
@@ -17,119 +12,37 @@ import type {
 } from "../../domain/records.ts";
 import type { SecretRecord } from "../../engine/repositories.ts";
 import { retiring } from "../../engine/vault.ts";
+import { type Answer, json } from "../../http/answer.ts";
+import { type CallContext, tenantOf } from "../../http/call.ts";
+import { invalidRequest } from "../../http/problem_answer.ts";
 import { sealSecret } from "../../secrets/envelope.ts";
+import type { SecretsRequest } from "../../secrets/secret_request.ts";
 import {
   countSecretNames,
   MAX_SECRETS_PER_WORKER,
-  parseSecretsRequest,
 } from "../../secrets/secret_rules.ts";
-import type { SecretsRequest } from "../../secrets/secret_request.ts";
 import type { Write } from "../../store/store.ts";
 import type { ApiParts } from "../api_parts.ts";
-import { type Answer, json } from "../../http/answer.ts";
-import { type CallContext, callerOf, tenantOf } from "../../http/call.ts";
-import {
-  invalidRequest,
-  problem,
-  type ProblemAnswer,
-} from "../../http/problem_answer.ts";
-import { type AnyRoute, defineRoute, optionalBody } from "../../http/route.ts";
-import {
-  ADDED_SECRETS,
-  NEW_SECRETS,
-  VALUES_EXAMPLE,
-  viewCredential,
-  viewSigning,
-  viewValue,
-} from "./secret_fields.ts";
-import { type CommitPlan, commitPlan } from "../../http/commit_plan.ts";
-import { auditOf } from "./change_worker.ts";
-import { hasEnded, rotated, secretsUnavailable } from "./read_secrets.ts";
-import { findWorker, noSuchWorker } from "./read_workers.ts";
+import { auditOf, nextVersion } from "../record_plan.ts";
+import type { Planned } from "../record_resource.ts";
+import { viewCredential, viewSigning, viewValue } from "./secret_fields.ts";
+import { hasEnded, rotated } from "./signing_keys.ts";
 
 /** Most credentials of a worker that have not expired. */
 const MAX_CREDENTIALS = 100;
 
-/** A hundred values of 16 KiB, with room for their escapes. */
-const MAX_BODY_BYTES = 4 * 1_048_576;
-
-/** The route that adds secrets. */
-export function addSecretsRoute(parts: ApiParts): AnyRoute {
-  const { engine, vault } = parts;
-  return defineRoute({
-    method: "POST",
-    path: "/v1/workers/:id/secrets",
-    hosts: "tenant",
-    operationId: "addSecrets",
-    summary: "Add secrets to a worker, or make it a credential or signing key",
-    description: "Values are never told again. A name that is there gets a " +
-      "new version. A signing secret that is replaced signs alongside the new " +
-      "one for 24 hours. A caller that does not see the data of tasks makes no " +
-      "credential, which does. What is shown once is null in an answer that " +
-      "is given again for an Idempotency-Key.",
-    tags: ["secrets"],
-    access: { kind: "member", role: "admin", scope: "secrets:write" },
-    body: optionalBody(NEW_SECRETS, {
-      maxBytes: () => MAX_BODY_BYTES,
-      example: VALUES_EXAMPLE,
-    }),
-    answers: {
-      201: { description: "What was added or made", shape: ADDED_SECRETS },
-    },
-    isIdempotent: true,
-    problems: ["secrets_unavailable", "wrong_state"],
-    handle(call) {
-      const read = parseSecretsRequest(call.body, { nowMs: call.nowMs });
-      if (read.kind === "invalid") return invalidRequest(read.problems);
-      const { request } = read;
-      const refusal = request.kind === "credential"
-        ? beyondCaller(callerOf(call))
-        : undefined;
-      if (refusal !== undefined) return refusal;
-      // Of a credential only a digest is kept, which needs no key.
-      if (!vault.isAvailable && request.kind !== "credential") {
-        return secretsUnavailable();
-      }
-      return commitPlan(engine.parts.store, async () => {
-        const worker = await findWorker(
-          engine,
-          tenantOf(call).id,
-          call.params.id ?? "",
-        );
-        return worker === undefined
-          ? noSuchWorker()
-          : await planFor(request, { call, parts, worker });
-      });
-    },
-  });
-}
-
-/** Why the caller may not make a credential: it would be allowed more than they. */
-function beyondCaller(caller: Caller): ProblemAnswer | undefined {
-  if (!seesPayloads(caller)) {
-    return problem("forbidden", {
-      detail: "Cannot make credential: it sees the data of tasks and the " +
-        "worker's secrets, which you do not",
-    });
-  }
-  const scope = scopeLackedBy(caller, "leases:write");
-  return scope === undefined ? undefined : problem("forbidden", {
-    detail: "Cannot make credential: it takes tasks, for which you lack " +
-      `the scope "${scope}"`,
-    extensions: { scope },
-  });
-}
-
+/** Secrets that a call adds to a worker. */
 interface Adding {
   readonly call: CallContext;
   readonly parts: ApiParts;
   readonly worker: WorkerDefinition;
 }
 
-function planFor(
+/** Plans what a request for secrets asks for. */
+export function planSecrets(
   request: SecretsRequest,
   adding: Adding,
-): Promise<CommitPlan | Answer> {
+): Promise<Planned> {
   switch (request.kind) {
     case "values":
       return planValues(request, adding);
@@ -143,7 +56,7 @@ function planFor(
 async function planValues(
   { secrets: added }: Extract<SecretsRequest, { readonly kind: "values" }>,
   { call, parts, worker }: Adding,
-): Promise<CommitPlan | Answer> {
+): Promise<Planned> {
   const { engine, vault } = parts;
   const { tenantId, id: workerId } = worker;
   const { repositories } = engine.parts;
@@ -201,7 +114,7 @@ async function planCredential(
     { readonly kind: "credential" }
   >,
   { call, parts, worker }: Adding,
-): Promise<CommitPlan | Answer> {
+): Promise<Planned> {
   const { tenantId, id: workerId } = worker;
   const { repositories } = parts.engine.parts;
   const { nowMs } = call;
@@ -253,7 +166,7 @@ async function planCredential(
 
 async function planRotation(
   { call, parts: { engine, vault }, worker }: Adding,
-): Promise<CommitPlan | Answer> {
+): Promise<Planned> {
   const { nowMs } = call;
   const keyed = await rotated(vault, worker, nowMs);
   if (keyed.kind === "problem") return keyed;
@@ -261,11 +174,6 @@ async function planRotation(
   if (current === undefined) {
     throw new TypeError("Cannot tell of the signing secret: there is none");
   }
-  const next = {
-    ...keyed.worker,
-    version: worker.version + 1,
-    updatedAtMs: nowMs,
-  };
   const answerWith = (shown: string | null): Answer =>
     json({
       ...viewSigning(current),
@@ -276,7 +184,10 @@ async function planRotation(
   return {
     kind: "plan",
     writes: [
-      engine.parts.repositories.workers.update(worker, next),
+      engine.parts.repositories.workers.update(
+        worker,
+        nextVersion(keyed.worker, call),
+      ),
       ...keyed.writes,
       auditOf(call, {
         action: "signing.rotated",

@@ -1,0 +1,156 @@
+/**
+ * What calls of workers are signed with: the secret and the key pair that a worker
+ * is given, and the secret that takes the place of another.
+ *
+ * @module
+ */
+
+import {
+  newSigningKey,
+  parseSigningSecret,
+} from "../../delivery/webhook_signature.ts";
+import type { SigningSecret, WorkerDefinition } from "../../domain/records.ts";
+import type { SealingTicket } from "../../engine/tenant_keys.ts";
+import type { Vault } from "../../engine/vault.ts";
+import { problem, type ProblemAnswer } from "../../http/problem_answer.ts";
+import type { Write } from "../../store/store.ts";
+
+/** How long a secret that was replaced signs alongside the new one. */
+const ALONGSIDE_MS = 86_400_000;
+
+/** When another try is worth it: the operator has to provide the key. */
+const SECRETS_RETRY_MS = 60_000;
+
+/** Most secrets that sign at once. */
+const MAX_SIGNING = 8;
+
+/** A worker with its new keys. */
+interface KeyedWorker {
+  /** Tells it from a problem. */
+  readonly kind: "ok";
+  /** The worker; its version is the old one. */
+  readonly worker: WorkerDefinition;
+  /** The text of a secret that is new, to be shown once. */
+  readonly secret: string | undefined;
+  /** What has to be written along with it. */
+  readonly writes: readonly Write[];
+}
+
+/**
+ * Gives a worker the keys it is to have: a secret when it is new or called and
+ * has none, as the calls at the end of its tasks are signed, too, for all
+ * callers; a key pair when that is wanted. Without a master key there are
+ * neither; only the pair, which was asked for, is a problem then.
+ */
+export async function withKeys(
+  vault: Vault,
+  worker: WorkerDefinition,
+  { isAsymmetric, isNew }: {
+    /** Whether it is to have a key pair. */
+    readonly isAsymmetric: boolean;
+    /** Whether the worker is being made. */
+    readonly isNew: boolean;
+  },
+): Promise<KeyedWorker | ProblemAnswer> {
+  const kept = {
+    ...worker,
+    asymmetric: isAsymmetric ? worker.asymmetric : undefined,
+  };
+  const needsPair = isAsymmetric && worker.asymmetric === undefined;
+  const needsSecret = (isNew || worker.kind === "push") &&
+    worker.signing.length === 0 && vault.isAvailable;
+  if (needsPair && !vault.isAvailable) return secretsUnavailable();
+  if (!needsPair && !needsSecret) {
+    return { kind: "ok", worker: kept, secret: undefined, writes: [] };
+  }
+  const { key, writes } = await vault.ticket(worker.tenantId);
+  const made = needsSecret ? newSecret(vault, worker, key) : undefined;
+  return {
+    kind: "ok",
+    worker: {
+      ...kept,
+      signing: made === undefined ? worker.signing : [made.stored],
+      asymmetric: needsPair ? newPair(vault, worker, key) : kept.asymmetric,
+    },
+    secret: made?.text,
+    writes,
+  };
+}
+
+/**
+ * Replaces the secret of a worker. Those it had sign alongside for
+ * {@linkcode ALONGSIDE_MS}, or for as long as was said when they were replaced.
+ */
+export async function rotated(
+  vault: Vault,
+  worker: WorkerDefinition,
+  nowMs: number,
+): Promise<KeyedWorker & { readonly secret: string } | ProblemAnswer> {
+  if (!vault.isAvailable) return secretsUnavailable();
+  const live = worker.signing.filter((one) => !hasEnded(one, nowMs));
+  if (live.length >= MAX_SIGNING) {
+    return problem("wrong_state", {
+      detail: `Cannot replace the signing secret: ${MAX_SIGNING} of them are ` +
+        "in use; wait until the oldest has ended",
+      extensions: { state: "rotating" },
+    });
+  }
+  const { key, writes } = await vault.ticket(worker.tenantId);
+  const made = newSecret(vault, worker, key);
+  return {
+    kind: "ok",
+    worker: {
+      ...worker,
+      signing: [
+        made.stored,
+        ...live.map((one) => ({
+          ...one,
+          expiresAtMs: one.expiresAtMs ?? nowMs + ALONGSIDE_MS,
+        })),
+      ],
+    },
+    secret: made.text,
+    writes,
+  };
+}
+
+/** Tells whether a secret has stopped signing. */
+export function hasEnded(
+  { expiresAtMs }: SigningSecret,
+  nowMs: number,
+): boolean {
+  return expiresAtMs !== undefined && expiresAtMs <= nowMs;
+}
+
+/** The problem of a service without a master key. */
+export function secretsUnavailable(): ProblemAnswer {
+  return problem("secrets_unavailable", {
+    detail: "Cannot keep secrets: no master key is configured",
+    retryAfterMs: SECRETS_RETRY_MS,
+  });
+}
+
+function newSecret(
+  vault: Vault,
+  worker: WorkerDefinition,
+  key: SealingTicket["key"],
+): ReturnType<Vault["newSigning"]> {
+  const last = Math.max(0, ...worker.signing.map(({ number }) => number));
+  return vault.newSigning(worker, { key, number: last + 1 });
+}
+
+function newPair(
+  vault: Vault,
+  worker: WorkerDefinition,
+  key: SealingTicket["key"],
+): NonNullable<WorkerDefinition["asymmetric"]> {
+  const text = newSigningKey();
+  const parsed = parseSigningSecret(text);
+  if (parsed.kind !== "ok" || parsed.key.kind !== "asymmetric") {
+    throw new TypeError("Cannot make key pair: the result is not a pair");
+  }
+  return {
+    sealed: vault.sealKeyPair(worker, { key, text }),
+    publicKey: parsed.key.publicKeyText,
+  };
+}

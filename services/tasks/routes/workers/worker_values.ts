@@ -1,0 +1,193 @@
+/**
+ * What workers are made of: names, times, and their jobs and limits as clients
+ * write them and as they are kept.
+ *
+ * @module
+ */
+
+import {
+  list,
+  nullable,
+  oneOf,
+  parsed,
+  record,
+  refined,
+} from "../../../shared/schema/composite.ts";
+import { object, optional } from "../../../shared/schema/object.ts";
+import {
+  isJsonObject,
+  type Schema,
+  type ValueOf,
+} from "../../../shared/schema/schema.ts";
+import {
+  choice,
+  integer,
+  ONE_LINE,
+  text,
+} from "../../../shared/schema/values.ts";
+import { formatDuration } from "../../domain/duration.ts";
+import type { WorkerJob, WorkerLimits } from "../../domain/records.ts";
+import { RETRY_POLICY } from "../../domain/retry_schema.ts";
+import { durationMs } from "../../domain/value_schemas.ts";
+
+/** Most jobs of a worker. */
+const MAX_JOBS = 500;
+/** Most starts in a period: each is remembered for as long as it counts. */
+const MAX_RATE = 10_000;
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** A name can be part of a path and of a comma list, and is never like an id. */
+export const WORKER_NAME: Schema<string> = text({
+  minLength: 1,
+  maxLength: 64,
+  pattern: /^(?![Ww][Rr][Kk]_)[A-Za-z0-9][A-Za-z0-9._-]*$/,
+  mustBe: 'letters, digits, ".", "_" and "-" with a letter or digit first, ' +
+    'and unlike an id ("wrk_…")',
+});
+
+/** The name of a job. */
+export const JOB_NAME: Schema<string> = text({
+  minLength: 1,
+  maxLength: 128,
+  pattern: ONE_LINE,
+  mustBe: "a single line",
+});
+
+/** How long a lease may last. */
+export const LEASE_TIME: Schema<number> = durationMs({
+  minimumMs: 5 * SECOND_MS,
+  maximumMs: HOUR_MS,
+});
+
+/** Where a worker is called; may hold references to secrets. */
+export const CALL_URL: Schema<string> = text({
+  minLength: 1,
+  maxLength: 4_096,
+});
+
+/** How long an attempt may take. */
+export const ATTEMPT_TIME: Schema<number> = durationMs({
+  numberUnit: "milliseconds",
+  minimumMs: SECOND_MS,
+  maximumMs: DAY_MS,
+});
+
+const JOB = object({
+  url: optional(nullable(CALL_URL)),
+  timeout: optional(nullable(ATTEMPT_TIME)),
+  retry: optional(RETRY_POLICY),
+});
+
+/** The jobs of a worker: names, or an object of what each has of its own. */
+export const JOBS: Schema<Readonly<Record<string, WorkerJob>>> = parsed(
+  oneOf([
+    {
+      when: Array.isArray,
+      schema: list(JOB_NAME, {
+        minItems: 1,
+        maxItems: MAX_JOBS,
+        isUnique: true,
+      }),
+    },
+    {
+      when: isJsonObject,
+      schema: refined(
+        record(JOB, { maxEntries: MAX_JOBS, names: JOB_NAME }),
+        (jobs) =>
+          Object.keys(jobs).length > 0 ? [] : [{
+            code: "too_few",
+            reason: "Cannot take value: it has no job; null means any job",
+          }],
+      ),
+    },
+  ], { mustBe: "a list of names nor an object of jobs" }),
+  (jobs) => ({ kind: "ok", value: jobsOf(jobs) }),
+);
+
+/** Null is no value of a job's own, but for `retry`: no retries. */
+function jobsOf(
+  jobs: readonly string[] | Readonly<Record<string, ValueOf<typeof JOB>>>,
+): Readonly<Record<string, WorkerJob>> {
+  const entries: [string, WorkerJob][] = isNames(jobs)
+    ? jobs.map((name) => [name, {}])
+    : Object.entries(jobs).map(([name, { url, timeout, retry }]) => [name, {
+      url: url ?? undefined,
+      timeoutMs: timeout ?? undefined,
+      retry,
+    }]);
+  return Object.fromEntries(entries);
+}
+
+function isNames(
+  jobs: readonly string[] | Readonly<Record<string, unknown>>,
+): jobs is readonly string[] {
+  return Array.isArray(jobs);
+}
+
+/** Jobs as clients write them. */
+export function viewJobs(
+  jobs: Readonly<Record<string, WorkerJob>>,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(jobs).map((
+      [name, { url, timeoutMs: timeout, retry }],
+    ) => [name, { url, timeout, retry }]),
+  );
+}
+
+/** The limits of a worker beside its concurrency; null where there are no others. */
+export const LIMITS: Schema<WorkerLimits | null> = parsed(
+  refined(
+    object({
+      rate: optional(nullable(integer({ minimum: 1, maximum: MAX_RATE }))),
+      period: optional(nullable(durationMs({
+        minimumMs: SECOND_MS,
+        maximumMs: DAY_MS,
+      }))),
+      per: optional(nullable(choice(["worker", "group"]))),
+      group_concurrency: optional(
+        nullable(integer({ minimum: 1, maximum: 100_000 })),
+      ),
+    }),
+    ({ rate, period, per }) =>
+      typeof rate === "number" || (period ?? per ?? undefined) === undefined
+        ? []
+        : [{
+          pointer: "/rate",
+          code: "required",
+          reason: 'Cannot do without field "rate": "period" and "per" are ' +
+            "about it",
+        }],
+  ),
+  ({ rate, period, per, group_concurrency: groupConcurrency }) => ({
+    kind: "ok",
+    value: (rate ?? groupConcurrency ?? null) === null ? null : {
+      rate: typeof rate !== "number" ? undefined : {
+        count: rate,
+        periodMs: period ?? SECOND_MS,
+        per: per ?? "worker",
+      },
+      groupConcurrency: groupConcurrency ?? undefined,
+    },
+  }),
+);
+
+/** Limits as clients write them. */
+export function viewLimits(
+  { rate, groupConcurrency }: WorkerLimits,
+): Readonly<Record<string, unknown>> {
+  return {
+    rate: rate?.count,
+    period: rate && exactTime(rate.periodMs),
+    per: rate?.per,
+    group_concurrency: groupConcurrency,
+  };
+}
+
+/** A time as clients write it, without days: those may have a change of the clock. */
+export function exactTime(ms: number): string {
+  return formatDuration({ months: 0, days: 0, ms });
+}
