@@ -8,7 +8,7 @@
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/logger.ts";
 import { describeError } from "../shared/settled.ts";
-import type { BlobStore } from "./blobs/blob_store.ts";
+import type { BlobCatalog, BlobStore } from "./blobs/blob_store.ts";
 import { writeDurableFile } from "./blobs/durable_file.ts";
 import { FileBlobs } from "./blobs/file_blobs.ts";
 import { HttpBlobs } from "./blobs/http_blobs.ts";
@@ -52,7 +52,7 @@ export interface RelayerData {
   /** Keeps blobs. */
   readonly blobs: BlobStore;
   /** Knows which blobs there are. */
-  readonly catalog: LocalCatalog;
+  readonly catalog: BlobCatalog;
   /** Has the accounts. */
   readonly ledger: Ledger;
   /** Answers the ledger's JSON-RPC reads, where the accounts are here. */

@@ -36,7 +36,6 @@ import { JobWaiters } from "./jobs/job_waiters.ts";
 import { StorageUsage } from "./jobs/storage_usage.ts";
 import type { RelayerData } from "./open_data.ts";
 import { loadIndex } from "./recall/index_loader.ts";
-import type { MemoryIndex } from "./recall/memory_index.ts";
 import { RecallService } from "./recall/recall_service.ts";
 import { RestoreService } from "./recall/restore_service.ts";
 import { VectorIndex } from "./recall/vector_index.ts";
@@ -179,7 +178,7 @@ export async function openAccess(
 /** Everything that works on memories. */
 export interface RelayerWork {
   /** Finds memories by their vectors. */
-  readonly index: MemoryIndex;
+  readonly index: VectorIndex;
   /** Recalls. */
   readonly recall: RecallService;
   /** Rebuilds the index. */

@@ -230,10 +230,6 @@ async function listen(
     ...access,
     ...work,
     turns: options.turns,
-    leftovers: {
-      entryOf: (owner, id) => data.catalog.entryOf(owner, id),
-      holdersOf: (blobId) => data.catalog.holdersOf(blobId),
-    },
     blobLocks: new BlobLocks(),
     jobWatch: work.waiters,
     clock,

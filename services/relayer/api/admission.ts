@@ -12,79 +12,106 @@ import { refusalResponse } from "../auth/refusal.ts";
 import { normalizeLedgerId } from "../ledger/ledger_id.ts";
 import { type Answer, refused, renderAnswer } from "./answer.ts";
 import type { RelayerParts } from "./parts.ts";
-import type {
-  OpenCall,
-  OwnerCall,
-  OwnerRoute,
-  SignedCall,
-  SignedRoute,
-} from "./route.ts";
-
-/** The outcome of admitting a call. */
-type Admission<Call> =
-  | { readonly kind: "ok"; readonly call: Call }
-  | { readonly kind: "refused"; readonly response: HttpResponse };
+import type { OpenCall, OwnerRoute, Route, SignedRoute } from "./route.ts";
 
 /** A call before its body was read. */
 export type Arrival = Omit<OpenCall, "body">;
 
-const BUSY_RETRY_MS = 1_000;
-
-/** Reads the body of an unsigned call. */
-export async function admitOpen(
-  arrival: Arrival,
-  { maxBodyBytes }: { readonly maxBodyBytes: number },
-): Promise<Admission<OpenCall>> {
-  if (maxBodyBytes === 0) return admitted({ ...arrival, body: NO_BYTES });
-  const body = await arrival.request.body(maxBodyBytes);
-  return body.kind === "ok"
-    ? admitted({ ...arrival, body: body.bytes })
-    : refusedWith(bodyAnswer(body, maxBodyBytes));
+/** What a call is admitted with. */
+interface AdmitOptions<R extends Route> {
+  readonly parts: RelayerParts;
+  readonly route: R;
+  readonly turn: Turn;
 }
 
-/** Lets delegates of accounts in; from then on their owner pays for the turn. */
-export async function admitSigned(
+/** A call that is not let in. */
+interface Refused {
+  readonly kind: "refused";
+  readonly response: HttpResponse;
+}
+
+/** A caller whose right to call was checked, and the body that came with it. */
+interface Entered {
+  readonly kind: "entered";
+  readonly caller: Caller;
+  readonly body: Uint8Array;
+}
+
+/** The outcome of admitting a call. */
+type Admission =
+  | {
+    readonly kind: "ok";
+    /** Has the route answer. */
+    readonly answer: () => Answer | Promise<Answer>;
+    /** Who pays for the answer; undefined for unsigned calls. */
+    readonly spender: Caller | undefined;
+  }
+  | Refused;
+
+const BUSY_RETRY_MS = 1_000;
+const NO_BYTES = new Uint8Array();
+
+/** Lets those in who may call the route. */
+export async function admit(
   arrival: Arrival,
-  { parts, route, turn }: {
-    readonly parts: RelayerParts;
-    readonly route: SignedRoute;
-    readonly turn: Turn;
-  },
-): Promise<Admission<SignedCall>> {
-  const signed = await checkSignature(arrival, { parts, route });
-  if (signed.kind === "refused") return signed;
-  const { caller, body } = signed.call;
+  { parts, route, turn }: AdmitOptions<Route>,
+): Promise<Admission> {
+  switch (route.access) {
+    case "open": {
+      const { maxBodyBytes = 0 } = route;
+      const read = await readBytes(arrival, maxBodyBytes);
+      if (read.kind !== "ok") {
+        return refusedWith(bodyAnswer(read, maxBodyBytes));
+      }
+      const call = { ...arrival, body: read.bytes };
+      return {
+        kind: "ok",
+        answer: () => route.answer(call),
+        spender: undefined,
+      };
+    }
+    case "signed": {
+      const entered = await checkSignature(arrival, { parts, route });
+      if (entered.kind === "refused") return entered;
+      const { caller, body } = entered;
+      const call = { ...arrival, caller, body };
+      return await spend(entered, { parts, route, turn }) ??
+        { kind: "ok", answer: () => route.answer(call), spender: caller };
+    }
+    case "owner": {
+      const entered = await enterOwner(arrival, { parts, route });
+      if (entered.kind === "refused") return entered;
+      const { caller: spender, body } = entered;
+      const owner = normalizeLedgerId(arrival.params["owner"] ?? "");
+      if (owner === undefined || owner !== spender.owner) {
+        return refusedWith(refused(
+          403,
+          "Cannot read listing: the path names another owner than the one who asks",
+        ));
+      }
+      const call = { ...arrival, body, owner, spender };
+      return await spend(entered, { parts, route, turn }) ??
+        { kind: "ok", answer: () => route.answer(call), spender };
+    }
+  }
+}
+
+async function readBytes({ request }: Arrival, maxBodyBytes: number) {
+  return maxBodyBytes === 0
+    ? { kind: "ok" as const, bytes: NO_BYTES }
+    : await request.body(maxBodyBytes);
+}
+
+/** Spends what the call costs; from then on its owner pays for the turn. */
+async function spend(
+  { caller, body }: Entered,
+  { parts, route, turn }: AdmitOptions<SignedRoute | OwnerRoute>,
+): Promise<Refused | undefined> {
   turn.moveTo(caller.owner);
   const limited = rateAnswer(caller, { parts, route, body });
   if (limited !== undefined) return refusedWith(limited);
   await turn.pause();
-  return signed;
-}
-
-/** Admits callers who may read what the owner in the path has. */
-export async function admitOwner(
-  arrival: Arrival,
-  { parts, route, turn }: {
-    readonly parts: RelayerParts;
-    readonly route: OwnerRoute;
-    readonly turn: Turn;
-  },
-): Promise<Admission<OwnerCall>> {
-  const entered = await enterOwner(arrival, { parts, route });
-  if (entered.kind === "refused") return entered;
-  const { spender, body } = entered.call;
-  const owner = normalizeLedgerId(arrival.params["owner"] ?? "");
-  if (owner === undefined || owner !== spender.owner) {
-    return refusedWith(refused(
-      403,
-      "Cannot read listing: the path names another owner than the one who asks",
-    ));
-  }
-  turn.moveTo(owner);
-  const limited = rateAnswer(spender, { parts, route, body });
-  if (limited !== undefined) return refusedWith(limited);
-  await turn.pause();
-  return admitted({ ...arrival, body, owner, spender });
+  return undefined;
 }
 
 /**
@@ -106,22 +133,7 @@ export function chargeBytes(
   if (points > 0) rateLimits.charge(spender, points);
 }
 
-/** A refusal without a body, given after a moment. */
-async function refuseQuietly(
-  { status, code }: { readonly status: number; readonly code: string },
-  parts: RelayerParts,
-): Promise<HttpResponse> {
-  await parts.refusalDelay.wait();
-  return renderAnswer({ status, headers: { "x-auth-error": code } });
-}
-
-const NO_BYTES = new Uint8Array();
-
-function admitted<Call>(call: Call): Admission<Call> {
-  return { kind: "ok", call };
-}
-
-function refusedWith(answer: Answer): Admission<never> {
+function refusedWith(answer: Answer): Refused {
   return { kind: "refused", response: renderAnswer(answer) };
 }
 
@@ -131,10 +143,10 @@ async function checkSignature(
     readonly parts: RelayerParts;
     readonly route: SignedRoute | OwnerRoute;
   },
-): Promise<Admission<SignedCall>> {
+): Promise<Entered | Refused> {
   const { request } = arrival;
   const { method, target, headers } = request;
-  const { maxBodyBytes } = route;
+  const { maxBodyBytes = 0 } = route;
   const outcome = await parts.authenticator.authenticate({
     method,
     target,
@@ -143,11 +155,7 @@ async function checkSignature(
   });
   switch (outcome.kind) {
     case "ok":
-      return admitted({
-        ...arrival,
-        caller: outcome.caller,
-        body: outcome.body,
-      });
+      return { ...outcome, kind: "entered" };
     case "no_body":
       return refusedWith(bodyAnswer(outcome.body, maxBodyBytes));
     case "refused":
@@ -169,22 +177,19 @@ async function enterOwner(
     readonly parts: RelayerParts;
     readonly route: OwnerRoute;
   },
-): Promise<
-  Admission<{ readonly spender: Caller; readonly body: Uint8Array }>
-> {
-  const authorization = arrival.request.headers.get("authorization");
-  if (authorization === undefined) {
-    const signed = await checkSignature(arrival, { parts, route });
-    if (signed.kind === "refused") return signed;
-    const { caller, body } = signed.call;
-    return admitted({ spender: caller, body });
+): Promise<Entered | Refused> {
+  const { headers } = arrival.request;
+  if (headers.get("authorization") === undefined) {
+    return await checkSignature(arrival, { parts, route });
   }
-  const bearer = parts.ownerTokens?.bearerOf(arrival.request.headers);
+  const bearer = parts.ownerTokens?.bearerOf(headers);
   if (bearer?.permissions.includes(route.permission) === true) {
-    return admitted({ spender: bearerCaller(bearer.owner), body: NO_BYTES });
+    const caller = bearerCaller(bearer.owner);
+    return { kind: "entered", caller, body: NO_BYTES };
   }
-  const refusal = { status: 401, code: "ERR_OWNER_TOKEN" };
-  return { kind: "refused", response: await refuseQuietly(refusal, parts) };
+  await parts.refusalDelay.wait();
+  const fields = { "x-auth-error": "ERR_OWNER_TOKEN" };
+  return refusedWith({ status: 401, headers: fields });
 }
 
 /** Bearers of tokens have points of their own, by the owner. */

@@ -38,7 +38,12 @@ export interface Answer {
    * Header fields beside those of every answer.
    * @default none
    */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Why a part of the relayer does not answer; for the log alone.
+   * @default all parts that are needed do
+   */
+  readonly reason?: string;
 }
 
 /** A JSON object of an answer, made of a row or an outcome. */
@@ -62,13 +67,21 @@ export function refused(
   options: { readonly retryAfterMs?: number | undefined } = {},
 ): Answer {
   const { retryAfterMs } = options;
-  return {
-    status,
-    json: { error },
-    ...(retryAfterMs === undefined ? {} : {
-      headers: { "retry-after": String(retrySeconds(retryAfterMs)) },
-    }),
-  };
+  const headers = retryAfterMs === undefined
+    ? undefined
+    : { "retry-after": String(retrySeconds(retryAfterMs)) };
+  return { status, json: { error }, headers };
+}
+
+/** An answer that says that a part which is needed does not answer. */
+export function unavailable(
+  error: string,
+  { reason, retryAfterMs = DEFAULT_RETRY_MS }: {
+    readonly reason: string;
+    readonly retryAfterMs?: number | undefined;
+  },
+): Answer {
+  return { ...refused(503, error, { retryAfterMs }), reason };
 }
 
 /** Whole seconds for the header `Retry-After`, at least 1. */
@@ -155,12 +168,6 @@ function* jsonPieces(
   yield mark === "{" ? "{}" : "}";
 }
 
-/** Where a route failed. */
-interface RouteFailureContext extends FailureContext {
-  /** Hears of failures of the storage, and logs what there is to say of them. */
-  readonly storage: Pick<StorageWatch, "note">;
-}
-
 /** Where something failed. */
 interface FailureContext {
   /** Hears of it. */
@@ -178,14 +185,16 @@ const DEFAULT_RETRY_MS = 5_000;
  */
 export function failureAnswer(
   error: unknown,
-  context: RouteFailureContext,
+  { logger, route, storage }: FailureContext & {
+    /** Hears of failures of the storage, and logs what there is to say of them. */
+    readonly storage: Pick<StorageWatch, "note">;
+  },
 ): Answer {
   if (error instanceof StoreBusyError) {
     return refused(503, "Cannot answer: too much waits to be written", {
       retryAfterMs: error.retryAfterMs,
     });
   }
-  const { logger, route, storage } = context;
   // A line for each request would take what room is left on a full disk.
   if (storage.note(error)) {
     return refused(
@@ -195,7 +204,7 @@ export function failureAnswer(
       { retryAfterMs: DEFAULT_RETRY_MS },
     );
   }
-  const traceId = crypto.randomUUID().replaceAll("-", "");
+  const traceId = newTraceId();
   if (error instanceof BlobStoreError && error.isPassing) {
     logger.warn("Cannot answer request: the blob store failed", {
       trace: traceId,
@@ -217,23 +226,27 @@ export function failureAnswer(
   return traced(refused(500, "Cannot answer: the relayer failed"), traceId);
 }
 
-/** The answer when a part that is needed does not answer; the reason is logged. */
-export function unavailableAnswer(
-  error: string,
-  { logger, route, reason, retryAfterMs = DEFAULT_RETRY_MS }:
-    & FailureContext
-    & {
-      readonly reason: string;
-      readonly retryAfterMs?: number | undefined;
-    },
+/**
+ * An answer as clients get it: the reason why a part does not answer is logged,
+ * and the answer has a number to find it in the log by.
+ */
+export function withTrace(
+  answer: Answer,
+  { logger, route }: FailureContext,
 ): Answer {
-  const traceId = crypto.randomUUID().replaceAll("-", "");
+  const { reason } = answer;
+  if (reason === undefined) return answer;
+  const traceId = newTraceId();
   logger.warn("Cannot answer request: a part does not answer", {
     trace: traceId,
     route,
     reason,
   });
-  return traced(refused(503, error, { retryAfterMs }), traceId);
+  return traced(answer, traceId);
+}
+
+function newTraceId(): string {
+  return crypto.randomUUID().replaceAll("-", "");
 }
 
 function traced({ status, json, headers }: Answer, traceId: string): Answer {

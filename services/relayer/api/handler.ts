@@ -16,13 +16,7 @@ import type {
 import { RouteTree } from "../../shared/http/route_tree.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import { goneSignal, steadyMs } from "../concurrency/bounded_work.ts";
-import {
-  admitOpen,
-  admitOwner,
-  admitSigned,
-  type Arrival,
-  chargeBytes,
-} from "./admission.ts";
+import { admit, type Arrival, chargeBytes } from "./admission.ts";
 import {
   type Answer,
   bodyBytes,
@@ -30,13 +24,13 @@ import {
   refused,
   renderAnswer,
   renderInSlices,
+  withTrace,
 } from "./answer.ts";
 import type { RelayerParts } from "./parts.ts";
 import type { Route } from "./route.ts";
-import { jobRoutes } from "./routes/job_routes.ts";
 import { manualRoutes } from "./routes/manual_routes.ts";
 import { deleteMemoryRoute } from "./routes/memory_routes.ts";
-import { analyzeRoute, askRoute, embedRoute } from "./routes/model_routes.ts";
+import { modelRoutes } from "./routes/model_routes.ts";
 import { namespaceRoutes } from "./routes/namespace_routes.ts";
 import { ownerRoutes, ownerTokenRoute } from "./routes/owner_routes.ts";
 import { recallRoute } from "./routes/recall_routes.ts";
@@ -127,12 +121,9 @@ export function allRoutes(parts: RelayerParts): readonly Route[] {
     ...rpcRoutes(parts),
     ...accountRoutes(parts),
     ...rememberRoutes(parts),
-    ...jobRoutes(parts),
     recallRoute(parts),
     ...manualRoutes(parts),
-    embedRoute(parts),
-    analyzeRoute(parts),
-    askRoute(parts),
+    ...modelRoutes(parts),
     ...namespaceRoutes(parts),
     deleteMemoryRoute(parts),
     ...ownerRoutes(parts),
@@ -214,31 +205,17 @@ async function answerRoute(
     ...{ request, params, query, arrivedMs, signal },
     pausing: turn,
   };
+  const { logger, storage } = parts;
+  const name = `${route.method} ${route.path}`;
   try {
-    switch (route.access) {
-      case "open": {
-        const admission = await admitOpen(arrival, route);
-        if (admission.kind === "refused") return admission.response;
-        return renderAnswer(await route.answer(admission.call));
-      }
-      case "signed": {
-        const admission = await admitSigned(arrival, { parts, route, turn });
-        if (admission.kind === "refused") return admission.response;
-        const { call } = admission;
-        const answer = await route.answer(call);
-        return await finished(answer, { parts, turn, spender: call.caller });
-      }
-      case "owner": {
-        const admission = await admitOwner(arrival, { parts, route, turn });
-        if (admission.kind === "refused") return admission.response;
-        const { call } = admission;
-        const answer = await route.answer(call);
-        return await finished(answer, { parts, turn, spender: call.spender });
-      }
-    }
+    const admission = await admit(arrival, { parts, route, turn });
+    if (admission.kind === "refused") return admission.response;
+    const { spender } = admission;
+    const answer = withTrace(await admission.answer(), { logger, route: name });
+    return spender === undefined
+      ? renderAnswer(answer)
+      : await finished(answer, { parts, turn, spender });
   } catch (error) {
-    const { logger, storage } = parts;
-    const name = `${route.method} ${route.path}`;
     return renderAnswer(failureAnswer(error, { logger, storage, route: name }));
   } finally {
     release();

@@ -1,5 +1,5 @@
 /**
- * The bytes of a body as JSON, and its members with their types.
+ * The bytes of a body as JSON, and routes whose body has a schema.
  *
  * @module
  */
@@ -17,6 +17,7 @@ import {
   type Schema,
 } from "../../shared/schema/schema.ts";
 import { faultText } from "./body_schemas.ts";
+import { MAX_BODY_BYTES, type SignedCall, type SignedRoute } from "./route.ts";
 
 /** The outcome of reading JSON. */
 type JsonOutcome<T> =
@@ -26,11 +27,6 @@ type JsonOutcome<T> =
     /** What is wrong, as the second half of a message. */
     readonly reason: string;
   };
-
-/** The outcome of reading a body. */
-type BodyOutcome<T> =
-  | { readonly kind: "ok"; readonly value: T }
-  | { readonly kind: "refused"; readonly answer: Answer };
 
 /** Nothing that is taken is nested deeper, or has more numbers than a vector. */
 const LIMITS: JsonShapeLimits = { maxDepth: 16, maxValues: 20_000 };
@@ -42,30 +38,52 @@ const FAULTS: Readonly<Record<JsonShapeFault["kind"], string>> = {
   number_too_large: "the body has a number that is too large",
 };
 
+/** How {@linkcode signedPost} answers. */
+interface SignedPostOptions<T> {
+  /** What cannot be done otherwise, such as `remember text`. */
+  readonly action: string;
+  /**
+   * Most bytes of the body.
+   * @default {@linkcode MAX_BODY_BYTES}
+   */
+  readonly maxBodyBytes?: number;
+  /** Answers a call whose body is as its schema wants. */
+  readonly answer: (call: SignedCall, body: T) => Answer | Promise<Answer>;
+}
+
 /**
- * Reads a body that has to be a JSON object, by its schema.
- *
- * @param action what cannot be done otherwise, such as `remember text`
+ * A route for delegates of accounts who post a JSON object, which is read by its
+ * schema.
  */
-export function readBody<T>(
-  bytes: Uint8Array,
+export function signedPost<T>(
+  path: string,
   schema: Schema<T>,
-  { action }: { readonly action: string },
-): BodyOutcome<T> {
+  { action, maxBodyBytes = MAX_BODY_BYTES, answer }: SignedPostOptions<T>,
+): SignedRoute {
+  return {
+    access: "signed",
+    method: "POST",
+    path,
+    maxBodyBytes,
+    async answer(call) {
+      const read = readBody(call.body, schema);
+      return read.kind === "ok"
+        ? await answer(call, read.value)
+        : refused(400, `Cannot ${action}: ${read.reason}`);
+    },
+  };
+}
+
+function readBody<T>(bytes: Uint8Array, schema: Schema<T>): JsonOutcome<T> {
   const body = jsonBody(bytes);
-  if (body.kind === "invalid") return refusal(action, body.reason);
+  if (body.kind === "invalid") return body;
   const read = readWhole(schema, body.value);
   if (read.kind === "ok") return read;
   const [fault] = read.faults;
-  return refusal(
-    action,
-    fault === undefined ? "the body is not valid" : faultText(fault),
-  );
-}
-
-function refusal(action: string, reason: string): BodyOutcome<never> {
-  const answer = refused(400, `Cannot ${action}: ${reason}`);
-  return { kind: "refused", answer };
+  const reason = fault === undefined
+    ? "the body is not valid"
+    : faultText(fault);
+  return { kind: "invalid", reason };
 }
 
 /** The JSON object that some bytes are. */

@@ -1,36 +1,36 @@
 import { assertEquals } from "@std/assert";
 import { withDefault } from "../../shared/schema/object.ts";
 import { cappedCount, members, text } from "./body_schemas.ts";
-import { jsonBody, parseJson, readBody } from "./json_body.ts";
+import { NEVER_PAUSING } from "../../shared/slices.ts";
+import { type Answer, ok, refused } from "./answer.ts";
+import { jsonBody, parseJson, signedPost } from "./json_body.ts";
+import { ANN } from "./testing/test_parts.ts";
+import { testRequest } from "./testing/test_request.ts";
 
 const SCHEMA = members({
   text: text(10),
   limit: withDefault(cappedCount(5), 3),
 });
 
-Deno.test("readBody() gives members with their types and leaves others alone", () => {
-  const read = readBody(bytes('{"text":"tea","more":[1]}'), SCHEMA, {
-    action: "do it",
-  });
-  assertEquals(read, { kind: "ok", value: { text: "tea", limit: 3 } });
+Deno.test("signedPost() gives members with their types and leaves others alone", async () => {
+  assertEquals(
+    await posted('{"text":"tea","more":[1]}'),
+    ok({ text: "tea", limit: 3 }),
+  );
 });
 
-Deno.test("readBody() says what cannot be done and why", () => {
-  const read = readBody(bytes('{"text":"tea","limit":0}'), SCHEMA, {
-    action: "do it",
-  });
-  assertEquals(read.kind === "refused" && read.answer, {
-    status: 400,
-    json: { error: 'Cannot do it: "limit" is less than 1' },
-  });
+Deno.test("signedPost() says what cannot be done and why", async () => {
+  assertEquals(
+    await posted('{"text":"tea","limit":0}'),
+    refused(400, 'Cannot do it: "limit" is less than 1'),
+  );
 });
 
-Deno.test("readBody() says what is missing", () => {
-  const read = readBody(bytes("{}"), SCHEMA, { action: "do it" });
-  assertEquals(read.kind === "refused" && read.answer, {
-    status: 400,
-    json: { error: 'Cannot do it: "text" is missing' },
-  });
+Deno.test("signedPost() says what is missing", async () => {
+  assertEquals(
+    await posted("{}"),
+    refused(400, 'Cannot do it: "text" is missing'),
+  );
 });
 
 Deno.test("jsonBody() takes a member called __proto__ for a member", () => {
@@ -76,4 +76,22 @@ Deno.test("parseJson() reads a part of a buffer as that part", () => {
 
 function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
+}
+
+/** What a route answers whose answer is the body that it was given. */
+async function posted(text: string): Promise<Answer> {
+  const route = signedPost("/echo", SCHEMA, {
+    action: "do it",
+    answer: (_call, body) => ok(body),
+  });
+  return await route.answer({
+    request: testRequest({ method: "POST", target: "/echo" }),
+    params: {},
+    query: "",
+    arrivedMs: 0,
+    signal: new AbortController().signal,
+    pausing: NEVER_PAUSING,
+    body: bytes(text),
+    caller: ANN,
+  });
 }

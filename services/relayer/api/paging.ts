@@ -25,7 +25,7 @@ export function encodeCursor(
 }
 
 /** The position of a cursor; undefined when it is not one of this listing. */
-export function decodeCursor(
+function decodeCursor(
   listing: Listing,
   cursor: string,
 ): FeedPosition | undefined {

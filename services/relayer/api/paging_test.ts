@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { decodeCursor, encodeCursor, readPageQuery } from "./paging.ts";
+import { encodeCursor, type Listing, readPageQuery } from "./paging.ts";
 
-Deno.test("decodeCursor() gives back what encodeCursor() took", () => {
+Deno.test("readPageQuery() gives back what encodeCursor() took", () => {
   const random = new SeededRandom(3);
   for (let round = 0; round < 500; round++) {
     const position = { change: random.below(2 ** 50) };
@@ -13,7 +13,7 @@ Deno.test("decodeCursor() gives back what encodeCursor() took", () => {
   }
 });
 
-Deno.test("decodeCursor() takes nothing else", () => {
+Deno.test("readPageQuery() takes no other cursor", () => {
   const texts = [
     "null",
     "[]",
@@ -64,3 +64,10 @@ Deno.test("readPageQuery() reads the cursor of its listing", () => {
   });
   assertEquals(readPageQuery("namespaces", query).kind, "refused");
 });
+
+/** The position that a page begins after; undefined when it is refused. */
+function decodeCursor(listing: Listing, cursor: string) {
+  const query = new URLSearchParams({ updated_after: cursor });
+  const read = readPageQuery(listing, `${query}`);
+  return read.kind === "ok" ? read.page.after : undefined;
+}

@@ -8,22 +8,21 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { FairTurns } from "../../shared/fair_turns.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { AuthOutcome, AuthRequest } from "../auth/authenticate.ts";
+import type { Authenticator } from "../auth/authenticate.ts";
 import type { OwnerTokens } from "../auth/owner_tokens.ts";
 import type { RateLimits } from "../auth/rate_limits.ts";
-import type {
-  BlobCatalog,
-  BlobStore,
-  CatalogEntry,
-} from "../blobs/blob_store.ts";
+import type { RefusalDelay } from "../auth/refusal.ts";
+import type { BlobCatalog, BlobStore } from "../blobs/blob_store.ts";
 import type { BlobLocks } from "../concurrency/semaphore.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import type { Answerer, Extractor } from "../extract/extractor.ts";
-import type { Intake, JobWatch } from "../jobs/intake.ts";
+import type { JobIntake } from "../jobs/job_intake.ts";
+import type { JobWaiters } from "../jobs/job_waiters.ts";
+import type { StorageUsage } from "../jobs/storage_usage.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { MemoryIndex } from "../recall/memory_index.ts";
-import type { Recall } from "../recall/recall_request.ts";
-import type { Restorer } from "../recall/restore_service.ts";
+import type { RecallService } from "../recall/recall_service.ts";
+import type { RestoreService } from "../recall/restore_service.ts";
+import type { VectorIndex } from "../recall/vector_index.ts";
 import type { StorageWatch } from "../store/storage_watch.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { RelayerVault } from "../vault/vault.ts";
@@ -42,10 +41,8 @@ interface RelayerPorts {
   readonly blobs: BlobStore;
   /** Keeps those apart who store and remove the same bytes. */
   readonly blobLocks: BlobLocks;
-  /** Knows which blobs there are. */
+  /** Knows which blobs there are, also of memories whose row is gone. */
   readonly catalog: BlobCatalog;
-  /** Finds what may be left of a memory whose row is gone. */
-  readonly leftovers: Leftovers;
   /** Reads accounts. */
   readonly ledger: Pick<Ledger, "accountOfOwner" | "packageId">;
   /** Makes vectors. */
@@ -55,21 +52,21 @@ interface RelayerPorts {
   /** Answers questions. */
   readonly answerer: Answerer;
   /** Finds memories by their vectors. */
-  readonly index: MemoryIndex;
+  readonly index: Pick<VectorIndex, "add" | "remove" | "removeNamespace">;
   /** Recalls. */
-  readonly recall: Recall;
+  readonly recall: Pick<RecallService, "recall" | "find">;
   /** Rebuilds the index. */
-  readonly restorer: Restorer;
+  readonly restorer: Pick<RestoreService, "restore">;
   /** Takes texts in. */
-  readonly intake: Intake;
+  readonly intake: Pick<JobIntake, "accept">;
   /** Tells of jobs. */
-  readonly jobWatch: JobWatch;
+  readonly jobWatch: Pick<JobWaiters, "wait" | "tell">;
   /** Knows how much owners have. */
-  readonly usage: UsageBook;
+  readonly usage: Pick<StorageUsage, "of" | "add">;
   /** Lets signed requests in. */
-  readonly authenticator: RequestAuthenticator;
+  readonly authenticator: Pick<Authenticator, "authenticate">;
   /** Holds refusals back for a moment. */
-  readonly refusalDelay: { wait(): Promise<void> };
+  readonly refusalDelay: Pick<RefusalDelay, "wait">;
   /** Deals out turns to owners, and to unsigned requests by address. */
   readonly turns: Pick<FairTurns, "begin">;
   /** Counts points. */
@@ -113,29 +110,4 @@ interface RelayerValues {
   readonly pointBytes: number;
   /** Origins whose pages may call; `*` stands for all. */
   readonly corsOrigins: readonly string[];
-}
-
-/** See `Authenticator` of `auth/authenticate.ts`. */
-interface RequestAuthenticator {
-  /** Checks a request whose body was not read yet. */
-  authenticate(request: AuthRequest): Promise<AuthOutcome>;
-}
-
-/** Knows how much owners have. */
-interface UsageBook {
-  /** Bytes that an owner has, those on their way included. */
-  of(owner: string): Promise<{ readonly bytes: number }>;
-  /** Adds what was stored since. */
-  add(
-    owner: string,
-    added: { readonly bytes: number; readonly openJobs: number },
-  ): void;
-}
-
-/** Finds what may be left of a memory whose row is gone. */
-export interface Leftovers {
-  /** What the catalogue says of a memory. */
-  entryOf(owner: string, memoryId: string): Promise<CatalogEntry | undefined>;
-  /** How many entries of the catalogue, of any owner, hold a blob. */
-  holdersOf(blobId: string): Promise<number>;
 }

@@ -52,8 +52,11 @@ interface RouteBase {
   readonly method: RouteMethod;
   /** The path; a segment `:name` stands for any one. */
   readonly path: string;
-  /** Most bytes of a body; 0 when there is none to read. */
-  readonly maxBodyBytes: number;
+  /**
+   * Most bytes of a body.
+   * @default {0} there is none to read
+   */
+  readonly maxBodyBytes?: number | undefined;
 }
 
 /** A public route. */

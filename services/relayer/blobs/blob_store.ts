@@ -121,6 +121,10 @@ export interface BlobCatalog {
   add(entry: NewCatalogEntry): Promise<void>;
   /** Forgets a blob. What it took the place of stays replaced. */
   remove(owner: string, memoryId: string): Promise<void>;
+  /** What is noted of a memory; undefined when nothing is. */
+  entryOf(owner: string, memoryId: string): Promise<CatalogEntry | undefined>;
+  /** How many memories, of any owner, have a blob. */
+  holdersOf(blobId: string): Promise<number>;
   /** Blobs of a namespace, the newest first, by (created, memory id). */
   list(
     owner: string,

@@ -1,12 +1,11 @@
 /**
- * Accepting texts, and waiting for the jobs that they become, as ports.
+ * What accepting texts is about: the texts, the outcome, and the ids of jobs.
  *
  * @module
  */
 
 import type { WorkOptions } from "../concurrency/bounded_work.ts";
-import type { Caller } from "../auth/authenticate.ts";
-import type { JobRow, JobStatus } from "../store/rows.ts";
+import type { JobStatus } from "../store/rows.ts";
 import type { Metadata } from "../vault/vault.ts";
 
 /** A text to be remembered; its bounds were checked. */
@@ -32,7 +31,7 @@ export interface NewText {
   readonly supersedes?: string | undefined;
 }
 
-/** Options of {@linkcode Intake.accept}. */
+/** Options of `JobIntake.accept()`. */
 export interface AcceptOptions extends Pick<WorkOptions, "pausing"> {
   /** How the jobs begin. */
   readonly status: Extract<JobStatus, "pending" | "running">;
@@ -60,31 +59,6 @@ export type AcceptOutcome =
   | { readonly kind: "over_quota"; readonly quotaBytes: number }
   /** Too much is unfinished, of the owner or at all. */
   | { readonly kind: "busy"; readonly retryAfterMs: number };
-
-/** Takes texts in. */
-export interface Intake {
-  /** Accepts texts: all or none. */
-  accept(
-    caller: Caller,
-    texts: readonly NewText[],
-    options: AcceptOptions,
-  ): Promise<AcceptOutcome>;
-}
-
-/** Tells of jobs. */
-export interface JobWatch {
-  /**
-   * The job as soon as it is found by recall or has ended, or as it is when
-   * `waitMs` are over or `signal` says so; undefined when the owner has none such.
-   */
-  wait(
-    owner: string,
-    id: string,
-    options: { readonly waitMs: number; readonly signal?: AbortSignal },
-  ): Promise<JobRow | undefined>;
-  /** Tells those who wait for a job that it was ended elsewhere. */
-  tell(id: string): void;
-}
 
 /**
  * Makes an id that sorts by its time, as a UUID of version 7 (RFC 9562, 5.7):

@@ -16,12 +16,7 @@ import {
   StoreBusyError,
 } from "../store/store.ts";
 import type { BlobContent, RelayerVault } from "../vault/vault.ts";
-import type {
-  AcceptOptions,
-  AcceptOutcome,
-  Intake,
-  NewText,
-} from "./intake.ts";
+import type { AcceptOptions, AcceptOutcome, NewText } from "./intake.ts";
 import {
   type ClaimMaker,
   claimMaker,
@@ -98,7 +93,7 @@ const PRESSED_PER_S = 100;
 const ENVELOPE_BYTES = 256;
 
 /** Takes texts in. */
-export class JobIntake implements Intake {
+export class JobIntake {
   readonly #options: JobIntakeOptions;
   readonly #sealer: JobSealer;
   readonly #rate = new RecentRate();
@@ -121,7 +116,7 @@ export class JobIntake implements Intake {
     return passedMs < 0 || passedMs >= REFUSED_MS;
   }
 
-  /** See {@linkcode Intake.accept}. */
+  /** Accepts texts: all or none. */
   accept(
     caller: Caller,
     texts: readonly NewText[],

@@ -15,7 +15,7 @@ import type { BlobCatalog, BlobStore } from "../blobs/blob_store.ts";
 import { finishInSlices } from "../concurrency/bounded_work.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
-import type { MemoryIndex } from "../recall/memory_index.ts";
+import type { VectorIndex } from "../recall/vector_index.ts";
 import type { JobRow, NewMemory } from "../store/rows.ts";
 import type { Change, RelayerStore } from "../store/store.ts";
 import type { BlobContent, RelayerVault } from "../vault/vault.ts";
@@ -43,7 +43,7 @@ export interface JobStepsOptions {
   /** Makes vectors. */
   readonly embedder: Embedder;
   /** Finds memories. */
-  readonly index: MemoryIndex;
+  readonly index: Pick<VectorIndex, "add" | "remove">;
   /** Texts that were accepted a moment ago. */
   readonly recent: RecentPlaintexts<BlobContent>;
   /**

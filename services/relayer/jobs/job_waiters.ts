@@ -7,7 +7,6 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
-import type { JobWatch } from "./intake.ts";
 
 /** Options of {@linkcode JobWaiters}. */
 interface JobWaitersOptions {
@@ -30,7 +29,7 @@ interface JobWaitersOptions {
 }
 
 /** Those who wait for jobs. */
-export class JobWaiters implements JobWatch {
+export class JobWaiters {
   readonly #options: JobWaitersOptions;
   readonly #waiting = new Map<string, Set<() => void>>();
   #count = 0;
@@ -41,7 +40,10 @@ export class JobWaiters implements JobWatch {
     this.#options = options;
   }
 
-  /** See {@linkcode JobWatch.wait}. */
+  /**
+   * The job as soon as it is found by recall or has ended, or as it is when
+   * `waitMs` are over or `signal` says so; undefined when the owner has none such.
+   */
   async wait(
     owner: string,
     id: string,
@@ -63,7 +65,7 @@ export class JobWaiters implements JobWatch {
     }
   }
 
-  /** See {@linkcode JobWatch.tell}. */
+  /** Tells those who wait for a job that it was ended elsewhere. */
   tell(id: string): void {
     this.#options.recent?.forget(id);
     for (const resolve of this.#waiting.get(id) ?? []) resolve();

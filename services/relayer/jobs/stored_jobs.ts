@@ -9,7 +9,8 @@ import type { Logger } from "../../shared/logger.ts";
 import { describeError } from "../../shared/settled.ts";
 import type { BlobCatalog } from "../blobs/blob_store.ts";
 import type { Embedder } from "../embed/embedder.ts";
-import { type MemoryIndex, vectorFits } from "../recall/memory_index.ts";
+import { vectorFits } from "../recall/memory_index.ts";
+import type { VectorIndex } from "../recall/vector_index.ts";
 import type { JobRow, MemoryRow, NewMemory } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { IndexEntry, RelayerVault } from "../vault/vault.ts";
@@ -25,7 +26,7 @@ interface StoredJobsOptions {
   /** Makes vectors. */
   readonly embedder: Pick<Embedder, "width" | "model">;
   /** Finds memories. */
-  readonly index: Pick<MemoryIndex, "add" | "remove">;
+  readonly index: Pick<VectorIndex, "add" | "remove">;
   /** Hears of a job that is found by recall, or has ended. */
   readonly onSettled: (id: string) => void;
   /** Hears of what goes wrong. */

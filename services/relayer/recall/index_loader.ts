@@ -10,7 +10,8 @@ import { pooled } from "../concurrency/bounded_work.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { IndexEntry, Opened, RelayerVault } from "../vault/vault.ts";
-import { isOfClient, type MemoryIndex, vectorFits } from "./memory_index.ts";
+import { isOfClient, vectorFits } from "./memory_index.ts";
+import type { VectorIndex } from "./vector_index.ts";
 
 /** Options of {@linkcode loadIndex}. */
 export interface LoadIndexOptions {
@@ -19,7 +20,7 @@ export interface LoadIndexOptions {
   /** Opens their vectors. */
   readonly vault: Pick<RelayerVault, "openIndex">;
   /** What is filled. */
-  readonly index: MemoryIndex;
+  readonly index: Pick<VectorIndex, "add">;
   /** How wide vectors have to be: as wide as the embedder's. */
   readonly width: number;
   /**

@@ -17,14 +17,15 @@ import type { Embedder } from "../embed/embedder.ts";
 import type { MemoryRow } from "../store/rows.ts";
 import type { RelayerStore } from "../store/store.ts";
 import type { Metadata, OpenOptions, RelayerVault } from "../vault/vault.ts";
-import { type ListedIndex, vectorFits } from "./memory_index.ts";
+import { vectorFits } from "./memory_index.ts";
+import type { VectorIndex } from "./vector_index.ts";
 
 /** Options of {@linkcode missingBlobs}. */
 interface MissingBlobsOptions {
   /** Knows which rows there are, and what is beyond restoring. */
   readonly store: Pick<RelayerStore, "badBlobs" | "memories">;
   /** Knows what recall finds. */
-  readonly index: Pick<ListedIndex, "has">;
+  readonly index: Pick<VectorIndex, "has">;
   /** Opens the vectors of rows that the index left out. */
   readonly vault: Pick<RelayerVault, "openIndex">;
   /** What vectors are compared with. */

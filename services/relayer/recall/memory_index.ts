@@ -1,10 +1,9 @@
 /**
- * The index in memory, as the rest of the relayer sees it, and which vectors fit it.
+ * What the index in memory keeps, is asked for and finds, and which vectors fit it.
  *
  * @module
  */
 
-import type { Steps } from "../concurrency/bounded_work.ts";
 import {
   CLIENT_MODEL,
   type IndexEntry,
@@ -59,32 +58,6 @@ export interface IndexQuery {
 export interface IndexHit extends Omit<IndexedMemory, "vector" | "metadata"> {
   /** Cosine distance, 0 for the same direction and 2 for the opposite one. */
   readonly distance: number;
-}
-
-/** Finds memories by their vectors. */
-export interface MemoryIndex {
-  /**
-   * Adds a memory, or puts it in the place of one of the same id in the same
-   * namespace.
-   */
-  add(memory: IndexedMemory): void;
-  /** Removes a memory from every namespace; does nothing when it has none. */
-  remove(owner: string, id: string): void;
-  /** Removes a namespace, if it exists. */
-  removeNamespace(owner: string, namespace: string): void;
-  /**
-   * The steps to the closest memories, the closest first; ties by id. Memories
-   * that come or go between two steps may be found or not; all others are found.
-   */
-  searchSteps(query: IndexQuery): Steps<readonly IndexHit[]>;
-  /** How many memories there are. */
-  readonly size: number;
-}
-
-/** An index that can be asked what is in it. */
-export interface ListedIndex extends MemoryIndex {
-  /** Whether there is such a memory. */
-  has(owner: string, id: string): boolean;
 }
 
 /** What vectors are compared with. */

@@ -113,14 +113,6 @@ export type RecallOutcome =
     readonly retryAfterMs?: number | undefined;
   };
 
-/** Recalls. */
-export interface Recall {
-  /** Finds memories, gets and opens their blobs. */
-  recall(request: RecallRequest): Promise<RecallOutcome>;
-  /** Finds memories; leaves blobs alone. */
-  find(request: RecallRequest): Promise<RecallOutcome>;
-}
-
 /** A hit in its place. */
 export interface OrderedHit {
   /** The hit. */

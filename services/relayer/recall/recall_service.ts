@@ -19,24 +19,23 @@ import { KeyedSemaphore } from "../concurrency/semaphore.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { vectorTextSteps } from "../embed/words.ts";
 import type { OpenedBlob, OpenFailure, RelayerVault } from "../vault/vault.ts";
-import type { MemoryIndex } from "./memory_index.ts";
 import {
   candidateCount,
   type OrderedHit,
   orderHits,
-  type Recall,
   type RecalledMemory,
   type RecallOutcome,
   type RecallRequest,
   type RecallStage,
 } from "./recall_request.ts";
+import type { VectorIndex } from "./vector_index.ts";
 
 /** Options of {@linkcode RecallService}. */
 interface RecallServiceOptions {
   /** Makes vectors of queries. */
   readonly embedder: Embedder;
   /** Finds memories. */
-  readonly index: MemoryIndex;
+  readonly index: Pick<VectorIndex, "searchSteps">;
   /** Keeps blobs. */
   readonly blobs: Pick<BlobStore, "get">;
   /** Opens blobs. */
@@ -75,7 +74,7 @@ interface RecallServiceOptions {
 }
 
 /** Recalls from the index in memory. */
-export class RecallService implements Recall {
+export class RecallService {
   readonly #options: RecallServiceOptions;
   readonly #reading: KeyedSemaphore;
 

@@ -23,7 +23,7 @@ import {
   type ReadLost,
   readLost,
 } from "./lost_memories.ts";
-import type { ListedIndex } from "./memory_index.ts";
+import type { VectorIndex } from "./vector_index.ts";
 
 const PAGE = 500;
 
@@ -111,7 +111,7 @@ export interface RestoreParts {
   /** Makes vectors. */
   readonly embedder: Embedder;
   /** Finds memories. */
-  readonly index: ListedIndex;
+  readonly index: Pick<VectorIndex, "add" | "has" | "remove">;
   /** The ledger package whose policy guards blobs. */
   readonly packageId: string;
   /** Hears of blobs that cannot be restored. */

@@ -51,12 +51,6 @@ interface RestoreOptions extends WorkOptions {
   readonly limit: number;
 }
 
-/** Rebuilds. */
-export interface Restorer {
-  /** Puts blobs that the index lacks back into it, at most `limit`. */
-  restore(owner: string, options: RestoreOptions): Promise<RestoreOutcome>;
-}
-
 /** Options of {@linkcode RestoreService}. */
 interface RestoreServiceOptions extends RestoreParts {
   /** Knows which blobs there are. */
@@ -78,7 +72,7 @@ const BATCH = 20;
 const BATCH_BYTES = 4 * 1_048_576;
 
 /** Restores from blobs, the catalogue and the keys. */
-export class RestoreService implements Restorer {
+export class RestoreService {
   readonly #options: RestoreServiceOptions;
 
   /** A service over the relayer's parts. */
@@ -86,7 +80,10 @@ export class RestoreService implements Restorer {
     this.#options = options;
   }
 
-  /** Puts blobs that the index lacks back into it, the newest first. */
+  /**
+   * Puts blobs that the index lacks back into it, at most `limit`, the newest
+   * first.
+   */
   async restore(
     owner: string,
     options: RestoreOptions,

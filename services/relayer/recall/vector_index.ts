@@ -13,12 +13,7 @@
 import { finish, type Steps } from "../concurrency/bounded_work.ts";
 import type { Metadata } from "../vault/vault.ts";
 import { IndexPartition, type PartitionEntry } from "./index_partition.ts";
-import type {
-  IndexedMemory,
-  IndexHit,
-  IndexQuery,
-  ListedIndex,
-} from "./memory_index.ts";
+import type { IndexedMemory, IndexHit, IndexQuery } from "./memory_index.ts";
 import { RowArena } from "./row_arena.ts";
 
 interface OwnerEntries {
@@ -33,8 +28,8 @@ interface MemoryPlace {
   readonly id: string;
 }
 
-/** A {@linkcode ListedIndex} that finds exactly the closest memories. */
-export class VectorIndex implements ListedIndex {
+/** Finds exactly the closest memories. */
+export class VectorIndex {
   /** How wide all vectors are. */
   readonly width: number;
   readonly #arena: RowArena;

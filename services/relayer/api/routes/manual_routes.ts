@@ -18,11 +18,11 @@ import type { Caller } from "../../auth/authenticate.ts";
 import { blobIdOf, type CatalogEntry } from "../../blobs/blob_store.ts";
 import type { NewMemory } from "../../store/rows.ts";
 import type { Metadata } from "../../vault/vault.ts";
-import { readBody } from "../json_body.ts";
+import { signedPost } from "../json_body.ts";
 import { type JsonView, ok, wireTime } from "../answer.ts";
 import type { RecalledMemory } from "../../recall/recall_request.ts";
 import type { RelayerParts } from "../parts.ts";
-import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
+import type { SignedRoute } from "../route.ts";
 import {
   DEFAULT_RECALL_LIMIT,
   MAX_RECALL_LIMIT,
@@ -150,75 +150,53 @@ function entryOf(memory: NewMemory, agentId: string): CatalogEntry {
 }
 
 /** The routes. */
-export function manualRoutes(
-  parts: RelayerParts,
-): readonly SignedRoute[] {
-  return [rememberManualRoute(parts), recallManualRoute(parts)];
-}
-
-function rememberManualRoute(parts: RelayerParts): SignedRoute {
-  const schema = members({
+export function manualRoutes(parts: RelayerParts): readonly SignedRoute[] {
+  const vector = unitVector(parts.embedder.width);
+  const newMemory = members({
     encrypted_data: BASE64_BYTES,
-    vector: unitVector(parts.embedder.width),
+    vector,
     namespace: NAMESPACE,
   });
-  return {
-    access: "signed",
-    method: "POST",
-    path: "/api/remember/manual",
-    maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ caller, body, pausing }) {
-      const read = readBody(body, schema, { action: "remember data" });
-      if (read.kind === "refused") return read.answer;
-      await pausing.pause();
-      const { encrypted_data: bytes, vector, namespace } = read.value;
-      const { owner } = caller;
-      const stored = await storeManual(caller, {
-        parts,
-        content: { bytes, vector, namespace },
-      });
-      if (stored.kind === "over_quota") return overQuota(parts.quotaBytes);
-      const { id, blobId } = stored;
-      return ok({ id, blob_id: blobId, owner, namespace });
-    },
-  };
-}
-
-function recallManualRoute(
-  parts: RelayerParts,
-): SignedRoute {
-  const schema = members({
-    vector: unitVector(parts.embedder.width),
+  const query = members({
+    vector,
     limit: withDefault(cappedCount(MAX_RECALL_LIMIT), DEFAULT_RECALL_LIMIT),
     namespace: NAMESPACE,
     scoring_weights: ORDERING_FIELDS.scoring_weights,
   });
-  return {
-    access: "signed",
-    method: "POST",
-    path: "/api/recall/manual",
-    maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ caller, body, signal, pausing }) {
-      const read = readBody(body, schema, { action: "recall" });
-      if (read.kind === "refused") return read.answer;
-      const { vector, limit, namespace } = read.value;
-      const outcome = await parts.recall.find({
-        owner: caller.owner,
-        query: vector,
-        limit,
-        namespace,
-        ordering: orderingOf(read.value),
-        deadlineMs: MAX_RECALL_MS,
-        signal,
-        pausing,
-      });
-      if (outcome.kind !== "ok") return recallRefusal(outcome);
-      return ok({
-        results: outcome.memories.map(manualHitView),
-        total: outcome.memories.length,
-      });
-    },
-  };
+  return [
+    signedPost("/api/remember/manual", newMemory, {
+      action: "remember data",
+      async answer({ caller, pausing }, body) {
+        await pausing.pause();
+        const { encrypted_data: bytes, vector, namespace } = body;
+        const stored = await storeManual(caller, {
+          parts,
+          content: { bytes, vector, namespace },
+        });
+        if (stored.kind === "over_quota") return overQuota(parts.quotaBytes);
+        const { id, blobId } = stored;
+        return ok({ id, blob_id: blobId, owner: caller.owner, namespace });
+      },
+    }),
+    signedPost("/api/recall/manual", query, {
+      action: "recall",
+      async answer({ caller, signal, pausing }, body) {
+        const { vector, limit, namespace } = body;
+        const outcome = await parts.recall.find({
+          owner: caller.owner,
+          query: vector,
+          ordering: orderingOf(body),
+          deadlineMs: MAX_RECALL_MS,
+          ...{ limit, namespace, signal, pausing },
+        });
+        if (outcome.kind !== "ok") return recallRefusal(outcome);
+        return ok({
+          results: outcome.memories.map(manualHitView),
+          total: outcome.memories.length,
+        });
+      },
+    }),
+  ];
 }
 
 /** A memory whose text only the client can read, as clients see it. */

@@ -30,7 +30,6 @@ type RemovalParts = Pick<
   | "catalog"
   | "index"
   | "jobWatch"
-  | "leftovers"
   | "store"
   | "usage"
   | "vault"
@@ -100,12 +99,12 @@ export async function removeMemory(
 async function tracesOf(
   owner: string,
   id: string,
-  { store, leftovers }: RemovalParts,
+  { store, catalog }: RemovalParts,
 ): Promise<Traces> {
   const [[memory], [job], entry] = await Promise.all([
     store.memories(owner, [id]),
     store.jobs(owner, [id]),
-    leftovers.entryOf(owner, id),
+    catalog.entryOf(owner, id),
   ]);
   return { memory, job, entry };
 }
@@ -171,7 +170,7 @@ function freedBy(
 /** Whether there was a blob that is gone now. */
 async function removeBlob(
   traces: Traces,
-  { blobs, leftovers }: RemovalParts,
+  { blobs, catalog }: RemovalParts,
 ): Promise<boolean> {
   const { memory, job, entry } = traces;
   const blobId = (memory ?? entry ?? job)?.blobId;
@@ -189,7 +188,7 @@ async function removeBlob(
   }
   if (isClientSealed(traces)) {
     const own = entry === undefined ? 0 : 1;
-    if (await leftovers.holdersOf(blobId) > own) return false;
+    if (await catalog.holdersOf(blobId) > own) return false;
   }
   return await blobs.remove(blobId);
 }
@@ -200,11 +199,11 @@ async function removeBlob(
  */
 async function removeLastCopy(
   traces: Traces,
-  { blobs, leftovers }: RemovalParts,
+  { blobs, catalog }: RemovalParts,
 ): Promise<void> {
   const blobId = (traces.memory ?? traces.entry)?.blobId;
   if (blobId === undefined || !isClientSealed(traces)) return;
-  if (await leftovers.holdersOf(blobId) === 0) await blobs.remove(blobId);
+  if (await catalog.holdersOf(blobId) === 0) await blobs.remove(blobId);
 }
 
 function isClientSealed({ memory, entry, job }: Traces): boolean {
@@ -218,7 +217,6 @@ export function deleteMemoryRoute(parts: RemovalParts): SignedRoute {
     access: "signed",
     method: "DELETE",
     path: "/api/memories/:id",
-    maxBodyBytes: 0,
     async answer({ caller, params }) {
       const id = params["id"] ?? "";
       if (!isRecordId(id)) return MISSING;

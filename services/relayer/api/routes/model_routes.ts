@@ -23,10 +23,10 @@ import {
 } from "../../concurrency/bounded_work.ts";
 import { type Fact, MAX_FACTS } from "../../extract/extractor.ts";
 import { vectorTextSteps } from "../../embed/words.ts";
-import { ok, unavailableAnswer } from "../answer.ts";
-import { readBody } from "../json_body.ts";
+import { ok, unavailable } from "../answer.ts";
+import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
-import { MAX_BODY_BYTES, type SignedCall, type SignedRoute } from "../route.ts";
+import type { SignedCall, SignedRoute } from "../route.ts";
 import {
   MAX_RECALL_LIMIT,
   recalledView,
@@ -51,19 +51,16 @@ const ANALYZE = members({
   occurred_at: optional(INSTANT_MS),
 });
 
-/** The route. */
-export function analyzeRoute(parts: RelayerParts): SignedRoute {
-  return {
-    access: "signed",
-    method: "POST",
-    path: "/api/analyze",
-    maxBodyBytes: MAX_BODY_BYTES,
-    async answer(call) {
-      const read = readBody(call.body, ANALYZE, {
-        action: "analyze text",
-      });
-      if (read.kind === "refused") return read.answer;
-      const { text, namespace, occurred_at: occurredAtMs } = read.value;
+/** The routes. */
+export function modelRoutes(parts: RelayerParts): readonly SignedRoute[] {
+  return [analyzeRoute(parts), embedRoute(parts), askRoute(parts)];
+}
+
+function analyzeRoute(parts: RelayerParts): SignedRoute {
+  return signedPost("/api/analyze", ANALYZE, {
+    action: "analyze text",
+    async answer(call, { text, namespace, occurred_at: occurredAtMs }) {
+      const { caller, pausing } = call;
       const extracted = await extract(text, {
         parts,
         call,
@@ -71,18 +68,11 @@ export function analyzeRoute(parts: RelayerParts): SignedRoute {
         occurredAtMs,
       });
       if (extracted.kind === "unavailable") {
-        const { reason, retryAfterMs } = extracted;
-        return unavailableAnswer(
+        return unavailable(
           "Cannot analyze text: the model does not answer",
-          {
-            logger: parts.logger,
-            route: "POST /api/analyze",
-            reason,
-            retryAfterMs,
-          },
+          extracted,
         );
       }
-      const { caller } = call;
       const facts = extracted.facts.filter(isStorable).slice(0, MAX_FACTS);
       if (!parts.isRateLimitDisabled && facts.length > 0) {
         parts.rateLimits.charge(caller, facts.length);
@@ -90,7 +80,7 @@ export function analyzeRoute(parts: RelayerParts): SignedRoute {
       const outcome = facts.length === 0 ? NOTHING : await parts.intake.accept(
         caller,
         facts.map((fact) => ({ ...fact, namespace })),
-        { status: "pending", pausing: call.pausing },
+        { status: "pending", pausing },
       );
       if (outcome.kind !== "accepted") return intakeRefusal(outcome);
       const { jobIds } = outcome;
@@ -106,7 +96,7 @@ export function analyzeRoute(parts: RelayerParts): SignedRoute {
         owner: caller.owner,
       }, 202);
     },
-  };
+  });
 }
 
 const FACT = text(MAX_MODEL_TEXT_BYTES);
@@ -180,33 +170,24 @@ async function knownTexts(
 
 const EMBED = members({ text: text(MAX_MODEL_TEXT_BYTES) });
 
-/** The route. A text is shortened as it would be when it is remembered. */
-export function embedRoute(
-  { embedder, logger }: RelayerParts,
-): SignedRoute {
-  return {
-    access: "signed",
-    method: "POST",
-    path: "/api/embed",
-    maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ body, signal, pausing }) {
-      const read = readBody(body, EMBED, { action: "embed text" });
-      if (read.kind === "refused") return read.answer;
-      const { text } = read.value;
+/** A text is shortened as it would be when it is remembered. */
+function embedRoute({ embedder }: RelayerParts): SignedRoute {
+  return signedPost("/api/embed", EMBED, {
+    action: "embed text",
+    async answer({ signal, pausing }, { text }) {
       const steps = vectorTextSteps(text);
       const short = await finishInSlices(steps, { pausing, signal });
       const outcome = await embedder.embed([short], { signal, pausing });
-      if (outcome.kind === "ok") {
-        const [vector = new Float32Array()] = outcome.vectors;
-        return ok({ vector: [...vector] });
+      if (outcome.kind === "unavailable") {
+        return unavailable(
+          "Cannot embed text: the embedder does not answer",
+          outcome,
+        );
       }
-      const { reason, retryAfterMs } = outcome;
-      return unavailableAnswer(
-        "Cannot embed text: the embedder does not answer",
-        { logger, route: "POST /api/embed", reason, retryAfterMs },
-      );
+      const [vector = new Float32Array()] = outcome.vectors;
+      return ok({ vector: [...vector] });
     },
-  };
+  });
 }
 
 const DEFAULT_ASK_LIMIT = 5;
@@ -222,24 +203,18 @@ const ASK = members({
   scoring_weights: ORDERING_FIELDS.scoring_weights,
 });
 
-/** The route. It tells which memories the answer rests on, and no others. */
-export function askRoute(parts: RelayerParts): SignedRoute {
-  const { answerer, clock, logger, recall } = parts;
-  return {
-    access: "signed",
-    method: "POST",
-    path: "/api/ask",
-    maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ caller, body, signal: gone, pausing }) {
-      const read = readBody(body, ASK, { action: "answer question" });
-      if (read.kind === "refused") return read.answer;
-      const { question, limit, namespace } = read.value;
+/** It tells which memories the answer rests on, and no others. */
+function askRoute({ answerer, clock, recall }: RelayerParts): SignedRoute {
+  return signedPost("/api/ask", ASK, {
+    action: "answer question",
+    async answer({ caller, signal: gone, pausing }, body) {
+      const { question, limit, namespace } = body;
       const found = await recall.recall({
         owner: caller.owner,
         namespace,
         query: question,
         limit,
-        ordering: orderingOf(read.value),
+        ordering: orderingOf(body),
         deadlineMs: MAX_FIND_MS,
         signal: gone,
         pausing,
@@ -258,10 +233,9 @@ export function askRoute(parts: RelayerParts): SignedRoute {
           pausing,
         });
         if (outcome.kind === "unavailable") {
-          const { reason, retryAfterMs } = outcome;
-          return unavailableAnswer(
+          return unavailable(
             "Cannot answer question: the model does not answer",
-            { logger, route: "POST /api/ask", reason, retryAfterMs },
+            outcome,
           );
         }
         const used = outcome.used.flatMap((place) => memories[place] ?? []);
@@ -275,5 +249,5 @@ export function askRoute(parts: RelayerParts): SignedRoute {
         held.release();
       }
     },
-  };
+  });
 }

@@ -13,7 +13,7 @@ import {
   type JsonView,
   ok,
   refused,
-  unavailableAnswer,
+  unavailable,
   wireTime,
 } from "../answer.ts";
 import { jsonBody } from "../json_body.ts";
@@ -72,122 +72,89 @@ function namespaceView(namespace: NamespaceRow): JsonView {
 }
 
 /** The routes. */
-export function ownerRoutes(parts: RelayerParts): readonly OwnerRoute[] {
-  return [namespacesRoute(parts), memoriesRoute(parts), agentsRoute(parts)];
-}
-
-function namespacesRoute({ store }: RelayerParts): OwnerRoute {
-  return {
+export function ownerRoutes(
+  { ledger, store }: RelayerParts,
+): readonly OwnerRoute[] {
+  return [{
     access: "owner",
     permission: "namespaces:read",
     method: "GET",
     path: "/v1/owners/:owner/namespaces",
-    maxBodyBytes: 0,
     async answer({ owner, query }) {
       const read = readPageQuery("namespaces", query);
       if (read.kind === "refused") return read.answer;
-      const { limit, after } = read.page;
-      const { namespaces, hasMore } = await store.namespaceFeed(owner, {
-        limit,
-        after,
-      });
+      const { page } = read;
+      const feed = await store.namespaceFeed(owner, page);
       return ok({
-        namespaces: namespaces.map(namespaceView),
-        next_cursor: nextCursor("namespaces", {
-          page: read.page,
-          next: namespaces.at(-1),
-        }),
-        has_more: hasMore,
+        namespaces: feed.namespaces.map(namespaceView),
+        next_cursor: nextCursor("namespaces", page, feed.namespaces.at(-1)),
+        has_more: feed.hasMore,
         snapshot_version: SNAPSHOT_VERSION,
       });
     },
-  };
-}
-
-function memoriesRoute({ store }: RelayerParts): OwnerRoute {
-  return {
+  }, {
     access: "owner",
     permission: "memories:read",
     method: "GET",
     path: "/v1/owners/:owner/memories",
-    maxBodyBytes: 0,
     async answer({ owner, query }) {
       const read = readPageQuery("memories", query);
       if (read.kind === "refused") return read.answer;
-      const { limit, after } = read.page;
-      const feed = await store.memoryFeed(owner, {
-        limit,
-        after,
-      });
+      const { page } = read;
+      const feed = await store.memoryFeed(owner, page);
       return ok({
         memories: feed.memories.map(memoryView),
-        next_cursor: nextCursor("memories", {
-          page: read.page,
-          next: feed.next,
-        }),
+        next_cursor: nextCursor("memories", page, feed.next),
         has_more: feed.hasMore,
         snapshot_version: SNAPSHOT_VERSION,
         deleted: feed.deleted.map(tombstoneView),
         must_resync: feed.mustResync,
       });
     },
-  };
-}
-
-function agentsRoute({ ledger, logger, store }: RelayerParts): OwnerRoute {
-  return {
+  }, {
     access: "owner",
     permission: "agents:read",
     method: "GET",
     path: "/v1/owners/:owner/agents",
-    maxBodyBytes: 0,
     async answer({ owner }) {
       const [outcome, writers] = await Promise.all([
         ledger.accountOfOwner(owner),
         store.agents(owner),
       ]);
       if (outcome.kind === "unavailable") {
-        return unavailableAnswer(
+        return unavailable(
           "Cannot list agents: the ledger does not answer",
-          {
-            logger,
-            route: "GET /v1/owners/:owner/agents",
-            reason: outcome.reason,
-          },
+          outcome,
         );
       }
       const keys = outcome.kind === "ok" ? outcome.account.delegateKeys : [];
       const known = new Set(keys.map(({ publicKey }) => publicKey));
       // Delegates that were removed wrote rows that name them still.
-      const removed = writers.filter((publicKey) => !known.has(publicKey));
+      const removed = writers.filter((publicKey) => !known.has(publicKey))
+        .map((publicKey) => ({
+          label: "",
+          address: addressOfPublicKey(publicKey),
+          publicKey,
+        }));
       return ok({
-        agents: [
-          ...keys.map(({ label, address, publicKey }) => ({
-            label,
-            sui_address: address,
-            agent_id: publicKey,
-          })),
-          ...removed.map((publicKey) => ({
-            label: "",
-            sui_address: addressOfPublicKey(publicKey),
-            agent_id: publicKey,
-          })),
-        ],
+        agents: [...keys, ...removed].map(({ label, address, publicKey }) => ({
+          label,
+          sui_address: address,
+          agent_id: publicKey,
+        })),
         snapshot_version: SNAPSHOT_VERSION,
       });
     },
-  };
+  }];
 }
 
 /** An empty page leaves the client where it is. */
 function nextCursor(
   listing: Listing,
-  { page, next }: {
-    readonly page: PageQuery;
-    readonly next: FeedPosition | undefined;
-  },
+  { cursor }: PageQuery,
+  next: FeedPosition | undefined,
 ): string | null {
-  return next === undefined ? page.cursor ?? null : encodeCursor(listing, next);
+  return next === undefined ? cursor ?? null : encodeCursor(listing, next);
 }
 
 const MAX_BODY_BYTES = 4_096;

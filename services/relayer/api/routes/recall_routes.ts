@@ -30,9 +30,9 @@ import {
   wireTime,
 } from "../answer.ts";
 import { steadyMs } from "../../concurrency/bounded_work.ts";
-import { readBody } from "../json_body.ts";
+import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
-import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
+import type { SignedRoute } from "../route.ts";
 
 /** A memory with its text, as clients see it. */
 export function recalledView(memory: RecalledMemory): JsonView {
@@ -73,18 +73,11 @@ const RECALL = members({
  * The route. An answer has a bound of bytes; ids that there was no room for are
  * named, and the same recall with those as `ids` gives them.
  */
-export function recallRoute(
-  { recall, clock }: RelayerParts,
-): SignedRoute {
-  return {
-    access: "signed",
-    method: "POST",
-    path: "/api/recall",
-    maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ caller, body, arrivedMs, signal, pausing }) {
-      const read = readBody(body, RECALL, { action: "recall" });
-      if (read.kind === "refused") return read.answer;
-      const { query, limit, namespace, filter, ids, deadline_ms } = read.value;
+export function recallRoute({ recall, clock }: RelayerParts): SignedRoute {
+  return signedPost("/api/recall", RECALL, {
+    action: "recall",
+    async answer({ caller, arrivedMs, signal, pausing }, body) {
+      const { query, limit, namespace, filter, ids, deadline_ms } = body;
       // The client counts from when it sent the request.
       const passedMs = steadyMs(clock) - arrivedMs;
       if (passedMs >= deadline_ms) {
@@ -95,12 +88,9 @@ export function recallRoute(
         query,
         limit: limit ?? ids?.length ?? DEFAULT_RECALL_LIMIT,
         namespace,
-        ordering: orderingOf(read.value),
+        ordering: orderingOf(body),
         deadlineMs: deadline_ms - passedMs,
-        signal,
-        pausing,
-        filter,
-        ids,
+        ...{ signal, pausing, filter, ids },
       });
       if (outcome.kind !== "ok") return recallRefusal(outcome, { passedMs });
       const { memories, dropped, omittedIds, readBytes } = outcome;
@@ -113,7 +103,7 @@ export function recallRoute(
       };
       return { ...ok(json), readBytes };
     },
-  };
+  });
 }
 
 /** The answer to a recall that failed. */

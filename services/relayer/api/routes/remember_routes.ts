@@ -1,11 +1,19 @@
 /**
- * Accepts texts: one, or some at once.
+ * Accepts texts, one or some at once, and tells how far they are.
  *
  * @module
  */
 
+import { quote } from "../../../shared/quote.ts";
+import { list } from "../../../shared/schema/composite.ts";
+import { optional } from "../../../shared/schema/object.ts";
+import { text as plainText } from "../../../shared/schema/values.ts";
+import type { AcceptOutcome } from "../../jobs/intake.ts";
+import type { JobRow, MemoryRow } from "../../store/rows.ts";
+import { type Answer, type JsonView, ok, refused } from "../answer.ts";
 import {
   IMPORTANCE,
+  isRecordId,
   MAX_TEXT_BYTES,
   members,
   METADATA,
@@ -14,14 +22,9 @@ import {
   SHORT_NAME,
   text,
 } from "../body_schemas.ts";
-import { optional } from "../../../shared/schema/object.ts";
-import { list } from "../../../shared/schema/composite.ts";
-import { quote } from "../../../shared/quote.ts";
-import type { AcceptOutcome } from "../../jobs/intake.ts";
-import { type Answer, ok, refused } from "../answer.ts";
-import { readBody } from "../json_body.ts";
+import { signedPost } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
-import { MAX_BODY_BYTES, type SignedRoute } from "../route.ts";
+import { MAX_SMALL_BODY_BYTES, type SignedRoute } from "../route.ts";
 
 /** The answer to texts that were not accepted. */
 export function intakeRefusal(
@@ -57,7 +60,12 @@ export function overQuota(quotaBytes: number): Answer {
 }
 
 /** Most texts of one request. */
-export const MAX_BULK_ITEMS = 20;
+const MAX_BULK_ITEMS = 20;
+
+/** Longest time that a status waits for the job, in seconds. */
+const MAX_WAIT_SECONDS = 20;
+
+const DIGITS = /^\d{1,30}$/;
 
 const TEXT_FIELDS = {
   text: text(MAX_TEXT_BYTES),
@@ -76,56 +84,132 @@ const NEW_TEXTS = members({
   ...KEY_FIELD,
 });
 
+/** A text that is not an id is not found as a job, which is an answer too. */
+const JOB_IDS = members({
+  job_ids: list(plainText({ maxLength: MAX_SMALL_BODY_BYTES }), {
+    minItems: 1,
+    maxItems: MAX_BULK_ITEMS,
+  }),
+});
+
+const NO_JOB: Answer = refused(404, "Cannot find job: there is none such");
+
+const BAD_WAIT: Answer = refused(
+  400,
+  'Cannot wait for job: "wait" is no whole number of seconds from 0 on',
+);
+
 /** The routes. */
 export function rememberRoutes(
-  parts: RelayerParts,
+  { intake, jobWatch, store }: RelayerParts,
 ): readonly SignedRoute[] {
-  return [rememberRoute(parts), bulkRoute(parts)];
+  return [
+    signedPost("/api/remember", NEW_TEXT, {
+      action: "remember text",
+      async answer({ caller, pausing }, body) {
+        const { idempotency_key: idempotencyKey, ...newText } = body;
+        const outcome = await intake.accept(caller, [newText], {
+          status: "running",
+          pausing,
+          idempotencyKey,
+        });
+        if (outcome.kind !== "accepted") return intakeRefusal(outcome);
+        return ok({ job_id: outcome.jobIds[0], status: "running" }, 202);
+      },
+    }),
+    signedPost("/api/remember/bulk", NEW_TEXTS, {
+      action: "remember texts",
+      async answer({ caller, pausing }, body) {
+        const { items, idempotency_key: idempotencyKey } = body;
+        const outcome = await intake.accept(caller, items, {
+          status: "running",
+          pausing,
+          idempotencyKey,
+        });
+        if (outcome.kind !== "accepted") return intakeRefusal(outcome);
+        const { jobIds } = outcome;
+        const total = jobIds.length;
+        return ok({ job_ids: jobIds, total, status: "running" }, 202);
+      },
+    }),
+    {
+      access: "signed",
+      method: "GET",
+      path: "/api/remember/:id",
+      async answer({ caller: { owner }, params, query, signal }) {
+        const id = params["id"] ?? "";
+        const waitMs = waitOf(query);
+        if (waitMs === undefined) return BAD_WAIT;
+        if (!isRecordId(id)) return NO_JOB;
+        const job = await jobWatch.wait(owner, id, { waitMs, signal });
+        if (job !== undefined) return ok(jobView(job));
+        // Jobs are forgotten long before what they stored.
+        const [memory] = await store.memories(owner, [id]);
+        return memory === undefined ? NO_JOB : ok(storedJobView(memory));
+      },
+    },
+    signedPost("/api/remember/bulk/status", JOB_IDS, {
+      action: "look jobs up",
+      maxBodyBytes: MAX_SMALL_BODY_BYTES,
+      async answer({ caller: { owner } }, { job_ids: ids }) {
+        const views = await viewsOf(ids, { store, owner });
+        return ok({
+          results: ids.map((id) => {
+            const view = views.get(id);
+            if (view === undefined) return { job_id: id, status: "not_found" };
+            const { owner: _owner, ...shown } = view;
+            return shown;
+          }),
+        });
+      },
+    }),
+  ];
 }
 
-function rememberRoute(
-  { intake }: RelayerParts,
-): SignedRoute {
+/**
+ * The view of a job. An error is told only of a job that failed for good: while it
+ * is tried again, nothing is lost yet.
+ */
+function jobView(job: JobRow): JsonView {
+  const { id, status, owner, namespace, blobId, error } = job;
   return {
-    access: "signed",
-    method: "POST",
-    path: "/api/remember",
-    maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ caller, body, pausing }) {
-      const read = readBody(body, NEW_TEXT, { action: "remember text" });
-      if (read.kind === "refused") return read.answer;
-      const { text, namespace, idempotency_key: idempotencyKey, ...rest } =
-        read.value;
-      const outcome = await intake.accept(caller, [
-        { text, namespace, ...rest },
-      ], { status: "running", pausing, idempotencyKey });
-      if (outcome.kind !== "accepted") return intakeRefusal(outcome);
-      return ok({ job_id: outcome.jobIds[0], status: "running" }, 202);
-    },
+    job_id: id,
+    status,
+    owner,
+    namespace,
+    blob_id: blobId,
+    error: status === "failed" ? error : undefined,
   };
 }
 
-function bulkRoute({ intake }: RelayerParts): SignedRoute {
-  return {
-    access: "signed",
-    method: "POST",
-    path: "/api/remember/bulk",
-    maxBodyBytes: MAX_BODY_BYTES,
-    async answer({ caller, body, pausing }) {
-      const read = readBody(body, NEW_TEXTS, { action: "remember texts" });
-      if (read.kind === "refused") return read.answer;
-      const { items, idempotency_key: idempotencyKey } = read.value;
-      const outcome = await intake.accept(caller, items, {
-        status: "running",
-        pausing,
-        idempotencyKey,
-      });
-      if (outcome.kind !== "accepted") return intakeRefusal(outcome);
-      const { jobIds } = outcome;
-      return ok(
-        { job_ids: jobIds, total: jobIds.length, status: "running" },
-        202,
-      );
-    },
-  };
+/** The view of a job that is forgotten, while what it stored is there. */
+function storedJobView(memory: MemoryRow): JsonView {
+  const { id, owner, namespace, blobId } = memory;
+  return { job_id: id, status: "done", owner, namespace, blob_id: blobId };
+}
+
+async function viewsOf(
+  ids: readonly string[],
+  { store, owner }: Pick<RelayerParts, "store"> & { readonly owner: string },
+): Promise<ReadonlyMap<string, JsonView>> {
+  const views = new Map<string, JsonView>();
+  const known = ids.filter(isRecordId);
+  for (const job of await store.jobs(owner, known)) {
+    if (job !== undefined) views.set(job.id, jobView(job));
+  }
+  const missing = known.filter((id) => !views.has(id));
+  if (missing.length === 0) return views;
+  for (const memory of await store.memories(owner, missing)) {
+    if (memory !== undefined) views.set(memory.id, storedJobView(memory));
+  }
+  return views;
+}
+
+/** Undefined when it is no time to wait. */
+function waitOf(query: string): number | undefined {
+  const text = new URLSearchParams(query).get("wait");
+  if (text === null) return 0;
+  return DIGITS.test(text)
+    ? Math.min(Number(text), MAX_WAIT_SECONDS) * 1_000
+    : undefined;
 }

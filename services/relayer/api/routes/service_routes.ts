@@ -12,16 +12,11 @@ import {
   type JsonView,
   ok,
   refused,
-  unavailableAnswer,
+  unavailable,
 } from "../answer.ts";
 import { parseJson } from "../json_body.ts";
 import type { RelayerParts } from "../parts.ts";
-import {
-  MAX_SMALL_BODY_BYTES,
-  type OpenRoute,
-  type Route,
-  type SignedRoute,
-} from "../route.ts";
+import { MAX_SMALL_BODY_BYTES, type OpenRoute, type Route } from "../route.ts";
 
 /** The version of the API. */
 const API_VERSION = "1.0.0";
@@ -78,7 +73,6 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
       access: "open",
       method: "GET",
       path: "/health",
-      maxBodyBytes: 0,
       answer: () =>
         ok({
           status: "ok",
@@ -96,14 +90,12 @@ export function serviceRoutes(parts: RelayerParts): readonly OpenRoute[] {
       access: "open",
       method: "GET",
       path: "/version",
-      maxBodyBytes: 0,
       answer: () => ok(contractOf(parts)),
     },
     {
       access: "open",
       method: "GET",
       path: "/config",
-      maxBodyBytes: 0,
       answer: () =>
         ok({
           packageId: parts.ledger.packageId,
@@ -150,51 +142,39 @@ function parseError(fault: string): Answer {
 }
 
 /** The routes. */
-export function accountRoutes(parts: RelayerParts): readonly Route[] {
-  return [existsRoute(parts), whoamiRoute(parts)];
-}
-
-function existsRoute({ ledger, logger }: RelayerParts): OpenRoute {
-  return {
-    access: "open",
-    method: "GET",
-    path: "/api/accounts/:owner/exists",
-    maxBodyBytes: 0,
-    async answer({ params }) {
-      const text = params["owner"] ?? "";
-      const owner = normalizeLedgerId(text);
-      if (owner === undefined) {
-        return refused(
-          400,
-          `Cannot look account up: ${quote(text)} is no address`,
-        );
-      }
-      const outcome = await ledger.accountOfOwner(owner);
-      return outcome.kind === "unavailable"
-        ? unavailableAnswer(
-          "Cannot look account up: the ledger does not answer",
-          {
-            logger,
-            route: "GET /api/accounts/:owner/exists",
-            reason: outcome.reason,
-          },
-        )
-        : ok({ exists: outcome.kind === "ok" });
+export function accountRoutes({ ledger }: RelayerParts): readonly Route[] {
+  return [
+    {
+      access: "open",
+      method: "GET",
+      path: "/api/accounts/:owner/exists",
+      async answer({ params: { owner: text = "" } }) {
+        const owner = normalizeLedgerId(text);
+        if (owner === undefined) {
+          return refused(
+            400,
+            `Cannot look account up: ${quote(text)} is no address`,
+          );
+        }
+        const outcome = await ledger.accountOfOwner(owner);
+        return outcome.kind === "unavailable"
+          ? unavailable(
+            "Cannot look account up: the ledger does not answer",
+            outcome,
+          )
+          : ok({ exists: outcome.kind === "ok" });
+      },
     },
-  };
-}
-
-function whoamiRoute({ ledger }: RelayerParts): SignedRoute {
-  return {
-    access: "signed",
-    method: "GET",
-    path: "/api/whoami",
-    maxBodyBytes: 0,
-    answer: ({ caller }) =>
-      ok({
-        account_id: caller.accountId,
-        owner: caller.owner,
-        package_id: ledger.packageId,
-      }),
-  };
+    {
+      access: "signed",
+      method: "GET",
+      path: "/api/whoami",
+      answer: ({ caller: { accountId, owner } }) =>
+        ok({
+          account_id: accountId,
+          owner,
+          package_id: ledger.packageId,
+        }),
+    },
+  ];
 }

@@ -12,7 +12,7 @@ import {
   type CatalogEntry,
 } from "../../blobs/blob_store.ts";
 import type { IndexEntry } from "../../vault/vault.ts";
-import type { Leftovers, RelayerParts } from "../parts.ts";
+import type { RelayerParts } from "../parts.ts";
 
 /** Keeps blobs by the hash of their bytes. */
 export class MemoryBlobs implements BlobStore {
@@ -61,7 +61,7 @@ export class MemoryBlobs implements BlobStore {
 }
 
 /** Knows blobs, and finds what is left of memories. */
-export class MemoryCatalog implements BlobCatalog, Leftovers {
+export class MemoryCatalog implements BlobCatalog {
   /** Entries by owner and memory. */
   readonly entries = new Map<string, CatalogEntry>();
   /** Thrown by the next call that writes, once. */

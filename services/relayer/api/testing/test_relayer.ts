@@ -111,7 +111,6 @@ export function openTestRelayer(
     blobs,
     catalog,
     blobLocks: new BlobLocks(),
-    leftovers: catalog,
     index,
     intake,
     recall,
@@ -157,7 +156,10 @@ export function openTestRelayer(
       tell: () => {},
     },
     usage: {
-      of: async (owner) => ({ bytes: (await store.stats(owner)).bytes }),
+      of: async (owner) => ({
+        bytes: (await store.stats(owner)).bytes,
+        openJobs: 0,
+      }),
       add: (owner, added) =>
         asked.push({ what: "usage", with: [owner, added] }),
     },

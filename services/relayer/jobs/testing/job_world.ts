@@ -224,7 +224,7 @@ export class JobWorld {
   async remove(id: string): Promise<RemovalOutcome> {
     const { store, vault, blobs, catalog, index, recent, clock } = this;
     return await removeMemory(CALLER.owner, id, {
-      ...{ store, vault, blobs, catalog, index, leftovers: catalog },
+      ...{ store, vault, blobs, catalog, index },
       blobLocks: new BlobLocks(),
       jobWatch: new JobWaiters({ store, clock, recent }),
       usage: this.usage(),

@@ -49,7 +49,8 @@ export class FakeBlobs {
 }
 
 /** Knows what a test put into it. */
-export class FakeCatalog implements BlobCatalog {
+export class FakeCatalog
+  implements Pick<BlobCatalog, "add" | "remove" | "list"> {
   /** All entries. */
   readonly entries: NewCatalogEntry[] = [];
   /** What took the place of what, by owner and id. */
