@@ -168,7 +168,7 @@ function writeFlags(
 /** The path of a socket, which a store is reached by; empty for other addresses. */
 function socketPath(address: string, socketType: string): string {
   const isUnix = socketType.toLowerCase() === "unix";
-  const parsed = parseRedisAddress(address, isUnix ? { socketType } : {});
+  const parsed = parseRedisAddress(address, isUnix ? socketType : undefined);
   return parsed.kind === "parsed" && parsed.address.kind === "unix"
     ? parsed.address.path
     : "";

@@ -19,11 +19,11 @@ import {
   KvstoreStore,
   type KvstoreStoreOptions,
 } from "../../services/ratelimit/counters/kvstore/kvstore_store.ts";
+import type { RedisAddress } from "../../services/ratelimit/counters/kvstore/redis/address.ts";
 import { MemoryStore } from "../../services/ratelimit/counters/memory_store.ts";
-import { SplitStore } from "../../services/ratelimit/counters/split_store.ts";
+import { SplitStore } from "../../services/ratelimit/counters/two_stores.ts";
 import { systemClock } from "../../services/shared/clock.ts";
 import type { Logger } from "../../services/shared/logger.ts";
-import type { RedisAddress } from "../../services/ratelimit/counters/kvstore/redis/address.ts";
 import { print, tell } from "../terminal.ts";
 import {
   type BenchServer,

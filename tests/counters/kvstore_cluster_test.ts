@@ -7,7 +7,7 @@ import {
 import { Buffer } from "node:buffer";
 import type { CounterStore } from "../../services/ratelimit/counters/counter_store.ts";
 import { keySlot } from "../../services/ratelimit/counters/kvstore/redis/slot_map.ts";
-import type { RedisClusterNodes } from "../../services/ratelimit/counters/kvstore/redis/target.ts";
+import type { RedisClusterNodes } from "../../services/ratelimit/counters/kvstore/redis/address.ts";
 import { freePort } from "../support/redis_server.ts";
 import {
   type RedisTestCluster,

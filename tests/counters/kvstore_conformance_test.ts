@@ -1,5 +1,5 @@
-import { SplitStore } from "../../services/ratelimit/counters/split_store.ts";
 import { counterStoreConformance } from "../../services/ratelimit/counters/testing/counter_store_conformance.ts";
+import { SplitStore } from "../../services/ratelimit/counters/two_stores.ts";
 import { startFailoverGroup } from "../support/redis_failover_group.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { startTestCluster } from "../support/redis_test_cluster.ts";

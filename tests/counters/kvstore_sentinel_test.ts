@@ -3,7 +3,7 @@ import type {
   CounterAnswer,
   CounterStore,
 } from "../../services/ratelimit/counters/counter_store.ts";
-import type { RedisSentinelGroup } from "../../services/ratelimit/counters/kvstore/redis/target.ts";
+import type { RedisSentinelGroup } from "../../services/ratelimit/counters/kvstore/redis/address.ts";
 import {
   type FailoverGroupOptions,
   type RedisFailoverGroup,

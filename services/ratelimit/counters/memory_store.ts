@@ -5,19 +5,17 @@
  */
 
 import { ByteMap } from "../bytes/byte_map.ts";
-import type {
-  CounterAnswer,
-  CounterBatch,
-  CounterOperation,
-  CounterResult,
-  CounterStore,
-} from "./counter_store.ts";
-import { CounterKey, windowStartSeconds } from "./fixed_window.ts";
 import {
   canStop,
+  type CounterAnswer,
+  type CounterBatch,
+  type CounterOperation,
+  type CounterResult,
+  type CounterStore,
   hitsWhenStopping,
   stoppableOperations,
-} from "./stop_when_over.ts";
+} from "./counter_store.ts";
+import { CounterKey, windowStartSeconds } from "./fixed_window.ts";
 
 /** How a {@linkcode MemoryStore} is made. */
 interface MemoryStoreOptions {

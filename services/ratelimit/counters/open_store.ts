@@ -1,21 +1,30 @@
 /**
- * Opens the counter store that the settings ask for, with the TLS files it
- * needs.
+ * Opens the counter store that the settings ask for.
  *
  * @module
  */
 
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
-import { describeError } from "../../shared/settled.ts";
 import type { RateLimitSettings } from "../settings.ts";
 import type { Stats } from "../stats/stats.ts";
-import { openAltcache } from "./altcache/open_altcache.ts";
+import { parseAltcacheSource } from "./altcache/altcache_servers.ts";
+import { AltcacheStore } from "./altcache/altcache_store.ts";
 import type { CounterStore } from "./counter_store.ts";
-import { openKvstore } from "./kvstore/open_kvstore.ts";
+import { KvstoreStore } from "./kvstore/kvstore_store.ts";
+import {
+  parseRedisAuth,
+  parseRedisTarget,
+  type RedisTargetType,
+} from "./kvstore/redis/address.ts";
 import { MemoryStore } from "./memory_store.ts";
 import { OverLimitCache } from "./over_limit_cache.ts";
-import { FailurePolicyStore, type StoreFailureMode } from "./store_failure.ts";
+import { readTlsFiles, type StoreTls } from "./store_tls.ts";
+import {
+  FailurePolicyStore,
+  SplitStore,
+  type StoreFailureMode,
+} from "./two_stores.ts";
 
 /** What stores need beside their settings. */
 interface OpenStoreParts {
@@ -28,6 +37,21 @@ interface OpenStoreParts {
   /** Reads the files that settings name. */
   readonly readText: (path: string) => Promise<string>;
 }
+
+/** A store that isn't started yet, or why the settings name none. */
+export type OpenStoreOutcome =
+  | {
+    /** Tells the outcomes apart. */
+    readonly kind: "store";
+    /** The store. */
+    readonly store: CounterStore;
+  }
+  | {
+    /** Tells the outcomes apart. */
+    readonly kind: "invalid";
+    /** One line that names the setting and what is wrong. */
+    readonly problem: string;
+  };
 
 /**
  * Makes the store of `BACKEND_TYPE`, and puts the over-limit cache and the
@@ -56,7 +80,7 @@ async function openBackend(
     case "kvstore":
       return await kvstoreStore(settings, parts);
     case "altcache":
-      return await openAltcache(settings, parts);
+      return await altcacheStore(settings, parts);
   }
 }
 
@@ -83,6 +107,25 @@ function memoryStore(
   });
 }
 
+/** The settings of one server. */
+interface ServerSettings {
+  /** What it is called in logs. */
+  readonly name: string;
+  /** Names of the variable that holds the URL. */
+  readonly variable: string;
+  readonly url: string;
+  readonly type: RedisTargetType;
+  readonly socketType: "tcp" | "unix" | undefined;
+  readonly auth: string;
+  readonly sentinelAuth: string;
+  readonly usesTls: boolean;
+  readonly poolSize: number;
+  readonly timeoutMs: number;
+  readonly pipelineWindowMs: number;
+  readonly pipelineLimit: number;
+}
+
+/** Opens the main server, and with `KVSTORE_PERSECOND` the second one. */
 async function kvstoreStore(
   settings: RateLimitSettings,
   { clock, logger, readText }: OpenStoreParts,
@@ -98,81 +141,128 @@ async function kvstoreStore(
     }, readText)
     : undefined;
   if (files?.kind === "invalid") return files;
-  return openKvstore(settings, { clock, logger, tls: files?.tls });
+  const common = { settings, clock, logger, tls: files?.tls };
+  const other = kvstoreServer(mainServer(settings), common);
+  if (other.kind === "invalid" || !settings.perSecond) return other;
+  const perSecond = kvstoreServer(perSecondServer(settings), common);
+  if (perSecond.kind === "invalid") return perSecond;
+  const store = new SplitStore({
+    perSecond: perSecond.store,
+    other: other.store,
+  });
+  return { kind: "store", store };
 }
 
-/** A store that isn't started yet, or why the settings name none. */
-export type OpenStoreOutcome =
-  | {
-    /** Tells the outcomes apart. */
-    readonly kind: "store";
-    /** The store. */
-    readonly store: CounterStore;
+function kvstoreServer(
+  server: ServerSettings,
+  { settings, clock, logger, tls }: Pick<OpenStoreParts, "clock" | "logger"> & {
+    readonly settings: RateLimitSettings;
+    /** The TLS files, read; undefined when neither server uses TLS. */
+    readonly tls: StoreTls | undefined;
+  },
+): OpenStoreOutcome {
+  const { name, variable, url, type, socketType, usesTls } = server;
+  const bad = (reason: string): OpenStoreOutcome => ({
+    kind: "invalid",
+    problem: `Cannot read settings: ${variable}: ${reason}`,
+  });
+  if (url === "") {
+    return bad("it is not set; set it to host:port or a socket's path");
   }
-  | {
-    /** Tells the outcomes apart. */
-    readonly kind: "invalid";
-    /** One line that names the setting and what is wrong. */
-    readonly problem: string;
+  const parsed = parseRedisTarget(url, type, { usesTls, socketType });
+  if (parsed.kind === "invalid") return bad(parsed.reason);
+  if (usesTls && tls === undefined) {
+    return bad("TLS is on and its files have not been read");
+  }
+  const store = new KvstoreStore({
+    name,
+    address: parsed.address,
+    auth: parseRedisAuth(server.auth) ?? parsed.auth,
+    sentinelAuth: parseRedisAuth(server.sentinelAuth),
+    tls: usesTls ? tls : undefined,
+    database: parsed.database,
+    timeoutMs: server.timeoutMs,
+    poolSize: server.poolSize,
+    pipelineWindowMs: server.pipelineWindowMs,
+    pipelineLimit: server.pipelineLimit,
+    expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
+    healthNeedsConnection: settings.kvstoreHealthNeedsConnection,
+    clock,
+    logger,
+  });
+  return { kind: "store", store };
+}
+
+function mainServer(settings: RateLimitSettings): ServerSettings {
+  return {
+    name: "kvstore",
+    variable: "KVSTORE_URL (REDIS_URL)",
+    url: settings.kvstoreUrl,
+    type: settings.kvstoreType,
+    socketType: settings.kvstoreSocketType,
+    auth: settings.kvstoreAuth,
+    sentinelAuth: settings.kvstoreSentinelAuth,
+    usesTls: settings.kvstoreTls,
+    poolSize: settings.kvstorePoolSize,
+    timeoutMs: settings.kvstoreTimeoutMs,
+    pipelineWindowMs: settings.kvstorePipelineWindowMs,
+    pipelineLimit: settings.kvstorePipelineLimit,
   };
-
-/** Paths of PEM files; an empty one names none. */
-interface TlsPaths {
-  /** Certificates that sign the servers'. */
-  readonly ca: string;
-  /** The client's certificate. */
-  readonly cert: string;
-  /** The key of that. */
-  readonly key: string;
-  /** Whether the name in the server's certificate is not compared. */
-  readonly skipHostnameVerification: boolean;
 }
 
-/** The same, read. */
-export interface TlsMaterial {
-  /** Certificates that sign the servers'; the system's without. */
-  readonly caPem?: string;
-  /** The client's certificate. */
-  readonly certPem?: string;
-  /** The key of that. */
-  readonly keyPem?: string;
-  /** Whether the name in the server's certificate is not compared. */
-  readonly skipHostnameVerification: boolean;
+function perSecondServer(settings: RateLimitSettings): ServerSettings {
+  return {
+    name: "kvstore for limits by the second",
+    variable: "KVSTORE_PERSECOND_URL (REDIS_PERSECOND_URL)",
+    url: settings.perSecondUrl,
+    type: settings.perSecondType,
+    socketType: settings.perSecondSocketType,
+    auth: settings.perSecondAuth,
+    sentinelAuth: settings.perSecondSentinelAuth,
+    usesTls: settings.perSecondTls,
+    poolSize: settings.perSecondPoolSize,
+    timeoutMs: settings.perSecondTimeoutMs,
+    pipelineWindowMs: settings.perSecondPipelineWindowMs,
+    pipelineLimit: settings.perSecondPipelineLimit,
+  };
 }
 
-/** The files, or which of them can't be read. */
-type TlsFilesOutcome =
-  | { readonly kind: "tls"; readonly tls: TlsMaterial }
-  | { readonly kind: "invalid"; readonly problem: string };
-
-/** Reads the files; a certificate without a key, or the reverse, is a fault. */
-export async function readTlsFiles(
-  paths: TlsPaths,
-  readText: (path: string) => Promise<string>,
-): Promise<TlsFilesOutcome> {
-  if ((paths.cert === "") !== (paths.key === "")) {
-    const problem = "Cannot use TLS: a client certificate and its key go " +
-      "together, and only one of them is set";
+/** Makes the store; the TLS files are read when TLS is on. */
+async function altcacheStore(
+  settings: RateLimitSettings,
+  { clock, logger, stats, readText }: OpenStoreParts,
+): Promise<OpenStoreOutcome> {
+  const parsed = parseAltcacheSource({
+    hostPort: settings.altcacheHostPort,
+    srv: settings.altcacheSrv,
+    srvRefreshMs: settings.altcacheSrvRefreshMs,
+  });
+  if (parsed.kind === "invalid") {
+    const problem = "Cannot read settings: ALTCACHE_HOST_PORT and " +
+      `ALTCACHE_SRV: ${parsed.reason}`;
     return { kind: "invalid", problem };
   }
-  const read: Record<string, string> = {};
-  for (
-    const [name, path] of [
-      ["caPem", paths.ca],
-      ["certPem", paths.cert],
-      ["keyPem", paths.key],
-    ] as const
-  ) {
-    if (path === "") continue;
-    try {
-      read[name] = await readText(path);
-    } catch (error) {
-      const reason = describeError(error);
-      return { kind: "invalid", problem: `Cannot read "${path}": ${reason}` };
-    }
-  }
-  const { skipHostnameVerification } = paths;
-  return { kind: "tls", tls: { ...read, skipHostnameVerification } };
+  const files = settings.altcacheTls
+    ? await readTlsFiles({
+      ca: settings.altcacheTlsCaCert,
+      cert: settings.altcacheTlsClientCert,
+      key: settings.altcacheTlsClientKey,
+      skipHostnameVerification: settings.altcacheTlsSkipHostname,
+    }, readText)
+    : undefined;
+  if (files?.kind === "invalid") return files;
+  const lost = stats.counter("ratelimit.altcache.increments_lost");
+  const store = new AltcacheStore({
+    source: parsed.source,
+    tls: files?.tls,
+    timeoutMs: settings.altcacheTimeoutMs,
+    maxIdleConnections: settings.altcacheMaxIdleConnections,
+    expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
+    onIncrementError: (count) => lost.add(count),
+    clock,
+    logger,
+  });
+  return { kind: "store", store };
 }
 
 /** The settings that the layers depend on. */

@@ -1,10 +1,11 @@
 /**
- * How connections to counter stores are encrypted.
+ * How connections to counter stores are encrypted, and the files for it.
  *
  * @module
  */
 
 import { isIP } from "node:net";
+import { describeError } from "../../shared/settled.ts";
 
 /** How connections are encrypted. */
 export interface StoreTls {
@@ -44,13 +45,13 @@ export interface StoreTls {
 /** The TLS options of a socket. */
 interface TlsSocketOptions {
   /** Trusted certificates. */
-  readonly ca?: string;
+  readonly ca: string | undefined;
   /** Own certificate chain. */
-  readonly cert?: string;
+  readonly cert: string | undefined;
   /** Its key. */
-  readonly key?: string;
+  readonly key: string | undefined;
   /** The name asked for in the handshake. */
-  readonly servername?: string;
+  readonly servername: string | undefined;
   /** Looks at the name in the certificate. */
   readonly checkServerIdentity?: () => undefined;
 }
@@ -62,14 +63,64 @@ export function tlsSocketOptions(
 ): TlsSocketOptions {
   const { caPem, certPem, keyPem, serverName, skipHostnameVerification } = tls;
   const name = serverName ?? host;
-  return {
-    ...(caPem === undefined ? {} : { ca: caPem }),
-    ...(certPem === undefined ? {} : { cert: certPem }),
-    ...(keyPem === undefined ? {} : { key: keyPem }),
+  const options = {
+    ca: caPem,
+    cert: certPem,
+    key: keyPem,
     // An IP address is not a server name (RFC 6066, section 3).
-    ...(isIP(name) === 0 ? { servername: name } : {}),
-    ...(skipHostnameVerification
-      ? { checkServerIdentity: () => undefined }
-      : {}),
+    servername: isIP(name) === 0 ? name : undefined,
   };
+  // Given as undefined, it would take the place of the check that sockets have.
+  return skipHostnameVerification
+    ? { ...options, checkServerIdentity: () => undefined }
+    : options;
+}
+
+/** Paths of PEM files; an empty one names none. */
+interface TlsPaths {
+  /** Certificates that sign the servers'. */
+  readonly ca: string;
+  /** The client's certificate. */
+  readonly cert: string;
+  /** The key of that. */
+  readonly key: string;
+  /** Whether the name in the server's certificate is not compared. */
+  readonly skipHostnameVerification: boolean;
+}
+
+/** The files, or which of them can't be read. */
+type TlsFilesOutcome =
+  | { readonly kind: "tls"; readonly tls: StoreTls }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+/** Reads the files; a certificate without a key, or the reverse, is a fault. */
+export async function readTlsFiles(
+  paths: TlsPaths,
+  readText: (path: string) => Promise<string>,
+): Promise<TlsFilesOutcome> {
+  if ((paths.cert === "") !== (paths.key === "")) {
+    const problem = "Cannot use TLS: a client certificate and its key go " +
+      "together, and only one of them is set";
+    return { kind: "invalid", problem };
+  }
+  const { skipHostnameVerification } = paths;
+  const tls: { -readonly [Name in keyof StoreTls]: StoreTls[Name] } = {
+    skipHostnameVerification,
+  };
+  for (
+    const [name, path] of [
+      ["caPem", paths.ca],
+      ["certPem", paths.cert],
+      ["keyPem", paths.key],
+    ] as const
+  ) {
+    if (path === "") continue;
+    try {
+      tls[name] = await readText(path);
+    } catch (error) {
+      const reason = describeError(error);
+      return { kind: "invalid", problem: `Cannot read "${path}": ${reason}` };
+    }
+  }
+  return { kind: "tls", tls };
 }

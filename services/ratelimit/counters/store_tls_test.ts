@@ -1,11 +1,16 @@
 import { assertEquals } from "@std/assert";
-import { tlsSocketOptions } from "./store_tls.ts";
+import { withoutUndefined } from "../../../tests/support/without_undefined.ts";
+import { type StoreTls, tlsSocketOptions } from "./store_tls.ts";
+
+function asked(tls: StoreTls, host: string): object {
+  return withoutUndefined(tlsSocketOptions(tls, host));
+}
 
 Deno.test("tlsSocketOptions() asks for the host by its name, but not by its address", () => {
-  assertEquals(tlsSocketOptions({}, "host"), { servername: "host" });
-  assertEquals(tlsSocketOptions({}, "10.0.0.1"), {});
-  assertEquals(tlsSocketOptions({}, "::1"), {});
-  assertEquals(tlsSocketOptions({ serverName: "other" }, "10.0.0.1"), {
+  assertEquals(asked({}, "host"), { servername: "host" });
+  assertEquals(asked({}, "10.0.0.1"), {});
+  assertEquals(asked({}, "::1"), {});
+  assertEquals(asked({ serverName: "other" }, "10.0.0.1"), {
     servername: "other",
   });
 });

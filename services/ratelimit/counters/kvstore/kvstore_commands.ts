@@ -6,9 +6,8 @@
 
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { CounterBatch } from "../counter_store.ts";
+import { type CounterBatch, hitsWhenStopping } from "../counter_store.ts";
 import { windowStartSeconds } from "../fixed_window.ts";
-import { hitsWhenStopping } from "../stop_when_over.ts";
 import type { RedisArgument, RedisCommand } from "./redis/client.ts";
 import type { RedisLink } from "./redis/link.ts";
 import { isRedisRefusal, type RedisReply } from "./redis/reply.ts";

@@ -6,12 +6,12 @@
 
 import { type Clock, steadyClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type {
-  CounterAnswer,
-  CounterBatch,
-  CounterStore,
+import {
+  canStop,
+  type CounterAnswer,
+  type CounterBatch,
+  type CounterStore,
 } from "../counter_store.ts";
-import { canStop } from "../stop_when_over.ts";
 import type { StoreTls } from "../store_tls.ts";
 import {
   count,
@@ -21,9 +21,11 @@ import {
   kvstoreOperations,
   type KvstoreOutcome,
 } from "./kvstore_commands.ts";
-import type { RedisAuth } from "./redis/address.ts";
+import type { RedisAuth, RedisTarget } from "./redis/address.ts";
+import { RedisCluster } from "./redis/cluster.ts";
 import type { RedisLink } from "./redis/link.ts";
-import { openRedisLink, type RedisTarget } from "./redis/target.ts";
+import { RedisPool, type RedisPoolOptions } from "./redis/pool.ts";
+import { RedisSentinelPool } from "./redis/sentinel_pool.ts";
 
 /** How a {@linkcode KvstoreStore} is made. */
 export interface KvstoreStoreOptions {
@@ -212,5 +214,33 @@ export class KvstoreStore implements CounterStore {
       logger.info(`${this.#name} carries out commands again`);
     }
     this.#refusal = reason;
+  }
+}
+
+/** How a link is made. */
+interface OpenRedisLinkOptions
+  extends Omit<RedisPoolOptions, "address" | "mustBeMaster" | "onChange"> {
+  /** The servers. */
+  readonly address: RedisTarget;
+  /**
+   * What to sign in with at sentinels.
+   *
+   * @default not signing in
+   */
+  readonly sentinelAuth?: RedisAuth | undefined;
+}
+
+/** Makes a link that is not connected yet. */
+function openRedisLink(options: OpenRedisLinkOptions): RedisLink {
+  const { address } = options;
+  switch (address.kind) {
+    case "sentinel":
+      return new RedisSentinelPool({ ...options, group: address });
+    case "cluster": {
+      const { database: _, ...rest } = options;
+      return new RedisCluster({ ...rest, seeds: address });
+    }
+    default:
+      return new RedisPool({ ...options, address });
   }
 }

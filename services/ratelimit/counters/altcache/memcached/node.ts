@@ -7,9 +7,13 @@
 
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
-import { redialDelayMs } from "../../redial_delay.ts";
+import {
+  OutageLog,
+  redialDelayMs,
+  type WaitingCall,
+  WaitingCalls,
+} from "../../server_outage.ts";
 import type { StoreTls } from "../../store_tls.ts";
-import { type WaitingCall, WaitingCalls } from "../../waiting_calls.ts";
 import { type MemcachedCall, MemcachedConnection } from "./connection.ts";
 import type { MemcachedCommand } from "./protocol.ts";
 import { formatMemcachedAddress, type MemcachedAddress } from "./socket.ts";
@@ -50,8 +54,6 @@ const FULL = 10_000;
 const MAX_CONNECTIONS = 8;
 /** A server that was up this long is dialled again at once when lost. */
 const STABLE_MS = 1_000;
-/** Different reasons logged while the server is unreachable. */
-const MAX_REASONS = 5;
 
 /**
  * Sends commands to one server. All of them go over the first connection, in
@@ -65,7 +67,7 @@ export class MemcachedNode {
   readonly #options: MemcachedNodeOptions;
   readonly #maxIdle: number;
   readonly #waiting: WaitingCalls<WaitingCommand>;
-  readonly #reasons = new Set<string>();
+  readonly #outage: OutageLog;
   readonly #up: MemcachedConnection[] = [];
   #dialling: MemcachedConnection | undefined;
   #redial: Timer | undefined;
@@ -81,6 +83,10 @@ export class MemcachedNode {
     this.#options = options;
     this.#maxIdle = Math.max(1, options.maxIdleConnections ?? 2);
     this.#waiting = new WaitingCalls(options);
+    this.#outage = new OutageLog(
+      options.logger,
+      `no connection to ${options.label}`,
+    );
   }
 
   /** The server's name: its address as `host:port`. */
@@ -174,7 +180,7 @@ export class MemcachedNode {
     this.#up.push(connection);
     if (this.#up.length > 1) return;
     this.#upSinceMs = clock.nowMs();
-    this.#reasons.clear();
+    this.#outage.end();
     if (!this.#wasUp) {
       logger.info(`connected to ${label}`, { address: this.name });
     }
@@ -214,12 +220,9 @@ export class MemcachedNode {
   }
 
   #note(reason: string): void {
-    const { label, logger } = this.#options;
     this.#wasUp = false;
     this.#lastReason = reason;
-    if (this.#reasons.has(reason) || this.#reasons.size >= MAX_REASONS) return;
-    this.#reasons.add(reason);
-    logger.warn(`no connection to ${label}`, { reason });
+    this.#outage.note(reason);
   }
 
   /** Closes idle connections that are too many, once the load is over. */

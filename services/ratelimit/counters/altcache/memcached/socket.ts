@@ -6,6 +6,7 @@
 
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { shownAddress } from "../../../../shared/http/open_port.ts";
 import { quote } from "../../../../shared/quote.ts";
 import { type StoreTls, tlsSocketOptions } from "../../store_tls.ts";
 
@@ -66,8 +67,7 @@ export function memcachedAddress(
 
 /** The address as `host:port`: in logs, and as the name of the server. */
 export function formatMemcachedAddress(address: MemcachedAddress): string {
-  const { host, port } = address;
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  return shownAddress(address.host, address.port);
 }
 
 /** Options of {@linkcode openSocket}. */

@@ -12,7 +12,7 @@ import {
   settle,
   waitAtMost,
 } from "../../../../shared/settled.ts";
-import { redialDelayMs } from "../../redial_delay.ts";
+import { redialDelayMs } from "../../server_outage.ts";
 import {
   formatMemcachedAddress,
   type MemcachedAddress,

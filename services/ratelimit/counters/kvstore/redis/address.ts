@@ -1,13 +1,43 @@
 /**
- * Where a Redis server is and who asks, read from settings.
+ * Where Redis servers are and who asks, read from settings: one server, those of
+ * a failover group or those of a cluster.
  *
  * @module
  */
+
+import { shownAddress } from "../../../../shared/http/open_port.ts";
 
 /** Where a server listens. */
 export type RedisAddress =
   | { readonly kind: "tcp"; readonly host: string; readonly port: number }
   | { readonly kind: "unix"; readonly path: string };
+
+/** A failover group that sentinels watch over. */
+export interface RedisSentinelGroup {
+  /** Tells it from an address. */
+  readonly kind: "sentinel";
+  /** What the sentinels call the master. */
+  readonly masterName: string;
+  /** Where the sentinels listen, at least one. */
+  readonly sentinels: readonly RedisAddress[];
+}
+
+/** A cluster. */
+export interface RedisClusterNodes {
+  /** Tells it from an address. */
+  readonly kind: "cluster";
+  /** Where some of its nodes listen, at least one. */
+  readonly nodes: readonly RedisAddress[];
+}
+
+/** Where counters or other values are kept. */
+export type RedisTarget =
+  | RedisAddress
+  | RedisSentinelGroup
+  | RedisClusterNodes;
+
+/** How servers work together. */
+export type RedisTargetType = "single" | "sentinel" | "cluster";
 
 /** What a connection signs in with. */
 export interface RedisAuth {
@@ -17,12 +47,12 @@ export interface RedisAuth {
   readonly password: string;
 }
 
-/** What an address setting says, or why it says nothing. */
-type RedisAddressResult =
+/** What a setting says, or why it says nothing. */
+type Parsed<Target extends RedisTarget> =
   | {
     readonly kind: "parsed";
-    /** Where the server listens. */
-    readonly address: RedisAddress;
+    /** Where the servers listen. */
+    readonly address: Target;
     /** Credentials within the URL. */
     readonly auth?: RedisAuth | undefined;
     /** Number of the database; 0 when the URL names none. */
@@ -31,32 +61,61 @@ type RedisAddressResult =
   /** `reason` holds no password. */
   | { readonly kind: "invalid"; readonly reason: string };
 
-/** What surrounds an address setting. */
-export interface RedisAddressOptions {
+/** What surrounds a target setting. */
+interface RedisTargetOptions {
   /**
    * "tcp" or "unix"; capital letters do not matter.
    *
    * @default as the address looks: unix when it begins with "/" or "unix:"
    */
   readonly socketType?: string | undefined;
+  /**
+   * Whether connections will be encrypted, which only those over TCP can be.
+   *
+   * @default false
+   */
+  readonly usesTls?: boolean;
 }
 
 const DEFAULT_PORT = 6379;
 
 /**
+ * Reads the servers of a setting: for "single" what
+ * {@linkcode parseRedisAddress} reads, for "sentinel" the master's name and the
+ * `host:port` of at least one sentinel, for "cluster" the `host:port` of at
+ * least one node, all of them separated by commas. Blanks around items do not
+ * matter.
+ */
+export function parseRedisTarget(
+  text: string,
+  type: RedisTargetType,
+  options: RedisTargetOptions = {},
+): Parsed<RedisTarget> {
+  if (type === "single") return parseSingle(text, options);
+  if (options.socketType?.toLowerCase() === "unix") {
+    return invalid(
+      `Cannot use a unix socket with the type "${type}": its servers are reached over TCP`,
+    );
+  }
+  const items = text.split(",").map((item) => item.trim());
+  return type === "sentinel" ? parseSentinel(items) : parseCluster(items);
+}
+
+/**
  * Reads the address of a server: `host:port`, `[::1]:6379`,
  * `redis://user:password@host:port/database`, `/path` or `unix:///path`. The
  * port is 6379 when it is absent.
+ *
+ * @param socketType "tcp" or "unix" in any case; absent as the address looks:
+ * unix when it begins with "/" or "unix:"
  */
 export function parseRedisAddress(
   text: string,
-  options: RedisAddressOptions = {},
-): RedisAddressResult {
+  socketType?: string,
+): Parsed<RedisAddress> {
   const looksUnix = text.startsWith("/") || text.startsWith("unix:");
-  const socketType = options.socketType?.toLowerCase() ||
-    (looksUnix ? "unix" : "tcp");
   if (text === "") return invalid("Cannot use a server address: it is empty");
-  switch (socketType) {
+  switch (socketType?.toLowerCase() || (looksUnix ? "unix" : "tcp")) {
     case "unix":
       return parseUnix(text);
     case "tcp":
@@ -70,7 +129,7 @@ export function parseRedisAddress(
         : parseHostPort(text);
     default:
       return invalid(
-        `Cannot use the socket type "${options.socketType}": it is neither "tcp" nor "unix"`,
+        `Cannot use the socket type "${socketType}": it is neither "tcp" nor "unix"`,
       );
   }
 }
@@ -93,12 +152,75 @@ export function parseRedisAuth(text: string): RedisAuth | undefined {
 /** The address as logs show it. */
 export function formatRedisAddress(address: RedisAddress): string {
   if (address.kind === "unix") return address.path;
-  return address.host.includes(":")
-    ? `[${address.host}]:${address.port}`
-    : `${address.host}:${address.port}`;
+  return shownAddress(address.host, address.port);
 }
 
-function parseUnix(text: string): RedisAddressResult {
+function parseSingle(
+  text: string,
+  { socketType, usesTls }: RedisTargetOptions,
+): Parsed<RedisAddress> {
+  const result = parseRedisAddress(text, socketType);
+  if (
+    result.kind === "parsed" && result.address.kind === "unix" && usesTls
+  ) {
+    return invalid(
+      `Cannot encrypt the connection to "${result.address.path}": a unix socket has no TLS; turn TLS off or use host:port`,
+    );
+  }
+  return result;
+}
+
+function parseSentinel(items: readonly string[]): Parsed<RedisTarget> {
+  const [masterName = "", ...rest] = items;
+  if (masterName === "" || /[:/@\s]/.test(masterName)) {
+    return invalid(
+      'Cannot use a sentinel list: its first item is not the name of a master, as in "mymaster,host:26379"',
+    );
+  }
+  if (rest.length === 0) {
+    return invalid(
+      `Cannot use a sentinel list: behind the master's name "${masterName}" it names no sentinel, as in "${masterName},host:26379"`,
+    );
+  }
+  const { addresses, problem } = parseItems(rest);
+  if (problem !== undefined) return invalid(problem);
+  return {
+    kind: "parsed",
+    address: { kind: "sentinel", masterName, sentinels: addresses },
+    database: 0,
+  };
+}
+
+function parseCluster(items: readonly string[]): Parsed<RedisTarget> {
+  const { addresses, problem } = parseItems(items);
+  if (problem !== undefined) return invalid(problem);
+  return {
+    kind: "parsed",
+    address: { kind: "cluster", nodes: addresses },
+    database: 0,
+  };
+}
+
+function parseItems(
+  items: readonly string[],
+): { readonly addresses: RedisAddress[]; readonly problem?: string } {
+  const addresses: RedisAddress[] = [];
+  for (const [i, item] of items.entries()) {
+    const result = parseRedisAddress(item, "tcp");
+    if (
+      result.kind === "invalid" || item.includes("/") || !/:\d+$/.test(item)
+    ) {
+      // The item is not shown: it may hold a password.
+      const problem = `Cannot use server ${i + 1} of ${items.length} in a ` +
+        'server list: it is not of the form "host:port"';
+      return { addresses, problem };
+    }
+    addresses.push(result.address);
+  }
+  return { addresses };
+}
+
+function parseUnix(text: string): Parsed<RedisAddress> {
   const path = text.replace(/^unix:(\/\/(?=\/))?/, "");
   if (path === "" || /^[a-z][a-z0-9+.-]*:\/\//i.test(path)) {
     return invalid(
@@ -110,7 +232,7 @@ function parseUnix(text: string): RedisAddressResult {
   return { kind: "parsed", address: { kind: "unix", path }, database: 0 };
 }
 
-function parseHostPort(text: string): RedisAddressResult {
+function parseHostPort(text: string): Parsed<RedisAddress> {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:,@/[\]]+))(?::(\d{1,5}))?$/i
     .exec(text);
   const host = match?.[1] ?? match?.[2];
@@ -125,7 +247,7 @@ function parseHostPort(text: string): RedisAddressResult {
   return { kind: "parsed", address: { kind: "tcp", host, port }, database: 0 };
 }
 
-function parseUrl(text: string): RedisAddressResult {
+function parseUrl(text: string): Parsed<RedisAddress> {
   if (/^rediss:/i.test(text)) {
     return invalid(
       `Cannot use ${
@@ -185,6 +307,8 @@ function quote(text: string): string {
   return `"${text.replace(/^([^/]*:\/\/)?.*@/s, "$1***@")}"`;
 }
 
-function invalid(reason: string): RedisAddressResult {
+function invalid(
+  reason: string,
+): { readonly kind: "invalid"; readonly reason: string } {
   return { kind: "invalid", reason };
 }

@@ -4,22 +4,21 @@
  * @module
  */
 
-import { formatRedisAddress } from "./address.ts";
+import { pause } from "../../../../shared/periodic.ts";
+import { formatRedisAddress, type RedisClusterNodes } from "./address.ts";
 import type { RedisCommand } from "./client.ts";
-import {
-  collectReplies,
-  commandsOf,
-  type Part,
-  Pauses,
-  type PendingCommand,
-  pendingOf,
-  type Redirected,
-} from "./cluster_commands.ts";
 import { ClusterNodes, ClusterTopology } from "./cluster_topology.ts";
 import { type RedisLink, WaitingSends } from "./link.ts";
 import { RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome, RedisReply } from "./reply.ts";
-import type { RedisClusterNodes } from "./target.ts";
+import {
+  collectReplies,
+  commandsOf,
+  type Part,
+  type PendingCommand,
+  pendingOf,
+  type Redirected,
+} from "./slot_map.ts";
 
 /**
  * How a {@linkcode RedisCluster} is made; `size` is that of each node's pool.
@@ -53,15 +52,13 @@ export class RedisCluster implements RedisLink {
   readonly #topology: ClusterTopology;
   readonly #nodes: ClusterNodes;
   readonly #waiting: WaitingSends;
-  readonly #pauses: Pauses;
-  #isStopped = false;
+  readonly #life = new AbortController();
   #lastReason = "not started";
 
   /** Makes a cluster that is not connected yet. */
   constructor(options: RedisClusterOptions) {
     this.#options = options;
     this.#waiting = new WaitingSends(options);
-    this.#pauses = new Pauses(options.clock);
     this.#nodes = new ClusterNodes({
       timeoutMs: options.timeoutMs,
       clock: options.clock,
@@ -89,18 +86,17 @@ export class RedisCluster implements RedisLink {
 
   /** Begins to look for the nodes; can't be started again once stopped. */
   start(): void {
-    if (this.#isStopped) return;
+    if (this.#life.signal.aborted) return;
     this.#lastReason = "not connected yet";
     this.#topology.start();
   }
 
   /** Closes all connections; calls that wait are answered as unavailable. */
   stop(): void {
-    this.#isStopped = true;
+    this.#life.abort();
     this.#lastReason = "stopped";
     this.#topology.stop();
     this.#nodes.stop();
-    this.#pauses.end();
     this.#waiting.failAll(this.#lastReason);
   }
 
@@ -151,7 +147,7 @@ export class RedisCluster implements RedisLink {
       if (typeof parts === "string") return this.#unavailable(parts);
       const outcomes = await Promise.all(
         parts.map((part) =>
-          part.node.pool.send(commandsOf(part, commands), deadlineMs)
+          part.node.send(commandsOf(part, commands), deadlineMs)
         ),
       );
       const redirected: Redirected[] = [];
@@ -170,13 +166,15 @@ export class RedisCluster implements RedisLink {
       if (round === MAX_ROUNDS || clock.nowMs() + pauseMs > lastStartMs) {
         return this.#unavailable(last.reason);
       }
-      if (pauseMs > 0) await this.#pauses.pause(pauseMs);
+      if (pauseMs > 0) {
+        await pause(pauseMs, { clock, signal: this.#life.signal });
+      }
     }
   }
 
   /** Pending commands by node, or why some can't be carried out. */
   #partsOf(pending: readonly PendingCommand[]): readonly Part[] | string {
-    if (this.#isStopped) return this.#lastReason;
+    if (this.#life.signal.aborted) return this.#lastReason;
     const parts = new Map<
       string,
       Part & { readonly pending: PendingCommand[] }

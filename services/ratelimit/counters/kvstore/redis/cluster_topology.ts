@@ -6,7 +6,7 @@
 
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
-import { redialDelayMs } from "../../redial_delay.ts";
+import { OutageLog, redialDelayMs } from "../../server_outage.ts";
 import { formatRedisAddress, type RedisAddress } from "./address.ts";
 import { type AskOptions, askRedis } from "./ask.ts";
 import type { RedisPool } from "./pool.ts";
@@ -23,15 +23,8 @@ interface ClusterNodesOptions {
   readonly clock: Clock;
 }
 
-/** One node. */
-export interface ClusterNode {
-  /** Where it listens. */
-  readonly address: RedisAddress;
-  /** The connections to it. */
+interface UsedNode {
   readonly pool: RedisPool;
-}
-
-interface UsedNode extends ClusterNode {
   usedMs: number;
 }
 
@@ -60,19 +53,18 @@ export class ClusterNodes {
   }
 
   /** The node at `address`, being dialled if it was not known. */
-  get(address: RedisAddress): ClusterNode {
+  get(address: RedisAddress): RedisPool {
     const name = formatRedisAddress(address);
     const usedMs = this.#options.clock.nowMs();
     const known = this.#nodes.get(name);
     if (known !== undefined) {
       known.usedMs = usedMs;
-      return known;
+      return known.pool;
     }
     const pool = this.#options.makePool(address);
-    const node = { address, pool, usedMs };
-    this.#nodes.set(name, node);
+    this.#nodes.set(name, { pool, usedMs });
     if (!this.#isStopped) pool.start();
-    return node;
+    return pool;
   }
 
   /** Dials `masters`, and closes other nodes without calls. */
@@ -121,8 +113,6 @@ const ASK_MS = 500;
 const RETRY_MS = 500;
 /** Wait between two refreshes while all is well. */
 const PERIOD_MS = 15_000;
-/** Different reasons logged while there is no map. */
-const MAX_REASONS = 5;
 
 /**
  * Asks the nodes for the map at the start, after a hint that it may be wrong,
@@ -132,7 +122,7 @@ const MAX_REASONS = 5;
 export class ClusterTopology {
   readonly #options: ClusterTopologyOptions;
   readonly #aborter = new AbortController();
-  readonly #reasons = new Set<string>();
+  readonly #outage: OutageLog;
   #map: SlotMap | undefined;
   #known = "";
   #isStarted = false;
@@ -145,6 +135,10 @@ export class ClusterTopology {
   /** Makes a topology that asks no node yet. */
   constructor(options: ClusterTopologyOptions) {
     this.#options = options;
+    this.#outage = new OutageLog(
+      options.logger,
+      `no node of ${options.name} tells its slots`,
+    );
   }
 
   /** The map; `undefined` until a node has given it. */
@@ -196,7 +190,7 @@ export class ClusterTopology {
     if (this.#aborter.signal.aborted) return;
     this.#isFirstRound = false;
     if (reason === undefined) this.#noteMasters();
-    else this.#noteFailure(reason);
+    else this.#outage.note(reason);
     this.#options.onRefresh(reason);
     if (this.#isSettled()) this.#rounds = 0;
     this.#schedule(this.#rounds === 0 ? PERIOD_MS : this.#retryDelayMs());
@@ -252,20 +246,13 @@ export class ClusterTopology {
   }
 
   #noteMasters(): void {
-    this.#reasons.clear();
+    this.#outage.end();
     const masters = this.#map?.masters ?? [];
     const known = masters.map(formatRedisAddress).sort().join(", ");
     if (known === this.#known) return;
     this.#known = known;
     const { name, logger } = this.#options;
     logger.info(`nodes of ${name}`, { masters: known });
-  }
-
-  #noteFailure(reason: string): void {
-    if (this.#reasons.has(reason) || this.#reasons.size >= MAX_REASONS) return;
-    this.#reasons.add(reason);
-    const { name, logger } = this.#options;
-    logger.warn(`no node of ${name} tells its slots`, { reason });
   }
 
   #retryDelayMs(): number {

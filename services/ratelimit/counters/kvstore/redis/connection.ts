@@ -5,7 +5,7 @@
  */
 
 import type { Clock, Timer } from "../../../../shared/clock.ts";
-import { redialDelayMs } from "../../redial_delay.ts";
+import { redialDelayMs } from "../../server_outage.ts";
 import type { StoreTls } from "../../store_tls.ts";
 import {
   formatRedisAddress,

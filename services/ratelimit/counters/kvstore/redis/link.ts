@@ -10,7 +10,7 @@ import {
   type WaitingCall,
   WaitingCalls,
   type WaitingCallsOptions,
-} from "../../waiting_calls.ts";
+} from "../../server_outage.ts";
 import type { RedisCommand } from "./client.ts";
 import type { RedisOutcome } from "./reply.ts";
 

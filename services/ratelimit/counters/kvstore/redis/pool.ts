@@ -8,7 +8,8 @@
 import { setImmediate } from "node:timers";
 import type { Clock, Timer } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
-import { formatRedisAddress } from "./address.ts";
+import { OutageLog } from "../../server_outage.ts";
+import { formatRedisAddress, type RedisAddress } from "./address.ts";
 import type { RedisCommand } from "./client.ts";
 import { RedisConnection, type RedisConnectionOptions } from "./connection.ts";
 import { type RedisLink, WaitingSends } from "./link.ts";
@@ -143,9 +144,6 @@ export interface RedisPoolOptions
   readonly logger: Logger;
 }
 
-/** Different reasons logged while the server is unreachable. */
-const MAX_REASONS = 5;
-
 /**
  * Spreads calls over connections in turn. Without a connection a call is
  * answered as unavailable at once; only while the first dial after the start
@@ -159,7 +157,7 @@ export class RedisPool implements RedisLink {
   readonly #connections: readonly RedisConnection[];
   readonly #waiting: WaitingSends;
   readonly #batcher: Batcher;
-  readonly #reasons = new Set<string>();
+  readonly #outage: OutageLog;
   #next = 0;
   #wasUp = false;
   #lastReason = "not started";
@@ -167,6 +165,10 @@ export class RedisPool implements RedisLink {
   /** Makes a pool that is not connected yet. */
   constructor(options: RedisPoolOptions) {
     this.#options = options;
+    this.#outage = new OutageLog(
+      options.logger,
+      `no connection to ${options.name}`,
+    );
     this.#waiting = new WaitingSends(options);
     this.#batcher = new Batcher(options, (calls) => {
       const connection = this.#pick();
@@ -182,6 +184,11 @@ export class RedisPool implements RedisLink {
           onChange: (reason) => this.#onChange(reason),
         }),
     );
+  }
+
+  /** Where the server listens. */
+  get address(): RedisAddress {
+    return this.#options.address;
   }
 
   /** True while at least one connection is up. */
@@ -262,18 +269,14 @@ export class RedisPool implements RedisLink {
   #log(isUp: boolean, reason: string | undefined): void {
     const { name, address, logger } = this.#options;
     if (isUp) {
-      this.#reasons.clear();
+      this.#outage.end();
       if (!this.#wasUp) {
         logger.info(`connected to ${name}`, {
           address: formatRedisAddress(address),
         });
       }
-    } else if (
-      reason !== undefined && !this.#reasons.has(reason) &&
-      this.#reasons.size < MAX_REASONS
-    ) {
-      this.#reasons.add(reason);
-      logger.warn(`no connection to ${name}`, { reason });
+    } else if (reason !== undefined) {
+      this.#outage.note(reason);
     }
   }
 }

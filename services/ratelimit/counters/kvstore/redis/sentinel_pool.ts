@@ -5,18 +5,18 @@
  */
 
 import type { Timer } from "../../../../shared/clock.ts";
-import { redialDelayMs } from "../../redial_delay.ts";
+import { OutageLog, redialDelayMs } from "../../server_outage.ts";
 import {
   formatRedisAddress,
   type RedisAddress,
   type RedisAuth,
+  type RedisSentinelGroup,
 } from "./address.ts";
+import { findMaster, type MasterOutcome } from "./ask.ts";
 import type { RedisCommand } from "./client.ts";
 import { type RedisLink, WaitingSends } from "./link.ts";
 import { RedisPool, type RedisPoolOptions } from "./pool.ts";
 import type { RedisOutcome } from "./reply.ts";
-import { findMaster, type MasterOutcome } from "./sentinel_query.ts";
-import type { RedisSentinelGroup } from "./target.ts";
 
 /** How a {@linkcode RedisSentinelPool} is made. */
 interface RedisSentinelPoolOptions
@@ -40,8 +40,6 @@ const RETRY_MS = 500;
  * was asked for, the old master takes writes for some more seconds.
  */
 const POLL_MS = 2_000;
-/** Different reasons logged while there is no master. */
-const MAX_REASONS = 5;
 
 /**
  * Connections to whichever server is the master. The sentinels are asked at the
@@ -56,7 +54,7 @@ export class RedisSentinelPool implements RedisLink {
   readonly #options: RedisSentinelPoolOptions;
   readonly #waiting: WaitingSends;
   readonly #aborter = new AbortController();
-  readonly #reasons = new Set<string>();
+  readonly #outage: OutageLog;
   #sentinels: readonly RedisAddress[];
   #master = "";
   #pool: RedisPool | undefined;
@@ -72,6 +70,10 @@ export class RedisSentinelPool implements RedisLink {
     this.#options = options;
     this.#sentinels = options.group.sentinels;
     this.#waiting = new WaitingSends(options);
+    this.#outage = new OutageLog(
+      options.logger,
+      `no sentinel knows the master of ${options.name}`,
+    );
   }
 
   /** True while at least one connection to a master is up. */
@@ -125,7 +127,7 @@ export class RedisSentinelPool implements RedisLink {
       ...this.#options,
       masterName: group.masterName,
       sentinels: this.#sentinels,
-      ...(this.isUp ? { proven: this.#master } : {}),
+      proven: this.isUp ? this.#master : undefined,
       timeoutMs: Math.min(timeoutMs, ASK_MS),
       signal: this.#aborter.signal,
     }).then((outcome) => this.#onAnswer(outcome));
@@ -140,10 +142,12 @@ export class RedisSentinelPool implements RedisLink {
         sentinel,
         ...this.#sentinels.filter((other) => other !== sentinel),
       ];
-      this.#reasons.clear();
+      this.#outage.end();
       this.#use(master);
     } else {
-      this.#note(outcome.reason);
+      const { reason } = outcome;
+      if (!this.isUp) this.#lastReason = `no master: ${reason}`;
+      this.#outage.note(reason);
     }
     this.#isFirstRound = false;
     if (!this.isUp && !this.#mayComeUp()) {
@@ -192,15 +196,6 @@ export class RedisSentinelPool implements RedisLink {
     } else if (!this.isUp && !this.#mayComeUp()) {
       this.#waiting.failAll(reason);
     }
-  }
-
-  /** Logs each reason once, as long as no sentinel knows better. */
-  #note(reason: string): void {
-    const { name, logger } = this.#options;
-    if (!this.isUp) this.#lastReason = `no master: ${reason}`;
-    if (this.#reasons.has(reason) || this.#reasons.size >= MAX_REASONS) return;
-    this.#reasons.add(reason);
-    logger.warn(`no sentinel knows the master of ${name}`, { reason });
   }
 
   #schedule(): void {

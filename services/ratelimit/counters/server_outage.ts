@@ -1,10 +1,12 @@
 /**
- * Calls that wait until a server is reached, each until its own deadline.
+ * What a store does while a server is away: calls wait for it, each until its own
+ * deadline, it is dialled again ever more slowly, and each reason is logged once.
  *
  * @module
  */
 
 import type { Clock, Timer } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
 
 /** A call that waits. */
 export interface WaitingCall {
@@ -73,5 +75,49 @@ export class WaitingCalls<Call extends WaitingCall> {
       }
       this.#watch();
     }, Math.max(0, first.deadlineMs - clock.nowMs()));
+  }
+}
+
+const FIRST_MS = 50;
+const MAX_MS = 2_000;
+
+/**
+ * Milliseconds to wait after so many failures in a row: twice as long each
+ * time up to two seconds, of which a random half is left out, so that many
+ * clients do not all come back in the same moment.
+ *
+ * @param failures Failed attempts in a row, at least 1.
+ * @param random Gives a number from 0 up to, not including, 1.
+ */
+export function redialDelayMs(failures: number, random: () => number): number {
+  const ceiling = Math.min(FIRST_MS * 2 ** Math.min(failures - 1, 16), MAX_MS);
+  return ceiling / 2 + random() * ceiling / 2;
+}
+
+/** Different reasons logged during one outage. */
+const MAX_REASONS = 5;
+
+/** Logs why a server is away, each reason once until the outage is over. */
+export class OutageLog {
+  readonly #logger: Logger;
+  readonly #message: string;
+  readonly #reasons = new Set<string>();
+
+  /** A log that says `message` with each reason. */
+  constructor(logger: Logger, message: string) {
+    this.#logger = logger;
+    this.#message = message;
+  }
+
+  /** Logs a reason, unless it was, or too many others were. */
+  note(reason: string): void {
+    if (this.#reasons.has(reason) || this.#reasons.size >= MAX_REASONS) return;
+    this.#reasons.add(reason);
+    this.#logger.warn(this.#message, { reason });
+  }
+
+  /** Takes the outage as over: what comes is logged again. */
+  end(): void {
+    this.#reasons.clear();
   }
 }

@@ -4,7 +4,7 @@ import {
   hitsWhenStopping,
   type StoppableOperation,
   stoppableOperations,
-} from "./stop_when_over.ts";
+} from "./counter_store.ts";
 
 function operation(
   counter: string,

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { redialDelayMs } from "./redial_delay.ts";
+import { redialDelayMs } from "./server_outage.ts";
 
 Deno.test("redialDelayMs() doubles up to two seconds", () => {
   const delays = [1, 2, 3, 4, 5, 6, 7, 8, 2_000].map((failures) =>
