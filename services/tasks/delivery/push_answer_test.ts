@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { assert, assertEquals } from "@std/assert";
-import { isRetryable } from "../domain/retry_policy.ts";
+import { type Failure, nextRetry } from "../domain/retry_policy.ts";
+import { DEFAULT_RETRY_POLICY } from "../domain/retry_schema.ts";
 import { judgeAnswer, type PushVerdict, readAnswer } from "./push_answer.ts";
 import type { PushAnswer, PushOutcome } from "./push_answer.ts";
 
@@ -191,15 +192,25 @@ Deno.test("judgeAnswer() keeps a detail short and well-formed", () => {
   assert(detail?.isWellFormed());
 });
 
+function isRetried(failure: Failure): boolean {
+  return nextRetry(DEFAULT_RETRY_POLICY, {
+    retries: 0,
+    failedAtMs: 0,
+    firstTriedAtMs: 0,
+    failure,
+    random: () => 0,
+  }).kind === "retry";
+}
+
 Deno.test("judgeAnswer() leaves no other try after 410, 501 and task-retry: no", () => {
-  assertEquals(isRetryable(failed(answer(410)).failure), false);
-  assertEquals(isRetryable(failed(answer(501)).failure), false);
+  assertEquals(isRetried(failed(answer(410)).failure), false);
+  assertEquals(isRetried(failed(answer(501)).failure), false);
   assertEquals(
-    isRetryable(failed(answer(500, { isFinal: true })).failure),
+    isRetried(failed(answer(500, { isFinal: true })).failure),
     false,
   );
-  assertEquals(isRetryable(failed(answer(500)).failure), true);
-  assertEquals(isRetryable(failed(answer(302)).failure), true);
+  assertEquals(isRetried(failed(answer(500)).failure), true);
+  assertEquals(isRetried(failed(answer(302)).failure), true);
 });
 
 Deno.test("judgeAnswer() names what kept an answer from coming", () => {

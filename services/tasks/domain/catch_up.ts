@@ -23,7 +23,7 @@ import {
 export type CatchUpMode = "one" | "all" | "none";
 
 /** Options of {@linkcode catchUp}. */
-export interface CatchUpOptions extends ScheduleFrame {
+interface CatchUpOptions extends ScheduleFrame {
   /** The slot that was settled last; the ones after it are looked at. */
   readonly scheduledMs: number;
   /** The present. A slot of this very instant has passed. */

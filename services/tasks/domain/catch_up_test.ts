@@ -1,14 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { assertGrowth } from "../../../tests/support/growth.ts";
 import { SeededRandom } from "../../../tests/support/seeded_random.ts";
-import { type CatchUp, catchUp, type CatchUpOptions } from "./catch_up.ts";
-import {
-  nextOccurrence,
-  parseTiming,
-  type Schedule,
-  type TimingInput,
-} from "./schedule.ts";
+import { type CatchUp, catchUp } from "./catch_up.ts";
+import { nextOccurrence, parseTiming, type Schedule } from "./schedule.ts";
 import { drawCron } from "./testing/drawn_cron.ts";
+
+type TimingInput = Parameters<typeof parseTiming>[0];
+type CatchUpOptions = Parameters<typeof catchUp>[1];
 
 const DAY_MS = 86_400_000;
 

@@ -167,7 +167,7 @@ export function verifyChain(
 }
 
 /** Most records that one change drops, so that it stays a short one. */
-export const MAX_FOLDED_AT_ONCE = 1_000;
+const MAX_FOLDED_AT_ONCE = 1_000;
 
 /** Most records by which a history becomes shorter than it may be. */
 const MAX_STEP = 500;

@@ -20,7 +20,7 @@ import { dateOfSlot, repetitionOf } from "./transitions/repetition.ts";
 import { patched } from "./transitions/step.ts";
 
 /** Options of {@linkcode newTask}. */
-export interface NewTaskOptions {
+interface NewTaskOptions {
   /** The tenant it belongs to. */
   readonly tenantId: string;
   /** `tsk_` and 26 characters. */
@@ -100,7 +100,7 @@ export function newTask(
       status: task.status,
       run: 0,
       actor: createdBy,
-      ...(isPending ? { nextDateMs: task.dateMs } : {}),
+      nextDateMs: isPending ? task.dateMs : undefined,
     })),
   };
 }

@@ -36,6 +36,7 @@ Deno.test("newTask() makes a task that is due now", () => {
   });
   assertEquals(history, [{
     atMs: NOON_MS,
+    nextDateMs: undefined,
     type: "created",
     status: "waiting",
     run: 0,

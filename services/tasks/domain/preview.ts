@@ -79,7 +79,7 @@ interface PreviewOptions extends ScheduleFrame {
 }
 
 /** What becomes of slots that have passed. */
-export interface PreviewCatchUp {
+interface PreviewCatchUp {
   /** The present. */
   readonly nowMs: number;
   /** Which of them run. */

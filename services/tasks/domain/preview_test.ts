@@ -1,11 +1,9 @@
 import { assertEquals } from "@std/assert";
-import {
-  MAX_PREVIEW,
-  preview,
-  type PreviewCatchUp,
-  type PreviewedOccurrence,
-} from "./preview.ts";
-import { parseTiming, type Schedule, type TimingInput } from "./schedule.ts";
+import { MAX_PREVIEW, preview, type PreviewedOccurrence } from "./preview.ts";
+import { parseTiming, type Schedule } from "./schedule.ts";
+
+type TimingInput = Parameters<typeof parseTiming>[0];
+type PreviewCatchUp = NonNullable<Parameters<typeof preview>[1]["catchUp"]>;
 
 interface Asked {
   readonly from: string;
@@ -31,8 +29,8 @@ function ask(of: Schedule, asked: Asked): readonly PreviewedOccurrence[] {
     anchorMs: Date.parse(asked.anchor ?? asked.from),
     timezone: asked.zone ?? "UTC",
     count: asked.count ?? 3,
-    ...(asked.runs === undefined ? {} : { runs: asked.runs }),
-    ...(asked.catchUp === undefined ? {} : { catchUp: asked.catchUp }),
+    runs: asked.runs,
+    catchUp: asked.catchUp,
   });
 }
 

@@ -66,7 +66,7 @@ export function parseRetryCondition(
  * never is. Without conditions all others are but 410 and 501; with conditions,
  * those that meet one of them, where 410 and 501 have to be named themselves.
  */
-export function isRetryable(
+function isRetryable(
   failure: Failure,
   conditions?: readonly RetryCondition[],
 ): boolean {
@@ -132,7 +132,7 @@ export interface RetryPolicy {
 }
 
 /** Circumstances of a failure. */
-export interface NextRetryOptions {
+interface NextRetryOptions {
   /** Retries of this run so far; 0 when the first try failed. */
   readonly retries: number;
   /** When the attempt failed, in milliseconds since the epoch. */
@@ -164,7 +164,7 @@ export type RetryDecision =
   };
 
 /** Longest wait that a worker can ask for, unless the policy's own are longer. */
-export const MAX_RETRY_AFTER_MS = 86_400_000;
+const MAX_RETRY_AFTER_MS = 86_400_000;
 
 /**
  * Decides what follows a failure. The delay counts from the failure. A wait that
@@ -200,7 +200,7 @@ export function nextRetry(
  *
  * @param retries Retries before this one.
  */
-export function retryDelayMs(policy: RetryPolicy, retries: number): number {
+function retryDelayMs(policy: RetryPolicy, retries: number): number {
   return Math.min(
     rawDelayMs(policy.backoff, retries),
     policy.maxIntervalMs ?? LONGEST_DELAY_MS,

@@ -47,7 +47,7 @@ export type TimingOutcome =
   };
 
 /** A timing as clients write it. */
-export interface TimingInput {
+interface TimingInput {
   /** A duration in any of its forms. */
   readonly interval?: unknown;
   /** A cron expression. */

@@ -12,10 +12,11 @@ import {
   type Schedule,
   shortestSpacingMs,
   type Timing,
-  type TimingInput,
 } from "./schedule.ts";
 import { MAX_INSTANT_MS } from "./instant.ts";
 import { CronExpression } from "./cron_expression.ts";
+
+type TimingInput = Parameters<typeof parseTiming>[0];
 
 const NOW_MS = Date.parse("2026-01-01T00:00Z");
 

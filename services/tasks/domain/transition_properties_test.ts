@@ -23,7 +23,6 @@ import {
   TaskStory,
   WORKER,
 } from "./testing/task_story.ts";
-import { MAX_SPAWNED } from "./transitions/wake.ts";
 
 const HOUR_MS = 3_600_000;
 const EVENTS = 60;
@@ -68,7 +67,7 @@ Deno.test("transition() leaves nothing to do at an instant when the clock has do
       if (story.outcome(event).kind === "changed") story.happens(event);
       story.nowMs += drawStepMs(random, story.task);
       // A spawning schedule may have several batches to make.
-      const most = story.spawnedMs.length / MAX_SPAWNED + 50;
+      const most = story.spawnedMs.length / 100 + 50;
       let wakes = 0;
       while ((placementOf(story.task).wakeAtMs ?? Infinity) <= story.nowMs) {
         if (isFinal(story.task.status)) break;

@@ -12,7 +12,7 @@ import {
 } from "../task.ts";
 import { type Actor, SYSTEM_ACTOR } from "../records.ts";
 import type { HistoryDraft } from "../history.ts";
-import { newTask, type NewTaskOptions } from "../new_task.ts";
+import { newTask } from "../new_task.ts";
 import { createRuleCache, rulesOf, type RulingWorker } from "../rules.ts";
 import type {
   LeaseProof,
@@ -79,7 +79,7 @@ export interface TaskStoryOptions {
    *
    * @default {nothing}
    */
-  readonly made?: Partial<NewTaskOptions> | undefined;
+  readonly made?: Partial<Parameters<typeof newTask>[1]> | undefined;
   /**
    * How long tasks are kept after their end.
    *

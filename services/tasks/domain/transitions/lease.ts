@@ -29,7 +29,7 @@ import {
  * service ends its call at the deadline itself; were the lease to end first, a
  * call that takes its full time would count as lost.
  */
-export const CALL_SLACK_MS = 10_000;
+const CALL_SLACK_MS = 10_000;
 
 const ID_PREFIX_LENGTH = "tsk_".length;
 
@@ -210,10 +210,10 @@ function fits(
 }
 
 /** The least time between two records of an attempt's progress. */
-export const MIN_PROGRESS_SPACING_MS = 1_000;
+const MIN_PROGRESS_SPACING_MS = 1_000;
 
 /** Two records are further apart by this share of the time before the first. */
-export const PROGRESS_SPACING_SHARE = 0.1;
+const PROGRESS_SPACING_SHARE = 0.1;
 
 /** What is new of an attempt's progress. */
 interface ProgressNews {

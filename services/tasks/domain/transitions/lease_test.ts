@@ -2,10 +2,13 @@ import { assert, assertEquals } from "@std/assert";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import type { HistoryDraft } from "../history.ts";
 import { NOON_MS, START, TaskStory } from "../testing/task_story.ts";
-import { MIN_PROGRESS_SPACING_MS, PROGRESS_SPACING_SHARE } from "./lease.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
+
+/** The least time between two records of progress, and its share of the time before. */
+const MIN_PROGRESS_SPACING_MS = 1_000;
+const PROGRESS_SPACING_SHARE = 0.1;
 
 /** A task under way that may take as long as it likes. */
 function runningFor(): TaskStory {

@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import { MAX_PREVIEW_BYTES, previewOf } from "./run_end.ts";
 import { SeededRandom } from "../../../../tests/support/seeded_random.ts";
 import { nextOccurrence } from "../schedule.ts";
 import {
@@ -14,13 +13,24 @@ function bytes(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-Deno.test("previewOf() keeps a text of a KiB whole", () => {
+const MAX_PREVIEW_BYTES = 1_024;
+
+/** What the history keeps of a result. */
+function previewOf(resultJson: string): string {
+  const story = new TaskStory();
+  story.happens(START);
+  const { lease } = story;
+  const [record] = story.happens({ kind: "complete", lease, resultJson });
+  return record?.resultPreview ?? "";
+}
+
+Deno.test("complete() tells a result of a KiB whole", () => {
   for (const text of ["1", "a".repeat(1_024), "ü".repeat(512)]) {
     assertEquals(previewOf(text), text);
   }
 });
 
-Deno.test("previewOf() cuts a longer text between characters", () => {
+Deno.test("complete() cuts what it tells of a longer result between characters", () => {
   for (const character of ["a", "ü", "€", "😀"]) {
     for (let before = 0; before < 4; before++) {
       const text = "x".repeat(before) + character.repeat(1_025);

@@ -34,13 +34,13 @@ import {
 import { requeueUnheld } from "./service_events.ts";
 
 /** Most tasks that one transition makes; the others follow at once. */
-export const MAX_SPAWNED = 100;
+const MAX_SPAWNED = 100;
 
 /**
  * Most slots that passed for which tasks are made, the latest of them. A window
  * may be years long, and a task for each of its seconds is of no use.
  */
-export const MAX_CAUGHT_UP = 10_000;
+const MAX_CAUGHT_UP = 10_000;
 
 /** How exactly the window of the latest slots is found; slots lie no closer. */
 const WINDOW_STEP_MS = 1_000;
@@ -55,7 +55,7 @@ interface SpawnSlots extends CatchUp {
  * Applies the catch-up rule to the slots that have come. Tasks are made for the
  * first of them, as many as there is room for; the others are passed over.
  */
-export function spawnSlots(
+function spawnSlots(
   task: Task,
   { rule, schedule }: Repetition,
   { nowMs, spawnRoom = Infinity }: Pick<EventContext, "nowMs" | "spawnRoom">,

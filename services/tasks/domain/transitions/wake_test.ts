@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { createRuleCache, rulesOf } from "../rules.ts";
 import type { RepeatRule, Task } from "../task.ts";
 import {
@@ -7,9 +7,13 @@ import {
   START,
   TaskStory,
 } from "../testing/task_story.ts";
-import { repetitionOf } from "./repetition.ts";
-import { MAX_CAUGHT_UP, MAX_SPAWNED, spawnSlots } from "./wake.ts";
 import { placementOf } from "../placement.ts";
+import { SYSTEM_ACTOR } from "../records.ts";
+import { transition } from "../transition.ts";
+
+/** Most tasks of one transition, and most slots that passed that are caught up. */
+const MAX_SPAWNED = 100;
+const MAX_CAUGHT_UP = 10_000;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -31,22 +35,28 @@ function slotsAt(
   const rules = rulesOf(task, { timeoutMs: 30_000, maxLost: 3 }, {
     cache: createRuleCache(9),
   });
-  const repetition = repetitionOf(task, rules);
-  if (repetition === undefined) throw new Error("the task repeats");
-  const slots = spawnSlots(task, repetition, {
+  const outcome = transition(task, { kind: "wake" }, {
     nowMs: NOON_MS + afterMs,
-    ...(spawnRoom === undefined ? {} : { spawnRoom }),
+    actor: SYSTEM_ACTOR,
+    rules,
+    random: () => 0,
+    spawnRoom,
   });
+  assert(outcome.kind === "changed");
+  const { next, history, spawnSlotsMs } = outcome;
+  const countOf = (isForRoom: boolean): number =>
+    history.find(({ type, message }) =>
+      type === "missed" && (message !== undefined) === isForRoom
+    )?.amount ?? 0;
   return {
-    ...slots,
-    runs: slots.runs.map((slotMs) => (slotMs - NOON_MS) / HOUR_MS),
-    nextMs: slots.nextMs === undefined
-      ? undefined
-      : (slots.nextMs - NOON_MS) / HOUR_MS,
+    runs: hours(spawnSlotsMs),
+    nextMs: next.status === "complete" ? undefined : hours([next.dateMs])[0],
+    missed: countOf(false),
+    withoutRoom: countOf(true),
   };
 }
 
-Deno.test("spawnSlots() passes over all slots that come behind the last one with room", () => {
+Deno.test("wake() of a schedule passes over all slots that come behind the last one with room", () => {
   assertEquals(slotsAt(5 * HOUR_MS, { catchUp: "all", spawnRoom: 2 }), {
     runs: [0, 1],
     nextMs: 6,
@@ -61,7 +71,7 @@ Deno.test("spawnSlots() passes over all slots that come behind the last one with
   });
 });
 
-Deno.test("spawnSlots() makes no task without room, whatever the catch-up rule", () => {
+Deno.test("wake() of a schedule makes no task without room, whatever the catch-up rule", () => {
   for (const catchUp of ["one", "all", "none"] as const) {
     const slots = slotsAt(3 * HOUR_MS, { catchUp, spawnRoom: 0 });
     assertEquals(slots.runs, [], catchUp);
@@ -70,7 +80,7 @@ Deno.test("spawnSlots() makes no task without room, whatever the catch-up rule",
   }
 });
 
-Deno.test("spawnSlots() counts no slots from before the schedule as passed over", () => {
+Deno.test("wake() of a schedule counts no slots from before the schedule as passed over", () => {
   for (const spawnRoom of [0, 1]) {
     const { runs, withoutRoom } = slotsAt(5 * HOUR_MS, {
       catchUp: "all",
@@ -82,7 +92,7 @@ Deno.test("spawnSlots() counts no slots from before the schedule as passed over"
   }
 });
 
-Deno.test("spawnSlots() takes nothing from the limit for what is passed over", () => {
+Deno.test("wake() of a schedule takes nothing from the limit for what is passed over", () => {
   const slots = slotsAt(9 * HOUR_MS, {
     catchUp: "all",
     limit: 2,
@@ -97,7 +107,7 @@ Deno.test("spawnSlots() takes nothing from the limit for what is passed over", (
   assertEquals([ending.runs, ending.nextMs], [[0], undefined]);
 });
 
-Deno.test("spawnSlots() catches up with the latest slots alone when too many passed", () => {
+Deno.test("wake() of a schedule catches up with the latest slots alone when too many passed", () => {
   const window = { catchUp: "all", catchUpWindowMs: 366 * DAY_MS } as const;
   for (
     const { secondsApart, ...fields } of [
