@@ -30,6 +30,8 @@ import {
 import { openParts } from "./engine/parts.ts";
 import { warnOfUnknownPlans } from "./engine/plan_book.ts";
 import { Push } from "./engine/push.ts";
+import { serviceWrite } from "./engine/record_writes.ts";
+import { REGISTRY } from "./engine/repositories.ts";
 import { SecretsWorker } from "./engine/secrets_worker.ts";
 import { TenantEraser } from "./engine/tenant_removal.ts";
 import { Vault } from "./engine/vault.ts";
@@ -345,25 +347,11 @@ function digestsOf(token: string): readonly string[] {
 async function cursorKey(
   { store, randomBytes }: Pick<ServeOptions, "store" | "randomBytes">,
 ): Promise<Uint8Array> {
-  const known = await store.record("service", "", CURSOR_KEY_ID);
+  const known = await store.record("service", REGISTRY, CURSOR_KEY_ID);
   if (known !== undefined) return Uint8Array.fromBase64(known.text);
   const key = randomBytes(32);
-  await store.commit([{
-    writes: [{
-      kind: "record",
-      recordKind: "service",
-      tenantId: "",
-      id: CURSOR_KEY_ID,
-      expectedVersion: 0,
-      next: {
-        kind: "service",
-        tenantId: "",
-        id: CURSOR_KEY_ID,
-        version: 1,
-        text: key.toBase64(),
-      },
-    }],
-  }]);
+  const place = { tenantId: REGISTRY, id: CURSOR_KEY_ID };
+  await store.commit([{ writes: [serviceWrite(place, key.toBase64())] }]);
   return key;
 }
 

@@ -24,15 +24,17 @@ interface MirroredUser {
   /** The address. */
   readonly email: string;
   /** The name. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Whether the user may log in. */
   readonly isBlocked: boolean;
 }
 
 /** What of a user has changed; what is absent has not. */
-export type MirroredUserChange = Partial<
-  Pick<MirroredUser, "email" | "name" | "isBlocked">
->;
+export type MirroredUserChange = {
+  readonly [Field in "email" | "name" | "isBlocked"]?:
+    | MirroredUser[Field]
+    | undefined;
+};
 
 /** The outcome of mirroring a user. */
 export type MirrorOutcome =

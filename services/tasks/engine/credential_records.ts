@@ -14,9 +14,7 @@ import type { ApiKey, User, WorkerCredential } from "../domain/records.ts";
 import { sha256 } from "../store/digest.ts";
 import type { Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
-
-/** The kind under which it is kept who a user is at the identity provider. */
-const IDENTITY = "service";
+import { serviceWrite } from "./record_writes.ts";
 
 /** How often a user who signs in may be changed by others. */
 const MAX_TRIES = 30;
@@ -101,7 +99,7 @@ export class CredentialRecords implements CredentialStore {
   ): Promise<{ readonly user: User; readonly entry?: Entry } | undefined> {
     const { repositories, store } = this.#parts;
     const recordId = identityRecordId(issuer, subject);
-    const identity = await store.record(IDENTITY, tenantId, recordId);
+    const identity = await store.record("service", tenantId, recordId);
     if (identity !== undefined) {
       const user = await repositories.users.get(tenantId, identity.text);
       if (user?.status !== "invited") return user && { user };
@@ -118,20 +116,7 @@ export class CredentialRecords implements CredentialStore {
     if (user === undefined || user.identity !== undefined) return undefined;
     if (user.status === "disabled") return { user };
     const entry = this.#entry({ ...user, identity: { issuer, subject } });
-    const tie: Write = {
-      kind: "record",
-      recordKind: IDENTITY,
-      tenantId,
-      id: recordId,
-      expectedVersion: 0,
-      next: {
-        kind: IDENTITY,
-        tenantId,
-        id: recordId,
-        version: 1,
-        text: user.id,
-      },
-    };
+    const tie = serviceWrite({ tenantId, id: recordId }, user.id);
     return { user, entry: { ...entry, writes: [...entry.writes, tie] } };
   }
 

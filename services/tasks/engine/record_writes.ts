@@ -1,6 +1,6 @@
 /**
  * Writes and counts of records that several routes share: lines of the audit log,
- * and guards. A guard is a record that stands for a whole set, such as the users and
+ * records of the service itself, and guards. A guard is a record that stands for a whole set, such as the users and
  * keys of a tenant. What was counted of the set still holds when it is written, if
  * the guard that was read before the counting is written in the same commit: of two
  * that counted at once, one conflicts and counts again.
@@ -10,7 +10,7 @@
 
 import type { JsonObject } from "../../shared/schema/schema.ts";
 import type { Actor } from "../domain/records.ts";
-import type { RecordKind } from "../store/record.ts";
+import type { RecordKind, StoredRecord } from "../store/record.ts";
 import type { Store, Write } from "../store/store.ts";
 import type { EngineParts } from "./parts.ts";
 
@@ -33,14 +33,32 @@ export async function readGuard(
 ): Promise<Write> {
   const id = `guard:${set}`;
   const found = await store.record("service", tenantId, id);
-  const version = found?.version ?? 0;
+  return serviceWrite({ tenantId, id }, "", found?.version);
+}
+
+/**
+ * The write that puts a text in the place of a record of the service itself, or
+ * removes the record, where there is no text.
+ *
+ * @param expectedVersion The version that was read; 0 when there must be none.
+ */
+export function serviceWrite(
+  { tenantId, id }: Pick<StoredRecord, "tenantId" | "id">,
+  text: string | undefined,
+  expectedVersion = 0,
+): Write {
+  const kind = "service";
+  const version = expectedVersion + 1;
+  const next = text === undefined
+    ? undefined
+    : { kind, tenantId, id, version, text } as const;
   return {
     kind: "record",
-    recordKind: "service",
+    recordKind: kind,
     tenantId,
     id,
-    expectedVersion: version,
-    next: { kind: "service", tenantId, id, version: version + 1, text: "" },
+    expectedVersion,
+    next,
   };
 }
 

@@ -15,7 +15,7 @@ import { LIVE_STATUSES, type Task, type TaskStatus } from "../domain/task.ts";
 import type { TaskPosition } from "../store/queries.ts";
 import type { RecordKind, StoredRecord } from "../store/record.ts";
 import type { Transaction, Write } from "../store/store.ts";
-import { auditWrite } from "./record_writes.ts";
+import { auditWrite, serviceWrite } from "./record_writes.ts";
 import type { Engine } from "./engine.ts";
 import {
   markWrite,
@@ -83,26 +83,10 @@ export async function removalWrites(
 
 /** The write that sets the mark of a tenant to be erased, or takes it away. */
 function eraseMark(tenantId: string, isSet: boolean): Write {
-  const id = ERASURE_PREFIX + tenantId;
-  const place = {
-    kind: "record",
-    recordKind: "service",
-    tenantId: REGISTRY,
-    id,
-  } as const;
+  const place = { tenantId: REGISTRY, id: ERASURE_PREFIX + tenantId };
   return isSet
-    ? {
-      ...place,
-      expectedVersion: 0,
-      next: {
-        kind: "service",
-        tenantId: REGISTRY,
-        id,
-        version: 1,
-        text: tenantId,
-      },
-    }
-    : { ...place, expectedVersion: 1, next: undefined };
+    ? serviceWrite(place, tenantId)
+    : serviceWrite(place, undefined, 1);
 }
 
 /** Tasks or records that are written at once, so that others get their turn. */

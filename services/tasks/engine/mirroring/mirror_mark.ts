@@ -10,6 +10,7 @@
 
 import type { MirroredUserChange } from "../../access/identity_provider.ts";
 import type { User } from "../../domain/records.ts";
+import { serviceWrite } from "../record_writes.ts";
 import { REGISTRY } from "../repositories.ts";
 import type { StoredRecord } from "../../store/record.ts";
 import type { Store, Write } from "../../store/store.ts";
@@ -84,22 +85,11 @@ export function markWrite(
     readonly work: MirrorWork | undefined;
   },
 ): Write {
-  const id = markId(place);
-  const expectedVersion = previous?.version ?? 0;
-  return {
-    kind: "record",
-    recordKind: "service",
-    tenantId: REGISTRY,
-    id,
-    expectedVersion,
-    next: work && {
-      kind: "service",
-      tenantId: REGISTRY,
-      id,
-      version: expectedVersion + 1,
-      text: JSON.stringify(work),
-    },
-  };
+  return serviceWrite(
+    { tenantId: REGISTRY, id: markId(place) },
+    work && JSON.stringify(work),
+    previous?.version,
+  );
 }
 
 /** Reads who a user is at the mirror; its text is the subject. */
@@ -115,29 +105,12 @@ export function subjectWrite(
   { tenantId, userId }: MirroredPlace,
   subject: string,
 ): Write {
-  const id = SUBJECT_PREFIX + userId;
-  return {
-    kind: "record",
-    recordKind: "service",
-    tenantId,
-    id,
-    expectedVersion: 0,
-    next: { kind: "service", tenantId, id, version: 1, text: subject },
-  };
+  return serviceWrite({ tenantId, id: SUBJECT_PREFIX + userId }, subject);
 }
 
 /** The write that forgets who a user is at the mirror. */
-export function subjectRemoval(
-  { kind, tenantId, id, version }: StoredRecord,
-): Write {
-  return {
-    kind: "record",
-    recordKind: kind,
-    tenantId,
-    id,
-    expectedVersion: version,
-    next: undefined,
-  };
+export function subjectRemoval(known: StoredRecord): Write {
+  return serviceWrite(known, undefined, known.version);
 }
 
 /** The values of these fields of a user for the mirror. */
@@ -145,11 +118,10 @@ export function mirroredState(
   { email, name, status }: User,
   fields: readonly MirroredField[],
 ): MirroredUserChange {
-  const isBlocked = status === "disabled";
   return {
-    ...(fields.includes("email") ? { email } : {}),
-    ...(fields.includes("name") ? { name } : {}),
-    ...(fields.includes("isBlocked") ? { isBlocked } : {}),
+    email: fields.includes("email") ? email : undefined,
+    name: fields.includes("name") ? name : undefined,
+    isBlocked: fields.includes("isBlocked") ? status === "disabled" : undefined,
   };
 }
 

@@ -25,7 +25,6 @@ import {
   markId,
   markOf,
   markWrite,
-  MIRRORED_FIELDS,
   type MirroredPlace,
   mirroredState,
   type MirrorMark,
@@ -292,13 +291,13 @@ export class MirrorSettling {
       tenant.status === "closing";
     if (isMissing) return { kind: "ok" };
     if (user.identity !== undefined) return { kind: "not_mirrored" };
-    const { name, email, isBlocked } = mirroredState(user, MIRRORED_FIELDS);
+    const { name, email, status } = user;
     const outcome = await this.#mirror.create({
       tenant: tenant.domain,
       userId: user.id,
-      email: email ?? user.email,
-      ...(name === "" || name === undefined ? {} : { name }),
-      isBlocked: isBlocked === true,
+      email,
+      name: name === "" ? undefined : name,
+      isBlocked: status === "disabled",
     });
     if (outcome.kind === "exists") return { kind: "exists" };
     if (outcome.kind !== "ok") return failed(outcome);

@@ -9,7 +9,7 @@ import { mintApiKey } from "../../access/credential_token.ts";
 import type { TokenSubject } from "../../access/jwt.ts";
 import { parseTenantDomain } from "../../access/tenant_domain.ts";
 import type { Actor, ApiKey, Tenant, User } from "../../domain/records.ts";
-import { auditWrite } from "../../engine/record_writes.ts";
+import { auditWrite, serviceWrite } from "../../engine/record_writes.ts";
 import { identityRecordId } from "../../engine/credential_records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
 import { REGISTRY } from "../../engine/repositories.ts";
@@ -218,20 +218,10 @@ function ownerOf(
   };
   const id = identityRecordId(issuer, subject);
   return {
-    writes: [repositories.users.insert(user), {
-      kind: "record",
-      recordKind: "service",
-      tenantId: tenant.id,
-      id,
-      expectedVersion: 0,
-      next: {
-        kind: "service",
-        tenantId: tenant.id,
-        id,
-        version: 1,
-        text: user.id,
-      },
-    }],
+    writes: [
+      repositories.users.insert(user),
+      serviceWrite({ tenantId: tenant.id, id }, user.id),
+    ],
     actor: { type: "user", id: user.id },
     text: null,
   };

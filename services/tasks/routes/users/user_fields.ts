@@ -36,6 +36,7 @@ import type { ApiKey, User } from "../../domain/records.ts";
 import { optionalTime, utcTime } from "../../domain/utc_time.ts";
 import { identityRecordId } from "../../engine/credential_records.ts";
 import type { EngineParts } from "../../engine/parts.ts";
+import { serviceWrite } from "../../engine/record_writes.ts";
 import type { Write } from "../../store/store.ts";
 import {
   type ExampleOf,
@@ -259,12 +260,5 @@ export async function identityRemovals(
   const recordId = identityRecordId(identity.issuer, identity.subject);
   const record = await store.record("service", tenantId, recordId);
   if (record?.text !== id) return [];
-  return [{
-    kind: "record",
-    recordKind: "service",
-    tenantId,
-    id: recordId,
-    expectedVersion: record.version,
-    next: undefined,
-  }];
+  return [serviceWrite(record, undefined, record.version)];
 }

@@ -17,7 +17,7 @@ export const AWAY: MirrorOutcome = {
 
 /** Answers "ok" unless told otherwise. */
 export class RecordingMirror implements UserMirror {
-  /** What it was asked for: the method and its arguments. */
+  /** What it was asked for: the method and its arguments, as JSON sends them. */
   readonly calls: unknown[][] = [];
   /** The next answer; after that it is as before. */
   next: MirrorOutcome | undefined;
@@ -50,7 +50,7 @@ export class RecordingMirror implements UserMirror {
   async #answer(
     ...[verb, values, subject]: [string, unknown[], string]
   ): Promise<MirrorOutcome> {
-    this.calls.push([verb, ...values]);
+    this.calls.push([verb, ...JSON.parse(JSON.stringify(values))]);
     const outcome = this.next ?? this.always ?? { kind: "ok", subject };
     this.next = undefined;
     const { meanwhile } = this;
