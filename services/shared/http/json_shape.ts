@@ -111,12 +111,12 @@ export class JsonShape {
   /**
    * Where each list and object begins that is open, by depth; the first is 1.
    */
-  readonly #opensAt: Int32Array;
+  readonly #opensAt = [0];
   /** Commas directly within each of them. */
-  readonly #commas: Int32Array;
+  readonly #commas = [0];
   /** The last string that began directly within each of them. */
-  readonly #stringAt: Int32Array;
-  readonly #stringEnd: Int32Array;
+  readonly #stringAt = [0];
+  readonly #stringEnd = [0];
   #at = 0;
   #depth = 0;
   #values = 1;
@@ -127,10 +127,6 @@ export class JsonShape {
   constructor(bytes: Uint8Array, limits: JsonShapeLimits) {
     this.#bytes = bytes;
     this.#limits = limits;
-    this.#opensAt = new Int32Array(limits.maxDepth + 1);
-    this.#commas = new Int32Array(limits.maxDepth + 1);
-    this.#stringAt = new Int32Array(limits.maxDepth + 1);
-    this.#stringEnd = new Int32Array(limits.maxDepth + 1);
   }
 
   /** Where the scan continues. */
@@ -216,7 +212,7 @@ export class JsonShape {
         case OPEN_OBJECT:
           values++;
           if (++depth > maxDepth) return stopAt(at, this.#fault("too_deep"));
-          opensAt[depth] = at;
+          opensAt[depth] = this.#stringAt[depth] = this.#stringEnd[depth] = at;
           commas[depth] = 0;
           break;
         case CLOSE_LIST:
