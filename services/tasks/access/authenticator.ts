@@ -228,7 +228,7 @@ export class Authenticator {
     },
   ): CredentialOutcome {
     return checkCredential(credential, {
-      digest: this.#presented.digestOf(token),
+      matches: (stored) => this.#presented.matches(token, stored),
       nowMs: this.#options.clock.nowMs(),
       clientAddress: request.clientAddress,
     });

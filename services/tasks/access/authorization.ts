@@ -167,6 +167,8 @@ function malformed(code: Malformed["code"], why: string): Malformed {
 export class PresentedCredentials {
   readonly #read = new WeakMap<object, Authorization>();
   readonly #digests = new WeakMap<CredentialToken, string>();
+  /** The stored digest that a token's secret was found to have. */
+  readonly #matched = new WeakMap<CredentialToken, string>();
 
   /** What a header carries; nothing of it is verified. */
   read(
@@ -192,6 +194,19 @@ export class PresentedCredentials {
       this.#digests.set(token, digest);
     }
     return digest;
+  }
+
+  /**
+   * Whether a token's secret has the digest that is stored. What fitted once is
+   * not compared again: the same token object carries the same secret.
+   */
+  matches(token: CredentialToken, stored: string | undefined): boolean {
+    if (stored !== undefined && this.#matched.get(token) === stored) {
+      return true;
+    }
+    const isMatch = digestMatches(this.digestOf(token), stored);
+    if (isMatch && stored !== undefined) this.#matched.set(token, stored);
+    return isMatch;
   }
 }
 

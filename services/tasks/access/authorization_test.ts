@@ -264,3 +264,16 @@ Deno.test("PresentedCredentials.digestOf() does not take tokens of one id for th
   const guess = { ...KEY, secret: OTHER_KEY.secret };
   assertEquals(presented.digestOf(guess), OTHER_KEY.digest);
 });
+
+Deno.test("PresentedCredentials.matches() accepts the stored digest of a token's own secret", () => {
+  const presented = new PresentedCredentials();
+  const token = { prefix: "dk", id: "dk_1", secret: "right" } as const;
+  const stored = digestOf("right");
+  // What was found once is known, and says nothing about other digests.
+  for (let time = 0; time < 2; time++) {
+    assert(presented.matches(token, stored));
+    assert(!presented.matches(token, digestOf("other")));
+    assert(!presented.matches(token, undefined));
+    assert(!presented.matches({ ...token, secret: "wrong" }, stored));
+  }
+});

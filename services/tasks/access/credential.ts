@@ -6,7 +6,6 @@
 
 import { BoundedMap } from "../../shared/bounded_map.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { digestMatches } from "./credential_token.ts";
 import {
   isInNetworks,
   type Network,
@@ -38,8 +37,8 @@ export interface KeyCredential extends Credential {
 
 /** What {@linkcode checkCredential} judges by. */
 interface CheckCredentialOptions {
-  /** The digest of the secret that was presented. */
-  readonly digest: string;
+  /** Whether the secret that was presented has the digest that is stored. */
+  readonly matches: (stored: string | undefined) => boolean;
   /** The time, in milliseconds since the epoch. */
   readonly nowMs: number;
   /** Where the request came from; `undefined` when that is not known. */
@@ -67,9 +66,9 @@ export function checkCredential(
   credential: Credential | undefined,
   options: CheckCredentialOptions,
 ): CredentialOutcome {
-  const { digest, nowMs, clientAddress } = options;
-  const fits = digestMatches(digest, credential?.digest);
-  if (credential === undefined || !fits) return INVALID;
+  const { matches, nowMs, clientAddress } = options;
+  const isMatch = matches(credential?.digest);
+  if (credential === undefined || !isMatch) return INVALID;
   if (credential.expiresAtMs !== undefined && nowMs >= credential.expiresAtMs) {
     return EXPIRED;
   }
