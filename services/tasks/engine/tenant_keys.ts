@@ -8,12 +8,12 @@
  * @module
  */
 
+import { BoundedMap } from "../../shared/bounded_map.ts";
 import { sealedKeyId } from "../secrets/envelope.ts";
 import type { MasterKeys, SealingKey } from "../secrets/master_keys.ts";
 import {
   createTenantKey,
   CURRENT_KEY_ID,
-  TenantKeyCache,
   unwrapTenantKey,
 } from "../secrets/tenant_key.ts";
 import type { Write } from "../store/store.ts";
@@ -37,6 +37,9 @@ export type TenantKeyState =
     readonly masterKeyId: string | undefined;
   };
 
+/** Tenants whose unwrapped key is kept; the one unused for longest makes room. */
+const MAX_UNWRAPPED = 1_000;
+
 interface TenantKeysOptions {
   /** Where the wrapped keys are. */
   readonly repositories: Pick<Repositories, "dataKeys">;
@@ -50,18 +53,20 @@ interface TenantKeysOptions {
 /** Gives the keys of tenants. */
 export class TenantKeys {
   readonly #options: TenantKeysOptions;
-  readonly #cache: TenantKeyCache | undefined;
+  /** Each tenant's own key with the text that it was unwrapped from. */
+  readonly #unwrapped = new BoundedMap<
+    string,
+    { readonly wrapped: string; readonly key: SealingKey }
+  >({ maxEntries: MAX_UNWRAPPED });
 
   /** Keys that were not asked for yet. */
   constructor(options: TenantKeysOptions) {
     this.#options = options;
-    const { masterKeys } = options;
-    this.#cache = masterKeys && new TenantKeyCache({ masterKeys });
   }
 
   /** Forgets a tenant's key, as when the tenant is removed. */
   forget(tenantId: string): void {
-    this.#cache?.forget(tenantId);
+    this.#unwrapped.delete(tenantId);
   }
 
   /**
@@ -103,7 +108,7 @@ export class TenantKeys {
   ): Promise<ReadonlyMap<string, SealingKey>> {
     const { dataKeys } = this.#options.repositories;
     const keys = new Map<string, SealingKey>();
-    if (this.#cache === undefined) return keys;
+    if (this.#options.masterKeys === undefined) return keys;
     const current = this.#unwrap(await dataKeys.get(tenantId, CURRENT_KEY_ID));
     if (current !== undefined) keys.set(current.id, current);
     const hasAll = sealed.every((text) => keys.has(sealedKeyId(text) ?? ""));
@@ -130,15 +135,24 @@ export class TenantKeys {
     return records.find(({ id }) => id === CURRENT_KEY_ID);
   }
 
+  /**
+   * The key that a record holds, if a master key opens it. Once the stored text
+   * is another one, the key that was unwrapped before is no longer used.
+   */
   #unwrap(record: DataKeyRecord | undefined): SealingKey | undefined {
     const { masterKeys } = this.#options;
     if (record === undefined || masterKeys === undefined) return undefined;
     const { tenantId, id, wrapped } = record;
-    const outcome = id === CURRENT_KEY_ID
-      ? this.#cache?.unwrap(tenantId, wrapped)
-      // There is room for one key of each tenant.
-      : unwrapTenantKey(wrapped, { tenantId, masterKeys });
-    return outcome?.kind === "ok" ? outcome.key : undefined;
+    // There is room for one key of each tenant.
+    const isKept = id === CURRENT_KEY_ID;
+    const known = isKept ? this.#unwrapped.get(tenantId) : undefined;
+    if (known?.wrapped === wrapped) return known.key;
+    if (isKept) this.#unwrapped.delete(tenantId);
+    const outcome = unwrapTenantKey(wrapped, { tenantId, masterKeys });
+    if (outcome.kind !== "ok") return undefined;
+    const { key } = outcome;
+    if (isKept) this.#unwrapped.set(tenantId, { wrapped, key });
+    return key;
   }
 }
 

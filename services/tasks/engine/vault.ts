@@ -38,10 +38,22 @@ import {
   type TenantKeyState,
 } from "./tenant_keys.ts";
 
-/** The name under which signing secrets are sealed; no client's can be that. */
-const SIGNING_NAME = "signing";
-/** The name under which the private half of a key pair is sealed. */
-const KEY_PAIR_NAME = "signing_key";
+/** Names a worker by its definition. */
+type WorkerKey = Pick<WorkerDefinition, "tenantId" | "id">;
+
+/**
+ * Where the signing secret of that number is sealed; no client's secret can have
+ * a name in small letters.
+ */
+function signingRow({ tenantId, id }: WorkerKey, number: number): SecretRow {
+  return { tenantId, workerId: id, name: "signing", version: number };
+}
+
+/** Where the private half of a key pair is sealed. */
+function keyPairRow({ tenantId, id }: WorkerKey): SecretRow {
+  return { tenantId, workerId: id, name: "signing_key", version: 1 };
+}
+
 /** Workers whose opened secrets are cached. */
 const MAX_OPENED = 1_000;
 
@@ -133,36 +145,22 @@ export class Vault {
 
   /** Makes a signing secret for a worker, sealed under its number. */
   newSigning(
-    worker: Pick<WorkerDefinition, "tenantId" | "id">,
+    worker: WorkerKey,
     options: { readonly key: SealingKey; readonly number: number },
   ): { readonly text: string; readonly stored: StoredSigning } {
-    const text = newSigningSecret({});
-    const sealed = sealSecret(text, {
-      key: options.key,
-      row: {
-        tenantId: worker.tenantId,
-        workerId: worker.id,
-        name: SIGNING_NAME,
-        version: options.number,
-      },
-    });
-    return { text, stored: { sealed, number: options.number } };
+    const { key, number } = options;
+    const text = newSigningSecret();
+    const sealed = sealSecret(text, { key, row: signingRow(worker, number) });
+    return { text, stored: { sealed, number } };
   }
 
   /** Seals the private half of a worker's key pair. */
   sealKeyPair(
-    worker: Pick<WorkerDefinition, "tenantId" | "id">,
+    worker: WorkerKey,
     options: { readonly key: SealingKey; readonly text: string },
   ): string {
-    return sealSecret(options.text, {
-      key: options.key,
-      row: {
-        tenantId: worker.tenantId,
-        workerId: worker.id,
-        name: KEY_PAIR_NAME,
-        version: 1,
-      },
-    });
+    const { key, text } = options;
+    return sealSecret(text, { key, row: keyPairRow(worker) });
   }
 
   /**
@@ -173,7 +171,7 @@ export class Vault {
    * @throws {SecretsError} when one cannot be opened, as without a master key
    */
   async signing(worker: WorkerDefinition): Promise<readonly string[]> {
-    const { tenantId, id: workerId, asymmetric } = worker;
+    const { tenantId, asymmetric } = worker;
     const nowMs = this.#options.clock.nowMs();
     const live = worker.signing.filter(({ expiresAtMs }) =>
       expiresAtMs === undefined || expiresAtMs > nowMs
@@ -184,19 +182,12 @@ export class Vault {
       ...(asymmetric === undefined ? [] : [asymmetric.sealed]),
     ]);
     const texts = live.flatMap(({ sealed, number, expiresAtMs }) => {
-      const name = SIGNING_NAME;
-      const outcome = open(sealed, {
-        tenantId,
-        workerId,
-        name,
-        version: number,
-      });
+      const outcome = open(sealed, signingRow(worker, number));
       const isReplaced = expiresAtMs !== undefined;
       return outcome.kind !== "ok" && isReplaced ? [] : [opened(outcome)];
     });
     if (asymmetric !== undefined) {
-      const row = { tenantId, workerId, name: KEY_PAIR_NAME, version: 1 };
-      texts.push(opened(open(asymmetric.sealed, row)));
+      texts.push(opened(open(asymmetric.sealed, keyPairRow(worker))));
     }
     return texts;
   }

@@ -19,7 +19,8 @@ import {
 import { MasterKeys, type SealingKey } from "./master_keys.ts";
 import {
   createTenantKey,
-  rewrapTenantKey,
+  CURRENT_KEY_ID,
+  planRewrap,
   unwrapTenantKey,
 } from "./tenant_key.ts";
 import { flipBit, keyNamed } from "./testing/keys.ts";
@@ -309,12 +310,16 @@ Deno.test("openSecret() opens old secrets after the master key was changed", () 
   const { key, wrapped } = createTenantKey(before);
   const sealed = sealSecret("value", { row: ROW, key });
   const current = keyNamed("new");
-  const rewrapped = rewrapTenantKey(wrapped, {
+  const rewrapped = planRewrap({
     tenantId: ROW.tenantId,
+    id: CURRENT_KEY_ID,
+    version: 1,
+    wrapped,
+  }, {
     masterKeys: new MasterKeys(current, [old]),
   });
   assert(rewrapped.kind === "rewrapped");
-  const unwrapped = unwrapTenantKey(rewrapped.wrapped, {
+  const unwrapped = unwrapTenantKey(rewrapped.next.wrapped, {
     tenantId: ROW.tenantId,
     masterKeys: new MasterKeys(current),
   });

@@ -7,7 +7,6 @@
  */
 
 import { createHash, createSecretKey, randomBytes } from "node:crypto";
-import { BoundedMap } from "../../shared/bounded_map.ts";
 import {
   associatedData,
   open,
@@ -40,19 +39,6 @@ type TenantKeyOutcome =
   | { readonly kind: "ok"; readonly key: SealingKey }
   | OpenFailure;
 
-/** The outcome of wrapping a tenant's key again. */
-type RewrapOutcome =
-  | {
-    readonly kind: "rewrapped";
-    /** What to store in place of what was given. */
-    readonly wrapped: string;
-  }
-  | {
-    /** It is wrapped by the current master key already, and opens. */
-    readonly kind: "current";
-  }
-  | OpenFailure;
-
 const KEY_ID_BYTES = 9;
 
 /** Makes a random key for a tenant, wrapped by the current master key. */
@@ -69,22 +55,6 @@ export function unwrapTenantKey(
   const outcome = unwrap(wrapped, options);
   if (outcome.kind !== "ok") return outcome;
   return { kind: "ok", key: sealingKey(outcome.bytes) };
-}
-
-/**
- * Wraps a tenant's key by the current master key, so that an older one can go.
- * The key stays the same: what it sealed needs no change.
- */
-export function rewrapTenantKey(
-  wrapped: string,
-  options: TenantKeyOptions,
-): RewrapOutcome {
-  const outcome = unwrap(wrapped, options);
-  if (outcome.kind !== "ok") return outcome;
-  if (sealedKeyId(wrapped) === options.masterKeys.current.id) {
-    return { kind: "current" };
-  }
-  return { kind: "rewrapped", wrapped: wrap(outcome.bytes, options) };
 }
 
 function wrap(bytes: Uint8Array, options: TenantKeyOptions): string {
@@ -116,69 +86,6 @@ function sealingKey(bytes: Uint8Array): SealingKey {
     id: new Uint8Array(id).toBase64({ alphabet: "base64url" }),
     secret: createSecretKey(bytes),
   };
-}
-
-/** Options of {@linkcode TenantKeyCache}. */
-interface TenantKeyCacheOptions {
-  /** What the keys are wrapped by. */
-  readonly masterKeys: MasterKeys;
-  /**
-   * Keys held at most, each a tenant's; the one that was unused for longest
-   * makes room.
-   *
-   * @default {1000}
-   */
-  readonly maxTenants?: number;
-}
-
-/**
- * Unwraps each tenant's key once. What is given is always the key that the
- * stored text holds: when that text changes or goes, the key held before is no
- * longer used.
- */
-export class TenantKeyCache {
-  readonly #masterKeys: MasterKeys;
-  readonly #entries: BoundedMap<string, Entry>;
-
-  /**
-   * An empty cache.
-   *
-   * @throws {RangeError} When `maxTenants` is not a positive whole number.
-   */
-  constructor(options: TenantKeyCacheOptions) {
-    this.#masterKeys = options.masterKeys;
-    this.#entries = new BoundedMap({ maxEntries: options.maxTenants ?? 1_000 });
-  }
-
-  /** How many keys are held. */
-  get size(): number {
-    return this.#entries.size;
-  }
-
-  /** The key that `wrapped`, as stored for this tenant, holds. */
-  unwrap(tenantId: string, wrapped: string): TenantKeyOutcome {
-    const held = this.#entries.get(tenantId);
-    if (held?.wrapped === wrapped) return { kind: "ok", key: held.key };
-    this.#entries.delete(tenantId);
-    const outcome = unwrapTenantKey(wrapped, {
-      tenantId,
-      masterKeys: this.#masterKeys,
-    });
-    if (outcome.kind === "ok") {
-      this.#entries.set(tenantId, { wrapped, key: outcome.key });
-    }
-    return outcome;
-  }
-
-  /** Lets go of a tenant's key, as when the tenant is closed. */
-  forget(tenantId: string): void {
-    this.#entries.delete(tenantId);
-  }
-}
-
-interface Entry {
-  readonly wrapped: string;
-  readonly key: SealingKey;
 }
 
 /** The id of the key that seals for a tenant; others of the tenant only open. */
@@ -234,35 +141,35 @@ interface RewrapPlanOptions {
   readonly replacesLost?: boolean;
 }
 
-/** Decides what is to be done with a key. */
+/**
+ * Decides what is to be done with a key, so that an older master key can go. A
+ * key that is wrapped again stays the same: what it sealed needs no change.
+ */
 export function planRewrap(
   stored: WrappedKey,
   { masterKeys, replacesLost = false }: RewrapPlanOptions,
 ): RewrapStep {
   const { tenantId, id, version, wrapped } = stored;
-  const outcome = rewrapTenantKey(wrapped, { tenantId, masterKeys });
-  switch (outcome.kind) {
-    case "current":
-      return { kind: "current" };
-    case "rewrapped":
-      return {
-        kind: "rewrapped",
-        next: { ...stored, version: version + 1, wrapped: outcome.wrapped },
-      };
-    case "wrong_key":
-    case "tampered": {
-      const isReplaced = id !== CURRENT_KEY_ID;
-      const masterKeyId = sealedKeyId(wrapped);
-      if (isReplaced || !replacesLost) {
-        return { kind: "lost", masterKeyId, isReplaced };
-      }
-      const made = createTenantKey({ tenantId, masterKeys });
-      return {
-        kind: "replaced",
-        next: { ...stored, version: version + 1, wrapped: made.wrapped },
-        // Its version is its own: no two keys of a tenant had the same.
-        kept: { ...stored, id: `${id}.${version}`, version: 1 },
-      };
-    }
+  const options = { tenantId, masterKeys };
+  const outcome = unwrap(wrapped, options);
+  const masterKeyId = sealedKeyId(wrapped);
+  if (outcome.kind === "ok") {
+    if (masterKeyId === masterKeys.current.id) return { kind: "current" };
+    const next = wrap(outcome.bytes, options);
+    return {
+      kind: "rewrapped",
+      next: { ...stored, version: version + 1, wrapped: next },
+    };
   }
+  const isReplaced = id !== CURRENT_KEY_ID;
+  if (isReplaced || !replacesLost) {
+    return { kind: "lost", masterKeyId, isReplaced };
+  }
+  const made = createTenantKey(options);
+  return {
+    kind: "replaced",
+    next: { ...stored, version: version + 1, wrapped: made.wrapped },
+    // Its version is its own: no two keys of a tenant had the same.
+    kept: { ...stored, id: `${id}.${version}`, version: 1 },
+  };
 }
