@@ -119,25 +119,29 @@ export function settable<T>(
   return optional(nullable(about(schema, description)));
 }
 
-function about<T>(
-  schema: Schema<T>,
+function about<S extends Shape>(
+  schema: S,
   description: string | undefined,
-): Schema<T> {
+): S {
   return description === undefined ? schema : described(schema, description);
 }
 
 /**
- * A member whose absence means `shown`, which is written as clients write it.
+ * A member whose absence means `shown`, which is written as clients write it; the
+ * description is for documents.
  *
  * @throws {TypeError} when the schema does not take that value
  */
 export function withDefault<T>(
   schema: Schema<T>,
   shown: JsonValue,
+  description?: string,
 ): DefaultField<T> {
   const outcome = readWhole(schema, shown);
   if (outcome.kind === "ok") {
-    return { kind: "default", schema, fallback: outcome.value, shown };
+    const { value: fallback } = outcome;
+    const kind = "default";
+    return { kind, schema: about(schema, description), fallback, shown };
   }
   const details = outcome.faults.map((fault) => fault.detail).join("; ");
   throw new TypeError(
@@ -145,9 +149,9 @@ export function withDefault<T>(
   );
 }
 
-/** A member that the service alone decides. */
-export function readOnly(shape: Shape): ReadOnlyField {
-  return { kind: "read_only", shape };
+/** A member that the service alone decides; the description is for documents. */
+export function readOnly(shape: Shape, description?: string): ReadOnlyField {
+  return { kind: "read_only", shape: about(shape, description) };
 }
 
 /**

@@ -45,19 +45,19 @@ export const TENANT_TABLE = {
     example: "ten_06f1cdq1s5n0q2v4x7z9b3d5f8",
   },
   domain: {
-    field: readOnly(described(
+    field: readOnly(
       text({ maxLength: 63 }),
       "The label of its host name; its id once it is deleted and the domain " +
         "is another tenant's",
-    )),
+    ),
     key: "domain",
     example: "acme",
   },
   url: {
-    field: readOnly(described(
+    field: readOnly(
       nullable(text({ maxLength: 400, format: "uri" })),
       "Where it is; null once it is deleted",
-    )),
+    ),
     show: ({ status, domain }: Tenant, place: TenantPlace) =>
       status === "closing" ? null : tenantUrl(domain, place),
     example: "https://acme.tasks.example.com",
@@ -68,17 +68,18 @@ export const TENANT_TABLE = {
     example: "active",
   },
   plan: {
-    field: readOnly(described(
+    field: readOnly(
       text({ maxLength: 63 }),
       "The id of its plan, which the operator decides",
-    )),
+    ),
     key: "plan",
     example: "free",
   },
   timezone: {
     field: withDefault(
-      described(timeZone(), "The IANA time zone of tasks that have none"),
+      timeZone(),
       "UTC",
+      "The IANA time zone of tasks that have none",
     ),
     key: "timezone",
     example: "Europe/Stockholm",
@@ -160,16 +161,16 @@ export const OPERATED_TABLE = {
   ...TENANT_TABLE,
   status: {
     ...TENANT_TABLE.status,
-    field: optional(described(
+    field: optional(
       choice(["active", "suspended", "closing"]),
       "`suspended` is answered nothing; `closing` is what DELETE leads to and " +
         "cannot be set",
-    )),
+    ),
     key: "status",
   },
   plan: {
     ...TENANT_TABLE.plan,
-    field: optional(described(PLAN_ID, "The id of its plan")),
+    field: optional(PLAN_ID, "The id of its plan"),
     key: "plan",
   },
 } as const satisfies RecordTable<Tenant, TenantPlace>;

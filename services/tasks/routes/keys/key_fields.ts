@@ -17,6 +17,7 @@ import {
   type ObjectOf,
   optional,
   readOnly,
+  settable,
   withDefault,
 } from "../../../shared/schema/object.ts";
 import {
@@ -88,56 +89,49 @@ const KEY_TABLE = {
   },
   name: {
     field: withDefault(
-      described(
-        text({ maxLength: 200, pattern: ONE_LINE, mustBe: "one line of text" }),
-        "Its name for people",
-      ),
+      text({ maxLength: 200, pattern: ONE_LINE, mustBe: "one line of text" }),
       "",
+      "Its name for people",
     ),
     key: "name",
     example: "ci",
   },
   role: {
-    field: optional(described(
+    field: optional(
       nullable(choice(ROLES)),
       "What it may do, by a role; this or `scopes`",
-    )),
+    ),
     show: (key: ApiKey) => key.role ?? null,
     example: null,
   },
   scopes: {
-    field: optional(described(
-      nullable(scopes()),
+    field: settable(
+      scopes(),
       "What it may do, one by one; `workers:*` stands for all of workers",
-    )),
+    ),
     show: (key: ApiKey) => key.scopes ?? null,
     example: ["tasks:read", "tasks:write"],
   },
   networks: {
     field: withDefault(
-      described(
-        list(network(), { maxItems: 50 }),
-        "Where it may be used from, as addresses or CIDR; from everywhere " +
-          "when empty",
-      ),
+      list(network(), { maxItems: 50 }),
       [],
+      "Where it may be used from, as addresses or CIDR; from everywhere " +
+        "when empty",
     ),
     show: (key: ApiKey) => key.networks ?? [],
     example: ["10.0.0.0/8"],
   },
   payloads: {
-    field: optional(described(
+    field: optional(
       boolean(),
       "Whether it sees the data and results of tasks; as you do unless given",
-    )),
+    ),
     key: "payloads",
     example: true,
   },
   made_by: {
-    field: readOnly(described(
-      nullable(text({ maxLength: 64 })),
-      "The user it ends with",
-    )),
+    field: readOnly(nullable(text({ maxLength: 64 })), "The user it ends with"),
     show: (key: ApiKey) => key.madeBy ?? null,
     example: "usr_06f1cdq1s5n0q2v4x7z9b3d5f8",
   },
@@ -147,9 +141,7 @@ const KEY_TABLE = {
     example: "2027-01-15T08:00:00.000Z",
   },
   expires_at: {
-    field: optional(
-      described(nullable(dateTime()), "When it stops working; never when null"),
-    ),
+    field: settable(dateTime(), "When it stops working; never when null"),
     show: (key: ApiKey) => optionalTime(endOfKey(key)),
     example: "2028-01-15T08:00:00.000Z",
   },
@@ -235,11 +227,9 @@ export const ROTATION: Schema<Rotation> = named(
   described(
     object({
       overlap: withDefault(
-        described(
-          durationMs({ maximumMs: MAX_OVERLAP_MS }),
-          "How long the old key goes on working; a week at most",
-        ),
+        durationMs({ maximumMs: MAX_OVERLAP_MS }),
         "PT0S",
+        "How long the old key goes on working; a week at most",
       ),
     }),
     { examples: [{ overlap: "PT1H" }] },

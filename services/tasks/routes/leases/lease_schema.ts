@@ -37,28 +37,24 @@ const MAX_LEASES = 100;
 /** The members of a request for tasks. */
 const LEASE_FIELDS = {
   max: withDefault(
-    described(
-      integer({ minimum: 1, maximum: MAX_LEASES }),
-      "Most tasks; there may be fewer, however many wait",
-    ),
+    integer({ minimum: 1, maximum: MAX_LEASES }),
     1,
+    "Most tasks; there may be fewer, however many wait",
   ),
   wait: withDefault(
-    described(
-      durationMs({ maximumMs: 30_000 }),
-      "How long to wait for the first task",
-    ),
+    durationMs({ maximumMs: 30_000 }),
     "PT0S",
+    "How long to wait for the first task",
   ),
-  jobs: optional(described(
+  jobs: optional(
     list(JOB_NAME, { minItems: 1, maxItems: 100, isUnique: true }),
     "Only tasks of these jobs",
-  )),
-  lease: optional(described(
+  ),
+  lease: optional(
     LEASE_TIME,
     "How long the leases last; the worker's time if absent",
-  )),
-  instance: optional(described(
+  ),
+  instance: optional(
     text({
       minLength: 1,
       maxLength: 200,
@@ -66,10 +62,11 @@ const LEASE_FIELDS = {
       mustBe: "a single line",
     }),
     "The worker's name for its process",
-  )),
+  ),
   secrets: withDefault(
-    described(boolean(), "Whether the leases include the worker's secrets"),
+    boolean(),
     false,
+    "Whether the leases include the worker's secrets",
   ),
 };
 

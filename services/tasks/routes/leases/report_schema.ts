@@ -55,35 +55,32 @@ const FREE_TEXT = parsed(
 
 /** The members of a heartbeat. */
 const HEARTBEAT_FIELDS = {
-  extend: optional(described(
+  extend: optional(
     durationMs({ minimumMs: 1_000, maximumMs: 86_400_000 }),
     "How long the lease is to last from now; its own time if absent, and " +
       "never longer than the attempt may take",
-  )),
-  progress: optional(described(
+  ),
+  progress: optional(
     anyJson({ maxBytes: MAX_PROGRESS_BYTES }),
     "How far the work is; the task's attempt has the last progress that " +
       "was reported, and the history not all of it",
-  )),
+  ),
 };
 
 /** The members of a success. */
 const COMPLETE_FIELDS = {
-  result: optional(described(
-    ANYTHING,
-    "The result; only the first 64 KiB are kept",
-  )),
+  result: optional(ANYTHING, "The result; only the first 64 KiB are kept"),
 };
 
 /** The members of a failure. */
 const FAIL_FIELDS = {
-  error: optional(described(
+  error: optional(
     oneOf([
       { when: (value) => typeof value === "string", schema: FREE_TEXT },
       {
         when: isJsonObject,
         schema: object({
-          code: optional(described(
+          code: optional(
             text({
               minLength: 1,
               maxLength: 64,
@@ -91,31 +88,28 @@ const FAIL_FIELDS = {
               mustBe: 'letters, digits, "_", ".", ":" and "-"',
             }),
             "A code for programs, which `retry.on` may name",
-          )),
+          ),
           message: FREE_TEXT,
-          detail: optional(described(ANYTHING, "More details")),
+          detail: optional(ANYTHING, "More details"),
         }),
       },
     ], { mustBe: "text nor an object with a message" }),
     "Why; a message, or more than that",
-  )),
-  retry: withDefault(
-    described(boolean(), "False when another try is useless"),
-    true,
   ),
-  retry_after: optional(described(
+  retry: withDefault(boolean(), true, "False when another try is useless"),
+  retry_after: optional(
     durationMs(),
     "The next try comes no sooner than this from now",
-  )),
+  ),
 };
 
 /** The members of a release. */
 const RELEASE_FIELDS = {
-  delay: optional(described(
+  delay: optional(
     durationMs(),
     "How long the task is held back; not at all if absent",
-  )),
-  reason: optional(described(FREE_TEXT, "Why, for the history")),
+  ),
+  reason: optional(FREE_TEXT, "Why, for the history"),
 };
 
 /** The members of log lines. */

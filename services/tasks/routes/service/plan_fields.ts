@@ -104,75 +104,57 @@ const MAX_DAYS = 36_500;
 /** The limits of a plan by name. What a file leaves out is as in the unlimited plan. */
 const LIMIT_FIELDS = {
   requests_per_second: withDefault(
-    described(
-      nullable(number({ minimum: 0.1, maximum: 1_000_000 })),
-      "Requests in a second, on average; ten tasks of a batch or a bulk " +
-        "action, or 10 ms of the service's time, count as one",
-    ),
+    nullable(number({ minimum: 0.1, maximum: 1_000_000 })),
     null,
+    "Requests in a second, on average; ten tasks of a batch or a bulk " +
+      "action, or 10 ms of the service's time, count as one",
   ),
-  active_tasks: withDefault(
-    described(count(0), "Tasks that are not final"),
-    null,
-  ),
+  active_tasks: withDefault(count(0), null, "Tasks that are not final"),
   executions_per_month: withDefault(
-    described(count(0), "Attempts in a calendar month of UTC"),
+    count(0),
     null,
+    "Attempts in a calendar month of UTC",
   ),
   workers: withDefault(count(0), null),
   users: withDefault(count(0), null),
-  keys: withDefault(described(count(1), "API keys"), null),
+  keys: withDefault(count(1), null, "API keys"),
   webhooks: withDefault(count(0), null),
   payload_bytes: withDefault(
-    described(
-      integer({ minimum: 1_024, maximum: 16_777_216 }),
-      "Bytes of a task's data as JSON text",
-    ),
+    integer({ minimum: 1_024, maximum: 16_777_216 }),
     UNLIMITED_PLAN.limits.payloadBytes,
+    "Bytes of a task's data as JSON text",
   ),
   batch_size: withDefault(
-    described(
-      integer({ minimum: 1, maximum: 1_000 }),
-      "Tasks of one batch",
-    ),
+    integer({ minimum: 1, maximum: 1_000 }),
     UNLIMITED_PLAN.limits.batchSize,
+    "Tasks of one batch",
   ),
   max_delay: withDefault(
-    described(
-      nullable(durationMs({ minimumMs: 1_000 })),
-      "How far ahead a date may lie",
-    ),
+    nullable(durationMs({ minimumMs: 1_000 })),
     null,
+    "How far ahead a date may lie",
   ),
   min_interval: withDefault(
-    described(
-      durationMs({ minimumMs: 1_000 }),
-      "The shortest spacing of a schedule",
-    ),
+    durationMs({ minimumMs: 1_000 }),
     UNLIMITED.min_interval ?? null,
+    "The shortest spacing of a schedule",
   ),
   concurrency: withDefault(
-    described(count(1), "Tasks of a worker under way at once"),
+    count(1),
     null,
+    "Tasks of a worker under way at once",
   ),
   retention_days: withDefault(
-    described(
-      nullable(number({ minimum: 0, maximum: MAX_DAYS })),
-      "Days a task is kept after its end",
-    ),
+    nullable(number({ minimum: 0, maximum: MAX_DAYS })),
     (UNLIMITED_PLAN.limits.retentionMs ?? 0) / DAY_MS,
+    "Days a task is kept after its end",
   ),
   history_per_task: withDefault(
-    described(
-      count(MIN_HISTORY_PER_TASK),
-      "Records of a task's history; the oldest of more are folded into one",
-    ),
+    count(MIN_HISTORY_PER_TASK),
     UNLIMITED_PLAN.limits.historyPerTask,
+    "Records of a task's history; the oldest of more are folded into one",
   ),
-  sse_connections: withDefault(
-    described(count(0), "Event streams at once"),
-    null,
-  ),
+  sse_connections: withDefault(count(0), null, "Event streams at once"),
 };
 
 /** The limits of a plan. */

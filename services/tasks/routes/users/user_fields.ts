@@ -86,56 +86,50 @@ export const USER_TABLE = {
   },
   name: {
     field: withDefault(
-      described(
-        text({
-          maxLength: 200,
-          pattern: ONE_LINE,
-          mustBe: "one line of text",
-        }),
-        "The person's name",
-      ),
+      text({
+        maxLength: 200,
+        pattern: ONE_LINE,
+        mustBe: "one line of text",
+      }),
       "",
+      "The person's name",
     ),
     key: "name",
     example: "Ada",
   },
   role: {
     field: withDefault(
-      described(
-        choice(ROLES),
-        "What the person may do: each role may all that those before it may",
-      ),
+      choice(ROLES),
       "viewer",
+      "What the person may do: each role may all that those before it may",
     ),
     key: "role",
     example: "admin",
   },
   status: {
     field: withDefault(
-      described(
-        choice(["invited", "active", "disabled"]),
-        "`invited` becomes `active` when the person next logs in; `disabled` " +
-          "is let in no more",
-      ),
+      choice(["invited", "active", "disabled"]),
       "invited",
+      "`invited` becomes `active` when the person next logs in; `disabled` " +
+        "is let in no more",
     ),
     key: "status",
     example: "active",
   },
   payloads: {
-    field: optional(described(
+    field: optional(
       boolean(),
       "Whether the person sees the data and results of tasks; as you do " +
         "unless given",
-    )),
+    ),
     key: "payloads",
     example: true,
   },
   idp_subject: {
-    field: readOnly(described(
+    field: readOnly(
       nullable(text({ maxLength: 255 })),
       "Who the person is at the identity provider, once that is known",
-    )),
+    ),
     show: (user: User) => user.identity?.subject ?? null,
     example: "auth0|5f7c8ec7c33c6c004bbafe82",
   },

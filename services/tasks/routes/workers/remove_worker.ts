@@ -7,7 +7,7 @@
 import { withDefault } from "../../../shared/schema/object.ts";
 import { queryOf } from "../../../shared/schema/query.ts";
 import { booleanText } from "../../../shared/schema/query_values.ts";
-import { described } from "../../../shared/schema/schema.ts";
+import {} from "../../../shared/schema/schema.ts";
 import { actorOf } from "../../access/caller.ts";
 import type { WorkerDefinition } from "../../domain/records.ts";
 import { LIVE_STATUSES } from "../../domain/task.ts";
@@ -29,8 +29,9 @@ const PAGE = 250;
 /** The query of a removal. */
 const QUERY = queryOf({
   cancel: withDefault(
-    described(booleanText(), "Whether its live tasks are canceled"),
+    booleanText(),
     false,
+    "Whether its live tasks are canceled",
   ),
 });
 

@@ -54,15 +54,13 @@ const TRIAL_FIELDS = {
   job: withDefault(JOB_NAME, "default"),
   data: withDefault(jsonText({ maxBytes: 1_048_576 }), null),
   timeout: withDefault(
-    described(
-      durationMs({
-        numberUnit: "milliseconds",
-        minimumMs: 1_000,
-        maximumMs: 30_000,
-      }),
-      "How long the call may take",
-    ),
+    durationMs({
+      numberUnit: "milliseconds",
+      minimumMs: 1_000,
+      maximumMs: 30_000,
+    }),
     "PT10S",
+    "How long the call may take",
   ),
 };
 

@@ -12,6 +12,7 @@ import {
   type ObjectOf,
   optional,
   readOnly,
+  settable,
   withDefault,
 } from "../../../shared/schema/object.ts";
 import {
@@ -87,29 +88,29 @@ export function workerStatus(
 /** What the service observes, which changes while the worker does not. */
 const LIVE_TABLE = {
   status: {
-    field: readOnly(described(
+    field: readOnly(
       choice(["idle", "active", "stale", "paused"]),
       "`active`: has tasks under way or asked for some within the last " +
         "minute; `stale`: did not ask for a minute though it had before or " +
         "tasks wait; `idle`: nothing to do; `paused`: is given nothing",
-    )),
+    ),
     show: workerStatus,
   },
   last_seen_at: {
-    field: readOnly(described(
+    field: readOnly(
       nullable(dateTime()),
       "When it last asked for tasks, since the service was started",
-    )),
+    ),
     show: (_: WorkerDefinition, { life }: WorkerFacts) =>
       optionalTime(life?.lastSeenAtMs),
   },
   instances: {
-    field: readOnly(described(
+    field: readOnly(
       list(object({ name: text(), last_seen_at: dateTime() }), {
         maxItems: 100,
       }),
       "Its processes, as they call themselves, since the service was started",
-    )),
+    ),
     show: (_: WorkerDefinition, { life }: WorkerFacts) =>
       [...life?.instances ?? []].map(([name, atMs]) => ({
         name,
@@ -117,10 +118,10 @@ const LIVE_TABLE = {
       })),
   },
   counts: {
-    field: readOnly(described(
+    field: readOnly(
       object({ waiting: WHOLE, running: WHOLE, retry: WHOLE, failed: WHOLE }),
       "How many tasks it has",
-    )),
+    ),
     show: (_: WorkerDefinition, { counts }: WorkerFacts) => ({
       waiting: counts.waiting ?? 0,
       running: counts.running ?? 0,
@@ -143,17 +144,17 @@ export const WORKER_TABLE = {
     key: "name",
   },
   kind: {
-    field: readOnly(described(
+    field: readOnly(
       choice(["push", "pull"]),
       "`push` with a `url`: the service calls it; `pull`: it asks for tasks",
-    )),
+    ),
     key: "kind",
   },
   url: {
-    field: optional(described(
-      nullable(CALL_URL),
+    field: settable(
+      CALL_URL,
       "Where to call it; path and query may hold `{{secrets.NAME}}`",
-    )),
+    ),
     key: "url",
     show: ({ url }: WorkerDefinition) => url ?? null,
   },
@@ -163,116 +164,107 @@ export const WORKER_TABLE = {
   },
   headers: {
     field: withDefault(
-      described(
-        record(text({ maxLength: 8_192 }), { maxEntries: 64 }),
-        "Headers of its calls; values may hold `{{secrets.NAME}}`",
-      ),
+      record(text({ maxLength: 8_192 }), { maxEntries: 64 }),
       {},
+      "Headers of its calls; values may hold `{{secrets.NAME}}`",
     ),
     key: "headers",
   },
   jobs: {
-    field: optional(described(
+    field: optional(
       nullable(JOBS),
       "The jobs it has: names, or an object of what each has of its own; " +
         "null takes any job",
-    )),
+    ),
     key: "jobs",
     show: ({ jobs }: WorkerDefinition) =>
       jobs === undefined ? null : viewJobs(jobs),
   },
   concurrency: {
     field: withDefault(
-      described(
-        integer({ minimum: 0, maximum: 100_000 }),
-        "Most tasks under way at once; 0 for as many as the plan allows",
-      ),
+      integer({ minimum: 0, maximum: 100_000 }),
       10,
+      "Most tasks under way at once; 0 for as many as the plan allows",
     ),
     key: "concurrency",
   },
   limits: {
-    field: optional(described(
-      nullable(LIMITS),
+    field: settable(
+      LIMITS,
       "At most `rate` starts in a `period` (PT1S), `per` worker or group; " +
         "`group_concurrency` tasks of a group at once",
-    )),
+    ),
     key: "limits",
     show: ({ limits }: WorkerDefinition) =>
       limits === undefined ? null : viewLimits(limits),
   },
   timeout: {
     field: withDefault(
-      described(
-        ATTEMPT_TIME,
-        "How long an attempt may take, one that is answered with 202 and a " +
-          "`task-lease` included: no lease is longer",
-      ),
+      ATTEMPT_TIME,
       "PT30S",
+      "How long an attempt may take, one that is answered with 202 and a " +
+        "`task-lease` included: no lease is longer",
     ),
     key: "timeoutMs",
   },
   lease: {
     field: withDefault(
-      described(LEASE_TIME, "How long a lease lasts unless asked otherwise"),
+      LEASE_TIME,
       "PT30S",
+      "How long a lease lasts unless asked otherwise",
     ),
     key: "leaseMs",
     show: ({ leaseMs }: WorkerDefinition) => exactTime(leaseMs),
   },
   retry: {
-    field: optional(described(
+    field: optional(
       RETRY_POLICY,
       "The policy of tasks without one; null means no retries, `{}` the " +
         "service's policy",
-    )),
+    ),
     key: "retry",
   },
   max_lost: {
     field: withDefault(
-      described(
-        integer({ minimum: 0, maximum: 100 }),
-        "Lost attempts in a row after which the next one is a failure",
-      ),
+      integer({ minimum: 0, maximum: 100 }),
       3,
+      "Lost attempts in a row after which the next one is a failure",
     ),
     key: "maxLost",
   },
   paused: {
-    field: withDefault(
-      described(boolean(), "Whether it is given nothing"),
-      false,
-    ),
+    field: withDefault(boolean(), false, "Whether it is given nothing"),
     key: "isPaused",
   },
   asymmetric: {
     field: withDefault(
-      described(boolean(), "Whether calls are signed with a key pair as well"),
+      boolean(),
       false,
+      "Whether calls are signed with a key pair as well",
     ),
     show: ({ asymmetric }: WorkerDefinition) => asymmetric !== undefined,
   },
   public_key: {
-    field: readOnly(described(
+    field: readOnly(
       nullable(text()),
       "The public half of the key pair (`whpk_…`)",
-    )),
+    ),
     show: ({ asymmetric }: WorkerDefinition) => asymmetric?.publicKey ?? null,
   },
   signing_secret: {
-    field: readOnly(described(
+    field: readOnly(
       nullable(text()),
       "The new secret that signs its calls and those at the end of its tasks " +
         "(`whsec_…`), shown once: in the answer that made it, and not when " +
         "that is given again",
-    )),
+    ),
   },
   paused_at: {
     field: readOnly(nullable(dateTime())),
     show: ({ pausedAtMs }: WorkerDefinition) => optionalTime(pausedAtMs),
   },
   paused_by: {
-    field: readOnly(described(nullable(text()), "Who paused it: `type:id`")),
+    field: readOnly(nullable(text()), "Who paused it: `type:id`"),
     show: ({ pausedBy }: WorkerDefinition) => pausedBy ?? null,
   },
   ...LIVE_TABLE,

@@ -7,13 +7,12 @@
 
 import {
   list,
-  nullable,
   oneOf,
   parsed,
   record,
   refined,
 } from "../../../shared/schema/composite.ts";
-import { object, optional } from "../../../shared/schema/object.ts";
+import { object, optional, settable } from "../../../shared/schema/object.ts";
 import {
   isJsonObject,
   type Schema,
@@ -76,8 +75,8 @@ export const ATTEMPT_TIME: Schema<number> = durationMs({
 });
 
 const JOB = object({
-  url: optional(nullable(CALL_URL)),
-  timeout: optional(nullable(ATTEMPT_TIME)),
+  url: settable(CALL_URL),
+  timeout: settable(ATTEMPT_TIME),
   retry: optional(RETRY_POLICY),
 });
 
@@ -142,15 +141,13 @@ export function viewJobs(
 export const LIMITS: Schema<WorkerLimits | null> = parsed(
   refined(
     object({
-      rate: optional(nullable(integer({ minimum: 1, maximum: MAX_RATE }))),
-      period: optional(nullable(durationMs({
+      rate: settable(integer({ minimum: 1, maximum: MAX_RATE })),
+      period: settable(durationMs({
         minimumMs: SECOND_MS,
         maximumMs: DAY_MS,
-      }))),
-      per: optional(nullable(choice(["worker", "group"]))),
-      group_concurrency: optional(
-        nullable(integer({ minimum: 1, maximum: 100_000 })),
-      ),
+      })),
+      per: settable(choice(["worker", "group"])),
+      group_concurrency: settable(integer({ minimum: 1, maximum: 100_000 })),
     }),
     ({ rate, period, per }) =>
       typeof rate === "number" || (period ?? per ?? undefined) === undefined
