@@ -43,15 +43,11 @@ import { SentReport } from "./lease_report.ts";
 import { LEASE_RESULTS, LEASE_STATE } from "./lease_schema.ts";
 import {
   type ActionReport,
-  COMPLETE_BODY,
-  FAIL_BODY,
-  HEARTBEAT_BODY,
   HELD_REPORT,
   type HeldReport,
   type LeaseAction,
-  LOG_BODY,
   MAX_OUTCOME_BYTES,
-  RELEASE_BODY,
+  REPORT_BODIES,
 } from "./report_schema.ts";
 
 /** Most reports of a batch. */
@@ -70,9 +66,6 @@ const BATCH = named(
     }),
   }),
 );
-
-/** Results are read whole and kept in part, so they may be longer than that. */
-const OUTCOME_BODY = { maxBytes: () => MAX_OUTCOME_BYTES };
 
 /** The parts of the routes. */
 interface LeaseActionParts {
@@ -98,7 +91,7 @@ export function leaseActionRoutes(
       description: "Extends the lease, never beyond the time the attempt may " +
         "take. When `canceled` is true, stop the work; when the task was " +
         "removed, the answer is the problem `lease_gone`.",
-      body: optionalBody(HEARTBEAT_BODY, {
+      body: optionalBody(REPORT_BODIES.heartbeat, {
         example: { progress: { done: 40, of: 100 } },
       }),
       report: (body) => ({ ...body, action: "heartbeat" }),
@@ -110,8 +103,8 @@ export function leaseActionRoutes(
       summary: "Report that the work is done",
       description: "It may be reported twice. Of a result longer than 64 KiB " +
         "the beginning is kept; a body of more than 4 MiB is refused.",
-      body: optionalBody(COMPLETE_BODY, {
-        ...OUTCOME_BODY,
+      body: optionalBody(REPORT_BODIES.complete, {
+        maxBytes: () => MAX_OUTCOME_BYTES,
         tooLargeAdvice: "say it again without the result",
         example: { result: { sent: true } },
       }),
@@ -124,8 +117,8 @@ export function leaseActionRoutes(
       summary: "Report that the work has failed",
       description: "The retry policy decides what follows, unless `retry` is " +
         "false. It may be reported twice.",
-      body: optionalBody(FAIL_BODY, {
-        ...OUTCOME_BODY,
+      body: optionalBody(REPORT_BODIES.fail, {
+        maxBytes: () => MAX_OUTCOME_BYTES,
         tooLargeAdvice: "say it again without the error's detail",
         example: {
           error: { code: "mailbox_full", message: "The mailbox is full" },
@@ -140,7 +133,7 @@ export function leaseActionRoutes(
       operationId: "releaseLease",
       summary: "Give a task back",
       description: "No try is spent. It may be reported twice.",
-      body: optionalBody(RELEASE_BODY, {
+      body: optionalBody(REPORT_BODIES.release, {
         example: { reason: "shutting down" },
       }),
       report: (body) => ({ ...body, action: "release" }),
@@ -154,7 +147,7 @@ export function leaseActionRoutes(
         `may have ${MAX_ATTEMPT_LINES.toLocaleString("en")}; of a call with ` +
         "more none are added.",
       problems: ["lease_gone", "quota_exceeded"],
-      body: requiredBody(LOG_BODY, {
+      body: requiredBody(REPORT_BODIES.log, {
         maxBytes: () => 262_144,
         example: { lines: ["connected", "sent 40 of 100"] },
       }),

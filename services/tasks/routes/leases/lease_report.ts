@@ -130,18 +130,40 @@ function answerOf(
   switch (outcome.kind) {
     case "ok": {
       const { task, isRepeated } = outcome;
+      const { status, attempt } = task;
+      const isNext = status === "retry" || status === "done" ||
+        status === "scheduled" || status === "waiting";
       const isOutcome = action !== "heartbeat" && action !== "log";
-      return json(viewState(task, {
-        leaseId,
-        isRepeated: isRepeated && isOutcome,
-      }));
+      return json({
+        id: leaseId,
+        task: task.id,
+        status,
+        date: isNext ? utcTime(task.dateMs) : null,
+        expires_at: attempt?.id === leaseId
+          ? utcTime(attempt.expiresAtMs)
+          : null,
+        canceled: false,
+        repeated: isRepeated && isOutcome,
+      });
     }
     case "lease_gone": {
       const { reason, isCanceled } = outcome;
       const canceled = isCanceled && !isForeign;
-      return canceled && action === "heartbeat"
-        ? json(viewCanceled(leaseId, taskId))
-        : problem("lease_gone", { detail: reason, extensions: { canceled } });
+      if (!canceled || action !== "heartbeat") {
+        return problem("lease_gone", {
+          detail: reason,
+          extensions: { canceled },
+        });
+      }
+      return json({
+        id: leaseId,
+        task: taskId,
+        status: "canceled",
+        date: null,
+        expires_at: null,
+        canceled,
+        repeated: false,
+      });
     }
     case "missing":
       return taskId === undefined ? noSuchLease() : leaseOfNoTask();
@@ -151,43 +173,6 @@ function answerOf(
           `"${outcome.reason}"`,
       );
   }
-}
-
-function viewState(
-  task: Task,
-  { leaseId, isRepeated }: {
-    readonly leaseId: string;
-    readonly isRepeated: boolean;
-  },
-): Readonly<Record<string, unknown>> {
-  const { id, status, attempt } = task;
-  const isNext = status === "retry" || status === "done" ||
-    status === "scheduled" || status === "waiting";
-  return {
-    id: leaseId,
-    task: id,
-    status,
-    date: isNext ? utcTime(task.dateMs) : null,
-    expires_at: attempt?.id === leaseId ? utcTime(attempt.expiresAtMs) : null,
-    canceled: false,
-    repeated: isRepeated,
-  };
-}
-
-/** The answer to a heartbeat of canceled work. */
-function viewCanceled(
-  leaseId: string,
-  taskId: string | undefined,
-): Readonly<Record<string, unknown>> {
-  return {
-    id: leaseId,
-    task: taskId,
-    status: "canceled",
-    date: null,
-    expires_at: null,
-    canceled: true,
-    repeated: false,
-  };
 }
 
 /** The event of a report, before it is known to be of the lease's holder. */
@@ -234,7 +219,7 @@ function eventOfReport(
         lease: UNPROVEN,
         failure: {
           code: code === undefined ? DEFAULT_CODE : clean(code, scrubber),
-          ...(retry ? {} : { isFinal: true }),
+          isFinal: retry ? undefined : true,
         },
         message: text(message) || DEFAULT_MESSAGE,
         detailJson: detail === undefined || detail === null

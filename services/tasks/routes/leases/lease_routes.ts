@@ -143,7 +143,7 @@ async function leaseTasks(
   };
   return json({ leases: grants.map((grant) => viewLease(grant, view)) }, {
     embedded,
-    ...(isMinimal ? { headers: MINIMAL_APPLIED } : {}),
+    headers: isMinimal ? MINIMAL_APPLIED : undefined,
   });
 }
 
@@ -228,7 +228,7 @@ function viewWork(
   return {
     id,
     job,
-    ...(payloads ? { data: embedded.place(dataJson) } : {}),
+    data: payloads ? embedded.place(dataJson) : undefined,
     metadata,
   };
 }

@@ -14,6 +14,7 @@ import {
   type Schema,
   type Shape,
   shape,
+  shownObject,
 } from "../../../shared/schema/schema.ts";
 import {
   boolean,
@@ -101,28 +102,19 @@ const LEASE_FACTS = object({
 
 const SECRET_VALUES = record(text({ maxLength: 16_384 }), { maxEntries: 100 });
 
+const LEASE = shownObject({
+  ...LEASE_FACTS.json.properties,
+  task: TASK_PART.json,
+  secrets: SECRET_VALUES.json,
+}, ["secrets"]);
+
 /** The leases a worker was given. */
 export const LEASES: Shape = named(
   "Leases",
   shape({
-    type: "object",
-    properties: {
-      leases: {
-        type: "array",
-        maxItems: MAX_LEASES,
-        items: {
-          ...LEASE_FACTS.json,
-          properties: {
-            ...LEASE_FACTS.json.properties,
-            task: TASK_PART.json,
-            secrets: SECRET_VALUES.json,
-          },
-          required: [...LEASE_FACTS.json.required ?? [], "task"],
-        },
-      },
-    },
-    required: ["leases"],
-    additionalProperties: false,
+    ...shownObject({
+      leases: { type: "array", maxItems: MAX_LEASES, items: LEASE },
+    }),
     examples: [{
       leases: [{
         id: "lse_01h455vb4pex5vsknk084sn02q_1",
@@ -136,6 +128,16 @@ export const LEASES: Shape = named(
     }],
   }, [LEASE_FACTS, TASK_PART, SECRET_VALUES]),
 );
+
+const STATE_EXAMPLE = {
+  id: "lse_01h455vb4pex5vsknk084sn02q_1",
+  task: "tsk_01h455vb4pex5vsknk084sn02q",
+  status: "complete",
+  date: null,
+  expires_at: null,
+  canceled: false,
+  repeated: false,
+} as const;
 
 /** The state of a lease and its task. */
 export const LEASE_STATE: Shape = named(
@@ -162,60 +164,23 @@ export const LEASE_STATE: Shape = named(
         "Whether the same was reported before, so nothing was changed",
       ),
     }),
-    {
-      examples: [{
-        id: "lse_01h455vb4pex5vsknk084sn02q_1",
-        task: "tsk_01h455vb4pex5vsknk084sn02q",
-        status: "complete",
-        date: null,
-        expires_at: null,
-        canceled: false,
-        repeated: false,
-      }],
-    },
+    { examples: [STATE_EXAMPLE] },
   ),
 );
 
 const PROBLEM = named("Problem", PROBLEM_SHAPE);
 
+const RESULT = shownObject({
+  status: { type: "integer", description: "The status it would have alone" },
+  lease: LEASE_STATE.json,
+  problem: PROBLEM.json,
+}, ["lease", "problem"]);
+
 /** The outcome of each report of a batch. */
 export const LEASE_RESULTS: Shape = named(
   "LeaseResults",
   shape({
-    type: "object",
-    properties: {
-      results: {
-        type: "array",
-        items: {
-          type: "object",
-          properties: {
-            status: {
-              type: "integer",
-              description: "The status it would have alone",
-            },
-            lease: LEASE_STATE.json,
-            problem: PROBLEM.json,
-          },
-          required: ["status"],
-          additionalProperties: false,
-        },
-      },
-    },
-    required: ["results"],
-    additionalProperties: false,
-    examples: [{
-      results: [{
-        status: 200,
-        lease: {
-          id: "lse_01h455vb4pex5vsknk084sn02q_1",
-          task: "tsk_01h455vb4pex5vsknk084sn02q",
-          status: "complete",
-          date: null,
-          expires_at: null,
-          canceled: false,
-          repeated: false,
-        },
-      }],
-    }],
+    ...shownObject({ results: { type: "array", items: RESULT } }),
+    examples: [{ results: [{ status: 200, lease: STATE_EXAMPLE }] }],
   }, [LEASE_STATE, PROBLEM]),
 );
